@@ -1,0 +1,251 @@
+//! Reverse-mode differentiation: what ops record, and the walk back.
+//!
+//! Every op result gets a number that grows with time, and its inputs are older than itself. So
+//! "newest first" is a valid order for the walk back: no search, no recursion. The gradients are
+//! returned, not stored in the tensors: there is nothing to zero before the next step.
+
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use crate::kernels::elementwise;
+use crate::tensor::Tensor;
+use std::cell::Cell;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Creation order of everything that can have a gradient.
+pub(crate) type TensorId = u64;
+
+/// dL/dy in, the inputs' shares out.
+type Backward = Box<dyn FnOnce(Buffer, &mut Gradients) + Send>;
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static RECORDING: Cell<bool> = const { Cell::new(true) };
+}
+
+pub(crate) fn recording() -> bool {
+    RECORDING.get()
+}
+
+/// Runs `f` without recording: its results are constants, and nothing is kept for backward.
+pub fn no_grad<T>(f: impl FnOnce() -> T) -> T {
+    /// Puts the old state back, also when `f` panics.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            RECORDING.set(self.0);
+        }
+    }
+    let _restore = Restore(RECORDING.replace(false));
+    f()
+}
+
+/// How a tensor was made: its number, what it was made from, and the op's backward function.
+pub(crate) struct GradFn {
+    id: TensorId,
+    leaf: bool,
+    parents: Vec<Arc<GradFn>>,
+    /// Taken by the walk; gone afterwards.
+    backward: Mutex<Option<Backward>>,
+}
+
+impl GradFn {
+    fn new(leaf: bool, parents: Vec<Arc<GradFn>>, backward: Option<Backward>) -> Arc<GradFn> {
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        Arc::new(GradFn { id, leaf, parents, backward: Mutex::new(backward) })
+    }
+
+    pub(crate) fn leaf() -> Arc<GradFn> {
+        GradFn::new(true, Vec::new(), None)
+    }
+
+    pub(crate) fn of_op(parents: &[&Parent], backward: Backward) -> Arc<GradFn> {
+        let parents = parents.iter().filter_map(|p| p.grad_fn.clone()).collect();
+        GradFn::new(false, parents, Some(backward))
+    }
+
+    pub(crate) fn id(&self) -> TensorId {
+        self.id
+    }
+
+    fn take_backward(&self) -> Option<Backward> {
+        self.backward.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+/// A chain of a million ops must not overflow the stack when it goes: ancestors are dropped from a
+/// list, not from within each other.
+impl Drop for GradFn {
+    fn drop(&mut self) {
+        let mut pending = std::mem::take(&mut self.parents);
+        drop(self.take_backward()); // what it keeps alive is in `pending` too
+        while let Some(node) = pending.pop() {
+            if let Some(mut last_owner) = Arc::into_inner(node) {
+                pending.append(&mut last_owner.parents);
+                drop(last_owner.take_backward());
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for GradFn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GradFn").field("id", &self.id).field("leaf", &self.leaf).finish()
+    }
+}
+
+/// What a backward function keeps of an op's input: where its gradient goes, not its value.
+#[derive(Clone, Debug)]
+pub struct Parent {
+    grad_fn: Option<Arc<GradFn>>,
+    numel: usize,
+}
+
+impl Parent {
+    pub(crate) fn new(grad_fn: Option<Arc<GradFn>>, numel: usize) -> Parent {
+        Parent { grad_fn, numel }
+    }
+
+    /// An input that wants no gradient, for an optional one that is absent.
+    pub fn constant() -> Parent {
+        Parent { grad_fn: None, numel: 0 }
+    }
+
+    /// Whether anything is to be computed for this input.
+    pub fn wants_grad(&self) -> bool {
+        self.grad_fn.is_some()
+    }
+}
+
+/// dL/dp for every parameter p of a loss L.
+#[derive(Debug, Default)]
+pub struct Gradients {
+    by_id: HashMap<TensorId, Buffer>,
+}
+
+impl Gradients {
+    /// dL/d`tensor`, row-major; `None` when L does not depend on it (or it is not a parameter).
+    pub fn get(&self, tensor: &Tensor) -> Option<&[f32]> {
+        self.by_id.get(&tensor.id()?).map(|g| &**g)
+    }
+
+    /// Adds a share to the gradient of an input, for backward functions.
+    ///
+    /// `add(dx, beta)` gets the gradient so far and must make it beta·dx + share, as BLAS does:
+    /// beta is 0 the first time, when `dx` holds arbitrary old numbers to be overwritten, and 1
+    /// afterwards. It is not called for constants.
+    pub fn accumulate(&mut self, input: &Parent, add: impl FnOnce(&mut [f32], f32)) {
+        let Some(grad_fn) = &input.grad_fn else { return };
+        match self.by_id.get_mut(&grad_fn.id) {
+            Some(dx) => add(dx, 1.0),
+            None => {
+                let mut dx = Buffer::stale(input.numel);
+                add(&mut dx, 0.0);
+                self.by_id.insert(grad_fn.id, dx);
+            }
+        }
+    }
+
+    /// [`Gradients::accumulate`] for shares that can only be added: `dx` starts as zeros.
+    pub fn accumulate_zeroed(&mut self, input: &Parent, add: impl FnOnce(&mut [f32])) {
+        self.accumulate(input, |dx, beta| {
+            if beta == 0.0 {
+                dx.fill(0.0);
+            }
+            add(dx);
+        });
+    }
+
+    /// [`Gradients::accumulate`] with a share that exists already as a buffer of the input's size.
+    pub fn give(&mut self, input: &Parent, share: Buffer) {
+        let Some(grad_fn) = &input.grad_fn else { return };
+        debug_assert_eq!(share.len(), input.numel, "a gradient has its input's size");
+        match self.by_id.get_mut(&grad_fn.id) {
+            Some(dx) => elementwise::add_assign(dx, &share),
+            None => {
+                self.by_id.insert(grad_fn.id, share);
+            }
+        }
+    }
+
+    /// [`Gradients::give`] for several inputs that get the same share.
+    pub fn give_copy(&mut self, input: &Parent, share: &[f32]) {
+        self.accumulate(input, |dx, beta| {
+            if beta == 0.0 { dx.copy_from_slice(share) } else { elementwise::add_assign(dx, share) }
+        });
+    }
+
+    /// The walk: from the loss (dL/dL = 1) newest first. An op's own gradient is taken out when
+    /// its turn comes; those of leaves stay and are the result.
+    pub(crate) fn from_root(root: &Arc<GradFn>) -> Result<Gradients> {
+        let mut grads = Gradients::default();
+        grads.by_id.insert(root.id, Buffer::from(vec![1.0]));
+        let mut pending = BTreeMap::from([(root.id, root.clone())]);
+        while let Some((id, node)) = pending.pop_last() {
+            if node.leaf {
+                continue;
+            }
+            let backward = node.take_backward().ok_or(Error::Backward {
+                reason: "this graph was walked before; compute the loss again",
+            })?;
+            pending.extend(node.parents.iter().map(|p| (p.id, p.clone())));
+            // No gradient: every consumer chose not to send one.
+            if let Some(dy) = grads.by_id.remove(&id) {
+                backward(dy, &mut grads);
+            }
+        }
+        Ok(grads)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops;
+    use ndarray::arr1;
+
+    fn parameter(values: &[f32]) -> Tensor {
+        Tensor::parameter(arr1(values).into_dyn())
+    }
+
+    #[test]
+    fn shared_inputs_add_up() {
+        let x = parameter(&[2.0, 3.0]);
+        let y = ops::add(&ops::mul(&x, &x).unwrap(), &x).unwrap(); // x² + x
+        let grads = ops::sum(&y).unwrap().backward().unwrap();
+        assert_eq!(grads.get(&x).unwrap(), [5.0, 7.0]);
+    }
+
+    #[test]
+    fn a_graph_is_walked_once() {
+        let x = parameter(&[2.0]);
+        let loss = ops::sum(&ops::mul(&x, &x).unwrap()).unwrap();
+        assert!(loss.backward().is_ok());
+        assert!(matches!(loss.backward(), Err(Error::Backward { .. })));
+    }
+
+    #[test]
+    fn no_grad_records_nothing_and_ends() {
+        let x = parameter(&[2.0]);
+        assert!(!no_grad(|| ops::mul(&x, &x).unwrap()).wants_grad());
+        let _ = std::panic::catch_unwind(|| no_grad(|| std::panic::resume_unwind(Box::new(()))));
+        assert!(ops::mul(&x, &x).unwrap().wants_grad());
+    }
+
+    #[test]
+    fn long_chains_neither_walk_nor_drop_recursively() {
+        let chain = || {
+            let x = parameter(&[1.0]);
+            let mut y = x.clone();
+            for _ in 0..200_000 {
+                y = ops::add_scalar(&y, 0.0).unwrap();
+            }
+            (x, y)
+        };
+        drop(chain());
+        let (x, y) = chain();
+        assert_eq!(y.backward().unwrap().get(&x).unwrap(), [1.0]);
+    }
+}

@@ -1,0 +1,137 @@
+//! One causal head, forward and backward.
+
+use super::super::gemm::{Threads, gemm, matrix, matrix_mut};
+use super::super::math::{exp, row_dot, row_exp_sum, row_max};
+use super::super::simd::simd_kernel;
+use super::views::row;
+use super::{BLOCK, MASKED};
+use crate::buffer::Buffer;
+use ndarray::{ArrayView2, ArrayViewMut2, s};
+
+/// y ← softmax over j ≤ i of (q·kᵀ·scale), times v.
+///
+/// # Shapes
+/// `q, k, v, y [T, D]`, `lse [T]` ← ln Σ_{j≤i} e^(S_ij), which [`backward`] needs.
+pub fn forward(
+    q: ArrayView2<'_, f32>,
+    k: ArrayView2<'_, f32>,
+    v: ArrayView2<'_, f32>,
+    scale: f32,
+    mut y: ArrayViewMut2<'_, f32>,
+    lse: &mut [f32],
+) {
+    let t = q.nrows();
+    let mut scratch = Buffer::stale(BLOCK.min(t) * t);
+    for start in (0..t).step_by(BLOCK) {
+        let end = (start + BLOCK).min(t);
+        let (rows, cols) = (end - start, end);
+        let p = &mut scratch[..rows * cols];
+        // S = Q Kᵀ·scale, for the keys up to this block's last row
+        let (q, keys) = (q.slice(s![start..end, ..]), k.slice(s![..end, ..]));
+        gemm(scale, q, keys.t(), 0.0, matrix_mut(p, rows, cols), Threads::One);
+        // P = softmax of S
+        softmax_rows(p, cols, start, &mut lse[start..end]);
+        // Y = P V
+        let (p, values) = (matrix(p, rows, cols), v.slice(s![..end, ..]));
+        gemm(1.0, p, values, 0.0, y.slice_mut(s![start..end, ..]), Threads::One);
+    }
+}
+
+simd_kernel! {
+    /// Row r of `p` becomes the softmax of its first `start + r + 1` scores, the rest 0.
+    fn softmax_rows(p: &mut [f32], cols: usize, start: usize, lse: &mut [f32]) {
+        for (r, (row, lse)) in p.chunks_exact_mut(cols).zip(lse).enumerate() {
+            let (seen, hidden) = row.split_at_mut(start + r + 1);
+            let max = row_max(seen);
+            let sum = row_exp_sum::<FMA>(seen, max);
+            *lse = max + sum.ln();
+            let inverse = 1.0 / sum;
+            seen.iter_mut().for_each(|p| *p *= inverse);
+            hidden.fill(0.0);
+        }
+    }
+}
+
+/// The gradients of [`forward`], undone line by line:
+///
+/// dV = Pᵀ·dY,  dP = dY·Vᵀ,  dS = P ∘ (dP − Σ_j P·dP),  dQ = dS·K·scale,  dK = dSᵀ·Q·scale
+///
+/// where Σ_j P_ij·dP_ij = dY_i·Y_i, so the sum needs no second pass over the row.
+///
+/// # Shapes
+/// All views `[T, D]`, `lse [T]`; `dq`, `dk`, `dv` are overwritten.
+pub fn backward(
+    q: ArrayView2<'_, f32>,
+    k: ArrayView2<'_, f32>,
+    v: ArrayView2<'_, f32>,
+    scale: f32,
+    y: ArrayView2<'_, f32>,
+    lse: &[f32],
+    dy: ArrayView2<'_, f32>,
+    mut dq: ArrayViewMut2<'_, f32>,
+    mut dk: ArrayViewMut2<'_, f32>,
+    mut dv: ArrayViewMut2<'_, f32>,
+) {
+    let t = q.nrows();
+    let mut p_scratch = Buffer::stale(BLOCK.min(t) * t);
+    let mut ds_scratch = Buffer::stale(BLOCK.min(t) * t);
+    let mut dots = [0.0; BLOCK];
+    // The last block sees all keys: taken first, it overwrites dK and dV, and the others add.
+    for start in (0..t).step_by(BLOCK).rev() {
+        let end = (start + BLOCK).min(t);
+        let (rows, cols) = (end - start, end);
+        let beta = if end == t { 0.0 } else { 1.0 };
+        let (q, dy) = (q.slice(s![start..end, ..]), dy.slice(s![start..end, ..]));
+        let (keys, values) = (k.slice(s![..end, ..]), v.slice(s![..end, ..]));
+        let (p, ds) = (&mut p_scratch[..rows * cols], &mut ds_scratch[..rows * cols]);
+        for (i, dot) in dots[..rows].iter_mut().enumerate() {
+            *dot = dot_of_rows(row(&dy, i), row(&y, start + i));
+        }
+        // P and dP, then dS in place of dP
+        gemm(scale, q, keys.t(), 0.0, matrix_mut(p, rows, cols), Threads::One);
+        gemm(1.0, dy, values.t(), 0.0, matrix_mut(ds, rows, cols), Threads::One);
+        probs_and_dscores(p, ds, cols, start, &lse[start..end], &dots[..rows]);
+        let (p, ds) = (matrix(p, rows, cols), matrix(ds, rows, cols));
+        gemm(1.0, p.t(), dy, beta, dv.slice_mut(s![..end, ..]), Threads::One);
+        gemm(scale, ds, keys, 0.0, dq.slice_mut(s![start..end, ..]), Threads::One);
+        gemm(scale, ds.t(), q, beta, dk.slice_mut(s![..end, ..]), Threads::One);
+    }
+}
+
+simd_kernel! {
+    fn dot_of_rows(a: &[f32], b: &[f32]) -> f32 {
+        row_dot::<FMA>(a, b)
+    }
+}
+
+simd_kernel! {
+    /// `p`: scores in, P out. `ds`: dP in, dS = P ∘ (dP − dot) out.
+    fn probs_and_dscores(p: &mut [f32], ds: &mut [f32], cols: usize, start: usize, lse: &[f32], dots: &[f32]) {
+        let rows = p.chunks_exact_mut(cols).zip(ds.chunks_exact_mut(cols)).zip(lse).zip(dots);
+        for (r, (((p, ds), &lse), &dot)) in rows.enumerate() {
+            let seen = start + r + 1;
+            for (p, ds) in p[..seen].iter_mut().zip(&mut ds[..seen]) {
+                *p = exp::<FMA>(*p - lse);
+                *ds = *p * (*ds - dot);
+            }
+            p[seen..].fill(0.0);
+            ds[seen..].fill(0.0);
+        }
+    }
+}
+
+/// P itself, for looking inside: scores written out, hidden ones set to [`MASKED`], softmax.
+///
+/// # Shapes
+/// `q, k [T, D]`, result `[T·T]`, row-major.
+pub fn probs(q: ArrayView2<'_, f32>, k: ArrayView2<'_, f32>, scale: f32) -> Vec<f32> {
+    let t = q.nrows();
+    let mut scores = vec![0.0; t * t];
+    gemm(scale, q, k.t(), 0.0, matrix_mut(&mut scores, t, t), Threads::One);
+    for i in 0..t {
+        scores[i * t + i + 1..(i + 1) * t].fill(MASKED);
+    }
+    let mut p = vec![0.0; t * t];
+    crate::kernels::softmax::forward(&mut p, &scores, t);
+    p
+}

@@ -1,0 +1,50 @@
+//! One new position against cached keys and values: a step of generation.
+
+use super::super::math::{row_dot, row_exp_sum, row_max};
+use super::super::simd::{fma, simd_kernel};
+use super::views::row;
+use ndarray::ArrayView2;
+
+/// y ← softmax(K·q·scale) · V for one query over all cached positions.
+///
+/// # Shapes
+/// `q, y [D]`; `keys, values [n, D]`, n ≥ 1, the new position included; `scores [n]` is scratch.
+pub fn attend_one(
+    q: &[f32],
+    keys: ArrayView2<'_, f32>,
+    values: ArrayView2<'_, f32>,
+    scale: f32,
+    scores: &mut [f32],
+    y: &mut [f32],
+) {
+    for (j, s) in scores.iter_mut().enumerate() {
+        *s = scale * dot(q, row(&keys, j));
+    }
+    softmax(scores);
+    y.fill(0.0);
+    for (j, &p) in scores.iter().enumerate() {
+        add_scaled(y, p, row(&values, j));
+    }
+}
+
+simd_kernel! {
+    fn dot(a: &[f32], b: &[f32]) -> f32 {
+        row_dot::<FMA>(a, b)
+    }
+}
+
+simd_kernel! {
+    fn softmax(scores: &mut [f32]) {
+        let max = row_max(scores);
+        let inverse = 1.0 / row_exp_sum::<FMA>(scores, max);
+        scores.iter_mut().for_each(|s| *s *= inverse);
+    }
+}
+
+simd_kernel! {
+    fn add_scaled(y: &mut [f32], p: f32, v: &[f32]) {
+        for (y, &v) in y.iter_mut().zip(v) {
+            *y = fma::<FMA>(p, v, *y);
+        }
+    }
+}

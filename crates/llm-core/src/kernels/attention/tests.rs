@@ -1,0 +1,110 @@
+//! The naive twin: loops that read like the equations, in f64.
+
+use super::*;
+use ndarray::Array2;
+
+struct Naive {
+    p: Array2<f64>,
+    y: Array2<f64>,
+    dq: Array2<f64>,
+    dk: Array2<f64>,
+    dv: Array2<f64>,
+}
+
+fn naive(q: &Array2<f64>, k: &Array2<f64>, v: &Array2<f64>, dy: &Array2<f64>, scale: f64) -> Naive {
+    let (t, d) = q.dim();
+    let mut p = Array2::zeros((t, t));
+    for i in 0..t {
+        let score = |j: usize| {
+            if j > i {
+                f64::from(MASKED)
+            } else {
+                (0..d).map(|c| q[[i, c]] * k[[j, c]]).sum::<f64>() * scale
+            }
+        };
+        let max = (0..t).map(score).fold(f64::MIN, f64::max);
+        let sum: f64 = (0..t).map(|j| (score(j) - max).exp()).sum();
+        (0..t).for_each(|j| p[[i, j]] = (score(j) - max).exp() / sum);
+    }
+    let y = p.dot(v);
+    let dp = dy.dot(&v.t());
+    let mut ds = Array2::zeros((t, t));
+    for i in 0..t {
+        let dot: f64 = (0..t).map(|j| p[[i, j]] * dp[[i, j]]).sum();
+        (0..t).for_each(|j| ds[[i, j]] = p[[i, j]] * (dp[[i, j]] - dot) * scale);
+    }
+    Naive { dq: ds.dot(k), dk: ds.t().dot(q), dv: p.t().dot(dy), p, y }
+}
+
+fn numbers(t: usize, d: usize, salt: usize) -> Vec<f32> {
+    (0..t * d).map(|i| ((i * 37 + salt * 101) % 61) as f32 / 20.0 - 1.5).collect()
+}
+
+fn wide(data: &[f32], t: usize, d: usize) -> Array2<f64> {
+    Array2::from_shape_fn((t, d), |(i, c)| f64::from(data[i * d + c]))
+}
+
+fn close(got: &[f32], want: &Array2<f64>, what: &str) {
+    for (i, (g, w)) in got.iter().zip(want).enumerate() {
+        assert!((f64::from(*g) - w).abs() < 2e-5 * w.abs().max(1.0), "{what}[{i}]: {g}, not {w}");
+    }
+}
+
+#[test]
+fn one_head_equals_its_naive_twin() {
+    for t in [1, 2, 3, 5, 17, 63, 64, 65, 66, 130] {
+        for d in [1, 2, 7, 16, 33] {
+            let [q, k, v, dy] = [1, 2, 3, 4].map(|salt| numbers(t, d, salt));
+            let scale = 1.0 / (d as f32).sqrt();
+            let want = naive(
+                &wide(&q, t, d),
+                &wide(&k, t, d),
+                &wide(&v, t, d),
+                &wide(&dy, t, d),
+                scale.into(),
+            );
+            // The three operands interleaved as in qkv, and NaN wherever an output goes.
+            let mut qkv = vec![0.0; t * 3 * d];
+            for i in 0..t {
+                for (n, x) in [&q, &k, &v].into_iter().enumerate() {
+                    qkv[(i * 3 + n) * d..][..d].copy_from_slice(&x[i * d..][..d]);
+                }
+            }
+            let views = head_views(&qkv, [1, t, 3, d]);
+            let (mut y, mut lse) = (vec![f32::NAN; t * d], vec![f32::NAN; t]);
+            let mut out = head_views_mut(&mut y, [1, t, 1, d]);
+            forward(views[0], views[1], views[2], scale, out.pop().unwrap(), &mut lse);
+            close(&y, &want.y, "y");
+            close(&probs(views[0], views[1], scale), &want.p, "p");
+
+            let mut dqkv = vec![f32::NAN; t * 3 * d];
+            let mut grads = head_views_mut(&mut dqkv, [1, t, 3, d]).into_iter();
+            let (dq, dk, dv) =
+                (grads.next().unwrap(), grads.next().unwrap(), grads.next().unwrap());
+            let (y_view, dy_view) =
+                (head_views(&y, [1, t, 1, d])[0], head_views(&dy, [1, t, 1, d])[0]);
+            backward(views[0], views[1], views[2], scale, y_view, &lse, dy_view, dq, dk, dv);
+            for (n, want) in [&want.dq, &want.dk, &want.dv].into_iter().enumerate() {
+                let got = head_views(&dqkv, [1, t, 3, d])[n].iter().copied().collect::<Vec<_>>();
+                close(&got, want, ["dq", "dk", "dv"][n]);
+            }
+
+            // The last row again, as a step of generation.
+            let (mut scores, mut last) = (vec![f32::NAN; t], vec![f32::NAN; d]);
+            attend_one(&q[(t - 1) * d..], views[1], views[2], scale, &mut scores, &mut last);
+            for c in 0..d {
+                assert!((f64::from(last[c]) - want.y[[t - 1, c]]).abs() < 2e-5);
+            }
+        }
+    }
+}
+
+#[test]
+fn views_cut_channels_into_heads() {
+    // [B=2, T=3, N=2, D=2]: element (b, t, n, d) lies at ((b·T + t)·N + n)·D + d.
+    let data: Vec<f32> = (0..24).map(|i| i as f32).collect();
+    let views = head_views(&data, [2, 3, 2, 2]);
+    for (b, t, n, d) in [(0, 2, 1, 0), (1, 0, 0, 1), (1, 2, 1, 1)] {
+        assert_eq!(views[b * 2 + n][[t, d]], (((b * 3 + t) * 2 + n) * 2 + d) as f32);
+    }
+}

@@ -1,0 +1,101 @@
+//! Softmax and negative log-likelihood in one: −ln p(target), and its gradient p − 1{target}.
+
+use super::math::{exp, row_exp_sum, row_max};
+use super::parallel::{self, HEAVY};
+use super::simd::simd_kernel;
+use crate::buffer::Buffer;
+use crate::error::TokenId;
+
+/// `lse[n]` ← ln Σᵥ e^(logits[n, v]), every row with its maximum subtracted first.
+pub fn log_sum_exp(lse: &mut [f32], logits: &[f32], width: usize) {
+    let grain = HEAVY.div_ceil(width).max(2);
+    parallel::rows(lse, 1, grain, |first, lse| {
+        let rows = &logits[first * width..(first + lse.len()) * width];
+        lse_rows(lse, rows, &mut Buffer::stale(width));
+    });
+}
+
+simd_kernel! {
+    fn lse_rows(lse: &mut [f32], logits: &[f32], scratch: &mut [f32]) {
+        for (lse, row) in lse.iter_mut().zip(logits.chunks_exact(scratch.len())) {
+            let max = row_max(row);
+            scratch.copy_from_slice(row);
+            *lse = max + row_exp_sum::<FMA>(scratch, max).ln();
+        }
+    }
+}
+
+/// −ln p(target) = lse − logits[target] of each row, in nats.
+pub fn row_losses<'a>(
+    lse: &'a [f32],
+    logits: &'a [f32],
+    targets: &'a [TokenId],
+    width: usize,
+) -> impl Iterator<Item = f32> + 'a {
+    lse.iter()
+        .zip(logits.chunks_exact(width))
+        .zip(targets)
+        .map(|((lse, row), &t)| lse - row[t as usize])
+}
+
+/// logits ← scale·(softmax(logits) − 1{target}), in place: the gradient of `scale`·Σ losses.
+pub fn backward_in_place(
+    logits: &mut [f32],
+    lse: &[f32],
+    targets: &[TokenId],
+    width: usize,
+    scale: f32,
+) {
+    parallel::rows(logits, width, HEAVY, |first, rows| {
+        let n = rows.len() / width;
+        backward_rows(rows, &lse[first..first + n], &targets[first..first + n], width, scale);
+    });
+}
+
+simd_kernel! {
+    fn backward_rows(logits: &mut [f32], lse: &[f32], targets: &[TokenId], width: usize, scale: f32) {
+        for ((row, &lse), &t) in logits.chunks_exact_mut(width).zip(lse).zip(targets) {
+            for v in row.iter_mut() {
+                *v = scale * exp::<FMA>(*v - lse);
+            }
+            row[t as usize] -= scale;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_and_gradients_equal_their_naive_twin() {
+        for width in [1, 2, 13, 16, 65, 257] {
+            let rows = 7;
+            let logits: Vec<f32> =
+                (0..rows * width).map(|i| ((i * 37) % 61) as f32 - 30.0).collect();
+            let targets: Vec<TokenId> = (0..rows).map(|n| ((n * 5) % width) as TokenId).collect();
+            let mut lse = vec![f32::NAN; rows];
+            log_sum_exp(&mut lse, &logits, width);
+            let losses: Vec<f32> = row_losses(&lse, &logits, &targets, width).collect();
+            let mut grad = logits.clone();
+            backward_in_place(&mut grad, &lse, &targets, width, 0.5);
+            for n in 0..rows {
+                let row = &logits[n * width..][..width];
+                let sum: f64 = row.iter().map(|&v| f64::from(v).exp()).sum();
+                let t = targets[n] as usize;
+                assert!((f64::from(losses[n]) - (sum.ln() - f64::from(row[t]))).abs() < 1e-5);
+                for v in 0..width {
+                    let p = f64::from(row[v]).exp() / sum - f64::from(u8::from(v == t));
+                    assert!((f64::from(grad[n * width + v]) - 0.5 * p).abs() < 2e-6);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn huge_logits_do_not_overflow() {
+        let mut lse = [f32::NAN];
+        log_sum_exp(&mut lse, &[1e30, -1e30, 0.0], 3);
+        assert_eq!(lse[0], 1e30);
+    }
+}

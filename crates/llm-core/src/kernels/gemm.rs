@@ -1,0 +1,162 @@
+//! C ← α·A·B + β·C: the one door to the matrix-product engine.
+//!
+//! The engine is the `gemm` crate: packed, vectorised at run time (AVX-512, AVX2, NEON, ...), and
+//! parallel over tiles of C. Views may have any strides, so a transposed operand is a view
+//! (`w.t()`), never a copy. A product goes to the engine whole; its result has the same bits for
+//! any number of threads, because no dot product is cut between threads.
+
+use ndarray::{ArrayView2, ArrayViewMut2};
+
+/// Who may work on a product.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Threads {
+    /// The calling thread alone: inside a task that is itself one of many.
+    One,
+    /// The Rayon pool that the caller runs in.
+    Pool,
+}
+
+/// C ← α·A·B + β·C.
+///
+/// # Shapes
+/// `a [M, K]`, `b [K, N]`, `c [M, N]`, any strides. With β = 0 the old content of C is never read,
+/// so it may be anything.
+///
+/// # Panics
+/// When the shapes do not fit: callers have checked them.
+#[allow(unsafe_code)]
+pub fn gemm(
+    alpha: f32,
+    a: ArrayView2<'_, f32>,
+    b: ArrayView2<'_, f32>,
+    beta: f32,
+    mut c: ArrayViewMut2<'_, f32>,
+    threads: Threads,
+) {
+    let ((m, k), (k2, n)) = (a.dim(), b.dim());
+    assert!(k == k2 && c.dim() == (m, n), "gemm: [{m}, {k}]·[{k2}, {n}] into {:?}", c.dim());
+    if m == 0 || n == 0 {
+        return;
+    }
+    if k == 0 {
+        return if beta == 0.0 { c.fill(0.0) } else { c.mapv_inplace(|x| x * beta) };
+    }
+    let parallelism = match threads {
+        Threads::Pool if rayon::current_num_threads() > 1 => gemm::Parallelism::Rayon(0),
+        _ => gemm::Parallelism::None,
+    };
+    let (cs, as_, bs) = (c.strides().to_vec(), a.strides(), b.strides());
+    // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
+    // borrow their memory for the whole call; `c` is borrowed mutably, so it overlaps neither.
+    // The engine's scale factors are the other way round: dst ← alpha·dst + beta·lhs·rhs.
+    unsafe {
+        gemm::gemm(
+            m,
+            n,
+            k,
+            c.as_mut_ptr(),
+            cs[1],
+            cs[0],
+            beta != 0.0,
+            a.as_ptr(),
+            as_[1],
+            as_[0],
+            b.as_ptr(),
+            bs[1],
+            bs[0],
+            beta,
+            alpha,
+            false,
+            false,
+            false,
+            parallelism,
+        );
+    }
+}
+
+/// A row-major slice seen as a matrix `[rows, cols]`.
+///
+/// # Panics
+/// When `data` has not `rows · cols` elements: callers have checked shapes.
+pub fn matrix(data: &[f32], rows: usize, cols: usize) -> ArrayView2<'_, f32> {
+    ArrayView2::from_shape((rows, cols), data).expect("length was checked by the op")
+}
+
+/// [`matrix`], for writing.
+///
+/// # Panics
+/// When `data` has not `rows · cols` elements: callers have checked shapes.
+pub fn matrix_mut(data: &mut [f32], rows: usize, cols: usize) -> ArrayViewMut2<'_, f32> {
+    ArrayViewMut2::from_shape((rows, cols), data).expect("length was checked by the op")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::{Array2, s};
+
+    /// The meaning of [`gemm`], in f64.
+    fn naive(
+        alpha: f32,
+        a: &Array2<f32>,
+        b: &Array2<f32>,
+        beta: f32,
+        c: &Array2<f32>,
+    ) -> Array2<f32> {
+        Array2::from_shape_fn(c.dim(), |(i, j)| {
+            let dot: f64 =
+                (0..a.ncols()).map(|k| f64::from(a[[i, k]]) * f64::from(b[[k, j]])).sum();
+            let old = if beta == 0.0 { 0.0 } else { f64::from(beta) * f64::from(c[[i, j]]) };
+            (f64::from(alpha) * dot + old) as f32
+        })
+    }
+
+    fn filled(rows: usize, cols: usize, salt: usize) -> Array2<f32> {
+        Array2::from_shape_fn((rows, cols), |(i, j)| {
+            ((i * 31 + j * 17 + salt * 7) % 19) as f32 / 9.5 - 1.0
+        })
+    }
+
+    fn check(m: usize, n: usize, k: usize) {
+        // Operands are the middle columns of wider arrays, as heads are; C is NaN where β = 0.
+        let (wide_a, wide_b) = (filled(m, k + 5, 1), filled(k, n + 3, 2));
+        let (a, b) = (wide_a.slice(s![.., 2..k + 2]), wide_b.slice(s![.., 1..n + 1]));
+        let (at, bt) = (a.t().to_owned(), b.t().to_owned());
+        for (alpha, beta) in [(1.0, 0.0), (0.5, 1.0), (2.0, -0.5)] {
+            let c = if beta == 0.0 { Array2::from_elem((m, n), f32::NAN) } else { filled(m, n, 3) };
+            let want = naive(alpha, &a.to_owned(), &b.to_owned(), beta, &c);
+            for threads in [Threads::One, Threads::Pool] {
+                for (a, b) in [(a, b), (at.t(), b), (a, bt.t())] {
+                    let mut got = c.clone();
+                    gemm(alpha, a, b, beta, got.view_mut(), threads);
+                    for (g, w) in got.iter().zip(&want) {
+                        assert!(
+                            (g - w).abs() <= 1e-5 * (1.0 + k as f32).sqrt(),
+                            "{m}x{n}x{k}: {g} {w}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_small_and_odd_shape() {
+        for m in [1, 2, 3, 7, 16, 17] {
+            for n in [1, 2, 5, 15, 16, 33] {
+                for k in [1, 2, 3, 8, 19, 64] {
+                    check(m, n, k);
+                }
+            }
+        }
+        check(70, 65, 129);
+        check(256, 192, 64);
+    }
+
+    #[test]
+    fn zero_inner_dimension_is_an_empty_sum() {
+        let mut c = filled(2, 3, 1);
+        gemm(1.0, filled(2, 0, 1).view(), filled(0, 3, 1).view(), 0.0, c.view_mut(), Threads::One);
+        assert!(c.iter().all(|&x| x == 0.0));
+    }
+}

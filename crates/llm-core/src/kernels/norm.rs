@@ -1,0 +1,40 @@
+//! Sums of squares in f64, for gradient norms.
+
+use rayon::prelude::*;
+
+/// Elements per partial sum: fixed, so the sum does not depend on the number of threads.
+const CHUNK: usize = 1 << 16;
+
+/// Σ xᵢ² in f64.
+pub fn sum_of_squares(x: &[f32]) -> f64 {
+    if x.len() <= CHUNK {
+        return chunk_squares(x);
+    }
+    let partial: Vec<f64> = x.par_chunks(CHUNK).map(chunk_squares).collect();
+    partial.into_iter().sum()
+}
+
+fn chunk_squares(x: &[f32]) -> f64 {
+    let (chunks, rest) = x.as_chunks::<16>();
+    let mut acc = [0.0f64; 16];
+    for c in chunks {
+        for l in 0..16 {
+            acc[l] += f64::from(c[l]) * f64::from(c[l]);
+        }
+    }
+    acc.iter().sum::<f64>() + rest.iter().map(|&v| f64::from(v) * f64::from(v)).sum::<f64>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equals_its_naive_twin() {
+        for n in [0, 1, 15, 16, 17, CHUNK, 2 * CHUNK + 3] {
+            let x: Vec<f32> = (0..n).map(|i| ((i % 13) as f32) - 6.0).collect();
+            let want: f64 = x.iter().map(|&v| f64::from(v) * f64::from(v)).sum();
+            assert_eq!(sum_of_squares(&x), want); // integers: exact
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! Where work is cut for several threads: the only place with a threshold.
+//!
+//! Every output element has one writer and a summation order that does not depend on the cut, so
+//! results have the same bits for any number of threads. Work below about 20 µs stays on one
+//! thread: waking a second one would cost more.
+
+use rayon::prelude::*;
+
+/// Elements of light work (an add, a copy) that are worth a task of their own.
+pub const LIGHT: usize = 1 << 16;
+/// Elements of heavy work (an exponential each) that are worth a task of their own.
+pub const HEAVY: usize = 1 << 14;
+
+/// Calls `f(start, chunk)` for pieces of `out`, in parallel if there are at least two of `grain`
+/// elements. `start` is the piece's offset in `out`.
+pub fn chunks(out: &mut [f32], grain: usize, f: impl Fn(usize, &mut [f32]) + Sync) {
+    rows(out, 1, grain, f);
+}
+
+/// Calls `f(first_row, rows)` for groups of whole rows of `width` elements, in parallel if there
+/// are at least two groups of `grain` elements.
+pub fn rows(out: &mut [f32], width: usize, grain: usize, f: impl Fn(usize, &mut [f32]) + Sync) {
+    let Some(group) = rows_per_task(out.len(), width, grain) else {
+        return f(0, out);
+    };
+    out.par_chunks_mut(group * width).enumerate().for_each(|(i, chunk)| f(i * group, chunk));
+}
+
+/// [`rows`] with a second output that has `side` elements for each row of the first.
+pub fn rows_with(
+    out: &mut [f32],
+    width: usize,
+    extra: &mut [f32],
+    side: usize,
+    grain: usize,
+    f: impl Fn(usize, &mut [f32], &mut [f32]) + Sync,
+) {
+    let Some(group) = rows_per_task(out.len(), width, grain) else {
+        return f(0, out, extra);
+    };
+    out.par_chunks_mut(group * width)
+        .zip(extra.par_chunks_mut(group * side))
+        .enumerate()
+        .for_each(|(i, (chunk, more))| f(i * group, chunk, more));
+}
+
+/// Runs every task, in parallel if `work` (elements touched in all) is at least two of `grain`.
+pub fn tasks<T: Send>(tasks: Vec<T>, work: usize, grain: usize, f: impl Fn(T) + Sync + Send) {
+    if rayon::current_num_threads() == 1 || tasks.len() < 2 || work < 2 * grain {
+        tasks.into_iter().for_each(f);
+    } else {
+        tasks.into_par_iter().for_each(f);
+    }
+}
+
+/// `None`: not worth cutting.
+fn rows_per_task(len: usize, width: usize, grain: usize) -> Option<usize> {
+    let threads = rayon::current_num_threads();
+    let width = width.max(1);
+    if threads == 1 || len < 2 * grain || len < 2 * width {
+        return None;
+    }
+    // Two pieces a thread let an idle one help when the other's core is busy elsewhere.
+    let pieces = (len / grain).clamp(2, 2 * threads);
+    Some((len / width).div_ceil(pieces).max(1))
+}

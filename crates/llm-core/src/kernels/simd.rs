@@ -1,0 +1,107 @@
+//! One kernel body, compiled for several instruction sets, chosen at run time.
+//!
+//! Kernels are plain loops that the compiler vectorises. [`simd_kernel!`] makes three copies of a
+//! body: for AVX-512, for AVX2 with FMA, and for whatever the build's target guarantees. The first
+//! call asks the processor which one it can run. One binary therefore fits every machine, and
+//! `-C target-cpu=native` gains nothing.
+//!
+//! The environment variable `LLM_KERNELS=avx512|avx2|portable` lowers the choice, for tests and
+//! measurements. It concerns our own kernels; the matrix-product engine chooses by itself.
+
+use std::sync::OnceLock;
+
+/// An instruction set that kernels are compiled for, from the most general up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// What the build's target guarantees (SSE2 on x86-64, NEON on aarch64).
+    Portable,
+    /// 256-bit vectors with fused multiply-add.
+    Avx2,
+    /// 512-bit vectors.
+    Avx512,
+}
+
+impl Level {
+    /// `portable`, `avx2` or `avx512`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Portable => "portable",
+            Level::Avx2 => "avx2",
+            Level::Avx512 => "avx512",
+        }
+    }
+}
+
+/// The level in use: what the processor has, lowered by `LLM_KERNELS` if that is set.
+pub fn level() -> Level {
+    static LEVEL: OnceLock<Level> = OnceLock::new();
+    *LEVEL.get_or_init(|| {
+        let wanted = match std::env::var("LLM_KERNELS").as_deref() {
+            Ok("portable") => Level::Portable,
+            Ok("avx2") => Level::Avx2,
+            _ => Level::Avx512,
+        };
+        detected().min(wanted)
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+fn detected() -> Level {
+    let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    let avx512 = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512vl")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512bw");
+    match (avx2, avx512) {
+        (true, true) => Level::Avx512,
+        (true, false) => Level::Avx2,
+        _ => Level::Portable,
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn detected() -> Level {
+    Level::Portable
+}
+
+/// `a·b + c`, fused where the kernel's instruction set has it.
+///
+/// Without the hardware instruction `f32::mul_add` is a library call, hundreds of times slower:
+/// so the body's constant `FMA` decides.
+#[inline(always)]
+pub(crate) fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
+    if FMA { a.mul_add(b, c) } else { a * b + c }
+}
+
+/// Defines a function whose body is compiled once per [`Level`] and dispatched at run time.
+/// Inside the body the constant `FMA` says whether fused multiply-add is cheap.
+macro_rules! simd_kernel {
+    ($(#[$meta:meta])* $vis:vis fn $name:ident($($arg:ident : $ty:ty),* $(,)?) $(-> $ret:ty)? $body:block) => {
+        $(#[$meta])*
+        #[allow(unsafe_code)]
+        $vis fn $name($($arg: $ty),*) $(-> $ret)? {
+            #[inline(always)]
+            #[allow(clippy::extra_unused_type_parameters)]
+            fn body<const FMA: bool>($($arg: $ty),*) $(-> $ret)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512vl,avx512dq,avx512bw,avx2,fma")]
+            fn avx512($($arg: $ty),*) $(-> $ret)? { body::<true>($($arg),*) }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma")]
+            fn avx2($($arg: $ty),*) $(-> $ret)? { body::<true>($($arg),*) }
+
+            #[cfg(target_arch = "x86_64")]
+            match $crate::kernels::simd::level() {
+                // SAFETY: `level()` returns a level only after the processor was asked for it.
+                $crate::kernels::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
+                // SAFETY: as above.
+                $crate::kernels::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
+                $crate::kernels::simd::Level::Portable => {}
+            }
+            body::<{ cfg!(target_arch = "aarch64") }>($($arg),*)
+        }
+    };
+}
+pub(crate) use simd_kernel;

@@ -1,0 +1,76 @@
+//! A small GPT from scratch, for training on a CPU and for reading.
+//!
+//! One training step passes through the modules in one direction; each imports only from those
+//! above it in this list:
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`error`] | what can go wrong |
+//! | [`util`] | random streams, sizes, memory limits |
+//! | [`buffer`] | recycled storage |
+//! | [`kernels`] | the maths, on slices and views |
+//! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
+//! | [`ops`] | shapes, kernel, backward: one file per equation |
+//! | [`gradcheck`] | is a gradient the gradient of its value? |
+//! | [`model`] | settings, the attention seam, a block, the whole |
+//! | [`optim`] | AdamW, schedules, clipping |
+//! | [`tokenizer`], [`data`] | bytes to tokens, tokens to batches, the built-in stories |
+//! | [`recipe`] | everything that decides the next step |
+//! | [`checkpoint`] | one file that holds a run, written so that it cannot be lost |
+//! | [`train`], [`generate`] | a step, evaluation, writing text |
+//!
+//! To follow one step: [`train::train_step`] → [`TinyGPT::loss`] → [`model::Block::forward`] →
+//! [`ops::self_attention_1h`] → [`kernels::attention`] → [`ops::cross_entropy`] →
+//! [`Tensor::backward`] → [`optim::AdamW::step`].
+//!
+//! ```
+//! use llm_core::{AdamW, AdamWConfig, Config, TinyGPT, TokenDataset, train::train_step};
+//!
+//! let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
+//! let mut model = TinyGPT::new(Config::new(256, 16, 32, 1), 1)?;
+//! let mut optimizer = AdamW::new(AdamWConfig::default())?;
+//! let mut losses = Vec::new();
+//! for step in 0..30 {
+//!     let batch = data.batch(1, step, [4, 16])?;
+//!     losses.push(train_step(&mut model, &mut optimizer, &batch, step, 3e-3, 1.0)?.loss);
+//! }
+//! assert!(losses[29] < losses[0] - 1.0);
+//! # Ok::<(), llm_core::Error>(())
+//! ```
+//!
+//! The library never prints, exits or reads flags. `unsafe` is denied but for two fenced places:
+//! the call into the matrix-product engine ([`kernels::gemm`]) and the run-time choice of an
+//! instruction set ([`kernels::simd`]).
+
+pub mod error;
+pub mod util;
+
+pub mod buffer;
+pub mod kernels;
+
+pub mod autograd;
+pub mod tensor;
+
+pub mod gradcheck;
+pub mod ops;
+
+pub mod model;
+pub mod optim;
+
+pub mod data;
+pub mod tokenizer;
+
+pub mod checkpoint;
+pub mod recipe;
+
+pub mod generate;
+pub mod train;
+
+pub use autograd::{Gradients, no_grad};
+pub use data::{Batch, TokenDataset};
+pub use error::{Error, Result, TokenId};
+pub use model::{Attention, AttentionSpec, Config, TinyGPT};
+pub use ndarray;
+pub use optim::{AdamW, AdamWConfig, Schedule};
+pub use recipe::Recipe;
+pub use tensor::Tensor;

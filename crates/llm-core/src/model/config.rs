@@ -1,0 +1,148 @@
+//! The sizes and options of a model, with their limits and costs.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// How the weights are drawn at the start. Biases are always 0, gains 1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Init {
+    /// Normal with standard deviation 1/√fan_in: the baseline.
+    #[default]
+    FanIn,
+    /// GPT-2's: normal with 0.02, and 0.02/√(2L) for the two projections into the residual stream.
+    Gpt2,
+}
+
+/// What a model is, apart from its attention. The defaults of [`Config::new`] are the baseline;
+/// [`Config::gpt2`] sets the options to GPT-2's.
+///
+/// There is no number of heads here: attention is chosen beside the config, see
+/// [`Attention`](super::Attention).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Config {
+    /// V: number of different tokens.
+    pub vocab_size: usize,
+    /// T: longest context, in tokens.
+    pub seq_len: usize,
+    /// C: width of the residual stream.
+    pub d_model: usize,
+    /// L: number of blocks.
+    pub n_layers: usize,
+    /// Norms with gain and bias (default: without).
+    pub norm_affine: bool,
+    /// The output head uses `wte` transposed (default: its own `w_lm`).
+    pub tied_head: bool,
+    /// The output head adds `b_lm` (default: yes).
+    pub head_bias: bool,
+    /// How weights start.
+    pub init: Init,
+}
+
+impl Config {
+    /// Largest vocabulary.
+    pub const MAX_VOCAB: usize = 1 << 20;
+    /// Longest context.
+    pub const MAX_SEQ: usize = 1 << 16;
+    /// Widest model.
+    pub const MAX_D_MODEL: usize = 1 << 14;
+    /// Deepest model.
+    pub const MAX_LAYERS: usize = 512;
+    /// Most parameters.
+    pub const MAX_PARAMETERS: u64 = 1 << 33;
+
+    /// The baseline with these sizes.
+    pub fn new(vocab_size: usize, seq_len: usize, d_model: usize, n_layers: usize) -> Config {
+        Config {
+            vocab_size,
+            seq_len,
+            d_model,
+            n_layers,
+            norm_affine: false,
+            tied_head: false,
+            head_bias: true,
+            init: Init::FanIn,
+        }
+    }
+
+    /// GPT-2's options with these sizes: affine norms, tied head without bias, its initialisation.
+    pub fn gpt2(vocab_size: usize, seq_len: usize, d_model: usize, n_layers: usize) -> Config {
+        Config {
+            norm_affine: true,
+            tied_head: true,
+            head_bias: false,
+            init: Init::Gpt2,
+            ..Config::new(vocab_size, seq_len, d_model, n_layers)
+        }
+    }
+
+    /// Are all sizes within their limits?
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the field and its range.
+    pub fn check(&self) -> Result<()> {
+        let within = |field, value: usize, max: usize| match value {
+            v if v >= 1 && v <= max => Ok(()),
+            v => Err(Error::config(field, format!("{v} is outside 1..={max}"))),
+        };
+        within("vocab_size", self.vocab_size, Config::MAX_VOCAB)?;
+        within("seq_len", self.seq_len, Config::MAX_SEQ)?;
+        within("d_model", self.d_model, Config::MAX_D_MODEL)?;
+        within("n_layers", self.n_layers, Config::MAX_LAYERS)?;
+        Ok(())
+    }
+
+    /// Number of parameters: V·C + T·C + L·(12C² + 9C) + C·V + V for the baseline.
+    pub fn parameter_count(&self) -> u64 {
+        let [v, t, c, l] =
+            [self.vocab_size, self.seq_len, self.d_model, self.n_layers].map(|n| n as u64);
+        let norms = if self.norm_affine { 4 * c * l + 2 * c } else { 0 };
+        let head = if self.tied_head { 0 } else { c * v } + if self.head_bias { v } else { 0 };
+        v * c + t * c + l * (12 * c * c + 9 * c) + norms + head
+    }
+
+    /// Estimated bytes of a training run: parameters, gradients and two moments, and the
+    /// activations of a batch `[B, T]`, both ways.
+    pub fn training_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
+        let [v, c, l] = [self.vocab_size, self.d_model, self.n_layers].map(|n| n as u128);
+        let rows = batch_size as u128 * seq_len as u128;
+        let activations = rows * (l * 16 * c + 12 * c + 2 * v);
+        let floats = 4 * u128::from(self.parameter_count()) + activations;
+        u64::try_from(4 * floats).unwrap_or(u64::MAX)
+    }
+
+    /// Estimated bytes for running the model forward only on a batch `[B, T]`.
+    pub fn inference_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
+        let [v, c] = [self.vocab_size, self.d_model].map(|n| n as u128);
+        let rows = batch_size as u128 * seq_len as u128;
+        let floats = u128::from(self.parameter_count()) + rows * (20 * c + 2 * v);
+        u64::try_from(4 * floats).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_known_models() {
+        assert_eq!(Config::new(256, 64, 64, 1).parameter_count(), 86_848);
+        assert_eq!(Config::gpt2(50257, 1024, 768, 12).parameter_count(), 124_439_808);
+    }
+
+    #[test]
+    fn limits_hold_at_their_edges() {
+        let ok = Config::new(1 << 20, 1 << 16, 1 << 14, 512);
+        assert!(ok.check().is_ok());
+        assert!(ok.training_memory(usize::MAX, 1 << 16) > 0);
+        for (v, t, c, l) in [(0, 1, 1, 1), (1, 0, 1, 1), (1, 1, 0, 1), (1, 1, 1, 0)] {
+            assert!(Config::new(v, t, c, l).check().is_err());
+            let over = Config::new(
+                if v == 0 { (1 << 20) + 1 } else { 1 },
+                if t == 0 { (1 << 16) + 1 } else { 1 },
+                if c == 0 { (1 << 14) + 1 } else { 1 },
+                if l == 0 { 513 } else { 1 },
+            );
+            assert!(matches!(over.check(), Err(Error::Config { .. })));
+        }
+    }
+}

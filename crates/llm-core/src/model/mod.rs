@@ -1,0 +1,11 @@
+//! The model: settings, the attention seam, one block, the whole.
+
+mod attention;
+mod block;
+mod config;
+mod tiny_gpt;
+
+pub use attention::{Attention, AttentionSpec, Context, Decode, Probe, SingleHead};
+pub use block::Block;
+pub use config::{Config, Init};
+pub use tiny_gpt::{NORM_EPS, TinyGPT};

@@ -1,0 +1,244 @@
+//! The whole model: embeddings, blocks, final norm, output head.
+
+use super::block::{Draw, norm, zeros};
+use super::{Attention, Block, Config, Context, Probe, SingleHead};
+use crate::data::Batch;
+use crate::error::{Error, Result, TokenId};
+use crate::ops;
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+/// ε inside the root of every norm.
+pub const NORM_EPS: f32 = 1e-5;
+
+/// A GPT: decoder-only, pre-norm, learned positions.
+///
+/// ```text
+/// h = wte[tokens] + wpe[0..T]
+/// h = h + attention(norm(h));  h = h + MLP(norm(h))      for each block
+/// logits = norm(h)·w_lm + b_lm
+/// ```
+///
+/// ```
+/// use llm_core::{Config, TinyGPT};
+/// let model = TinyGPT::new(Config::new(256, 64, 64, 1), 1)?;
+/// let logits = model.logits(&[72, 105], [1, 2])?;
+/// assert_eq!(logits.shape(), [1, 2, 256]);
+/// # Ok::<(), llm_core::Error>(())
+/// ```
+///
+/// Reference: Radford et al., "Language Models are Unsupervised Multitask Learners".
+#[derive(Clone)]
+pub struct TinyGPT {
+    config: Config,
+    attention: Arc<dyn Attention>,
+    /// `[V, C]`: a row for every token.
+    pub wte: Tensor,
+    /// `[seq_len, C]`: a row for every position.
+    pub wpe: Tensor,
+    /// L blocks.
+    pub blocks: Vec<Block>,
+    /// `[C]`, only with `norm_affine`: gain of the final norm.
+    pub lnf_g: Option<Tensor>,
+    /// `[C]`, only with `norm_affine`.
+    pub lnf_b: Option<Tensor>,
+    /// `[C, V]`, absent with `tied_head`: the output head.
+    pub w_lm: Option<Tensor>,
+    /// `[V]`, only with `head_bias`.
+    pub b_lm: Option<Tensor>,
+}
+
+/// The one list of parameters, for shared and for exclusive access: full patterns, so that a new
+/// field cannot be forgotten here.
+macro_rules! list_parameters {
+    ($model:expr, $iter:ident) => {{
+        let TinyGPT { config: _, attention: _, wte, wpe, blocks, lnf_g, lnf_b, w_lm, b_lm } = $model;
+        let mut list = vec![("wte".to_string(), wte), ("wpe".to_string(), wpe)];
+        for (i, block) in blocks.$iter().enumerate() {
+            #[rustfmt::skip]
+            let Block { ln1_g, ln1_b, w_qkv, b_qkv, w_proj, b_proj, ln2_g, ln2_b, w_fc, b_fc, w_out, b_out } = block;
+            let mut push = |name: &str, p| list.push((format!("blocks.{i}.{name}"), p));
+            ln1_g.$iter().for_each(|p| push("ln1_g", p));
+            ln1_b.$iter().for_each(|p| push("ln1_b", p));
+            push("w_qkv", w_qkv);
+            push("b_qkv", b_qkv);
+            push("w_proj", w_proj);
+            push("b_proj", b_proj);
+            ln2_g.$iter().for_each(|p| push("ln2_g", p));
+            ln2_b.$iter().for_each(|p| push("ln2_b", p));
+            push("w_fc", w_fc);
+            push("b_fc", b_fc);
+            push("w_out", w_out);
+            push("b_out", b_out);
+        }
+        for (name, p) in [("lnf_g", lnf_g), ("lnf_b", lnf_b), ("w_lm", w_lm), ("b_lm", b_lm)] {
+            p.$iter().for_each(|p| list.push((name.to_string(), p)));
+        }
+        list
+    }};
+}
+
+impl TinyGPT {
+    /// The baseline: single-head attention, weights drawn from `seed`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when a size is outside its limits.
+    pub fn new(config: Config, seed: u64) -> Result<TinyGPT> {
+        TinyGPT::with_attention(config, Arc::new(SingleHead), seed)
+    }
+
+    /// The same model with any other attention. Equal seeds give equal weights for every attention.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when a size is outside its limits or the attention does not fit.
+    pub fn with_attention(
+        config: Config,
+        attention: Arc<dyn Attention>,
+        seed: u64,
+    ) -> Result<TinyGPT> {
+        config.check()?;
+        attention.check(&config)?;
+        let (v, t, c) = (config.vocab_size, config.seq_len, config.d_model);
+        let draw = Draw { config: &config, seed, layer: 0 };
+        Ok(TinyGPT {
+            wte: draw.weight(0, &[v, c], c),
+            wpe: draw.weight(1, &[t, c], c),
+            blocks: (0..config.n_layers).map(|i| Block::new(&config, seed, i)).collect(),
+            lnf_g: draw.gain(),
+            lnf_b: draw.norm_bias(),
+            w_lm: (!config.tied_head).then(|| draw.weight(2, &[c, v], c)),
+            b_lm: config.head_bias.then(|| zeros(v)),
+            attention,
+            config,
+        })
+    }
+
+    /// The sizes and options.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The attention in use.
+    pub fn attention(&self) -> &Arc<dyn Attention> {
+        &self.attention
+    }
+
+    /// All parameters with their names, in the order of the equations.
+    pub fn parameters(&self) -> Vec<(String, &Tensor)> {
+        list_parameters!(self, iter)
+    }
+
+    /// [`TinyGPT::parameters`], for changing them.
+    pub fn parameters_mut(&mut self) -> Vec<(String, &mut Tensor)> {
+        list_parameters!(self, iter_mut)
+    }
+
+    /// Scores of every next token at every position.
+    ///
+    /// # Shapes
+    /// `tokens` flat, of `[B, T]`, T ≤ seq_len; result `[B, T, V]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when T is 0 or longer than the context, [`Error::TokenOutOfRange`].
+    pub fn logits(&self, tokens: &[TokenId], shape: [usize; 2]) -> Result<Tensor> {
+        self.forward(tokens, shape, None)
+    }
+
+    /// [`TinyGPT::logits`], with somebody watching every layer's attention.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`].
+    pub fn forward(
+        &self,
+        tokens: &[TokenId],
+        [b, t]: [usize; 2],
+        probe: Option<&dyn Probe>,
+    ) -> Result<Tensor> {
+        if t == 0 || t > self.config.seq_len {
+            let expected = format!("1 to {} tokens in a row", self.config.seq_len);
+            return Err(Error::shape("model", expected, &[b, t]));
+        }
+        let positions: Vec<TokenId> = (0..b).flat_map(|_| 0..t as TokenId).collect();
+        let mut h = ops::add(
+            &ops::embedding(&self.wte, tokens, &[b, t])?,
+            &ops::embedding(&self.wpe, &positions, &[b, t])?,
+        )?; // [B, T, C]
+        for (layer, block) in self.blocks.iter().enumerate() {
+            let ctx = Context::new(layer).with_probe(probe);
+            h = block.forward(&h, &*self.attention, &ctx)?;
+        }
+        self.head(&norm(&h, &self.lnf_g, &self.lnf_b)?)
+    }
+
+    /// `[B, T, C]` to `[B, T, V]`.
+    fn head(&self, h: &Tensor) -> Result<Tensor> {
+        match &self.w_lm {
+            Some(w) => ops::linear_lastdim(h, w, self.b_lm.as_ref()),
+            None => ops::linear_tied(h, &self.wte, self.b_lm.as_ref()),
+        }
+    }
+
+    /// Mean cross entropy of the batch's targets, in nats.
+    ///
+    /// # Shapes
+    /// Result `[1]`.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`].
+    pub fn loss(&self, batch: &Batch) -> Result<Tensor> {
+        let logits = self.logits(&batch.inputs, batch.shape)?;
+        let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config.vocab_size])?;
+        drop(logits); // now the gradient may be written over them
+        ops::cross_entropy(&rows, &batch.targets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_fields_and_counts_agree() {
+        for config in [Config::new(13, 6, 8, 2), Config::gpt2(13, 6, 8, 2)] {
+            let mut model = TinyGPT::new(config.clone(), 1).unwrap();
+            let names: Vec<_> = model.parameters().into_iter().map(|(n, _)| n).collect();
+            let total: usize = model.parameters().iter().map(|(_, p)| p.numel()).sum();
+            assert_eq!(total as u64, config.parameter_count());
+            assert_eq!(
+                names,
+                model.parameters_mut().into_iter().map(|(n, _)| n).collect::<Vec<_>>()
+            );
+        }
+        let baseline = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();
+        let names: Vec<_> = baseline.parameters().into_iter().map(|(n, _)| n).collect();
+        let block = ["w_qkv", "b_qkv", "w_proj", "b_proj", "w_fc", "b_fc", "w_out", "b_out"];
+        let mut want = vec!["wte".to_string(), "wpe".to_string()];
+        want.extend(block.iter().map(|n| format!("blocks.0.{n}")));
+        want.extend(["w_lm".to_string(), "b_lm".to_string()]);
+        assert_eq!(names, want);
+    }
+
+    #[test]
+    fn weights_start_with_their_standard_deviation() {
+        let model = TinyGPT::new(Config::new(256, 64, 64, 2), 7).unwrap();
+        for (name, p) in model.parameters() {
+            let n = p.numel() as f64;
+            let std = (p.data().iter().map(|&x| f64::from(x).powi(2)).sum::<f64>() / n).sqrt();
+            let want = match name.rsplit('.').next() {
+                Some(n) if n.starts_with("b_") => 0.0,
+                Some("w_out") => 1.0 / 16.0,
+                _ => 1.0 / 8.0,
+            };
+            assert!((std - want).abs() <= 0.05 * want, "{name}: {std}, not {want}");
+        }
+    }
+
+    #[test]
+    fn a_context_that_is_too_long_is_refused() {
+        let model = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();
+        assert!(model.logits(&[1; 7], [1, 7]).is_err());
+        assert!(model.logits(&[], [1, 0]).is_err());
+        assert!(matches!(model.logits(&[13], [1, 1]), Err(Error::TokenOutOfRange { .. })));
+        assert!(model.logits(&[1; 3], [1, 3]).is_ok());
+    }
+}

@@ -1,0 +1,40 @@
+//! cross_entropy: how surprised the model is by the tokens that came.
+
+use crate::buffer::Buffer;
+use crate::error::{Error, Result, TokenId};
+use crate::kernels::cross_entropy as kernel;
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+/// L = −(1/N)·Σₙ ln softmax(logits[n])[targets[n]], in nats; the mean in f64.
+///
+/// # Shapes
+/// `logits [N, V]`, `targets [N]` to `[1]`.
+///
+/// # Gradient
+/// `dlogits[n, v]` = dL·(softmax(logits[n])ᵥ − 1{v = targets[n]})/N. When nobody else holds the
+/// logits any more, the gradient is written over them.
+///
+/// # Errors
+/// [`Error::Shape`] when the lengths do not fit, [`Error::TokenOutOfRange`] for a target ≥ V.
+pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
+    let [n, v] = logits.dims("cross_entropy", "logits of shape [N, V]")?;
+    if n != targets.len() || n == 0 || v == 0 {
+        let expected = format!("logits of shape [{}, V], one row per target", targets.len());
+        return Err(Error::shape("cross_entropy", expected, logits.shape()));
+    }
+    if let Some(position) = targets.iter().position(|&t| t as usize >= v) {
+        return Err(Error::TokenOutOfRange { token: targets[position], position, vocab_size: v });
+    }
+    let mut lse = Buffer::stale(n);
+    kernel::log_sum_exp(&mut lse, logits.data(), v);
+    let total: f64 = kernel::row_losses(&lse, logits.data(), targets, v).map(f64::from).sum();
+    let mean = (total / n as f64) as f32;
+
+    let (parent, storage, targets) = (logits.parent(), logits.storage(), targets.to_vec());
+    Ok(Tensor::from_op(&[1], vec![mean], &[&logits.parent()], move |dy, grads| {
+        let mut dlogits = Arc::try_unwrap(storage).unwrap_or_else(|kept| Buffer::copy_of(&kept));
+        kernel::backward_in_place(&mut dlogits, &lse, &targets, v, dy[0] / n as f32);
+        grads.give(&parent, dlogits);
+    }))
+}

@@ -1,0 +1,90 @@
+//! linear_lastdim and linear_tied: an affine map of the last axis.
+
+use super::{expect_shape, last_dim, with_last};
+use crate::autograd::Parent;
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::kernels::elementwise::{add_column_sums, fill_rows};
+use crate::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
+use crate::tensor::Tensor;
+
+/// y = x·W + b over the last axis, whatever the axes before it. The bias is optional.
+///
+/// # Shapes
+/// `x [.., C]`, `w [C, O]`, `b [O]` to `[.., O]`. Weights are stored `[in, out]`, as the equation
+/// reads; PyTorch's `nn.Linear` stores the transpose.
+///
+/// # Gradient
+/// dx = dy·Wᵀ, dW = xᵀ·dy, db = Σ_rows dy.
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when W is no matrix or the lengths do not fit.
+pub fn linear_lastdim(x: &Tensor, w: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {
+    let c = last_dim("linear_lastdim", x)?;
+    let [_, o] = w.dims("linear_lastdim", "w of shape [in, out]")?;
+    expect_shape("linear_lastdim", "w of shape", w, &[c, o])?;
+    affine(x, w, b, [c, o], false)
+}
+
+/// y = x·Wᵀ + b: an output head that shares its table with the embedding. The bias is optional.
+///
+/// # Shapes
+/// `x [.., C]`, `w [V, C]`, `b [V]` to `[.., V]`.
+///
+/// # Gradient
+/// dx = dy·W, dW = dyᵀ·x, db = Σ_rows dy.
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when W is no matrix or the lengths do not fit.
+pub fn linear_tied(x: &Tensor, w: &Tensor, b: Option<&Tensor>) -> Result<Tensor> {
+    let c = last_dim("linear_tied", x)?;
+    let [v, _] = w.dims("linear_tied", "w of shape [out, in]")?;
+    expect_shape("linear_tied", "w of shape", w, &[v, c])?;
+    affine(x, w, b, [c, v], true)
+}
+
+/// Both of the above; `transposed`: W is stored `[out, in]`.
+fn affine(
+    x: &Tensor,
+    w: &Tensor,
+    b: Option<&Tensor>,
+    [c, o]: [usize; 2],
+    transposed: bool,
+) -> Result<Tensor> {
+    if let Some(b) = b {
+        expect_shape("linear_lastdim", "b of shape", b, &[o])?;
+    }
+    let n = x.numel() / c;
+    let mut y = Buffer::stale(n * o);
+    // The product is added to rows that hold the bias: no pass of its own.
+    let beta = b.map_or(0.0, |b| {
+        fill_rows(&mut y, b.data());
+        1.0
+    });
+    let (xm, ym) = (matrix(x.data(), n, c), matrix_mut(&mut y, n, o));
+    match transposed {
+        false => gemm(1.0, xm, matrix(w.data(), c, o), beta, ym, Threads::Pool),
+        true => gemm(1.0, xm, matrix(w.data(), o, c).t(), beta, ym, Threads::Pool),
+    }
+
+    let (px, pw) = (x.parent(), w.parent());
+    let pb = b.map_or_else(Parent::constant, Tensor::parent);
+    let (vx, vw) = (x.detach(), w.detach());
+    let parents = [px.clone(), pw.clone(), pb.clone()];
+    let shape = with_last(x.shape(), o);
+    Ok(Tensor::from_op(&shape, y, &parents.each_ref(), move |dy, grads| {
+        let (dym, xm) = (matrix(&dy, n, o), matrix(vx.data(), n, c));
+        grads.accumulate(&px, |dx, beta| {
+            let dx = matrix_mut(dx, n, c);
+            match transposed {
+                false => gemm(1.0, dym, matrix(vw.data(), c, o).t(), beta, dx, Threads::Pool),
+                true => gemm(1.0, dym, matrix(vw.data(), o, c), beta, dx, Threads::Pool),
+            }
+        });
+        grads.accumulate(&pw, |dw, beta| match transposed {
+            false => gemm(1.0, xm.t(), dym, beta, matrix_mut(dw, c, o), Threads::Pool),
+            true => gemm(1.0, dym.t(), xm, beta, matrix_mut(dw, o, c), Threads::Pool),
+        });
+        grads.accumulate_zeroed(&pb, |db| add_column_sums(db, &dy));
+    }))
+}

@@ -1,0 +1,68 @@
+//! Ops on tensors: check the shapes, call the kernel, record the way back.
+//!
+//! | op | equation |
+//! |---|---|
+//! | [`add`], [`mul`], [`mul_scalar`], [`add_scalar`], [`sum`] | element by element |
+//! | [`matmul2d`], [`bmm`] | C = A·B, and one product per batch entry |
+//! | [`linear_lastdim`] | y = x·W + b, [`linear_tied`]: y = x·Wᵀ |
+//! | [`gelu`] | x·½(1 + tanh(√(2/π)(x + 0.044715x³))) |
+//! | [`layernorm_lastdim`], [`layernorm_affine_lastdim`] | (x − μ)/√(σ² + ε), with gain and bias |
+//! | [`softmax_lastdim`] | e^x / Σ e^x |
+//! | [`self_attention_1h`] | softmax(Q·Kᵀ/√C + mask)·V·W_proj + b_proj |
+//! | [`cross_entropy`] | −mean ln p(target) |
+//! | [`embedding`] | rows by number |
+//! | [`reshape`], [`slice_lastdim`] | a view, a copy |
+//!
+//! Each file has an op's forward and, inside the closure given to
+//! [`Tensor::from_op`](crate::Tensor::from_op), its backward.
+
+mod attention;
+mod cross_entropy;
+mod elementwise;
+mod embedding;
+mod gelu;
+mod layernorm;
+mod linear;
+mod matmul;
+mod shape;
+mod softmax;
+
+pub use attention::{AttentionParams, causal_attention_1h, self_attention_1h};
+pub use cross_entropy::cross_entropy;
+pub use elementwise::{add, add_scalar, mul, mul_scalar, sum};
+pub use embedding::embedding;
+pub use gelu::gelu;
+pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};
+pub use linear::{linear_lastdim, linear_tied};
+pub use matmul::{bmm, matmul2d};
+pub use shape::{reshape, slice_lastdim};
+pub use softmax::softmax_lastdim;
+
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+/// Length of the last axis.
+fn last_dim(op: &'static str, x: &Tensor) -> Result<usize> {
+    match x.shape().last() {
+        Some(&n) if n > 0 => Ok(n),
+        _ => Err(Error::shape(op, "at least one axis, the last not empty", x.shape())),
+    }
+}
+
+/// `shape` with another last axis.
+fn with_last(shape: &[usize], last: usize) -> Vec<usize> {
+    let mut shape = shape.to_vec();
+    if let Some(end) = shape.last_mut() {
+        *end = last;
+    }
+    shape
+}
+
+/// `Err` unless `t` has exactly this shape.
+fn expect_shape(op: &'static str, what: &str, t: &Tensor, shape: &[usize]) -> Result<()> {
+    if t.shape() == shape {
+        Ok(())
+    } else {
+        Err(Error::shape(op, format!("{what} {shape:?}"), t.shape()))
+    }
+}

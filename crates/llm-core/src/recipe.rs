@@ -1,0 +1,75 @@
+//! Everything that decides the next training step, besides weights and moments.
+
+use crate::error::{Error, Result};
+use crate::optim::{AdamWConfig, Schedule};
+use serde::{Deserialize, Serialize};
+
+/// Where a run's data came from: enough to know it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DataSource {
+    /// The built-in stories: regenerated, never stored.
+    Stories {
+        /// [`GRAMMAR_VERSION`](crate::data::stories::GRAMMAR_VERSION).
+        version: u32,
+        /// Seed of the stories, and how many.
+        seed: u64,
+        /// Number of stories, training and validation together.
+        count: u64,
+    },
+    /// Files, in order, as one sequence.
+    Files {
+        /// Bytes in all.
+        len: u64,
+        /// BLAKE3 of all bytes.
+        blake3: [u8; 32],
+    },
+}
+
+/// The settings of a run. A checkpoint holds them, so that `--load` alone continues it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recipe {
+    /// B.
+    pub batch_size: usize,
+    /// Length of a training window; at most the model's context.
+    pub seq_len: usize,
+    /// Steps planned in all.
+    pub total_steps: u64,
+    /// The learning rate's course.
+    pub schedule: Schedule,
+    /// The optimizer's settings.
+    pub adamw: AdamWConfig,
+    /// Largest gradient norm; 0: no clipping.
+    pub clip: f32,
+    /// Of weights, batches and whatever else is drawn in training.
+    pub seed: u64,
+    /// Share of the tokens kept for validation, the last ones.
+    pub val_frac: f64,
+    /// What it learns from.
+    pub data: DataSource,
+}
+
+impl Recipe {
+    /// Are all settings within their ranges?
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the setting.
+    pub fn check(&self) -> Result<()> {
+        if self.batch_size == 0 || self.batch_size > 1 << 20 {
+            return Err(Error::config(
+                "batch",
+                format!("{} is outside 1..=1048576", self.batch_size),
+            ));
+        }
+        if self.seq_len == 0 {
+            return Err(Error::config("seq", "0 is not a length"));
+        }
+        if !(self.clip >= 0.0 && self.clip.is_finite()) {
+            return Err(Error::config("clip", format!("{} is not 0 or more", self.clip)));
+        }
+        if !(0.0..1.0).contains(&self.val_frac) {
+            return Err(Error::config("val_frac", format!("{} is outside 0..1", self.val_frac)));
+        }
+        self.schedule.check()?;
+        self.adamw.check()
+    }
+}

@@ -1,0 +1,216 @@
+//! A value with a shape, shared and never changed once made, that may remember how it was made.
+
+use crate::autograd::{GradFn, Gradients, Parent, TensorId, recording};
+use crate::buffer::Buffer;
+use crate::error::{Error, Result};
+use ndarray::{ArrayD, ArrayViewD, IxDyn};
+use std::sync::Arc;
+
+/// An f32 array of any rank, row-major.
+///
+/// The value is an ndarray array: built from one ([`Tensor::new`]), seen as one
+/// ([`Tensor::view`]). Cloning and reshaping share the storage; the storage is recycled when its
+/// last owner goes. A tensor made by an op keeps the op's backward function, through which
+/// [`Tensor::backward`] later finds the gradients.
+///
+/// ```
+/// use llm_core::{Tensor, ndarray::arr2, ops};
+/// let w = Tensor::parameter(arr2(&[[1.0, 2.0], [3.0, 4.0]]).into_dyn());
+/// let loss = ops::sum(&ops::mul(&w, &w)?)?; // Σ w²
+/// assert_eq!(loss.item(), 30.0);
+/// let grads = loss.backward()?;
+/// assert_eq!(grads.get(&w).unwrap(), [2.0, 4.0, 6.0, 8.0]); // 2w
+/// # Ok::<(), llm_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    shape: Vec<usize>,
+    data: Arc<Buffer>,
+    grad_fn: Option<Arc<GradFn>>,
+}
+
+impl Tensor {
+    /// A constant: nothing flows back into it. Any memory layout is accepted.
+    pub fn new(value: ArrayD<f32>) -> Tensor {
+        let shape = value.shape().to_vec();
+        let (data, offset) = value.as_standard_layout().into_owned().into_raw_vec_and_offset();
+        debug_assert!(offset.unwrap_or(0) == 0, "a fresh row-major array starts at its storage");
+        Tensor { shape, data: Arc::new(data.into()), grad_fn: None }
+    }
+
+    /// A leaf that gradients are wanted for.
+    pub fn parameter(value: ArrayD<f32>) -> Tensor {
+        Tensor { grad_fn: Some(GradFn::leaf()), ..Tensor::new(value) }
+    }
+
+    /// A constant from a flat row-major list.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the list's length is not the product of `shape`.
+    pub fn from_vec(shape: &[usize], data: Vec<f32>) -> Result<Tensor> {
+        let got = data.len();
+        let array = ArrayD::from_shape_vec(IxDyn(shape), data)
+            .map_err(|_| Error::shape("from_vec", format!("elements of {shape:?}"), &[got]))?;
+        Ok(Tensor::new(array))
+    }
+
+    /// The result of an op: the one way to make a tensor from tensors, so that no op can lack a
+    /// gradient.
+    ///
+    /// `backward(dy, grads)` gets dL/dy (row-major, of `shape`) and adds, for each of `parents`,
+    /// its share through [`Gradients::accumulate`] or [`Gradients::give`]. It is called at most
+    /// once, and not kept at all when no parent wants a gradient or inside
+    /// [`no_grad`](crate::autograd::no_grad).
+    ///
+    /// # Panics
+    /// When `data` has not as many elements as `shape`: a mistake in the op.
+    pub fn from_op(
+        shape: &[usize],
+        data: impl Into<Buffer>,
+        parents: &[&Parent],
+        backward: impl FnOnce(Buffer, &mut Gradients) + Send + 'static,
+    ) -> Tensor {
+        Tensor::from_op_sharing(shape, Arc::new(data.into()), parents, backward)
+    }
+
+    /// [`Tensor::from_op`] over storage that the backward function (or, for a view, the input)
+    /// holds as well.
+    ///
+    /// # Panics
+    /// As [`Tensor::from_op`].
+    pub fn from_op_sharing(
+        shape: &[usize],
+        data: Arc<Buffer>,
+        parents: &[&Parent],
+        backward: impl FnOnce(Buffer, &mut Gradients) + Send + 'static,
+    ) -> Tensor {
+        assert_eq!(data.len(), shape.iter().product::<usize>(), "an op made a wrong size");
+        let wanted = recording() && parents.iter().any(|p| p.wants_grad());
+        let grad_fn = wanted.then(|| GradFn::of_op(parents, Box::new(backward)));
+        Tensor { shape: shape.to_vec(), data, grad_fn }
+    }
+
+    /// Lengths of the axes.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// Number of axes.
+    pub fn rank(&self) -> usize {
+        self.shape.len()
+    }
+
+    /// Number of elements.
+    pub fn numel(&self) -> usize {
+        self.data.len()
+    }
+
+    /// The elements, row-major.
+    pub fn data(&self) -> &[f32] {
+        &self.data
+    }
+
+    /// The value as an ndarray view.
+    pub fn view(&self) -> ArrayViewD<'_, f32> {
+        ArrayViewD::from_shape(IxDyn(&self.shape), &self.data)
+            .expect("shape and storage agree by construction")
+    }
+
+    /// The one element of a tensor with one element (the first, if there are more; 0 if none).
+    pub fn item(&self) -> f32 {
+        self.data.first().copied().unwrap_or(0.0)
+    }
+
+    /// The elements for changing in place, as an optimizer does between steps. While a recorded
+    /// graph or a clone still shares the storage, this tensor gets its own copy first.
+    pub fn data_mut(&mut self) -> &mut [f32] {
+        let own: &mut Buffer = Arc::make_mut(&mut self.data);
+        own
+    }
+
+    /// The same value without its history: a constant.
+    pub fn detach(&self) -> Tensor {
+        Tensor { shape: self.shape.clone(), data: self.data.clone(), grad_fn: None }
+    }
+
+    /// Whether gradients flow into this tensor.
+    pub fn wants_grad(&self) -> bool {
+        self.grad_fn.is_some()
+    }
+
+    /// What an op's backward function keeps of an input to route its gradient, without its value.
+    pub fn parent(&self) -> Parent {
+        Parent::new(self.grad_fn.clone(), self.numel())
+    }
+
+    /// The axes as an array of N lengths.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] naming `op` and `expected` when the rank is not N.
+    pub fn dims<const N: usize>(&self, op: &'static str, expected: &str) -> Result<[usize; N]> {
+        <[usize; N]>::try_from(self.shape()).map_err(|_| Error::shape(op, expected, &self.shape))
+    }
+
+    /// Gradients of this scalar with respect to every parameter it was made from.
+    ///
+    /// Works through the recorded ops from the newest to the oldest and lets go of what each kept
+    /// as soon as it is done, so a graph can be walked once.
+    ///
+    /// # Errors
+    /// [`Error::Backward`] when this is not a single number, was made without parameters, or its
+    /// graph was walked before.
+    pub fn backward(&self) -> Result<Gradients> {
+        if self.numel() != 1 {
+            return Err(Error::shape("backward", "a scalar", &self.shape));
+        }
+        let root = self.grad_fn.as_ref().ok_or(Error::Backward {
+            reason: "no parameter took part, or it was computed inside no_grad",
+        })?;
+        Gradients::from_root(root)
+    }
+
+    pub(crate) fn id(&self) -> Option<TensorId> {
+        self.grad_fn.as_ref().map(|f| f.id())
+    }
+
+    /// The storage itself, to be shared by a view.
+    pub(crate) fn storage(&self) -> Arc<Buffer> {
+        self.data.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::arr2;
+
+    #[test]
+    fn any_layout_becomes_row_major() {
+        let t = Tensor::new(arr2(&[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]).reversed_axes().into_dyn());
+        assert_eq!(t.shape(), [3, 2]);
+        assert_eq!(t.data(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+        assert_eq!(t.view()[[2, 1]], 6.0);
+    }
+
+    #[test]
+    fn writing_does_not_reach_clones() {
+        let mut a = Tensor::from_vec(&[2], vec![1.0, 2.0]).unwrap();
+        let b = a.clone();
+        a.data_mut()[0] = 9.0;
+        assert_eq!((a.data(), b.data()), (&[9.0, 2.0][..], &[1.0, 2.0][..]));
+    }
+
+    #[test]
+    fn wrong_lengths_are_errors() {
+        assert!(matches!(Tensor::from_vec(&[2, 2], vec![0.0; 3]), Err(Error::Shape { .. })));
+        assert!(Tensor::from_vec(&[2], vec![0.0; 2]).unwrap().backward().is_err());
+        assert!(Tensor::from_vec(&[1], vec![0.0]).unwrap().backward().is_err());
+    }
+
+    #[test]
+    fn tensors_can_go_to_other_threads() {
+        fn check<T: Send + Sync>() {}
+        check::<Tensor>();
+        check::<Gradients>();
+    }
+}

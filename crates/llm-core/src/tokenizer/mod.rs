@@ -1,0 +1,5 @@
+//! From bytes to token numbers and back.
+
+mod byte;
+
+pub use byte::ByteTokenizer;

@@ -1,0 +1,108 @@
+//! Loss and accuracy over many windows, without gradients.
+
+use crate::autograd::no_grad;
+use crate::buffer::Buffer;
+use crate::data::{TokenDataset, Window};
+use crate::error::{Result, TokenId};
+use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
+use crate::model::TinyGPT;
+
+/// Means over all scored tokens.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Evaluation {
+    /// Mean −ln p of the tokens that came, in nats.
+    pub loss: f64,
+    /// Share of tokens that were the model's first choice.
+    pub accuracy: f64,
+    /// Number of scored tokens.
+    pub tokens: u64,
+}
+
+impl Evaluation {
+    /// e^loss: the number of equally likely tokens that would surprise as much.
+    pub fn perplexity(&self) -> f64 {
+        self.loss.exp()
+    }
+
+    /// loss / ln 2, for tokens that are bytes.
+    pub fn bits_per_token(&self) -> f64 {
+        self.loss / std::f64::consts::LN_2
+    }
+}
+
+/// What the model said about one window.
+pub struct Scored<'a> {
+    /// Number of the window in the given list.
+    pub window: usize,
+    /// For each scored token: −ln p, in nats.
+    pub losses: &'a [f32],
+    /// For each scored token: was it the model's first choice?
+    pub right: &'a [bool],
+}
+
+/// Scores all windows, `batch_size` at a time, and shows each to `seen`.
+///
+/// Short windows are padded at their end; attention is causal, so padding changes nothing before
+/// it, and it is not scored.
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when a window is longer than the model's context,
+/// [`Error::TokenOutOfRange`](crate::Error::TokenOutOfRange) for tokens outside its vocabulary.
+pub fn evaluate(
+    model: &TinyGPT,
+    data: &TokenDataset,
+    windows: &[Window],
+    batch_size: usize,
+    mut seen: impl FnMut(Scored<'_>),
+) -> Result<Evaluation> {
+    let (mut total, mut right, mut tokens) = (0.0f64, 0u64, 0u64);
+    let batch_size = batch_size.max(1);
+    for (b, group) in windows.chunks(batch_size).enumerate() {
+        let t = group.iter().map(|w| w.len).max().unwrap_or(0);
+        let scores = score(model, data, group, t)?;
+        for (i, w) in group.iter().enumerate() {
+            let range = i * t..i * t + w.len;
+            let scored = Scored {
+                window: b * batch_size + i,
+                losses: &scores.losses[range.clone()],
+                right: &scores.right[range],
+            };
+            total += scored.losses.iter().map(|&l| f64::from(l)).sum::<f64>();
+            right += scored.right.iter().filter(|&&r| r).count() as u64;
+            tokens += w.len as u64;
+            seen(scored);
+        }
+    }
+    let mean = |x: f64| if tokens == 0 { 0.0 } else { x / tokens as f64 };
+    Ok(Evaluation { loss: mean(total), accuracy: mean(right as f64), tokens })
+}
+
+struct Scores {
+    losses: Vec<f32>,
+    right: Vec<bool>,
+}
+
+fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Result<Scores> {
+    let v = model.config().vocab_size;
+    let clamp = |id: TokenId| id.min(v as TokenId - 1);
+    let inputs: Vec<_> = group.iter().flat_map(|w| data.tokens(w.start, t)).collect();
+    let targets: Vec<_> =
+        group.iter().flat_map(|w| data.tokens(w.start + 1, t)).map(clamp).collect();
+    let logits = no_grad(|| model.logits(&inputs, [group.len(), t]))?;
+    let mut lse = Buffer::stale(inputs.len());
+    log_sum_exp(&mut lse, logits.data(), v);
+    let losses = row_losses(&lse, logits.data(), &targets, v).collect();
+    let right = logits
+        .data()
+        .chunks_exact(v)
+        .zip(&targets)
+        .map(|(row, &target)| is_first_choice(row, target as usize))
+        .collect();
+    Ok(Scores { losses, right })
+}
+
+/// Is `target` the greatest logit (the first of equals)?
+fn is_first_choice(row: &[f32], target: usize) -> bool {
+    let mine = row[target];
+    row[..target].iter().all(|&x| x < mine) && row[target + 1..].iter().all(|&x| x <= mine)
+}

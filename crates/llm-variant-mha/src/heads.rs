@@ -1,0 +1,132 @@
+//! self_attention_mha: H heads, each over its own D = C/H channels.
+
+use llm_core::buffer::Buffer;
+use llm_core::kernels::attention::{backward, forward, head_views, head_views_mut};
+use llm_core::kernels::parallel::{self, HEAVY};
+use llm_core::{Error, Result, Tensor, ops};
+use std::sync::Arc;
+
+/// Multi-head causal self-attention with its projections:
+///
+/// ```text
+/// q, k, v   = x·W_qkv + b_qkv                  [B,T,C] each, read as [B,T,H,D]
+/// S_h[i,j]  = q_h[i]·k_h[j] / √D               for j ≤ i, hidden for j > i
+/// P_h[i,:]  = softmax(S_h[i,:])
+/// Y_h[i]    = Σⱼ P_h[i,j]·v_h[j]
+/// out       = concat_h(Y_h)·W_proj + b_proj
+/// ```
+///
+/// # Shapes
+/// `x [B, T, C]`, `w_qkv [C, 3C]`, `b_qkv [3C]`, `w_proj [C, C]`, `b_proj [C]`, C = H·D; result
+/// `[B, T, C]`.
+///
+/// # Gradient
+/// Into x and all four parameters.
+///
+/// # Errors
+/// [`Error::Config`] when H does not divide C (the message lists what does), [`Error::Shape`] when
+/// a shape does not fit.
+///
+/// # Reference
+/// Vaswani et al., "Attention Is All You Need", 3.2.2, with the decoder's mask.
+pub fn self_attention_mha(
+    x: &Tensor,
+    w_qkv: &Tensor,
+    b_qkv: &Tensor,
+    w_proj: &Tensor,
+    b_proj: &Tensor,
+    n_heads: usize,
+) -> Result<Tensor> {
+    let qkv = ops::linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
+    let y = causal_attention_heads(&qkv, n_heads, &[])?; // [B, T, C]
+    ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
+}
+
+/// The part between the projections, every (sequence, head) by itself.
+///
+/// `keep` says for each head whether it is used; an empty list uses all. A head that is not used
+/// gives zeros and gets no gradient.
+///
+/// # Shapes
+/// `qkv [B, T, 3C]` to `[B, T, C]`; `keep [H]` or empty.
+///
+/// # Gradient
+/// Into qkv.
+///
+/// # Errors
+/// As [`self_attention_mha`].
+pub fn causal_attention_heads(qkv: &Tensor, n_heads: usize, keep: &[bool]) -> Result<Tensor> {
+    const OP: &str = "self_attention_mha";
+    let [b, t, c3] = qkv.dims(OP, "qkv of shape [B, T, 3C]")?;
+    if c3 == 0 || c3 % 3 != 0 || t == 0 {
+        return Err(Error::shape(OP, "qkv of shape [B, T, 3C]", qkv.shape()));
+    }
+    let (c, h) = (c3 / 3, n_heads);
+    let d = head_dim(c, h)?;
+    if !keep.is_empty() && keep.len() != h {
+        return Err(Error::shape(OP, format!("a mask of {h} heads"), &[keep.len()]));
+    }
+    let keep: Arc<[bool]> = if keep.is_empty() { vec![true; h].into() } else { keep.into() };
+    let scale = 1.0 / (d as f32).sqrt();
+    let work = b * h * t * t;
+
+    let (mut y, mut lse) = (Buffer::stale(b * t * c), Buffer::stale(b * h * t));
+    let parts = head_views(qkv.data(), [b, t, 3 * h, d]); // of each sequence: H q, H k, H v, [T, D]
+    let tasks: Vec<_> = head_views_mut(&mut y, [b, t, h, d])
+        .into_iter()
+        .zip(lse.chunks_exact_mut(t))
+        .enumerate()
+        .collect();
+    parallel::tasks(tasks, work, HEAVY, |(n, (mut y, lse))| {
+        let (sequence, head) = (n / h, n % h);
+        if !keep[head] {
+            return y.fill(0.0);
+        }
+        let [q, k, v] = [0, 1, 2].map(|part| parts[sequence * 3 * h + part * h + head]);
+        forward(q, k, v, scale, y, lse);
+    });
+
+    let y = Arc::new(y);
+    let (parent, kept_y, qkv_value, keep) = (qkv.parent(), y.clone(), qkv.detach(), keep.clone());
+    Ok(Tensor::from_op_sharing(&[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
+        let mut dqkv = Buffer::stale(b * t * c3);
+        let parts = head_views(qkv_value.data(), [b, t, 3 * h, d]);
+        let (y, dy) = (head_views(&kept_y, [b, t, h, d]), head_views(&dy, [b, t, h, d]));
+        // The 3H views of a sequence are H dq, H dk, H dv; a task takes one of each.
+        let mut dparts = head_views_mut(&mut dqkv, [b, t, 3 * h, d]).into_iter();
+        let mut tasks = Vec::with_capacity(b * h);
+        for sequence in 0..b {
+            let dq: Vec<_> = dparts.by_ref().take(h).collect();
+            let dk: Vec<_> = dparts.by_ref().take(h).collect();
+            let dv: Vec<_> = dparts.by_ref().take(h).collect();
+            let heads = dq.into_iter().zip(dk).zip(dv).enumerate();
+            tasks.extend(heads.map(|(head, ((dq, dk), dv))| (sequence, head, dq, dk, dv)));
+        }
+        parallel::tasks(tasks, work, HEAVY, |(sequence, head, mut dq, mut dk, mut dv)| {
+            if !keep[head] {
+                return [&mut dq, &mut dk, &mut dv].into_iter().for_each(|g| g.fill(0.0));
+            }
+            let [q, k, v] = [0, 1, 2].map(|part| parts[sequence * 3 * h + part * h + head]);
+            let n = sequence * h + head;
+            backward(q, k, v, scale, y[n], &lse[n * t..(n + 1) * t], dy[n], dq, dk, dv);
+        });
+        grads.give(&parent, dqkv);
+    }))
+}
+
+/// D = C/H.
+///
+/// # Errors
+/// [`Error::Config`] listing the numbers of heads that divide C.
+pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
+    if n_heads > 0 && c.is_multiple_of(n_heads) {
+        return Ok(c / n_heads);
+    }
+    let divisors: Vec<String> =
+        (1..=c).filter(|h| c.is_multiple_of(*h)).map(|h| h.to_string()).collect();
+    let reason = format!(
+        "{n_heads} heads do not divide a width (d_model) of {c}; possible are {}",
+        divisors.join(", ")
+    );
+    Err(Error::config("heads", reason))
+}

@@ -1,0 +1,121 @@
+//! MultiHead: the variant behind core's attention seam.
+
+use crate::heads::{causal_attention_heads, head_dim};
+use llm_core::kernels::attention as kernel;
+use llm_core::model::{Context, Decode, Probe, SingleHead};
+use llm_core::ndarray::{ArrayView2, ArrayView3, Axis, Slice};
+use llm_core::ops::{self, AttentionParams};
+use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor};
+
+/// H heads for [`TinyGPT::with_attention`](llm_core::TinyGPT::with_attention).
+#[derive(Clone, Debug)]
+pub struct MultiHead {
+    n_heads: usize,
+    /// `[L·H]`, layer by layer; empty: every head is used.
+    head_mask: Vec<bool>,
+}
+
+impl MultiHead {
+    /// The name in [`AttentionSpec`].
+    pub const NAME: &'static str = "multi-head";
+
+    /// All heads of all layers.
+    pub fn new(n_heads: usize) -> MultiHead {
+        MultiHead { n_heads, head_mask: Vec::new() }
+    }
+
+    /// Some heads switched off: `head_mask [L·H]`, layer by layer, false where a head is not used.
+    pub fn with_head_mask(n_heads: usize, head_mask: Vec<bool>) -> MultiHead {
+        MultiHead { n_heads, head_mask }
+    }
+
+    /// Makes it again from what a checkpoint says. A single-head model is one with H = 1.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the spec describes another attention.
+    pub fn from_spec(spec: &AttentionSpec) -> Result<MultiHead> {
+        let known = match spec.name.as_str() {
+            SingleHead::NAME => spec.n_heads == 1,
+            MultiHead::NAME => true,
+            _ => false,
+        };
+        if !known {
+            let reason = format!("'{}' is not known here", spec.name.escape_default());
+            return Err(Error::config("attention", reason));
+        }
+        Ok(MultiHead { n_heads: spec.n_heads, head_mask: spec.head_mask.clone() })
+    }
+
+    /// Which heads of a layer are used; empty: all.
+    fn kept(&self, layer: usize) -> &[bool] {
+        self.head_mask.get(layer * self.n_heads..(layer + 1) * self.n_heads).unwrap_or(&[])
+    }
+}
+
+impl Attention for MultiHead {
+    /// One head is single-head attention, and is called so: either trainer opens it.
+    fn spec(&self) -> AttentionSpec {
+        let single = self.n_heads == 1 && self.head_mask.is_empty();
+        let name = if single { SingleHead::NAME } else { MultiHead::NAME };
+        AttentionSpec {
+            name: name.into(),
+            n_heads: self.n_heads,
+            head_mask: self.head_mask.clone(),
+        }
+    }
+
+    fn check(&self, config: &Config) -> Result<()> {
+        head_dim(config.d_model, self.n_heads)?;
+        let want = config.n_layers * self.n_heads;
+        if self.head_mask.is_empty() || self.head_mask.len() == want {
+            return Ok(());
+        }
+        let reason = format!("{} entries for {want} heads", self.head_mask.len());
+        Err(Error::config("head_mask", reason))
+    }
+
+    fn forward(&self, x: &Tensor, p: &AttentionParams<'_>, ctx: &Context<'_>) -> Result<Tensor> {
+        let qkv = ops::linear_lastdim(x, p.w_qkv, Some(p.b_qkv))?; // [B, T, 3C]
+        let y = causal_attention_heads(&qkv, self.n_heads, self.kept(ctx.layer))?; // [B, T, C]
+        if let Some(probe) = ctx.probe {
+            show(probe, ctx.layer, &qkv, &y, self.n_heads)?;
+        }
+        ops::linear_lastdim(&y, p.w_proj, Some(p.b_proj)) // [B, T, C]
+    }
+
+    fn decode(&self, step: Decode<'_>) {
+        let d = step.q.len() / self.n_heads;
+        let scale = 1.0 / (d as f32).sqrt();
+        let kept = self.kept(step.layer);
+        for (h, y) in step.y.chunks_exact_mut(d).enumerate() {
+            if kept.get(h) == Some(&false) {
+                y.fill(0.0);
+                continue;
+            }
+            let columns = Slice::from(h * d..(h + 1) * d);
+            let [keys, values] = [step.keys, step.values].map(|x| {
+                let mut columns_of = x;
+                columns_of.slice_axis_inplace(Axis(1), columns);
+                columns_of
+            });
+            kernel::attend_one(&step.q[h * d..(h + 1) * d], keys, values, scale, step.scores, y);
+        }
+    }
+}
+
+/// Recomputes P of every (sequence, head) for the probe; the fast kernel never writes it out.
+fn show(probe: &dyn Probe, layer: usize, qkv: &Tensor, y: &Tensor, h: usize) -> Result<()> {
+    let [b, t, c] = y.dims("probe", "y of shape [B, T, C]")?;
+    let d = c / h;
+    let parts = kernel::head_views(qkv.data(), [b, t, 3 * h, d]);
+    for (sequence, parts) in parts.chunks_exact(3 * h).enumerate() {
+        for head in 0..h {
+            let p = kernel::probs(parts[head], parts[h + head], 1.0 / (d as f32).sqrt());
+            let view = ArrayView2::from_shape((t, t), &p);
+            probe.head(layer, sequence, head, view.expect("P is [T, T]"));
+        }
+    }
+    let view = ArrayView3::from_shape((b, t, c), y.data());
+    probe.concatenated(layer, view.expect("y has this shape"));
+    Ok(())
+}

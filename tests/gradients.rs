@@ -1,0 +1,145 @@
+//! Every op, the whole model and own ops pass the public gradient check; planted faults do not.
+
+use llm_core::gradcheck::check;
+use llm_core::ndarray::ArrayD;
+use llm_core::{Batch, Config, Error, Result, Tensor, TinyGPT, ops};
+use llm_variant_mha::{MultiHead, causal_attention_heads, self_attention_mha};
+use rand::{Rng, SeedableRng};
+use std::sync::Arc;
+
+/// A parameter of random numbers in −1..1.
+fn input(shape: &[usize], seed: u64) -> Tensor {
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(seed);
+    Tensor::parameter(ArrayD::from_shape_fn(shape, |_| rng.random_range(-1.0f32..1.0)))
+}
+
+fn inputs(shapes: &[&[usize]]) -> Vec<Tensor> {
+    shapes.iter().enumerate().map(|(i, s)| input(s, i as u64 + 10)).collect()
+}
+
+#[test]
+fn every_op() {
+    type Op = Box<dyn Fn(&[Tensor]) -> Result<Tensor>>;
+    let cases: Vec<(&str, Vec<&[usize]>, Op)> = vec![
+        ("add", vec![&[3, 5], &[3, 5]], Box::new(|x| ops::add(&x[0], &x[1]))),
+        ("add itself", vec![&[3, 5]], Box::new(|x| ops::add(&x[0], &x[0]))),
+        ("mul", vec![&[3, 5], &[3, 5]], Box::new(|x| ops::mul(&x[0], &x[1]))),
+        ("mul_scalar", vec![&[7]], Box::new(|x| ops::mul_scalar(&x[0], -2.5))),
+        ("add_scalar", vec![&[7]], Box::new(|x| ops::add_scalar(&x[0], 0.5))),
+        ("sum", vec![&[2, 3, 4]], Box::new(|x| ops::sum(&x[0]))),
+        ("matmul2d", vec![&[4, 6], &[6, 3]], Box::new(|x| ops::matmul2d(&x[0], &x[1]))),
+        ("bmm", vec![&[2, 4, 6], &[2, 6, 3]], Box::new(|x| ops::bmm(&x[0], &x[1]))),
+        ("gelu", vec![&[40]], Box::new(|x| ops::gelu(&x[0]))),
+        ("layernorm", vec![&[3, 17]], Box::new(|x| ops::layernorm_lastdim(&x[0], 1e-5))),
+        (
+            "layernorm_affine",
+            vec![&[3, 17], &[17], &[17]],
+            Box::new(|x| ops::layernorm_affine_lastdim(&x[0], &x[1], &x[2], 1e-5)),
+        ),
+        ("softmax", vec![&[2, 3, 9]], Box::new(|x| ops::softmax_lastdim(&x[0]))),
+        ("reshape", vec![&[2, 6]], Box::new(|x| ops::reshape(&x[0], &[3, 4]))),
+        ("slice_lastdim", vec![&[2, 9]], Box::new(|x| ops::slice_lastdim(&x[0], 3, 4))),
+        ("embedding", vec![&[5, 4]], Box::new(|x| ops::embedding(&x[0], &[1, 4, 1, 0], &[2, 2]))),
+        (
+            "linear",
+            vec![&[2, 3, 5], &[5, 4], &[4]],
+            Box::new(|x| ops::linear_lastdim(&x[0], &x[1], Some(&x[2]))),
+        ),
+        (
+            "linear, no bias",
+            vec![&[3, 5], &[5, 4]],
+            Box::new(|x| ops::linear_lastdim(&x[0], &x[1], None)),
+        ),
+        (
+            "linear_tied",
+            vec![&[2, 3, 5], &[4, 5], &[4]],
+            Box::new(|x| ops::linear_tied(&x[0], &x[1], Some(&x[2]))),
+        ),
+        (
+            "self_attention_1h",
+            vec![&[2, 6, 8], &[8, 24], &[24], &[8, 8], &[8]],
+            Box::new(|x| ops::self_attention_1h(&x[0], &x[1], &x[2], &x[3], &x[4])),
+        ),
+        (
+            "self_attention_mha",
+            vec![&[2, 6, 8], &[8, 24], &[24], &[8, 8], &[8]],
+            Box::new(|x| self_attention_mha(&x[0], &x[1], &x[2], &x[3], &x[4], 4)),
+        ),
+        (
+            "attention with a head switched off",
+            vec![&[2, 6, 24]],
+            Box::new(|x| causal_attention_heads(&x[0], 2, &[false, true])),
+        ),
+        ("cross_entropy", vec![&[4, 7]], Box::new(|x| ops::cross_entropy(&x[0], &[6, 0, 3, 3]))),
+    ];
+    for (name, shapes, f) in cases {
+        for seed in 0..3 {
+            if let Err(e) = check(&inputs(&shapes), seed, &f) {
+                panic!("{name}: {e}");
+            }
+        }
+    }
+}
+
+/// All parameters of a two-layer, two-head model through its loss.
+#[test]
+fn the_whole_model() {
+    for config in [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2)] {
+        let attention = Arc::new(MultiHead::new(2));
+        let model = TinyGPT::with_attention(config, attention, 3).unwrap();
+        let tokens: Vec<u32> = (0..12).map(|i| (i * 7 % 11) as u32).collect();
+        let targets = (0..12).map(|i| (i * 5 % 11) as u32).collect();
+        let batch = Batch { inputs: tokens, targets, shape: [2, 6] };
+        // Gains and biases start at constants; move them, so that a wrong use shows.
+        let start: Vec<Tensor> = model
+            .parameters()
+            .iter()
+            .enumerate()
+            .map(|(i, (_, p))| {
+                let noise = input(p.shape(), 100 + i as u64);
+                Tensor::parameter(&p.view() + &(&noise.view() * 0.3))
+            })
+            .collect();
+        let loss = |inputs: &[Tensor]| {
+            let mut model = model.clone();
+            for ((_, p), x) in model.parameters_mut().into_iter().zip(inputs) {
+                *p = x.clone();
+            }
+            model.loss(&batch)
+        };
+        check(&start, 1, loss).unwrap();
+    }
+}
+
+/// An op as an outside crate would write it: y = x³, with a right and with a wrong gradient.
+fn cube(x: &Tensor, factor: f32) -> Result<Tensor> {
+    let y: Vec<f32> = x.data().iter().map(|v| v * v * v).collect();
+    let (parent, value) = (x.parent(), x.detach());
+    Ok(Tensor::from_op(x.shape(), y, &[&x.parent()], move |dy, grads| {
+        grads.accumulate_zeroed(&parent, |dx| {
+            for ((dx, dy), v) in dx.iter_mut().zip(dy.iter()).zip(value.data()) {
+                *dx += factor * v * v * dy;
+            }
+        });
+    }))
+}
+
+#[test]
+fn an_own_op_is_accepted_and_a_wrong_one_is_not() {
+    let x = inputs(&[&[3, 4]]);
+    check(&x, 1, |x| cube(&x[0], 3.0)).unwrap();
+    for factor in [2.9, 0.0, -3.0] {
+        assert!(matches!(check(&x, 1, |x| cube(&x[0], factor)), Err(Error::Gradient { .. })));
+    }
+}
+
+/// A gradient that is missing counts as zero.
+#[test]
+fn a_forgotten_gradient_is_found() {
+    let x = inputs(&[&[3, 4]]);
+    let forgets = |x: &[Tensor]| {
+        let y: Vec<f32> = x[0].data().iter().map(|v| v * 2.0).collect();
+        Ok(Tensor::from_op(x[0].shape(), y, &[&x[0].parent()], |_, _| {}))
+    };
+    assert!(matches!(check(&x, 1, forgets), Err(Error::Gradient { .. })));
+}

@@ -1,0 +1,7 @@
+//! Tests of the workspace as a whole, one binary; modules are named by behaviour.
+
+mod gradients;
+mod mha_vs_single_head;
+mod pytorch_ops;
+mod pytorch_training;
+mod training;

@@ -2,6 +2,7 @@
 
 mod gradients;
 mod mha_vs_single_head;
+mod original_replay;
 mod pytorch_ops;
 mod pytorch_training;
 mod training;

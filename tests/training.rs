@@ -2,8 +2,8 @@
 
 use llm_core::data::TokenDataset;
 use llm_core::recipe::{DataSource, Recipe};
-use llm_core::train::{Trainer, train_step};
-use llm_core::{AdamW, AdamWConfig, Config, Error, Schedule, TinyGPT};
+use llm_core::train::Trainer;
+use llm_core::{AdamWConfig, Config, Error, Schedule, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
 
@@ -33,23 +33,6 @@ fn trainer(heads: usize) -> Trainer {
 
 fn weights(trainer: &Trainer) -> Vec<Vec<f32>> {
     trainer.model.parameters().into_iter().map(|(_, p)| p.data().to_vec()).collect()
-}
-
-/// The C++ original's regression test: bytes i & 255, V 256, T 32, C 32, L 1, 20 steps at 1e-3.
-#[test]
-fn loss_falls_as_in_the_original() {
-    let data = TokenDataset::from_bytes((0..4096).map(|i| i as u8).collect());
-    let mut model = TinyGPT::new(Config::new(256, 32, 32, 1), 7).unwrap();
-    let mut adamw = AdamW::new(AdamWConfig::default()).unwrap();
-    let losses: Vec<f32> = (0..20)
-        .map(|step| {
-            let batch = data.batch(7, step, [2, 32]).unwrap();
-            train_step(&mut model, &mut adamw, &batch, step, 1e-3, 0.0).unwrap().loss
-        })
-        .collect();
-    // The first loss is near ln 256 = 5.55 plus what the random logits add.
-    assert!((5.4..6.6).contains(&losses[0]), "{}", losses[0]);
-    assert!(losses[19] < losses[0] - 0.2, "{losses:?}");
 }
 
 #[test]

@@ -1,1 +1,108 @@
-//! x
+//! What both trainers share: flags, verbs, messages, exit codes. A library, so that the binaries
+//! stay a description of themselves.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`program`] | what a binary is: its name, its attention |
+//! | [`args`] | what can be typed |
+//! | [`defaults`] | the values of flags that are not given |
+//! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
+//! | [`data`], [`target`] | what is read, where it is saved |
+//! | [`commands`] | training, `generate`, `eval`, `completions` |
+//! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
+//! | [`probes`], [`text`] | next-token checks, writing text |
+//! | [`signals`], [`error`] | Ctrl-C, exit codes |
+//!
+//! This crate knows llm-core and no variant: the multi-head binary brings its attention along.
+
+pub mod args;
+pub mod commands;
+pub mod console;
+pub mod data;
+pub mod defaults;
+pub mod error;
+pub mod events;
+pub mod plan;
+pub mod probes;
+pub mod program;
+pub mod progress;
+pub mod signals;
+pub mod target;
+pub mod text;
+
+pub use error::{CliError, Result};
+pub use program::{Heads, Program};
+
+use args::{Cli, OutputArgs, Verb};
+use console::{Out, note};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// Does what the command line says; the whole of a binary.
+pub fn run(program: &Program) -> ExitCode {
+    let cli = match args::parse(program, std::env::args_os()) {
+        args::Parsed::Run(cli) => *cli,
+        args::Parsed::Text(text) => {
+            let mut out = Out::default();
+            out.write(text.as_bytes());
+            return exit(out.finish());
+        }
+        args::Parsed::Wrong(line) => {
+            note(&line);
+            return ExitCode::from(error::code::USAGE);
+        }
+    };
+    exit(guarded(|| dispatch(program, cli)))
+}
+
+fn dispatch(program: &Program, cli: Cli) -> Result<()> {
+    let output = match &cli.verb {
+        Some(Verb::Generate(args)) => &args.output,
+        Some(Verb::Eval(args)) => &args.output,
+        Some(Verb::Completions { shell }) => return commands::completions(program, *shell),
+        None => &cli.train.output,
+    };
+    in_pool(output, |threads| match &cli.verb {
+        Some(Verb::Generate(args)) => commands::generate(program, args),
+        Some(Verb::Eval(args)) => commands::eval(program, args),
+        _ => commands::train(program, &cli.train, threads),
+    })
+}
+
+/// Runs `f` inside the one thread pool of the process.
+fn in_pool(output: &OutputArgs, f: impl FnOnce(usize) -> Result<()> + Send) -> Result<()> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    let threads = output.threads.unwrap_or(cores);
+    if !(1..=1024).contains(&threads) {
+        return Err(CliError::Usage(format!("--threads {threads} is outside 1..=1024")));
+    }
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    pool.map_err(|e| CliError::Internal(format!("no threads: {e}")))?.install(|| f(threads))
+}
+
+/// Turns a panic, on whatever thread it began, into an error with its message and place.
+fn guarded(f: impl FnOnce() -> Result<()>) -> Result<()> {
+    let message = Arc::new(Mutex::new(String::new()));
+    let seen = message.clone();
+    std::panic::set_hook(Box::new(move |info| {
+        *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
+    }));
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
+        let message = message.lock().unwrap_or_else(PoisonError::into_inner);
+        Err(CliError::Internal(message.clone()))
+    })
+}
+
+fn exit(result: Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::from(error::code::OK),
+        Err(e) => {
+            // What a signal interrupted has been reported where it happened.
+            if !matches!(e, CliError::Signal(_)) {
+                note(&e.line());
+            }
+            ExitCode::from(e.exit_code())
+        }
+    }
+}

@@ -1,8 +1,7 @@
 //! A sequence of tokens, and what training and evaluation take from it.
 
 use crate::error::{Error, Result, TokenId};
-use crate::util::rng::stream;
-use rand::Rng;
+use crate::util::rng::{below, stream};
 
 /// B windows of T tokens and the token that follows each position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,10 +102,8 @@ impl TokenDataset {
         for row in 0..b {
             let mut rng = stream(seed, b"batch\0\0\0", step, row as u64);
             let start = match fitting {
-                Some(starts) if !starts.is_empty() => {
-                    starts[rng.random_range(0..starts.len() as u64) as usize]
-                }
-                _ => rng.random_range(0..room as u64) as usize,
+                Some(starts) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
+                _ => below(&mut rng, room),
             };
             batch.inputs.extend((start..start + t).map(|i| self.token(i)));
             batch.targets.extend((start + 1..start + t + 1).map(|i| self.token(i)));
@@ -154,7 +151,7 @@ fn cut(start: usize, end: usize, seq_len: usize) -> Vec<Window> {
 }
 
 /// At most `limit` tokens' worth of windows, evenly spaced over all.
-pub(crate) fn evenly_spaced(windows: &[Window], limit: usize) -> Vec<Window> {
+pub fn evenly_spaced(windows: &[Window], limit: usize) -> Vec<Window> {
     let total: usize = windows.iter().map(|w| w.len).sum();
     if total <= limit || windows.is_empty() {
         return windows.to_vec();

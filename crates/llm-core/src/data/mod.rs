@@ -2,5 +2,7 @@
 
 mod dataset;
 pub mod stories;
+mod story_corpus;
 
-pub use dataset::{Batch, TokenDataset, Window};
+pub use dataset::{Batch, TokenDataset, Window, evenly_spaced};
+pub use story_corpus::StoryCorpus;

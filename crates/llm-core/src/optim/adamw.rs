@@ -97,6 +97,16 @@ impl AdamW {
         &self.config
     }
 
+    /// Goes on with other settings.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when a setting is outside its range; the old ones then stay.
+    pub fn set_config(&mut self, config: AdamWConfig) -> Result<()> {
+        config.check()?;
+        self.config = config;
+        Ok(())
+    }
+
     /// Number of updates so far.
     pub fn t(&self) -> u64 {
         self.t

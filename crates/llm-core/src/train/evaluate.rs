@@ -6,6 +6,7 @@ use crate::data::{TokenDataset, Window};
 use crate::error::{Result, TokenId};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
 use crate::model::TinyGPT;
+use std::ops::ControlFlow;
 
 /// Means over all scored tokens.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,7 +41,8 @@ pub struct Scored<'a> {
     pub right: &'a [bool],
 }
 
-/// Scores all windows, `batch_size` at a time, and shows each to `seen`.
+/// Scores all windows, `batch_size` at a time, and shows each to `seen`, which may stop early; the
+/// means are then over what was scored.
 ///
 /// Short windows are padded at their end; attention is causal, so padding changes nothing before
 /// it, and it is not scored.
@@ -53,11 +55,11 @@ pub fn evaluate(
     data: &TokenDataset,
     windows: &[Window],
     batch_size: usize,
-    mut seen: impl FnMut(Scored<'_>),
+    mut seen: impl FnMut(Scored<'_>) -> ControlFlow<()>,
 ) -> Result<Evaluation> {
     let (mut total, mut right, mut tokens) = (0.0f64, 0u64, 0u64);
     let batch_size = batch_size.max(1);
-    for (b, group) in windows.chunks(batch_size).enumerate() {
+    'all: for (b, group) in windows.chunks(batch_size).enumerate() {
         let t = group.iter().map(|w| w.len).max().unwrap_or(0);
         let scores = score(model, data, group, t)?;
         for (i, w) in group.iter().enumerate() {
@@ -70,7 +72,9 @@ pub fn evaluate(
             total += scored.losses.iter().map(|&l| f64::from(l)).sum::<f64>();
             right += scored.right.iter().filter(|&&r| r).count() as u64;
             tokens += w.len as u64;
-            seen(scored);
+            if seen(scored).is_break() {
+                break 'all;
+            }
         }
     }
     let mean = |x: f64| if tokens == 0 { 0.0 } else { x / tokens as f64 };

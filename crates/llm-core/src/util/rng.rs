@@ -4,7 +4,7 @@
 //! the stream of (seed, purpose, a, b), for example (seed, "batch", step, row). A resumed run
 //! therefore needs no generator state to go on exactly where it stopped.
 
-use rand::SeedableRng;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 /// The stream of (seed, purpose, a, b).
@@ -20,10 +20,18 @@ pub fn stream(seed: u64, purpose: &[u8; 8], a: u64, b: u64) -> ChaCha8Rng {
     ChaCha8Rng::from_seed(key)
 }
 
+/// A number in 0..n, each equally likely.
+///
+/// # Panics
+/// When n is 0: there is nothing to choose from.
+pub fn below(rng: &mut ChaCha8Rng, n: usize) -> usize {
+    // Drawn as u64, so that the choice does not depend on the machine's word size.
+    rng.random_range(0..n as u64) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rand::Rng;
 
     #[test]
     fn streams_are_golden_and_distinct() {

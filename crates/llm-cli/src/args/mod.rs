@@ -1,0 +1,77 @@
+//! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
+
+mod parse;
+mod sampling;
+mod training;
+
+pub use parse::{Parsed, command, parse};
+pub use sampling::{ProbeArgs, SamplingArgs};
+pub use training::{ModelArgs, OutputArgs, Preset, RecipeArgs, TrainArgs};
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Everything that can be typed.
+#[derive(Debug, Parser)]
+#[command(
+    version,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    subcommand_precedence_over_arg = false
+)]
+pub struct Cli {
+    /// Without a verb: train.
+    #[command(subcommand)]
+    pub verb: Option<Verb>,
+    /// What training takes.
+    #[command(flatten)]
+    pub train: TrainArgs,
+}
+
+/// What can be done besides training.
+#[derive(Debug, Subcommand)]
+pub enum Verb {
+    /// Write text with a trained model
+    Generate(GenerateArgs),
+    /// Loss, perplexity, bits per byte and accuracy of a model over a whole file
+    Eval(EvalArgs),
+    /// Print a completion script for your shell
+    Completions {
+        /// bash, zsh, fish, elvish or powershell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// `generate`.
+#[derive(Debug, Args)]
+pub struct GenerateArgs {
+    /// Checkpoint, or the folder of a run
+    #[arg(long, value_name = "FILE")]
+    pub load: PathBuf,
+    /// How text is drawn.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// Seed of the draws [default: the run's]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `eval`.
+#[derive(Debug, Args)]
+pub struct EvalArgs {
+    /// Checkpoint, or the folder of a run
+    #[arg(long, value_name = "FILE")]
+    pub load: PathBuf,
+    /// Text to score, all of it; `-` is standard input [default: unseen built-in stories]
+    #[arg(long, value_name = "FILE")]
+    pub data: Vec<PathBuf>,
+    /// Windows scored together [default: the run's batch]
+    #[arg(long, visible_alias = "batch-size", value_name = "N")]
+    pub batch: Option<usize>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

@@ -1,0 +1,207 @@
+//! Flags of a training run. Every one is optional: what is not given comes from the checkpoint,
+//! the preset or the built-in values, in that order.
+
+use super::{ProbeArgs, SamplingArgs};
+use clap::builder::BoolishValueParser;
+use clap::{ArgAction, Args, ValueEnum};
+use llm_core::optim::ScheduleKind;
+use std::path::PathBuf;
+
+/// Everything that training takes.
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    /// Text to learn: any bytes; repeatable; `-` is standard input [default: built-in stories]
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub data: Vec<PathBuf>,
+    /// Share of the data kept for validation, the last part
+    #[arg(long, value_name = "X", help_heading = "Data")]
+    pub val_frac: Option<f64>,
+    /// How text becomes tokens [default: byte]
+    #[arg(long, value_name = "KIND", help_heading = "Data")]
+    pub tokenizer: Option<Tokenizer>,
+    /// Go on with other data than the checkpoint was trained on
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Data")]
+    pub allow_data_change: Option<bool>,
+    /// Sizes.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// How it learns.
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
+    /// Continue from this checkpoint (or the folder of a run); nothing else is needed
+    #[arg(long, visible_alias = "resume", value_name = "FILE", help_heading = "Checkpoints")]
+    pub load: Option<PathBuf>,
+    /// Save the run in this file (an existing one is replaced)
+    #[arg(long, value_name = "FILE", help_heading = "Checkpoints", conflicts_with = "out")]
+    pub save: Option<PathBuf>,
+    /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
+    #[arg(long, value_name = "DIR", help_heading = "Checkpoints")]
+    pub out: Option<PathBuf>,
+    /// Save nothing
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
+    pub no_save: Option<bool>,
+    /// Save the optimizer's moments too, for going on exactly [default: 1]
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
+    pub save_opt: Option<bool>,
+    /// Save after every N steps too; 0: only at the end [default: 250]
+    #[arg(long, visible_alias = "save-interval", value_name = "N", help_heading = "Checkpoints")]
+    pub save_every: Option<u64>,
+    /// Measure the validation loss after every N steps; 0: only at the end [default: 250]
+    #[arg(long, visible_alias = "eval-interval", value_name = "N", help_heading = "Output")]
+    pub eval_every: Option<u64>,
+    /// Report the loss after every N steps; 0: never [default: 10]
+    #[arg(long, visible_alias = "log-interval", value_name = "N", help_heading = "Output")]
+    pub log_every: Option<u64>,
+    /// Say what would be done and what memory it takes, and do nothing
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output")]
+    pub dry_run: Option<bool>,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Text after training.
+    #[command(flatten)]
+    pub sampling: SamplingArgs,
+    /// Probes after training.
+    #[command(flatten)]
+    pub probes: ProbeArgs,
+}
+
+/// Sizes of a new model.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Model")]
+pub struct ModelArgs {
+    /// Context length in tokens; with --load: length of the training windows
+    #[arg(long, visible_aliases = ["seq-len", "ctx", "block-size"], value_name = "T")]
+    pub seq: Option<usize>,
+    /// Width
+    #[arg(long, visible_aliases = ["d-model", "n-embd"], value_name = "C")]
+    pub dmodel: Option<usize>,
+    /// Number of blocks
+    #[arg(long, visible_aliases = ["n-layers", "n-layer"], value_name = "L")]
+    pub layers: Option<usize>,
+    /// Number of attention heads; must divide the width
+    #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H")]
+    pub heads: Option<usize>,
+}
+
+/// How a model learns.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Training")]
+pub struct RecipeArgs {
+    /// Steps in all; with --load: that many more
+    #[arg(long, visible_aliases = ["max-steps", "max-iters"], value_name = "N")]
+    pub steps: Option<u64>,
+    /// Windows per step
+    #[arg(long, visible_alias = "batch-size", value_name = "B")]
+    pub batch: Option<usize>,
+    /// Peak learning rate
+    #[arg(long, visible_alias = "learning-rate", value_name = "X")]
+    pub lr: Option<f32>,
+    /// The rate's course after the warm-up [default: cosine]
+    #[arg(long, value_name = "KIND")]
+    pub schedule: Option<ScheduleArg>,
+    /// Steps until the peak [default: 5 % of the horizon]
+    #[arg(long, visible_alias = "warmup-steps", value_name = "N")]
+    pub warmup: Option<u64>,
+    /// Learning rate at the end [default: a tenth of the peak]
+    #[arg(long, value_name = "X")]
+    pub min_lr: Option<f32>,
+    /// Horizon of the course [default: the steps planned at the start]
+    #[arg(long, visible_alias = "lr-decay-iters", value_name = "N")]
+    pub decay_steps: Option<u64>,
+    /// Largest gradient norm; 0: no clipping [default: 1]
+    #[arg(long, visible_alias = "grad-clip", value_name = "X")]
+    pub clip: Option<f32>,
+    /// Weight decay [default: 0.1]
+    #[arg(long, value_name = "X")]
+    pub weight_decay: Option<f32>,
+    /// Decay biases too, not only matrices
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
+    pub decay_all: Option<bool>,
+    /// Decay of AdamW's first moment [default: 0.9]
+    #[arg(long, value_name = "X")]
+    pub beta1: Option<f32>,
+    /// Decay of AdamW's second moment [default: 0.99]
+    #[arg(long, value_name = "X")]
+    pub beta2: Option<f32>,
+    /// Seed of weights, batches and samples [default: 1]; with --load: of samples only
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// A set of values to start from: `original` has those of the C++ trainer
+    #[arg(long, value_name = "NAME")]
+    pub preset: Option<Preset>,
+}
+
+/// Where the run reports to, and on how many threads it works.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// Threads to work with; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Results only
+    #[arg(short, long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", action = ArgAction::Set)]
+    pub quiet: Option<bool>,
+    /// `json`: standard output holds one JSON object a line and nothing else
+    #[arg(long, value_name = "human|json")]
+    pub message_format: Option<MessageFormat>,
+}
+
+impl OutputArgs {
+    /// One JSON object a line?
+    pub fn json(&self) -> bool {
+        self.message_format == Some(MessageFormat::Json)
+    }
+
+    /// Results only?
+    pub fn quiet(&self) -> bool {
+        self.quiet.unwrap_or(false)
+    }
+}
+
+/// Sets of starting values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// The C++ original's.
+    Original,
+}
+
+/// Ways from text to tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Tokenizer {
+    /// Every byte is a token.
+    Byte,
+}
+
+/// Ways to print.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MessageFormat {
+    /// For a person.
+    Human,
+    /// For a program.
+    Json,
+}
+
+/// Courses of the learning rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ScheduleArg {
+    /// Always the peak.
+    Constant,
+    /// Half a cosine down.
+    Cosine,
+    /// A line down.
+    Linear,
+    /// Warm-up, stable, decay in the last fifth.
+    Wsd,
+}
+
+impl From<ScheduleArg> for ScheduleKind {
+    fn from(arg: ScheduleArg) -> ScheduleKind {
+        match arg {
+            ScheduleArg::Constant => ScheduleKind::Constant,
+            ScheduleArg::Cosine => ScheduleKind::Cosine,
+            ScheduleArg::Linear => ScheduleKind::Linear,
+            ScheduleArg::Wsd => ScheduleKind::Wsd,
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! What is said before the first step.
+
+use crate::console::one_line;
+use crate::events::Event;
+use crate::plan::Plan;
+use crate::program::Program;
+use llm_core::kernels::simd;
+use llm_core::util::{bytes, thousands};
+
+/// The `start` event.
+pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) -> Event<'a> {
+    let trainer = &plan.trainer;
+    let config = trainer.model.config();
+    Event::Start {
+        program: program.name,
+        version: env!("CARGO_PKG_VERSION"),
+        seed: trainer.recipe.seed,
+        threads,
+        kernels: simd::level().name(),
+        parameters: config.parameter_count(),
+        heads: trainer.model.attention().spec().n_heads,
+        step: trainer.step,
+        steps: plan.steps,
+        expected_loss: (config.vocab_size as f64).ln(),
+        entropy_floor: floor(plan),
+    }
+}
+
+/// What was loaded, and what differs from it.
+pub(super) fn loaded(plan: &Plan) -> Vec<String> {
+    let path = plan.loaded.iter().map(|path| {
+        let path = one_line(&path.display().to_string());
+        format!("loaded checkpoint '{path}' at step {}", plan.trainer.step)
+    });
+    path.chain(plan.notes.iter().cloned()).collect()
+}
+
+/// The run in a few lines.
+pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<String> {
+    let trainer = &plan.trainer;
+    let (config, recipe) = (trainer.model.config(), &trainer.recipe);
+    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
+    let mut lines = vec![format!(
+        "{} {} · seed {} · {} · kernels {}",
+        program.name,
+        env!("CARGO_PKG_VERSION"),
+        recipe.seed,
+        count(threads, "thread"),
+        simd::level().name(),
+    )];
+    lines.extend(plan.data.as_ref().map(|data| format!("data    {}", one_line(&data.label))));
+    lines.push(format!(
+        "model   {} · width {} · {} · context {} · {} parameters",
+        count(config.n_layers, "layer"),
+        config.d_model,
+        count(trainer.model.attention().spec().n_heads, "head"),
+        config.seq_len,
+        thousands(config.parameter_count())
+    ));
+    lines.push(format!(
+        "run     {} steps of {} × {} bytes · lr {} ({}) · about {} of memory",
+        thousands(plan.steps),
+        recipe.batch_size,
+        recipe.seq_len,
+        recipe.schedule.lr,
+        format!("{:?}", recipe.schedule.kind).to_lowercase(),
+        bytes(plan.memory)
+    ));
+    if trainer.step == 0 {
+        let floor = floor(plan).map_or(String::new(), |nats| {
+            format!("; below {nats:.3}, the stories' own entropy, no model can get")
+        });
+        let v = config.vocab_size;
+        lines.push(format!("expect  a first loss near ln {v} = {:.2}{floor}", (v as f64).ln()));
+    }
+    lines
+}
+
+fn floor(plan: &Plan) -> Option<f64> {
+    Some(plan.data.as_ref()?.val.as_ref()?.stories.as_ref()?.floor)
+}

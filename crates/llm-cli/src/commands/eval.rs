@@ -1,0 +1,84 @@
+//! `eval`: how well a model predicts a whole file.
+
+use crate::args::EvalArgs;
+use crate::console::Out;
+use crate::data::{Data, Input, Report};
+use crate::error::{CliError, Result};
+use crate::events::{self, Event};
+use crate::plan::load;
+use crate::program::Program;
+use crate::signals::Signals;
+use crate::target::to_load;
+use llm_core::recipe::DataSource;
+use llm_core::util::{memory, thousands};
+
+/// Loads the model and scores the data.
+///
+/// # Errors
+/// What loading or scoring refuses.
+pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
+    let signals = Signals::listen();
+    let path = to_load(&args.load);
+    let run = load(program, &path)?;
+    let input = match (&run.recipe.data, args.data.is_empty()) {
+        (_, false) => Input::files(&args.data)?,
+        (DataSource::Stories { seed, count, .. }, true) => {
+            Input::Stories { seed: *seed, count: *count }
+        }
+        (DataSource::Files { .. }, true) => {
+            return Err(CliError::Usage("eval needs --data: a file to score".into()));
+        }
+    };
+    let config = run.model.config();
+    let batch = args.batch.unwrap_or(run.recipe.batch_size);
+    memory::require(config.inference_memory(batch, config.seq_len))
+        .map_err(|e| CliError::Memory(e, "--batch"))?;
+    let val = Data::whole(input, config.seq_len)?;
+    let report = val.score(&run.model, batch, usize::MAX, || signals.pending().is_some())?;
+    signals.check()?;
+    let mut out = Out::default();
+    if args.output.json() {
+        out.write(&events::line(&Event::Eval { step: run.step, scores: (&report).into() }));
+    } else {
+        out.write(table(&report).as_bytes());
+    }
+    out.finish()
+}
+
+/// The measurement as a person reads it.
+fn table(report: &Report) -> String {
+    let e = &report.evaluation;
+    let mut text = format!(
+        "tokens         {}\nloss           {:.4} nats per byte\nperplexity     {:.3}\n\
+         bits per byte  {:.4}\ntop-1          {:.2} %\n",
+        thousands(e.tokens),
+        e.loss,
+        e.perplexity(),
+        e.bits_per_token(),
+        100.0 * e.accuracy
+    );
+    if let Some(facts) = &report.facts {
+        text.push_str(&facts_table(facts));
+    }
+    text
+}
+
+/// Facts by kind.
+pub(super) fn facts_table(facts: &llm_core::train::FactTable) -> String {
+    let mut text = String::from("facts          right       of  places  kind\n");
+    for (kind, score) in &facts.kinds {
+        text.push_str(&format!(
+            "             {:5.1} % {:8}       {}  {}\n",
+            100.0 * score.share(),
+            thousands(score.all),
+            kind.places(),
+            kind.name()
+        ));
+    }
+    let total = facts.total();
+    text + &format!(
+        "             {:5.1} % {:8}          all\n",
+        100.0 * total.share(),
+        thousands(total.all)
+    )
+}

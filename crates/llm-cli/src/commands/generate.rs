@@ -1,0 +1,33 @@
+//! `generate`: text from a trained model.
+
+use crate::args::GenerateArgs;
+use crate::console::Out;
+use crate::defaults::TextDefaults;
+use crate::error::Result;
+use crate::events::{self, Event};
+use crate::plan::load;
+use crate::program::Program;
+use crate::signals::Signals;
+use crate::target::to_load;
+use crate::text::Request;
+
+/// Loads the model and writes.
+///
+/// # Errors
+/// What loading or writing refuses.
+pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
+    let signals = Signals::listen();
+    let run = load(program, &to_load(&args.load))?;
+    let seed = args.seed.unwrap_or(run.recipe.seed);
+    let request = Request::new(&args.sampling, &TextDefaults::choose(None), seed, None)?;
+    let mut out = Out::default();
+    let json = args.output.json();
+    let written = request.write(&run.model, &mut out, &signals, !json)?;
+    if json {
+        let (prompt, text) =
+            (String::from_utf8_lossy(&request.prompt), String::from_utf8_lossy(&written));
+        let event = Event::Sample { step: run.step, prompt: &prompt, text: &text };
+        out.write(&events::line(&event));
+    }
+    out.finish()
+}

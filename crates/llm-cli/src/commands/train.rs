@@ -1,0 +1,269 @@
+//! No verb: train, then the probes, then save, then write; each if asked for.
+
+use super::{banner, eval::facts_table};
+use crate::args::TrainArgs;
+use crate::console::{Out, note, one_line};
+use crate::data::Report;
+use crate::defaults::{FINAL_TOKENS, INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
+use crate::error::{CliError, Result};
+use crate::events::{self, Event};
+use crate::plan::Plan;
+use crate::probes;
+use crate::program::Program;
+use crate::progress::Progress;
+use crate::signals::Signals;
+use crate::target::Target;
+use crate::text::Request;
+use llm_core::checkpoint::{self, TokenizerSpec};
+use llm_core::tokenizer::ByteTokenizer;
+use llm_core::train::Trainer;
+use std::time::Instant;
+
+/// The whole command.
+///
+/// # Errors
+/// Each with its exit code; what is kept is said.
+pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
+    let start = Instant::now();
+    let mut plan = Plan::new(program, args)?;
+    let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
+    let request = Request::new(&args.sampling, &plan.text, plan.sample_seed, opening)?;
+    let dry = args.dry_run.unwrap_or(false);
+    let target = if dry { None } else { plan.target(args)? };
+    let signals = Signals::listen();
+    let (json, quiet) = (args.output.json(), args.output.quiet());
+    let mut session =
+        Session { program, args, json, quiet, out: Out::default(), signals, target, saved: None };
+
+    session.emit(&banner::start_event(program, &plan, threads));
+    banner::loaded(&plan).iter().for_each(|line| session.say(line));
+    if dry || plan.steps > 0 {
+        banner::lines(program, &plan, threads).iter().for_each(|line| session.say(line));
+    }
+    if !dry {
+        session.go(&mut plan, &request, start)?;
+    }
+    session.out.finish()
+}
+
+struct Session<'a> {
+    program: &'a Program,
+    args: &'a TrainArgs,
+    json: bool,
+    quiet: bool,
+    out: Out,
+    signals: Signals,
+    target: Option<Target>,
+    /// Step of the last saved checkpoint.
+    saved: Option<u64>,
+}
+
+impl Session<'_> {
+    fn go(&mut self, plan: &mut Plan, request: &Request, start: Instant) -> Result<()> {
+        let trained = plan.steps > 0;
+        let mut report = None;
+        if trained {
+            self.steps(plan)?;
+            report = self.judge(plan)?;
+        }
+        let trainer = &plan.trainer;
+        if let Some(data) = &plan.data {
+            let seq = trainer.recipe.seq_len;
+            let (probes, out) = (&self.args.probes, &mut self.out);
+            probes::run(
+                probes,
+                &trainer.model,
+                &data.train,
+                seq,
+                plan.sample_seed,
+                out,
+                self.json,
+            )?;
+        }
+        self.store(trainer)?;
+        let asked = self.args.sampling.prompt.is_some() || self.args.sampling.n.is_some();
+        if (trained || asked) && request.n > 0 {
+            self.write(trainer, request)?;
+        }
+        self.done(trainer, trained, report.as_ref(), start);
+        Ok(())
+    }
+
+    /// All steps, with reports, evaluations and saves on the way.
+    fn steps(&mut self, plan: &mut Plan) -> Result<()> {
+        let steps = plan.steps;
+        let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
+            return Err(CliError::Internal("a run without data".into()));
+        };
+        let args = self.args;
+        let eval_every = args.eval_every.unwrap_or(INTERVAL);
+        let save_every = args.save_every.unwrap_or(INTERVAL);
+        let due = |local: u64, every| every > 0 && local.is_multiple_of(every) && local < steps;
+        let mut progress = Progress::new(&args.output, args.log_every.unwrap_or(LOG_EVERY), steps);
+        for local in 1..=steps {
+            match trainer.step(&data.train) {
+                Ok(report) => progress.step(local, &report, &mut self.out),
+                Err(e) => {
+                    progress.finish();
+                    return Err(CliError::hint(e, self.kept("try a lower --lr, or --clip 1")));
+                }
+            }
+            if let Some(val) = data.val.as_ref().filter(|_| due(local, eval_every)) {
+                let stop = || self.signals.pending().is_some();
+                let batch = trainer.recipe.batch_size;
+                let report = val.score(&trainer.model, batch, PERIODIC_TOKENS, stop)?;
+                if self.signals.pending().is_none() {
+                    progress.eval(trainer.step, &report, &mut self.out);
+                }
+                progress.resume();
+            }
+            if self.signals.pending().is_some() {
+                progress.finish();
+                return self.interrupted(trainer);
+            }
+            if due(local, save_every) {
+                self.store(trainer)?;
+                progress.resume();
+            }
+        }
+        progress.finish();
+        Ok(())
+    }
+
+    /// The measurement after the last step, of all unseen data.
+    fn judge(&mut self, plan: &Plan) -> Result<Option<Report>> {
+        let Some(val) = plan.data.as_ref().and_then(|d| d.val.as_ref()) else {
+            self.say("no validation data: nothing is known about unseen text");
+            return Ok(None);
+        };
+        let trainer = &plan.trainer;
+        let stop = || self.signals.pending().is_some();
+        let report = val.score(&trainer.model, trainer.recipe.batch_size, FINAL_TOKENS, stop)?;
+        if self.signals.pending().is_some() {
+            self.interrupted(trainer)?;
+        }
+        let step = trainer.step;
+        self.emit(&Event::Eval { step, scores: (&report).into() });
+        let e = &report.evaluation;
+        self.say(&format!(
+            "result  validation loss {:.4} nats per byte ({:.3} bits) · top-1 {:.1} %",
+            e.loss,
+            e.bits_per_token(),
+            100.0 * e.accuracy
+        ));
+        if let (Some(facts), Some(known)) = (&report.facts, &val.stories) {
+            self.say(&format!(
+                "facts   {:.1} % right on unseen stories · one place {:.1} % · two places {:.1} %",
+                100.0 * facts.total().share(),
+                100.0 * facts.with_places(1).share(),
+                100.0 * facts.with_places(2).share()
+            ));
+            self.say(&format!(
+                "        without reading: most frequent word {:.1} %, last mentioned {:.1} %",
+                100.0 * known.most_frequent,
+                100.0 * known.last_mentioned
+            ));
+            facts_table(facts).lines().for_each(|line| self.say(line));
+        }
+        Ok(Some(report))
+    }
+
+    /// Saves, unless this step is saved already or nothing is to be.
+    fn store(&mut self, trainer: &Trainer) -> Result<()> {
+        let Some(target) = self.target.as_ref().filter(|_| self.saved != Some(trainer.step)) else {
+            return Ok(());
+        };
+        let moments = self.args.save_opt.unwrap_or(true);
+        let tokenizer = TokenizerSpec { kind: ByteTokenizer::NAME.into(), blob: Vec::new() };
+        let path = target.path.clone();
+        if let Err(e) = checkpoint::save(&path, trainer, &tokenizer, moments) {
+            return Err(CliError::hint(e, self.kept("free some space, then --load it to go on")));
+        }
+        self.saved = Some(trainer.step);
+        let (step, shown) = (trainer.step, path.display().to_string());
+        self.emit(&Event::Saved { step, path: &shown });
+        let with = if moments { " (with optimizer state)" } else { "" };
+        if self.progress_is_plain() {
+            self.say(&format!("saved checkpoint '{}' at step {step}{with}", one_line(&shown)));
+        }
+        Ok(())
+    }
+
+    /// After a signal: save and say so.
+    fn interrupted(&mut self, trainer: &Trainer) -> Result<()> {
+        let signal = self.signals.pending().unwrap_or(2);
+        self.store(trainer)?;
+        let step = trainer.step;
+        match &self.target {
+            Some(target) => {
+                let (path, load) = (target.path.display(), target.load_name().display());
+                note(&format!(
+                    "interrupted at step {step}, saved '{path}'; go on with {} --load {load}",
+                    self.program.name
+                ));
+            }
+            None => note(&format!("interrupted at step {step}, nothing saved (--no-save)")),
+        }
+        Err(CliError::Signal(signal))
+    }
+
+    /// The sample at the end.
+    fn write(&mut self, trainer: &Trainer, request: &Request) -> Result<()> {
+        self.say(&format!("sample  temperature {}:", request.sampling.temperature));
+        let json = self.json;
+        let written = request.write(&trainer.model, &mut self.out, &self.signals, !json)?;
+        if json {
+            let (prompt, text) =
+                (String::from_utf8_lossy(&request.prompt), String::from_utf8_lossy(&written));
+            self.emit(&Event::Sample { step: trainer.step, prompt: &prompt, text: &text });
+        }
+        Ok(())
+    }
+
+    /// What there is now, and what to type next.
+    fn done(&mut self, trainer: &Trainer, trained: bool, report: Option<&Report>, start: Instant) {
+        let seconds = start.elapsed().as_secs_f64();
+        let path = self.target.as_ref().map(|t| t.path.display().to_string());
+        let (step, scores) = (trainer.step, report.map(Into::into));
+        self.emit(&Event::Done { step, scores, seconds, checkpoint: path.as_deref() });
+        if !trained {
+            return;
+        }
+        self.say(&format!("done    step {step} in {seconds:.1} s"));
+        if let Some(target) = &self.target {
+            let (name, load) =
+                (self.program.name, one_line(&target.load_name().display().to_string()));
+            self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
+            self.say(&format!("next    {name} generate --load {load} -p \"Once\" -n 200"));
+            self.say(&format!("        {name} --load {load} --steps 500"));
+        }
+    }
+
+    /// What is safe when something fails, and what to do.
+    fn kept(&self, advice: &str) -> String {
+        match (&self.target, self.saved) {
+            (Some(target), Some(step)) => {
+                let path = target.path.display();
+                format!("the checkpoint of step {step} in '{path}' is kept; {advice}")
+            }
+            _ => format!("nothing was saved before; {advice}"),
+        }
+    }
+
+    /// Saves on the way are said where lines are, not over a bar.
+    fn progress_is_plain(&self) -> bool {
+        !crate::console::stderr_is_terminal()
+    }
+
+    fn say(&self, line: &str) {
+        if !self.quiet {
+            note(line);
+        }
+    }
+
+    fn emit(&mut self, event: &Event<'_>) {
+        if self.json {
+            self.out.write(&events::line(event));
+        }
+    }
+}

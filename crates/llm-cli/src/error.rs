@@ -1,0 +1,145 @@
+//! What ends a command early: one line for the person, one number for the shell.
+
+use llm_core::Error;
+use std::path::PathBuf;
+
+/// `Result` with [`CliError`].
+pub type Result<T> = std::result::Result<T, CliError>;
+
+/// Exit codes, the same for every command. 128 + n is added for signal n.
+pub mod code {
+    /// Everything that was asked for is done.
+    pub const OK: u8 = 0;
+    /// Flags that cannot be.
+    pub const USAGE: u8 = 2;
+    /// The loss or a gradient is no longer finite.
+    pub const DIVERGED: u8 = 3;
+    /// Data or a checkpoint that cannot be used.
+    pub const BAD_DATA: u8 = 65;
+    /// An input file that is missing or unreadable.
+    pub const NO_INPUT: u8 = 66;
+    /// A fault of this program.
+    pub const INTERNAL: u8 = 70;
+    /// Not enough memory.
+    pub const NO_MEMORY: u8 = 71;
+    /// Output that cannot be created.
+    pub const CANNOT_CREATE: u8 = 73;
+    /// Reading or writing failed on the way.
+    pub const IO: u8 = 74;
+    /// Another run writes the same output.
+    pub const BUSY: u8 = 75;
+}
+
+/// Why a command stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// Flags that cannot be, with what to do instead.
+    #[error("{0}")]
+    Usage(String),
+    /// Data that cannot be used.
+    #[error("{0}")]
+    Data(String),
+    /// An input that cannot be read.
+    #[error("cannot read '{}': {why}", .path.display())]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// The reason and what to do.
+        why: String,
+    },
+    /// An output that cannot be created.
+    #[error("cannot write '{}': {why}; nothing was trained, choose another --save or --out", .path.display())]
+    Create {
+        /// The file or folder.
+        path: PathBuf,
+        /// The reason.
+        why: String,
+    },
+    /// Another run writes there.
+    #[error("'{}' is in use by another run; wait for it, or choose another --save or --out", .path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Too little memory, with the flags that make the size.
+    #[error("{0}; lower {1}")]
+    Memory(Error, &'static str),
+    /// Standard output failed (other than by being closed).
+    #[error("cannot write to standard output: {0}")]
+    Stdout(std::io::Error),
+    /// From the library.
+    #[error("{source}{hint}")]
+    Core {
+        /// What it said.
+        source: Error,
+        /// What is kept and what to do, beginning with `; `, or nothing.
+        hint: String,
+    },
+    /// A signal stopped the run; it was handled and reported.
+    #[error("stopped by signal {0}")]
+    Signal(u8),
+    /// A fault of this program.
+    #[error("internal: {0}; this is a fault of the program, please report it")]
+    Internal(String),
+}
+
+impl From<Error> for CliError {
+    fn from(source: Error) -> CliError {
+        CliError::Core { source, hint: String::new() }
+    }
+}
+
+impl CliError {
+    /// The same library error, with what is kept or what to do.
+    pub fn hint(source: Error, hint: impl std::fmt::Display) -> CliError {
+        CliError::Core { source, hint: format!("; {hint}") }
+    }
+
+    /// The number for the shell.
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            CliError::Usage(_) => code::USAGE,
+            CliError::Data(_) => code::BAD_DATA,
+            CliError::Input { .. } => code::NO_INPUT,
+            CliError::Create { .. } => code::CANNOT_CREATE,
+            CliError::Busy { .. } => code::BUSY,
+            CliError::Memory(..) => code::NO_MEMORY,
+            CliError::Stdout(_) => code::IO,
+            CliError::Signal(n) => 128 + n,
+            CliError::Internal(_) => code::INTERNAL,
+            CliError::Core { source, .. } => match source {
+                Error::Config { .. } => code::USAGE,
+                Error::Diverged { .. } => code::DIVERGED,
+                Error::Checkpoint { .. }
+                | Error::DataTooSmall { .. }
+                | Error::TokenOutOfRange { .. }
+                | Error::Logits { .. } => code::BAD_DATA,
+                Error::Memory { .. } => code::NO_MEMORY,
+                Error::Io { action: "read", .. } => code::NO_INPUT,
+                Error::Io { action: "create", .. } => code::CANNOT_CREATE,
+                Error::Io { .. } => code::IO,
+                _ => code::INTERNAL,
+            },
+        }
+    }
+
+    /// The line for the person: the error and its causes, without line breaks or control
+    /// characters, whatever names it contains.
+    pub fn line(&self) -> String {
+        let mut text = match self {
+            CliError::Core { source, hint } => {
+                let mut text = source.to_string();
+                let mut cause = std::error::Error::source(source);
+                while let Some(e) = cause {
+                    text.push_str(&format!(": {e}"));
+                    cause = e.source();
+                }
+                text + hint
+            }
+            other => other.to_string(),
+        };
+        // serde and the system end some messages with a full stop or a line break.
+        text.truncate(text.trim_end_matches(['.', '\n', ' ']).len());
+        format!("error: {}", crate::console::one_line(&text))
+    }
+}

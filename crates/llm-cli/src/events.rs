@@ -1,0 +1,149 @@
+//! `--message-format json`: one object a line on standard output.
+
+use crate::data::Report;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What a run reports. Numbers read back to the same value.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+pub enum Event<'a> {
+    /// Before the first step.
+    Start {
+        /// Program and version.
+        program: &'a str,
+        /// Version.
+        version: &'a str,
+        /// Of weights, batches and samples.
+        seed: u64,
+        /// Threads at work.
+        threads: usize,
+        /// Instruction set of our kernels.
+        kernels: &'a str,
+        /// Number of parameters.
+        parameters: u64,
+        /// H.
+        heads: usize,
+        /// Steps done before.
+        step: u64,
+        /// Steps to do.
+        steps: u64,
+        /// ln V: the loss of a model that knows nothing.
+        expected_loss: f64,
+        /// What no model's loss can be below, where that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        entropy_floor: Option<f64>,
+    },
+    /// A training step.
+    Step {
+        /// Steps done.
+        step: u64,
+        /// Of the batch, before the update.
+        loss: f32,
+        /// Learning rate.
+        lr: f32,
+        /// Before clipping.
+        grad_norm: f32,
+        /// Since the last report.
+        tokens_per_s: f64,
+    },
+    /// A measurement on unseen data.
+    Eval {
+        /// Steps done.
+        step: u64,
+        /// What was found.
+        #[serde(flatten)]
+        scores: Scores,
+    },
+    /// Text written by the model.
+    Sample {
+        /// Steps done.
+        step: u64,
+        /// What it began with.
+        prompt: &'a str,
+        /// What it wrote.
+        text: &'a str,
+    },
+    /// A probe of `--sanity-next-from-data`.
+    Probe {
+        /// Place in the data.
+        offset: usize,
+        /// The byte that comes.
+        target: u32,
+        /// The model's first choice.
+        top1: u32,
+    },
+    /// A checkpoint is safe on disk.
+    Saved {
+        /// Steps done.
+        step: u64,
+        /// Its file.
+        path: &'a str,
+    },
+    /// The end.
+    Done {
+        /// Steps done.
+        step: u64,
+        /// What was found on unseen data after the last step.
+        #[serde(flatten)]
+        scores: Option<Scores>,
+        /// The whole command.
+        seconds: f64,
+        /// The last saved file.
+        checkpoint: Option<&'a str>,
+    },
+}
+
+/// A measurement in numbers.
+#[derive(Clone, Debug, Serialize)]
+pub struct Scores {
+    /// Mean, in nats per token.
+    pub val_loss: f64,
+    /// Share of tokens that were the first choice.
+    pub accuracy: f64,
+    /// Tokens scored.
+    pub tokens: u64,
+    /// Share right of each kind of fact.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub facts: Option<BTreeMap<&'static str, f64>>,
+    /// Share right of all facts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub facts_accuracy: Option<f64>,
+}
+
+impl From<&Report> for Scores {
+    fn from(report: &Report) -> Scores {
+        let facts = report.facts.as_ref();
+        Scores {
+            val_loss: report.evaluation.loss,
+            accuracy: report.evaluation.accuracy,
+            tokens: report.evaluation.tokens,
+            facts: facts.map(|f| f.kinds.iter().map(|(k, s)| (k.name(), s.share())).collect()),
+            facts_accuracy: facts.map(|f| f.total().share()),
+        }
+    }
+}
+
+/// The event as a line.
+pub fn line(event: &Event<'_>) -> Vec<u8> {
+    let mut line = serde_json::to_vec(event).unwrap_or_default();
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn losses_read_back_to_the_same_number() {
+        for bits in [0x4019_999a_u32, 0x3dcc_cccd, 0x0000_0001, 0x7f7f_ffff] {
+            let loss = f32::from_bits(bits);
+            let text =
+                line(&Event::Step { step: 1, loss, lr: 1e-3, grad_norm: 0.1, tokens_per_s: 1.0 });
+            let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
+            assert_eq!(value["event"], "step");
+            assert_eq!(value["loss"].to_string().parse::<f32>().unwrap().to_bits(), bits);
+        }
+    }
+}

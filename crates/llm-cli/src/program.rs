@@ -1,0 +1,34 @@
+//! What a binary is: its name, its attention. All that differs between the two trainers.
+
+use llm_core::{Attention, AttentionSpec, Error};
+use std::sync::Arc;
+
+/// How many heads a program's models have.
+#[derive(Clone, Copy)]
+pub enum Heads {
+    /// One; for more there is another program.
+    One {
+        /// The other program's name.
+        other: &'static str,
+    },
+    /// As many as `--heads` says.
+    Many {
+        /// Without the flag.
+        default: usize,
+    },
+}
+
+/// A binary's description of itself, for [`run`](crate::run).
+#[derive(Clone, Copy)]
+pub struct Program {
+    /// The name one types.
+    pub name: &'static str,
+    /// One line for `--help`.
+    pub about: &'static str,
+    /// Its heads.
+    pub heads: Heads,
+    /// The attention of a new model with H heads.
+    pub with_heads: fn(usize) -> Arc<dyn Attention>,
+    /// The attention that a checkpoint names; an error when this program does not have it.
+    pub from_spec: fn(&AttentionSpec) -> Result<Arc<dyn Attention>, Error>,
+}

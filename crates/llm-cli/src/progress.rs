@@ -1,0 +1,113 @@
+//! How training is watched: a bar on a terminal, lines elsewhere, objects for programs.
+
+use crate::args::OutputArgs;
+use crate::console::{Out, note, stderr_is_terminal};
+use crate::data::Report;
+use crate::events::{self, Event};
+use indicatif::{ProgressBar, ProgressStyle};
+use llm_core::train::StepReport;
+use llm_core::util::thousands;
+use std::time::{Duration, Instant};
+
+/// Reports steps and measurements.
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+    json: bool,
+    log_every: u64,
+    total: u64,
+    val_loss: Option<f64>,
+    clock: Clock,
+}
+
+/// Time spent training, without evaluations and saves.
+struct Clock {
+    since: Instant,
+    tokens: u64,
+    rate: f64,
+}
+
+impl Progress {
+    /// For `total` steps. The bar stands on a terminal only.
+    pub fn new(args: &OutputArgs, log_every: u64, total: u64) -> Progress {
+        let bar = (stderr_is_terminal() && !args.quiet() && total > 0).then(|| {
+            let bar = ProgressBar::new(total);
+            let style = "{spinner} [{bar:24}] {pos}/{len} {percent:>3} %  {msg}  eta {eta}";
+            if let Ok(style) = ProgressStyle::with_template(style) {
+                bar.set_style(style.progress_chars("#>-"));
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        let clock = Clock { since: Instant::now(), tokens: 0, rate: 0.0 };
+        let (quiet, json) = (args.quiet(), args.json());
+        Progress { bar, quiet, json, log_every, total, val_loss: None, clock }
+    }
+
+    /// A line among the reports.
+    pub fn line(&self, text: &str) {
+        match (&self.bar, self.quiet) {
+            (_, true) => {}
+            (Some(bar), false) => bar.suspend(|| note(text)),
+            (None, false) => note(text),
+        }
+    }
+
+    /// After each step; `local` counts from 1.
+    pub fn step(&mut self, local: u64, report: &StepReport, out: &mut Out) {
+        self.clock.tokens += report.tokens;
+        let due = self.log_every > 0 && (local == 1 || local.is_multiple_of(self.log_every));
+        if due || local == self.total {
+            let seconds = self.clock.since.elapsed().as_secs_f64().max(1e-9);
+            self.clock.rate = self.clock.tokens as f64 / seconds;
+            self.resume();
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_position(local);
+            let val = self.val_loss.map_or(String::new(), |v| format!("  val {v:.3}"));
+            let rate = thousands(self.clock.rate as u64);
+            bar.set_message(format!("loss {:.3}{val}  {rate} tok/s", report.loss));
+        }
+        if !due {
+            return;
+        }
+        let StepReport { step, loss, lr, grad_norm, tokens: _ } = *report;
+        if self.bar.is_none() {
+            self.line(&format!(
+                "step {step}  ({local}/{})  loss={loss:.4}  lr={lr:.2e}  norm={grad_norm:.2}  tok/s={}",
+                self.total,
+                thousands(self.clock.rate as u64)
+            ));
+        }
+        if self.json {
+            let tokens_per_s = self.clock.rate;
+            out.write(&events::line(&Event::Step { step, loss, lr, grad_norm, tokens_per_s }));
+        }
+    }
+
+    /// After a measurement.
+    pub fn eval(&mut self, step: u64, report: &Report, out: &mut Out) {
+        self.val_loss = Some(report.evaluation.loss);
+        let facts = report
+            .facts
+            .as_ref()
+            .map_or(String::new(), |f| format!("  facts={:.1} %", 100.0 * f.total().share()));
+        self.line(&format!("eval  step {step}  val_loss={:.4}{facts}", report.evaluation.loss));
+        if self.json {
+            out.write(&events::line(&Event::Eval { step, scores: report.into() }));
+        }
+    }
+
+    /// Time from now on counts as training.
+    pub fn resume(&mut self) {
+        self.clock.since = Instant::now();
+        self.clock.tokens = 0;
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}

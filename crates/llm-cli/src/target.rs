@@ -1,0 +1,154 @@
+//! Where a run is saved: chosen, tried and locked before training starts.
+
+use crate::data::system_reason;
+use crate::error::{CliError, Result};
+use llm_core::checkpoint;
+use std::fs::{File, TryLockError};
+use std::path::{Path, PathBuf};
+
+/// A checkpoint file that this process alone writes.
+pub struct Target {
+    /// The file.
+    pub path: PathBuf,
+    /// The run's folder, when it has one.
+    pub run: Option<PathBuf>,
+    /// The folder was made by this run: taken away again if nothing is ever saved.
+    fresh: bool,
+    lock: Option<(PathBuf, File)>,
+}
+
+impl Target {
+    /// A file of the user's choice; an existing one will be replaced.
+    ///
+    /// # Errors
+    /// [`CliError::Create`] when it cannot be written, [`CliError::Busy`].
+    pub fn file(path: &Path) -> Result<Target> {
+        Target { path: path.to_path_buf(), run: None, fresh: false, lock: None }.claim()
+    }
+
+    /// `DIR/ckpt/last` of a folder of the user's choice. A run that is already there is not
+    /// replaced, unless it is the one that goes on (`continues`).
+    ///
+    /// # Errors
+    /// As [`Target::file`].
+    pub fn folder(dir: &Path, continues: Option<&Path>) -> Result<Target> {
+        let path = in_run(dir);
+        let same = |a: &Path, b: &Path| a.canonicalize().ok() == b.canonicalize().ok();
+        if path.exists() && !continues.is_some_and(|c| same(c, &path)) {
+            let why = format!("there is a run already, continue it with --load {}", dir.display());
+            return Err(CliError::Create { path, why });
+        }
+        let fresh = !dir.exists();
+        make_folder(&dir.join("ckpt"))?;
+        Target { path, run: Some(dir.to_path_buf()), fresh, lock: None }.claim()
+    }
+
+    /// The next free `runs/NNN`.
+    ///
+    /// # Errors
+    /// As [`Target::file`].
+    pub fn next_run() -> Result<Target> {
+        let runs = Path::new("runs");
+        make_folder(runs)?;
+        for n in 1..1_000_000u32 {
+            let dir = runs.join(format!("{n:03}"));
+            match std::fs::create_dir(&dir) {
+                Ok(()) => {
+                    make_folder(&dir.join("ckpt"))?;
+                    let path = in_run(&dir);
+                    return Target { path, run: Some(dir), fresh: true, lock: None }.claim();
+                }
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+                Err(e) => return Err(cannot_create(&dir, &e)),
+            }
+        }
+        Err(CliError::Create { path: runs.into(), why: "all numbers are taken".into() })
+    }
+
+    /// Locks the file against other runs, clears away what a killed one left, and tries whether it
+    /// can be written.
+    fn claim(mut self) -> Result<Target> {
+        self.lock = Some(lock(&self.path)?);
+        checkpoint::sweep_stale(&self.path);
+        checkpoint::check_writable(&self.path).map_err(|e| CliError::Create {
+            path: self.path.clone(),
+            why: match e {
+                llm_core::Error::Io { source, .. } => system_reason(&source),
+                other => other.to_string(),
+            },
+        })?;
+        Ok(self)
+    }
+
+    /// What to give `--load` for this run.
+    pub fn load_name(&self) -> &Path {
+        self.run.as_deref().unwrap_or(&self.path)
+    }
+}
+
+impl Drop for Target {
+    fn drop(&mut self) {
+        if let Some((lock, file)) = self.lock.take() {
+            // Removed while still locked; who opened it meanwhile sees that and tries again.
+            if cfg!(unix) {
+                let _ = std::fs::remove_file(lock);
+            }
+            drop(file);
+        }
+        if let (true, Some(run), false) = (self.fresh, &self.run, self.path.exists()) {
+            let _ = std::fs::remove_dir(run.join("ckpt"));
+            let _ = std::fs::remove_dir(run);
+        }
+    }
+}
+
+/// Takes `<path>.lock`. The lock goes with the process, however that ends; the file may stay.
+fn lock(path: &Path) -> Result<(PathBuf, File)> {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(".lock");
+    let lock = path.with_file_name(name);
+    loop {
+        let file = File::options().create(true).append(true).open(&lock);
+        let file = file.map_err(|e| cannot_create(path, &e))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(CliError::Busy { path: path.into() }),
+            // A file system without locks: go on, as before there were any.
+            Err(TryLockError::Error(_)) => return Ok((lock, file)),
+        }
+        // Its last owner may have removed it between our opening and locking.
+        if is_still_there(&file, &lock) {
+            return Ok((lock, file));
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_still_there(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |m: std::io::Result<std::fs::Metadata>| m.map(|m| (m.dev(), m.ino())).ok();
+    let ours = id(file.metadata());
+    ours.is_some() && ours == id(std::fs::metadata(path))
+}
+
+#[cfg(not(unix))]
+fn is_still_there(_: &File, _: &Path) -> bool {
+    true
+}
+
+/// The checkpoint that `--load` means: the file itself, or the last one of a run's folder.
+pub fn to_load(path: &Path) -> PathBuf {
+    if path.is_dir() { in_run(path) } else { path.to_path_buf() }
+}
+
+fn in_run(dir: &Path) -> PathBuf {
+    dir.join("ckpt").join("last")
+}
+
+fn make_folder(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).map_err(|e| cannot_create(dir, &e))
+}
+
+fn cannot_create(path: &Path, e: &std::io::Error) -> CliError {
+    CliError::Create { path: path.to_path_buf(), why: system_reason(e) }
+}

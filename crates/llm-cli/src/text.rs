@@ -1,0 +1,161 @@
+//! Writing text to standard output as the model makes it.
+
+use crate::args::SamplingArgs;
+use crate::console::{Out, Printer, Show, note, safe_text};
+use crate::defaults::TextDefaults;
+use crate::error::{CliError, Result};
+use crate::signals::Signals;
+use llm_core::generate::{Sampling, generate, next_logits};
+use llm_core::tokenizer::ByteTokenizer;
+use llm_core::{TinyGPT, TokenId};
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+
+/// What is to be written.
+pub struct Request {
+    /// What it begins with.
+    pub prompt: Vec<u8>,
+    /// Number of tokens.
+    pub n: usize,
+    /// How they are drawn.
+    pub sampling: Sampling,
+    /// How they are shown.
+    pub show: Show,
+    /// Number of next tokens in a table; 0: no table.
+    pub table: usize,
+    /// A table before every token.
+    pub table_each: bool,
+}
+
+impl Request {
+    /// From the flags; `opening` stands in for a prompt that is not given.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] naming the flag.
+    pub fn new(
+        args: &SamplingArgs,
+        defaults: &TextDefaults,
+        seed: u64,
+        opening: Option<&str>,
+    ) -> Result<Request> {
+        let yes = |flag: Option<bool>| flag.unwrap_or(false);
+        let prompt = match &args.prompt {
+            Some(text) => bytes_of(text),
+            None => opening.unwrap_or("\n").as_bytes().to_vec(),
+        };
+        let sampling = Sampling {
+            temperature: args.temp.unwrap_or(defaults.temperature),
+            top_k: args.topk.unwrap_or(0),
+            seed,
+            allowed: if yes(args.ascii_only) { ascii() } else { Vec::new() },
+        };
+        if let Err(e) = sampling.check() {
+            return Err(CliError::Usage(format!("--{e}")));
+        }
+        Ok(Request {
+            prompt: if prompt.is_empty() { b"\n".to_vec() } else { prompt },
+            n: args.n.unwrap_or(defaults.n),
+            sampling,
+            show: match (yes(args.raw), yes(args.escape_bytes)) {
+                (true, _) => Show::Raw,
+                (false, true) => Show::Escaped,
+                (false, false) => Show::Safe,
+            },
+            table: args.print_next_top.unwrap_or(0),
+            table_each: yes(args.print_next_top_each_step),
+        })
+    }
+
+    /// Writes the prompt and what follows it; the result is what followed, as bytes.
+    ///
+    /// With `stream` false nothing is printed.
+    ///
+    /// # Errors
+    /// [`CliError::Signal`] after a signal; what generation refuses.
+    pub fn write(
+        &self,
+        model: &TinyGPT,
+        out: &mut Out,
+        signals: &Signals,
+        stream: bool,
+    ) -> Result<Vec<u8>> {
+        let tokens = ByteTokenizer.encode(&self.prompt);
+        let window = model.config().seq_len;
+        if tokens.len() > window {
+            note(&format!(
+                "the prompt has {} tokens; the model sees the last {window}",
+                tokens.len()
+            ));
+        }
+        if self.table > 0 && stream {
+            let logits = next_logits(model, &tokens)?;
+            out.write(self.next_table(&logits)?.as_bytes());
+        }
+        let mut printer = Printer::new(self.show);
+        let mut context = tokens.clone();
+        let mut table_error = None;
+        if stream {
+            out.write(&printer.push(&self.prompt));
+        }
+        let written = generate(model, &tokens, self.n, &self.sampling, |token| {
+            if stream {
+                out.write(&printer.push(&[token as u8]));
+            }
+            context.push(token);
+            if self.table > 0 && self.table_each && stream {
+                let table = next_logits(model, &context).map_err(CliError::from);
+                match table.and_then(|logits| self.next_table(&logits)) {
+                    Ok(text) => out.write(format!("\n{text}").as_bytes()),
+                    Err(e) => table_error = Some(e),
+                }
+            }
+            let stop = signals.pending().is_some() || (stream && out.is_closed());
+            if stop { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        if stream {
+            out.write(&printer.finish());
+            out.write(b"\n");
+        }
+        table_error.map_or(Ok(()), Err)?;
+        signals.check()?;
+        Ok(ByteTokenizer.decode(&written)?)
+    }
+
+    /// The most likely next tokens, after temperature and before top-k or any draw.
+    fn next_table(&self, logits: &[f32]) -> Result<String> {
+        let all = Sampling { top_k: 0, ..self.sampling.clone() };
+        let all = Sampling { temperature: all.temperature.max(f32::MIN_POSITIVE), ..all };
+        let mut text =
+            format!("Top-{} next tokens (after temperature, before sampling):\n", self.table);
+        for (rank, (id, p)) in all.distribution(logits)?.iter().take(self.table).enumerate() {
+            text.push_str(&format!("  {:>2}. id={id:<3} p={p:.6} {}\n", rank + 1, shown(*id)));
+        }
+        Ok(text)
+    }
+}
+
+/// A token as one sees it: `'a'`, `'\n'`, `'\xNN'`.
+pub fn shown(id: TokenId) -> String {
+    match u8::try_from(id) {
+        Ok(b'\n') => "'\\n'".into(),
+        Ok(b'\t') => "'\\t'".into(),
+        Ok(b) => format!("'{}'", safe_text(&[b])),
+        Err(_) => format!("#{id}"),
+    }
+}
+
+/// Printable ASCII, tab, line feed and carriage return.
+fn ascii() -> Vec<bool> {
+    (0..=255u8).map(|b| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~')).collect()
+}
+
+/// The bytes of an argument, whatever they are.
+#[cfg(unix)]
+fn bytes_of(text: &OsStr) -> Vec<u8> {
+    std::os::unix::ffi::OsStrExt::as_bytes(text).to_vec()
+}
+
+#[cfg(not(unix))]
+fn bytes_of(text: &OsStr) -> Vec<u8> {
+    text.to_string_lossy().into_owned().into_bytes()
+}

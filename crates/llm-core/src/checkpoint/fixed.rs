@@ -1,0 +1,95 @@
+//! The first 40 bytes.
+//!
+//! ```text
+//!  0  8  magic
+//!  8  4  format version          12  4  flags: none defined
+//! 16  8  header length           24  8  file length
+//! 32  4  CRC32 of bytes 0..32 and the header        36  4  zero
+//! ```
+
+use super::limits::{MAX_HEADER, at_most};
+use super::table::padded;
+use super::{CheckpointError, FORMAT_VERSION};
+
+/// A high bit, line ends of both kinds and a ^Z: damage by text-mode copying shows at once.
+pub(super) const MAGIC: [u8; 8] = *b"\x89LLMC\r\n\x1a";
+/// Bytes of the fixed part.
+pub(super) const FIXED: u64 = 40;
+/// Bytes of the BLAKE3 hash that ends the file.
+pub(super) const HASH: u64 = 32;
+
+/// What the fixed part says, checked.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fixed {
+    pub(super) header_length: u64,
+    crc32: u32,
+    start: [u8; 32],
+}
+
+impl Fixed {
+    /// Reads `bytes`, the first 40 (or all, if there are fewer) of a file of `file_length`.
+    pub(super) fn parse(bytes: &[u8], file_length: u64) -> Result<Fixed, CheckpointError> {
+        if !bytes.iter().zip(&MAGIC).all(|(a, b)| a == b) {
+            return Err(CheckpointError::NotACheckpoint);
+        }
+        let too_short = CheckpointError::TooShort { actual: file_length };
+        let Some(bytes) = bytes.first_chunk::<{ FIXED as usize }>() else { return Err(too_short) };
+        let version = u32::from_le_bytes(*part(bytes, 8));
+        if version != FORMAT_VERSION {
+            return Err(CheckpointError::Version { found: version });
+        }
+        let flags = u32::from_le_bytes(*part(bytes, 12));
+        if flags != 0 {
+            return Err(CheckpointError::Flags { flags });
+        }
+        let header_length = u64::from_le_bytes(*part(bytes, 16));
+        let expected = u64::from_le_bytes(*part(bytes, 24));
+        if expected != file_length {
+            return Err(CheckpointError::Length { actual: file_length, expected });
+        }
+        at_most("the length of the header", header_length, MAX_HEADER)?;
+        if file_length < padded(FIXED + header_length) + HASH {
+            return Err(too_short);
+        }
+        if *part(bytes, 36) != [0; 4] {
+            return Err(CheckpointError::Padding { after: "the header's checksum".into() });
+        }
+        let crc32 = u32::from_le_bytes(*part(bytes, 32));
+        Ok(Fixed { header_length, crc32, start: *part(bytes, 0) })
+    }
+
+    /// Does the checksum fit this header?
+    pub(super) fn check(&self, header: &[u8]) -> Result<(), CheckpointError> {
+        if checksum(&self.start, header) == self.crc32 {
+            Ok(())
+        } else {
+            Err(CheckpointError::HeaderChecksum)
+        }
+    }
+}
+
+/// The fixed part of a file with this header and `body_length` bytes of tensors.
+pub(super) fn write(header: &[u8], body_length: u64) -> [u8; FIXED as usize] {
+    let header_length = header.len() as u64;
+    let file_length = padded(FIXED + header_length) + body_length + HASH;
+    let mut out = [0; FIXED as usize];
+    out[..8].copy_from_slice(&MAGIC);
+    out[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    out[16..24].copy_from_slice(&header_length.to_le_bytes());
+    out[24..32].copy_from_slice(&file_length.to_le_bytes());
+    let crc32 = checksum(part::<32>(&out, 0), header);
+    out[32..36].copy_from_slice(&crc32.to_le_bytes());
+    out
+}
+
+fn checksum(start: &[u8; 32], header: &[u8]) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    crc.update(start);
+    crc.update(header);
+    crc.finalize()
+}
+
+/// N bytes from `at` on. Every call names a place inside the 40.
+fn part<const N: usize>(bytes: &[u8; FIXED as usize], at: usize) -> &[u8; N] {
+    bytes[at..].first_chunk().expect("the place is inside the fixed part")
+}

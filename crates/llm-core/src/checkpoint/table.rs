@@ -1,0 +1,183 @@
+//! The tensor table: which tensors a checkpoint has, of which shapes, and where. All of it follows
+//! from the settings; the table in a file must be equal to the one computed here.
+
+use super::CheckpointError;
+use super::limits::{MAX_DIMS, MAX_TENSOR_NAME, MAX_TENSORS, at_most};
+use crate::model::Config;
+use serde::{Deserialize, Serialize};
+
+/// Every tensor starts at a multiple of this many bytes.
+pub(super) const ALIGN: u64 = 64;
+
+/// Name of the entry that holds the tokenizer's data.
+pub(super) const TOKENIZER: &str = "tokenizer";
+
+/// What a tensor is for. The order is the order in the file among tensors of one name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(super) enum Role {
+    /// A parameter.
+    Weight,
+    /// Its first moment.
+    M,
+    /// Its second moment.
+    V,
+    /// Bytes that are no numbers.
+    Blob,
+}
+
+/// The type of a tensor's elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Dtype {
+    /// Four bytes, little-endian.
+    F32,
+    /// One byte.
+    U8,
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Entry {
+    pub(super) name: String,
+    pub(super) role: Role,
+    pub(super) dtype: Dtype,
+    pub(super) dims: Vec<u64>,
+    /// Bytes from the end of the padded header, so that it does not depend on the header's length.
+    pub(super) offset: u64,
+    /// Bytes without padding.
+    pub(super) length: u64,
+    pub(super) crc32: u32,
+}
+
+impl Entry {
+    fn new(name: &str, role: Role, dims: &[usize]) -> Entry {
+        let (dtype, width) = match role {
+            Role::Weight | Role::M | Role::V => (Dtype::F32, 4),
+            Role::Blob => (Dtype::U8, 1),
+        };
+        let dims: Vec<u64> = dims.iter().map(|&d| d as u64).collect();
+        let length = width * dims.iter().product::<u64>();
+        Entry { name: name.into(), role, dtype, dims, offset: 0, length, crc32: 0 }
+    }
+
+    /// The name for messages: `wte`, `wte (m)`.
+    pub(super) fn label(&self) -> String {
+        match self.role {
+            Role::Weight | Role::Blob => self.name.clone(),
+            Role::M => format!("{} (m)", self.name),
+            Role::V => format!("{} (v)", self.name),
+        }
+    }
+}
+
+/// The next multiple of [`ALIGN`].
+pub(super) fn padded(length: u64) -> u64 {
+    length.saturating_add(ALIGN - 1) / ALIGN * ALIGN
+}
+
+/// Names and shapes of [`TinyGPT::parameters`](crate::TinyGPT::parameters), in its order, without
+/// making the model.
+pub(super) fn parameter_shapes(config: &Config) -> Vec<(String, Vec<usize>)> {
+    #[rustfmt::skip]
+    let Config { vocab_size, seq_len, d_model: c, n_layers, norm_affine, tied_head, head_bias, init: _ } = *config;
+    let mut list =
+        vec![("wte".to_string(), vec![vocab_size, c]), ("wpe".to_string(), vec![seq_len, c])];
+    for i in 0..n_layers {
+        let mut push = |name: &str, dims: &[usize]| {
+            list.push((format!("blocks.{i}.{name}"), dims.to_vec()));
+        };
+        let norm = |g: &str, b: &str, push: &mut dyn FnMut(&str, &[usize])| {
+            if norm_affine {
+                push(g, &[c]);
+                push(b, &[c]);
+            }
+        };
+        norm("ln1_g", "ln1_b", &mut push);
+        push("w_qkv", &[c, 3 * c]);
+        push("b_qkv", &[3 * c]);
+        push("w_proj", &[c, c]);
+        push("b_proj", &[c]);
+        norm("ln2_g", "ln2_b", &mut push);
+        push("w_fc", &[c, 4 * c]);
+        push("b_fc", &[4 * c]);
+        push("w_out", &[4 * c, c]);
+        push("b_out", &[c]);
+    }
+    let last: [(bool, &str, &[usize]); 4] = [
+        (norm_affine, "lnf_g", &[c]),
+        (norm_affine, "lnf_b", &[c]),
+        (!tied_head, "w_lm", &[c, vocab_size]),
+        (head_bias, "b_lm", &[vocab_size]),
+    ];
+    let present = last.into_iter().filter(|(present, ..)| *present);
+    list.extend(present.map(|(_, name, dims)| (name.to_string(), dims.to_vec())));
+    list
+}
+
+/// The whole table, checksums left at 0. The caller has checked the config and the blob's length.
+pub(super) fn expected(config: &Config, moments: bool, blob: u64) -> Vec<Entry> {
+    let roles: &[Role] = if moments { &[Role::Weight, Role::M, Role::V] } else { &[Role::Weight] };
+    let mut table = Vec::new();
+    for (name, dims) in parameter_shapes(config) {
+        table.extend(roles.iter().map(|&role| Entry::new(&name, role, &dims)));
+    }
+    if blob > 0 {
+        table.push(Entry::new(TOKENIZER, Role::Blob, &[blob as usize]));
+    }
+    table.sort_by(|a, b| (&a.name, a.role).cmp(&(&b.name, b.role)));
+    let mut offset = 0;
+    for entry in &mut table {
+        entry.offset = offset;
+        offset += padded(entry.length);
+    }
+    table
+}
+
+/// Bytes of all tensors with their padding.
+pub(super) fn body_length(table: &[Entry]) -> u64 {
+    table.last().map_or(0, |e| e.offset.saturating_add(padded(e.length)))
+}
+
+/// Is every number of a table from a file within its limit?
+pub(super) fn check_limits(table: &[Entry]) -> Result<(), CheckpointError> {
+    at_most("the number of tensors", table.len() as u64, MAX_TENSORS)?;
+    for entry in table {
+        at_most("the length of a tensor's name", entry.name.len() as u64, MAX_TENSOR_NAME)?;
+        at_most("the number of a tensor's axes", entry.dims.len() as u64, MAX_DIMS)?;
+    }
+    Ok(())
+}
+
+/// Is the table `found` in a file the `expected` one, apart from checksums?
+pub(super) fn check_equal(found: &[Entry], expected: &[Entry]) -> Result<(), CheckpointError> {
+    if found.len() != expected.len() {
+        let (actual, expected) = (found.len(), expected.len());
+        return Err(CheckpointError::TensorCount { actual, expected });
+    }
+    for (found, expected) in found.iter().zip(expected) {
+        let Entry { name, role, dtype, dims, offset, length, crc32: _ } = found;
+        let differs = |field, found: String, wanted: String| CheckpointError::Tensor {
+            tensor: expected.label(),
+            field,
+            found,
+            expected: wanted,
+        };
+        if *name != expected.name {
+            let found = format!("'{}'", name.escape_default());
+            return Err(differs("name", found, format!("'{}'", expected.name)));
+        }
+        let debug = |x: &dyn std::fmt::Debug| format!("{x:?}");
+        let pairs: [(_, &dyn std::fmt::Debug, &dyn std::fmt::Debug); 5] = [
+            ("role", role, &expected.role),
+            ("type", dtype, &expected.dtype),
+            ("shape", dims, &expected.dims),
+            ("offset", offset, &expected.offset),
+            ("length", length, &expected.length),
+        ];
+        // What is printed is all there is to these values, so equal text means equal.
+        let unequal = pairs.into_iter().map(|(f, a, b)| (f, debug(a), debug(b)));
+        if let Some((field, a, b)) = unequal.into_iter().find(|(_, a, b)| a != b) {
+            return Err(differs(field, a, b));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,58 @@
+//! Accidents: no damaged file is accepted, and none makes the reader panic.
+
+use super::*;
+
+#[test]
+fn every_changed_byte_is_noticed() {
+    let good = bytes_of(&small(), &tokenizer(), true);
+    assert!(read(&good).is_ok());
+    let mut file = good.clone();
+    for at in 0..good.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            file[at] ^= flip;
+            assert!(read(&file).is_err(), "byte {at} with {flip:#x}");
+            file[at] ^= flip;
+        }
+    }
+    assert_eq!(file, good);
+}
+
+#[test]
+fn every_other_length_is_noticed() {
+    let good = bytes_of(&small(), &tokenizer(), true);
+    for length in 0..good.len() {
+        let error = read(&good[..length]).unwrap_err();
+        let expected = match length {
+            ..40 => matches!(error, CheckpointError::TooShort { .. }),
+            _ => matches!(error, CheckpointError::Length { .. }),
+        };
+        assert!(expected, "{length}: {error}");
+    }
+    for extra in [1, 31, 32, 64, 4096] {
+        let mut file = good.clone();
+        file.extend(std::iter::repeat_n(0, extra));
+        assert!(matches!(read(&file), Err(CheckpointError::Length { .. })));
+    }
+}
+
+#[test]
+fn a_file_that_shrinks_while_it_is_read_is_an_input_error() {
+    let good = bytes_of(&small(), &tokenizer(), true);
+    for length in [0, 39, 100, good.len() - 1] {
+        let result = parse(&good[..length], good.len() as u64);
+        assert!(matches!(result, Err(Failure::Io(_))));
+    }
+}
+
+#[test]
+fn foreign_content_is_told_apart() {
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0";
+    for foreign in [&b"x"[..], b"Once upon a time there was a cat.", png, &[0; 200], &[0xff; 200]] {
+        assert!(matches!(read(foreign), Err(CheckpointError::NotACheckpoint)));
+    }
+    assert!(matches!(read(b""), Err(CheckpointError::TooShort { actual: 0 })));
+    // What copying in text mode does to line ends.
+    let good = bytes_of(&small(), &tokenizer(), true);
+    let text: Vec<u8> = good.iter().copied().filter(|&b| b != b'\r').collect();
+    assert!(matches!(read(&text), Err(CheckpointError::NotACheckpoint)));
+}

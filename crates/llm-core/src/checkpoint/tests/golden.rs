@@ -1,0 +1,45 @@
+//! A file of format 1, as it was when the format was made: it loads for ever, and as long as
+//! format 1 is written it is written like this.
+
+use super::*;
+use crate::optim::Moments;
+
+const GOLDEN: &[u8] = include_bytes!("../golden_v1.ckpt");
+
+/// Built from formulas without rounding, so equal on every machine.
+fn trainer() -> Trainer {
+    let mut model = TinyGPT::with_attention(Config::gpt2(5, 4, 2, 1), two_heads(), 1).unwrap();
+    let mut moments = Vec::new();
+    for (k, (name, p)) in model.parameters_mut().into_iter().enumerate() {
+        let value = |i: usize| (i as f32 - 3.0) / 8.0 + k as f32;
+        p.data_mut().iter_mut().enumerate().for_each(|(i, x)| *x = value(i));
+        let m = (0..p.numel()).map(|i| -value(i) / 16.0).collect::<Vec<_>>().into();
+        let v = (0..p.numel()).map(|i| value(i) * value(i)).collect::<Vec<_>>().into();
+        moments.push(Moments { name, m, v });
+    }
+    let mut trainer = Trainer::new(model, recipe()).unwrap();
+    trainer.optimizer = AdamW::with_state(recipe().adamw, 300, moments).unwrap();
+    trainer.step = 301;
+    trainer
+}
+
+#[test]
+fn the_first_format_still_loads() {
+    let checkpoint = read(GOLDEN).unwrap();
+    assert_eq!(checkpoint.meta.tokenizer, tokenizer());
+    assert_equal(&trainer(), &checkpoint.into_trainer(two_heads()).unwrap(), true);
+}
+
+#[test]
+fn the_format_has_not_changed() {
+    assert_eq!(FORMAT_VERSION, 1, "a new version needs a golden file of its own");
+    assert!(bytes_of(&trainer(), &tokenizer(), true) == GOLDEN);
+}
+
+/// `cargo test -p llm-core --lib write_the_golden_file -- --ignored`, once per format.
+#[test]
+#[ignore = "writes into the source tree"]
+fn write_the_golden_file() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/checkpoint/golden_v1.ckpt");
+    save(&path, &trainer(), &tokenizer(), true).unwrap();
+}

@@ -1,0 +1,121 @@
+//! The wording of every error, and that a file can cause each of them.
+
+use super::*;
+use crate::checkpoint::table::Role;
+
+/// A number for every kind of error; a new kind does not compile until it has one here.
+fn number(error: &CheckpointError) -> usize {
+    use CheckpointError as E;
+    match error {
+        E::NotACheckpoint => 0,
+        E::TooShort { .. } => 1,
+        E::Version { .. } => 2,
+        E::Flags { .. } => 3,
+        E::Length { .. } => 4,
+        E::Limit { .. } => 5,
+        E::Padding { .. } => 6,
+        E::HeaderChecksum => 7,
+        E::HeaderEncoding(_) => 8,
+        E::HeaderRest { .. } => 9,
+        E::Architecture { .. } => 10,
+        E::Setting { .. } => 11,
+        E::Reserved { .. } => 12,
+        E::TensorCount { .. } => 13,
+        E::Tensor { .. } => 14,
+        E::TensorChecksum { .. } => 15,
+        E::FileChecksum => 16,
+        E::TokenizerHash => 17,
+        E::NotFinite { .. } => 18,
+        E::Negative { .. } => 19,
+        E::Attention { .. } => 20,
+    }
+}
+const KINDS: usize = 21;
+
+#[test]
+fn every_error_happens_and_reads_well() {
+    let good = bytes_of(&small(), &tokenizer(), true);
+    let (header, body) = apart(&good);
+    let encoded = postcard::to_stdvec(&header).unwrap();
+    let raw = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut file = good.clone();
+        change(&mut file);
+        read(&file).unwrap_err()
+    };
+    let again = |change: &dyn Fn(&mut Header, &mut Vec<u8>)| {
+        let (mut header, mut body) = (header.clone(), body.clone());
+        change(&mut header, &mut body);
+        for entry in &mut header.tensors {
+            let tensor = body.get(entry.offset as usize..(entry.offset + entry.length) as usize);
+            entry.crc32 = crc32fast::hash(tensor.unwrap());
+        }
+        read(&signed(&postcard::to_stdvec(&header).unwrap(), &body)).unwrap_err()
+    };
+    let data_start = table::padded(40 + encoded.len() as u64) as usize;
+    let length = good.len();
+    let last = *b"\0\0\x80\xbf"; // -1
+    let second = header.tensors.iter().find(|e| e.role == Role::V).unwrap().offset as usize;
+    let other = read(&good).unwrap().into_trainer(Arc::new(SingleHead));
+    let Err(Error::Checkpoint { source: attention, .. }) = other else { panic!() };
+    let blob = header.tensors.iter().find(|e| e.role == Role::Blob).unwrap().offset as usize;
+
+    let all = [
+        (raw(&|f| f[0] = b'x'), "not a checkpoint of this program".to_string()),
+        (raw(&|f| f.truncate(30)), "file is 30 bytes, too short for a checkpoint".into()),
+        (raw(&|f| f[8] = 2), "format 2, this program reads 1".into()),
+        (raw(&|f| f[13] = 1), "unknown flags 0x100".into()),
+        (raw(&|f| f.truncate(500)), format!("file is 500 bytes, header says {length}")),
+        (
+            again(&|h, _| h.step = u64::MAX),
+            "the number of steps done is 18446744073709551615, the limit is 9007199254740992"
+                .into(),
+        ),
+        (raw(&|f| f[data_start + 8 + 24] = 1), "the padding after tensor b_lm is not zero".into()),
+        (raw(&|f| f[41] ^= 1), "checksum mismatch in the header".into()),
+        (read(&signed(&encoded[1..], &body)).unwrap_err(), "the header cannot be decoded".into()),
+        (
+            read(&signed(&[&encoded[..], b"abc"].concat(), &body)).unwrap_err(),
+            "3 bytes left over in the header".into(),
+        ),
+        (
+            again(&|h, _| h.architecture = "\x1b[31m".into()),
+            "architecture '\\u{1b}[31m', this program knows 'tiny-gpt'".into(),
+        ),
+        (again(&|h, _| h.n_heads = 0), "n_heads: 0 does not divide d_model 2".into()),
+        (again(&|h, _| h.accum = 2), "accum is 2, this program knows only 1".into()),
+        (again(&|h, _| drop(h.tensors.pop())), "36 tensors, this model has 37".into()),
+        (
+            again(&|h, _| h.tensors[0].name = "\n\u{202e}".into()),
+            "tensor b_lm: name is '\\n\\u{202e}', this model needs 'b_lm'".into(),
+        ),
+        (raw(&|f| f[data_start + 64] ^= 1), "checksum mismatch in tensor b_lm (m)".into()),
+        (raw(&|f| f[length - 1] ^= 1), "checksum mismatch in the file".into()),
+        (
+            again(&|_, b| b[blob] ^= 1),
+            "the tokenizer's data do not have the BLAKE3 hash that the header names".into(),
+        ),
+        (
+            again(&|_, b| b[..4].copy_from_slice(&[0xff; 4])),
+            "tensor b_lm has a value that is not finite".into(),
+        ),
+        (
+            again(&|_, b| b[second..second + 4].copy_from_slice(&last)),
+            "tensor b_lm (v) has a negative value, but it is a mean of squares".into(),
+        ),
+        (
+            attention,
+            "made with two attention (2 heads, 1 switched off), which \
+             single-head attention (1 head) would read as something else"
+                .into(),
+        ),
+    ];
+    let mut seen = [false; KINDS];
+    for (error, message) in &all {
+        assert_eq!(error.to_string(), *message);
+        seen[number(error)] = true;
+        if let Some(source) = std::error::Error::source(error) {
+            assert!(!message.contains(&source.to_string()));
+        }
+    }
+    assert!(seen.iter().all(|&s| s), "{seen:?}");
+}

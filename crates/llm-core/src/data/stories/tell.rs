@@ -1,0 +1,44 @@
+//! Telling one story: walk the machine, drawing one branch at a time.
+
+use rand::RngCore;
+
+use super::branches::{Branch, branches};
+use super::fact::{Fact, Story};
+use super::state::State;
+use super::words::Grammar;
+
+/// Tells one story of `grammar`.
+pub(super) fn tell(grammar: &Grammar, rng: &mut impl RngCore) -> Story {
+    let mut story = Story { text: String::with_capacity(grammar.room), facts: Vec::new() };
+    let mut state = State::start();
+    while let Some(branch) = draw(branches(grammar, &state), rng) {
+        for piece in branch.pieces {
+            let start = story.text.len();
+            story.text.push_str(piece.text);
+            let end = story.text.len();
+            story.facts.extend(piece.kind.map(|kind| Fact { kind, start, end }));
+        }
+        state = branch.next;
+    }
+    story
+}
+
+/// One branch with probability weight / total; `None` when there is nothing to choose from.
+///
+/// The arithmetic is spelled out (floor(u·total / 2⁶⁴), u a 64-bit draw) so that a story depends
+/// on the generator's bits alone and not on the sampling methods of a library version.
+fn draw(mut choices: Vec<Branch>, rng: &mut impl RngCore) -> Option<Branch> {
+    let total: u32 = choices.iter().map(|branch| branch.weight).sum();
+    if total == 0 {
+        return None;
+    }
+    let mut left = ((u128::from(rng.next_u64()) * u128::from(total)) >> 64) as u32;
+    let chosen = choices.iter().position(|branch| match left.checked_sub(branch.weight) {
+        Some(rest) => {
+            left = rest;
+            false
+        }
+        None => true,
+    })?;
+    Some(choices.swap_remove(chosen))
+}

@@ -1,7 +1,8 @@
-//! What the workspace's tests share: PyTorch fixtures and comparisons.
+//! What the workspace's tests share: PyTorch fixtures and comparisons, and running the programs.
 
 #![allow(clippy::unwrap_used)] // a helper that fails fails the test
 
+pub mod cli_support;
 pub mod fixture;
 
 use std::path::PathBuf;

@@ -1,5 +1,7 @@
 //! Tests of the workspace as a whole, one binary; modules are named by behaviour.
 
+#![allow(clippy::unwrap_used)] // also in the helpers between the tests
+
 mod gradients;
 mod mha_vs_single_head;
 mod original_replay;

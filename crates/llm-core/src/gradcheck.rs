@@ -87,7 +87,7 @@ pub fn check(
             let noise = size * f64::from(f32::EPSILON) / f64::from(EPS);
             let scale = analytic.abs().max(numeric.abs()).max(1e-3).max(noise / TOLERANCE);
             let error = (analytic - numeric).abs() / scale;
-            if !(error <= TOLERANCE) {
+            if error.is_nan() || error > TOLERANCE {
                 return Err(Error::Gradient { input: i, analytic, numeric });
             }
             if error > worst.error {

@@ -49,6 +49,9 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// Most steps: whole numbers that an f64 still tells apart.
+    pub const MAX_STEPS: u64 = 1 << 53;
+
     /// Are all settings within their ranges?
     ///
     /// # Errors
@@ -59,6 +62,14 @@ impl Recipe {
                 "batch",
                 format!("{} is outside 1..=1048576", self.batch_size),
             ));
+        }
+        let Schedule { warmup_steps, decay_steps, .. } = self.schedule;
+        for (field, steps) in
+            [("steps", self.total_steps), ("warmup", warmup_steps), ("decay_steps", decay_steps)]
+        {
+            if steps > Recipe::MAX_STEPS {
+                return Err(Error::config(field, format!("{steps} is more than 2^53")));
+            }
         }
         if self.seq_len == 0 {
             return Err(Error::config("seq", "0 is not a length"));

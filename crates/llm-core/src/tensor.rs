@@ -33,8 +33,14 @@ impl Tensor {
     /// A constant: nothing flows back into it. Any memory layout is accepted.
     pub fn new(value: ArrayD<f32>) -> Tensor {
         let shape = value.shape().to_vec();
-        let (data, offset) = value.as_standard_layout().into_owned().into_raw_vec_and_offset();
-        debug_assert!(offset.unwrap_or(0) == 0, "a fresh row-major array starts at its storage");
+        let (mut data, start) = match value.is_standard_layout() {
+            true => value.into_raw_vec_and_offset(),
+            false => value.as_standard_layout().into_owned().into_raw_vec_and_offset(),
+        };
+        // The array may have been a part of its storage.
+        let len = shape.iter().product();
+        data.drain(..start.unwrap_or(0));
+        data.truncate(len);
         Tensor { shape, data: Arc::new(data.into()), grad_fn: None }
     }
 
@@ -190,6 +196,8 @@ mod tests {
         assert_eq!(t.shape(), [3, 2]);
         assert_eq!(t.data(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
         assert_eq!(t.view()[[2, 1]], 6.0);
+        let part = arr2(&[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]).slice_move(ndarray::s![1..2, ..]);
+        assert_eq!(Tensor::new(part.into_dyn()).data(), [3.0, 4.0]);
     }
 
     #[test]

@@ -15,7 +15,6 @@ use crate::signals::Signals;
 use crate::target::Target;
 use crate::text::Request;
 use llm_core::checkpoint::{self, TokenizerSpec};
-use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use std::time::Instant;
 
@@ -85,7 +84,7 @@ impl Session<'_> {
         if (trained || asked) && request.n > 0 {
             self.write(trainer, request)?;
         }
-        self.done(trainer, trained, report.as_ref(), start);
+        self.done(plan, report.as_ref(), start);
         Ok(())
     }
 
@@ -174,9 +173,8 @@ impl Session<'_> {
             return Ok(());
         };
         let moments = self.args.save_opt.unwrap_or(true);
-        let tokenizer = TokenizerSpec { kind: ByteTokenizer::NAME.into(), blob: Vec::new() };
         let path = target.path.clone();
-        if let Err(e) = checkpoint::save(&path, trainer, &tokenizer, moments) {
+        if let Err(e) = checkpoint::save(&path, trainer, &TokenizerSpec::bytes(), moments) {
             return Err(CliError::hint(e, self.kept("free some space, then --load it to go on")));
         }
         self.saved = Some(trainer.step);
@@ -221,22 +219,25 @@ impl Session<'_> {
     }
 
     /// What there is now, and what to type next.
-    fn done(&mut self, trainer: &Trainer, trained: bool, report: Option<&Report>, start: Instant) {
+    fn done(&mut self, plan: &Plan, report: Option<&Report>, start: Instant) {
         let seconds = start.elapsed().as_secs_f64();
         let path = self.target.as_ref().map(|t| t.path.display().to_string());
-        let (step, scores) = (trainer.step, report.map(Into::into));
+        let (step, scores) = (plan.trainer.step, report.map(Into::into));
         self.emit(&Event::Done { step, scores, seconds, checkpoint: path.as_deref() });
-        if !trained {
+        if plan.steps == 0 {
             return;
         }
         self.say(&format!("done    step {step} in {seconds:.1} s"));
-        if let Some(target) = &self.target {
-            let (name, load) =
-                (self.program.name, one_line(&target.load_name().display().to_string()));
-            self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
-            self.say(&format!("next    {name} generate --load {load} -p \"Once\" -n 200"));
-            self.say(&format!("        {name} --load {load} --steps 500"));
-        }
+        let Some(target) = &self.target else { return };
+        let name = self.program.name;
+        let load = one_line(&target.load_name().display().to_string());
+        let (prompt, data) = match plan.data.as_ref().and_then(|d| d.opening.as_deref()) {
+            Some(opening) => (opening, ""),
+            None => ("The", " --data ..."),
+        };
+        self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
+        self.say(&format!("next    {name} generate --load {load} -p \"{prompt}\" -n 200"));
+        self.say(&format!("        {name} --load {load}{data} --steps 500"));
     }
 
     /// What is safe when something fails, and what to do.

@@ -70,7 +70,6 @@ fn check_run(header: &Header, config: &Config) -> Result<(), CheckpointError> {
     }
     at_most("the number of steps done", header.step, MAX_STEPS)?;
     at_most("the number of updates done", header.adam_t.unwrap_or(0), MAX_STEPS)?;
-    at_most("the length of the warm-up", header.warmup_steps, MAX_STEPS)?;
     if let StoredSource::Stories { count, .. } = header.data {
         at_most("the number of stories", count, MAX_STORIES)?;
     }

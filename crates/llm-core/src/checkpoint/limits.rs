@@ -2,6 +2,7 @@
 
 use super::CheckpointError;
 use crate::model::Config;
+use crate::recipe::Recipe;
 
 /// Bytes of the header.
 pub const MAX_HEADER: u64 = 1 << 20;
@@ -15,9 +16,9 @@ pub const MAX_TENSORS: u64 = 1 << 16;
 pub const MAX_DIMS: u64 = 4;
 /// Bytes of a tokenizer.
 pub const MAX_BLOB: u64 = 64 << 20;
-/// Steps done, updates done and warm-up: whole numbers that an f64 still tells apart, and far
-/// from where counting one more would overflow.
-pub const MAX_STEPS: u64 = 1 << 53;
+/// Steps done and updates done: no more than a recipe may plan, and far from where counting one
+/// more would overflow.
+pub const MAX_STEPS: u64 = Recipe::MAX_STEPS;
 /// Number of built-in stories: they are told again before training goes on.
 pub const MAX_STORIES: u64 = 1 << 24;
 

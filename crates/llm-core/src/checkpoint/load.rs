@@ -5,6 +5,7 @@ use super::header::Header;
 use super::table::{self, Entry, Role};
 use super::{Checkpoint, CheckpointError, Meta, Optimizer, TokenizerSpec, check};
 use crate::error::{Error, Result};
+use crate::model::parameter_shapes;
 use crate::optim::Moments;
 use crate::tensor::Tensor;
 use crate::util::memory;
@@ -150,7 +151,7 @@ fn assemble(
     let mut take = |name: &str, role| floats.remove(&(name.into(), role)).unwrap_or_default();
     let mut parameters = Vec::new();
     let mut moments = Vec::new();
-    for (name, dims) in table::parameter_shapes(&config) {
+    for (name, dims) in parameter_shapes(&config) {
         let values = ArrayD::from_shape_vec(IxDyn(&dims), take(&name, Role::Weight))
             .map_err(|e| CheckpointError::Setting { field: "shape", reason: e.to_string() })?;
         parameters.push((name.clone(), Tensor::parameter(values)));

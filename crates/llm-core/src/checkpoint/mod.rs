@@ -31,7 +31,7 @@ pub use replace::{check_writable, sweep_stale};
 pub use save::save;
 
 use crate::error::{Error, Result};
-use crate::model::{Attention, AttentionSpec, Config, TinyGPT};
+use crate::model::{Attention, AttentionSpec, Config, TinyGPT, parameter_shapes};
 use crate::optim::{AdamW, Moments};
 use crate::recipe::Recipe;
 use crate::tensor::Tensor;
@@ -164,8 +164,8 @@ impl Checkpoint {
             let source = CheckpointError::Attention { saved, given };
             return Err(Error::Checkpoint { path, source });
         }
-        let mut model = TinyGPT::with_attention(config, attention, 0)?;
-        install(&mut model, parameters).map_err(|source| Error::Checkpoint { path, source })?;
+        fits(&config, &parameters).map_err(|source| Error::Checkpoint { path, source })?;
+        let model = TinyGPT::from_parameters(config, attention, parameters)?;
         let adamw = recipe.adamw;
         let mut trainer = Trainer::new(model, recipe)?;
         trainer.step = step;
@@ -176,20 +176,19 @@ impl Checkpoint {
     }
 }
 
-/// Puts the weights into a model of the same shapes.
-fn install(model: &mut TinyGPT, loaded: Vec<(String, Tensor)>) -> Result<(), CheckpointError> {
-    let places = model.parameters_mut();
-    if places.len() != loaded.len() {
-        let (actual, expected) = (loaded.len(), places.len());
+/// Are these the parameters of that model?
+fn fits(config: &Config, loaded: &[(String, Tensor)]) -> Result<(), CheckpointError> {
+    let shapes = parameter_shapes(config);
+    if shapes.len() != loaded.len() {
+        let (actual, expected) = (loaded.len(), shapes.len());
         return Err(CheckpointError::TensorCount { actual, expected });
     }
-    for ((tensor, place), (name, p)) in places.into_iter().zip(loaded) {
-        if tensor != name || place.shape() != p.shape() {
+    for ((tensor, shape), (name, p)) in shapes.into_iter().zip(loaded) {
+        if tensor != *name || shape != p.shape() {
             let found = format!("{name} {:?}", p.shape());
-            let expected = format!("{tensor} {:?}", place.shape());
+            let expected = format!("{tensor} {shape:?}");
             return Err(CheckpointError::Tensor { tensor, field: "shape", found, expected });
         }
-        *place = p;
     }
     Ok(())
 }

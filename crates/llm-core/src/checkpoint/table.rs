@@ -3,7 +3,7 @@
 
 use super::CheckpointError;
 use super::limits::{MAX_DIMS, MAX_TENSOR_NAME, MAX_TENSORS, at_most};
-use crate::model::Config;
+use crate::model::{Config, parameter_shapes};
 use serde::{Deserialize, Serialize};
 
 /// Every tensor starts at a multiple of this many bytes.
@@ -72,45 +72,6 @@ impl Entry {
 /// The next multiple of [`ALIGN`].
 pub(super) fn padded(length: u64) -> u64 {
     length.saturating_add(ALIGN - 1) / ALIGN * ALIGN
-}
-
-/// Names and shapes of [`TinyGPT::parameters`](crate::TinyGPT::parameters), in its order, without
-/// making the model.
-pub(super) fn parameter_shapes(config: &Config) -> Vec<(String, Vec<usize>)> {
-    #[rustfmt::skip]
-    let Config { vocab_size, seq_len, d_model: c, n_layers, norm_affine, tied_head, head_bias, init: _ } = *config;
-    let mut list =
-        vec![("wte".to_string(), vec![vocab_size, c]), ("wpe".to_string(), vec![seq_len, c])];
-    for i in 0..n_layers {
-        let mut push = |name: &str, dims: &[usize]| {
-            list.push((format!("blocks.{i}.{name}"), dims.to_vec()));
-        };
-        let norm = |g: &str, b: &str, push: &mut dyn FnMut(&str, &[usize])| {
-            if norm_affine {
-                push(g, &[c]);
-                push(b, &[c]);
-            }
-        };
-        norm("ln1_g", "ln1_b", &mut push);
-        push("w_qkv", &[c, 3 * c]);
-        push("b_qkv", &[3 * c]);
-        push("w_proj", &[c, c]);
-        push("b_proj", &[c]);
-        norm("ln2_g", "ln2_b", &mut push);
-        push("w_fc", &[c, 4 * c]);
-        push("b_fc", &[4 * c]);
-        push("w_out", &[4 * c, c]);
-        push("b_out", &[c]);
-    }
-    let last: [(bool, &str, &[usize]); 4] = [
-        (norm_affine, "lnf_g", &[c]),
-        (norm_affine, "lnf_b", &[c]),
-        (!tied_head, "w_lm", &[c, vocab_size]),
-        (head_bias, "b_lm", &[vocab_size]),
-    ];
-    let present = last.into_iter().filter(|(present, ..)| *present);
-    list.extend(present.map(|(_, name, dims)| (name.to_string(), dims.to_vec())));
-    list
 }
 
 /// The whole table, checksums left at 0. The caller has checked the config and the blob's length.

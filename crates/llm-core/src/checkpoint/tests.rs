@@ -209,23 +209,6 @@ fn an_optimizer_before_its_first_update_is_saved_too() {
 }
 
 #[test]
-fn the_shapes_are_those_of_the_model() {
-    for options in 0..8 {
-        for base in [Config::new(13, 6, 8, 3), Config::gpt2(13, 6, 8, 1)] {
-            let config = Config {
-                norm_affine: options & 1 > 0,
-                tied_head: options & 2 > 0,
-                head_bias: options & 4 > 0,
-                ..base
-            };
-            let model = TinyGPT::new(config.clone(), 1).unwrap();
-            let shapes = model.parameters().into_iter().map(|(n, p)| (n, p.shape().to_vec()));
-            assert_eq!(table::parameter_shapes(&config), shapes.collect::<Vec<_>>());
-        }
-    }
-}
-
-#[test]
 fn another_attention_or_a_changed_model_is_refused_and_another_recipe_is_not() {
     let checkpoint = read(&bytes_of(&small(), &tokenizer(), true)).unwrap();
     let other = checkpoint.clone().into_trainer(Arc::new(SingleHead));
@@ -243,4 +226,12 @@ fn another_attention_or_a_changed_model_is_refused_and_another_recipe_is_not() {
     changed.meta.recipe.total_steps = 50;
     let trainer = changed.into_trainer(two_heads()).unwrap();
     assert_eq!((trainer.optimizer.config().weight_decay, trainer.recipe.total_steps), (0.5, 50));
+}
+
+#[test]
+fn the_optimizers_own_settings_are_the_ones_saved() {
+    let mut trainer = small();
+    trainer.recipe.adamw.beta1 = 0.1;
+    let again = read(&bytes_of(&trainer, &tokenizer(), true)).unwrap();
+    assert_eq!(again.meta.recipe, recipe());
 }

@@ -1,10 +1,11 @@
 //! C ← α·A·B + β·C: the one door to the matrix-product engine.
 //!
-//! The engine is the `gemm` crate: packed, vectorised at run time (AVX-512, AVX2, NEON, ...), and
-//! parallel over tiles of C. Views may have any strides, so a transposed operand is a view
-//! (`w.t()`), never a copy. A product goes to the engine whole; its result has the same bits for
-//! any number of threads, because no dot product is cut between threads.
+//! The engine is the f32 part of the `gemm` crate: packed, vectorised at run time (AVX-512, AVX2,
+//! NEON, ...), and parallel over tiles of C. Views may have any strides, so a transposed operand
+//! is a view (`w.t()`), never a copy. A product goes to the engine whole; its result has the same
+//! bits for any number of threads, because no dot product is cut between threads.
 
+use gemm_common::Parallelism;
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 /// Who may work on a product.
@@ -41,29 +42,42 @@ pub fn gemm(
     if k == 0 {
         return if beta == 0.0 { c.fill(0.0) } else { c.mapv_inplace(|x| x * beta) };
     }
-    let parallelism = match threads {
-        Threads::Pool if rayon::current_num_threads() > 1 => gemm::Parallelism::Rayon(0),
-        _ => gemm::Parallelism::None,
+    // The engine wants the columns of C to lie together. For a row-major C that is
+    // Cᵀ ← α·Bᵀ·Aᵀ + β·Cᵀ.
+    let (a, b, mut c) = match c.strides()[0] > c.strides()[1] {
+        true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
+        false => (a, b, c),
     };
-    let (cs, as_, bs) = (c.strides().to_vec(), a.strides(), b.strides());
+    let strides = |view: &[isize]| -> (isize, isize) {
+        assert!(view.iter().all(|s| *s >= 0), "gemm: views run forwards");
+        (view[1], view[0])
+    };
+    let ((c_cs, c_rs), (a_cs, a_rs), (b_cs, b_rs)) =
+        (strides(c.strides()), strides(a.strides()), strides(b.strides()));
+    let (m, n) = c.dim();
+    let parallelism = match threads {
+        Threads::Pool if rayon::current_num_threads() > 1 => Parallelism::Rayon(0),
+        _ => Parallelism::None,
+    };
+    let engine = gemm_f32::gemm::f32::get_gemm_fn();
     // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
     // borrow their memory for the whole call; `c` is borrowed mutably, so it overlaps neither.
-    // The engine's scale factors are the other way round: dst ← alpha·dst + beta·lhs·rhs.
+    // The engine's factors are the other way round: dst ← alpha·dst + beta·lhs·rhs.
     unsafe {
-        gemm::gemm(
+        engine(
             m,
             n,
             k,
             c.as_mut_ptr(),
-            cs[1],
-            cs[0],
+            c_cs,
+            c_rs,
             beta != 0.0,
             a.as_ptr(),
-            as_[1],
-            as_[0],
+            a_cs,
+            a_rs,
             b.as_ptr(),
-            bs[1],
-            bs[0],
+            b_cs,
+            b_rs,
             beta,
             alpha,
             false,

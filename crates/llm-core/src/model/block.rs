@@ -1,14 +1,10 @@
 //! One block: attention and MLP, each behind a norm and beside a residual path.
 
-use super::tiny_gpt::NORM_EPS;
-use super::{Attention, Config, Context, Init};
+use super::tiny_gpt::{NORM_EPS, Parameters};
+use super::{Attention, Context};
 use crate::error::Result;
 use crate::ops::{self, AttentionParams};
 use crate::tensor::Tensor;
-use crate::util::rng::stream;
-use ndarray::ArrayD;
-use ndarray_rand::RandomExt;
-use ndarray_rand::rand_distr::{Distribution, StandardNormal};
 
 /// The parameters of one block. Field names are checkpoint keys (`blocks.{i}.w_qkv`, ...).
 #[derive(Clone, Debug)]
@@ -40,23 +36,23 @@ pub struct Block {
 }
 
 impl Block {
-    pub(super) fn new(config: &Config, seed: u64, layer: usize) -> Block {
-        let c = config.d_model;
-        let draw = Draw { config, seed, layer: layer as u64 + 1 };
-        Block {
-            ln1_g: draw.gain(),
-            ln1_b: draw.norm_bias(),
-            w_qkv: draw.weight(0, &[c, 3 * c], c),
-            b_qkv: zeros(3 * c),
-            w_proj: draw.residual(1, &[c, c], c),
-            b_proj: zeros(c),
-            ln2_g: draw.gain(),
-            ln2_b: draw.norm_bias(),
-            w_fc: draw.weight(2, &[c, 4 * c], c),
-            b_fc: zeros(4 * c),
-            w_out: draw.residual(3, &[4 * c, c], 4 * c),
-            b_out: zeros(c),
-        }
+    /// Takes its parameters out of a list, by name.
+    pub(super) fn take(list: &mut Parameters, layer: usize) -> Result<Block> {
+        let full = |name: &str| format!("blocks.{layer}.{name}");
+        Ok(Block {
+            w_qkv: list.needed(&full("w_qkv"))?,
+            b_qkv: list.needed(&full("b_qkv"))?,
+            w_proj: list.needed(&full("w_proj"))?,
+            b_proj: list.needed(&full("b_proj"))?,
+            w_fc: list.needed(&full("w_fc"))?,
+            b_fc: list.needed(&full("b_fc"))?,
+            w_out: list.needed(&full("w_out"))?,
+            b_out: list.needed(&full("b_out"))?,
+            ln1_g: list.optional(&full("ln1_g")),
+            ln1_b: list.optional(&full("ln1_b")),
+            ln2_g: list.optional(&full("ln2_g")),
+            ln2_b: list.optional(&full("ln2_b")),
+        })
     }
 
     /// x ← x + attention(norm(x));  x ← x + MLP(norm(x)).
@@ -95,58 +91,4 @@ pub(super) fn norm(x: &Tensor, g: &Option<Tensor>, b: &Option<Tensor>) -> Result
         (Some(g), Some(b)) => ops::layernorm_affine_lastdim(x, g, b, NORM_EPS),
         _ => ops::layernorm_lastdim(x, NORM_EPS),
     }
-}
-
-/// Initial values of one layer (0: embeddings and head; i + 1: block i). Every tensor has a random
-/// stream of its own, so it does not depend on what else the model has.
-pub(super) struct Draw<'a> {
-    pub(super) config: &'a Config,
-    pub(super) seed: u64,
-    pub(super) layer: u64,
-}
-
-impl Draw<'_> {
-    /// A weight matrix: 1/√fan_in, or GPT-2's 0.02.
-    pub(super) fn weight(&self, slot: u64, shape: &[usize], fan_in: usize) -> Tensor {
-        let std = match self.config.init {
-            Init::FanIn => 1.0 / (fan_in as f32).sqrt(),
-            Init::Gpt2 => 0.02,
-        };
-        self.normal(slot, shape, std)
-    }
-
-    /// A weight whose output is added to the stream: GPT-2 divides it by √(2L), so that the sum
-    /// over 2L such outputs keeps its size.
-    fn residual(&self, slot: u64, shape: &[usize], fan_in: usize) -> Tensor {
-        match self.config.init {
-            Init::FanIn => self.weight(slot, shape, fan_in),
-            Init::Gpt2 => {
-                self.normal(slot, shape, 0.02 / (2.0 * self.config.n_layers as f32).sqrt())
-            }
-        }
-    }
-
-    fn normal(&self, slot: u64, shape: &[usize], std: f32) -> Tensor {
-        struct Scaled(f32);
-        impl Distribution<f32> for Scaled {
-            fn sample<R: rand::Rng + ?Sized>(&self, rng: &mut R) -> f32 {
-                let x: f32 = StandardNormal.sample(rng);
-                self.0 * x
-            }
-        }
-        let mut rng = stream(self.seed, b"init\0\0\0\0", self.layer, slot);
-        Tensor::parameter(ArrayD::random_using(shape, Scaled(std), &mut rng))
-    }
-
-    pub(super) fn gain(&self) -> Option<Tensor> {
-        self.config.norm_affine.then(|| Tensor::parameter(ArrayD::ones(vec![self.config.d_model])))
-    }
-
-    pub(super) fn norm_bias(&self) -> Option<Tensor> {
-        self.config.norm_affine.then(|| zeros(self.config.d_model))
-    }
-}
-
-pub(super) fn zeros(n: usize) -> Tensor {
-    Tensor::parameter(ArrayD::zeros(vec![n]))
 }

@@ -1,11 +1,13 @@
 //! The whole model: embeddings, blocks, final norm, output head.
 
-use super::block::{Draw, norm, zeros};
+use super::block::norm;
+use super::shapes::{initial, parameter_shapes};
 use super::{Attention, Block, Config, Context, Probe, SingleHead};
 use crate::data::Batch;
 use crate::error::{Error, Result, TokenId};
 use crate::ops;
 use crate::tensor::Tensor;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// ε inside the root of every norm.
@@ -78,6 +80,23 @@ macro_rules! list_parameters {
     }};
 }
 
+/// Parameters by name, waiting for their place.
+pub(super) struct Parameters(HashMap<String, Tensor>);
+
+impl Parameters {
+    pub(super) fn optional(&mut self, name: &str) -> Option<Tensor> {
+        self.0.remove(name)
+    }
+
+    pub(super) fn needed(&mut self, name: &str) -> Result<Tensor> {
+        self.optional(name).ok_or_else(|| missing(name))
+    }
+}
+
+fn missing(name: &str) -> Error {
+    Error::config("parameters", format!("'{name}' is missing"))
+}
+
 impl TinyGPT {
     /// The baseline: single-head attention, weights drawn from `seed`.
     ///
@@ -98,19 +117,62 @@ impl TinyGPT {
     ) -> Result<TinyGPT> {
         config.check()?;
         attention.check(&config)?;
-        let (v, t, c) = (config.vocab_size, config.seq_len, config.d_model);
-        let draw = Draw { config: &config, seed, layer: 0 };
-        Ok(TinyGPT {
-            wte: draw.weight(0, &[v, c], c),
-            wpe: draw.weight(1, &[t, c], c),
-            blocks: (0..config.n_layers).map(|i| Block::new(&config, seed, i)).collect(),
-            lnf_g: draw.gain(),
-            lnf_b: draw.norm_bias(),
-            w_lm: (!config.tied_head).then(|| draw.weight(2, &[c, v], c)),
-            b_lm: config.head_bias.then(|| zeros(v)),
+        let draw = |(name, dims): (String, Vec<usize>)| {
+            let value = initial(&config, seed, &name, &dims);
+            (name, value)
+        };
+        let parameters = parameter_shapes(&config).into_iter().map(draw).collect();
+        TinyGPT::from_parameters(config, attention, parameters)
+    }
+
+    /// A model with given weights, for example those of a file: one tensor for each name and shape
+    /// of [`parameter_shapes`], in any order.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when a size is outside its limits, the attention does not fit, or a
+    /// parameter is missing or unknown; [`Error::Shape`] when one has another shape.
+    pub fn from_parameters(
+        config: Config,
+        attention: Arc<dyn Attention>,
+        parameters: Vec<(String, Tensor)>,
+    ) -> Result<TinyGPT> {
+        config.check()?;
+        attention.check(&config)?;
+        let shapes: HashMap<String, Vec<usize>> = parameter_shapes(&config).into_iter().collect();
+        for (name, p) in &parameters {
+            match shapes.get(name) {
+                Some(shape) if shape == p.shape() => {}
+                Some(shape) => {
+                    return Err(Error::shape("model", format!("{name} {shape:?}"), p.shape()));
+                }
+                None => {
+                    let reason = format!("'{}' is not one of them", name.escape_default());
+                    return Err(Error::config("parameters", reason));
+                }
+            }
+        }
+        let list = &mut Parameters(parameters.into_iter().collect());
+        TinyGPT {
+            wte: list.needed("wte")?,
+            wpe: list.needed("wpe")?,
+            blocks: (0..config.n_layers).map(|i| Block::take(list, i)).collect::<Result<_>>()?,
+            lnf_g: list.optional("lnf_g"),
+            lnf_b: list.optional("lnf_b"),
+            w_lm: list.optional("w_lm"),
+            b_lm: list.optional("b_lm"),
             attention,
             config,
-        })
+        }
+        .complete()
+    }
+
+    /// `Err` unless every parameter that the settings ask for is there.
+    fn complete(self) -> Result<TinyGPT> {
+        let names: Vec<String> = self.parameters().into_iter().map(|(name, _)| name).collect();
+        match parameter_shapes(&self.config).into_iter().find(|(name, _)| !names.contains(name)) {
+            Some((name, _)) => Err(missing(&name)),
+            None => Ok(self),
+        }
     }
 
     /// The sizes and options.
@@ -231,6 +293,29 @@ mod tests {
             };
             assert!((std - want).abs() <= 0.05 * want, "{name}: {std}, not {want}");
         }
+    }
+
+    #[test]
+    fn weights_must_be_complete_and_fit() {
+        let config = Config::new(13, 6, 8, 2);
+        let model = TinyGPT::new(config.clone(), 1).unwrap();
+        let list = || -> Vec<(String, Tensor)> {
+            model.parameters().into_iter().map(|(n, p)| (n, p.clone())).collect()
+        };
+        let build = |list| TinyGPT::from_parameters(config.clone(), Arc::new(SingleHead), list);
+        let reversed = build(list().into_iter().rev().collect()).unwrap();
+        assert_eq!(reversed.blocks[1].w_fc.data(), model.blocks[1].w_fc.data());
+        for i in 0..list().len() {
+            let mut short = list();
+            short.remove(i);
+            assert!(matches!(build(short), Err(Error::Config { .. })));
+        }
+        let mut other = list();
+        other[2].1 = other[3].1.clone();
+        assert!(matches!(build(other), Err(Error::Shape { .. })));
+        let mut more = list();
+        more.push(("lnf_g".into(), model.b_lm.clone().unwrap()));
+        assert!(matches!(build(more), Err(Error::Config { .. })));
     }
 
     #[test]

@@ -46,7 +46,8 @@ impl Schedule {
     pub fn at(&self, step: u64) -> f32 {
         let (lr, min) = (f64::from(self.lr), f64::from(self.min_lr));
         if step < self.warmup_steps {
-            return (lr * (step + 1) as f64 / (self.warmup_steps + 1) as f64) as f32;
+            return (lr * step.saturating_add(1) as f64 / self.warmup_steps.saturating_add(1) as f64)
+                as f32;
         }
         if self.kind == ScheduleKind::Constant {
             return self.lr;

@@ -1,4 +1,4 @@
-//! Accidents: no damaged file is accepted, and none makes the reader panic.
+//! Accidents, and lies about lengths: no such file is accepted, none makes the reader panic.
 
 use super::*;
 
@@ -55,4 +55,30 @@ fn foreign_content_is_told_apart() {
     let good = bytes_of(&small(), &tokenizer(), true);
     let text: Vec<u8> = good.iter().copied().filter(|&b| b != b'\r').collect();
     assert!(matches!(read(&text), Err(CheckpointError::NotACheckpoint)));
+}
+
+#[test]
+fn lies_in_the_fixed_part_are_refused() {
+    let good = bytes_of(&small(), &tokenizer(), true);
+    for (at, value) in [(16, 0), (16, 1), (16, 1 << 20), (16, (1 << 20) + 1), (16, u64::MAX)]
+        .into_iter()
+        .chain([(24, 0), (24, u64::MAX), (24, good.len() as u64 + 64)])
+    {
+        let mut file = good.clone();
+        file[at..at + 8].copy_from_slice(&value.to_le_bytes());
+        let mut crc = crc32fast::Hasher::new();
+        let end = usize::try_from(value).map_or(file.len(), |n| n.saturating_add(40));
+        crc.update(&file[..32]);
+        crc.update(&file[40..end.clamp(40, file.len())]);
+        file[32..36].copy_from_slice(&crc.finalize().to_le_bytes());
+        assert!(read(&file).is_err());
+    }
+    for (at, bit) in [(8, 0x02), (8, 0x03), (11, 0x80), (12, 0x01), (15, 0x80)] {
+        let mut file = good.clone();
+        file[at] ^= bit;
+        let error = read(&file).unwrap_err();
+        let expected = matches!(error, CheckpointError::Version { .. } if at < 12)
+            || matches!(error, CheckpointError::Flags { .. } if at >= 12);
+        assert!(expected, "{error}");
+    }
 }

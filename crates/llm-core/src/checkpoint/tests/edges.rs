@@ -1,8 +1,9 @@
-//! Every limit one below, at, and one above it.
+//! Every limit one below, at, and one above it; the tensor table of every model.
 
 use super::*;
 use crate::checkpoint::limits::*;
 use crate::checkpoint::table::{Entry, check_limits, expected};
+use crate::model::parameter_shapes;
 use std::io;
 
 fn is_limit<T: std::fmt::Debug>(result: Result<T, CheckpointError>) -> bool {
@@ -62,10 +63,19 @@ fn numbers_in_the_header() {
     edges(MAX_BLOB, |h, n| h.tokenizer_length = n);
     edges(MAX_STEPS, |h, n| h.step = n);
     edges(MAX_STEPS, |h, n| h.adam_t = Some(n));
-    edges(MAX_STEPS, |h, n| h.warmup_steps = n);
     edges(MAX_STORIES, |h, n| {
         h.data = header::StoredSource::Stories { version: 1, seed: 1, count: n };
     });
+    // The recipe has the same limit for the steps it plans.
+    let sets: [fn(&mut Header, u64); 3] =
+        [|h, n| h.warmup_steps = n, |h, n| h.total_steps = n, |h, n| h.decay_steps = n];
+    for set in sets {
+        for (value, over) in [(MAX_STEPS - 1, false), (MAX_STEPS, false), (MAX_STEPS + 1, true)] {
+            let mut header = header.clone();
+            set(&mut header, value);
+            assert_eq!(matches!(check::check(&header), Err(CheckpointError::Setting { .. })), over);
+        }
+    }
     let mut long = header.clone();
     long.architecture = "n".repeat(65);
     assert!(is_limit(check::check(&long)));
@@ -125,5 +135,22 @@ fn a_model_that_memory_cannot_hold_is_refused_before_its_first_tensor() {
             assert!(crate::util::memory::available() >= body);
         }
         other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_shapes_are_those_of_the_model() {
+    for options in 0..8 {
+        for base in [Config::new(13, 6, 8, 3), Config::gpt2(13, 6, 8, 1)] {
+            let config = Config {
+                norm_affine: options & 1 > 0,
+                tied_head: options & 2 > 0,
+                head_bias: options & 4 > 0,
+                ..base
+            };
+            let model = TinyGPT::new(config.clone(), 1).unwrap();
+            let shapes = model.parameters().into_iter().map(|(n, p)| (n, p.shape().to_vec()));
+            assert_eq!(parameter_shapes(&config), shapes.collect::<Vec<_>>());
+        }
     }
 }

@@ -88,6 +88,9 @@ fn a_run_that_cannot_be_stored_leaves_the_old_file() {
     assert!(save(&path, &other, &tokenizer(), true).is_err());
     other.model.b_lm = Some(Tensor::parameter(ndarray::ArrayD::zeros(vec![1, 5])));
     assert!(save(&path, &other, &tokenizer(), true).is_err());
+    let mut extra = small();
+    extra.model.lnf_g = Some(Tensor::parameter(ndarray::ArrayD::ones(vec![2])));
+    assert!(save(&path, &extra, &tokenizer(), false).is_err());
     assert_eq!(fs::read(&path).unwrap(), old);
     assert_eq!(names(dir.path()), ["model.ckpt"]);
 }

@@ -217,38 +217,13 @@ fn another_blob_or_padding_is_refused() {
     assert!(matches!(refused(&blob), CheckpointError::TokenizerHash));
     let padding = with_body(|h, body| body[(place(h) + h.tokenizer_length) as usize] = 1);
     assert!(matches!(refused(&padding), CheckpointError::Padding { .. }));
-    let mut header_padding = with_header(|_| ());
-    let length = u64::from_le_bytes(header_padding[16..24].try_into().unwrap()) as usize;
-    assert!(!(40 + length).is_multiple_of(64), "this file has no padding to damage");
-    header_padding[40 + length] = 1;
-    let end = header_padding.len() - 32;
-    let hash = blake3::hash(&header_padding[..end]);
-    header_padding[end..].copy_from_slice(hash.as_bytes());
-    assert!(matches!(refused(&header_padding), CheckpointError::Padding { .. }));
-}
-
-#[test]
-fn lies_in_the_fixed_part_are_refused() {
     let good = with_header(|_| ());
-    for (at, value) in [(16, 0), (16, 1), (16, 1 << 20), (16, (1 << 20) + 1), (16, u64::MAX)]
-        .into_iter()
-        .chain([(24, 0), (24, u64::MAX), (24, good.len() as u64 + 64)])
-    {
-        let mut file = good.clone();
-        file[at..at + 8].copy_from_slice(&value.to_le_bytes());
-        let mut crc = crc32fast::Hasher::new();
-        let end = usize::try_from(value).map_or(file.len(), |n| n.saturating_add(40));
-        crc.update(&file[..32]);
-        crc.update(&file[40..end.clamp(40, file.len())]);
-        file[32..36].copy_from_slice(&crc.finalize().to_le_bytes());
-        refused(&file);
-    }
-    for (at, bit) in [(8, 0x02), (8, 0x03), (11, 0x80), (12, 0x01), (15, 0x80)] {
-        let mut file = good.clone();
-        file[at] ^= bit;
-        let error = refused(&file);
-        let expected = matches!(error, CheckpointError::Version { .. } if at < 12)
-            || matches!(error, CheckpointError::Flags { .. } if at >= 12);
-        assert!(expected, "{error}");
+    let length = u64::from_le_bytes(good[16..24].try_into().unwrap()) as usize;
+    assert!(!(40 + length).is_multiple_of(64), "this file has no padding to damage");
+    for at in [36, 39, 40 + length] {
+        let mut file = good[..good.len() - 32].to_vec();
+        file[at] = 1;
+        file.extend(blake3::hash(&file).as_bytes());
+        assert!(matches!(refused(&file), CheckpointError::Padding { .. }));
     }
 }

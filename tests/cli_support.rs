@@ -1,0 +1,265 @@
+//! Running one of the programs as a person does: in a folder of its own, with words as arguments.
+
+use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
+use llm_core::model::{Context, Decode};
+use llm_core::ops::AttentionParams;
+use llm_core::train::Trainer;
+use llm_core::{Attention, AttentionSpec, Config, Result, Tensor, TinyGPT};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// A model and a batch so small that a step takes a millisecond.
+pub const TINY: [&str; 8] = ["--seq", "16", "--dmodel", "16", "--layers", "1", "--batch", "2"];
+
+/// Longest time that anything here may take.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program in an empty folder.
+pub struct Sandbox {
+    program: &'static str,
+    folder: TempDir,
+}
+
+impl Sandbox {
+    /// `program` is the path of a binary. The folder holds `text.txt` and nothing else.
+    pub fn new(program: &'static str) -> Sandbox {
+        let sandbox = Sandbox { program, folder: tempfile::tempdir().unwrap() };
+        sandbox.write("text.txt", &some_text(4000));
+        sandbox
+    }
+
+    /// A path in the folder.
+    pub fn path(&self, name: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Makes a file.
+    pub fn write(&self, name: impl AsRef<Path>, bytes: &[u8]) {
+        std::fs::write(self.path(name), bytes).unwrap();
+    }
+
+    /// Reads a file.
+    pub fn read(&self, name: impl AsRef<Path>) -> Vec<u8> {
+        let path = self.path(name);
+        std::fs::read(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+    }
+
+    /// Every file below the folder, with its content; folders with none.
+    pub fn everything(&self) -> BTreeMap<PathBuf, Option<Vec<u8>>> {
+        let mut found = BTreeMap::new();
+        let mut open = vec![self.folder.path().to_path_buf()];
+        while let Some(folder) = open.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    open.push(path.clone());
+                }
+                let content = if path.is_file() { std::fs::read(&path).ok() } else { None };
+                found.insert(path, content);
+            }
+        }
+        found
+    }
+
+    /// The program with these words, in the folder, with pipes and an empty standard input.
+    pub fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
+        let mut command = Command::new(self.program);
+        command.args(words).current_dir(self.folder.path()).stdin(Stdio::null());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs it to its end.
+    pub fn run<S: AsRef<OsStr>>(&self, words: &[S]) -> Outcome {
+        Outcome::new(words, self.command(words).output().unwrap())
+    }
+
+    /// Runs it to its end, which must be exit code 0.
+    pub fn ok<S: AsRef<OsStr>>(&self, words: &[S]) -> Outcome {
+        let outcome = self.run(words);
+        assert_eq!(outcome.code, Some(0), "{outcome}");
+        outcome
+    }
+
+    /// Trains a [`TINY`] model, and what else the words say, to a good end.
+    pub fn train(&self, words: &[&str]) -> Outcome {
+        self.ok(&[&TINY, words].concat())
+    }
+
+    /// Runs it with these bytes as standard input.
+    pub fn run_with_input(&self, words: &[&str], input: &[u8]) -> Outcome {
+        let mut child = self.command(words).stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(input).unwrap();
+        Outcome::new(words, child.wait_with_output().unwrap())
+    }
+
+    /// The command is refused as every refusal has to be: this exit code, nothing on standard
+    /// output, one line of error that contains all `needles`, and not a byte changed on the disk.
+    pub fn refuses<S: AsRef<OsStr>>(&self, words: &[S], code: i32, needles: &[&str]) -> Outcome {
+        let before = self.everything();
+        let outcome = self.run(words);
+        assert_eq!(outcome.code, Some(code), "{outcome}");
+        outcome.says_one_error(needles);
+        assert_eq!(outcome.stdout, b"", "{outcome}");
+        assert!(self.everything() == before, "files changed\n{outcome}");
+        outcome
+    }
+
+    /// Starts it and waits until it has reported at least one step and saved `saved`.
+    pub fn start(&self, words: &[&str], saved: &str) -> Child {
+        let mut child = self.command(words).spawn().unwrap();
+        let start = Instant::now();
+        while !self.path(saved).exists() {
+            assert!(start.elapsed() < PATIENCE, "nothing saved: {words:?}");
+            assert_eq!(child.try_wait().unwrap(), None, "ended early: {words:?}");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child
+    }
+}
+
+/// Sends a signal by its name.
+pub fn signal(child: &Child, name: &str) {
+    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+}
+
+/// What became of a command.
+pub struct Outcome {
+    words: String,
+    /// Exit code; none when a signal killed it.
+    pub code: Option<i32>,
+    /// Standard output.
+    pub stdout: Vec<u8>,
+    /// Standard error.
+    pub stderr: String,
+}
+
+impl Outcome {
+    /// From what the system says.
+    pub fn new<S: AsRef<OsStr>>(words: &[S], output: Output) -> Outcome {
+        let words: Vec<_> = words.iter().map(|w| w.as_ref().to_string_lossy()).collect();
+        let stderr = String::from_utf8(output.stderr);
+        Outcome {
+            words: words.join(" "),
+            code: output.status.code(),
+            stdout: output.stdout,
+            stderr: stderr.unwrap_or_else(|e| panic!("{}: stderr is not UTF-8: {e}", words.len())),
+        }
+    }
+
+    /// Standard output as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.stdout).into_owned()
+    }
+
+    /// Standard error says all of this.
+    pub fn says(&self, needles: &[&str]) {
+        for needle in needles {
+            assert!(self.stderr.contains(needle), "does not say {needle:?}\n{self}");
+        }
+    }
+
+    /// Standard error is one line beginning with `error: ` that says all of this, without control
+    /// characters and without the words of a panic.
+    pub fn says_one_error(&self, needles: &[&str]) {
+        let line = self.stderr.strip_suffix('\n').unwrap_or(&self.stderr);
+        assert!(line.starts_with("error: "), "{self}");
+        assert!(!line.contains(char::is_control), "not one clean line\n{self}");
+        assert!(!line.contains("panicked"), "{self}");
+        self.says(needles);
+    }
+
+    /// Standard output as JSON objects, one a line and nothing else.
+    pub fn events(&self) -> Vec<Value> {
+        let value = |line: &str| -> Value {
+            let value = serde_json::from_str(line);
+            value.unwrap_or_else(|e| panic!("not JSON ({e}): {line}\n{self}"))
+        };
+        let events: Vec<Value> = self.text().lines().map(value).collect();
+        assert!(events.iter().all(|e| e["event"].is_string()), "{self}");
+        events
+    }
+
+    /// The events of one kind.
+    pub fn events_of(&self, kind: &str) -> Vec<Value> {
+        self.events().into_iter().filter(|e| e["event"] == kind).collect()
+    }
+
+    /// The bits of all reported losses, by step.
+    pub fn losses(&self) -> Vec<(u64, u32)> {
+        let bits = |e: &Value| e["loss"].to_string().parse::<f32>().unwrap().to_bits();
+        let steps = self.events_of("step");
+        steps.iter().map(|e| (e["step"].as_u64().unwrap(), bits(e))).collect()
+    }
+}
+
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Outcome { words, code, stdout, stderr } = self;
+        let stdout = stdout.escape_ascii();
+        write!(f, "words:  {words}\ncode:   {code:?}\nstdout: {stdout}\nstderr: {stderr}")
+    }
+}
+
+/// Words in an order that follows no pattern, the same on every machine.
+pub fn some_text(len: usize) -> Vec<u8> {
+    let words = ["the ", "cat ", "sat ", "on ", "a ", "mat.\n", "Where ", "is ", "it? "];
+    let mut state = 1u32;
+    let mut text = Vec::new();
+    while text.len() < len {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        text.extend(words[(state >> 16) as usize % words.len()].as_bytes());
+    }
+    text.truncate(len);
+    text
+}
+
+/// Rewrites the single-head checkpoint `from` as one of a model with several heads. Shapes are the
+/// same, so this needs no crate that can compute with several.
+pub fn as_multi_head(from: &Path, to: &Path, n_heads: usize) {
+    let single = Checkpoint::load(from).unwrap();
+    let mut model = TinyGPT::with_attention(single.meta.config.clone(), Heads::new(n_heads), 0);
+    let model = model.as_mut().unwrap();
+    let weights = single.parameters().map(|(_, p)| p.clone());
+    for ((_, place), weight) in model.parameters_mut().into_iter().zip(weights) {
+        *place = weight;
+    }
+    let trainer = Trainer::new(model.clone(), single.meta.recipe.clone()).unwrap();
+    let trainer = Trainer { step: single.meta.step, ..trainer };
+    save(to, &trainer, &TokenizerSpec::bytes(), true).unwrap();
+}
+
+/// Multi-head attention in name only: enough to be written into a checkpoint.
+struct Heads(usize);
+
+impl Heads {
+    fn new(n_heads: usize) -> Arc<dyn Attention> {
+        Arc::new(Heads(n_heads))
+    }
+}
+
+impl Attention for Heads {
+    fn spec(&self) -> AttentionSpec {
+        AttentionSpec { name: "multi-head".into(), n_heads: self.0, head_mask: Vec::new() }
+    }
+
+    fn check(&self, _: &Config) -> Result<()> {
+        Ok(())
+    }
+
+    fn forward(&self, _: &Tensor, _: &AttentionParams<'_>, _: &Context<'_>) -> Result<Tensor> {
+        unreachable!("never computed with")
+    }
+
+    fn decode(&self, _: Decode<'_>) {
+        unreachable!("never computed with")
+    }
+}

@@ -112,23 +112,58 @@ impl Sandbox {
         outcome
     }
 
-    /// Starts it and waits until it has reported at least one step and saved `saved`.
-    pub fn start(&self, words: &[&str], saved: &str) -> Child {
-        let mut child = self.command(words).spawn().unwrap();
-        let start = Instant::now();
-        while !self.path(saved).exists() {
-            assert!(start.elapsed() < PATIENCE, "nothing saved: {words:?}");
-            assert_eq!(child.try_wait().unwrap(), None, "ended early: {words:?}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
-        child
+    /// Starts it and goes on at once.
+    pub fn start(&self, words: &[&str]) -> Running {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let stderr = log.reopen().unwrap();
+        let child = self.command(words).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
+        Running { words: words.join(" "), child, log }
     }
 }
 
-/// Sends a signal by its name.
-pub fn signal(child: &Child, name: &str) {
-    let sent = Command::new("kill").args(["-s", name, &child.id().to_string()]).status();
-    assert!(sent.unwrap().success());
+/// A command at work.
+pub struct Running {
+    words: String,
+    child: Child,
+    log: tempfile::NamedTempFile,
+}
+
+impl Running {
+    /// Waits until standard error says this.
+    pub fn wait_for(&mut self, needle: &str) {
+        let start = Instant::now();
+        loop {
+            let said = std::fs::read_to_string(self.log.path()).unwrap();
+            if said.contains(needle) {
+                return;
+            }
+            let context = || format!("no {needle:?} from {}\n{said}", self.words);
+            assert!(start.elapsed() < PATIENCE, "{}", context());
+            assert_eq!(self.child.try_wait().unwrap(), None, "{}", context());
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// Sends a signal, by its name without `SIG`.
+    pub fn signal(&self, name: &str) {
+        let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits for the end.
+    pub fn end(&mut self) -> Outcome {
+        let status = self.child.wait().unwrap();
+        let stderr = std::fs::read(self.log.path()).unwrap();
+        Outcome::new(&[&self.words], Output { status, stdout: Vec::new(), stderr })
+    }
+}
+
+impl Drop for Running {
+    /// A test that failed leaves nothing running behind.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 /// What became of a command.
@@ -226,7 +261,8 @@ pub fn some_text(len: usize) -> Vec<u8> {
 /// same, so this needs no crate that can compute with several.
 pub fn as_multi_head(from: &Path, to: &Path, n_heads: usize) {
     let single = Checkpoint::load(from).unwrap();
-    let mut model = TinyGPT::with_attention(single.meta.config.clone(), Heads::new(n_heads), 0);
+    let mut model =
+        TinyGPT::with_attention(single.meta.config.clone(), Arc::new(Heads(n_heads)), 0);
     let model = model.as_mut().unwrap();
     let weights = single.parameters().map(|(_, p)| p.clone());
     for ((_, place), weight) in model.parameters_mut().into_iter().zip(weights) {
@@ -239,12 +275,6 @@ pub fn as_multi_head(from: &Path, to: &Path, n_heads: usize) {
 
 /// Multi-head attention in name only: enough to be written into a checkpoint.
 struct Heads(usize);
-
-impl Heads {
-    fn new(n_heads: usize) -> Arc<dyn Attention> {
-        Arc::new(Heads(n_heads))
-    }
-}
 
 impl Attention for Heads {
     fn spec(&self) -> AttentionSpec {

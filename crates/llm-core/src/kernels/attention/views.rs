@@ -1,6 +1,6 @@
 //! Heads as views: cutting the channel axis of `[B, T, N·D]` into N groups without moving a number.
 
-use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis, Ix2};
+use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis, s};
 
 /// The groups of `data [B, T, N, D]` as `B·N` views `[T, D]`, in the order (b, n).
 ///
@@ -11,19 +11,7 @@ use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis, Ix2};
 /// When `data` has not B·T·N·D elements: callers have checked shapes.
 pub fn head_views(data: &[f32], [b, t, n, d]: [usize; 4]) -> Vec<ArrayView2<'_, f32>> {
     let view = ArrayView4::from_shape((b, t, n, d), data).expect("length was checked by the op");
-    let mut rest = view.permuted_axes([0, 2, 1, 3]); // [B, N, T, D]
-    let mut views = Vec::with_capacity(b * n);
-    for _ in 0..b {
-        let (first, others) = rest.split_at(Axis(0), 1);
-        let mut groups = first.index_axis_move(Axis(0), 0);
-        for _ in 0..n {
-            let (group, later) = groups.split_at(Axis(0), 1);
-            views.push(group.index_axis_move(Axis(0), 0));
-            groups = later;
-        }
-        rest = others;
-    }
-    views
+    (0..b * n).map(|i| view.slice_move(s![i / n, .., i % n, ..])).collect()
 }
 
 /// [`head_views`], for writing: the views do not overlap.
@@ -49,9 +37,6 @@ pub fn head_views_mut(data: &mut [f32], [b, t, n, d]: [usize; 4]) -> Vec<ArrayVi
 
 /// Row `i` of a view whose columns lie together.
 #[inline(always)]
-pub(super) fn row<'a>(
-    view: &'a ndarray::ArrayBase<ndarray::ViewRepr<&'a f32>, Ix2>,
-    i: usize,
-) -> &'a [f32] {
-    view.index_axis(Axis(0), i).to_slice().expect("the columns of a head lie together")
+pub(super) fn row<'a>(view: &ArrayView2<'a, f32>, i: usize) -> &'a [f32] {
+    view.index_axis_move(Axis(0), i).to_slice().expect("the columns of a head lie together")
 }

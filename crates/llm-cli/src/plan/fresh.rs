@@ -1,0 +1,110 @@
+//! A new run: built-in values, preset, flags.
+
+use super::{Plan, named_by_flag, require};
+use crate::args::TrainArgs;
+use crate::data::{Data, Input};
+use crate::defaults::{Defaults, TextDefaults};
+use crate::error::{CliError, Result};
+use crate::program::{Heads, Program};
+use llm_core::optim::{AdamWConfig, Schedule, ScheduleKind};
+use llm_core::recipe::Recipe;
+use llm_core::tokenizer::ByteTokenizer;
+use llm_core::train::Trainer;
+use llm_core::{Config, TinyGPT};
+
+/// A new run.
+pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
+    let stories = args.data.is_empty();
+    let defaults = Defaults::choose(args.recipe.preset, stories);
+    if args.allow_data_change.is_some() {
+        let why = "--allow-data-change is for going on with a run: it needs --load";
+        return Err(CliError::Usage(why.into()));
+    }
+    let (model, recipe) = (&args.model, &args.recipe);
+    let config = Config::new(
+        ByteTokenizer::VOCAB_SIZE,
+        model.seq.unwrap_or(defaults.seq_len),
+        model.dmodel.unwrap_or(defaults.d_model),
+        model.layers.unwrap_or(defaults.layers),
+    );
+    check_config(&config)?;
+    let heads = match program.heads {
+        Heads::One { .. } => 1,
+        Heads::Many { default } => {
+            args.model.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
+        }
+    };
+    let attention = (program.with_heads)(heads);
+    attention.check(&config).map_err(named_by_flag)?;
+    let steps = recipe.steps.unwrap_or(defaults.steps);
+    let mut recipe = Recipe {
+        batch_size: recipe.batch.unwrap_or(defaults.batch_size),
+        seq_len: config.seq_len,
+        total_steps: steps,
+        schedule: new_schedule(args, &defaults, steps),
+        adamw: AdamWConfig {
+            beta1: recipe.beta1.unwrap_or(defaults.beta1),
+            beta2: recipe.beta2.unwrap_or(defaults.beta2),
+            eps: defaults.eps,
+            weight_decay: recipe.weight_decay.unwrap_or(defaults.weight_decay),
+            decay_all: recipe.decay_all.unwrap_or(defaults.decay_all),
+        },
+        clip: recipe.clip.unwrap_or(defaults.clip),
+        seed: recipe.seed.unwrap_or(1),
+        val_frac: args.val_frac.unwrap_or(defaults.val_frac),
+        data: Input::stories().source(), // until the files are read
+    };
+    recipe.check().map_err(named_by_flag)?;
+    let memory = config.training_memory(recipe.batch_size, recipe.seq_len);
+    require(memory)?;
+    let input = if stories { Input::stories() } else { Input::files(&args.data)? };
+    recipe.data = input.source();
+    let data = Data::new(input, recipe.val_frac, recipe.seq_len)?;
+    let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
+    Ok(Plan {
+        steps,
+        data: Some(data),
+        loaded: None,
+        notes: Vec::new(),
+        memory,
+        sample_seed: trainer.recipe.seed,
+        text: TextDefaults::choose(args.recipe.preset),
+        trainer,
+    })
+}
+
+/// The default number of heads, or the nearest below it that divides the width.
+fn largest_divisor(d_model: usize, default: usize) -> usize {
+    (1..=default).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1)
+}
+
+fn check_config(config: &Config) -> Result<()> {
+    config.check().map_err(named_by_flag)?;
+    if config.parameter_count() > Config::MAX_PARAMETERS {
+        return require(config.training_memory(1, 1)).and(Err(CliError::Usage(format!(
+            "{} parameters are more than this program takes; lower --dmodel or --layers",
+            llm_core::util::thousands(config.parameter_count())
+        ))));
+    }
+    Ok(())
+}
+
+/// The course of a new run's learning rate.
+fn new_schedule(args: &TrainArgs, defaults: &Defaults, steps: u64) -> Schedule {
+    let recipe = &args.recipe;
+    let kind = recipe.schedule.map_or(defaults.schedule, ScheduleKind::from);
+    let lr = recipe.lr.unwrap_or(defaults.lr);
+    if kind == ScheduleKind::Constant {
+        // Neither horizon nor minimum: k steps and n − k more are then n steps, bit for bit.
+        let warmup_steps = recipe.warmup.unwrap_or(0);
+        return Schedule { warmup_steps, ..Schedule::constant(lr) };
+    }
+    let horizon = recipe.decay_steps.unwrap_or(steps);
+    Schedule {
+        kind,
+        lr,
+        min_lr: recipe.min_lr.unwrap_or(lr / 10.0),
+        warmup_steps: recipe.warmup.unwrap_or(horizon / 20),
+        decay_steps: horizon,
+    }
+}

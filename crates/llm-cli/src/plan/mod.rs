@@ -1,0 +1,120 @@
+//! Flags, checkpoint and data made into a run. Everything that can be refused is refused here,
+//! before a step is taken or a byte written.
+
+mod fresh;
+mod resume;
+
+use crate::args::TrainArgs;
+use crate::data::Data;
+use crate::defaults::TextDefaults;
+use crate::error::{CliError, Result};
+use crate::program::{Heads, Program};
+use crate::target::{Target, to_load};
+use llm_core::checkpoint::Checkpoint;
+use llm_core::train::Trainer;
+use llm_core::util::memory;
+use std::path::{Path, PathBuf};
+
+/// A run that may begin.
+pub struct Plan {
+    /// Weights, moments, settings, step.
+    pub trainer: Trainer,
+    /// Steps to do now.
+    pub steps: u64,
+    /// What is learnt; absent when nothing is, and no probe asks for it.
+    pub data: Option<Data>,
+    /// The loaded file.
+    pub loaded: Option<PathBuf>,
+    /// Settings that differ from the loaded run's, to be said.
+    pub notes: Vec<String>,
+    /// Estimated memory, in bytes.
+    pub memory: u64,
+    /// Seed of generated text.
+    pub sample_seed: u64,
+    /// How text is written when nothing is said.
+    pub text: TextDefaults,
+}
+
+impl Plan {
+    /// Makes the plan.
+    ///
+    /// # Errors
+    /// Usage, data, checkpoint or memory errors, each naming the flag or file.
+    pub fn new(program: &Program, args: &TrainArgs) -> Result<Plan> {
+        check_heads_flag(program, args.model.heads)?;
+        match &args.load {
+            None => fresh::plan(program, args),
+            Some(path) => resume::plan(program, args, &to_load(path)),
+        }
+    }
+
+    /// Chooses, tries and locks the output. `None`: nothing will be saved.
+    ///
+    /// # Errors
+    /// [`CliError::Create`], [`CliError::Busy`].
+    pub fn target(&self, args: &TrainArgs) -> Result<Option<Target>> {
+        if args.no_save.unwrap_or(false) {
+            return Ok(None);
+        }
+        match (&args.save, &args.out) {
+            (Some(file), _) => Target::file(file).map(Some),
+            (None, Some(dir)) => Target::folder(dir, self.loaded.as_deref()).map(Some),
+            (None, None) if self.steps > 0 => Target::next_run().map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// Reads a checkpoint into a run, with the attention it names.
+///
+/// # Errors
+/// [`CliError::Core`] naming the file, also when this program has not the attention.
+pub fn load(program: &Program, path: &Path) -> Result<Trainer> {
+    let checkpoint = Checkpoint::load(path)?;
+    let spec = &checkpoint.meta.attention;
+    let attention = (program.from_spec)(spec).map_err(|_| {
+        let other = match program.heads {
+            Heads::One { other } if spec.n_heads > 1 => format!("; open it with {other}"),
+            _ => String::new(),
+        };
+        CliError::Data(format!(
+            "checkpoint '{}': {} attention with {} heads, which {} does not have{other}",
+            path.display(),
+            spec.name.escape_default(),
+            spec.n_heads,
+            program.name
+        ))
+    })?;
+    Ok(checkpoint.into_trainer(attention)?)
+}
+
+/// `--heads` where there is one.
+fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
+    match (program.heads, heads) {
+        (Heads::One { other }, Some(h)) if h != 1 => Err(CliError::Usage(format!(
+            "--heads {h}: {} has one attention head; for more use {other} --heads {h}",
+            program.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
+fn require(needed: u64) -> Result<()> {
+    memory::require(needed).map_err(|e| CliError::Memory(e, "--dmodel, --layers, --batch or --seq"))
+}
+
+/// Settings as the library names them, under the names of the flags.
+fn named_by_flag(e: llm_core::Error) -> CliError {
+    match e {
+        llm_core::Error::Config { field, reason } => {
+            let flag = match field {
+                "d_model" => "dmodel".to_string(),
+                "n_layers" => "layers".to_string(),
+                "seq_len" => "seq".to_string(),
+                other => other.replace('_', "-"),
+            };
+            CliError::Usage(format!("--{flag}: {reason}"))
+        }
+        other => other.into(),
+    }
+}

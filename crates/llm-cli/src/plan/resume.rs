@@ -1,0 +1,170 @@
+//! A run that goes on: what the checkpoint says, and the flags that change it.
+
+use super::{Plan, load, named_by_flag, require};
+use crate::args::{Preset, TrainArgs};
+use crate::data::{Data, Input};
+use crate::defaults::{Defaults, TextDefaults};
+use crate::error::{CliError, Result};
+use crate::program::Program;
+use llm_core::optim::ScheduleKind;
+use llm_core::recipe::{DataSource, Recipe};
+use llm_core::train::Trainer;
+use llm_core::util::bytes;
+use std::fmt::Display;
+use std::path::Path;
+
+/// A run that goes on.
+pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<Plan> {
+    let loaded = load(program, path)?;
+    let config = loaded.model.config().clone();
+    check_shape(args, &loaded, path)?;
+    let Overridden { recipe, notes } = override_recipe(args, &loaded);
+    recipe.check().map_err(named_by_flag)?;
+    let steps = recipe.total_steps.saturating_sub(loaded.step);
+    let mut trainer = loaded;
+    if recipe.adamw != trainer.recipe.adamw {
+        trainer.optimizer.set_config(recipe.adamw)?;
+    }
+    trainer.recipe = recipe;
+
+    let wants_data = steps > 0 || args.probes.sanity_next_from_data.is_some();
+    let memory = match steps {
+        0 => config.inference_memory(1, config.seq_len),
+        _ => config.training_memory(trainer.recipe.batch_size, trainer.recipe.seq_len),
+    };
+    require(memory)?;
+    let data = match wants_data || !args.data.is_empty() {
+        true => Some(resumed_data(args, &mut trainer.recipe, path)?),
+        false => None,
+    };
+    Ok(Plan {
+        steps,
+        data,
+        loaded: Some(path.to_path_buf()),
+        notes,
+        memory,
+        sample_seed: args.recipe.seed.unwrap_or(trainer.recipe.seed),
+        text: TextDefaults::choose(args.recipe.preset),
+        trainer,
+    })
+}
+
+/// What a file decided once and for all: flags may repeat it, not change it.
+fn check_shape(args: &TrainArgs, run: &Trainer, path: &Path) -> Result<()> {
+    let config = run.model.config();
+    let heads = run.model.attention().spec().n_heads;
+    let same = |what: &str, in_file: usize, given: Option<usize>| match given {
+        Some(given) if given != in_file => Err(CliError::Data(format!(
+            "checkpoint '{}': {what} {in_file} in file, {given} given; leave the flag out, or \
+             train a new model",
+            path.display()
+        ))),
+        _ => Ok(()),
+    };
+    same("d_model", config.d_model, args.model.dmodel)?;
+    same("layers", config.n_layers, args.model.layers)?;
+    same("heads", heads, args.model.heads)?;
+    let longer = args.model.seq.filter(|&t| t > config.seq_len);
+    same("a context (--seq) of", config.seq_len, longer)
+}
+
+struct Overridden {
+    recipe: Recipe,
+    notes: Vec<String>,
+}
+
+/// The stored recipe with the flags that differ, each noted.
+fn override_recipe(args: &TrainArgs, run: &Trainer) -> Overridden {
+    fn put<T: PartialEq + Display + Copy>(
+        notes: &mut Vec<String>,
+        flag: &str,
+        slot: &mut T,
+        given: Option<T>,
+    ) {
+        if let Some(value) = given.filter(|v| v != slot) {
+            notes.push(format!("--{flag} {value} replaces the run's {slot}"));
+            *slot = value;
+        }
+    }
+    let (mut recipe, mut notes) = (run.recipe.clone(), Vec::new());
+    let given = &args.recipe;
+    // A preset beside --load stands for the flags it would set.
+    let preset = given.preset.map(|_: Preset| Defaults::choose(given.preset, false));
+    let or = |flag: Option<f32>, of: fn(&Defaults) -> f32| flag.or(preset.as_ref().map(of));
+    let n = &mut notes;
+    put(n, "batch", &mut recipe.batch_size, given.batch.or(preset.map(|p| p.batch_size)));
+    put(n, "seq", &mut recipe.seq_len, args.model.seq);
+    put(n, "clip", &mut recipe.clip, or(given.clip, |p| p.clip));
+    put(n, "val-frac", &mut recipe.val_frac, args.val_frac);
+    let adamw = &mut recipe.adamw;
+    put(n, "weight-decay", &mut adamw.weight_decay, or(given.weight_decay, |p| p.weight_decay));
+    put(n, "decay-all", &mut adamw.decay_all, given.decay_all.or(preset.map(|p| p.decay_all)));
+    put(n, "beta1", &mut adamw.beta1, or(given.beta1, |p| p.beta1));
+    put(n, "beta2", &mut adamw.beta2, or(given.beta2, |p| p.beta2));
+
+    let schedule = &mut recipe.schedule;
+    put(n, "lr", &mut schedule.lr, or(given.lr, |p| p.lr));
+    put(n, "warmup", &mut schedule.warmup_steps, given.warmup);
+    if let Some(steps) = given.steps {
+        recipe.total_steps = run.step.saturating_add(steps);
+    }
+    let kind = given.schedule.map(ScheduleKind::from).or(preset.map(|p| p.schedule));
+    if let Some(kind) = kind.filter(|k| *k != schedule.kind) {
+        notes.push(format!("--schedule {kind:?} replaces the run's {:?}", schedule.kind));
+        schedule.kind = kind;
+        schedule.decay_steps = given.decay_steps.unwrap_or(recipe.total_steps);
+        schedule.min_lr = given.min_lr.unwrap_or(schedule.lr / 10.0);
+    }
+    if schedule.kind == ScheduleKind::Constant {
+        (schedule.decay_steps, schedule.min_lr) = (0, schedule.lr);
+    } else {
+        put(&mut notes, "decay-steps", &mut schedule.decay_steps, given.decay_steps);
+        put(&mut notes, "min-lr", &mut schedule.min_lr, given.min_lr);
+        if given.min_lr.is_none() {
+            schedule.min_lr = schedule.min_lr.min(schedule.lr);
+        }
+    }
+    Overridden { recipe, notes }
+}
+
+/// The data of a run that goes on: the same as before, or other data that was allowed.
+fn resumed_data(args: &TrainArgs, recipe: &mut Recipe, path: &Path) -> Result<Data> {
+    let input = match (&recipe.data, args.data.is_empty()) {
+        (_, false) => Input::files(&args.data)?,
+        (DataSource::Stories { seed, count, .. }, true) => {
+            Input::Stories { seed: *seed, count: *count }
+        }
+        (DataSource::Files { len, .. }, true) => {
+            return Err(CliError::Usage(format!(
+                "checkpoint '{}' was trained on files ({}); give them again with --data",
+                path.display(),
+                bytes(*len)
+            )));
+        }
+    };
+    let source = input.source();
+    if source != recipe.data {
+        if !args.allow_data_change.unwrap_or(false) {
+            let describe = |s: &DataSource| match s {
+                DataSource::Stories { version, .. } => {
+                    format!("built-in stories (grammar {version})")
+                }
+                DataSource::Files { len, blake3 } => {
+                    format!(
+                        "{len} bytes (BLAKE3 {:02x}{:02x}{:02x}..)",
+                        blake3[0], blake3[1], blake3[2]
+                    )
+                }
+            };
+            return Err(CliError::Data(format!(
+                "checkpoint '{}' was trained on {}, not on {}; give the same data, or add \
+                 --allow-data-change",
+                path.display(),
+                describe(&recipe.data),
+                describe(&source)
+            )));
+        }
+        recipe.data = source;
+    }
+    Data::new(input, recipe.val_frac, recipe.seq_len)
+}

@@ -1,0 +1,124 @@
+//! Text from a model, and its score.
+
+use crate::{sandbox, trained};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::process::Stdio;
+use workspace_tests::cli_support::{Outcome, some_text};
+
+const WRITE: [&str; 3] = ["generate", "--load", "model"];
+
+#[test]
+fn greedy_text_is_one_and_drawn_text_follows_the_seed() {
+    let sandbox = trained();
+    let write = |words: &[&str]| sandbox.ok(&[&WRITE[..], &["-n", "40"], words].concat()).stdout;
+    assert_eq!(write(&["--temp", "0"]), write(&["--temp", "0", "--seed", "9"]));
+    assert_eq!(write(&["--seed", "3"]), write(&["--seed", "3", "--threads", "1"]));
+    assert_ne!(write(&["--seed", "3"]), write(&["--seed", "4"]));
+    assert_eq!(write(&["--topk", "1"]), write(&["--temp", "0"]));
+}
+
+#[test]
+fn prompts_of_all_kinds() {
+    let sandbox = trained();
+    let long = String::from_utf8(some_text(300)).unwrap();
+    for (prompt, shown) in [
+        (&b"the cat"[..], &b"the cat"[..]),
+        (b"-n is no flag here", b"-n is no flag here"),
+        ("naïve 猫".as_bytes(), "naïve 猫".as_bytes()),
+        (b"bad \xff\xfe\x1b[31m", b"bad \\xFF\\xFE\\x1B[31m"),
+        (long.as_bytes(), long.as_bytes()),
+    ] {
+        let words = WRITE.map(OsStr::new).into_iter();
+        let rest = [OsStr::new("-n"), OsStr::new("5"), OsStr::new("-p"), OsStr::from_bytes(prompt)];
+        let outcome = sandbox.ok(&words.chain(rest).collect::<Vec<_>>());
+        assert!(outcome.stdout.starts_with(shown), "{outcome}");
+        assert_eq!(outcome.stderr.contains("the last 16"), prompt.len() > 16, "{outcome}");
+    }
+    assert!(!sandbox.ok(&[&WRITE[..], &["-p", "", "-n", "5"]].concat()).stdout.is_empty());
+}
+
+#[test]
+fn text_cannot_control_the_terminal_unless_raw() {
+    let sandbox = trained();
+    let write = |words: &[&str]| {
+        let all = ["-n", "600", "--temp", "5", "-p", "\x1b[2J"];
+        sandbox.ok(&[&WRITE[..], &all, words].concat())
+    };
+    let safe = write(&[]).text();
+    assert!(safe.chars().all(|c| !c.is_control() || "\n\t".contains(c)), "{safe:?}");
+    let escaped = write(&["--escape-bytes"]);
+    assert!(escaped.stdout.iter().all(|b| matches!(b, b'\n' | b' '..=b'~')), "{escaped}");
+    let raw = write(&["--raw"]);
+    assert!(raw.stdout.starts_with(b"\x1b[2J") && raw.stdout.len() == 4 + 600 + 1, "{raw}");
+    let ascii = write(&["--ascii-only", "--raw"]);
+    let allowed = |b: &u8| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    assert!(ascii.stdout[4..].iter().all(allowed), "{ascii}");
+}
+
+#[test]
+fn next_token_tables() {
+    let outcome = trained().ok(&[&WRITE[..], &["-n", "3", "--print-next-top", "4"]].concat());
+    assert!(outcome.text().starts_with("Top-4 next tokens"), "{outcome}");
+    assert!(outcome.text().contains("   4. id="), "{outcome}");
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let sandbox = trained();
+    let mut child = sandbox.command(&[&WRITE[..], &["-n", "100000"]].concat()).spawn().unwrap();
+    drop(child.stdout.take()); // as `head -c 10` does when it has enough
+    let outcome = Outcome::new(&WRITE, child.wait_with_output().unwrap());
+    assert_eq!((outcome.code, outcome.stderr.as_str()), (Some(0), ""), "{outcome}");
+}
+
+#[test]
+fn training_goes_on_and_saves_when_the_reader_leaves() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "20", "--save", "m", "--message-format", "json"];
+    let words = [&words[..], &["--seq", "16", "--dmodel", "16", "--layers", "1"]].concat();
+    let mut child = sandbox.command(&words).spawn().unwrap();
+    drop(child.stdout.take());
+    let outcome = Outcome::new(&words, child.wait_with_output().unwrap());
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    sandbox.ok(&["--load", "m", "--gen", "1"]).says(&["at step 20"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_behind_standard_output_is_an_error() {
+    let sandbox = trained();
+    for words in [&["generate", "--load", "model"][..], &["completions", "bash"], &["--help"]] {
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let output = sandbox.command(words).stdout(Stdio::from(full)).output().unwrap();
+        let outcome = Outcome::new(words, output);
+        assert_eq!(outcome.code, Some(74), "{outcome}");
+        outcome.says_one_error(&["standard output"]);
+    }
+}
+
+#[test]
+fn eval_prints_four_numbers_and_takes_short_files() {
+    let sandbox = trained();
+    sandbox.write("short", b"the");
+    for file in ["text.txt", "short"] {
+        let text = sandbox.ok(&["eval", "--load", "model", "--data", file]).text();
+        for needle in ["loss ", "perplexity ", "bits per byte ", "top-1 "] {
+            assert!(text.contains(needle), "{file}: no {needle}\n{text}");
+        }
+    }
+    sandbox.write("one", b"t");
+    sandbox.refuses(&["eval", "--load", "model", "--data", "one"], 65, &["one"]);
+    sandbox.refuses(&["eval", "--load", "model"], 2, &["--data"]);
+    sandbox.refuses(&["eval", "--load", "model", "--data", "missing"], 66, &["missing"]);
+}
+
+#[test]
+fn eval_does_not_depend_on_the_batch() {
+    let sandbox = trained();
+    let loss = |words: &[&str]| {
+        let all = ["eval", "--load", "model", "--data", "text.txt", "--message-format", "json"];
+        sandbox.ok(&[&all[..], words].concat()).events()[0]["val_loss"].as_f64().unwrap()
+    };
+    assert!((loss(&["--batch", "1"]) - loss(&["--batch-size", "7"])).abs() < 1e-6);
+}

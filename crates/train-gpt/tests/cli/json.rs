@@ -1,0 +1,80 @@
+//! `--message-format json`.
+
+use crate::sandbox;
+use serde_json::Value;
+
+const TEXT: [&str; 8] =
+    ["--data", "text.txt", "--steps", "6", "--log-every", "1", "--message-format", "json"];
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|e| e["event"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn standard_output_holds_the_events_and_nothing_else() {
+    let words = [&TEXT[..], &["--save", "m", "--save-every", "3", "--eval-every", "2"]].concat();
+    let outcome = sandbox().train(&words);
+    let events = outcome.events();
+    let expected = "start step step eval step saved step eval step step eval saved sample done";
+    assert_eq!(kinds(&events).join(" "), expected, "{outcome}");
+
+    let number = |e: &Value, fields: &[&str]| fields.iter().all(|f| e[f].is_number());
+    for event in &events {
+        let fields = match event["event"].as_str().unwrap() {
+            "start" => &["seed", "threads", "parameters", "heads", "steps", "expected_loss"][..],
+            "step" => &["step", "loss", "lr", "grad_norm", "tokens_per_s"],
+            "eval" => &["step", "val_loss"],
+            "saved" => &["step"],
+            "done" => &["step", "val_loss", "seconds"],
+            _ => &["step"],
+        };
+        assert!(number(event, fields), "{event} without one of {fields:?}");
+    }
+    assert_eq!(outcome.events_of("saved")[0]["path"], "m");
+    assert_eq!(outcome.events_of("done")[0]["checkpoint"], "m");
+    assert!(outcome.events_of("sample")[0]["text"].is_string());
+    assert_eq!(outcome.losses().iter().map(|l| l.0).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_losses_to_the_bit() {
+    let losses = |more: &[&str]| sandbox().train(&[&TEXT[..], more].concat()).losses();
+    let one = losses(&["--seed", "5"]);
+    assert_eq!(one, losses(&["--seed", "5", "--threads", "1", "--no-save", "--eval-every", "1"]));
+    assert_ne!(one, losses(&["--seed", "6"]));
+}
+
+#[test]
+fn stories_come_with_facts() {
+    let small = ["--seq", "256", "--dmodel", "8", "--layers", "1", "--batch", "1", "--steps", "1"];
+    let outcome = sandbox().ok(&[&small[..], &["--message-format", "json", "-q"]].concat());
+    assert_eq!(outcome.stderr, "");
+    for kind in ["eval", "done"] {
+        let event = &outcome.events_of(kind)[0];
+        let facts = event["facts"].as_object().unwrap();
+        assert!(facts.len() >= 6, "{event}");
+        assert!(facts.values().all(|share| (0.0..=1.0).contains(&share.as_f64().unwrap())));
+        assert!(event["facts_accuracy"].is_number());
+    }
+    assert!(outcome.events_of("start")[0]["entropy_floor"].is_number());
+}
+
+#[test]
+fn every_flag_that_prints_keeps_to_json() {
+    let more = ["--sanity-next-from-data", "2", "--print-next-top", "3", "--raw", "--gen", "5"];
+    let each = ["--print-next-top-each-step", "--prompt", "the"];
+    let outcome = sandbox().train(&[&TEXT[..], &more, &each].concat());
+    assert_eq!(outcome.events_of("probe").len(), 2);
+    assert_eq!(outcome.events_of("sample")[0]["prompt"], "the");
+}
+
+#[test]
+fn verbs_speak_json_too() {
+    let sandbox = crate::trained();
+    let json = ["--load", "model", "--message-format", "json"];
+    let sample = sandbox.ok(&[&["generate"], &json[..], &["-p", "the", "-n", "5"]].concat());
+    assert_eq!(kinds(&sample.events()), ["sample"]);
+    let eval = sandbox.ok(&[&["eval"], &json[..], &["--data", "text.txt"]].concat());
+    assert_eq!(kinds(&eval.events()), ["eval"]);
+    assert!(eval.events()[0]["val_loss"].as_f64().unwrap() > 0.0);
+}

@@ -1,0 +1,25 @@
+//! The command line of `train-gpt`, from outside: what is typed, printed, saved and refused.
+
+#![allow(clippy::unwrap_used)]
+
+mod data;
+mod flags;
+mod generating;
+mod json;
+mod refusals;
+mod resuming;
+mod saving;
+mod signals;
+
+use workspace_tests::cli_support::Sandbox;
+
+fn sandbox() -> Sandbox {
+    Sandbox::new(env!("CARGO_BIN_EXE_train-gpt"))
+}
+
+/// A sandbox with a finished run of 4 steps on `text.txt`, saved as `model`.
+fn trained() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.train(&["--data", "text.txt", "--steps", "4", "--save", "model", "-q", "--gen", "0"]);
+    sandbox
+}

@@ -1,0 +1,81 @@
+//! Ctrl-C and its relatives, and two runs at once.
+
+use crate::sandbox;
+use workspace_tests::cli_support::{Sandbox, TINY};
+
+/// So many steps that no test waits for the last.
+const LONG: [&str; 6] = ["--data", "text.txt", "--steps", "10000000", "--save", "model"];
+
+fn long() -> Vec<&'static str> {
+    [&TINY[..], &LONG].concat()
+}
+
+#[test]
+fn a_stopped_run_is_saved() {
+    for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
+        let sandbox = sandbox();
+        let mut run = sandbox.start(&long());
+        run.wait_for("step 10 ");
+        run.signal(name);
+        let outcome = run.end();
+        assert_eq!(outcome.code, Some(code), "SIG{name}\n{outcome}");
+        outcome.says(&["interrupted at step", "saved 'model'", "--load model"]);
+        sandbox.ok(&["generate", "--load", "model", "-n", "1"]);
+        assert!(!sandbox.path("model.lock").exists());
+    }
+}
+
+#[test]
+fn an_interrupted_run_goes_on_to_the_same_end() {
+    let sandbox = sandbox();
+    let run = ["--data", "text.txt", "--steps", "3000", "--gen", "0", "--log-every", "100"];
+    sandbox.train(&[&run[..], &["--save", "whole"]].concat());
+    let words = [&TINY[..], &run, &["--save", "parts"]].concat();
+    let mut part = sandbox.start(&words);
+    part.wait_for("step 100 ");
+    part.signal("INT");
+    assert_eq!(part.end().code, Some(130));
+    assert!(sandbox.read("parts") != sandbox.read("whole"), "the signal came too late");
+    let on = ["--load", "parts", "--save", "parts", "--data", "text.txt", "--gen", "0"];
+    sandbox.ok(&on).says(&["at step 3000"]);
+    assert!(sandbox.read("parts") == sandbox.read("whole"));
+}
+
+#[test]
+fn nothing_to_save_is_said() {
+    let sandbox = sandbox();
+    let mut run = sandbox.start(&[&TINY[..], &LONG[..4], &["--no-save"]].concat());
+    run.wait_for("step 10 ");
+    run.signal("INT");
+    let outcome = run.end();
+    assert_eq!(outcome.code, Some(130));
+    outcome.says(&["nothing saved"]);
+}
+
+#[test]
+fn two_runs_do_not_write_one_file() {
+    let sandbox = sandbox();
+    let mut first = sandbox.start(&long());
+    first.wait_for("step 10 ");
+    sandbox.refuses(&long(), 75, &["model", "in use"]);
+    first.signal("TERM");
+    first.end();
+    train_again(&sandbox);
+}
+
+#[test]
+fn a_killed_run_leaves_no_lock() {
+    let sandbox = sandbox();
+    let mut first = sandbox.start(&[&long()[..], &["--save-every", "1"]].concat());
+    first.wait_for("step 10 ");
+    first.signal("KILL");
+    assert_eq!(first.end().code, None);
+    sandbox.ok(&["generate", "--load", "model", "-n", "1"]);
+    train_again(&sandbox);
+    let files: Vec<_> = sandbox.everything().into_keys().collect();
+    assert_eq!(files, [sandbox.path("model"), sandbox.path("text.txt")]);
+}
+
+fn train_again(sandbox: &Sandbox) {
+    sandbox.train(&["--data", "text.txt", "--steps", "1", "--save", "model"]);
+}

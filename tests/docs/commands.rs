@@ -1,0 +1,88 @@
+//! `cargo` commands in the pages name packages, programs, features, verbs and flags that exist.
+
+use super::manifests::Manifests;
+use super::pages::{Kind, Site, files};
+
+pub fn problems(site: &Site) -> Vec<String> {
+    let manifests = Manifests::read(&site.root);
+    let flags = flag_sources(site);
+    let mut found = Vec::new();
+    for page in &site.pages {
+        for line in &page.lines {
+            let commands: Vec<String> = match &line.kind {
+                Kind::Code(language) if language != "rust" => vec![line.text.clone()],
+                _ => line.code_spans(),
+            };
+            for command in commands.iter().filter_map(|c| c.trim().strip_prefix("cargo ")) {
+                let problems = wrong_words(command, &manifests, &flags);
+                found.extend(problems.map(|p| page.at(line, format!("`cargo {command}`: {p}"))));
+            }
+            for flag in line.code_spans() {
+                let first = flag.split([' ', '=']).next().unwrap_or_default();
+                if first.starts_with("--") && !has_flag(&flags, first) {
+                    found.push(page.at(line, format!("no flag {first}")));
+                }
+            }
+        }
+    }
+    found
+}
+
+const SUBCOMMANDS: [&str; 9] =
+    ["run", "test", "build", "check", "clippy", "doc", "tree", "fmt", "bench"];
+
+fn wrong_words(command: &str, manifests: &Manifests, flags: &str) -> impl Iterator<Item = String> {
+    let words: Vec<&str> =
+        command.split_whitespace().take_while(|w| !["#", "|", "&&"].contains(w)).collect();
+    let split = words.iter().position(|w| *w == "--").unwrap_or(words.len());
+    let (mine, theirs) = words.split_at(split);
+    let mut found = Vec::new();
+    let subcommand = mine.first().copied().unwrap_or_default();
+    if !SUBCOMMANDS.contains(&subcommand) {
+        found.push(format!("unknown {subcommand:?}"));
+    }
+    for pair in mine.windows(2) {
+        let value = pair[1];
+        let known = match pair[0] {
+            "-p" | "--package" if subcommand == "run" => manifests.has_program(value),
+            "-p" | "--package" => manifests.get(value).is_some(),
+            "--bin" => manifests.has_program(value),
+            "--features" => manifests.all.iter().any(|m| m.features.iter().any(|f| f == value)),
+            _ => continue,
+        };
+        if !known {
+            found.push(format!("no {} {value:?}", pair[0]));
+        }
+    }
+    if subcommand == "run" {
+        for (i, word) in theirs.iter().skip(1).enumerate() {
+            if word.starts_with("--") && !has_flag(flags, word.split('=').next().unwrap_or(word)) {
+                found.push(format!("no flag {word}"));
+            }
+            let verb = word.starts_with(|c: char| c.is_ascii_lowercase());
+            if i == 0 && verb && !has_verb(flags, word) {
+                found.push(format!("no verb {word}"));
+            }
+        }
+    }
+    found.into_iter()
+}
+
+/// The sources that declare flags and verbs.
+fn flag_sources(site: &Site) -> String {
+    let paths = files(&site.root.join("crates/llm-cli/src/args"), &["rs"]);
+    paths.iter().filter_map(|p| std::fs::read_to_string(p).ok()).collect()
+}
+
+fn has_flag(sources: &str, flag: &str) -> bool {
+    let name = flag.trim_start_matches('-');
+    // Flags of cargo itself that the pages explain.
+    ["help", "version", "release", "workspace", "no-default-features"].contains(&name)
+        || sources.contains(&format!("pub {}:", name.replace('-', "_")))
+        || sources.contains(&format!("\"{name}\""))
+}
+
+fn has_verb(sources: &str, verb: &str) -> bool {
+    let name = verb[..1].to_uppercase() + &verb[1..];
+    [" {", "(", ","].iter().any(|end| sources.contains(&format!("    {name}{end}")))
+}

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers between the tests
 
+mod docs;
 mod gradients;
 mod mha_vs_single_head;
 mod original_replay;

@@ -71,12 +71,7 @@ pub fn problems(site: &Site) -> Vec<String> {
 }
 
 /// Column 1 names a package, column 2 the packages of ours that it uses.
-fn table_problems(
-    page: &Page,
-    mark: &Line,
-    rows: &[Line],
-    manifests: &Manifests,
-) -> Vec<String> {
+fn table_problems(page: &Page, mark: &Line, rows: &[Line], manifests: &Manifests) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
     for row in rows.iter().skip(2) {

@@ -14,7 +14,8 @@ const ENDINGS: [&str; 3] = [".rs", ".md", ".toml"];
 pub fn is_path(span: &str) -> bool {
     let path = span.split("::").next().unwrap_or(span);
     !path.contains(' ')
-        && (FOLDERS.iter().any(|f| path.starts_with(f)) || ENDINGS.iter().any(|e| path.ends_with(e)))
+        && (FOLDERS.iter().any(|f| path.starts_with(f))
+            || ENDINGS.iter().any(|e| path.ends_with(e)))
 }
 
 pub fn problems(site: &Site) -> Vec<String> {
@@ -48,7 +49,9 @@ fn links(site: &Site, page: &Page, line: &Line) -> Vec<String> {
             found.push(page.at(line, format!("no heading for {target:?}")));
         }
         let other = Page::new(&path, "").twin_path();
-        if line.number > 1 && page.is_chinese() != path.ends_with(".zh-CN.md") && site.exists(&other)
+        if line.number > 1
+            && page.is_chinese() != path.ends_with(".zh-CN.md")
+            && site.exists(&other)
         {
             found.push(page.at(line, format!("{target:?} is in the other language")));
         }
@@ -87,7 +90,8 @@ fn spans(site: &Site, page: &Page, line: &Line, words: &HashSet<String>) -> Vec<
             path_problem(site, span)
         } else if let Some(name) = span.strip_prefix("let ") {
             variable_problem(site, &spans, name)
-        } else if is_name(span) && !span.trim_end_matches("()").split("::").all(|w| words.contains(w))
+        } else if is_name(span)
+            && !span.trim_end_matches("()").split("::").all(|w| words.contains(w))
         {
             Some(format!("{span:?} occurs nowhere in the sources"))
         } else {

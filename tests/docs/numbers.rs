@@ -100,10 +100,13 @@ pub fn problems(site: &Site, values: &BTreeMap<&str, Vec<f64>>) -> Vec<String> {
             }
         }
         if page.path.starts_with("docs/") {
-            found.extend(page.lines.iter().filter(|l| !covered.contains(&l.number)).flat_map(|l| {
-                let bare = unchecked(l).map(|n| page.at(l, format!("nothing checks {}", n.text)));
-                bare.collect::<Vec<_>>()
-            }));
+            found.extend(page.lines.iter().filter(|l| !covered.contains(&l.number)).flat_map(
+                |l| {
+                    let bare =
+                        unchecked(l).map(|n| page.at(l, format!("nothing checks {}", n.text)));
+                    bare.collect::<Vec<_>>()
+                },
+            ));
         }
     }
     let unused = values.keys().filter(|id| !used.contains(**id));

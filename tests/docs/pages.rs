@@ -111,8 +111,7 @@ impl Page {
         let rest = &self.lines[index + 1..];
         let skip = |l: &&Line| matches!(l.kind, Kind::Blank | Kind::Mark);
         let start = rest.iter().take_while(skip).count();
-        let len =
-            rest[start..].iter().take_while(|l| l.block == rest[start].block).count();
+        let len = rest[start..].iter().take_while(|l| l.block == rest[start].block).count();
         &rest[start..start + len]
     }
 

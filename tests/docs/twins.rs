@@ -52,7 +52,8 @@ fn outline(page: &Page) -> Vec<(&'static str, Vec<String>)> {
     });
     // Commands and code are the same text; other blocks have the same numbers.
     let code = blocks(|k| matches!(k, Kind::Code(_))).into_iter().map(|lines| match lines[0] {
-        "```sh" | "```rust" => lines.join("\n"),
+        "```rust" => lines.join("\n"),
+        "```sh" => lines.iter().map(|l| command(l)).collect::<Vec<_>>().join("\n"),
         fence => format!("{fence} {} lines {:?}", lines.len(), numbers(&lines.join("\n"), true)),
     });
     let formulas = blocks(|k| *k == Kind::Math)
@@ -67,7 +68,7 @@ fn outline(page: &Page) -> Vec<(&'static str, Vec<String>)> {
     let mut paths: Vec<_> = paths.collect();
     paths.sort();
     let mut links: Vec<_> =
-        lines().skip(1).flat_map(|l| l.links()).map(|l| l.replace(".zh-CN.md", ".md")).collect();
+        lines().skip(1).flat_map(|l| l.links()).map(|l| page_of(&l)).collect();
     links.sort();
     vec![
         ("headings", headings.collect()),
@@ -79,6 +80,16 @@ fn outline(page: &Page) -> Vec<(&'static str, Vec<String>)> {
         ("inline code", spans.into_iter().collect()),
         ("links", links),
     ]
+}
+
+/// A line of a shell without the comment behind it.
+fn command(line: &str) -> &str {
+    line.split(" #").next().unwrap_or(line).trim_end()
+}
+
+/// A link without its language and its heading.
+fn page_of(link: &str) -> String {
+    link.split('#').next().unwrap_or(link).replace(".zh-CN.md", ".md")
 }
 
 fn differences(page: &Page, twin: &Page) -> Vec<String> {

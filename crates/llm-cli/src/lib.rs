@@ -8,7 +8,7 @@
 //! | [`defaults`] | the values of flags that are not given |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`data`], [`target`] | what is read, where it is saved |
-//! | [`commands`] | training, `generate`, `eval`, `completions` |
+//! | [`commands`] | training, `generate`, `eval`, `bench`, `completions` |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
 //! | [`probes`], [`text`] | next-token checks, writing text |
 //! | [`signals`], [`error`] | Ctrl-C, exit codes |
@@ -60,12 +60,14 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
     let output = match &cli.verb {
         Some(Verb::Generate(args)) => &args.output,
         Some(Verb::Eval(args)) => &args.output,
+        Some(Verb::Bench(args)) => &args.output,
         Some(Verb::Completions { shell }) => return commands::completions(program, *shell),
         None => &cli.train.output,
     };
     in_pool(output, |threads| match &cli.verb {
         Some(Verb::Generate(args)) => commands::generate(program, args),
         Some(Verb::Eval(args)) => commands::eval(program, args),
+        Some(Verb::Bench(args)) => commands::bench(program, args, threads),
         _ => commands::train(program, &cli.train, threads),
     })
 }

@@ -1,6 +1,6 @@
 //! What a binary is: its name, its attention. All that differs between the two trainers.
 
-use llm_core::{Attention, AttentionSpec, Error};
+use llm_core::{Attention, AttentionSpec, Error, Tensor};
 use std::sync::Arc;
 
 /// How many heads a program's models have.
@@ -29,6 +29,9 @@ pub struct Program {
     pub heads: Heads,
     /// The attention of a new model with H heads.
     pub with_heads: fn(usize) -> Arc<dyn Attention>,
+    /// Attention between the projections, `qkv [B, T, 3C]` to `[B, T, C]` with H heads, for
+    /// `bench`; none where there is one head.
+    pub attend: Option<fn(&Tensor, usize) -> Result<Tensor, Error>>,
     /// The attention that a checkpoint names; an error when this program does not have it.
     pub from_spec: fn(&AttentionSpec) -> Result<Arc<dyn Attention>, Error>,
 }

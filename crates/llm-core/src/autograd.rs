@@ -7,6 +7,7 @@
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::kernels::elementwise;
+use crate::profile::{self, Phase};
 use crate::tensor::Tensor;
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};
@@ -45,6 +46,8 @@ pub fn no_grad<T>(f: impl FnOnce() -> T) -> T {
 /// How a tensor was made: its number, what it was made from, and the op's backward function.
 pub(crate) struct GradFn {
     id: TensorId,
+    /// Name of the op; `leaf` for a parameter.
+    op: &'static str,
     leaf: bool,
     parents: Vec<Arc<GradFn>>,
     /// Taken by the walk; gone afterwards.
@@ -52,18 +55,24 @@ pub(crate) struct GradFn {
 }
 
 impl GradFn {
-    fn new(leaf: bool, parents: Vec<Arc<GradFn>>, backward: Option<Backward>) -> Arc<GradFn> {
+    fn new(op: &'static str, parents: Vec<Arc<GradFn>>, backward: Option<Backward>) -> Arc<GradFn> {
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
-        Arc::new(GradFn { id, leaf, parents, backward: Mutex::new(backward) })
+        Arc::new(GradFn {
+            id,
+            op,
+            leaf: backward.is_none(),
+            parents,
+            backward: Mutex::new(backward),
+        })
     }
 
     pub(crate) fn leaf() -> Arc<GradFn> {
-        GradFn::new(true, Vec::new(), None)
+        GradFn::new("leaf", Vec::new(), None)
     }
 
-    pub(crate) fn of_op(parents: &[&Parent], backward: Backward) -> Arc<GradFn> {
+    pub(crate) fn of_op(op: &'static str, parents: &[&Parent], backward: Backward) -> Arc<GradFn> {
         let parents = parents.iter().filter_map(|p| p.grad_fn.clone()).collect();
-        GradFn::new(false, parents, Some(backward))
+        GradFn::new(op, parents, Some(backward))
     }
 
     pub(crate) fn id(&self) -> TensorId {
@@ -92,7 +101,7 @@ impl Drop for GradFn {
 
 impl std::fmt::Debug for GradFn {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GradFn").field("id", &self.id).field("leaf", &self.leaf).finish()
+        f.debug_struct("GradFn").field("id", &self.id).field("op", &self.op).finish()
     }
 }
 
@@ -193,6 +202,7 @@ impl Gradients {
             pending.extend(node.parents.iter().map(|p| (p.id, p.clone())));
             // No gradient: every consumer chose not to send one.
             if let Some(dy) = grads.by_id.remove(&id) {
+                let _span = profile::open(node.op, Phase::Backward);
                 backward(dy, &mut grads);
             }
         }

@@ -6,7 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`error`] | what can go wrong |
-//! | [`util`] | random streams, sizes, memory limits |
+//! | [`util`], [`profile`] | random streams, sizes, memory limits; where the time goes |
 //! | [`buffer`] | recycled storage |
 //! | [`kernels`] | the maths, on slices and views |
 //! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
@@ -43,6 +43,7 @@
 //! instruction set ([`kernels::simd`]).
 
 pub mod error;
+pub mod profile;
 pub mod util;
 
 pub mod buffer;

@@ -61,7 +61,7 @@ impl Tensor {
     }
 
     /// The result of an op: the one way to make a tensor from tensors, so that no op can lack a
-    /// gradient.
+    /// gradient. `op` is its name, for messages and [`profile`](crate::profile).
     ///
     /// `backward(dy, grads)` gets dL/dy (row-major, of `shape`) and adds, for each of `parents`,
     /// its share through [`Gradients::accumulate`] or [`Gradients::give`]. It is called at most
@@ -71,12 +71,13 @@ impl Tensor {
     /// # Panics
     /// When `data` has not as many elements as `shape`: a mistake in the op.
     pub fn from_op(
+        op: &'static str,
         shape: &[usize],
         data: impl Into<Buffer>,
         parents: &[&Parent],
         backward: impl FnOnce(Buffer, &mut Gradients) + Send + 'static,
     ) -> Tensor {
-        Tensor::from_op_sharing(shape, Arc::new(data.into()), parents, backward)
+        Tensor::from_op_sharing(op, shape, Arc::new(data.into()), parents, backward)
     }
 
     /// [`Tensor::from_op`] over storage that the backward function (or, for a view, the input)
@@ -85,14 +86,15 @@ impl Tensor {
     /// # Panics
     /// As [`Tensor::from_op`].
     pub fn from_op_sharing(
+        op: &'static str,
         shape: &[usize],
         data: Arc<Buffer>,
         parents: &[&Parent],
         backward: impl FnOnce(Buffer, &mut Gradients) + Send + 'static,
     ) -> Tensor {
-        assert_eq!(data.len(), shape.iter().product::<usize>(), "an op made a wrong size");
+        assert_eq!(data.len(), shape.iter().product::<usize>(), "{op} made a wrong size");
         let wanted = recording() && parents.iter().any(|p| p.wants_grad());
-        let grad_fn = wanted.then(|| GradFn::of_op(parents, Box::new(backward)));
+        let grad_fn = wanted.then(|| GradFn::of_op(op, parents, Box::new(backward)));
         Tensor { shape: shape.to_vec(), data, grad_fn }
     }
 

@@ -3,6 +3,7 @@
 use llm_core::buffer::Buffer;
 use llm_core::kernels::attention::{backward, forward, head_views, head_views_mut};
 use llm_core::kernels::parallel::{self, HEAVY};
+use llm_core::profile::span;
 use llm_core::{Error, Result, Tensor, ops};
 use std::sync::Arc;
 
@@ -56,6 +57,7 @@ pub fn self_attention_mha(
 /// # Errors
 /// As [`self_attention_mha`].
 pub fn causal_attention_heads(qkv: &Tensor, n_heads: usize, keep: &[bool]) -> Result<Tensor> {
+    let _span = span("attention");
     const OP: &str = "self_attention_mha";
     let [b, t, c3] = qkv.dims(OP, "qkv of shape [B, T, 3C]")?;
     if c3 == 0 || c3 % 3 != 0 || t == 0 {
@@ -88,7 +90,7 @@ pub fn causal_attention_heads(qkv: &Tensor, n_heads: usize, keep: &[bool]) -> Re
 
     let y = Arc::new(y);
     let (parent, kept_y, qkv_value, keep) = (qkv.parent(), y.clone(), qkv.detach(), keep.clone());
-    Ok(Tensor::from_op_sharing(&[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
+    Ok(Tensor::from_op_sharing("attention", &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(b * t * c3);
         let parts = head_views(qkv_value.data(), [b, t, 3 * h, d]);
         let (y, dy) = (head_views(&kept_y, [b, t, h, d]), head_views(&dy, [b, t, h, d]));

@@ -35,6 +35,8 @@ pub enum Verb {
     Generate(GenerateArgs),
     /// Loss, perplexity, bits per byte and accuracy of a model over a whole file
     Eval(EvalArgs),
+    /// Measure the speed of training steps and of attention on this machine
+    Bench(BenchArgs),
     /// Print a completion script for your shell
     Completions {
         /// bash, zsh, fish, elvish or powershell
@@ -72,6 +74,23 @@ pub struct EvalArgs {
     #[arg(long, visible_alias = "batch-size", value_name = "N")]
     pub batch: Option<usize>,
     /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// What to measure; repeatable [default: everything this program can]
+    #[arg(long, value_name = "NAME")]
+    pub workload: Vec<crate::commands::BenchName>,
+    /// Measured steps [default: enough for a stable median]
+    #[arg(long, value_name = "N")]
+    pub steps: Option<usize>,
+    /// One JSON object a line, for comparing with others
+    #[arg(long)]
+    pub json: bool,
+    /// Threads.
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -4,6 +4,8 @@
 use super::{ProbeArgs, SamplingArgs};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, ValueEnum};
+use llm_core::Config;
+use llm_core::model::Init;
 use llm_core::optim::ScheduleKind;
 use std::path::PathBuf;
 
@@ -79,6 +81,21 @@ pub struct ModelArgs {
     /// Number of blocks
     #[arg(long, visible_aliases = ["n-layers", "n-layer"], value_name = "L")]
     pub layers: Option<usize>,
+    /// A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 --init gpt2
+    #[arg(long, value_name = "NAME")]
+    pub arch: Option<Arch>,
+    /// Norms with gain and bias
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
+    pub norm_affine: Option<bool>,
+    /// The output head shares the token table
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
+    pub tied_head: Option<bool>,
+    /// The output head has a bias
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
+    pub head_bias: Option<bool>,
+    /// How weights start
+    #[arg(long, value_name = "KIND")]
+    pub init: Option<InitArg>,
     /// Number of attention heads; must divide the width
     #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H")]
     pub heads: Option<usize>,
@@ -156,6 +173,51 @@ impl OutputArgs {
     /// Results only?
     pub fn quiet(&self) -> bool {
         self.quiet.unwrap_or(false)
+    }
+}
+
+/// Sets of model options.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Arch {
+    /// Plain norms, an output head of its own with a bias.
+    Baseline,
+    /// GPT-2's options.
+    Gpt2,
+}
+
+/// Ways weights start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InitArg {
+    /// Standard deviation 1/√fan_in.
+    FanIn,
+    /// GPT-2's.
+    Gpt2,
+}
+
+impl From<InitArg> for Init {
+    fn from(arg: InitArg) -> Init {
+        match arg {
+            InitArg::FanIn => Init::FanIn,
+            InitArg::Gpt2 => Init::Gpt2,
+        }
+    }
+}
+
+impl ModelArgs {
+    /// The settings with the options that were given, the sizes as they are.
+    pub fn options(&self, sizes: Config) -> Config {
+        let Config { vocab_size, seq_len, d_model, n_layers, .. } = sizes;
+        let arch = match self.arch {
+            None | Some(Arch::Baseline) => Config::new(vocab_size, seq_len, d_model, n_layers),
+            Some(Arch::Gpt2) => Config::gpt2(vocab_size, seq_len, d_model, n_layers),
+        };
+        Config {
+            norm_affine: self.norm_affine.unwrap_or(arch.norm_affine),
+            tied_head: self.tied_head.unwrap_or(arch.tied_head),
+            head_bias: self.head_bias.unwrap_or(arch.head_bias),
+            init: self.init.map_or(arch.init, Init::from),
+            ..arch
+        }
     }
 }
 

@@ -1,10 +1,12 @@
 //! What can be done.
 
 mod banner;
+mod bench;
 mod eval;
 mod generate;
 mod train;
 
+pub use bench::{Name as BenchName, bench};
 pub use eval::eval;
 pub use generate::generate;
 pub use train::train;

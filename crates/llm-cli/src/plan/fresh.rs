@@ -27,6 +27,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         model.dmodel.unwrap_or(defaults.d_model),
         model.layers.unwrap_or(defaults.layers),
     );
+    let config = args.model.options(config);
     check_config(&config)?;
     let heads = match program.heads {
         Heads::One { .. } => 1,

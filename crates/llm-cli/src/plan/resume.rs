@@ -64,6 +64,19 @@ fn check_shape(args: &TrainArgs, run: &Trainer, path: &Path) -> Result<()> {
     same("d_model", config.d_model, args.model.dmodel)?;
     same("layers", config.n_layers, args.model.layers)?;
     same("heads", heads, args.model.heads)?;
+    // Options that were given must be those of the file; how weights started no longer matters.
+    let given = &args.model;
+    if given.arch.is_some() || [given.norm_affine, given.tied_head, given.head_bias] != [None; 3] {
+        let wanted = given.options(config.clone());
+        for (what, in_file, wanted, said) in [
+            ("norm_affine", config.norm_affine, wanted.norm_affine, given.norm_affine),
+            ("tied_head", config.tied_head, wanted.tied_head, given.tied_head),
+            ("head_bias", config.head_bias, wanted.head_bias, given.head_bias),
+        ] {
+            let meant = given.arch.is_some() || said.is_some();
+            same(what, usize::from(in_file), meant.then_some(usize::from(wanted)))?;
+        }
+    }
     let longer = args.model.seq.filter(|&t| t > config.seq_len);
     same("a context (--seq) of", config.seq_len, longer)
 }

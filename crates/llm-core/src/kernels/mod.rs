@@ -18,5 +18,6 @@ pub mod layernorm;
 mod math;
 pub mod norm;
 pub mod parallel;
+pub mod peak;
 pub mod simd;
 pub mod softmax;

@@ -5,6 +5,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::kernels::attention::{backward, forward, head_views, head_views_mut};
 use crate::kernels::parallel::{self, HEAVY};
+use crate::profile::span;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -69,6 +70,7 @@ pub fn self_attention_1h(
 /// # Errors
 /// [`Error::Shape`] when qkv has not three axes, the last divisible by 3.
 pub fn causal_attention_1h(qkv: &Tensor) -> Result<Tensor> {
+    let _span = span("attention");
     let [b, t, c3] = qkv.dims("self_attention_1h", "qkv of shape [B, T, 3C]")?;
     if c3 == 0 || c3 % 3 != 0 || t == 0 {
         return Err(Error::shape("self_attention_1h", "qkv of shape [B, T, 3C]", qkv.shape()));
@@ -90,7 +92,7 @@ pub fn causal_attention_1h(qkv: &Tensor) -> Result<Tensor> {
 
     let y = Arc::new(y);
     let (parent, kept, qkv_value) = (qkv.parent(), y.clone(), qkv.detach());
-    Ok(Tensor::from_op_sharing(&[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
+    Ok(Tensor::from_op_sharing("attention", &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(b * t * c3);
         let qkv = head_views(qkv_value.data(), [b, t, 3, c]);
         let (y, dy) = (head_views(&kept, [b, t, 1, c]), head_views(&dy, [b, t, 1, c]));

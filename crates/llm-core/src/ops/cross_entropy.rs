@@ -3,6 +3,7 @@
 use crate::buffer::Buffer;
 use crate::error::{Error, Result, TokenId};
 use crate::kernels::cross_entropy as kernel;
+use crate::profile::span;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ use std::sync::Arc;
 /// # Errors
 /// [`Error::Shape`] when the lengths do not fit, [`Error::TokenOutOfRange`] for a target ≥ V.
 pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
+    let _span = span("cross_entropy");
     let [n, v] = logits.dims("cross_entropy", "logits of shape [N, V]")?;
     if n != targets.len() || n == 0 || v == 0 {
         let expected = format!("logits of shape [{}, V], one row per target", targets.len());
@@ -32,7 +34,7 @@ pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
     let mean = (total / n as f64) as f32;
 
     let (parent, storage, targets) = (logits.parent(), logits.storage(), targets.to_vec());
-    Ok(Tensor::from_op(&[1], vec![mean], &[&logits.parent()], move |dy, grads| {
+    Ok(Tensor::from_op("cross_entropy", &[1], vec![mean], &[&logits.parent()], move |dy, grads| {
         let mut dlogits = Arc::try_unwrap(storage).unwrap_or_else(|kept| Buffer::copy_of(&kept));
         kernel::backward_in_place(&mut dlogits, &lse, &targets, v, dy[0] / n as f32);
         grads.give(&parent, dlogits);

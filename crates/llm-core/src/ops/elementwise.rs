@@ -4,6 +4,7 @@ use super::expect_shape;
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::kernels::elementwise as kernel;
+use crate::profile::span;
 use crate::tensor::Tensor;
 
 /// y = a + b, element by element.
@@ -17,11 +18,12 @@ use crate::tensor::Tensor;
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) when the shapes differ.
 pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let _span = span("add");
     expect_shape("add", "both inputs of shape", b, a.shape())?;
     let mut y = Buffer::stale(a.numel());
     kernel::add(&mut y, a.data(), b.data());
     let (pa, pb) = (a.parent(), b.parent());
-    Ok(Tensor::from_op(a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
+    Ok(Tensor::from_op("add", a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
         grads.give_copy(&pa, &dy);
         grads.give(&pb, dy);
     }))
@@ -38,11 +40,12 @@ pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) when the shapes differ.
 pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    let _span = span("mul");
     expect_shape("mul", "both inputs of shape", b, a.shape())?;
     let mut y = Buffer::stale(a.numel());
     kernel::mul(&mut y, a.data(), b.data());
     let (pa, pb, va, vb) = (a.parent(), b.parent(), a.detach(), b.detach());
-    Ok(Tensor::from_op(a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
+    Ok(Tensor::from_op("mul", a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
         for (parent, other) in [(&pa, &vb), (&pb, &va)] {
             if parent.wants_grad() {
                 let mut share = Buffer::stale(dy.len());
@@ -61,10 +64,11 @@ pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// # Errors
 /// None; a `Result` so that ops compose alike.
 pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
+    let _span = span("mul_scalar");
     let mut y = Buffer::stale(x.numel());
     kernel::map(&mut y, x.data(), |v| v * s);
     let parent = x.parent();
-    Ok(Tensor::from_op(x.shape(), y, &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op("mul_scalar", x.shape(), y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         kernel::map(&mut dx, &dy, |v| v * s);
         grads.give(&parent, dx);
@@ -79,10 +83,13 @@ pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
 /// # Errors
 /// None; a `Result` so that ops compose alike.
 pub fn add_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
+    let _span = span("add_scalar");
     let mut y = Buffer::stale(x.numel());
     kernel::map(&mut y, x.data(), |v| v + s);
     let parent = x.parent();
-    Ok(Tensor::from_op(x.shape(), y, &[&x.parent()], move |dy, grads| grads.give(&parent, dy)))
+    Ok(Tensor::from_op("add_scalar", x.shape(), y, &[&x.parent()], move |dy, grads| {
+        grads.give(&parent, dy)
+    }))
 }
 
 /// y = Σ x over all elements, accumulated in f64.
@@ -96,9 +103,10 @@ pub fn add_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
 /// # Errors
 /// None; a `Result` so that ops compose alike.
 pub fn sum(x: &Tensor) -> Result<Tensor> {
+    let _span = span("sum");
     let parent = x.parent();
     let total = kernel::sum(x.data()) as f32;
-    Ok(Tensor::from_op(&[1], vec![total], &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op("sum", &[1], vec![total], &[&x.parent()], move |dy, grads| {
         let share = dy[0];
         grads.accumulate_zeroed(&parent, |dx| dx.iter_mut().for_each(|d| *d += share));
     }))

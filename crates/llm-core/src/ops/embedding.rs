@@ -3,6 +3,7 @@
 use crate::buffer::Buffer;
 use crate::error::{Error, Result, TokenId};
 use crate::kernels::embedding as kernel;
+use crate::profile::span;
 use crate::tensor::Tensor;
 
 /// `y[.., :]` = `w[id, :]` for every id.
@@ -17,6 +18,7 @@ use crate::tensor::Tensor;
 /// [`Error::TokenOutOfRange`] for an id ≥ V, [`Error::Shape`] when the number of ids is not that
 /// of `shape`.
 pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor> {
+    let _span = span("embedding");
     let [v, c] = w.dims("embedding", "w of shape [V, C]")?;
     if shape.iter().product::<usize>() != ids.len() || ids.is_empty() || c == 0 {
         return Err(Error::shape("embedding", format!("ids for {shape:?}"), &[ids.len()]));
@@ -28,7 +30,7 @@ pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor>
     kernel::forward(&mut y, w.data(), ids, c);
     let (parent, ids) = (w.parent(), ids.to_vec());
     let shape = [shape, &[c]].concat();
-    Ok(Tensor::from_op(&shape, y, &[&w.parent()], move |dy, grads| {
+    Ok(Tensor::from_op("embedding", &shape, y, &[&w.parent()], move |dy, grads| {
         grads.accumulate_zeroed(&parent, |dw| kernel::backward(dw, &dy, &ids, c));
     }))
 }

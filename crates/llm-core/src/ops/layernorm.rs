@@ -4,6 +4,7 @@ use super::{expect_shape, last_dim};
 use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::kernels::layernorm as kernel;
+use crate::profile::span;
 use crate::tensor::Tensor;
 
 /// y = (x − μ) / √(σ² + ε) over the last axis; σ² is the biased variance.
@@ -42,6 +43,7 @@ pub fn layernorm_affine_lastdim(x: &Tensor, g: &Tensor, b: &Tensor, eps: f32) ->
 }
 
 fn norm(x: &Tensor, affine: Option<(&Tensor, &Tensor)>, eps: f32) -> Result<Tensor> {
+    let _span = span("layernorm");
     let c = last_dim("layernorm_lastdim", x)?;
     let mut y = Buffer::stale(x.numel());
     let mut stats = Buffer::stale(x.numel() / c * kernel::STATS);
@@ -55,7 +57,7 @@ fn norm(x: &Tensor, affine: Option<(&Tensor, &Tensor)>, eps: f32) -> Result<Tens
         parents.extend([pg.clone(), pb.clone()]);
     }
     let parents: Vec<_> = parents.iter().collect();
-    Ok(Tensor::from_op(x.shape(), y, &parents, move |dy, grads| {
+    Ok(Tensor::from_op("layernorm", x.shape(), y, &parents, move |dy, grads| {
         let gain = affine.as_ref().map(|(_, _, g)| g.data());
         if px.wants_grad() {
             let mut dx = Buffer::stale(dy.len());

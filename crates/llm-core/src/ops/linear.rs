@@ -6,6 +6,7 @@ use crate::buffer::Buffer;
 use crate::error::Result;
 use crate::kernels::elementwise::{add_column_sums, fill_rows};
 use crate::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
+use crate::profile::span;
 use crate::tensor::Tensor;
 
 /// y = x·W + b over the last axis, whatever the axes before it. The bias is optional.
@@ -51,6 +52,7 @@ fn affine(
     [c, o]: [usize; 2],
     transposed: bool,
 ) -> Result<Tensor> {
+    let _span = span("linear");
     if let Some(b) = b {
         expect_shape("linear_lastdim", "b of shape", b, &[o])?;
     }
@@ -72,7 +74,7 @@ fn affine(
     let (vx, vw) = (x.detach(), w.detach());
     let parents = [px.clone(), pw.clone(), pb.clone()];
     let shape = with_last(x.shape(), o);
-    Ok(Tensor::from_op(&shape, y, &parents.each_ref(), move |dy, grads| {
+    Ok(Tensor::from_op("linear", &shape, y, &parents.each_ref(), move |dy, grads| {
         let (dym, xm) = (matrix(&dy, n, o), matrix(vx.data(), n, c));
         grads.accumulate(&px, |dx, beta| {
             let dx = matrix_mut(dx, n, c);

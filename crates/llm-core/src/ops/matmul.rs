@@ -4,6 +4,7 @@ use super::expect_shape;
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
+use crate::profile::span;
 use crate::tensor::Tensor;
 
 /// C = A·B.
@@ -46,6 +47,7 @@ fn product(
     [batch, m, k, n]: [usize; 4],
     shape: &[usize],
 ) -> Result<Tensor> {
+    let _span = span("matmul");
     if a.numel() == 0 || b.numel() == 0 {
         return Err(Error::shape("matmul", "no empty axis", a.shape()));
     }
@@ -56,7 +58,7 @@ fn product(
         gemm(1.0, a, b, 0.0, c, Threads::Pool);
     }
     let (pa, pb, va, vb) = (a.parent(), b.parent(), a.detach(), b.detach());
-    Ok(Tensor::from_op(shape, c, &[&a.parent(), &b.parent()], move |dc, grads| {
+    Ok(Tensor::from_op("matmul", shape, c, &[&a.parent(), &b.parent()], move |dc, grads| {
         grads.accumulate(&pa, |da, beta| {
             for i in 0..batch {
                 let da = matrix_mut(&mut da[i * m * k..(i + 1) * m * k], m, k);

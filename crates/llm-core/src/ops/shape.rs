@@ -3,6 +3,7 @@
 use super::{last_dim, with_last};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
+use crate::profile::span;
 use crate::tensor::Tensor;
 
 /// The same elements in the same order under another shape. No element is copied: the result
@@ -17,12 +18,13 @@ use crate::tensor::Tensor;
 /// # Errors
 /// [`Error::Shape`] when the number of elements differs.
 pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
+    let _span = span("reshape");
     let numel = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
     if numel != Some(x.numel()) {
         return Err(Error::shape("reshape", format!("the elements of {shape:?}"), x.shape()));
     }
     let parent = x.parent();
-    Ok(Tensor::from_op_sharing(shape, x.storage(), &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op_sharing("reshape", shape, x.storage(), &[&x.parent()], move |dy, grads| {
         grads.give(&parent, dy);
     }))
 }
@@ -38,6 +40,7 @@ pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
 /// # Errors
 /// [`Error::Shape`] when the range leaves the axis or is empty.
 pub fn slice_lastdim(x: &Tensor, start: usize, len: usize) -> Result<Tensor> {
+    let _span = span("slice");
     let c = last_dim("slice_lastdim", x)?;
     if len == 0 || start.checked_add(len).is_none_or(|end| end > c) {
         let expected = format!("a last axis that holds {len} elements from {start}");
@@ -48,7 +51,7 @@ pub fn slice_lastdim(x: &Tensor, start: usize, len: usize) -> Result<Tensor> {
         y.copy_from_slice(&x[start..start + len]);
     }
     let parent = x.parent();
-    Ok(Tensor::from_op(&with_last(x.shape(), len), y, &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op("slice", &with_last(x.shape(), len), y, &[&x.parent()], move |dy, grads| {
         grads.accumulate_zeroed(&parent, |dx| {
             for (dx, dy) in dx.chunks_exact_mut(c).zip(dy.chunks_exact(len)) {
                 dx[start..start + len].iter_mut().zip(dy).for_each(|(x, d)| *x += d);

@@ -5,6 +5,7 @@ use crate::data::{Batch, TokenDataset};
 use crate::error::{Error, Result};
 use crate::model::TinyGPT;
 use crate::optim::{AdamW, clip_scale, grad_norm};
+use crate::profile::span;
 use crate::recipe::Recipe;
 
 /// What a step did.
@@ -39,7 +40,9 @@ pub fn train_step(
 ) -> Result<StepReport> {
     let loss = model.loss(batch)?;
     let grads = loss.backward()?;
+    let clipping = span("clip");
     let norm = grad_norm(&model.parameters(), &grads);
+    drop(clipping);
     let report = StepReport {
         step: step + 1,
         loss: loss.item(),
@@ -48,6 +51,7 @@ pub fn train_step(
         tokens: batch.inputs.len() as u64,
     };
     check_finite(model, &grads, &report)?;
+    let _span = span("adamw");
     optimizer.step(model.parameters_mut(), &grads, lr, clip_scale(norm, clip))?;
     Ok(report)
 }

@@ -1,0 +1,119 @@
+//! `bench`: how fast this program is on this machine, in the workloads of docs/performance.md.
+
+mod attention;
+mod training;
+mod workload;
+
+pub use workload::{Name, Workload};
+
+use crate::args::BenchArgs;
+use crate::console::{Out, note};
+use crate::error::{CliError, Result};
+use crate::program::{Heads, Program};
+use llm_core::kernels::{peak, simd};
+use serde::Serialize;
+
+/// One measurement, one JSON line.
+#[derive(Debug, Serialize)]
+pub struct Measurement {
+    /// Who was measured.
+    pub peer: String,
+    /// What was done.
+    pub workload: String,
+    /// Median time of a step, in milliseconds; of forward and backward for attention.
+    pub ms_per_step: f64,
+    /// Median time of the forward alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fwd_ms: Option<f64>,
+    /// Tokens a second at that time.
+    pub tokens_per_s: f64,
+    /// Threads at work.
+    pub threads: usize,
+    /// Useful floating-point operations a second, in units of 10⁹.
+    pub gflops: f64,
+    /// The same as a share of the measured peak.
+    pub share_of_peak: f64,
+}
+
+/// Runs the named workloads.
+///
+/// # Errors
+/// [`CliError::Usage`] for a workload that needs heads which this program has not.
+pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> {
+    let names: Vec<Name> = match args.workload.as_slice() {
+        [] => Name::ALL.iter().copied().filter(|n| offered(program, *n)).collect(),
+        given => given.to_vec(),
+    };
+    if let (Some(name), Heads::One { other }) =
+        (names.iter().find(|n| !offered(program, **n)), program.heads)
+    {
+        let name = name.name();
+        return Err(CliError::Usage(format!(
+            "--workload {name}: {} has one attention head; use {other} bench --workload {name}",
+            program.name
+        )));
+    }
+    let mut out = Out::default();
+    let peak = peak::gflops();
+    if !args.json {
+        note(&format!(
+            "{} {} · {threads} threads · kernels {} · peak {peak:.0} GFLOP/s",
+            program.name,
+            env!("CARGO_PKG_VERSION"),
+            simd::level().name()
+        ));
+    }
+    for name in names {
+        let report = match name.workload() {
+            Some(workload) => training::run(program, name, workload, args, threads, peak)?,
+            None => attention::run(program, args, threads, peak)?,
+        };
+        for m in &report.measurements {
+            if args.json {
+                let mut line = serde_json::to_vec(m).unwrap_or_default();
+                line.push(b'\n');
+                out.write(&line);
+            } else {
+                out.write(human(m).as_bytes());
+            }
+        }
+        if !args.json {
+            out.write(report.table.as_bytes());
+        }
+    }
+    out.finish()
+}
+
+/// What a workload gives.
+struct Report {
+    measurements: Vec<Measurement>,
+    /// Where the time goes, for a person.
+    table: String,
+}
+
+/// Several heads need the program that has them.
+fn offered(program: &Program, name: Name) -> bool {
+    match (program.heads, name.workload()) {
+        (Heads::Many { .. }, _) => true,
+        (Heads::One { .. }, Some(w)) => w.heads == 1,
+        (Heads::One { .. }, None) => false,
+    }
+}
+
+fn human(m: &Measurement) -> String {
+    let fwd = m.fwd_ms.map_or(String::new(), |ms| format!(" (forward {ms:.2})"));
+    format!(
+        "{:<24} {:>9.2} ms{fwd}   {:>9.0} tokens/s   {:>6.1} GFLOP/s   {:>5.1} % of peak\n",
+        m.workload,
+        m.ms_per_step,
+        m.tokens_per_s,
+        m.gflops,
+        100.0 * m.share_of_peak
+    )
+}
+
+/// The middle one.
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(0.0)
+}

@@ -1,0 +1,114 @@
+//! Training steps: batch, forward, loss, backward, clip at 1.0, AdamW.
+
+use super::{Measurement, Name, Report, Workload, median};
+use crate::args::BenchArgs;
+use crate::error::Result;
+use crate::program::Program;
+use llm_core::optim::AdamWConfig;
+use llm_core::profile::{self, Phase};
+use llm_core::recipe::{DataSource, Recipe};
+use llm_core::train::Trainer;
+use llm_core::util::{bytes, memory};
+use llm_core::{Schedule, TinyGPT, TokenDataset};
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+pub(super) fn run(
+    program: &Program,
+    name: Name,
+    w: Workload,
+    args: &BenchArgs,
+    threads: usize,
+    peak: f64,
+) -> Result<Report> {
+    let steps = args.steps.unwrap_or(w.steps).max(1);
+    let (mut trainer, data) = prepare(program, &w)?;
+    for _ in 0..(steps / 5).max(3) {
+        trainer.step(&data)?;
+    }
+    let mut times = Vec::with_capacity(steps);
+    for _ in 0..steps {
+        let start = Instant::now();
+        trainer.step(&data)?;
+        times.push(start.elapsed().as_secs_f64());
+    }
+    let seconds = median(times);
+    let gflops = w.flops() / seconds / 1e9;
+    let measurement = Measurement {
+        peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
+        workload: name.name().into(),
+        ms_per_step: seconds * 1e3,
+        fwd_ms: None,
+        tokens_per_s: (w.batch_size * w.seq_len) as f64 / seconds,
+        threads,
+        gflops,
+        share_of_peak: gflops / peak,
+    };
+    let table = if args.json { String::new() } else { by_op(&mut trainer, &data, steps)? };
+    Ok(Report { measurements: vec![measurement], table })
+}
+
+/// A run on random tokens, as the peers' scripts have it.
+fn prepare(program: &Program, w: &Workload) -> Result<(Trainer, TokenDataset)> {
+    let config = w.config();
+    memory::require(config.training_memory(w.batch_size, w.seq_len))?;
+    let model = TinyGPT::with_attention(config, (program.with_heads)(w.heads), 1)?;
+    let tokens = (0..100_000u64).map(|i| {
+        // A scrambled counter: the values do not matter.
+        (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as u32 % w.vocab_size as u32
+    });
+    let recipe = Recipe {
+        batch_size: w.batch_size,
+        seq_len: w.seq_len,
+        total_steps: 0,
+        schedule: Schedule::constant(1e-4),
+        adamw: AdamWConfig {
+            beta2: 0.99,
+            weight_decay: 0.1,
+            decay_all: false,
+            ..AdamWConfig::default()
+        },
+        clip: 1.0,
+        seed: 1,
+        val_frac: 0.0,
+        data: DataSource::Files { len: 0, blake3: [0; 32] },
+    };
+    Ok((Trainer::new(model, recipe)?, TokenDataset::from_tokens(tokens.collect())))
+}
+
+/// A few more steps with spans on.
+fn by_op(trainer: &mut Trainer, data: &TokenDataset, steps: usize) -> Result<String> {
+    let steps = (steps / 4).max(3);
+    let start = Instant::now();
+    let (result, times) =
+        profile::record(|| (0..steps).try_for_each(|_| trainer.step(data).map(drop)));
+    let whole = start.elapsed().as_secs_f64() / steps as f64;
+    result?;
+    let mut rows: BTreeMap<&str, [f64; 3]> = BTreeMap::new();
+    for ((name, phase), time) in &times {
+        let row = rows.entry(name).or_default();
+        row[usize::from(*phase == Phase::Backward)] += time.total.as_secs_f64() / steps as f64;
+        row[2] += time.calls as f64 / steps as f64;
+    }
+    let mut rows: Vec<_> = rows.into_iter().collect();
+    rows.sort_by(|a, b| (b.1[0] + b.1[1]).total_cmp(&(a.1[0] + a.1[1])));
+    let mut text = String::from("    op               forward  backward   share   calls\n");
+    let mut rest = whole;
+    for (name, [forward, backward, calls]) in rows {
+        rest -= forward + backward;
+        text.push_str(&format!(
+            "    {name:<15} {:>6.3} ms {:>6.3} ms {:>5.1} % {calls:>7.0}\n",
+            forward * 1e3,
+            backward * 1e3,
+            100.0 * (forward + backward) / whole
+        ));
+    }
+    text.push_str(&format!(
+        "    {:<15} {:>6.3} ms           {:>5.1} %\n    peak memory so far: {}\n",
+        "the rest",
+        rest * 1e3,
+        100.0 * rest / whole,
+        bytes(memory::peak_resident())
+    ));
+    Ok(text)
+}

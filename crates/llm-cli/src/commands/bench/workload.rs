@@ -1,0 +1,94 @@
+//! What is measured: known sizes, so that others can be measured beside.
+
+use clap::ValueEnum;
+use llm_core::Config;
+
+/// Workloads by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Name {
+    /// nanoGPT's CPU configuration, 4 heads
+    W1,
+    /// The same with one head and bytes
+    W1h1,
+    /// The C++ original's README, one head
+    W2,
+    /// nanoGPT's baby GPT
+    W3,
+    /// GPT-2 124M
+    W4,
+    /// Causal attention alone, two shapes
+    Attention,
+}
+
+/// Sizes of a training step.
+#[derive(Clone, Copy, Debug)]
+pub struct Workload {
+    /// L.
+    pub layers: usize,
+    /// H.
+    pub heads: usize,
+    /// C.
+    pub d_model: usize,
+    /// T.
+    pub seq_len: usize,
+    /// B.
+    pub batch_size: usize,
+    /// V.
+    pub vocab_size: usize,
+    /// Measured steps, after a fifth as many for warming up.
+    pub steps: usize,
+}
+
+/// The training workloads.
+const WORKLOADS: [(Name, Workload); 5] = [
+    (Name::W1, sizes([4, 4, 128, 64, 12, 65], 200)),
+    (Name::W1h1, sizes([4, 1, 128, 64, 12, 256], 200)),
+    (Name::W2, sizes([1, 1, 64, 64, 4, 256], 1000)),
+    (Name::W3, sizes([6, 6, 384, 256, 8, 65], 15)),
+    (Name::W4, sizes([12, 12, 768, 64, 4, 50257], 10)),
+];
+
+const fn sizes(lhctbv: [usize; 6], steps: usize) -> Workload {
+    let [layers, heads, d_model, seq_len, batch_size, vocab_size] = lhctbv;
+    Workload { layers, heads, d_model, seq_len, batch_size, vocab_size, steps }
+}
+
+impl Name {
+    /// All, in the order of the table.
+    pub const ALL: [Name; 6] =
+        [Name::W1, Name::W1h1, Name::W2, Name::W3, Name::W4, Name::Attention];
+
+    /// As typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            Name::W1 => "w1",
+            Name::W1h1 => "w1h1",
+            Name::W2 => "w2",
+            Name::W3 => "w3",
+            Name::W4 => "w4",
+            Name::Attention => "attention",
+        }
+    }
+
+    /// Its sizes, when it is a training step.
+    pub fn workload(self) -> Option<Workload> {
+        WORKLOADS.iter().find(|(name, _)| *name == self).map(|(_, w)| *w)
+    }
+}
+
+impl Workload {
+    /// The model: GPT-2's architecture. Positions are at least 64, as in the peers' scripts.
+    pub fn config(&self) -> Config {
+        Config::gpt2(self.vocab_size, self.seq_len.max(64), self.d_model, self.layers)
+    }
+
+    /// Useful floating-point operations of a step: 6 for every weight of a matrix and token, and
+    /// causal attention, whose half of T² counts 3.5 times (forward 1, backward 2.5).
+    pub fn flops(&self) -> f64 {
+        let [l, c, t, v] =
+            [self.layers, self.d_model, self.seq_len, self.vocab_size].map(|n| n as f64);
+        let tokens = self.batch_size as f64 * t;
+        let matrices = l * 12.0 * c * c + v * c;
+        6.0 * matrices * tokens + 3.5 * l * tokens * t * c * 2.0
+    }
+}

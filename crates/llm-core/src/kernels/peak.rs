@@ -1,0 +1,79 @@
+//! The most multiply-adds a second that this machine can do: the ceiling of every other kernel.
+
+use super::simd::{Level, level};
+use rayon::prelude::*;
+use std::time::Instant;
+
+/// Chains of dependent multiply-adds that run side by side: enough to hide every unit's latency,
+/// few enough to stay in registers.
+const CHAINS: usize = 12;
+/// Length of each chain.
+const ROUNDS: usize = 400_000;
+
+/// Floating-point operations a second in GFLOP/s, over all threads of the pool: the best of a few
+/// short runs of a loop that never leaves the registers.
+pub fn gflops() -> f64 {
+    let threads = rayon::current_num_threads();
+    let run = || {
+        let start = Instant::now();
+        let lanes: usize = (0..threads).into_par_iter().map(|_| chains()).sum();
+        (lanes * CHAINS * ROUNDS * 2) as f64 / start.elapsed().as_secs_f64() / 1e9
+    };
+    (0..7).map(|_| run()).fold(0.0, f64::max)
+}
+
+/// Runs the chains once; the number of lanes in each.
+#[allow(unsafe_code)]
+fn chains() -> usize {
+    #[cfg(target_arch = "x86_64")]
+    match level() {
+        // SAFETY: `level()` returns a level only after the processor was asked for it.
+        Level::Avx512 => return unsafe { x86::avx512() },
+        // SAFETY: as above.
+        Level::Avx2 => return unsafe { x86::avx2() },
+        Level::Portable => {}
+    }
+    let _ = (Level::Portable, level);
+    let mut acc = [1.0f32; CHAINS];
+    for _ in 0..ROUNDS {
+        for x in &mut acc {
+            *x = *x * 0.999 + 1e-3;
+        }
+    }
+    std::hint::black_box(acc);
+    1
+}
+
+/// With vectors named, not left to the compiler: it keeps arrays like these in memory, and would
+/// measure that.
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use super::{CHAINS, ROUNDS};
+    use std::arch::x86_64::*;
+
+    #[target_feature(enable = "avx512f")]
+    pub(super) fn avx512() -> usize {
+        let (a, b) = (_mm512_set1_ps(0.999), _mm512_set1_ps(1e-3));
+        let mut acc = [a; CHAINS];
+        for _ in 0..ROUNDS {
+            for x in &mut acc {
+                *x = _mm512_fmadd_ps(*x, a, b);
+            }
+        }
+        std::hint::black_box(acc);
+        16
+    }
+
+    #[target_feature(enable = "avx2,fma")]
+    pub(super) fn avx2() -> usize {
+        let (a, b) = (_mm256_set1_ps(0.999), _mm256_set1_ps(1e-3));
+        let mut acc = [a; CHAINS];
+        for _ in 0..ROUNDS {
+            for x in &mut acc {
+                *x = _mm256_fmadd_ps(*x, a, b);
+            }
+        }
+        std::hint::black_box(acc);
+        8
+    }
+}

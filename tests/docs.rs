@@ -1,0 +1,71 @@
+//! The pages in docs/ (and the READMEs of the workspace) stay true: both languages say the same,
+//! links, paths, names and commands exist, numbers are those that the code computes.
+
+mod commands;
+mod examples;
+mod manifests;
+mod names;
+mod numbers;
+mod pages;
+mod planted;
+mod twins;
+mod values;
+mod way_one;
+
+use pages::Site;
+
+fn site() -> Site {
+    Site::read(&crate_root())
+}
+
+fn crate_root() -> std::path::PathBuf {
+    workspace_tests::workspace()
+}
+
+fn none(problems: Vec<String>) {
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+#[test]
+fn the_pages_are_there() {
+    let site = site();
+    for page in [
+        "README",
+        "attention_indexing_trace",
+        "architecture/folder_layout_and_targets",
+        "variants/mha/what_changed_vs_core",
+        "variants/mha/sample_processing_walkthrough",
+    ] {
+        assert!(site.page(&format!("docs/{page}.md")).is_some(), "{page}");
+    }
+}
+
+#[test]
+fn both_languages_say_the_same() {
+    none(twins::problems(&site()));
+}
+
+#[test]
+fn links_paths_and_names_exist() {
+    none(names::problems(&site()));
+}
+
+#[test]
+fn commands_exist() {
+    none(commands::problems(&site()));
+}
+
+#[test]
+fn tables_of_crates_and_trees_of_folders_are_right() {
+    none(manifests::problems(&site()));
+}
+
+#[test]
+fn code_in_the_pages_is_code_that_runs() {
+    none(manifests::code_problems(&site()));
+}
+
+#[test]
+fn numbers_are_those_the_code_computes() {
+    none(numbers::problems(&site(), &values::all()));
+}

@@ -1,0 +1,109 @@
+//! Faults put into pages on purpose are found.
+
+use super::pages::{Page, Site};
+use super::{commands, manifests, names, numbers, twins};
+use std::collections::BTreeMap;
+
+const ENGLISH: &str = "> [简体中文](page.zh-CN.md)\n\n# One\n\nThe root is `Cargo.toml`.\n";
+const CHINESE: &str = "> [English](page.md)\n\n# 一\n\n根文件是 `Cargo.toml`。\n";
+
+/// A page and its twin, made of these bodies.
+fn site(english: &str, chinese: &str) -> Site {
+    let pages = vec![
+        Page::new("docs/page.md", &format!("{ENGLISH}\n{english}\n")),
+        Page::new("docs/page.zh-CN.md", &format!("{CHINESE}\n{chinese}\n")),
+    ];
+    Site { root: super::crate_root(), pages }
+}
+
+/// The problems of a body that is the same in both languages.
+fn both(body: &str) -> Vec<String> {
+    let site = site(body, body);
+    let values = BTreeMap::from([("pair", vec![0.383_651_7, 4.0])]);
+    let mut found = twins::problems(&site);
+    found.extend(names::problems(&site));
+    found.extend(commands::problems(&site));
+    found.extend(manifests::problems(&site));
+    found.extend(manifests::code_problems(&site));
+    let all = numbers::problems(&site, &values);
+    found.extend(all.into_iter().filter(|p| !p.starts_with("no page shows")));
+    found
+}
+
+#[test]
+fn sound_pages_have_no_problems() {
+    for body in [
+        "See [the root](../Cargo.toml).",
+        "`crates/llm-core/src/model/tiny_gpt.rs::TinyGPT::with_attention` and `TinyGPT`",
+        "`crates/llm-core/src/ops/attention.rs::causal_attention_1h`: `let parts`",
+        "`cargo run --release -p train-gpt-mha -- --heads 4` and `cargo test -p workspace-tests`",
+        "P[2,1] is 0.3837, T is 4. <!-- check: pair -->",
+        "<!-- check: pair -->\n```text\nself_attention_1h 0.38365 4 4C\n```",
+    ] {
+        assert_eq!(both(body), Vec::<String>::new(), "{body}");
+    }
+}
+
+#[test]
+fn planted_faults_are_found() {
+    for (fault, body) in [
+        ("dead link", "See [this](nowhere.md)."),
+        ("no heading", "See [this](#nowhere)."),
+        ("no file", "See `crates/llm-core/src/nowhere.rs`."),
+        ("no file", "```text\ncrates/llm-core/src/nowhere.rs\n```"),
+        ("does not define", "`crates/llm-core/src/tensor.rs::nowhere`"),
+        ("does not define", "`crates/llm-core/src/tensor.rs::Nowhere::new`"),
+        ("has no `let", "`crates/llm-core/src/ops/attention.rs::self_attention_1h`: `let nowhere`"),
+        ("names no file", "`let parts`"),
+        ("occurs nowhere", "`self_attention_2h`"),
+        ("no -p", "`cargo test -p train-gpt-mla`"),
+        ("no -p", "`cargo run -p llm-core`"),
+        ("no flag", "`cargo run -p train-gpt -- --wheels 4`"),
+        ("no verb", "```sh\ncargo run -p train-gpt -- fly\n```"),
+        ("where the code computes", "0.3838 4 <!-- check: pair -->"),
+        ("where the code computes", "0.383653 4 <!-- check: pair -->"),
+        ("where the code computes", "0.3837 5 <!-- check: pair -->"),
+        ("numbers, not", "0.3837 <!-- check: pair -->"),
+        ("unknown check", "0.3837 <!-- check: nothing -->"),
+        ("nothing checks", "It is 0.3837."),
+        ("nothing checks", "```text\noffset 8\n```"),
+        ("does not have this code", "<!-- code: tests/docs.rs -->\n```rust\nfn nowhere() {}\n```"),
+        ("Rust without", "```rust\nfn nowhere() {}\n```"),
+        ("uses", "<!-- crates -->\n| a | b |\n|---|---|\n| `llm-core` | `llm-cli` |"),
+        ("not in the table", "<!-- crates -->\n| a | b |\n|---|---|\n| `llm-core` | none |"),
+        ("not in the tree", "<!-- tree -->\n```text\ncrates/\n  llm-core/\n```"),
+    ] {
+        let found = both(body);
+        assert!(found.iter().any(|p| p.contains(fault)), "{body}: {found:?}");
+    }
+}
+
+#[test]
+fn twins_that_differ_are_found() {
+    for (fault, english, chinese) in [
+        ("headings", "## Two", "二"),
+        ("headings", "## Two", "### 二"),
+        ("tables", "| a |\n|---|\n| b |", "a b"),
+        ("tables", "| a |\n|---|\n| b |", "| 甲 |\n|---|\n| 乙 |\n| 丙 |"),
+        ("code blocks", "```text\n1 2\n```", "```text\n1 3\n```"),
+        ("code blocks", "```text\n1 2\n```", "1 2"),
+        ("formulas", "$$\nx = 2\n$$", "$$\nx = 3\n$$"),
+        ("marks", "1 <!-- check: pair -->", "1"),
+        ("paths", "`docs/`", "文件夹"),
+        ("inline code", "`TinyGPT`", "模型"),
+        ("links", "[a](../Cargo.toml)", "甲"),
+    ] {
+        let found = twins::problems(&site(english, chinese));
+        assert!(found.iter().any(|p| p.contains(fault)), "{english}: {found:?}");
+    }
+    let near = site("[above](#one)", "[见上](#一)");
+    assert_eq!((names::problems(&near), twins::problems(&near)), (Vec::new(), Vec::new()));
+    let mut alone = site("", "");
+    alone.pages.pop();
+    assert!(twins::problems(&alone).iter().any(|p| p.contains("has no twin")));
+    let mut unlinked = site("", "");
+    unlinked.pages[1] = Page::new("docs/page.zh-CN.md", "# 一\n");
+    assert!(twins::problems(&unlinked).iter().any(|p| p.contains("not the switch")));
+    let foreign = site("[a](page.md)", "[甲](page.md)");
+    assert!(names::problems(&foreign).iter().any(|p| p.contains("in the other language")));
+}

@@ -1,0 +1,40 @@
+//! What the code computes for every `check` in the pages.
+
+mod head;
+mod pages;
+mod trace;
+mod walkthrough;
+
+use llm_core::Tensor;
+use std::collections::BTreeMap;
+
+pub type Values = BTreeMap<&'static str, Vec<f64>>;
+
+pub fn all() -> Values {
+    let mut values = Values::new();
+    walkthrough::add(&mut values);
+    trace::add(&mut values);
+    pages::add(&mut values);
+    values
+}
+
+/// A tensor whose elements are their own offsets.
+fn offsets(shape: &[usize]) -> Tensor {
+    let n = shape.iter().product::<usize>();
+    Tensor::from_vec(shape, (0..n).map(|i| i as f32).collect()).unwrap()
+}
+
+/// Where an element lies, found in a tensor, not by formula.
+fn offset(shape: &[usize], index: &[usize]) -> f64 {
+    f64::from(offsets(shape).view()[index])
+}
+
+fn wide(values: &[f32]) -> Vec<f64> {
+    values.iter().map(|&v| v.into()).collect()
+}
+
+/// Numbers as the pages print them, whole and computed ones mixed.
+macro_rules! list {
+    ($($value:expr),* $(,)?) => { vec![$(f64::from($value)),*] };
+}
+use list;

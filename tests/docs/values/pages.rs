@@ -1,0 +1,32 @@
+//! Values of the other pages.
+
+use super::{Values, list};
+use llm_core::{Config, TinyGPT};
+use llm_variant_mha::MultiHead;
+use std::sync::Arc;
+
+pub fn add(values: &mut Values) {
+    let config = Config::new(256, 64, 64, 1);
+    let counts = [1, 4].map(|h| {
+        let attention = Arc::new(MultiHead::new(h));
+        let model = TinyGPT::with_attention(config.clone(), attention, 1).unwrap();
+        let names = ["w_qkv", "b_qkv", "w_proj", "b_proj"];
+        let size = |name: &str| {
+            let full = format!("blocks.0.{name}");
+            let found = model.parameters().into_iter().find(|(n, _)| *n == full);
+            found.map_or(0, |(_, p)| p.numel() as u32)
+        };
+        let total: usize = model.parameters().iter().map(|(_, p)| p.numel()).sum();
+        (names.map(size), total as u32)
+    });
+    assert_eq!(counts[0], counts[1], "one head and four");
+    let ([w_qkv, b_qkv, w_proj, b_proj], total) = counts[0];
+    let sum = w_qkv + b_qkv + w_proj + b_proj;
+    values.insert(
+        "changed.params",
+        list![64, w_qkv, b_qkv, w_proj, b_proj, sum, 1, 4, 256, 64, 1, total],
+    );
+    let manifest = include_str!("../../../Cargo.toml");
+    let version = manifest.split("rust-version = \"").nth(1).unwrap();
+    values.insert("layout.rust", list![version.split('"').next().unwrap().parse::<f64>().unwrap()]);
+}

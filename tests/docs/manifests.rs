@@ -1,6 +1,6 @@
 //! What the Cargo.toml files say, and the tables and trees of the pages that repeat it.
 
-use super::pages::{Kind, Line, Page, Site};
+use super::pages::{Kind, Line, Page, Site, files};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -53,7 +53,8 @@ impl Manifests {
     }
 }
 
-/// `<!-- crates -->` before a table of packages, `<!-- tree -->` before a tree of folders.
+/// `<!-- crates -->` before a table of packages, `<!-- tree -->` before a tree of folders,
+/// `<!-- unsafe -->` before a table of the files that may contain unsafe code.
 pub fn problems(site: &Site) -> Vec<String> {
     let manifests = Manifests::read(&site.root);
     let mut found = Vec::new();
@@ -61,6 +62,9 @@ pub fn problems(site: &Site) -> Vec<String> {
         for (i, line) in page.lines.iter().enumerate() {
             if line.mark("crates").is_some() {
                 found.extend(table_problems(page, line, page.block_after(i), &manifests));
+            }
+            if line.mark("unsafe").is_some() {
+                found.extend(unsafe_problems(site, page, line, page.block_after(i)));
             }
             if line.mark("tree").is_some() {
                 found.extend(tree_problems(site, page, line, page.block_after(i), &manifests));
@@ -96,6 +100,21 @@ fn table_problems(page: &Page, mark: &Line, rows: &[Line], manifests: &Manifests
     let missing = crates.filter(|m| !seen.contains(&m.name));
     found.extend(missing.map(|m| page.at(mark, format!("{} is not in the table", m.name))));
     found
+}
+
+/// Column 1 names every file that allows unsafe code.
+fn unsafe_problems(site: &Site, page: &Page, mark: &Line, rows: &[Line]) -> Option<String> {
+    let listed: BTreeSet<_> = rows.iter().flat_map(|row| row.code_spans()).collect();
+    let allowed = |path: &std::path::PathBuf| {
+        let text = std::fs::read_to_string(path).unwrap_or_default();
+        text.contains("allow(unsafe_code)")
+    };
+    let sources = files(&site.root.join("crates"), &["rs"]).into_iter().filter(allowed);
+    let sources: BTreeSet<String> = sources
+        .filter_map(|p| Some(p.strip_prefix(&site.root).ok()?.to_str()?.replace('\\', "/")))
+        .collect();
+    let what = || format!("unsafe code is allowed in {sources:?}, the page says {listed:?}");
+    (sources != listed).then(|| page.at(mark, what()))
 }
 
 /// One name a line, two more spaces for each level; what follows two spaces explains it.

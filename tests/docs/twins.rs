@@ -67,8 +67,7 @@ fn outline(page: &Page) -> Vec<(&'static str, Vec<String>)> {
     let paths = lines().flat_map(|l| l.code_spans()).filter(|s| is_path(s));
     let mut paths: Vec<_> = paths.collect();
     paths.sort();
-    let mut links: Vec<_> =
-        lines().skip(1).flat_map(|l| l.links()).map(|l| page_of(&l)).collect();
+    let mut links: Vec<_> = lines().skip(1).flat_map(|l| l.links()).map(|l| page_of(&l)).collect();
     links.sort();
     vec![
         ("headings", headings.collect()),

@@ -78,6 +78,7 @@ fn small_backward(values: &mut Values) {
     let groups = head_views(&dqkv, [1, 3, 3, 2]);
     let places = head_views(place.data(), [1, 3, 3, 2]);
     for (part, t) in [(0, 1), (1, 0), (1, 1), (2, 0), (2, 1)] {
+        shown.push(t as f64); // the row's name, dQ[t]
         shown.extend(wide(&groups[part].row(t).to_vec()));
         shown.extend(wide(&places[part].row(t).to_vec()));
     }

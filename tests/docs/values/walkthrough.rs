@@ -64,7 +64,7 @@ fn places(values: &mut Values) {
     let row = |t: usize| ends(&own.data()[t * C..(t + 1) * C]);
     let mut addresses = Vec::new();
     for (part, t) in [(0, 2), (1, 1), (2, 1)] {
-        // The row's name, q[0, 2, :], is an index and does not count.
+        addresses.extend(list![0, t as u32]); // the row's name, q[0, t, :]
         addresses.extend(row(t));
         addresses.extend(ends(&one[part].row(t).to_vec()));
     }

@@ -1,45 +1,70 @@
 //! Sums, products and sums over rows, element by element.
 
 use super::parallel::{self, LIGHT};
-
-/// y ← f(a, b), element by element.
-fn zip(y: &mut [f32], a: &[f32], b: &[f32], f: impl Fn(f32, f32) -> f32 + Sync) {
-    parallel::chunks(y, LIGHT, |start, y| {
-        let n = y.len();
-        for ((y, a), b) in y.iter_mut().zip(&a[start..start + n]).zip(&b[start..start + n]) {
-            *y = f(*a, *b);
-        }
-    });
-}
+use super::simd::simd_kernel;
 
 /// y ← a + b.
 pub fn add(y: &mut [f32], a: &[f32], b: &[f32]) {
-    zip(y, a, b, |a, b| a + b);
+    parallel::chunks(y, LIGHT, |start, y| {
+        let end = start + y.len();
+        add_chunk(y, &a[start..end], &b[start..end]);
+    });
+}
+
+simd_kernel! {
+    fn add_chunk(y: &mut [f32], a: &[f32], b: &[f32]) {
+        for ((y, a), b) in y.iter_mut().zip(a).zip(b) {
+            *y = a + b;
+        }
+    }
 }
 
 /// y ← a·b, element by element.
 pub fn mul(y: &mut [f32], a: &[f32], b: &[f32]) {
-    zip(y, a, b, |a, b| a * b);
+    parallel::chunks(y, LIGHT, |start, y| {
+        let end = start + y.len();
+        mul_chunk(y, &a[start..end], &b[start..end]);
+    });
+}
+
+simd_kernel! {
+    fn mul_chunk(y: &mut [f32], a: &[f32], b: &[f32]) {
+        for ((y, a), b) in y.iter_mut().zip(a).zip(b) {
+            *y = a * b;
+        }
+    }
 }
 
 /// y ← y + x.
 pub fn add_assign(y: &mut [f32], x: &[f32]) {
     parallel::chunks(y, LIGHT, |start, y| {
-        let n = y.len();
-        for (y, x) in y.iter_mut().zip(&x[start..start + n]) {
-            *y += x;
-        }
+        let end = start + y.len();
+        add_assign_chunk(y, &x[start..end]);
     });
 }
 
-/// y ← f(x), element by element; for light `f`.
-pub fn map(y: &mut [f32], x: &[f32], f: impl Fn(f32) -> f32 + Sync) {
-    parallel::chunks(y, LIGHT, |start, y| {
-        let n = y.len();
-        for (y, x) in y.iter_mut().zip(&x[start..start + n]) {
-            *y = f(*x);
+simd_kernel! {
+    fn add_assign_chunk(y: &mut [f32], x: &[f32]) {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y += x;
         }
+    }
+}
+
+/// y ← scale·x + shift.
+pub fn scale_shift(y: &mut [f32], x: &[f32], scale: f32, shift: f32) {
+    parallel::chunks(y, LIGHT, |start, y| {
+        let end = start + y.len();
+        scale_shift_chunk(y, &x[start..end], scale, shift);
     });
+}
+
+simd_kernel! {
+    fn scale_shift_chunk(y: &mut [f32], x: &[f32], scale: f32, shift: f32) {
+        for (y, x) in y.iter_mut().zip(x) {
+            *y = x * scale + shift;
+        }
+    }
 }
 
 /// Every row of `y [rows, cols]` ← `row [cols]`.
@@ -60,12 +85,19 @@ pub fn add_column_sums(sums: &mut [f32], x: &[f32]) {
     }
     let rows = x.len() / cols;
     parallel::rows(sums, 1, LIGHT.div_ceil(rows).max(64), |first, sums| {
+        add_some_columns(sums, x, cols, first);
+    });
+}
+
+simd_kernel! {
+    /// The columns `first..first + sums.len()`.
+    fn add_some_columns(sums: &mut [f32], x: &[f32], cols: usize, first: usize) {
         for row in x.chunks_exact(cols) {
             for (s, v) in sums.iter_mut().zip(&row[first..]) {
                 *s += v;
             }
         }
-    });
+    }
 }
 
 /// Σ x in f64, in order.
@@ -97,7 +129,7 @@ mod tests {
             let mut y = vec![f32::NAN; n];
             add(&mut y, &a, &a);
             assert!(y.iter().zip(&a).all(|(y, a)| *y == 2.0 * a));
-            map(&mut y, &a, |x| x - 1.0);
+            scale_shift(&mut y, &a, 1.0, -1.0);
             add_assign(&mut y, &a);
             assert!(y.iter().zip(&a).all(|(y, a)| *y == a - 1.0 + a));
         }

@@ -66,11 +66,11 @@ pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let _span = span("mul_scalar");
     let mut y = Buffer::stale(x.numel());
-    kernel::map(&mut y, x.data(), |v| v * s);
+    kernel::scale_shift(&mut y, x.data(), s, 0.0);
     let parent = x.parent();
     Ok(Tensor::from_op("mul_scalar", x.shape(), y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
-        kernel::map(&mut dx, &dy, |v| v * s);
+        kernel::scale_shift(&mut dx, &dy, s, 0.0);
         grads.give(&parent, dx);
     }))
 }
@@ -85,7 +85,7 @@ pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
 pub fn add_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let _span = span("add_scalar");
     let mut y = Buffer::stale(x.numel());
-    kernel::map(&mut y, x.data(), |v| v + s);
+    kernel::scale_shift(&mut y, x.data(), 1.0, s);
     let parent = x.parent();
     Ok(Tensor::from_op("add_scalar", x.shape(), y, &[&x.parent()], move |dy, grads| {
         grads.give(&parent, dy)

@@ -1,5 +1,6 @@
 //! The command line of `train-gpt-mha` where it is not that of `train-gpt`: heads.
 
+#![cfg(unix)] // signals, links and names that are no UTF-8
 #![allow(clippy::unwrap_used)]
 
 use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};

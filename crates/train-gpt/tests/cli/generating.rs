@@ -110,6 +110,8 @@ fn eval_prints_four_numbers_and_takes_short_files() {
     sandbox.write("one", b"t");
     sandbox.refuses(&["eval", "--load", "model", "--data", "one"], 65, &["one"]);
     sandbox.refuses(&["eval", "--load", "model"], 2, &["--data"]);
+    let zero = ["eval", "--load", "model", "--data", "text.txt", "--batch", "0"];
+    sandbox.refuses(&zero, 2, &["--batch"]);
     sandbox.refuses(&["eval", "--load", "model", "--data", "missing"], 66, &["missing"]);
 }
 

@@ -1,5 +1,6 @@
 //! The command line of `train-gpt`, from outside: what is typed, printed, saved and refused.
 
+#![cfg(unix)] // signals, links and names that are no UTF-8
 #![allow(clippy::unwrap_used)]
 
 mod data;

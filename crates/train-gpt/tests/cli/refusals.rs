@@ -49,6 +49,8 @@ fn flags_that_cannot_be() {
         (&["--heads", "0"], &["--heads 0"]),
         (&["--allow-data-change"], &["--allow-data-change", "--load"]),
         (&["completions", "tcsh"], &["tcsh"]),
+        (&["--decay-steps", "18446744073709551615"], &["--decay-steps"]),
+        (&["--sanity-next-from-data", "18446744073709551615"], &["--sanity-next-from-data"]),
     ] {
         sandbox().refuses(words, 2, needles);
     }

@@ -52,6 +52,9 @@ fn the_data_must_be_there_and_the_same() {
     sandbox.write("other", &sandbox.read("text.txt")[1..]);
     let on = ["--load", "model", "--steps", "1"];
     sandbox.refuses(&on, 2, &["--data", "model"]);
+    for probe in ["--sanity-offset", "--sanity-next-from-data"] {
+        sandbox.refuses(&["--load", "model", probe, "1"], 2, &["--data", "model"]);
+    }
     let other = [&on[..], &["--data", "other"]].concat();
     sandbox.refuses(&other, 65, &["model", "4000", "3999", "--allow-data-change"]);
     sandbox.ok(&[&other[..], &["--allow-data-change", "--save", "changed"]].concat());

@@ -3,6 +3,7 @@
 use crate::{sandbox, trained};
 use std::path::Path;
 use std::process::Command;
+use workspace_tests::cli_support::{Outcome, Sandbox, TINY};
 
 #[test]
 fn the_first_run_says_what_to_type_next_and_that_works() {
@@ -10,20 +11,33 @@ fn the_first_run_says_what_to_type_next_and_that_works() {
     let first = sandbox.ok(&["--steps", "3"]);
     first.says(&["saved checkpoint 'runs/001/ckpt/last' at step 3", "generate --load runs/001"]);
     let saved = sandbox.read("runs/001/ckpt/last");
+    type_what_comes_next(&sandbox, &first);
+    assert!(sandbox.read("runs/001/ckpt/last") == saved, "going on overwrote the first run");
+}
 
-    let program = Path::new(env!("CARGO_BIN_EXE_train-gpt"));
-    let (_, next) = first.stderr.split_once("\nnext ").unwrap();
+#[test]
+fn what_to_type_next_names_odd_files_so_that_a_shell_understands() {
+    for name in ["my run", "it's", "-dash"] {
+        let sandbox = sandbox();
+        let out = format!("--out={name}");
+        let run = sandbox.train(&["--data", "text.txt", "--steps", "1", &out]);
+        type_what_comes_next(&sandbox, &run);
+    }
+}
+
+/// Types the commands after `next`, in a shell that does not find the program by its bare name: it
+/// was started by its path, as `cargo run` does.
+fn type_what_comes_next(sandbox: &Sandbox, outcome: &Outcome) {
+    let (_, next) = outcome.stderr.split_once("\nnext ").unwrap();
     let commands: Vec<&str> = next.lines().map(str::trim).collect();
-    assert!(commands.iter().all(|c| c.starts_with("train-gpt ")), "{commands:?}");
-    // Its steps are many: one command that trains is enough of a test with few.
-    let commands = commands.iter().map(|c| c.replace("--steps 500", "--steps 1"));
+    assert_eq!(commands.len(), 2, "{outcome}");
     for command in commands {
+        // Its steps are many; a few are enough of a test.
+        let command = command.replace("--steps 500", "--steps 1");
         let mut shell = Command::new("/bin/sh");
-        shell.args(["-c", &command]).current_dir(sandbox.path(""));
-        let output = shell.env("PATH", program.parent().unwrap()).output().unwrap();
+        let output = shell.args(["-c", &command]).current_dir(sandbox.path("")).output().unwrap();
         assert!(output.status.success(), "{command}: {output:?}");
     }
-    assert!(sandbox.read("runs/001/ckpt/last") == saved, "going on overwrote the first run");
 }
 
 #[test]
@@ -83,6 +97,18 @@ fn a_file_of_ones_choice_is_replaced_by_the_new_run_only_when_that_is_saved() {
 }
 
 #[test]
+fn a_file_that_is_no_checkpoint_is_not_replaced() {
+    let sandbox = sandbox();
+    sandbox.write("thesis.doc", b"years of work");
+    for file in ["text.txt", "./text.txt", "thesis.doc"] {
+        let words = ["--data", "text.txt", "--steps", "1", "--save", file];
+        sandbox.refuses(&[&TINY[..], &words].concat(), 73, &[file]);
+    }
+    sandbox.write("empty", b""); // as mktemp makes it
+    sandbox.train(&["--data", "text.txt", "--steps", "1", "--save", "empty"]);
+}
+
+#[test]
 fn without_the_optimizer_the_file_is_smaller_and_loads() {
     let sandbox = trained();
     let without = ["--data", "text.txt", "--steps", "4", "--save", "small", "--save-opt", "0"];
@@ -97,7 +123,7 @@ fn a_probe_outside_the_data_costs_no_trained_step() {
     for words in [["--sanity-offset", "999999"], ["--sanity-ctx", "0"]] {
         let sandbox = sandbox();
         let probe = ["--data", "text.txt", "--steps", "3", "--sanity-next-from-data", "1"];
-        let words = [&workspace_tests::cli_support::TINY[..], &probe, &words].concat();
+        let words = [&TINY[..], &probe, &words].concat();
         sandbox.refuses(&words, 2, &["--sanity-"]);
     }
 }

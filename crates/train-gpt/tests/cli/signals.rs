@@ -58,6 +58,10 @@ fn two_runs_do_not_write_one_file() {
     let mut first = sandbox.start(&long());
     first.wait_for("step 10 ");
     sandbox.refuses(&long(), 75, &["model", "in use"]);
+    // Nor under another name.
+    std::os::unix::fs::symlink("model", sandbox.path("link")).unwrap();
+    let link = ["--data", "text.txt", "--steps", "3", "--save", "link"];
+    sandbox.refuses(&[&TINY[..], &link].concat(), 75, &["link", "in use"]);
     first.signal("TERM");
     first.end();
     train_again(&sandbox);
@@ -78,4 +82,29 @@ fn a_killed_run_leaves_no_lock() {
 
 fn train_again(sandbox: &Sandbox) {
     sandbox.train(&["--data", "text.txt", "--steps", "1", "--save", "model"]);
+}
+
+#[test]
+fn a_folder_that_goes_away_is_made_again_or_missed_but_never_called_kept() {
+    let sandbox = sandbox();
+    let words = ["--steps", "10000000", "--save-every", "50", "--log-every", "0", "--out", "gone"];
+    let mut run = sandbox.start(&[&TINY[..], &LONG[..2], &words].concat());
+    run.wait_for("saved checkpoint");
+    std::fs::remove_dir_all(sandbox.path("gone")).unwrap();
+    run.signal("INT");
+    let outcome = run.end();
+    let exists = sandbox.path("gone/ckpt/last").exists();
+    assert_eq!(outcome.code, Some(if exists { 130 } else { 74 }), "{outcome}");
+    assert!(exists || !outcome.stderr.contains("is kept"), "{outcome}");
+}
+
+#[test]
+fn names_cannot_control_the_terminal() {
+    let sandbox = sandbox();
+    let mut run = sandbox.start(&[&TINY[..], &LONG[..4], &["--save", "a\x1b[31mb"]].concat());
+    run.wait_for("step 10 ");
+    run.signal("INT");
+    let outcome = run.end();
+    outcome.says(&["interrupted at step"]);
+    assert!(outcome.stderr.lines().all(|line| !line.contains(char::is_control)), "{outcome}");
 }

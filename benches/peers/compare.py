@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""Measures this project and PyTorch in turn and prints ratios: below 1, this project is faster.
+
+Absolute times drift with whatever else a machine does, so every round measures all peers one after the
+other, and the ratio is one of medians over the rounds.
+
+    cargo build --release && python benches/peers/compare.py            # needs: pip install torch; cc
+    python benches/peers/compare.py --workloads w1 w3 --rounds 5 --threads 2
+"""
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+BINARY = HERE.parent.parent / "target" / "release" / "train-gpt-mha"
+ALL = ["w1", "w1h1", "w2", "w3", "w4", "attention"]
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--workloads", nargs="+", default=ALL, choices=ALL)
+parser.add_argument("--rounds", type=int, default=3)
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--json", action="store_true", help="print every measurement too")
+args = parser.parse_args()
+
+
+def preload():
+    """The compiled preload, or None without a C compiler or off Linux."""
+    target = Path(tempfile.mkdtemp()) / "mkl_avx512.so"
+    try:
+        subprocess.run(["cc", "-shared", "-fPIC", "-O2", HERE / "mkl_avx512.c", "-o", target], check=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return target
+
+
+def measure(command, env=None):
+    done = subprocess.run(command, env={**os.environ, **(env or {})}, text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL)
+    if done.returncode != 0:
+        sys.exit(f"error: {' '.join(map(str, command))} failed with {done.returncode}")
+    lines = [json.loads(l) for l in done.stdout.splitlines() if l.startswith("{")]
+    if args.json:
+        print(done.stdout, end="", flush=True)
+    return {line["workload"]: line["ms_per_step"] for line in lines}
+
+
+threads = str(args.threads)
+peers = {
+    "this project": lambda w: measure([BINARY, "bench", "--json", "--workload", w, "--threads", threads]),
+    "torch": lambda w: measure([sys.executable, HERE / "torch_peer.py", "--workload", w, "--threads", threads]),
+}
+library = preload()
+if library:
+    peers["torch, AVX-512 forced"] = lambda w: measure(
+        [sys.executable, HERE / "torch_peer.py", "--workload", w, "--threads", threads], {"LD_PRELOAD": str(library)})
+
+print(f"{args.rounds} rounds, {threads} threads, median ms per step; ratio = this project / torch")
+print(f"{'workload':28} {'this project':>14} " + " ".join(f"{p:>24} {'ratio':>7}" for p in list(peers)[1:]))
+for workload in args.workloads:
+    times = {peer: {} for peer in peers}
+    for _ in range(args.rounds):
+        for peer, run in peers.items():
+            for name, ms in run(workload).items():
+                times[peer].setdefault(name, []).append(ms)
+    for name in times["this project"]:
+        ms = {peer: statistics.median(times[peer][name]) for peer in peers}
+        ours = ms.pop("this project")
+        row = " ".join(f"{theirs:24.2f} {ours / theirs:7.2f}" for theirs in ms.values())
+        print(f"{name:28} {ours:14.2f} {row}", flush=True)

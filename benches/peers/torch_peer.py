@@ -1,0 +1,144 @@
+"""PyTorch on the workloads of `train-gpt-mha bench`: one JSON line per measurement, the same fields.
+
+The model is GPT-2's architecture, fp32, as a PyTorch user would write it today: fused attention, fused
+AdamW, gradient norm clipped at 1.0. A step is batch, forward, loss, backward, clip, update.
+
+    python benches/peers/torch_peer.py --workload w1 --threads 2
+"""
+import argparse
+import json
+import math
+import os
+import statistics
+import time
+
+# name: layers, heads, width, context, batch, vocabulary, measured steps
+TRAINING = {
+    "w1": (4, 4, 128, 64, 12, 65, 200),
+    "w1h1": (4, 1, 128, 64, 12, 256, 200),
+    "w2": (1, 1, 64, 64, 4, 256, 1000),
+    "w3": (6, 6, 384, 256, 8, 65, 15),
+    "w4": (12, 12, 768, 64, 4, 50257, 10),
+}
+ATTENTION = [(4, 12, 1024, 64), (8, 6, 256, 64)]  # batch, heads, context, head width
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--workload", choices=[*TRAINING, "attention"], required=True)
+parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--steps", type=int)
+args = parser.parse_args()
+os.environ.setdefault("OMP_NUM_THREADS", str(args.threads))
+
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attention
+
+torch.set_num_threads(args.threads)
+torch.manual_seed(1)
+PEER = "torch-avx512" if "mkl_avx512" in os.environ.get("LD_PRELOAD", "") else "torch"
+
+
+class Layer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
+        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.fc, self.out = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        b, t, c = x.shape
+        split = lambda z: z.view(b, t, self.heads, c // self.heads).transpose(1, 2)
+        q, k, v = map(split, self.qkv(self.norm1(x)).chunk(3, dim=-1))
+        y = scaled_dot_product_attention(q, k, v, is_causal=True)
+        x = x + self.proj(y.transpose(1, 2).reshape(b, t, c))
+        return x + self.out(gelu(self.fc(self.norm2(x)), approximate="tanh"))
+
+
+class Model(nn.Module):
+    def __init__(self, layers, heads, width, context, vocabulary):
+        super().__init__()
+        self.tokens = nn.Embedding(vocabulary, width)
+        self.positions = nn.Embedding(context, width)
+        self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+        for name, p in self.named_parameters():
+            if p.dim() > 1:
+                last = name.endswith(("proj.weight", "out.weight"))
+                nn.init.normal_(p, std=0.02 / math.sqrt(2 * layers) if last else 0.02)
+
+    def forward(self, ids, targets):
+        x = self.tokens(ids) + self.positions.weight[: ids.shape[1]]
+        for layer in self.layers:
+            x = layer(x)
+        logits = self.norm(x) @ self.tokens.weight.T
+        return cross_entropy(logits.flatten(0, 1), targets.flatten())
+
+
+def timed(step, warmup, count):
+    for _ in range(warmup):
+        step()
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        step()
+        times.append(time.perf_counter() - start)
+    return statistics.median(times) * 1e3
+
+
+def report(workload, ms, tokens, **more):
+    line = {"peer": PEER, "workload": workload, "ms_per_step": round(ms, 3),
+            "tokens_per_s": round(tokens / ms * 1e3, 1), "threads": args.threads, **more}
+    print(json.dumps(line), flush=True)
+
+
+def training(name):
+    layers, heads, width, context, batch, vocabulary, count = TRAINING[name]
+    count = args.steps or count
+    model = Model(layers, heads, width, context, vocabulary)
+    matrices = [p for p in model.parameters() if p.dim() > 1]
+    others = [p for p in model.parameters() if p.dim() <= 1]
+    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
+    optimizer = torch.optim.AdamW(groups, lr=1e-4, betas=(0.9, 0.99), fused=True)
+    data = torch.randint(vocabulary, (100_000,))
+
+    def step():
+        starts = torch.randint(len(data) - context, (batch,)).tolist()
+        rows = torch.stack([data[s : s + context + 1] for s in starts])
+        loss = model(rows[:, :-1], rows[:, 1:])
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+
+    report(name, timed(step, max(3, count // 5), count), batch * context, peak_kib=peak_kib())
+
+
+def attention():
+    for b, h, t, d in ATTENTION:
+        q, k, v = (torch.randn(b, h, t, d, requires_grad=True) for _ in range(3))
+        dy = torch.randn(b, h, t, d)
+
+        def forward():
+            with torch.no_grad():
+                scaled_dot_product_attention(q, k, v, is_causal=True)
+
+        def both():
+            q.grad = k.grad = v.grad = None
+            scaled_dot_product_attention(q, k, v, is_causal=True).backward(dy)
+
+        count = args.steps or 15
+        fwd_ms = round(timed(forward, 2, count), 3)
+        report(f"attention-B{b}-H{h}-T{t}-D{d}", timed(both, 2, count), b * t, fwd_ms=fwd_ms)
+
+
+def peak_kib():
+    """Most memory this process has had resident, in KiB (Linux)."""
+    try:
+        with open("/proc/self/status") as status:
+            return next(int(l.split()[1]) for l in status if l.startswith("VmHWM:"))
+    except OSError:
+        return None
+
+
+attention() if args.workload == "attention" else training(args.workload)

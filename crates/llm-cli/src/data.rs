@@ -46,6 +46,7 @@ impl Input {
             read_into(&mut bytes, path)?;
         }
         let name = match paths {
+            [one] if one.as_os_str() == "-" => "standard input".to_string(),
             [one] => format!("'{}'", one.display()),
             several => format!("{} files", several.len()),
         };
@@ -72,15 +73,14 @@ impl Input {
 fn read_into(bytes: &mut Vec<u8>, path: &Path) -> Result<()> {
     let unreadable = |why: String| CliError::Input { path: path.to_path_buf(), why };
     let room = util::memory::available().saturating_sub(bytes.len() as u64);
-    let too_large = || {
-        let needed = room.saturating_add(1);
+    let too_large = |needed: u64| {
         let error = llm_core::Error::Memory { needed, available: room };
         CliError::Memory(error, "the size of --data")
     };
     if path.as_os_str() == "-" {
         let read = std::io::stdin().lock().take(room).read_to_end(bytes);
         let n = read.map_err(|e| unreadable(e.to_string()))?;
-        return if n as u64 == room { Err(too_large()) } else { Ok(()) };
+        return if n as u64 == room { Err(too_large(room.saturating_add(1))) } else { Ok(()) };
     }
     let meta = std::fs::metadata(path).map_err(|e| unreadable(system_reason(&e)))?;
     if meta.is_dir() {
@@ -90,7 +90,7 @@ fn read_into(bytes: &mut Vec<u8>, path: &Path) -> Result<()> {
         return Err(unreadable("it is not a regular file; pipe a stream into --data -".into()));
     }
     if meta.len() > room {
-        return Err(too_large());
+        return Err(too_large(meta.len()));
     }
     let file = std::fs::File::open(path).map_err(|e| unreadable(system_reason(&e)))?;
     bytes.reserve_exact(meta.len() as usize);
@@ -99,10 +99,14 @@ fn read_into(bytes: &mut Vec<u8>, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The system's reason without its number.
+/// The system's reason, without its number and without the name of a temporary file.
 pub fn system_reason(e: &std::io::Error) -> String {
-    let text = e.to_string();
-    let plain = text.split(" (os error").next().unwrap_or(&text);
+    plain_reason(&e.to_string())
+}
+
+/// [`system_reason`] of a message.
+pub fn plain_reason(text: &str) -> String {
+    let plain = text.split(" (os error").next().unwrap_or(text);
     let mut chars = plain.chars();
     chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
 }

@@ -64,6 +64,9 @@ pub enum CliError {
     /// Too little memory, with the flags that make the size.
     #[error("{0}; lower {1}")]
     Memory(Error, &'static str),
+    /// Fewer threads than were asked for can be had.
+    #[error("--threads {0}: the system does not give so many; try fewer")]
+    Threads(usize),
     /// Standard output failed (other than by being closed).
     #[error("cannot write to standard output: {0}")]
     Stdout(std::io::Error),
@@ -103,7 +106,7 @@ impl CliError {
             CliError::Input { .. } => code::NO_INPUT,
             CliError::Create { .. } => code::CANNOT_CREATE,
             CliError::Busy { .. } => code::BUSY,
-            CliError::Memory(..) => code::NO_MEMORY,
+            CliError::Memory(..) | CliError::Threads(_) => code::NO_MEMORY,
             CliError::Stdout(_) => code::IO,
             CliError::Signal(n) => 128 + n,
             CliError::Internal(_) => code::INTERNAL,
@@ -131,7 +134,7 @@ impl CliError {
                 let mut text = source.to_string();
                 let mut cause = std::error::Error::source(source);
                 while let Some(e) = cause {
-                    text.push_str(&format!(": {e}"));
+                    text.push_str(&format!(": {}", crate::data::plain_reason(&e.to_string())));
                     cause = e.source();
                 }
                 text + hint

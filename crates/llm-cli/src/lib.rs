@@ -10,7 +10,7 @@
 //! | [`data`], [`target`] | what is read, where it is saved |
 //! | [`commands`] | training, `generate`, `eval`, `bench`, `completions` |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
-//! | [`probes`], [`text`] | next-token checks, writing text |
+//! | [`probes`], [`text`], [`typed`] | next-token checks, writing text, commands to type next |
 //! | [`signals`], [`error`] | Ctrl-C, exit codes |
 //!
 //! This crate knows llm-core and no variant: the multi-head binary brings its attention along.
@@ -29,6 +29,7 @@ pub mod progress;
 pub mod signals;
 pub mod target;
 pub mod text;
+pub mod typed;
 
 pub use error::{CliError, Result};
 pub use program::{Heads, Program};
@@ -80,7 +81,7 @@ fn in_pool(output: &OutputArgs, f: impl FnOnce(usize) -> Result<()> + Send) -> R
         return Err(CliError::Usage(format!("--threads {threads} is outside 1..=1024")));
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    pool.map_err(|e| CliError::Internal(format!("no threads: {e}")))?.install(|| f(threads))
+    pool.map_err(|_| CliError::Threads(threads))?.install(|| f(threads))
 }
 
 /// Turns a panic, on whatever thread it began, into an error with its message and place.
@@ -90,7 +91,11 @@ fn guarded(f: impl FnOnce() -> Result<()>) -> Result<()> {
     std::panic::set_hook(Box::new(move |info| {
         *seen.lock().unwrap_or_else(PoisonError::into_inner) = info.to_string();
     }));
-    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(f)).unwrap_or_else(|payload| {
+        // Memory that ran out on the way unwinds with the library's own error.
+        if let Ok(error) = payload.downcast::<llm_core::Error>() {
+            return Err(CliError::Memory(*error, "--dmodel, --layers, --batch or --seq"));
+        }
         let message = message.lock().unwrap_or_else(PoisonError::into_inner);
         Err(CliError::Internal(message.clone()))
     })

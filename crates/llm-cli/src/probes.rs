@@ -9,44 +9,86 @@ use llm_core::generate::{Sampling, next_logits};
 use llm_core::util::rng::{below, stream};
 use llm_core::{TinyGPT, TokenDataset};
 
-/// Runs the probes that were asked for, on the data that was learnt.
+/// Most places that one command looks at.
+const MOST: usize = 1_000_000;
+
+/// The places to look at, all of them inside the data.
+pub struct Probes {
+    /// Bytes before the one that is predicted.
+    ctx: usize,
+    /// Where contexts may start: 0..room.
+    room: usize,
+    /// One place only.
+    offset: Option<usize>,
+    count: usize,
+    seed: u64,
+}
+
+impl Probes {
+    /// What the flags ask for, if anything, on data of `len` bytes; contexts are `seq_len` long
+    /// unless said otherwise, `most` at the most.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] when a place lies outside the data or there are too many.
+    pub fn new(
+        args: &ProbeArgs,
+        len: usize,
+        seq_len: usize,
+        most: usize,
+        seed: u64,
+    ) -> Result<Option<Probes>> {
+        let usage = |text: String| Err(CliError::Usage(text));
+        let ctx = args.sanity_ctx.unwrap_or(seq_len);
+        let room = len.saturating_sub(ctx);
+        let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
+            (None, None | Some(0)) => return Ok(None),
+            (Some(offset), _) => (Some(offset), 1),
+            (None, Some(n)) => (None, n),
+        };
+        if ctx == 0 || ctx > most {
+            return usage(format!("--sanity-ctx {ctx} is outside 1..={most}, the model's context"));
+        }
+        if count > MOST {
+            return usage(format!("--sanity-next-from-data {count} is more than {MOST}"));
+        }
+        if room == 0 {
+            return usage(format!(
+                "--sanity-ctx {ctx}: the data has only {len} bytes to learn from"
+            ));
+        }
+        if let Some(offset) = offset.filter(|&o| o >= room) {
+            return usage(format!(
+                "--sanity-offset {offset}: with a context of {ctx} it must be below {room}"
+            ));
+        }
+        Ok(Some(Probes { ctx, room, offset, count, seed }))
+    }
+
+    fn start(&self, i: usize) -> usize {
+        let drawn = || below(&mut stream(self.seed, b"probe\0\0\0", i as u64, 0), self.room);
+        self.offset.unwrap_or_else(drawn)
+    }
+}
+
+/// Runs the probes on the data that was learnt.
 ///
 /// # Errors
-/// [`CliError::Usage`] when a place lies outside the data.
+/// What the model refuses.
 pub fn run(
+    probes: &Probes,
     args: &ProbeArgs,
     model: &TinyGPT,
     data: &TokenDataset,
-    seq_len: usize,
-    seed: u64,
     out: &mut Out,
     json: bool,
 ) -> Result<()> {
-    let ctx = args.sanity_ctx.unwrap_or(seq_len).min(model.config().seq_len);
-    if ctx == 0 {
-        return Err(CliError::Usage("--sanity-ctx 0: a context has at least one byte".into()));
-    }
-    let room = data.len().saturating_sub(ctx); // starts 0..room have a next byte
-    let starts: Vec<usize> = match (args.sanity_offset, args.sanity_next_from_data) {
-        (Some(offset), _) => vec![offset],
-        (None, Some(n)) => {
-            if room == 0 {
-                return Err(CliError::Usage(format!(
-                    "--sanity-ctx {ctx}: the data has only {} bytes to learn from",
-                    data.len()
-                )));
-            }
-            (0..n as u64).map(|i| below(&mut stream(seed, b"probe\0\0\0", i, 0), room)).collect()
-        }
-        (None, None) => return Ok(()),
-    };
+    let Probes { ctx, count, .. } = *probes;
     let mut right = 0;
-    for (i, &start) in starts.iter().enumerate() {
-        if start >= room {
-            return Err(CliError::Usage(format!(
-                "--sanity-offset {start}: with a context of {ctx} it must be below {room}"
-            )));
+    for i in 0..count {
+        if out.is_closed() {
+            break;
         }
+        let start = probes.start(i);
         let context = data.tokens(start, ctx);
         let target = data.token(start + ctx);
         let logits = next_logits(model, &context)?;
@@ -65,7 +107,7 @@ pub fn run(
             "[sanity {}/{}] start={start} ctx={ctx} {verdict}\n  context:  {}\n  \
              expected: id={target} {}\n  top1:     id={top1} {}\n",
             i + 1,
-            starts.len(),
+            count,
             crate::console::one_line(&safe_text(&preview)),
             shown(target),
             shown(top1)
@@ -75,9 +117,9 @@ pub fn run(
         }
         out.write(text.as_bytes());
     }
-    if !json && !starts.is_empty() {
-        let share = right as f64 / starts.len() as f64;
-        let line = format!("Sanity top1 accuracy: {right}/{} = {share:.4}\n", starts.len());
+    if !json {
+        let share = right as f64 / count as f64;
+        let line = format!("Sanity top1 accuracy: {right}/{count} = {share:.4}\n");
         out.write(line.as_bytes());
     }
     Ok(())

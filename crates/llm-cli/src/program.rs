@@ -18,6 +18,9 @@ pub enum Heads {
     },
 }
 
+/// Attention between the projections: `qkv [B, T, 3C]` and H to `[B, T, C]`.
+pub type Attend = fn(&Tensor, usize) -> Result<Tensor, Error>;
+
 /// A binary's description of itself, for [`run`](crate::run).
 #[derive(Clone, Copy)]
 pub struct Program {
@@ -29,9 +32,8 @@ pub struct Program {
     pub heads: Heads,
     /// The attention of a new model with H heads.
     pub with_heads: fn(usize) -> Arc<dyn Attention>,
-    /// Attention between the projections, `qkv [B, T, 3C]` to `[B, T, C]` with H heads, for
-    /// `bench`; none where there is one head.
-    pub attend: Option<fn(&Tensor, usize) -> Result<Tensor, Error>>,
+    /// For `bench`; none where there is one head.
+    pub attend: Option<Attend>,
     /// The attention that a checkpoint names; an error when this program does not have it.
     pub from_spec: fn(&AttentionSpec) -> Result<Arc<dyn Attention>, Error>,
 }

@@ -32,13 +32,15 @@ impl Progress {
     pub fn new(args: &OutputArgs, log_every: u64, total: u64) -> Progress {
         let bar = (stderr_is_terminal() && !args.quiet() && total > 0).then(|| {
             let bar = ProgressBar::new(total);
-            let style = "{spinner} [{bar:24}] {pos}/{len} {percent:>3} %  {msg}  eta {eta}";
+            let style = "{spinner} [{wide_bar}] {pos}/{len}  {msg}  eta {eta}";
             if let Ok(style) = ProgressStyle::with_template(style) {
                 bar.set_style(style.progress_chars("#>-"));
             }
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
+        // A terminal that cannot move its cursor gets lines.
+        let bar = bar.filter(|bar| !bar.is_hidden());
         let clock = Clock { since: Instant::now(), tokens: 0, rate: 0.0 };
         let (quiet, json) = (args.quiet(), args.json());
         Progress { bar, quiet, json, log_every, total, val_loss: None, clock }
@@ -56,8 +58,9 @@ impl Progress {
     /// After each step; `local` counts from 1.
     pub fn step(&mut self, local: u64, report: &StepReport, out: &mut Out) {
         self.clock.tokens += report.tokens;
-        let due = self.log_every > 0 && (local == 1 || local.is_multiple_of(self.log_every));
-        if due || local == self.total {
+        let ends = local == 1 || local == self.total;
+        let due = self.log_every > 0 && (ends || local.is_multiple_of(self.log_every));
+        if due {
             let seconds = self.clock.since.elapsed().as_secs_f64().max(1e-9);
             self.clock.rate = self.clock.tokens as f64 / seconds;
             self.resume();

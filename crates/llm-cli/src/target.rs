@@ -65,10 +65,17 @@ impl Target {
         Err(CliError::Create { path: runs.into(), why: "all numbers are taken".into() })
     }
 
-    /// Locks the file against other runs, clears away what a killed one left, and tries whether it
+    /// Refuses to replace what is no checkpoint, locks the file against other runs, clears away what a killed one left, and tries whether it
     /// can be written.
     fn claim(mut self) -> Result<Target> {
-        self.lock = Some(lock(&self.path)?);
+        let length =
+            std::fs::metadata(&self.path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
+        if length > 0 && !checkpoint::looks_like_checkpoint(&self.path) {
+            let why = "it exists and is not a checkpoint".into();
+            return Err(CliError::Create { path: self.path.clone(), why });
+        }
+        // The lock belongs to the file that is written, by whatever links it is reached.
+        self.lock = Some(lock(&self.path, &checkpoint::real_path(&self.path))?);
         checkpoint::sweep_stale(&self.path);
         checkpoint::check_writable(&self.path).map_err(|e| CliError::Create {
             path: self.path.clone(),
@@ -78,6 +85,13 @@ impl Target {
             },
         })?;
         Ok(self)
+    }
+
+    /// Makes the folder again, should it have gone away meanwhile.
+    pub fn remake_folder(&self) {
+        if let Some(parent) = self.path.parent() {
+            let _ = std::fs::create_dir_all(parent);
+        }
     }
 
     /// What to give `--load` for this run.
@@ -102,11 +116,11 @@ impl Drop for Target {
     }
 }
 
-/// Takes `<path>.lock`. The lock goes with the process, however that ends; the file may stay.
-fn lock(path: &Path) -> Result<(PathBuf, File)> {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
+/// Takes `<real>.lock`, `real` being the file that `path` means. The lock goes with the process, however that ends; the file may stay.
+fn lock(path: &Path, real: &Path) -> Result<(PathBuf, File)> {
+    let mut name = real.file_name().unwrap_or_default().to_os_string();
     name.push(".lock");
-    let lock = path.with_file_name(name);
+    let lock = real.with_file_name(name);
     loop {
         let file = File::options().create(true).append(true).open(&lock);
         let file = file.map_err(|e| cannot_create(path, &e))?;
@@ -137,8 +151,19 @@ fn is_still_there(_: &File, _: &Path) -> bool {
 }
 
 /// The checkpoint that `--load` means: the file itself, or the last one of a run's folder.
-pub fn to_load(path: &Path) -> PathBuf {
-    if path.is_dir() { in_run(path) } else { path.to_path_buf() }
+///
+/// # Errors
+/// [`CliError::Input`] for a folder without a run.
+pub fn to_load(path: &Path) -> Result<PathBuf> {
+    if !path.is_dir() {
+        return Ok(path.to_path_buf());
+    }
+    let last = in_run(path);
+    if last.exists() {
+        return Ok(last);
+    }
+    let why = "there is no run in this folder (no ckpt/last)".into();
+    Err(CliError::Input { path: path.into(), why })
 }
 
 fn in_run(dir: &Path) -> PathBuf {

@@ -61,7 +61,11 @@ impl Request {
                 (false, true) => Show::Escaped,
                 (false, false) => Show::Safe,
             },
-            table: args.print_next_top.unwrap_or(0),
+            table: args.print_next_top.unwrap_or(if yes(args.print_next_top_each_step) {
+                10
+            } else {
+                0
+            }),
             table_each: yes(args.print_next_top_each_step),
         })
     }

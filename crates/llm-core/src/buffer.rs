@@ -38,7 +38,7 @@ impl Buffer {
     /// `len` numbers with any content: the caller overwrites all of them.
     pub fn stale(len: usize) -> Buffer {
         let recycled = if len < SMALL { None } else { take(len) };
-        let mut data = recycled.unwrap_or_else(|| vec![0.0; len]);
+        let mut data = recycled.unwrap_or_else(|| fresh(len));
         if cfg!(debug_assertions) {
             data.fill(f32::NAN);
         }
@@ -53,7 +53,7 @@ impl Buffer {
             data.fill(0.0);
             return Buffer(data);
         }
-        Buffer(vec![0.0; len])
+        Buffer(fresh(len))
     }
 
     /// A copy of `source`.
@@ -62,6 +62,21 @@ impl Buffer {
         buffer.copy_from_slice(source);
         buffer
     }
+}
+
+/// New memory, zeroed.
+///
+/// Where the system refuses, `vec!` would end the whole process on the spot. This unwinds with an
+/// [`Error::Memory`](crate::Error::Memory) instead, which a program can catch and report.
+fn fresh(len: usize) -> Vec<f32> {
+    let mut data = Vec::new();
+    if data.try_reserve_exact(len).is_err() {
+        let needed = (len as u64).saturating_mul(size_of::<f32>() as u64);
+        let available = crate::util::memory::available();
+        std::panic::panic_any(crate::Error::Memory { needed, available });
+    }
+    data.resize(len, 0.0);
+    data
 }
 
 /// Gives the pool's memory back to the system.

@@ -38,9 +38,10 @@
 //! # Ok::<(), llm_core::Error>(())
 //! ```
 //!
-//! The library never prints, exits or reads flags. `unsafe` is denied but for two fenced places:
-//! the call into the matrix-product engine ([`kernels::gemm`]) and the run-time choice of an
-//! instruction set ([`kernels::simd`]).
+//! The library never prints, exits or reads flags. `unsafe` is denied but for three fenced
+//! places: the call into the matrix-product engine ([`kernels::gemm`]), the run-time choice of an
+//! instruction set ([`kernels::simd`]), and the measurement of the machine's peak
+//! ([`kernels::peak`]).
 
 pub mod error;
 pub mod profile;

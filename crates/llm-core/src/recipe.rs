@@ -65,17 +65,23 @@ impl Recipe {
         }
         let Schedule { warmup_steps, decay_steps, .. } = self.schedule;
         for (field, steps) in
-            [("steps", self.total_steps), ("warmup", warmup_steps), ("decay_steps", decay_steps)]
+            [("steps", self.total_steps), ("decay_steps", decay_steps), ("warmup", warmup_steps)]
         {
             if steps > Recipe::MAX_STEPS {
-                return Err(Error::config(field, format!("{steps} is more than 2^53")));
+                return Err(Error::config(
+                    field,
+                    format!("{steps} is too many, the most is {}", Recipe::MAX_STEPS),
+                ));
             }
         }
         if self.seq_len == 0 {
             return Err(Error::config("seq", "0 is not a length"));
         }
         if !(self.clip >= 0.0 && self.clip.is_finite()) {
-            return Err(Error::config("clip", format!("{} is not 0 or more", self.clip)));
+            return Err(Error::config(
+                "clip",
+                format!("{} is not a finite number of 0 or more", self.clip),
+            ));
         }
         if !(0.0..1.0).contains(&self.val_frac) {
             return Err(Error::config("val_frac", format!("{} is outside 0..1", self.val_frac)));

@@ -3,7 +3,7 @@
 use super::Cli;
 use crate::console::one_line;
 use crate::program::{Heads, Program};
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
 
@@ -41,20 +41,69 @@ pub fn command(program: &Program) -> Command {
     }
 }
 
-/// Reads the words, the program's name first.
+/// Reads the words, the program's name first. Training needs no verb; `train` and `help` are
+/// understood all the same.
 pub fn parse(program: &Program, words: impl IntoIterator<Item = OsString>) -> Parsed {
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    match words.get(1).and_then(|w| w.to_str()) {
+        Some("train") => drop(words.remove(1)),
+        Some("help") => words[1] = "--help".into(),
+        _ => {}
+    }
+    let verb = words.get(1).and_then(|w| w.to_str()).filter(|w| !w.starts_with('-'));
+    let known =
+        Cli::command().get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>();
+    let help = match verb.filter(|v| known.iter().any(|k| k == v)) {
+        Some(verb) => format!("{} {verb} --help", program.name),
+        None => format!("{} --help", program.name),
+    };
     let matches = command(program).try_get_matches_from(words);
     match matches.and_then(|m| Cli::from_arg_matches(&m)) {
         Ok(cli) => Parsed::Run(Box::new(cli)),
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Parsed::Text(e.render().to_string())
         }
-        Err(e) => Parsed::Wrong(in_one_line(&e.render().to_string(), program.name)),
+        Err(e) => Parsed::Wrong(format!("error: {}; see {help}", in_one_line(&e, &known))),
     }
 }
 
-/// clap's several lines as one: what is wrong, its tips, where help is.
-fn in_one_line(text: &str, name: &str) -> String {
+/// clap's several lines as one: what is wrong, and what may have been meant.
+fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
+    let text = |kind| match e.get(kind) {
+        Some(ContextValue::String(text)) => Some(one_line(text)),
+        Some(ContextValue::Strings(texts)) => texts.first().map(|t| one_line(t)),
+        _ => None,
+    };
+    // `--steps <N>` without its placeholder
+    let flag =
+        || text(ContextKind::InvalidArg).map(|a| a.split(' ').next().unwrap_or("").to_string());
+    match (e.kind(), flag(), text(ContextKind::InvalidValue)) {
+        (ErrorKind::ValueValidation, Some(flag), Some(value)) => {
+            let cause = std::error::Error::source(e).map(ToString::to_string).unwrap_or_default();
+            let why = match cause.as_str() {
+                "invalid digit found in string" => "not a whole number of 0 or more",
+                "invalid float literal" => "not a number",
+                c if c.starts_with("number too large") => "too large a number",
+                c if c.contains("cannot parse integer from empty") => "empty",
+                other => other,
+            };
+            format!("{flag} {value}: {why}")
+        }
+        (ErrorKind::MissingRequiredArgument, Some(flag), _) => format!("{flag} is needed"),
+        (ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict, ..)
+            if text(ContextKind::InvalidSubcommand).is_some() =>
+        {
+            let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+            format!(
+                "unexpected '{word}'; verbs come first ({}), and every file has its own --data",
+                verbs.join(", ")
+            )
+        }
+        _ => plain_lines(&e.render().to_string()),
+    }
+}
+
+fn plain_lines(text: &str) -> String {
     let parts: Vec<String> = text
         .lines()
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
@@ -62,5 +111,5 @@ fn in_one_line(text: &str, name: &str) -> String {
         .filter(|line| !line.is_empty())
         .map(one_line)
         .collect();
-    format!("error: {}; see {name} --help", parts.join("; "))
+    parts.join("; ")
 }

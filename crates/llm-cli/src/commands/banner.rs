@@ -58,8 +58,9 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         thousands(config.parameter_count())
     ));
     lines.push(format!(
-        "run     {} steps of {} × {} bytes · lr {} ({}) · about {} of memory",
+        "run     {} step{} of {} × {} bytes · lr {} ({}) · about {} of memory",
         thousands(plan.steps),
+        if plan.steps == 1 { "" } else { "s" },
         recipe.batch_size,
         recipe.seq_len,
         recipe.schedule.lr,

@@ -18,8 +18,8 @@ use llm_core::util::{memory, thousands};
 /// What loading or scoring refuses.
 pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
-    let path = to_load(&args.load);
-    let run = load(program, &path)?;
+    let path = to_load(&args.load)?;
+    let (run, _) = load(program, &path)?;
     let input = match (&run.recipe.data, args.data.is_empty()) {
         (_, false) => Input::files(&args.data)?,
         (DataSource::Stories { seed, count, .. }, true) => {
@@ -31,6 +31,9 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     };
     let config = run.model.config();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);
+    if batch == 0 {
+        return Err(CliError::Usage("--batch 0: there is nothing to score at a time".into()));
+    }
     memory::require(config.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
     let val = Data::whole(input, config.seq_len)?;
@@ -65,6 +68,9 @@ fn table(report: &Report) -> String {
 
 /// Facts by kind.
 pub(super) fn facts_table(facts: &llm_core::train::FactTable) -> String {
+    if facts.kinds.is_empty() {
+        return String::new();
+    }
     let mut text = String::from("facts          right       of  places  kind\n");
     for (kind, score) in &facts.kinds {
         text.push_str(&format!(

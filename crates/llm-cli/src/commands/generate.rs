@@ -17,7 +17,7 @@ use crate::text::Request;
 /// What loading or writing refuses.
 pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let signals = Signals::listen();
-    let run = load(program, &to_load(&args.load))?;
+    let (run, _) = load(program, &to_load(&args.load)?)?;
     let seed = args.seed.unwrap_or(run.recipe.seed);
     let request = Request::new(&args.sampling, &TextDefaults::choose(None), seed, None)?;
     let mut out = Out::default();

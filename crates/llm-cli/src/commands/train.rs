@@ -14,8 +14,11 @@ use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::target::Target;
 use crate::text::Request;
+use crate::typed;
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::train::Trainer;
+use std::ffi::OsStr;
+use std::path::Path;
 use std::time::Instant;
 
 /// The whole command.
@@ -28,7 +31,8 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let request = Request::new(&args.sampling, &plan.text, plan.sample_seed, opening)?;
     let dry = args.dry_run.unwrap_or(false);
-    let target = if dry { None } else { plan.target(args)? };
+    // A dry run tries a named file, and makes no folder.
+    let target = if dry && args.save.is_none() { None } else { plan.target(args)? };
     let signals = Signals::listen();
     let (json, quiet) = (args.output.json(), args.output.quiet());
     let mut session =
@@ -66,20 +70,16 @@ impl Session<'_> {
             report = self.judge(plan)?;
         }
         let trainer = &plan.trainer;
-        if let Some(data) = &plan.data {
-            let seq = trainer.recipe.seq_len;
-            let (probes, out) = (&self.args.probes, &mut self.out);
-            probes::run(
-                probes,
-                &trainer.model,
-                &data.train,
-                seq,
-                plan.sample_seed,
-                out,
-                self.json,
-            )?;
-        }
+        let checked = match (&plan.probes, &plan.data) {
+            (Some(probes), Some(data)) => {
+                let (args, out) = (&self.args.probes, &mut self.out);
+                probes::run(probes, args, &trainer.model, &data.train, out, self.json)
+            }
+            _ => Ok(()),
+        };
+        // Whatever became of the checks, what was trained is saved.
         self.store(trainer)?;
+        checked?;
         let asked = self.args.sampling.prompt.is_some() || self.args.sampling.n.is_some();
         if (trained || asked) && request.n > 0 {
             self.write(trainer, request)?;
@@ -104,7 +104,10 @@ impl Session<'_> {
                 Ok(report) => progress.step(local, &report, &mut self.out),
                 Err(e) => {
                     progress.finish();
-                    return Err(CliError::hint(e, self.kept("try a lower --lr, or --clip 1")));
+                    let clipped = trainer.recipe.clip > 0.0;
+                    let advice =
+                        if clipped { "try a lower --lr" } else { "try a lower --lr, or --clip 1" };
+                    return Err(CliError::hint(e, self.kept(advice)));
                 }
             }
             if let Some(val) = data.val.as_ref().filter(|_| due(local, eval_every)) {
@@ -150,7 +153,8 @@ impl Session<'_> {
             e.bits_per_token(),
             100.0 * e.accuracy
         ));
-        if let (Some(facts), Some(known)) = (&report.facts, &val.stories) {
+        let facts = report.facts.as_ref().filter(|f| !f.kinds.is_empty());
+        if let (Some(facts), Some(known)) = (facts, &val.stories) {
             self.say(&format!(
                 "facts   {:.1} % right on unseen stories · one place {:.1} % · two places {:.1} %",
                 100.0 * facts.total().share(),
@@ -174,8 +178,14 @@ impl Session<'_> {
         };
         let moments = self.args.save_opt.unwrap_or(true);
         let path = target.path.clone();
-        if let Err(e) = checkpoint::save(&path, trainer, &TokenizerSpec::bytes(), moments) {
-            return Err(CliError::hint(e, self.kept("free some space, then --load it to go on")));
+        let save = || checkpoint::save(&path, trainer, &TokenizerSpec::bytes(), moments);
+        // A folder that was removed meanwhile is made again, once.
+        let saved = save().or_else(|e| {
+            target.remake_folder();
+            if path.parent().is_some_and(|p| p.exists()) { save() } else { Err(e) }
+        });
+        if let Err(e) = saved {
+            return Err(CliError::hint(e, self.kept("make room there, or choose another --save")));
         }
         self.saved = Some(trainer.step);
         let (step, shown) = (trainer.step, path.display().to_string());
@@ -194,10 +204,11 @@ impl Session<'_> {
         let step = trainer.step;
         match &self.target {
             Some(target) => {
-                let (path, load) = (target.path.display(), target.load_name().display());
+                let path = one_line(&target.path.display().to_string());
+                let go_on = typed::load(self.program, target.load_name());
+                let data = typed::data(&self.args.data);
                 note(&format!(
-                    "interrupted at step {step}, saved '{path}'; go on with {} --load {load}",
-                    self.program.name
+                    "interrupted at step {step}, saved '{path}'; go on with {go_on}{data}"
                 ));
             }
             None => note(&format!("interrupted at step {step}, nothing saved (--no-save)")),
@@ -229,25 +240,29 @@ impl Session<'_> {
         }
         self.say(&format!("done    step {step} in {seconds:.1} s"));
         let Some(target) = &self.target else { return };
-        let name = self.program.name;
-        let load = one_line(&target.load_name().display().to_string());
-        let (prompt, data) = match plan.data.as_ref().and_then(|d| d.opening.as_deref()) {
-            Some(opening) => (opening, ""),
-            None => ("The", " --data ..."),
-        };
+        let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
+        let prompt = typed::quoted(OsStr::new(opening.unwrap_or("The")));
+        let (name, load) = (typed::program(self.program), typed::load_flag(target.load_name()));
+        let data = typed::data(&self.args.data);
         self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
-        self.say(&format!("next    {name} generate --load {load} -p \"{prompt}\" -n 200"));
-        self.say(&format!("        {name} --load {load}{data} --steps 500"));
+        self.say(&format!("next    {name} generate{load} -p {prompt} -n 200"));
+        self.say(&format!("        {name}{load}{data} --steps 500"));
     }
 
     /// What is safe when something fails, and what to do.
     fn kept(&self, advice: &str) -> String {
-        match (&self.target, self.saved) {
-            (Some(target), Some(step)) => {
-                let path = target.path.display();
+        let there = |path: &Path| path.exists().then(|| one_line(&path.display().to_string()));
+        let target = self.target.as_ref().and_then(|t| there(&t.path));
+        match (target, self.saved, &self.args.load) {
+            (Some(path), Some(step), _) => {
                 format!("the checkpoint of step {step} in '{path}' is kept; {advice}")
             }
-            _ => format!("nothing was saved before; {advice}"),
+            (Some(path), None, _) => format!("'{path}' is unchanged; {advice}"),
+            (None, _, Some(load)) => {
+                let load = one_line(&load.display().to_string());
+                format!("'{load}' is unchanged; {advice}")
+            }
+            (None, ..) => format!("nothing is saved; {advice}"),
         }
     }
 

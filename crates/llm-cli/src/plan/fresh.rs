@@ -66,8 +66,9 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         steps,
         data: Some(data),
         loaded: None,
-        notes: Vec::new(),
+        notes: ignored(args, &trainer.recipe),
         memory,
+        probes: None,
         sample_seed: trainer.recipe.seed,
         text: TextDefaults::choose(args.recipe.preset),
         trainer,
@@ -108,4 +109,19 @@ fn new_schedule(args: &TrainArgs, defaults: &Defaults, steps: u64) -> Schedule {
         warmup_steps: recipe.warmup.unwrap_or(horizon / 20),
         decay_steps: horizon,
     }
+}
+
+/// Settings that have no effect here, to be said.
+fn ignored(args: &TrainArgs, recipe: &Recipe) -> Vec<String> {
+    let mut notes = Vec::new();
+    let schedule = &recipe.schedule;
+    if schedule.warmup_steps >= recipe.total_steps && schedule.warmup_steps > 0 {
+        let (warmup, steps) = (schedule.warmup_steps, recipe.total_steps);
+        notes.push(format!("--warmup {warmup} is no shorter than the run's {steps} steps: the peak is never reached"));
+    }
+    let shaped = args.recipe.min_lr.is_some() || args.recipe.decay_steps.is_some();
+    if schedule.kind == ScheduleKind::Constant && shaped {
+        notes.push("--min-lr and --decay-steps have no effect with a constant rate".into());
+    }
+    notes
 }

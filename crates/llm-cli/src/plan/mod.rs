@@ -8,6 +8,7 @@ use crate::args::TrainArgs;
 use crate::data::Data;
 use crate::defaults::TextDefaults;
 use crate::error::{CliError, Result};
+use crate::probes::Probes;
 use crate::program::{Heads, Program};
 use crate::target::{Target, to_load};
 use llm_core::checkpoint::Checkpoint;
@@ -29,6 +30,8 @@ pub struct Plan {
     pub notes: Vec<String>,
     /// Estimated memory, in bytes.
     pub memory: u64,
+    /// Checks after training.
+    pub probes: Option<Probes>,
     /// Seed of generated text.
     pub sample_seed: u64,
     /// How text is written when nothing is said.
@@ -42,10 +45,16 @@ impl Plan {
     /// Usage, data, checkpoint or memory errors, each naming the flag or file.
     pub fn new(program: &Program, args: &TrainArgs) -> Result<Plan> {
         check_heads_flag(program, args.model.heads)?;
-        match &args.load {
-            None => fresh::plan(program, args),
-            Some(path) => resume::plan(program, args, &to_load(path)),
+        let mut plan = match &args.load {
+            None => fresh::plan(program, args)?,
+            Some(path) => resume::plan(program, args, &to_load(path)?)?,
+        };
+        if let Some(data) = &plan.data {
+            let most = plan.trainer.model.config().seq_len;
+            let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);
+            plan.probes = Probes::new(&args.probes, len, seq, most, plan.sample_seed)?;
         }
+        Ok(plan)
     }
 
     /// Chooses, tries and locks the output. `None`: nothing will be saved.
@@ -65,11 +74,11 @@ impl Plan {
     }
 }
 
-/// Reads a checkpoint into a run, with the attention it names.
+/// Reads a checkpoint into a run, with the attention it names; and whether it held the optimizer.
 ///
 /// # Errors
 /// [`CliError::Core`] naming the file, also when this program has not the attention.
-pub fn load(program: &Program, path: &Path) -> Result<Trainer> {
+pub fn load(program: &Program, path: &Path) -> Result<(Trainer, bool)> {
     let checkpoint = Checkpoint::load(path)?;
     let spec = &checkpoint.meta.attention;
     let attention = (program.from_spec)(spec).map_err(|_| {
@@ -85,7 +94,8 @@ pub fn load(program: &Program, path: &Path) -> Result<Trainer> {
             program.name
         ))
     })?;
-    Ok(checkpoint.into_trainer(attention)?)
+    let has_optimizer = checkpoint.has_optimizer();
+    Ok((checkpoint.into_trainer(attention)?, has_optimizer))
 }
 
 /// `--heads` where there is one.
@@ -99,8 +109,12 @@ fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
     }
 }
 
+/// What the program takes besides the model: its code, the threads' stacks, the data's window.
+const BASE_MEMORY: u64 = 48 << 20;
+
 fn require(needed: u64) -> Result<()> {
-    memory::require(needed).map_err(|e| CliError::Memory(e, "--dmodel, --layers, --batch or --seq"))
+    memory::require(needed.saturating_add(BASE_MEMORY))
+        .map_err(|e| CliError::Memory(e, "--dmodel, --layers, --batch or --seq"))
 }
 
 /// Settings as the library names them, under the names of the flags.

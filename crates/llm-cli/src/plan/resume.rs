@@ -15,10 +15,10 @@ use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<Plan> {
-    let loaded = load(program, path)?;
+    let (loaded, has_optimizer) = load(program, path)?;
     let config = loaded.model.config().clone();
     check_shape(args, &loaded, path)?;
-    let Overridden { recipe, notes } = override_recipe(args, &loaded);
+    let Overridden { recipe, mut notes } = override_recipe(args, &loaded);
     recipe.check().map_err(named_by_flag)?;
     let steps = recipe.total_steps.saturating_sub(loaded.step);
     let mut trainer = loaded;
@@ -27,7 +27,17 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     }
     trainer.recipe = recipe;
 
-    let wants_data = steps > 0 || args.probes.sanity_next_from_data.is_some();
+    if steps > 0 && !has_optimizer && trainer.step > 0 {
+        notes.push("the file has no optimizer state: AdamW starts anew".into());
+    }
+    let done = args.recipe.steps.is_none() && args.sampling.prompt.is_none();
+    if steps == 0 && done && trainer.step > 0 {
+        let all = trainer.step;
+        notes.push(format!(
+            "all {all} steps are done; --steps N trains N more, --prompt TEXT writes"
+        ));
+    }
+    let wants_data = steps > 0 || args.probes.any();
     let memory = match steps {
         0 => config.inference_memory(1, config.seq_len),
         _ => config.training_memory(trainer.recipe.batch_size, trainer.recipe.seq_len),
@@ -43,6 +53,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         loaded: Some(path.to_path_buf()),
         notes,
         memory,
+        probes: None,
         sample_seed: args.recipe.seed.unwrap_or(trainer.recipe.seed),
         text: TextDefaults::choose(args.recipe.preset),
         trainer,

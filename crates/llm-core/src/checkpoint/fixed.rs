@@ -10,6 +10,9 @@
 use super::limits::{MAX_HEADER, at_most};
 use super::table::padded;
 use super::{CheckpointError, FORMAT_VERSION};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
 
 /// A high bit, line ends of both kinds and a ^Z: damage by text-mode copying shows at once.
 pub(super) const MAGIC: [u8; 8] = *b"\x89LLMC\r\n\x1a";
@@ -17,6 +20,13 @@ pub(super) const MAGIC: [u8; 8] = *b"\x89LLMC\r\n\x1a";
 pub(super) const FIXED: u64 = 40;
 /// Bytes of the BLAKE3 hash that ends the file.
 pub(super) const HASH: u64 = 32;
+
+/// Does the file begin as a checkpoint does? For a look before it is replaced; loading checks
+/// everything.
+pub fn looks_like_checkpoint(path: &Path) -> bool {
+    let mut start = [0; MAGIC.len()];
+    File::open(path).and_then(|mut f| f.read_exact(&mut start)).is_ok() && start == MAGIC
+}
 
 /// What the fixed part says, checked.
 #[derive(Clone, Copy, Debug)]

@@ -27,7 +27,8 @@ mod table;
 mod tests;
 
 pub use error::CheckpointError;
-pub use replace::{check_writable, sweep_stale};
+pub use fixed::looks_like_checkpoint;
+pub use replace::{check_writable, real_path, sweep_stale};
 pub use save::save;
 
 use crate::error::{Error, Result};

@@ -34,6 +34,11 @@ pub fn check_writable(path: &Path) -> Result<()> {
     attempt().map_err(|source| Error::Io { action: "create", path: path.into(), source })
 }
 
+/// The file that `path` means, links followed; `path` itself when they lead nowhere.
+pub fn real_path(path: &Path) -> PathBuf {
+    Target::of(path).map_or_else(|_| path.into(), |t| t.directory.join(t.name))
+}
+
 /// Removes what killed saves to `path` left behind and says how many files that were. Only for who
 /// holds the lock of `path`: the file of a save in progress looks the same.
 pub fn sweep_stale(path: &Path) -> usize {

@@ -71,7 +71,7 @@ impl Schedule {
     /// [`Error::Config`] naming the setting.
     pub fn check(&self) -> Result<()> {
         if !(self.lr > 0.0 && self.lr.is_finite()) {
-            return Err(Error::config("lr", format!("{} is not above 0", self.lr)));
+            return Err(Error::config("lr", format!("{} is not a finite number above 0", self.lr)));
         }
         if !(self.min_lr >= 0.0 && self.min_lr <= self.lr) {
             let reason = format!("{} is outside 0..={}", self.min_lr, self.lr);

@@ -59,8 +59,9 @@ pub fn evaluate(
 ) -> Result<Evaluation> {
     let (mut total, mut right, mut tokens) = (0.0f64, 0u64, 0u64);
     let batch_size = batch_size.max(1);
+    // One length for all, so that every group takes the same recycled storage.
+    let t = windows.iter().map(|w| w.len).max().unwrap_or(0);
     'all: for (b, group) in windows.chunks(batch_size).enumerate() {
-        let t = group.iter().map(|w| w.len).max().unwrap_or(0);
         let scores = score(model, data, group, t)?;
         for (i, w) in group.iter().enumerate() {
             let range = i * t..i * t + w.len;

@@ -1,0 +1,62 @@
+//! Commands to type next, so that they can be copied into a shell.
+
+use crate::console::one_line;
+use crate::program::Program;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+/// The program as it was called, when that was by a path (cargo does so); else by its name.
+pub fn program(program: &Program) -> String {
+    match std::env::args_os().next() {
+        Some(called) if Path::new(&called).components().count() > 1 => {
+            let here = std::env::current_dir().unwrap_or_default();
+            let short = Path::new(&called).strip_prefix(&here).unwrap_or(Path::new(&called));
+            quoted(short.as_os_str())
+        }
+        _ => program.name.to_string(),
+    }
+}
+
+/// A whole command that goes on with a run.
+pub fn load(what: &Program, path: &Path) -> String {
+    format!("{}{}", program(what), load_flag(path))
+}
+
+/// ` --load PATH`.
+pub fn load_flag(path: &Path) -> String {
+    format!(" --load {}", quoted(path.as_os_str()))
+}
+
+/// ` --data FILE` for every file of a run, nothing for the built-in stories.
+pub fn data(files: &[PathBuf]) -> String {
+    files.iter().map(|f| format!(" --data {}", quoted(f.as_os_str()))).collect()
+}
+
+/// A word as a shell reads it back; control characters as escapes, which no shell reads back, but
+/// no terminal obeys either.
+pub fn quoted(word: &OsStr) -> String {
+    let text = one_line(&word.to_string_lossy());
+    // A path that begins like a flag.
+    let text = if text.len() > 1 && text.starts_with('-') { format!("./{text}") } else { text };
+    let plain = |c: char| c.is_alphanumeric() || "_-./:+=@%,".contains(c);
+    if !text.is_empty() && text.chars().all(plain) {
+        return text;
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_survive_a_shell() {
+        let quoted = |s: &str| quoted(OsStr::new(s));
+        assert_eq!(quoted("runs/001"), "runs/001");
+        assert_eq!(quoted("my run"), "'my run'");
+        assert_eq!(quoted("it's"), "'it'\\''s'");
+        assert_eq!(quoted("-dash"), "./-dash");
+        assert_eq!(quoted("-"), "-");
+        assert_eq!(quoted("Lucy met"), "'Lucy met'");
+    }
+}

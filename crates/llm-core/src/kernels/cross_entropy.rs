@@ -25,7 +25,7 @@ simd_kernel! {
     }
 }
 
-/// −ln p(target) = lse − logits[target] of each row, in nats.
+/// `−ln p(target) = lse − logits[target]` of each row, in nats.
 pub fn row_losses<'a>(
     lse: &'a [f32],
     logits: &'a [f32],

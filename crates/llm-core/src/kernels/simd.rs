@@ -1,6 +1,6 @@
 //! One kernel body, compiled for several instruction sets, chosen at run time.
 //!
-//! Kernels are plain loops that the compiler vectorises. [`simd_kernel!`] makes three copies of a
+//! Kernels are plain loops that the compiler vectorises. `simd_kernel!` makes three copies of a
 //! body: for AVX-512, for AVX2 with FMA, and for whatever the build's target guarantees. The first
 //! call asks the processor which one it can run. One binary therefore fits every machine, and
 //! `-C target-cpu=native` gains nothing.

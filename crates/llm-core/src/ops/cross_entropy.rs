@@ -7,13 +7,13 @@ use crate::profile::span;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// L = −(1/N)·Σₙ ln softmax(logits[n])[targets[n]], in nats; the mean in f64.
+/// `L = −(1/N)·Σₙ ln softmax(logits[n])[targets[n]]`, in nats; the mean in f64.
 ///
 /// # Shapes
 /// `logits [N, V]`, `targets [N]` to `[1]`.
 ///
 /// # Gradient
-/// `dlogits[n, v]` = dL·(softmax(logits[n])ᵥ − 1{v = targets[n]})/N. When nobody else holds the
+/// `dlogits[n, v] = dL·(softmax(logits[n])ᵥ − 1{v = targets[n]})/N`. When nobody else holds the
 /// logits any more, the gradient is written over them.
 ///
 /// # Errors

@@ -24,13 +24,13 @@ pub fn matmul2d(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     product(a, b, [1, m, k, n], &[m, n])
 }
 
-/// C[i] = A[i]·B[i] for every batch entry i.
+/// `C[i] = A[i]·B[i]` for every batch entry i.
 ///
 /// # Shapes
 /// `a [B, M, K]`, `b [B, K, N]` to `[B, M, N]`.
 ///
 /// # Gradient
-/// dA[i] = dC[i]·B[i]ᵀ, dB[i] = A[i]ᵀ·dC[i].
+/// `dA[i] = dC[i]·B[i]ᵀ`, `dB[i] = A[i]ᵀ·dC[i]`.
 ///
 /// # Errors
 /// [`Error::Shape`] when an input has not three axes or the lengths do not fit.

@@ -3,7 +3,7 @@
 //! S = Q·Kᵀ·scale,  P = softmax over j ≤ i of S,  Y = P·V
 //!
 //! A head is three views `[T, D]` into the projected `qkv`: rows may lie far apart, the D columns
-//! lie together. Queries are taken in blocks of [`BLOCK`] rows, and keys after a block's last row
+//! lie together. Queries are taken in blocks of `BLOCK` rows, and keys after a block's last row
 //! are never touched, so about half of the T² products are skipped. What is kept for backward is
 //! one number a row, ln Σ eˢ, from which P is made again.
 //!

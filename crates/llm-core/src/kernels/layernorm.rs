@@ -5,7 +5,7 @@
 //! Reference: Ba, Kiros, Hinton, "Layer Normalization".
 
 use super::math::{row_dot, row_sum};
-use super::parallel::{self, HEAVY};
+use super::parallel::{self, HEAVY, LIGHT};
 use super::simd::{fma, simd_kernel};
 
 /// Gain and bias `[width]`, where the norm has them.
@@ -118,13 +118,24 @@ pub fn backward_affine(
     stats: &[f32],
     width: usize,
 ) {
-    for ((dy, x), stats) in
-        dy.chunks_exact(width).zip(x.chunks_exact(width)).zip(stats.chunks_exact(STATS))
-    {
-        let (mean, rstd) = (stats[0], stats[1]);
-        for (((dg, db), dy), x) in dg.iter_mut().zip(db.iter_mut()).zip(dy).zip(x) {
-            *dg += dy * ((x - mean) * rstd);
-            *db += dy;
+    let grain = LIGHT.div_ceil(stats.len().max(1)).max(64);
+    parallel::rows_with(dg, 1, db, 1, grain, |first, dg, db| {
+        affine_columns(dg, db, dy, x, stats, width, first);
+    });
+}
+
+simd_kernel! {
+    /// The columns `first..first + dg.len()`.
+    fn affine_columns(dg: &mut [f32], db: &mut [f32], dy: &[f32], x: &[f32], stats: &[f32], width: usize, first: usize) {
+        for ((dy, x), stats) in
+            dy.chunks_exact(width).zip(x.chunks_exact(width)).zip(stats.chunks_exact(STATS))
+        {
+            let (mean, rstd) = (stats[0], stats[1]);
+            let columns = dg.iter_mut().zip(db.iter_mut()).zip(&dy[first..]).zip(&x[first..]);
+            for (((dg, db), dy), x) in columns {
+                *dg = fma::<FMA>(dy * (x - mean), rstd, *dg);
+                *db += dy;
+            }
         }
     }
 }

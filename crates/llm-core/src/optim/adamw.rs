@@ -5,6 +5,7 @@ use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::kernels::adamw::{Update, step};
 use crate::tensor::Tensor;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// The optimizer's settings, apart from the learning rate, which a schedule may change.
@@ -152,21 +153,16 @@ impl AdamW {
             return Err(Error::config("optimizer", "its state belongs to other parameters"));
         }
         self.t += 1;
-        for (Moments { m, v, .. }, (_, p)) in self.moments.iter_mut().zip(&mut parameters) {
-            let decays = self.config.decay_all || p.rank() >= 2;
-            let update = Update {
-                lr,
-                beta1: self.config.beta1,
-                beta2: self.config.beta2,
-                eps: self.config.eps,
-                weight_decay: if decays { self.config.weight_decay } else { 0.0 },
-                t: self.t,
-                grad_scale,
-            };
+        let (config, t) = (self.config, self.t);
+        // Every parameter by itself: the small ones side by side, a large one cut further inside.
+        self.moments.par_iter_mut().zip(parameters.par_iter_mut()).for_each(|(moments, (_, p))| {
+            let AdamWConfig { beta1, beta2, eps, weight_decay, decay_all } = config;
+            let weight_decay = if decay_all || p.rank() >= 2 { weight_decay } else { 0.0 };
+            let update = Update { lr, beta1, beta2, eps, weight_decay, t, grad_scale };
             if let Some(g) = grads.get(p) {
-                step(p.data_mut(), m, v, g, update);
+                step(p.data_mut(), &mut moments.m, &mut moments.v, g, update);
             }
-        }
+        });
         Ok(())
     }
 }

@@ -3,6 +3,7 @@
 use crate::autograd::Gradients;
 use crate::data::{Batch, TokenDataset};
 use crate::error::{Error, Result};
+use crate::kernels::parallel;
 use crate::model::TinyGPT;
 use crate::optim::{AdamW, clip_scale, grad_norm};
 use crate::profile::span;
@@ -31,6 +32,17 @@ pub struct StepReport {
 /// # Errors
 /// [`Error::Diverged`] when the loss or a gradient is not finite; the weights are then as before.
 pub fn train_step(
+    model: &mut TinyGPT,
+    optimizer: &mut AdamW,
+    batch: &Batch,
+    step: u64,
+    lr: f32,
+    clip: f32,
+) -> Result<StepReport> {
+    parallel::awake(|| one_step(model, optimizer, batch, step, lr, clip))
+}
+
+fn one_step(
     model: &mut TinyGPT,
     optimizer: &mut AdamW,
     batch: &Batch,

@@ -1,7 +1,7 @@
 //! One causal head, forward and backward.
 
 use super::super::gemm::{Threads, gemm, matrix, matrix_mut};
-use super::super::math::{exp, row_dot, row_exp_sum, row_max};
+use super::super::math::{LANES, exp, row_dot, row_exp_sum, row_max};
 use super::super::simd::simd_kernel;
 use super::views::row;
 use super::{BLOCK, MASKED};
@@ -41,15 +41,24 @@ simd_kernel! {
     /// Row r of `p` becomes the softmax of its first `start + r + 1` scores, the rest 0.
     fn softmax_rows(p: &mut [f32], cols: usize, start: usize, lse: &mut [f32]) {
         for (r, (row, lse)) in p.chunks_exact_mut(cols).zip(lse).enumerate() {
-            let (seen, hidden) = row.split_at_mut(start + r + 1);
-            let max = row_max(seen);
-            let sum = row_exp_sum::<FMA>(seen, max);
+            let (padded, hidden) = whole_vectors(row, start + r + 1);
+            let max = row_max(padded);
+            let sum = row_exp_sum::<FMA>(padded, max);
             *lse = max + sum.ln();
             let inverse = 1.0 / sum;
-            seen.iter_mut().for_each(|p| *p *= inverse);
+            padded.iter_mut().for_each(|p| *p *= inverse);
             hidden.fill(0.0);
         }
     }
+}
+
+/// The first `seen` scores of a row and the few after them that fill the last vector, these set to
+/// −∞ so that e^… makes them 0; and the rest. Scores one by one would cost more than the vector.
+#[inline(always)]
+fn whole_vectors(row: &mut [f32], seen: usize) -> (&mut [f32], &mut [f32]) {
+    let padded = seen.next_multiple_of(LANES).min(row.len());
+    row[seen..padded].fill(f32::NEG_INFINITY);
+    row.split_at_mut(padded)
 }
 
 /// The gradients of [`forward`], undone line by line:
@@ -109,13 +118,14 @@ simd_kernel! {
     fn probs_and_dscores(p: &mut [f32], ds: &mut [f32], cols: usize, start: usize, lse: &[f32], dots: &[f32]) {
         let rows = p.chunks_exact_mut(cols).zip(ds.chunks_exact_mut(cols)).zip(lse).zip(dots);
         for (r, (((p, ds), &lse), &dot)) in rows.enumerate() {
-            let seen = start + r + 1;
-            for (p, ds) in p[..seen].iter_mut().zip(&mut ds[..seen]) {
+            let (p, hidden) = whole_vectors(p, start + r + 1);
+            hidden.fill(0.0);
+            let (ds, hidden) = ds.split_at_mut(p.len());
+            hidden.fill(0.0);
+            for (p, ds) in p.iter_mut().zip(ds) {
                 *p = exp::<FMA>(*p - lse);
                 *ds = *p * (*ds - dot);
             }
-            p[seen..].fill(0.0);
-            ds[seen..].fill(0.0);
         }
     }
 }

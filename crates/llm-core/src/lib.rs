@@ -39,7 +39,7 @@
 //! ```
 //!
 //! The library never prints, exits or reads flags. `unsafe` is denied but for three fenced
-//! places: the call into the matrix-product engine ([`kernels::gemm`]), the run-time choice of an
+//! places: the matrix products ([`kernels::gemm`]), the run-time choice of an
 //! instruction set ([`kernels::simd`]), and the measurement of the machine's peak
 //! ([`kernels::peak`]).
 

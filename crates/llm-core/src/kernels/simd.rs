@@ -6,7 +6,7 @@
 //! `-C target-cpu=native` gains nothing.
 //!
 //! The environment variable `LLM_KERNELS=avx512|avx2|portable` lowers the choice, for tests and
-//! measurements. It concerns our own kernels; the matrix-product engine chooses by itself.
+//! measurements. Built without the feature `avx512`, that level is never chosen.
 
 use std::sync::OnceLock;
 
@@ -48,7 +48,8 @@ pub fn level() -> Level {
 #[cfg(target_arch = "x86_64")]
 fn detected() -> Level {
     let avx2 = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
-    let avx512 = is_x86_feature_detected!("avx512f")
+    let avx512 = cfg!(feature = "avx512")
+        && is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512vl")
         && is_x86_feature_detected!("avx512dq")
         && is_x86_feature_detected!("avx512bw");

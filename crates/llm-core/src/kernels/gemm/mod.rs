@@ -1,9 +1,18 @@
-//! C ← α·A·B + β·C: the one door to the matrix-product engine.
+//! C ← α·A·B + β·C: the one door to matrix products.
 //!
-//! The engine is the f32 part of the `gemm` crate: packed, vectorised at run time (AVX-512, AVX2,
-//! NEON, ...), and parallel over tiles of C. Views may have any strides, so a transposed operand
-//! is a view (`w.t()`), never a copy. A product goes to the engine whole; its result has the same
-//! bits for any number of threads, because no dot product is cut between threads.
+//! On x86-64 with AVX2 or AVX-512 the work is done by our own kernel: `blocked` cuts, `pack`
+//! rearranges B, `microkernel` multiplies. It reads A where it lies, takes no memory after its
+//! first use, and sums every element in the same order for any number of threads. Everywhere else
+//! the f32 part of the `gemm` crate does it (NEON, plain code), which is also the yardstick in the
+//! benchmarks. Views may have any strides, so a transposed operand is a view (`w.t()`), never a
+//! copy.
+
+#[cfg(target_arch = "x86_64")]
+mod blocked;
+#[cfg(target_arch = "x86_64")]
+mod microkernel;
+#[cfg(target_arch = "x86_64")]
+mod pack;
 
 use gemm_common::Parallelism;
 use ndarray::{ArrayView2, ArrayViewMut2};
@@ -25,7 +34,6 @@ pub enum Threads {
 ///
 /// # Panics
 /// When the shapes do not fit: callers have checked them.
-#[allow(unsafe_code)]
 pub fn gemm(
     alpha: f32,
     a: ArrayView2<'_, f32>,
@@ -42,8 +50,68 @@ pub fn gemm(
     if k == 0 {
         return if beta == 0.0 { c.fill(0.0) } else { c.mapv_inplace(|x| x * beta) };
     }
-    // The engine wants the columns of C to lie together. For a row-major C that is
-    // Cᵀ ← α·Bᵀ·Aᵀ + β·Cᵀ.
+    // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ.
+    let (a, b, mut c) = match c.strides()[1] != 1 && c.strides()[0] == 1 {
+        true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
+        false => (a, b, c),
+    };
+    #[cfg(target_arch = "x86_64")]
+    if own(alpha, &a, &b, beta, &mut c, threads) {
+        return;
+    }
+    engine(alpha, a, b, beta, c, threads);
+}
+
+/// Our kernel; false when this machine or these strides are not for it.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+fn own(
+    alpha: f32,
+    a: &ArrayView2<'_, f32>,
+    b: &ArrayView2<'_, f32>,
+    beta: f32,
+    c: &mut ArrayViewMut2<'_, f32>,
+    threads: Threads,
+) -> bool {
+    use microkernel::{Factors, Operand, Output};
+    if c.strides()[1] != 1 && c.ncols() > 1 {
+        return false;
+    }
+    let operand = |x: &ArrayView2<'_, f32>| {
+        let (rs, cs) = (x.strides()[0], x.strides()[1]);
+        Operand { ptr: x.as_ptr(), rs, cs }
+    };
+    let ((m, k), n) = (a.dim(), b.ncols());
+    let product = blocked::Product {
+        m,
+        n,
+        k,
+        a: operand(a),
+        b: operand(b),
+        c: Output { ptr: c.as_mut_ptr(), rs: c.strides()[0] },
+        f: Factors { alpha, beta },
+    };
+    let threads = match threads {
+        Threads::One => 1,
+        Threads::Pool => rayon::current_num_threads(),
+    };
+    // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
+    // borrow their memory for the whole call; C is borrowed mutably by the caller, so it overlaps
+    // neither A nor B, and nobody else looks at it.
+    unsafe { product.run(threads) }
+}
+
+/// The `gemm` crate.
+#[allow(unsafe_code)]
+fn engine(
+    alpha: f32,
+    a: ArrayView2<'_, f32>,
+    b: ArrayView2<'_, f32>,
+    beta: f32,
+    c: ArrayViewMut2<'_, f32>,
+    threads: Threads,
+) {
+    // It wants the columns of C to lie together. For a row-major C that is Cᵀ = Bᵀ·Aᵀ.
     let (a, b, mut c) = match c.strides()[0] > c.strides()[1] {
         true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
         false => (a, b, c),
@@ -54,15 +122,14 @@ pub fn gemm(
     };
     let ((c_cs, c_rs), (a_cs, a_rs), (b_cs, b_rs)) =
         (strides(c.strides()), strides(a.strides()), strides(b.strides()));
-    let (m, n) = c.dim();
+    let ((m, n), k) = (c.dim(), a.ncols());
     let parallelism = match threads {
         Threads::Pool if rayon::current_num_threads() > 1 => Parallelism::Rayon(0),
         _ => Parallelism::None,
     };
     let engine = gemm_f32::gemm::f32::get_gemm_fn();
-    // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
-    // borrow their memory for the whole call; `c` is borrowed mutably, so it overlaps neither.
-    // The engine's factors are the other way round: dst ← alpha·dst + beta·lhs·rhs.
+    // SAFETY: as in `own`. The engine's factors are the other way round:
+    // dst ← alpha·dst + beta·lhs·rhs.
     unsafe {
         engine(
             m,
@@ -156,15 +223,57 @@ mod tests {
 
     #[test]
     fn every_small_and_odd_shape() {
-        for m in [1, 2, 3, 7, 16, 17] {
-            for n in [1, 2, 5, 15, 16, 33] {
-                for k in [1, 2, 3, 8, 19, 64] {
-                    check(m, n, k);
-                }
+        // Every remainder of a tile's rows (12 or 6) and columns (32 or 16), and some depths.
+        for m in 1..=26 {
+            for n in 1..=35 {
+                check(m, n, 1 + (m * 7 + n * 3) % 23);
             }
         }
-        check(70, 65, 129);
-        check(256, 192, 64);
+        for k in 1..=70 {
+            check(13, 33, k);
+            check(2, 17, k);
+        }
+    }
+
+    #[test]
+    fn shapes_that_cross_a_block() {
+        // Columns beyond one packed block, depth beyond one block, rows enough for several pieces.
+        for (m, n, k) in
+            [(70, 65, 129), (7, 545, 20), (14, 40, 800), (75, 530, 390), (256, 192, 64)]
+        {
+            check(m, n, k);
+        }
+    }
+
+    /// The pieces that a product is cut into do not show in the result.
+    #[test]
+    fn the_same_bits_with_any_number_of_threads() {
+        for (m, n, k) in [(256, 700, 401), (301, 64, 500), (97, 1030, 130)] {
+            let (a, b) = (filled(m, k, 1), filled(k, n, 2));
+            let product = |threads: usize| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut c = Array2::from_elem((m, n), f32::NAN);
+                pool.install(|| gemm(1.0, a.view(), b.view(), 0.0, c.view_mut(), Threads::Pool));
+                c
+            };
+            let one = product(1);
+            assert!([2, 3, 5, 8].into_iter().all(|threads| product(threads) == one));
+        }
+    }
+
+    /// A C with columns that lie apart, and rows that lie together, or neither.
+    #[test]
+    fn outputs_of_any_layout() {
+        let (a, b) = (filled(9, 20, 1), filled(20, 37, 2));
+        let want = naive(1.0, &a, &b, 0.0, &Array2::zeros((9, 37)));
+        let mut columns = Array2::from_elem((37, 9), f32::NAN);
+        gemm(1.0, a.view(), b.view(), 0.0, columns.view_mut().reversed_axes(), Threads::One);
+        let mut apart = Array2::from_elem((9, 74), f32::NAN);
+        gemm(1.0, a.view(), b.view(), 0.0, apart.slice_mut(s![.., ..;2]), Threads::One);
+        for ((i, j), w) in want.indexed_iter() {
+            assert!((columns[[j, i]] - w).abs() < 1e-4 && (apart[[i, 2 * j]] - w).abs() < 1e-4);
+            assert!(apart[[i, 2 * j + 1]].is_nan(), "written between the columns");
+        }
     }
 
     #[test]

@@ -1,0 +1,137 @@
+//! The innermost tile: a few rows of C times two vectors of columns, all of it in registers.
+//!
+//! For each k, `NV` vectors of B meet `MR` numbers of A, each spread over a vector: MR·NV fused
+//! multiply-adds for MR + NV loads. A is read where it lies, whatever its strides; only B must
+//! have its columns side by side. (Products of indices wrap: a check for overflow in the loop
+//! would push the sums out of the registers.)
+#![allow(unsafe_code)]
+
+/// An operand inside a larger matrix: where it starts and how far apart its rows and columns are.
+#[derive(Clone, Copy)]
+pub(super) struct Operand {
+    pub(super) ptr: *const f32,
+    pub(super) rs: isize,
+    pub(super) cs: isize,
+}
+
+/// C, row-major: columns lie together.
+#[derive(Clone, Copy)]
+pub(super) struct Output {
+    pub(super) ptr: *mut f32,
+    pub(super) rs: isize,
+}
+
+/// What happens to the products: C ← alpha·sum + beta·C.
+#[derive(Clone, Copy)]
+pub(super) struct Factors {
+    pub(super) alpha: f32,
+    pub(super) beta: f32,
+}
+
+/// One instruction set's tile function: `rows ≤ MR` by `cols ≤ NV·LANES`.
+///
+/// # Safety
+/// The instruction set must be there; `a` must have `rows × k` elements, `b` (columns together)
+/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that nobody else touches.
+pub(super) type Tile = unsafe fn(
+    rows: usize,
+    cols: usize,
+    k: usize,
+    a: Operand,
+    b: *const f32,
+    b_rs: isize,
+    c: Output,
+    f: Factors,
+);
+
+macro_rules! tile {
+    ($name:ident, $features:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, [$($mr:literal)+]) => {
+        pub(super) mod $name {
+            use super::{Factors, Operand, Output};
+            use std::arch::x86_64::*;
+
+            /// Columns of a vector.
+            const LANES: usize = $lanes;
+
+            #[target_feature(enable = $features)]
+            #[inline]
+            unsafe fn fixed<const MR: usize, const NV: usize>(
+                cols: usize, k: usize, a: Operand, b: *const f32, b_rs: isize, c: Output, f: Factors,
+            ) {
+                // SAFETY: the caller's promise, see `Tile`; every access below is within it.
+                unsafe {
+                    let mut acc = [[$zero(); NV]; MR];
+                    // A pointer for every third row: base, base + rs and base + 2·rs are one
+                    // addressing mode each. One pointer for all rows would be moved row by row,
+                    // a chain of additions as long as the multiplications take.
+                    let mut a_k = [a.ptr; 4];
+                    for q in 0..MR.div_ceil(3) {
+                        a_k[q] = a.ptr.wrapping_offset(a.rs.wrapping_mul(3 * q as isize));
+                    }
+                    let mut b_k = b;
+                    for _ in 0..k {
+                        let mut row = [$zero(); NV];
+                        for v in 0..NV {
+                            row[v] = $load(b_k.add(v * LANES));
+                        }
+                        for r in 0..MR {
+                            let x = $set1(*a_k[r / 3].wrapping_offset(a.rs.wrapping_mul((r % 3) as isize)));
+                            for v in 0..NV {
+                                acc[r][v] = $fma(x, row[v], acc[r][v]);
+                            }
+                        }
+                        for q in 0..MR.div_ceil(3) {
+                            a_k[q] = a_k[q].wrapping_offset(a.cs);
+                        }
+                        b_k = b_k.wrapping_offset(b_rs);
+                    }
+                    let alpha = $set1(f.alpha);
+                    for r in 0..MR {
+                        let c_row = c.ptr.wrapping_offset(c.rs.wrapping_mul(r as isize));
+                        for v in 0..NV {
+                            let (sum, c) = ($mul(alpha, acc[r][v]), c_row.add(v * LANES));
+                            if (v + 1) * LANES <= cols {
+                                let old = if f.beta == 0.0 { $zero() } else { $load(c) };
+                                $store(c, $fma($set1(f.beta), old, sum));
+                            } else if v * LANES < cols {
+                                let mut lanes = [0.0f32; LANES];
+                                $store(lanes.as_mut_ptr(), sum);
+                                for (i, x) in lanes[..cols - v * LANES].iter().enumerate() {
+                                    let old = if f.beta == 0.0 { 0.0 } else { *c.add(i) };
+                                    *c.add(i) = f.beta.mul_add(old, *x);
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+
+            /// See [`Tile`](super::Tile).
+            ///
+            /// # Safety
+            /// As there.
+            #[target_feature(enable = $features)]
+            pub(in super::super) unsafe fn tile(
+                rows: usize, cols: usize, k: usize, a: Operand, b: *const f32, b_rs: isize, c: Output, f: Factors,
+            ) {
+                // SAFETY: the caller's promise.
+                unsafe {
+                    match (rows, cols > LANES) {
+                        $(($mr, true) => fixed::<$mr, 2>(cols, k, a, b, b_rs, c, f),
+                          ($mr, false) => fixed::<$mr, 1>(cols, k, a, b, b_rs, c, f),)+
+                        _ => unreachable!("a tile has 1 to MR rows"),
+                    }
+                }
+            }
+        }
+    };
+}
+
+tile!(
+    avx512, "avx512f,fma", __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_storeu_ps,
+    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, [1 2 3 4 5 6 7 8 9 10 11 12]
+);
+tile!(
+    avx2, "avx2,fma", __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps,
+    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps, [1 2 3 4 5 6]
+);

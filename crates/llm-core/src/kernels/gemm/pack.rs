@@ -1,0 +1,123 @@
+//! A block of B rearranged so that the tile reads it from front to back: panels of `nr` columns,
+//! each k-row of a panel side by side, missing columns as zeros.
+#![allow(unsafe_code)]
+
+use super::microkernel::Operand;
+use std::cell::RefCell;
+
+/// Panels of B, packed or in place.
+#[derive(Clone, Copy)]
+pub(super) struct Packed {
+    ptr: *const f32,
+    /// From one k to the next inside a panel.
+    pub(super) rs: isize,
+    /// From one panel to the next.
+    panel: usize,
+}
+
+impl Packed {
+    /// B as it lies: its columns are side by side already.
+    pub(super) fn in_place(b: Operand, nr: usize) -> Packed {
+        Packed { ptr: b.ptr, rs: b.rs, panel: nr }
+    }
+
+    pub(super) fn panel(&self, index: usize) -> *const f32 {
+        self.ptr.wrapping_add(index * self.panel)
+    }
+}
+
+thread_local! {
+    static SCRATCH: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Hands out this thread's packing space, made once and kept.
+pub(super) fn with_scratch(len: usize, f: impl FnOnce(&mut [f32])) {
+    SCRATCH.with_borrow_mut(|scratch| {
+        if scratch.len() < len {
+            scratch.resize(len, 0.0);
+        }
+        f(&mut scratch[..len]);
+    });
+}
+
+/// Packs `depth × cols` of B into panels of `nr` columns.
+///
+/// # Safety
+/// B must have that many elements.
+pub(super) unsafe fn pack(
+    b: Operand,
+    depth: usize,
+    cols: usize,
+    nr: usize,
+    out: &mut [f32],
+) -> Packed {
+    let panel = depth * nr;
+    for (p, j) in (0..cols).step_by(nr).enumerate() {
+        let width = nr.min(cols - j);
+        let out = &mut out[p * panel..(p + 1) * panel];
+        let start = b.ptr.wrapping_offset(j as isize * b.cs);
+        if b.cs == 1 {
+            for (k, row) in out.chunks_exact_mut(nr).enumerate() {
+                // SAFETY: row k of B has `width` columns from here.
+                let source = unsafe {
+                    std::slice::from_raw_parts(start.wrapping_offset(k as isize * b.rs), width)
+                };
+                row[..width].copy_from_slice(source);
+                row[width..].fill(0.0);
+            }
+        } else {
+            // SAFETY: as above, with the columns `cs` apart.
+            unsafe { gather(start, b, depth, width, nr, out) }
+        }
+    }
+    Packed { ptr: out.as_ptr(), rs: nr as isize, panel }
+}
+
+/// Columns that lie apart, usually because B is a transposed view: each is read along k, where its
+/// numbers are side by side, eight columns and eight k at a time.
+///
+/// # Safety
+/// As [`pack`].
+unsafe fn gather(
+    start: *const f32,
+    b: Operand,
+    depth: usize,
+    width: usize,
+    nr: usize,
+    out: &mut [f32],
+) {
+    const SIDE: usize = 8;
+    if width < nr {
+        out.fill(0.0);
+    }
+    for j in (0..width).step_by(SIDE) {
+        let columns = SIDE.min(width - j);
+        for k in (0..depth).step_by(SIDE) {
+            let rows = SIDE.min(depth - k);
+            let at = |i: usize, l: usize| {
+                start
+                    .wrapping_offset(b.cs.wrapping_mul((j + i) as isize))
+                    .wrapping_offset(b.rs.wrapping_mul((k + l) as isize))
+            };
+            if columns == SIDE && rows == SIDE && b.rs == 1 {
+                let mut square = [[0.0f32; SIDE]; SIDE];
+                for (i, line) in square.iter_mut().enumerate() {
+                    // SAFETY: eight numbers of column j + i, side by side.
+                    *line = unsafe { at(i, 0).cast::<[f32; SIDE]>().read_unaligned() };
+                }
+                for l in 0..SIDE {
+                    for i in 0..SIDE {
+                        out[(k + l) * nr + j + i] = square[i][l];
+                    }
+                }
+            } else {
+                for l in 0..rows {
+                    for i in 0..columns {
+                        // SAFETY: element (k + l, j + i) of the block.
+                        out[(k + l) * nr + j + i] = unsafe { *at(i, l) };
+                    }
+                }
+            }
+        }
+    }
+}

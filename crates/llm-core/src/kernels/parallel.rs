@@ -96,3 +96,53 @@ fn rows_per_task(len: usize, width: usize, grain: usize) -> Option<usize> {
     let pieces = (len / grain).clamp(2, 2 * threads);
     Some((len / width).div_ceil(pieces).max(1))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn in_pool<T: Send>(threads: usize, f: impl FnOnce() -> T + Send) -> T {
+        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(f)
+    }
+
+    #[test]
+    fn every_row_is_visited_once() {
+        for threads in [1, 2, 3] {
+            for (rows_n, width) in [(0, 3), (1, 7), (1000, 7), (3, 100_000)] {
+                let mut out = vec![0.0; rows_n * width];
+                let mut side = vec![0.0; rows_n];
+                in_pool(threads, || {
+                    rows_with(&mut out, width, &mut side, 1, 100, |first, out, side| {
+                        assert_eq!(out.len(), side.len() * width);
+                        out.iter_mut().for_each(|x| *x += 1.0);
+                        side.iter_mut().enumerate().for_each(|(i, x)| *x += (first + i) as f32);
+                    });
+                });
+                assert!(out.iter().all(|&x| x == 1.0));
+                assert!(side.iter().enumerate().all(|(i, &x)| x == i as f32));
+            }
+        }
+    }
+
+    /// A panic comes out, on one thread and on several, from the caller and from a task; nobody
+    /// waits for ever, and the pool works on.
+    #[test]
+    fn awake_ends_when_its_work_panics() {
+        for threads in [1, 2, 3] {
+            in_pool(threads, || {
+                let caller = || awake(|| std::panic::resume_unwind(Box::new("caller")));
+                assert!(std::panic::catch_unwind(caller).is_err());
+                let task = |i: i32| {
+                    if i == 57 {
+                        std::panic::resume_unwind(Box::new("task"));
+                    }
+                };
+                let caught = std::panic::catch_unwind(|| {
+                    awake(|| tasks((0..100).collect(), 1 << 20, 1, task));
+                });
+                assert!(caught.is_err());
+                assert_eq!(awake(|| (0..1000).into_par_iter().sum::<i32>()), 499_500);
+            });
+        }
+    }
+}

@@ -93,6 +93,21 @@ impl Sandbox {
         self.ok(&[&TINY, words].concat())
     }
 
+    /// Twenty steps give the same checkpoint as ten, saved and continued by ten more, on one
+    /// thread and on two.
+    pub fn ten_and_ten_steps_are_twenty(&self, schedule: &[&str]) {
+        let new = [&["--data", "text.txt", "-q", "--gen", "0"], schedule].concat();
+        self.train(&[&new[..], &["--steps", "20", "--save", "whole"]].concat());
+        for threads in ["1", "2"] {
+            let on = ["--threads", threads, "--steps", "10"];
+            self.train(&[&new[..], &on, &["--save", "half"]].concat());
+            let rest = ["--load", "half", "--save", "two", "--data", "text.txt", "--gen", "0"];
+            self.ok(&[&rest[..], &on].concat());
+            let same = self.read("two") == self.read("whole");
+            assert!(same, "{schedule:?}, {threads} threads");
+        }
+    }
+
     /// Runs it with these bytes as standard input.
     pub fn run_with_input(&self, words: &[&str], input: &[u8]) -> Outcome {
         let mut child = self.command(words).stdin(Stdio::piped()).spawn().unwrap();

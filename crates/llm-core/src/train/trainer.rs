@@ -39,33 +39,24 @@ pub fn train_step(
     lr: f32,
     clip: f32,
 ) -> Result<StepReport> {
-    parallel::awake(|| one_step(model, optimizer, batch, step, lr, clip))
-}
-
-fn one_step(
-    model: &mut TinyGPT,
-    optimizer: &mut AdamW,
-    batch: &Batch,
-    step: u64,
-    lr: f32,
-    clip: f32,
-) -> Result<StepReport> {
-    let loss = model.loss(batch)?;
-    let grads = loss.backward()?;
-    let clipping = span("clip");
-    let norm = grad_norm(&model.parameters(), &grads);
-    drop(clipping);
-    let report = StepReport {
-        step: step + 1,
-        loss: loss.item(),
-        lr,
-        grad_norm: norm as f32,
-        tokens: batch.inputs.len() as u64,
-    };
-    check_finite(model, &grads, &report)?;
-    let _span = span("adamw");
-    optimizer.step(model.parameters_mut(), &grads, lr, clip_scale(norm, clip))?;
-    Ok(report)
+    parallel::awake(|| {
+        let loss = model.loss(batch)?;
+        let grads = loss.backward()?;
+        let clipping = span("clip");
+        let norm = grad_norm(&model.parameters(), &grads);
+        drop(clipping);
+        let report = StepReport {
+            step: step + 1,
+            loss: loss.item(),
+            lr,
+            grad_norm: norm as f32,
+            tokens: batch.inputs.len() as u64,
+        };
+        check_finite(model, &grads, &report)?;
+        let _span = span("adamw");
+        optimizer.step(model.parameters_mut(), &grads, lr, clip_scale(norm, clip))?;
+        Ok(report)
+    })
 }
 
 /// `Err(Diverged)` naming the loss or the first parameter with a gradient that is not finite.

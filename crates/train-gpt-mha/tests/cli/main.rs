@@ -78,19 +78,7 @@ fn a_checkpoint_that_names_heads_is_opened() {
 fn ten_and_ten_steps_are_twenty() {
     let cosine = ["--schedule", "cosine", "--decay-steps", "20"];
     for schedule in [&["--schedule", "constant"][..], &cosine] {
-        let sandbox = sandbox();
-        let new = [&["--data", "text.txt", "--gen", "0"], schedule].concat();
-        sandbox.train(&[&new[..], &["--steps", "20", "--save", "whole"]].concat());
-        for threads in ["1", "2"] {
-            let on = ["--threads", threads, "--steps", "10"];
-            sandbox.train(&[&new[..], &on, &["--save", "half"]].concat());
-            let rest = ["--load", "half", "--save", "two", "--data", "text.txt", "--gen", "0"];
-            sandbox.ok(&[&rest[..], &on].concat());
-            assert!(
-                sandbox.read("two") == sandbox.read("whole"),
-                "{schedule:?}, {threads} threads"
-            );
-        }
+        sandbox().ten_and_ten_steps_are_twenty(schedule);
     }
 }
 

@@ -56,6 +56,21 @@ impl Input {
         Ok(Input::Files { bytes, name })
     }
 
+    /// The files that are given, else what a run learnt from if that can be made again; `None`:
+    /// it learnt from files, which have to be given.
+    ///
+    /// # Errors
+    /// As [`Input::files`].
+    pub fn again(source: &DataSource, files: &[PathBuf]) -> Result<Option<Input>> {
+        match source {
+            _ if !files.is_empty() => Input::files(files).map(Some),
+            DataSource::Stories { seed, count, .. } => {
+                Ok(Some(Input::Stories { seed: *seed, count: *count }))
+            }
+            DataSource::Files { .. } => Ok(None),
+        }
+    }
+
     /// What a checkpoint remembers of it.
     pub fn source(&self) -> DataSource {
         match self {
@@ -235,11 +250,6 @@ impl Validation {
             }),
             windows,
         }
-    }
-
-    /// Number of tokens to be scored.
-    pub fn tokens(&self) -> usize {
-        self.windows.iter().map(|w| w.len).sum()
     }
 
     /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is asked after each window.

@@ -46,12 +46,18 @@ impl Progress {
         Progress { bar, quiet, json, log_every, total, val_loss: None, clock }
     }
 
+    /// Runs `f`, which may print, with the bar out of the way.
+    pub fn aside<T>(&self, f: impl FnOnce() -> T) -> T {
+        match &self.bar {
+            Some(bar) => bar.suspend(f),
+            None => f(),
+        }
+    }
+
     /// A line among the reports.
     pub fn line(&self, text: &str) {
-        match (&self.bar, self.quiet) {
-            (_, true) => {}
-            (Some(bar), false) => bar.suspend(|| note(text)),
-            (None, false) => note(text),
+        if !self.quiet {
+            self.aside(|| note(text));
         }
     }
 

@@ -65,8 +65,8 @@ impl Target {
         Err(CliError::Create { path: runs.into(), why: "all numbers are taken".into() })
     }
 
-    /// Refuses to replace what is no checkpoint, locks the file against other runs, clears away what a killed one left, and tries whether it
-    /// can be written.
+    /// Refuses to replace what is no checkpoint, locks the file against other runs, clears away
+    /// what a killed one left, and tries whether it can be written.
     fn claim(mut self) -> Result<Target> {
         let length =
             std::fs::metadata(&self.path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
@@ -116,7 +116,8 @@ impl Drop for Target {
     }
 }
 
-/// Takes `<real>.lock`, `real` being the file that `path` means. The lock goes with the process, however that ends; the file may stay.
+/// Takes `<real>.lock`, `real` being the file that `path` means. The lock goes with the process,
+/// however that ends; the file may stay.
 fn lock(path: &Path, real: &Path) -> Result<(PathBuf, File)> {
     let mut name = real.file_name().unwrap_or_default().to_os_string();
     name.push(".lock");

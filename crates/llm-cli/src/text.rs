@@ -4,6 +4,7 @@ use crate::args::SamplingArgs;
 use crate::console::{Out, Printer, Show, note, safe_text};
 use crate::defaults::TextDefaults;
 use crate::error::{CliError, Result};
+use crate::events::{self, Event};
 use crate::signals::Signals;
 use llm_core::generate::{Sampling, generate, next_logits};
 use llm_core::tokenizer::ByteTokenizer;
@@ -123,6 +124,13 @@ impl Request {
         table_error.map_or(Ok(()), Err)?;
         signals.check()?;
         Ok(ByteTokenizer.decode(&written)?)
+    }
+
+    /// The `sample` event of what was written.
+    pub fn sample_line(&self, step: u64, written: &[u8]) -> Vec<u8> {
+        let (prompt, text) =
+            (String::from_utf8_lossy(&self.prompt), String::from_utf8_lossy(written));
+        events::line(&Event::Sample { step, prompt: &prompt, text: &text })
     }
 
     /// The most likely next tokens, after temperature and before top-k or any draw.

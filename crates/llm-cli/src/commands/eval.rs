@@ -9,7 +9,6 @@ use crate::plan::load;
 use crate::program::Program;
 use crate::signals::Signals;
 use crate::target::to_load;
-use llm_core::recipe::DataSource;
 use llm_core::util::{memory, thousands};
 
 /// Loads the model and scores the data.
@@ -20,15 +19,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
     let (run, _) = load(program, &path)?;
-    let input = match (&run.recipe.data, args.data.is_empty()) {
-        (_, false) => Input::files(&args.data)?,
-        (DataSource::Stories { seed, count, .. }, true) => {
-            Input::Stories { seed: *seed, count: *count }
-        }
-        (DataSource::Files { .. }, true) => {
-            return Err(CliError::Usage("eval needs --data: a file to score".into()));
-        }
-    };
+    let input = Input::again(&run.recipe.data, &args.data)?
+        .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;
     let config = run.model.config();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);
     if batch == 0 {

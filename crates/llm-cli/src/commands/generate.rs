@@ -4,7 +4,6 @@ use crate::args::GenerateArgs;
 use crate::console::Out;
 use crate::defaults::TextDefaults;
 use crate::error::Result;
-use crate::events::{self, Event};
 use crate::plan::load;
 use crate::program::Program;
 use crate::signals::Signals;
@@ -24,10 +23,7 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let json = args.output.json();
     let written = request.write(&run.model, &mut out, &signals, !json)?;
     if json {
-        let (prompt, text) =
-            (String::from_utf8_lossy(&request.prompt), String::from_utf8_lossy(&written));
-        let event = Event::Sample { step: run.step, prompt: &prompt, text: &text };
-        out.write(&events::line(&event));
+        out.write(&request.sample_line(run.step, &written));
     }
     out.finish()
 }

@@ -124,7 +124,7 @@ impl Session<'_> {
                 return self.interrupted(trainer);
             }
             if due(local, save_every) {
-                self.store(trainer)?;
+                progress.aside(|| self.store(trainer))?;
                 progress.resume();
             }
         }
@@ -191,9 +191,7 @@ impl Session<'_> {
         let (step, shown) = (trainer.step, path.display().to_string());
         self.emit(&Event::Saved { step, path: &shown });
         let with = if moments { " (with optimizer state)" } else { "" };
-        if self.progress_is_plain() {
-            self.say(&format!("saved checkpoint '{}' at step {step}{with}", one_line(&shown)));
-        }
+        self.say(&format!("saved checkpoint '{}' at step {step}{with}", one_line(&shown)));
         Ok(())
     }
 
@@ -222,9 +220,7 @@ impl Session<'_> {
         let json = self.json;
         let written = request.write(&trainer.model, &mut self.out, &self.signals, !json)?;
         if json {
-            let (prompt, text) =
-                (String::from_utf8_lossy(&request.prompt), String::from_utf8_lossy(&written));
-            self.emit(&Event::Sample { step: trainer.step, prompt: &prompt, text: &text });
+            self.out.write(&request.sample_line(trainer.step, &written));
         }
         Ok(())
     }
@@ -264,11 +260,6 @@ impl Session<'_> {
             }
             (None, ..) => format!("nothing is saved; {advice}"),
         }
-    }
-
-    /// Saves on the way are said where lines are, not over a bar.
-    fn progress_is_plain(&self) -> bool {
-        !crate::console::stderr_is_terminal()
     }
 
     fn say(&self, line: &str) {

@@ -117,7 +117,10 @@ fn ignored(args: &TrainArgs, recipe: &Recipe) -> Vec<String> {
     let schedule = &recipe.schedule;
     if schedule.warmup_steps >= recipe.total_steps && schedule.warmup_steps > 0 {
         let (warmup, steps) = (schedule.warmup_steps, recipe.total_steps);
-        notes.push(format!("--warmup {warmup} is no shorter than the run's {steps} steps: the peak is never reached"));
+        notes.push(format!(
+            "--warmup {warmup} is no shorter than the run's {steps} steps: the peak is never \
+             reached"
+        ));
     }
     let shaped = args.recipe.min_lr.is_some() || args.recipe.decay_steps.is_some();
     if schedule.kind == ScheduleKind::Constant && shaped {

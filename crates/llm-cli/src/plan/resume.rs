@@ -153,18 +153,15 @@ fn override_recipe(args: &TrainArgs, run: &Trainer) -> Overridden {
 
 /// The data of a run that goes on: the same as before, or other data that was allowed.
 fn resumed_data(args: &TrainArgs, recipe: &mut Recipe, path: &Path) -> Result<Data> {
-    let input = match (&recipe.data, args.data.is_empty()) {
-        (_, false) => Input::files(&args.data)?,
-        (DataSource::Stories { seed, count, .. }, true) => {
-            Input::Stories { seed: *seed, count: *count }
-        }
-        (DataSource::Files { len, .. }, true) => {
-            return Err(CliError::Usage(format!(
-                "checkpoint '{}' was trained on files ({}); give them again with --data",
-                path.display(),
-                bytes(*len)
-            )));
-        }
+    let Some(input) = Input::again(&recipe.data, &args.data)? else {
+        let size = match &recipe.data {
+            DataSource::Files { len, .. } => bytes(*len),
+            DataSource::Stories { .. } => "none".into(),
+        };
+        return Err(CliError::Usage(format!(
+            "checkpoint '{}' was trained on files ({size}); give them again with --data",
+            path.display()
+        )));
     };
     let source = input.source();
     if source != recipe.data {

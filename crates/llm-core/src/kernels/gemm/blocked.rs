@@ -52,7 +52,12 @@ impl Product {
     pub(super) unsafe fn run(self, threads: usize) -> bool {
         let Some((tile, mr, nr)) = tile() else { return false };
         let pieces = (self.m * self.n).saturating_mul(self.k) / PIECE;
-        let pieces = pieces.clamp(1, if pieces >= 8 * threads { 2 * threads } else { threads });
+        let most = match threads {
+            1 => 1, // the caller alone, as it asked
+            _ if pieces >= 8 * threads => 2 * threads,
+            _ => threads,
+        };
+        let pieces = pieces.clamp(1, most);
         let (rows, cols) = (self.m.div_ceil(mr), self.n.div_ceil(nr));
         // Cutting columns packs nothing of B twice; what is too narrow for that is cut by rows.
         let across = if cols >= 2 * pieces { pieces } else { 1 };

@@ -3,9 +3,8 @@
 //! On x86-64 with AVX2 or AVX-512 the work is done by our own kernel: `blocked` cuts, `pack`
 //! rearranges B, `microkernel` multiplies. It reads A where it lies, takes no memory after its
 //! first use, and sums every element in the same order for any number of threads. Everywhere else
-//! the f32 part of the `gemm` crate does it (NEON, plain code), which is also the yardstick in the
-//! benchmarks. Views may have any strides, so a transposed operand is a view (`w.t()`), never a
-//! copy.
+//! the f32 part of the `gemm` crate does it (NEON, plain code). Views may have any strides, so a
+//! transposed operand is a view (`w.t()`), never a copy.
 
 #[cfg(target_arch = "x86_64")]
 mod blocked;

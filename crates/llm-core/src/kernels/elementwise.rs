@@ -67,15 +67,6 @@ simd_kernel! {
     }
 }
 
-/// Every row of `y [rows, cols]` ← `row [cols]`.
-pub fn fill_rows(y: &mut [f32], row: &[f32]) {
-    parallel::rows(y, row.len(), LIGHT, |_, rows| {
-        for y in rows.chunks_exact_mut(row.len()) {
-            y.copy_from_slice(row);
-        }
-    });
-}
-
 /// `sums[c]` ← `sums[c] + Σ_r x[r, c]` for `x [rows, cols]`, the rows in order: the gradient of a
 /// bias. Cut by columns, so the order of each sum is fixed.
 pub fn add_column_sums(sums: &mut [f32], x: &[f32]) {

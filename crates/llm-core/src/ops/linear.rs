@@ -4,8 +4,8 @@ use super::{expect_shape, last_dim, with_last};
 use crate::autograd::Parent;
 use crate::buffer::Buffer;
 use crate::error::Result;
-use crate::kernels::elementwise::{add_column_sums, fill_rows};
-use crate::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
+use crate::kernels::elementwise::add_column_sums;
+use crate::kernels::gemm::{Threads, gemm, gemm_bias, matrix, matrix_mut};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
@@ -58,15 +58,14 @@ fn affine(
     }
     let n = x.numel() / c;
     let mut y = Buffer::stale(n * o);
-    // The product is added to rows that hold the bias: no pass of its own.
-    let beta = b.map_or(0.0, |b| {
-        fill_rows(&mut y, b.data());
-        1.0
-    });
     let (xm, ym) = (matrix(x.data(), n, c), matrix_mut(&mut y, n, o));
-    match transposed {
-        false => gemm(1.0, xm, matrix(w.data(), c, o), beta, ym, Threads::Pool),
-        true => gemm(1.0, xm, matrix(w.data(), o, c).t(), beta, ym, Threads::Pool),
+    let wm = match transposed {
+        false => matrix(w.data(), c, o),
+        true => matrix(w.data(), o, c).reversed_axes(),
+    };
+    match b {
+        Some(b) => gemm_bias(xm, wm, b.data(), ym, Threads::Pool),
+        None => gemm(1.0, xm, wm, 0.0, ym, Threads::Pool),
     }
 
     let (px, pw) = (x.parent(), w.parent());

@@ -1,7 +1,7 @@
 //! The loops around the tile: cut C into pieces for the threads, and each piece into blocks that
 //! stay in the caches.
 //!
-//! Every element of C is a sum over k in rising order, block of [`KC`] by block, whatever piece or
+//! Every element of C is a sum over k in rising order, bias first, block of [`KC`] by block, whatever piece or
 //! tile it falls into: so the result has the same bits for any number of threads.
 #![allow(unsafe_code)]
 
@@ -48,7 +48,8 @@ impl Product {
     /// Computes it on up to `threads` threads; false when there is no kernel for this machine.
     ///
     /// # Safety
-    /// A, B and C must be as large as their strides and m, n, k say, and nobody else may touch C.
+    /// A, B, C and the start must be as large as their strides and m, n, k say, and nobody else may
+    /// touch C.
     pub(super) unsafe fn run(self, threads: usize) -> bool {
         let Some((tile, mr, nr)) = tile() else { return false };
         let pieces = (self.m * self.n).saturating_mul(self.k) / PIECE;
@@ -84,12 +85,17 @@ impl Product {
     /// The part of rows `i..` and columns `j..`.
     fn part(&self, i: usize, j: usize, m: usize, n: usize) -> Product {
         let (i, j) = (i as isize, j as isize);
+        let start = match self.f.start.is_null() {
+            true => self.f.start,
+            false => self.f.start.wrapping_offset(j),
+        };
         Product {
             m,
             n,
             a: Operand { ptr: self.a.ptr.wrapping_offset(i * self.a.rs), ..self.a },
             b: Operand { ptr: self.b.ptr.wrapping_offset(j * self.b.cs), ..self.b },
             c: Output { ptr: self.c.ptr.wrapping_offset(i * self.c.rs + j), ..self.c },
+            f: Factors { start, ..self.f },
             ..*self
         }
     }
@@ -124,7 +130,10 @@ impl Product {
             k: depth,
             a: Operand { ptr: self.a.ptr.wrapping_offset(p * self.a.cs), ..self.a },
             b: Operand { ptr: self.b.ptr.wrapping_offset(p * self.b.rs), ..self.b },
-            f: Factors { beta: if from == 0 { self.f.beta } else { 1.0 }, ..self.f },
+            f: match from {
+                0 => self.f,
+                _ => Factors { beta: 1.0, start: std::ptr::null(), ..self.f },
+            },
             ..*self
         }
     }
@@ -137,7 +146,7 @@ impl Product {
                 let t = self.part(i, j, rows, cols);
                 // SAFETY: the tile lies inside A, the panel and C; `tile` belongs to the
                 // instruction set that the processor was asked for.
-                unsafe { tile(rows, cols, self.k, t.a, b.panel(j / nr), b.rs, t.c, self.f) }
+                unsafe { tile(rows, cols, self.k, t.a, b.panel(j / nr), b.rs, t.c, t.f) }
             }
         }
     }

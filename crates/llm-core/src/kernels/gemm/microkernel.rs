@@ -21,18 +21,20 @@ pub(super) struct Output {
     pub(super) rs: isize,
 }
 
-/// What happens to the products: C ← alpha·sum + beta·C.
+/// What happens to the products: C ← alpha·(start + sum) + beta·C.
 #[derive(Clone, Copy)]
 pub(super) struct Factors {
     pub(super) alpha: f32,
     pub(super) beta: f32,
+    /// One number for each column, a bias; null for zeros.
+    pub(super) start: *const f32,
 }
 
 /// One instruction set's tile function: `rows ≤ MR` by `cols ≤ NV·LANES`.
 ///
 /// # Safety
 /// The instruction set must be there; `a` must have `rows × k` elements, `b` (columns together)
-/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that nobody else touches.
+/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that nobody else touches, `f.start` (unless null) `cols`.
 pub(super) type Tile = unsafe fn(
     rows: usize,
     cols: usize,
@@ -60,7 +62,20 @@ macro_rules! tile {
             ) {
                 // SAFETY: the caller's promise, see `Tile`; every access below is within it.
                 unsafe {
-                    let mut acc = [[$zero(); NV]; MR];
+                    let mut start = [$zero(); NV];
+                    if !f.start.is_null() {
+                        for v in 0..NV {
+                            let left = cols - v * LANES;
+                            if left >= LANES {
+                                start[v] = $load(f.start.add(v * LANES));
+                            } else {
+                                let mut lanes = [0.0f32; LANES];
+                                f.start.add(v * LANES).copy_to(lanes.as_mut_ptr(), left);
+                                start[v] = $load(lanes.as_ptr());
+                            }
+                        }
+                    }
+                    let mut acc = [start; MR];
                     // A pointer for every third row: base, base + rs and base + 2·rs are one
                     // addressing mode each. One pointer for all rows would be moved row by row,
                     // a chain of additions as long as the multiplications take.

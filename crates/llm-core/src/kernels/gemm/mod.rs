@@ -14,7 +14,7 @@ mod microkernel;
 mod pack;
 
 use gemm_common::Parallelism;
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
 
 /// Who may work on a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,20 +55,44 @@ pub fn gemm(
         false => (a, b, c),
     };
     #[cfg(target_arch = "x86_64")]
-    if own(alpha, &a, &b, beta, &mut c, threads) {
+    if own([alpha, beta], &a, &b, None, &mut c, threads) {
         return;
     }
     engine(alpha, a, b, beta, c, threads);
+}
+
+/// C ← A·B + 1·biasᵀ: [`gemm`] that starts every row of C at `bias [N]` instead of at zero, so that
+/// adding it takes no pass over C.
+///
+/// # Panics
+/// When the shapes do not fit or C is not row-major: callers have checked them.
+pub fn gemm_bias(
+    a: ArrayView2<'_, f32>,
+    b: ArrayView2<'_, f32>,
+    bias: &[f32],
+    mut c: ArrayViewMut2<'_, f32>,
+    threads: Threads,
+) {
+    let (m, n) = c.dim();
+    assert!(
+        a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()
+    );
+    #[cfg(target_arch = "x86_64")]
+    if m > 0 && n > 0 && a.ncols() > 0 && own([1.0, 0.0], &a, &b, Some(bias), &mut c, threads) {
+        return;
+    }
+    c.rows_mut().into_iter().for_each(|mut row| row.assign(&ArrayView1::from(bias)));
+    gemm(1.0, a, b, 1.0, c, threads);
 }
 
 /// Our kernel; false when this machine or these strides are not for it.
 #[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 fn own(
-    alpha: f32,
+    [alpha, beta]: [f32; 2],
     a: &ArrayView2<'_, f32>,
     b: &ArrayView2<'_, f32>,
-    beta: f32,
+    bias: Option<&[f32]>,
     c: &mut ArrayViewMut2<'_, f32>,
     threads: Threads,
 ) -> bool {
@@ -88,14 +112,14 @@ fn own(
         a: operand(a),
         b: operand(b),
         c: Output { ptr: c.as_mut_ptr(), rs: c.strides()[0] },
-        f: Factors { alpha, beta },
+        f: Factors { alpha, beta, start: bias.map_or(std::ptr::null(), <[f32]>::as_ptr) },
     };
     let threads = match threads {
         Threads::One => 1,
         Threads::Pool => rayon::current_num_threads(),
     };
     // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
-    // borrow their memory for the whole call; C is borrowed mutably by the caller, so it overlaps
+    // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
     // neither A nor B, and nobody else looks at it.
     unsafe { product.run(threads) }
 }
@@ -206,6 +230,14 @@ mod tests {
             let c = if beta == 0.0 { Array2::from_elem((m, n), f32::NAN) } else { filled(m, n, 3) };
             let want = naive(alpha, &a.to_owned(), &b.to_owned(), beta, &c);
             for threads in [Threads::One, Threads::Pool] {
+                let bias = &filled(1, n, 4);
+                let mut got = Array2::from_elem((m, n), f32::NAN);
+                gemm_bias(a, b, bias.as_slice().unwrap(), got.view_mut(), threads);
+                let rows = bias.broadcast((m, n)).unwrap().to_owned();
+                let want_bias = naive(1.0, &a.to_owned(), &b.to_owned(), 1.0, &rows);
+                for (g, w) in got.iter().zip(&want_bias) {
+                    assert!((g - w).abs() <= 1e-5 * (1.0 + k as f32).sqrt(), "bias {m}x{n}x{k}");
+                }
                 for (a, b) in [(a, b), (at.t(), b), (a, bt.t())] {
                     let mut got = c.clone();
                     gemm(alpha, a, b, beta, got.view_mut(), threads);

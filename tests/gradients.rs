@@ -88,12 +88,11 @@ fn the_whole_model() {
         let attention = Arc::new(MultiHead::new(2));
         let model = TinyGPT::with_attention(config, attention, 3).unwrap();
         let tokens: Vec<u32> = (0..12).map(|i| (i * 7 % 11) as u32).collect();
-        let targets = (0..12).map(|i| (i * 5 % 11) as u32).collect();
-        let batch = Batch { inputs: tokens, targets, shape: [2, 6] };
+        let targets: Vec<_> = (0..12).map(|i| (i * 5 % 11) as u32).collect();
+        let batch = Batch::new(tokens, targets, [2, 6]);
         // Gains and biases start at constants; move them, so that a wrong use shows.
         let start: Vec<Tensor> = model
             .parameters()
-            .iter()
             .enumerate()
             .map(|(i, (_, p))| {
                 let noise = input(p.shape(), 100 + i as u64);
@@ -102,7 +101,7 @@ fn the_whole_model() {
             .collect();
         let loss = |inputs: &[Tensor]| {
             let mut model = model.clone();
-            for ((_, p), x) in model.parameters_mut().into_iter().zip(inputs) {
+            for ((_, p), x) in model.parameters_mut().zip(inputs) {
                 *p = x.clone();
             }
             model.loss(&batch)

@@ -67,7 +67,7 @@ fn twenty_steps_of_the_original() {
                     .map(|&b| b.into())
                     .collect()
             };
-            let batch = Batch { inputs: part(0), targets: part(1), shape: [2, 32] };
+            let batch = Batch::new(part(0), part(1), [2, 32]);
             train_step(&mut model, &mut adamw, &batch, step, 1e-3, 0.0).unwrap().loss
         })
         .collect();

@@ -23,7 +23,7 @@ fn model(f: &Fixture) -> TinyGPT {
         h => TinyGPT::with_attention(config, Arc::new(MultiHead::new(h)), 0).unwrap(),
     };
     let names = f.names("param.");
-    assert_eq!(model.parameters().len(), names.len(), "{names:?}");
+    assert_eq!(model.parameters().count(), names.len(), "{names:?}");
     for (name, p) in model.parameters_mut() {
         assert_eq!(p.shape(), f.shape(&format!("param.{name}")), "{name}");
         p.data_mut().copy_from_slice(f.constant(&format!("param.{name}")).data());
@@ -37,7 +37,7 @@ fn logits_loss_and_every_gradient() {
         let f = Fixture::read(name);
         let model = model(&f);
         let shape = [f.shape("tokens")[0], f.shape("tokens")[1]];
-        let batch = Batch { inputs: f.tokens("tokens"), targets: f.tokens("targets"), shape };
+        let batch = Batch::new(f.tokens("tokens"), f.tokens("targets"), shape);
         let logits = model.logits(&batch.inputs, shape).unwrap();
         assert_close(&format!("{name} logits"), logits.data(), f.values("logits"), TOL);
         let loss = model.loss(&batch).unwrap();
@@ -60,7 +60,7 @@ fn twenty_steps(name: &str, config: AdamWConfig, lr: impl Fn(usize) -> f32, clip
     let [b, t] = [f.shape("tokens")[1], f.shape("tokens")[2]];
     for i in 0..20 {
         let part = |all: &[u32]| all[i * b * t..(i + 1) * b * t].to_vec();
-        let batch = Batch { inputs: part(&tokens), targets: part(&targets), shape: [b, t] };
+        let batch = Batch::new(part(&tokens), part(&targets), [b, t]);
         let report = train_step(&mut model, &mut adamw, &batch, i as u64, lr(i), clip).unwrap();
         assert_close(&format!("loss {i}"), &[report.loss], &f.values("losses")[i..=i], TOL);
         if clip > 0.0 {

@@ -32,7 +32,7 @@ fn trainer(heads: usize) -> Trainer {
 }
 
 fn weights(trainer: &Trainer) -> Vec<Vec<f32>> {
-    trainer.model.parameters().into_iter().map(|(_, p)| p.data().to_vec()).collect()
+    trainer.model.parameters().map(|(_, p)| p.data().to_vec()).collect()
 }
 
 #[test]

@@ -36,6 +36,7 @@ pub use program::{Heads, Program};
 
 use args::{Cli, OutputArgs, Verb};
 use console::{Out, note};
+use llm_core::util::allocations;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -72,6 +73,10 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         _ => commands::train(program, &cli.train, threads),
     })
 }
+
+/// Counts large blocks, so that `bench` can show that a step takes none.
+#[global_allocator]
+static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 /// Runs `f` inside the one thread pool of the process.
 fn in_pool(output: &OutputArgs, f: impl FnOnce(usize) -> Result<()> + Send) -> Result<()> {

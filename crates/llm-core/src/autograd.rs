@@ -10,7 +10,7 @@ use crate::kernels::elementwise;
 use crate::profile::{self, Phase};
 use crate::tensor::Tensor;
 use std::cell::Cell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -131,7 +131,8 @@ impl Parent {
 /// dL/dp for every parameter p of a loss L.
 #[derive(Debug, Default)]
 pub struct Gradients {
-    by_id: HashMap<TensorId, Buffer>,
+    /// A tree of small nodes: a table would move into ever larger blocks at every walk.
+    by_id: BTreeMap<TensorId, Buffer>,
 }
 
 impl Gradients {

@@ -1,4 +1,4 @@
-//! Recycled storage for tensor values.
+//! Recycled storage for tensor values and token ids.
 //!
 //! A training step allocates the same few hundred sizes again and again, and fresh memory from the
 //! system costs a page fault per 4 KiB: more than many whole steps. So a [`Buffer`] that is dropped
@@ -7,9 +7,10 @@
 //! overwritten. Builds with debug assertions fill it with NaN, so a kernel that reads before it
 //! writes is found by any test that looks at the result.
 
+use crate::error::TokenId;
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// The pool keeps at most this many bytes; what comes on top goes back to the system.
 const POOL_LIMIT: usize = 3 << 30;
@@ -17,48 +18,86 @@ const POOL_LIMIT: usize = 3 << 30;
 /// Buffers shorter than this are not worth a look into the pool.
 const SMALL: usize = 64;
 
-#[derive(Default)]
-struct Pool {
-    free: HashMap<usize, Vec<Vec<f32>>>,
+/// What a recycled buffer can hold.
+pub trait Element: Copy + PartialEq + Sized + 'static {
+    /// Fills stale memory in builds with debug assertions: a number that no kernel takes for good.
+    const POISON: Self;
+    /// Fills new memory.
+    const ZERO: Self;
+    /// Where dropped buffers of this kind wait.
+    fn pool() -> &'static Mutex<Pool<Self>>;
+}
+
+impl Element for f32 {
+    const POISON: f32 = f32::NAN;
+    const ZERO: f32 = 0.0;
+    fn pool() -> &'static Mutex<Pool<f32>> {
+        static POOL: LazyLock<Mutex<Pool<f32>>> = LazyLock::new(Mutex::default);
+        &POOL
+    }
+}
+
+impl Element for TokenId {
+    const POISON: TokenId = TokenId::MAX;
+    const ZERO: TokenId = 0;
+    fn pool() -> &'static Mutex<Pool<TokenId>> {
+        static POOL: LazyLock<Mutex<Pool<TokenId>>> = LazyLock::new(Mutex::default);
+        &POOL
+    }
+}
+
+/// Dropped memory by length.
+#[derive(Debug)]
+pub struct Pool<T> {
+    free: HashMap<usize, Vec<Vec<T>>>,
     bytes: usize,
 }
 
-static POOL: LazyLock<Mutex<Pool>> = LazyLock::new(Mutex::default);
-
-fn pool() -> std::sync::MutexGuard<'static, Pool> {
-    // A panic elsewhere cannot leave the pool half-changed: every change below is one step.
-    POOL.lock().unwrap_or_else(PoisonError::into_inner)
+impl<T> Default for Pool<T> {
+    fn default() -> Pool<T> {
+        Pool { free: HashMap::new(), bytes: 0 }
+    }
 }
 
-/// An owned `[f32]` whose memory is recycled on drop.
-#[derive(Debug, Default)]
-pub struct Buffer(Vec<f32>);
+fn pool<T: Element>() -> MutexGuard<'static, Pool<T>> {
+    // A panic elsewhere cannot leave the pool half-changed: every change below is one step.
+    T::pool().lock().unwrap_or_else(PoisonError::into_inner)
+}
 
-impl Buffer {
+/// An owned slice whose memory is recycled on drop.
+#[derive(Debug, Default, PartialEq)]
+pub struct Recycled<T: Element>(Vec<T>);
+
+/// Numbers: the storage of every tensor.
+pub type Buffer = Recycled<f32>;
+/// Token ids: the storage of every batch.
+pub type Tokens = Recycled<TokenId>;
+
+impl<T: Element> Recycled<T> {
     /// `len` numbers with any content: the caller overwrites all of them.
-    pub fn stale(len: usize) -> Buffer {
+    pub fn stale(len: usize) -> Recycled<T> {
         let recycled = if len < SMALL { None } else { take(len) };
         let mut data = recycled.unwrap_or_else(|| fresh(len));
         if cfg!(debug_assertions) {
-            data.fill(f32::NAN);
+            data.fill(T::POISON);
         }
-        Buffer(data)
+        Recycled(data)
     }
 
     /// `len` zeros.
-    pub fn zeros(len: usize) -> Buffer {
+    pub fn zeros(len: usize) -> Recycled<T> {
         if len >= SMALL
             && let Some(mut data) = take(len)
         {
-            data.fill(0.0);
-            return Buffer(data);
+            data.fill(T::ZERO);
+            return Recycled(data);
         }
-        Buffer(fresh(len))
+        Recycled(fresh(len))
     }
 
     /// A copy of `source`.
-    pub fn copy_of(source: &[f32]) -> Buffer {
-        let mut buffer = Buffer::stale(source.len());
+    pub fn copy_of(source: &[T]) -> Recycled<T> {
+        let mut buffer = Recycled::stale(source.len());
         buffer.copy_from_slice(source);
         buffer
     }
@@ -68,33 +107,34 @@ impl Buffer {
 ///
 /// Where the system refuses, `vec!` would end the whole process on the spot. This unwinds with an
 /// [`Error::Memory`](crate::Error::Memory) instead, which a program can catch and report.
-fn fresh(len: usize) -> Vec<f32> {
+fn fresh<T: Element>(len: usize) -> Vec<T> {
     let mut data = Vec::new();
     if data.try_reserve_exact(len).is_err() {
-        let needed = (len as u64).saturating_mul(size_of::<f32>() as u64);
+        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
         let available = crate::util::memory::available();
         std::panic::panic_any(crate::Error::Memory { needed, available });
     }
-    data.resize(len, 0.0);
+    data.resize(len, T::ZERO);
     data
 }
 
-/// Gives the pool's memory back to the system.
+/// Gives the pools' memory back to the system.
 pub fn release_pool() {
-    *pool() = Pool::default();
+    *pool::<f32>() = Pool::default();
+    *pool::<TokenId>() = Pool::default();
 }
 
-fn take(len: usize) -> Option<Vec<f32>> {
+fn take<T: Element>(len: usize) -> Option<Vec<T>> {
     let mut pool = pool();
     let data = pool.free.get_mut(&len)?.pop()?;
-    pool.bytes -= len * size_of::<f32>();
+    pool.bytes -= len * size_of::<T>();
     Some(data)
 }
 
-impl Drop for Buffer {
+impl<T: Element> Drop for Recycled<T> {
     fn drop(&mut self) {
         let data = std::mem::take(&mut self.0);
-        let (len, bytes) = (data.len(), data.len() * size_of::<f32>());
+        let (len, bytes) = (data.len(), data.len() * size_of::<T>());
         // A `Vec` that came from outside may have spare capacity; it is not kept.
         if len < SMALL || data.capacity() != len {
             return;
@@ -107,28 +147,34 @@ impl Drop for Buffer {
     }
 }
 
-impl From<Vec<f32>> for Buffer {
-    fn from(data: Vec<f32>) -> Buffer {
-        Buffer(data)
+impl<T: Element> From<Vec<T>> for Recycled<T> {
+    fn from(data: Vec<T>) -> Recycled<T> {
+        Recycled(data)
     }
 }
 
-impl Deref for Buffer {
-    type Target = [f32];
-    fn deref(&self) -> &[f32] {
+impl<T: Element> FromIterator<T> for Recycled<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(numbers: I) -> Recycled<T> {
+        Recycled(Vec::from_iter(numbers))
+    }
+}
+
+impl<T: Element> Deref for Recycled<T> {
+    type Target = [T];
+    fn deref(&self) -> &[T] {
         &self.0
     }
 }
 
-impl DerefMut for Buffer {
-    fn deref_mut(&mut self) -> &mut [f32] {
+impl<T: Element> DerefMut for Recycled<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
         &mut self.0
     }
 }
 
-impl Clone for Buffer {
-    fn clone(&self) -> Buffer {
-        Buffer::copy_of(self)
+impl<T: Element> Clone for Recycled<T> {
+    fn clone(&self) -> Recycled<T> {
+        Recycled::copy_of(self)
     }
 }
 

@@ -38,10 +38,10 @@
 //! # Ok::<(), llm_core::Error>(())
 //! ```
 //!
-//! The library never prints, exits or reads flags. `unsafe` is denied but for three fenced
+//! The library never prints, exits or reads flags. `unsafe` is denied but for four fenced
 //! places: the matrix products ([`kernels::gemm`]), the run-time choice of an
-//! instruction set ([`kernels::simd`]), and the measurement of the machine's peak
-//! ([`kernels::peak`]).
+//! instruction set ([`kernels::simd`]), the measurement of the machine's peak
+//! ([`kernels::peak`]), and an allocator that counts ([`util::allocations`]).
 
 pub mod error;
 pub mod profile;

@@ -1,8 +1,11 @@
 //! self_attention_mha: H heads, each over its own D = C/H channels.
 
 use llm_core::buffer::Buffer;
-use llm_core::kernels::attention::{backward, forward, head_views, head_views_mut};
-use llm_core::kernels::parallel::{self, HEAVY};
+use llm_core::kernels::attention::{
+    backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
+    row_views_mut,
+};
+use llm_core::ndarray::{ArrayView2, ArrayView4};
 use llm_core::profile::span;
 use llm_core::{Error, Result, Tensor, ops};
 use std::sync::Arc;
@@ -74,17 +77,12 @@ pub fn causal_attention_heads(qkv: &Tensor, n_heads: usize, keep: &[bool]) -> Re
 
     let (mut y, mut lse) = (Buffer::stale(b * t * c), Buffer::stale(b * h * t));
     let parts = head_views(qkv.data(), [b, t, 3 * h, d]); // of each sequence: H q, H k, H v, [T, D]
-    let tasks: Vec<_> = head_views_mut(&mut y, [b, t, h, d])
-        .into_iter()
-        .zip(lse.chunks_exact_mut(t))
-        .enumerate()
-        .collect();
-    parallel::tasks(tasks, work, HEAVY, |(n, (mut y, lse))| {
-        let (sequence, head) = (n / h, n % h);
+    let outputs = [head_views_mut(&mut y, [b, t, h, d]), row_views_mut(&mut lse, [b, h, t])];
+    each_head(outputs, work, |sequence, head, [mut y, lse]| {
         if !keep[head] {
             return y.fill(0.0);
         }
-        let [q, k, v] = [0, 1, 2].map(|part| parts[sequence * 3 * h + part * h + head]);
+        let [q, k, v] = qkv_of(&parts, sequence, head, h);
         forward(q, k, v, scale, y, lse);
     });
 
@@ -93,27 +91,29 @@ pub fn causal_attention_heads(qkv: &Tensor, n_heads: usize, keep: &[bool]) -> Re
     Ok(Tensor::from_op_sharing("attention", &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(b * t * c3);
         let parts = head_views(qkv_value.data(), [b, t, 3 * h, d]);
-        let (y, dy) = (head_views(&kept_y, [b, t, h, d]), head_views(&dy, [b, t, h, d]));
-        // The 3H views of a sequence are H dq, H dk, H dv; a task takes one of each.
-        let mut dparts = head_views_mut(&mut dqkv, [b, t, 3 * h, d]).into_iter();
-        let mut tasks = Vec::with_capacity(b * h);
-        for sequence in 0..b {
-            let dq: Vec<_> = dparts.by_ref().take(h).collect();
-            let dk: Vec<_> = dparts.by_ref().take(h).collect();
-            let dv: Vec<_> = dparts.by_ref().take(h).collect();
-            let heads = dq.into_iter().zip(dk).zip(dv).enumerate();
-            tasks.extend(heads.map(|(head, ((dq, dk), dv))| (sequence, head, dq, dk, dv)));
-        }
-        parallel::tasks(tasks, work, HEAVY, |(sequence, head, mut dq, mut dk, mut dv)| {
+        let [y, dy] = [&kept_y[..], &dy].map(|x| head_views(x, [b, t, h, d]));
+        each_head(qkv_views_mut(&mut dqkv, [b, t, h, d]), work, |sequence, head, mut grads| {
             if !keep[head] {
-                return [&mut dq, &mut dk, &mut dv].into_iter().for_each(|g| g.fill(0.0));
+                return grads.iter_mut().for_each(|g| g.fill(0.0));
             }
-            let [q, k, v] = [0, 1, 2].map(|part| parts[sequence * 3 * h + part * h + head]);
-            let n = sequence * h + head;
-            backward(q, k, v, scale, y[n], &lse[n * t..(n + 1) * t], dy[n], dq, dk, dv);
+            let [q, k, v] = qkv_of(&parts, sequence, head, h);
+            let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
+            let lse = &lse[(sequence * h + head) * t..][..t];
+            let [dq, dk, dv] = grads;
+            backward(q, k, v, scale, y, lse, dy, dq, dk, dv);
         });
         grads.give(&parent, dqkv);
     }))
+}
+
+/// The queries, keys and values of one head: groups h, H + h and 2H + h of its sequence.
+pub(crate) fn qkv_of<'a>(
+    parts: &ArrayView4<'a, f32>,
+    sequence: usize,
+    head: usize,
+    n_heads: usize,
+) -> [ArrayView2<'a, f32>; 3] {
+    [0, 1, 2].map(|part| head_view(parts, sequence, part * n_heads + head))
 }
 
 /// D = C/H.

@@ -1,6 +1,6 @@
 //! MultiHead: the variant behind core's attention seam.
 
-use crate::heads::{causal_attention_heads, head_dim};
+use crate::heads::{causal_attention_heads, head_dim, qkv_of};
 use llm_core::kernels::attention as kernel;
 use llm_core::model::{Context, Decode, Probe, SingleHead};
 use llm_core::ndarray::{ArrayView2, ArrayView3, Axis, Slice};
@@ -108,9 +108,10 @@ fn show(probe: &dyn Probe, layer: usize, qkv: &Tensor, y: &Tensor, h: usize) -> 
     let [b, t, c] = y.dims("probe", "y of shape [B, T, C]")?;
     let d = c / h;
     let parts = kernel::head_views(qkv.data(), [b, t, 3 * h, d]);
-    for (sequence, parts) in parts.chunks_exact(3 * h).enumerate() {
+    for sequence in 0..b {
         for head in 0..h {
-            let p = kernel::probs(parts[head], parts[h + head], 1.0 / (d as f32).sqrt());
+            let [q, k, _] = qkv_of(&parts, sequence, head, h);
+            let p = kernel::probs(q, k, 1.0 / (d as f32).sqrt());
             let view = ArrayView2::from_shape((t, t), &p);
             probe.head(layer, sequence, head, view.expect("P is [T, T]"));
         }

@@ -1,8 +1,8 @@
 //! One head run through the crates: scores, weights, what is kept, the output.
 
 use crate::docs::examples::Rows;
-use llm_core::kernels::attention::{MASKED, forward, head_views, head_views_mut, probs};
-use llm_core::kernels::gemm::{Threads, gemm, matrix_mut};
+use llm_core::kernels::attention::{MASKED, forward, probs};
+use llm_core::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
 use llm_core::{Tensor, ops};
 
 pub struct Head {
@@ -23,7 +23,7 @@ fn table(flat: &[f32]) -> [[f32; 3]; 3] {
 /// Runs the fast kernel and the written-out way, and demands that they agree.
 pub fn run<const D: usize>([q, k, v]: [Rows<D>; 3]) -> Head {
     let flat = [q, k, v].map(|rows| rows.concat());
-    let [q, k, v] = [0, 1, 2].map(|n| head_views(&flat[n], [1, 3, 1, D])[0]);
+    let [q, k, v] = [0, 1, 2].map(|n| matrix(&flat[n], 3, D));
     let scale = 1.0 / (D as f32).sqrt();
 
     let mut scores = vec![f32::NAN; 9];
@@ -35,8 +35,7 @@ pub fn run<const D: usize>([q, k, v]: [Rows<D>; 3]) -> Head {
     close(&probs(q, k, scale), p.data());
 
     let (mut y, mut lse) = (vec![f32::NAN; 3 * D], [f32::NAN; 3]);
-    let mut out = head_views_mut(&mut y, [1, 3, 1, D]);
-    forward(q, k, v, scale, out.pop().unwrap(), &mut lse);
+    forward(q, k, v, scale, matrix_mut(&mut y, 3, D), matrix_mut(&mut lse, 3, 1));
     let p = table(p.data());
     for (i, row) in y.chunks_exact(D).enumerate() {
         let sum = |d: usize| (0..3).map(|j| p[i][j] * v[[j, d]]).sum();

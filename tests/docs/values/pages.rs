@@ -13,10 +13,10 @@ pub fn add(values: &mut Values) {
         let names = ["w_qkv", "b_qkv", "w_proj", "b_proj"];
         let size = |name: &str| {
             let full = format!("blocks.0.{name}");
-            let found = model.parameters().into_iter().find(|(n, _)| *n == full);
+            let found = model.parameters().find(|(n, _)| *n == full);
             found.map_or(0, |(_, p)| p.numel() as u32)
         };
-        let total: usize = model.parameters().iter().map(|(_, p)| p.numel()).sum();
+        let total: usize = model.parameters().map(|(_, p)| p.numel()).sum();
         (names.map(size), total as u32)
     });
     assert_eq!(counts[0], counts[1], "one head and four");

@@ -3,7 +3,7 @@
 use super::head::run;
 use super::{Values, list, offset, offsets, wide};
 use crate::docs::examples::{TRACE, qkv};
-use llm_core::kernels::attention::{MASKED, head_views};
+use llm_core::kernels::attention::{MASKED, head_view, head_views};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Tensor, ops};
 use llm_variant_mha::causal_attention_heads;
@@ -79,8 +79,8 @@ fn small_backward(values: &mut Values) {
     let places = head_views(place.data(), [1, 3, 3, 2]);
     for (part, t) in [(0, 1), (1, 0), (1, 1), (2, 0), (2, 1)] {
         shown.push(t as f64); // the row's name, dQ[t]
-        shown.extend(wide(&groups[part].row(t).to_vec()));
-        shown.extend(wide(&places[part].row(t).to_vec()));
+        shown.extend(wide(&head_view(&groups, 0, part).row(t).to_vec()));
+        shown.extend(wide(&head_view(&places, 0, part).row(t).to_vec()));
     }
     let nonzero = |i: &usize| dqkv[*i] != 0.0;
     assert!(
@@ -124,7 +124,8 @@ fn large(values: &mut Values) {
     let places = offsets(&[B, T, 3 * C]);
     let views = head_views(places.data(), [B, T, 3 * H, D]);
     let view = |t: usize, part: usize| {
-        let n = views.iter().position(|v| f64::from(v[[t, 0]]) == inside(t, part)).unwrap();
+        let mut groups = (0..B * 3 * H).map(|n| head_view(&views, n / (3 * H), n % (3 * H)));
+        let n = groups.position(|v| f64::from(v[[t, 0]]) == inside(t, part)).unwrap();
         n as u32
     };
     let mut numbers = list![1, 2, 1, offset(&[B, H], &[1, 1])];

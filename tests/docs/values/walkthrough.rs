@@ -3,7 +3,7 @@
 use super::head::{Head, close, run};
 use super::{Values, list, offset, offsets, wide};
 use crate::docs::examples::{BASE, HEADS, Rows, qkv, two_heads};
-use llm_core::kernels::attention::{MASKED, head_views};
+use llm_core::kernels::attention::{MASKED, head_view, head_views};
 use llm_core::{Tensor, ops};
 use llm_variant_mha::causal_attention_heads;
 
@@ -35,7 +35,8 @@ fn sizes(values: &mut Values) {
     let fast = head_views(qkv.data(), [B, T, 3, C]);
     let mut slices = Vec::new();
     let mut views = Vec::new();
-    for (part, view) in fast.into_iter().enumerate() {
+    for part in 0..3 {
+        let view = head_view(&fast, 0, part);
         let cut = ops::slice_lastdim(&qkv, part * C, C).unwrap();
         assert!(view.iter().eq(cut.data()));
         slices.extend([(part * C) as f64, C as f64]);
@@ -66,7 +67,7 @@ fn places(values: &mut Values) {
     for (part, t) in [(0, 2), (1, 1), (2, 1)] {
         addresses.extend(list![0, t as u32]); // the row's name, q[0, t, :]
         addresses.extend(row(t));
-        addresses.extend(ends(&one[part].row(t).to_vec()));
+        addresses.extend(ends(&head_view(&one, 0, part).row(t).to_vec()));
     }
     values.insert("walk.two_addresses", addresses);
 
@@ -94,7 +95,7 @@ fn places(values: &mut Values) {
 
     let mut inside = Vec::new();
     for (part, t) in [(0, 2), (1, 1), (2, 1)] {
-        let [first, last] = ends(&two[part * H + 1].row(t).to_vec());
+        let [first, last] = ends(&head_view(&two, 0, part * H + 1).row(t).to_vec());
         inside.extend(list![0, 3, t as u32, 12, part as u32, 4, 1, 2, first, first, last]);
     }
     values.insert("walk.mha_in_qkv", inside);
@@ -102,7 +103,7 @@ fn places(values: &mut Values) {
     let mut groups = Vec::new();
     groups.extend((0..3 * H).map(|n| n as f64));
     groups.extend((0..3 * H).map(|n| (n % H) as f64));
-    groups.extend(two.iter().flat_map(|view| ends(&view.row(0).to_vec())));
+    groups.extend((0..3 * H).flat_map(|n| ends(&head_view(&two, 0, n).row(0).to_vec())));
     values.insert("walk.groups", groups);
     values.insert("walk.masked", list![MASKED]);
 }

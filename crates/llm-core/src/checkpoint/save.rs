@@ -145,7 +145,7 @@ fn gather<'a>(
     tokenizer: &'a TokenizerSpec,
     moments: &'a [Moments],
 ) -> Result<Vec<Data<'a>>, CheckpointError> {
-    let weights: BTreeMap<String, &Tensor> = trainer.model.parameters().into_iter().collect();
+    let weights: BTreeMap<String, &Tensor> = trainer.model.parameters().collect();
     let moments: BTreeMap<&str, &Moments> =
         moments.iter().map(|moments| (moments.name.as_str(), moments)).collect();
     // The model's fields and the moments are open to the caller, so they may not fit the settings.

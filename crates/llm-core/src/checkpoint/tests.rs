@@ -135,8 +135,8 @@ fn assert_equal(a: &Trainer, b: &Trainer, with_optimizer: bool) {
     assert_eq!(a.recipe, b.recipe);
     assert_eq!(a.step, b.step);
     assert_eq!(a.optimizer.config(), b.optimizer.config());
-    for ((name, p), (other, q)) in a.model.parameters().iter().zip(b.model.parameters()) {
-        assert_eq!((name, p.shape(), bits(p.data())), (&other, q.shape(), bits(q.data())));
+    for ((name, p), (other, q)) in a.model.parameters().zip(b.model.parameters()) {
+        assert_eq!((name, p.shape(), bits(p.data())), (other, q.shape(), bits(q.data())));
         assert!(p.wants_grad() && q.wants_grad());
     }
     if !with_optimizer {

@@ -1,17 +1,29 @@
 //! A sequence of tokens, and what training and evaluation take from it.
 
+use crate::buffer;
 use crate::error::{Error, Result, TokenId};
 use crate::util::rng::{below, stream};
 
 /// B windows of T tokens and the token that follows each position.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// `[B, T]`, flat.
-    pub inputs: Vec<TokenId>,
+    pub inputs: buffer::Tokens,
     /// `[B, T]`, flat: `inputs` moved by one.
-    pub targets: Vec<TokenId>,
+    pub targets: buffer::Tokens,
     /// `[B, T]`.
     pub shape: [usize; 2],
+}
+
+impl Batch {
+    /// A batch of given tokens; inputs and targets are both `[B, T]`, flat.
+    pub fn new(
+        inputs: impl Into<buffer::Tokens>,
+        targets: impl Into<buffer::Tokens>,
+        shape: [usize; 2],
+    ) -> Batch {
+        Batch { inputs: inputs.into(), targets: targets.into(), shape }
+    }
 }
 
 /// A stretch to be scored: tokens `start..start + len` are inputs, those one further the targets.
@@ -98,17 +110,20 @@ impl TokenDataset {
         let room = self.check_room("training data", t)?;
         // Starts 0..room fit; of the documents, those that begin there.
         let fitting = self.starts.as_ref().map(|s| &s[..s.partition_point(|&p| p < room)]);
-        let mut batch = Batch { inputs: vec![], targets: vec![], shape: [b, t] };
-        for row in 0..b {
+        let [mut inputs, mut targets] = [(); 2].map(|()| buffer::Tokens::stale(b * t));
+        let rows = inputs.chunks_exact_mut(t).zip(targets.chunks_exact_mut(t));
+        for (row, (inputs, targets)) in rows.enumerate() {
             let mut rng = stream(seed, b"batch\0\0\0", step, row as u64);
             let start = match fitting {
                 Some(starts) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
                 _ => below(&mut rng, room),
             };
-            batch.inputs.extend((start..start + t).map(|i| self.token(i)));
-            batch.targets.extend((start + 1..start + t + 1).map(|i| self.token(i)));
+            for i in 0..t {
+                inputs[i] = self.token(start + i);
+                targets[i] = self.token(start + i + 1);
+            }
         }
-        Ok(batch)
+        Ok(Batch { inputs, targets, shape: [b, t] })
     }
 
     /// Windows that score every token once (but the first): consecutive, `seq_len` long, the last
@@ -174,10 +189,10 @@ mod tests {
         let batch = data.batch(1, 5, [4, 8]).unwrap();
         assert_eq!(batch, data.batch(1, 5, [4, 8]).unwrap());
         // A bigger batch has the smaller one's rows first.
-        assert_eq!(batch.inputs, data.batch(1, 5, [6, 8]).unwrap().inputs[..32]);
+        assert_eq!(batch.inputs[..], data.batch(1, 5, [6, 8]).unwrap().inputs[..32]);
         assert_ne!(batch, data.batch(1, 6, [4, 8]).unwrap());
         assert_ne!(batch, data.batch(2, 5, [4, 8]).unwrap());
-        for (x, y) in batch.inputs.iter().zip(&batch.targets) {
+        for (x, y) in batch.inputs.iter().zip(batch.targets.iter()) {
             assert_eq!(x + 1, *y);
         }
     }

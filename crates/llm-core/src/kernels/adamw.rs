@@ -6,7 +6,7 @@
 //! Reference: Loshchilov and Hutter, "Decoupled Weight Decay Regularization"; the algebra is
 //! PyTorch's.
 
-use super::parallel::LIGHT;
+use super::parallel::HEAVY;
 use super::simd::{fma, simd_kernel};
 use rayon::prelude::*;
 
@@ -34,14 +34,14 @@ pub fn step(theta: &mut [f32], m: &mut [f32], v: &mut [f32], g: &[f32], update: 
     // The corrections in f64: 1 − β₂ᵗ cancels for β₂ near 1.
     let correction = |beta: f32| (1.0 - f64::from(beta).powf(update.t as f64)) as f32;
     let (c1, c2) = (correction(update.beta1), correction(update.beta2));
-    if theta.len() < 2 * LIGHT {
+    if theta.len() < 2 * HEAVY {
         return chunk(theta, m, v, g, update, c1, c2);
     }
     theta
-        .par_chunks_mut(LIGHT)
-        .zip(m.par_chunks_mut(LIGHT))
-        .zip(v.par_chunks_mut(LIGHT))
-        .zip(g.par_chunks(LIGHT))
+        .par_chunks_mut(HEAVY)
+        .zip(m.par_chunks_mut(HEAVY))
+        .zip(v.par_chunks_mut(HEAVY))
+        .zip(g.par_chunks(HEAVY))
         .for_each(|(((theta, m), v), g)| chunk(theta, m, v, g, update, c1, c2));
 }
 
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn equals_its_naive_twin() {
-        for n in [1, 15, 16, 33, 3 * LIGHT + 7] {
+        for n in [1, 15, 16, 33, 3 * HEAVY + 7] {
             let mut theta: Vec<f32> = (0..n).map(|i| ((i % 13) as f32 - 6.0) / 6.0).collect();
             let (mut m, mut v) = (vec![0.0; n], vec![0.0; n]);
             let mut want: Vec<[f64; 3]> = theta.iter().map(|&x| [f64::from(x), 0.0, 0.0]).collect();

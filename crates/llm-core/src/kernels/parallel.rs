@@ -45,15 +45,6 @@ pub fn rows_with(
         .for_each(|(i, (chunk, more))| f(i * group, chunk, more));
 }
 
-/// Runs every task, in parallel if `work` (elements touched in all) is at least two of `grain`.
-pub fn tasks<T: Send>(tasks: Vec<T>, work: usize, grain: usize, f: impl Fn(T) + Sync + Send) {
-    if rayon::current_num_threads() == 1 || tasks.len() < 2 || work < 2 * grain {
-        tasks.into_iter().for_each(f);
-    } else {
-        tasks.into_par_iter().for_each(f);
-    }
-}
-
 /// Runs `f` while the pool's other threads stay awake for the work that `f` hands out.
 ///
 /// A training step has a hundred parallel regions of 20 to 200 µs with a little serial work in
@@ -138,7 +129,7 @@ mod tests {
                     }
                 };
                 let caught = std::panic::catch_unwind(|| {
-                    awake(|| tasks((0..100).collect(), 1 << 20, 1, task));
+                    awake(|| (0..100).into_par_iter().for_each(task));
                 });
                 assert!(caught.is_err());
                 assert_eq!(awake(|| (0..1000).into_par_iter().sum::<i32>()), 499_500);

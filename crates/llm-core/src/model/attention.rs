@@ -150,8 +150,9 @@ impl Attention for SingleHead {
 fn show(probe: &dyn Probe, layer: usize, qkv: &Tensor, y: &Tensor) -> Result<()> {
     let [b, t, c] = y.dims("probe", "y of shape [B, T, C]")?;
     let parts = kernel::head_views(qkv.data(), [b, t, 3, c]);
-    for (sequence, part) in parts.chunks_exact(3).enumerate() {
-        let p = kernel::probs(part[0], part[1], 1.0 / (c as f32).sqrt());
+    for sequence in 0..b {
+        let [q, k] = [0, 1].map(|part| kernel::head_view(&parts, sequence, part));
+        let p = kernel::probs(q, k, 1.0 / (c as f32).sqrt());
         probe.head(layer, sequence, 0, crate::kernels::gemm::matrix(&p, t, t));
     }
     let view = ArrayView3::from_shape((b, t, c), y.data());

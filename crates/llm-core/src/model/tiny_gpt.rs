@@ -3,6 +3,7 @@
 use super::block::norm;
 use super::shapes::{initial, parameter_shapes};
 use super::{Attention, Block, Config, Context, Probe, SingleHead};
+use crate::buffer::Tokens;
 use crate::data::Batch;
 use crate::error::{Error, Result, TokenId};
 use crate::ops;
@@ -53,30 +54,37 @@ pub struct TinyGPT {
 /// The one list of parameters, for shared and for exclusive access: full patterns, so that a new
 /// field cannot be forgotten here.
 macro_rules! list_parameters {
-    ($model:expr, $iter:ident) => {{
+    ($model:expr, $iter:ident, $as_option:ident) => {{
         let TinyGPT { config: _, attention: _, wte, wpe, blocks, lnf_g, lnf_b, w_lm, b_lm } = $model;
-        let mut list = vec![("wte".to_string(), wte), ("wpe".to_string(), wpe)];
-        for (i, block) in blocks.$iter().enumerate() {
+        let blocks = blocks.$iter().enumerate().flat_map(|(i, block)| {
             #[rustfmt::skip]
             let Block { ln1_g, ln1_b, w_qkv, b_qkv, w_proj, b_proj, ln2_g, ln2_b, w_fc, b_fc, w_out, b_out } = block;
-            let mut push = |name: &str, p| list.push((format!("blocks.{i}.{name}"), p));
-            ln1_g.$iter().for_each(|p| push("ln1_g", p));
-            ln1_b.$iter().for_each(|p| push("ln1_b", p));
-            push("w_qkv", w_qkv);
-            push("b_qkv", b_qkv);
-            push("w_proj", w_proj);
-            push("b_proj", b_proj);
-            ln2_g.$iter().for_each(|p| push("ln2_g", p));
-            ln2_b.$iter().for_each(|p| push("ln2_b", p));
-            push("w_fc", w_fc);
-            push("b_fc", b_fc);
-            push("w_out", w_out);
-            push("b_out", b_out);
-        }
-        for (name, p) in [("lnf_g", lnf_g), ("lnf_b", lnf_b), ("w_lm", w_lm), ("b_lm", b_lm)] {
-            p.$iter().for_each(|p| list.push((name.to_string(), p)));
-        }
-        list
+            let list = [
+                ("ln1_g", ln1_g.$as_option()),
+                ("ln1_b", ln1_b.$as_option()),
+                ("w_qkv", Some(w_qkv)),
+                ("b_qkv", Some(b_qkv)),
+                ("w_proj", Some(w_proj)),
+                ("b_proj", Some(b_proj)),
+                ("ln2_g", ln2_g.$as_option()),
+                ("ln2_b", ln2_b.$as_option()),
+                ("w_fc", Some(w_fc)),
+                ("b_fc", Some(b_fc)),
+                ("w_out", Some(w_out)),
+                ("b_out", Some(b_out)),
+            ];
+            list.into_iter().map(move |(name, p)| (format!("blocks.{i}.{name}"), p))
+        });
+        let first = [("wte", Some(wte)), ("wpe", Some(wpe))];
+        let last = [
+            ("lnf_g", lnf_g.$as_option()),
+            ("lnf_b", lnf_b.$as_option()),
+            ("w_lm", w_lm.$as_option()),
+            ("b_lm", b_lm.$as_option()),
+        ];
+        let named = |(name, p): (&str, _)| (name.to_string(), p);
+        let (first, last) = (first.into_iter().map(named), last.into_iter().map(named));
+        first.chain(blocks).chain(last).filter_map(|(name, p)| Some((name, p?)))
     }};
 }
 
@@ -168,7 +176,7 @@ impl TinyGPT {
 
     /// `Err` unless every parameter that the settings ask for is there.
     fn complete(self) -> Result<TinyGPT> {
-        let names: Vec<String> = self.parameters().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = self.parameters().map(|(name, _)| name).collect();
         match parameter_shapes(&self.config).into_iter().find(|(name, _)| !names.contains(name)) {
             Some((name, _)) => Err(missing(&name)),
             None => Ok(self),
@@ -186,13 +194,13 @@ impl TinyGPT {
     }
 
     /// All parameters with their names, in the order of the equations.
-    pub fn parameters(&self) -> Vec<(String, &Tensor)> {
-        list_parameters!(self, iter)
+    pub fn parameters(&self) -> impl Iterator<Item = (String, &Tensor)> {
+        list_parameters!(self, iter, as_ref)
     }
 
     /// [`TinyGPT::parameters`], for changing them.
-    pub fn parameters_mut(&mut self) -> Vec<(String, &mut Tensor)> {
-        list_parameters!(self, iter_mut)
+    pub fn parameters_mut(&mut self) -> impl Iterator<Item = (String, &mut Tensor)> {
+        list_parameters!(self, iter_mut, as_mut)
     }
 
     /// Scores of every next token at every position.
@@ -220,7 +228,8 @@ impl TinyGPT {
             let expected = format!("1 to {} tokens in a row", self.config.seq_len);
             return Err(Error::shape("model", expected, &[b, t]));
         }
-        let positions: Vec<TokenId> = (0..b).flat_map(|_| 0..t as TokenId).collect();
+        let mut positions = Tokens::stale(b * t);
+        positions.iter_mut().enumerate().for_each(|(i, p)| *p = (i % t) as TokenId);
         let mut h = ops::add(
             &ops::embedding(&self.wte, tokens, &[b, t])?,
             &ops::embedding(&self.wpe, &positions, &[b, t])?,
@@ -263,16 +272,13 @@ mod tests {
     fn names_are_fields_and_counts_agree() {
         for config in [Config::new(13, 6, 8, 2), Config::gpt2(13, 6, 8, 2)] {
             let mut model = TinyGPT::new(config.clone(), 1).unwrap();
-            let names: Vec<_> = model.parameters().into_iter().map(|(n, _)| n).collect();
-            let total: usize = model.parameters().iter().map(|(_, p)| p.numel()).sum();
+            let names: Vec<_> = model.parameters().map(|(n, _)| n).collect();
+            let total: usize = model.parameters().map(|(_, p)| p.numel()).sum();
             assert_eq!(total as u64, config.parameter_count());
-            assert_eq!(
-                names,
-                model.parameters_mut().into_iter().map(|(n, _)| n).collect::<Vec<_>>()
-            );
+            assert_eq!(names, model.parameters_mut().map(|(n, _)| n).collect::<Vec<_>>());
         }
         let baseline = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();
-        let names: Vec<_> = baseline.parameters().into_iter().map(|(n, _)| n).collect();
+        let names: Vec<_> = baseline.parameters().map(|(n, _)| n).collect();
         let block = ["w_qkv", "b_qkv", "w_proj", "b_proj", "w_fc", "b_fc", "w_out", "b_out"];
         let mut want = vec!["wte".to_string(), "wpe".to_string()];
         want.extend(block.iter().map(|n| format!("blocks.0.{n}")));
@@ -300,7 +306,7 @@ mod tests {
         let config = Config::new(13, 6, 8, 2);
         let model = TinyGPT::new(config.clone(), 1).unwrap();
         let list = || -> Vec<(String, Tensor)> {
-            model.parameters().into_iter().map(|(n, p)| (n, p.clone())).collect()
+            model.parameters().map(|(n, p)| (n, p.clone())).collect()
         };
         let build = |list| TinyGPT::from_parameters(config.clone(), Arc::new(SingleHead), list);
         let reversed = build(list().into_iter().rev().collect()).unwrap();

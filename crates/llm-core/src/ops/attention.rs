@@ -3,8 +3,10 @@
 use super::{expect_shape, linear_lastdim};
 use crate::buffer::Buffer;
 use crate::error::{Error, Result};
-use crate::kernels::attention::{backward, forward, head_views, head_views_mut};
-use crate::kernels::parallel::{self, HEAVY};
+use crate::kernels::attention::{
+    backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
+    row_views_mut,
+};
 use crate::profile::span;
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -81,30 +83,23 @@ pub fn causal_attention_1h(qkv: &Tensor) -> Result<Tensor> {
 
     let (mut y, mut lse) = (Buffer::stale(b * t * c), Buffer::stale(b * t));
     let parts = head_views(qkv.data(), [b, t, 3, c]); // q, k, v of every sequence: [T, C]
-    let tasks: Vec<_> = parts
-        .chunks_exact(3)
-        .zip(head_views_mut(&mut y, [b, t, 1, c]))
-        .zip(lse.chunks_exact_mut(t))
-        .collect();
-    parallel::tasks(tasks, work, HEAVY, |((qkv, y), lse)| {
-        forward(qkv[0], qkv[1], qkv[2], scale, y, lse);
+    let outputs = [head_views_mut(&mut y, [b, t, 1, c]), row_views_mut(&mut lse, [b, 1, t])];
+    each_head(outputs, work, |sequence, _, [y, lse]| {
+        let [q, k, v] = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
+        forward(q, k, v, scale, y, lse);
     });
 
     let y = Arc::new(y);
     let (parent, kept, qkv_value) = (qkv.parent(), y.clone(), qkv.detach());
     Ok(Tensor::from_op_sharing("attention", &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(b * t * c3);
-        let qkv = head_views(qkv_value.data(), [b, t, 3, c]);
-        let (y, dy) = (head_views(&kept, [b, t, 1, c]), head_views(&dy, [b, t, 1, c]));
-        let mut dparts = head_views_mut(&mut dqkv, [b, t, 3, c]).into_iter();
-        let tasks: Vec<_> =
-            std::iter::from_fn(|| Some([dparts.next()?, dparts.next()?, dparts.next()?]))
-                .zip(qkv.chunks_exact(3))
-                .zip(y.into_iter().zip(dy))
-                .zip(lse.chunks_exact(t))
-                .collect();
-        parallel::tasks(tasks, work, HEAVY, |((([dq, dk, dv], qkv), (y, dy)), lse)| {
-            backward(qkv[0], qkv[1], qkv[2], scale, y, lse, dy, dq, dk, dv);
+        let parts = head_views(qkv_value.data(), [b, t, 3, c]);
+        let [y, dy] = [&kept[..], &dy].map(|x| head_views(x, [b, t, 1, c]));
+        each_head(qkv_views_mut(&mut dqkv, [b, t, 1, c]), work, |sequence, _, [dq, dk, dv]| {
+            let [q, k, v] = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
+            let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, 0));
+            let lse = &lse[sequence * t..(sequence + 1) * t];
+            backward(q, k, v, scale, y, lse, dy, dq, dk, dv);
         });
         grads.give(&parent, dqkv);
     }))

@@ -1,6 +1,6 @@
 //! cross_entropy: how surprised the model is by the tokens that came.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Tokens};
 use crate::error::{Error, Result, TokenId};
 use crate::kernels::cross_entropy as kernel;
 use crate::profile::span;
@@ -33,7 +33,7 @@ pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
     let total: f64 = kernel::row_losses(&lse, logits.data(), targets, v).map(f64::from).sum();
     let mean = (total / n as f64) as f32;
 
-    let (parent, storage, targets) = (logits.parent(), logits.storage(), targets.to_vec());
+    let (parent, storage, targets) = (logits.parent(), logits.storage(), Tokens::copy_of(targets));
     Ok(Tensor::from_op("cross_entropy", &[1], vec![mean], &[&logits.parent()], move |dy, grads| {
         let mut dlogits = Arc::try_unwrap(storage).unwrap_or_else(|kept| Buffer::copy_of(&kept));
         kernel::backward_in_place(&mut dlogits, &lse, &targets, v, dy[0] / n as f32);

@@ -1,6 +1,6 @@
 //! embedding: rows of a table by number.
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Tokens};
 use crate::error::{Error, Result, TokenId};
 use crate::kernels::embedding as kernel;
 use crate::profile::span;
@@ -28,7 +28,7 @@ pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor>
     }
     let mut y = Buffer::stale(ids.len() * c);
     kernel::forward(&mut y, w.data(), ids, c);
-    let (parent, ids) = (w.parent(), ids.to_vec());
+    let (parent, ids) = (w.parent(), Tokens::copy_of(ids));
     let shape = [shape, &[c]].concat();
     Ok(Tensor::from_op("embedding", &shape, y, &[&w.parent()], move |dy, grads| {
         grads.accumulate_zeroed(&parent, |dw| kernel::backward(dw, &dy, &ids, c));

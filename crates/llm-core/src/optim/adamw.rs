@@ -5,7 +5,6 @@ use crate::buffer::Buffer;
 use crate::error::{Error, Result};
 use crate::kernels::adamw::{Update, step};
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 /// The optimizer's settings, apart from the learning rate, which a schedule may change.
@@ -127,43 +126,57 @@ impl AdamW {
     /// [`clip_scale`](super::clip_scale)).
     ///
     /// # Errors
-    /// [`Error::Config`] when the parameters are not those of the earlier updates.
-    pub fn step(
+    /// [`Error::Config`] when the parameters are not those of the earlier updates; the ones before
+    /// the first that differs are then updated already.
+    pub fn step<'a, P>(
         &mut self,
-        mut parameters: Vec<(String, &mut Tensor)>,
+        parameters: P,
         grads: &Gradients,
         lr: f32,
         grad_scale: f32,
-    ) -> Result<()> {
-        if self.moments.is_empty() {
-            self.moments = parameters
-                .iter()
-                .map(|(name, p)| Moments {
-                    name: name.clone(),
-                    m: Buffer::zeros(p.numel()),
-                    v: Buffer::zeros(p.numel()),
-                })
-                .collect();
-        }
-        let same = |(moments, (name, p)): (&Moments, &(String, &mut Tensor))| {
-            moments.name == *name && moments.m.len() == p.numel() && moments.v.len() == p.numel()
-        };
-        if self.moments.len() != parameters.len() || !self.moments.iter().zip(&parameters).all(same)
-        {
-            return Err(Error::config("optimizer", "its state belongs to other parameters"));
-        }
+    ) -> Result<()>
+    where
+        P: IntoIterator<Item = (String, &'a mut Tensor)>,
+    {
         self.t += 1;
-        let (config, t) = (self.config, self.t);
-        // Every parameter by itself: the small ones side by side, a large one cut further inside.
-        self.moments.par_iter_mut().zip(parameters.par_iter_mut()).for_each(|(moments, (_, p))| {
-            let AdamWConfig { beta1, beta2, eps, weight_decay, decay_all } = config;
+        if !self.moments.is_empty() {
+            return self.update(parameters, grads, lr, grad_scale);
+        }
+        let zero = |(name, p): &(String, &mut Tensor)| Moments {
+            name: name.clone(),
+            m: Buffer::zeros(p.numel()),
+            v: Buffer::zeros(p.numel()),
+        };
+        let parameters: Vec<_> = parameters.into_iter().collect();
+        self.moments = parameters.iter().map(zero).collect();
+        self.update(parameters, grads, lr, grad_scale)
+    }
+
+    fn update<'a, P>(
+        &mut self,
+        parameters: P,
+        grads: &Gradients,
+        lr: f32,
+        grad_scale: f32,
+    ) -> Result<()>
+    where
+        P: IntoIterator<Item = (String, &'a mut Tensor)>,
+    {
+        let other = || Error::config("optimizer", "its state belongs to other parameters");
+        let AdamWConfig { beta1, beta2, eps, weight_decay, decay_all } = self.config;
+        let mut moments = self.moments.iter_mut();
+        for (name, p) in parameters {
+            let Moments { m, v, .. } = moments
+                .next()
+                .filter(|of| of.name == name && [of.m.len(), of.v.len()] == [p.numel(); 2])
+                .ok_or_else(other)?;
             let weight_decay = if decay_all || p.rank() >= 2 { weight_decay } else { 0.0 };
-            let update = Update { lr, beta1, beta2, eps, weight_decay, t, grad_scale };
+            let update = Update { lr, beta1, beta2, eps, weight_decay, t: self.t, grad_scale };
             if let Some(g) = grads.get(p) {
-                step(p.data_mut(), &mut moments.m, &mut moments.v, g, update);
+                step(p.data_mut(), m, v, g, update);
             }
-        });
-        Ok(())
+        }
+        if moments.next().is_none() { Ok(()) } else { Err(other()) }
     }
 }
 

@@ -3,13 +3,14 @@
 use crate::autograd::Gradients;
 use crate::kernels::norm::sum_of_squares;
 use crate::tensor::Tensor;
-use rayon::prelude::*;
 
 /// √(Σ over all parameters of Σ g²), in f64 and in the parameters' order.
-pub fn grad_norm(parameters: &[(String, &Tensor)], grads: &Gradients) -> f64 {
-    // Side by side, then summed in order: the same bits with any number of threads.
-    let squares = parameters.par_iter().map(|(_, p)| grads.get(p).map_or(0.0, sum_of_squares));
-    squares.collect::<Vec<f64>>().into_iter().sum::<f64>().sqrt()
+pub fn grad_norm<'a>(
+    parameters: impl IntoIterator<Item = (String, &'a Tensor)>,
+    grads: &Gradients,
+) -> f64 {
+    let squares = parameters.into_iter().map(|(_, p)| grads.get(p).map_or(0.0, sum_of_squares));
+    squares.sum::<f64>().sqrt()
 }
 
 /// What gradients are multiplied by so that their norm is at most `max_norm`:

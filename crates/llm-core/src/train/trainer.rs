@@ -43,7 +43,7 @@ pub fn train_step(
         let loss = model.loss(batch)?;
         let grads = loss.backward()?;
         let clipping = span("clip");
-        let norm = grad_norm(&model.parameters(), &grads);
+        let norm = grad_norm(model.parameters(), &grads);
         drop(clipping);
         let report = StepReport {
             step: step + 1,
@@ -64,7 +64,7 @@ fn check_finite(model: &TinyGPT, grads: &Gradients, report: &StepReport) -> Resu
     if report.loss.is_finite() && report.grad_norm.is_finite() {
         return Ok(());
     }
-    let culprit = model.parameters().into_iter().find_map(|(name, p)| {
+    let culprit = model.parameters().find_map(|(name, p)| {
         let bad = grads.get(p)?.iter().find(|g| !g.is_finite())?;
         Some((format!("the gradient of {name}"), *bad))
     });

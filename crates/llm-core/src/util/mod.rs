@@ -1,5 +1,6 @@
 //! Small things that every layer may use: random streams, sizes for people, memory limits.
 
+pub mod allocations;
 pub mod memory;
 pub mod rng;
 

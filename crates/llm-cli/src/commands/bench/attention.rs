@@ -48,6 +48,7 @@ pub(super) fn run(
             threads,
             gflops: flops / both / 1e9,
             share_of_peak: flops / both / 1e9 / peak,
+            large_allocations: None,
         });
     }
     Ok(Report { measurements, table: String::new() })

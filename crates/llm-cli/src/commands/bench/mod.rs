@@ -33,6 +33,9 @@ pub struct Measurement {
     pub gflops: f64,
     /// The same as a share of the measured peak.
     pub share_of_peak: f64,
+    /// Blocks of 4 KiB and more that the measured steps asked the system for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub large_allocations: Option<u64>,
 }
 
 /// Runs the named workloads.

@@ -8,7 +8,7 @@ use llm_core::optim::AdamWConfig;
 use llm_core::profile::{self, Phase};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::Trainer;
-use llm_core::util::{bytes, memory};
+use llm_core::util::{allocations, bytes, memory};
 use llm_core::{Schedule, TinyGPT, TokenDataset};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -27,11 +27,13 @@ pub(super) fn run(
         trainer.step(&data)?;
     }
     let mut times = Vec::with_capacity(steps);
+    let blocks = allocations::large_blocks();
     for _ in 0..steps {
         let start = Instant::now();
         trainer.step(&data)?;
         times.push(start.elapsed().as_secs_f64());
     }
+    let blocks = allocations::large_blocks() - blocks;
     let seconds = median(times);
     let gflops = w.flops() / seconds / 1e9;
     let measurement = Measurement {
@@ -43,8 +45,9 @@ pub(super) fn run(
         threads,
         gflops,
         share_of_peak: gflops / peak,
+        large_allocations: Some(blocks),
     };
-    let table = if args.json { String::new() } else { by_op(&mut trainer, &data, steps)? };
+    let table = if args.json { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };
     Ok(Report { measurements: vec![measurement], table })
 }
 
@@ -77,7 +80,7 @@ fn prepare(program: &Program, w: &Workload) -> Result<(Trainer, TokenDataset)> {
 }
 
 /// A few more steps with spans on.
-fn by_op(trainer: &mut Trainer, data: &TokenDataset, steps: usize) -> Result<String> {
+fn by_op(trainer: &mut Trainer, data: &TokenDataset, steps: usize, blocks: u64) -> Result<String> {
     let steps = (steps / 4).max(3);
     let start = Instant::now();
     let (result, times) =
@@ -104,7 +107,8 @@ fn by_op(trainer: &mut Trainer, data: &TokenDataset, steps: usize) -> Result<Str
         ));
     }
     text.push_str(&format!(
-        "    {:<15} {:>6.3} ms           {:>5.1} %\n    peak memory so far: {}\n",
+        "    {:<15} {:>6.3} ms           {:>5.1} %\n    peak memory so far: {}; blocks of 4 KiB \
+         and more from the system while measured: {blocks}\n",
         "the rest",
         rest * 1e3,
         100.0 * rest / whole,

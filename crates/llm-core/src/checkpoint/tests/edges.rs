@@ -149,7 +149,7 @@ fn the_shapes_are_those_of_the_model() {
                 ..base
             };
             let model = TinyGPT::new(config.clone(), 1).unwrap();
-            let shapes = model.parameters().into_iter().map(|(n, p)| (n, p.shape().to_vec()));
+            let shapes = model.parameters().map(|(n, p)| (n, p.shape().to_vec()));
             assert_eq!(parameter_shapes(&config), shapes.collect::<Vec<_>>());
         }
     }

@@ -10,7 +10,7 @@ const GOLDEN: &[u8] = include_bytes!("../golden_v1.ckpt");
 fn trainer() -> Trainer {
     let mut model = TinyGPT::with_attention(Config::gpt2(5, 4, 2, 1), two_heads(), 1).unwrap();
     let mut moments = Vec::new();
-    for (k, (name, p)) in model.parameters_mut().into_iter().enumerate() {
+    for (k, (name, p)) in model.parameters_mut().enumerate() {
         let value = |i: usize| (i as f32 - 3.0) / 8.0 + k as f32;
         p.data_mut().iter_mut().enumerate().for_each(|(i, x)| *x = value(i));
         let m = (0..p.numel()).map(|i| -value(i) / 16.0).collect::<Vec<_>>().into();

@@ -11,16 +11,17 @@ use ndarray::{ArrayView2, ArrayViewMut2, s};
 /// y ← softmax over j ≤ i of (q·kᵀ·scale), times v.
 ///
 /// # Shapes
-/// `q, k, v, y [T, D]`, `lse [T]` ← ln Σ_{j≤i} e^(S_ij), which [`backward`] needs.
+/// `q, k, v, y [T, D]`, `lse [T, 1]` ← ln Σ_{j≤i} e^(S_ij), which [`backward`] needs.
 pub fn forward(
     q: ArrayView2<'_, f32>,
     k: ArrayView2<'_, f32>,
     v: ArrayView2<'_, f32>,
     scale: f32,
     mut y: ArrayViewMut2<'_, f32>,
-    lse: &mut [f32],
+    lse: ArrayViewMut2<'_, f32>,
 ) {
     let t = q.nrows();
+    let lse = lse.into_slice().expect("one number a row, side by side");
     let mut scratch = Buffer::stale(BLOCK.min(t) * t);
     for start in (0..t).step_by(BLOCK) {
         let end = (start + BLOCK).min(t);

@@ -16,7 +16,7 @@ mod views;
 
 pub use causal::{backward, forward, probs};
 pub use decode::attend_one;
-pub use views::{head_views, head_views_mut};
+pub use views::{each_head, head_view, head_views, head_views_mut, qkv_views_mut, row_views_mut};
 
 /// Query rows handled together.
 const BLOCK: usize = 64;

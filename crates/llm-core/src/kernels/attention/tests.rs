@@ -70,28 +70,30 @@ fn one_head_equals_its_naive_twin() {
                     qkv[(i * 3 + n) * d..][..d].copy_from_slice(&x[i * d..][..d]);
                 }
             }
-            let views = head_views(&qkv, [1, t, 3, d]);
+            let parts = head_views(&qkv, [1, t, 3, d]);
+            let [q_view, k_view, v_view] = [0, 1, 2].map(|part| head_view(&parts, 0, part));
             let (mut y, mut lse) = (vec![f32::NAN; t * d], vec![f32::NAN; t]);
-            let mut out = head_views_mut(&mut y, [1, t, 1, d]);
-            forward(views[0], views[1], views[2], scale, out.pop().unwrap(), &mut lse);
+            let outputs =
+                [head_views_mut(&mut y, [1, t, 1, d]), row_views_mut(&mut lse, [1, 1, t])];
+            each_head(outputs, 0, |_, _, [y, lse]| forward(q_view, k_view, v_view, scale, y, lse));
             close(&y, &want.y, "y");
-            close(&probs(views[0], views[1], scale), &want.p, "p");
+            close(&probs(q_view, k_view, scale), &want.p, "p");
 
             let mut dqkv = vec![f32::NAN; t * 3 * d];
-            let mut grads = head_views_mut(&mut dqkv, [1, t, 3, d]).into_iter();
-            let (dq, dk, dv) =
-                (grads.next().unwrap(), grads.next().unwrap(), grads.next().unwrap());
-            let (y_view, dy_view) =
-                (head_views(&y, [1, t, 1, d])[0], head_views(&dy, [1, t, 1, d])[0]);
-            backward(views[0], views[1], views[2], scale, y_view, &lse, dy_view, dq, dk, dv);
+            let [y_views, dy_views] = [&y, &dy].map(|x| head_views(x, [1, t, 1, d]));
+            each_head(qkv_views_mut(&mut dqkv, [1, t, 1, d]), 0, |_, _, [dq, dk, dv]| {
+                let [y, dy] = [&y_views, &dy_views].map(|x| head_view(x, 0, 0));
+                backward(q_view, k_view, v_view, scale, y, &lse, dy, dq, dk, dv);
+            });
+            let grads = head_views(&dqkv, [1, t, 3, d]);
             for (n, want) in [&want.dq, &want.dk, &want.dv].into_iter().enumerate() {
-                let got = head_views(&dqkv, [1, t, 3, d])[n].iter().copied().collect::<Vec<_>>();
+                let got = head_view(&grads, 0, n).iter().copied().collect::<Vec<_>>();
                 close(&got, want, ["dq", "dk", "dv"][n]);
             }
 
             // The last row again, as a step of generation.
             let (mut scores, mut last) = (vec![f32::NAN; t], vec![f32::NAN; d]);
-            attend_one(&q[(t - 1) * d..], views[1], views[2], scale, &mut scores, &mut last);
+            attend_one(&q[(t - 1) * d..], k_view, v_view, scale, &mut scores, &mut last);
             for c in 0..d {
                 assert!((f64::from(last[c]) - want.y[[t - 1, c]]).abs() < 2e-5);
             }
@@ -105,6 +107,27 @@ fn views_cut_channels_into_heads() {
     let data: Vec<f32> = (0..24).map(|i| i as f32).collect();
     let views = head_views(&data, [2, 3, 2, 2]);
     for (b, t, n, d) in [(0, 2, 1, 0), (1, 0, 0, 1), (1, 2, 1, 1)] {
-        assert_eq!(views[b * 2 + n][[t, d]], (((b * 3 + t) * 2 + n) * 2 + d) as f32);
+        assert_eq!(head_view(&views, b, n)[[t, d]], (((b * 3 + t) * 2 + n) * 2 + d) as f32);
+    }
+}
+
+#[test]
+fn each_head_is_visited_once_with_its_own_part() {
+    let [b, t, h, d] = [5, 2, 7, 3];
+    for work in [0, usize::MAX] {
+        let (mut dqkv, mut lse) = (vec![-1.0; b * t * 3 * h * d], vec![-1.0; b * h * t]);
+        each_head(qkv_views_mut(&mut dqkv, [b, t, h, d]), work, |sequence, head, parts| {
+            for (part, mut view) in parts.into_iter().enumerate() {
+                assert_eq!(view.dim(), (t, d));
+                view.mapv_inplace(|x| x + 1.0 + (sequence * 3 * h + part * h + head) as f32);
+            }
+        });
+        let rows = [row_views_mut(&mut lse, [b, h, t])];
+        each_head(rows, work, |sequence, head, [mut lse]| lse.fill((sequence * h + head) as f32));
+        let views = head_views(&dqkv, [b, t, 3 * h, d]);
+        for (i, n) in (0..b * 3 * h).map(|i| (i, i as f32)) {
+            assert!(head_view(&views, i / (3 * h), i % (3 * h)).iter().all(|&x| x == n));
+        }
+        assert!(lse.iter().enumerate().all(|(i, &x)| x == (i / t) as f32));
     }
 }

@@ -1,38 +1,91 @@
 //! Heads as views: cutting the channel axis of `[B, T, N·D]` into N groups without moving a number.
 
-use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis, s};
+use super::super::parallel;
+use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis};
 
-/// The groups of `data [B, T, N, D]` as `B·N` views `[T, D]`, in the order (b, n).
+/// `data [B, T, N·D]` seen as its groups, `[B, N, T, D]`: group n is channels n·D..(n+1)·D.
 ///
 /// For `qkv [B, T, 3C]` take N = 3·H: the groups 0..H of a sequence are its queries per head,
-/// H..2H its keys, 2H..3H its values. Group n covers channels n·D..(n+1)·D.
+/// H..2H its keys, 2H..3H its values. [`head_view`] gives one of them.
 ///
 /// # Panics
 /// When `data` has not B·T·N·D elements: callers have checked shapes.
-pub fn head_views(data: &[f32], [b, t, n, d]: [usize; 4]) -> Vec<ArrayView2<'_, f32>> {
+pub fn head_views(data: &[f32], [b, t, n, d]: [usize; 4]) -> ArrayView4<'_, f32> {
     let view = ArrayView4::from_shape((b, t, n, d), data).expect("length was checked by the op");
-    (0..b * n).map(|i| view.slice_move(s![i / n, .., i % n, ..])).collect()
+    view.permuted_axes([0, 2, 1, 3])
 }
 
-/// [`head_views`], for writing: the views do not overlap.
+/// [`head_views`], for writing.
 ///
 /// # Panics
 /// When `data` has not B·T·N·D elements: callers have checked shapes.
-pub fn head_views_mut(data: &mut [f32], [b, t, n, d]: [usize; 4]) -> Vec<ArrayViewMut2<'_, f32>> {
+pub fn head_views_mut(data: &mut [f32], [b, t, n, d]: [usize; 4]) -> ArrayViewMut4<'_, f32> {
     let view = ArrayViewMut4::from_shape((b, t, n, d), data).expect("length was checked by the op");
-    let mut rest = view.permuted_axes([0, 2, 1, 3]); // [B, N, T, D]
-    let mut views = Vec::with_capacity(b * n);
-    for _ in 0..b {
-        let (first, others) = rest.split_at(Axis(0), 1);
-        let mut groups = first.index_axis_move(Axis(0), 0);
-        for _ in 0..n {
-            let (group, later) = groups.split_at(Axis(0), 1);
-            views.push(group.index_axis_move(Axis(0), 0));
-            groups = later;
-        }
-        rest = others;
+    view.permuted_axes([0, 2, 1, 3])
+}
+
+/// Group `n` of sequence `b`, `[T, D]`.
+pub fn head_view<'a>(views: &ArrayView4<'a, f32>, b: usize, n: usize) -> ArrayView2<'a, f32> {
+    views.index_axis_move(Axis(0), b).index_axis_move(Axis(0), n)
+}
+
+/// The groups of `dqkv [B, T, 3·H·D]` as three: those of dq, dk and dv, `[B, H, T, D]` each.
+///
+/// # Panics
+/// When `dqkv` has not B·T·3·H·D elements: callers have checked shapes.
+pub fn qkv_views_mut(dqkv: &mut [f32], [b, t, h, d]: [usize; 4]) -> [ArrayViewMut4<'_, f32>; 3] {
+    let (dq, rest) = head_views_mut(dqkv, [b, t, 3 * h, d]).split_at(Axis(1), h);
+    let (dk, dv) = rest.split_at(Axis(1), h);
+    [dq, dk, dv]
+}
+
+/// One number for every row of every head, `data [B, H, T]` as `[B, H, T, 1]`.
+///
+/// # Panics
+/// When `data` has not B·H·T elements: callers have checked shapes.
+pub fn row_views_mut(data: &mut [f32], [b, h, t]: [usize; 3]) -> ArrayViewMut4<'_, f32> {
+    ArrayViewMut4::from_shape((b, h, t, 1), data).expect("length was checked by the op")
+}
+
+/// Calls `f(b, h, [view of each output])` for every (sequence, head), on the pool's threads when
+/// `work` (scores in all) is worth it. The outputs are `[B, H, T, ..]`, a task gets `[T, ..]`.
+pub fn each_head<const N: usize>(
+    outputs: [ArrayViewMut4<'_, f32>; N],
+    work: usize,
+    f: impl Fn(usize, usize, [ArrayViewMut2<'_, f32>; N]) + Sync,
+) {
+    halves(outputs, [0, 0], work >= 2 * parallel::HEAVY, &f);
+}
+
+/// The heads from `at` on: halved, by sequences and then by heads, until one is left.
+fn halves<const N: usize>(
+    outputs: [ArrayViewMut4<'_, f32>; N],
+    at: [usize; 2],
+    fork: bool,
+    f: &(impl Fn(usize, usize, [ArrayViewMut2<'_, f32>; N]) + Sync),
+) {
+    let Some((sequences, heads, ..)) = outputs.first().map(ArrayViewMut4::dim) else { return };
+    let axis = usize::from(sequences == 1);
+    let len = [sequences, heads][axis];
+    if len <= 1 {
+        let single = outputs.map(|x| x.index_axis_move(Axis(0), 0).index_axis_move(Axis(0), 0));
+        return f(at[0], at[1], single);
     }
-    views
+    let middle = len / 2;
+    let mut later_at = at;
+    later_at[axis] += middle;
+    let mut cut = outputs.map(|x| {
+        let (first, later) = x.split_at(Axis(axis), middle);
+        (Some(first), Some(later))
+    });
+    let first = cut.each_mut().map(|(first, _)| first.take().expect("just cut"));
+    let later = cut.map(|(_, later)| later.expect("just cut"));
+    if fork {
+        rayon::join(|| halves(first, at, fork, f), || halves(later, later_at, fork, f));
+    } else {
+        halves(first, at, fork, f);
+        halves(later, later_at, fork, f);
+    }
 }
 
 /// Row `i` of a view whose columns lie together.

@@ -1,7 +1,7 @@
 //! The loops around the tile: cut C into pieces for the threads, and each piece into blocks that
 //! stay in the caches.
 //!
-//! Every element of C is a sum over k in rising order, bias first, block of [`KC`] by block, whatever piece or
+//! Every element of C is a sum over k in rising order, block of [`KC`] by block (the bias after the first), whatever piece or
 //! tile it falls into: so the result has the same bits for any number of threads.
 #![allow(unsafe_code)]
 
@@ -48,7 +48,7 @@ impl Product {
     /// Computes it on up to `threads` threads; false when there is no kernel for this machine.
     ///
     /// # Safety
-    /// A, B, C and the start must be as large as their strides and m, n, k say, and nobody else may
+    /// A, B, C and the bias must be as large as their strides and m, n, k say, and nobody else may
     /// touch C.
     pub(super) unsafe fn run(self, threads: usize) -> bool {
         let Some((tile, mr, nr)) = tile() else { return false };
@@ -85,9 +85,9 @@ impl Product {
     /// The part of rows `i..` and columns `j..`.
     fn part(&self, i: usize, j: usize, m: usize, n: usize) -> Product {
         let (i, j) = (i as isize, j as isize);
-        let start = match self.f.start.is_null() {
-            true => self.f.start,
-            false => self.f.start.wrapping_offset(j),
+        let bias = match self.f.bias.is_null() {
+            true => self.f.bias,
+            false => self.f.bias.wrapping_offset(j),
         };
         Product {
             m,
@@ -95,7 +95,7 @@ impl Product {
             a: Operand { ptr: self.a.ptr.wrapping_offset(i * self.a.rs), ..self.a },
             b: Operand { ptr: self.b.ptr.wrapping_offset(j * self.b.cs), ..self.b },
             c: Output { ptr: self.c.ptr.wrapping_offset(i * self.c.rs + j), ..self.c },
-            f: Factors { start, ..self.f },
+            f: Factors { bias, ..self.f },
             ..*self
         }
     }
@@ -132,7 +132,7 @@ impl Product {
             b: Operand { ptr: self.b.ptr.wrapping_offset(p * self.b.rs), ..self.b },
             f: match from {
                 0 => self.f,
-                _ => Factors { beta: 1.0, start: std::ptr::null(), ..self.f },
+                _ => Factors { beta: 1.0, bias: std::ptr::null(), ..self.f },
             },
             ..*self
         }

@@ -21,20 +21,20 @@ pub(super) struct Output {
     pub(super) rs: isize,
 }
 
-/// What happens to the products: C ← alpha·(start + sum) + beta·C.
+/// What happens to the products: C ← alpha·(sum + bias) + beta·C.
 #[derive(Clone, Copy)]
 pub(super) struct Factors {
     pub(super) alpha: f32,
     pub(super) beta: f32,
-    /// One number for each column, a bias; null for zeros.
-    pub(super) start: *const f32,
+    /// One number for each column; null for none.
+    pub(super) bias: *const f32,
 }
 
 /// One instruction set's tile function: `rows ≤ MR` by `cols ≤ NV·LANES`.
 ///
 /// # Safety
 /// The instruction set must be there; `a` must have `rows × k` elements, `b` (columns together)
-/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that nobody else touches, `f.start` (unless null) `cols`.
+/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that nobody else touches, `f.bias` (unless null) `cols`.
 pub(super) type Tile = unsafe fn(
     rows: usize,
     cols: usize,
@@ -47,7 +47,7 @@ pub(super) type Tile = unsafe fn(
 );
 
 macro_rules! tile {
-    ($name:ident, $features:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, [$($mr:literal)+]) => {
+    ($name:ident, $features:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, [$($mr:literal)+]) => {
         pub(super) mod $name {
             use super::{Factors, Operand, Output};
             use std::arch::x86_64::*;
@@ -62,20 +62,7 @@ macro_rules! tile {
             ) {
                 // SAFETY: the caller's promise, see `Tile`; every access below is within it.
                 unsafe {
-                    let mut start = [$zero(); NV];
-                    if !f.start.is_null() {
-                        for v in 0..NV {
-                            let left = cols - v * LANES;
-                            if left >= LANES {
-                                start[v] = $load(f.start.add(v * LANES));
-                            } else {
-                                let mut lanes = [0.0f32; LANES];
-                                f.start.add(v * LANES).copy_to(lanes.as_mut_ptr(), left);
-                                start[v] = $load(lanes.as_ptr());
-                            }
-                        }
-                    }
-                    let mut acc = [start; MR];
+                    let mut acc = [[$zero(); NV]; MR];
                     // A pointer for every third row: base, base + rs and base + 2·rs are one
                     // addressing mode each. One pointer for all rows would be moved row by row,
                     // a chain of additions as long as the multiplications take.
@@ -99,6 +86,21 @@ macro_rules! tile {
                             a_k[q] = a_k[q].wrapping_offset(a.cs);
                         }
                         b_k = b_k.wrapping_offset(b_rs);
+                    }
+                    if !f.bias.is_null() {
+                        for v in 0..NV {
+                            let left = cols - v * LANES;
+                            let bias = if left >= LANES {
+                                $load(f.bias.add(v * LANES))
+                            } else {
+                                let mut lanes = [0.0f32; LANES];
+                                f.bias.add(v * LANES).copy_to(lanes.as_mut_ptr(), left);
+                                $load(lanes.as_ptr())
+                            };
+                            for r in 0..MR {
+                                acc[r][v] = $add(acc[r][v], bias);
+                            }
+                        }
                     }
                     let alpha = $set1(f.alpha);
                     for r in 0..MR {
@@ -144,9 +146,9 @@ macro_rules! tile {
 
 tile!(
     avx512, "avx512f,fma", __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_storeu_ps,
-    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, [1 2 3 4 5 6 7 8 9 10 11 12]
+    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, _mm512_add_ps, [1 2 3 4 5 6 7 8 9 10 11 12]
 );
 tile!(
     avx2, "avx2,fma", __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps,
-    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps, [1 2 3 4 5 6]
+    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps, _mm256_add_ps, [1 2 3 4 5 6]
 );

@@ -61,8 +61,7 @@ pub fn gemm(
     engine(alpha, a, b, beta, c, threads);
 }
 
-/// C ← A·B + 1·biasᵀ: [`gemm`] that starts every row of C at `bias [N]` instead of at zero, so that
-/// adding it takes no pass over C.
+/// C ← A·B + 1·biasᵀ: [`gemm`] that adds `bias [N]` to every row of C while it is in registers.
 ///
 /// # Panics
 /// When the shapes do not fit or C is not row-major: callers have checked them.
@@ -112,7 +111,7 @@ fn own(
         a: operand(a),
         b: operand(b),
         c: Output { ptr: c.as_mut_ptr(), rs: c.strides()[0] },
-        f: Factors { alpha, beta, start: bias.map_or(std::ptr::null(), <[f32]>::as_ptr) },
+        f: Factors { alpha, beta, bias: bias.map_or(std::ptr::null(), <[f32]>::as_ptr) },
     };
     let threads = match threads {
         Threads::One => 1,

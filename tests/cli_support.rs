@@ -280,7 +280,7 @@ pub fn as_multi_head(from: &Path, to: &Path, n_heads: usize) {
         TinyGPT::with_attention(single.meta.config.clone(), Arc::new(Heads(n_heads)), 0);
     let model = model.as_mut().unwrap();
     let weights = single.parameters().map(|(_, p)| p.clone());
-    for ((_, place), weight) in model.parameters_mut().into_iter().zip(weights) {
+    for ((_, place), weight) in model.parameters_mut().zip(weights) {
         *place = weight;
     }
     let trainer = Trainer::new(model.clone(), single.meta.recipe.clone()).unwrap();

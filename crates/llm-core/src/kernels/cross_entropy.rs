@@ -1,9 +1,8 @@
 //! Softmax and negative log-likelihood in one: −ln p(target), and its gradient p − 1{target}.
 
-use super::math::{exp, row_exp_sum, row_max};
+use super::math::{exp, exp_sum_of_row, row_max};
 use super::parallel::{self, HEAVY};
 use super::simd::simd_kernel;
-use crate::buffer::Buffer;
 use crate::error::TokenId;
 
 /// `lse[n]` ← ln Σᵥ e^(logits[n, v]), every row with its maximum subtracted first.
@@ -11,16 +10,15 @@ pub fn log_sum_exp(lse: &mut [f32], logits: &[f32], width: usize) {
     let grain = HEAVY.div_ceil(width).max(2);
     parallel::rows(lse, 1, grain, |first, lse| {
         let rows = &logits[first * width..(first + lse.len()) * width];
-        lse_rows(lse, rows, &mut Buffer::stale(width));
+        lse_rows(lse, rows, width);
     });
 }
 
 simd_kernel! {
-    fn lse_rows(lse: &mut [f32], logits: &[f32], scratch: &mut [f32]) {
-        for (lse, row) in lse.iter_mut().zip(logits.chunks_exact(scratch.len())) {
+    fn lse_rows(lse: &mut [f32], logits: &[f32], width: usize) {
+        for (lse, row) in lse.iter_mut().zip(logits.chunks_exact(width)) {
             let max = row_max(row);
-            scratch.copy_from_slice(row);
-            *lse = max + row_exp_sum::<FMA>(scratch, max).ln();
+            *lse = max + exp_sum_of_row::<FMA>(row, max).ln();
         }
     }
 }

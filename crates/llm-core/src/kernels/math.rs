@@ -102,6 +102,19 @@ pub(crate) fn row_exp_sum<const FMA: bool>(y: &mut [f32], shift: f32) -> f32 {
     sum
 }
 
+/// Σ e^(xᵢ − shift): [`row_exp_sum`] where the terms themselves are not wanted.
+#[inline(always)]
+pub(crate) fn exp_sum_of_row<const FMA: bool>(x: &[f32], shift: f32) -> f32 {
+    let (chunks, rest) = x.as_chunks::<LANES>();
+    let mut acc = [0.0f32; LANES];
+    for c in chunks {
+        for l in 0..LANES {
+            acc[l] += exp::<FMA>(c[l] - shift);
+        }
+    }
+    rest.iter().fold(fold_lanes(acc), |sum, v| sum + exp::<FMA>(v - shift))
+}
+
 /// The sixteen partial sums as one, in a fixed tree.
 #[inline(always)]
 fn fold_lanes(mut acc: [f32; LANES]) -> f32 {
@@ -143,6 +156,14 @@ mod tests {
             assert_eq!(row_max(&x), x.iter().copied().fold(f32::NEG_INFINITY, f32::max));
             assert_eq!(row_sum(&x), x.iter().sum::<f32>()); // small integers: exact
             assert_eq!(row_dot::<true>(&x, &y), x.iter().zip(&y).map(|(a, b)| a * b).sum::<f32>());
+        }
+        for n in 0..70 {
+            let x: Vec<f32> = (0..n).map(|i| ((i * 37) % 23) as f32 - 11.0).collect();
+            let mut y = x.clone();
+            let sum = row_exp_sum::<true>(&mut y, 3.0);
+            assert_eq!(exp_sum_of_row::<true>(&x, 3.0), sum); // the same terms in the same order
+            let want: f64 = x.iter().map(|&v| (f64::from(v) - 3.0).exp()).sum();
+            assert!((f64::from(sum) - want).abs() <= 1e-6 * want);
         }
         assert!(row_sum(&[1.0, f32::NAN]).is_nan());
     }

@@ -6,6 +6,7 @@
 
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 /// Elements of light work (an add, a copy) that are worth a task of their own.
 pub const LIGHT: usize = 1 << 16;
@@ -49,9 +50,14 @@ pub fn rows_with(
 ///
 /// A training step has a hundred parallel regions of 20 to 200 µs with a little serial work in
 /// between. A pool thread that finds nothing to do there goes to sleep, and waking it again costs
-/// as much as some whole regions. So the others look for work without sleeping until `f` is done;
-/// each look that finds nothing gives its core to whoever else wants it.
+/// as much as some whole regions. So the others look for work until `f` is done. Each look that
+/// finds nothing gives its core to whoever else wants it, and whoever finds nothing for a while
+/// naps, so that a caller who shares its core with another process can move to an idle one.
 pub fn awake<T: Send>(f: impl FnOnce() -> T + Send) -> T {
+    /// How long a thread looks for work before it takes a nap.
+    const PATIENCE: Duration = Duration::from_micros(200);
+    /// Short beside a step, long enough for the scheduler to see an idle core.
+    const NAP: Duration = Duration::from_micros(50);
     /// Ends the watch also when `f` panics.
     struct Done<'a>(&'a AtomicBool);
     impl Drop for Done<'_> {
@@ -65,9 +71,14 @@ pub fn awake<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     let done = AtomicBool::new(false);
     rayon::scope(|scope| {
         scope.spawn_broadcast(|_, context| {
+            let mut idle: Option<Instant> = None;
             while context.index() != caller && !done.load(Ordering::Acquire) {
-                if rayon::yield_now() != Some(rayon::Yield::Executed) {
+                if rayon::yield_now() == Some(rayon::Yield::Executed) {
+                    idle = None;
+                } else if idle.get_or_insert_with(Instant::now).elapsed() < PATIENCE {
                     std::thread::yield_now();
+                } else {
+                    std::thread::sleep(NAP);
                 }
             }
         });

@@ -1,6 +1,7 @@
 //! Every op, the whole model and own ops pass the public gradient check; planted faults do not.
 
 use llm_core::gradcheck::check;
+use llm_core::kernels::dropout::{Dropout, Place};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Batch, Config, Error, Result, Tensor, TinyGPT, ops};
 use llm_variant_mha::{MultiHead, causal_attention_heads, self_attention_mha};
@@ -20,6 +21,7 @@ fn inputs(shapes: &[&[usize]]) -> Vec<Tensor> {
 #[test]
 fn every_op() {
     type Op = Box<dyn Fn(&[Tensor]) -> Result<Tensor>>;
+    let masks = Dropout::new(0.3, 5, 2, 0).unwrap();
     let cases: Vec<(&str, Vec<&[usize]>, Op)> = vec![
         ("add", vec![&[3, 5], &[3, 5]], Box::new(|x| ops::add(&x[0], &x[1]))),
         ("add itself", vec![&[3, 5]], Box::new(|x| ops::add(&x[0], &x[0]))),
@@ -68,8 +70,24 @@ fn every_op() {
         (
             "attention with a head switched off",
             vec![&[2, 6, 24]],
-            Box::new(|x| causal_attention_heads(&x[0], 2, &[false, true])),
+            Box::new(|x| causal_attention_heads(&x[0], 2, &[false, true], None)),
         ),
+        (
+            "attention with dropout",
+            vec![&[2, 6, 24]],
+            Box::new(move |x| {
+                let masks = masks.at(Place::Attention(0), 12);
+                causal_attention_heads(&x[0], 2, &[], Some(masks))
+            }),
+        ),
+        (
+            "single-head attention with dropout, longer than a block",
+            vec![&[1, 70, 6]],
+            Box::new(move |x| {
+                ops::causal_attention_1h(&x[0], Some(masks.at(Place::Attention(1), 70)))
+            }),
+        ),
+        ("dropout", vec![&[3, 4, 5]], Box::new(move |x| ops::dropout(&x[0], Some(masks)))),
         ("cross_entropy", vec![&[4, 7]], Box::new(|x| ops::cross_entropy(&x[0], &[6, 0, 3, 3]))),
     ];
     for (name, shapes, f) in cases {

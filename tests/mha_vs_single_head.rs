@@ -47,7 +47,7 @@ fn models_with_one_head_are_the_same_model() {
     let config = Config::new(17, 8, 12, 2);
     let single = TinyGPT::new(config.clone(), 5).unwrap();
     let multi = TinyGPT::with_attention(config, Arc::new(MultiHead::new(1)), 5).unwrap();
-    let batch = Batch { inputs: (0..16).collect(), targets: (1..17).collect(), shape: [2, 8] };
+    let batch = Batch::new(Vec::from_iter(0..16), Vec::from_iter(1..17), [2, 8]);
     assert_eq!(single.loss(&batch).unwrap().item(), multi.loss(&batch).unwrap().item());
     assert_eq!(single.attention().spec(), multi.attention().spec());
 }
@@ -59,14 +59,14 @@ fn heads_do_not_see_each_other() {
     let (b, t, c, h) = (2, 5, 12, 3);
     let d = c / h;
     let qkv = input(&[b, t, 3 * c], 7);
-    let before = causal_attention_heads(&qkv, h, &[]).unwrap();
+    let before = causal_attention_heads(&qkv, h, &[], None).unwrap();
     let mut other = qkv.clone();
     for row in other.data_mut().chunks_exact_mut(3 * c) {
         for part in 0..3 {
             row[part * c + d..part * c + 2 * d].iter_mut().for_each(|x| *x = -2.0 * *x + 0.1);
         }
     }
-    let after = causal_attention_heads(&other, h, &[]).unwrap();
+    let after = causal_attention_heads(&other, h, &[], None).unwrap();
     for (before, after) in before.data().chunks_exact(c).zip(after.data().chunks_exact(c)) {
         assert_eq!(before[..d], after[..d]);
         assert_ne!(before[d..2 * d], after[d..2 * d]);
@@ -81,14 +81,14 @@ fn a_head_is_single_head_attention_over_its_channels() {
     let (b, t, c, h) = (2, 70, 12, 3);
     let d = c / h;
     let qkv = input(&[b, t, 3 * c], 7);
-    let all = causal_attention_heads(&qkv, h, &[]).unwrap();
+    let all = causal_attention_heads(&qkv, h, &[], None).unwrap();
     for head in 0..h {
         let mut part = Vec::new();
         for row in qkv.data().chunks_exact(3 * c) {
             (0..3).for_each(|p| part.extend_from_slice(&row[p * c + head * d..][..d]));
         }
         let part = Tensor::from_vec(&[b, t, 3 * d], part).unwrap();
-        let alone = ops::causal_attention_1h(&part).unwrap();
+        let alone = ops::causal_attention_1h(&part, None).unwrap();
         for (all, alone) in all.data().chunks_exact(c).zip(alone.data().chunks_exact(d)) {
             for (x, y) in all[head * d..(head + 1) * d].iter().zip(alone) {
                 assert!((x - y).abs() < 1e-6);
@@ -102,11 +102,11 @@ fn a_head_is_single_head_attention_over_its_channels() {
 fn the_future_is_hidden() {
     let qkv = input(&[1, 70, 24], 3);
     for h in [1, 2] {
-        let before = causal_attention_heads(&qkv, h, &[]).unwrap();
+        let before = causal_attention_heads(&qkv, h, &[], None).unwrap();
         for changed in [1, 33, 64, 69] {
             let mut other = qkv.clone();
             other.data_mut()[changed * 24..].iter_mut().for_each(|x| *x += 1.0);
-            let after = causal_attention_heads(&other, h, &[]).unwrap();
+            let after = causal_attention_heads(&other, h, &[], None).unwrap();
             assert_eq!(before.data()[..changed * 8], after.data()[..changed * 8]);
             assert_ne!(before.data()[changed * 8..], after.data()[changed * 8..]);
         }
@@ -122,11 +122,11 @@ fn heads_that_do_not_fit_are_refused_with_what_does() {
         assert!(matches!(error, Error::Config { field: "heads", .. }), "{text}");
         assert!(text.contains("1, 2, 4, 8, 16, 32, 64"), "{text}");
         let qkv = input(&[1, 2, 192], 1);
-        assert!(matches!(causal_attention_heads(&qkv, h, &[]), Err(Error::Config { .. })));
+        assert!(matches!(causal_attention_heads(&qkv, h, &[], None), Err(Error::Config { .. })));
     }
-    assert!(causal_attention_heads(&input(&[1, 2, 192], 1), 2, &[true]).is_err());
-    assert!(causal_attention_heads(&input(&[1, 2, 191], 1), 1, &[]).is_err());
-    assert!(causal_attention_heads(&input(&[2, 192], 1), 1, &[]).is_err());
+    assert!(causal_attention_heads(&input(&[1, 2, 192], 1), 2, &[true], None).is_err());
+    assert!(causal_attention_heads(&input(&[1, 2, 191], 1), 1, &[], None).is_err());
+    assert!(causal_attention_heads(&input(&[2, 192], 1), 1, &[], None).is_err());
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn decoding_one_position_equals_the_whole_row() {
         (Box::new(MultiHead::with_head_mask(4, mask.clone())), 4, &mask),
     ];
     for (attention, h, keep) in all {
-        let whole = causal_attention_heads(&qkv, h, keep).unwrap();
+        let whole = causal_attention_heads(&qkv, h, keep, None).unwrap();
         let part = |p: usize| -> Vec<f32> {
             qkv.data().chunks_exact(3 * c).flat_map(|r| r[p * c..(p + 1) * c].to_vec()).collect()
         };

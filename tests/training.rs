@@ -1,11 +1,12 @@
 //! Training goes down, continues exactly, and does not depend on the number of threads.
 
-use llm_core::data::TokenDataset;
+use llm_core::data::{Batch, Origin, TokenDataset};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::Trainer;
-use llm_core::{AdamWConfig, Config, Error, Schedule, TinyGPT};
+use llm_core::{AdamWConfig, Config, Error, Gradients, Schedule, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn text() -> TokenDataset {
     TokenDataset::from_bytes(b"it was the best of times, it was the worst of times; ".repeat(40))
@@ -14,6 +15,7 @@ fn text() -> TokenDataset {
 fn recipe(data: &TokenDataset) -> Recipe {
     Recipe {
         batch_size: 4,
+        accum: 1,
         seq_len: 32,
         total_steps: 20,
         schedule: Schedule::constant(3e-3),
@@ -22,6 +24,7 @@ fn recipe(data: &TokenDataset) -> Recipe {
         seed: 1,
         val_frac: 0.1,
         data: DataSource::Files { len: data.len() as u64, blake3: [0; 32] },
+        val_data: None,
     }
 }
 
@@ -96,4 +99,91 @@ fn settings_that_do_not_fit_are_refused() {
     ));
     let tiny = TokenDataset::from_bytes(vec![1; 32]);
     assert!(matches!(trainer(1).step(&tiny), Err(Error::DataTooSmall { .. })));
+}
+
+/// Four micro-batches are one batch of four times as many windows, dropout's masks included.
+#[test]
+fn accumulation_equals_the_bigger_batch() {
+    for dropout in [0.0, 0.2] {
+        let run = |batch_size, accum| {
+            let config = Config { dropout, ..Config::new(256, 32, 48, 2) };
+            let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1).unwrap();
+            let recipe = Recipe { batch_size, accum, ..recipe(&text()) };
+            let mut trainer = Trainer::new(model, recipe).unwrap();
+            let reports: Vec<_> = (0..6).map(|_| trainer.step(&text()).unwrap()).collect();
+            (reports, weights(&trainer))
+        };
+        let ((whole, a), (parts, b)) = (run(8, 1), run(2, 4));
+        for (whole, parts) in whole.iter().zip(&parts) {
+            assert_eq!(whole.tokens, parts.tokens);
+            assert!((whole.loss - parts.loss).abs() < 1e-6 * whole.loss);
+            assert!((whole.grad_norm - parts.grad_norm).abs() < 1e-5 * whole.grad_norm);
+        }
+        // AdamW turns the last bit of a gradient near 0 into more: most weights, not all, to 1e-6.
+        let near = |tol: f32| {
+            let pairs = a.iter().flatten().zip(b.iter().flatten());
+            pairs.filter(|(x, y)| (*x - *y).abs() <= tol).count() as f64
+        };
+        let all = near(f32::INFINITY);
+        assert!(near(1e-6) > 0.99 * all, "{} of {all} within 1e-6", near(1e-6));
+    }
+}
+
+/// Gradients of a sum of losses, to the 1e-6 that accumulation promises.
+#[test]
+fn gradients_add_up() {
+    let trainer = trainer(4);
+    let data = text();
+    let whole = data.batch(3, 0, [6, 32]).unwrap();
+    let want = trainer.model.loss(&whole).unwrap().backward().unwrap();
+    let mut grads = Gradients::default();
+    for first_row in [0, 2, 4] {
+        let part = data.rows(Origin { seed: 3, step: 0, first_row }, [2, 32]).unwrap();
+        let loss = trainer.model.loss(&part).unwrap();
+        grads = loss.backward_into(grads, 1.0 / 3.0).unwrap();
+    }
+    for (name, p) in trainer.model.parameters() {
+        for (g, w) in grads.get(p).unwrap().iter().zip(want.get(p).unwrap()) {
+            assert!((g - w).abs() <= 1e-6 * w.abs().max(1.0), "{name}: {g}, not {w}");
+        }
+    }
+}
+
+/// A step that is stopped between two micro-batches has changed nothing.
+#[test]
+fn a_stopped_accumulation_changes_nothing() {
+    let run = |stop_at: Option<usize>| {
+        let mut trainer = trainer(2);
+        trainer.recipe.accum = 3;
+        if let Some(at) = stop_at {
+            let asked = AtomicUsize::new(0);
+            let stop = || asked.fetch_add(1, Ordering::Relaxed) == at;
+            assert!(trainer.step_unless(&text(), &stop).unwrap().is_none());
+            assert_eq!((trainer.step, trainer.optimizer.t()), (0, 0));
+        }
+        trainer.step(&text()).unwrap();
+        weights(&trainer)
+    };
+    let want = run(None);
+    assert!([0, 1, 2].into_iter().all(|at| run(Some(at)) == want));
+}
+
+#[test]
+fn dropout_is_for_training_only_and_changes_with_every_step() {
+    let config = Config { dropout: 0.3, ..Config::gpt2(256, 32, 48, 2) };
+    let model = TinyGPT::with_attention(config.clone(), Arc::new(MultiHead::new(4)), 1).unwrap();
+    let without = TinyGPT::from_parameters(
+        Config { dropout: 0.0, ..config },
+        Arc::new(MultiHead::new(4)),
+        model.parameters().map(|(name, p)| (name, p.clone())).collect(),
+    );
+    let data = text();
+    let batch = data.batch(1, 0, [4, 32]).unwrap();
+    assert_eq!(model.loss(&batch).unwrap().item(), without.unwrap().loss(&batch).unwrap().item());
+    let loss = |step| {
+        let batch = Batch { origin: Origin { step, ..batch.origin }, ..batch.clone() };
+        model.training_loss(&batch).unwrap().item()
+    };
+    assert_eq!(loss(0), loss(0));
+    assert!(loss(0) != loss(1) && loss(0) != model.loss(&batch).unwrap().item());
 }

@@ -51,7 +51,7 @@ pub fn two_heads() -> Tensor {
 #[test]
 fn the_walkthrough_runs() {
     let qkv = two_heads(); // [1, 3, 12], the numbers of 4.2
-    let y = causal_attention_heads(&qkv, 2, &[]).unwrap(); // [1, 3, 4]
+    let y = causal_attention_heads(&qkv, 2, &[], None).unwrap(); // [1, 3, 4]
     let last = &y.data()[8..12]; // att[2]
     assert_eq!(y.shape(), [1, 3, 4]);
     workspace_tests::assert_close("att[2]", last, &[0.891617, 0.554192, 7.179731, 2.820269], 1e-6);

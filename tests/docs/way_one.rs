@@ -14,7 +14,7 @@ fn attention_for(n_heads: usize) -> Arc<dyn Attention> {
 
 #[test]
 fn one_head_is_the_baseline_and_more_are_the_variant() {
-    let batch = Batch { inputs: (0..16).collect(), targets: (1..17).collect(), shape: [2, 8] };
+    let batch = Batch::new(Vec::from_iter(0..16), Vec::from_iter(1..17), [2, 8]);
     let config = Config::new(17, 8, 12, 2);
     let loss = |n_heads| {
         let model = TinyGPT::with_attention(config.clone(), attention_for(n_heads), 5).unwrap();

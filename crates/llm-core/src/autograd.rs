@@ -187,11 +187,15 @@ impl Gradients {
         });
     }
 
-    /// The walk: from the loss (dL/dL = 1) newest first. An op's own gradient is taken out when
-    /// its turn comes; those of leaves stay and are the result.
-    pub(crate) fn from_root(root: &Arc<GradFn>) -> Result<Gradients> {
-        let mut grads = Gradients::default();
-        grads.by_id.insert(root.id, Buffer::from(vec![1.0]));
+    /// The walk: from the loss (dL/dL = `weight`) newest first. An op's own gradient is taken out
+    /// when its turn comes; those of leaves stay, added to what is there, and are the result.
+    pub(crate) fn add_from(
+        mut self: Gradients,
+        root: &Arc<GradFn>,
+        weight: f32,
+    ) -> Result<Gradients> {
+        let grads = &mut self;
+        grads.by_id.insert(root.id, Buffer::from(vec![weight]));
         let mut pending = BTreeMap::from([(root.id, root.clone())]);
         while let Some((id, node)) = pending.pop_last() {
             if node.leaf {
@@ -204,10 +208,10 @@ impl Gradients {
             // No gradient: every consumer chose not to send one.
             if let Some(dy) = grads.by_id.remove(&id) {
                 let _span = profile::open(node.op, Phase::Backward);
-                backward(dy, &mut grads);
+                backward(dy, grads);
             }
         }
-        Ok(grads)
+        Ok(self)
     }
 }
 

@@ -30,6 +30,8 @@ pub enum DataSource {
 pub struct Recipe {
     /// B.
     pub batch_size: usize,
+    /// Micro-batches of B windows per step; the update is that of one batch of all of them.
+    pub accum: u32,
     /// Length of a training window; at most the model's context.
     pub seq_len: usize,
     /// Steps planned in all.
@@ -46,6 +48,8 @@ pub struct Recipe {
     pub val_frac: f64,
     /// What it learns from.
     pub data: DataSource,
+    /// What it is judged on, when that is not a part of `data`.
+    pub val_data: Option<DataSource>,
 }
 
 impl Recipe {
@@ -73,6 +77,9 @@ impl Recipe {
                     format!("{steps} is too many, the most is {}", Recipe::MAX_STEPS),
                 ));
             }
+        }
+        if !(1..=1 << 16).contains(&self.accum) {
+            return Err(Error::config("accum", format!("{} is outside 1..=65536", self.accum)));
         }
         if self.seq_len == 0 {
             return Err(Error::config("seq", "0 is not a length"));

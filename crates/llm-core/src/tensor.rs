@@ -168,13 +168,22 @@ impl Tensor {
     /// [`Error::Backward`] when this is not a single number, was made without parameters, or its
     /// graph was walked before.
     pub fn backward(&self) -> Result<Gradients> {
+        self.backward_into(Gradients::default(), 1.0)
+    }
+
+    /// Adds `weight` times the gradients of this scalar to those of another: the gradients of a
+    /// sum of losses whose graphs need not exist at the same time.
+    ///
+    /// # Errors
+    /// As [`Tensor::backward`].
+    pub fn backward_into(&self, grads: Gradients, weight: f32) -> Result<Gradients> {
         if self.numel() != 1 {
             return Err(Error::shape("backward", "a scalar", &self.shape));
         }
         let root = self.grad_fn.as_ref().ok_or(Error::Backward {
             reason: "no parameter took part, or it was computed inside no_grad",
         })?;
-        Gradients::from_root(root)
+        grads.add_from(root, weight)
     }
 
     pub(crate) fn id(&self) -> Option<TensorId> {

@@ -5,6 +5,7 @@ use llm_core::kernels::attention::{
     backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
     row_views_mut,
 };
+use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4};
 use llm_core::profile::span;
 use llm_core::{Error, Result, Tensor, ops};
@@ -42,14 +43,14 @@ pub fn self_attention_mha(
     n_heads: usize,
 ) -> Result<Tensor> {
     let qkv = ops::linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
-    let y = causal_attention_heads(&qkv, n_heads, &[])?; // [B, T, C]
+    let y = causal_attention_heads(&qkv, n_heads, &[], None)?; // [B, T, C]
     ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
 }
 
 /// The part between the projections, every (sequence, head) by itself.
 ///
 /// `keep` says for each head whether it is used; an empty list uses all. A head that is not used
-/// gives zeros and gets no gradient.
+/// gives zeros and gets no gradient. With `dropout` some weights of P are dropped.
 ///
 /// # Shapes
 /// `qkv [B, T, 3C]` to `[B, T, C]`; `keep [H]` or empty.
@@ -59,7 +60,12 @@ pub fn self_attention_mha(
 ///
 /// # Errors
 /// As [`self_attention_mha`].
-pub fn causal_attention_heads(qkv: &Tensor, n_heads: usize, keep: &[bool]) -> Result<Tensor> {
+pub fn causal_attention_heads(
+    qkv: &Tensor,
+    n_heads: usize,
+    keep: &[bool],
+    dropout: Option<Dropout>,
+) -> Result<Tensor> {
     let _span = span("attention");
     const OP: &str = "self_attention_mha";
     let [b, t, c3] = qkv.dims(OP, "qkv of shape [B, T, 3C]")?;
@@ -83,7 +89,8 @@ pub fn causal_attention_heads(qkv: &Tensor, n_heads: usize, keep: &[bool]) -> Re
             return y.fill(0.0);
         }
         let [q, k, v] = qkv_of(&parts, sequence, head, h);
-        forward(q, k, v, scale, y, lse);
+        let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
+        forward(q, k, v, scale, y, lse, masks);
     });
 
     let y = Arc::new(y);
@@ -100,7 +107,8 @@ pub fn causal_attention_heads(qkv: &Tensor, n_heads: usize, keep: &[bool]) -> Re
             let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
             let lse = &lse[(sequence * h + head) * t..][..t];
             let [dq, dk, dv] = grads;
-            backward(q, k, v, scale, y, lse, dy, dq, dk, dv);
+            let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
+            backward(q, k, v, scale, y, lse, dy, dq, dk, dv, masks);
         });
         grads.give(&parent, dqkv);
     }))

@@ -2,6 +2,7 @@
 
 use crate::heads::{causal_attention_heads, head_dim, qkv_of};
 use llm_core::kernels::attention as kernel;
+use llm_core::kernels::dropout::Place;
 use llm_core::model::{Context, Decode, Probe, SingleHead};
 use llm_core::ndarray::{ArrayView2, ArrayView3, Axis, Slice};
 use llm_core::ops::{self, AttentionParams};
@@ -76,7 +77,9 @@ impl Attention for MultiHead {
 
     fn forward(&self, x: &Tensor, p: &AttentionParams<'_>, ctx: &Context<'_>) -> Result<Tensor> {
         let qkv = ops::linear_lastdim(x, p.w_qkv, Some(p.b_qkv))?; // [B, T, 3C]
-        let y = causal_attention_heads(&qkv, self.n_heads, self.kept(ctx.layer))?; // [B, T, C]
+        let rows = self.n_heads * x.shape()[1];
+        let masks = ctx.dropout.map(|masks| masks.at(Place::Attention(ctx.layer), rows));
+        let y = causal_attention_heads(&qkv, self.n_heads, self.kept(ctx.layer), masks)?; // [B, T, C]
         if let Some(probe) = ctx.probe {
             show(probe, ctx.layer, &qkv, &y, self.n_heads)?;
         }

@@ -60,7 +60,7 @@ fn small_backward(values: &mut Values) {
     values.insert("trace.dy", list![1, dy[0], dy[1]]);
     let qkv = Tensor::from_vec(&[1, 3, 6], qkv(&[TRACE])).unwrap();
     let rows = Tensor::from_vec(&[1, 3, 2], [[0.0; 2], dy, [0.0; 2]].concat()).unwrap();
-    let dqkv = gradient(qkv, rows, |qkv| ops::causal_attention_1h(qkv).unwrap());
+    let dqkv = gradient(qkv, rows, |qkv| ops::causal_attention_1h(qkv, None).unwrap());
 
     // dS follows from the gradient of the softmax op, with dP as its cotangent.
     let dp = TRACE[2].map(|v| dy[0] * v[0] + dy[1] * v[1]);
@@ -143,7 +143,7 @@ fn large(values: &mut Values) {
     let dqkv = gradient(
         Tensor::from_vec(&[B, T, 3 * C], data).unwrap(),
         Tensor::from_vec(&[B, T, C], dy).unwrap(),
-        |qkv| causal_attention_heads(qkv, H, &[]).unwrap(),
+        |qkv| causal_attention_heads(qkv, H, &[], None).unwrap(),
     );
     let touched: Vec<usize> = (0..dqkv.len()).filter(|&i| dqkv[i] != 0.0).collect();
     let mut shown = Vec::new();

@@ -48,8 +48,8 @@ fn sizes(values: &mut Values) {
     values.insert("walk.slices", slices);
     values.insert("walk.views", views);
 
-    let y1 = ops::causal_attention_1h(&qkv).unwrap();
-    let y2 = causal_attention_heads(&qkv, H, &[]).unwrap();
+    let y1 = ops::causal_attention_1h(&qkv, None).unwrap();
+    let y2 = causal_attention_heads(&qkv, H, &[], None).unwrap();
     let (s, sh) = ([B, T, T].map(|n| n as f64), [B, H, T, T].map(|n| n as f64));
     let heads = shape(&ops::reshape(&y2, &[B, T, H, D]).unwrap());
     values.insert("walk.shapes_after", [&s[..], &sh, &shape(&y1), &heads, &shape(&y2)].concat());
@@ -122,7 +122,7 @@ fn sum(values: &[f32]) -> f32 {
 fn baseline(values: &mut Values) {
     let head = run(BASE);
     let qkv = Tensor::from_vec(&[B, T, 3 * C], qkv(&[BASE])).unwrap();
-    let y = ops::causal_attention_1h(&qkv).unwrap();
+    let y = ops::causal_attention_1h(&qkv, None).unwrap();
     close(y.data(), &head.y.concat());
 
     let Head { scale, scores, p, lse, y } = head;
@@ -142,7 +142,7 @@ fn baseline(values: &mut Values) {
 
 fn heads(values: &mut Values) {
     let [zero, one] = HEADS.map(run);
-    let all = causal_attention_heads(&two_heads(), H, &[]).unwrap();
+    let all = causal_attention_heads(&two_heads(), H, &[], None).unwrap();
     let joined: Vec<f32> = (0..T).flat_map(|t| [&zero.y[t][..], &one.y[t][..]].concat()).collect();
     close(all.data(), &joined);
 

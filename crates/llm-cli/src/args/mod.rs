@@ -87,6 +87,24 @@ pub struct BenchArgs {
     /// Measured steps [default: enough for a stable median]
     #[arg(long, value_name = "N")]
     pub steps: Option<usize>,
+    /// Another width than the workload's
+    #[arg(long, visible_alias = "d-model", value_name = "C", help_heading = "Sizes")]
+    pub dmodel: Option<usize>,
+    /// Another number of blocks
+    #[arg(long, visible_alias = "n-layers", value_name = "L", help_heading = "Sizes")]
+    pub layers: Option<usize>,
+    /// Another number of heads
+    #[arg(long, visible_alias = "n-heads", value_name = "H", help_heading = "Sizes")]
+    pub heads: Option<usize>,
+    /// Other windows
+    #[arg(long, visible_alias = "seq-len", value_name = "T", help_heading = "Sizes")]
+    pub seq: Option<usize>,
+    /// Other batches
+    #[arg(long, visible_alias = "batch-size", value_name = "B", help_heading = "Sizes")]
+    pub batch: Option<usize>,
+    /// Another vocabulary
+    #[arg(long, visible_alias = "vocab-size", value_name = "V", help_heading = "Sizes")]
+    pub vocab: Option<usize>,
     /// One JSON object a line, for comparing with others
     #[arg(long)]
     pub json: bool,

@@ -111,6 +111,12 @@ pub struct RecipeArgs {
     /// Windows per step
     #[arg(long, visible_alias = "batch-size", value_name = "B")]
     pub batch: Option<usize>,
+    /// Micro-batches of B windows per step, for batches that do not fit into memory [default: 1]
+    #[arg(long, visible_aliases = ["grad-accum", "gradient-accumulation-steps"], value_name = "N")]
+    pub accum: Option<u32>,
+    /// Probability that a number inside the model is dropped in training [default: 0]
+    #[arg(long, value_name = "P")]
+    pub dropout: Option<f32>,
     /// Peak learning rate
     #[arg(long, visible_alias = "learning-rate", value_name = "X")]
     pub lr: Option<f32>,

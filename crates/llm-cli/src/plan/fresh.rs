@@ -27,7 +27,8 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         model.dmodel.unwrap_or(defaults.d_model),
         model.layers.unwrap_or(defaults.layers),
     );
-    let config = args.model.options(config);
+    let dropout = recipe.dropout.unwrap_or(0.0);
+    let config = Config { dropout, ..args.model.options(config) };
     check_config(&config)?;
     let heads = match program.heads {
         Heads::One { .. } => 1,
@@ -40,6 +41,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     let steps = recipe.steps.unwrap_or(defaults.steps);
     let mut recipe = Recipe {
         batch_size: recipe.batch.unwrap_or(defaults.batch_size),
+        accum: recipe.accum.unwrap_or(1),
         seq_len: config.seq_len,
         total_steps: steps,
         schedule: new_schedule(args, &defaults, steps),
@@ -54,6 +56,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         seed: recipe.seed.unwrap_or(1),
         val_frac: args.val_frac.unwrap_or(defaults.val_frac),
         data: Input::stories().source(), // until the files are read
+        val_data: None,
     };
     recipe.check().map_err(named_by_flag)?;
     let memory = config.training_memory(recipe.batch_size, recipe.seq_len);

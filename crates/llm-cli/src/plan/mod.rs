@@ -118,7 +118,7 @@ fn require(needed: u64) -> Result<()> {
 }
 
 /// Settings as the library names them, under the names of the flags.
-fn named_by_flag(e: llm_core::Error) -> CliError {
+pub(crate) fn named_by_flag(e: llm_core::Error) -> CliError {
     match e {
         llm_core::Error::Config { field, reason } => {
             let flag = match field {

@@ -22,6 +22,10 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     recipe.check().map_err(named_by_flag)?;
     let steps = recipe.total_steps.saturating_sub(loaded.step);
     let mut trainer = loaded;
+    if let Some(dropout) = args.recipe.dropout.filter(|&p| p != config.dropout) {
+        trainer.model.set_dropout(dropout).map_err(named_by_flag)?;
+        notes.push(format!("--dropout {dropout} replaces the run's {}", config.dropout));
+    }
     if recipe.adamw != trainer.recipe.adamw {
         trainer.optimizer.set_config(recipe.adamw)?;
     }
@@ -117,6 +121,7 @@ fn override_recipe(args: &TrainArgs, run: &Trainer) -> Overridden {
     let or = |flag: Option<f32>, of: fn(&Defaults) -> f32| flag.or(preset.as_ref().map(of));
     let n = &mut notes;
     put(n, "batch", &mut recipe.batch_size, given.batch.or(preset.map(|p| p.batch_size)));
+    put(n, "accum", &mut recipe.accum, given.accum);
     put(n, "seq", &mut recipe.seq_len, args.model.seq);
     put(n, "clip", &mut recipe.clip, or(given.clip, |p| p.clip));
     put(n, "val-frac", &mut recipe.val_frac, args.val_frac);

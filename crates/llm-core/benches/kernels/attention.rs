@@ -48,7 +48,7 @@ pub(super) fn benches(c: &mut Criterion) {
 fn run_forward(o: &mut Operands, [t, d, h]: [usize; 3]) {
     let [q, k, v] = [0, h, 2 * h].map(|n| head(&o.qkv, t, d, n));
     let y = matrix_mut(&mut o.y, t, h * d).slice_move(s![.., ..d]);
-    forward(q, k, v, scale(d), y, matrix_mut(&mut o.lse, t, 1));
+    forward(q, k, v, scale(d), y, matrix_mut(&mut o.lse, t, 1), None);
 }
 
 fn run_backward(o: &mut Operands, [t, d, h]: [usize; 3]) {
@@ -57,7 +57,7 @@ fn run_backward(o: &mut Operands, [t, d, h]: [usize; 3]) {
     let (c, grads) = (h * d, matrix_mut(&mut o.dqkv, t, 3 * h * d));
     let firsts = (s![.., ..d], s![.., c..c + d], s![.., 2 * c..2 * c + d]);
     let (dq, dk, dv) = grads.multi_slice_move(firsts);
-    backward(q, k, v, scale(d), y, &o.lse, dy, dq, dk, dv);
+    backward(q, k, v, scale(d), y, &o.lse, dy, dq, dk, dv, None);
 }
 
 /// Channels `n·D..(n + 1)·D` of `data [T, ..]`.

@@ -21,7 +21,6 @@ pub(super) fn check(header: &Header) -> Result<(), CheckpointError> {
     let config = header.config();
     limits::check_config(&config)?;
     check_attention(&header.attention(), &config)?;
-    check_reserved(header)?;
     check_run(header, &config)?;
     at_most("the length of the tokenizer's data", header.tokenizer_length, MAX_BLOB)?;
     let expected = table::expected(&config, header.moments, header.tokenizer_length);
@@ -46,21 +45,6 @@ fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), Checkpoi
     Ok(())
 }
 
-/// Room kept for later: anything but "not used" would be silently ignored, so it is refused.
-fn check_reserved(header: &Header) -> Result<(), CheckpointError> {
-    let reserved = |field, found: String, known| CheckpointError::Reserved { field, found, known };
-    if header.dropout.to_bits() != 0 {
-        return Err(reserved("dropout", header.dropout.to_string(), "0"));
-    }
-    if header.accum != 1 {
-        return Err(reserved("accum", header.accum.to_string(), "1"));
-    }
-    if header.val_data.is_some() {
-        return Err(reserved("val_data", "set".into(), "none"));
-    }
-    Ok(())
-}
-
 fn check_run(header: &Header, config: &Config) -> Result<(), CheckpointError> {
     let recipe = header.recipe();
     recipe.check()?;
@@ -70,8 +54,10 @@ fn check_run(header: &Header, config: &Config) -> Result<(), CheckpointError> {
     }
     at_most("the number of steps done", header.step, MAX_STEPS)?;
     at_most("the number of updates done", header.adam_t.unwrap_or(0), MAX_STEPS)?;
-    if let StoredSource::Stories { count, .. } = header.data {
-        at_most("the number of stories", count, MAX_STORIES)?;
+    for source in [Some(&header.data), header.val_data.as_ref()].into_iter().flatten() {
+        if let StoredSource::Stories { count, .. } = source {
+            at_most("the number of stories", *count, MAX_STORIES)?;
+        }
     }
     if header.moments && header.adam_t.is_none() {
         return Err(setting("moments", "there without the number of updates".into()));

@@ -79,16 +79,6 @@ pub enum CheckpointError {
         /// Why it cannot be.
         reason: String,
     },
-    /// A setting that the format has room for and this program no use.
-    #[error("{field} is {found}, this program knows only {known}")]
-    Reserved {
-        /// The setting.
-        field: &'static str,
-        /// Its value.
-        found: String,
-        /// The one value that means "not used".
-        known: &'static str,
-    },
     /// There are more or fewer tensors than the model has.
     #[error("{actual} tensors, this model has {expected}")]
     TensorCount {

@@ -27,7 +27,6 @@ pub(super) struct Header {
     pub(super) tied_head: bool,
     pub(super) head_bias: bool,
     pub(super) init: StoredInit,
-    /// Reserved, 0.
     pub(super) dropout: f32,
     pub(super) attention: String,
     pub(super) n_heads: u32,
@@ -37,7 +36,6 @@ pub(super) struct Header {
     pub(super) tokenizer_blake3: [u8; 32],
     pub(super) batch_size: u32,
     pub(super) seq_len: u32,
-    /// Reserved, 1: micro-batches per step.
     pub(super) accum: u32,
     pub(super) total_steps: u64,
     pub(super) schedule: StoredSchedule,
@@ -54,7 +52,6 @@ pub(super) struct Header {
     pub(super) seed: u64,
     pub(super) val_frac: f64,
     pub(super) data: StoredSource,
-    /// Reserved, none: validation data of its own.
     pub(super) val_data: Option<StoredSource>,
     pub(super) step: u64,
     /// Updates done, when the optimizer was saved.
@@ -87,6 +84,28 @@ pub(super) enum StoredSource {
     Files { len: u64, blake3: [u8; 32] },
 }
 
+impl From<&DataSource> for StoredSource {
+    fn from(source: &DataSource) -> StoredSource {
+        match *source {
+            DataSource::Stories { version, seed, count } => {
+                StoredSource::Stories { version, seed, count }
+            }
+            DataSource::Files { len, blake3 } => StoredSource::Files { len, blake3 },
+        }
+    }
+}
+
+impl From<&StoredSource> for DataSource {
+    fn from(source: &StoredSource) -> DataSource {
+        match *source {
+            StoredSource::Stories { version, seed, count } => {
+                DataSource::Stories { version, seed, count }
+            }
+            StoredSource::Files { len, blake3 } => DataSource::Files { len, blake3 },
+        }
+    }
+}
+
 impl Header {
     /// The header of `meta` with this optimizer and table.
     pub(super) fn new(
@@ -96,10 +115,10 @@ impl Header {
     ) -> Result<Header, CheckpointError> {
         let Meta { config, attention, tokenizer, recipe, step } = meta;
         #[rustfmt::skip]
-        let Config { vocab_size, seq_len: context, d_model, n_layers, norm_affine, tied_head, head_bias, init } = config;
+        let Config { vocab_size, seq_len: context, d_model, n_layers, norm_affine, tied_head, head_bias, init, dropout } = config;
         let AttentionSpec { name, n_heads, head_mask } = attention;
         #[rustfmt::skip]
-        let Recipe { batch_size, seq_len, total_steps, schedule, adamw, clip, seed, val_frac, data } = recipe;
+        let Recipe { batch_size, accum, seq_len, total_steps, schedule, adamw, clip, seed, val_frac, data, val_data } = recipe;
         let Schedule { kind, lr, min_lr, warmup_steps, decay_steps } = *schedule;
         let AdamWConfig { beta1, beta2, eps, weight_decay, decay_all } = *adamw;
         Ok(Header {
@@ -115,7 +134,7 @@ impl Header {
                 Init::FanIn => StoredInit::FanIn,
                 Init::Gpt2 => StoredInit::Gpt2,
             },
-            dropout: 0.0,
+            dropout: *dropout,
             attention: name.clone(),
             n_heads: small("n_heads", *n_heads)?,
             head_mask: head_mask.clone(),
@@ -124,7 +143,7 @@ impl Header {
             tokenizer_blake3: blake3::hash(&tokenizer.blob).into(),
             batch_size: small("batch", *batch_size)?,
             seq_len: small("seq", *seq_len)?,
-            accum: 1,
+            accum: *accum,
             total_steps: *total_steps,
             schedule: match kind {
                 ScheduleKind::Constant => StoredSchedule::Constant,
@@ -144,13 +163,8 @@ impl Header {
             clip: *clip,
             seed: *seed,
             val_frac: *val_frac,
-            data: match *data {
-                DataSource::Stories { version, seed, count } => {
-                    StoredSource::Stories { version, seed, count }
-                }
-                DataSource::Files { len, blake3 } => StoredSource::Files { len, blake3 },
-            },
-            val_data: None,
+            data: data.into(),
+            val_data: val_data.as_ref().map(StoredSource::from),
             step: *step,
             adam_t: optimizer.map(AdamW::t),
             moments: optimizer.is_some_and(|o| !o.moments().is_empty()),
@@ -172,6 +186,7 @@ impl Header {
                 StoredInit::FanIn => Init::FanIn,
                 StoredInit::Gpt2 => Init::Gpt2,
             },
+            dropout: self.dropout,
         }
     }
 
@@ -188,6 +203,7 @@ impl Header {
     pub(super) fn recipe(&self) -> Recipe {
         Recipe {
             batch_size: self.batch_size as usize,
+            accum: self.accum,
             seq_len: self.seq_len as usize,
             total_steps: self.total_steps,
             schedule: Schedule {
@@ -212,12 +228,8 @@ impl Header {
             clip: self.clip,
             seed: self.seed,
             val_frac: self.val_frac,
-            data: match self.data {
-                StoredSource::Stories { version, seed, count } => {
-                    DataSource::Stories { version, seed, count }
-                }
-                StoredSource::Files { len, blake3 } => DataSource::Files { len, blake3 },
-            },
+            data: (&self.data).into(),
+            val_data: self.val_data.as_ref().map(DataSource::from),
         }
     }
 }

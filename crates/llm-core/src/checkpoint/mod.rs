@@ -87,6 +87,7 @@ pub struct Meta {
 ///
 /// let recipe = Recipe {
 ///     batch_size: 2,
+///     accum: 1,
 ///     seq_len: 8,
 ///     total_steps: 10,
 ///     schedule: Schedule::constant(1e-3),
@@ -95,6 +96,7 @@ pub struct Meta {
 ///     seed: 1,
 ///     val_frac: 0.1,
 ///     data: DataSource::Stories { version: 1, seed: 1, count: 10 },
+///     val_data: None,
 /// };
 /// let trainer = Trainer::new(TinyGPT::new(Config::new(256, 8, 8, 1), 1)?, recipe)?;
 /// let directory = tempfile::tempdir().unwrap();

@@ -21,6 +21,7 @@ use crate::recipe::DataSource;
 fn recipe() -> Recipe {
     Recipe {
         batch_size: 2,
+        accum: 1,
         seq_len: 3,
         total_steps: 11,
         schedule: Schedule {
@@ -41,6 +42,7 @@ fn recipe() -> Recipe {
         seed: 99,
         val_frac: 0.25,
         data: DataSource::Files { len: 1234, blake3: [7; 32] },
+        val_data: None,
     }
 }
 
@@ -162,7 +164,11 @@ fn everything_comes_back_bit_by_bit() {
         for (attention, with_optimizer, tokenizer) in
             [(single, true, TokenizerSpec::bytes()), (masked, false, tokenizer())]
         {
-            let trainer = trained(config.clone(), attention.clone());
+            let mut trainer = trained(config.clone(), attention.clone());
+            // What the golden file does not have.
+            trainer.model.set_dropout(0.125).unwrap();
+            trainer.recipe.accum = 5;
+            trainer.recipe.val_data = Some(DataSource::Files { len: 321, blake3: [8; 32] });
             let file = bytes_of(&trainer, &tokenizer, with_optimizer);
             assert_eq!(file, bytes_of(&trainer, &tokenizer, with_optimizer));
             let checkpoint = read(&file).unwrap();

@@ -13,6 +13,19 @@ pub struct Batch {
     pub targets: buffer::Tokens,
     /// `[B, T]`.
     pub shape: [usize; 2],
+    /// Where it comes from; dropout draws its masks from this.
+    pub origin: Origin,
+}
+
+/// What decides a batch, and every other random choice about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The run's.
+    pub seed: u64,
+    /// Steps done before.
+    pub step: u64,
+    /// Number of the first row within the step: not 0 for the later ones of several micro-batches.
+    pub first_row: u64,
 }
 
 impl Batch {
@@ -22,7 +35,8 @@ impl Batch {
         targets: impl Into<buffer::Tokens>,
         shape: [usize; 2],
     ) -> Batch {
-        Batch { inputs: inputs.into(), targets: targets.into(), shape }
+        let (inputs, targets) = (inputs.into(), targets.into());
+        Batch { inputs, targets, shape, origin: Origin::default() }
     }
 }
 
@@ -106,14 +120,24 @@ impl TokenDataset {
     ///
     /// # Errors
     /// [`Error::DataTooSmall`] when no window of T + 1 tokens fits.
-    pub fn batch(&self, seed: u64, step: u64, [b, t]: [usize; 2]) -> Result<Batch> {
+    pub fn batch(&self, seed: u64, step: u64, shape: [usize; 2]) -> Result<Batch> {
+        self.rows(Origin { seed, step, first_row: 0 }, shape)
+    }
+
+    /// The rows of a step's batch from `origin.first_row` on: what [`TokenDataset::batch`] would
+    /// have there, if it were larger. Micro-batches are made of them.
+    ///
+    /// # Errors
+    /// As [`TokenDataset::batch`].
+    pub fn rows(&self, origin: Origin, [b, t]: [usize; 2]) -> Result<Batch> {
         let room = self.check_room("training data", t)?;
         // Starts 0..room fit; of the documents, those that begin there.
         let fitting = self.starts.as_ref().map(|s| &s[..s.partition_point(|&p| p < room)]);
         let [mut inputs, mut targets] = [(); 2].map(|()| buffer::Tokens::stale(b * t));
         let rows = inputs.chunks_exact_mut(t).zip(targets.chunks_exact_mut(t));
         for (row, (inputs, targets)) in rows.enumerate() {
-            let mut rng = stream(seed, b"batch\0\0\0", step, row as u64);
+            let row = origin.first_row.wrapping_add(row as u64);
+            let mut rng = stream(origin.seed, b"batch\0\0\0", origin.step, row);
             let start = match fitting {
                 Some(starts) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
                 _ => below(&mut rng, room),
@@ -123,7 +147,7 @@ impl TokenDataset {
                 targets[i] = self.token(start + i + 1);
             }
         }
-        Ok(Batch { inputs, targets, shape: [b, t] })
+        Ok(Batch { inputs, targets, shape: [b, t], origin })
     }
 
     /// Windows that score every token once (but the first): consecutive, `seq_len` long, the last

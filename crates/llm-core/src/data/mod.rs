@@ -4,5 +4,5 @@ mod dataset;
 pub mod stories;
 mod story_corpus;
 
-pub use dataset::{Batch, TokenDataset, Window, evenly_spaced};
+pub use dataset::{Batch, Origin, TokenDataset, Window, evenly_spaced};
 pub use story_corpus::StoryCorpus;

@@ -10,6 +10,7 @@
 pub mod adamw;
 pub mod attention;
 pub mod cross_entropy;
+pub mod dropout;
 pub mod elementwise;
 pub mod embedding;
 pub mod gelu;

@@ -8,6 +8,7 @@
 use super::Config;
 use crate::error::{Error, Result};
 use crate::kernels::attention as kernel;
+use crate::kernels::dropout::{Dropout, Place};
 use crate::ops::{self, AttentionParams};
 use crate::tensor::Tensor;
 use ndarray::{ArrayView2, ArrayView3};
@@ -33,17 +34,25 @@ pub struct Context<'a> {
     pub layer: usize,
     /// Somebody who wants to see inside.
     pub probe: Option<&'a dyn Probe>,
+    /// In training with dropout: the batch's masks. The weights P are dropped by the attention
+    /// itself, at [`Place::Attention`]; what it returns, by the block.
+    pub dropout: Option<Dropout>,
 }
 
 impl<'a> Context<'a> {
     /// The context of block `layer`, watched by nobody.
     pub fn new(layer: usize) -> Context<'a> {
-        Context { layer, probe: None }
+        Context { layer, probe: None, dropout: None }
     }
 
     /// The same, watched by `probe`.
     pub fn with_probe(self, probe: Option<&'a dyn Probe>) -> Context<'a> {
         Context { probe, ..self }
+    }
+
+    /// The same, with these masks.
+    pub fn with_dropout(self, dropout: Option<Dropout>) -> Context<'a> {
+        Context { dropout, ..self }
     }
 }
 
@@ -133,7 +142,8 @@ impl Attention for SingleHead {
 
     fn forward(&self, x: &Tensor, p: &AttentionParams<'_>, ctx: &Context<'_>) -> Result<Tensor> {
         let qkv = ops::linear_lastdim(x, p.w_qkv, Some(p.b_qkv))?; // [B, T, 3C]
-        let y = ops::causal_attention_1h(&qkv)?; // [B, T, C]
+        let masks = ctx.dropout.map(|masks| masks.at(Place::Attention(ctx.layer), x.shape()[1]));
+        let y = ops::causal_attention_1h(&qkv, masks)?; // [B, T, C]
         if let Some(probe) = ctx.probe {
             show(probe, ctx.layer, &qkv, &y)?;
         }

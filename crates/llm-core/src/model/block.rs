@@ -3,6 +3,7 @@
 use super::tiny_gpt::{NORM_EPS, Parameters};
 use super::{Attention, Context};
 use crate::error::Result;
+use crate::kernels::dropout::Place;
 use crate::ops::{self, AttentionParams};
 use crate::tensor::Tensor;
 
@@ -55,7 +56,7 @@ impl Block {
         })
     }
 
-    /// x ← x + attention(norm(x));  x ← x + MLP(norm(x)).
+    /// x ← x + drop(attention(norm(x)));  x ← x + drop(MLP(norm(x))).  Without dropout drop(y) = y.
     ///
     /// # Shapes
     /// `x [B, T, C]` to `[B, T, C]`.
@@ -74,8 +75,11 @@ impl Block {
             w_proj: &self.w_proj,
             b_proj: &self.b_proj,
         };
-        let x = ops::add(x, &attention.forward(&norm(x, &self.ln1_g, &self.ln1_b)?, &p, ctx)?)?;
-        ops::add(&x, &self.mlp(&norm(&x, &self.ln2_g, &self.ln2_b)?)?)
+        let masks = |place| ctx.dropout.map(|masks| masks.at(place, x.shape()[1]));
+        let y = attention.forward(&norm(x, &self.ln1_g, &self.ln1_b)?, &p, ctx)?;
+        let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
+        let y = self.mlp(&norm(&h, &self.ln2_g, &self.ln2_b)?)?;
+        ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)
     }
 
     /// gelu(x·W_fc + b_fc)·W_out + b_out.

@@ -18,7 +18,7 @@ pub enum Init {
 ///
 /// There is no number of heads here: attention is chosen beside the config, see
 /// [`Attention`](super::Attention).
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Config {
     /// V: number of different tokens.
     pub vocab_size: usize,
@@ -36,6 +36,9 @@ pub struct Config {
     pub head_bias: bool,
     /// How weights start.
     pub init: Init,
+    /// Probability that a number is dropped in training: of the embeddings, of the attention's
+    /// weights, and of what attention and MLP add to the stream. 0: none.
+    pub dropout: f32,
 }
 
 impl Config {
@@ -61,6 +64,7 @@ impl Config {
             tied_head: false,
             head_bias: true,
             init: Init::FanIn,
+            dropout: 0.0,
         }
     }
 
@@ -88,7 +92,10 @@ impl Config {
         within("seq_len", self.seq_len, Config::MAX_SEQ)?;
         within("d_model", self.d_model, Config::MAX_D_MODEL)?;
         within("n_layers", self.n_layers, Config::MAX_LAYERS)?;
-        Ok(())
+        match self.dropout {
+            p if (0.0..1.0).contains(&p) => Ok(()),
+            p => Err(Error::config("dropout", format!("{p} is outside 0..1"))),
+        }
     }
 
     /// Number of parameters: V·C + T·C + L·(12C² + 9C) + C·V + V for the baseline.

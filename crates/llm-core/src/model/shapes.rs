@@ -11,7 +11,7 @@ use ndarray_rand::rand_distr::{Distribution, StandardNormal};
 /// making the model.
 pub fn parameter_shapes(config: &Config) -> Vec<(String, Vec<usize>)> {
     #[rustfmt::skip]
-    let Config { vocab_size, seq_len, d_model: c, n_layers, norm_affine, tied_head, head_bias, init: _ } = *config;
+    let Config { vocab_size, seq_len, d_model: c, n_layers, norm_affine, tied_head, head_bias, init: _, dropout: _ } = *config;
     let mut list =
         vec![("wte".to_string(), vec![vocab_size, c]), ("wpe".to_string(), vec![seq_len, c])];
     for i in 0..n_layers {

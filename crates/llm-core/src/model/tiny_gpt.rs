@@ -4,8 +4,9 @@ use super::block::norm;
 use super::shapes::{initial, parameter_shapes};
 use super::{Attention, Block, Config, Context, Probe, SingleHead};
 use crate::buffer::Tokens;
-use crate::data::Batch;
+use crate::data::{Batch, Origin};
 use crate::error::{Error, Result, TokenId};
+use crate::kernels::dropout::{Dropout, Place};
 use crate::ops;
 use crate::tensor::Tensor;
 use std::collections::HashMap;
@@ -188,6 +189,17 @@ impl TinyGPT {
         &self.config
     }
 
+    /// Trains on with another probability of dropout.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when it is outside 0..1; the old one then stays.
+    pub fn set_dropout(&mut self, dropout: f32) -> Result<()> {
+        let config = Config { dropout, ..self.config.clone() };
+        config.check()?;
+        self.config = config;
+        Ok(())
+    }
+
     /// The attention in use.
     pub fn attention(&self) -> &Arc<dyn Attention> {
         &self.attention
@@ -211,7 +223,7 @@ impl TinyGPT {
     /// # Errors
     /// [`Error::Shape`] when T is 0 or longer than the context, [`Error::TokenOutOfRange`].
     pub fn logits(&self, tokens: &[TokenId], shape: [usize; 2]) -> Result<Tensor> {
-        self.forward(tokens, shape, None)
+        self.run(tokens, shape, None, None)
     }
 
     /// [`TinyGPT::logits`], with somebody watching every layer's attention.
@@ -221,8 +233,18 @@ impl TinyGPT {
     pub fn forward(
         &self,
         tokens: &[TokenId],
+        shape: [usize; 2],
+        probe: Option<&dyn Probe>,
+    ) -> Result<Tensor> {
+        self.run(tokens, shape, probe, None)
+    }
+
+    fn run(
+        &self,
+        tokens: &[TokenId],
         [b, t]: [usize; 2],
         probe: Option<&dyn Probe>,
+        dropout: Option<Dropout>,
     ) -> Result<Tensor> {
         if t == 0 || t > self.config.seq_len {
             let expected = format!("1 to {} tokens in a row", self.config.seq_len);
@@ -234,8 +256,9 @@ impl TinyGPT {
             &ops::embedding(&self.wte, tokens, &[b, t])?,
             &ops::embedding(&self.wpe, &positions, &[b, t])?,
         )?; // [B, T, C]
+        h = ops::dropout(&h, dropout.map(|masks| masks.at(Place::Embedding, t)))?;
         for (layer, block) in self.blocks.iter().enumerate() {
-            let ctx = Context::new(layer).with_probe(probe);
+            let ctx = Context::new(layer).with_probe(probe).with_dropout(dropout);
             h = block.forward(&h, &*self.attention, &ctx)?;
         }
         self.head(&norm(&h, &self.lnf_g, &self.lnf_b)?)
@@ -249,7 +272,7 @@ impl TinyGPT {
         }
     }
 
-    /// Mean cross entropy of the batch's targets, in nats.
+    /// Mean cross entropy of the batch's targets, in nats, without dropout.
     ///
     /// # Shapes
     /// Result `[1]`.
@@ -257,7 +280,21 @@ impl TinyGPT {
     /// # Errors
     /// As [`TinyGPT::logits`].
     pub fn loss(&self, batch: &Batch) -> Result<Tensor> {
-        let logits = self.logits(&batch.inputs, batch.shape)?;
+        self.mean_loss(batch, None)
+    }
+
+    /// [`TinyGPT::loss`] as training has it: with dropout, if the settings ask for it. The masks
+    /// follow from the batch's origin.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`].
+    pub fn training_loss(&self, batch: &Batch) -> Result<Tensor> {
+        let Origin { seed, step, first_row } = batch.origin;
+        self.mean_loss(batch, Dropout::new(self.config.dropout, seed, step, first_row))
+    }
+
+    fn mean_loss(&self, batch: &Batch, dropout: Option<Dropout>) -> Result<Tensor> {
+        let logits = self.run(&batch.inputs, batch.shape, None, dropout)?;
         let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config.vocab_size])?;
         drop(logits); // now the gradient may be written over them
         ops::cross_entropy(&rows, &batch.targets)

@@ -7,6 +7,7 @@ use crate::kernels::attention::{
     backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
     row_views_mut,
 };
+use crate::kernels::dropout::Dropout;
 use crate::profile::span;
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -57,11 +58,11 @@ pub fn self_attention_1h(
     let [_, _, c] = x.dims("self_attention_1h", "x of shape [B, T, C]")?;
     expect_shape("self_attention_1h", "w_proj of shape", w_proj, &[c, c])?;
     let qkv = linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
-    let y = causal_attention_1h(&qkv)?; // [B, T, C]
+    let y = causal_attention_1h(&qkv, None)?; // [B, T, C]
     linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
 }
 
-/// The part between the projections: Y from q, k, v.
+/// The part between the projections: Y from q, k, v. With `dropout` some weights of P are dropped.
 ///
 /// # Shapes
 /// `qkv [B, T, 3C]` to `[B, T, C]`.
@@ -71,7 +72,7 @@ pub fn self_attention_1h(
 ///
 /// # Errors
 /// [`Error::Shape`] when qkv has not three axes, the last divisible by 3.
-pub fn causal_attention_1h(qkv: &Tensor) -> Result<Tensor> {
+pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Tensor> {
     let _span = span("attention");
     let [b, t, c3] = qkv.dims("self_attention_1h", "qkv of shape [B, T, 3C]")?;
     if c3 == 0 || c3 % 3 != 0 || t == 0 {
@@ -86,7 +87,7 @@ pub fn causal_attention_1h(qkv: &Tensor) -> Result<Tensor> {
     let outputs = [head_views_mut(&mut y, [b, t, 1, c]), row_views_mut(&mut lse, [b, 1, t])];
     each_head(outputs, work, |sequence, _, [y, lse]| {
         let [q, k, v] = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
-        forward(q, k, v, scale, y, lse);
+        forward(q, k, v, scale, y, lse, dropout.map(|masks| masks.skip(sequence * t)));
     });
 
     let y = Arc::new(y);
@@ -99,7 +100,8 @@ pub fn causal_attention_1h(qkv: &Tensor) -> Result<Tensor> {
             let [q, k, v] = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
             let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, 0));
             let lse = &lse[sequence * t..(sequence + 1) * t];
-            backward(q, k, v, scale, y, lse, dy, dq, dk, dv);
+            let masks = dropout.map(|masks| masks.skip(sequence * t));
+            backward(q, k, v, scale, y, lse, dy, dq, dk, dv, masks);
         });
         grads.give(&parent, dqkv);
     }))

@@ -11,6 +11,7 @@
 //! | [`self_attention_1h`] | softmax(Q·Kᵀ/√C + mask)·V·W_proj + b_proj |
 //! | [`cross_entropy`] | −mean ln p(target) |
 //! | [`embedding`] | rows by number |
+//! | [`dropout`] | m ∘ x, m is 0 or 1/(1 − p) |
 //! | [`reshape`], [`slice_lastdim`] | a view, a copy |
 //!
 //! Each file has an op's forward and, inside the closure given to
@@ -18,6 +19,7 @@
 
 mod attention;
 mod cross_entropy;
+mod dropout;
 mod elementwise;
 mod embedding;
 mod gelu;
@@ -29,6 +31,7 @@ mod softmax;
 
 pub use attention::{AttentionParams, causal_attention_1h, self_attention_1h};
 pub use cross_entropy::cross_entropy;
+pub use dropout::dropout;
 pub use elementwise::{add, add_scalar, mul, mul_scalar, sum};
 pub use embedding::embedding;
 pub use gelu::gelu;

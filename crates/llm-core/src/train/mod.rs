@@ -6,4 +6,4 @@ mod trainer;
 
 pub use evaluate::{Evaluation, Scored, evaluate};
 pub use facts::{FactScores, FactTable};
-pub use trainer::{StepReport, Trainer, train_step};
+pub use trainer::{StepReport, Trainer, accumulated_step, train_step};

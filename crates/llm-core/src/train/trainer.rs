@@ -1,7 +1,7 @@
 //! One training step, and the state that goes from step to step.
 
 use crate::autograd::Gradients;
-use crate::data::{Batch, TokenDataset};
+use crate::data::{Batch, Origin, TokenDataset};
 use crate::error::{Error, Result};
 use crate::kernels::parallel;
 use crate::model::TinyGPT;
@@ -40,23 +40,64 @@ pub fn train_step(
     clip: f32,
 ) -> Result<StepReport> {
     parallel::awake(|| {
-        let loss = model.loss(batch)?;
+        let loss = model.training_loss(batch)?;
         let grads = loss.backward()?;
-        let clipping = span("clip");
-        let norm = grad_norm(model.parameters(), &grads);
-        drop(clipping);
-        let report = StepReport {
-            step: step + 1,
-            loss: loss.item(),
-            lr,
-            grad_norm: norm as f32,
-            tokens: batch.inputs.len() as u64,
-        };
-        check_finite(model, &grads, &report)?;
-        let _span = span("adamw");
-        optimizer.step(model.parameters_mut(), &grads, lr, clip_scale(norm, clip))?;
-        Ok(report)
+        let report = StepReport { step, loss: loss.item(), lr, grad_norm: 0.0, tokens: 0 };
+        let tokens = batch.inputs.len() as u64;
+        update(model, optimizer, &grads, StepReport { tokens, ..report }, clip)
     })
+}
+
+/// [`train_step`] on several micro-batches as if they were one: the mean of their losses, the mean
+/// of their gradients, one update. The memory is that of one micro-batch.
+///
+/// `batches` are asked for one after the other; `stop` is asked before each, and when it says yes
+/// nothing has changed and the result is `None`.
+///
+/// # Errors
+/// As [`train_step`], and whatever `batches` says.
+pub fn accumulated_step(
+    model: &mut TinyGPT,
+    optimizer: &mut AdamW,
+    batches: impl ExactSizeIterator<Item = Result<Batch>> + Send,
+    [lr, clip]: [f32; 2],
+    step: u64,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<StepReport>> {
+    parallel::awake(|| {
+        let share = 1.0 / batches.len() as f32;
+        let (mut grads, mut mean, mut tokens) = (Gradients::default(), 0.0, 0);
+        for batch in batches {
+            if stop() {
+                return Ok(None);
+            }
+            let batch = batch?;
+            let loss = model.training_loss(&batch)?;
+            grads = loss.backward_into(grads, share)?;
+            mean += f64::from(loss.item()) * f64::from(share);
+            tokens += batch.inputs.len() as u64;
+        }
+        let report = StepReport { step, loss: mean as f32, lr, grad_norm: 0.0, tokens };
+        update(model, optimizer, &grads, report, clip).map(Some)
+    })
+}
+
+/// Clips and updates, unless something is not finite. `report.step` is the steps done before.
+fn update(
+    model: &mut TinyGPT,
+    optimizer: &mut AdamW,
+    grads: &Gradients,
+    report: StepReport,
+    clip: f32,
+) -> Result<StepReport> {
+    let clipping = span("clip");
+    let norm = grad_norm(model.parameters(), grads);
+    drop(clipping);
+    let report = StepReport { step: report.step + 1, grad_norm: norm as f32, ..report };
+    check_finite(model, grads, &report)?;
+    let _span = span("adamw");
+    optimizer.step(model.parameters_mut(), grads, report.lr, clip_scale(norm, clip))?;
+    Ok(report)
 }
 
 /// `Err(Diverged)` naming the loss or the first parameter with a gradient that is not finite.
@@ -111,12 +152,30 @@ impl Trainer {
     /// # Errors
     /// [`Error::DataTooSmall`]; [`Error::Diverged`], then nothing has changed.
     pub fn step(&mut self, data: &TokenDataset) -> Result<StepReport> {
-        let recipe = &self.recipe;
-        let batch = data.batch(recipe.seed, self.step, [recipe.batch_size, recipe.seq_len])?;
-        let lr = recipe.schedule.at(self.step);
-        let clip = recipe.clip;
-        let report = train_step(&mut self.model, &mut self.optimizer, &batch, self.step, lr, clip)?;
-        self.step = report.step;
+        let report = self.step_unless(data, &|| false)?;
+        Ok(report.expect("nobody stops it"))
+    }
+
+    /// [`Trainer::step`], unless `stop` says yes before one of its micro-batches: then nothing has
+    /// changed and the result is `None`.
+    ///
+    /// # Errors
+    /// As [`Trainer::step`].
+    pub fn step_unless(
+        &mut self,
+        data: &TokenDataset,
+        stop: &(dyn Fn() -> bool + Sync),
+    ) -> Result<Option<StepReport>> {
+        let Recipe { seed, batch_size, seq_len, accum, schedule, clip, .. } = self.recipe;
+        let step = self.step;
+        let rows = (0..accum).map(|micro| {
+            let first_row = u64::from(micro) * batch_size as u64;
+            data.rows(Origin { seed, step, first_row }, [batch_size, seq_len])
+        });
+        let rates = [schedule.at(step), clip];
+        let (model, optimizer) = (&mut self.model, &mut self.optimizer);
+        let report = accumulated_step(model, optimizer, rows, rates, step, stop)?;
+        self.step = report.map_or(self.step, |r| r.step);
         Ok(report)
     }
 }

@@ -68,7 +68,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
     }
     for name in names {
         let report = match name.workload() {
-            Some(workload) => training::run(program, name, workload, args, threads, peak)?,
+            Some(w) => training::run(program, name, w.with(args), args, threads, peak)?,
             None => attention::run(program, args, threads, peak)?,
         };
         for m in &report.measurements {

@@ -3,6 +3,7 @@
 use super::{Measurement, Name, Report, Workload, median};
 use crate::args::BenchArgs;
 use crate::error::Result;
+use crate::plan::named_by_flag;
 use crate::program::Program;
 use llm_core::optim::AdamWConfig;
 use llm_core::profile::{self, Phase};
@@ -54,14 +55,17 @@ pub(super) fn run(
 /// A run on random tokens, as the peers' scripts have it.
 fn prepare(program: &Program, w: &Workload) -> Result<(Trainer, TokenDataset)> {
     let config = w.config();
+    config.check().map_err(named_by_flag)?;
     memory::require(config.training_memory(w.batch_size, w.seq_len))?;
-    let model = TinyGPT::with_attention(config, (program.with_heads)(w.heads), 1)?;
+    let model =
+        TinyGPT::with_attention(config, (program.with_heads)(w.heads), 1).map_err(named_by_flag)?;
     let tokens = (0..100_000u64).map(|i| {
         // A scrambled counter: the values do not matter.
         (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as u32 % w.vocab_size as u32
     });
     let recipe = Recipe {
         batch_size: w.batch_size,
+        accum: 1,
         seq_len: w.seq_len,
         total_steps: 0,
         schedule: Schedule::constant(1e-4),
@@ -75,6 +79,7 @@ fn prepare(program: &Program, w: &Workload) -> Result<(Trainer, TokenDataset)> {
         seed: 1,
         val_frac: 0.0,
         data: DataSource::Files { len: 0, blake3: [0; 32] },
+        val_data: None,
     };
     Ok((Trainer::new(model, recipe)?, TokenDataset::from_tokens(tokens.collect())))
 }

@@ -1,5 +1,6 @@
 //! What is measured: known sizes, so that others can be measured beside.
 
+use crate::args::BenchArgs;
 use clap::ValueEnum;
 use llm_core::Config;
 
@@ -77,6 +78,19 @@ impl Name {
 }
 
 impl Workload {
+    /// The same with other sizes, where they are given.
+    pub fn with(self, args: &BenchArgs) -> Workload {
+        Workload {
+            layers: args.layers.unwrap_or(self.layers),
+            heads: args.heads.unwrap_or(self.heads),
+            d_model: args.dmodel.unwrap_or(self.d_model),
+            seq_len: args.seq.unwrap_or(self.seq_len),
+            batch_size: args.batch.unwrap_or(self.batch_size).max(1),
+            vocab_size: args.vocab.unwrap_or(self.vocab_size),
+            ..self
+        }
+    }
+
     /// The model: GPT-2's architecture. Positions are at least 64, as in the peers' scripts.
     pub fn config(&self) -> Config {
         Config::gpt2(self.vocab_size, self.seq_len.max(64), self.d_model, self.layers)

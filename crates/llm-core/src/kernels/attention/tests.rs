@@ -1,5 +1,7 @@
 //! The naive twin: loops that read like the equations, in f64.
 
+use super::super::dropout::{Dropout, Place};
+use super::super::gemm::{matrix, matrix_mut};
 use super::*;
 use ndarray::Array2;
 
@@ -75,7 +77,9 @@ fn one_head_equals_its_naive_twin() {
             let (mut y, mut lse) = (vec![f32::NAN; t * d], vec![f32::NAN; t]);
             let outputs =
                 [head_views_mut(&mut y, [1, t, 1, d]), row_views_mut(&mut lse, [1, 1, t])];
-            each_head(outputs, 0, |_, _, [y, lse]| forward(q_view, k_view, v_view, scale, y, lse));
+            each_head(outputs, 0, |_, _, [y, lse]| {
+                forward(q_view, k_view, v_view, scale, y, lse, None)
+            });
             close(&y, &want.y, "y");
             close(&probs(q_view, k_view, scale), &want.p, "p");
 
@@ -83,7 +87,7 @@ fn one_head_equals_its_naive_twin() {
             let [y_views, dy_views] = [&y, &dy].map(|x| head_views(x, [1, t, 1, d]));
             each_head(qkv_views_mut(&mut dqkv, [1, t, 1, d]), 0, |_, _, [dq, dk, dv]| {
                 let [y, dy] = [&y_views, &dy_views].map(|x| head_view(x, 0, 0));
-                backward(q_view, k_view, v_view, scale, y, &lse, dy, dq, dk, dv);
+                backward(q_view, k_view, v_view, scale, y, &lse, dy, dq, dk, dv, None);
             });
             let grads = head_views(&dqkv, [1, t, 3, d]);
             for (n, want) in [&want.dq, &want.dk, &want.dv].into_iter().enumerate() {
@@ -129,5 +133,26 @@ fn each_head_is_visited_once_with_its_own_part() {
             assert!(head_view(&views, i / (3 * h), i % (3 * h)).iter().all(|&x| x == n));
         }
         assert!(lse.iter().enumerate().all(|(i, &x)| x == (i / t) as f32));
+    }
+}
+
+/// With masks Y = (M ∘ P)·V, P itself without masks; the gradient is checked where all ops are.
+#[test]
+fn dropped_weights_do_not_reach_the_output() {
+    let masks = Dropout::new(0.4, 3, 1, 0).unwrap().at(Place::Attention(0), 130);
+    for t in [1, 5, 64, 130] {
+        let d = 7;
+        let [q, k, v] = [1, 2, 3].map(|salt| numbers(t, d, salt));
+        let [qv, kv, vv] = [&q, &k, &v].map(|x| matrix(x, t, d));
+        let (mut y, mut lse) = (vec![f32::NAN; t * d], vec![f32::NAN; t]);
+        let outputs = (matrix_mut(&mut y, t, d), matrix_mut(&mut lse, t, 1));
+        forward(qv, kv, vv, 0.5, outputs.0, outputs.1, Some(masks));
+        let mut p = Array2::from_shape_vec((t, t), probs(qv, kv, 0.5)).unwrap();
+        for i in 0..t {
+            let mut m = vec![f32::NAN; i + 1];
+            masks.multipliers(i, &mut m);
+            (0..=i).for_each(|j| p[[i, j]] *= m[j]);
+        }
+        close(&y, &p.mapv(f64::from).dot(&wide(&v, t, d)), "y");
     }
 }

@@ -1,0 +1,32 @@
+//! dropout: noise against learning by heart.
+
+use super::last_dim;
+use crate::buffer::Buffer;
+use crate::error::Result;
+use crate::kernels::dropout::{Dropout, apply};
+use crate::profile::span;
+use crate::tensor::Tensor;
+
+/// y = m ∘ x, where m is 0 or 1/(1 − p); x itself without masks.
+///
+/// # Shapes
+/// Any, a row of masks for each row of the last axis.
+///
+/// # Gradient
+/// dx = m ∘ dy.
+///
+/// # Errors
+/// [`Error::Shape`](crate::Error::Shape) when x has no axis or an empty last one.
+pub fn dropout(x: &Tensor, masks: Option<Dropout>) -> Result<Tensor> {
+    let Some(masks) = masks else { return Ok(x.clone()) };
+    let _span = span("dropout");
+    let width = last_dim("dropout", x)?;
+    let mut y = Buffer::stale(x.numel());
+    apply(&mut y, x.data(), width, &masks);
+    let parent = x.parent();
+    Ok(Tensor::from_op("dropout", x.shape(), y, &[&x.parent()], move |dy, grads| {
+        let mut dx = Buffer::stale(dy.len());
+        apply(&mut dx, &dy, width, &masks);
+        grads.give(&parent, dx);
+    }))
+}

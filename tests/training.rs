@@ -2,7 +2,7 @@
 
 use llm_core::data::{Batch, Origin, TokenDataset};
 use llm_core::recipe::{DataSource, Recipe};
-use llm_core::train::Trainer;
+use llm_core::train::{Trainer, Watch};
 use llm_core::{AdamWConfig, Config, Error, Gradients, Schedule, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
@@ -158,7 +158,8 @@ fn a_stopped_accumulation_changes_nothing() {
         if let Some(at) = stop_at {
             let asked = AtomicUsize::new(0);
             let stop = || asked.fetch_add(1, Ordering::Relaxed) == at;
-            assert!(trainer.step_unless(&text(), &stop).unwrap().is_none());
+            let watch = Watch { stop: &stop, skip: &mut |_| false };
+            assert!(trainer.watched_step(&text(), watch).unwrap().is_none());
             assert_eq!((trainer.step, trainer.optimizer.t()), (0, 0));
         }
         trainer.step(&text()).unwrap();
@@ -166,6 +167,19 @@ fn a_stopped_accumulation_changes_nothing() {
     };
     let want = run(None);
     assert!([0, 1, 2].into_iter().all(|at| run(Some(at)) == want));
+}
+
+/// A skipped step takes its batch and its number, and nothing else.
+#[test]
+fn a_skipped_step_changes_no_weight() {
+    let mut trainer = trainer(2);
+    trainer.step(&text()).unwrap();
+    let (before, losses) = (weights(&trainer), trainer.clone().step(&text()).unwrap());
+    let watch = Watch { stop: &|| false, skip: &mut |report| report.loss > 0.0 };
+    let report = trainer.watched_step(&text(), watch).unwrap().unwrap();
+    assert_eq!((report.loss, report.skipped, trainer.step), (losses.loss, true, 2));
+    assert_eq!(trainer.optimizer.t(), 1);
+    assert!(weights(&trainer) == before);
 }
 
 #[test]

@@ -78,6 +78,16 @@ pub enum CliError {
         /// What is kept and what to do, beginning with `; `, or nothing.
         hint: String,
     },
+    /// One step after the other stood out and was skipped.
+    #[error("{skipped} steps in a row were skipped as spikes, the last at step {step}; {kept}")]
+    Spikes {
+        /// Steps done.
+        step: u64,
+        /// How many.
+        skipped: u32,
+        /// What is kept and what to do.
+        kept: String,
+    },
     /// A signal stopped the run; it was handled and reported.
     #[error("stopped by signal {0}")]
     Signal(u8),
@@ -108,6 +118,7 @@ impl CliError {
             CliError::Busy { .. } => code::BUSY,
             CliError::Memory(..) | CliError::Threads(_) => code::NO_MEMORY,
             CliError::Stdout(_) => code::IO,
+            CliError::Spikes { .. } => code::DIVERGED,
             CliError::Signal(n) => 128 + n,
             CliError::Internal(_) => code::INTERNAL,
             CliError::Core { source, .. } => match source {

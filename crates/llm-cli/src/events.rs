@@ -46,6 +46,9 @@ pub enum Event<'a> {
         grad_norm: f32,
         /// Since the last report.
         tokens_per_s: f64,
+        /// The update was left out, see `--skip-spikes`.
+        #[serde(skip_serializing_if = "std::ops::Not::not")]
+        skipped: bool,
     },
     /// A measurement on unseen data.
     Eval {
@@ -139,8 +142,14 @@ mod tests {
     fn losses_read_back_to_the_same_number() {
         for bits in [0x4019_999a_u32, 0x3dcc_cccd, 0x0000_0001, 0x7f7f_ffff] {
             let loss = f32::from_bits(bits);
-            let text =
-                line(&Event::Step { step: 1, loss, lr: 1e-3, grad_norm: 0.1, tokens_per_s: 1.0 });
+            let text = line(&Event::Step {
+                step: 1,
+                loss,
+                lr: 1e-3,
+                grad_norm: 0.1,
+                tokens_per_s: 1.0,
+                skipped: false,
+            });
             let value: serde_json::Value = serde_json::from_slice(&text).unwrap();
             assert_eq!(value["event"], "step");
             assert_eq!(value["loss"].to_string().parse::<f32>().unwrap().to_bits(), bits);

@@ -80,17 +80,19 @@ impl Progress {
         if !due {
             return;
         }
-        let StepReport { step, loss, lr, grad_norm, tokens: _ } = *report;
+        let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = *report;
         if self.bar.is_none() {
             self.line(&format!(
-                "step {step}  ({local}/{})  loss={loss:.4}  lr={lr:.2e}  norm={grad_norm:.2}  tok/s={}",
+                "step {step}  ({local}/{})  loss={loss:.4}  lr={lr:.2e}  norm={grad_norm:.2}  tok/s={}{}",
                 self.total,
-                thousands(self.clock.rate as u64)
+                thousands(self.clock.rate as u64),
+                if skipped { "  skipped" } else { "" }
             ));
         }
         if self.json {
             let tokens_per_s = self.clock.rate;
-            out.write(&events::line(&Event::Step { step, loss, lr, grad_norm, tokens_per_s }));
+            let event = Event::Step { step, loss, lr, grad_norm, tokens_per_s, skipped };
+            out.write(&events::line(&event));
         }
     }
 

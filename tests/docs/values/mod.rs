@@ -2,6 +2,7 @@
 
 mod head;
 mod pages;
+mod performance;
 mod trace;
 mod walkthrough;
 
@@ -15,6 +16,7 @@ pub fn all() -> Values {
     walkthrough::add(&mut values);
     trace::add(&mut values);
     pages::add(&mut values);
+    performance::add(&mut values);
     values
 }
 

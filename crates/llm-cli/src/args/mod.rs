@@ -1,5 +1,6 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
+mod duration;
 mod parse;
 mod sampling;
 mod training;

@@ -1,6 +1,7 @@
 //! Flags of a training run. Every one is optional: what is not given comes from the checkpoint,
 //! the preset or the built-in values, in that order.
 
+use super::duration::duration;
 use super::{ProbeArgs, SamplingArgs};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, ValueEnum};
@@ -8,6 +9,7 @@ use llm_core::Config;
 use llm_core::model::Init;
 use llm_core::optim::ScheduleKind;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Everything that training takes.
 #[derive(Debug, Args)]
@@ -48,12 +50,21 @@ pub struct TrainArgs {
     /// Save after every N steps too; 0: only at the end [default: 250]
     #[arg(long, visible_alias = "save-interval", value_name = "N", help_heading = "Checkpoints")]
     pub save_every: Option<u64>,
+    /// Keep the last N periodic checkpoints too, as DIR/ckpt/step-... [default: 0]
+    #[arg(long, value_name = "N", help_heading = "Checkpoints", conflicts_with = "save")]
+    pub keep: Option<usize>,
     /// Measure the validation loss after every N steps; 0: only at the end [default: 250]
     #[arg(long, visible_alias = "eval-interval", value_name = "N", help_heading = "Output")]
     pub eval_every: Option<u64>,
     /// Report the loss after every N steps; 0: never [default: 10]
     #[arg(long, visible_alias = "log-interval", value_name = "N", help_heading = "Output")]
     pub log_every: Option<u64>,
+    /// Write a sample after every N steps too
+    #[arg(long, value_name = "N", help_heading = "Output")]
+    pub sample_every: Option<u64>,
+    /// Learn one batch by heart, as a check of the settings; nothing is saved
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"])]
+    pub overfit: Option<bool>,
     /// Say what would be done and what memory it takes, and do nothing
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output")]
     pub dry_run: Option<bool>,
@@ -108,6 +119,9 @@ pub struct RecipeArgs {
     /// Steps in all; with --load: that many more
     #[arg(long, visible_aliases = ["max-steps", "max-iters"], value_name = "N")]
     pub steps: Option<u64>,
+    /// Steps as passes over the training data; with --load: that many more
+    #[arg(long, value_name = "X", conflicts_with = "steps")]
+    pub epochs: Option<f64>,
     /// Windows per step
     #[arg(long, visible_alias = "batch-size", value_name = "B")]
     pub batch: Option<usize>,
@@ -147,6 +161,16 @@ pub struct RecipeArgs {
     /// Decay of AdamW's second moment [default: 0.99]
     #[arg(long, value_name = "X")]
     pub beta2: Option<f32>,
+    /// Stop after this time (90s, 10m, 1h30m), save, and leave the rest to --load
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    pub max_time: Option<Duration>,
+    /// Stop when N measurements in a row bring no better validation loss
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub patience: Option<u64>,
+    /// Leave out updates whose loss or gradient norm stands out by more than Z standard deviations
+    /// (6 is usual); not stored, give it again with --load
+    #[arg(long, value_name = "Z")]
+    pub skip_spikes: Option<f32>,
     /// Seed of weights, batches and samples [default: 1]; with --load: of samples only
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,

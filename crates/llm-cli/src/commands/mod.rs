@@ -6,7 +6,7 @@ mod eval;
 mod generate;
 mod train;
 
-pub use bench::{Name as BenchName, bench};
+pub use bench::{Name as BenchName, Workload as BenchWorkload, bench};
 pub use eval::eval;
 pub use generate::generate;
 pub use train::train;

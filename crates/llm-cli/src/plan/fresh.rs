@@ -1,6 +1,6 @@
 //! A new run: built-in values, preset, flags.
 
-use super::{Plan, named_by_flag, require};
+use super::{Plan, named_by_flag, require, steps_of};
 use crate::args::TrainArgs;
 use crate::data::{Data, Input};
 use crate::defaults::{Defaults, TextDefaults};
@@ -64,6 +64,13 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     let input = if stories { Input::stories() } else { Input::files(&args.data)? };
     recipe.data = input.source();
     let data = Data::new(input, recipe.val_frac, recipe.seq_len)?;
+    let mut steps = steps;
+    if let Some(epochs) = args.recipe.epochs {
+        steps = steps_of(epochs, data.train.len(), &recipe)?;
+        recipe.total_steps = steps;
+        recipe.schedule = new_schedule(args, &defaults, steps);
+        recipe.check().map_err(named_by_flag)?;
+    }
     let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
     Ok(Plan {
         steps,

@@ -12,6 +12,7 @@ use crate::probes::Probes;
 use crate::program::{Heads, Program};
 use crate::target::{Target, to_load};
 use llm_core::checkpoint::Checkpoint;
+use llm_core::recipe::Recipe;
 use llm_core::train::Trainer;
 use llm_core::util::memory;
 use std::path::{Path, PathBuf};
@@ -54,6 +55,7 @@ impl Plan {
             let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);
             plan.probes = Probes::new(&args.probes, len, seq, most, plan.sample_seed)?;
         }
+        check_watches(args, &plan)?;
         Ok(plan)
     }
 
@@ -62,7 +64,7 @@ impl Plan {
     /// # Errors
     /// [`CliError::Create`], [`CliError::Busy`].
     pub fn target(&self, args: &TrainArgs) -> Result<Option<Target>> {
-        if args.no_save.unwrap_or(false) {
+        if args.no_save.unwrap_or(false) || args.overfit.unwrap_or(false) {
             return Ok(None);
         }
         match (&args.save, &args.out) {
@@ -107,6 +109,31 @@ fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
         ))),
         _ => Ok(()),
     }
+}
+
+/// Flags that need something to watch.
+fn check_watches(args: &TrainArgs, plan: &Plan) -> Result<()> {
+    let measured = plan.data.as_ref().is_none_or(|data| data.val.is_some());
+    if args.recipe.patience.is_some() && !(measured && args.eval_every != Some(0)) {
+        let why = "--patience needs validation data and an --eval-every above 0";
+        return Err(CliError::Usage(why.into()));
+    }
+    match args.recipe.skip_spikes {
+        Some(z) if !(z > 0.0 && z.is_finite()) => {
+            Err(CliError::Usage(format!("--skip-spikes {z} is not a number above 0")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Steps for `epochs` passes over `tokens`.
+fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u64> {
+    if !(epochs > 0.0 && epochs.is_finite()) {
+        return Err(CliError::Usage(format!("--epochs {epochs} is not a number above 0")));
+    }
+    let per_step = recipe.batch_size as f64 * f64::from(recipe.accum) * recipe.seq_len as f64;
+    // The cast saturates; what is too many is refused with the other settings.
+    Ok((epochs * tokens as f64 / per_step).ceil() as u64)
 }
 
 /// What the program takes besides the model: its code, the threads' stacks, the data's window.

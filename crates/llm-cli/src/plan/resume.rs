@@ -1,6 +1,6 @@
 //! A run that goes on: what the checkpoint says, and the flags that change it.
 
-use super::{Plan, load, named_by_flag, require};
+use super::{Plan, load, named_by_flag, require, steps_of};
 use crate::args::{Preset, TrainArgs};
 use crate::data::{Data, Input};
 use crate::defaults::{Defaults, TextDefaults};
@@ -34,16 +34,18 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     if steps > 0 && !has_optimizer && trainer.step > 0 {
         notes.push("the file has no optimizer state: AdamW starts anew".into());
     }
-    let done = args.recipe.steps.is_none() && args.sampling.prompt.is_none();
+    let done = args.recipe.steps.is_none()
+        && args.recipe.epochs.is_none()
+        && args.sampling.prompt.is_none();
     if steps == 0 && done && trainer.step > 0 {
         let all = trainer.step;
         notes.push(format!(
             "all {all} steps are done; --steps N trains N more, --prompt TEXT writes"
         ));
     }
-    let wants_data = steps > 0 || args.probes.any();
+    let wants_data = steps > 0 || args.recipe.epochs.is_some() || args.probes.any();
     let memory = match steps {
-        0 => config.inference_memory(1, config.seq_len),
+        0 if args.recipe.epochs.is_none() => config.inference_memory(1, config.seq_len),
         _ => config.training_memory(trainer.recipe.batch_size, trainer.recipe.seq_len),
     };
     require(memory)?;
@@ -51,6 +53,12 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         true => Some(resumed_data(args, &mut trainer.recipe, path)?),
         false => None,
     };
+    let mut steps = steps;
+    if let (Some(epochs), Some(data)) = (args.recipe.epochs, &data) {
+        steps = steps_of(epochs, data.train.len(), &trainer.recipe)?;
+        trainer.recipe.total_steps = trainer.step.saturating_add(steps);
+        trainer.recipe.check().map_err(named_by_flag)?;
+    }
     Ok(Plan {
         steps,
         data,
@@ -151,6 +159,13 @@ fn override_recipe(args: &TrainArgs, run: &Trainer) -> Overridden {
         put(&mut notes, "min-lr", &mut schedule.min_lr, given.min_lr);
         if given.min_lr.is_none() {
             schedule.min_lr = schedule.min_lr.min(schedule.lr);
+        }
+        if given.lr.is_some() && run.step >= schedule.decay_steps {
+            let (end, min) = (schedule.decay_steps, schedule.min_lr);
+            notes.push(format!(
+                "--lr has no effect: the rate's course ended at step {end} and stays at {min}; \
+                 --schedule constant or a later --decay-steps changes that"
+            ));
         }
     }
     Overridden { recipe, notes }

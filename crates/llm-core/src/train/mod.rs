@@ -2,8 +2,10 @@
 
 mod evaluate;
 mod facts;
+mod spikes;
 mod trainer;
 
 pub use evaluate::{Evaluation, Scored, evaluate};
 pub use facts::{FactScores, FactTable};
-pub use trainer::{StepReport, Trainer, accumulated_step, train_step};
+pub use spikes::{Spike, SpikeGuard, WINDOW as SPIKE_WINDOW};
+pub use trainer::{StepReport, Trainer, Watch, accumulated_step, train_step};

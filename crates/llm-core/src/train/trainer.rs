@@ -22,6 +22,16 @@ pub struct StepReport {
     pub grad_norm: f32,
     /// Tokens in the batch.
     pub tokens: u64,
+    /// The watch refused the update: the weights are as before.
+    pub skipped: bool,
+}
+
+/// Who may interfere with a step.
+pub struct Watch<'a> {
+    /// Asked before each micro-batch; yes: give the step up.
+    pub stop: &'a (dyn Fn() -> bool + Sync),
+    /// Shown the step before its update; yes: leave the update out.
+    pub skip: &'a mut (dyn FnMut(&StepReport) -> bool + Send),
 }
 
 /// The whole method: loss, backward, clip, update.
@@ -42,17 +52,17 @@ pub fn train_step(
     parallel::awake(|| {
         let loss = model.training_loss(batch)?;
         let grads = loss.backward()?;
-        let report = StepReport { step, loss: loss.item(), lr, grad_norm: 0.0, tokens: 0 };
-        let tokens = batch.inputs.len() as u64;
-        update(model, optimizer, &grads, StepReport { tokens, ..report }, clip)
+        let (loss, tokens) = (loss.item(), batch.inputs.len() as u64);
+        let report = StepReport { step, loss, lr, grad_norm: 0.0, tokens, skipped: false };
+        update(model, optimizer, &grads, report, clip, &mut |_| false)
     })
 }
 
 /// [`train_step`] on several micro-batches as if they were one: the mean of their losses, the mean
 /// of their gradients, one update. The memory is that of one micro-batch.
 ///
-/// `batches` are asked for one after the other; `stop` is asked before each, and when it says yes
-/// nothing has changed and the result is `None`.
+/// `batches` are asked for one after the other. When the watch stops the step, nothing has changed
+/// and the result is `None`.
 ///
 /// # Errors
 /// As [`train_step`], and whatever `batches` says.
@@ -62,8 +72,9 @@ pub fn accumulated_step(
     batches: impl ExactSizeIterator<Item = Result<Batch>> + Send,
     [lr, clip]: [f32; 2],
     step: u64,
-    stop: &(dyn Fn() -> bool + Sync),
+    watch: Watch<'_>,
 ) -> Result<Option<StepReport>> {
+    let Watch { stop, skip } = watch;
     parallel::awake(|| {
         let share = 1.0 / batches.len() as f32;
         let (mut grads, mut mean, mut tokens) = (Gradients::default(), 0.0, 0);
@@ -77,8 +88,9 @@ pub fn accumulated_step(
             mean += f64::from(loss.item()) * f64::from(share);
             tokens += batch.inputs.len() as u64;
         }
-        let report = StepReport { step, loss: mean as f32, lr, grad_norm: 0.0, tokens };
-        update(model, optimizer, &grads, report, clip).map(Some)
+        let loss = mean as f32;
+        let report = StepReport { step, loss, lr, grad_norm: 0.0, tokens, skipped: false };
+        update(model, optimizer, &grads, report, clip, skip).map(Some)
     })
 }
 
@@ -89,12 +101,16 @@ fn update(
     grads: &Gradients,
     report: StepReport,
     clip: f32,
+    skip: &mut (dyn FnMut(&StepReport) -> bool + Send),
 ) -> Result<StepReport> {
     let clipping = span("clip");
     let norm = grad_norm(model.parameters(), grads);
     drop(clipping);
     let report = StepReport { step: report.step + 1, grad_norm: norm as f32, ..report };
     check_finite(model, grads, &report)?;
+    if skip(&report) {
+        return Ok(StepReport { skipped: true, ..report });
+    }
     let _span = span("adamw");
     optimizer.step(model.parameters_mut(), grads, report.lr, clip_scale(norm, clip))?;
     Ok(report)
@@ -152,19 +168,20 @@ impl Trainer {
     /// # Errors
     /// [`Error::DataTooSmall`]; [`Error::Diverged`], then nothing has changed.
     pub fn step(&mut self, data: &TokenDataset) -> Result<StepReport> {
-        let report = self.step_unless(data, &|| false)?;
+        let watch = Watch { stop: &|| false, skip: &mut |_| false };
+        let report = self.watched_step(data, watch)?;
         Ok(report.expect("nobody stops it"))
     }
 
-    /// [`Trainer::step`], unless `stop` says yes before one of its micro-batches: then nothing has
-    /// changed and the result is `None`.
+    /// [`Trainer::step`] under a watch. When that stops the step, nothing has changed and the
+    /// result is `None`; a skipped step counts, but leaves weights and moments as they are.
     ///
     /// # Errors
     /// As [`Trainer::step`].
-    pub fn step_unless(
+    pub fn watched_step(
         &mut self,
         data: &TokenDataset,
-        stop: &(dyn Fn() -> bool + Sync),
+        watch: Watch<'_>,
     ) -> Result<Option<StepReport>> {
         let Recipe { seed, batch_size, seq_len, accum, schedule, clip, .. } = self.recipe;
         let step = self.step;
@@ -174,7 +191,7 @@ impl Trainer {
         });
         let rates = [schedule.at(step), clip];
         let (model, optimizer) = (&mut self.model, &mut self.optimizer);
-        let report = accumulated_step(model, optimizer, rows, rates, step, stop)?;
+        let report = accumulated_step(model, optimizer, rows, rates, step, watch)?;
         self.step = report.map_or(self.step, |r| r.step);
         Ok(report)
     }

@@ -7,6 +7,7 @@ mod data;
 mod flags;
 mod generating;
 mod json;
+mod recipe;
 mod refusals;
 mod resuming;
 mod saving;

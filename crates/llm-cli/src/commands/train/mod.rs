@@ -1,20 +1,24 @@
 //! No verb: train, then the probes, then save, then write; each if asked for.
 
+mod keep;
+mod overfit;
+mod steps;
+
 use super::{banner, eval::facts_table};
 use crate::args::TrainArgs;
 use crate::console::{Out, note, one_line};
 use crate::data::Report;
-use crate::defaults::{FINAL_TOKENS, INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
+use crate::defaults::FINAL_TOKENS;
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
-use crate::progress::Progress;
 use crate::signals::Signals;
 use crate::target::Target;
 use crate::text::Request;
 use crate::typed;
+use keep::Keeper;
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::train::Trainer;
 use std::ffi::OsStr;
@@ -35,8 +39,20 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     let target = if dry && args.save.is_none() { None } else { plan.target(args)? };
     let signals = Signals::listen();
     let (json, quiet) = (args.output.json(), args.output.quiet());
-    let mut session =
-        Session { program, args, json, quiet, out: Out::default(), signals, target, saved: None };
+    let run = target.as_ref().and_then(|t| t.run.as_deref());
+    let keeper = Keeper::new(run, args.keep.unwrap_or(0), plan.trainer.step);
+    let mut session = Session {
+        program,
+        args,
+        json,
+        quiet,
+        out: Out::default(),
+        signals,
+        keeper,
+        tokenizer: TokenizerSpec::bytes(),
+        target,
+        saved: None,
+    };
 
     session.emit(&banner::start_event(program, &plan, threads));
     banner::loaded(&plan).iter().for_each(|line| session.say(line));
@@ -49,6 +65,19 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     session.out.finish()
 }
 
+/// Why the loop ended.
+enum Ending {
+    /// Every planned step is done.
+    AllSteps,
+    /// `--max-time` was reached.
+    TimeIsUp {
+        /// Planned steps that were not done.
+        left: u64,
+    },
+    /// `--patience` ran out.
+    NoProgress,
+}
+
 struct Session<'a> {
     program: &'a Program,
     args: &'a TrainArgs,
@@ -56,6 +85,8 @@ struct Session<'a> {
     quiet: bool,
     out: Out,
     signals: Signals,
+    keeper: Keeper,
+    tokenizer: TokenizerSpec,
     target: Option<Target>,
     /// Step of the last saved checkpoint.
     saved: Option<u64>,
@@ -65,8 +96,12 @@ impl Session<'_> {
     fn go(&mut self, plan: &mut Plan, request: &Request, start: Instant) -> Result<()> {
         let trained = plan.steps > 0;
         let mut report = None;
+        if self.args.overfit.unwrap_or(false) {
+            return self.overfit(plan);
+        }
         if trained {
-            self.steps(plan)?;
+            let ending = self.steps(plan, request)?;
+            self.say_ending(&ending, plan.trainer.step);
             report = self.judge(plan)?;
         }
         let trainer = &plan.trainer;
@@ -88,48 +123,23 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// All steps, with reports, evaluations and saves on the way.
-    fn steps(&mut self, plan: &mut Plan) -> Result<()> {
-        let steps = plan.steps;
-        let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
-            return Err(CliError::Internal("a run without data".into()));
-        };
-        let args = self.args;
-        let eval_every = args.eval_every.unwrap_or(INTERVAL);
-        let save_every = args.save_every.unwrap_or(INTERVAL);
-        let due = |local: u64, every| every > 0 && local.is_multiple_of(every) && local < steps;
-        let mut progress = Progress::new(&args.output, args.log_every.unwrap_or(LOG_EVERY), steps);
-        for local in 1..=steps {
-            match trainer.step(&data.train) {
-                Ok(report) => progress.step(local, &report, &mut self.out),
-                Err(e) => {
-                    progress.finish();
-                    let clipped = trainer.recipe.clip > 0.0;
-                    let advice =
-                        if clipped { "try a lower --lr" } else { "try a lower --lr, or --clip 1" };
-                    return Err(CliError::hint(e, self.kept(advice)));
-                }
-            }
-            if let Some(val) = data.val.as_ref().filter(|_| due(local, eval_every)) {
-                let stop = || self.signals.pending().is_some();
-                let batch = trainer.recipe.batch_size;
-                let report = val.score(&trainer.model, batch, PERIODIC_TOKENS, stop)?;
-                if self.signals.pending().is_none() {
-                    progress.eval(trainer.step, &report, &mut self.out);
-                }
-                progress.resume();
-            }
-            if self.signals.pending().is_some() {
-                progress.finish();
-                return self.interrupted(trainer);
-            }
-            if due(local, save_every) {
-                progress.aside(|| self.store(trainer))?;
-                progress.resume();
-            }
+    /// Why there were fewer steps than planned, if so.
+    fn say_ending(&self, ending: &Ending, step: u64) {
+        match (ending, self.keeper.best()) {
+            (Ending::AllSteps, _) => {}
+            (Ending::TimeIsUp { left }, _) => self.say(&format!(
+                "stopped at step {step}: --max-time is up; {left} planned steps are left, --load \
+                 goes on with them"
+            )),
+            (Ending::NoProgress, best) => self.say(&format!(
+                "stopped at step {step}: no better validation loss in {} measurements{}",
+                self.keeper.worse(),
+                best.map_or(String::new(), |b| format!(
+                    "; the best was {:.4} at step {}",
+                    b.val_loss, b.step
+                ))
+            )),
         }
-        progress.finish();
-        Ok(())
     }
 
     /// The measurement after the last step, of all unseen data.
@@ -178,7 +188,7 @@ impl Session<'_> {
         };
         let moments = self.args.save_opt.unwrap_or(true);
         let path = target.path.clone();
-        let save = || checkpoint::save(&path, trainer, &TokenizerSpec::bytes(), moments);
+        let save = || checkpoint::save(&path, trainer, &self.tokenizer, moments);
         // A folder that was removed meanwhile is made again, once.
         let saved = save().or_else(|e| {
             target.remake_folder();
@@ -188,6 +198,8 @@ impl Session<'_> {
             return Err(CliError::hint(e, self.kept("make room there, or choose another --save")));
         }
         self.saved = Some(trainer.step);
+        let numbered = self.keeper.saved(&path, trainer, &self.tokenizer, moments);
+        numbered.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
         let (step, shown) = (trainer.step, path.display().to_string());
         self.emit(&Event::Saved { step, path: &shown });
         let with = if moments { " (with optimizer state)" } else { "" };
@@ -241,6 +253,14 @@ impl Session<'_> {
         let (name, load) = (typed::program(self.program), typed::load_flag(target.load_name()));
         let data = typed::data(&self.args.data);
         self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
+        if let (Some(best), Some(path)) = (self.keeper.best(), self.keeper.best_path()) {
+            self.say(&format!(
+                "best    {} of step {}, validation loss {:.4} in the periodic measurements",
+                one_line(&path.display().to_string()),
+                best.step,
+                best.val_loss
+            ));
+        }
         self.say(&format!("next    {name} generate{load} -p {prompt} -n 200"));
         self.say(&format!("        {name}{load}{data} --steps 500"));
     }

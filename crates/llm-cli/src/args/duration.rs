@@ -1,0 +1,50 @@
+//! Lengths of time as people type them: `90`, `90s`, `10m`, `1.5h`, `1h30m`.
+
+use std::time::Duration;
+
+/// Reads one.
+///
+/// # Errors
+/// A sentence for clap to print.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("'{text}' is no length of time; examples: 90s, 10m, 1h30m");
+    let (mut seconds, mut number) = (0.0, String::new());
+    for c in text.trim().chars() {
+        let unit = match c {
+            '0'..='9' | '.' => {
+                number.push(c);
+                continue;
+            }
+            's' => 1.0,
+            'm' => 60.0,
+            'h' => 3600.0,
+            'd' => 86_400.0,
+            _ => return Err(wrong()),
+        };
+        seconds += unit * number.parse::<f64>().map_err(|_| wrong())?;
+        number.clear();
+    }
+    if !number.is_empty() {
+        seconds += number.parse::<f64>().map_err(|_| wrong())?; // seconds without their letter
+    }
+    let length = Duration::try_from_secs_f64(seconds).map_err(|_| wrong())?;
+    if length.is_zero() { Err(wrong()) } else { Ok(length) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_people_type() {
+        let seconds = |text| duration(text).map(|d| d.as_secs_f64());
+        for (text, want) in
+            [("90", 90.0), ("90s", 90.0), ("1.5m", 90.0), ("1h30m", 5400.0), ("1d", 86_400.0)]
+        {
+            assert_eq!(seconds(text), Ok(want), "{text}");
+        }
+        for text in ["", "0", "s", "h1", "1x", "-5", "1e400", "..", "1h ago"] {
+            assert!(seconds(text).is_err(), "{text}");
+        }
+    }
+}

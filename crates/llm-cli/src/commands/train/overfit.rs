@@ -1,0 +1,47 @@
+//! `--overfit`: can the model learn one batch by heart? If not, something is wrong with the settings.
+
+use super::Session;
+use crate::defaults::LOG_EVERY;
+use crate::error::{CliError, Result};
+use crate::plan::Plan;
+use crate::progress::Progress;
+use llm_core::train::train_step;
+
+impl Session<'_> {
+    /// All steps on the batch of step 0. Nothing is saved.
+    pub(super) fn overfit(&mut self, plan: &mut Plan) -> Result<()> {
+        let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
+            return Err(CliError::Internal("a run without data".into()));
+        };
+        let recipe = &trainer.recipe;
+        let batch = data.train.batch(recipe.seed, 0, [recipe.batch_size, recipe.seq_len])?;
+        let log_every = self.args.log_every.unwrap_or(LOG_EVERY);
+        let mut progress = Progress::new(&self.args.output, log_every, plan.steps);
+        let (mut first, mut last) = (None, 0.0);
+        for step in 0..plan.steps {
+            if self.signals.pending().is_some() {
+                break;
+            }
+            let (lr, clip) = (recipe.schedule.at(step), recipe.clip);
+            let (model, optimizer) = (&mut trainer.model, &mut trainer.optimizer);
+            let report = train_step(model, optimizer, &batch, step, lr, clip)?;
+            progress.step(step + 1, &report, &mut self.out);
+            last = report.loss;
+            first.get_or_insert(last);
+        }
+        progress.finish();
+        self.signals.check()?;
+        let first = first.unwrap_or(last);
+        self.say(&format!(
+            "overfit loss of one batch of {} tokens: {first:.4} at first, {last:.4} at last; {}; \
+             nothing is saved",
+            batch.inputs.len(),
+            if last < 0.1 * first {
+                "it was learnt by heart"
+            } else {
+                "it was not learnt by heart"
+            }
+        ));
+        Ok(())
+    }
+}

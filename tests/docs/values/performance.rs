@@ -1,0 +1,50 @@
+//! Measured figures: the pages must show what `benches/measured.json` holds, and the sizes those
+//! of the benchmark itself.
+
+use super::{Values, list};
+use llm_cli::commands::{BenchName, BenchWorkload};
+use serde_json::Value;
+
+pub fn add(values: &mut Values) {
+    let measured: Value =
+        serde_json::from_str(include_str!("../../../benches/measured.json")).unwrap();
+    for (id, key) in [
+        ("perf.ratios", "ratios"),
+        ("perf.ops", "ops"),
+        ("perf.shares", "shown_shares"),
+        ("perf.sweep", "sweep"),
+        ("perf.threads", "threads"),
+        ("perf.busy", "busy"),
+        ("perf.avx2", "avx2"),
+        ("perf.memory", "memory"),
+        ("perf.noise", "noise"),
+    ] {
+        let mut numbers = Vec::new();
+        flatten(&measured[key], &mut numbers);
+        assert!(!numbers.is_empty(), "{key}");
+        values.insert(id, numbers);
+    }
+    for w in BenchName::ALL.iter().filter_map(|name| name.workload()) {
+        let [l, c, t, b, v] = [w.layers, w.d_model, w.seq_len, w.batch_size, w.vocab_size];
+        let useful = 6 * b * t * (12 * l * c * c + v * c) + 7 * l * b * t * t * c;
+        assert!((w.flops() / useful as f64 - 1.0).abs() < 1e-12);
+    }
+    values.insert("perf.formula", list![6, 12, 2, 7]);
+    values.insert("perf.clip", list![1]);
+    values.insert("perf.own", list![8, 256]);
+    values.insert("perf.attention_sizes", list![4, 12, 1024, 64, 8, 6, 256, 64]);
+    let sizes = BenchName::ALL.iter().filter_map(|name| name.workload()).flat_map(|w| {
+        let BenchWorkload { layers, heads, d_model, seq_len, batch_size, vocab_size, .. } = w;
+        [layers, heads, d_model, seq_len, batch_size, vocab_size].map(|n| n as f64)
+    });
+    values.insert("perf.sizes", sizes.collect());
+}
+
+/// All numbers in order.
+fn flatten(value: &Value, numbers: &mut Vec<f64>) {
+    match value {
+        Value::Number(n) => numbers.extend(n.as_f64()),
+        Value::Array(list) => list.iter().for_each(|v| flatten(v, numbers)),
+        _ => {}
+    }
+}

@@ -5,7 +5,7 @@ use crate::events::Event;
 use crate::plan::Plan;
 use crate::program::Program;
 use llm_core::kernels::simd;
-use llm_core::util::{bytes, thousands};
+use llm_core::util::{bytes, memory, thousands};
 
 /// The `start` event.
 pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) -> Event<'a> {
@@ -65,7 +65,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         recipe.seq_len,
         recipe.schedule.lr,
         format!("{:?}", recipe.schedule.kind).to_lowercase(),
-        bytes(plan.memory)
+        bytes(peak(plan))
     ));
     if trainer.step == 0 {
         let floor = floor(plan).map_or(String::new(), |nats| {
@@ -75,6 +75,17 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         lines.push(format!("expect  a first loss near ln {v} = {:.2}{floor}", (v as f64).ln()));
     }
     lines
+}
+
+/// What measurements, samples and saving take besides, in bytes.
+const MARGIN: u64 = 5 << 20;
+
+/// Most memory of the whole process: what is there now, data and weights included, and what
+/// training takes on top; or, if that was more, what loading took.
+fn peak(plan: &Plan) -> u64 {
+    let weights = 4 * plan.trainer.model.config().parameter_count();
+    let more = plan.memory.saturating_sub(weights);
+    memory::peak_resident().max(memory::resident().saturating_add(more + MARGIN))
 }
 
 fn floor(plan: &Plan) -> Option<f64> {

@@ -108,14 +108,10 @@ impl Config {
     }
 
     /// Estimated bytes of a training run: parameters, gradients and two moments, and what a batch
-    /// `[B, T]` leaves for backward: 16·C numbers a block and row (x, norm, 3C of qkv, y, h, norm,
-    /// 4C of the MLP twice), the logits, and some that come and go.
+    /// `[B, T]` leaves for backward.
     pub fn training_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
-        let [v, c, l] = [self.vocab_size, self.d_model, self.n_layers].map(|n| n as u128);
-        let rows = batch_size as u128 * seq_len as u128;
-        let activations = rows * (l * 16 * c + 12 * c + v);
-        let floats = 4 * u128::from(self.parameter_count()) + activations;
-        u64::try_from(4 * floats).unwrap_or(u64::MAX)
+        let rows = batch_size.saturating_mul(seq_len);
+        u64::try_from(super::memory::training(self, rows).saturating_mul(4)).unwrap_or(u64::MAX)
     }
 
     /// Estimated bytes for running the model forward only on a batch `[B, T]`.

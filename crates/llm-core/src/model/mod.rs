@@ -3,6 +3,7 @@
 mod attention;
 mod block;
 mod config;
+mod memory;
 mod shapes;
 mod tiny_gpt;
 

@@ -59,8 +59,10 @@ pub fn evaluate(
 ) -> Result<Evaluation> {
     let (mut total, mut right, mut tokens) = (0.0f64, 0u64, 0u64);
     let batch_size = batch_size.max(1);
-    // One length for all, so that every group takes the same recycled storage.
-    let t = windows.iter().map(|w| w.len).max().unwrap_or(0);
+    // One length for all, if possible that of training, so that every group takes the same
+    // recycled storage.
+    let longest = windows.iter().map(|w| w.len).max().unwrap_or(0);
+    let t = longest.next_multiple_of(64).min(model.config().seq_len.max(longest));
     'all: for (b, group) in windows.chunks(batch_size).enumerate() {
         let scores = score(model, data, group, t)?;
         for (i, w) in group.iter().enumerate() {

@@ -19,6 +19,11 @@ pub fn peak_resident() -> u64 {
     status_kib("VmHWM:").map_or(0, |kib| kib * 1024)
 }
 
+/// Memory of this process that is resident now, in bytes (0 where nothing can be learnt).
+pub fn resident() -> u64 {
+    status_kib("VmRSS:").map_or(0, |kib| kib * 1024)
+}
+
 /// `MemAvailable` of /proc/meminfo.
 fn system() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;

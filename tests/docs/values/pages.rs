@@ -1,6 +1,8 @@
 //! Values of the other pages.
 
 use super::{Values, list};
+use llm_cli::CliError;
+use llm_cli::error::code::*;
 use llm_core::{Config, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
@@ -26,6 +28,9 @@ pub fn add(values: &mut Values) {
         "changed.params",
         list![64, w_qkv, b_qkv, w_proj, b_proj, sum, 1, 4, 256, 64, 1, total],
     );
+    let codes = [OK, USAGE, DIVERGED, BAD_DATA, NO_INPUT, INTERNAL, NO_MEMORY, CANNOT_CREATE, IO, BUSY];
+    let signal = CliError::Signal(0).exit_code();
+    values.insert("run.exit_codes", codes.into_iter().chain([signal]).map(f64::from).collect());
     let manifest = include_str!("../../../Cargo.toml");
     let version = manifest.split("rust-version = \"").nth(1).unwrap();
     values.insert("layout.rust", list![version.split('"').next().unwrap().parse::<f64>().unwrap()]);

@@ -6,10 +6,12 @@
 //! | [`program`] | what a binary is: its name, its attention |
 //! | [`args`] | what can be typed |
 //! | [`defaults`] | the values of flags that are not given |
+//! | [`settings`] | the same as a TOML file, read and written |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`data`], [`target`] | what is read, where it is saved |
 //! | [`commands`] | training, `generate`, `eval`, `bench`, `completions` |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
+//! | [`run_log`] | what a run leaves in its folder besides checkpoints |
 //! | [`probes`], [`text`], [`typed`] | next-token checks, writing text, commands to type next |
 //! | [`signals`], [`error`] | Ctrl-C, exit codes |
 //!
@@ -26,6 +28,8 @@ pub mod plan;
 pub mod probes;
 pub mod program;
 pub mod progress;
+pub mod run_log;
+pub mod settings;
 pub mod signals;
 pub mod target;
 pub mod text;
@@ -50,6 +54,7 @@ pub fn run(program: &Program) -> ExitCode {
             out.write(text.as_bytes());
             return exit(out.finish());
         }
+        args::Parsed::Failed(e) => return exit(Err(e)),
         args::Parsed::Wrong(line) => {
             note(&line);
             return ExitCode::from(error::code::USAGE);
@@ -70,6 +75,9 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Generate(args)) => commands::generate(program, args),
         Some(Verb::Eval(args)) => commands::eval(program, args),
         Some(Verb::Bench(args)) => commands::bench(program, args, threads),
+        None if cli.train.print_config.unwrap_or(false) => {
+            commands::print_config(program, &cli.train, threads)
+        }
         _ => commands::train(program, &cli.train, threads),
     })
 }

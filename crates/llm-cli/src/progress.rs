@@ -109,6 +109,11 @@ impl Progress {
         }
     }
 
+    /// Tokens a second, as last reported.
+    pub fn rate(&self) -> f64 {
+        self.clock.rate
+    }
+
     /// Time from now on counts as training.
     pub fn resume(&mut self) {
         self.clock.since = Instant::now();

@@ -28,7 +28,8 @@ pub fn add(values: &mut Values) {
         "changed.params",
         list![64, w_qkv, b_qkv, w_proj, b_proj, sum, 1, 4, 256, 64, 1, total],
     );
-    let codes = [OK, USAGE, DIVERGED, BAD_DATA, NO_INPUT, INTERNAL, NO_MEMORY, CANNOT_CREATE, IO, BUSY];
+    let codes =
+        [OK, USAGE, DIVERGED, BAD_DATA, NO_INPUT, INTERNAL, NO_MEMORY, CANNOT_CREATE, IO, BUSY];
     let signal = CliError::Signal(0).exit_code();
     values.insert("run.exit_codes", codes.into_iter().chain([signal]).map(f64::from).collect());
     let manifest = include_str!("../../../Cargo.toml");

@@ -5,9 +5,12 @@ mod parse;
 mod sampling;
 mod training;
 
+pub(crate) use parse::in_one_line;
 pub use parse::{Parsed, command, parse};
 pub use sampling::{ProbeArgs, SamplingArgs};
-pub use training::{ModelArgs, OutputArgs, Preset, RecipeArgs, TrainArgs};
+pub use training::{
+    InitArg, ModelArgs, OutputArgs, Preset, RecipeArgs, ScheduleArg, Tokenizer, TrainArgs,
+};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

@@ -2,10 +2,13 @@
 
 use super::Cli;
 use crate::console::one_line;
+use crate::error::CliError;
 use crate::program::{Heads, Program};
+use crate::settings;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// What came of parsing.
 pub enum Parsed {
@@ -15,6 +18,8 @@ pub enum Parsed {
     Text(String),
     /// One line on what is wrong.
     Wrong(String),
+    /// What is wrong with the file that `--config` names.
+    Failed(CliError),
 }
 
 /// The clap command of a program.
@@ -57,7 +62,19 @@ pub fn parse(program: &Program, words: impl IntoIterator<Item = OsString>) -> Pa
         Some(verb) => format!("{} {verb} --help", program.name),
         None => format!("{} --help", program.name),
     };
-    let matches = command(program).try_get_matches_from(words);
+    let command = command(program);
+    let matches = command.clone().try_get_matches_from(&words).map(|typed| {
+        let file = typed.try_get_one::<PathBuf>("config").ok().flatten();
+        match file.filter(|_| typed.subcommand().is_none()) {
+            Some(file) => settings::merge(&command, file, &typed, &words),
+            None => Ok(typed),
+        }
+    });
+    let matches = match matches {
+        Ok(Err(e)) => return Parsed::Failed(e),
+        Ok(Ok(matches)) => Ok(matches),
+        Err(e) => Err(e),
+    };
     match matches.and_then(|m| Cli::from_arg_matches(&m)) {
         Ok(cli) => Parsed::Run(Box::new(cli)),
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
@@ -68,7 +85,7 @@ pub fn parse(program: &Program, words: impl IntoIterator<Item = OsString>) -> Pa
 }
 
 /// clap's several lines as one: what is wrong, and what may have been meant.
-fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
+pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
     let text = |kind| match e.get(kind) {
         Some(ContextValue::String(text)) => Some(one_line(text)),
         Some(ContextValue::Strings(texts)) => texts.first().map(|t| one_line(t)),

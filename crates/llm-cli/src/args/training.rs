@@ -14,6 +14,13 @@ use std::time::Duration;
 /// Everything that training takes.
 #[derive(Debug, Args)]
 pub struct TrainArgs {
+    /// Settings from a TOML file, its keys named like flags (lr = 1e-3); flags typed here win,
+    /// paths in it count from the current folder
+    #[arg(long, value_name = "FILE", help_heading = "Settings")]
+    pub config: Option<PathBuf>,
+    /// Print all settings as such a file, and do nothing
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Settings")]
+    pub print_config: Option<bool>,
     /// Text to learn: any bytes; repeatable; `-` is standard input [default: built-in stories]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub data: Vec<PathBuf>,
@@ -251,6 +258,15 @@ impl ModelArgs {
     }
 }
 
+impl From<Init> for InitArg {
+    fn from(init: Init) -> InitArg {
+        match init {
+            Init::FanIn => InitArg::FanIn,
+            Init::Gpt2 => InitArg::Gpt2,
+        }
+    }
+}
+
 /// Sets of starting values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Preset {
@@ -294,6 +310,17 @@ impl From<ScheduleArg> for ScheduleKind {
             ScheduleArg::Cosine => ScheduleKind::Cosine,
             ScheduleArg::Linear => ScheduleKind::Linear,
             ScheduleArg::Wsd => ScheduleKind::Wsd,
+        }
+    }
+}
+
+impl From<ScheduleKind> for ScheduleArg {
+    fn from(kind: ScheduleKind) -> ScheduleArg {
+        match kind {
+            ScheduleKind::Constant => ScheduleArg::Constant,
+            ScheduleKind::Cosine => ScheduleArg::Cosine,
+            ScheduleKind::Linear => ScheduleArg::Linear,
+            ScheduleKind::Wsd => ScheduleArg::Wsd,
         }
     }
 }

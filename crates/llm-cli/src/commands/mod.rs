@@ -11,10 +11,12 @@ pub use eval::eval;
 pub use generate::generate;
 pub use train::train;
 
-use crate::args::command;
+use crate::args::{TrainArgs, command};
 use crate::console::Out;
 use crate::error::Result;
+use crate::plan::Plan;
 use crate::program::Program;
+use crate::settings;
 
 /// Prints a completion script.
 ///
@@ -25,5 +27,16 @@ pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()>
     clap_complete::generate(shell, &mut command(program), program.name, &mut script);
     let mut out = Out::default();
     out.write(&script);
+    out.finish()
+}
+
+/// Prints the settings of the run that would be done.
+///
+/// # Errors
+/// Whatever the run would be refused for, and when standard output fails.
+pub fn print_config(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
+    let plan = Plan::new(program, args)?;
+    let mut out = Out::default();
+    out.write(settings::printable_config(program, &plan, args, threads).as_bytes());
     out.finish()
 }

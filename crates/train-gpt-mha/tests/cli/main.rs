@@ -28,6 +28,17 @@ fn four_heads_unless_said_otherwise() {
 }
 
 #[test]
+fn heads_are_a_setting() {
+    let sandbox = sandbox();
+    sandbox.write("run.toml", b"[model]\nheads = 2\n");
+    for (words, heads) in [(&[][..], "heads = 2"), (&["--n-heads", "8"], "heads = 8")] {
+        let config = ["--data", "text.txt", "--config", "run.toml", "--print-config"];
+        let printed = sandbox.train(&[&config, words].concat());
+        assert!(printed.text().lines().any(|line| line == heads), "{printed}");
+    }
+}
+
+#[test]
 fn heads_must_divide_the_width() {
     for (heads, width, divisors) in [
         ("3", "64", "1, 2, 4, 8, 16, 32, 64"),

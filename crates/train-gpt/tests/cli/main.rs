@@ -11,6 +11,7 @@ mod recipe;
 mod refusals;
 mod resuming;
 mod saving;
+mod settings;
 mod signals;
 
 use workspace_tests::cli_support::Sandbox;

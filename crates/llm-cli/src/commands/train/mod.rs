@@ -1,5 +1,6 @@
 //! No verb: train, then the probes, then save, then write; each if asked for.
 
+mod journal;
 mod keep;
 mod overfit;
 mod steps;
@@ -18,6 +19,7 @@ use crate::signals::Signals;
 use crate::target::Target;
 use crate::text::Request;
 use crate::typed;
+use journal::Journal;
 use keep::Keeper;
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::train::Trainer;
@@ -50,6 +52,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         signals,
         keeper,
         tokenizer: TokenizerSpec::bytes(),
+        journal: None,
         target,
         saved: None,
     };
@@ -60,6 +63,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         banner::lines(program, &plan, threads).iter().for_each(|line| session.say(line));
     }
     if !dry {
+        session.open_journal(&plan, threads)?;
         session.go(&mut plan, &request, start)?;
     }
     session.out.finish()
@@ -87,12 +91,23 @@ struct Session<'a> {
     signals: Signals,
     keeper: Keeper,
     tokenizer: TokenizerSpec,
+    journal: Option<Journal>,
     target: Option<Target>,
     /// Step of the last saved checkpoint.
     saved: Option<u64>,
 }
 
 impl Session<'_> {
+    /// In a run's folder everything is written down.
+    fn open_journal(&mut self, plan: &Plan, threads: usize) -> Result<()> {
+        let run = self.target.as_ref().and_then(|t| t.run.as_deref()).filter(|_| plan.steps > 0);
+        let Some(dir) = run else { return Ok(()) };
+        let journal = Journal::open(dir, self.program, plan, self.args, threads)?;
+        journal.notes().iter().for_each(|line| self.say(line));
+        self.journal = Some(journal);
+        Ok(())
+    }
+
     fn go(&mut self, plan: &mut Plan, request: &Request, start: Instant) -> Result<()> {
         let trained = plan.steps > 0;
         let mut report = None;
@@ -155,6 +170,9 @@ impl Session<'_> {
             self.interrupted(trainer)?;
         }
         let step = trainer.step;
+        if let Some(journal) = &mut self.journal {
+            journal.val_loss(step, report.evaluation.loss);
+        }
         self.emit(&Event::Eval { step, scores: (&report).into() });
         let e = &report.evaluation;
         self.say(&format!(
@@ -183,9 +201,12 @@ impl Session<'_> {
 
     /// Saves, unless this step is saved already or nothing is to be.
     fn store(&mut self, trainer: &Trainer) -> Result<()> {
-        let Some(target) = self.target.as_ref().filter(|_| self.saved != Some(trainer.step)) else {
+        if self.target.is_none() || self.saved == Some(trainer.step) {
             return Ok(());
-        };
+        }
+        let logged = self.journal.as_mut().map_or(Ok(()), Journal::flush);
+        logged.map_err(|e| self.with_kept(e, "make room there"))?;
+        let Some(target) = &self.target else { return Ok(()) };
         let moments = self.args.save_opt.unwrap_or(true);
         let path = target.path.clone();
         let save = || checkpoint::save(&path, trainer, &self.tokenizer, moments);
@@ -263,6 +284,14 @@ impl Session<'_> {
         }
         self.say(&format!("next    {name} generate{load} -p {prompt} -n 200"));
         self.say(&format!("        {name}{load}{data} --steps 500"));
+    }
+
+    /// An error of the library with what is safe.
+    fn with_kept(&self, e: CliError, advice: &str) -> CliError {
+        match e {
+            CliError::Core { source, .. } => CliError::hint(source, self.kept(advice)),
+            other => other,
+        }
     }
 
     /// What is safe when something fails, and what to do.

@@ -24,6 +24,9 @@ impl Session<'_> {
         let begin = Instant::now();
         let mut progress = Progress::new(&args.output, args.log_every.unwrap_or(LOG_EVERY), steps);
         let mut guard = args.recipe.skip_spikes.map(SpikeGuard::new);
+        if let (Some(guard), Some(journal)) = (&mut guard, &self.journal) {
+            journal.remind(guard);
+        }
         for local in 1..=steps {
             let Some(report) = self.step(trainer, data, guard.as_mut(), &mut progress)? else {
                 progress.finish();
@@ -31,6 +34,8 @@ impl Session<'_> {
                 continue;
             };
             progress.step(local, &report, &mut self.out);
+            let logged = self.journal.as_mut().map_or(Ok(()), |j| j.step(&report, progress.rate()));
+            logged.map_err(|e| self.with_kept(e, "make room there"))?;
             if due(local, eval_every) && !self.measure(trainer, data, &mut progress)? {
                 progress.finish();
                 return Ok(Ending::NoProgress);
@@ -110,6 +115,9 @@ impl Session<'_> {
             progress.eval(trainer.step, &report, &mut self.out);
             let moments = self.args.save_opt.unwrap_or(true);
             let loss = report.evaluation.loss;
+            if let Some(journal) = &mut self.journal {
+                journal.val_loss(trainer.step, loss);
+            }
             let kept = self.keeper.measured(loss, trainer, &self.tokenizer, moments);
             kept.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
         }

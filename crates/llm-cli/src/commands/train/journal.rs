@@ -1,0 +1,102 @@
+//! What a run writes about itself into its folder, see [`run_log`](crate::run_log).
+
+use crate::args::TrainArgs;
+use crate::error::{CliError, Result};
+use crate::plan::Plan;
+use crate::program::Program;
+use crate::run_log::{self, Curves, Format, Row, RunLog, plot};
+use crate::settings::effective_config;
+use llm_core::train::{SPIKE_WINDOW, SpikeGuard, StepReport};
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+
+/// The log of a run in its folder.
+pub(super) struct Journal {
+    dir: PathBuf,
+    log: RunLog,
+    tokens: u64,
+    vocab_size: usize,
+    floor: Option<f64>,
+}
+
+impl Journal {
+    /// Writes the settings and opens the log for a run that is about to begin or to go on.
+    ///
+    /// # Errors
+    /// [`CliError::Core`] naming the file.
+    pub(super) fn open(
+        dir: &Path,
+        program: &Program,
+        plan: &Plan,
+        args: &TrainArgs,
+        threads: usize,
+    ) -> Result<Journal> {
+        let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
+        let recipe = &trainer.recipe;
+        run_log::write_config(&dir, &effective_config(program, plan, args, threads))?;
+        let log = RunLog::open(&dir, trainer.step)?;
+        let per_step = recipe.batch_size as u64 * u64::from(recipe.accum) * recipe.seq_len as u64;
+        let before = trainer.step.saturating_mul(per_step);
+        let tokens = log.tokens().unwrap_or(before);
+        let stories = plan.data.as_ref().and_then(|d| d.val.as_ref()?.stories.as_ref());
+        let (vocab_size, floor) = (trainer.model.config().vocab_size, stories.map(|s| s.floor));
+        Ok(Journal { dir, log, tokens, vocab_size, floor })
+    }
+
+    /// What the user should know about the log that was there.
+    pub(super) fn notes(&self) -> &[String] {
+        self.log.notes()
+    }
+
+    /// Tells the guard what the last steps were, so that it goes on as if it had seen them.
+    pub(super) fn remind(&self, guard: &mut SpikeGuard) {
+        let mut last = VecDeque::with_capacity(SPIKE_WINDOW);
+        let Ok(mut rows) = csv::Reader::from_path(self.dir.join(Format::Csv.file_name())) else {
+            return;
+        };
+        for row in rows.deserialize::<Row>().filter_map(|row| row.ok()) {
+            if last.len() == SPIKE_WINDOW {
+                last.pop_front();
+            }
+            last.push_back((row.loss, row.grad_norm));
+        }
+        last.into_iter().for_each(|(loss, norm)| guard.remember(loss, norm));
+    }
+
+    /// After each step.
+    ///
+    /// # Errors
+    /// [`CliError::Core`] naming the file, once.
+    pub(super) fn step(&mut self, report: &StepReport, tokens_per_s: f64) -> Result<()> {
+        let StepReport { step, loss, lr, grad_norm, tokens, skipped: _ } = *report;
+        self.tokens = self.tokens.saturating_add(tokens);
+        let (tokens, memory_bytes) = (self.tokens, self.log.memory_bytes());
+        let tokens_per_s = tokens_per_s as f32;
+        let row =
+            Row { step, tokens, loss, val_loss: None, lr, grad_norm, tokens_per_s, memory_bytes };
+        self.log.row(row).map_err(CliError::from)
+    }
+
+    /// After a measurement.
+    pub(super) fn val_loss(&mut self, step: u64, loss: f64) {
+        self.log.val_loss(step, loss);
+    }
+
+    /// Before a checkpoint is saved: it must not know a step that the log does not.
+    ///
+    /// # Errors
+    /// [`CliError::Core`] naming the file, once.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        self.log.flush(true).map_err(CliError::from)
+    }
+}
+
+impl Drop for Journal {
+    /// However a run ends, its picture shows all of its steps.
+    fn drop(&mut self) {
+        let _ = self.log.flush(false);
+        if let Ok(curves) = Curves::read(&self.dir, self.vocab_size, self.floor) {
+            let _ = plot::write(&self.dir, &curves);
+        }
+    }
+}

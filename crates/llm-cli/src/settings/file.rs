@@ -1,0 +1,235 @@
+//! `--config FILE`: a TOML file made into the flags it stands for.
+
+use crate::args::in_one_line;
+use crate::data::system_reason;
+use crate::error::{CliError, Result};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::any::TypeId;
+use std::ffi::OsString;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// Largest file that is read.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Flags that a file cannot hold.
+const NOT_IN_FILES: [&str; 4] = ["config", "print_config", "help", "version"];
+
+/// One key of a file.
+struct Setting<'a> {
+    arg: &'a Arg,
+    /// The flags it stands for, each in one word.
+    words: Vec<OsString>,
+    line: usize,
+}
+
+/// Parses once more, with the file's settings before the user's `words`. A flag that was typed
+/// takes the place of the file's, and of those in the file that exclude it.
+///
+/// # Errors
+/// [`CliError::Input`] for a file that cannot be read, [`CliError::Usage`] naming file, line and
+/// key.
+pub(crate) fn merge(
+    command: &Command,
+    path: &Path,
+    typed: &ArgMatches,
+    words: &[OsString],
+) -> Result<ArgMatches> {
+    let text = read(path)?;
+    let file = File { command, path, text: &text };
+    let typed: Vec<&Arg> = command
+        .get_arguments()
+        .filter(|arg| typed.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
+        .collect();
+    let excludes = |a: &Arg, b: &Arg| command.get_arg_conflicts_with(a).contains(&b);
+    let wins = |by: &Arg, over: &Arg| by == over || excludes(by, over) || excludes(over, by);
+    let settings = file.settings()?;
+    let kept = settings.into_iter().filter(|s| !typed.iter().any(|by| wins(by, s.arg)));
+    let (program, typed) = words.split_at(words.len().min(1));
+    let all = program.iter().cloned().chain(kept.flat_map(|s| s.words));
+    let all = all.chain(typed.iter().cloned());
+    let merged = command.clone().try_get_matches_from(all);
+    merged.map_err(|e| CliError::Usage(format!("{}: {}", file.name(), in_one_line(&e, &[]))))
+}
+
+fn read(path: &Path) -> Result<String> {
+    let unreadable = |why: String| CliError::Input { path: path.to_path_buf(), why };
+    let mut text = Vec::new();
+    let file = std::fs::File::open(path).map_err(|e| unreadable(system_reason(&e)))?;
+    let read = file.take(MOST_BYTES + 1).read_to_end(&mut text);
+    read.map_err(|e| unreadable(system_reason(&e)))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(unreadable("it is too large for a file of settings".into()));
+    }
+    String::from_utf8(text).map_err(|_| unreadable("it is not UTF-8 text".into()))
+}
+
+struct File<'a> {
+    command: &'a Command,
+    path: &'a Path,
+    text: &'a str,
+}
+
+impl<'a> File<'a> {
+    /// All settings, checked one by one.
+    fn settings(&self) -> Result<Vec<Setting<'a>>> {
+        let table = DeTable::parse(self.text).map_err(|e| {
+            let span = e.span().unwrap_or_default();
+            // What is wrong, and the words that it is about, where they are few.
+            let about = self.text.get(span.clone()).map(str::trim).unwrap_or_default();
+            let few = !about.is_empty() && about.len() <= 40 && !about.contains('\n');
+            let about = if few { format!(": {about}") } else { String::new() };
+            self.wrong(span.start, format!("{}{about}", e.message().trim_end()))
+        })?;
+        let mut settings: Vec<Setting<'a>> = Vec::new();
+        self.add_table(table.get_ref(), &mut settings)?;
+        Ok(settings)
+    }
+
+    /// Tables only group: their names say nothing.
+    fn add_table(&self, table: &DeTable<'_>, to: &mut Vec<Setting<'a>>) -> Result<()> {
+        for (key, value) in table {
+            if let DeValue::Table(inner) = value.get_ref() {
+                self.add_table(inner, to)?;
+                continue;
+            }
+            let at = key.span().start;
+            let setting = self.setting(key.get_ref(), at, value)?;
+            if let Some(first) = to.iter().find(|s| s.arg == setting.arg) {
+                let why = format!("'{}' is set in line {} already", key.get_ref(), first.line);
+                return Err(self.wrong(at, why));
+            }
+            to.push(setting);
+        }
+        Ok(())
+    }
+
+    fn setting(&self, key: &str, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Setting<'a>> {
+        let flag = key.replace('_', "-");
+        let is_meant = |arg: &&Arg| {
+            arg.get_long() == Some(&flag)
+                || arg.get_all_aliases().is_some_and(|names| names.contains(&flag.as_str()))
+        };
+        let arg = self.command.get_arguments().find(is_meant);
+        let Some(arg) = arg.filter(|a| !NOT_IN_FILES.contains(&a.get_id().as_str())) else {
+            return Err(self.wrong(at, self.unknown(key, &flag)));
+        };
+        let values = match value.get_ref() {
+            DeValue::Array(values) if matches!(arg.get_action(), ArgAction::Append) => {
+                values.iter().collect()
+            }
+            _ => vec![value],
+        };
+        let name = arg.get_long().unwrap_or_default();
+        let mut words = Vec::new();
+        for value in values {
+            let word = Kind::of(arg).word(value.get_ref()).map_err(|expected| {
+                let got = value.get_ref().type_str();
+                self.wrong(at, format!("'{key}' takes {expected}, not {}", with_article(got)))
+            })?;
+            words.push(OsString::from(format!("--{name}={word}")));
+        }
+        let alone = std::iter::once(OsString::from(self.command.get_name()));
+        let alone = self.command.clone().try_get_matches_from(alone.chain(words.iter().cloned()));
+        alone.map_err(|e| self.wrong(at, format!("'{key}': {}", in_one_line(&e, &[]))))?;
+        Ok(Setting { arg, words, line: self.line(at) })
+    }
+
+    /// clap knows which flag may have been meant.
+    fn unknown(&self, key: &str, flag: &str) -> String {
+        let words = [self.command.get_name().to_string(), format!("--{flag}")];
+        let near = self.command.clone().try_get_matches_from(words).err().and_then(|e| {
+            match e.get(clap::error::ContextKind::SuggestedArg)? {
+                clap::error::ContextValue::String(near) => {
+                    Some(near.trim_start_matches('-').replace('-', "_"))
+                }
+                _ => None,
+            }
+        });
+        let near = near.filter(|near| !NOT_IN_FILES.contains(&near.as_str()));
+        match near {
+            Some(near) => format!("there is no setting '{key}'; a similar one is '{near}'"),
+            None => format!("there is no setting '{key}'; the names are those of the flags"),
+        }
+    }
+
+    fn wrong(&self, at: usize, why: String) -> CliError {
+        CliError::Usage(format!("{} line {}: {why}", self.name(), self.line(at)))
+    }
+
+    fn name(&self) -> String {
+        format!("'{}'", self.path.display())
+    }
+
+    fn line(&self, at: usize) -> usize {
+        1 + self.text.bytes().take(at).filter(|&b| b == b'\n').count()
+    }
+}
+
+/// What a flag takes, as far as TOML tells values apart.
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Boolean,
+    Whole,
+    Number,
+    Text,
+    /// With a parser of its own, which will judge.
+    Other,
+}
+
+impl Kind {
+    fn of(arg: &Arg) -> Kind {
+        if !arg.get_action().takes_values() {
+            return Kind::Boolean;
+        }
+        let kind = arg.get_value_parser().type_id();
+        let is = |types: &[TypeId]| types.iter().any(|t| kind == *t);
+        if is(&[TypeId::of::<bool>()]) {
+            Kind::Boolean
+        } else if is(&[TypeId::of::<usize>(), TypeId::of::<u64>(), TypeId::of::<u32>()]) {
+            Kind::Whole
+        } else if is(&[TypeId::of::<f32>(), TypeId::of::<f64>()]) {
+            Kind::Number
+        } else if is(&[TypeId::of::<PathBuf>(), TypeId::of::<OsString>(), TypeId::of::<String>()]) {
+            Kind::Text
+        } else {
+            Kind::Other
+        }
+    }
+
+    /// The value as it would be typed, or what the flag takes instead.
+    fn word(self, value: &DeValue<'_>) -> std::result::Result<String, &'static str> {
+        match (self, value) {
+            (Kind::Boolean, DeValue::Boolean(yes)) => Ok(yes.to_string()),
+            (Kind::Boolean, DeValue::Integer(n)) if ["0", "1"].contains(&n.as_str()) => {
+                Ok(n.as_str().to_string())
+            }
+            // Other bases are not how numbers are typed.
+            (_, DeValue::Integer(n)) if n.radix() != 10 => Err("a decimal number"),
+            (Kind::Whole | Kind::Number | Kind::Other, DeValue::Integer(n)) => {
+                Ok(n.as_str().to_string())
+            }
+            (Kind::Number | Kind::Other, DeValue::Float(x)) => Ok(x.as_str().to_string()),
+            // TOML's whole numbers end at 2^63.
+            (Kind::Whole, DeValue::String(text))
+                if text.parse().is_ok_and(|n: u64| n >> 63 == 1) =>
+            {
+                Ok(text.to_string())
+            }
+            (Kind::Text | Kind::Other, DeValue::String(text)) => Ok(text.to_string()),
+            (Kind::Boolean, _) => Err("true or false"),
+            (Kind::Whole, _) => Err("a whole number"),
+            (Kind::Number, _) => Err("a number"),
+            (Kind::Text, _) => Err("a text in quotes"),
+            (Kind::Other, _) => Err("one value"),
+        }
+    }
+}
+
+fn with_article(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+    format!("{article} {kind}")
+}

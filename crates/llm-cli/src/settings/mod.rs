@@ -1,0 +1,14 @@
+//! Settings as TOML: read from `--config FILE`, written by `--print-config` and into a run's
+//! folder.
+//!
+//! A key is the name of a flag. So a file is turned into flags, and everything that is known about
+//! flags, their types, limits and messages, holds for files without being said again.
+
+mod effective;
+mod file;
+
+#[cfg(test)]
+mod tests;
+
+pub use effective::{effective_config, printable_config};
+pub(crate) use file::merge;

@@ -1,0 +1,99 @@
+//! Settings written, and read back.
+
+use super::effective::{Sheet, number, whole};
+use super::{effective_config, merge, printable_config};
+use crate::args::{Parsed, TrainArgs, command, parse};
+use crate::plan::Plan;
+use crate::program::{Heads, Program};
+use llm_core::model::SingleHead;
+use proptest::prelude::*;
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::sync::Arc;
+use toml::Value;
+
+const PROGRAM: Program = Program {
+    name: "train-gpt",
+    about: "",
+    heads: Heads::One { other: "another" },
+    with_heads: |_| Arc::new(SingleHead),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+};
+
+fn plan(words: &[&str]) -> (Plan, TrainArgs) {
+    let words = ["train-gpt"].iter().chain(words).map(Into::into);
+    let Parsed::Run(cli) = parse(&PROGRAM, words) else { panic!("not understood") };
+    (Plan::new(&PROGRAM, &cli.train).unwrap(), cli.train)
+}
+
+/// Whoever adds a flag is sent to [`Sheet::of`], or to this list.
+#[test]
+fn every_flag_is_a_setting() {
+    // `arch` is spelled out in the options that it stands for.
+    let others = ["config", "print_config", "arch", "help", "version"];
+    let command = command(&PROGRAM);
+    let longs = command.get_arguments().filter_map(clap::Arg::get_long);
+    let flags: BTreeSet<String> = longs.map(|long| long.replace('-', "_")).collect();
+    let (plan, args) = plan(&["--steps", "1", "--layers", "1"]);
+    let mut sheet = Sheet::of(&plan, &args, 1);
+    sheet.place(&args);
+    let known = sheet.known.iter().chain(&others).map(ToString::to_string);
+    let known: BTreeSet<String> = known.chain([String::from("version")]).collect();
+    let missing: Vec<_> = flags.difference(&known).collect();
+    assert!(missing.is_empty(), "no line for {missing:?}");
+    assert_eq!(sheet.known.iter().collect::<BTreeSet<_>>().len(), sheet.known.len());
+}
+
+#[test]
+fn numbers_are_short_and_exact() {
+    for x in [6e-3f32, 1e-8, 0.1 / 3.0, 1e30, f32::MIN_POSITIVE, 0.0, 1.0] {
+        let Value::Float(written) = number(x) else { panic!("no number") };
+        assert_eq!(Value::Float(written).to_string().parse::<f32>().unwrap(), x);
+    }
+    assert_eq!(number(6e-3).to_string(), "0.006");
+    assert_eq!(whole(u64::MAX).to_string(), "\"18446744073709551615\"");
+}
+
+/// A run's folder says what decides the run, and not where it went.
+#[test]
+fn a_run_s_settings() {
+    let words = ["--steps", "3", "--layers", "1", "--lr", "1e-3", "--no-save", "--arch", "gpt2"];
+    let (plan, args) = plan(&words);
+    let text = effective_config(&PROGRAM, &plan, &args, 2);
+    for line in ["lr = 0.001", "decay_steps = 3", "tied_head = true", "threads = 2"] {
+        assert!(text.lines().any(|l| l == line), "no {line}: {text}");
+    }
+    assert!(text.starts_with("# train-gpt ") && !text.contains("no_save"));
+    assert!(printable_config(&PROGRAM, &plan, &args, 2).contains("no_save = true"));
+}
+
+fn read(text: &str) -> crate::Result<clap::ArgMatches> {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.toml");
+    std::fs::write(&file, text).unwrap();
+    let (command, words) = (command(&PROGRAM), [OsString::from(PROGRAM.name)]);
+    let typed = command.clone().try_get_matches_from(&words).unwrap();
+    merge(&command, &file, &typed, &words)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// Whatever a file says, it is read or refused.
+    #[test]
+    fn any_text(
+        free in ".{0,40}",
+        key in "(lr|steps|data|quiet|schedule|prompt|seed|save|out|load|\\[model\\]|[a-z_]{1,9})",
+        value in "(-?[0-9]{1,25}|[0-9.e+-]{1,12}|true|\"[^\"]{0,9}\"|\\['a', 3\\]|\\{ a = 1 \\}|0x[0-9a-f]{1,4})",
+    ) {
+        let _ = (read(&free), read(&format!("{key} = {value}")), read(&format!("{key}\n{free}")));
+    }
+
+    #[test]
+    fn numbers_are_what_they_would_be_typed_as(seed: u64, lr in any::<f32>()) {
+        prop_assume!(lr.is_finite());
+        let matches = read(&format!("seed = {}\nlr = {}\n", whole(seed), number(lr))).unwrap();
+        prop_assert_eq!(matches.get_one::<u64>("seed"), Some(&seed));
+        prop_assert_eq!(matches.get_one::<f32>("lr"), Some(&lr));
+    }
+}

@@ -129,9 +129,16 @@ impl Sandbox {
 
     /// Starts it and goes on at once.
     pub fn start(&self, words: &[&str]) -> Running {
+        self.start_with(words, &[])
+    }
+
+    /// [`Sandbox::start`] with more variables in its environment.
+    pub fn start_with(&self, words: &[&str], variables: &[(&str, &str)]) -> Running {
         let log = tempfile::NamedTempFile::new().unwrap();
         let stderr = log.reopen().unwrap();
-        let child = self.command(words).stdout(Stdio::null()).stderr(stderr).spawn().unwrap();
+        let mut command = self.command(words);
+        command.stdout(Stdio::null()).stderr(stderr).envs(variables.iter().copied());
+        let child = command.spawn().unwrap();
         Running { words: words.join(" "), child, log }
     }
 }
@@ -163,6 +170,16 @@ impl Running {
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Whether it is over.
+    pub fn has_ended(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Waits for the end.

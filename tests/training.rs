@@ -1,10 +1,11 @@
 //! Training goes down, continues exactly, and does not depend on the number of threads.
 
-use llm_core::data::{Batch, Origin, TokenDataset};
+use llm_core::data::{Batch, ByteFiles, Origin, TokenDataset};
 use llm_core::recipe::{DataSource, Recipe};
-use llm_core::train::{Trainer, Watch};
+use llm_core::train::{Trainer, Watch, evaluate};
 use llm_core::{AdamWConfig, Config, Error, Gradients, Schedule, TinyGPT};
 use llm_variant_mha::MultiHead;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -200,4 +201,26 @@ fn dropout_is_for_training_only_and_changes_with_every_step() {
     };
     assert_eq!(loss(0), loss(0));
     assert!(loss(0) != loss(1) && loss(0) != model.loss(&batch).unwrap().item());
+}
+
+#[test]
+fn data_in_a_file_train_the_same_and_a_lost_file_changes_nothing() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let bytes: Vec<u8> = text().tokens(0, text().len()).unwrap().iter().map(|&t| t as u8).collect();
+    std::fs::write(file.path(), &bytes).unwrap();
+    let data = TokenDataset::from_files(ByteFiles::open(&[file.path()]).unwrap());
+    let (mut on_disk, mut in_memory) = (trainer(1), trainer(1));
+    for trainer in [&mut on_disk, &mut in_memory] {
+        trainer.recipe.accum = 2;
+    }
+    for _ in 0..3 {
+        assert_eq!(on_disk.step(&data).unwrap(), in_memory.step(&text()).unwrap());
+    }
+    file.as_file().set_len(40).unwrap();
+    assert!(matches!(on_disk.step(&data), Err(Error::Io { .. })));
+    assert_eq!((on_disk.step, on_disk.optimizer.t()), (3, 3));
+    assert!(weights(&on_disk) == weights(&in_memory));
+    let windows = data.windows(32);
+    let scored = evaluate(&on_disk.model, &data, &windows, 4, |_| ControlFlow::Continue(()));
+    assert!(matches!(scored, Err(Error::Io { .. })));
 }

@@ -18,6 +18,13 @@ pub const PERIODIC_TOKENS: usize = 65_536;
 /// Most tokens that the evaluation after training scores.
 pub const FINAL_TOKENS: usize = 4 << 20;
 
+/// Bytes of data files that are read into memory; larger ones stay on the disk. The environment
+/// variable `LLM_DATA_IN_MEMORY` sets another number, for tests.
+pub fn in_memory() -> u64 {
+    let set = std::env::var("LLM_DATA_IN_MEMORY").ok().and_then(|text| text.parse().ok());
+    set.unwrap_or(256 << 20)
+}
+
 /// What a new run starts from.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Defaults {

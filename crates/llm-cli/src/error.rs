@@ -127,6 +127,8 @@ impl CliError {
                 Error::Checkpoint { .. }
                 | Error::DataTooSmall { .. }
                 | Error::TokenOutOfRange { .. }
+                | Error::UnknownUnit { .. }
+                | Error::Tokenizer { .. }
                 | Error::Logits { .. } => code::BAD_DATA,
                 Error::Memory { .. } => code::NO_MEMORY,
                 Error::Io { action: "read", .. } => code::NO_INPUT,

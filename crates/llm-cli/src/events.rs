@@ -69,9 +69,9 @@ pub enum Event<'a> {
     },
     /// A probe of `--sanity-next-from-data`.
     Probe {
-        /// Place in the data.
+        /// Place in the data, in tokens.
         offset: usize,
-        /// The byte that comes.
+        /// The token that comes.
         target: u32,
         /// The model's first choice.
         top1: u32,
@@ -102,6 +102,8 @@ pub enum Event<'a> {
 pub struct Scores {
     /// Mean, in nats per token.
     pub val_loss: f64,
+    /// Mean, in bits per byte of the text.
+    pub bits_per_byte: f64,
     /// Share of tokens that were the first choice.
     pub accuracy: f64,
     /// Tokens scored.
@@ -119,6 +121,7 @@ impl From<&Report> for Scores {
         let facts = report.facts.as_ref();
         Scores {
             val_loss: report.evaluation.loss,
+            bits_per_byte: report.bits_per_byte(),
             accuracy: report.evaluation.accuracy,
             tokens: report.evaluation.tokens,
             facts: facts.map(|f| f.kinds.iter().map(|(k, s)| (k.name(), s.share())).collect()),

@@ -8,7 +8,7 @@
 //! | [`defaults`] | the values of flags that are not given |
 //! | [`settings`] | the same as a TOML file, read and written |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
-//! | [`data`], [`target`] | what is read, where it is saved |
+//! | [`data`], [`tokenizers`], [`target`] | what is read, how it is cut, where it is saved |
 //! | [`commands`] | training, `generate`, `eval`, `bench`, `completions` |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
 //! | [`run_log`] | what a run leaves in its folder besides checkpoints |
@@ -33,6 +33,7 @@ pub mod settings;
 pub mod signals;
 pub mod target;
 pub mod text;
+pub mod tokenizers;
 pub mod typed;
 
 pub use error::{CliError, Result};

@@ -1,4 +1,4 @@
-//! `--sanity-*`: does the model's first choice agree with the byte that comes in the data?
+//! `--sanity-*`: does the model's first choice agree with the token that comes in the data?
 
 use crate::args::ProbeArgs;
 use crate::console::{Out, safe_text};
@@ -6,15 +6,17 @@ use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::text::shown;
 use llm_core::generate::{Sampling, next_logits};
+use llm_core::tokenizer::Tokenizer;
 use llm_core::util::rng::{below, stream};
 use llm_core::{TinyGPT, TokenDataset};
+use std::sync::Arc;
 
 /// Most places that one command looks at.
 const MOST: usize = 1_000_000;
 
 /// The places to look at, all of them inside the data.
 pub struct Probes {
-    /// Bytes before the one that is predicted.
+    /// Tokens before the one that is predicted.
     ctx: usize,
     /// Where contexts may start: 0..room.
     room: usize,
@@ -22,10 +24,11 @@ pub struct Probes {
     offset: Option<usize>,
     count: usize,
     seed: u64,
+    tokenizer: Arc<dyn Tokenizer>,
 }
 
 impl Probes {
-    /// What the flags ask for, if anything, on data of `len` bytes; contexts are `seq_len` long
+    /// What the flags ask for, if anything, on data of `len` tokens; contexts are `seq_len` long
     /// unless said otherwise, `most` at the most.
     ///
     /// # Errors
@@ -36,6 +39,7 @@ impl Probes {
         seq_len: usize,
         most: usize,
         seed: u64,
+        tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Option<Probes>> {
         let usage = |text: String| Err(CliError::Usage(text));
         let ctx = args.sanity_ctx.unwrap_or(seq_len);
@@ -53,7 +57,7 @@ impl Probes {
         }
         if room == 0 {
             return usage(format!(
-                "--sanity-ctx {ctx}: the data has only {len} bytes to learn from"
+                "--sanity-ctx {ctx}: the data has only {len} tokens to learn from"
             ));
         }
         if let Some(offset) = offset.filter(|&o| o >= room) {
@@ -61,7 +65,7 @@ impl Probes {
                 "--sanity-offset {offset}: with a context of {ctx} it must be below {room}"
             ));
         }
-        Ok(Some(Probes { ctx, room, offset, count, seed }))
+        Ok(Some(Probes { ctx, room, offset, count, seed, tokenizer: tokenizer.clone() }))
     }
 
     fn start(&self, i: usize) -> usize {
@@ -73,7 +77,7 @@ impl Probes {
 /// Runs the probes on the data that was learnt.
 ///
 /// # Errors
-/// What the model refuses.
+/// What the model refuses, and what reading the data says.
 pub fn run(
     probes: &Probes,
     args: &ProbeArgs,
@@ -83,15 +87,16 @@ pub fn run(
     json: bool,
 ) -> Result<()> {
     let Probes { ctx, count, .. } = *probes;
+    let tokenizer = probes.tokenizer.as_ref();
     let mut right = 0;
     for i in 0..count {
         if out.is_closed() {
             break;
         }
         let start = probes.start(i);
-        let context = data.tokens(start, ctx);
-        let target = data.token(start + ctx);
-        let logits = next_logits(model, &context)?;
+        let tokens = data.tokens(start, ctx + 1)?;
+        let (context, target) = (&tokens[..ctx], tokens[ctx]);
+        let logits = next_logits(model, context)?;
         let sampling = Sampling { temperature: 1.0, top_k: 0, seed: 0, allowed: Vec::new() };
         let choices = sampling.distribution(&logits)?;
         let top1 = choices.first().map_or(0, |c| c.0);
@@ -102,18 +107,19 @@ pub fn run(
         }
         let verdict = if top1 == target { "[OK]" } else { "[MISMATCH]" };
         let shown_from = ctx.saturating_sub(args.sanity_preview.unwrap_or(120));
-        let preview: Vec<u8> = context[shown_from..].iter().map(|&t| t as u8).collect();
+        let preview = tokenizer.decode(&context[shown_from..])?;
         let mut text = format!(
             "[sanity {}/{}] start={start} ctx={ctx} {verdict}\n  context:  {}\n  \
              expected: id={target} {}\n  top1:     id={top1} {}\n",
             i + 1,
             count,
             crate::console::one_line(&safe_text(&preview)),
-            shown(target),
-            shown(top1)
+            shown(tokenizer, target),
+            shown(tokenizer, top1)
         );
         for (rank, (id, p)) in choices.iter().take(args.sanity_top.unwrap_or(10)).enumerate() {
-            text.push_str(&format!("  {:>4}. id={id:<3} p={p:.6} {}\n", rank + 1, shown(*id)));
+            let token = shown(tokenizer, *id);
+            text.push_str(&format!("  {:>4}. id={id:<3} p={p:.6} {token}\n", rank + 1));
         }
         out.write(text.as_bytes());
     }

@@ -7,15 +7,19 @@ use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::signals::Signals;
 use llm_core::generate::{Sampling, generate, next_logits};
-use llm_core::tokenizer::ByteTokenizer;
-use llm_core::{TinyGPT, TokenId};
+use llm_core::tokenizer::Tokenizer;
+use llm_core::{Error, TinyGPT, TokenId};
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 /// What is to be written.
 pub struct Request {
     /// What it begins with.
     pub prompt: Vec<u8>,
+    /// The same in tokens.
+    tokens: Vec<TokenId>,
+    tokenizer: Arc<dyn Tokenizer>,
     /// Number of tokens.
     pub n: usize,
     /// How they are drawn.
@@ -32,29 +36,35 @@ impl Request {
     /// From the flags; `opening` stands in for a prompt that is not given.
     ///
     /// # Errors
-    /// [`CliError::Usage`] naming the flag.
+    /// [`CliError::Usage`] naming the flag; [`CliError::Data`] naming a character of the prompt
+    /// that the model does not know.
     pub fn new(
         args: &SamplingArgs,
         defaults: &TextDefaults,
+        tokenizer: &Arc<dyn Tokenizer>,
         seed: u64,
         opening: Option<&str>,
     ) -> Result<Request> {
         let yes = |flag: Option<bool>| flag.unwrap_or(false);
-        let prompt = match &args.prompt {
-            Some(text) => bytes_of(text),
-            None => opening.unwrap_or("\n").as_bytes().to_vec(),
+        let given = args.prompt.as_deref().map(bytes_of).filter(|text| !text.is_empty());
+        let tokens = match &given {
+            Some(text) => tokenizer.encode(text).map_err(unknown_in_prompt)?,
+            // A vocabulary without them has a first token at least.
+            None => tokenizer.encode(opening.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]),
         };
         let sampling = Sampling {
             temperature: args.temp.unwrap_or(defaults.temperature),
             top_k: args.topk.unwrap_or(0),
             seed,
-            allowed: if yes(args.ascii_only) { ascii() } else { Vec::new() },
+            allowed: if yes(args.ascii_only) { ascii(tokenizer.as_ref()) } else { Vec::new() },
         };
         if let Err(e) = sampling.check() {
             return Err(CliError::Usage(format!("--{e}")));
         }
         Ok(Request {
-            prompt: if prompt.is_empty() { b"\n".to_vec() } else { prompt },
+            prompt: tokenizer.decode(&tokens)?,
+            tokens,
+            tokenizer: tokenizer.clone(),
             n: args.n.unwrap_or(defaults.n),
             sampling,
             show: match (yes(args.raw), yes(args.escape_bytes)) {
@@ -84,7 +94,7 @@ impl Request {
         signals: &Signals,
         stream: bool,
     ) -> Result<Vec<u8>> {
-        let tokens = ByteTokenizer.encode(&self.prompt);
+        let tokens = &self.tokens;
         let window = model.config().seq_len;
         if tokens.len() > window {
             note(&format!(
@@ -93,7 +103,7 @@ impl Request {
             ));
         }
         if self.table > 0 && stream {
-            let logits = next_logits(model, &tokens)?;
+            let logits = next_logits(model, tokens)?;
             out.write(self.next_table(&logits)?.as_bytes());
         }
         let mut printer = Printer::new(self.show);
@@ -102,9 +112,9 @@ impl Request {
         if stream {
             out.write(&printer.push(&self.prompt));
         }
-        let written = generate(model, &tokens, self.n, &self.sampling, |token| {
+        let written = generate(model, tokens, self.n, &self.sampling, |token| {
             if stream {
-                out.write(&printer.push(&[token as u8]));
+                out.write(&printer.push(self.tokenizer.bytes_of(token)));
             }
             context.push(token);
             if self.table > 0 && self.table_each && stream {
@@ -123,7 +133,7 @@ impl Request {
         }
         table_error.map_or(Ok(()), Err)?;
         signals.check()?;
-        Ok(ByteTokenizer.decode(&written)?)
+        Ok(self.tokenizer.decode(&written)?)
     }
 
     /// The `sample` event of what was written.
@@ -140,25 +150,39 @@ impl Request {
         let mut text =
             format!("Top-{} next tokens (after temperature, before sampling):\n", self.table);
         for (rank, (id, p)) in all.distribution(logits)?.iter().take(self.table).enumerate() {
-            text.push_str(&format!("  {:>2}. id={id:<3} p={p:.6} {}\n", rank + 1, shown(*id)));
+            let token = shown(self.tokenizer.as_ref(), *id);
+            text.push_str(&format!("  {:>2}. id={id:<3} p={p:.6} {token}\n", rank + 1));
         }
         Ok(text)
     }
 }
 
-/// A token as one sees it: `'a'`, `'\n'`, `'\xNN'`.
-pub fn shown(id: TokenId) -> String {
-    match u8::try_from(id) {
-        Ok(b'\n') => "'\\n'".into(),
-        Ok(b'\t') => "'\\t'".into(),
-        Ok(b) => format!("'{}'", safe_text(&[b])),
-        Err(_) => format!("#{id}"),
+/// A token as one sees it: `'a'`, `'猫'`, `'\n'`, `'\xNN'`.
+pub fn shown(tokenizer: &dyn Tokenizer, id: TokenId) -> String {
+    match tokenizer.bytes_of(id) {
+        [] => format!("#{id}"),
+        bytes => {
+            let text = safe_text(bytes).replace('\n', "\\n").replace('\t', "\\t");
+            format!("'{text}'")
+        }
     }
 }
 
-/// Printable ASCII, tab, line feed and carriage return.
-fn ascii() -> Vec<bool> {
-    (0..=255u8).map(|b| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~')).collect()
+/// The tokens that are printable ASCII, tab, line feed and carriage return.
+fn ascii(tokenizer: &dyn Tokenizer) -> Vec<bool> {
+    let plain = |b: &u8| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let all = 0..tokenizer.vocab_size() as TokenId;
+    all.map(|token| tokenizer.bytes_of(token).iter().all(plain)).collect()
+}
+
+/// What the vocabulary does not have, as what to do about it.
+fn unknown_in_prompt(e: Error) -> CliError {
+    match e {
+        Error::UnknownUnit { .. } => {
+            CliError::Data(format!("--prompt: {e}; the model never saw it, leave it out"))
+        }
+        other => other.into(),
+    }
 }
 
 /// The bytes of an argument, whatever they are.

@@ -2,6 +2,7 @@
 
 use crate::console::one_line;
 use crate::program::Program;
+use llm_core::tokenizer::Tokenizer;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -27,9 +28,19 @@ pub fn load_flag(path: &Path) -> String {
     format!(" --load {}", quoted(path.as_os_str()))
 }
 
-/// ` --data FILE` for every file of a run, nothing for the built-in stories.
-pub fn data(files: &[PathBuf]) -> String {
-    files.iter().map(|f| format!(" --data {}", quoted(f.as_os_str()))).collect()
+/// ` --data FILE` and ` --val FILE` for every file of a run, nothing for the built-in stories.
+pub fn data(data: &[PathBuf], val: &[PathBuf]) -> String {
+    let flag = |name, file: &PathBuf| format!(" --{name} {}", quoted(file.as_os_str()));
+    let data = data.iter().map(|file| flag("data", file));
+    data.chain(val.iter().map(|file| flag("val", file))).collect()
+}
+
+/// ` -p TEXT`: the words that are given, or one that most texts have; nothing where the vocabulary
+/// has not even that.
+pub fn prompt(opening: Option<&str>, tokenizer: &dyn Tokenizer) -> String {
+    let text = opening.unwrap_or("The");
+    let known = tokenizer.encode(text.as_bytes()).is_ok();
+    if known { format!(" -p {}", quoted(OsStr::new(text))) } else { String::new() }
 }
 
 /// A word as a shell reads it back; control characters as escapes, which no shell reads back, but

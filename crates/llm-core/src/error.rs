@@ -42,6 +42,22 @@ pub enum Error {
         /// Rows of the table.
         vocab_size: usize,
     },
+    /// A character that is not in a tokenizer's vocabulary.
+    #[error("{unit} at byte {position} is not in the model's vocabulary")]
+    UnknownUnit {
+        /// What it is, escaped.
+        unit: String,
+        /// Its place in the text.
+        position: u64,
+    },
+    /// A tokenizer cannot be made.
+    #[error("{kind} tokenizer: {reason}")]
+    Tokenizer {
+        /// Which one, escaped.
+        kind: String,
+        /// Why not.
+        reason: String,
+    },
     /// Too few tokens for one window.
     #[error("{what} has {len} tokens, but a window of {seq_len} needs at least {needed}")]
     DataTooSmall {
@@ -130,6 +146,11 @@ impl Error {
     /// The shape error, in one call.
     pub fn shape(op: &'static str, expected: impl Into<String>, got: &[usize]) -> Error {
         Error::Shape { op, expected: expected.into(), got: got.to_vec() }
+    }
+
+    /// The tokenizer error, in one call.
+    pub fn tokenizer(kind: &str, reason: impl Into<String>) -> Error {
+        Error::Tokenizer { kind: kind.escape_default().to_string(), reason: reason.into() }
     }
 
     /// The settings error, in one call.

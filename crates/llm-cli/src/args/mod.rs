@@ -9,7 +9,7 @@ pub(crate) use parse::in_one_line;
 pub use parse::{Parsed, command, parse};
 pub use sampling::{ProbeArgs, SamplingArgs};
 pub use training::{
-    InitArg, ModelArgs, OutputArgs, Preset, RecipeArgs, ScheduleArg, Tokenizer, TrainArgs,
+    InitArg, ModelArgs, OutputArgs, Preset, RecipeArgs, ScheduleArg, TokenizerArg, TrainArgs,
 };
 
 use clap::{Args, Parser, Subcommand};

@@ -48,7 +48,7 @@ impl ProbeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Checks after training")]
 pub struct ProbeArgs {
-    /// At N places of the data, compare the model's first choice with the byte that comes
+    /// At N places of the data, compare the model's first choice with the token that comes
     #[arg(long, value_name = "N")]
     pub sanity_next_from_data: Option<usize>,
     /// Context at each place [default: the training window]
@@ -57,10 +57,10 @@ pub struct ProbeArgs {
     /// Number of choices shown at each place [default: 10]
     #[arg(long, value_name = "N")]
     pub sanity_top: Option<usize>,
-    /// Look at one place only: the context starts at this byte of the data
+    /// Look at one place only: the context starts at this token of the data
     #[arg(long, value_name = "OFFSET")]
     pub sanity_offset: Option<usize>,
-    /// Bytes of context shown at each place [default: 120]
+    /// Tokens of context shown at each place [default: 120]
     #[arg(long, value_name = "N")]
     pub sanity_preview: Option<usize>,
 }

@@ -8,6 +8,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use llm_core::Config;
 use llm_core::model::Init;
 use llm_core::optim::ScheduleKind;
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -24,12 +25,21 @@ pub struct TrainArgs {
     /// Text to learn: any bytes; repeatable; `-` is standard input [default: built-in stories]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub data: Vec<PathBuf>,
-    /// Share of the data kept for validation, the last part
+    /// Share of the data kept for validation, the last part [default: 0.1]
     #[arg(long, value_name = "X", help_heading = "Data")]
     pub val_frac: Option<f64>,
-    /// How text becomes tokens [default: byte]
+    /// Validation text of its own, repeatable; all of --data is then learnt
+    #[arg(
+        long,
+        visible_alias = "val-data",
+        value_name = "FILE",
+        help_heading = "Data",
+        conflicts_with = "val_frac"
+    )]
+    pub val: Vec<PathBuf>,
+    /// How text becomes tokens; with --load: the run's own [default: byte]
     #[arg(long, value_name = "KIND", help_heading = "Data")]
-    pub tokenizer: Option<Tokenizer>,
+    pub tokenizer: Option<TokenizerArg>,
     /// Go on with other data than the checkpoint was trained on
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Data")]
     pub allow_data_change: Option<bool>,
@@ -276,9 +286,21 @@ pub enum Preset {
 
 /// Ways from text to tokens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Tokenizer {
+pub enum TokenizerArg {
     /// Every byte is a token.
     Byte,
+    /// The characters of the text are the tokens, in sorted order.
+    Char,
+}
+
+impl TokenizerArg {
+    /// Its name in checkpoints.
+    pub fn name(self) -> &'static str {
+        match self {
+            TokenizerArg::Byte => ByteTokenizer::NAME,
+            TokenizerArg::Char => CharTokenizer::NAME,
+        }
+    }
 }
 
 /// Ways to print.

@@ -4,6 +4,7 @@ use crate::console::one_line;
 use crate::events::Event;
 use crate::plan::Plan;
 use crate::program::Program;
+use crate::tokenizers::unit;
 use llm_core::kernels::simd;
 use llm_core::util::{bytes, memory, thousands};
 
@@ -58,11 +59,12 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         thousands(config.parameter_count())
     ));
     lines.push(format!(
-        "run     {} step{} of {} × {} bytes · lr {} ({}) · about {} of memory",
+        "run     {} step{} of {} × {} {}s · lr {} ({}) · about {} of memory",
         thousands(plan.steps),
         if plan.steps == 1 { "" } else { "s" },
         recipe.batch_size,
         recipe.seq_len,
+        unit(plan.tokenizer.as_ref()),
         recipe.schedule.lr,
         format!("{:?}", recipe.schedule.kind).to_lowercase(),
         bytes(peak(plan))

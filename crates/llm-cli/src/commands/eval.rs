@@ -2,13 +2,14 @@
 
 use crate::args::EvalArgs;
 use crate::console::Out;
-use crate::data::{Data, Input, Report};
+use crate::data::{Data, Input, Report, one_stdin};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
-use crate::plan::load;
+use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
 use crate::target::to_load;
+use crate::tokenizers::is_bytes;
 use llm_core::util::{memory, thousands};
 
 /// Loads the model and scores the data.
@@ -18,8 +19,9 @@ use llm_core::util::{memory, thousands};
 pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
-    let (run, _) = load(program, &path)?;
-    let input = Input::again(&run.recipe.data, &args.data)?
+    let Loaded { run, tokenizer, .. } = load(program, &path)?;
+    one_stdin(&args.data)?;
+    let input = Input::again(&run.recipe.data, &args.data, is_bytes(tokenizer.as_ref()))?
         .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;
     let config = run.model.config();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);
@@ -28,7 +30,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     }
     memory::require(config.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
-    let val = Data::whole(input, config.seq_len)?;
+    let val = Data::whole(input, config.seq_len, &tokenizer)?;
     let report = val.score(&run.model, batch, usize::MAX, || signals.pending().is_some())?;
     signals.check()?;
     let mut out = Out::default();
@@ -44,12 +46,13 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
 fn table(report: &Report) -> String {
     let e = &report.evaluation;
     let mut text = format!(
-        "tokens         {}\nloss           {:.4} nats per byte\nperplexity     {:.3}\n\
+        "tokens         {}\nloss           {:.4} nats per {}\nperplexity     {:.3}\n\
          bits per byte  {:.4}\ntop-1          {:.2} %\n",
         thousands(e.tokens),
         e.loss,
+        report.unit,
         e.perplexity(),
-        e.bits_per_token(),
+        report.bits_per_byte(),
         100.0 * e.accuracy
     );
     if let Some(facts) = &report.facts {

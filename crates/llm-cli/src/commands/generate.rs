@@ -4,7 +4,7 @@ use crate::args::GenerateArgs;
 use crate::console::Out;
 use crate::defaults::TextDefaults;
 use crate::error::Result;
-use crate::plan::load;
+use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
 use crate::target::to_load;
@@ -16,9 +16,10 @@ use crate::text::Request;
 /// What loading or writing refuses.
 pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let signals = Signals::listen();
-    let (run, _) = load(program, &to_load(&args.load)?)?;
+    let Loaded { run, tokenizer, .. } = load(program, &to_load(&args.load)?)?;
     let seed = args.seed.unwrap_or(run.recipe.seed);
-    let request = Request::new(&args.sampling, &TextDefaults::choose(None), seed, None)?;
+    let defaults = TextDefaults::choose(None);
+    let request = Request::new(&args.sampling, &defaults, &tokenizer, seed, None)?;
     let mut out = Out::default();
     let json = args.output.json();
     let written = request.write(&run.model, &mut out, &signals, !json)?;

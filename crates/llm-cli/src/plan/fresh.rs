@@ -1,11 +1,12 @@
 //! A new run: built-in values, preset, flags.
 
 use super::{Plan, named_by_flag, require, steps_of};
-use crate::args::TrainArgs;
+use crate::args::{TokenizerArg, TrainArgs};
 use crate::data::{Data, Input};
 use crate::defaults::{Defaults, TextDefaults};
 use crate::error::{CliError, Result};
 use crate::program::{Heads, Program};
+use crate::tokenizers;
 use llm_core::optim::{AdamWConfig, Schedule, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
@@ -20,9 +21,16 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         let why = "--allow-data-change is for going on with a run: it needs --load";
         return Err(CliError::Usage(why.into()));
     }
+    if stories && !args.val.is_empty() {
+        let why = "--val is for text of one's own: it needs --data";
+        return Err(CliError::Usage(why.into()));
+    }
     let (model, recipe) = (&args.model, &args.recipe);
+    let kind = args.tokenizer.unwrap_or(TokenizerArg::Byte);
+    let bytes = kind == TokenizerArg::Byte;
+    // All but the vocabulary of a text is known, and refused, before the text is read.
     let config = Config::new(
-        ByteTokenizer::VOCAB_SIZE,
+        if bytes { ByteTokenizer::VOCAB_SIZE } else { 1 },
         model.seq.unwrap_or(defaults.seq_len),
         model.dmodel.unwrap_or(defaults.d_model),
         model.layers.unwrap_or(defaults.layers),
@@ -54,16 +62,28 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         },
         clip: recipe.clip.unwrap_or(defaults.clip),
         seed: recipe.seed.unwrap_or(1),
-        val_frac: args.val_frac.unwrap_or(defaults.val_frac),
+        val_frac: match args.val.is_empty() {
+            true => args.val_frac.unwrap_or(defaults.val_frac),
+            false => 0.0,
+        },
         data: Input::stories().source(), // until the files are read
         val_data: None,
     };
     recipe.check().map_err(named_by_flag)?;
+    require(config.training_memory(recipe.batch_size, recipe.seq_len))?;
+    let input = if stories { Input::stories() } else { Input::files(&args.data, bytes)? };
+    let val = match args.val.is_empty() {
+        true => None,
+        false => Some(Input::files(&args.val, bytes)?),
+    };
+    recipe.data = input.source();
+    recipe.val_data = val.as_ref().map(Input::source);
+    let tokenizer = tokenizers::learn(kind, &input)?;
+    let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
+    check_config(&config)?;
     let memory = config.training_memory(recipe.batch_size, recipe.seq_len);
     require(memory)?;
-    let input = if stories { Input::stories() } else { Input::files(&args.data)? };
-    recipe.data = input.source();
-    let data = Data::new(input, recipe.val_frac, recipe.seq_len)?;
+    let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
     let mut steps = steps;
     if let Some(epochs) = args.recipe.epochs {
         steps = steps_of(epochs, data.train.len(), &recipe)?;
@@ -75,6 +95,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     Ok(Plan {
         steps,
         data: Some(data),
+        tokenizer,
         loaded: None,
         notes: ignored(args, &trainer.recipe),
         memory,

@@ -1,21 +1,25 @@
 //! Flags, checkpoint and data made into a run. Everything that can be refused is refused here,
 //! before a step is taken or a byte written.
 
+mod data;
 mod fresh;
 mod resume;
 
 use crate::args::TrainArgs;
-use crate::data::Data;
+use crate::data::{Data, one_stdin};
 use crate::defaults::TextDefaults;
 use crate::error::{CliError, Result};
 use crate::probes::Probes;
 use crate::program::{Heads, Program};
 use crate::target::{Target, to_load};
+use crate::tokenizers;
 use llm_core::checkpoint::Checkpoint;
 use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::util::memory;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// A run that may begin.
 pub struct Plan {
@@ -23,6 +27,8 @@ pub struct Plan {
     pub trainer: Trainer,
     /// Steps to do now.
     pub steps: u64,
+    /// What tokens mean.
+    pub tokenizer: Arc<dyn Tokenizer>,
     /// What is learnt; absent when nothing is, and no probe asks for it.
     pub data: Option<Data>,
     /// The loaded file.
@@ -46,6 +52,7 @@ impl Plan {
     /// Usage, data, checkpoint or memory errors, each naming the flag or file.
     pub fn new(program: &Program, args: &TrainArgs) -> Result<Plan> {
         check_heads_flag(program, args.model.heads)?;
+        one_stdin(args.data.iter().chain(&args.val))?;
         let mut plan = match &args.load {
             None => fresh::plan(program, args)?,
             Some(path) => resume::plan(program, args, &to_load(path)?)?,
@@ -53,7 +60,8 @@ impl Plan {
         if let Some(data) = &plan.data {
             let most = plan.trainer.model.config().seq_len;
             let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);
-            plan.probes = Probes::new(&args.probes, len, seq, most, plan.sample_seed)?;
+            let (probes, seed) = (&args.probes, plan.sample_seed);
+            plan.probes = Probes::new(probes, len, seq, most, seed, &plan.tokenizer)?;
         }
         check_watches(args, &plan)?;
         Ok(plan)
@@ -76,11 +84,22 @@ impl Plan {
     }
 }
 
-/// Reads a checkpoint into a run, with the attention it names; and whether it held the optimizer.
+/// A checkpoint made into a run.
+pub struct Loaded {
+    /// Weights, moments, settings, step.
+    pub run: Trainer,
+    /// What its tokens mean.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    /// Did it hold the optimizer?
+    pub has_optimizer: bool,
+}
+
+/// Reads a checkpoint into a run, with the attention and the tokenizer it names.
 ///
 /// # Errors
-/// [`CliError::Core`] naming the file, also when this program has not the attention.
-pub fn load(program: &Program, path: &Path) -> Result<(Trainer, bool)> {
+/// [`CliError::Core`] naming the file, [`CliError::Data`] when this program has not the attention
+/// or the tokenizer.
+pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
     let checkpoint = Checkpoint::load(path)?;
     let spec = &checkpoint.meta.attention;
     let attention = (program.from_spec)(spec).map_err(|_| {
@@ -96,8 +115,21 @@ pub fn load(program: &Program, path: &Path) -> Result<(Trainer, bool)> {
             program.name
         ))
     })?;
+    let tokenizer = tokenizer_of(&checkpoint)
+        .map_err(|why| CliError::Data(format!("checkpoint '{}': {why}", path.display())))?;
     let has_optimizer = checkpoint.has_optimizer();
-    Ok((checkpoint.into_trainer(attention)?, has_optimizer))
+    Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer })
+}
+
+/// The tokenizer of a checkpoint, or why there is none that fits its model.
+fn tokenizer_of(checkpoint: &Checkpoint) -> std::result::Result<Arc<dyn Tokenizer>, String> {
+    let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| e.to_string())?;
+    let (tokens, rows) = (tokenizer.vocab_size(), checkpoint.meta.config.vocab_size);
+    if tokens != rows {
+        let name = tokenizer.name();
+        return Err(format!("{name} tokenizer with {tokens} tokens, the model has {rows}"));
+    }
+    Ok(tokenizer)
 }
 
 /// `--heads` where there is one.

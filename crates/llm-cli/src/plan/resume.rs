@@ -1,23 +1,25 @@
 //! A run that goes on: what the checkpoint says, and the flags that change it.
 
-use super::{Plan, load, named_by_flag, require, steps_of};
+use super::{Loaded, Plan, data, load, named_by_flag, require, steps_of};
 use crate::args::{Preset, TrainArgs};
-use crate::data::{Data, Input};
 use crate::defaults::{Defaults, TextDefaults};
 use crate::error::{CliError, Result};
 use crate::program::Program;
 use llm_core::optim::ScheduleKind;
-use llm_core::recipe::{DataSource, Recipe};
+use llm_core::recipe::Recipe;
 use llm_core::train::Trainer;
-use llm_core::util::bytes;
 use std::fmt::Display;
 use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<Plan> {
-    let (loaded, has_optimizer) = load(program, path)?;
+    let Loaded { run: loaded, tokenizer, has_optimizer } = load(program, path)?;
     let config = loaded.model.config().clone();
-    check_shape(args, &loaded, path)?;
+    check_shape(args, &loaded, tokenizer.name(), path)?;
+    if let (Some(_), Some(share)) = (&loaded.recipe.val_data, args.val_frac) {
+        let why = format!("--val-frac {share}: this run is judged on text of its own (--val)");
+        return Err(CliError::Usage(why));
+    }
     let Overridden { recipe, mut notes } = override_recipe(args, &loaded);
     recipe.check().map_err(named_by_flag)?;
     let steps = recipe.total_steps.saturating_sub(loaded.step);
@@ -49,19 +51,21 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         _ => config.training_memory(trainer.recipe.batch_size, trainer.recipe.seq_len),
     };
     require(memory)?;
-    let data = match wants_data || !args.data.is_empty() {
-        true => Some(resumed_data(args, &mut trainer.recipe, path)?),
+    let learns = steps > 0 || args.recipe.epochs.is_some();
+    let read = match wants_data || !args.data.is_empty() {
+        true => Some(data::resumed(args, &mut trainer.recipe, &tokenizer, learns, path)?),
         false => None,
     };
     let mut steps = steps;
-    if let (Some(epochs), Some(data)) = (args.recipe.epochs, &data) {
+    if let (Some(epochs), Some(data)) = (args.recipe.epochs, &read) {
         steps = steps_of(epochs, data.train.len(), &trainer.recipe)?;
         trainer.recipe.total_steps = trainer.step.saturating_add(steps);
         trainer.recipe.check().map_err(named_by_flag)?;
     }
     Ok(Plan {
         steps,
-        data,
+        data: read,
+        tokenizer,
         loaded: Some(path.to_path_buf()),
         notes,
         memory,
@@ -73,17 +77,23 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
 }
 
 /// What a file decided once and for all: flags may repeat it, not change it.
-fn check_shape(args: &TrainArgs, run: &Trainer, path: &Path) -> Result<()> {
+fn check_shape(args: &TrainArgs, run: &Trainer, tokenizer: &str, path: &Path) -> Result<()> {
     let config = run.model.config();
     let heads = run.model.attention().spec().n_heads;
-    let same = |what: &str, in_file: usize, given: Option<usize>| match given {
-        Some(given) if given != in_file => Err(CliError::Data(format!(
+    let differs = |what: &str, in_file: &dyn Display, given: &dyn Display| {
+        Err(CliError::Data(format!(
             "checkpoint '{}': {what} {in_file} in file, {given} given; leave the flag out, or \
              train a new model",
             path.display()
-        ))),
+        )))
+    };
+    let same = |what: &str, in_file: usize, given: Option<usize>| match given {
+        Some(given) if given != in_file => differs(what, &in_file, &given),
         _ => Ok(()),
     };
+    if let Some(given) = args.tokenizer.filter(|given| given.name() != tokenizer) {
+        return differs("tokenizer", &tokenizer, &given.name());
+    }
     same("d_model", config.d_model, args.model.dmodel)?;
     same("layers", config.n_layers, args.model.layers)?;
     same("heads", heads, args.model.heads)?;
@@ -169,43 +179,4 @@ fn override_recipe(args: &TrainArgs, run: &Trainer) -> Overridden {
         }
     }
     Overridden { recipe, notes }
-}
-
-/// The data of a run that goes on: the same as before, or other data that was allowed.
-fn resumed_data(args: &TrainArgs, recipe: &mut Recipe, path: &Path) -> Result<Data> {
-    let Some(input) = Input::again(&recipe.data, &args.data)? else {
-        let size = match &recipe.data {
-            DataSource::Files { len, .. } => bytes(*len),
-            DataSource::Stories { .. } => "none".into(),
-        };
-        return Err(CliError::Usage(format!(
-            "checkpoint '{}' was trained on files ({size}); give them again with --data",
-            path.display()
-        )));
-    };
-    let source = input.source();
-    if source != recipe.data {
-        if !args.allow_data_change.unwrap_or(false) {
-            let describe = |s: &DataSource| match s {
-                DataSource::Stories { version, .. } => {
-                    format!("built-in stories (grammar {version})")
-                }
-                DataSource::Files { len, blake3 } => {
-                    format!(
-                        "{len} bytes (BLAKE3 {:02x}{:02x}{:02x}..)",
-                        blake3[0], blake3[1], blake3[2]
-                    )
-                }
-            };
-            return Err(CliError::Data(format!(
-                "checkpoint '{}' was trained on {}, not on {}; give the same data, or add \
-                 --allow-data-change",
-                path.display(),
-                describe(&recipe.data),
-                describe(&source)
-            )));
-        }
-        recipe.data = source;
-    }
-    Data::new(input, recipe.val_frac, recipe.seq_len)
 }

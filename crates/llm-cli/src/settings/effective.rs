@@ -1,6 +1,6 @@
 //! The settings of a run as TOML, each with the value that counts.
 
-use crate::args::{InitArg, ScheduleArg, Tokenizer, TrainArgs};
+use crate::args::{InitArg, ScheduleArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY};
 use crate::plan::Plan;
 use crate::program::Program;
@@ -55,8 +55,10 @@ impl Sheet {
         s.table("data");
         let data: Vec<Value> = args.data.iter().map(|path| text(path.as_os_str())).collect();
         s.given("data", (!data.is_empty()).then_some(Value::Array(data)));
-        s.put("val_frac", recipe.val_frac);
-        s.put("tokenizer", name(args.tokenizer.unwrap_or(Tokenizer::Byte)));
+        s.given("val_frac", args.val.is_empty().then_some(recipe.val_frac));
+        s.put("tokenizer", plan.tokenizer.name());
+        let val: Vec<Value> = args.val.iter().map(|path| text(path.as_os_str())).collect();
+        s.given("val", (!val.is_empty()).then_some(Value::Array(val)));
         s.given("allow_data_change", args.allow_data_change);
 
         s.table("model");

@@ -36,7 +36,7 @@ use crate::model::{Attention, AttentionSpec, Config, TinyGPT, parameter_shapes};
 use crate::optim::{AdamW, Moments};
 use crate::recipe::Recipe;
 use crate::tensor::Tensor;
-use crate::tokenizer::ByteTokenizer;
+use crate::tokenizer::{ByteTokenizer, Tokenizer};
 use crate::train::Trainer;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,9 +54,15 @@ pub struct TokenizerSpec {
 }
 
 impl TokenizerSpec {
+    /// What makes this tokenizer again, with
+    /// [`tokenizer::from_spec`](crate::tokenizer::from_spec).
+    pub fn of(tokenizer: &dyn Tokenizer) -> TokenizerSpec {
+        TokenizerSpec { kind: tokenizer.name().into(), blob: tokenizer.blob() }
+    }
+
     /// [`ByteTokenizer`].
     pub fn bytes() -> TokenizerSpec {
-        TokenizerSpec { kind: ByteTokenizer::NAME.into(), blob: Vec::new() }
+        TokenizerSpec::of(&ByteTokenizer)
     }
 }
 

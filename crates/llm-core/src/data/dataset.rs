@@ -1,5 +1,7 @@
 //! A sequence of tokens, and what training and evaluation take from it.
 
+use super::tokens::Tokens;
+use super::{ByteFiles, Window, Windows};
 use crate::buffer;
 use crate::error::{Error, Result, TokenId};
 use crate::util::rng::{below, stream};
@@ -40,22 +42,6 @@ impl Batch {
     }
 }
 
-/// A stretch to be scored: tokens `start..start + len` are inputs, those one further the targets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Window {
-    /// Position of the first input.
-    pub start: usize,
-    /// Number of scored targets.
-    pub len: usize,
-}
-
-/// Tokens as they are stored: a byte each when the vocabulary allows.
-#[derive(Clone, Debug)]
-enum Tokens {
-    Bytes(Vec<u8>),
-    Wide(Vec<TokenId>),
-}
-
 /// A sequence of tokens, optionally with places where documents start.
 #[derive(Clone, Debug)]
 pub struct TokenDataset {
@@ -66,12 +52,17 @@ pub struct TokenDataset {
 impl TokenDataset {
     /// Tokens below 256, a byte each.
     pub fn from_bytes(bytes: Vec<u8>) -> TokenDataset {
-        TokenDataset { tokens: Tokens::Bytes(bytes), starts: None }
+        TokenDataset { tokens: Tokens::bytes(bytes), starts: None }
     }
 
     /// Tokens of any vocabulary.
     pub fn from_tokens(tokens: Vec<TokenId>) -> TokenDataset {
-        TokenDataset { tokens: Tokens::Wide(tokens), starts: None }
+        TokenDataset { tokens: Tokens::any(tokens), starts: None }
+    }
+
+    /// The bytes of files, a token each, read whenever they are needed.
+    pub fn from_files(files: ByteFiles) -> TokenDataset {
+        TokenDataset { tokens: Tokens::files(files), starts: None }
     }
 
     /// The same, with windows that begin only at these positions (in rising order).
@@ -81,10 +72,7 @@ impl TokenDataset {
 
     /// Number of tokens.
     pub fn len(&self) -> usize {
-        match &self.tokens {
-            Tokens::Bytes(b) => b.len(),
-            Tokens::Wide(w) => w.len(),
-        }
+        self.tokens.len()
     }
 
     /// Whether there is no token.
@@ -92,26 +80,30 @@ impl TokenDataset {
         self.len() == 0
     }
 
-    /// The token at a position; 0 past the end (padding that is never scored).
-    pub fn token(&self, position: usize) -> TokenId {
-        match &self.tokens {
-            Tokens::Bytes(b) => b.get(position).map_or(0, |&b| TokenId::from(b)),
-            Tokens::Wide(w) => w.get(position).copied().unwrap_or(0),
-        }
+    /// `out` becomes the tokens from `start` on, with 0 past the end (padding that is never
+    /// scored).
+    ///
+    /// # Errors
+    /// [`Error::Io`] when they are in a file and it cannot be read, or has changed.
+    pub fn read(&self, start: usize, out: &mut [TokenId]) -> Result<()> {
+        self.tokens.read(start, out)
     }
 
     /// The tokens of a range, padded with 0 past the end.
-    pub fn tokens(&self, start: usize, len: usize) -> Vec<TokenId> {
-        (start..start + len).map(|i| self.token(i)).collect()
+    ///
+    /// # Errors
+    /// As [`TokenDataset::read`].
+    pub fn tokens(&self, start: usize, len: usize) -> Result<Vec<TokenId>> {
+        let mut tokens = vec![0; len];
+        self.read(start, &mut tokens)?;
+        Ok(tokens)
     }
 
-    /// Cuts off the last `share` of the tokens for validation: (training, validation).
+    /// Cuts off the last `share` of the tokens for validation: (training, validation). Nothing is
+    /// copied.
     pub fn split(&self, share: f64) -> (TokenDataset, TokenDataset) {
         let cut = self.len() - (self.len() as f64 * share.clamp(0.0, 1.0)) as usize;
-        let part = |range: std::ops::Range<usize>| match &self.tokens {
-            Tokens::Bytes(b) => TokenDataset::from_bytes(b[range].to_vec()),
-            Tokens::Wide(w) => TokenDataset::from_tokens(w[range].to_vec()),
-        };
+        let part = |range| TokenDataset { tokens: self.tokens.part(range), starts: None };
         (part(0..cut), part(cut..self.len()))
     }
 
@@ -119,7 +111,7 @@ impl TokenDataset {
     /// is a pure function of (`seed`, `step`, r). Resuming needs no generator state.
     ///
     /// # Errors
-    /// [`Error::DataTooSmall`] when no window of T + 1 tokens fits.
+    /// [`Error::DataTooSmall`] when no window of T + 1 tokens fits; as [`TokenDataset::read`].
     pub fn batch(&self, seed: u64, step: u64, shape: [usize; 2]) -> Result<Batch> {
         self.rows(Origin { seed, step, first_row: 0 }, shape)
     }
@@ -134,6 +126,7 @@ impl TokenDataset {
         // Starts 0..room fit; of the documents, those that begin there.
         let fitting = self.starts.as_ref().map(|s| &s[..s.partition_point(|&p| p < room)]);
         let [mut inputs, mut targets] = [(); 2].map(|()| buffer::Tokens::stale(b * t));
+        let mut window = buffer::Tokens::stale(t + 1);
         let rows = inputs.chunks_exact_mut(t).zip(targets.chunks_exact_mut(t));
         for (row, (inputs, targets)) in rows.enumerate() {
             let row = origin.first_row.wrapping_add(row as u64);
@@ -142,25 +135,23 @@ impl TokenDataset {
                 Some(starts) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
                 _ => below(&mut rng, room),
             };
-            for i in 0..t {
-                inputs[i] = self.token(start + i);
-                targets[i] = self.token(start + i + 1);
-            }
+            self.read(start, &mut window)?;
+            inputs.copy_from_slice(&window[..t]);
+            targets.copy_from_slice(&window[1..]);
         }
         Ok(Batch { inputs, targets, shape: [b, t], origin })
     }
 
     /// Windows that score every token once (but the first): consecutive, `seq_len` long, the last
     /// one shorter. With documents, one window for each, from its start, up to its end.
-    pub fn windows(&self, seq_len: usize) -> Vec<Window> {
-        match &self.starts {
-            None => cut(0, self.len(), seq_len),
-            Some(starts) => {
-                let ends = starts.iter().skip(1).copied().chain([self.len()]);
-                let first = |(&start, end)| cut(start, end, seq_len).into_iter().next();
-                starts.iter().zip(ends).filter_map(first).collect()
-            }
-        }
+    pub fn windows(&self, seq_len: usize) -> Windows {
+        let Some(starts) = &self.starts else { return Windows::consecutive(self.len(), seq_len) };
+        let ends = starts.iter().skip(1).copied().chain([self.len()]);
+        let document = |(&start, end): (&usize, usize)| Window {
+            start,
+            len: seq_len.min(end.saturating_sub(start + 1)),
+        };
+        starts.iter().zip(ends).map(document).filter(|w| w.len > 0).collect()
     }
 
     /// Does a window of `seq_len` tokens and the one after it fit? The number of places it may
@@ -179,24 +170,6 @@ impl TokenDataset {
             }),
         }
     }
-}
-
-/// Consecutive windows over tokens `start..end`.
-fn cut(start: usize, end: usize, seq_len: usize) -> Vec<Window> {
-    (start..end.saturating_sub(1))
-        .step_by(seq_len.max(1))
-        .map(|s| Window { start: s, len: seq_len.min(end - 1 - s) })
-        .collect()
-}
-
-/// At most `limit` tokens' worth of windows, evenly spaced over all.
-pub fn evenly_spaced(windows: &[Window], limit: usize) -> Vec<Window> {
-    let total: usize = windows.iter().map(|w| w.len).sum();
-    if total <= limit || windows.is_empty() {
-        return windows.to_vec();
-    }
-    let keep = (windows.len() as u128 * limit as u128 / total as u128).max(1) as usize;
-    (0..keep).map(|i| windows[i * windows.len() / keep]).collect()
 }
 
 #[cfg(test)]
@@ -239,22 +212,15 @@ mod tests {
             assert!(first == 0 || first == 11);
         }
         let windows = data.windows(12);
-        assert_eq!(windows, [(0, 10), (11, 12), (25, 4)].map(|(start, len)| Window { start, len }));
-    }
-
-    #[test]
-    fn windows_score_each_token_once() {
-        let windows = counting(21).windows(8);
-        assert_eq!(windows, [(0, 8), (8, 8), (16, 4)].map(|(start, len)| Window { start, len }));
-        assert!(counting(1).windows(8).is_empty() && counting(0).windows(8).is_empty());
-        let some = evenly_spaced(&counting(100).windows(8), 24);
-        assert_eq!(some.iter().map(|w| w.start).collect::<Vec<_>>(), [0, 32, 64]);
+        let expected = [(0, 10), (11, 12), (25, 4)].map(|(start, len)| Window { start, len });
+        assert_eq!(windows.iter().collect::<Vec<_>>(), expected);
     }
 
     #[test]
     fn the_last_part_is_for_validation() {
         let (train, val) = counting(100).split(0.1);
-        assert_eq!((train.len(), val.len(), val.token(0)), (90, 10, 90));
-        assert_eq!(val.token(10), 0);
+        assert_eq!((train.len(), val.len()), (90, 10));
+        assert_eq!(val.tokens(8, 4).unwrap(), [98, 99, 0, 0]);
+        assert_eq!(train.tokens(89, 2).unwrap(), [89, 0]);
     }
 }

@@ -1,7 +1,7 @@
 //! A stretch of the built-in stories as training or validation data.
 
 use super::stories::{Predictors, Story, Tally, story, surprise};
-use super::{TokenDataset, Window};
+use super::{TokenDataset, Windows};
 use std::ops::Range;
 
 /// Stories in a row: the text that is learnt, and what is known about it.
@@ -29,9 +29,9 @@ impl StoryCorpus {
     /// Mean −ln P(next byte | story so far) over the bytes that `windows` score, in nats: no
     /// model's expected loss there can be lower. `windows` are the first ones of
     /// [`TokenDataset::windows`], one for each story.
-    pub fn entropy_floor(&self, windows: &[Window]) -> f64 {
+    pub fn entropy_floor(&self, windows: &Windows) -> f64 {
         let (mut sum, mut bytes) = (0.0, 0usize);
-        for (story, window) in self.stories.iter().zip(windows) {
+        for (story, window) in self.stories.iter().zip(windows.iter()) {
             let nats = surprise(&story.text).unwrap_or_default();
             // Byte p is the target of position p − 1, so the story's first byte is not scored.
             sum += nats.iter().skip(1).take(window.len).sum::<f64>();
@@ -56,10 +56,10 @@ mod tests {
         let corpus = StoryCorpus::new(1, 10..20);
         let windows = corpus.data.windows(256);
         assert_eq!(windows.len(), 10);
-        for (story, w) in corpus.stories.iter().zip(&windows) {
+        for (story, w) in corpus.stories.iter().zip(windows.iter()) {
             assert_eq!(w.len, story.text.len() - 1);
-            let text: String =
-                corpus.data.tokens(w.start, w.len + 1).iter().map(|&t| t as u8 as char).collect();
+            let tokens = corpus.data.tokens(w.start, w.len + 1).unwrap();
+            let text: String = tokens.iter().map(|&t| t as u8 as char).collect();
             assert_eq!(text, story.text);
         }
         let floor = corpus.entropy_floor(&windows);

@@ -1,47 +1,64 @@
 //! The default: every byte is a token. No vocabulary file, any input, exact round trip.
 
-use crate::error::{Error, Result, TokenId};
+use super::Tokenizer;
+use crate::error::{Result, TokenId};
 
 /// 256 tokens, one per byte value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ByteTokenizer;
+
+/// Every byte at its own place, for [`Tokenizer::bytes_of`].
+const BYTES: [u8; 256] = {
+    let mut bytes = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        bytes[i] = i as u8;
+        i += 1;
+    }
+    bytes
+};
 
 impl ByteTokenizer {
     /// Name in checkpoints and flags.
     pub const NAME: &'static str = "byte";
     /// V.
     pub const VOCAB_SIZE: usize = 256;
+}
 
-    /// One token per byte.
-    pub fn encode(&self, bytes: &[u8]) -> Vec<TokenId> {
-        bytes.iter().map(|&b| TokenId::from(b)).collect()
+impl Tokenizer for ByteTokenizer {
+    fn name(&self) -> &str {
+        ByteTokenizer::NAME
     }
 
-    /// One byte per token.
-    ///
-    /// # Errors
-    /// [`Error::TokenOutOfRange`] for a number above 255.
-    pub fn decode(&self, tokens: &[TokenId]) -> Result<Vec<u8>> {
-        let byte = |(position, &token): (usize, &TokenId)| {
-            u8::try_from(token).map_err(|_| Error::TokenOutOfRange {
-                token,
-                position,
-                vocab_size: ByteTokenizer::VOCAB_SIZE,
-            })
-        };
-        tokens.iter().enumerate().map(byte).collect()
+    fn vocab_size(&self) -> usize {
+        ByteTokenizer::VOCAB_SIZE
+    }
+
+    /// One token per byte; never an error.
+    fn encode(&self, text: &[u8]) -> Result<Vec<TokenId>> {
+        Ok(text.iter().map(|&b| TokenId::from(b)).collect())
+    }
+
+    fn bytes_of(&self, token: TokenId) -> &[u8] {
+        let place = token as usize;
+        BYTES.get(place..=place).unwrap_or_default()
+    }
+
+    fn blob(&self) -> Vec<u8> {
+        Vec::new()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
 
     #[test]
     fn every_byte_comes_back() {
         let all: Vec<u8> = (0..=255).collect();
         for text in [&b""[..], b"plain", "naïve 猫 🐈".as_bytes(), &all, b"\xff\xfe\x00"] {
-            let tokens = ByteTokenizer.encode(text);
+            let tokens = ByteTokenizer.encode(text).unwrap();
             assert_eq!(tokens.len(), text.len());
             assert_eq!(ByteTokenizer.decode(&tokens).unwrap(), text);
         }
@@ -49,5 +66,7 @@ mod tests {
             ByteTokenizer.decode(&[1, 256]),
             Err(Error::TokenOutOfRange { token: 256, position: 1, .. })
         ));
+        assert_eq!(ByteTokenizer.bytes_of(256), b"");
+        assert_eq!(ByteTokenizer.bytes_of(TokenId::MAX), b"");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::autograd::no_grad;
 use crate::buffer::Buffer;
-use crate::data::{TokenDataset, Window};
+use crate::data::{TokenDataset, Window, Windows};
 use crate::error::{Result, TokenId};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
 use crate::model::TinyGPT;
@@ -25,7 +25,7 @@ impl Evaluation {
         self.loss.exp()
     }
 
-    /// loss / ln 2, for tokens that are bytes.
+    /// loss / ln 2: the loss in bits.
     pub fn bits_per_token(&self) -> f64 {
         self.loss / std::f64::consts::LN_2
     }
@@ -35,6 +35,8 @@ impl Evaluation {
 pub struct Scored<'a> {
     /// Number of the window in the given list.
     pub window: usize,
+    /// The tokens that came, each the target of one position.
+    pub targets: &'a [TokenId],
     /// For each scored token: −ln p, in nats.
     pub losses: &'a [f32],
     /// For each scored token: was it the model's first choice?
@@ -49,11 +51,12 @@ pub struct Scored<'a> {
 ///
 /// # Errors
 /// [`Error::Shape`](crate::Error::Shape) when a window is longer than the model's context,
-/// [`Error::TokenOutOfRange`](crate::Error::TokenOutOfRange) for tokens outside its vocabulary.
+/// [`Error::TokenOutOfRange`](crate::Error::TokenOutOfRange) for tokens outside its vocabulary;
+/// what reading them says.
 pub fn evaluate(
     model: &TinyGPT,
     data: &TokenDataset,
-    windows: &[Window],
+    windows: &Windows,
     batch_size: usize,
     mut seen: impl FnMut(Scored<'_>) -> ControlFlow<()>,
 ) -> Result<Evaluation> {
@@ -61,14 +64,17 @@ pub fn evaluate(
     let batch_size = batch_size.max(1);
     // One length for all, if possible that of training, so that every group takes the same
     // recycled storage.
-    let longest = windows.iter().map(|w| w.len).max().unwrap_or(0);
+    let longest = windows.longest();
     let t = longest.next_multiple_of(64).min(model.config().seq_len.max(longest));
-    'all: for (b, group) in windows.chunks(batch_size).enumerate() {
-        let scores = score(model, data, group, t)?;
+    'all: for first in (0..windows.len()).step_by(batch_size) {
+        let places = (first..windows.len()).take(batch_size);
+        let group: Vec<Window> = places.filter_map(|i| windows.get(i)).collect();
+        let scores = score(model, data, &group, t)?;
         for (i, w) in group.iter().enumerate() {
             let range = i * t..i * t + w.len;
             let scored = Scored {
-                window: b * batch_size + i,
+                window: first + i,
+                targets: &scores.targets[range.clone()],
                 losses: &scores.losses[range.clone()],
                 right: &scores.right[range],
             };
@@ -85,6 +91,7 @@ pub fn evaluate(
 }
 
 struct Scores {
+    targets: Vec<TokenId>,
     losses: Vec<f32>,
     right: Vec<bool>,
 }
@@ -92,9 +99,12 @@ struct Scores {
 fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Result<Scores> {
     let v = model.config().vocab_size;
     let clamp = |id: TokenId| id.min(v as TokenId - 1);
-    let inputs: Vec<_> = group.iter().flat_map(|w| data.tokens(w.start, t)).collect();
-    let targets: Vec<_> =
-        group.iter().flat_map(|w| data.tokens(w.start + 1, t)).map(clamp).collect();
+    let (mut inputs, mut targets) = (Vec::new(), Vec::new());
+    for window in group {
+        let tokens = data.tokens(window.start, t + 1)?;
+        inputs.extend_from_slice(&tokens[..t]);
+        targets.extend(tokens[1..].iter().copied().map(clamp));
+    }
     let logits = no_grad(|| model.logits(&inputs, [group.len(), t]))?;
     let mut lse = Buffer::stale(inputs.len());
     log_sum_exp(&mut lse, logits.data(), v);
@@ -105,7 +115,7 @@ fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Re
         .zip(&targets)
         .map(|(row, &target)| is_first_choice(row, target as usize))
         .collect();
-    Ok(Scores { losses, right })
+    Ok(Scores { targets, losses, right })
 }
 
 /// Is `target` the greatest logit (the first of equals)?

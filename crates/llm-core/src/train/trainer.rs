@@ -166,7 +166,8 @@ impl Trainer {
     /// number alone.
     ///
     /// # Errors
-    /// [`Error::DataTooSmall`]; [`Error::Diverged`], then nothing has changed.
+    /// [`Error::DataTooSmall`], [`Error::Diverged`], or [`Error::Io`] from data in files; then
+    /// nothing has changed.
     pub fn step(&mut self, data: &TokenDataset) -> Result<StepReport> {
         let watch = Watch { stop: &|| false, skip: &mut |_| false };
         let report = self.watched_step(data, watch)?;

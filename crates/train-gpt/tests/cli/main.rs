@@ -7,12 +7,15 @@ mod data;
 mod flags;
 mod generating;
 mod json;
+mod large_data;
 mod recipe;
 mod refusals;
 mod resuming;
 mod saving;
 mod settings;
 mod signals;
+mod tokenizers;
+mod validation;
 
 use workspace_tests::cli_support::Sandbox;
 

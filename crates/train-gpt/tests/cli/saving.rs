@@ -55,12 +55,18 @@ fn every_run_gets_the_next_free_number() {
 
 #[test]
 fn a_file_a_folder_or_nothing() {
-    for (words, file) in [
-        (&["--save", "model.ckpt"][..], Some("model.ckpt")),
-        (&["--out", "a/b"], Some("a/b/ckpt/last")),
-        (&["--no-save"], None),
-        (&["--no-save", "--save", "model.ckpt"], None),
-        (&["--steps", "0"], None),
+    let folder = ["ckpt/best", "ckpt/best.json", "ckpt/last", "config.toml", "loss.svg"];
+    let folder = [&folder[..], &["metrics.csv", "metrics.jsonl"]].concat();
+    for (words, file, all) in [
+        (&["--save", "model.ckpt"][..], Some("model.ckpt"), vec!["model.ckpt".to_string()]),
+        (
+            &["--out", "a/b"],
+            Some("a/b/ckpt/last"),
+            folder.iter().map(|name| format!("a/b/{name}")).collect(),
+        ),
+        (&["--no-save"], None, vec![]),
+        (&["--no-save", "--save", "model.ckpt"], None, vec![]),
+        (&["--steps", "0"], None, vec![]),
     ] {
         let sandbox = sandbox();
         let steps = if words.contains(&"--steps") { &[][..] } else { &["--steps", "2"] };
@@ -68,7 +74,8 @@ fn a_file_a_folder_or_nothing() {
         let made: Vec<_> = sandbox.everything().into_iter().filter(|f| f.1.is_some()).collect();
         let made: Vec<_> =
             made.iter().map(|f| f.0.strip_prefix(sandbox.path("")).unwrap()).collect();
-        let expected: Vec<_> = file.into_iter().chain(["text.txt"]).map(Path::new).collect();
+        let all = all.iter().map(String::as_str).chain(["text.txt"]);
+        let expected: Vec<_> = all.map(Path::new).collect();
         assert_eq!(made, expected, "{outcome}");
         if let Some(file) = file {
             outcome.says(&[&format!("saved checkpoint '{file}' at step 2")]);

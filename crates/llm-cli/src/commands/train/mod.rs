@@ -23,7 +23,6 @@ use journal::Journal;
 use keep::Keeper;
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::train::Trainer;
-use std::ffi::OsStr;
 use std::path::Path;
 use std::time::Instant;
 
@@ -35,7 +34,8 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     let start = Instant::now();
     let mut plan = Plan::new(program, args)?;
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
-    let request = Request::new(&args.sampling, &plan.text, plan.sample_seed, opening)?;
+    let request =
+        Request::new(&args.sampling, &plan.text, &plan.tokenizer, plan.sample_seed, opening)?;
     let dry = args.dry_run.unwrap_or(false);
     // A dry run tries a named file, and makes no folder.
     let target = if dry && args.save.is_none() { None } else { plan.target(args)? };
@@ -51,7 +51,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         out: Out::default(),
         signals,
         keeper,
-        tokenizer: TokenizerSpec::bytes(),
+        tokenizer: TokenizerSpec::of(plan.tokenizer.as_ref()),
         journal: None,
         target,
         saved: None,
@@ -67,6 +67,11 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         session.go(&mut plan, &request, start)?;
     }
     session.out.finish()
+}
+
+/// Is this a data file that could be opened and then no longer be read?
+fn lost_data(e: &llm_core::Error) -> bool {
+    matches!(e, llm_core::Error::Io { action: "go on reading", .. })
 }
 
 /// Why the loop ended.
@@ -115,9 +120,15 @@ impl Session<'_> {
             return self.overfit(plan);
         }
         if trained {
-            let ending = self.steps(plan, request)?;
-            self.say_ending(&ending, plan.trainer.step);
-            report = self.judge(plan)?;
+            report = match self.train(plan, request) {
+                // Data that cannot be read any more say nothing against the weights.
+                Err(CliError::Core { source, .. }) if lost_data(&source) => {
+                    self.store(&plan.trainer)?;
+                    let advice = "put the same file there and go on with --load";
+                    return Err(CliError::hint(source, self.kept(advice)));
+                }
+                done => done?,
+            };
         }
         let trainer = &plan.trainer;
         let checked = match (&plan.probes, &plan.data) {
@@ -136,6 +147,13 @@ impl Session<'_> {
         }
         self.done(plan, report.as_ref(), start);
         Ok(())
+    }
+
+    /// The steps, and the measurement after them.
+    fn train(&mut self, plan: &mut Plan, request: &Request) -> Result<Option<Report>> {
+        let ending = self.steps(plan, request)?;
+        self.say_ending(&ending, plan.trainer.step);
+        self.judge(plan)
     }
 
     /// Why there were fewer steps than planned, if so.
@@ -173,14 +191,14 @@ impl Session<'_> {
         if let Some(journal) = &mut self.journal {
             journal.val_loss(step, report.evaluation.loss);
         }
+        if self.keeper.best().is_none() {
+            let moments = self.args.save_opt.unwrap_or(true);
+            let (loss, tokenizer) = (report.evaluation.loss, &self.tokenizer);
+            let kept = self.keeper.measured(loss, trainer, tokenizer, moments);
+            kept.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
+        }
         self.emit(&Event::Eval { step, scores: (&report).into() });
-        let e = &report.evaluation;
-        self.say(&format!(
-            "result  validation loss {:.4} nats per byte ({:.3} bits) · top-1 {:.1} %",
-            e.loss,
-            e.bits_per_token(),
-            100.0 * e.accuracy
-        ));
+        self.say(&format!("result  {}", report.summary()));
         let facts = report.facts.as_ref().filter(|f| !f.kinds.is_empty());
         if let (Some(facts), Some(known)) = (facts, &val.stories) {
             self.say(&format!(
@@ -237,7 +255,7 @@ impl Session<'_> {
             Some(target) => {
                 let path = one_line(&target.path.display().to_string());
                 let go_on = typed::load(self.program, target.load_name());
-                let data = typed::data(&self.args.data);
+                let data = typed::data(&self.args.data, &self.args.val);
                 note(&format!(
                     "interrupted at step {step}, saved '{path}'; go on with {go_on}{data}"
                 ));
@@ -270,19 +288,19 @@ impl Session<'_> {
         self.say(&format!("done    step {step} in {seconds:.1} s"));
         let Some(target) = &self.target else { return };
         let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
-        let prompt = typed::quoted(OsStr::new(opening.unwrap_or("The")));
+        let prompt = typed::prompt(opening, plan.tokenizer.as_ref());
         let (name, load) = (typed::program(self.program), typed::load_flag(target.load_name()));
-        let data = typed::data(&self.args.data);
+        let data = typed::data(&self.args.data, &self.args.val);
         self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
         if let (Some(best), Some(path)) = (self.keeper.best(), self.keeper.best_path()) {
             self.say(&format!(
-                "best    {} of step {}, validation loss {:.4} in the periodic measurements",
+                "best    {} of step {}, measured validation loss {:.4}",
                 one_line(&path.display().to_string()),
                 best.step,
                 best.val_loss
             ));
         }
-        self.say(&format!("next    {name} generate{load} -p {prompt} -n 200"));
+        self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
         self.say(&format!("        {name}{load}{data} --steps 500"));
     }
 

@@ -1,0 +1,180 @@
+//! What a run learns from and is judged on: the built-in stories, or files.
+
+mod input;
+mod validation;
+
+pub use input::{Files, Input, one_stdin};
+pub use validation::{Report, StoryValidation, Validation};
+
+use crate::error::{CliError, Result};
+use llm_core::data::stories::GRAMMAR_VERSION;
+use llm_core::data::{StoryCorpus, TokenDataset};
+use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::util;
+use std::sync::Arc;
+
+/// The system's reason, without its number and without the name of a temporary file.
+pub fn system_reason(e: &std::io::Error) -> String {
+    plain_reason(&e.to_string())
+}
+
+/// [`system_reason`] of a message.
+pub fn plain_reason(text: &str) -> String {
+    let plain = text.split(" (os error").next().unwrap_or(text);
+    let mut chars = plain.chars();
+    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
+}
+
+/// Data ready for use.
+pub struct Data {
+    /// What is learnt.
+    pub train: TokenDataset,
+    /// What it is judged on, if there is any.
+    pub val: Option<Validation>,
+    /// For the banner.
+    pub label: String,
+    /// First words of an unseen story, to prompt with.
+    pub opening: Option<String>,
+}
+
+impl Data {
+    /// Cuts the input into training and validation parts for windows of `seq_len`; with `val`, all
+    /// of it is learnt and that is what it is judged on.
+    ///
+    /// # Errors
+    /// [`CliError::Data`] when the training part has no room for one window, `val` nothing to
+    /// score, or one of them a character that the vocabulary does not have.
+    pub fn new(
+        input: Input,
+        val: Option<Input>,
+        val_frac: f64,
+        seq_len: usize,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> Result<Data> {
+        match (input, val) {
+            (Input::Stories { seed, count }, _) => {
+                Data::of_stories(seed, count, val_frac, seq_len, tokenizer)
+            }
+            (Input::Files(files), None) => Data::of_files(files, val_frac, seq_len, tokenizer),
+            (Input::Files(files), Some(val)) => {
+                let label = match &val {
+                    Input::Files(val) => format!("; judged on {}", labelled(val)),
+                    Input::Stories { .. } => String::new(),
+                };
+                let data = Data::of_files(files, 0.0, seq_len, tokenizer)?;
+                let val = Data::whole(val, seq_len, tokenizer)?;
+                Ok(Data { val: Some(val), label: data.label + &label, ..data })
+            }
+        }
+    }
+
+    fn of_stories(
+        seed: u64,
+        count: u64,
+        val_frac: f64,
+        seq_len: usize,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> Result<Data> {
+        let cut = count - (count as f64 * val_frac) as u64;
+        let train = StoryCorpus::new(seed, 0..cut);
+        let data = stories_as_tokens(&train, tokenizer.as_ref())?;
+        let label = format!(
+            "built-in stories, grammar {GRAMMAR_VERSION}: {} to learn ({}), {} unseen{}",
+            util::thousands(cut),
+            util::bytes(data.len() as u64),
+            util::thousands(count - cut),
+            vocabulary(tokenizer.as_ref())
+        );
+        let val = (cut < count)
+            .then(|| Validation::of_stories(seed, cut..count, &train, seq_len, tokenizer.clone()));
+        // The story after the last one: nobody learns it.
+        let unseen = llm_core::data::stories::story(seed, count).text;
+        let opening = unseen.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
+        Ok(Data { train: data, val: val.transpose()?, label, opening: Some(opening) })
+    }
+
+    fn of_files(
+        files: Files,
+        val_frac: f64,
+        seq_len: usize,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> Result<Data> {
+        let label = labelled(&files) + &vocabulary(tokenizer.as_ref());
+        let name = files.name.clone();
+        let (train, val) = files.tokens(tokenizer.as_ref())?.split(val_frac);
+        if let Err(e) = train.check_room("the training part", seq_len) {
+            let most = train.len().saturating_sub(1);
+            let advice = match most {
+                0 | 1 => "give more text".to_string(),
+                n => format!("give more text, or --seq {n} or less"),
+            };
+            return Err(CliError::Data(format!("{name} is too small: {e}; {advice}")));
+        }
+        let val = Validation::of(val, seq_len, tokenizer.clone());
+        let val = (!val.is_empty()).then_some(val);
+        Ok(Data { train, val, label, opening: None })
+    }
+
+    /// All of the input as something to be judged on.
+    ///
+    /// # Errors
+    /// [`CliError::Data`] when it has one token or none, or a character that the vocabulary does
+    /// not have.
+    pub fn whole(
+        input: Input,
+        seq_len: usize,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> Result<Validation> {
+        match input {
+            Input::Stories { seed, count } => {
+                let data = Data::of_stories(seed, count, 0.1, seq_len, tokenizer)?;
+                data.val.ok_or_else(|| CliError::Internal("no unseen stories".into()))
+            }
+            Input::Files(files) => {
+                let name = files.name.clone();
+                let data = files.tokens(tokenizer.as_ref())?;
+                let val = Validation::of(data, seq_len, tokenizer.clone());
+                if val.is_empty() {
+                    let unit = crate::tokenizers::unit(tokenizer.as_ref());
+                    let why = format!("{name} is too small: one {unit} predicts nothing");
+                    return Err(CliError::Data(why));
+                }
+                Ok(val)
+            }
+        }
+    }
+}
+
+/// Files and their size.
+fn labelled(files: &Files) -> String {
+    let kept = if files.on_disk() { ", read from the disk" } else { "" };
+    format!("{}, {}{kept}", files.name, util::bytes(files.len()))
+}
+
+/// Of what the vocabulary consists, when it is not all bytes.
+fn vocabulary(tokenizer: &dyn Tokenizer) -> String {
+    match tokenizer.name() {
+        ByteTokenizer::NAME => String::new(),
+        name => format!(", {} {name} tokens", util::thousands(tokenizer.vocab_size() as u64)),
+    }
+}
+
+/// The stories in tokens, one for each byte: facts and floors are known by bytes.
+fn stories_as_tokens(corpus: &StoryCorpus, tokenizer: &dyn Tokenizer) -> Result<TokenDataset> {
+    if tokenizer.name() == ByteTokenizer::NAME {
+        return Ok(corpus.data.clone());
+    }
+    let mut starts = Vec::with_capacity(corpus.stories.len());
+    let mut text = Vec::with_capacity(corpus.data.len());
+    for story in &corpus.stories {
+        starts.push(text.len());
+        text.extend_from_slice(story.text.as_bytes());
+    }
+    let tokens = tokenizer.encode(&text)?;
+    if tokens.len() != text.len() {
+        let name = tokenizer.name();
+        let why = format!("the built-in stories are scored by bytes, which {name} tokens are not");
+        return Err(CliError::Usage(why));
+    }
+    Ok(TokenDataset::from_tokens(tokens).with_starts(starts))
+}

@@ -1,0 +1,133 @@
+//! Unseen data, and what an evaluation of it finds.
+
+use super::stories_as_tokens;
+use crate::error::Result;
+use llm_core::TinyGPT;
+use llm_core::data::{StoryCorpus, TokenDataset, Windows};
+use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::train::{Evaluation, FactTable, evaluate};
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+/// Unseen data with the windows that are scored.
+pub struct Validation {
+    data: TokenDataset,
+    windows: Windows,
+    tokenizer: Arc<dyn Tokenizer>,
+    /// With the built-in stories.
+    pub stories: Option<StoryValidation>,
+}
+
+/// What is known about unseen stories.
+pub struct StoryValidation {
+    corpus: StoryCorpus,
+    /// Where the windows begin, one for each story.
+    starts: Vec<usize>,
+    /// No model's expected loss can be lower, in nats per byte.
+    pub floor: f64,
+    /// Share of facts right by the most frequent word of the kind.
+    pub most_frequent: f64,
+    /// Share of facts right by the last-mentioned candidate.
+    pub last_mentioned: f64,
+}
+
+/// What an evaluation found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Loss and accuracy.
+    pub evaluation: Evaluation,
+    /// Bytes that the scored tokens stand for.
+    pub bytes: u64,
+    /// What a token is: `byte` or `token`.
+    pub unit: &'static str,
+    /// With the built-in stories.
+    pub facts: Option<FactTable>,
+}
+
+impl Report {
+    /// What the text costs in bits, for each of its bytes: comparable between tokenizers.
+    pub fn bits_per_byte(&self) -> f64 {
+        let Evaluation { tokens, .. } = self.evaluation;
+        if self.bytes == 0 {
+            return 0.0;
+        }
+        self.evaluation.bits_per_token() * tokens as f64 / self.bytes as f64
+    }
+
+    /// In one line.
+    pub fn summary(&self) -> String {
+        let per_byte = if self.unit == ByteTokenizer::NAME { "" } else { " per byte" };
+        format!(
+            "validation loss {:.4} nats per {} ({:.3} bits{per_byte}) · top-1 {:.1} %",
+            self.evaluation.loss,
+            self.unit,
+            self.bits_per_byte(),
+            100.0 * self.evaluation.accuracy
+        )
+    }
+}
+
+impl Validation {
+    /// All of a text, in windows of `seq_len`.
+    pub(super) fn of(
+        data: TokenDataset,
+        seq_len: usize,
+        tokenizer: Arc<dyn Tokenizer>,
+    ) -> Validation {
+        Validation { windows: data.windows(seq_len), data, tokenizer, stories: None }
+    }
+
+    /// Whether there is nothing to score.
+    pub(super) fn is_empty(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    pub(super) fn of_stories(
+        seed: u64,
+        range: Range<u64>,
+        train: &StoryCorpus,
+        seq_len: usize,
+        tokenizer: Arc<dyn Tokenizer>,
+    ) -> Result<Validation> {
+        let corpus = StoryCorpus::new(seed, range);
+        let data = stories_as_tokens(&corpus, tokenizer.as_ref())?;
+        let windows = data.windows(seq_len);
+        let cheap = corpus.cheap_predictors(train);
+        let stories = StoryValidation {
+            floor: corpus.entropy_floor(&windows),
+            most_frequent: cheap.most_frequent_share(),
+            last_mentioned: cheap.last_mentioned_share(),
+            starts: windows.iter().map(|w| w.start).collect(),
+            corpus,
+        };
+        Ok(Validation { data, windows, tokenizer, stories: Some(stories) })
+    }
+
+    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is asked after each window.
+    ///
+    /// # Errors
+    /// What [`evaluate`] refuses.
+    pub fn score(
+        &self,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
+        mut stop: impl FnMut() -> bool,
+    ) -> Result<Report> {
+        let windows = self.windows.evenly_spaced(limit);
+        let mut facts = self.stories.as_ref().map(|_| FactTable::default());
+        let mut bytes = 0;
+        let evaluation = evaluate(model, &self.data, &windows, batch_size, |scored| {
+            let length = |&token| self.tokenizer.bytes_of(token).len() as u64;
+            bytes += scored.targets.iter().map(length).sum::<u64>();
+            if let (Some(facts), Some(stories), Some(window)) =
+                (&mut facts, &self.stories, windows.get(scored.window))
+            {
+                let index = stories.starts.partition_point(|&start| start < window.start);
+                facts.add(&stories.corpus.stories[index], window, &scored);
+            }
+            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(Report { evaluation, bytes, unit: crate::tokenizers::unit(&*self.tokenizer), facts })
+    }
+}

@@ -1,0 +1,94 @@
+//! The data of a run that goes on: given again where they cannot be made again, and the same.
+
+use crate::args::TrainArgs;
+use crate::data::{Data, Input};
+use crate::error::{CliError, Result};
+use crate::tokenizers::is_bytes;
+use llm_core::recipe::{DataSource, Recipe};
+use llm_core::tokenizer::Tokenizer;
+use llm_core::util::bytes;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The data of a run that goes on: the same as before, or other data that was allowed. Validation
+/// text of its own is asked for when something is to be judged.
+pub(super) fn resumed(
+    args: &TrainArgs,
+    recipe: &mut Recipe,
+    tokenizer: &Arc<dyn Tokenizer>,
+    judged: bool,
+    path: &Path,
+) -> Result<Data> {
+    let bytes = is_bytes(tokenizer.as_ref());
+    let Some(input) = Input::again(&recipe.data, &args.data, bytes)? else {
+        return Err(missing(path, "was trained on files", &recipe.data, "--data"));
+    };
+    let val = match (&recipe.val_data, args.val.is_empty()) {
+        (Some(val), true) if judged => {
+            return Err(missing(path, "is judged on text of its own", val, "--val"));
+        }
+        (_, true) => None,
+        (_, false) if matches!(input, Input::Stories { .. }) => {
+            return Err(CliError::Usage("--val is for text of one's own: it needs --data".into()));
+        }
+        (_, false) => Some(Input::files(&args.val, bytes)?),
+    };
+    let allowed = args.allow_data_change.unwrap_or(false);
+    if let Some(change) = Change::between(Some(&recipe.data), &input) {
+        recipe.data = change.unless_refused(allowed, path, "trained")?;
+    }
+    if let Some(change) = val.as_ref().and_then(|v| Change::between(recipe.val_data.as_ref(), v)) {
+        recipe.val_data = Some(change.unless_refused(allowed, path, "judged")?);
+        recipe.val_frac = 0.0; // all of --data is learnt from now on
+    }
+    Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
+}
+
+/// Files that a run needs and that were not given.
+fn missing(path: &Path, how: &str, source: &DataSource, flag: &str) -> CliError {
+    let size = match source {
+        DataSource::Files { len, .. } => bytes(*len),
+        DataSource::Stories { .. } => "none".into(),
+    };
+    let path = path.display();
+    CliError::Usage(format!("checkpoint '{path}' {how} ({size}); give them again with {flag}"))
+}
+
+/// Other data than before.
+struct Change {
+    before: String,
+    now: DataSource,
+}
+
+impl Change {
+    fn between(before: Option<&DataSource>, input: &Input) -> Option<Change> {
+        let now = input.source();
+        if before == Some(&now) {
+            return None;
+        }
+        let before = before.map_or("a part of --data".to_string(), describe);
+        Some(Change { before, now })
+    }
+
+    fn unless_refused(self, allowed: bool, path: &Path, verb: &str) -> Result<DataSource> {
+        if allowed {
+            return Ok(self.now);
+        }
+        Err(CliError::Data(format!(
+            "checkpoint '{}' was {verb} on {}, not on {}; give the same data, or add \
+             --allow-data-change",
+            path.display(),
+            self.before,
+            describe(&self.now)
+        )))
+    }
+}
+
+fn describe(source: &DataSource) -> String {
+    match source {
+        DataSource::Stories { version, .. } => format!("built-in stories (grammar {version})"),
+        DataSource::Files { len, blake3: [a, b, c, ..] } => {
+            format!("{len} bytes (BLAKE3 {a:02x}{b:02x}{c:02x}..)")
+        }
+    }
+}

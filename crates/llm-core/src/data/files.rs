@@ -1,0 +1,236 @@
+//! Files too large for memory: read at a place, when a batch or a window needs it.
+
+use crate::error::{Error, Result};
+use std::fs::{File, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The bytes of several files as one sequence, of which nothing is kept in memory.
+///
+/// A file that is shorter, longer or newer than when it was opened is an error at the next read:
+/// what a run learns is what it was started with, or nothing.
+#[derive(Debug)]
+pub struct ByteFiles {
+    parts: Vec<Part>,
+}
+
+/// A file in the sequence.
+#[derive(Debug)]
+struct Part {
+    path: PathBuf,
+    file: File,
+    /// Its first byte's place in the sequence, and the one after its last.
+    start: usize,
+    end: usize,
+    modified: Option<SystemTime>,
+}
+
+impl ByteFiles {
+    /// Opens regular files, to be read in this order.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the one that cannot be opened, or is no regular file.
+    pub fn open(paths: &[impl AsRef<Path>]) -> Result<ByteFiles> {
+        let mut parts: Vec<Part> = Vec::with_capacity(paths.len());
+        for path in paths.iter().map(AsRef::as_ref) {
+            let start = parts.last().map_or(0, |p| p.end);
+            let part = Part::open(path, start).map_err(|source| Error::Io {
+                action: "read",
+                path: path.into(),
+                source,
+            })?;
+            parts.push(part);
+        }
+        Ok(ByteFiles { parts })
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> usize {
+        self.parts.last().map_or(0, |p| p.end)
+    }
+
+    /// Whether there is no byte.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// `out` becomes the bytes from `start` on.
+    ///
+    /// # Errors
+    /// [`Error::Io`] naming the file that cannot be read, or has changed since it was opened;
+    /// also when there are not so many bytes.
+    pub fn read(&self, start: usize, out: &mut [u8]) -> Result<()> {
+        let (mut place, mut out) = (start, out);
+        let first = self.parts.partition_point(|p| p.end <= start);
+        for part in &self.parts[first..] {
+            let (now, later) = out.split_at_mut(out.len().min(part.end - place));
+            if !now.is_empty() {
+                part.read(place - part.start, now).map_err(|source| Error::Io {
+                    action: "go on reading",
+                    path: part.path.clone(),
+                    source,
+                })?;
+            }
+            (place, out) = (part.end, later);
+        }
+        match (out.is_empty(), self.parts.last()) {
+            (true, _) | (_, None) => Ok(()),
+            (false, Some(part)) => Err(Error::Io {
+                action: "go on reading",
+                path: part.path.clone(),
+                source: io::ErrorKind::UnexpectedEof.into(),
+            }),
+        }
+    }
+
+    /// BLAKE3 of all bytes, read once from the first to the last.
+    ///
+    /// # Errors
+    /// As [`ByteFiles::read`].
+    pub fn blake3(&self) -> Result<[u8; 32]> {
+        let mut hash = blake3::Hasher::new();
+        let mut chunk = vec![0; 1 << 20];
+        let mut place = 0;
+        while place < self.len() {
+            let bytes = chunk.len().min(self.len() - place);
+            self.read(place, &mut chunk[..bytes])?;
+            hash.update(&chunk[..bytes]);
+            place += bytes;
+        }
+        Ok(hash.finalize().into())
+    }
+}
+
+impl Part {
+    fn open(path: &Path, start: usize) -> io::Result<Part> {
+        // Asked by name first: opening a pipe would wait for somebody to write.
+        if !std::fs::metadata(path)?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let file = File::open(path)?;
+        let meta = file.metadata()?;
+        let end = usize::try_from(meta.len()).ok().and_then(|len| start.checked_add(len));
+        let end = end.ok_or_else(|| io::Error::other("it is too large for this machine"))?;
+        Ok(Part { path: path.into(), file, start, end, modified: meta.modified().ok() })
+    }
+
+    /// Reads at a place in the file, then asks whether it is still the same.
+    fn read(&self, place: usize, out: &mut [u8]) -> io::Result<()> {
+        let read = read_exact_at(&self.file, out, place as u64);
+        self.check(&self.file.metadata()?)?;
+        read
+    }
+
+    fn check(&self, now: &Metadata) -> io::Result<()> {
+        let (then, len) = ((self.end - self.start) as u64, now.len());
+        if len != then {
+            return Err(io::Error::other(format!(
+                "it had {then} bytes when it was opened and has {len} now"
+            )));
+        }
+        if now.modified().ok() != self.modified {
+            return Err(io::Error::other("it was written to after it was opened"));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, out: &mut [u8], place: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, out, place)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut out: &mut [u8], mut place: u64) -> io::Result<()> {
+    while !out.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, out, place)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            n => (out, place) = (&mut out[n..], place + n as u64),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, Vec<PathBuf>) {
+        let folder = tempfile::tempdir().unwrap();
+        let paths: Vec<_> = files.iter().map(|(name, _)| folder.path().join(name)).collect();
+        for (path, (_, bytes)) in paths.iter().zip(files) {
+            std::fs::write(path, bytes).unwrap();
+        }
+        (folder, paths)
+    }
+
+    fn read(files: &ByteFiles, start: usize, len: usize) -> Result<Vec<u8>> {
+        let mut out = vec![0; len];
+        files.read(start, &mut out).map(|()| out)
+    }
+
+    #[test]
+    fn several_files_are_one_sequence() {
+        let (_folder, paths) = folder(&[("a", b"one"), ("b", b""), ("c", b"two and"), ("d", b"!")]);
+        let files = ByteFiles::open(&paths).unwrap();
+        let all = b"onetwo and!";
+        assert_eq!(files.len(), all.len());
+        for start in 0..=all.len() {
+            for end in start..=all.len() {
+                assert_eq!(read(&files, start, end - start).unwrap(), all[start..end]);
+            }
+            assert!(read(&files, start, all.len() - start + 1).is_err());
+        }
+        assert!(read(&files, 99, 1).is_err());
+        assert_eq!(files.blake3().unwrap(), *blake3::hash(all).as_bytes());
+    }
+
+    #[test]
+    fn what_cannot_be_opened_is_named() {
+        let (folder, mut paths) = folder(&[("a", b"one")]);
+        for bad in [folder.path().to_path_buf(), folder.path().join("missing")] {
+            paths.push(bad.clone());
+            match ByteFiles::open(&paths) {
+                Err(Error::Io { action: "read", path, .. }) => assert_eq!(path, bad),
+                other => panic!("{other:?}"),
+            }
+            paths.pop();
+        }
+    }
+
+    #[test]
+    fn a_file_that_changes_is_an_error_that_names_it() {
+        let grown = |file: &File| file.set_len(9);
+        let cut = |file: &File| file.set_len(1);
+        let later = |file: &File| file.set_modified(SystemTime::now() + Duration::from_secs(9));
+        type Change<'a> = &'a dyn Fn(&File) -> io::Result<()>;
+        let changes: [(Change<'_>, &str); 3] =
+            [(&grown, "9 now"), (&cut, "1 now"), (&later, "written to")];
+        for (change, why) in changes {
+            let (_folder, paths) = folder(&[("a", b"one"), ("b", b"two")]);
+            let files = ByteFiles::open(&paths).unwrap();
+            assert_eq!(read(&files, 2, 2).unwrap(), b"et");
+            change(&File::options().write(true).open(&paths[1]).unwrap()).unwrap();
+            assert_eq!(read(&files, 0, 3).unwrap(), b"one");
+            match read(&files, 2, 2) {
+                Err(Error::Io { action: "go on reading", path, source }) => {
+                    assert_eq!(path, paths[1]);
+                    assert!(source.to_string().contains(why), "{source}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn places_beyond_two_gibibytes() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().set_len(3 << 30).unwrap(); // a hole: it takes no room on the disk
+        let files = ByteFiles::open(&[file.path()]).unwrap();
+        assert_eq!(files.len(), 3 << 30);
+        assert_eq!(read(&files, (3 << 30) - 4, 4).unwrap(), [0; 4]);
+        assert!(read(&files, (3 << 30) - 4, 5).is_err());
+    }
+}

@@ -1,0 +1,116 @@
+//! Where tokens are kept: in memory, a byte each when they allow it, or in files.
+
+use super::ByteFiles;
+use crate::error::{Result, TokenId};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A part of stored tokens. Copies and parts share the store.
+#[derive(Clone, Debug)]
+pub(super) struct Tokens {
+    store: Store,
+    range: Range<usize>,
+}
+
+#[derive(Clone, Debug)]
+enum Store {
+    Bytes(Arc<Vec<u8>>),
+    Wide(Arc<Vec<TokenId>>),
+    Files(Arc<ByteFiles>),
+}
+
+impl Tokens {
+    /// A byte each.
+    pub(super) fn bytes(bytes: Vec<u8>) -> Tokens {
+        Tokens { range: 0..bytes.len(), store: Store::Bytes(Arc::new(bytes)) }
+    }
+
+    /// Tokens of any vocabulary; those of a small one take a byte each.
+    pub(super) fn any(tokens: Vec<TokenId>) -> Tokens {
+        if tokens.iter().all(|&t| t < 256) {
+            return Tokens::bytes(tokens.iter().map(|&t| t as u8).collect());
+        }
+        Tokens { range: 0..tokens.len(), store: Store::Wide(Arc::new(tokens)) }
+    }
+
+    /// The bytes of files, read when they are asked for.
+    pub(super) fn files(files: ByteFiles) -> Tokens {
+        Tokens { range: 0..files.len(), store: Store::Files(Arc::new(files)) }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// The tokens of a range, which must lie inside.
+    pub(super) fn part(&self, range: Range<usize>) -> Tokens {
+        let start = self.range.start;
+        Tokens { store: self.store.clone(), range: start + range.start..start + range.end }
+    }
+
+    /// `out` becomes the tokens from `start` on, with zeros past the end.
+    pub(super) fn read(&self, start: usize, out: &mut [TokenId]) -> Result<()> {
+        let there = self.len().saturating_sub(start).min(out.len());
+        let (out, past) = out.split_at_mut(there);
+        past.fill(0);
+        if there == 0 {
+            return Ok(());
+        }
+        let first = self.range.start + start;
+        let range = first..first + there;
+        match &self.store {
+            Store::Bytes(bytes) => widen(out, &bytes[range]),
+            Store::Wide(tokens) => out.copy_from_slice(&tokens[range]),
+            Store::Files(files) => {
+                // Small enough for the stack, large enough for most windows.
+                let mut piece = [0; 4096];
+                for (i, out) in out.chunks_mut(piece.len()).enumerate() {
+                    let piece = &mut piece[..out.len()];
+                    files.read(first + i * 4096, piece)?;
+                    widen(out, piece);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn widen(out: &mut [TokenId], bytes: &[u8]) {
+    for (out, &b) in out.iter_mut().zip(bytes) {
+        *out = TokenId::from(b);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_store_reads_the_same() {
+        let bytes: Vec<u8> = (0..10_000u32).map(|i| (i * i / 3) as u8).collect();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), &bytes).unwrap();
+        let wide: Vec<TokenId> = bytes.iter().map(|&b| TokenId::from(b) + 300).collect();
+        let stores = [
+            (Tokens::bytes(bytes.clone()), 0),
+            (Tokens::any(bytes.iter().map(|&b| TokenId::from(b)).collect()), 0),
+            (Tokens::any(wide), 300),
+            (Tokens::files(ByteFiles::open(&[file.path()]).unwrap()), 0),
+        ];
+        for (start, len) in [(0, 10), (9_990, 20), (10_000, 3), (usize::MAX, 2), (7, 9_000)] {
+            for (tokens, more) in &stores {
+                let mut out = vec![77; len];
+                tokens.read(start, &mut out).unwrap();
+                let want = (0..len).map(|i| {
+                    let byte = start.checked_add(i).and_then(|p| bytes.get(p));
+                    byte.map_or(0, |&b| TokenId::from(b) + more)
+                });
+                assert!(out.into_iter().eq(want), "{start} {len} {more}");
+                let mut part = vec![0; 5];
+                tokens.part(100..103).read(1, &mut part).unwrap();
+                let want = [bytes[101], bytes[102]].map(|b| TokenId::from(b) + more);
+                assert_eq!((&part[..2], &part[2..]), (&want[..], &[0; 3][..]));
+            }
+        }
+    }
+}

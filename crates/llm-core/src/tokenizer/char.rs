@@ -1,0 +1,180 @@
+//! The characters of a text are its vocabulary, in sorted order.
+//!
+//! A unit is a Unicode scalar value, as its UTF-8 bytes, or a byte that is no part of valid UTF-8:
+//! so every file can be learnt, and comes back byte for byte.
+
+use super::Tokenizer;
+use crate::error::{Error, Result, TokenId};
+use std::collections::BTreeSet;
+
+/// One token per character.
+///
+/// Its blob is the vocabulary: for every unit, in rising order of their bytes, its length in one
+/// byte and its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CharTokenizer {
+    /// All units, one after the other.
+    bytes: Vec<u8>,
+    /// V + 1 places in `bytes`: unit i is `bytes[starts[i]..starts[i + 1]]`.
+    starts: Vec<u32>,
+    /// The tokens of ASCII, which is most of most texts.
+    ascii: [Option<TokenId>; 128],
+}
+
+impl CharTokenizer {
+    /// Name in checkpoints and flags.
+    pub const NAME: &'static str = "char";
+    /// Most units.
+    pub const MAX_VOCAB: usize = 1 << 20;
+
+    /// The vocabulary of a text: each of its units once.
+    ///
+    /// # Errors
+    /// [`Error::Tokenizer`] when the text is empty, or has more than
+    /// [`MAX_VOCAB`](CharTokenizer::MAX_VOCAB) different units.
+    pub fn from_text(text: &[u8]) -> Result<CharTokenizer> {
+        let mut seen = [false; 128];
+        let mut others = BTreeSet::new();
+        for (_, unit) in units(text) {
+            match unit {
+                [b] if b.is_ascii() => seen[usize::from(*b)] = true,
+                other => drop(others.insert(other)),
+            }
+        }
+        let ascii: Vec<[u8; 1]> = (0..128).filter(|&b| seen[usize::from(b)]).map(|b| [b]).collect();
+        // Every ASCII byte is less than whatever other units begin with.
+        CharTokenizer::new(ascii.iter().map(|b| &b[..]).chain(others))
+    }
+
+    /// The vocabulary that [`Tokenizer::blob`] wrote.
+    ///
+    /// # Errors
+    /// [`Error::Tokenizer`] when the blob is anything else: units not in rising order, not one
+    /// character each, none at all, too many, or cut.
+    pub fn from_blob(blob: &[u8]) -> Result<CharTokenizer> {
+        let refuse = |place: usize, why: &str| {
+            Error::tokenizer(CharTokenizer::NAME, format!("its data at byte {place}: {why}"))
+        };
+        let mut found: Vec<&[u8]> = Vec::new();
+        let mut rest = blob;
+        while let Some((&length, after)) = rest.split_first() {
+            let place = blob.len() - rest.len();
+            let cut = after.split_at_checked(usize::from(length));
+            let (unit, after) = cut.ok_or_else(|| refuse(place, "a cut character"))?;
+            if units(unit).next().is_none_or(|(_, first)| first != unit) {
+                return Err(refuse(place, "not one character"));
+            }
+            if found.last().is_some_and(|last| *last >= unit) {
+                return Err(refuse(place, "characters out of order"));
+            }
+            if found.len() == CharTokenizer::MAX_VOCAB {
+                return Err(refuse(place, "too many characters"));
+            }
+            found.push(unit);
+            rest = after;
+        }
+        CharTokenizer::new(found.into_iter())
+    }
+
+    /// From units in rising order.
+    fn new<'a>(sorted: impl Iterator<Item = &'a [u8]>) -> Result<CharTokenizer> {
+        let (mut bytes, mut starts, mut ascii) = (Vec::new(), vec![0], [None; 128]);
+        for (token, unit) in sorted.enumerate() {
+            if token == CharTokenizer::MAX_VOCAB {
+                let reason = format!("more than {token} different characters");
+                return Err(Error::tokenizer(CharTokenizer::NAME, reason));
+            }
+            if let [b @ 0..128] = unit {
+                ascii[usize::from(*b)] = Some(token as TokenId);
+            }
+            bytes.extend_from_slice(unit);
+            starts.push(bytes.len() as u32); // at most 4·MAX_VOCAB
+        }
+        if bytes.is_empty() {
+            return Err(Error::tokenizer(CharTokenizer::NAME, "no characters"));
+        }
+        Ok(CharTokenizer { bytes, starts, ascii })
+    }
+
+    /// The token of a unit.
+    fn find(&self, unit: &[u8]) -> Option<TokenId> {
+        if let [b @ 0..128] = unit {
+            return self.ascii[usize::from(*b)];
+        }
+        let (mut low, mut high) = (0, self.vocab_size());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.bytes_of(middle as TokenId).cmp(unit) {
+                std::cmp::Ordering::Less => low = middle + 1,
+                std::cmp::Ordering::Equal => return Some(middle as TokenId),
+                std::cmp::Ordering::Greater => high = middle,
+            }
+        }
+        None
+    }
+}
+
+impl Tokenizer for CharTokenizer {
+    fn name(&self) -> &str {
+        CharTokenizer::NAME
+    }
+
+    fn vocab_size(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn encode(&self, text: &[u8]) -> Result<Vec<TokenId>> {
+        let token = |(position, unit): (usize, &[u8])| {
+            let unknown = || Error::UnknownUnit { unit: named(unit), position: position as u64 };
+            self.find(unit).ok_or_else(unknown)
+        };
+        units(text).map(token).collect()
+    }
+
+    fn bytes_of(&self, token: TokenId) -> &[u8] {
+        let place = token as usize;
+        match self.starts.get(place..).unwrap_or_default() {
+            [start, end, ..] => &self.bytes[*start as usize..*end as usize],
+            _ => &[],
+        }
+    }
+
+    fn blob(&self) -> Vec<u8> {
+        let mut blob = Vec::with_capacity(self.bytes.len() + self.vocab_size());
+        for token in 0..self.vocab_size() {
+            let unit = self.bytes_of(token as TokenId);
+            blob.push(unit.len() as u8);
+            blob.extend_from_slice(unit);
+        }
+        blob
+    }
+}
+
+/// The units of a text with their places.
+fn units(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let first = *rest.first()?;
+        let most = if first.is_ascii() { 1 } else { rest.len().min(4) };
+        // The first of the next bytes' characters, else the first byte alone.
+        let length = match rest[..most].utf8_chunks().next() {
+            Some(chunk) => chunk.valid().chars().next().map_or(1, char::len_utf8),
+            None => 1,
+        };
+        let place = text.len() - rest.len();
+        let (unit, after) = rest.split_at(length);
+        rest = after;
+        Some((place, unit))
+    })
+}
+
+/// A unit for a message: `'é' (U+00E9)`, `'\n' (U+000A)`, `the byte \xFF`.
+fn named(unit: &[u8]) -> String {
+    match std::str::from_utf8(unit).ok().and_then(|text| text.chars().next()) {
+        Some(c) => format!("'{}' (U+{:04X})", c.escape_debug(), u32::from(c)),
+        None => unit.iter().map(|b| format!("the byte \\x{b:02X}")).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,128 @@
+//! `--val`: text to be judged on that is no part of `--data`.
+
+use crate::sandbox;
+use workspace_tests::cli_support::{Sandbox, some_text};
+
+const RUN: [&str; 6] = ["--data", "text.txt", "--val", "val.txt", "--steps", "4"];
+
+fn with_val() -> Sandbox {
+    let sandbox = sandbox();
+    sandbox.write("val.txt", &some_text(900)[500..]);
+    sandbox
+}
+
+fn trained() -> Sandbox {
+    let sandbox = with_val();
+    sandbox.train(&[&RUN[..], &["--save", "model", "-q", "--gen", "0"]].concat());
+    sandbox
+}
+
+#[test]
+fn all_of_the_data_is_learnt_and_all_of_val_is_scored() {
+    let sandbox = with_val();
+    let json = ["--message-format", "json", "--save", "val", "--eval-every", "2"];
+    let outcome = sandbox.train(&[&RUN[..], &json].concat());
+    outcome.says(&["'text.txt'", "'val.txt', 400 B"]);
+    let scored = |e: &serde_json::Value| e["tokens"].as_u64().unwrap();
+    assert!(outcome.events_of("eval").iter().all(|e| scored(e) == 399), "{outcome}");
+    let eval = ["eval", "--load", "val", "--data", "val.txt", "--message-format", "json"];
+    let alone = &sandbox.ok(&eval).events()[0]["val_loss"];
+    assert_eq!(alone, &outcome.events_of("done")[0]["val_loss"]);
+    // The same steps as a run that keeps nothing back.
+    let none = ["--data", "text.txt", "--steps", "4", "--val-frac", "0"];
+    let losses = sandbox.train(&[&none[..], &["--message-format", "json"]].concat()).losses();
+    assert_eq!(losses, outcome.losses());
+}
+
+#[test]
+fn several_files_and_standard_input() {
+    let sandbox = with_val();
+    let two = ["--data", "text.txt", "--val", "val.txt", "--val", "-", "--steps", "1"];
+    let words = [&two[..], &["--seq", "16", "--dmodel", "16", "--layers", "1", "--batch", "2"]];
+    let words = [&words.concat()[..], &["--message-format", "json", "--gen", "0"]].concat();
+    let outcome = sandbox.run_with_input(&words, b"more to read");
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert_eq!(outcome.events_of("done")[0]["tokens"], 411, "{outcome}");
+    for words in [
+        &["--data", "-", "--val", "-"][..],
+        &["--data", "-", "--data", "-"],
+        &["--data", "text.txt", "--val", "-", "--val", "-"],
+    ] {
+        sandbox.refuses(words, 2, &["standard input", "once"]);
+    }
+}
+
+#[test]
+fn what_cannot_be_judged_on() {
+    let sandbox = with_val();
+    sandbox.write("empty", b"");
+    sandbox.write("one", b"x");
+    let new = ["--data", "text.txt", "--steps", "1", "--seq", "16"];
+    for (more, code, needles) in [
+        (&["--val", "val.txt", "--val-frac", "0.1"][..], 2, &["--val", "--val-frac"][..]),
+        (&["--val", "missing"], 66, &["'missing'"]),
+        (&["--val", "."], 66, &["folder"]),
+        (&["--val", "empty"], 65, &["'empty'"]),
+        (&["--val", "one"], 65, &["'one'", "one byte"]),
+    ] {
+        sandbox.refuses(&[&new[..], more].concat(), code, needles);
+    }
+    sandbox.refuses(&["--val", "val.txt", "--steps", "1"], 2, &["--val", "--data"]);
+    sandbox.write("other", "the cat\n猫".as_bytes());
+    let chars = [&new[..], &["--tokenizer", "char", "--val", "other"]].concat();
+    sandbox.refuses(&chars, 65, &["'other'", "'猫' (U+732B)", "byte 8"]);
+}
+
+#[test]
+fn a_run_that_goes_on_is_judged_on_the_same_text() {
+    let sandbox = trained();
+    let on = ["--load", "model", "--data", "text.txt", "--steps", "2"];
+    sandbox.refuses(&on, 2, &["model", "--val"]);
+    sandbox.ok(&[&on[..], &["--val", "val.txt", "--save", "same"]].concat());
+    sandbox.write("other", &some_text(70));
+    let other = [&on[..], &["--val", "other"]].concat();
+    sandbox.refuses(&other, 65, &["model", "judged", "400", "70", "--allow-data-change"]);
+    sandbox.ok(&[&other[..], &["--allow-data-change", "--save", "changed"]].concat());
+    let changed = ["--load", "changed", "--data", "text.txt", "--val", "other", "--steps", "1"];
+    sandbox.ok(&changed);
+    let share = [&on[..], &["--val-frac", "0.2"]].concat();
+    sandbox.refuses(&share, 2, &["--val-frac", "--val"]);
+    // Where nothing is judged nothing is asked for.
+    sandbox.ok(&["generate", "--load", "model", "-n", "3"]);
+    sandbox.ok(&["--load", "model", "--prompt", "the", "--gen", "3"]);
+    sandbox.ok(&["--load", "model", "--data", "text.txt", "--sanity-offset", "3"]);
+}
+
+#[test]
+fn a_run_with_a_part_of_its_data_can_be_given_text_of_its_own() {
+    let sandbox = with_val();
+    sandbox.train(&["--data", "text.txt", "--steps", "2", "--save", "model"]);
+    let on = ["--load", "model", "--data", "text.txt", "--val", "val.txt", "--steps", "1"];
+    sandbox.refuses(&on, 65, &["model", "a part of --data", "--allow-data-change"]);
+    let allowed = [&on[..], &["--allow-data-change", "--message-format", "json"]].concat();
+    assert_eq!(sandbox.ok(&allowed).events_of("done")[0]["tokens"], 399);
+    sandbox.ok(&["--seq", "64", "--dmodel", "8", "--layers", "1", "--steps", "1", "--save", "s"]);
+    let stories = ["--load", "s", "--steps", "1", "--val", "val.txt"];
+    sandbox.refuses(&stories, 2, &["--val", "--data"]);
+}
+
+#[test]
+fn ten_and_ten_steps_are_twenty() {
+    let sandbox = with_val();
+    let run = |words: &[&str]| {
+        let all = ["--data", "text.txt", "--val", "val.txt", "-q", "--gen", "0"];
+        let schedule = ["--schedule", "constant"];
+        sandbox.ok(&[&all[..], &schedule, words].concat())
+    };
+    let new = |words: &[&str]| run(&[&workspace_tests::cli_support::TINY[..], words].concat());
+    new(&["--steps", "20", "--save", "whole"]);
+    new(&["--steps", "10", "--save", "half"]);
+    run(&["--load", "half", "--steps", "10", "--save", "two"]);
+    assert!(sandbox.read("two") == sandbox.read("whole"));
+}
+
+#[test]
+fn commands_to_type_next_name_it() {
+    let sandbox = with_val();
+    sandbox.train(&[&RUN[..], &["--save", "m"]].concat()).says(&[" --val val.txt --steps 500"]);
+}

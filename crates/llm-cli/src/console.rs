@@ -15,11 +15,15 @@ impl Out {
     /// Writes and flushes. A closed pipe ends output quietly; any other failure is kept for
     /// [`Out::finish`]. Either way the caller goes on.
     pub fn write(&mut self, bytes: &[u8]) {
+        self.write_to(&mut io::stdout().lock(), bytes);
+    }
+
+    /// [`Out::write`] on any output.
+    pub(crate) fn write_to(&mut self, output: &mut impl Write, bytes: &[u8]) {
         if self.closed || self.error.is_some() {
             return;
         }
-        let mut stdout = io::stdout().lock();
-        match stdout.write_all(bytes).and_then(|()| stdout.flush()) {
+        match output.write_all(bytes).and_then(|()| output.flush()) {
             Ok(()) => {}
             Err(e) if e.kind() == io::ErrorKind::BrokenPipe => self.closed = true,
             Err(e) => self.error = Some(e),

@@ -1,5 +1,9 @@
 //! What ends a command early: one line for the person, one number for the shell.
 
+#[cfg(test)]
+#[cfg(unix)]
+mod tests;
+
 use llm_core::Error;
 use std::path::PathBuf;
 

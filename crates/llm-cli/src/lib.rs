@@ -24,6 +24,9 @@ pub mod data;
 pub mod defaults;
 pub mod error;
 pub mod events;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 pub mod plan;
 pub mod probes;
 pub mod program;
@@ -89,13 +92,17 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 /// Runs `f` inside the one thread pool of the process.
 fn in_pool(output: &OutputArgs, f: impl FnOnce(usize) -> Result<()> + Send) -> Result<()> {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    let threads = output.threads.unwrap_or(cores);
-    if !(1..=1024).contains(&threads) {
-        return Err(CliError::Usage(format!("--threads {threads} is outside 1..=1024")));
-    }
+    let threads = number_of_threads(output)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|_| CliError::Threads(threads))?.install(|| f(threads))
+}
+
+fn number_of_threads(output: &OutputArgs) -> Result<usize> {
+    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
+    match output.threads.unwrap_or(cores) {
+        threads @ 1..=1024 => Ok(threads),
+        threads => Err(CliError::Usage(format!("--threads {threads} is outside 1..=1024"))),
+    }
 }
 
 /// Turns a panic, on whatever thread it began, into an error with its message and place.

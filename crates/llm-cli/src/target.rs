@@ -171,8 +171,18 @@ fn in_run(dir: &Path) -> PathBuf {
     dir.join("ckpt").join("last")
 }
 
+/// Makes the folder and those above it. Their names are on the disk before anything is saved in
+/// them: a checkpoint that is safe in a folder that is not would be lost with it.
 fn make_folder(dir: &Path) -> Result<()> {
-    std::fs::create_dir_all(dir).map_err(|e| cannot_create(dir, &e))
+    std::fs::create_dir_all(dir).map_err(|e| cannot_create(dir, &e))?;
+    if cfg!(unix) {
+        for above in dir.ancestors().skip(1).take(3) {
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+            // Some file systems cannot; then there is nothing to be done.
+            let _ = File::open(above).and_then(|folder| folder.sync_all());
+        }
+    }
+    Ok(())
 }
 
 fn cannot_create(path: &Path, e: &std::io::Error) -> CliError {

@@ -158,3 +158,100 @@ impl Error {
         Error::Config { field, reason: reason.into() }
     }
 }
+
+/// Every kind of error is caused by something that a caller can do.
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checkpoint::Checkpoint;
+    use crate::data::{Batch, TokenDataset};
+    use crate::generate::Sampling;
+    use crate::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer, from_spec};
+    use crate::train::train_step;
+    use crate::util::memory;
+    use crate::{AdamW, AdamWConfig, Config, Tensor, TinyGPT, gradcheck};
+    use ndarray::ArrayD;
+
+    /// A number for every kind of error; a new kind does not compile until it has one here.
+    fn number(error: &Error) -> usize {
+        match error {
+            Error::Shape { .. } => 0,
+            Error::Config { .. } => 1,
+            Error::TokenOutOfRange { .. } => 2,
+            Error::DataTooSmall { .. } => 3,
+            Error::Backward { .. } => 4,
+            Error::Gradient { .. } => 5,
+            Error::Diverged { .. } => 6,
+            Error::Logits { .. } => 7,
+            Error::Memory { .. } => 8,
+            Error::Io { .. } => 9,
+            Error::Checkpoint { .. } => 10,
+            Error::UnknownUnit { .. } => 11,
+            Error::Tokenizer { .. } => 12,
+        }
+    }
+    const KINDS: usize = 13;
+
+    /// y = 2x with the gradient of y = 3x.
+    fn wrong(x: &Tensor) -> Result<Tensor> {
+        let y: Vec<f32> = x.data().iter().map(|v| 2.0 * v).collect();
+        let parent = x.parent();
+        Ok(Tensor::from_op("wrong", x.shape(), y, &[&x.parent()], move |dy, grads| {
+            grads.accumulate_zeroed(&parent, |dx| {
+                dx.iter_mut().zip(dy.iter()).for_each(|(dx, dy)| *dx += 3.0 * dy);
+            });
+        }))
+    }
+
+    fn diverged() -> Error {
+        let mut model = TinyGPT::new(Config::new(3, 2, 2, 1), 1).unwrap();
+        model.wte.data_mut()[0] = f32::NAN;
+        let mut adamw = AdamW::new(AdamWConfig::default()).unwrap();
+        let batch = Batch::new(vec![0, 1], vec![1, 2], [1, 2]);
+        train_step(&mut model, &mut adamw, &batch, 7, 0.1, 1.0).unwrap_err()
+    }
+
+    #[test]
+    fn every_error_happens_and_reads_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("text");
+        std::fs::write(&text, "once upon a time there was a cat that sat on a mat").unwrap();
+        let missing = folder.path().join("missing");
+        let greedy = Sampling { temperature: 0.0, top_k: 0, seed: 1, allowed: vec![false; 2] };
+        let x = Tensor::parameter(ArrayD::from_elem(vec![2, 3], 0.5));
+        let mut all = vec![
+            (Tensor::from_vec(&[2, 2], vec![0.0]).unwrap_err(), "expected"),
+            (Config::new(256, 8, 0, 1).check().unwrap_err(), "d_model: "),
+            (ByteTokenizer.decode(&[7, 256]).unwrap_err(), "token 256 at position 1"),
+            (
+                CharTokenizer::from_text(b"abc").unwrap().encode(b"ax").unwrap_err(),
+                "(U+0078) at byte 1 is not",
+            ),
+            (from_spec("words", &[]).map(drop).unwrap_err(), "words tokenizer: "),
+            (TokenDataset::from_bytes(vec![1]).batch(1, 0, [1, 4]).unwrap_err(), "has 1 tokens"),
+            (Tensor::new(ArrayD::zeros(vec![])).backward().unwrap_err(), "backward: "),
+            (gradcheck::check(&[x], 1, |x| wrong(&x[0])).unwrap_err(), "gradient of input 0"),
+            (diverged(), "NaN at step 8"),
+            (greedy.draw(&[0.0, 1.0], 0).unwrap_err(), "no token is allowed"),
+            (greedy.draw(&[f32::NAN, 1.0], 0).unwrap_err(), "NaN"),
+            (Checkpoint::load(&missing).unwrap_err(), "cannot read"),
+            (Checkpoint::load(&text).unwrap_err(), "checkpoint '"),
+        ];
+        // Where nothing is known about memory, nothing is refused.
+        match memory::require(u64::MAX - 1) {
+            Err(e) => all.push((e, "needs about")),
+            Ok(()) => all.push((Error::Memory { needed: 2, available: 1 }, "needs about")),
+        }
+        let mut seen = [false; KINDS];
+        for (error, needle) in &all {
+            let message = error.to_string();
+            assert!(message.contains(needle), "{message:?} lacks {needle:?}");
+            assert!(!message.ends_with('.') && !message.contains('\n'), "{message:?}");
+            if let Some(source) = std::error::Error::source(error) {
+                assert!(!message.contains(&source.to_string()), "{message:?}");
+            }
+            seen[number(error)] = true;
+        }
+        assert!(seen.iter().all(|&s| s), "{seen:?}");
+    }
+}

@@ -56,13 +56,12 @@ pub fn parse(program: &Program, words: impl IntoIterator<Item = OsString>) -> Pa
         _ => {}
     }
     let verb = words.get(1).and_then(|w| w.to_str()).filter(|w| !w.starts_with('-'));
-    let known =
-        Cli::command().get_subcommands().map(|c| c.get_name().to_string()).collect::<Vec<_>>();
+    let command = command(program);
+    let known: Vec<_> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     let help = match verb.filter(|v| known.iter().any(|k| k == v)) {
         Some(verb) => format!("{} {verb} --help", program.name),
         None => format!("{} --help", program.name),
     };
-    let command = command(program);
     let matches = command.clone().try_get_matches_from(&words).map(|typed| {
         let file = typed.try_get_one::<PathBuf>("config").ok().flatten();
         match file.filter(|_| typed.subcommand().is_none()) {

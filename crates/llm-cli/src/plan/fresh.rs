@@ -11,10 +11,59 @@ use llm_core::optim::{AdamWConfig, Schedule, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
-use llm_core::{Config, TinyGPT};
+use llm_core::{Attention, Config, TinyGPT};
+use std::sync::Arc;
 
 /// A new run.
 pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
+    let Settings { config, attention, mut recipe, defaults, kind } = settings(program, args)?;
+    require(config.training_memory(recipe.batch_size, recipe.seq_len))?;
+    let bytes = kind == TokenizerArg::Byte;
+    let stories = args.data.is_empty();
+    let input = if stories { Input::stories() } else { Input::files(&args.data, bytes)? };
+    let val = match args.val.is_empty() {
+        true => None,
+        false => Some(Input::files(&args.val, bytes)?),
+    };
+    recipe.data = input.source();
+    recipe.val_data = val.as_ref().map(Input::source);
+    let tokenizer = tokenizers::learn(kind, &input)?;
+    let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
+    check_config(&config)?;
+    let memory = config.training_memory(recipe.batch_size, recipe.seq_len);
+    require(memory)?;
+    let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
+    if let Some(epochs) = args.recipe.epochs {
+        recipe.total_steps = steps_of(epochs, data.train.len(), &recipe)?;
+        recipe.schedule = new_schedule(args, &defaults, recipe.total_steps);
+        recipe.check().map_err(named_by_flag)?;
+    }
+    let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
+    Ok(Plan {
+        steps: trainer.recipe.total_steps,
+        data: Some(data),
+        tokenizer,
+        loaded: None,
+        notes: ignored(args, &trainer.recipe),
+        memory,
+        probes: None,
+        sample_seed: trainer.recipe.seed,
+        text: TextDefaults::choose(args.recipe.preset),
+        trainer,
+    })
+}
+
+/// What follows from the flags alone.
+pub(super) struct Settings {
+    pub(super) config: Config,
+    attention: Arc<dyn Attention>,
+    recipe: Recipe,
+    defaults: Defaults,
+    kind: TokenizerArg,
+}
+
+/// Decides everything that needs neither files nor memory.
+pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> {
     let stories = args.data.is_empty();
     let defaults = Defaults::choose(args.recipe.preset, stories);
     if args.allow_data_change.is_some() {
@@ -47,7 +96,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     let attention = (program.with_heads)(heads);
     attention.check(&config).map_err(named_by_flag)?;
     let steps = recipe.steps.unwrap_or(defaults.steps);
-    let mut recipe = Recipe {
+    let recipe = Recipe {
         batch_size: recipe.batch.unwrap_or(defaults.batch_size),
         accum: recipe.accum.unwrap_or(1),
         seq_len: config.seq_len,
@@ -70,40 +119,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         val_data: None,
     };
     recipe.check().map_err(named_by_flag)?;
-    require(config.training_memory(recipe.batch_size, recipe.seq_len))?;
-    let input = if stories { Input::stories() } else { Input::files(&args.data, bytes)? };
-    let val = match args.val.is_empty() {
-        true => None,
-        false => Some(Input::files(&args.val, bytes)?),
-    };
-    recipe.data = input.source();
-    recipe.val_data = val.as_ref().map(Input::source);
-    let tokenizer = tokenizers::learn(kind, &input)?;
-    let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
-    check_config(&config)?;
-    let memory = config.training_memory(recipe.batch_size, recipe.seq_len);
-    require(memory)?;
-    let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
-    let mut steps = steps;
-    if let Some(epochs) = args.recipe.epochs {
-        steps = steps_of(epochs, data.train.len(), &recipe)?;
-        recipe.total_steps = steps;
-        recipe.schedule = new_schedule(args, &defaults, steps);
-        recipe.check().map_err(named_by_flag)?;
-    }
-    let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
-    Ok(Plan {
-        steps,
-        data: Some(data),
-        tokenizer,
-        loaded: None,
-        notes: ignored(args, &trainer.recipe),
-        memory,
-        probes: None,
-        sample_seed: trainer.recipe.seed,
-        text: TextDefaults::choose(args.recipe.preset),
-        trainer,
-    })
+    Ok(Settings { config, attention, recipe, defaults, kind })
 }
 
 /// The default number of heads, or the nearest below it that divides the width.

@@ -132,6 +132,15 @@ fn tokenizer_of(checkpoint: &Checkpoint) -> std::result::Result<Arc<dyn Tokenize
     Ok(tokenizer)
 }
 
+/// What is decided about a new run before anything is read or made, for the fuzz targets.
+#[cfg(any(test, fuzzing))]
+pub(crate) fn check_flags(program: &Program, args: &TrainArgs) -> Result<()> {
+    check_heads_flag(program, args.model.heads)?;
+    let seq_len = fresh::settings(program, args)?.config.seq_len;
+    let tokenizer: Arc<dyn Tokenizer> = Arc::new(llm_core::tokenizer::ByteTokenizer);
+    Probes::new(&args.probes, 4000, seq_len, seq_len, 1, &tokenizer).map(drop)
+}
+
 /// `--heads` where there is one.
 fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
     match (program.heads, heads) {

@@ -26,6 +26,17 @@ pub(super) enum Failure {
     Memory(Error),
 }
 
+impl Failure {
+    /// The error about the file at `path`.
+    pub(super) fn at(self, path: &Path) -> Error {
+        match self {
+            Failure::Io(source) => Error::Io { action: "read", path: path.into(), source },
+            Failure::Content(source) => Error::Checkpoint { path: path.into(), source },
+            Failure::Memory(error) => error,
+        }
+    }
+}
+
 impl From<io::Error> for Failure {
     fn from(error: io::Error) -> Failure {
         Failure::Io(error)
@@ -44,11 +55,7 @@ pub(super) fn load(path: &Path) -> Result<Checkpoint> {
         let (file, length) = open(path)?;
         parse(BufReader::with_capacity(CHUNK, file), length)
     };
-    let mut checkpoint = read().map_err(|failure| match failure {
-        Failure::Io(source) => Error::Io { action: "read", path: path.into(), source },
-        Failure::Content(source) => Error::Checkpoint { path: path.into(), source },
-        Failure::Memory(error) => error,
-    })?;
+    let mut checkpoint = read().map_err(|failure| failure.at(path))?;
     checkpoint.path = path.into();
     Ok(checkpoint)
 }

@@ -11,11 +11,15 @@
 //! The checksums find accidents. They do not stop somebody who computes them anew, so nothing in
 //! the file is believed: settings have limits (`limits.rs`, `check.rs`), and the tensor table must
 //! be the one that follows from the settings. Saving never changes the old file in place
-//! (`replace.rs`).
+//! (`replace.rs`, on the calls in `files.rs`).
 
 mod check;
 mod error;
+mod files;
 mod fixed;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
 mod header;
 pub mod limits;
 mod load;

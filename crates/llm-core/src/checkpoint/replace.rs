@@ -4,18 +4,15 @@
 //! rename puts it in place; the directory reaches the disk after it. Whatever interrupts this
 //! leaves the old file as it was and at most a temporary one, which [`sweep_stale`] knows by name.
 
+use super::files::{Disk, Files, RANDOM};
 use crate::error::{Error, Result};
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
-use tempfile::{Builder, NamedTempFile};
 
 /// As many links as Linux follows.
 const MAX_LINKS: usize = 40;
-
-/// Random letters and digits that end a temporary file's name.
-const RANDOM: usize = 6;
 
 /// A file name this long leaves no room for what a temporary file's name adds (most systems allow
 /// 255 bytes).
@@ -27,74 +24,61 @@ const LONG_NAME: usize = 200;
 /// # Errors
 /// [`Error::Io`] with the reason.
 pub fn check_writable(path: &Path) -> Result<()> {
-    let attempt = || {
-        let target = Target::of(path)?;
-        target.temporary().map(drop)
-    };
+    let attempt = || Disk.create(&Target::of(path)?).map(drop);
     attempt().map_err(|source| Error::Io { action: "create", path: path.into(), source })
 }
 
 /// The file that `path` means, links followed; `path` itself when they lead nowhere.
 pub fn real_path(path: &Path) -> PathBuf {
-    Target::of(path).map_or_else(|_| path.into(), |t| t.directory.join(t.name))
+    Target::of(path).map_or_else(|_| path.into(), |target| target.path())
 }
 
 /// Removes what killed saves to `path` left behind and says how many files that were. Only for who
 /// holds the lock of `path`: the file of a save in progress looks the same.
 pub fn sweep_stale(path: &Path) -> usize {
     let Ok(target) = Target::of(path) else { return 0 };
-    let prefix = target.prefix();
     let stale = |entry: &fs::DirEntry| {
-        let name = entry.file_name();
-        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
-        let ours = |r: &[u8]| r.len() == RANDOM && r.iter().all(u8::is_ascii_alphanumeric);
-        rest.is_some_and(ours) && entry.file_type().is_ok_and(|t| t.is_file())
+        target.is_leftover(&entry.file_name()) && entry.file_type().is_ok_and(|t| t.is_file())
     };
     let Ok(entries) = fs::read_dir(&target.directory) else { return 0 };
     entries.flatten().filter(stale).filter(|e| fs::remove_file(e.path()).is_ok()).count()
 }
 
-/// Gives `path` the content that `write` writes. On an error the old file stays, and no other.
-pub(super) fn replace(
+/// Gives `path` the content that `write` writes. On an error the old file stays, and no other;
+/// when the folder's sync is what failed, the complete new one may be there already.
+pub(super) fn replace<F: Files>(
+    files: &F,
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let target = Target::of(path)?;
+    let target = files.find(path)?;
     // Opened first: when it cannot be, nothing has happened yet.
-    #[cfg(unix)]
-    let directory = File::open(&target.directory)?;
-    let temporary = target.temporary()?;
-    let mut out = BufWriter::with_capacity(1 << 16, temporary);
+    let directory = files.open_directory(&target)?;
+    let mut out = BufWriter::with_capacity(1 << 16, files.create(&target)?);
     write(&mut out)?;
     let temporary = out.into_inner().map_err(io::IntoInnerError::into_error)?;
-    target.take_over_mode(temporary.as_file())?;
-    temporary.as_file().sync_all()?;
-    temporary.persist(target.directory.join(&target.name)).map_err(|e| e.error)?;
-    #[cfg(unix)]
-    match directory.sync_all() {
-        // Some file systems have nothing to do here and say so with an error.
-        Err(e) if matches!(e.kind(), ErrorKind::InvalidInput | ErrorKind::Unsupported) => {}
-        done => done?,
-    }
-    Ok(())
+    files.take_over_mode(&temporary, &target)?;
+    files.sync(&temporary)?;
+    files.rename(temporary, &target)?;
+    files.sync_directory(&directory)
 }
 
 /// Where a file is to be put, links followed.
-struct Target {
-    directory: PathBuf,
-    name: OsString,
-    /// The file that is there already.
-    old: Option<fs::Metadata>,
+pub(super) struct Target {
+    pub(super) directory: PathBuf,
+    pub(super) name: OsString,
+    /// That of the file that is there already.
+    pub(super) mode: Option<fs::Permissions>,
 }
 
 impl Target {
-    fn of(path: &Path) -> io::Result<Target> {
+    pub(super) fn of(path: &Path) -> io::Result<Target> {
         let path = follow_links(path)?;
-        let old = match fs::symlink_metadata(&path) {
+        let mode = match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             // A rename would put a file in the place of a device or pipe.
             Ok(metadata) if !metadata.is_file() => return Err(invalid("not a regular file")),
-            Ok(metadata) => Some(metadata),
+            Ok(metadata) => Some(metadata.permissions()),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
@@ -103,11 +87,16 @@ impl Target {
         let name = path.file_name().filter(|_| !slash).ok_or_else(|| invalid("not a file name"))?;
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         let directory = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
-        Ok(Target { directory, name: name.into(), old })
+        Ok(Target { directory, name: name.into(), mode })
+    }
+
+    /// The whole path.
+    pub(super) fn path(&self) -> PathBuf {
+        self.directory.join(&self.name)
     }
 
     /// What the names of its temporary files begin with.
-    fn prefix(&self) -> OsString {
+    pub(super) fn prefix(&self) -> OsString {
         let mut prefix = OsString::from(".");
         if self.name.len() > LONG_NAME {
             prefix.push(&blake3::hash(self.name.as_encoded_bytes()).to_hex()[..32]);
@@ -118,24 +107,11 @@ impl Target {
         prefix
     }
 
-    /// A new file beside the target, gone when dropped. Never more open than the old file.
-    fn temporary(&self) -> io::Result<NamedTempFile> {
+    /// Is this the name of one of its temporary files?
+    pub(super) fn is_leftover(&self, name: &OsStr) -> bool {
         let prefix = self.prefix();
-        let mut builder = Builder::new();
-        builder.prefix(&prefix).rand_bytes(RANDOM);
-        #[cfg(unix)]
-        builder.permissions(match &self.old {
-            Some(old) => old.permissions(),
-            None => std::os::unix::fs::PermissionsExt::from_mode(0o666),
-        });
-        builder.tempfile_in(&self.directory)
-    }
-
-    /// The old file's mode, exactly; a new file has the one that the umask left.
-    fn take_over_mode(&self, file: &File) -> io::Result<()> {
-        let Some(mode) = self.old.as_ref().map(fs::Metadata::permissions) else { return Ok(()) };
-        // Some file systems know one mode only and refuse to set any.
-        if file.metadata()?.permissions() == mode { Ok(()) } else { file.set_permissions(mode) }
+        let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+        rest.is_some_and(|r| r.len() == RANDOM && r.iter().all(u8::is_ascii_alphanumeric))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Writing: everything is checked before a file is touched, then streamed into a replacement.
 
+use super::files::{Disk, Files};
 use super::fixed::{self, FIXED};
 use super::header::Header;
 use super::limits::{MAX_HEADER, at_most};
@@ -31,9 +32,20 @@ pub fn save(
     tokenizer: &TokenizerSpec,
     with_optimizer: bool,
 ) -> Result<()> {
+    save_on(&Disk, path, trainer, tokenizer, with_optimizer)
+}
+
+/// [`save`] on any file system.
+pub(super) fn save_on<F: Files>(
+    files: &F,
+    path: &Path,
+    trainer: &Trainer,
+    tokenizer: &TokenizerSpec,
+    with_optimizer: bool,
+) -> Result<()> {
     let prepared = Prepared::new(trainer, tokenizer, with_optimizer)
         .map_err(|source| Error::Checkpoint { path: path.into(), source })?;
-    replace(path, |out| prepared.write(out)).map_err(|source| Error::Io {
+    replace(files, path, |out| prepared.write(out)).map_err(|source| Error::Io {
         action: "save",
         path: path.into(),
         source,

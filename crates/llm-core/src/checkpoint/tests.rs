@@ -2,11 +2,15 @@
 
 mod damage;
 mod edges;
+mod faults;
 mod files;
+mod folder;
 mod golden;
 mod hostile;
 mod messages;
+mod simulated;
 
+use super::fuzzing::signed;
 use super::header::Header;
 use super::load::{Failure, parse};
 use super::save::Prepared;
@@ -111,20 +115,8 @@ fn read(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
 
 /// A file's header and its tensors, without the final hash.
 fn apart(file: &[u8]) -> (Header, Vec<u8>) {
-    let length = u64::from_le_bytes(file[16..24].try_into().unwrap()) as usize;
-    let header = postcard::from_bytes(&file[40..40 + length]).unwrap();
-    let start = table::padded(40 + length as u64) as usize;
-    (header, file[start..file.len() - 32].to_vec())
-}
-
-/// A file with correct lengths and checksums around any header and body.
-fn signed(header: &[u8], body: &[u8]) -> Vec<u8> {
-    let mut file = fixed::write(header, body.len() as u64).to_vec();
-    file.extend(header);
-    file.resize(table::padded(file.len() as u64) as usize, 0);
-    file.extend(body);
-    file.extend(blake3::hash(&file).as_bytes());
-    file
+    let (header, body) = fuzzing::apart(file).unwrap();
+    (postcard::from_bytes(header).unwrap(), body.to_vec())
 }
 
 fn bits(values: &[f32]) -> Vec<u32> {

@@ -4,7 +4,8 @@ use crate::sandbox;
 use workspace_tests::cli_support::{Sandbox, TINY};
 
 /// So many steps that no test waits for the last.
-const LONG: [&str; 6] = ["--data", "text.txt", "--steps", "10000000", "--save", "model"];
+const LONG: [&str; 8] =
+    ["--data", "text.txt", "--steps", "10000000", "--save", "model", "--save-every", "0"];
 
 fn long() -> Vec<&'static str> {
     [&TINY[..], &LONG].concat()
@@ -70,7 +71,8 @@ fn two_runs_do_not_write_one_file() {
 #[test]
 fn a_killed_run_leaves_no_lock() {
     let sandbox = sandbox();
-    let mut first = sandbox.start(&[&long()[..], &["--save-every", "1"]].concat());
+    let often = [&TINY[..], &LONG[..6], &["--save-every", "1"]].concat();
+    let mut first = sandbox.start(&often);
     first.wait_for("step 10 ");
     first.signal("KILL");
     assert_eq!(first.end().code, None);

@@ -28,11 +28,29 @@ fn every_other_length_is_noticed() {
         };
         assert!(expected, "{length}: {error}");
     }
-    for extra in [1, 31, 32, 64, 4096] {
-        let mut file = good.clone();
-        file.extend(std::iter::repeat_n(0, extra));
-        assert!(matches!(read(&file), Err(CheckpointError::Length { .. })));
+    // Appended: zeros, a hash-like tail, the file itself once more.
+    let tails = (1..=130).chain([4096]).flat_map(|n| [vec![0; n], vec![0xff; n]]);
+    for tail in tails.chain([good[good.len() - 32..].to_vec(), good.clone()]) {
+        let file = [&good[..], &tail].concat();
+        assert!(matches!(read(&file), Err(CheckpointError::Length { .. })), "{} more", tail.len());
     }
+}
+
+#[test]
+fn two_bytes_that_change_places_are_noticed() {
+    let good = bytes_of(&small(), &tokenizer(), true);
+    let mut file = good.clone();
+    for at in 1..good.len() {
+        for distance in [1, 8, 64] {
+            let Some(other) = at.checked_sub(distance).filter(|&o| good[o] != good[at]) else {
+                continue;
+            };
+            file.swap(at, other);
+            assert!(read(&file).is_err(), "{other} and {at}");
+            file.swap(at, other);
+        }
+    }
+    assert_eq!(file, good);
 }
 
 #[test]

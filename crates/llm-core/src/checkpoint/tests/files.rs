@@ -1,6 +1,7 @@
 //! What saving does to the file system, also when it fails.
 
 use super::*;
+use crate::checkpoint::files::Disk;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
@@ -106,7 +107,7 @@ fn a_failure_while_writing_leaves_the_old_file() {
             assert!(!panics, "in the middle");
             Err(io::Error::from(io::ErrorKind::StorageFull))
         };
-        let attempt = std::panic::AssertUnwindSafe(|| replace::replace(&path, fail));
+        let attempt = std::panic::AssertUnwindSafe(|| replace::replace(&Disk, &path, fail));
         assert!(!matches!(std::panic::catch_unwind(attempt), Ok(Ok(()))));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["model.ckpt"]);
@@ -233,7 +234,7 @@ fn a_killed_saves_leftover_is_one_that_is_swept() {
     let dir = directory();
     for name in ["model.ckpt".to_string(), "l".repeat(250)] {
         let path = dir.path().join(name);
-        replace::replace(&path, |_| {
+        replace::replace(&Disk, &path, |_| {
             // The temporary file as it is now, at a place where nobody removes it.
             let temporary = dir.path().join(names(dir.path()).pop().unwrap());
             fs::rename(&temporary, dir.path().join("aside")).unwrap();

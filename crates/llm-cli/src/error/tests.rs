@@ -1,0 +1,162 @@
+//! Every kind of error is caused by something that a person, or the system, can do.
+
+use super::*;
+use crate::args::{Cli, Parsed, parse};
+use crate::console::Out;
+use crate::plan::Plan;
+use crate::signals::Signals;
+use crate::target::Target;
+use crate::{Heads, Program, guarded, in_pool};
+use llm_core::model::SingleHead;
+use std::io::{self, Write};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+/// A number for every kind of error; a new kind does not compile until it has one here.
+fn number(error: &CliError) -> usize {
+    match error {
+        CliError::Usage(_) => 0,
+        CliError::Data(_) => 1,
+        CliError::Input { .. } => 2,
+        CliError::Create { .. } => 3,
+        CliError::Busy { .. } => 4,
+        CliError::Memory(..) => 5,
+        CliError::Threads(_) => 6,
+        CliError::Stdout(_) => 7,
+        CliError::Core { .. } => 8,
+        CliError::Signal(_) => 9,
+        CliError::Internal(_) => 10,
+        CliError::Spikes { .. } => 11,
+    }
+}
+const KINDS: usize = 12;
+
+const PROGRAM: Program = Program {
+    name: "train-gpt",
+    about: "",
+    heads: Heads::One { other: "another" },
+    with_heads: |_| Arc::new(SingleHead),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+};
+
+fn typed(words: &[&str]) -> Cli {
+    let words = std::iter::once(&"train-gpt").chain(words).map(Into::into);
+    match parse(&PROGRAM, words) {
+        Parsed::Run(cli) => *cli,
+        Parsed::Text(text) | Parsed::Wrong(text) => panic!("{text}"),
+        Parsed::Failed(e) => panic!("{e}"),
+    }
+}
+
+fn refused(words: &[&str]) -> CliError {
+    Plan::new(&PROGRAM, &typed(words).train).map(drop).unwrap_err()
+}
+
+/// An output that is full.
+struct Full;
+
+impl Write for Full {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::ErrorKind::StorageFull.into())
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Little memory for the stacks of threads is a property of a process, and signals and panics are
+/// caught for a whole process: so this happens in another one, this test again.
+#[test]
+fn every_error_happens_and_reads_well() {
+    const VARIABLE: &str = "LLM_CLI_TEST_ERRORS";
+    if let Some(folder) = std::env::var_os(VARIABLE) {
+        return check_all(Path::new(&folder));
+    }
+    let folder = std::env::temp_dir().join(format!("llm-cli-errors-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let done = Command::new("sh")
+        .args(["-c", "ulimit -v 1500000; exec \"$0\" --exact \"$1\""])
+        .arg(std::env::current_exe().unwrap())
+        .arg("error::tests::every_error_happens_and_reads_well")
+        .env(VARIABLE, &folder)
+        .output()
+        .unwrap();
+    let _ = std::fs::remove_dir_all(&folder);
+    assert!(done.status.success(), "{done:?}");
+    assert!(String::from_utf8_lossy(&done.stdout).contains("1 passed"));
+}
+
+fn check_all(folder: &Path) {
+    let path = |name: &str| folder.join(name).to_str().unwrap().to_string();
+    let (empty, text, missing) = (path("empty"), path("text"), path("missing"));
+    std::fs::write(&empty, "").unwrap();
+    std::fs::write(&text, "once upon a time").unwrap();
+    let target = |name: &str| Target::file(Path::new(&path(name)));
+    let first = target("model").unwrap();
+    let busy = target("model").map(drop).unwrap_err();
+    drop(first);
+
+    let mut full = Out::default();
+    full.write_to(&mut Full, b"x");
+    full.write_to(&mut Full, b"nothing more is tried");
+    let many = typed(&["--threads", "1024"]).train.output;
+    let signals = Signals::listen();
+    signal_hook::low_level::raise(signal_hook::consts::SIGTERM).unwrap();
+    let internal = guarded(|| panic!("planted")).unwrap_err();
+    drop(std::panic::take_hook());
+
+    // Hardly a step is below the mean in both loss and norm, so ten in a row stand out soon.
+    let noise = [
+        "--data",
+        &text,
+        "--seq",
+        "4",
+        "--batch",
+        "1",
+        "--layers",
+        "1",
+        "--dmodel",
+        "8",
+        "--gen",
+        "0",
+        "--val-frac",
+        "0",
+        "--no-save",
+        "-q",
+        "--steps",
+        "20000",
+        "--lr",
+        "1e-9",
+        "--skip-spikes",
+        "1e-6",
+    ];
+    let spikes = crate::commands::train(&PROGRAM, &typed(&noise).train, 1).unwrap_err();
+
+    let all = [
+        (spikes, 3, "in a row were skipped"),
+        (refused(&["--heads", "4"]), 2, "--heads 4"),
+        (refused(&["--lr", "nan"]), 2, "--lr: "),
+        (refused(&["--data", &empty]), 65, "is empty"),
+        (refused(&["--data", &missing]), 66, "cannot read"),
+        (target("missing/model").map(drop).unwrap_err(), 73, "cannot write"),
+        (busy, 75, "in use by another run"),
+        (refused(&["--dmodel", "16384", "--layers", "2"]), 71, "; lower --dmodel"),
+        (in_pool(&many, |_| Ok(())).unwrap_err(), 71, "--threads 1024"),
+        (full.finish().unwrap_err(), 74, "standard output"),
+        (refused(&["--load", &text]), 65, "not a checkpoint"),
+        (refused(&["--load", &missing]), 66, "cannot read"),
+        (signals.check().unwrap_err(), 143, "signal 15"),
+        (internal, 70, "planted"),
+    ];
+    let mut seen = [false; KINDS];
+    for (error, code, needle) in &all {
+        let line = error.line();
+        assert!(line.starts_with("error: ") && line.contains(needle), "{line:?} lacks {needle:?}");
+        assert!(!line.contains(char::is_control) && !line.ends_with('.'), "{line:?}");
+        assert_eq!(error.exit_code(), *code, "{line}");
+        seen[number(error)] = true;
+    }
+    assert!(seen.iter().all(|&s| s), "{seen:?}");
+}

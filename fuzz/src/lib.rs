@@ -1,0 +1,87 @@
+//! What the targets share.
+
+use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
+use llm_core::data::TokenDataset;
+use llm_core::model::SingleHead;
+use llm_core::optim::{AdamWConfig, Schedule};
+use llm_core::recipe::{DataSource, Recipe};
+use llm_core::train::Trainer;
+use llm_core::{Config, TinyGPT};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Writes the inputs to begin with into the corpus, the first folder among the arguments, when it
+/// is empty. libFuzzer reads it after the target's `init`.
+pub fn seed(inputs: impl IntoIterator<Item = Vec<u8>>) {
+    one_thread();
+    let mut words = std::env::args().skip(1).filter(|w| !w.starts_with('-'));
+    let Some(corpus) = words.next().filter(|w| Path::new(w).is_dir()) else { return };
+    if std::fs::read_dir(&corpus).is_ok_and(|mut files| files.next().is_some()) {
+        return;
+    }
+    for (i, input) in inputs.into_iter().enumerate() {
+        let written = std::fs::write(Path::new(&corpus).join(format!("seed-{i:03}")), input);
+        written.expect("the corpus can be written");
+    }
+}
+
+/// libFuzzer watches one thread.
+fn one_thread() {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread();
+    let _ = pool.build_global(); // an error only says that there is one
+}
+
+/// Small checkpoints of several kinds.
+pub fn checkpoints() -> Vec<Vec<u8>> {
+    let folder = std::env::temp_dir().join(format!("llm-fuzz-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder for the seeds");
+    let path = folder.join("seed");
+    let data = TokenDataset::from_bytes(vec![0, 1, 1, 0, 1, 0, 0, 0, 1, 1]);
+    let mut files = Vec::new();
+    for config in [Config::new(2, 2, 1, 1), Config::gpt2(3, 4, 2, 2)] {
+        for (steps, optimizer, blob) in [(0, true, ""), (1, true, "ab"), (1, false, "c")] {
+            let model = TinyGPT::new(config.clone(), 1).expect("a model");
+            let mut trainer = Trainer::new(model, recipe()).expect("a run");
+            for _ in 0..steps {
+                trainer.step(&data).expect("a step");
+            }
+            let tokenizer = TokenizerSpec { kind: "t".into(), blob: blob.into() };
+            save(&path, &trainer, &tokenizer, optimizer).expect("a checkpoint");
+            files.push(std::fs::read(&path).expect("a checkpoint"));
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    files
+}
+
+fn recipe() -> Recipe {
+    Recipe {
+        batch_size: 1,
+        accum: 1,
+        seq_len: 2,
+        total_steps: 3,
+        schedule: Schedule::constant(0.01),
+        adamw: AdamWConfig::default(),
+        clip: 1.0,
+        seed: 1,
+        val_frac: 0.5,
+        data: DataSource::Files { len: 10, blake3: [1; 32] },
+        val_data: Some(DataSource::Stories { version: 1, seed: 1, count: 2 }),
+    }
+}
+
+/// What was accepted must make a run. If that is small it takes a step (and may diverge); not for
+/// every input, since a step takes much longer than reading.
+pub fn use_it(checkpoint: Checkpoint, input: &[u8]) {
+    let Ok(attention) = SingleHead::from_spec(&checkpoint.meta.attention) else { return };
+    let vocab = checkpoint.meta.config.vocab_size;
+    let Ok(mut trainer) = checkpoint.into_trainer(Arc::new(attention)) else { return };
+    let recipe = &trainer.recipe;
+    let tokens = recipe.batch_size * recipe.seq_len * recipe.accum as usize;
+    let small = trainer.model.config().parameter_count() < 2000 && tokens <= 16 && vocab <= 64;
+    let chosen = input.iter().fold(0u8, |sum, b| sum.wrapping_add(*b)) % 16 == 0;
+    if chosen && small {
+        let tokens = (0..80).map(|i| i * i % vocab as u32).collect();
+        let _ = trainer.step(&TokenDataset::from_tokens(tokens));
+    }
+}

@@ -1,0 +1,65 @@
+//! Any words on the command line of either program: parsed and judged as far as that goes without
+//! touching a file. Every refusal must be one clean line.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use llm_cli::{Heads, Program};
+use llm_core::model::SingleHead;
+use llm_fuzz::seed;
+use llm_variant_mha::MultiHead;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Arc;
+
+const ONE: Program = Program {
+    name: "train-gpt",
+    about: "",
+    heads: Heads::One { other: "train-gpt-mha" },
+    with_heads: |_| Arc::new(SingleHead),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+};
+
+const MANY: Program = Program {
+    name: "train-gpt-mha",
+    about: "",
+    heads: Heads::Many { default: 4 },
+    with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
+};
+
+const SEEDS: &[&str] = &[
+    "",
+    "--help",
+    "help",
+    "--version",
+    "train --steps 5 --batch 3 --accum 2 --seq 16 --dmodel 32 --layers 2 --heads 4",
+    "--lr 1e-3 --min-lr 0 --warmup 3 --decay-steps 9 --schedule wsd --clip 0.5 --dropout 0.1",
+    "--weight-decay 0 --decay-all --beta1 0.8 --beta2 0.9 --seed 7 --preset original --val-frac .2",
+    "--arch gpt2 --norm-affine 0 --tied-head 1 --head-bias true --init fan-in --tokenizer byte",
+    "--load f --save g --save-opt 0 --save-every 1 --eval-every 0 --log-every 2 --dry-run",
+    "--out d --data f --data g --allow-data-change --no-save 0",
+    "--prompt p --gen 3 --temp 0.5 --topk 4 --raw --ascii-only --escape-bytes --print-next-top 3",
+    "--sanity-next-from-data 3 --sanity-ctx 2 --sanity-top 1 --sanity-offset 0 --sanity-preview 1",
+    "--threads 2 --quiet --message-format json --print-next-top-each-step",
+    "generate --load f -p x -n 3 --seed 1 --temp nan",
+    "eval --load f --data - --batch 2",
+    "bench --workload w1 --steps 1 --json --seq 1",
+    "completions bash",
+    "--steps -1 --lr inf --batch 18446744073709551616 -x --stesp",
+];
+
+fuzz_target!(
+    // A zero byte ends a word, so that words may hold anything else.
+    init: seed(SEEDS.iter().map(|line| line.replace(' ', "\0").into_bytes())),
+    |bytes: &[u8]| {
+        let (program, name) = match bytes.len() % 2 {
+            0 => (&ONE, "train-gpt"),
+            _ => (&MANY, "train-gpt-mha"),
+        };
+        let words = bytes.split(|&b| b == 0).filter(|w| !w.is_empty());
+        let words = words.map(|word| OsString::from_vec(word.to_vec()));
+        llm_cli::fuzzing::check(program, std::iter::once(name.into()).chain(words).collect());
+    }
+);

@@ -9,7 +9,7 @@ use super::{banner, eval::facts_table};
 use crate::args::TrainArgs;
 use crate::console::{Out, note, one_line};
 use crate::data::Report;
-use crate::defaults::FINAL_TOKENS;
+use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::plan::Plan;
@@ -182,7 +182,8 @@ impl Session<'_> {
             return Ok(None);
         };
         let trainer = &plan.trainer;
-        let stop = || self.signals.pending().is_some();
+        let signals = self.signals.clone();
+        let stop = || signals.pending().is_some();
         let report = val.score(&trainer.model, trainer.recipe.batch_size, FINAL_TOKENS, stop)?;
         if self.signals.pending().is_some() {
             self.interrupted(trainer)?;
@@ -191,10 +192,15 @@ impl Session<'_> {
         if let Some(journal) = &mut self.journal {
             journal.val_loss(step, report.evaluation.loss);
         }
-        if self.keeper.best().is_none() {
+        // The last state may be the best: measured on as much as the others were.
+        let loss = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
+            true => val.score(&trainer.model, trainer.recipe.batch_size, PERIODIC_TOKENS, stop)?,
+            false => report.clone(),
+        };
+        if self.signals.pending().is_none() {
             let moments = self.args.save_opt.unwrap_or(true);
-            let (loss, tokenizer) = (report.evaluation.loss, &self.tokenizer);
-            let kept = self.keeper.measured(loss, trainer, tokenizer, moments);
+            let loss = loss.evaluation.loss;
+            let kept = self.keeper.measured(loss, trainer, &self.tokenizer, moments);
             kept.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
         }
         self.emit(&Event::Eval { step, scores: (&report).into() });

@@ -2,8 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use llm_core::data::evenly_spaced;
-use llm_core::tokenizer::ByteTokenizer;
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
 use llm_core::train::evaluate;
 use llm_core::{Config, TinyGPT, TokenDataset};
 use llm_fuzz::seed;
@@ -26,8 +25,15 @@ fuzz_target!(
     },
     |input: &[u8]| {
         let Some((&[seq_len, rows, share, step], text)) = input.split_first_chunk() else { return };
-        let tokens = ByteTokenizer.encode(text);
+        let tokens = ByteTokenizer.encode(text).expect("every byte is a token");
         assert_eq!(ByteTokenizer.decode(&tokens).expect("bytes"), text);
+        if let Ok(chars) = CharTokenizer::from_text(text) {
+            let tokens = chars.encode(text).expect("its own text");
+            assert_eq!(chars.decode(&tokens).expect("its own tokens"), text);
+            let again = CharTokenizer::from_blob(&chars.blob()).expect("its own blob");
+            assert_eq!(again.blob(), chars.blob());
+        }
+        let _ = CharTokenizer::from_blob(text);
 
         let data = TokenDataset::from_bytes(text.to_vec());
         let (train, val) = data.split(f64::from(share) / 255.0);
@@ -49,8 +55,7 @@ fuzz_target!(
             let scored: usize = windows.iter().map(|w| w.len).sum();
             assert_eq!(scored, val.len().saturating_sub(1));
         }
-        let few = evenly_spaced(&windows, usize::from(step));
-        let few = &few[..few.len().min(4)];
+        let few = &windows.evenly_spaced(usize::from(step).min(4 * t));
         let go_on = |_: llm_core::train::Scored<'_>| ControlFlow::Continue(());
         match evaluate(model(), &val, few, b, go_on) {
             Ok(found) => assert!(found.loss.is_finite() && (0.0..=1.0).contains(&found.accuracy)),

@@ -1,5 +1,7 @@
 //! What a binary is: its name, its attention. All that differs between the two trainers.
 
+#[cfg(test)]
+use llm_core::model::SingleHead;
 use llm_core::{Attention, AttentionSpec, Error, Tensor};
 use std::sync::Arc;
 
@@ -20,6 +22,17 @@ pub enum Heads {
 
 /// Attention between the projections: `qkv [B, T, 3C]` and H to `[B, T, C]`.
 pub type Attend = fn(&Tensor, usize) -> Result<Tensor, Error>;
+
+/// A baseline-only program, for tests.
+#[cfg(test)]
+pub(crate) const BASELINE: Program = Program {
+    name: "train-gpt",
+    about: "",
+    heads: Heads::One { other: "another" },
+    with_heads: |_| Arc::new(SingleHead),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+};
 
 /// A binary's description of itself, for [`run`](crate::run).
 #[derive(Clone, Copy)]

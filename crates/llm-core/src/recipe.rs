@@ -56,6 +56,12 @@ impl Recipe {
     /// Most steps: whole numbers that an f64 still tells apart.
     pub const MAX_STEPS: u64 = 1 << 53;
 
+    /// Tokens that a step learns from, all its micro-batches together.
+    pub fn tokens_per_step(&self) -> u64 {
+        let windows = (self.batch_size as u64).saturating_mul(self.accum.into());
+        windows.saturating_mul(self.seq_len as u64)
+    }
+
     /// Are all settings within their ranges?
     ///
     /// # Errors

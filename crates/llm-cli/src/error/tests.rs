@@ -4,14 +4,13 @@ use super::*;
 use crate::args::{Cli, Parsed, parse};
 use crate::console::Out;
 use crate::plan::Plan;
+use crate::program::BASELINE;
 use crate::signals::Signals;
 use crate::target::Target;
-use crate::{Heads, Program, guarded, in_pool};
-use llm_core::model::SingleHead;
+use crate::{guarded, in_pool};
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
-use std::sync::Arc;
 
 /// A number for every kind of error; a new kind does not compile until it has one here.
 fn number(error: &CliError) -> usize {
@@ -32,18 +31,9 @@ fn number(error: &CliError) -> usize {
 }
 const KINDS: usize = 12;
 
-const PROGRAM: Program = Program {
-    name: "train-gpt",
-    about: "",
-    heads: Heads::One { other: "another" },
-    with_heads: |_| Arc::new(SingleHead),
-    attend: None,
-    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
-};
-
 fn typed(words: &[&str]) -> Cli {
     let words = std::iter::once(&"train-gpt").chain(words).map(Into::into);
-    match parse(&PROGRAM, words) {
+    match parse(&BASELINE, words) {
         Parsed::Run(cli) => *cli,
         Parsed::Text(text) | Parsed::Wrong(text) => panic!("{text}"),
         Parsed::Failed(e) => panic!("{e}"),
@@ -51,7 +41,7 @@ fn typed(words: &[&str]) -> Cli {
 }
 
 fn refused(words: &[&str]) -> CliError {
-    Plan::new(&PROGRAM, &typed(words).train).map(drop).unwrap_err()
+    Plan::new(&BASELINE, &typed(words).train).map(drop).unwrap_err()
 }
 
 /// An output that is full.
@@ -132,7 +122,7 @@ fn check_all(folder: &Path) {
         "--skip-spikes",
         "1e-6",
     ];
-    let spikes = crate::commands::train(&PROGRAM, &typed(&noise).train, 1).unwrap_err();
+    let spikes = crate::commands::train(&BASELINE, &typed(&noise).train, 1).unwrap_err();
 
     let all = [
         (spikes, 3, "in a row were skipped"),

@@ -172,7 +172,7 @@ fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u64> {
     if !(epochs > 0.0 && epochs.is_finite()) {
         return Err(CliError::Usage(format!("--epochs {epochs} is not a number above 0")));
     }
-    let per_step = recipe.batch_size as f64 * f64::from(recipe.accum) * recipe.seq_len as f64;
+    let per_step = recipe.tokens_per_step() as f64;
     // The cast saturates; what is too many is refused with the other settings.
     Ok((epochs * tokens as f64 / per_step).ceil() as u64)
 }

@@ -33,29 +33,41 @@ impl Curves {
     /// # Errors
     /// [`Error::Io`] with the path.
     pub fn read(dir: &Path, vocab_size: usize, entropy_floor: Option<f64>) -> Result<Curves> {
-        let path = dir.join(Format::Csv.file_name());
-        let unreadable = |e: csv::Error| match e.into_kind() {
-            csv::ErrorKind::Io(source) => Error::Io { action: "read", path: path.clone(), source },
-            other => write_error(&path, std::io::Error::other(format!("{other:?}"))),
-        };
         let (mut train, mut val) = (Buckets::default(), Buckets::default());
-        let rows = match csv::Reader::from_path(&path) {
-            Ok(reader) => Some(reader.into_deserialize::<Row>()),
-            Err(e) if is_missing(&e) => None,
-            Err(e) => return Err(unreadable(e)),
-        };
-        for row in rows.into_iter().flatten() {
-            let row = match row {
-                Ok(row) => row,
-                Err(e) if e.is_io_error() => return Err(unreadable(e)),
-                Err(_) => break, // a row that is just being written
-            };
+        for row in rows(dir)? {
+            let row = row?;
             train.add(row.step, f64::from(row.loss));
             row.val_loss.into_iter().for_each(|loss| val.add(row.step, loss));
         }
         let entropy_floor = entropy_floor.filter(|floor| floor.is_finite());
         let (smooth, train, val) = (train.smooth(), train.extremes(), val.extremes());
         Ok(Curves { train, smooth, val, vocab_size, entropy_floor })
+    }
+}
+
+/// The rows of the log in a run's folder, in order, up to one that is just being written; none
+/// where there is no log.
+///
+/// # Errors
+/// [`Error::Io`] with the path.
+pub fn rows(dir: &Path) -> Result<impl Iterator<Item = Result<Row>>> {
+    let path = dir.join(Format::Csv.file_name());
+    let rows = match csv::Reader::from_path(&path) {
+        Ok(reader) => Some(reader.into_deserialize::<Row>()),
+        Err(e) if is_missing(&e) => None,
+        Err(e) => return Err(unreadable(&path, e)),
+    };
+    Ok(rows.into_iter().flatten().map_while(move |row| match row {
+        Ok(row) => Some(Ok(row)),
+        Err(e) if e.is_io_error() => Some(Err(unreadable(&path, e))),
+        Err(_) => None,
+    }))
+}
+
+fn unreadable(path: &Path, e: csv::Error) -> Error {
+    match e.into_kind() {
+        csv::ErrorKind::Io(source) => Error::Io { action: "read", path: path.into(), source },
+        other => write_error(path, std::io::Error::other(format!("{other:?}"))),
     }
 }
 

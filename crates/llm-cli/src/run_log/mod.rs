@@ -28,17 +28,16 @@
 mod curves;
 pub mod plot;
 mod reopen;
-mod replace;
 mod row;
 mod sink;
 
 #[cfg(test)]
 mod tests;
 
-pub use curves::{Curves, Point};
-pub use replace::write_config;
+pub use curves::{Curves, Point, rows};
 pub use row::{Format, Row};
 
+use llm_core::checkpoint::replace_file;
 use llm_core::util::memory;
 use llm_core::{Error, Result};
 use sink::Sink;
@@ -179,6 +178,15 @@ impl Drop for RunLog {
     fn drop(&mut self) {
         let _ = self.flush(false);
     }
+}
+
+/// Writes the run's settings into its folder, as `config.toml`.
+///
+/// # Errors
+/// [`Error::Io`] with the path; an older file is then as before.
+pub fn write_config(dir: &Path, text: &str) -> Result<()> {
+    let path = dir.join("config.toml");
+    replace_file(&path, |out| out.write_all(text.as_bytes())).map_err(|e| write_error(&path, e))
 }
 
 fn write_error(path: &Path, source: io::Error) -> Error {

@@ -1,9 +1,9 @@
 //! The losses as a picture: `loss.svg`.
 
 use super::curves::{Curves, Point};
-use super::replace::replace;
 use super::write_error;
 use llm_core::Result;
+use llm_core::checkpoint::replace_file;
 use llm_core::util::thousands;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
@@ -25,11 +25,11 @@ const GRID: RGBColor = RGBColor(225, 225, 225);
 /// # Errors
 /// [`Error::Io`](llm_core::Error::Io) with the path; an older picture is then as before.
 pub fn write(dir: &Path, curves: &Curves) -> Result<()> {
-    let name = "loss.svg";
-    let failed = |e| write_error(&dir.join(name), e);
+    let path = dir.join("loss.svg");
+    let failed = |e| write_error(&path, e);
     let Some(frame) = Frame::around(curves) else { return Ok(()) };
     let svg = draw(curves, &frame).map_err(|e| failed(io::Error::other(e.to_string())))?;
-    replace(dir, name, |out| out.write_all(svg.as_bytes())).map_err(failed)
+    replace_file(&path, |out| out.write_all(svg.as_bytes())).map_err(failed)
 }
 
 /// What part of the plane is shown.

@@ -3,8 +3,8 @@
 //! The log is read line by line, and nothing in it is believed: a kill may have cut the last line
 //! at any byte, and anybody may have edited the file.
 
-use super::replace::replace;
 use super::row::{Format, Row};
+use llm_core::checkpoint::replace_file;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -42,11 +42,11 @@ pub(super) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopen
     let length = fs::metadata(&path).map_or(0, |m| m.len());
     if kept.bytes == 0 {
         let header = format.header()?;
-        replace(dir, format.file_name(), |out| out.write_all(&header))?;
+        replace_file(&path, |out| out.write_all(&header))?;
     } else if kept.bytes < length {
         // Never cut in place: a kill leaves the old file or the new one.
         let mut old = File::open(&path)?.take(kept.bytes);
-        replace(dir, format.file_name(), |mut out| io::copy(&mut old, &mut out).map(drop))?;
+        replace_file(&path, |mut out| io::copy(&mut old, &mut out).map(drop))?;
     }
     Ok(Reopened { last: kept.last, note })
 }

@@ -4,27 +4,16 @@ use super::effective::{Sheet, number, whole};
 use super::{effective_config, merge, printable_config};
 use crate::args::{Parsed, TrainArgs, command, parse};
 use crate::plan::Plan;
-use crate::program::{Heads, Program};
-use llm_core::model::SingleHead;
+use crate::program::BASELINE;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::sync::Arc;
 use toml::Value;
-
-const PROGRAM: Program = Program {
-    name: "train-gpt",
-    about: "",
-    heads: Heads::One { other: "another" },
-    with_heads: |_| Arc::new(SingleHead),
-    attend: None,
-    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
-};
 
 fn plan(words: &[&str]) -> (Plan, TrainArgs) {
     let words = ["train-gpt"].iter().chain(words).map(Into::into);
-    let Parsed::Run(cli) = parse(&PROGRAM, words) else { panic!("not understood") };
-    (Plan::new(&PROGRAM, &cli.train).unwrap(), cli.train)
+    let Parsed::Run(cli) = parse(&BASELINE, words) else { panic!("not understood") };
+    (Plan::new(&BASELINE, &cli.train).unwrap(), cli.train)
 }
 
 /// Whoever adds a flag is sent to [`Sheet::of`], or to this list.
@@ -32,7 +21,7 @@ fn plan(words: &[&str]) -> (Plan, TrainArgs) {
 fn every_flag_is_a_setting() {
     // `arch` is spelled out in the options that it stands for.
     let others = ["config", "print_config", "arch", "help", "version"];
-    let command = command(&PROGRAM);
+    let command = command(&BASELINE);
     let longs = command.get_arguments().filter_map(clap::Arg::get_long);
     let flags: BTreeSet<String> = longs.map(|long| long.replace('-', "_")).collect();
     let (plan, args) = plan(&["--steps", "1", "--layers", "1"]);
@@ -60,19 +49,19 @@ fn numbers_are_short_and_exact() {
 fn a_run_s_settings() {
     let words = ["--steps", "3", "--layers", "1", "--lr", "1e-3", "--no-save", "--arch", "gpt2"];
     let (plan, args) = plan(&words);
-    let text = effective_config(&PROGRAM, &plan, &args, 2);
+    let text = effective_config(&BASELINE, &plan, &args, 2);
     for line in ["lr = 0.001", "decay_steps = 3", "tied_head = true", "threads = 2"] {
         assert!(text.lines().any(|l| l == line), "no {line}: {text}");
     }
     assert!(text.starts_with("# train-gpt ") && !text.contains("no_save"));
-    assert!(printable_config(&PROGRAM, &plan, &args, 2).contains("no_save = true"));
+    assert!(printable_config(&BASELINE, &plan, &args, 2).contains("no_save = true"));
 }
 
 fn read(text: &str) -> crate::Result<clap::ArgMatches> {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("run.toml");
     std::fs::write(&file, text).unwrap();
-    let (command, words) = (command(&PROGRAM), [OsString::from(PROGRAM.name)]);
+    let (command, words) = (command(&BASELINE), [OsString::from(BASELINE.name)]);
     let typed = command.clone().try_get_matches_from(&words).unwrap();
     merge(&command, &file, &typed, &words)
 }

@@ -32,7 +32,7 @@ mod tests;
 
 pub use error::CheckpointError;
 pub use fixed::looks_like_checkpoint;
-pub use replace::{check_writable, real_path, sweep_stale};
+pub use replace::{check_writable, real_path, replace_file, sweep_stale};
 pub use save::save;
 
 use crate::error::{Error, Result};

@@ -44,8 +44,20 @@ pub fn sweep_stale(path: &Path) -> usize {
     entries.flatten().filter(stale).filter(|e| fs::remove_file(e.path()).is_ok()).count()
 }
 
-/// Gives `path` the content that `write` writes. On an error the old file stays, and no other;
-/// when the folder's sync is what failed, the complete new one may be there already.
+/// Gives any file the content that `write` writes, as a checkpoint is saved: whatever interrupts
+/// it, `path` holds the complete old or the complete new file.
+///
+/// # Errors
+/// What the system says; the old file then stays.
+pub fn replace_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    replace(&Disk, path, write)
+}
+
+/// [`replace_file`] on any file system. On an error the old file stays, and no other; when the
+/// folder's sync is what failed, the complete new one may be there already.
 pub(super) fn replace<F: Files>(
     files: &F,
     path: &Path,

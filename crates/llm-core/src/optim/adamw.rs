@@ -139,44 +139,27 @@ impl AdamW {
         P: IntoIterator<Item = (String, &'a mut Tensor)>,
     {
         self.t += 1;
-        if !self.moments.is_empty() {
-            return self.update(parameters, grads, lr, grad_scale);
-        }
-        let zero = |(name, p): &(String, &mut Tensor)| Moments {
-            name: name.clone(),
-            m: Buffer::zeros(p.numel()),
-            v: Buffer::zeros(p.numel()),
-        };
-        let parameters: Vec<_> = parameters.into_iter().collect();
-        self.moments = parameters.iter().map(zero).collect();
-        self.update(parameters, grads, lr, grad_scale)
-    }
-
-    fn update<'a, P>(
-        &mut self,
-        parameters: P,
-        grads: &Gradients,
-        lr: f32,
-        grad_scale: f32,
-    ) -> Result<()>
-    where
-        P: IntoIterator<Item = (String, &'a mut Tensor)>,
-    {
+        let first = self.moments.is_empty();
         let other = || Error::config("optimizer", "its state belongs to other parameters");
         let AdamWConfig { beta1, beta2, eps, weight_decay, decay_all } = self.config;
-        let mut moments = self.moments.iter_mut();
+        let mut seen = 0;
         for (name, p) in parameters {
+            if first {
+                let [m, v] = [(); 2].map(|()| Buffer::zeros(p.numel()));
+                self.moments.push(Moments { name: name.clone(), m, v });
+            }
+            let moments = self.moments.get_mut(seen);
             let Moments { m, v, .. } = moments
-                .next()
                 .filter(|of| of.name == name && [of.m.len(), of.v.len()] == [p.numel(); 2])
                 .ok_or_else(other)?;
+            seen += 1;
             let weight_decay = if decay_all || p.rank() >= 2 { weight_decay } else { 0.0 };
             let update = Update { lr, beta1, beta2, eps, weight_decay, t: self.t, grad_scale };
             if let Some(g) = grads.get(p) {
                 step(p.data_mut(), m, v, g, update);
             }
         }
-        if moments.next().is_none() { Ok(()) } else { Err(other()) }
+        if seen == self.moments.len() { Ok(()) } else { Err(other()) }
     }
 }
 

@@ -4,10 +4,9 @@ use crate::args::TrainArgs;
 use crate::error::{CliError, Result};
 use crate::plan::Plan;
 use crate::program::Program;
-use crate::run_log::{self, Curves, Format, Row, RunLog, plot};
+use crate::run_log::{self, Curves, Row, RunLog, plot};
 use crate::settings::effective_config;
-use llm_core::train::{SPIKE_WINDOW, SpikeGuard, StepReport};
-use std::collections::VecDeque;
+use llm_core::train::{SpikeGuard, StepReport};
 use std::path::{Path, PathBuf};
 
 /// The log of a run in its folder.
@@ -35,8 +34,7 @@ impl Journal {
         let recipe = &trainer.recipe;
         run_log::write_config(&dir, &effective_config(program, plan, args, threads))?;
         let log = RunLog::open(&dir, trainer.step)?;
-        let per_step = recipe.batch_size as u64 * u64::from(recipe.accum) * recipe.seq_len as u64;
-        let before = trainer.step.saturating_mul(per_step);
+        let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens().unwrap_or(before);
         let stories = plan.data.as_ref().and_then(|d| d.val.as_ref()?.stories.as_ref());
         let (vocab_size, floor) = (trainer.model.config().vocab_size, stories.map(|s| s.floor));
@@ -50,17 +48,9 @@ impl Journal {
 
     /// Tells the guard what the last steps were, so that it goes on as if it had seen them.
     pub(super) fn remind(&self, guard: &mut SpikeGuard) {
-        let mut last = VecDeque::with_capacity(SPIKE_WINDOW);
-        let Ok(mut rows) = csv::Reader::from_path(self.dir.join(Format::Csv.file_name())) else {
-            return;
-        };
-        for row in rows.deserialize::<Row>().filter_map(|row| row.ok()) {
-            if last.len() == SPIKE_WINDOW {
-                last.pop_front();
-            }
-            last.push_back((row.loss, row.grad_norm));
-        }
-        last.into_iter().for_each(|(loss, norm)| guard.remember(loss, norm));
+        let rows = run_log::rows(&self.dir).into_iter().flatten();
+        // The guard itself forgets what is older than its window.
+        rows.flatten().for_each(|row| guard.remember(row.loss, row.grad_norm));
     }
 
     /// After each step.

@@ -49,7 +49,7 @@ impl Keeper {
         self.worse
     }
 
-    /// Takes note of a measurement; true: it is the best so far, and saved.
+    /// Takes note of a measurement; the best state so far is saved.
     ///
     /// # Errors
     /// What saving says; the older best state is then still there.
@@ -59,24 +59,21 @@ impl Keeper {
         trainer: &Trainer,
         tokenizer: &TokenizerSpec,
         moments: bool,
-    ) -> Result<bool> {
+    ) -> Result<()> {
         if self.best.is_some_and(|best| best.val_loss <= val_loss) {
             self.worse += 1;
-            return Ok(false);
+            return Ok(());
         }
         let best = Best { step: trainer.step, val_loss };
         if let Some(folder) = &self.folder {
             checkpoint::save(&folder.join("best"), trainer, tokenizer, moments)?;
-            let text = serde_json::to_string(&best).unwrap_or_default();
-            let note = folder.join("best.json");
-            std::fs::write(&note, text + "\n").map_err(|source| Error::Io {
-                action: "save",
-                path: note,
-                source,
-            })?;
+            let text = serde_json::to_string(&best).unwrap_or_default() + "\n";
+            let path = folder.join("best.json");
+            let written = checkpoint::replace_file(&path, |out| out.write_all(text.as_bytes()));
+            written.map_err(|source| Error::Io { action: "save", path, source })?;
         }
         (self.best, self.worse) = (Some(best), 0);
-        Ok(true)
+        Ok(())
     }
 
     /// After `last` was saved: the same state under its number, and the oldest numbers go.

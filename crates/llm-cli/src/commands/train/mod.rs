@@ -184,24 +184,23 @@ impl Session<'_> {
         let trainer = &plan.trainer;
         let signals = self.signals.clone();
         let stop = || signals.pending().is_some();
-        let report = val.score(&trainer.model, trainer.recipe.batch_size, FINAL_TOKENS, stop)?;
+        let batch_size = trainer.recipe.batch_size;
+        let report = val.score(&trainer.model, batch_size, FINAL_TOKENS, stop)?;
         if self.signals.pending().is_some() {
-            self.interrupted(trainer)?;
+            return Err(self.interrupted(trainer));
         }
         let step = trainer.step;
+        let loss = report.evaluation.loss;
         if let Some(journal) = &mut self.journal {
-            journal.val_loss(step, report.evaluation.loss);
+            journal.val_loss(step, loss);
         }
         // The last state may be the best: measured on as much as the others were.
-        let loss = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
-            true => val.score(&trainer.model, trainer.recipe.batch_size, PERIODIC_TOKENS, stop)?,
-            false => report.clone(),
+        let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
+            true => val.score(&trainer.model, batch_size, PERIODIC_TOKENS, stop)?.evaluation.loss,
+            false => loss,
         };
         if self.signals.pending().is_none() {
-            let moments = self.args.save_opt.unwrap_or(true);
-            let loss = loss.evaluation.loss;
-            let kept = self.keeper.measured(loss, trainer, &self.tokenizer, moments);
-            kept.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
+            self.keep_best(periodic, trainer)?;
         }
         self.emit(&Event::Eval { step, scores: (&report).into() });
         self.say(&format!("result  {}", report.summary()));
@@ -228,10 +227,9 @@ impl Session<'_> {
         if self.target.is_none() || self.saved == Some(trainer.step) {
             return Ok(());
         }
-        let logged = self.journal.as_mut().map_or(Ok(()), Journal::flush);
-        logged.map_err(|e| self.with_kept(e, "make room there"))?;
+        self.write_log()?;
         let Some(target) = &self.target else { return Ok(()) };
-        let moments = self.args.save_opt.unwrap_or(true);
+        let moments = self.moments();
         let path = target.path.clone();
         let save = || checkpoint::save(&path, trainer, &self.tokenizer, moments);
         // A folder that was removed meanwhile is made again, once.
@@ -252,10 +250,31 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// After a signal: save and say so.
-    fn interrupted(&mut self, trainer: &Trainer) -> Result<()> {
+    /// Saves this state as the best one, if that is what the measurement says.
+    fn keep_best(&mut self, val_loss: f64, trainer: &Trainer) -> Result<()> {
+        self.write_log()?;
+        let moments = self.moments();
+        let kept = self.keeper.measured(val_loss, trainer, &self.tokenizer, moments);
+        kept.map_err(|e| CliError::hint(e, self.kept("make room there")))
+    }
+
+    /// Before any checkpoint is saved: none may know a step that the log does not.
+    fn write_log(&mut self) -> Result<()> {
+        let logged = self.journal.as_mut().map_or(Ok(()), Journal::flush);
+        logged.map_err(|e| self.with_kept(e, "make room there"))
+    }
+
+    /// Are the optimizer's moments saved too?
+    fn moments(&self) -> bool {
+        self.args.save_opt.unwrap_or(true)
+    }
+
+    /// After a signal: save and say so. What the command ends with.
+    fn interrupted(&mut self, trainer: &Trainer) -> CliError {
         let signal = self.signals.pending().unwrap_or(2);
-        self.store(trainer)?;
+        if let Err(e) = self.store(trainer) {
+            return e;
+        }
         let step = trainer.step;
         match &self.target {
             Some(target) => {
@@ -268,7 +287,7 @@ impl Session<'_> {
             }
             None => note(&format!("interrupted at step {step}, nothing saved (--no-save)")),
         }
-        Err(CliError::Signal(signal))
+        CliError::Signal(signal)
     }
 
     /// The sample at the end.

@@ -30,8 +30,7 @@ impl Session<'_> {
         for local in 1..=steps {
             let Some(report) = self.step(trainer, data, guard.as_mut(), &mut progress)? else {
                 progress.finish();
-                self.interrupted(trainer)?;
-                continue;
+                return Err(self.interrupted(trainer));
             };
             progress.step(local, &report, &mut self.out);
             let logged = self.journal.as_mut().map_or(Ok(()), |j| j.step(&report, progress.rate()));
@@ -42,7 +41,7 @@ impl Session<'_> {
             }
             if self.signals.pending().is_some() {
                 progress.finish();
-                self.interrupted(trainer)?;
+                return Err(self.interrupted(trainer));
             }
             if due(local, save_every) {
                 progress.aside(|| self.store(trainer))?;
@@ -113,13 +112,11 @@ impl Session<'_> {
         let report = val.score(&trainer.model, trainer.recipe.batch_size, PERIODIC_TOKENS, stop)?;
         if self.signals.pending().is_none() {
             progress.eval(trainer.step, &report, &mut self.out);
-            let moments = self.args.save_opt.unwrap_or(true);
             let loss = report.evaluation.loss;
             if let Some(journal) = &mut self.journal {
                 journal.val_loss(trainer.step, loss);
             }
-            let kept = self.keeper.measured(loss, trainer, &self.tokenizer, moments);
-            kept.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
+            self.keep_best(loss, trainer)?;
         }
         progress.resume();
         Ok(self.args.recipe.patience.is_none_or(|most| self.keeper.worse() < most))

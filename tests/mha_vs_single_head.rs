@@ -1,8 +1,9 @@
 //! One head is the baseline, bit for bit; heads that do not fit are refused; each head is its own.
 
+use llm_core::generate::Decoder;
 use llm_core::model::{Decode, SingleHead};
 use llm_core::ndarray::{ArrayD, ArrayView2};
-use llm_core::{Attention, AttentionSpec, Batch, Config, Error, Tensor, TinyGPT, ops};
+use llm_core::{Attention, AttentionSpec, Batch, Config, Error, Tensor, TinyGPT, no_grad, ops};
 use llm_variant_mha::{MultiHead, causal_attention_heads, self_attention_mha};
 use std::sync::Arc;
 
@@ -168,7 +169,7 @@ fn decoding_one_position_equals_the_whole_row() {
         };
         let (q, k, v) = (part(0), part(1), part(2));
         for n in 1..=t {
-            let (mut scores, mut y) = (vec![f32::NAN; n], vec![f32::NAN; c]);
+            let (mut scores, mut y) = (vec![f32::NAN; h * n], vec![f32::NAN; c]);
             attention.decode(Decode {
                 layer: 0,
                 q: &q[(n - 1) * c..n * c],
@@ -180,6 +181,34 @@ fn decoding_one_position_equals_the_whole_row() {
             for (x, y) in whole.data()[(n - 1) * c..n * c].iter().zip(&y) {
                 assert!((x - y).abs() < 1e-6);
             }
+        }
+    }
+}
+
+/// The same with several heads, and the same bits on any number of threads.
+#[test]
+fn the_cache_agrees_with_the_whole_pass_for_every_head_count() {
+    let config = Config::gpt2(29, 200, 48, 2);
+    let text: Vec<u32> = (0..200).map(|i| (i * i * 7 + i) % 29).collect();
+    for heads in [1, 2, 4, 48] {
+        let attention = Arc::new(MultiHead::new(heads));
+        let model = TinyGPT::with_attention(config.clone(), attention, 5).unwrap();
+        let whole = no_grad(|| model.logits(&text, [1, 200])).unwrap();
+        let run = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| {
+                let mut decoder = Decoder::new(&model).unwrap();
+                let mut all = decoder.feed(&text[..150]).unwrap().to_vec();
+                for token in &text[150..] {
+                    all.extend_from_slice(decoder.feed(&[*token]).unwrap());
+                }
+                all
+            })
+        };
+        let cached = run(1);
+        assert!(cached == run(2) && cached == run(3), "{heads} heads");
+        for (x, y) in whole.data()[149 * 29..].iter().zip(&cached) {
+            assert!((x - y).abs() < 1e-5, "{heads} heads: {x} {y}");
         }
     }
 }

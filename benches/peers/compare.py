@@ -18,7 +18,7 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 BINARY = HERE.parent.parent / "target" / "release" / "train-gpt-mha"
-ALL = ["w1", "w1h1", "w2", "w3", "w4", "attention"]
+ALL = ["w1", "w1h1", "w2", "w3", "w4", "attention", "generate"]
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--workloads", nargs="+", default=ALL, choices=ALL)
@@ -59,7 +59,7 @@ if library:
     peers["torch, AVX-512 forced"] = lambda w: measure(
         [sys.executable, HERE / "torch_peer.py", "--workload", w, "--threads", threads], {"LD_PRELOAD": str(library)})
 
-print(f"{args.rounds} rounds, {threads} threads, median ms per step; ratio = this project / torch")
+print(f"{args.rounds} rounds, {threads} threads, median ms per step or token; ratio = this project / torch")
 print(f"{'workload':28} {'this project':>14} " + " ".join(f"{p:>24} {'ratio':>7}" for p in list(peers)[1:]))
 for workload in args.workloads:
     times = {peer: {} for peer in peers}
@@ -70,5 +70,5 @@ for workload in args.workloads:
     for name in times["this project"]:
         ms = {peer: statistics.median(times[peer][name]) for peer in peers}
         ours = ms.pop("this project")
-        row = " ".join(f"{theirs:24.2f} {ours / theirs:7.2f}" for theirs in ms.values())
-        print(f"{name:28} {ours:14.2f} {row}", flush=True)
+        row = " ".join(f"{theirs:24.3f} {ours / theirs:7.2f}" for theirs in ms.values())
+        print(f"{name:28} {ours:14.3f} {row}", flush=True)

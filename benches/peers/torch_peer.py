@@ -23,7 +23,9 @@ TRAINING = {
 ATTENTION = [(4, 12, 1024, 64), (8, 6, 256, 64)]  # batch, heads, context, head width
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--workload", choices=[*TRAINING, "attention"], required=True)
+WRITING = [("w1", 64, 63), ("w4", 1024, 128)]  # model, context, tokens written
+
+parser.add_argument("--workload", choices=[*TRAINING, "attention", "generate"], required=True)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int)
 args = parser.parse_args()
@@ -132,6 +134,34 @@ def attention():
         report(f"attention-B{b}-H{h}-T{t}-D{d}", timed(both, 2, count), b * t, fwd_ms=fwd_ms)
 
 
+@torch.no_grad()
+def generate():
+    """Greedy, one text, from one token, with keys and values kept in preallocated storage."""
+    for name, context, count in WRITING:
+        layers, heads, width, _, _, vocabulary, _ = TRAINING[name]
+        model = Model(layers, heads, width, context, vocabulary)
+        kept = torch.zeros(layers, 2, heads, context, width // heads)
+
+        def next_token(token, position):
+            x = model.tokens.weight[token] + model.positions.weight[position : position + 1]
+            for i, layer in enumerate(model.layers):
+                q, k, v = layer.qkv(layer.norm1(x)).view(3, heads, 1, width // heads)
+                kept[i, 0, :, position], kept[i, 1, :, position] = k[:, 0], v[:, 0]
+                k, v = kept[i, :, :, : position + 1]
+                y = scaled_dot_product_attention(q[None], k[None], v[None])
+                x = x + layer.proj(y.view(1, width))
+                x = x + layer.out(gelu(layer.fc(layer.norm2(x)), approximate="tanh"))
+            return torch.mv(model.tokens.weight, model.norm(x)[0]).argmax()[None]
+
+        def text():
+            token = torch.zeros(1, dtype=torch.long)
+            for position in range(count):
+                token = next_token(token, position)
+
+        ms = timed(text, 1, args.steps or 5) / count
+        report(f"generate-{name}", ms, 1)
+
+
 def peak_kib():
     """Most memory this process has had resident, in KiB (Linux)."""
     try:
@@ -141,4 +171,5 @@ def peak_kib():
         return None
 
 
-attention() if args.workload == "attention" else training(args.workload)
+apart = {"attention": attention, "generate": generate}
+apart[args.workload]() if args.workload in apart else training(args.workload)

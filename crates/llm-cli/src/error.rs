@@ -16,7 +16,7 @@ pub mod code {
     pub const OK: u8 = 0;
     /// Flags that cannot be.
     pub const USAGE: u8 = 2;
-    /// The loss or a gradient is no longer finite.
+    /// The loss or a gradient is no longer finite, or the model is worse than was asked for.
     pub const DIVERGED: u8 = 3;
     /// Data or a checkpoint that cannot be used.
     pub const BAD_DATA: u8 = 65;
@@ -92,6 +92,18 @@ pub enum CliError {
         /// What is kept and what to do.
         kept: String,
     },
+    /// The model's first choice is right less often than `--min-acc` asks for.
+    #[error(
+        "--min-acc {wanted}: {right} of {count} first choices are right; train longer, or ask for less"
+    )]
+    Accuracy {
+        /// First choices that came.
+        right: usize,
+        /// Places looked at.
+        count: usize,
+        /// The share that was asked for.
+        wanted: f64,
+    },
     /// A signal stopped the run; it was handled and reported.
     #[error("stopped by signal {0}")]
     Signal(u8),
@@ -122,7 +134,7 @@ impl CliError {
             CliError::Busy { .. } => code::BUSY,
             CliError::Memory(..) | CliError::Threads(_) => code::NO_MEMORY,
             CliError::Stdout(_) => code::IO,
-            CliError::Spikes { .. } => code::DIVERGED,
+            CliError::Spikes { .. } | CliError::Accuracy { .. } => code::DIVERGED,
             CliError::Signal(n) => 128 + n,
             CliError::Internal(_) => code::INTERNAL,
             CliError::Core { source, .. } => match source {

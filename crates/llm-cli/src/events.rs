@@ -1,6 +1,7 @@
 //! `--message-format json`: one object a line on standard output.
 
 use crate::data::Report;
+use llm_core::TokenId;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -62,10 +63,20 @@ pub enum Event<'a> {
     Sample {
         /// Steps done.
         step: u64,
-        /// What it began with.
+        /// Which of several, from 0.
+        sample: u64,
+        /// What it began with; what is no UTF-8 has replacement characters.
         prompt: &'a str,
-        /// What it wrote.
+        /// What it wrote, likewise.
         text: &'a str,
+        /// The prompt in tokens.
+        prompt_ids: &'a [TokenId],
+        /// What was drawn, a stop text included.
+        ids: &'a [TokenId],
+        /// ln p of each in the model's own distribution.
+        logprobs: &'a [f32],
+        /// Why it ended.
+        finish: Finish,
     },
     /// A probe of `--sanity-next-from-data`.
     Probe {
@@ -95,6 +106,16 @@ pub enum Event<'a> {
         /// The last saved file.
         checkpoint: Option<&'a str>,
     },
+}
+
+/// Why a text ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Finish {
+    /// It is as long as was asked for.
+    Length,
+    /// A stop text came up.
+    Stop,
 }
 
 /// A measurement in numbers.

@@ -4,8 +4,8 @@ use crate::args::ProbeArgs;
 use crate::console::{Out, safe_text};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
-use crate::text::shown;
-use llm_core::generate::{Sampling, next_logits};
+use crate::text::{row, shown};
+use llm_core::generate::{Decoder, Sampling};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::util::rng::{below, stream};
 use llm_core::{TinyGPT, TokenDataset};
@@ -42,6 +42,9 @@ impl Probes {
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Option<Probes>> {
         let usage = |text: String| Err(CliError::Usage(text));
+        if let Some(share) = args.min_acc.filter(|share| !(0.0..=1.0).contains(share)) {
+            return usage(format!("--min-acc {share} is outside 0..=1"));
+        }
         let ctx = args.sanity_ctx.unwrap_or(seq_len);
         let room = len.saturating_sub(ctx);
         let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
@@ -77,7 +80,8 @@ impl Probes {
 /// Runs the probes on the data that was learnt.
 ///
 /// # Errors
-/// What the model refuses, and what reading the data says.
+/// What the model refuses, what reading the data says, and [`CliError::Accuracy`] when fewer are
+/// right than asked for.
 pub fn run(
     probes: &Probes,
     args: &ProbeArgs,
@@ -88,6 +92,7 @@ pub fn run(
 ) -> Result<()> {
     let Probes { ctx, count, .. } = *probes;
     let tokenizer = probes.tokenizer.as_ref();
+    let mut decoder = Decoder::new(model)?;
     let mut right = 0;
     for i in 0..count {
         if out.is_closed() {
@@ -96,9 +101,8 @@ pub fn run(
         let start = probes.start(i);
         let tokens = data.tokens(start, ctx + 1)?;
         let (context, target) = (&tokens[..ctx], tokens[ctx]);
-        let logits = next_logits(model, context)?;
-        let sampling = Sampling { temperature: 1.0, top_k: 0, seed: 0, allowed: Vec::new() };
-        let choices = sampling.distribution(&logits)?;
+        decoder.rewind(0);
+        let choices = Sampling::default().distribution(decoder.feed(context)?, &[])?;
         let top1 = choices.first().map_or(0, |c| c.0);
         right += usize::from(top1 == target);
         if json {
@@ -118,15 +122,19 @@ pub fn run(
             shown(tokenizer, top1)
         );
         for (rank, (id, p)) in choices.iter().take(args.sanity_top.unwrap_or(10)).enumerate() {
-            let token = shown(tokenizer, *id);
-            text.push_str(&format!("  {:>4}. id={id:<3} p={p:.6} {token}\n", rank + 1));
+            text.push_str(&row(rank, *id, *p, tokenizer));
         }
         out.write(text.as_bytes());
     }
+    let share = right as f64 / count as f64;
     if !json {
-        let share = right as f64 / count as f64;
         let line = format!("Sanity top1 accuracy: {right}/{count} = {share:.4}\n");
         out.write(line.as_bytes());
     }
-    Ok(())
+    match args.min_acc {
+        Some(wanted) if share < wanted && !out.is_closed() => {
+            Err(CliError::Accuracy { right, count, wanted })
+        }
+        _ => Ok(()),
+    }
 }

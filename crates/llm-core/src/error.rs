@@ -217,7 +217,7 @@ mod tests {
         let text = folder.path().join("text");
         std::fs::write(&text, "once upon a time there was a cat that sat on a mat").unwrap();
         let missing = folder.path().join("missing");
-        let greedy = Sampling { temperature: 0.0, top_k: 0, seed: 1, allowed: vec![false; 2] };
+        let greedy = Sampling { allowed: vec![false; 2], ..Sampling::greedy() };
         let x = Tensor::parameter(ArrayD::from_elem(vec![2, 3], 0.5));
         let mut all = vec![
             (Tensor::from_vec(&[2, 2], vec![0.0]).unwrap_err(), "expected"),
@@ -232,8 +232,8 @@ mod tests {
             (Tensor::new(ArrayD::zeros(vec![])).backward().unwrap_err(), "backward: "),
             (gradcheck::check(&[x], 1, |x| wrong(&x[0])).unwrap_err(), "gradient of input 0"),
             (diverged(), "NaN at step 8"),
-            (greedy.draw(&[0.0, 1.0], 0).unwrap_err(), "no token is allowed"),
-            (greedy.draw(&[f32::NAN, 1.0], 0).unwrap_err(), "NaN"),
+            (greedy.draw(&[0.0, 1.0], &[], 0).unwrap_err(), "no token is allowed"),
+            (greedy.draw(&[f32::NAN, 1.0], &[], 0).unwrap_err(), "NaN"),
             (Checkpoint::load(&missing).unwrap_err(), "cannot read"),
             (Checkpoint::load(&text).unwrap_err(), "checkpoint '"),
         ];

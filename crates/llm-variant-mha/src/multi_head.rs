@@ -3,10 +3,12 @@
 use crate::heads::{causal_attention_heads, head_dim, qkv_of};
 use llm_core::kernels::attention as kernel;
 use llm_core::kernels::dropout::Place;
+use llm_core::kernels::parallel::{LIGHT, rows_with};
 use llm_core::model::{Context, Decode, Probe, SingleHead};
 use llm_core::ndarray::{ArrayView2, ArrayView3, Axis, Slice};
 use llm_core::ops::{self, AttentionParams};
 use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor};
+use std::ops::Range;
 
 /// H heads for [`TinyGPT::with_attention`](llm_core::TinyGPT::with_attention).
 #[derive(Clone, Debug)]
@@ -87,23 +89,28 @@ impl Attention for MultiHead {
     }
 
     fn decode(&self, step: Decode<'_>) {
-        let d = step.q.len() / self.n_heads;
+        let Decode { layer, q, keys, values, scores, y } = step;
+        let (d, n) = (q.len() / self.n_heads, keys.nrows());
         let scale = 1.0 / (d as f32).sqrt();
-        let kept = self.kept(step.layer);
-        for (h, y) in step.y.chunks_exact_mut(d).enumerate() {
-            if kept.get(h) == Some(&false) {
-                y.fill(0.0);
-                continue;
+        let kept = self.kept(layer);
+        rows_with(y, d, scores, n, LIGHT.div_ceil(n), |first, y, scores| {
+            let heads = y.chunks_exact_mut(d).zip(scores.chunks_exact_mut(n)).enumerate();
+            for (h, (y, scores)) in heads.map(|(i, head)| (first + i, head)) {
+                if kept.get(h) == Some(&false) {
+                    y.fill(0.0);
+                    continue;
+                }
+                let columns = h * d..(h + 1) * d;
+                let [keys, values] = [keys, values].map(|all| of_columns(all, columns.clone()));
+                kernel::attend_one(&q[columns], keys, values, scale, scores, y);
             }
-            let columns = Slice::from(h * d..(h + 1) * d);
-            let [keys, values] = [step.keys, step.values].map(|x| {
-                let mut columns_of = x;
-                columns_of.slice_axis_inplace(Axis(1), columns);
-                columns_of
-            });
-            kernel::attend_one(&step.q[h * d..(h + 1) * d], keys, values, scale, step.scores, y);
-        }
+        });
     }
+}
+
+fn of_columns(mut x: ArrayView2<'_, f32>, columns: Range<usize>) -> ArrayView2<'_, f32> {
+    x.slice_axis_inplace(Axis(1), Slice::from(columns));
+    x
 }
 
 /// Recomputes P of every (sequence, head) for the probe; the fast kernel never writes it out.

@@ -60,6 +60,9 @@ pub struct GenerateArgs {
     /// Seed of the draws [default: the run's]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// One JSON object for each text, with token numbers and log-probabilities
+    #[arg(long)]
+    pub json: bool,
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,

@@ -2,7 +2,9 @@
 
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use llm_core::TokenId;
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 /// How text is drawn and shown.
 #[derive(Debug, Args)]
@@ -11,15 +13,43 @@ pub struct SamplingArgs {
     /// Text to continue [default: a line break, or the first words of a story]
     #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
     pub prompt: Option<OsString>,
+    /// The same from a file, byte by byte; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
+    pub prompt_file: Option<PathBuf>,
+    /// The same as token numbers: 1,2,3
+    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"])]
+    pub prompt_ids: Vec<TokenId>,
     /// Number of tokens to write [default: 256]
     #[arg(short = 'n', long = "gen", visible_aliases = ["max-tokens", "max-new-tokens"], value_name = "N")]
     pub n: Option<usize>,
+    /// Number of texts to write [default: 1]
+    #[arg(long, value_name = "N")]
+    pub num_samples: Option<u64>,
+    /// Stop where this text comes up, and leave it out; repeatable
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    pub stop: Vec<OsString>,
     /// Temperature; 0: always the most likely token [default: 0.8]
     #[arg(long, visible_alias = "temperature", value_name = "X")]
     pub temp: Option<f32>,
     /// Choose among the K most likely tokens; 0: all [default: 0]
     #[arg(long, visible_alias = "top-k", value_name = "K")]
     pub topk: Option<usize>,
+    /// Choose among the fewest tokens that together have probability P [default: 1]
+    #[arg(long, visible_alias = "topp", value_name = "P")]
+    pub top_p: Option<f32>,
+    /// Choose among tokens with at least P times the probability of the likeliest [default: 0]
+    #[arg(long, value_name = "P")]
+    pub min_p: Option<f32>,
+    /// Make tokens that occurred less likely: their scores are divided by X [default: 1]
+    #[arg(long, visible_alias = "repeat-penalty", value_name = "X")]
+    pub repetition_penalty: Option<f32>,
+    /// Only the last N tokens count as occurred; 0: the whole text [default: 0]
+    #[arg(long, value_name = "N")]
+    pub repeat_last_n: Option<usize>,
+    /// When the context is full, let its oldest N tokens go at once: more is faster, and forgets
+    /// more [default: 1]
+    #[arg(long, value_name = "N")]
+    pub slide: Option<usize>,
     /// Only printable ASCII, tabs and line breaks may come
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
     pub ascii_only: Option<bool>,
@@ -35,6 +65,14 @@ pub struct SamplingArgs {
     /// Show them before every token (10, unless said otherwise)
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
     pub print_next_top_each_step: Option<bool>,
+}
+
+impl SamplingArgs {
+    /// Is a text asked for?
+    pub fn asked(&self) -> bool {
+        let prompt = self.prompt.is_some() || self.prompt_file.is_some();
+        prompt || !self.prompt_ids.is_empty() || self.n.is_some() || self.num_samples.is_some()
+    }
 }
 
 impl ProbeArgs {
@@ -60,6 +98,9 @@ pub struct ProbeArgs {
     /// Look at one place only: the context starts at this token of the data
     #[arg(long, value_name = "OFFSET")]
     pub sanity_offset: Option<usize>,
+    /// End with exit code 3 when a smaller share of first choices is right (0 to 1)
+    #[arg(long, value_name = "SHARE")]
+    pub min_acc: Option<f64>,
     /// Tokens of context shown at each place [default: 120]
     #[arg(long, value_name = "N")]
     pub sanity_preview: Option<usize>,

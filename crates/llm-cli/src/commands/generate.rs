@@ -21,10 +21,7 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let defaults = TextDefaults::choose(None);
     let request = Request::new(&args.sampling, &defaults, &tokenizer, seed, None)?;
     let mut out = Out::default();
-    let json = args.output.json();
-    let written = request.write(&run.model, &mut out, &signals, !json)?;
-    if json {
-        out.write(&request.sample_line(run.step, &written));
-    }
+    let json = args.json || args.output.json();
+    request.write(&run.model, run.step, &mut out, &signals, json)?;
     out.finish()
 }

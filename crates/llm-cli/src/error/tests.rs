@@ -27,9 +27,10 @@ fn number(error: &CliError) -> usize {
         CliError::Signal(_) => 9,
         CliError::Internal(_) => 10,
         CliError::Spikes { .. } => 11,
+        CliError::Accuracy { .. } => 12,
     }
 }
-const KINDS: usize = 12;
+const KINDS: usize = 13;
 
 fn typed(words: &[&str]) -> Cli {
     let words = std::iter::once(&"train-gpt").chain(words).map(Into::into);
@@ -98,34 +99,18 @@ fn check_all(folder: &Path) {
     drop(std::panic::take_hook());
 
     // Hardly a step is below the mean in both loss and norm, so ten in a row stand out soon.
-    let noise = [
-        "--data",
-        &text,
-        "--seq",
-        "4",
-        "--batch",
-        "1",
-        "--layers",
-        "1",
-        "--dmodel",
-        "8",
-        "--gen",
-        "0",
-        "--val-frac",
-        "0",
-        "--no-save",
-        "-q",
-        "--steps",
-        "20000",
-        "--lr",
-        "1e-9",
-        "--skip-spikes",
-        "1e-6",
-    ];
-    let spikes = crate::commands::train(&BASELINE, &typed(&noise).train, 1).unwrap_err();
+    let train = |words: &str| {
+        let small =
+            "--seq 4 --batch 1 --layers 1 --dmodel 8 --gen 0 --val-frac 0 --no-save -q --data";
+        let words: Vec<&str> = small.split(' ').chain([&*text]).chain(words.split(' ')).collect();
+        crate::commands::train(&BASELINE, &typed(&words).train, 1).unwrap_err()
+    };
+    let spikes = train("--steps 20000 --lr 1e-9 --skip-spikes 1e-6");
+    let accuracy = train("--steps 1 --sanity-next-from-data 50 --min-acc 1");
 
     let all = [
         (spikes, 3, "in a row were skipped"),
+        (accuracy, 3, "--min-acc 1"),
         (refused(&["--heads", "4"]), 2, "--heads 4"),
         (refused(&["--lr", "nan"]), 2, "--lr: "),
         (refused(&["--data", &empty]), 65, "is empty"),

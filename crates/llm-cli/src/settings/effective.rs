@@ -53,12 +53,10 @@ impl Sheet {
         let constant = schedule.kind == ScheduleKind::Constant;
 
         s.table("data");
-        let data: Vec<Value> = args.data.iter().map(|path| text(path.as_os_str())).collect();
-        s.given("data", (!data.is_empty()).then_some(Value::Array(data)));
+        s.list("data", args.data.iter().map(|path| text(path.as_os_str())).collect());
         s.given("val_frac", args.val.is_empty().then_some(recipe.val_frac));
         s.put("tokenizer", plan.tokenizer.name());
-        let val: Vec<Value> = args.val.iter().map(|path| text(path.as_os_str())).collect();
-        s.given("val", (!val.is_empty()).then_some(Value::Array(val)));
+        s.list("val", args.val.iter().map(|path| text(path.as_os_str())).collect());
         s.given("allow_data_change", args.allow_data_change);
 
         s.table("model");
@@ -110,9 +108,20 @@ impl Sheet {
         s.table("text");
         let sampling = &args.sampling;
         s.given("prompt", sampling.prompt.as_deref().map(text));
+        let file = sampling.prompt_file.as_ref();
+        s.given("prompt_file", file.map(|path| text(path.as_os_str())));
+        let ids = sampling.prompt_ids.iter().map(|&id| whole(id.into()));
+        s.list("prompt_ids", ids.collect());
         s.given("gen", sampling.n.map(|n| whole(n as u64)));
+        s.given("num_samples", sampling.num_samples.map(whole));
+        s.list("stop", sampling.stop.iter().map(|stop| text(stop)).collect());
         s.given("temp", sampling.temp.map(number));
         s.given("topk", sampling.topk.map(|k| whole(k as u64)));
+        s.given("top_p", sampling.top_p.map(number));
+        s.given("min_p", sampling.min_p.map(number));
+        s.given("repetition_penalty", sampling.repetition_penalty.map(number));
+        s.given("repeat_last_n", sampling.repeat_last_n.map(|n| whole(n as u64)));
+        s.given("slide", sampling.slide.map(|n| whole(n as u64)));
         s.given("ascii_only", sampling.ascii_only);
         s.given("escape_bytes", sampling.escape_bytes);
         s.given("raw", sampling.raw);
@@ -125,6 +134,7 @@ impl Sheet {
         s.given("sanity_ctx", probes.sanity_ctx.map(|n| whole(n as u64)));
         s.given("sanity_top", probes.sanity_top.map(|n| whole(n as u64)));
         s.given("sanity_offset", probes.sanity_offset.map(|n| whole(n as u64)));
+        s.given("min_acc", probes.min_acc);
         s.given("sanity_preview", probes.sanity_preview.map(|n| whole(n as u64)));
         sheet
     }
@@ -153,6 +163,10 @@ impl Sheet {
         if let Value::Table(table) = table {
             table.insert(key.into(), value.into());
         }
+    }
+
+    fn list(&mut self, key: &'static str, values: Vec<Value>) {
+        self.given(key, (!values.is_empty()).then_some(Value::Array(values)));
     }
 
     fn text(&self, program: &Program) -> String {

@@ -15,6 +15,7 @@ pub mod elementwise;
 pub mod embedding;
 pub mod gelu;
 pub mod gemm;
+pub mod gemv;
 pub mod layernorm;
 mod math;
 pub mod norm;

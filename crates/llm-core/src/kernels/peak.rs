@@ -1,6 +1,8 @@
-//! The most multiply-adds a second that this machine can do: the ceiling of every other kernel.
+//! The most multiply-adds a second that this machine can do, and the most bytes that it can read:
+//! the ceilings of every other kernel.
 
-use super::simd::{Level, level};
+use super::math::row_sum;
+use super::simd::{Level, level, simd_kernel};
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -20,6 +22,27 @@ pub fn gflops() -> f64 {
         (lanes * CHAINS * ROUNDS * 2) as f64 / start.elapsed().as_secs_f64() / 1e9
     };
     (0..7).map(|_| run()).fold(0.0, f64::max)
+}
+
+/// Bytes a second that all threads of the pool together can read from memory, in GB/s: the best of
+/// a few passes over more numbers than caches hold.
+pub fn bandwidth() -> f64 {
+    const NUMBERS: usize = 1 << 26;
+    let numbers = vec![1.0f32; NUMBERS];
+    let share = NUMBERS.div_ceil(4 * rayon::current_num_threads());
+    let run = || {
+        let start = Instant::now();
+        std::hint::black_box(numbers.par_chunks(share).map(sum).sum::<f32>());
+        size_of_val(&*numbers) as f64 / start.elapsed().as_secs_f64() / 1e9
+    };
+    (0..7).map(|_| run()).fold(0.0, f64::max)
+}
+
+simd_kernel! {
+    fn sum(x: &[f32]) -> f32 {
+        let _ = FMA;
+        row_sum(x)
+    }
 }
 
 /// Runs the chains once; the number of lanes in each.

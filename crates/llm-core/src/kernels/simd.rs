@@ -74,6 +74,21 @@ pub(crate) fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// Asks for the cache line `ahead` numbers after the beginning of `x`, which may lie outside: a
+/// processor's own guess stops at the end of a page of memory.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn prefetch(x: &[f32], ahead: usize) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint; no address can make it fail, and SSE is part of x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(ahead).cast()) }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = (x, ahead);
+}
+
 /// Defines a function whose body is compiled once per [`Level`] and dispatched at run time.
 /// Inside the body the constant `FMA` says whether fused multiply-add is cheap.
 macro_rules! simd_kernel {

@@ -74,7 +74,7 @@ pub struct Decode<'a> {
     pub keys: ArrayView2<'a, f32>,
     /// `[n, C]`: values of all positions, the new one last.
     pub values: ArrayView2<'a, f32>,
-    /// `[n]`: space to work in.
+    /// `[H·n]`, the spec's H: space to work in.
     pub scores: &'a mut [f32],
     /// `[C]`: the heads' outputs side by side, before the output projection.
     pub y: &'a mut [f32],

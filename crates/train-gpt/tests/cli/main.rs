@@ -11,6 +11,7 @@ mod large_data;
 mod recipe;
 mod refusals;
 mod resuming;
+mod sampling;
 mod saving;
 mod settings;
 mod signals;

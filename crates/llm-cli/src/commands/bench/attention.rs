@@ -48,6 +48,7 @@ pub(super) fn run(
             threads,
             gflops: flops / both / 1e9,
             share_of_peak: flops / both / 1e9 / peak,
+            share_of_bandwidth: None,
             large_allocations: None,
         });
     }

@@ -1,6 +1,7 @@
 //! `bench`: how fast this program is on this machine, in the workloads of docs/performance.md.
 
 mod attention;
+mod generate;
 mod training;
 mod workload;
 
@@ -33,6 +34,9 @@ pub struct Measurement {
     pub gflops: f64,
     /// The same as a share of the measured peak.
     pub share_of_peak: f64,
+    /// Bytes of weights and cache read a second, as a share of what memory gives.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_of_bandwidth: Option<f64>,
     /// Blocks of 4 KiB and more that the measured steps asked the system for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub large_allocations: Option<u64>,
@@ -67,9 +71,10 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
         ));
     }
     for name in names {
-        let report = match name.workload() {
-            Some(w) => training::run(program, name, w.with(args), args, threads, peak)?,
-            None => attention::run(program, args, threads, peak)?,
+        let report = match (name, name.workload()) {
+            (_, Some(w)) => training::run(program, name, w.with(args), args, threads, peak)?,
+            (Name::Generate, None) => generate::run(program, args, threads, peak)?,
+            (_, None) => attention::run(program, args, threads, peak)?,
         };
         for m in &report.measurements {
             if args.json {
@@ -104,9 +109,12 @@ fn offered(program: &Program, name: Name) -> bool {
 }
 
 fn human(m: &Measurement) -> String {
+    let memory = m.share_of_bandwidth;
+    let memory = memory
+        .map_or(String::new(), |share| format!("   {:>5.1} % of memory's speed", 100.0 * share));
     let fwd = m.fwd_ms.map_or(String::new(), |ms| format!(" (forward {ms:.2})"));
     format!(
-        "{:<24} {:>9.2} ms{fwd}   {:>9.0} tokens/s   {:>6.1} GFLOP/s   {:>5.1} % of peak\n",
+        "{:<24} {:>9.2} ms{fwd}   {:>9.0} tokens/s   {:>6.1} GFLOP/s   {:>5.1} % of peak{memory}\n",
         m.workload,
         m.ms_per_step,
         m.tokens_per_s,

@@ -46,6 +46,7 @@ pub(super) fn run(
         threads,
         gflops,
         share_of_peak: gflops / peak,
+        share_of_bandwidth: None,
         large_allocations: Some(blocks),
     };
     let table = if args.json { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };

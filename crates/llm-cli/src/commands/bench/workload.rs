@@ -19,6 +19,8 @@ pub enum Name {
     W4,
     /// Causal attention alone, two shapes
     Attention,
+    /// Writing text with the models of w1 and w4, one token after the other
+    Generate,
 }
 
 /// Sizes of a training step.
@@ -56,8 +58,8 @@ const fn sizes(lhctbv: [usize; 6], steps: usize) -> Workload {
 
 impl Name {
     /// All, in the order of the table.
-    pub const ALL: [Name; 6] =
-        [Name::W1, Name::W1h1, Name::W2, Name::W3, Name::W4, Name::Attention];
+    pub const ALL: [Name; 7] =
+        [Name::W1, Name::W1h1, Name::W2, Name::W3, Name::W4, Name::Attention, Name::Generate];
 
     /// As typed.
     pub fn name(self) -> &'static str {
@@ -68,6 +70,7 @@ impl Name {
             Name::W3 => "w3",
             Name::W4 => "w4",
             Name::Attention => "attention",
+            Name::Generate => "generate",
         }
     }
 

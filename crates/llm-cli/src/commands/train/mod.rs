@@ -141,8 +141,7 @@ impl Session<'_> {
         // Whatever became of the checks, what was trained is saved.
         self.store(trainer)?;
         checked?;
-        let asked = self.args.sampling.prompt.is_some() || self.args.sampling.n.is_some();
-        if (trained || asked) && request.n > 0 {
+        if (trained || self.args.sampling.asked()) && request.n > 0 {
             self.write(trainer, request)?;
         }
         self.done(plan, report.as_ref(), start);
@@ -293,12 +292,7 @@ impl Session<'_> {
     /// The sample at the end.
     fn write(&mut self, trainer: &Trainer, request: &Request) -> Result<()> {
         self.say(&format!("sample  temperature {}:", request.sampling.temperature));
-        let json = self.json;
-        let written = request.write(&trainer.model, &mut self.out, &self.signals, !json)?;
-        if json {
-            self.out.write(&request.sample_line(trainer.step, &written));
-        }
-        Ok(())
+        request.write(&trainer.model, trainer.step, &mut self.out, &self.signals, self.json)
     }
 
     /// What there is now, and what to type next.

@@ -1,0 +1,60 @@
+//! Writing text: greedy, one text at a time, from a prompt of one token.
+
+use super::{Measurement, Name, Report, median};
+use crate::args::BenchArgs;
+use crate::error::{CliError, Result};
+use crate::program::Program;
+use llm_core::generate::{Generator, Sampling};
+use llm_core::kernels::peak;
+use llm_core::util::memory;
+use llm_core::{Config, TinyGPT};
+use std::time::Instant;
+
+/// A workload whose model writes, its context, and the tokens that are written.
+const MODELS: [(Name, usize, usize); 2] = [(Name::W1, 64, 63), (Name::W4, 1024, 128)];
+/// Texts, unless said otherwise.
+const TEXTS: usize = 5;
+
+pub(super) fn run(
+    program: &Program,
+    args: &BenchArgs,
+    threads: usize,
+    peak: f64,
+) -> Result<Report> {
+    let bandwidth = peak::bandwidth();
+    let mut measurements = Vec::new();
+    for (name, context, n) in MODELS {
+        let w = name.workload().ok_or_else(|| CliError::Internal("no such workload".into()))?;
+        let config = Config::gpt2(w.vocab_size, context, w.d_model, w.layers);
+        memory::require(config.inference_memory(1, context))?;
+        let model = TinyGPT::with_attention(config, (program.with_heads)(w.heads), 1)?;
+        let mut generator = Generator::new(&model, &[0], Sampling::greedy(), 1)?;
+        let mut times = Vec::new();
+        for sample in 0..=args.steps.unwrap_or(TEXTS).max(1) {
+            generator.restart(sample as u64);
+            let start = Instant::now();
+            (0..n).try_for_each(|_| generator.next_token().map(drop))?;
+            times.push(start.elapsed().as_secs_f64() / n as f64);
+        }
+        times.remove(0); // warming up
+        let seconds = median(times);
+        // Every weight but the tables of positions and tokens is used once; the latter is the head.
+        let [l, c, v] = [w.layers, w.d_model, w.vocab_size].map(|x| x as f64);
+        let weights = l * 12.0 * c * c + v * c;
+        let cache = l * 2.0 * c * (n as f64 / 2.0);
+        let gflops = 2.0 * (weights + cache) / seconds / 1e9;
+        measurements.push(Measurement {
+            peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
+            workload: format!("generate-{}", name.name()),
+            ms_per_step: seconds * 1e3,
+            fwd_ms: None,
+            tokens_per_s: 1.0 / seconds,
+            threads,
+            gflops,
+            share_of_peak: gflops / peak,
+            share_of_bandwidth: Some(4.0 * (weights + cache) / seconds / 1e9 / bandwidth),
+            large_allocations: None,
+        });
+    }
+    Ok(Report { measurements, table: String::new() })
+}

@@ -1,0 +1,236 @@
+//! Writing text to standard output as the model makes it.
+
+mod prompt;
+mod stops;
+mod table;
+
+pub(crate) use table::row;
+pub use table::shown;
+
+use crate::args::SamplingArgs;
+use crate::console::{Out, Printer, Show, note};
+use crate::defaults::TextDefaults;
+use crate::error::{CliError, Result};
+use crate::events::{self, Event, Finish};
+use crate::signals::Signals;
+use llm_core::generate::{Choice, Generator, Sampling};
+use llm_core::tokenizer::Tokenizer;
+use llm_core::{TinyGPT, TokenId};
+use std::sync::Arc;
+use stops::Stops;
+
+/// Most texts that one command writes.
+const MOST_SAMPLES: u64 = 1_000_000;
+
+/// What is to be written.
+pub struct Request {
+    /// What it begins with.
+    prompt: Vec<TokenId>,
+    tokenizer: Arc<dyn Tokenizer>,
+    /// Number of tokens.
+    pub n: usize,
+    /// Number of texts.
+    samples: u64,
+    /// How they are drawn.
+    pub sampling: Sampling,
+    /// Tokens that leave a full context at once.
+    slide: Option<usize>,
+    stops: Stops,
+    /// How they are shown.
+    show: Show,
+    /// Number of next tokens in a table; 0: no table.
+    table: usize,
+    /// A table before every token.
+    table_each: bool,
+}
+
+/// A text that was written.
+struct Written {
+    text: Vec<u8>,
+    choices: Vec<Choice>,
+    finish: Finish,
+}
+
+impl Request {
+    /// From the flags; `opening` stands in for a prompt that is not given.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] naming the flag; [`CliError::Data`] naming a character of the prompt
+    /// that the model does not know; [`CliError::Input`] for a prompt that cannot be read.
+    pub fn new(
+        args: &SamplingArgs,
+        defaults: &TextDefaults,
+        tokenizer: &Arc<dyn Tokenizer>,
+        seed: u64,
+        opening: Option<&str>,
+    ) -> Result<Request> {
+        let yes = |flag: Option<bool>| flag.unwrap_or(false);
+        let sampling = Sampling {
+            temperature: args.temp.unwrap_or(defaults.temperature),
+            top_k: args.topk.unwrap_or(0),
+            top_p: args.top_p.unwrap_or(1.0),
+            min_p: args.min_p.unwrap_or(0.0),
+            repetition_penalty: args.repetition_penalty.unwrap_or(1.0),
+            repeat_last_n: args.repeat_last_n.unwrap_or(0),
+            seed,
+            sample: 0,
+            allowed: if yes(args.ascii_only) { ascii(tokenizer.as_ref()) } else { Vec::new() },
+        };
+        if let Err(e) = sampling.check() {
+            return Err(CliError::Usage(format!("--{e}")));
+        }
+        let samples = args.num_samples.unwrap_or(1);
+        if !(1..=MOST_SAMPLES).contains(&samples) {
+            let text = format!("--num-samples {samples} is outside 1..={MOST_SAMPLES}");
+            return Err(CliError::Usage(text));
+        }
+        if args.stop.iter().any(|stop| stop.is_empty()) {
+            return Err(CliError::Usage("--stop: there is nothing to stop at".into()));
+        }
+        let each = yes(args.print_next_top_each_step);
+        Ok(Request {
+            prompt: prompt::tokens(args, tokenizer.as_ref(), opening)?,
+            tokenizer: tokenizer.clone(),
+            n: args.n.unwrap_or(defaults.n),
+            samples,
+            sampling,
+            slide: args.slide,
+            stops: Stops::new(args.stop.iter().map(|stop| prompt::bytes_of(stop))),
+            show: match (yes(args.raw), yes(args.escape_bytes)) {
+                (true, _) => Show::Raw,
+                (false, true) => Show::Escaped,
+                (false, false) => Show::Safe,
+            },
+            table: args.print_next_top.unwrap_or(if each { 10 } else { 0 }),
+            table_each: each,
+        })
+    }
+
+    /// Writes the prompt and what follows it, as often as asked for: to be read, or with `json` one
+    /// `sample` event each.
+    ///
+    /// # Errors
+    /// [`CliError::Signal`] after a signal; what generation refuses.
+    pub fn write(
+        &self,
+        model: &TinyGPT,
+        step: u64,
+        out: &mut Out,
+        signals: &Signals,
+        json: bool,
+    ) -> Result<()> {
+        let window = model.config().seq_len;
+        let slide = self.slide.unwrap_or(1);
+        if !(1..=window).contains(&slide) {
+            let text = format!("--slide {slide} is outside 1..={window}, the model's context");
+            return Err(CliError::Usage(text));
+        }
+        if self.prompt.len() > window {
+            let n = self.prompt.len();
+            note(&format!("the prompt has {n} tokens; the model sees the last {window}"));
+        }
+        let mut generator = Generator::new(model, &self.prompt, self.sampling.clone(), slide)?;
+        let text = self.tokenizer.decode(&self.prompt)?;
+        for sample in 0..self.samples {
+            generator.restart(sample);
+            if !json {
+                if sample > 0 {
+                    out.write(b"---\n");
+                }
+                self.stream(&mut generator, &text, out, signals)?;
+            } else {
+                let written = self.sample(&mut generator, signals, |_| true)?;
+                out.write(&self.sample_line(step, sample, &text, &written));
+            }
+            signals.check()?;
+            if out.is_closed() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// One text, printed as it comes.
+    fn stream(
+        &self,
+        generator: &mut Generator<'_>,
+        prompt: &[u8],
+        out: &mut Out,
+        signals: &Signals,
+    ) -> Result<()> {
+        let mut printer = Printer::new(self.show);
+        if self.table > 0 {
+            out.write(self.next_table(generator.logits()?)?.as_bytes());
+        }
+        out.write(&printer.push(prompt));
+        self.sample(generator, signals, |event| {
+            match event {
+                Progress::Text(bytes) => out.write(&printer.push(bytes)),
+                Progress::Table(table) => out.write(format!("\n{table}").as_bytes()),
+            }
+            !out.is_closed()
+        })?;
+        out.write(&printer.finish());
+        out.write(b"\n");
+        Ok(())
+    }
+
+    /// One text; `progress` is told as it comes, and says whether to go on.
+    fn sample(
+        &self,
+        generator: &mut Generator<'_>,
+        signals: &Signals,
+        mut progress: impl FnMut(Progress<'_>) -> bool,
+    ) -> Result<Written> {
+        let mut stops = self.stops.clone();
+        let mut written = Written { text: Vec::new(), choices: Vec::new(), finish: Finish::Length };
+        while written.choices.len() < self.n && signals.pending().is_none() {
+            let choice = generator.next_token()?;
+            written.choices.push(choice);
+            let (text, stop) = stops.push(self.tokenizer.bytes_of(choice.token));
+            written.text.extend_from_slice(&text);
+            let mut go_on = progress(Progress::Text(&text));
+            if stop {
+                written.finish = Finish::Stop;
+                return Ok(written);
+            }
+            if self.table > 0 && self.table_each {
+                let table = self.next_table(generator.logits()?)?;
+                go_on &= progress(Progress::Table(&table));
+            }
+            if !go_on {
+                break;
+            }
+        }
+        let rest = stops.finish();
+        progress(Progress::Text(&rest));
+        written.text.extend_from_slice(&rest);
+        Ok(written)
+    }
+
+    fn sample_line(&self, step: u64, sample: u64, prompt: &[u8], written: &Written) -> Vec<u8> {
+        events::line(&Event::Sample {
+            step,
+            sample,
+            prompt: &String::from_utf8_lossy(prompt),
+            text: &String::from_utf8_lossy(&written.text),
+            prompt_ids: &self.prompt,
+            ids: &written.choices.iter().map(|c| c.token).collect::<Vec<_>>(),
+            logprobs: &written.choices.iter().map(|c| c.logprob).collect::<Vec<_>>(),
+            finish: written.finish,
+        })
+    }
+}
+
+/// What happens while a text is written.
+enum Progress<'a> {
+    Text(&'a [u8]),
+    Table(&'a str),
+}
+
+/// The tokens that are printable ASCII, tab, line feed and carriage return.
+fn ascii(tokenizer: &dyn Tokenizer) -> Vec<bool> {
+    let plain = |b: &u8| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+    let all = 0..tokenizer.vocab_size() as TokenId;
+    all.map(|token| tokenizer.bytes_of(token).iter().all(plain)).collect()
+}

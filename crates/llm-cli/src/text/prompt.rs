@@ -1,0 +1,83 @@
+//! What a text begins with.
+
+use crate::args::SamplingArgs;
+use crate::console::note;
+use crate::data::system_reason;
+use crate::error::{CliError, Result};
+use llm_core::tokenizer::Tokenizer;
+use llm_core::{Error, TokenId};
+use std::ffi::OsStr;
+use std::io::Read;
+use std::path::Path;
+
+/// Most bytes of a prompt: more than any model's context can hold.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The tokens of the prompt; `opening`, else a line break, stands in for one that is not given.
+///
+/// # Errors
+/// [`CliError::Usage`] for a token that the model has not, [`CliError::Input`] for a file that
+/// cannot be read, [`CliError::Data`] naming a character that the model does not know.
+pub(super) fn tokens(
+    args: &SamplingArgs,
+    tokenizer: &dyn Tokenizer,
+    opening: Option<&str>,
+) -> Result<Vec<TokenId>> {
+    let vocab_size = tokenizer.vocab_size();
+    if let Some(id) = args.prompt_ids.iter().find(|&&id| id as usize >= vocab_size) {
+        return Err(CliError::Usage(format!(
+            "--prompt-ids {id}: the model's tokens are 0 to {}",
+            vocab_size.saturating_sub(1)
+        )));
+    }
+    if !args.prompt_ids.is_empty() {
+        return Ok(args.prompt_ids.clone());
+    }
+    let (flag, text) = match (&args.prompt, &args.prompt_file) {
+        (Some(text), _) => ("--prompt", bytes_of(text)),
+        (None, Some(path)) => ("--prompt-file", read(path)?),
+        (None, None) => ("", Vec::new()),
+    };
+    if text.is_empty() {
+        // A vocabulary without them has a first token at least.
+        let tokens = tokenizer.encode(opening.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]);
+        if !flag.is_empty() {
+            let instead = if opening.is_some() { "a story's first words" } else { "a line break" };
+            note(&format!("{flag} is empty: the text begins with {instead}"));
+        }
+        return Ok(tokens);
+    }
+    tokenizer.encode(&text).map_err(|e| match e {
+        Error::UnknownUnit { .. } => {
+            CliError::Data(format!("{flag}: {e}; the model never saw it, leave it out"))
+        }
+        other => other.into(),
+    })
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    let unreadable = |why: String| CliError::Input { path: path.to_path_buf(), why };
+    let mut text = Vec::new();
+    let read = if path == Path::new("-") {
+        std::io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut text)
+    } else {
+        let file = std::fs::File::open(path).map_err(|e| unreadable(system_reason(&e)))?;
+        file.take(MOST_BYTES + 1).read_to_end(&mut text)
+    };
+    read.map_err(|e| unreadable(system_reason(&e)))?;
+    if text.len() as u64 > MOST_BYTES {
+        return Err(unreadable("it is too large for a prompt; the model sees its end only".into()));
+    }
+    Ok(text)
+}
+
+/// The bytes of an argument, whatever they are.
+#[cfg(unix)]
+pub(super) fn bytes_of(text: &OsStr) -> Vec<u8> {
+    std::os::unix::ffi::OsStrExt::as_bytes(text).to_vec()
+}
+
+#[cfg(not(unix))]
+pub(super) fn bytes_of(text: &OsStr) -> Vec<u8> {
+    text.to_string_lossy().into_owned().into_bytes()
+}

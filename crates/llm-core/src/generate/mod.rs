@@ -1,0 +1,184 @@
+//! Writing text: one token after the other, drawn from the model's distribution.
+
+mod decoder;
+mod sampling;
+
+pub use decoder::Decoder;
+pub use sampling::Sampling;
+
+use crate::autograd::no_grad;
+use crate::error::{Error, Result, TokenId};
+use crate::kernels::cross_entropy::log_sum_exp;
+use crate::model::TinyGPT;
+
+/// A token that was drawn.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// Its number.
+    pub token: TokenId,
+    /// ln p of it in the model's own distribution, before temperature and every other setting.
+    pub logprob: f32,
+}
+
+/// Writes on from a prompt.
+///
+/// A model has T = `seq_len` positions. A longer text is seen through a window: the token after n
+/// others follows from the tokens `window_start(n, T, slide)..n`, read as if the text began there.
+/// With a slide of 1 these are always the last T, but each token past the T-th costs a pass over
+/// the whole window, because positions are learned and all of them change. With a slide of S that
+/// pass comes once in S tokens, and between T − S + 1 and T tokens are seen.
+///
+/// ```
+/// use llm_core::generate::{Generator, Sampling};
+/// use llm_core::{Config, TinyGPT};
+///
+/// let model = TinyGPT::new(Config::new(256, 64, 32, 2), 1)?;
+/// let mut generator = Generator::new(&model, &b"once".map(u32::from), Sampling::greedy(), 1)?;
+/// let first = generator.next_token()?;
+/// generator.next_token()?;
+/// assert_eq!(generator.tokens()[4], first.token);
+/// assert_eq!(generator.written().len(), 2);
+/// # Ok::<(), llm_core::Error>(())
+/// ```
+pub struct Generator<'m> {
+    decoder: Decoder<'m>,
+    sampling: Sampling,
+    /// T.
+    window: usize,
+    slide: usize,
+    /// The prompt, and what was written.
+    tokens: Vec<TokenId>,
+    prompt_len: usize,
+    /// The first token that the decoder knows.
+    start: usize,
+}
+
+impl<'m> Generator<'m> {
+    /// One that will continue `prompt`.
+    ///
+    /// # Errors
+    /// [`Error::Config`] for settings outside their ranges, [`Error::Shape`] when the prompt is
+    /// empty, [`Error::TokenOutOfRange`], [`Error::Memory`].
+    pub fn new(
+        model: &'m TinyGPT,
+        prompt: &[TokenId],
+        sampling: Sampling,
+        slide: usize,
+    ) -> Result<Generator<'m>> {
+        sampling.check()?;
+        let window = model.config().seq_len;
+        if !(1..=window).contains(&slide) {
+            return Err(Error::config("slide", format!("{slide} is outside 1..={window}")));
+        }
+        if prompt.is_empty() {
+            return Err(Error::shape("generate", "a prompt of one token or more", &[0]));
+        }
+        let vocab_size = model.config().vocab_size;
+        if let Some(position) = prompt.iter().position(|&t| t as usize >= vocab_size) {
+            return Err(Error::TokenOutOfRange { token: prompt[position], position, vocab_size });
+        }
+        let decoder = Decoder::new(model)?;
+        let (tokens, prompt_len) = (prompt.to_vec(), prompt.len());
+        let start = window_start(prompt_len, window, slide);
+        Ok(Generator { decoder, sampling, window, slide, tokens, prompt_len, start })
+    }
+
+    /// The prompt and what was written.
+    pub fn tokens(&self) -> &[TokenId] {
+        &self.tokens
+    }
+
+    /// What was written.
+    pub fn written(&self) -> &[TokenId] {
+        &self.tokens[self.prompt_len..]
+    }
+
+    /// Scores of the token that comes next.
+    ///
+    /// # Shapes
+    /// Result `[V]`.
+    ///
+    /// # Errors
+    /// None for tokens that this generator drew; the signature is the decoder's.
+    pub fn logits(&mut self) -> Result<&[f32]> {
+        let start = window_start(self.tokens.len(), self.window, self.slide);
+        if start != self.start {
+            self.decoder.rewind(0);
+            self.start = start;
+        }
+        match &self.tokens[start + self.decoder.len()..] {
+            [] => Ok(self.decoder.logits()),
+            unread => self.decoder.feed(unread),
+        }
+    }
+
+    /// Draws the next token and appends it.
+    ///
+    /// # Errors
+    /// [`Error::Logits`] when a score is not finite or no token is allowed.
+    pub fn next_token(&mut self) -> Result<Choice> {
+        self.logits()?;
+        let logits = self.decoder.logits();
+        let index = self.written().len() as u64;
+        let token = self.sampling.draw(logits, &self.tokens, index)?;
+        let mut lse = [0.0];
+        log_sum_exp(&mut lse, logits, logits.len());
+        let logprob = logits[token as usize] - lse[0];
+        self.tokens.push(token);
+        Ok(Choice { token, logprob })
+    }
+
+    /// Goes back to the prompt, for the text number `sample` of the same seed.
+    pub fn restart(&mut self, sample: u64) {
+        self.sampling.sample = sample;
+        self.tokens.truncate(self.prompt_len);
+        // The prompt stays read, if the window still begins where it did, but for its last token,
+        // whose scores are wanted again.
+        let same = self.start == window_start(self.prompt_len, self.window, self.slide);
+        self.decoder.rewind(if same { self.prompt_len - 1 - self.start } else { 0 });
+    }
+}
+
+/// The first of `n` tokens that the next one follows from, with `window` positions.
+///
+/// ```
+/// use llm_core::generate::window_start;
+/// assert_eq!([3, 4, 5, 6].map(|n| window_start(n, 4, 1)), [0, 0, 1, 2]);
+/// assert_eq!([3, 4, 5, 6, 7].map(|n| window_start(n, 4, 2)), [0, 0, 2, 2, 4]);
+/// ```
+pub fn window_start(n: usize, window: usize, slide: usize) -> usize {
+    n.saturating_sub(window).div_ceil(slide) * slide
+}
+
+/// Continues `prompt` by `n` tokens.
+///
+/// # Errors
+/// As [`Generator::new`] with a slide of 1 and [`Generator::next_token`].
+pub fn generate(
+    model: &TinyGPT,
+    prompt: &[TokenId],
+    n: usize,
+    sampling: Sampling,
+) -> Result<Vec<TokenId>> {
+    let mut generator = Generator::new(model, prompt, sampling, 1)?;
+    (0..n).try_for_each(|_| generator.next_token().map(drop))?;
+    Ok(generator.written().to_vec())
+}
+
+/// Scores of the token that follows `tokens`, by one pass over the last `seq_len` of them: what
+/// the [`Decoder`] must agree with.
+///
+/// # Shapes
+/// Result `[V]`.
+///
+/// # Errors
+/// [`Error::Shape`] when `tokens` is empty, [`Error::TokenOutOfRange`].
+pub fn next_logits(model: &TinyGPT, tokens: &[TokenId]) -> Result<Vec<f32>> {
+    let window = &tokens[tokens.len().saturating_sub(model.config().seq_len)..];
+    let logits = no_grad(|| model.logits(window, [1, window.len()]))?;
+    let v = model.config().vocab_size;
+    Ok(logits.data()[(window.len() - 1) * v..].to_vec())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,314 @@
+//! How the next token is chosen.
+//!
+//! The scores go through these steps, in the order that Hugging Face's `transformers` has them:
+//! repetition penalty, temperature, top-k, top-p, min-p; then one token is drawn from what is left.
+
+use crate::error::{Error, Result, TokenId};
+use crate::util::rng::stream;
+use rand::Rng;
+
+/// How the next token is chosen. The default draws from the model's distribution as it is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sampling {
+    /// Logits are divided by it; 0 takes the most likely token (greedy).
+    pub temperature: f32,
+    /// Only this many most likely tokens; 0: all.
+    pub top_k: usize,
+    /// Only the fewest most likely tokens that together have this probability; 1: all.
+    pub top_p: f32,
+    /// Only tokens with at least this share of the most likely one's probability; 0: all.
+    pub min_p: f32,
+    /// Positive logits of tokens that occurred are divided by it, negative ones multiplied; 1: none
+    /// are (Keskar et al., "CTRL").
+    pub repetition_penalty: f32,
+    /// How far back a token counts as occurred; 0: from the beginning.
+    pub repeat_last_n: usize,
+    /// Of the draws: the i-th token's draw is a function of (seed, sample, i).
+    pub seed: u64,
+    /// Which of several texts of the same seed, from 0.
+    pub sample: u64,
+    /// `[V]`: tokens that may come; empty: all.
+    pub allowed: Vec<bool>,
+}
+
+impl Default for Sampling {
+    fn default() -> Sampling {
+        Sampling {
+            temperature: 1.0,
+            top_k: 0,
+            top_p: 1.0,
+            min_p: 0.0,
+            repetition_penalty: 1.0,
+            repeat_last_n: 0,
+            seed: 0,
+            sample: 0,
+            allowed: Vec::new(),
+        }
+    }
+}
+
+/// A token that may come: its number, and its weight e^((x − max)/t).
+type Candidate = (TokenId, f64);
+
+impl Sampling {
+    /// Always the most likely token.
+    pub fn greedy() -> Sampling {
+        Sampling { temperature: 0.0, ..Sampling::default() }
+    }
+
+    /// Are the settings within their ranges?
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the setting.
+    pub fn check(&self) -> Result<()> {
+        let finite = |x: f32| x.is_finite();
+        let wrong = |name, value: f32, what| Err(Error::config(name, format!("{value} {what}")));
+        match self {
+            s if !(s.temperature >= 0.0 && finite(s.temperature)) => {
+                wrong("temp", s.temperature, "is not 0 or more")
+            }
+            s if !(s.top_p > 0.0 && s.top_p <= 1.0) => {
+                wrong("top-p", s.top_p, "is not above 0 and at most 1")
+            }
+            s if !(0.0..=1.0).contains(&s.min_p) => wrong("min-p", s.min_p, "is outside 0..=1"),
+            s if !(s.repetition_penalty > 0.0 && finite(s.repetition_penalty)) => {
+                wrong("repetition-penalty", s.repetition_penalty, "is not above 0")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Tokens that may follow `so_far`, with their probabilities, the most likely first. Greedy
+    /// choice gives the first all.
+    ///
+    /// # Errors
+    /// [`Error::Logits`] when a logit is not finite or nothing is allowed.
+    pub fn distribution(&self, logits: &[f32], so_far: &[TokenId]) -> Result<Vec<(TokenId, f64)>> {
+        let mut left = self.candidates(logits, so_far)?;
+        let sum: f64 = left.iter().map(|c| c.1).sum();
+        left.iter_mut().for_each(|c| c.1 /= sum);
+        left.sort_by(likelier);
+        Ok(left)
+    }
+
+    /// Draws the `index`-th token, the one that follows `so_far`.
+    ///
+    /// # Errors
+    /// As [`Sampling::distribution`].
+    pub fn draw(&self, logits: &[f32], so_far: &[TokenId], index: u64) -> Result<TokenId> {
+        let left = self.candidates(logits, so_far)?;
+        let sum: f64 = left.iter().map(|c| c.1).sum();
+        let mut rest = stream(self.seed, b"sample\0\0", index, self.sample).random::<f64>() * sum;
+        for &(id, weight) in &left {
+            rest -= weight;
+            if rest < 0.0 {
+                return Ok(id);
+            }
+        }
+        // Rounding may leave a crumb above the sum of all: the last token's.
+        Ok(left.last().map_or(0, |&(id, _)| id))
+    }
+
+    /// What is left after all filters, by number, so that sums do not depend on how it was found.
+    fn candidates(&self, logits: &[f32], so_far: &[TokenId]) -> Result<Vec<Candidate>> {
+        if let Some(bad) = logits.iter().find(|x| !x.is_finite()) {
+            return Err(Error::Logits { value: *bad });
+        }
+        let mut left: Vec<(TokenId, f64)> = logits
+            .iter()
+            .enumerate()
+            .filter(|(i, _)| self.allowed.get(*i).copied().unwrap_or(self.allowed.is_empty()))
+            .map(|(i, &x)| (i as TokenId, f64::from(x)))
+            .collect();
+        self.penalise(&mut left, so_far);
+        let first = *left.iter().min_by(|a, b| likelier(a, b)).ok_or(NOTHING_ALLOWED)?;
+        if self.temperature == 0.0 {
+            return Ok(vec![(first.0, 1.0)]);
+        }
+        let weight = |x: f64| ((x - first.1) / f64::from(self.temperature)).exp();
+        left.iter_mut().for_each(|c| c.1 = weight(c.1));
+        if self.top_k > 0 {
+            keep_most_likely(&mut left, self.top_k);
+        }
+        if self.top_p < 1.0 {
+            keep_nucleus(&mut left, f64::from(self.top_p));
+        }
+        left.retain(|c| c.1 >= f64::from(self.min_p)); // the most likely one has weight 1
+        left.sort_unstable_by_key(|c| c.0);
+        Ok(left)
+    }
+
+    fn penalise(&self, left: &mut [Candidate], so_far: &[TokenId]) {
+        if self.repetition_penalty == 1.0 {
+            return;
+        }
+        let from = match self.repeat_last_n {
+            0 => 0,
+            n => so_far.len().saturating_sub(n),
+        };
+        let mut seen = so_far[from..].to_vec();
+        seen.sort_unstable();
+        seen.dedup();
+        let penalty = f64::from(self.repetition_penalty);
+        for token in seen {
+            if let Ok(i) = left.binary_search_by_key(&token, |c| c.0) {
+                left[i].1 = if left[i].1 > 0.0 { left[i].1 / penalty } else { left[i].1 * penalty };
+            }
+        }
+    }
+}
+
+/// What is said when every token was excluded.
+const NOTHING_ALLOWED: Error = Error::Logits { value: f32::NEG_INFINITY };
+
+/// The most likely first; equals in the order of their numbers, so the result is one.
+fn likelier(a: &Candidate, b: &Candidate) -> std::cmp::Ordering {
+    b.1.total_cmp(&a.1).then(a.0.cmp(&b.0))
+}
+
+/// The `k` most likely ones, in any order.
+fn keep_most_likely(left: &mut Vec<Candidate>, k: usize) {
+    if k < left.len() {
+        left.select_nth_unstable_by(k - 1, likelier);
+        left.truncate(k);
+    }
+}
+
+/// The fewest most likely ones that have `p` of the whole weight. Only as many as are needed get
+/// sorted: usually a few of tens of thousands.
+fn keep_nucleus(left: &mut Vec<Candidate>, p: f64) {
+    left.sort_unstable_by_key(|c| c.0);
+    let enough = p * left.iter().map(|c| c.1).sum::<f64>();
+    let mut sorted = 256;
+    loop {
+        let n = sorted.min(left.len());
+        if n < left.len() {
+            left.select_nth_unstable_by(n - 1, likelier);
+        }
+        left[..n].sort_unstable_by(likelier);
+        let mut sum = 0.0;
+        let reached = left[..n].iter().position(|c| {
+            sum += c.1;
+            sum >= enough
+        });
+        match reached {
+            Some(last) => return left.truncate(last + 1),
+            None if n == left.len() => return,
+            None => sorted *= 8,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ids(sampling: &Sampling, logits: &[f32], so_far: &[TokenId]) -> Vec<TokenId> {
+        let all = sampling.distribution(logits, so_far).unwrap();
+        assert!((all.iter().map(|p| p.1).sum::<f64>() - 1.0).abs() < 1e-12);
+        all.into_iter().map(|p| p.0).collect()
+    }
+
+    #[test]
+    fn each_filter_keeps_what_it_says() {
+        let logits = [0.0, 2.0, 1.0, 2.0];
+        let plain = Sampling::default();
+        let all = plain.distribution(&logits, &[]).unwrap();
+        assert!((all[2].1 / all[0].1 - (-1f64).exp()).abs() < 1e-9);
+        assert_eq!(ids(&plain, &logits, &[]), [1, 3, 2, 0]);
+        assert_eq!(Sampling::greedy().distribution(&logits, &[]).unwrap(), [(1, 1.0)]);
+        assert_eq!(ids(&Sampling { top_k: 2, ..plain.clone() }, &logits, &[]), [1, 3]);
+        // Half of the weight needs two tokens; with four fifths of it come three.
+        assert_eq!(ids(&Sampling { top_p: 0.5, ..plain.clone() }, &logits, &[]), [1, 3]);
+        assert_eq!(ids(&Sampling { top_p: 0.8, ..plain.clone() }, &logits, &[]), [1, 3, 2]);
+        assert_eq!(ids(&Sampling { top_p: 1e-9, ..plain.clone() }, &logits, &[]), [1]);
+        // e⁻¹ = 0.368 of the first.
+        assert_eq!(ids(&Sampling { min_p: 0.36, ..plain.clone() }, &logits, &[]), [1, 3, 2]);
+        assert_eq!(ids(&Sampling { min_p: 0.37, ..plain.clone() }, &logits, &[]), [1, 3]);
+        let only = Sampling { allowed: vec![true, false, true, false], ..plain.clone() };
+        assert_eq!(ids(&only, &logits, &[]), [2, 0]);
+        let none = Sampling { allowed: vec![false; 4], ..plain.clone() };
+        assert!(matches!(none.draw(&logits, &[], 0), Err(Error::Logits { .. })));
+        assert!(plain.distribution(&[0.0, f32::NAN], &[]).is_err());
+    }
+
+    #[test]
+    fn what_occurred_becomes_less_likely() {
+        let logits = [3.0, -1.0, 2.0];
+        let s = Sampling { repetition_penalty: 2.0, ..Sampling::default() };
+        let p = |so_far: &[TokenId]| -> Vec<f64> {
+            let mut all = s.distribution(&logits, so_far).unwrap();
+            all.sort_by_key(|c| c.0);
+            all.into_iter().map(|c| c.1.ln()).collect()
+        };
+        let (before, after) = (p(&[]), p(&[1, 0, 0, 1]));
+        // Differences of log-probabilities are those of the logits: 3/2, −1·2, 2.
+        assert!((before[0] - before[2] - 1.0).abs() < 1e-9);
+        assert!((after[0] - after[2] + 0.5).abs() < 1e-9);
+        assert!((after[1] - after[2] + 4.0).abs() < 1e-9);
+        let near = Sampling { repeat_last_n: 1, ..s };
+        assert_eq!(
+            near.distribution(&logits, &[0, 2]).unwrap(),
+            near.distribution(&logits, &[2]).unwrap()
+        );
+    }
+
+    #[test]
+    fn draws_follow_the_distribution() {
+        let logits = [0.0f32, (3.0f32).ln()]; // 1/4, 3/4
+        let s = Sampling { seed: 1, ..Sampling::default() };
+        let ones = (0..4000).filter(|&i| s.draw(&logits, &[], i).unwrap() == 1).count();
+        assert!((2900..3100).contains(&ones), "{ones}");
+        assert_eq!(s.draw(&logits, &[], 7).unwrap(), s.draw(&logits, &[], 7).unwrap());
+        let second = Sampling { sample: 1, ..s.clone() };
+        let draws = |s: &Sampling| -> Vec<TokenId> {
+            (0..64).map(|i| s.draw(&logits, &[], i).unwrap()).collect()
+        };
+        assert_ne!(draws(&s), draws(&second));
+    }
+
+    #[test]
+    fn settings_outside_their_ranges_are_named() {
+        let d = Sampling::default;
+        for (wrong, name) in [
+            (Sampling { temperature: -1.0, ..d() }, "temp"),
+            (Sampling { temperature: f32::NAN, ..d() }, "temp"),
+            (Sampling { top_p: 0.0, ..d() }, "top-p"),
+            (Sampling { top_p: 1.5, ..d() }, "top-p"),
+            (Sampling { top_p: f32::NAN, ..d() }, "top-p"),
+            (Sampling { min_p: -0.1, ..d() }, "min-p"),
+            (Sampling { repetition_penalty: 0.0, ..d() }, "repetition-penalty"),
+            (Sampling { repetition_penalty: f32::INFINITY, ..d() }, "repetition-penalty"),
+        ] {
+            let said = wrong.check().unwrap_err().to_string();
+            assert!(said.starts_with(name), "{said}");
+        }
+        assert!(d().check().is_ok() && Sampling::greedy().check().is_ok());
+    }
+
+    proptest! {
+        /// The nucleus by partial sorting is that of sorting everything, and every filter leaves a
+        /// beginning of the sorted list.
+        #[test]
+        fn filters_leave_the_most_likely(
+            logits in prop::collection::vec(-8.0f32..8.0, 1..2000),
+            top_k in 0usize..50, top_p in 0.01f32..=1.0, min_p in 0.0f32..=1.0, t in 0.1f32..3.0,
+        ) {
+            let plain = Sampling { temperature: t, ..Sampling::default() };
+            let all = plain.distribution(&logits, &[]).unwrap();
+            let s = Sampling { top_k, top_p, min_p, ..plain };
+            let some = s.distribution(&logits, &[]).unwrap();
+            prop_assert!(!some.is_empty() && some.len() <= all.len());
+            prop_assert!(some.iter().zip(&all).all(|(a, b)| a.0 == b.0));
+            prop_assert!(top_k == 0 || some.len() <= top_k);
+            let nucleus = Sampling { top_k: 0, min_p: 0.0, ..s.clone() };
+            let n = nucleus.distribution(&logits, &[]).unwrap().len();
+            let mass = |n: usize| all[..n].iter().map(|c| c.1).sum::<f64>();
+            prop_assert!(mass(n) >= f64::from(top_p) - 1e-9);
+            prop_assert!(mass(n - 1) < f64::from(top_p) + 1e-9);
+            let drawn = s.draw(&logits, &[], 3).unwrap();
+            prop_assert!(some.iter().any(|c| c.0 == drawn));
+        }
+    }
+}

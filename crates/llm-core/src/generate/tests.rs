@@ -1,0 +1,134 @@
+//! The cache against the whole pass.
+
+use super::*;
+use crate::Config;
+
+fn model(config: Config) -> TinyGPT {
+    let mut model = TinyGPT::new(config, 3).unwrap();
+    // Biases and gains start at 0 and 1, which would hide that they are forgotten.
+    for (salt, (_, p)) in model.parameters_mut().enumerate() {
+        let mut value = p.data().to_vec();
+        for (i, x) in value.iter_mut().enumerate() {
+            *x += ((i * 31 + salt * 7) % 13) as f32 / 130.0 - 0.05;
+        }
+        *p = crate::Tensor::from_vec(p.shape(), value).unwrap();
+    }
+    model
+}
+
+fn configs() -> [Config; 3] {
+    let baseline = Config::new(11, 6, 8, 2);
+    [
+        baseline.clone(),
+        Config::gpt2(11, 6, 8, 2),
+        Config { tied_head: true, head_bias: true, norm_affine: false, ..baseline },
+    ]
+}
+
+fn close(a: &[f32], b: &[f32]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-5)
+}
+
+fn text(n: usize) -> Vec<TokenId> {
+    (0..n).map(|i| (i * i * 7 + i) as TokenId % 11).collect()
+}
+
+/// Read one by one, in pieces, and again after going back: the scores of one pass over all.
+#[test]
+fn the_cache_agrees_with_the_whole_pass() {
+    for config in configs() {
+        let model = model(config);
+        let tokens = text(6);
+        for cut in 1..=5 {
+            let mut decoder = Decoder::new(&model).unwrap();
+            decoder.feed(&tokens[..cut]).unwrap();
+            for n in cut..6 {
+                let logits = decoder.feed(&tokens[n..n + 1]).unwrap();
+                assert!(close(logits, &next_logits(&model, &tokens[..n + 1]).unwrap()), "{n}");
+            }
+            assert_eq!(decoder.len(), 6);
+            decoder.rewind(cut);
+            let logits = decoder.feed(&[10]).unwrap();
+            let again = [&tokens[..cut], &[10]].concat();
+            assert!(close(logits, &next_logits(&model, &again).unwrap()));
+        }
+    }
+}
+
+#[test]
+fn long_texts_are_read_in_chunks() {
+    let model = model(Config::new(11, 300, 8, 1));
+    let tokens = text(300);
+    let mut decoder = Decoder::new(&model).unwrap();
+    let logits = decoder.feed(&tokens[..299]).unwrap();
+    assert!(close(logits, &next_logits(&model, &tokens[..299]).unwrap()));
+    let logits = decoder.feed(&tokens[299..]).unwrap();
+    assert!(close(logits, &next_logits(&model, &tokens).unwrap()));
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_nothing_is_lost() {
+    let model = model(Config::new(11, 6, 8, 1));
+    let mut decoder = Decoder::new(&model).unwrap();
+    assert!(decoder.is_empty());
+    assert!(matches!(decoder.feed(&[]), Err(Error::Shape { .. })));
+    assert!(matches!(decoder.feed(&[1; 7]), Err(Error::Shape { .. })));
+    decoder.feed(&[1, 2]).unwrap();
+    assert!(matches!(decoder.feed(&[3, 11]), Err(Error::TokenOutOfRange { .. })));
+    assert!(matches!(decoder.feed(&[3; 5]), Err(Error::Shape { .. })));
+    let logits = decoder.feed(&[3]).unwrap();
+    assert!(close(logits, &next_logits(&model, &[1, 2, 3]).unwrap()));
+
+    let new = |prompt: &[TokenId], slide| {
+        Generator::new(&model, prompt, Sampling::greedy(), slide).map(drop).unwrap_err()
+    };
+    assert!(matches!(new(&[], 1), Error::Shape { .. }));
+    assert!(matches!(new(&[1, 11], 1), Error::TokenOutOfRange { position: 1, .. }));
+    assert!(matches!(new(&[1], 0), Error::Config { .. }));
+    assert!(matches!(new(&[1], 7), Error::Config { .. }));
+}
+
+/// At every position, also long after the window began to slide.
+#[test]
+fn the_window_slides_as_defined() {
+    for config in configs() {
+        let model = model(config);
+        for slide in 1..=6 {
+            for prompt in [1, 5, 6, 7, 20] {
+                let mut generator =
+                    Generator::new(&model, &text(prompt), Sampling::greedy(), slide).unwrap();
+                for _ in 0..20 {
+                    let n = generator.tokens().len();
+                    let seen = generator.tokens()[window_start(n, 6, slide)..].to_vec();
+                    assert!(seen.len() <= 6 && seen.len() > 6usize.min(n).saturating_sub(slide));
+                    let want = next_logits(&model, &seen).unwrap();
+                    assert!(close(generator.logits().unwrap(), &want), "slide {slide} at {n}");
+                    let choice = generator.next_token().unwrap();
+                    let best = (0..11).max_by(|&a, &b| want[a].total_cmp(&want[b])).unwrap();
+                    assert_eq!(choice.token as usize, best);
+                    let lse = want.iter().map(|&x| f64::from(x).exp()).sum::<f64>().ln();
+                    let logprob = f64::from(want[best]) - lse;
+                    assert!((f64::from(choice.logprob) - logprob).abs() < 1e-4);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn samples_of_one_seed_differ_and_come_back() {
+    let model = model(Config::new(11, 6, 8, 1));
+    let sampling = Sampling { seed: 5, ..Sampling::default() };
+    for n in [3, 10] {
+        let mut generator = Generator::new(&model, &text(4), sampling.clone(), 1).unwrap();
+        let mut write = |sample| {
+            generator.restart(sample);
+            (0..n).for_each(|_| assert!(generator.next_token().is_ok()));
+            generator.written().to_vec()
+        };
+        let (first, second) = (write(0), write(1));
+        assert_ne!(first, second);
+        assert_eq!(first, write(0));
+        assert_eq!(first, generate(&model, &text(4), n, sampling.clone()).unwrap());
+    }
+}

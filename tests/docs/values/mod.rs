@@ -5,6 +5,7 @@ mod pages;
 mod performance;
 mod trace;
 mod walkthrough;
+mod writing;
 
 use llm_core::Tensor;
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ pub fn all() -> Values {
     trace::add(&mut values);
     pages::add(&mut values);
     performance::add(&mut values);
+    writing::add(&mut values);
     values
 }
 

@@ -8,4 +8,5 @@ mod mha_vs_single_head;
 mod original_replay;
 mod pytorch_ops;
 mod pytorch_training;
+mod random_shapes;
 mod training;

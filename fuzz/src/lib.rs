@@ -1,5 +1,7 @@
 //! What the targets share.
 
+use llm_cli::{Heads, Program};
+use llm_core::buffer::release_pool;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
 use llm_core::model::SingleHead;
@@ -7,8 +9,29 @@ use llm_core::optim::{AdamWConfig, Schedule};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::Trainer;
 use llm_core::{Config, TinyGPT};
+use llm_variant_mha::MultiHead;
 use std::path::Path;
 use std::sync::Arc;
+
+/// The program with one head.
+pub const ONE: Program = Program {
+    name: "train-gpt",
+    about: "",
+    heads: Heads::One { other: "train-gpt-mha" },
+    with_heads: |_| Arc::new(SingleHead),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+};
+
+/// The program with as many heads as one likes.
+pub const MANY: Program = Program {
+    name: "train-gpt-mha",
+    about: "",
+    heads: Heads::Many { default: 4 },
+    with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
+};
 
 /// Writes the inputs to begin with into the corpus, the first folder among the arguments, when it
 /// is empty. libFuzzer reads it after the target's `init`.
@@ -73,6 +96,7 @@ fn recipe() -> Recipe {
 /// What was accepted must make a run. If that is small it takes a step (and may diverge); not for
 /// every input, since a step takes much longer than reading.
 pub fn use_it(checkpoint: Checkpoint, input: &[u8]) {
+    release_pool(); // what the input before left: tensors of sizes that do not come again
     let Ok(attention) = SingleHead::from_spec(&checkpoint.meta.attention) else { return };
     let vocab = checkpoint.meta.config.vocab_size;
     let Ok(mut trainer) = checkpoint.into_trainer(Arc::new(attention)) else { return };

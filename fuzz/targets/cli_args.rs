@@ -3,31 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use llm_cli::{Heads, Program};
-use llm_core::model::SingleHead;
-use llm_fuzz::seed;
-use llm_variant_mha::MultiHead;
+use llm_fuzz::{MANY, ONE, seed};
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::sync::Arc;
-
-const ONE: Program = Program {
-    name: "train-gpt",
-    about: "",
-    heads: Heads::One { other: "train-gpt-mha" },
-    with_heads: |_| Arc::new(SingleHead),
-    attend: None,
-    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
-};
-
-const MANY: Program = Program {
-    name: "train-gpt-mha",
-    about: "",
-    heads: Heads::Many { default: 4 },
-    with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
-    attend: None,
-    from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
-};
 
 const SEEDS: &[&str] = &[
     "",
@@ -43,6 +21,8 @@ const SEEDS: &[&str] = &[
     "--prompt p --gen 3 --temp 0.5 --topk 4 --raw --ascii-only --escape-bytes --print-next-top 3",
     "--sanity-next-from-data 3 --sanity-ctx 2 --sanity-top 1 --sanity-offset 0 --sanity-preview 1",
     "--threads 2 --quiet --message-format json --print-next-top-each-step",
+    "--num-samples 2 --stop x --top-p .9 --min-p .1 --repetition-penalty 1.1 --repeat-last-n 9",
+    "generate --load f --prompt-ids 1,2,3 --prompt-file q --slide 4 --json --min-acc .5",
     "generate --load f -p x -n 3 --seed 1 --temp nan",
     "eval --load f --data - --batch 2",
     "bench --workload w1 --steps 1 --json --seq 1",
@@ -54,12 +34,9 @@ fuzz_target!(
     // A zero byte ends a word, so that words may hold anything else.
     init: seed(SEEDS.iter().map(|line| line.replace(' ', "\0").into_bytes())),
     |bytes: &[u8]| {
-        let (program, name) = match bytes.len() % 2 {
-            0 => (&ONE, "train-gpt"),
-            _ => (&MANY, "train-gpt-mha"),
-        };
+        let program = if bytes.len().is_multiple_of(2) { &ONE } else { &MANY };
         let words = bytes.split(|&b| b == 0).filter(|w| !w.is_empty());
         let words = words.map(|word| OsString::from_vec(word.to_vec()));
-        llm_cli::fuzzing::check(program, std::iter::once(name.into()).chain(words).collect());
+        llm_cli::fuzzing::check(program, std::iter::once(program.name.into()).chain(words).collect());
     }
 );

@@ -1,55 +1,139 @@
-//! The door of the fuzz target `cli_args`: what is decided about the words typed before a file is
-//! touched. Compiled for it and for tests.
+//! The doors of the fuzz targets `cli_args` and `config_file`: what is decided about the words typed
+//! and about the settings in a file before any other file is touched. Compiled for them and for
+//! tests.
 
-use crate::args::{Cli, Parsed, Preset, Verb, parse};
-use crate::defaults::TextDefaults;
-use crate::error::Result;
+use crate::args::{
+    Cli, OutputArgs, Parsed, Preset, RecipeArgs, SamplingArgs, TrainArgs, Verb, command, parse_with,
+};
+use crate::console::one_line;
+use crate::defaults::{INTERVAL, LOG_EVERY, TextDefaults};
+use crate::error::{CliError, Result, code};
+use crate::number_of_threads;
+use crate::plan::{Settings, check_flags};
 use crate::program::Program;
+use crate::settings::{printable_config, text_of};
 use crate::text::Request;
-use crate::{number_of_threads, plan};
+use clap::Command;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::OsString;
+use std::fmt::Debug;
+use std::path::Path;
 use std::sync::Arc;
 
-/// Parses the words and checks what they mean.
+thread_local! {
+    /// By the name of the program: to build a command takes much longer than to parse with it.
+    static COMMANDS: RefCell<HashMap<&'static str, Command>> = RefCell::default();
+}
+
+/// Parses the words, the program's name first, and checks what they mean.
 ///
 /// # Panics
-/// When a refusal is not one clean line.
+/// When a refusal is not one clean line, or has not the number of its kind.
 pub fn check(program: &Program, words: Vec<OsString>) {
-    let line = match parse(program, words) {
-        Parsed::Text(_) => return,
-        Parsed::Wrong(line) => line,
-        Parsed::Failed(e) => e.line(),
-        Parsed::Run(cli) => match decide(program, &cli) {
-            Ok(()) => return,
-            Err(e) => {
-                assert!([2, 71].contains(&e.exit_code()), "{e:?}");
-                e.line()
-            }
+    let nothing = |path: &Path| Err(CliError::Input { path: path.into(), why: "not read".into() });
+    drop(accepted(program, words, nothing));
+}
+
+/// The same with `--config` and a file of these bytes before the words. What is accepted, which is
+/// the result, is printed and read again; names that are no text could not be.
+///
+/// # Panics
+/// As [`check`], and when what is read again is refused or means something else.
+pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
+    let read = |path: &Path| text_of(path, file);
+    let config = [program.name, "--config", "run.toml"].map(OsString::from);
+    let words = config.into_iter().chain(words.iter().map(OsString::from)).collect();
+    let Some(Run { args, settings, threads }) = accepted(program, words, read) else {
+        return false;
+    };
+    let text = printable_config(program, &settings.decided(), &args, threads);
+    let again = [program.name, "--config", "printed"].map(OsString::from).to_vec();
+    let again = accepted(program, again, |_| Ok(text.clone()));
+    let again = again.unwrap_or_else(|| panic!("not understood again:\n{text}"));
+    assert_eq!(again.settings.decided(), settings.decided(), "{text}");
+    assert_eq!(format!("{:?}", rest(&again.args)), format!("{:?}", rest(&args)), "{text}");
+    let printed = printable_config(program, &again.settings.decided(), &again.args, again.threads);
+    assert_eq!(printed, text);
+    true
+}
+
+/// A new run that nothing is wrong with.
+struct Run {
+    args: TrainArgs,
+    settings: Settings,
+    threads: usize,
+}
+
+/// The run that the words ask for; nothing for other commands and for refusals, which are judged.
+fn accepted(
+    program: &Program,
+    words: Vec<OsString>,
+    read: impl FnOnce(&Path) -> Result<String>,
+) -> Option<Run> {
+    let parsed = COMMANDS.with_borrow_mut(|commands| {
+        let command = commands.entry(program.name).or_insert_with(|| command(program));
+        parse_with(program, command, words, read)
+    });
+    let (line, number, numbers) = match parsed {
+        Parsed::Text(_) => return None,
+        Parsed::Wrong(line) => (line, code::USAGE, [code::USAGE; 2]),
+        Parsed::Failed(e) => (e.line(), e.exit_code(), [code::USAGE, code::NO_INPUT]),
+        Parsed::Run(cli) => match decide(program, *cli) {
+            Ok(run) => return run,
+            Err(e) => (e.line(), e.exit_code(), [code::USAGE, code::NO_MEMORY]),
         },
     };
     assert!(line.starts_with("error: "), "{line:?}");
-    assert!(!line.contains(char::is_control), "{line:?}");
+    assert_eq!(one_line(&line), line);
+    assert!(numbers.contains(&number), "{number}: {line}");
+    None
 }
 
-fn decide(program: &Program, cli: &Cli) -> Result<()> {
-    let request = |sampling, preset: Option<Preset>| {
+/// [`number_of_threads`]; asking how many cores there are takes longer than all the rest.
+fn threads(output: &OutputArgs) -> Result<usize> {
+    output.threads.map_or(Ok(2), |_| number_of_threads(output))
+}
+
+fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
+    let request = |sampling: &SamplingArgs, preset: Option<Preset>| {
+        let sampling = &SamplingArgs { prompt_file: None, ..sampling.clone() };
         let tokenizer: Arc<dyn Tokenizer> = Arc::new(ByteTokenizer);
         Request::new(sampling, &TextDefaults::choose(preset), &tokenizer, 1, None).map(drop)
     };
+    let args = cli.train;
     match &cli.verb {
-        None if cli.train.load.is_some() => request(&cli.train.sampling, None),
+        None if args.load.is_some() => request(&args.sampling, None)?,
         None => {
-            number_of_threads(&cli.train.output)?;
-            plan::check_flags(program, &cli.train)?;
-            request(&cli.train.sampling, cli.train.recipe.preset)
+            let threads = threads(&args.output)?;
+            let settings = check_flags(program, &args)?;
+            request(&args.sampling, args.recipe.preset)?;
+            return Ok(Some(Run { args, settings, threads }));
         }
         Some(Verb::Generate(args)) => {
-            number_of_threads(&args.output)?;
-            request(&args.sampling, None)
+            threads(&args.output)?;
+            request(&args.sampling, None)?;
         }
-        Some(Verb::Eval(args)) => number_of_threads(&args.output).map(drop),
-        Some(Verb::Bench(args)) => number_of_threads(&args.output).map(drop),
-        Some(Verb::Completions { .. }) => Ok(()),
+        Some(Verb::Eval(args)) => drop(threads(&args.output)?),
+        Some(Verb::Bench(args)) => drop(threads(&args.output)?),
+        Some(Verb::Completions { .. }) => {}
     }
+    Ok(None)
+}
+
+/// What a file says besides what [`Decided`](crate::plan::Decided) holds.
+fn rest(args: &TrainArgs) -> impl Debug {
+    #[rustfmt::skip]
+    let TrainArgs { config: _, print_config: _, data, val_frac: _, val, tokenizer: _, allow_data_change, model: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, output, sampling, probes } = args;
+    let RecipeArgs { max_time, patience, skip_spikes, preset, .. } = recipe;
+    let save_opt = save_opt.unwrap_or(true);
+    let every = [save_every, eval_every].map(|n| n.unwrap_or(INTERVAL));
+    let log_every = log_every.unwrap_or(LOG_EVERY);
+    (
+        (data, val, allow_data_change, load, save, out, no_save, dry_run),
+        (save_opt, every, log_every, keep, sample_every, overfit),
+        (max_time, patience, skip_spikes, preset),
+        (output.quiet, output.message_format, sampling, probes),
+    )
 }

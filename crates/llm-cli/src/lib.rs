@@ -98,8 +98,8 @@ fn in_pool(output: &OutputArgs, f: impl FnOnce(usize) -> Result<()> + Send) -> R
 }
 
 fn number_of_threads(output: &OutputArgs) -> Result<usize> {
-    let cores = std::thread::available_parallelism().map_or(1, |n| n.get());
-    match output.threads.unwrap_or(cores) {
+    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+    match output.threads.unwrap_or_else(cores) {
         threads @ 1..=1024 => Ok(threads),
         threads => Err(CliError::Usage(format!("--threads {threads} is outside 1..=1024"))),
     }

@@ -6,6 +6,8 @@ mod sampling;
 mod training;
 
 pub(crate) use parse::in_one_line;
+#[cfg(any(test, fuzzing))]
+pub(crate) use parse::parse_with;
 pub use parse::{Parsed, command, parse};
 pub use sampling::{ProbeArgs, SamplingArgs};
 pub use training::{

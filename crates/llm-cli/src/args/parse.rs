@@ -2,13 +2,13 @@
 
 use super::Cli;
 use crate::console::one_line;
-use crate::error::CliError;
+use crate::error::{CliError, Result};
 use crate::program::{Heads, Program};
 use crate::settings;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, CommandFactory, FromArgMatches};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What came of parsing.
 pub enum Parsed {
@@ -49,6 +49,17 @@ pub fn command(program: &Program) -> Command {
 /// Reads the words, the program's name first. Training needs no verb; `train` and `help` are
 /// understood all the same.
 pub fn parse(program: &Program, words: impl IntoIterator<Item = OsString>) -> Parsed {
+    parse_with(program, &mut command(program), words, settings::read)
+}
+
+/// [`parse`] with the program's [`command`], which may serve again, and with what reads the file
+/// that `--config` names.
+pub(crate) fn parse_with(
+    program: &Program,
+    command: &mut Command,
+    words: impl IntoIterator<Item = OsString>,
+    read: impl FnOnce(&Path) -> Result<String>,
+) -> Parsed {
     let mut words: Vec<OsString> = words.into_iter().collect();
     match words.get(1).and_then(|w| w.to_str()) {
         Some("train") => drop(words.remove(1)),
@@ -56,16 +67,15 @@ pub fn parse(program: &Program, words: impl IntoIterator<Item = OsString>) -> Pa
         _ => {}
     }
     let verb = words.get(1).and_then(|w| w.to_str()).filter(|w| !w.starts_with('-'));
-    let command = command(program);
     let known: Vec<_> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
     let help = match verb.filter(|v| known.iter().any(|k| k == v)) {
         Some(verb) => format!("{} {verb} --help", program.name),
         None => format!("{} --help", program.name),
     };
-    let matches = command.clone().try_get_matches_from(&words).map(|typed| {
+    let matches = command.try_get_matches_from_mut(&words).map(|typed| {
         let file = typed.try_get_one::<PathBuf>("config").ok().flatten();
         match file.filter(|_| typed.subcommand().is_none()) {
-            Some(file) => settings::merge(&command, file, &typed, &words),
+            Some(file) => settings::merge(command, file, &read(file)?, &typed, &words),
             None => Ok(typed),
         }
     });
@@ -95,8 +105,8 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
         || text(ContextKind::InvalidArg).map(|a| a.split(' ').next().unwrap_or("").to_string());
     match (e.kind(), flag(), text(ContextKind::InvalidValue)) {
         (ErrorKind::ValueValidation, Some(flag), Some(value)) => {
-            let cause = std::error::Error::source(e).map(ToString::to_string).unwrap_or_default();
-            let why = match cause.as_str() {
+            let cause = std::error::Error::source(e).map(|cause| one_line(&cause.to_string()));
+            let why = match cause.as_deref().unwrap_or_default() {
                 "invalid digit found in string" => "not a whole number of 0 or more",
                 "invalid float literal" => "not a number",
                 c if c.starts_with("number too large") => "too large a number",
@@ -128,4 +138,60 @@ fn plain_lines(text: &str) -> String {
         .map(one_line)
         .collect();
     parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::BASELINE;
+
+    fn outcome(parsed: Parsed) -> String {
+        match parsed {
+            Parsed::Run(cli) => format!("{cli:?}"),
+            Parsed::Text(text) | Parsed::Wrong(text) => text,
+            Parsed::Failed(e) => e.line(),
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_cannot_control_the_terminal() {
+        for flag in ["--max-time", "--steps", "--lr", "--schedule", "--quiet", "--patience", "--x"]
+        {
+            for evil in ["\u{1b}[2J", "\u{7}5z", "1\u{202e}", "\n"] {
+                let words = ["train-gpt".into(), format!("{flag}={evil}").into()];
+                let Parsed::Wrong(line) = parse(&BASELINE, words) else { panic!("{flag}") };
+                assert_eq!(one_line(&line), line);
+            }
+        }
+    }
+
+    /// What was parsed before does not show.
+    #[test]
+    fn a_command_serves_again() {
+        let read = |_: &Path| Ok("lr = 1\nraw = true\nstesp = 3\n".into());
+        let mut used = command(&BASELINE);
+        for _ in 0..2 {
+            for line in [
+                "",
+                "--lr 0.5 --quiet",
+                "eval --load f --batch 2",
+                "train --stesp 3",
+                "--config f --escape-bytes",
+                "generate --help",
+                "generate",
+                "help",
+                "--steps -1",
+                "eval --version",
+                "bench --workload w9",
+                "nothing",
+                "completions bash",
+            ] {
+                let words = || format!("train-gpt {line}").split(' ').map(Into::into).collect();
+                let words: &dyn Fn() -> Vec<OsString> = &words;
+                let fresh = parse_with(&BASELINE, &mut command(&BASELINE), words(), read);
+                let again = parse_with(&BASELINE, &mut used, words(), read);
+                assert_eq!(outcome(again), outcome(fresh), "{line}");
+            }
+        }
+    }
 }

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// How text is drawn and shown.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Text")]
 pub struct SamplingArgs {
     /// Text to continue [default: a line break, or the first words of a story]

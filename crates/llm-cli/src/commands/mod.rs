@@ -37,6 +37,6 @@ pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()>
 pub fn print_config(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
     let plan = Plan::new(program, args)?;
     let mut out = Out::default();
-    out.write(settings::printable_config(program, &plan, args, threads).as_bytes());
+    out.write(settings::printable_config(program, &plan.decided(), args, threads).as_bytes());
     out.finish()
 }

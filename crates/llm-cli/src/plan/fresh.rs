@@ -33,11 +33,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     let memory = config.training_memory(recipe.batch_size, recipe.seq_len);
     require(memory)?;
     let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
-    if let Some(epochs) = args.recipe.epochs {
-        recipe.total_steps = steps_of(epochs, data.train.len(), &recipe)?;
-        recipe.schedule = new_schedule(args, &defaults, recipe.total_steps);
-        recipe.check().map_err(named_by_flag)?;
-    }
+    plan_epochs(args, &defaults, data.train.len(), &mut recipe)?;
     let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
     Ok(Plan {
         steps: trainer.recipe.total_steps,
@@ -54,12 +50,27 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
 }
 
 /// What follows from the flags alone.
-pub(super) struct Settings {
+pub(crate) struct Settings {
     pub(super) config: Config,
     attention: Arc<dyn Attention>,
-    recipe: Recipe,
-    defaults: Defaults,
+    pub(super) recipe: Recipe,
+    pub(super) defaults: Defaults,
     kind: TokenizerArg,
+}
+
+#[cfg(any(test, fuzzing))]
+impl Settings {
+    /// The plan that they would become.
+    pub(crate) fn decided(&self) -> super::Decided<'_> {
+        super::Decided {
+            config: &self.config,
+            recipe: &self.recipe,
+            n_heads: self.attention.spec().n_heads,
+            tokenizer: self.kind.name(),
+            steps: self.recipe.total_steps,
+            sample_seed: self.recipe.seed,
+        }
+    }
 }
 
 /// Decides everything that needs neither files nor memory.
@@ -120,6 +131,19 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
     };
     recipe.check().map_err(named_by_flag)?;
     Ok(Settings { config, attention, recipe, defaults, kind })
+}
+
+/// Counts steps by `--epochs`, once the data's number of tokens is known.
+pub(super) fn plan_epochs(
+    args: &TrainArgs,
+    defaults: &Defaults,
+    tokens: usize,
+    recipe: &mut Recipe,
+) -> Result<()> {
+    let Some(epochs) = args.recipe.epochs else { return Ok(()) };
+    recipe.total_steps = steps_of(epochs, tokens, recipe)?;
+    recipe.schedule = new_schedule(args, defaults, recipe.total_steps);
+    recipe.check().map_err(named_by_flag)
 }
 
 /// The default number of heads, or the nearest below it that divides the width.

@@ -5,6 +5,9 @@ mod data;
 mod fresh;
 mod resume;
 
+#[cfg(any(test, fuzzing))]
+pub(crate) use fresh::Settings;
+
 use crate::args::TrainArgs;
 use crate::data::{Data, one_stdin};
 use crate::defaults::TextDefaults;
@@ -13,6 +16,7 @@ use crate::probes::Probes;
 use crate::program::{Heads, Program};
 use crate::target::{Target, to_load};
 use crate::tokenizers;
+use llm_core::Config;
 use llm_core::checkpoint::Checkpoint;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
@@ -45,6 +49,23 @@ pub struct Plan {
     pub text: TextDefaults,
 }
 
+/// What a plan decided, as far as settings can say it.
+#[derive(Debug, PartialEq)]
+pub struct Decided<'a> {
+    /// Sizes and options of the model.
+    pub config: &'a Config,
+    /// How it learns.
+    pub recipe: &'a Recipe,
+    /// H.
+    pub n_heads: usize,
+    /// The tokenizer's name.
+    pub tokenizer: &'a str,
+    /// Steps to do now.
+    pub steps: u64,
+    /// Seed of generated text.
+    pub sample_seed: u64,
+}
+
 impl Plan {
     /// Makes the plan.
     ///
@@ -63,8 +84,20 @@ impl Plan {
             let (probes, seed) = (&args.probes, plan.sample_seed);
             plan.probes = Probes::new(probes, len, seq, most, seed, &plan.tokenizer)?;
         }
-        check_watches(args, &plan)?;
+        check_watches(args, plan.data.as_ref().is_none_or(|data| data.val.is_some()))?;
         Ok(plan)
+    }
+
+    /// What its settings say.
+    pub fn decided(&self) -> Decided<'_> {
+        Decided {
+            config: self.trainer.model.config(),
+            recipe: &self.trainer.recipe,
+            n_heads: self.trainer.model.attention().spec().n_heads,
+            tokenizer: self.tokenizer.name(),
+            steps: self.steps,
+            sample_seed: self.sample_seed,
+        }
     }
 
     /// Chooses, tries and locks the output. `None`: nothing will be saved.
@@ -132,13 +165,20 @@ fn tokenizer_of(checkpoint: &Checkpoint) -> std::result::Result<Arc<dyn Tokenize
     Ok(tokenizer)
 }
 
-/// What is decided about a new run before anything is read or made, for the fuzz targets.
+/// What is decided about a new run before anything is read or made, as if there were data of 4000
+/// tokens to learn and some to judge by, for the fuzz targets.
 #[cfg(any(test, fuzzing))]
-pub(crate) fn check_flags(program: &Program, args: &TrainArgs) -> Result<()> {
+pub(crate) fn check_flags(program: &Program, args: &TrainArgs) -> Result<Settings> {
+    const TOKENS: usize = 4000;
     check_heads_flag(program, args.model.heads)?;
-    let seq_len = fresh::settings(program, args)?.config.seq_len;
+    one_stdin(args.data.iter().chain(&args.val))?;
+    let mut settings = fresh::settings(program, args)?;
+    fresh::plan_epochs(args, &settings.defaults, TOKENS, &mut settings.recipe)?;
+    let seq_len = settings.config.seq_len;
     let tokenizer: Arc<dyn Tokenizer> = Arc::new(llm_core::tokenizer::ByteTokenizer);
-    Probes::new(&args.probes, 4000, seq_len, seq_len, 1, &tokenizer).map(drop)
+    Probes::new(&args.probes, TOKENS, seq_len, seq_len, 1, &tokenizer)?;
+    check_watches(args, true)?;
+    Ok(settings)
 }
 
 /// `--heads` where there is one.
@@ -152,9 +192,8 @@ fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
     }
 }
 
-/// Flags that need something to watch.
-fn check_watches(args: &TrainArgs, plan: &Plan) -> Result<()> {
-    let measured = plan.data.as_ref().is_none_or(|data| data.val.is_some());
+/// Flags that need something to watch; `measured`: there may be validation data.
+fn check_watches(args: &TrainArgs, measured: bool) -> Result<()> {
     if args.recipe.patience.is_some() && !(measured && args.eval_every != Some(0)) {
         let why = "--patience needs validation data and an --eval-every above 0";
         return Err(CliError::Usage(why.into()));

@@ -2,7 +2,7 @@
 
 use crate::args::{InitArg, ScheduleArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY};
-use crate::plan::Plan;
+use crate::plan::Decided;
 use crate::program::Program;
 use clap::ValueEnum;
 use llm_core::optim::ScheduleKind;
@@ -14,21 +14,21 @@ use toml::{Table, Value};
 /// the text given to `--config` makes the run once more in another place.
 pub fn effective_config(
     program: &Program,
-    plan: &Plan,
+    decided: &Decided<'_>,
     args: &TrainArgs,
     threads: usize,
 ) -> String {
-    Sheet::of(plan, args, threads).text(program)
+    Sheet::of(decided, args, threads).text(program)
 }
 
 /// All settings, for `--print-config`: given to `--config`, the text is the same command.
 pub fn printable_config(
     program: &Program,
-    plan: &Plan,
+    decided: &Decided<'_>,
     args: &TrainArgs,
     threads: usize,
 ) -> String {
-    let mut sheet = Sheet::of(plan, args, threads);
+    let mut sheet = Sheet::of(decided, args, threads);
     sheet.place(args);
     sheet.text(program)
 }
@@ -45,17 +45,17 @@ pub(super) struct Sheet {
 impl Sheet {
     /// A new flag needs its line here: `put` for a setting that always has a value, `given` for
     /// one that has an effect only when it is typed.
-    pub(super) fn of(plan: &Plan, args: &TrainArgs, threads: usize) -> Sheet {
+    pub(super) fn of(decided: &Decided<'_>, args: &TrainArgs, threads: usize) -> Sheet {
         let mut sheet = Sheet::default();
         let s = &mut sheet;
-        let (config, recipe) = (plan.trainer.model.config(), &plan.trainer.recipe);
+        let Decided { config, recipe, n_heads, tokenizer, steps, sample_seed } = *decided;
         let (schedule, adamw) = (&recipe.schedule, &recipe.adamw);
         let constant = schedule.kind == ScheduleKind::Constant;
 
         s.table("data");
         s.list("data", args.data.iter().map(|path| text(path.as_os_str())).collect());
         s.given("val_frac", args.val.is_empty().then_some(recipe.val_frac));
-        s.put("tokenizer", plan.tokenizer.name());
+        s.put("tokenizer", tokenizer);
         s.list("val", args.val.iter().map(|path| text(path.as_os_str())).collect());
         s.given("allow_data_change", args.allow_data_change);
 
@@ -63,7 +63,7 @@ impl Sheet {
         s.put("seq", whole(recipe.seq_len as u64));
         s.put("dmodel", whole(config.d_model as u64));
         s.put("layers", whole(config.n_layers as u64));
-        s.put("heads", whole(plan.trainer.model.attention().spec().n_heads as u64));
+        s.put("heads", whole(n_heads as u64));
         s.put("norm_affine", config.norm_affine);
         s.put("tied_head", config.tied_head);
         s.put("head_bias", config.head_bias);
@@ -73,9 +73,11 @@ impl Sheet {
         s.table("training");
         s.given("load", args.load.as_ref().map(|path| text(path.as_os_str())));
         s.given("preset", args.recipe.preset.map(name));
-        s.put("steps", whole(plan.steps));
+        s.put("steps", whole(steps));
         s.put("batch", whole(recipe.batch_size as u64));
-        s.put("accum", whole(u64::from(recipe.accum)));
+        // Excluded by `overfit`, even where that is false.
+        let accum = whole(u64::from(recipe.accum));
+        s.given("accum", args.overfit.is_none().then_some(accum));
         s.put("lr", number(schedule.lr));
         s.put("schedule", name(ScheduleArg::from(schedule.kind)));
         s.put("warmup", whole(schedule.warmup_steps));
@@ -86,7 +88,7 @@ impl Sheet {
         s.put("decay_all", adamw.decay_all);
         s.put("beta1", number(adamw.beta1));
         s.put("beta2", number(adamw.beta2));
-        s.put("seed", whole(plan.sample_seed));
+        s.put("seed", whole(sample_seed));
         s.put("eval_every", whole(args.eval_every.unwrap_or(INTERVAL)));
         s.put("save_every", whole(args.save_every.unwrap_or(INTERVAL)));
         s.given("keep", args.keep.map(|n| whole(n as u64)));

@@ -4,7 +4,7 @@ use crate::args::in_one_line;
 use crate::data::system_reason;
 use crate::error::{CliError, Result};
 use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use std::any::TypeId;
 use std::ffi::OsString;
 use std::io::Read;
@@ -19,46 +19,48 @@ const MOST_BYTES: u64 = 1 << 20;
 const NOT_IN_FILES: [&str; 4] = ["config", "print_config", "help", "version"];
 
 /// One key of a file.
-struct Setting<'a> {
-    arg: &'a Arg,
+struct Setting {
+    flag: Id,
     /// The flags it stands for, each in one word.
     words: Vec<OsString>,
     line: usize,
 }
 
-/// Parses once more, with the file's settings before the user's `words`. A flag that was typed
-/// takes the place of the file's, and of those in the file that exclude it.
+/// Parses once more, with the settings of the file's `text` before the user's `words`. A flag that
+/// was typed takes the place of the file's, and of those in the file that exclude it.
 ///
 /// # Errors
-/// [`CliError::Input`] for a file that cannot be read, [`CliError::Usage`] naming file, line and
-/// key.
+/// [`CliError::Usage`] naming file, line and key.
 pub(crate) fn merge(
-    command: &Command,
+    command: &mut Command,
     path: &Path,
+    text: &str,
     typed: &ArgMatches,
     words: &[OsString],
 ) -> Result<ArgMatches> {
-    let text = read(path)?;
-    let file = File { command, path, text: &text };
-    let typed: Vec<&Arg> = command
-        .get_arguments()
-        .filter(|arg| typed.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
-        .collect();
-    let excludes = |a: &Arg, b: &Arg| command.get_arg_conflicts_with(a).contains(&b);
-    let wins = |by: &Arg, over: &Arg| by == over || excludes(by, over) || excludes(over, by);
+    let mut file = File { command, path, text };
     let settings = file.settings()?;
-    let kept = settings.into_iter().filter(|s| !typed.iter().any(|by| wins(by, s.arg)));
-    let (program, typed) = words.split_at(words.len().min(1));
-    let all = program.iter().cloned().chain(kept.flat_map(|s| s.words));
-    let all = all.chain(typed.iter().cloned());
-    let merged = command.clone().try_get_matches_from(all);
+    let (program, given) = words.split_at(words.len().min(1));
+    let kept = file.without_typed(settings, typed).flat_map(|s| s.words);
+    let all: Vec<_> = program.iter().cloned().chain(kept).chain(given.iter().cloned()).collect();
+    let merged = file.command.try_get_matches_from_mut(all);
     merged.map_err(|e| CliError::Usage(format!("{}: {}", file.name(), in_one_line(&e, &[]))))
 }
 
-fn read(path: &Path) -> Result<String> {
+/// The text of the file at `path`.
+///
+/// # Errors
+/// [`CliError::Input`] when it cannot be read or is no text.
+pub(crate) fn read(path: &Path) -> Result<String> {
+    let file = std::fs::File::open(path);
+    let file = file.map_err(|e| CliError::Input { path: path.into(), why: system_reason(&e) })?;
+    text_of(path, file)
+}
+
+/// What `file`, opened at `path`, holds.
+pub(crate) fn text_of(path: &Path, file: impl Read) -> Result<String> {
     let unreadable = |why: String| CliError::Input { path: path.to_path_buf(), why };
     let mut text = Vec::new();
-    let file = std::fs::File::open(path).map_err(|e| unreadable(system_reason(&e)))?;
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut text);
     read.map_err(|e| unreadable(system_reason(&e)))?;
     if text.len() as u64 > MOST_BYTES {
@@ -68,14 +70,14 @@ fn read(path: &Path) -> Result<String> {
 }
 
 struct File<'a> {
-    command: &'a Command,
+    command: &'a mut Command,
     path: &'a Path,
     text: &'a str,
 }
 
-impl<'a> File<'a> {
+impl File<'_> {
     /// All settings, checked one by one.
-    fn settings(&self) -> Result<Vec<Setting<'a>>> {
+    fn settings(&mut self) -> Result<Vec<Setting>> {
         let table = DeTable::parse(self.text).map_err(|e| {
             let span = e.span().unwrap_or_default();
             // What is wrong, and the words that it is about, where they are few.
@@ -84,13 +86,13 @@ impl<'a> File<'a> {
             let about = if few { format!(": {about}") } else { String::new() };
             self.wrong(span.start, format!("{}{about}", e.message().trim_end()))
         })?;
-        let mut settings: Vec<Setting<'a>> = Vec::new();
+        let mut settings = Vec::new();
         self.add_table(table.get_ref(), &mut settings)?;
         Ok(settings)
     }
 
     /// Tables only group: their names say nothing.
-    fn add_table(&self, table: &DeTable<'_>, to: &mut Vec<Setting<'a>>) -> Result<()> {
+    fn add_table(&mut self, table: &DeTable<'_>, to: &mut Vec<Setting>) -> Result<()> {
         for (key, value) in table {
             if let DeValue::Table(inner) = value.get_ref() {
                 self.add_table(inner, to)?;
@@ -98,7 +100,7 @@ impl<'a> File<'a> {
             }
             let at = key.span().start;
             let setting = self.setting(key.get_ref(), at, value)?;
-            if let Some(first) = to.iter().find(|s| s.arg == setting.arg) {
+            if let Some(first) = to.iter().find(|s| s.flag == setting.flag) {
                 let why = format!("'{}' is set in line {} already", key.get_ref(), first.line);
                 return Err(self.wrong(at, why));
             }
@@ -107,7 +109,7 @@ impl<'a> File<'a> {
         Ok(())
     }
 
-    fn setting(&self, key: &str, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Setting<'a>> {
+    fn setting(&mut self, key: &str, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Setting> {
         let flag = key.replace('_', "-");
         let is_meant = |arg: &&Arg| {
             arg.get_long() == Some(&flag)
@@ -115,7 +117,8 @@ impl<'a> File<'a> {
         };
         let arg = self.command.get_arguments().find(is_meant);
         let Some(arg) = arg.filter(|a| !NOT_IN_FILES.contains(&a.get_id().as_str())) else {
-            return Err(self.wrong(at, self.unknown(key, &flag)));
+            let why = self.unknown(key, &flag);
+            return Err(self.wrong(at, why));
         };
         let values = match value.get_ref() {
             DeValue::Array(values) if matches!(arg.get_action(), ArgAction::Append) => {
@@ -123,7 +126,7 @@ impl<'a> File<'a> {
             }
             _ => vec![value],
         };
-        let name = arg.get_long().unwrap_or_default();
+        let (flag, name) = (arg.get_id().clone(), arg.get_long().unwrap_or_default());
         let mut words = Vec::new();
         for value in values {
             let word = Kind::of(arg).word(value.get_ref()).map_err(|expected| {
@@ -132,16 +135,35 @@ impl<'a> File<'a> {
             })?;
             words.push(OsString::from(format!("--{name}={word}")));
         }
-        let alone = std::iter::once(OsString::from(self.command.get_name()));
-        let alone = self.command.clone().try_get_matches_from(alone.chain(words.iter().cloned()));
+        let program = OsString::from(self.command.get_name());
+        let alone = std::iter::once(&program).chain(&words);
+        let alone = self.command.try_get_matches_from_mut(alone);
         alone.map_err(|e| self.wrong(at, format!("'{key}': {}", in_one_line(&e, &[]))))?;
-        Ok(Setting { arg, words, line: self.line(at) })
+        Ok(Setting { flag, words, line: self.line(at) })
+    }
+
+    /// The settings that nothing `typed` takes the place of.
+    fn without_typed(
+        &self,
+        settings: Vec<Setting>,
+        typed: &ArgMatches,
+    ) -> impl Iterator<Item = Setting> {
+        let is_typed = |id: &str| typed.value_source(id) == Some(ValueSource::CommandLine);
+        let args = || self.command.get_arguments();
+        let typed: Vec<&Arg> = args().filter(|arg| is_typed(arg.get_id().as_str())).collect();
+        let excludes = |a: &Arg, b: &Arg| self.command.get_arg_conflicts_with(a).contains(&b);
+        let wins =
+            move |by: &Arg, over: &Arg| by == over || excludes(by, over) || excludes(over, by);
+        settings.into_iter().filter(move |s| {
+            let arg = args().find(|arg| *arg.get_id() == s.flag);
+            !arg.is_some_and(|arg| typed.iter().any(|by| wins(by, arg)))
+        })
     }
 
     /// clap knows which flag may have been meant.
-    fn unknown(&self, key: &str, flag: &str) -> String {
+    fn unknown(&mut self, key: &str, flag: &str) -> String {
         let words = [self.command.get_name().to_string(), format!("--{flag}")];
-        let near = self.command.clone().try_get_matches_from(words).err().and_then(|e| {
+        let near = self.command.try_get_matches_from_mut(words).err().and_then(|e| {
             match e.get(clap::error::ContextKind::SuggestedArg)? {
                 clap::error::ContextValue::String(near) => {
                     Some(near.trim_start_matches('-').replace('-', "_"))

@@ -11,4 +11,6 @@ mod file;
 mod tests;
 
 pub use effective::{effective_config, printable_config};
-pub(crate) use file::merge;
+#[cfg(any(test, fuzzing))]
+pub(crate) use file::text_of;
+pub(crate) use file::{merge, read};

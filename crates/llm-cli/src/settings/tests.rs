@@ -3,11 +3,13 @@
 use super::effective::{Sheet, number, whole};
 use super::{effective_config, merge, printable_config};
 use crate::args::{Parsed, TrainArgs, command, parse};
+use crate::fuzzing::check_config;
 use crate::plan::Plan;
 use crate::program::BASELINE;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::path::Path;
 use toml::Value;
 
 fn plan(words: &[&str]) -> (Plan, TrainArgs) {
@@ -25,7 +27,7 @@ fn every_flag_is_a_setting() {
     let longs = command.get_arguments().filter_map(clap::Arg::get_long);
     let flags: BTreeSet<String> = longs.map(|long| long.replace('-', "_")).collect();
     let (plan, args) = plan(&["--steps", "1", "--layers", "1"]);
-    let mut sheet = Sheet::of(&plan, &args, 1);
+    let mut sheet = Sheet::of(&plan.decided(), &args, 1);
     sheet.place(&args);
     let known = sheet.known.iter().chain(&others).map(ToString::to_string);
     let known: BTreeSet<String> = known.chain([String::from("version")]).collect();
@@ -49,33 +51,50 @@ fn numbers_are_short_and_exact() {
 fn a_run_s_settings() {
     let words = ["--steps", "3", "--layers", "1", "--lr", "1e-3", "--no-save", "--arch", "gpt2"];
     let (plan, args) = plan(&words);
-    let text = effective_config(&BASELINE, &plan, &args, 2);
+    let text = effective_config(&BASELINE, &plan.decided(), &args, 2);
     for line in ["lr = 0.001", "decay_steps = 3", "tied_head = true", "threads = 2"] {
         assert!(text.lines().any(|l| l == line), "no {line}: {text}");
     }
     assert!(text.starts_with("# train-gpt ") && !text.contains("no_save"));
-    assert!(printable_config(&BASELINE, &plan, &args, 2).contains("no_save = true"));
+    assert!(printable_config(&BASELINE, &plan.decided(), &args, 2).contains("no_save = true"));
 }
 
 fn read(text: &str) -> crate::Result<clap::ArgMatches> {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("run.toml");
-    std::fs::write(&file, text).unwrap();
-    let (command, words) = (command(&BASELINE), [OsString::from(BASELINE.name)]);
-    let typed = command.clone().try_get_matches_from(&words).unwrap();
-    merge(&command, &file, &typed, &words)
+    let (mut command, words) = (command(&BASELINE), [OsString::from(BASELINE.name)]);
+    let typed = command.try_get_matches_from_mut(&words).unwrap();
+    merge(&mut command, Path::new("run.toml"), text, &typed, &words)
+}
+
+/// What cannot stand beside each other is not printed beside each other.
+#[test]
+fn printed_settings_are_the_same_command() {
+    for text in [
+        "overfit = true\n",
+        "overfit = false\n",
+        "schedule = 'constant'\naccum = 4\n",
+        "data = ['a', 'b']\nval = 'c'\ntokenizer = 'char'\n",
+        "epochs = 1.5\nmax_time = '1h30m'\nseed = '18446744073709551615'\n",
+        "preset = 'original'\nlr = 1e-45\nprompt = \"\\u0000'\\n\"\nraw = false\n",
+    ] {
+        assert!(check_config(&BASELINE, &[], text.as_bytes()), "{text}");
+        let words = ["--clip".into(), "0.1".into()];
+        assert!(check_config(&BASELINE, &words, text.as_bytes()), "{text}");
+    }
+    assert!(!check_config(&BASELINE, &[], b"overfit = true\naccum = 1\n"));
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
-    /// Whatever a file says, it is read or refused.
+    /// Whatever a file says, it is refused in one line, or it is the same when it was printed.
     #[test]
     fn any_text(
         free in ".{0,40}",
         key in "(lr|steps|data|quiet|schedule|prompt|seed|save|out|load|\\[model\\]|[a-z_]{1,9})",
         value in "(-?[0-9]{1,25}|[0-9.e+-]{1,12}|true|\"[^\"]{0,9}\"|\\['a', 3\\]|\\{ a = 1 \\}|0x[0-9a-f]{1,4})",
     ) {
-        let _ = (read(&free), read(&format!("{key} = {value}")), read(&format!("{key}\n{free}")));
+        for text in [free.clone(), format!("{key} = {value}"), format!("{key}\n{free}")] {
+            check_config(&BASELINE, &[], text.as_bytes());
+        }
     }
 
     #[test]

@@ -8,6 +8,13 @@ use crate::model::{AttentionSpec, Config};
 /// Are all settings within their ranges, and is the table the one that follows from them?
 pub(super) fn check(header: &Header) -> Result<(), CheckpointError> {
     table::check_limits(&header.tensors)?;
+    let config = check_settings(header)?;
+    let expected = table::expected(&config, header.moments, header.tokenizer_length);
+    table::check_equal(&header.tensors, &expected)
+}
+
+/// The model's settings, when all settings are within their ranges.
+pub(super) fn check_settings(header: &Header) -> Result<Config, CheckpointError> {
     for (what, name) in [
         ("the length of the architecture's name", &header.architecture),
         ("the length of the attention's name", &header.attention),
@@ -23,8 +30,7 @@ pub(super) fn check(header: &Header) -> Result<(), CheckpointError> {
     check_attention(&header.attention(), &config)?;
     check_run(header, &config)?;
     at_most("the length of the tokenizer's data", header.tokenizer_length, MAX_BLOB)?;
-    let expected = table::expected(&config, header.moments, header.tokenizer_length);
-    table::check_equal(&header.tensors, &expected)
+    Ok(config)
 }
 
 fn setting(field: &'static str, reason: String) -> CheckpointError {

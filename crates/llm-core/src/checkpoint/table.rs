@@ -77,18 +77,20 @@ pub(super) fn padded(length: u64) -> u64 {
 /// The whole table, checksums left at 0. The caller has checked the config and the blob's length.
 pub(super) fn expected(config: &Config, moments: bool, blob: u64) -> Vec<Entry> {
     let roles: &[Role] = if moments { &[Role::Weight, Role::M, Role::V] } else { &[Role::Weight] };
-    let mut table = Vec::new();
-    for (name, dims) in parameter_shapes(config) {
-        table.extend(roles.iter().map(|&role| Entry::new(&name, role, &dims)));
-    }
+    let shapes = parameter_shapes(config).into_iter();
+    let mut tensors: Vec<_> = shapes.map(|(name, dims)| (name, dims, roles)).collect();
     if blob > 0 {
-        table.push(Entry::new(TOKENIZER, Role::Blob, &[blob as usize]));
+        tensors.push((TOKENIZER.into(), vec![blob as usize], &[Role::Blob]));
     }
-    table.sort_by(|a, b| (&a.name, a.role).cmp(&(&b.name, b.role)));
+    tensors.sort_unstable(); // by their names, which differ
+    let mut table = Vec::new();
     let mut offset = 0;
-    for entry in &mut table {
-        entry.offset = offset;
-        offset += padded(entry.length);
+    for (name, dims, roles) in tensors {
+        for &role in roles {
+            let entry = Entry { offset, ..Entry::new(&name, role, &dims) };
+            offset += padded(entry.length);
+            table.push(entry);
+        }
     }
     table
 }

@@ -53,6 +53,16 @@ impl Tokenizer for ByteTokenizer {
 mod tests {
     use super::*;
     use crate::error::Error;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn any_text_comes_back(text: Vec<u8>) {
+            let tokens = ByteTokenizer.encode(&text).unwrap();
+            prop_assert_eq!(tokens.len(), text.len());
+            prop_assert_eq!(ByteTokenizer.decode(&tokens).unwrap(), text);
+        }
+    }
 
     #[test]
     fn every_byte_comes_back() {

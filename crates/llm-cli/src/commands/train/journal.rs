@@ -32,7 +32,7 @@ impl Journal {
     ) -> Result<Journal> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
-        run_log::write_config(&dir, &effective_config(program, plan, args, threads))?;
+        run_log::write_config(&dir, &effective_config(program, &plan.decided(), args, threads))?;
         let log = RunLog::open(&dir, trainer.step)?;
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens().unwrap_or(before);

@@ -2,7 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers between the tests
 
+#[cfg(feature = "bpe")]
+mod bpe_packages;
 mod docs;
+mod exchange;
 mod gradients;
 mod mha_vs_single_head;
 mod original_replay;

@@ -109,3 +109,13 @@ pub fn use_it(checkpoint: Checkpoint, input: &[u8]) {
         let _ = trainer.step(&TokenDataset::from_tokens(tokens));
     }
 }
+
+/// GPT-2's characters for the 256 bytes.
+pub fn byte_symbols() -> impl Iterator<Item = char> {
+    let printable = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
+    let others: Vec<u8> = (0..=255).filter(|&b| !printable(b)).collect();
+    (0..=255u8).filter_map(move |b| match others.binary_search(&b) {
+        Ok(i) => char::from_u32(0x100 + i as u32),
+        Err(_) => Some(char::from(b)),
+    })
+}

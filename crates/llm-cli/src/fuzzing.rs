@@ -3,7 +3,8 @@
 //! tests.
 
 use crate::args::{
-    Cli, OutputArgs, Parsed, Preset, RecipeArgs, SamplingArgs, TrainArgs, Verb, command, parse_with,
+    Cli, OutputArgs, Parsed, Preset, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb,
+    command, parse_with,
 };
 use crate::console::one_line;
 use crate::defaults::{INTERVAL, LOG_EVERY, TextDefaults};
@@ -116,7 +117,10 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
             request(&args.sampling, None)?;
         }
         Some(Verb::Eval(args)) => drop(threads(&args.output)?),
+        Some(Verb::Tokenizer(args)) => drop(threads(args.verb.output())?),
         Some(Verb::Bench(args)) => drop(threads(&args.output)?),
+        Some(Verb::Export(args)) => drop(threads(&args.output)?),
+        Some(Verb::Import(args)) => drop(threads(&args.output)?),
         Some(Verb::Completions { .. }) => {}
     }
     Ok(None)
@@ -125,13 +129,16 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
 /// What a file says besides what [`Decided`](crate::plan::Decided) holds.
 fn rest(args: &TrainArgs) -> impl Debug {
     #[rustfmt::skip]
-    let TrainArgs { config: _, print_config: _, data, val_frac: _, val, tokenizer: _, allow_data_change, model: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, output, sampling, probes } = args;
+    let TrainArgs { config: _, print_config: _, data, val_frac: _, val, tokenizer, allow_data_change, model: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, output, sampling, probes } = args;
     let RecipeArgs { max_time, patience, skip_spikes, preset, .. } = recipe;
+    // The kind is decided, and a learnt vocabulary's size is then printed.
+    let TokenizerArgs { kind: _, vocab_size: _, bpe_vocab, bpe_merges } = tokenizer;
     let save_opt = save_opt.unwrap_or(true);
     let every = [save_every, eval_every].map(|n| n.unwrap_or(INTERVAL));
     let log_every = log_every.unwrap_or(LOG_EVERY);
     (
-        (data, val, allow_data_change, load, save, out, no_save, dry_run),
+        (data, val, bpe_vocab, bpe_merges, allow_data_change),
+        (load, save, out, no_save, dry_run),
         (save_opt, every, log_every, keep, sample_every, overfit),
         (max_time, patience, skip_spikes, preset),
         (output.quiet, output.message_format, sampling, probes),

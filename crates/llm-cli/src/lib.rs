@@ -9,7 +9,8 @@
 //! | [`settings`] | the same as a TOML file, read and written |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`data`], [`tokenizers`], [`target`] | what is read, how it is cut, where it is saved |
-//! | [`commands`] | training, `generate`, `eval`, `bench`, `completions` |
+//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `bench`, `export`, `import`, `completions` |
+//! | [`exchange`] | models from and for other programs |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
 //! | [`run_log`] | what a run leaves in its folder besides checkpoints |
 //! | [`probes`], [`text`], [`typed`] | next-token checks, writing text, commands to type next |
@@ -24,6 +25,7 @@ pub mod data;
 pub mod defaults;
 pub mod error;
 pub mod events;
+pub mod exchange;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
@@ -71,14 +73,20 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
     let output = match &cli.verb {
         Some(Verb::Generate(args)) => &args.output,
         Some(Verb::Eval(args)) => &args.output,
+        Some(Verb::Tokenizer(args)) => args.verb.output(),
         Some(Verb::Bench(args)) => &args.output,
+        Some(Verb::Export(args)) => &args.output,
+        Some(Verb::Import(args)) => &args.output,
         Some(Verb::Completions { shell }) => return commands::completions(program, *shell),
         None => &cli.train.output,
     };
     in_pool(output, |threads| match &cli.verb {
         Some(Verb::Generate(args)) => commands::generate(program, args),
         Some(Verb::Eval(args)) => commands::eval(program, args),
+        Some(Verb::Tokenizer(args)) => commands::tokenizer(program, args),
         Some(Verb::Bench(args)) => commands::bench(program, args, threads),
+        Some(Verb::Export(args)) => commands::export(program, args),
+        Some(Verb::Import(args)) => commands::import(program, args),
         None if cli.train.print_config.unwrap_or(false) => {
             commands::print_config(program, &cli.train, threads)
         }

@@ -5,6 +5,7 @@ use crate::console::{Out, note, stderr_is_terminal};
 use crate::data::Report;
 use crate::events::{self, Event};
 use indicatif::{ProgressBar, ProgressStyle};
+use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::StepReport;
 use llm_core::util::thousands;
 use std::time::{Duration, Instant};
@@ -103,7 +104,13 @@ impl Progress {
             .facts
             .as_ref()
             .map_or(String::new(), |f| format!("  facts={:.1} %", 100.0 * f.total().share()));
-        self.line(&format!("eval  step {step}  val_loss={:.4}{facts}", report.evaluation.loss));
+        // A loss per token says nothing about another tokenizer's; in bits per byte they compare.
+        let bits = match report.unit {
+            ByteTokenizer::NAME => String::new(),
+            _ => format!("  bits/byte={:.3}", report.bits_per_byte()),
+        };
+        let loss = report.evaluation.loss;
+        self.line(&format!("eval  step {step}  val_loss={loss:.4}{bits}{facts}"));
         if self.json {
             out.write(&events::line(&Event::Eval { step, scores: report.into() }));
         }

@@ -25,6 +25,12 @@ pub enum DataSource {
     },
 }
 
+impl DataSource {
+    /// That of a model from elsewhere, which has learnt nothing here yet. No file that a run
+    /// learns from has this length.
+    pub const NONE: DataSource = DataSource::Files { len: 0, blake3: [0; 32] };
+}
+
 /// The settings of a run. A checkpoint holds them, so that `--load` alone continues it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {

@@ -1,18 +1,23 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
 mod duration;
+mod exchange;
 mod parse;
 mod sampling;
+mod tokenizer;
 mod training;
 
+pub use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub(crate) use parse::in_one_line;
 #[cfg(any(test, fuzzing))]
 pub(crate) use parse::parse_with;
 pub use parse::{Parsed, command, parse};
 pub use sampling::{ProbeArgs, SamplingArgs};
-pub use training::{
-    InitArg, ModelArgs, OutputArgs, Preset, RecipeArgs, ScheduleArg, TokenizerArg, TrainArgs,
+pub use tokenizer::{
+    DecodeArgs, EncodeArgs, InfoArgs, SourceArgs, TokenizerArg, TokenizerArgs, TokenizerCommand,
+    TokenizerTrainArgs, TokenizerVerb,
 };
+pub use training::{InitArg, ModelArgs, OutputArgs, Preset, RecipeArgs, ScheduleArg, TrainArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -41,8 +46,14 @@ pub enum Verb {
     Generate(GenerateArgs),
     /// Loss, perplexity, bits per byte and accuracy of a model over a whole file
     Eval(EvalArgs),
+    /// Learn a tokenizer, use one, look at one
+    Tokenizer(TokenizerCommand),
     /// Measure the speed of training steps and of attention on this machine
     Bench(BenchArgs),
+    /// Write a model for other programs: a Hugging Face folder, or one safetensors file
+    Export(ExportArgs),
+    /// Make a checkpoint of a model from another program
+    Import(ImportArgs),
     /// Print a completion script for your shell
     Completions {
         /// bash, zsh, fish, elvish or powershell

@@ -67,11 +67,14 @@ pub(crate) fn parse_with(
         _ => {}
     }
     let verb = words.get(1).and_then(|w| w.to_str()).filter(|w| !w.starts_with('-'));
-    let known: Vec<_> = command.get_subcommands().map(|c| c.get_name().to_string()).collect();
-    let help = match verb.filter(|v| known.iter().any(|k| k == v)) {
-        Some(verb) => format!("{} {verb} --help", program.name),
+    let verb = verb.and_then(|verb| command.find_subcommand(verb));
+    let help = match verb {
+        Some(verb) => format!("{} {} --help", program.name, verb.get_name()),
         None => format!("{} --help", program.name),
     };
+    // Those of a verb that has verbs of its own.
+    let verbs = verb.filter(|verb| verb.has_subcommands()).unwrap_or(command).get_subcommands();
+    let known: Vec<_> = verbs.map(|c| c.get_name().to_string()).collect();
     let matches = command.try_get_matches_from_mut(&words).map(|typed| {
         let file = typed.try_get_one::<PathBuf>("config").ok().flatten();
         match file.filter(|_| typed.subcommand().is_none()) {
@@ -124,6 +127,9 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
                 "unexpected '{word}'; verbs come first ({}), and every file has its own --data",
                 verbs.join(", ")
             )
+        }
+        (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
+            format!("a verb is missing: {}", verbs.join(", "))
         }
         _ => plain_lines(&e.render().to_string()),
     }

@@ -2,13 +2,12 @@
 //! the preset or the built-in values, in that order.
 
 use super::duration::duration;
-use super::{ProbeArgs, SamplingArgs};
+use super::{ProbeArgs, SamplingArgs, TokenizerArgs};
 use clap::builder::BoolishValueParser;
 use clap::{ArgAction, Args, ValueEnum};
 use llm_core::Config;
 use llm_core::model::Init;
 use llm_core::optim::ScheduleKind;
-use llm_core::tokenizer::{ByteTokenizer, CharTokenizer};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -37,9 +36,9 @@ pub struct TrainArgs {
         conflicts_with = "val_frac"
     )]
     pub val: Vec<PathBuf>,
-    /// How text becomes tokens; with --load: the run's own [default: byte]
-    #[arg(long, value_name = "KIND", help_heading = "Data")]
-    pub tokenizer: Option<TokenizerArg>,
+    /// Tokens.
+    #[command(flatten)]
+    pub tokenizer: TokenizerArgs,
     /// Go on with other data than the checkpoint was trained on
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Data")]
     pub allow_data_change: Option<bool>,
@@ -282,25 +281,6 @@ impl From<Init> for InitArg {
 pub enum Preset {
     /// The C++ original's.
     Original,
-}
-
-/// Ways from text to tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TokenizerArg {
-    /// Every byte is a token.
-    Byte,
-    /// The characters of the text are the tokens, in sorted order.
-    Char,
-}
-
-impl TokenizerArg {
-    /// Its name in checkpoints.
-    pub fn name(self) -> &'static str {
-        match self {
-            TokenizerArg::Byte => ByteTokenizer::NAME,
-            TokenizerArg::Char => CharTokenizer::NAME,
-        }
-    }
 }
 
 /// Ways to print.

@@ -9,7 +9,7 @@ use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
 use crate::target::to_load;
-use crate::tokenizers::is_bytes;
+use crate::tokenizers::reads_in_parts;
 use llm_core::util::{memory, thousands};
 
 /// Loads the model and scores the data.
@@ -21,7 +21,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let path = to_load(&args.load)?;
     let Loaded { run, tokenizer, .. } = load(program, &path)?;
     one_stdin(&args.data)?;
-    let input = Input::again(&run.recipe.data, &args.data, is_bytes(tokenizer.as_ref()))?
+    let input = Input::again(&run.recipe.data, &args.data, reads_in_parts(tokenizer.name()))?
         .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;
     let config = run.model.config();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);

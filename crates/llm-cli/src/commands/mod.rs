@@ -3,12 +3,18 @@
 mod banner;
 mod bench;
 mod eval;
+mod export;
 mod generate;
+mod import;
+mod tokenizer;
 mod train;
 
 pub use bench::{Name as BenchName, Workload as BenchWorkload, bench};
 pub use eval::eval;
+pub use export::export;
 pub use generate::generate;
+pub use import::import;
+pub use tokenizer::tokenizer;
 pub use train::train;
 
 use crate::args::{TrainArgs, command};

@@ -1,14 +1,17 @@
 //! What was given to learn from or to be judged on, before it is cut into tokens.
 
-use super::system_reason;
+use super::text::Text;
+use super::{encode, system_reason};
 use crate::defaults::{STORY_COUNT, STORY_SEED, in_memory};
 use crate::error::{CliError, Result};
+use crate::tokenizers::bpe;
 use llm_core::data::stories::GRAMMAR_VERSION;
 use llm_core::data::{ByteFiles, TokenDataset};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::util::memory;
 use llm_core::{Error, TokenId};
+use std::borrow::Cow;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -35,13 +38,6 @@ pub struct Files {
     source: DataSource,
 }
 
-/// Where a text is.
-enum Text {
-    Memory(Vec<u8>),
-    /// Too large for that: only looked at, once, for its hash.
-    Disk(ByteFiles),
-}
-
 impl Input {
     /// The stories of a new run.
     pub fn stories() -> Input {
@@ -49,18 +45,18 @@ impl Input {
     }
 
     /// Reads files in order; `-` is standard input. What is larger than [`in_memory`] stays on the
-    /// disk, if the tokenizer is to be `bytes`; a stream cannot, and neither do files beside it.
+    /// disk, if it can be read `in_parts`; a stream cannot, and neither do files beside it.
     ///
     /// # Errors
     /// [`CliError::Input`] for what cannot be read, [`CliError::Data`] when nothing is in it.
-    pub fn files(paths: &[PathBuf], bytes: bool) -> Result<Input> {
+    pub fn files(paths: &[PathBuf], in_parts: bool) -> Result<Input> {
         let mut lengths = Vec::with_capacity(paths.len());
         for path in paths {
             lengths.push(if is_stdin(path) { None } else { Some(regular_length(path)?) });
         }
         let total = lengths.iter().try_fold(0u64, |sum, &length| sum.checked_add(length?));
         let (text, lengths) = match total {
-            Some(total) if bytes && total > in_memory() => {
+            Some(total) if in_parts && total > in_memory() => {
                 (Text::Disk(ByteFiles::open(paths)?), lengths.into_iter().flatten().collect())
             }
             _ => read_all(paths)?,
@@ -74,10 +70,7 @@ impl Input {
             [(one, _)] => one.clone(),
             several => format!("{} files", several.len()),
         };
-        let (len, blake3) = match &text {
-            Text::Memory(bytes) => (bytes.len(), blake3::hash(bytes).into()),
-            Text::Disk(files) => (files.len(), files.blake3()?),
-        };
+        let (len, blake3) = (text.len(), text.blake3()?);
         if len == 0 {
             return Err(CliError::Data(format!("{name} is empty; a run needs some text")));
         }
@@ -90,9 +83,9 @@ impl Input {
     ///
     /// # Errors
     /// As [`Input::files`].
-    pub fn again(source: &DataSource, files: &[PathBuf], bytes: bool) -> Result<Option<Input>> {
+    pub fn again(source: &DataSource, files: &[PathBuf], in_parts: bool) -> Result<Option<Input>> {
         match source {
-            _ if !files.is_empty() => Input::files(files, bytes).map(Some),
+            _ if !files.is_empty() => Input::files(files, in_parts).map(Some),
             DataSource::Stories { seed, count, .. } => {
                 Ok(Some(Input::Stories { seed: *seed, count: *count }))
             }
@@ -135,19 +128,30 @@ impl Files {
         }
     }
 
+    /// The text without its last `val_frac`, or evenly spaced parts of that which are no more than
+    /// `most` bytes.
+    ///
+    /// # Errors
+    /// What reading says.
+    pub fn parts(&self, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
+        let len = self.text.len();
+        let end = len - (len as f64 * val_frac.clamp(0.0, 1.0)) as usize;
+        self.text.sample(end, most.unwrap_or(len))
+    }
+
     /// The text as tokens.
     ///
     /// # Errors
     /// [`CliError::Data`] naming the file and a character that the vocabulary does not have;
     /// [`CliError::Memory`].
     pub fn tokens(self, tokenizer: &dyn Tokenizer) -> Result<TokenDataset> {
-        let bytes = match self.text {
-            Text::Disk(files) => return Ok(TokenDataset::from_files(files)),
-            Text::Memory(bytes) => bytes,
+        let bytes = match (self.text, tokenizer.name()) {
+            (Text::Disk(files), ByteTokenizer::NAME) => return Ok(TokenDataset::from_files(files)),
+            (Text::Memory(text), ByteTokenizer::NAME) => return Ok(TokenDataset::from_bytes(text)),
+            (text, bpe::NAME) => return encode::in_parts(&text, tokenizer),
+            (Text::Memory(text), _) => text,
+            (text, _) => text.read(0, text.len())?.into_owned(),
         };
-        if tokenizer.name() == ByteTokenizer::NAME {
-            return Ok(TokenDataset::from_bytes(bytes));
-        }
         let most = (bytes.len() as u64).saturating_mul(size_of::<TokenId>() as u64);
         memory::require(most).map_err(|e| CliError::Memory(e, "the size of --data"))?;
         match tokenizer.encode(&bytes) {

@@ -1,12 +1,17 @@
 //! What a run learns from and is judged on: the built-in stories, or files.
 
+mod encode;
 mod input;
+mod stories;
+mod text;
 mod validation;
 
 pub use input::{Files, Input, one_stdin};
+pub use stories::learnt;
 pub use validation::{Report, StoryValidation, Validation};
 
 use crate::error::{CliError, Result};
+use crate::tokenizers::is_bytes;
 use llm_core::data::stories::GRAMMAR_VERSION;
 use llm_core::data::{StoryCorpus, TokenDataset};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
@@ -58,7 +63,7 @@ impl Data {
             (Input::Files(files), None) => Data::of_files(files, val_frac, seq_len, tokenizer),
             (Input::Files(files), Some(val)) => {
                 let label = match &val {
-                    Input::Files(val) => format!("; judged on {}", labelled(val)),
+                    Input::Files(val) => format!("; judged on {}", labelled(val, &**tokenizer)),
                     Input::Stories { .. } => String::new(),
                 };
                 let data = Data::of_files(files, 0.0, seq_len, tokenizer)?;
@@ -75,13 +80,13 @@ impl Data {
         seq_len: usize,
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Data> {
-        let cut = count - (count as f64 * val_frac) as u64;
+        let cut = learnt(count, val_frac);
         let train = StoryCorpus::new(seed, 0..cut);
-        let data = stories_as_tokens(&train, tokenizer.as_ref())?;
+        let data = stories::as_tokens(&train, tokenizer.as_ref())?;
         let label = format!(
             "built-in stories, grammar {GRAMMAR_VERSION}: {} to learn ({}), {} unseen{}",
             util::thousands(cut),
-            util::bytes(data.len() as u64),
+            util::bytes(train.data.len() as u64),
             util::thousands(count - cut),
             vocabulary(tokenizer.as_ref())
         );
@@ -99,7 +104,7 @@ impl Data {
         seq_len: usize,
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Data> {
-        let label = labelled(&files) + &vocabulary(tokenizer.as_ref());
+        let label = labelled(&files, tokenizer.as_ref()) + &vocabulary(tokenizer.as_ref());
         let name = files.name.clone();
         let (train, val) = files.tokens(tokenizer.as_ref())?.split(val_frac);
         if let Err(e) = train.check_room("the training part", seq_len) {
@@ -146,8 +151,9 @@ impl Data {
 }
 
 /// Files and their size.
-fn labelled(files: &Files) -> String {
-    let kept = if files.on_disk() { ", read from the disk" } else { "" };
+fn labelled(files: &Files, tokenizer: &dyn Tokenizer) -> String {
+    let stays = files.on_disk() && is_bytes(tokenizer);
+    let kept = if stays { ", read from the disk" } else { "" };
     format!("{}, {}{kept}", files.name, util::bytes(files.len()))
 }
 
@@ -157,24 +163,4 @@ fn vocabulary(tokenizer: &dyn Tokenizer) -> String {
         ByteTokenizer::NAME => String::new(),
         name => format!(", {} {name} tokens", util::thousands(tokenizer.vocab_size() as u64)),
     }
-}
-
-/// The stories in tokens, one for each byte: facts and floors are known by bytes.
-fn stories_as_tokens(corpus: &StoryCorpus, tokenizer: &dyn Tokenizer) -> Result<TokenDataset> {
-    if tokenizer.name() == ByteTokenizer::NAME {
-        return Ok(corpus.data.clone());
-    }
-    let mut starts = Vec::with_capacity(corpus.stories.len());
-    let mut text = Vec::with_capacity(corpus.data.len());
-    for story in &corpus.stories {
-        starts.push(text.len());
-        text.extend_from_slice(story.text.as_bytes());
-    }
-    let tokens = tokenizer.encode(&text)?;
-    if tokens.len() != text.len() {
-        let name = tokenizer.name();
-        let why = format!("the built-in stories are scored by bytes, which {name} tokens are not");
-        return Err(CliError::Usage(why));
-    }
-    Ok(TokenDataset::from_tokens(tokens).with_starts(starts))
 }

@@ -1,11 +1,11 @@
 //! Unseen data, and what an evaluation of it finds.
 
-use super::stories_as_tokens;
+use super::stories;
 use crate::error::Result;
 use llm_core::TinyGPT;
-use llm_core::data::{StoryCorpus, TokenDataset, Windows};
+use llm_core::data::{StoryCorpus, TokenDataset, Window, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::train::{Evaluation, FactTable, evaluate};
+use llm_core::train::{Evaluation, FactTable, Scored, evaluate};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -23,7 +23,9 @@ pub struct StoryValidation {
     corpus: StoryCorpus,
     /// Where the windows begin, one for each story.
     starts: Vec<usize>,
-    /// No model's expected loss can be lower, in nats per byte.
+    /// The bytes of each story that its window scores.
+    scored: Vec<Range<usize>>,
+    /// No model's expected loss can be lower, in nats per token.
     pub floor: f64,
     /// Share of facts right by the most frequent word of the kind.
     pub most_frequent: f64,
@@ -90,14 +92,16 @@ impl Validation {
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Validation> {
         let corpus = StoryCorpus::new(seed, range);
-        let data = stories_as_tokens(&corpus, tokenizer.as_ref())?;
+        let data = stories::as_tokens(&corpus, tokenizer.as_ref())?;
         let windows = data.windows(seq_len);
+        let scored = stories::scored_bytes(&data, &windows, tokenizer.as_ref())?;
         let cheap = corpus.cheap_predictors(train);
         let stories = StoryValidation {
-            floor: corpus.entropy_floor(&windows),
+            floor: corpus.entropy(scored.iter().cloned()) / windows.tokens().max(1) as f64,
             most_frequent: cheap.most_frequent_share(),
             last_mentioned: cheap.last_mentioned_share(),
             starts: windows.iter().map(|w| w.start).collect(),
+            scored,
             corpus,
         };
         Ok(Validation { data, windows, tokenizer, stories: Some(stories) })
@@ -123,11 +127,34 @@ impl Validation {
             if let (Some(facts), Some(stories), Some(window)) =
                 (&mut facts, &self.stories, windows.get(scored.window))
             {
-                let index = stories.starts.partition_point(|&start| start < window.start);
-                facts.add(&stories.corpus.stories[index], window, &scored);
+                stories.add_facts(facts, window, &scored, self.tokenizer.as_ref());
             }
             if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(Report { evaluation, bytes, unit: crate::tokenizers::unit(&*self.tokenizer), facts })
+    }
+}
+
+impl StoryValidation {
+    /// Adds the facts of the window's story. A byte is right when its token is.
+    fn add_facts(
+        &self,
+        facts: &mut FactTable,
+        window: Window,
+        scored: &Scored<'_>,
+        tokenizer: &dyn Tokenizer,
+    ) {
+        let index = self.starts.partition_point(|&start| start < window.start);
+        let (Some(story), Some(bytes)) = (self.corpus.stories.get(index), self.scored.get(index))
+        else {
+            return;
+        };
+        // Of the first token's bytes, which are not scored, none is known to be right.
+        let mut right = vec![false; bytes.start.saturating_sub(1)];
+        for (&token, &is_right) in scored.targets.iter().zip(scored.right) {
+            right.resize(right.len() + tokenizer.bytes_of(token).len(), is_right);
+        }
+        let window = Window { start: window.start, len: right.len() };
+        facts.add(story, window, &Scored { right: &right, ..*scored });
     }
 }

@@ -3,7 +3,7 @@
 use crate::args::TrainArgs;
 use crate::data::{Data, Input};
 use crate::error::{CliError, Result};
-use crate::tokenizers::is_bytes;
+use crate::tokenizers::reads_in_parts;
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::util::bytes;
@@ -19,8 +19,15 @@ pub(super) fn resumed(
     judged: bool,
     path: &Path,
 ) -> Result<Data> {
-    let bytes = is_bytes(tokenizer.as_ref());
-    let Some(input) = Input::again(&recipe.data, &args.data, bytes)? else {
+    let in_parts = reads_in_parts(tokenizer.name());
+    let untrained = recipe.data == DataSource::NONE;
+    let Some(input) = Input::again(&recipe.data, &args.data, in_parts)? else {
+        if untrained {
+            let path = path.display();
+            let why =
+                format!("checkpoint '{path}' was imported; give it text to learn with --data");
+            return Err(CliError::Usage(why));
+        }
         return Err(missing(path, "was trained on files", &recipe.data, "--data"));
     };
     let val = match (&recipe.val_data, args.val.is_empty()) {
@@ -31,9 +38,9 @@ pub(super) fn resumed(
         (_, false) if matches!(input, Input::Stories { .. }) => {
             return Err(CliError::Usage("--val is for text of one's own: it needs --data".into()));
         }
-        (_, false) => Some(Input::files(&args.val, bytes)?),
+        (_, false) => Some(Input::files(&args.val, in_parts)?),
     };
-    let allowed = args.allow_data_change.unwrap_or(false);
+    let allowed = untrained || args.allow_data_change.unwrap_or(false);
     if let Some(change) = Change::between(Some(&recipe.data), &input) {
         recipe.data = change.unless_refused(allowed, path, "trained")?;
     }

@@ -1,12 +1,12 @@
 //! A new run: built-in values, preset, flags.
 
 use super::{Plan, named_by_flag, require, steps_of};
-use crate::args::{TokenizerArg, TrainArgs};
+use crate::args::TrainArgs;
 use crate::data::{Data, Input};
 use crate::defaults::{Defaults, TextDefaults};
 use crate::error::{CliError, Result};
 use crate::program::{Heads, Program};
-use crate::tokenizers;
+use crate::tokenizers::{self, Choice, Made, VOCAB_SIZE, reads_in_parts};
 use llm_core::optim::{AdamWConfig, Schedule, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
@@ -16,18 +16,21 @@ use std::sync::Arc;
 
 /// A new run.
 pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
-    let Settings { config, attention, mut recipe, defaults, kind } = settings(program, args)?;
+    let Settings { config, attention, mut recipe, defaults, tokens } = settings(program, args)?;
     require(config.training_memory(recipe.batch_size, recipe.seq_len))?;
-    let bytes = kind == TokenizerArg::Byte;
+    // A file that is no tokenizer is found out before a large text is read.
+    tokens.load()?;
+    let in_parts = reads_in_parts(tokens.kind());
     let stories = args.data.is_empty();
-    let input = if stories { Input::stories() } else { Input::files(&args.data, bytes)? };
+    let input = if stories { Input::stories() } else { Input::files(&args.data, in_parts)? };
     let val = match args.val.is_empty() {
         true => None,
-        false => Some(Input::files(&args.val, bytes)?),
+        false => Some(Input::files(&args.val, in_parts)?),
     };
     recipe.data = input.source();
     recipe.val_data = val.as_ref().map(Input::source);
-    let tokenizer = tokenizers::learn(kind, &input)?;
+    let (val_frac, quiet) = (recipe.val_frac, args.output.quiet());
+    let Made { tokenizer, note } = tokenizers::make(&tokens, &input, val_frac, quiet)?;
     let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
     check_config(&config)?;
     let memory = config.training_memory(recipe.batch_size, recipe.seq_len);
@@ -40,7 +43,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         data: Some(data),
         tokenizer,
         loaded: None,
-        notes: ignored(args, &trainer.recipe),
+        notes: note.into_iter().chain(ignored(args, &trainer.recipe)).collect(),
         memory,
         probes: None,
         sample_seed: trainer.recipe.seed,
@@ -55,7 +58,7 @@ pub(crate) struct Settings {
     attention: Arc<dyn Attention>,
     pub(super) recipe: Recipe,
     pub(super) defaults: Defaults,
-    kind: TokenizerArg,
+    tokens: Choice,
 }
 
 #[cfg(any(test, fuzzing))]
@@ -66,7 +69,7 @@ impl Settings {
             config: &self.config,
             recipe: &self.recipe,
             n_heads: self.attention.spec().n_heads,
-            tokenizer: self.kind.name(),
+            tokenizer: self.tokens.kind(),
             steps: self.recipe.total_steps,
             sample_seed: self.recipe.seed,
         }
@@ -86,11 +89,14 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         return Err(CliError::Usage(why.into()));
     }
     let (model, recipe) = (&args.model, &args.recipe);
-    let kind = args.tokenizer.unwrap_or(TokenizerArg::Byte);
-    let bytes = kind == TokenizerArg::Byte;
+    let tokens = Choice::of(&args.tokenizer)?.unwrap_or(Choice::Byte);
     // All but the vocabulary of a text is known, and refused, before the text is read.
     let config = Config::new(
-        if bytes { ByteTokenizer::VOCAB_SIZE } else { 1 },
+        match &tokens {
+            Choice::Byte => ByteTokenizer::VOCAB_SIZE,
+            Choice::Learn { vocab_size } => vocab_size.unwrap_or(VOCAB_SIZE),
+            Choice::Char | Choice::File(_) | Choice::Pair { .. } => 1,
+        },
         model.seq.unwrap_or(defaults.seq_len),
         model.dmodel.unwrap_or(defaults.d_model),
         model.layers.unwrap_or(defaults.layers),
@@ -130,7 +136,7 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         val_data: None,
     };
     recipe.check().map_err(named_by_flag)?;
-    Ok(Settings { config, attention, recipe, defaults, kind })
+    Ok(Settings { config, attention, recipe, defaults, tokens })
 }
 
 /// Counts steps by `--epochs`, once the data's number of tokens is known.

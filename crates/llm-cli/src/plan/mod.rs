@@ -19,7 +19,7 @@ use crate::tokenizers;
 use llm_core::Config;
 use llm_core::checkpoint::Checkpoint;
 use llm_core::recipe::Recipe;
-use llm_core::tokenizer::Tokenizer;
+use llm_core::tokenizer::{PaddedTokenizer, Tokenizer};
 use llm_core::train::Trainer;
 use llm_core::util::memory;
 use std::path::{Path, PathBuf};
@@ -158,11 +158,11 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
 fn tokenizer_of(checkpoint: &Checkpoint) -> std::result::Result<Arc<dyn Tokenizer>, String> {
     let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| e.to_string())?;
     let (tokens, rows) = (tokenizer.vocab_size(), checkpoint.meta.config.vocab_size);
-    if tokens != rows {
+    if tokens > rows {
         let name = tokenizer.name();
         return Err(format!("{name} tokenizer with {tokens} tokens, the model has {rows}"));
     }
-    Ok(tokenizer)
+    Ok(PaddedTokenizer::pad(tokenizer, rows))
 }
 
 /// What is decided about a new run before anything is read or made, as if there were data of 4000
@@ -182,7 +182,7 @@ pub(crate) fn check_flags(program: &Program, args: &TrainArgs) -> Result<Setting
 }
 
 /// `--heads` where there is one.
-fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
+pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
     match (program.heads, heads) {
         (Heads::One { other }, Some(h)) if h != 1 => Err(CliError::Usage(format!(
             "--heads {h}: {} has one attention head; for more use {other} --heads {h}",

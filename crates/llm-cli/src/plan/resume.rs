@@ -5,8 +5,10 @@ use crate::args::{Preset, TrainArgs};
 use crate::defaults::{Defaults, TextDefaults};
 use crate::error::{CliError, Result};
 use crate::program::Program;
+use crate::tokenizers::Choice;
 use llm_core::optim::ScheduleKind;
-use llm_core::recipe::Recipe;
+use llm_core::recipe::{DataSource, Recipe};
+use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use std::fmt::Display;
 use std::path::Path;
@@ -15,7 +17,7 @@ use std::path::Path;
 pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<Plan> {
     let Loaded { run: loaded, tokenizer, has_optimizer } = load(program, path)?;
     let config = loaded.model.config().clone();
-    check_shape(args, &loaded, tokenizer.name(), path)?;
+    check_shape(args, &loaded, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&loaded.recipe.val_data, args.val_frac) {
         let why = format!("--val-frac {share}: this run is judged on text of its own (--val)");
         return Err(CliError::Usage(why));
@@ -39,7 +41,11 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     let done = args.recipe.steps.is_none()
         && args.recipe.epochs.is_none()
         && args.sampling.prompt.is_none();
-    if steps == 0 && done && trainer.step > 0 {
+    if steps == 0 && done && trainer.recipe.data == DataSource::NONE {
+        notes.push(
+            "an imported model: --data FILE --steps N trains it, --prompt TEXT writes".into(),
+        );
+    } else if steps == 0 && done && trainer.step > 0 {
         let all = trainer.step;
         notes.push(format!(
             "all {all} steps are done; --steps N trains N more, --prompt TEXT writes"
@@ -50,7 +56,11 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         0 if args.recipe.epochs.is_none() => config.inference_memory(1, config.seq_len),
         _ => config.training_memory(trainer.recipe.batch_size, trainer.recipe.seq_len),
     };
-    require(memory)?;
+    require(memory).map_err(|e| match e {
+        // The model is what it is.
+        CliError::Memory(e, _) => CliError::Memory(e, "--batch or --seq"),
+        other => other,
+    })?;
     let learns = steps > 0 || args.recipe.epochs.is_some();
     let read = match wants_data || !args.data.is_empty() {
         true => Some(data::resumed(args, &mut trainer.recipe, &tokenizer, learns, path)?),
@@ -77,7 +87,12 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
 }
 
 /// What a file decided once and for all: flags may repeat it, not change it.
-fn check_shape(args: &TrainArgs, run: &Trainer, tokenizer: &str, path: &Path) -> Result<()> {
+fn check_shape(
+    args: &TrainArgs,
+    run: &Trainer,
+    tokenizer: &dyn Tokenizer,
+    path: &Path,
+) -> Result<()> {
     let config = run.model.config();
     let heads = run.model.attention().spec().n_heads;
     let differs = |what: &str, in_file: &dyn Display, given: &dyn Display| {
@@ -91,8 +106,9 @@ fn check_shape(args: &TrainArgs, run: &Trainer, tokenizer: &str, path: &Path) ->
         Some(given) if given != in_file => differs(what, &in_file, &given),
         _ => Ok(()),
     };
-    if let Some(given) = args.tokenizer.filter(|given| given.name() != tokenizer) {
-        return differs("tokenizer", &tokenizer, &given.name());
+    let choice = Choice::of(&args.tokenizer)?;
+    if let Some((in_file, given)) = choice.map_or(Ok(None), |c| c.differs(tokenizer))? {
+        return differs("tokenizer", &in_file, &given);
     }
     same("d_model", config.d_model, args.model.dmodel)?;
     same("layers", config.n_layers, args.model.layers)?;

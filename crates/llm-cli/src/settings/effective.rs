@@ -1,9 +1,10 @@
 //! The settings of a run as TOML, each with the value that counts.
 
-use crate::args::{InitArg, ScheduleArg, TrainArgs};
+use crate::args::{InitArg, ScheduleArg, TokenizerArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY};
 use crate::plan::Decided;
 use crate::program::Program;
+use crate::tokenizers::VOCAB_SIZE;
 use clap::ValueEnum;
 use llm_core::optim::ScheduleKind;
 use std::ffi::OsStr;
@@ -55,7 +56,17 @@ impl Sheet {
         s.table("data");
         s.list("data", args.data.iter().map(|path| text(path.as_os_str())).collect());
         s.given("val_frac", args.val.is_empty().then_some(recipe.val_frac));
-        s.put("tokenizer", tokenizer);
+        let tokens = &args.tokenizer;
+        match &tokens.kind {
+            Some(TokenizerArg::File(path)) => s.put("tokenizer", text(path.as_os_str())),
+            _ => s.put("tokenizer", tokenizer),
+        }
+        let learns = args.load.is_none() && tokens.kind == Some(TokenizerArg::Bpe);
+        let learns = learns && tokens.bpe_vocab.is_none();
+        let vocab_size = tokens.vocab_size.or(learns.then_some(VOCAB_SIZE));
+        s.given("vocab_size", vocab_size.map(|n| whole(n as u64)));
+        s.given("bpe_vocab", tokens.bpe_vocab.as_ref().map(|path| text(path.as_os_str())));
+        s.given("bpe_merges", tokens.bpe_merges.as_ref().map(|path| text(path.as_os_str())));
         s.list("val", args.val.iter().map(|path| text(path.as_os_str())).collect());
         s.given("allow_data_change", args.allow_data_change);
 

@@ -14,7 +14,7 @@ use crate::error::{CliError, Result};
 use crate::events::{self, Event, Finish};
 use crate::signals::Signals;
 use llm_core::generate::{Choice, Generator, Sampling};
-use llm_core::tokenizer::Tokenizer;
+use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{TinyGPT, TokenId};
 use std::sync::Arc;
 use stops::Stops;
@@ -130,7 +130,10 @@ impl Request {
             note(&format!("the prompt has {n} tokens; the model sees the last {window}"));
         }
         let mut generator = Generator::new(model, &self.prompt, self.sampling.clone(), slide)?;
-        let text = self.tokenizer.decode(&self.prompt)?;
+        let text = match self.numbers() && !json {
+            true => self.prompt.iter().flat_map(|&token| number(token)).collect(),
+            false => self.tokenizer.decode(&self.prompt)?,
+        };
         for sample in 0..self.samples {
             generator.restart(sample);
             if !json {
@@ -189,7 +192,10 @@ impl Request {
             written.choices.push(choice);
             let (text, stop) = stops.push(self.tokenizer.bytes_of(choice.token));
             written.text.extend_from_slice(&text);
-            let mut go_on = progress(Progress::Text(&text));
+            let mut go_on = match self.numbers() {
+                true => progress(Progress::Text(&number(choice.token))),
+                false => progress(Progress::Text(&text)),
+            };
             if stop {
                 written.finish = Finish::Stop;
                 return Ok(written);
@@ -208,6 +214,11 @@ impl Request {
         Ok(written)
     }
 
+    /// Are tokens shown as numbers, because they stand for no text?
+    fn numbers(&self) -> bool {
+        self.tokenizer.name() == IdsTokenizer::NAME
+    }
+
     fn sample_line(&self, step: u64, sample: u64, prompt: &[u8], written: &Written) -> Vec<u8> {
         events::line(&Event::Sample {
             step,
@@ -220,6 +231,11 @@ impl Request {
             finish: written.finish,
         })
     }
+}
+
+/// A token that stands for no text.
+fn number(token: TokenId) -> Vec<u8> {
+    format!("{token} ").into_bytes()
 }
 
 /// What happens while a text is written.

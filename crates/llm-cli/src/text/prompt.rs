@@ -4,7 +4,7 @@ use crate::args::SamplingArgs;
 use crate::console::note;
 use crate::data::system_reason;
 use crate::error::{CliError, Result};
-use llm_core::tokenizer::Tokenizer;
+use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId};
 use std::ffi::OsStr;
 use std::io::Read;
@@ -41,6 +41,10 @@ pub(super) fn tokens(
     if text.is_empty() {
         // A vocabulary without them has a first token at least.
         let tokens = tokenizer.encode(opening.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]);
+        if tokenizer.name() == IdsTokenizer::NAME {
+            note("no --prompt-ids: the text begins with token 0");
+            return Ok(tokens);
+        }
         if !flag.is_empty() {
             let instead = if opening.is_some() { "a story's first words" } else { "a line break" };
             note(&format!("{flag} is empty: the text begins with {instead}"));

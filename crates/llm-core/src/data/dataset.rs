@@ -60,6 +60,11 @@ impl TokenDataset {
         TokenDataset { tokens: Tokens::any(tokens), starts: None }
     }
 
+    /// Tokens of a vocabulary of at most 65,536, in half the memory.
+    pub fn from_narrow_tokens(tokens: Vec<u16>) -> TokenDataset {
+        TokenDataset { tokens: Tokens::narrow(tokens), starts: None }
+    }
+
     /// The bytes of files, a token each, read whenever they are needed.
     pub fn from_files(files: ByteFiles) -> TokenDataset {
         TokenDataset { tokens: Tokens::files(files), starts: None }

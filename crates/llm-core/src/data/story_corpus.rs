@@ -30,14 +30,20 @@ impl StoryCorpus {
     /// model's expected loss there can be lower. `windows` are the first ones of
     /// [`TokenDataset::windows`], one for each story.
     pub fn entropy_floor(&self, windows: &Windows) -> f64 {
-        let (mut sum, mut bytes) = (0.0, 0usize);
-        for (story, window) in self.stories.iter().zip(windows.iter()) {
+        let bytes: usize = self.stories.iter().zip(windows.iter()).map(|(_, w)| w.len).sum();
+        // Byte p is the target of position p − 1, so the story's first byte is not scored.
+        let nats = self.entropy(windows.iter().map(|w| 1..1 + w.len));
+        if bytes == 0 { 0.0 } else { nats / bytes as f64 }
+    }
+
+    /// The sum of −ln P(next byte | story so far) over the bytes that are `scored` of each story, in
+    /// nats.
+    pub fn entropy(&self, scored: impl Iterator<Item = Range<usize>>) -> f64 {
+        let nats = self.stories.iter().zip(scored).map(|(story, scored)| {
             let nats = surprise(&story.text).unwrap_or_default();
-            // Byte p is the target of position p − 1, so the story's first byte is not scored.
-            sum += nats.iter().skip(1).take(window.len).sum::<f64>();
-            bytes += window.len;
-        }
-        if bytes == 0 { 0.0 } else { sum / bytes as f64 }
+            nats.iter().skip(scored.start).take(scored.len()).sum::<f64>()
+        });
+        nats.sum()
     }
 
     /// How the two cheap predictors do here, after learning from `training`.

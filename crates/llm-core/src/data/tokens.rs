@@ -1,4 +1,4 @@
-//! Where tokens are kept: in memory, a byte each when they allow it, or in files.
+//! Where tokens are kept: in memory, in as few bytes each as they allow, or in files.
 
 use super::ByteFiles;
 use crate::error::{Result, TokenId};
@@ -15,6 +15,7 @@ pub(super) struct Tokens {
 #[derive(Clone, Debug)]
 enum Store {
     Bytes(Arc<Vec<u8>>),
+    Narrow(Arc<Vec<u16>>),
     Wide(Arc<Vec<TokenId>>),
     Files(Arc<ByteFiles>),
 }
@@ -31,6 +32,11 @@ impl Tokens {
             return Tokens::bytes(tokens.iter().map(|&t| t as u8).collect());
         }
         Tokens { range: 0..tokens.len(), store: Store::Wide(Arc::new(tokens)) }
+    }
+
+    /// Of a vocabulary of at most 65,536.
+    pub(super) fn narrow(tokens: Vec<u16>) -> Tokens {
+        Tokens { range: 0..tokens.len(), store: Store::Narrow(Arc::new(tokens)) }
     }
 
     /// The bytes of files, read when they are asked for.
@@ -60,6 +66,7 @@ impl Tokens {
         let range = first..first + there;
         match &self.store {
             Store::Bytes(bytes) => widen(out, &bytes[range]),
+            Store::Narrow(tokens) => widen(out, &tokens[range]),
             Store::Wide(tokens) => out.copy_from_slice(&tokens[range]),
             Store::Files(files) => {
                 // Small enough for the stack, large enough for most windows.
@@ -75,9 +82,9 @@ impl Tokens {
     }
 }
 
-fn widen(out: &mut [TokenId], bytes: &[u8]) {
-    for (out, &b) in out.iter_mut().zip(bytes) {
-        *out = TokenId::from(b);
+fn widen<N: Copy + Into<TokenId>>(out: &mut [TokenId], tokens: &[N]) {
+    for (out, &token) in out.iter_mut().zip(tokens) {
+        *out = token.into();
     }
 }
 
@@ -91,8 +98,10 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
         let wide: Vec<TokenId> = bytes.iter().map(|&b| TokenId::from(b) + 300).collect();
+        let narrow = bytes.iter().map(|&b| u16::from(b) + 300).collect();
         let stores = [
             (Tokens::bytes(bytes.clone()), 0),
+            (Tokens::narrow(narrow), 300),
             (Tokens::any(bytes.iter().map(|&b| TokenId::from(b)).collect()), 0),
             (Tokens::any(wide), 300),
             (Tokens::files(ByteFiles::open(&[file.path()]).unwrap()), 0),

@@ -5,9 +5,13 @@
 
 mod byte;
 mod char;
+mod ids;
+mod padded;
 
 pub use self::char::CharTokenizer;
 pub use byte::ByteTokenizer;
+pub use ids::IdsTokenizer;
+pub use padded::PaddedTokenizer;
 
 use crate::error::{Error, Result, TokenId};
 use std::sync::Arc;
@@ -72,6 +76,7 @@ pub fn from_spec(kind: &str, blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
             Err(Error::tokenizer(kind, reason))
         }
         CharTokenizer::NAME => Ok(Arc::new(CharTokenizer::from_blob(blob)?)),
+        IdsTokenizer::NAME => Ok(Arc::new(IdsTokenizer::from_blob(blob)?)),
         _ => Err(Error::tokenizer(kind, "this program does not have it")),
     }
 }
@@ -83,13 +88,16 @@ mod tests {
     #[test]
     fn kinds_come_back_by_name() {
         let chars = CharTokenizer::from_text(b"abc").unwrap();
-        for tokenizer in [&ByteTokenizer as &dyn Tokenizer, &chars] {
+        let ids = IdsTokenizer::new(7).unwrap();
+        for tokenizer in [&ByteTokenizer as &dyn Tokenizer, &chars, &ids] {
             let again = from_spec(tokenizer.name(), &tokenizer.blob()).unwrap();
             assert_eq!(again.name(), tokenizer.name());
             assert_eq!(again.vocab_size(), tokenizer.vocab_size());
             assert_eq!(again.blob(), tokenizer.blob());
         }
-        for (kind, blob) in [("byte", &b"x"[..]), ("words", b""), ("", b""), ("char", b"")] {
+        for (kind, blob) in
+            [("byte", &b"x"[..]), ("words", b""), ("", b""), ("char", b""), ("ids", b"")]
+        {
             let refused = from_spec(kind, blob);
             assert!(matches!(refused, Err(Error::Tokenizer { .. })), "{kind}");
         }

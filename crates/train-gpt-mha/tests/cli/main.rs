@@ -117,3 +117,16 @@ fn its_own_name_is_in_what_it_says() {
     let completions = sandbox.ok(&["completions", "bash"]).text();
     assert!(completions.contains("train-gpt-mha") && completions.contains("--heads"));
 }
+
+#[test]
+fn several_heads_go_to_hugging_face_and_come_back() {
+    let sandbox = sandbox();
+    sandbox.train(&[&RUN[..], &["model", "--arch", "gpt2"]].concat());
+    sandbox.ok(&["export", "hf", "--load", "model", "out"]);
+    sandbox.ok(&["import", "hf", "out", "--save", "back"]).says(&["4 heads"]);
+    let text = |file| sandbox.ok(&["generate", "--load", file, "-p", "the", "-n", "20"]).stdout;
+    assert_eq!(text("model"), text("back"));
+    let words = ["import", "hf", "out", "--save", "back", "--heads", "2"];
+    sandbox.refuses(&words, 65, &["4 heads", "--heads 2"]);
+    sandbox.ok(&["import", "hf", "out", "--save", "back", "--heads", "4"]);
+}

@@ -3,7 +3,10 @@
 #![cfg(unix)] // signals, links and names that are no UTF-8
 #![allow(clippy::unwrap_used)]
 
+#[cfg(feature = "bpe")]
+mod bpe;
 mod data;
+mod exchange;
 mod flags;
 mod generating;
 mod json;
@@ -15,6 +18,8 @@ mod sampling;
 mod saving;
 mod settings;
 mod signals;
+#[cfg(feature = "bpe")]
+mod tokenizer_verb;
 mod tokenizers;
 mod validation;
 

@@ -12,6 +12,7 @@ use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
+use crate::exchange::hf;
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
@@ -318,6 +319,9 @@ impl Session<'_> {
                 best.step,
                 best.val_loss
             ));
+        }
+        if hf::has_head_bias(&plan.trainer.model) {
+            self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)");
         }
         self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
         self.say(&format!("        {name}{load}{data} --steps 500"));

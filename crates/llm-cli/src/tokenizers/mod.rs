@@ -1,18 +1,26 @@
-//! Which tokenizers there are: a new run's by name, a checkpoint's by what it stored.
+//! Which tokenizers there are: a new run's by its flags, a checkpoint's by what it stored.
 
-use crate::args::TokenizerArg;
-use crate::data::Input;
-use crate::error::Result;
+#[cfg(feature = "bpe")]
+pub mod bpe;
+#[cfg(not(feature = "bpe"))]
+#[path = "no_bpe.rs"]
+pub mod bpe;
+mod choice;
+mod learn;
+
+pub use choice::{Choice, VOCAB_SIZE};
+pub use learn::{Made, make};
+
 use llm_core::checkpoint::TokenizerSpec;
-use llm_core::data::StoryCorpus;
-use llm_core::tokenizer::{self, ByteTokenizer, CharTokenizer, Tokenizer};
+use llm_core::tokenizer::{self, ByteTokenizer, Tokenizer};
 use std::sync::Arc;
 
 /// Makes a tokenizer from its blob; `None` when it is not of this kind.
 type FromSpec = fn(&TokenizerSpec) -> Option<llm_core::Result<Arc<dyn Tokenizer>>>;
 
 /// Kinds that llm-core does not have, asked before its own.
-const OURS: [FromSpec; 0] = [];
+const OURS: [FromSpec; 1] =
+    [|spec| (spec.kind == bpe::NAME).then(|| bpe::from_tokenizer_json(&spec.blob))];
 
 /// The tokenizer that a checkpoint names.
 ///
@@ -21,24 +29,6 @@ const OURS: [FromSpec; 0] = [];
 pub fn from_spec(spec: &TokenizerSpec) -> llm_core::Result<Arc<dyn Tokenizer>> {
     let ours = OURS.iter().find_map(|from_spec| from_spec(spec));
     ours.unwrap_or_else(|| tokenizer::from_spec(&spec.kind, &spec.blob))
-}
-
-/// The tokenizer of a new run; its vocabulary is that of the whole text, validation part included.
-///
-/// # Errors
-/// What making a vocabulary refuses.
-pub fn learn(kind: TokenizerArg, input: &Input) -> Result<Arc<dyn Tokenizer>> {
-    Ok(match (kind, input) {
-        (TokenizerArg::Byte, _) => Arc::new(ByteTokenizer),
-        (TokenizerArg::Char, Input::Files(files)) => {
-            Arc::new(CharTokenizer::from_text(files.text().unwrap_or_default())?)
-        }
-        (TokenizerArg::Char, Input::Stories { seed, count }) => {
-            let stories = StoryCorpus::new(*seed, 0..*count).stories;
-            let text: String = stories.into_iter().map(|story| story.text).collect();
-            Arc::new(CharTokenizer::from_text(text.as_bytes())?)
-        }
-    })
 }
 
 /// What a token is called: `byte` where it is one.
@@ -51,18 +41,27 @@ pub fn is_bytes(tokenizer: &dyn Tokenizer) -> bool {
     tokenizer.name() == ByteTokenizer::NAME
 }
 
+/// Can a tokenizer of this kind read a text part by part, so that it need not fit into memory?
+pub fn reads_in_parts(kind: &str) -> bool {
+    kind == ByteTokenizer::NAME || kind == bpe::NAME
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::Input;
 
     #[test]
     fn every_kind_comes_back_from_what_is_stored() {
-        for kind in [TokenizerArg::Byte, TokenizerArg::Char] {
-            let input = Input::Stories { seed: 1, count: 3 };
-            let tokenizer = learn(kind, &input).unwrap();
-            assert_eq!(tokenizer.name(), kind.name());
+        let learnt = Choice::Learn { vocab_size: Some(300) };
+        let learnt = bpe::AVAILABLE.then_some(learnt);
+        for choice in [Choice::Byte, Choice::Char].into_iter().chain(learnt) {
+            let input = Input::Stories { seed: 1, count: 9 };
+            let tokenizer = make(&choice, &input, 0.0, true).unwrap().tokenizer;
+            assert_eq!(tokenizer.name(), choice.kind());
             let again = from_spec(&TokenizerSpec::of(&*tokenizer)).unwrap();
             assert_eq!(again.blob(), tokenizer.blob());
+            assert_eq!(choice.differs(&*tokenizer).unwrap(), None);
         }
         let unknown = TokenizerSpec { kind: "words\n".into(), blob: Vec::new() };
         let refused = from_spec(&unknown).err().unwrap().to_string();

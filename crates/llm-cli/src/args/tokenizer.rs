@@ -1,0 +1,178 @@
+//! Flags that say how text becomes tokens, and the verb `tokenizer`.
+
+use super::OutputArgs;
+use clap::builder::{OsStringValueParser, TypedValueParser, ValueParser};
+use clap::{Args, Subcommand, ValueHint};
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// How text becomes tokens.
+#[derive(Debug, Default, Args)]
+pub struct TokenizerArgs {
+    /// How text becomes tokens: byte, char, bpe (learnt from the text), or a tokenizer.json; with
+    /// --load: the run's own [default: byte]
+    #[arg(long = "tokenizer", value_name = "KIND|FILE", value_parser = kind(), value_hint = ValueHint::FilePath, help_heading = "Data")]
+    pub kind: Option<TokenizerArg>,
+    /// Number of tokens that --tokenizer bpe learns, fewer from little text [default: 1024]
+    #[arg(long, value_name = "V", help_heading = "Data")]
+    pub vocab_size: Option<usize>,
+    /// Vocabulary of a BPE tokenizer: GPT-2's vocab.json, or one token a line
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub bpe_vocab: Option<PathBuf>,
+    /// Its merges: GPT-2's merges.txt
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub bpe_merges: Option<PathBuf>,
+}
+
+/// Ways from text to tokens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TokenizerArg {
+    /// Every byte is a token.
+    Byte,
+    /// The characters of the text are the tokens, in sorted order.
+    Char,
+    /// Byte-level BPE.
+    Bpe,
+    /// A tokenizer.json.
+    File(PathBuf),
+}
+
+/// Reads a kind, or the name of a file that looks like one.
+fn kind() -> ValueParser {
+    let read = |word: OsString| match word.to_str() {
+        Some("byte") => Ok(TokenizerArg::Byte),
+        Some("char") => Ok(TokenizerArg::Char),
+        Some("bpe") => Ok(TokenizerArg::Bpe),
+        _ if is_path(&word) => Ok(TokenizerArg::File(word.into())),
+        _ => Err("it is byte, char, bpe, or a file such as ./tokenizer.json"),
+    };
+    OsStringValueParser::new().try_map(read).into()
+}
+
+/// Has it a folder or an extension?
+fn is_path(word: &OsStr) -> bool {
+    let path = Path::new(word);
+    path.extension().is_some() || path.components().count() > 1 || path.is_absolute()
+}
+
+/// Which tokenizer a verb is about.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Tokenizer")]
+pub struct SourceArgs {
+    /// That of a checkpoint, or of the folder of a run
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["tokenizer", "bpe_vocab", "bpe_merges"])]
+    pub load: Option<PathBuf>,
+    /// A tokenizer.json, or `byte`
+    #[arg(id = "tokenizer", long = "tokenizer", value_name = "FILE", value_parser = kind(), value_hint = ValueHint::FilePath)]
+    pub kind: Option<TokenizerArg>,
+    /// A BPE vocabulary: GPT-2's vocab.json, or one token a line
+    #[arg(long, value_name = "FILE")]
+    pub bpe_vocab: Option<PathBuf>,
+    /// Its merges: GPT-2's merges.txt
+    #[arg(long, value_name = "FILE")]
+    pub bpe_merges: Option<PathBuf>,
+}
+
+/// `tokenizer`.
+#[derive(Debug, Args)]
+pub struct TokenizerCommand {
+    /// What to do.
+    #[command(subcommand)]
+    pub verb: TokenizerVerb,
+}
+
+/// What can be done with a tokenizer.
+#[derive(Debug, Subcommand)]
+pub enum TokenizerVerb {
+    /// Learn a byte-level BPE vocabulary and save it as a tokenizer.json
+    Train(TokenizerTrainArgs),
+    /// Text to token numbers
+    Encode(EncodeArgs),
+    /// Token numbers to text
+    Decode(DecodeArgs),
+    /// Kind, size and longest tokens; with --data: how many bytes a token stands for
+    Info(InfoArgs),
+}
+
+impl TokenizerVerb {
+    /// Where it reports to.
+    pub fn output(&self) -> &OutputArgs {
+        match self {
+            TokenizerVerb::Train(args) => &args.output,
+            TokenizerVerb::Encode(args) => &args.output,
+            TokenizerVerb::Decode(args) => &args.output,
+            TokenizerVerb::Info(args) => &args.output,
+        }
+    }
+}
+
+/// `tokenizer train`.
+#[derive(Debug, Args)]
+pub struct TokenizerTrainArgs {
+    /// Text to learn from, repeatable; `-` is standard input [default: built-in stories]
+    #[arg(long, value_name = "FILE")]
+    pub data: Vec<PathBuf>,
+    /// Number of tokens, 256 or more; fewer from little text [default: 1024]
+    #[arg(long, value_name = "V")]
+    pub vocab_size: Option<usize>,
+    /// The tokenizer.json to write (an existing one is replaced)
+    #[arg(long, value_name = "FILE")]
+    pub save: PathBuf,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `tokenizer encode`.
+#[derive(Debug, Args)]
+pub struct EncodeArgs {
+    /// Text [default: standard input]
+    #[arg(value_name = "TEXT", allow_hyphen_values = true)]
+    pub text: Option<OsString>,
+    /// A file's text
+    #[arg(long, value_name = "FILE", conflicts_with = "text")]
+    pub file: Option<PathBuf>,
+    /// One JSON object: the numbers, and what they stand for
+    #[arg(long)]
+    pub json: bool,
+    /// Which tokenizer.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `tokenizer decode`.
+#[derive(Debug, Args)]
+pub struct DecodeArgs {
+    /// Token numbers, separated by spaces or commas [default: standard input]
+    #[arg(value_name = "ID")]
+    pub ids: Vec<String>,
+    /// Write the bytes as they are, control characters too, and no line break after them
+    #[arg(long)]
+    pub raw: bool,
+    /// Which tokenizer.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `tokenizer info`.
+#[derive(Debug, Args)]
+pub struct InfoArgs {
+    /// Text to count the tokens of, repeatable; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    pub data: Vec<PathBuf>,
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// Which tokenizer.
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

@@ -1,0 +1,86 @@
+//! `tokenizer info`.
+
+use super::open;
+use crate::args::InfoArgs;
+use crate::console::Out;
+use crate::data::{Input, one_stdin};
+use crate::error::{CliError, Result};
+use crate::text::shown;
+use llm_core::TokenId;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::util::thousands;
+use serde_json::json;
+
+/// Longest tokens that are shown.
+const LONGEST: usize = 10;
+
+/// Prints what there is to know.
+pub(super) fn info(args: &InfoArgs) -> Result<()> {
+    one_stdin(&args.data)?;
+    let tokenizer = open(&args.source)?;
+    let tokenizer = tokenizer.as_ref();
+    let measured = measure(args, tokenizer)?;
+    let longest = longest(tokenizer);
+    let blob = tokenizer.blob();
+    let fingerprint = blake3::hash(&blob).to_hex();
+    let mut out = Out::default();
+    if args.json || args.output.json() {
+        let words = longest.iter().map(|&id| String::from_utf8_lossy(tokenizer.bytes_of(id)));
+        let line = json!({
+            "kind": tokenizer.name(),
+            "vocab_size": tokenizer.vocab_size(),
+            "stored_bytes": blob.len(),
+            "blake3": fingerprint.as_str(),
+            "longest": words.collect::<Vec<_>>(),
+            "data_bytes": measured.map(|m| m.0),
+            "data_tokens": measured.map(|m| m.1),
+        });
+        out.write(format!("{line}\n").as_bytes());
+        return out.finish();
+    }
+    let mut text = format!(
+        "tokenizer        {}\ntokens           {}\nstored bytes     {}\nBLAKE3           {}\n",
+        tokenizer.name(),
+        thousands(tokenizer.vocab_size() as u64),
+        thousands(blob.len() as u64),
+        fingerprint
+    );
+    if let Some((bytes, tokens)) = measured {
+        text.push_str(&format!(
+            "bytes per token  {:.3} ({} bytes, {} tokens)\n",
+            bytes as f64 / tokens.max(1) as f64,
+            thousands(bytes),
+            thousands(tokens)
+        ));
+    }
+    text.push_str("longest tokens\n");
+    for id in longest {
+        let (bytes, name) = (tokenizer.bytes_of(id).len(), shown(tokenizer, id));
+        text.push_str(&format!("  {id:>7}  {bytes:>3} B  {name}\n"));
+    }
+    out.write(text.as_bytes());
+    out.finish()
+}
+
+/// Bytes and tokens of the data.
+fn measure(args: &InfoArgs, tokenizer: &dyn Tokenizer) -> Result<Option<(u64, u64)>> {
+    if args.data.is_empty() {
+        return Ok(None);
+    }
+    let in_parts = crate::tokenizers::reads_in_parts(tokenizer.name());
+    match Input::files(&args.data, in_parts)? {
+        Input::Files(files) => {
+            let bytes = files.len();
+            Ok(Some((bytes, files.tokens(tokenizer)?.len() as u64)))
+        }
+        Input::Stories { .. } => Err(CliError::Internal("files that are stories".into())),
+    }
+}
+
+/// The longest tokens, longest first, of equal ones the first.
+fn longest(tokenizer: &dyn Tokenizer) -> Vec<TokenId> {
+    let mut all: Vec<TokenId> = (0..tokenizer.vocab_size() as TokenId).collect();
+    all.sort_by_key(|&id| std::cmp::Reverse(tokenizer.bytes_of(id).len()));
+    all.truncate(LONGEST);
+    all
+}

@@ -1,0 +1,60 @@
+//! `tokenizer train`: a vocabulary of one's own.
+
+use crate::args::{TokenizerArg, TokenizerArgs, TokenizerTrainArgs};
+use crate::console::{note, one_line};
+use crate::data::{Input, one_stdin, system_reason};
+use crate::error::{CliError, Result};
+use crate::program::Program;
+use crate::tokenizers::{Choice, make};
+use crate::typed;
+use llm_core::checkpoint::{check_writable, replace_file};
+use std::path::{Path, PathBuf};
+
+/// Learns from the text and saves a tokenizer.json.
+pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> {
+    let flags = TokenizerArgs {
+        kind: Some(TokenizerArg::Bpe),
+        vocab_size: args.vocab_size,
+        ..TokenizerArgs::default()
+    };
+    let choice =
+        Choice::of(&flags)?.ok_or_else(|| CliError::Internal("flags without a choice".into()))?;
+    one_stdin(&args.data)?;
+    check_target(&args.save)?;
+    let input = match args.data.is_empty() {
+        true => Input::stories(),
+        false => Input::files(&args.data, true)?,
+    };
+    let quiet = args.output.quiet();
+    let made = make(&choice, &input, 0.0, quiet)?;
+    let blob = made.tokenizer.blob();
+    replace_file(&args.save, |file| file.write_all(&blob))
+        .map_err(|e| CliError::Create { path: args.save.clone(), why: system_reason(&e) })?;
+    if !quiet {
+        made.note.iter().for_each(|line| note(line));
+        let path = args.save.display().to_string();
+        note(&format!("saved   {}", one_line(&path)));
+        let (name, data) = (typed::program(program), typed::data(&args.data, &[]));
+        // A bare word would be taken for a kind.
+        let bare = args.save.extension().is_none() && args.save.components().count() == 1;
+        let path = if bare { PathBuf::from(".").join(&args.save) } else { args.save.clone() };
+        let path = typed::quoted(path.as_os_str());
+        note(&format!("next    {name}{data} --tokenizer {path}"));
+    }
+    Ok(())
+}
+
+/// Refuses, before anything is learnt, a file that is no tokenizer or cannot be written.
+fn check_target(path: &Path) -> Result<()> {
+    let refuse = |why: String| Err(CliError::Create { path: path.to_path_buf(), why });
+    let length =
+        std::fs::metadata(path).map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 });
+    if length > 0 && Choice::File(path.to_path_buf()).load().is_err() {
+        return refuse("it exists and is not a tokenizer".into());
+    }
+    match check_writable(path) {
+        Ok(()) => Ok(()),
+        Err(llm_core::Error::Io { source, .. }) => refuse(system_reason(&source)),
+        Err(other) => refuse(other.to_string()),
+    }
+}

@@ -1,0 +1,114 @@
+//! `tokenizer encode` and `tokenizer decode`.
+
+use super::open;
+use crate::args::{DecodeArgs, EncodeArgs};
+use crate::console::{Out, Printer, Show};
+use crate::data::system_reason;
+use crate::error::{CliError, Result};
+use llm_core::{Error, TokenId};
+use serde_json::json;
+use std::borrow::Cow;
+use std::io::Read;
+use std::path::Path;
+
+/// Text to numbers, separated by spaces.
+pub(super) fn encode(args: &EncodeArgs) -> Result<()> {
+    let tokenizer = open(&args.source)?;
+    let text = match (&args.text, &args.file) {
+        (Some(text), _) => Cow::Borrowed(text.as_encoded_bytes()),
+        (None, Some(path)) if path.as_os_str() != "-" => Cow::Owned(read(path)?),
+        (None, _) => Cow::Owned(read_stdin()?),
+    };
+    let tokens = tokenizer.encode(&text).map_err(unknown)?;
+    let mut out = Out::default();
+    if args.json || args.output.json() {
+        let words = tokens.iter().map(|&id| String::from_utf8_lossy(tokenizer.bytes_of(id)));
+        let line = json!({ "ids": tokens, "tokens": words.collect::<Vec<_>>() });
+        out.write(format!("{line}\n").as_bytes());
+    } else {
+        for (i, some) in tokens.chunks(1 << 16).enumerate() {
+            let words: Vec<String> = some.iter().map(ToString::to_string).collect();
+            let gap = if i > 0 { " " } else { "" };
+            out.write(format!("{gap}{}", words.join(" ")).as_bytes());
+        }
+        out.write(b"\n");
+    }
+    out.finish()
+}
+
+/// Numbers to text.
+pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
+    let tokenizer = open(&args.source)?;
+    let tokens = if args.ids.is_empty() {
+        let text = read_stdin()?;
+        let text = String::from_utf8_lossy(&text);
+        numbers(&text).map_err(|why| CliError::Data(format!("standard input: {why}")))?
+    } else {
+        numbers(&args.ids.join(" ")).map_err(CliError::Usage)?
+    };
+    let text = tokenizer.decode(&tokens).map_err(|e| match e {
+        Error::TokenOutOfRange { .. } => {
+            let last = tokenizer.vocab_size().saturating_sub(1);
+            CliError::Data(format!("{e}; this tokenizer's tokens are 0 to {last}"))
+        }
+        other => other.into(),
+    })?;
+    let mut out = Out::default();
+    if args.raw {
+        out.write(&text);
+    } else {
+        let mut printer = Printer::new(Show::Safe);
+        out.write(&printer.push(&text));
+        out.write(&printer.finish());
+        out.write(b"\n");
+    }
+    out.finish()
+}
+
+/// Token numbers with spaces, commas or brackets around them.
+fn numbers(text: &str) -> std::result::Result<Vec<TokenId>, String> {
+    let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']'));
+    let number = |word: &str| {
+        let short: String = word.chars().take(40).collect();
+        word.parse().map_err(|_| format!("'{}' is no token number", short.escape_debug()))
+    };
+    words.filter(|word| !word.is_empty()).map(number).collect()
+}
+
+/// What the vocabulary does not have.
+fn unknown(e: Error) -> CliError {
+    match e {
+        Error::UnknownUnit { .. } => CliError::Data(e.to_string()),
+        other => other.into(),
+    }
+}
+
+/// A file's bytes; it may be empty.
+fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path)
+        .map_err(|e| CliError::Input { path: path.to_path_buf(), why: system_reason(&e) })
+}
+
+/// Standard input to its end; it may be empty.
+fn read_stdin() -> Result<Vec<u8>> {
+    let mut text = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut text);
+    read.map_err(|e| CliError::Input { path: "-".into(), why: system_reason(&e) })?;
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_as_others_write_them() {
+        for text in ["1 2 30", "[1, 2, 30]\n", "1,2,30", " 1\n2\t30 "] {
+            assert_eq!(numbers(text), Ok(vec![1, 2, 30]), "{text}");
+        }
+        assert_eq!(numbers(" [] "), Ok(vec![]));
+        for text in ["1 x", "-1", "1.5", "4294967296", "1;2"] {
+            assert!(numbers(text).is_err_and(|why| why.ends_with("no token number")), "{text}");
+        }
+    }
+}

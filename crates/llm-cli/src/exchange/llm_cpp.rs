@@ -1,0 +1,307 @@
+//! Checkpoints of the C++ original, format version 1: `PREFIX.json` and `PREFIX.bin`.
+//!
+//! ```text
+//! JSON  format, version, vocab_size, seq_len, d_model, n_layers, lr, beta1, beta2, eps,
+//!       weight_decay, step, has_optim_state
+//! bin    8 bytes  "BGPTCKPT"       4  version     4  moments: 0 or 1
+//!        8        steps done       4  number of parameters
+//!       per parameter: 8  number of elements, then the elements
+//!       with moments:  8  updates done, then per parameter first and second moments
+//! ```
+//!
+//! All numbers are little-endian, elements f32. The parameters are those of our baseline in its
+//! order: `wte`, `wpe`, each block's `w_qkv`, `b_qkv`, `w_proj`, `b_proj`, `w_fc`, `b_fc`,
+//! `w_out`, `b_out`, then `w_lm`, `b_lm`. The number of heads is in neither file: one, unless said
+//! otherwise. Neither is the tokenizer: 256 tokens are bytes.
+
+use super::imported::{check, heads, nameless};
+use super::own::parameter;
+use super::problem::{open, read_small, shown};
+use super::{Imported, Problem};
+use crate::defaults::Defaults;
+use crate::error::Result;
+use crate::program::{Heads, Program};
+use llm_core::model::parameter_shapes;
+use llm_core::optim::{AdamWConfig, Moments, Schedule};
+use llm_core::recipe::{DataSource, Recipe};
+use llm_core::util::memory;
+use llm_core::{Config, Error};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+const MAGIC: [u8; 8] = *b"BGPTCKPT";
+const FORMAT: &str = "build-llm-using-cpp-checkpoint";
+/// Bytes of the JSON file.
+const MAX_JSON: u64 = 1 << 20;
+/// Elements pass through a buffer of this many bytes, a multiple of four.
+const CHUNK: usize = 1 << 16;
+
+/// The JSON file; further keys are none of ours, as the original has it.
+struct Settings {
+    vocab_size: usize,
+    seq_len: usize,
+    d_model: usize,
+    n_layers: usize,
+    lr: f32,
+    beta1: f32,
+    beta2: f32,
+    eps: f32,
+    weight_decay: f32,
+    step: u64,
+    has_optim_state: bool,
+}
+
+/// Reads both files.
+///
+/// # Errors
+/// [`CliError`](crate::CliError) naming the file that does not fit.
+pub fn import(program: &Program, prefix: &Path, n_heads: Option<usize>) -> Result<Imported> {
+    let [json, bin] = [".json", ".bin"].map(|ending| beside(prefix, ending));
+    let text = read_small(&json, MAX_JSON).map_err(|e| e.at(&json))?;
+    let settings = Settings::parse(&text).map_err(|e| e.at(&json))?;
+    let (file, length) = open(&bin).map_err(|e| e.at(&bin))?;
+    settings
+        .import(program, n_heads, BufReader::with_capacity(CHUNK, file), length)
+        .map_err(|e| e.at(&bin))
+}
+
+/// `PREFIX.json`, also where the prefix has a dot of its own.
+fn beside(prefix: &Path, ending: &str) -> PathBuf {
+    let mut name: OsString = prefix.into();
+    name.push(ending);
+    name.into()
+}
+
+impl Settings {
+    fn parse(text: &[u8]) -> std::result::Result<Settings, Problem> {
+        let fields: Map<String, Value> = serde_json::from_slice(text)
+            .map_err(|e| Problem::content(format!("no JSON object: {}", shown(&e.to_string()))))?;
+        let format: String = field(&fields, "format")?;
+        if format != FORMAT {
+            let found = shown(&format);
+            return Err(Problem::content(format!("format '{found}', expected '{FORMAT}'")));
+        }
+        let version: u64 = field(&fields, "version")?;
+        if version != 1 {
+            return Err(Problem::content(format!("version {version}, this program reads 1")));
+        }
+        let settings = Settings {
+            vocab_size: field(&fields, "vocab_size")?,
+            seq_len: field(&fields, "seq_len")?,
+            d_model: field(&fields, "d_model")?,
+            n_layers: field(&fields, "n_layers")?,
+            lr: field(&fields, "lr")?,
+            beta1: field(&fields, "beta1")?,
+            beta2: field(&fields, "beta2")?,
+            eps: field(&fields, "eps")?,
+            weight_decay: field(&fields, "weight_decay")?,
+            step: field(&fields, "step")?,
+            has_optim_state: field(&fields, "has_optim_state")?,
+        };
+        let config = settings.config();
+        config.check().map_err(|e| Problem::content(e.to_string()))?;
+        settings.recipe(&config).check().map_err(|e| Problem::content(e.to_string()))?;
+        Ok(settings)
+    }
+
+    fn config(&self) -> Config {
+        Config::new(self.vocab_size, self.seq_len, self.d_model, self.n_layers)
+    }
+
+    /// The original's way of training, with the stored settings.
+    fn recipe(&self, config: &Config) -> Recipe {
+        let original = Defaults::choose(Some(crate::args::Preset::Original), false);
+        Recipe {
+            batch_size: original.batch_size,
+            accum: 1,
+            seq_len: config.seq_len.min(original.seq_len),
+            total_steps: self.step,
+            schedule: Schedule::constant(self.lr),
+            adamw: AdamWConfig {
+                beta1: self.beta1,
+                beta2: self.beta2,
+                eps: self.eps,
+                weight_decay: self.weight_decay,
+                decay_all: original.decay_all,
+            },
+            clip: original.clip,
+            seed: 1,
+            val_frac: original.val_frac,
+            data: DataSource::NONE,
+            val_data: None,
+        }
+    }
+
+    fn import(
+        self,
+        program: &Program,
+        n_heads: Option<usize>,
+        input: impl Read,
+        length: u64,
+    ) -> std::result::Result<Imported, Problem> {
+        let config = self.config();
+        let attention = heads(program, n_heads.unwrap_or(1))?;
+        let mut notes = Vec::new();
+        if n_heads.is_none() && matches!(program.heads, Heads::Many { .. }) {
+            notes
+                .push("the files do not say how many heads: read as one; else give --heads".into());
+        }
+        check(&config, attention.as_ref())?;
+        let shapes = parameter_shapes(&config);
+        let expected = file_length(&config, shapes.len(), self.has_optim_state);
+        let mut input = Numbers { input, chunk: vec![0; CHUNK] };
+        self.check_start(&mut input, length, shapes.len())?;
+        if length != expected {
+            let why = format!("the file is {length} bytes, this model needs {expected}");
+            return Err(Problem::content(why));
+        }
+        memory::require(length)?;
+        let mut parameters = Vec::with_capacity(shapes.len());
+        for (name, shape) in &shapes {
+            let (found, count) = (input.u64()?, shape.iter().product::<usize>());
+            if found != count as u64 {
+                let why = format!("{name} has {found} elements, this model needs {count}");
+                return Err(Problem::content(why));
+            }
+            parameters.push((name.clone(), parameter(shape, input.floats(name, count)?)?));
+        }
+        let optimizer = match self.has_optim_state {
+            true => Some(input.optimizer(&shapes)?),
+            false => None,
+        };
+        Ok(Imported {
+            tokenizer: nameless(config.vocab_size)?,
+            recipe: self.recipe(&config),
+            config,
+            attention,
+            parameters,
+            step: self.step,
+            optimizer,
+            notes,
+        })
+    }
+
+    /// What stands before the parameters, and agrees with the JSON file.
+    fn check_start<R: Read>(
+        &self,
+        input: &mut Numbers<R>,
+        length: u64,
+        parameters: usize,
+    ) -> std::result::Result<(), Problem> {
+        if length < START {
+            let why = format!("the file is {length} bytes, too short for a checkpoint");
+            return Err(Problem::content(why));
+        }
+        if input.array::<8>()? != MAGIC {
+            return Err(Problem::content("not a checkpoint of the C++ original"));
+        }
+        let version = input.u32()?;
+        if version != 1 {
+            let why = format!("version {version}, this program reads 1");
+            return Err(Problem::content(why));
+        }
+        let (moments, step, count) = (input.u32()?, input.u64()?, input.u32()?);
+        for (what, found, expected) in [
+            ("optimizer state", moments.into(), self.has_optim_state.into()),
+            ("step", step, self.step),
+        ] {
+            if found != expected {
+                let why = format!("{what} is {found}, the JSON file says {expected}");
+                return Err(Problem::content(why));
+            }
+        }
+        if count as usize != parameters {
+            let why = format!("{count} parameters, this model has {parameters}");
+            return Err(Problem::content(why));
+        }
+        Ok(())
+    }
+}
+
+/// A field of the JSON file.
+fn field<T: DeserializeOwned>(
+    fields: &Map<String, Value>,
+    name: &str,
+) -> std::result::Result<T, Problem> {
+    let value = fields.get(name).ok_or_else(|| Problem::content(format!("{name} is missing")))?;
+    T::deserialize(value)
+        .map_err(|e| Problem::content(format!("{name}: {}", shown(&e.to_string()))))
+}
+
+/// Bytes before the parameters.
+const START: u64 = 28;
+
+/// The length of a file with these parameters. The config has been checked, so nothing overflows.
+fn file_length(config: &Config, parameters: usize, moments: bool) -> u64 {
+    let (elements, parameters) = (4 * config.parameter_count(), parameters as u64);
+    let moments = if moments { 8 + 2 * elements } else { 0 };
+    START + 8 * parameters + elements + moments
+}
+
+/// A reader of the file's numbers.
+struct Numbers<R> {
+    input: R,
+    chunk: Vec<u8>,
+}
+
+impl<R: Read> Numbers<R> {
+    fn array<const N: usize>(&mut self) -> std::result::Result<[u8; N], Problem> {
+        let mut bytes = [0; N];
+        self.input.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn u32(&mut self) -> std::result::Result<u32, Problem> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    fn u64(&mut self) -> std::result::Result<u64, Problem> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// So many finite elements.
+    fn floats(&mut self, what: &str, count: usize) -> std::result::Result<Vec<f32>, Problem> {
+        let mut out = Vec::new();
+        out.try_reserve_exact(count).map_err(|_| {
+            let (needed, available) = (4 * count as u64, memory::available());
+            Problem::Core(Error::Memory { needed, available })
+        })?;
+        while out.len() < count {
+            let bytes = &mut self.chunk[..(4 * (count - out.len())).min(CHUNK)];
+            self.input.read_exact(bytes)?;
+            out.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
+        }
+        if !out.iter().all(|x| x.is_finite()) {
+            return Err(Problem::content(format!("{what} has a value that is not finite")));
+        }
+        Ok(out)
+    }
+
+    fn optimizer(
+        &mut self,
+        shapes: &[(String, Vec<usize>)],
+    ) -> std::result::Result<(u64, Vec<Moments>), Problem> {
+        let t = self.u64()?;
+        if t > Recipe::MAX_STEPS {
+            return Err(Problem::content(format!("{t} updates done are too many")));
+        }
+        let mut moments = Vec::with_capacity(shapes.len());
+        for (name, shape) in shapes {
+            let count = shape.iter().product();
+            let m = self.floats(&format!("{name} (first moment)"), count)?;
+            let v = self.floats(&format!("{name} (second moment)"), count)?;
+            if v.iter().any(|&x| x < 0.0) {
+                let why = format!("{name} has a negative second moment");
+                return Err(Problem::content(why));
+            }
+            moments.push(Moments { name: name.clone(), m: m.into(), v: v.into() });
+        }
+        Ok((t, moments))
+    }
+}
+
+#[cfg(test)]
+mod tests;

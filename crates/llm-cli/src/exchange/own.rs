@@ -1,0 +1,212 @@
+//! One safetensors file under this project's own parameter names: for looking into a model with
+//! other tools, and for bringing changed weights back.
+//!
+//! The names are those of a checkpoint: `wte`, `wpe`, `blocks.0.w_qkv`, .. The entry
+//! `tiny-gpt` of the file's metadata says what the weights do not: heads, dropout, tokenizer; the
+//! tokenizer's data are a tensor of bytes. A file without the entry is read all the same, its
+//! sizes taken from the shapes, when the number of heads is given.
+
+use super::imported::{attention, check, fine_tuning, heads, nameless};
+use super::problem::{open, shown};
+use super::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
+use super::{Imported, Problem};
+use crate::program::Program;
+use crate::tokenizers;
+use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
+use llm_core::model::parameter_shapes;
+use llm_core::tokenizer::{PaddedTokenizer, Tokenizer};
+use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Key of the description in the file's metadata.
+const KEY: &str = "tiny-gpt";
+/// Name of the tensor with the tokenizer's data.
+const TOKENIZER: &str = "tokenizer";
+
+/// What the weights do not say.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    config: Config,
+    attention: AttentionSpec,
+    tokenizer: String,
+}
+
+/// Writes the model to the file at `path`.
+///
+/// # Errors
+/// What the system says; an old file then stays.
+pub fn export(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> io::Result<()> {
+    let description = Description {
+        config: model.config().clone(),
+        attention: model.attention().spec(),
+        tokenizer: tokenizer.name().into(),
+    };
+    let parameter = |(name, p): (String, _)| {
+        let p: &Tensor = p;
+        Named { name, shape: p.shape().to_vec(), data: Data::Floats(Cow::Borrowed(p.data())) }
+    };
+    let mut tensors: Vec<_> = model.parameters().map(parameter).collect();
+    let blob = tokenizer.blob();
+    if !blob.is_empty() {
+        let shape = vec![blob.len()];
+        tensors.push(Named { name: TOKENIZER.into(), shape, data: Data::Bytes(blob.into()) });
+    }
+    write(path, (KEY, &serde_json::to_string(&description)?), tensors)
+}
+
+/// Was the file written by [`export`]? For a look before it is replaced.
+pub fn is_ours(path: &Path) -> bool {
+    let contents =
+        open(path).and_then(|(file, length)| Contents::open(io::BufReader::new(file), length));
+    contents.is_ok_and(|contents| contents.metadata.contains_key(KEY))
+}
+
+/// Reads a model from the file at `path`, as [`import`] does.
+///
+/// # Errors
+/// [`CliError`](crate::CliError) naming the file.
+pub fn import_file(
+    program: &Program,
+    path: &Path,
+    n_heads: Option<usize>,
+) -> crate::Result<Imported> {
+    let read = || {
+        let (file, length) = open(path)?;
+        import(program, io::BufReader::with_capacity(1 << 16, file), length, n_heads)
+    };
+    read().map_err(|e: Problem| e.at(path))
+}
+
+/// Reads a model from a file of `length` bytes. `n_heads` is what was said about it, and needed
+/// where the file does not say it.
+///
+/// # Errors
+/// [`Problem`] on whatever does not fit.
+pub fn import(
+    program: &Program,
+    input: impl Read,
+    length: u64,
+    n_heads: Option<usize>,
+) -> Result<Imported, Problem> {
+    let contents = Contents::open(input, length)?;
+    let (config, attention, kind) = match contents.metadata.get(KEY) {
+        Some(text) => described(program, text, n_heads)?,
+        None => undescribed(program, &contents, n_heads)?,
+    };
+    check(&config, attention.as_ref())?;
+    let shapes = parameter_shapes(&config);
+    let mut wanted: Vec<_> =
+        shapes.iter().map(|(name, shape)| Wanted::parameter(name.clone(), shape.clone())).collect();
+    let blob = contents.row(TOKENIZER).filter(|_| kind.is_some());
+    if let Some(row) = blob {
+        if row.length > MAX_BLOB {
+            let why = format!("a tokenizer of {} bytes, the limit is {MAX_BLOB}", row.length);
+            return Err(Problem::content(why));
+        }
+        let shape = vec![row.length as usize];
+        wanted.push(Wanted { name: TOKENIZER.into(), shape, dtype: Dtype::U8 });
+    }
+    let (mut parameters, mut blob) = (Vec::new(), Vec::new());
+    contents.read(
+        &wanted,
+        |_| false,
+        |i, values| {
+            match (values, shapes.get(i)) {
+                (Values::Floats(values), Some((name, shape))) => {
+                    parameters.push((name.clone(), parameter(shape, values)?));
+                }
+                (Values::Bytes(bytes), _) => blob = bytes,
+                (Values::Floats(_), None) => {}
+            }
+            Ok(())
+        },
+    )?;
+    Ok(Imported {
+        tokenizer: tokenizer(kind, blob, config.vocab_size)?,
+        recipe: fine_tuning(&config),
+        config,
+        attention,
+        parameters,
+        step: 0,
+        optimizer: None,
+        notes: Vec::new(),
+    })
+}
+
+type Settings = (Config, Arc<dyn Attention>, Option<String>);
+
+/// The settings of a file that [`export`] wrote.
+fn described(program: &Program, text: &str, n_heads: Option<usize>) -> Result<Settings, Problem> {
+    let bad = |e: serde_json::Error| {
+        Problem::content(format!("metadata '{KEY}': {}", shown(&e.to_string())))
+    };
+    let Description { config, attention: spec, tokenizer } =
+        serde_json::from_str(text).map_err(bad)?;
+    if let Some(given) = n_heads.filter(|h| *h != spec.n_heads) {
+        let why = format!("it has {} heads, --heads {given} was given", spec.n_heads);
+        return Err(Problem::content(why));
+    }
+    Ok((config, attention(program, &spec)?, Some(tokenizer)))
+}
+
+/// The settings of any other, from its shapes.
+fn undescribed<R: Read>(
+    program: &Program,
+    contents: &Contents<R>,
+    n_heads: Option<usize>,
+) -> Result<Settings, Problem> {
+    let Some(n_heads) = n_heads else {
+        let why = "it does not say how many attention heads it has; say it with --heads";
+        return Err(Problem::content(why));
+    };
+    let has = |name: &str| contents.row(name).is_some();
+    let shape = |name: &str| match contents.row(name).map(|row| &row.shape[..]) {
+        Some(&[rows, columns]) => Ok((rows, columns)),
+        Some(_) => Err(Problem::content(format!("tensor {name} has not two axes"))),
+        None => Err(Problem::content(format!("tensor {name} is missing"))),
+    };
+    let ((vocab_size, d_model), (seq_len, _)) = (shape("wte")?, shape("wpe")?);
+    let layers = 0..=Config::MAX_LAYERS;
+    let config = Config {
+        norm_affine: has("lnf_g"),
+        tied_head: !has("w_lm"),
+        head_bias: has("b_lm"),
+        ..Config::new(
+            vocab_size,
+            seq_len,
+            d_model,
+            layers.into_iter().take_while(|i| has(&format!("blocks.{i}.w_qkv"))).count(),
+        )
+    };
+    Ok((config, heads(program, n_heads)?, None))
+}
+
+/// The tokenizer that a file names, or the one for a file that names none.
+fn tokenizer(
+    kind: Option<String>,
+    blob: Vec<u8>,
+    vocab_size: usize,
+) -> Result<Arc<dyn Tokenizer>, Problem> {
+    let Some(kind) = kind else { return nameless(vocab_size) };
+    let tokenizer = tokenizers::from_spec(&TokenizerSpec { kind, blob })
+        .map_err(|e| Problem::content(e.to_string()))?;
+    let tokens = tokenizer.vocab_size();
+    if tokens > vocab_size {
+        let name = tokenizer.name().escape_default().to_string();
+        let why = format!("{name} tokenizer with {tokens} tokens, the model has {vocab_size}");
+        return Err(Problem::content(why));
+    }
+    Ok(PaddedTokenizer::pad(tokenizer, vocab_size))
+}
+
+/// A parameter from its elements.
+pub(super) fn parameter(shape: &[usize], values: Vec<f32>) -> Result<Tensor, Problem> {
+    let array = llm_core::ndarray::ArrayD::from_shape_vec(shape, values)
+        .map_err(|e| Problem::content(e.to_string()))?;
+    Ok(Tensor::parameter(array))
+}

@@ -1,0 +1,14 @@
+//! The safetensors format: a length, a header in JSON, then the tensors' bytes without holes.
+//!
+//! The header is parsed by the `safetensors` crate after our own limits have been checked, and
+//! tensors pass through a small buffer, so that a model is never in memory twice.
+
+mod header;
+mod read;
+mod write;
+
+pub use header::{MAX_HEADER, MAX_NAME, MAX_TENSORS, Row};
+pub use read::{Contents, Values, Wanted};
+pub use write::{Data, Named, write};
+
+pub use ::safetensors::tensor::Dtype;

@@ -1,0 +1,286 @@
+//! Vocabularies as others write them, recognised by what is in them.
+
+use super::parts::{Merge, Parts, refuse};
+use llm_core::Result;
+use llm_core::checkpoint::limits::MAX_BLOB;
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde_json::Value;
+use std::fmt;
+use tokenizers::models::bpe::BPE;
+
+/// GPT-2's mark between documents: in its vocabulary, but never made of text.
+const END_OF_TEXT: &str = "<|endoftext|>";
+
+/// A tokenizer.json.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for one whose encoding would not be that of GPT-2's kind, naming
+/// what it has.
+pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
+    check_size(file)?;
+    let no_json = |e: serde_json::Error| refuse(format!("not a tokenizer.json: {e}"));
+    let outline: Outline = serde_json::from_slice(file).map_err(no_json)?;
+    let kind = outline.model.kind.as_deref().unwrap_or("BPE");
+    if kind != "BPE" {
+        return Err(refuse(format!("its model is {}, supported is BPE", named(kind))));
+    }
+    supported("normalizer", &outline.normalizer, "none", |_| false)?;
+    supported(
+        "pre-tokenizer",
+        &outline.pre_tokenizer,
+        "ByteLevel with add_prefix_space false",
+        byte_level_words,
+    )?;
+    if outline.pre_tokenizer.is_null() {
+        return Err(refuse("it has no pre-tokenizer, supported is ByteLevel"));
+    }
+    supported("decoder", &outline.decoder, "ByteLevel", |decoder| kind_of(decoder) == "ByteLevel")?;
+    let Model { dropout, prefix, suffix, ignore_merges, vocab, merges } =
+        serde_json::from_slice::<File>(file).map_err(no_json)?.model;
+    if dropout.is_some_and(|p| p != 0.0) {
+        return Err(refuse("it has a dropout: the same text would be cut in different ways"));
+    }
+    for (what, value) in [("continuing_subword_prefix", prefix), ("end_of_word_suffix", suffix)] {
+        if value.is_some_and(|text| !text.is_empty()) {
+            return Err(refuse(format!("it has a {what}, which byte-level BPE has not")));
+        }
+    }
+    let mut special = Vec::with_capacity(outline.added_tokens.len());
+    for AddedToken { id, content, special: is_special } in outline.added_tokens {
+        if !is_special {
+            return Err(refuse(format!(
+                "the added token '{}' is not marked as special: it would be found inside words",
+                named(&content)
+            )));
+        }
+        special.push((content, id));
+    }
+    let merges = numbered(merges)?;
+    Ok(Parts { vocab: vocab.0, merges, special, ignore_merges, place: "merge" })
+}
+
+/// The vocabulary and the merges of the library's model.
+///
+/// # Errors
+/// When the library's own words cannot be read.
+pub(super) fn of_library(model: &BPE) -> Result<Parts> {
+    let text = serde_json::to_vec(model).map_err(|e| refuse(e.to_string()))?;
+    let model: Model = serde_json::from_slice(&text).map_err(|e| refuse(e.to_string()))?;
+    let merges = numbered(model.merges)?;
+    Ok(Parts { vocab: model.vocab.0, merges, place: "merge", ..Parts::default() })
+}
+
+/// Merges with their places.
+fn numbered(merges: Vec<RawMerge>) -> Result<Vec<Merge>> {
+    let merges = merges.into_iter().zip(1..).map(|(merge, place)| {
+        let parts = match merge {
+            RawMerge::Pair(a, b) => Some((a, b)),
+            RawMerge::Line(line) => pair(&line),
+        };
+        let parts = parts.ok_or_else(|| refuse(format!("merge {place} is not two tokens")))?;
+        Ok(Merge { parts, place })
+    });
+    merges.collect()
+}
+
+/// A vocabulary, as GPT-2's vocab.json or as one token a line, and merges, one pair a line.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for what is neither.
+pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
+    check_size(vocab)?;
+    check_size(merges)?;
+    let vocab = if vocab.trim_ascii_start().starts_with(b"{") {
+        let read = serde_json::from_slice::<Entries>(vocab);
+        read.map_err(|e| refuse(format!("the vocabulary is not a map of tokens to numbers: {e}")))?
+            .0
+    } else {
+        let tokens = lines("vocabulary", vocab).filter(|line| !is_empty(line));
+        let numbered = tokens.zip(0..).map(|(line, id)| line.map(|(_, token)| (token.into(), id)));
+        numbered.collect::<Result<_>>()?
+    };
+    let mut pairs = Vec::new();
+    for line in lines("merges", merges).filter(|line| !is_empty(line)) {
+        let (place, line) = line?;
+        match pair(line) {
+            Some(_) if place == 1 && line.starts_with("#version") => {}
+            None if place == 1 && line.starts_with('#') => {}
+            Some(parts) => pairs.push(Merge { parts, place }),
+            None => return Err(refuse(format!("merges line {place} is not two tokens"))),
+        }
+    }
+    let special = vocab.iter().find(|(token, _)| token == END_OF_TEXT).cloned();
+    let special = special.into_iter().collect();
+    Ok(Parts { vocab, merges: pairs, special, ignore_merges: false, place: "merges line" })
+}
+
+fn check_size(file: &[u8]) -> Result<()> {
+    match file.len() as u64 {
+        n if n > MAX_BLOB => Err(refuse(format!("{n} bytes are more than {MAX_BLOB}"))),
+        _ => Ok(()),
+    }
+}
+
+/// Lines with their numbers.
+fn lines<'a>(what: &str, file: &'a [u8]) -> impl Iterator<Item = Result<(usize, &'a str)>> {
+    file.split(|&b| b == b'\n').enumerate().map(move |(i, line)| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let text = std::str::from_utf8(line);
+        let text = text.map_err(|_| {
+            refuse(format!(
+                "{what} line {} is not UTF-8 text; bytes are written in GPT-2's alphabet",
+                i + 1
+            ))
+        });
+        Ok((i + 1, text?))
+    })
+}
+
+fn is_empty(line: &Result<(usize, &str)>) -> bool {
+    line.as_ref().is_ok_and(|(_, text)| text.is_empty())
+}
+
+fn pair(line: &str) -> Option<(String, String)> {
+    let (a, b) = line.split_once(' ')?;
+    let whole = !a.is_empty() && !b.is_empty() && !b.contains(' ');
+    whole.then(|| (a.to_string(), b.to_string()))
+}
+
+/// Does this part of the file say nothing, or what is supported?
+fn supported(what: &str, part: &Value, only: &str, fits: impl Fn(&Value) -> bool) -> Result<()> {
+    let inner = match only_one(part) {
+        Value::Null => return Ok(()),
+        inner => inner,
+    };
+    if fits(inner) {
+        return Ok(());
+    }
+    let says = |option: &str| inner.get(option).and_then(Value::as_bool);
+    let found = match (kind_of(inner), says("add_prefix_space"), says("use_regex")) {
+        (kind, _, Some(false)) if kind == "ByteLevel" => "ByteLevel without its words".into(),
+        (kind, prefix, _) if kind == "ByteLevel" && prefix != Some(false) => {
+            "ByteLevel with a space put in front".into()
+        }
+        (kind, ..) => kind,
+    };
+    Err(refuse(format!("its {what} is {found}, supported is {only}")))
+}
+
+/// GPT-2's words, nothing put in front of the first.
+fn byte_level_words(pre_tokenizer: &Value) -> bool {
+    let says = |option: &str, value: bool| pre_tokenizer.get(option) == Some(&Value::Bool(value));
+    kind_of(pre_tokenizer) == "ByteLevel"
+        && says("add_prefix_space", false)
+        && !says("use_regex", false)
+}
+
+/// What a sequence of one consists of; the thing itself otherwise.
+fn only_one(part: &Value) -> &Value {
+    let lists = ["pretokenizers", "decoders", "normalizers"].iter().filter_map(|k| part.get(k));
+    match lists.filter_map(Value::as_array).map(Vec::as_slice).next() {
+        Some([one]) => one,
+        Some([]) => &Value::Null,
+        _ => part,
+    }
+}
+
+/// `ByteLevel`, `Sequence of Split, ByteLevel`.
+fn kind_of(part: &Value) -> String {
+    let kind = |part: &Value| match part.get("type").and_then(Value::as_str) {
+        Some(kind) => named(kind),
+        None => "of no known type".into(),
+    };
+    let lists = ["pretokenizers", "decoders", "normalizers"].iter().filter_map(|k| part.get(k));
+    match lists.filter_map(Value::as_array).next() {
+        Some(list) => {
+            let kinds: Vec<_> = list.iter().take(5).map(kind).collect();
+            format!("{} of {}", kind(part), kinds.join(", "))
+        }
+        None => kind(part),
+    }
+}
+
+/// A word from the file, fit for a message.
+fn named(word: &str) -> String {
+    word.chars().take(40).flat_map(char::escape_debug).collect()
+}
+
+/// What a tokenizer.json does besides merging.
+#[derive(Deserialize)]
+struct Outline {
+    #[serde(default)]
+    added_tokens: Vec<AddedToken>,
+    #[serde(default)]
+    normalizer: Value,
+    #[serde(default)]
+    pre_tokenizer: Value,
+    #[serde(default)]
+    decoder: Value,
+    model: Kind,
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct AddedToken {
+    id: u64,
+    content: String,
+    #[serde(default)]
+    special: bool,
+}
+
+#[derive(Deserialize)]
+struct File {
+    model: Model,
+}
+
+#[derive(Deserialize)]
+struct Model {
+    dropout: Option<f64>,
+    #[serde(rename = "continuing_subword_prefix")]
+    prefix: Option<String>,
+    #[serde(rename = "end_of_word_suffix")]
+    suffix: Option<String>,
+    #[serde(default)]
+    ignore_merges: bool,
+    vocab: Entries,
+    merges: Vec<RawMerge>,
+}
+
+/// A merge as it is written today, and as it was.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RawMerge {
+    Pair(String, String),
+    Line(String),
+}
+
+/// A map as it is written, with keys that may come twice.
+struct Entries(Vec<(String, u64)>);
+
+impl<'de> Deserialize<'de> for Entries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entries, D::Error> {
+        struct Read;
+        impl<'de> Visitor<'de> for Read {
+            type Value = Entries;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a map of tokens to numbers")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries, A::Error> {
+                let mut entries = Vec::new();
+                while let Some(entry) = map.next_entry()? {
+                    entries.push(entry);
+                }
+                Ok(Entries(entries))
+            }
+        }
+        deserializer.deserialize_map(Read)
+    }
+}

@@ -1,0 +1,284 @@
+//! A vocabulary with its merges, checked before anything is made of it, and written in one form.
+
+use super::alphabet;
+use llm_core::checkpoint::limits::MAX_BLOB;
+use llm_core::{Config, Error, Result, TokenId};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::json;
+use std::collections::{HashMap, HashSet};
+
+/// Bytes of a token, as it is written.
+const MAX_TOKEN: usize = 4096;
+
+/// What was read. Nothing in it is believed before [`Parts::check`].
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Tokens in GPT-2's alphabet, each with its number.
+    pub(super) vocab: Vec<(String, u64)>,
+    /// Pairs of tokens, the first merged first.
+    pub(super) merges: Vec<Merge>,
+    /// Tokens that text is never cut into, as they are.
+    pub(super) special: Vec<(String, u64)>,
+    /// Words that are tokens are not cut, whatever the merges say.
+    pub(super) ignore_merges: bool,
+    /// What a merge's place is called: `merge`, or `merges line`.
+    pub(super) place: &'static str,
+}
+
+/// Two tokens that become one.
+pub(super) struct Merge {
+    pub(super) parts: (String, String),
+    /// Its place in what was read.
+    pub(super) place: usize,
+}
+
+/// What has been checked.
+pub(super) struct Checked {
+    /// The bytes of all tokens in order.
+    pub(super) bytes: Vec<Vec<u8>>,
+    /// The token of each byte.
+    pub(super) singles: [TokenId; 256],
+    /// Tokens that text is cut into, in GPT-2's alphabet.
+    pub(super) ordinary: HashMap<String, TokenId>,
+}
+
+pub(super) fn refuse(reason: impl Into<String>) -> Error {
+    Error::tokenizer("bpe", reason)
+}
+
+/// A token for a message.
+fn shown(token: &str) -> String {
+    let few: String = token.chars().take(40).collect();
+    let more = if few.len() < token.len() { "..." } else { "" };
+    format!("'{}{more}'", few.escape_debug())
+}
+
+impl Parts {
+    /// Is this a vocabulary that every text can be cut into?
+    ///
+    /// # Errors
+    /// [`Error::Tokenizer`] naming the first token, byte or merge that cannot be.
+    pub(super) fn check(&self) -> Result<Checked> {
+        let names = self.names()?;
+        let vocab: HashSet<&str> = self.vocab.iter().map(|(t, _)| t.as_str()).collect();
+        let special: HashSet<&str> = self.special.iter().map(|(t, _)| t.as_str()).collect();
+        let mut ordinary = HashMap::with_capacity(vocab.len());
+        let mut bytes = Vec::with_capacity(names.len());
+        for (id, &name) in names.iter().enumerate() {
+            // The text of a special token stands for itself.
+            let itself = special.contains(name) && !(name.is_ascii() && vocab.contains(name));
+            match alphabet::bytes(name) {
+                _ if itself => bytes.push(name.as_bytes().to_vec()),
+                None if special.contains(name) => bytes.push(name.as_bytes().to_vec()),
+                Some(spelt) => {
+                    bytes.push(spelt);
+                    ordinary.insert(name.to_string(), id as TokenId);
+                }
+                None => {
+                    return Err(refuse(format!(
+                        "token {id}, {}, is not written in GPT-2's alphabet (a space is \u{120})",
+                        shown(name)
+                    )));
+                }
+            }
+        }
+        let singles = singles(&ordinary)?;
+        self.check_merges(&ordinary)?;
+        Ok(Checked { bytes, singles, ordinary })
+    }
+
+    /// All tokens by number.
+    fn names(&self) -> Result<Vec<&str>> {
+        let mut ids: HashMap<&str, u64> = HashMap::new();
+        for (i, (token, id)) in self.vocab.iter().chain(&self.special).enumerate() {
+            if token.is_empty() || token.len() > MAX_TOKEN {
+                let why = format!("token {id} has {} bytes, not 1 to {MAX_TOKEN}", token.len());
+                return Err(refuse(why));
+            }
+            // A special token may be in the vocabulary too, under its number.
+            if let Some(first) = ids.insert(token, *id).filter(|f| f != id || i < self.vocab.len())
+            {
+                return Err(refuse(format!("{} is token {first} and token {id}", shown(token))));
+            }
+        }
+        let count = ids.len();
+        if count > Config::MAX_VOCAB {
+            return Err(refuse(format!("{count} tokens are more than {}", Config::MAX_VOCAB)));
+        }
+        let mut names: Vec<Option<&str>> = vec![None; count];
+        for (token, id) in ids {
+            let slot = usize::try_from(id).ok().and_then(|id| names.get_mut(id));
+            let Some(slot) = slot else {
+                return Err(refuse(format!(
+                    "{} is token {id}, but {count} tokens have the numbers 0 to {}",
+                    shown(token),
+                    count - 1
+                )));
+            };
+            if let Some(other) = slot.replace(token) {
+                let (a, b) = if other < token { (other, token) } else { (token, other) };
+                return Err(refuse(format!("token {id} is both {} and {}", shown(a), shown(b))));
+            }
+        }
+        // As many numbers as places, none of them twice.
+        Ok(names.into_iter().flatten().collect())
+    }
+
+    fn check_merges(&self, ordinary: &HashMap<String, TokenId>) -> Result<()> {
+        let mut seen = HashSet::with_capacity(self.merges.len());
+        for Merge { parts: (a, b), place } in &self.merges {
+            let wrong = |why: String| {
+                let pair = format!("{} and {}", shown(a), shown(b));
+                Err(refuse(format!("{} {place}, {pair}: {why}", self.place)))
+            };
+            let whole = format!("{a}{b}");
+            for token in [a, b, &whole] {
+                if !ordinary.contains_key(token) {
+                    return wrong(format!("{} is not in the vocabulary", shown(token)));
+                }
+            }
+            if !seen.insert((a, b)) {
+                return wrong("they are merged before".into());
+            }
+        }
+        Ok(())
+    }
+
+    /// As a tokenizer.json that says the same everywhere, byte for byte.
+    ///
+    /// # Errors
+    /// [`Error::Tokenizer`] when it is too large for a checkpoint.
+    pub(super) fn to_json(&self) -> Result<Vec<u8>> {
+        let mut special: Vec<_> = self.special.iter().collect();
+        special.sort_by_key(|(_, id)| *id);
+        let mut vocab: Vec<_> = self.vocab.iter().collect();
+        vocab.sort_by_key(|(_, id)| *id);
+        let level = InOrder(vec![
+            ("type", json!("ByteLevel")),
+            ("add_prefix_space", json!(false)),
+            ("trim_offsets", json!(true)),
+            ("use_regex", json!(true)),
+        ]);
+        let added = special.iter().map(|(content, id)| {
+            InOrder(vec![
+                ("id", json!(id)),
+                ("content", json!(content)),
+                ("single_word", json!(false)),
+                ("lstrip", json!(false)),
+                ("rstrip", json!(false)),
+                ("normalized", json!(false)),
+                ("special", json!(true)),
+            ])
+        });
+        let merges = self.merges.iter().map(|m| &m.parts).collect();
+        let file = File {
+            version: "1.0",
+            truncation: (),
+            padding: (),
+            added_tokens: added.collect(),
+            normalizer: (),
+            pre_tokenizer: &level,
+            post_processor: (),
+            decoder: &level,
+            model: Model {
+                kind: "BPE",
+                dropout: (),
+                unk_token: (),
+                continuing_subword_prefix: (),
+                end_of_word_suffix: (),
+                fuse_unk: false,
+                byte_fallback: false,
+                ignore_merges: self.ignore_merges,
+                vocab: InOrder(vocab.iter().map(|(token, id)| (token.as_str(), *id)).collect()),
+                merges,
+            },
+        };
+        let blob = serde_json::to_vec(&file).map_err(|e| refuse(e.to_string()))?;
+        if blob.len() as u64 > MAX_BLOB {
+            let why = format!("{} bytes are more than a checkpoint holds, {MAX_BLOB}", blob.len());
+            return Err(refuse(why));
+        }
+        Ok(blob)
+    }
+
+    /// As GPT-2's two files.
+    pub(super) fn to_gpt2(&self) -> Result<(Vec<u8>, Vec<u8>)> {
+        let mut vocab: Vec<(&str, u64)> = self
+            .vocab
+            .iter()
+            .chain(&self.special)
+            .map(|(token, id)| (token.as_str(), *id))
+            .collect();
+        vocab.sort_by_key(|(_, id)| *id);
+        vocab.dedup();
+        let vocab = serde_json::to_vec(&InOrder(vocab)).map_err(|e| refuse(e.to_string()))?;
+        let mut merges = String::from("#version: 0.2\n");
+        for Merge { parts: (a, b), .. } in &self.merges {
+            merges.push_str(&format!("{a} {b}\n"));
+        }
+        Ok((vocab, merges.into_bytes()))
+    }
+}
+
+/// The token of each byte.
+fn singles(ordinary: &HashMap<String, TokenId>) -> Result<[TokenId; 256]> {
+    let mut singles = [0; 256];
+    let mut missing = Vec::new();
+    for (single, b) in singles.iter_mut().zip(0..=255u8) {
+        match ordinary.get(&alphabet::symbol(b).to_string()) {
+            Some(&id) => *single = id,
+            None => missing.push(b),
+        }
+    }
+    match missing[..] {
+        [] => Ok(singles),
+        [first, ..] => Err(refuse(format!(
+            "the vocabulary lacks {} of the 256 bytes, the first is 0x{first:02X} (written {}); a \
+             text with it could not be cut",
+            missing.len(),
+            shown(&alphabet::symbol(first).to_string())
+        ))),
+    }
+}
+
+/// A map whose keys stay in this order.
+struct InOrder<'a, T>(Vec<(&'a str, T)>);
+
+impl<T: Serialize> Serialize for InOrder<'_, T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// A tokenizer.json, in the library's order.
+#[derive(serde::Serialize)]
+struct File<'a> {
+    version: &'a str,
+    truncation: (),
+    padding: (),
+    added_tokens: Vec<InOrder<'a, serde_json::Value>>,
+    normalizer: (),
+    pre_tokenizer: &'a InOrder<'a, serde_json::Value>,
+    post_processor: (),
+    decoder: &'a InOrder<'a, serde_json::Value>,
+    model: Model<'a>,
+}
+
+#[derive(serde::Serialize)]
+struct Model<'a> {
+    #[serde(rename = "type")]
+    kind: &'a str,
+    dropout: (),
+    unk_token: (),
+    continuing_subword_prefix: (),
+    end_of_word_suffix: (),
+    fuse_unk: bool,
+    byte_fallback: bool,
+    ignore_merges: bool,
+    vocab: InOrder<'a, u64>,
+    merges: Vec<&'a (String, String)>,
+}

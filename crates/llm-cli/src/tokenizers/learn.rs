@@ -1,0 +1,99 @@
+//! A new run's tokenizer: from files, or learnt from the run's text.
+
+use super::bpe::{self, Learning};
+use super::{Choice, VOCAB_SIZE};
+use crate::console::stderr_is_terminal;
+use crate::data::{Input, learnt};
+use crate::error::Result;
+use indicatif::{ProgressBar, ProgressStyle};
+use llm_core::data::StoryCorpus;
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
+use llm_core::util::{bytes, thousands};
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Bytes of text that a vocabulary is learnt from, at most: evenly spaced parts of a larger one.
+const MOST_TEXT: usize = 32 << 20;
+
+/// A tokenizer, and what there is to say about it.
+pub struct Made {
+    /// It.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    /// How it was learnt.
+    pub note: Option<String>,
+}
+
+/// The tokenizer of a new run. Characters are those of the whole text, validation part included: a
+/// character that is not among them could not be read. BPE is learnt from the training part alone.
+///
+/// # Errors
+/// What making a vocabulary refuses.
+pub fn make(choice: &Choice, input: &Input, val_frac: f64, quiet: bool) -> Result<Made> {
+    let tokenizer: Arc<dyn Tokenizer> = match choice {
+        Choice::Byte => Arc::new(ByteTokenizer),
+        Choice::Char => Arc::new(CharTokenizer::from_text(&text(input, 0.0, None)?)?),
+        Choice::Learn { vocab_size } => {
+            let text = text(input, val_frac, Some(MOST_TEXT))?;
+            return learn(&text, vocab_size.unwrap_or(VOCAB_SIZE), quiet);
+        }
+        Choice::File(_) | Choice::Pair { .. } => {
+            let loaded = choice.load()?;
+            loaded.ok_or_else(|| crate::CliError::Internal("a file without tokenizer".into()))?
+        }
+    };
+    Ok(Made { tokenizer, note: None })
+}
+
+/// The text before the validation part, or parts of it that are no more than `most`.
+fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
+    match input {
+        Input::Stories { seed, count } => {
+            let stories = StoryCorpus::new(*seed, 0..learnt(*count, val_frac));
+            let text: String = stories.stories.into_iter().map(|story| story.text).collect();
+            Ok(Cow::Owned(text.into_bytes()))
+        }
+        Input::Files(files) => files.parts(val_frac, most),
+    }
+}
+
+fn learn(text: &[u8], vocab_size: usize, quiet: bool) -> Result<Made> {
+    let start = Instant::now();
+    let bar = bar(text.len(), quiet);
+    let tokenizer = bpe::learn(text, vocab_size, |step| {
+        let Some(bar) = &bar else { return };
+        match step {
+            Learning::Read(bytes) => bar.set_position(bytes as u64),
+            Learning::Merge => bar.set_message("merging the pairs that come most often"),
+        }
+    })?;
+    if let Some(bar) = bar {
+        bar.finish_and_clear();
+    }
+    let (found, text) = (tokenizer.vocab_size(), bytes(text.len() as u64));
+    let note = if found < vocab_size {
+        format!(
+            "bpe     {} tokens, not {}: no other pair comes twice in {text}",
+            thousands(found as u64),
+            thousands(vocab_size as u64)
+        )
+    } else {
+        let seconds = start.elapsed().as_secs_f64();
+        format!("bpe     {} tokens learnt from {text} in {seconds:.1} s", thousands(found as u64))
+    };
+    Ok(Made { tokenizer, note: Some(note) })
+}
+
+/// A bar of bytes read, on a terminal.
+fn bar(len: usize, quiet: bool) -> Option<ProgressBar> {
+    let bar = (stderr_is_terminal() && !quiet).then(|| {
+        let bar = ProgressBar::new(len as u64).with_message("reading words");
+        let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
+        if let Ok(style) = ProgressStyle::with_template(style) {
+            bar.set_style(style.progress_chars("#>-"));
+        }
+        bar.enable_steady_tick(Duration::from_millis(200));
+        bar
+    });
+    bar.filter(|bar| !bar.is_hidden())
+}

@@ -1,0 +1,156 @@
+//! Models from and for other programs.
+
+use crate::sandbox;
+use workspace_tests::cli_support::{Sandbox, as_multi_head};
+
+/// A sandbox with a model without head bias as `model`.
+fn exportable() -> Sandbox {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "3", "--save", "model", "--gen", "0"];
+    let run = sandbox.train(&[&words[..], &["--arch", "gpt2"]].concat());
+    assert!(!run.stderr.contains("Hugging Face"), "{run}");
+    sandbox
+}
+
+#[test]
+fn to_hugging_face_and_back() {
+    let sandbox = exportable();
+    let exported = sandbox.ok(&["export", "hf", "--load", "model", "out"]);
+    exported.says(&["exported 'model' to 'out'"]);
+    assert_eq!(exported.stdout, b"");
+    for name in ["model.safetensors", "config.json", "generation_config.json", "tokenizer.json"] {
+        assert!(sandbox.path("out").join(name).is_file(), "{name}");
+    }
+    sandbox.ok(&["import", "hf", "out", "--save", "back"]).says(&[
+        "imported 1 layer · width 16 · 1 head · context 16 · 256 byte tokens",
+        "saved checkpoint 'back' at step 0",
+        "generate --load back",
+    ]);
+    let text = |file: &str| {
+        sandbox
+            .ok(&["generate", "--load", file, "-p", "the", "-n", "20", "--raw", "--seed", "1"])
+            .stdout
+    };
+    assert_eq!(text("model"), text("back"));
+    let score = |file: &str| sandbox.ok(&["eval", "--load", file, "--data", "text.txt"]).stdout;
+    assert_eq!(score("model"), score("back"));
+    // Exported again it is the same folder.
+    sandbox.ok(&["export", "hf", "--load", "back", "again", "-q"]);
+    for name in ["model.safetensors", "config.json", "tokenizer.json", "vocab.json", "merges.txt"] {
+        assert!(
+            sandbox.read(format!("out/{name}")) == sandbox.read(format!("again/{name}")),
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn an_imported_model_learns_what_it_is_given() {
+    let sandbox = exportable();
+    sandbox.ok(&["export", "safetensors", "--load", "model", "file"]);
+    let json = ["--message-format", "json"];
+    let saved =
+        sandbox.ok(&[&["import", "safetensors", "file", "--save", "new"], &json[..]].concat());
+    assert_eq!(saved.events_of("saved")[0]["path"], "new");
+    sandbox.ok(&["--load", "new", "--no-save"]).says(&["--data FILE --steps N"]);
+    let on = ["--load", "new", "--save", "new", "--steps", "2", "--gen", "0", "--batch", "2"];
+    sandbox.refuses(&on, 2, &["'new' was imported", "--data"]);
+    let text = ["--data", "text.txt"];
+    sandbox.ok(&[&on[..], &text].concat()).says(&["saved checkpoint 'new' at step 2"]);
+    sandbox.write("other.txt", b"something else to read, and then some more of it to be read");
+    let other = ["--data", "other.txt"];
+    sandbox.refuses(&[&on[..], &other].concat(), 65, &["--allow-data-change"]);
+    sandbox.ok(&[&on[..], &text].concat());
+}
+
+#[test]
+fn a_model_with_a_head_bias_stays_here() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "2", "--save", "model", "--gen", "0"];
+    sandbox.train(&words).says(&["Hugging Face", "--head-bias 0"]);
+    let words = ["export", "hf", "--load", "model", "out"];
+    sandbox.refuses(&words, 65, &["'model'", "b_lm", "--head-bias 0", "--arch gpt2"]);
+    sandbox.ok(&["export", "safetensors", "--load", "model", "file"]);
+    // A bias of zeros is none.
+    let words = ["--data", "text.txt", "--steps", "0", "--save", "zero", "--gen", "0"];
+    sandbox.train(&words);
+    sandbox.ok(&["export", "hf", "--load", "zero", "out"]).says(&["gains of 1"]);
+}
+
+#[test]
+fn commands_that_cannot_be() {
+    let sandbox = exportable();
+    sandbox.ok(&["export", "hf", "--load", "model", "out"]);
+    as_multi_head(&sandbox.path("model"), &sandbox.path("four"), 4);
+    std::fs::create_dir(sandbox.path("full")).unwrap();
+    sandbox.write("full/file", b"x");
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    for (words, code, needles) in [
+        (&["export"][..], 2, &["--load"][..]),
+        (&["export", "hf", "--load", "model"], 2, &["TARGET"]),
+        (&["export", "onnx", "--load", "model", "x"], 2, &["onnx"]),
+        (&["import", "hf", "out"], 2, &["--save"]),
+        (&["import", "gguf", "out", "--save", "x"], 2, &["gguf"]),
+        (&["import", "hf", "out", "--save", "x", "--heads", "2"], 2, &["--heads 2"]),
+        (&["export", "hf", "--load", "missing", "x"], 66, &["missing"]),
+        (&["export", "hf", "--load", "text.txt", "x"], 65, &["text.txt", "not a checkpoint"]),
+        (&["export", "hf", "--load", "four", "x"], 65, &["4 heads", "another"]),
+        (&["export", "hf", "--load", "model", "full"], 73, &["full", "not empty"]),
+        (&["export", "hf", "--load", "model", "out"], 73, &["out", "not empty"]),
+        (&["export", "hf", "--load", "model", "text.txt"], 73, &["text.txt", "not a folder"]),
+        (&["export", "hf", "--load", "model", "/proc/x"], 73, &["/proc/x"]),
+        (&["export", "safetensors", "--load", "model", "text.txt"], 73, &["text.txt", "exists"]),
+        (&["export", "safetensors", "--load", "model", "full"], 73, &["full", "folder"]),
+        (&["export", "safetensors", "--load", "model", "no/file"], 73, &["no/file"]),
+        (&["import", "hf", "missing", "--save", "x"], 66, &["missing"]),
+        (&["import", "hf", "model", "--save", "x"], 66, &["model", "not a folder"]),
+        (&["import", "hf", "empty", "--save", "x"], 66, &["empty/config.json"]),
+        (&["import", "hf", "out", "--save", "text.txt"], 73, &["text.txt", "not a checkpoint"]),
+        (&["import", "hf", "out", "--save", "full"], 73, &["full", "nothing was imported"]),
+        (&["import", "safetensors", "missing", "--save", "x"], 66, &["missing"]),
+        (
+            &["import", "safetensors", "model", "--save", "x"],
+            65,
+            &["model", "nothing was imported"],
+        ),
+        (&["import", "safetensors", "text.txt", "--save", "x"], 65, &["text.txt", "header"]),
+        (&["import", "safetensors", "/dev/zero", "--save", "x"], 66, &["/dev/zero", "regular"]),
+        (&["import", "safetensors", "out/model.safetensors", "--save", "x"], 65, &["--heads"]),
+        (&["import", "llm-cpp", "model", "--save", "x"], 66, &["model.json"]),
+    ] {
+        sandbox.refuses(words, code, needles);
+    }
+    sandbox.refuses(
+        &["import", "safetensors", "out/model.safetensors", "--save", "x", "--heads", "1"],
+        65,
+        &["tensor wte is missing"],
+    );
+}
+
+#[test]
+fn what_was_exported_here_may_be_replaced() {
+    let sandbox = exportable();
+    for _ in 0..2 {
+        sandbox.ok(&["export", "safetensors", "--load", "model", "file"]);
+        sandbox.ok(&["import", "safetensors", "file", "--save", "back"]);
+    }
+    let words = ["--load", "back", "--data", "text.txt", "--steps", "1", "--gen", "0", "--no-save"];
+    sandbox.ok(&words);
+}
+
+#[test]
+fn a_model_without_a_tokenizer_says_what_it_takes() {
+    let sandbox = exportable();
+    sandbox.ok(&["export", "hf", "--load", "model", "out"]);
+    for name in ["tokenizer.json", "vocab.json", "merges.txt"] {
+        std::fs::remove_file(sandbox.path("out").join(name)).unwrap();
+    }
+    let imported = sandbox.ok(&["import", "hf", "out", "--save", "ids"]);
+    imported.says(&["256 ids tokens", "no tokenizer files", "generate --load ids --prompt-ids"]);
+    sandbox.refuses(&["generate", "--load", "ids", "-p", "the"], 65, &["--prompt-ids"]);
+    let on = ["--load", "ids", "--data", "text.txt", "--steps", "1", "--no-save"];
+    sandbox.refuses(&on, 65, &["ids tokenizer", "import it again"]);
+    sandbox.refuses(&["eval", "--load", "ids", "--data", "text.txt"], 65, &["ids tokenizer"]);
+    sandbox.ok(&["export", "hf", "--load", "ids", "again"]).says(&["no tokenizer files"]);
+    assert!(!sandbox.path("again/tokenizer.json").exists());
+}

@@ -1,0 +1,32 @@
+//! A safetensors file of any bytes, imported under our names and, with a config.json, under
+//! Hugging Face's. An input is the config's length in two bytes, the config, the file.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use llm_cli::exchange::fuzzing::{read, seeds};
+use llm_cli::{Heads, Program};
+use llm_core::model::SingleHead;
+use llm_fuzz::seed;
+use std::sync::Arc;
+
+const PROGRAM: Program = Program {
+    name: "train-gpt",
+    about: "",
+    heads: Heads::One { other: "another" },
+    with_heads: |_| Arc::new(SingleHead),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+};
+
+fuzz_target!(
+    init: seed(seeds().into_iter().map(|(config, weights)| {
+        let length = (config.len() as u16).to_le_bytes();
+        [&length[..], &config, &weights].concat()
+    })),
+    |input: &[u8]| {
+        let Some((length, rest)) = input.split_first_chunk() else { return };
+        let length = usize::from(u16::from_le_bytes(*length)).min(rest.len());
+        let (config, weights) = rest.split_at(length);
+        read(&PROGRAM, config, weights);
+    }
+);

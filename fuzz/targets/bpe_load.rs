@@ -17,7 +17,8 @@ static ENTRIES: LazyLock<String> = LazyLock::new(|| {
     };
     byte_symbols().enumerate().map(entry).collect()
 });
-static LINES: LazyLock<String> = LazyLock::new(|| byte_symbols().map(|c| format!("{c}\n")).collect());
+static LINES: LazyLock<String> =
+    LazyLock::new(|| byte_symbols().map(|c| format!("{c}\n")).collect());
 
 const LEVEL: &str = r#""pre_tokenizer":{"type":"ByteLevel","add_prefix_space":false}"#;
 
@@ -43,9 +44,12 @@ fn check(tokenizer: Arc<dyn Tokenizer>, input: &[u8]) {
         let tokens = tokenizer.encode(text).expect("every byte is a token");
         assert_eq!(tokenizer.decode(&tokens).expect("its own tokens"), text);
     }
-    let blob = tokenizer.blob();
-    assert_eq!(from_tokenizer_json(&blob).expect("its own blob").blob(), blob);
-    gpt2_files(&blob).expect("its own blob");
+    // Reading takes much longer than cutting: not for every input.
+    if input.iter().fold(0u8, |sum, b| sum.wrapping_add(*b)) % 8 == 0 {
+        let blob = tokenizer.blob();
+        assert_eq!(from_tokenizer_json(&blob).expect("its own blob").blob(), blob);
+        gpt2_files(&blob).expect("its own blob");
+    }
 }
 
 const SEEDS: &[&[u8]] = &[

@@ -1,5 +1,5 @@
-//! A safetensors file of any bytes, imported under our names and, with a config.json, under
-//! Hugging Face's. An input is the config's length in two bytes, the config, the file.
+//! A safetensors file of any bytes, imported under our names or, with a config.json, under Hugging
+//! Face's. An input is the config's length in two bytes, the config, the file.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

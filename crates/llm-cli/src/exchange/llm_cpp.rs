@@ -14,6 +14,8 @@
 //! `w_out`, `b_out`, then `w_lm`, `b_lm`. The number of heads is in neither file: one, unless said
 //! otherwise. Neither is the tokenizer: 256 tokens are bytes.
 
+mod numbers;
+
 use super::imported::{check, heads, nameless};
 use super::own::parameter;
 use super::problem::{open, read_small, shown};
@@ -21,11 +23,12 @@ use super::{Imported, Problem};
 use crate::defaults::Defaults;
 use crate::error::Result;
 use crate::program::{Heads, Program};
+use llm_core::Config;
 use llm_core::model::parameter_shapes;
-use llm_core::optim::{AdamWConfig, Moments, Schedule};
+use llm_core::optim::{AdamWConfig, Schedule};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::util::memory;
-use llm_core::{Config, Error};
+use numbers::{CHUNK, Numbers};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 use std::ffi::OsString;
@@ -36,8 +39,6 @@ const MAGIC: [u8; 8] = *b"BGPTCKPT";
 const FORMAT: &str = "build-llm-using-cpp-checkpoint";
 /// Bytes of the JSON file.
 const MAX_JSON: u64 = 1 << 20;
-/// Elements pass through a buffer of this many bytes, a multiple of four.
-const CHUNK: usize = 1 << 16;
 
 /// The JSON file; further keys are none of ours, as the original has it.
 struct Settings {
@@ -152,7 +153,7 @@ impl Settings {
         check(&config, attention.as_ref())?;
         let shapes = parameter_shapes(&config);
         let expected = file_length(&config, shapes.len(), self.has_optim_state);
-        let mut input = Numbers { input, chunk: vec![0; CHUNK] };
+        let mut input = Numbers::new(input);
         self.check_start(&mut input, length, shapes.len())?;
         if length != expected {
             let why = format!("the file is {length} bytes, this model needs {expected}");
@@ -239,68 +240,6 @@ fn file_length(config: &Config, parameters: usize, moments: bool) -> u64 {
     let (elements, parameters) = (4 * config.parameter_count(), parameters as u64);
     let moments = if moments { 8 + 2 * elements } else { 0 };
     START + 8 * parameters + elements + moments
-}
-
-/// A reader of the file's numbers.
-struct Numbers<R> {
-    input: R,
-    chunk: Vec<u8>,
-}
-
-impl<R: Read> Numbers<R> {
-    fn array<const N: usize>(&mut self) -> std::result::Result<[u8; N], Problem> {
-        let mut bytes = [0; N];
-        self.input.read_exact(&mut bytes)?;
-        Ok(bytes)
-    }
-
-    fn u32(&mut self) -> std::result::Result<u32, Problem> {
-        Ok(u32::from_le_bytes(self.array()?))
-    }
-
-    fn u64(&mut self) -> std::result::Result<u64, Problem> {
-        Ok(u64::from_le_bytes(self.array()?))
-    }
-
-    /// So many finite elements.
-    fn floats(&mut self, what: &str, count: usize) -> std::result::Result<Vec<f32>, Problem> {
-        let mut out = Vec::new();
-        out.try_reserve_exact(count).map_err(|_| {
-            let (needed, available) = (4 * count as u64, memory::available());
-            Problem::Core(Error::Memory { needed, available })
-        })?;
-        while out.len() < count {
-            let bytes = &mut self.chunk[..(4 * (count - out.len())).min(CHUNK)];
-            self.input.read_exact(bytes)?;
-            out.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
-        }
-        if !out.iter().all(|x| x.is_finite()) {
-            return Err(Problem::content(format!("{what} has a value that is not finite")));
-        }
-        Ok(out)
-    }
-
-    fn optimizer(
-        &mut self,
-        shapes: &[(String, Vec<usize>)],
-    ) -> std::result::Result<(u64, Vec<Moments>), Problem> {
-        let t = self.u64()?;
-        if t > Recipe::MAX_STEPS {
-            return Err(Problem::content(format!("{t} updates done are too many")));
-        }
-        let mut moments = Vec::with_capacity(shapes.len());
-        for (name, shape) in shapes {
-            let count = shape.iter().product();
-            let m = self.floats(&format!("{name} (first moment)"), count)?;
-            let v = self.floats(&format!("{name} (second moment)"), count)?;
-            if v.iter().any(|&x| x < 0.0) {
-                let why = format!("{name} has a negative second moment");
-                return Err(Problem::content(why));
-            }
-            moments.push(Moments { name: name.clone(), m: m.into(), v: v.into() });
-        }
-        Ok((t, moments))
-    }
 }
 
 #[cfg(test)]

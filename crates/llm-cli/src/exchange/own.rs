@@ -14,7 +14,7 @@ use crate::program::Program;
 use crate::tokenizers;
 use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
 use llm_core::model::parameter_shapes;
-use llm_core::tokenizer::{PaddedTokenizer, Tokenizer};
+use llm_core::tokenizer::Tokenizer;
 use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
@@ -195,13 +195,7 @@ fn tokenizer(
     let Some(kind) = kind else { return nameless(vocab_size) };
     let tokenizer = tokenizers::from_spec(&TokenizerSpec { kind, blob })
         .map_err(|e| Problem::content(e.to_string()))?;
-    let tokens = tokenizer.vocab_size();
-    if tokens > vocab_size {
-        let name = tokenizer.name().escape_default().to_string();
-        let why = format!("{name} tokenizer with {tokens} tokens, the model has {vocab_size}");
-        return Err(Problem::content(why));
-    }
-    Ok(PaddedTokenizer::pad(tokenizer, vocab_size))
+    tokenizers::fit(tokenizer, vocab_size).map_err(Problem::Content)
 }
 
 /// A parameter from its elements.

@@ -19,7 +19,7 @@ use crate::tokenizers;
 use llm_core::Config;
 use llm_core::checkpoint::Checkpoint;
 use llm_core::recipe::Recipe;
-use llm_core::tokenizer::{PaddedTokenizer, Tokenizer};
+use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::util::memory;
 use std::path::{Path, PathBuf};
@@ -157,12 +157,7 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
 /// The tokenizer of a checkpoint, or why there is none that fits its model.
 fn tokenizer_of(checkpoint: &Checkpoint) -> std::result::Result<Arc<dyn Tokenizer>, String> {
     let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| e.to_string())?;
-    let (tokens, rows) = (tokenizer.vocab_size(), checkpoint.meta.config.vocab_size);
-    if tokens > rows {
-        let name = tokenizer.name();
-        return Err(format!("{name} tokenizer with {tokens} tokens, the model has {rows}"));
-    }
-    Ok(PaddedTokenizer::pad(tokenizer, rows))
+    tokenizers::fit(tokenizer, checkpoint.meta.config.vocab_size)
 }
 
 /// What is decided about a new run before anything is read or made, as if there were data of 4000

@@ -12,7 +12,7 @@ pub use choice::{Choice, VOCAB_SIZE};
 pub use learn::{Made, make};
 
 use llm_core::checkpoint::TokenizerSpec;
-use llm_core::tokenizer::{self, ByteTokenizer, Tokenizer};
+use llm_core::tokenizer::{self, ByteTokenizer, PaddedTokenizer, Tokenizer};
 use std::sync::Arc;
 
 /// Makes a tokenizer from its blob; `None` when it is not of this kind.
@@ -29,6 +29,20 @@ const OURS: [FromSpec; 1] =
 pub fn from_spec(spec: &TokenizerSpec) -> llm_core::Result<Arc<dyn Tokenizer>> {
     let ours = OURS.iter().find_map(|from_spec| from_spec(spec));
     ours.unwrap_or_else(|| tokenizer::from_spec(&spec.kind, &spec.blob))
+}
+
+/// The tokenizer for a model with `rows` tokens, or why it is none. A table may have more rows than
+/// BPE or bytes have tokens, for a rounder number; characters are counted exactly.
+///
+/// # Errors
+/// A line with both numbers.
+pub fn fit(tokenizer: Arc<dyn Tokenizer>, rows: usize) -> Result<Arc<dyn Tokenizer>, String> {
+    let (name, tokens) = (tokenizer.name(), tokenizer.vocab_size());
+    let padded = tokens < rows && matches!(name, ByteTokenizer::NAME | bpe::NAME);
+    if tokens == rows || padded {
+        return Ok(PaddedTokenizer::pad(tokenizer, rows));
+    }
+    Err(format!("{name} tokenizer with {tokens} tokens, the model has {rows}"))
 }
 
 /// What a token is called: `byte` where it is one.

@@ -6,6 +6,9 @@ use llm_core::model::SingleHead;
 use std::sync::Arc;
 use workspace_tests::cli_support::{Outcome, Sandbox, some_text};
 
+/// Is it in this program?
+const BPE: bool = cfg!(feature = "bpe");
+
 const CHARS: [&str; 4] = ["--data", "text.txt", "--tokenizer", "char"];
 
 /// A run on text with characters of one to four bytes, saved as `model`.
@@ -180,6 +183,7 @@ fn a_checkpoint_whose_tokenizer_cannot_be_is_refused() {
         ("char", b"\x01a\x01b", "char tokenizer with 2 tokens"),
         ("char", b"\x01b\x01a", "at byte 2: characters out of order"),
         ("char", b"", "no characters"),
+        ("bpe", b"{}", if BPE { "not a tokenizer.json" } else { "built without BPE" }),
     ] {
         with(kind, blob);
         for words in [
@@ -189,5 +193,14 @@ fn a_checkpoint_whose_tokenizer_cannot_be_is_refused() {
         ] {
             sandbox.refuses(words, 65, &["checkpoint 'bad'", why]);
         }
+    }
+}
+
+#[cfg(not(feature = "bpe"))]
+#[test]
+fn a_program_without_bpe_says_so() {
+    let needles = ["built without BPE tokenizers (cargo feature bpe)"];
+    for kind in ["bpe", "tokenizer.json"] {
+        sandbox().refuses(&["--data", "text.txt", "--tokenizer", kind], 2, &needles);
     }
 }

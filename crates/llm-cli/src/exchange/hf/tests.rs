@@ -183,7 +183,7 @@ fn a_tokenizer_may_have_fewer_tokens_than_the_model_but_not_more() {
     assert!(imported.notes[0].contains("256 tokens, the model 260"), "{:?}", imported.notes);
     let model = TinyGPT::new(Config::gpt2(9, 6, 4, 1), 5).unwrap();
     export(folder.path(), &model, &ByteTokenizer).unwrap();
-    assert!(refused(folder.path(), 65).contains("256 tokens, config.json says vocab_size 9"));
+    assert!(refused(folder.path(), 65).contains("256 tokens, the model has 9 (vocab_size)"));
 }
 
 #[test]

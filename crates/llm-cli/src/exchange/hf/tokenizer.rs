@@ -12,7 +12,7 @@
 use super::super::Problem;
 use super::super::problem::{read_small, shown};
 use crate::error::{CliError, Result};
-use crate::tokenizers::bpe;
+use crate::tokenizers::{self, bpe};
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId};
@@ -79,12 +79,9 @@ pub fn import(folder: &Path, rows: usize) -> Result<Option<Arc<dyn Tokenizer>>> 
         e => Problem::content(e.to_string()).at(path),
     };
     let fits = |path: &Path, tokenizer: Arc<dyn Tokenizer>| {
-        let tokens = tokenizer.vocab_size();
-        if tokens <= rows {
-            return Ok(Some(tokenizer));
-        }
-        let why = format!("it has {tokens} tokens, config.json says vocab_size {rows}");
-        Err(Problem::content(why).at(path))
+        let fit = tokenizers::fit(tokenizer.clone(), rows);
+        fit.map_err(|why| Problem::Content(format!("{why} (vocab_size)")).at(path))?;
+        Ok(Some(tokenizer))
     };
     if whole.exists() {
         let text = read(&whole)?;

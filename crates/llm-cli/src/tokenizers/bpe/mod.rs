@@ -77,7 +77,7 @@ pub fn gpt2_files(blob: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
 /// Byte-level BPE.
 pub struct Bpe {
     model: BPE,
-    splitter: Splitter,
+    splitter: &'static Splitter,
     /// The bytes of all tokens.
     bytes: Vec<u8>,
     /// Token i is `bytes[starts[i]..starts[i + 1]]`.
@@ -105,12 +105,11 @@ impl Bpe {
             .cache_capacity(0)
             .build()
             .map_err(|e| refuse(e.to_string()))?;
-        Ok(Bpe { model, splitter: Splitter::new()?, bytes, starts, singles, blob })
+        Ok(Bpe { model, splitter: Splitter::get()?, bytes, starts, singles, blob })
     }
 
     /// The tokens of a piece of text.
-    fn encode_piece(&self, piece: &[u8]) -> Result<Vec<TokenId>> {
-        let splitter = self.splitter.clone(); // its working memory is for one thread
+    fn encode_piece(&self, splitter: &Splitter, piece: &[u8]) -> Result<Vec<TokenId>> {
         let mut tokens = Vec::with_capacity(piece.len() / 3);
         let mut known: HashMap<&str, Range<usize>> = HashMap::new();
         for chunk in piece.utf8_chunks() {
@@ -157,9 +156,12 @@ impl Tokenizer for Bpe {
         let pieces: Vec<&[u8]> = split::pieces(text).collect();
         match pieces[..] {
             [] => Ok(Vec::new()),
-            [one] => self.encode_piece(one),
+            [one] => self.encode_piece(self.splitter, one),
             _ => {
-                let tokens = pieces.into_par_iter().map(|piece| self.encode_piece(piece));
+                let own = || self.splitter.clone();
+                let pieces = pieces.into_par_iter();
+                let tokens =
+                    pieces.map_init(own, |splitter, piece| self.encode_piece(splitter, piece));
                 Ok(tokens.collect::<Result<Vec<_>>>()?.concat())
             }
         }

@@ -8,20 +8,24 @@
 
 use llm_core::{Error, Result};
 use regex::Regex;
+use std::sync::LazyLock;
 
 const PATTERN: &str = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+";
 
 /// Bytes of a piece: enough to keep a thread busy.
 const PIECE: usize = 1 << 18;
 
-/// Cuts text into words.
+/// Cuts text into words. A copy has working memory of its own, for another thread.
 #[derive(Clone)]
 pub(super) struct Splitter(Regex);
 
+static SPLITTER: LazyLock<Result<Splitter, regex::Error>> =
+    LazyLock::new(|| Regex::new(PATTERN).map(Splitter));
+
 impl Splitter {
-    pub(super) fn new() -> Result<Splitter> {
-        let pattern = Regex::new(PATTERN).map_err(|e| Error::tokenizer("bpe", e.to_string()))?;
-        Ok(Splitter(pattern))
+    /// The one there is.
+    pub(super) fn get() -> Result<&'static Splitter> {
+        SPLITTER.as_ref().map_err(|e| Error::tokenizer("bpe", e.to_string()))
     }
 
     /// All words of a text, one after the other.
@@ -109,14 +113,14 @@ pub(super) mod tests {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         #[test]
         fn words_are_the_library_s(text in AWKWARD) {
-            let words: Vec<&str> = Splitter::new().unwrap().words(&text).collect();
+            let words: Vec<&str> = Splitter::get().unwrap().words(&text).collect();
             prop_assert_eq!(words, library(&text));
         }
 
         #[test]
         fn cuts_part_no_word(text in AWKWARD, junk in proptest::collection::vec(any::<u8>(), 0..9), at in 0usize..60) {
             let text = [text.as_bytes(), &junk, text.as_bytes()].concat();
-            let splitter = Splitter::new().unwrap();
+            let splitter = Splitter::get().unwrap();
             let words = |text: &[u8]| -> Vec<Vec<u8>> {
                 let mut words = Vec::new();
                 for chunk in text.utf8_chunks() {
@@ -134,7 +138,7 @@ pub(super) mod tests {
 
     #[test]
     fn long_runs_are_one_word() {
-        let splitter = Splitter::new().unwrap();
+        let splitter = Splitter::get().unwrap();
         for unit in ["a", " ", "\n", "!", "7", "猫"] {
             let text = unit.repeat(1_200_000);
             assert_eq!(splitter.words(&text).count(), 1);

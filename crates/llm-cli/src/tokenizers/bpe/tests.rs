@@ -2,6 +2,7 @@
 
 use super::split::tests::AWKWARD;
 use super::*;
+use llm_core::util::rng::{below, stream};
 use llm_core::{Config, Error};
 use proptest::prelude::*;
 use std::str::FromStr;
@@ -86,6 +87,29 @@ proptest! {
         let library = LIBRARY.encode(&*text, false).unwrap();
         prop_assert_eq!(library.get_ids(), &tokens);
         prop_assert_eq!(SMALL.decode(&tokens).unwrap(), text.as_bytes());
+    }
+}
+
+/// `.ci/deep` has a million.
+#[test]
+fn many_strings_come_back() {
+    let count = std::env::var("LLM_BPE_STRINGS").map_or(20_000, |n| n.parse().unwrap());
+    for i in 0..count {
+        let mut rng = stream(1, b"bpe\0\0\0\0\0", i, 0);
+        let mut text = Vec::new();
+        for _ in 0..below(&mut rng, 6) {
+            match below(&mut rng, 3) {
+                0 => text.extend((0..below(&mut rng, 12)).map(|_| below(&mut rng, 256) as u8)),
+                // Some bytes of text: characters are cut.
+                1 => {
+                    let start = below(&mut rng, TEXT.len());
+                    let end = (start + below(&mut rng, 20)).min(TEXT.len());
+                    text.extend(&TEXT.as_bytes()[start..end]);
+                }
+                _ => text.resize(text.len() + below(&mut rng, 9), b" \n'\xe7"[below(&mut rng, 4)]),
+            }
+        }
+        assert_eq!(SMALL.decode(&SMALL.encode(&text).unwrap()).unwrap(), text, "string {i}");
     }
 }
 

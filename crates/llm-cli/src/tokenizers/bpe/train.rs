@@ -41,7 +41,7 @@ pub fn learn(
         let why = format!("{vocab_size} tokens are outside 256..={}", Config::MAX_VOCAB);
         return Err(refuse(why));
     }
-    let splitter = Splitter::new()?;
+    let splitter = Splitter::get()?;
     let mut trainer = BpeTrainer::builder()
         .vocab_size(vocab_size)
         .min_frequency(LEAST)

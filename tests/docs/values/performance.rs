@@ -18,6 +18,8 @@ pub fn add(values: &mut Values) {
         ("perf.avx2", "avx2"),
         ("perf.memory", "memory"),
         ("perf.noise", "noise"),
+        ("bpe.sizes", "bpe"),
+        ("outgrow.losses", "outgrow"),
     ] {
         let mut numbers = Vec::new();
         flatten(&measured[key], &mut numbers);
@@ -31,6 +33,9 @@ pub fn add(values: &mut Values) {
     }
     values.insert("perf.formula", list![6, 12, 2, 7]);
     values.insert("perf.clip", list![1]);
+    values.insert("outgrow.bytes", list![300_000]);
+    values.insert("outgrow.tolerance", list![1e-4]);
+    values.insert("bpe.default", list![llm_cli::tokenizers::VOCAB_SIZE as u32]);
     values.insert("perf.own", list![8, 256]);
     values.insert("perf.attention_sizes", list![4, 12, 1024, 64, 8, 6, 256, 64]);
     let sizes = BenchName::ALL.iter().filter_map(|name| name.workload()).flat_map(|w| {

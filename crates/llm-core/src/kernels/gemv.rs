@@ -14,7 +14,7 @@ use rayon::prelude::*;
 /// Weights that are worth a thread of their own: below, waking it costs more than reading them.
 const SHARE: usize = 1 << 17;
 /// Most groups of rows.
-pub const MOST_GROUPS: usize = 8;
+pub const MOST_GROUPS: usize = 4;
 /// Outputs that stay in the first cache while rows are read.
 const PANEL: usize = 1 << 12;
 /// Weights between the one that is used and the one that is asked for: a page of memory.

@@ -114,12 +114,15 @@ impl Sampling {
         if let Some(bad) = logits.iter().find(|x| !x.is_finite()) {
             return Err(Error::Logits { value: *bad });
         }
-        let mut left: Vec<(TokenId, f64)> = logits
-            .iter()
-            .enumerate()
-            .filter(|(i, _)| self.allowed.get(*i).copied().unwrap_or(self.allowed.is_empty()))
-            .map(|(i, &x)| (i as TokenId, f64::from(x)))
-            .collect();
+        let allowed = |i: usize| self.allowed.get(i).copied().unwrap_or(self.allowed.is_empty());
+        let scores = logits.iter().enumerate().filter(|(i, _)| allowed(*i));
+        let scores = scores.map(|(i, &x)| (i as TokenId, f64::from(x)));
+        if self.temperature == 0.0 && self.repetition_penalty == 1.0 {
+            // Without a list: for a large vocabulary making one takes as long as some layers.
+            let first = scores.reduce(|a, b| if likelier(&a, &b).is_le() { a } else { b });
+            return Ok(vec![(first.ok_or(NOTHING_ALLOWED)?.0, 1.0)]);
+        }
+        let mut left: Vec<Candidate> = scores.collect();
         self.penalise(&mut left, so_far);
         let first = *left.iter().min_by(|a, b| likelier(a, b)).ok_or(NOTHING_ALLOWED)?;
         if self.temperature == 0.0 {

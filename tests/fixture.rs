@@ -82,6 +82,19 @@ impl Fixture {
         self.meta[name].parse().unwrap()
     }
 
+    /// Whether there is an array of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.arrays.contains_key(name)
+    }
+
+    /// [`Fixture::meta`], where there may be none.
+    ///
+    /// # Panics
+    /// When it is no number.
+    pub fn meta_if_any(&self, name: &str) -> Option<f64> {
+        self.meta.get(name).map(|text| text.parse().unwrap())
+    }
+
     /// A yes-or-no from the file's metadata.
     pub fn flag(&self, name: &str) -> bool {
         self.meta[name] == "true"

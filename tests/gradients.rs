@@ -4,6 +4,10 @@ use llm_core::gradcheck::check;
 use llm_core::kernels::dropout::{Dropout, Place};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Batch, Config, Error, Result, Tensor, TinyGPT, ops};
+use llm_variant_mha::general::{
+    AdditiveMask, KeepMask, Linear, MultiHeadAttention, SimpleMultiHeadAttention, linear, permute,
+    scaled_dot_product_attention, softmax,
+};
 use llm_variant_mha::{MultiHead, causal_attention_heads, self_attention_mha};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
@@ -89,6 +93,75 @@ fn every_op() {
         ),
         ("dropout", vec![&[3, 4, 5]], Box::new(move |x| ops::dropout(&x[0], Some(masks)))),
         ("cross_entropy", vec![&[4, 7]], Box::new(|x| ops::cross_entropy(&x[0], &[6, 0, 3, 3]))),
+    ];
+    for (name, shapes, f) in cases {
+        for seed in 0..3 {
+            if let Err(e) = check(&inputs(&shapes), seed, &f) {
+                panic!("{name}: {e}");
+            }
+        }
+    }
+}
+
+/// The courses' functions and modules; row 1 of the mask hides every key, row 0 some.
+#[test]
+fn the_general_attention() {
+    type Op = Box<dyn Fn(&[Tensor]) -> Result<Tensor>>;
+    let keep = KeepMask::new(ArrayD::from_shape_fn(vec![4, 6], |at| match at[0] {
+        0 => (at[1] % 2) as f32,
+        1 => 0.0,
+        _ => 1.0,
+    }));
+    let hides = AdditiveMask::from(&keep);
+    let causal = KeepMask::causal(5, 5).unwrap();
+    let (q, k, v): (&[usize], &[usize], &[usize]) = (&[2, 3, 4, 5], &[2, 3, 6, 5], &[2, 3, 6, 2]);
+    let (w, b): (&[usize], &[usize]) = (&[6, 6], &[6]);
+    let (masked, in_heads) = (hides.clone(), hides);
+    let cases: Vec<(&str, Vec<&[usize]>, Op)> = vec![
+        (
+            "linear",
+            vec![&[2, 3, 5], &[4, 5], &[4]],
+            Box::new(|x| linear(&x[0], &x[1], Some(&x[2]))),
+        ),
+        ("softmax, first axis", vec![&[3, 4, 2]], Box::new(|x| softmax(&x[0], 0))),
+        ("softmax, last axis", vec![&[3, 4, 2]], Box::new(|x| softmax(&x[0], -1))),
+        ("permute", vec![&[3, 4, 2]], Box::new(|x| permute(&x[0], &[2, 0, 1]))),
+        (
+            "attention",
+            vec![q, k, v],
+            Box::new(|x| scaled_dot_product_attention(&x[0], &x[1], &x[2], Some(0.7), None)),
+        ),
+        (
+            "attention, masked",
+            vec![q, k, v],
+            Box::new(move |x| {
+                scaled_dot_product_attention(&x[0], &x[1], &x[2], None, Some(&masked))
+            }),
+        ),
+        (
+            "attention, one tensor thrice",
+            vec![q],
+            Box::new(|x| scaled_dot_product_attention(&x[0], &x[0], &x[0], None, None)),
+        ),
+        (
+            "SimpleMultiHeadAttention",
+            vec![&[2, 4, 6], &[2, 6, 6], &[2, 6, 6], w, w, w, w],
+            Box::new(move |x| {
+                let [wq, wk, wv, wo] = [3, 4, 5, 6].map(|i| x[i].clone());
+                let module = SimpleMultiHeadAttention::new(6, 3, wq, wk, wv, wo)?;
+                module.forward(&x[0], &x[1], &x[2], Some(&in_heads))
+            }),
+        ),
+        (
+            "MultiHeadAttention",
+            vec![&[2, 5, 6], w, b, w, b, w, b, w, b],
+            Box::new(move |x| {
+                let map = |i: usize| Linear::new(x[i].clone(), Some(x[i + 1].clone()));
+                let module =
+                    MultiHeadAttention::from_linears(2, map(1)?, map(3)?, map(5)?, map(7)?)?;
+                module.forward(&x[0], Some(&causal))
+            }),
+        ),
     ];
     for (name, shapes, f) in cases {
         for seed in 0..3 {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers between the tests
 
+mod attention_modules;
 #[cfg(feature = "bpe")]
 mod bpe_packages;
 mod docs;
@@ -9,6 +10,7 @@ mod exchange;
 mod gradients;
 mod mha_vs_single_head;
 mod original_replay;
+mod pytorch_modules;
 mod pytorch_ops;
 mod pytorch_training;
 mod random_shapes;

@@ -46,7 +46,7 @@ pub use program::{Heads, Program};
 
 use args::{Cli, OutputArgs, Verb};
 use console::{Out, note};
-use llm_core::util::allocations;
+use llm_core::util::{allocations, memory};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -100,7 +100,10 @@ static ALLOCATOR: allocations::Counting = allocations::Counting;
 
 /// Runs `f` inside the one thread pool of the process.
 fn in_pool(output: &OutputArgs, f: impl FnOnce(usize) -> Result<()> + Send) -> Result<()> {
+    /// Address space of a thread: its stack, and what it sets up before it can report a failure.
+    const STACK: u64 = 3 << 20;
     let threads = number_of_threads(output)?;
+    memory::require(threads as u64 * STACK).map_err(|_| CliError::Threads(threads))?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     pool.map_err(|_| CliError::Threads(threads))?.install(|| f(threads))
 }

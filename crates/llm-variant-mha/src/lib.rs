@@ -25,8 +25,14 @@
 //! # Ok::<(), llm_core::Error>(())
 //! ```
 //!
+//! | module | holds |
+//! |---|---|
+//! | here | [`self_attention_mha`], [`causal_attention_heads`] between its projections, [`MultiHead`] |
+//! | [`general`] | attention with any batch axes, scale, mask and lengths: the courses' functions and modules |
+//!
 //! Reference: Vaswani et al., "Attention Is All You Need", 3.2.2.
 
+pub mod general;
 mod heads;
 mod multi_head;
 

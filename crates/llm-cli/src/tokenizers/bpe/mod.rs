@@ -1,8 +1,8 @@
-//! Byte-level BPE, GPT-2's way of cutting text: words ([`split`]), written byte for byte in an
-//! alphabet of 256 characters ([`alphabet`]), in which pairs of tokens are merged in a learnt order.
+//! Byte-level BPE, GPT-2's way of cutting text: words (`split`), written byte for byte in an
+//! alphabet of 256 characters (`alphabet`), in which pairs of tokens are merged in a learnt order.
 //!
 //! Merging and learning are the `tokenizers` library's. What is ours stands around it: files are
-//! checked before it sees them ([`parts`], [`load`]), and bytes that are no text, which it cannot
+//! checked before it sees them (`parts`, `load`), and bytes that are no text, which it cannot
 //! take, become their single-byte tokens. So every sequence of bytes comes back as it was.
 //!
 //! The text of special tokens such as `<|endoftext|>` is text like any other, as in tiktoken's

@@ -4,19 +4,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use llm_cli::exchange::fuzzing::{read, seeds};
-use llm_cli::{Heads, Program};
-use llm_core::model::SingleHead;
-use llm_fuzz::seed;
-use std::sync::Arc;
-
-const PROGRAM: Program = Program {
-    name: "train-gpt",
-    about: "",
-    heads: Heads::One { other: "another" },
-    with_heads: |_| Arc::new(SingleHead),
-    attend: None,
-    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
-};
+use llm_fuzz::{ONE, seed};
 
 fuzz_target!(
     init: seed(seeds().into_iter().map(|(config, weights)| {
@@ -27,6 +15,6 @@ fuzz_target!(
         let Some((length, rest)) = input.split_first_chunk() else { return };
         let length = usize::from(u16::from_le_bytes(*length)).min(rest.len());
         let (config, weights) = rest.split_at(length);
-        read(&PROGRAM, config, weights);
+        read(&ONE, config, weights);
     }
 );

@@ -2,11 +2,13 @@
 
 mod encode;
 mod input;
+mod small;
 mod stories;
 mod text;
 mod validation;
 
 pub use input::{Files, Input, one_stdin};
+pub use small::{small_file, small_stdin};
 pub use stories::learnt;
 pub use validation::{Report, StoryValidation, Validation};
 

@@ -2,12 +2,11 @@
 
 use crate::args::SamplingArgs;
 use crate::console::note;
-use crate::data::system_reason;
+use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId};
 use std::ffi::OsStr;
-use std::io::Read;
 use std::path::Path;
 
 /// Most bytes of a prompt: more than any model's context can hold.
@@ -60,17 +59,13 @@ pub(super) fn tokens(
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {
-    let unreadable = |why: String| CliError::Input { path: path.to_path_buf(), why };
-    let mut text = Vec::new();
-    let read = if path == Path::new("-") {
-        std::io::stdin().lock().take(MOST_BYTES + 1).read_to_end(&mut text)
-    } else {
-        let file = std::fs::File::open(path).map_err(|e| unreadable(system_reason(&e)))?;
-        file.take(MOST_BYTES + 1).read_to_end(&mut text)
+    let text = match path == Path::new("-") {
+        true => small_stdin(MOST_BYTES)?,
+        false => small_file(path, MOST_BYTES)?,
     };
-    read.map_err(|e| unreadable(system_reason(&e)))?;
     if text.len() as u64 > MOST_BYTES {
-        return Err(unreadable("it is too large for a prompt; the model sees its end only".into()));
+        let why = "it is too large for a prompt; the model sees its end only".into();
+        return Err(CliError::Input { path: path.into(), why });
     }
     Ok(text)
 }

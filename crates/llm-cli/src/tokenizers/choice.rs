@@ -2,13 +2,12 @@
 
 use super::bpe;
 use crate::args::{SourceArgs, TokenizerArg, TokenizerArgs};
-use crate::data::system_reason;
+use crate::data::small_file;
 use crate::error::{CliError, Result};
 use llm_core::Config;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Tokens that are learnt when nothing is said.
@@ -127,12 +126,19 @@ impl Choice {
         let (made, files) = match self {
             Choice::Byte => return Ok(Some(Arc::new(ByteTokenizer))),
             Choice::Char | Choice::Learn { .. } => return Ok(None),
-            Choice::File(path) => {
-                (bpe::from_tokenizer_json(&read(path)?), format!("'{}'", path.display()))
-            }
+            Choice::File(path) => (
+                bpe::from_tokenizer_json(&small_file(path, MAX_BLOB)?),
+                format!("'{}'", path.display()),
+            ),
             Choice::Pair { vocab, merges } => {
                 let files = format!("'{}' and '{}'", vocab.display(), merges.display());
-                (bpe::from_vocab_and_merges(&read(vocab)?, &read(merges)?), files)
+                (
+                    bpe::from_vocab_and_merges(
+                        &small_file(vocab, MAX_BLOB)?,
+                        &small_file(merges, MAX_BLOB)?,
+                    ),
+                    files,
+                )
             }
         };
         made.map(Some).map_err(|e| CliError::Data(format!("{files}: {e}")))
@@ -159,14 +165,4 @@ impl Choice {
             (name(kind, size), name(kind, given.vocab_size()) + other)
         }))
     }
-}
-
-/// A file that is no larger than what a checkpoint holds.
-fn read(path: &Path) -> Result<Vec<u8>> {
-    let unreadable =
-        |e: std::io::Error| CliError::Input { path: path.to_path_buf(), why: system_reason(&e) };
-    let mut bytes = Vec::new();
-    let file = std::fs::File::open(path).map_err(unreadable)?;
-    file.take(MAX_BLOB + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    Ok(bytes)
 }

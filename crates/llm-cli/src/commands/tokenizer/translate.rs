@@ -3,21 +3,19 @@
 use super::open;
 use crate::args::{DecodeArgs, EncodeArgs};
 use crate::console::{Out, Printer, Show};
-use crate::data::system_reason;
+use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
 use llm_core::{Error, TokenId};
 use serde_json::json;
 use std::borrow::Cow;
-use std::io::Read;
-use std::path::Path;
 
 /// Text to numbers, separated by spaces.
 pub(super) fn encode(args: &EncodeArgs) -> Result<()> {
     let tokenizer = open(&args.source)?;
     let text = match (&args.text, &args.file) {
         (Some(text), _) => Cow::Borrowed(text.as_encoded_bytes()),
-        (None, Some(path)) if path.as_os_str() != "-" => Cow::Owned(read(path)?),
-        (None, _) => Cow::Owned(read_stdin()?),
+        (None, Some(path)) if path.as_os_str() != "-" => Cow::Owned(small_file(path, u64::MAX)?),
+        (None, _) => Cow::Owned(small_stdin(u64::MAX)?),
     };
     let tokens = tokenizer.encode(&text).map_err(unknown)?;
     let mut out = Out::default();
@@ -40,7 +38,7 @@ pub(super) fn encode(args: &EncodeArgs) -> Result<()> {
 pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
     let tokenizer = open(&args.source)?;
     let tokens = if args.ids.is_empty() {
-        let text = read_stdin()?;
+        let text = small_stdin(u64::MAX)?;
         let text = String::from_utf8_lossy(&text);
         numbers(&text).map_err(|why| CliError::Data(format!("standard input: {why}")))?
     } else {
@@ -81,20 +79,6 @@ fn unknown(e: Error) -> CliError {
         Error::UnknownUnit { .. } => CliError::Data(e.to_string()),
         other => other.into(),
     }
-}
-
-/// A file's bytes; it may be empty.
-fn read(path: &Path) -> Result<Vec<u8>> {
-    std::fs::read(path)
-        .map_err(|e| CliError::Input { path: path.to_path_buf(), why: system_reason(&e) })
-}
-
-/// Standard input to its end; it may be empty.
-fn read_stdin() -> Result<Vec<u8>> {
-    let mut text = Vec::new();
-    let read = std::io::stdin().lock().read_to_end(&mut text);
-    read.map_err(|e| CliError::Input { path: "-".into(), why: system_reason(&e) })?;
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,0 +1,33 @@
+//! Inputs that are read whole: prompts, tokenizer files, token numbers.
+
+use super::system_reason;
+use crate::error::{CliError, Result};
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// The bytes of a file, up to one more than `most`, so that a longer one can be told.
+///
+/// # Errors
+/// [`CliError::Input`] with the path.
+pub fn small_file(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let file = File::open(path);
+    let file = file.map_err(|e| CliError::Input { path: path.into(), why: system_reason(&e) })?;
+    small(path, file, most)
+}
+
+/// [`small_file`] of standard input.
+///
+/// # Errors
+/// As [`small_file`], with the path `-`.
+pub fn small_stdin(most: u64) -> Result<Vec<u8>> {
+    small(Path::new("-"), std::io::stdin().lock(), most)
+}
+
+fn small(path: &Path, input: impl Read, most: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match input.take(most.saturating_add(1)).read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(e) => Err(CliError::Input { path: path.into(), why: system_reason(&e) }),
+    }
+}

@@ -13,6 +13,7 @@
 //! | [`exchange`] | models from and for other programs |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
 //! | [`run_log`] | what a run leaves in its folder besides checkpoints |
+//! | [`report`] | one page about a run, a model or a comparison |
 //! | [`probes`], [`text`], [`typed`] | next-token checks, writing text, commands to type next |
 //! | [`signals`], [`error`] | Ctrl-C, exit codes |
 //!
@@ -33,6 +34,7 @@ pub mod plan;
 pub mod probes;
 pub mod program;
 pub mod progress;
+pub mod report;
 pub mod run_log;
 pub mod settings;
 pub mod signals;

@@ -100,6 +100,11 @@ impl RunLog {
         self.tokens
     }
 
+    /// Is it still where it was opened?
+    pub fn exists(&self) -> bool {
+        self.files.iter().all(|file| file.path.exists())
+    }
+
     /// Memory of the process, looked up about once a second: asking the system takes longer than
     /// writing a row.
     pub fn memory_bytes(&self) -> u64 {

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 /// The log of a run in its folder.
 pub(super) struct Journal {
     dir: PathBuf,
+    /// What `config.toml` holds.
+    config: String,
     log: RunLog,
     tokens: u64,
     vocab_size: usize,
@@ -32,13 +34,30 @@ impl Journal {
     ) -> Result<Journal> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
-        run_log::write_config(&dir, &effective_config(program, &plan.decided(), args, threads))?;
+        let config = effective_config(program, &plan.decided(), args, threads);
+        run_log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens().unwrap_or(before);
         let stories = plan.data.as_ref().and_then(|d| d.val.as_ref()?.stories.as_ref());
         let (vocab_size, floor) = (trainer.model.config().vocab_size, stories.map(|s| s.floor));
-        Ok(Journal { dir, log, tokens, vocab_size, floor })
+        Ok(Journal { dir, config, log, tokens, vocab_size, floor })
+    }
+
+    /// Did the log go away?
+    pub(super) fn is_gone(&self) -> bool {
+        !self.log.exists()
+    }
+
+    /// Makes the log again in a folder that was made again with a checkpoint of step `done`: the
+    /// rows up to it went with the old folder.
+    ///
+    /// # Errors
+    /// As [`Journal::open`].
+    pub(super) fn begin_again(&mut self, done: u64) -> Result<()> {
+        run_log::write_config(&self.dir, &self.config)?;
+        self.log = RunLog::open(&self.dir, done)?;
+        Ok(())
     }
 
     /// What the user should know about the log that was there.

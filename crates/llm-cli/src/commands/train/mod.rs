@@ -224,7 +224,9 @@ impl Session<'_> {
 
     /// Saves, unless this step is saved already or nothing is to be.
     fn store(&mut self, trainer: &Trainer) -> Result<()> {
-        if self.target.is_none() || self.saved == Some(trainer.step) {
+        let Some(target) = &self.target else { return Ok(()) };
+        // What was saved may have gone away since.
+        if self.saved == Some(trainer.step) && target.path.exists() {
             return Ok(());
         }
         self.write_log()?;
@@ -233,14 +235,19 @@ impl Session<'_> {
         let path = target.path.clone();
         let save = || checkpoint::save(&path, trainer, &self.tokenizer, moments);
         // A folder that was removed meanwhile is made again, once.
+        let mut again = false;
         let saved = save().or_else(|e| {
             target.remake_folder();
+            again = true;
             if path.parent().is_some_and(|p| p.exists()) { save() } else { Err(e) }
         });
         if let Err(e) = saved {
             return Err(CliError::hint(e, self.kept("make room there, or choose another --save")));
         }
         self.saved = Some(trainer.step);
+        if again {
+            self.log_again(trainer.step)?;
+        }
         let numbered = self.keeper.saved(&path, trainer, &self.tokenizer, moments);
         numbered.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
         let (step, shown) = (trainer.step, path.display().to_string());
@@ -262,6 +269,16 @@ impl Session<'_> {
     fn write_log(&mut self) -> Result<()> {
         let logged = self.journal.as_mut().map_or(Ok(()), Journal::flush);
         logged.map_err(|e| self.with_kept(e, "make room there"))
+    }
+
+    /// After the run's folder was made again: the log may have gone with the old one.
+    fn log_again(&mut self, step: u64) -> Result<()> {
+        let Some(journal) = self.journal.as_mut().filter(|j| j.is_gone()) else { return Ok(()) };
+        let begun = journal.begin_again(step);
+        self.say(&format!(
+            "the run's folder was gone and is made again; its log begins after step {step}"
+        ));
+        begun.map_err(|e| self.with_kept(e, "make room there"))
     }
 
     /// Are the optimizer's moments saved too?

@@ -10,6 +10,9 @@ use llm_core::ops::{self, AttentionParams};
 use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor};
 use std::ops::Range;
 
+/// Cached numbers that are worth a thread of their own: they come from memory, as weights do.
+const CACHED: usize = LIGHT / 4;
+
 /// H heads for [`TinyGPT::with_attention`](llm_core::TinyGPT::with_attention).
 #[derive(Clone, Debug)]
 pub struct MultiHead {
@@ -93,7 +96,7 @@ impl Attention for MultiHead {
         let (d, n) = (q.len() / self.n_heads, keys.nrows());
         let scale = 1.0 / (d as f32).sqrt();
         let kept = self.kept(layer);
-        rows_with(y, d, scores, n, LIGHT.div_ceil(n), |first, y, scores| {
+        rows_with(y, d, scores, n, CACHED.div_ceil(n), |first, y, scores| {
             let heads = y.chunks_exact_mut(d).zip(scores.chunks_exact_mut(n)).enumerate();
             for (h, (y, scores)) in heads.map(|(i, head)| (first + i, head)) {
                 if kept.get(h) == Some(&false) {

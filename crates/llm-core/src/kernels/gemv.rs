@@ -35,7 +35,9 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &[f32], partial: &mut [f32]) {
     let partial = &mut partial[..(k.div_ceil(rows) - 1) * n];
     let sums = std::iter::once(&mut *y).chain(partial.chunks_exact_mut(n));
     let mut groups: Vec<_> = sums.zip(x.chunks(rows)).zip(w.chunks(rows * n)).collect();
-    groups.par_iter_mut().enumerate().with_max_len(1).for_each(|(i, ((sum, x), w))| {
+    // Neighbouring groups are one stream for the thread that reads them.
+    let together = groups.len().div_ceil(rayon::current_num_threads());
+    groups.par_iter_mut().enumerate().with_min_len(together).for_each(|(i, ((sum, x), w))| {
         if i > 0 {
             sum.fill(0.0);
         }

@@ -118,6 +118,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
         }
         Some(Verb::Eval(args)) => drop(threads(&args.output)?),
         Some(Verb::Tokenizer(args)) => drop(threads(args.verb.output())?),
+        Some(Verb::Trace(args)) => drop(threads(&args.output)?),
         Some(Verb::Bench(args)) => drop(threads(&args.output)?),
         Some(Verb::Export(args)) => drop(threads(&args.output)?),
         Some(Verb::Import(args)) => drop(threads(&args.output)?),

@@ -9,12 +9,13 @@
 //! | [`settings`] | the same as a TOML file, read and written |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`data`], [`tokenizers`], [`target`] | what is read, how it is cut, where it is saved |
-//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `bench`, `export`, `import`, `completions` |
+//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `bench`, `export`, `import`, `completions` |
 //! | [`exchange`] | models from and for other programs |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
 //! | [`run_log`] | what a run leaves in its folder besides checkpoints |
+//! | [`trace`] | one number of attention followed by hand |
 //! | [`report`] | one page about a run, a model or a comparison |
-//! | [`probes`], [`text`], [`typed`] | next-token checks, writing text, commands to type next |
+//! | [`probes`], [`text`], [`typed`], [`lang`] | next-token checks, writing text, commands to type next, languages |
 //! | [`signals`], [`error`] | Ctrl-C, exit codes |
 //!
 //! This crate knows llm-core and no variant: the multi-head binary brings its attention along.
@@ -30,6 +31,7 @@ pub mod exchange;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod lang;
 pub mod plan;
 pub mod probes;
 pub mod program;
@@ -41,6 +43,7 @@ pub mod signals;
 pub mod target;
 pub mod text;
 pub mod tokenizers;
+pub mod trace;
 pub mod typed;
 
 pub use error::{CliError, Result};
@@ -76,6 +79,7 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Generate(args)) => &args.output,
         Some(Verb::Eval(args)) => &args.output,
         Some(Verb::Tokenizer(args)) => args.verb.output(),
+        Some(Verb::Trace(args)) => &args.output,
         Some(Verb::Bench(args)) => &args.output,
         Some(Verb::Export(args)) => &args.output,
         Some(Verb::Import(args)) => &args.output,
@@ -86,6 +90,7 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Generate(args)) => commands::generate(program, args),
         Some(Verb::Eval(args)) => commands::eval(program, args),
         Some(Verb::Tokenizer(args)) => commands::tokenizer(program, args),
+        Some(Verb::Trace(args)) => commands::trace(program, args),
         Some(Verb::Bench(args)) => commands::bench(program, args, threads),
         Some(Verb::Export(args)) => commands::export(program, args),
         Some(Verb::Import(args)) => commands::import(program, args),

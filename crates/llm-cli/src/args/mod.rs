@@ -5,6 +5,7 @@ mod exchange;
 mod parse;
 mod sampling;
 mod tokenizer;
+mod trace;
 mod training;
 
 pub use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
@@ -17,6 +18,7 @@ pub use tokenizer::{
     DecodeArgs, EncodeArgs, InfoArgs, SourceArgs, TokenizerArg, TokenizerArgs, TokenizerCommand,
     TokenizerTrainArgs, TokenizerVerb,
 };
+pub use trace::TraceArgs;
 pub use training::{InitArg, ModelArgs, OutputArgs, Preset, RecipeArgs, ScheduleArg, TrainArgs};
 
 use clap::{Args, Parser, Subcommand};
@@ -48,6 +50,8 @@ pub enum Verb {
     Eval(EvalArgs),
     /// Learn a tokenizer, use one, look at one
     Tokenizer(TokenizerCommand),
+    /// Follow one number of attention by hand: where it lies, what it is made of
+    Trace(TraceArgs),
     /// Measure the speed of training steps and of attention on this machine
     Bench(BenchArgs),
     /// Write a model for other programs: a Hugging Face folder, or one safetensors file

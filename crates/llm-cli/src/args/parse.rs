@@ -37,7 +37,10 @@ pub fn command(program: &Program) -> Command {
     let command = command.after_help(examples).allow_negative_numbers(true);
     let command = command.mut_subcommands(|verb| verb.allow_negative_numbers(true));
     match program.heads {
-        Heads::One { .. } => command.mut_arg("heads", |arg| arg.hide(true)),
+        Heads::One { .. } => {
+            let command = command.mut_arg("heads", |arg| arg.hide(true));
+            command.mut_subcommand("trace", |verb| verb.mut_arg("heads", |arg| arg.hide(true)))
+        }
         Heads::Many { default } => command.mut_arg("heads", |arg| {
             arg.help(format!(
                 "Number of attention heads; must divide the width [default: {default}]"

@@ -7,6 +7,7 @@ mod export;
 mod generate;
 mod import;
 mod tokenizer;
+mod trace;
 mod train;
 
 pub use bench::{Name as BenchName, Workload as BenchWorkload, bench};
@@ -15,6 +16,7 @@ pub use export::export;
 pub use generate::generate;
 pub use import::import;
 pub use tokenizer::tokenizer;
+pub use trace::trace;
 pub use train::train;
 
 use crate::args::{TrainArgs, command};

@@ -4,6 +4,7 @@ mod prompt;
 mod stops;
 mod table;
 
+pub(crate) use prompt::Prompt;
 pub(crate) use table::row;
 pub use table::shown;
 

@@ -6,56 +6,96 @@ use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId};
-use std::ffi::OsStr;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
 /// Most bytes of a prompt: more than any model's context can hold.
 const MOST_BYTES: u64 = 16 << 20;
 
+/// What was typed of a prompt.
+pub(crate) struct Prompt<'a> {
+    text: Option<&'a OsStr>,
+    file: Option<&'a Path>,
+    ids: &'a [TokenId],
+}
+
+impl<'a> Prompt<'a> {
+    /// From the values of `--prompt`, `--prompt-file` and `--prompt-ids`.
+    pub(crate) fn of(
+        text: &'a Option<OsString>,
+        file: &'a Option<PathBuf>,
+        ids: &'a [TokenId],
+    ) -> Prompt<'a> {
+        Prompt { text: text.as_deref(), file: file.as_deref(), ids }
+    }
+
+    /// The flag that was given, if any.
+    pub(crate) fn flag(&self) -> Option<&'static str> {
+        match (self.text, self.file, self.ids) {
+            (_, _, [_, ..]) => Some("--prompt-ids"),
+            (Some(_), _, _) => Some("--prompt"),
+            (None, Some(_), _) => Some("--prompt-file"),
+            (None, None, []) => None,
+        }
+    }
+
+    /// Its tokens; none when nothing was given, or an empty text.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] for a token that the model has not, [`CliError::Input`] for a file that
+    /// cannot be read, [`CliError::Data`] naming a character that the model does not know.
+    pub(crate) fn tokens(&self, tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>> {
+        let vocab_size = tokenizer.vocab_size();
+        if let Some(id) = self.ids.iter().find(|&&id| id as usize >= vocab_size) {
+            return Err(CliError::Usage(format!(
+                "--prompt-ids {id}: the model's tokens are 0 to {}",
+                vocab_size.saturating_sub(1)
+            )));
+        }
+        let text = match (self.ids, self.text, self.file) {
+            (ids @ [_, ..], _, _) => return Ok(ids.to_vec()),
+            ([], Some(text), _) => bytes_of(text),
+            ([], None, Some(path)) => read(path)?,
+            ([], None, None) => Vec::new(),
+        };
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        tokenizer.encode(&text).map_err(|e| match e {
+            Error::UnknownUnit { .. } => {
+                let flag = self.flag().unwrap_or_default();
+                CliError::Data(format!("{flag}: {e}; the model never saw it, leave it out"))
+            }
+            other => other.into(),
+        })
+    }
+}
+
 /// The tokens of the prompt; `opening`, else a line break, stands in for one that is not given.
 ///
 /// # Errors
-/// [`CliError::Usage`] for a token that the model has not, [`CliError::Input`] for a file that
-/// cannot be read, [`CliError::Data`] naming a character that the model does not know.
+/// As [`Prompt::tokens`].
 pub(super) fn tokens(
     args: &SamplingArgs,
     tokenizer: &dyn Tokenizer,
     opening: Option<&str>,
 ) -> Result<Vec<TokenId>> {
-    let vocab_size = tokenizer.vocab_size();
-    if let Some(id) = args.prompt_ids.iter().find(|&&id| id as usize >= vocab_size) {
-        return Err(CliError::Usage(format!(
-            "--prompt-ids {id}: the model's tokens are 0 to {}",
-            vocab_size.saturating_sub(1)
-        )));
+    let prompt = Prompt::of(&args.prompt, &args.prompt_file, &args.prompt_ids);
+    let given = prompt.tokens(tokenizer)?;
+    if !given.is_empty() {
+        return Ok(given);
     }
-    if !args.prompt_ids.is_empty() {
-        return Ok(args.prompt_ids.clone());
-    }
-    let (flag, text) = match (&args.prompt, &args.prompt_file) {
-        (Some(text), _) => ("--prompt", bytes_of(text)),
-        (None, Some(path)) => ("--prompt-file", read(path)?),
-        (None, None) => ("", Vec::new()),
-    };
-    if text.is_empty() {
-        // A vocabulary without them has a first token at least.
-        let tokens = tokenizer.encode(opening.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]);
-        if tokenizer.name() == IdsTokenizer::NAME {
-            note("no --prompt-ids: the text begins with token 0");
-            return Ok(tokens);
-        }
-        if !flag.is_empty() {
-            let instead = if opening.is_some() { "a story's first words" } else { "a line break" };
-            note(&format!("{flag} is empty: the text begins with {instead}"));
-        }
+    // A vocabulary without them has a first token at least.
+    let tokens = tokenizer.encode(opening.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]);
+    if tokenizer.name() == IdsTokenizer::NAME {
+        note("no --prompt-ids: the text begins with token 0");
         return Ok(tokens);
     }
-    tokenizer.encode(&text).map_err(|e| match e {
-        Error::UnknownUnit { .. } => {
-            CliError::Data(format!("{flag}: {e}; the model never saw it, leave it out"))
-        }
-        other => other.into(),
-    })
+    if let Some(flag) = prompt.flag() {
+        let instead = if opening.is_some() { "a story's first words" } else { "a line break" };
+        note(&format!("{flag} is empty: the text begins with {instead}"));
+    }
+    Ok(tokens)
 }
 
 fn read(path: &Path) -> Result<Vec<u8>> {

@@ -3,6 +3,8 @@
 #![cfg(unix)] // signals, links and names that are no UTF-8
 #![allow(clippy::unwrap_used)]
 
+mod trace;
+
 use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};
 
 fn sandbox() -> Sandbox {

@@ -21,6 +21,7 @@ mod signals;
 #[cfg(feature = "bpe")]
 mod tokenizer_verb;
 mod tokenizers;
+mod trace;
 mod validation;
 
 use workspace_tests::cli_support::Sandbox;

@@ -1,0 +1,58 @@
+//! `trace`.
+
+use super::OutputArgs;
+use crate::lang::Lang;
+use clap::Args;
+use llm_core::TokenId;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// `trace`.
+#[derive(Debug, Args)]
+pub struct TraceArgs {
+    /// Sequence of the batch, from 0 [default: 0]
+    #[arg(long, value_name = "B", help_heading = "Place")]
+    pub batch_index: Option<usize>,
+    /// Head, from 0 [default: 0; in the built-in example the last]
+    #[arg(long, value_name = "H", help_heading = "Place")]
+    pub head: Option<usize>,
+    /// Position that asks, from 0 [default: the last]
+    #[arg(long, value_name = "I", help_heading = "Place")]
+    pub query: Option<usize>,
+    /// Position that answers, from 0 [default: the one before --query]
+    #[arg(long, value_name = "J", help_heading = "Place")]
+    pub key: Option<usize>,
+    /// Block of the model, from 0 [default: 0]
+    #[arg(long, value_name = "L", help_heading = "Place")]
+    pub layer: Option<usize>,
+    /// Checkpoint, or the folder of a run [default: a built-in example of three positions]
+    #[arg(long, value_name = "FILE", help_heading = "Model")]
+    pub load: Option<PathBuf>,
+    /// Text that the model reads
+    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Model")]
+    pub prompt: Option<OsString>,
+    /// The same from a file, byte by byte; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "prompt", help_heading = "Model")]
+    pub prompt_file: Option<PathBuf>,
+    /// The same as token numbers: 1,2,3
+    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"], help_heading = "Model")]
+    pub prompt_ids: Vec<TokenId>,
+    /// Number of heads of the built-in example: 1, 2 or 4 [default: 2]
+    #[arg(long, visible_alias = "n-heads", value_name = "H", help_heading = "Model")]
+    pub heads: Option<usize>,
+    /// Put the same sequence into the batch N times [default: 1]
+    #[arg(long, visible_alias = "batch-size", value_name = "N", help_heading = "Model")]
+    pub batch: Option<usize>,
+    /// Every term of long sums and every line of long tables
+    #[arg(long)]
+    pub all: bool,
+    /// Language of the text
+    #[arg(long, value_name = "LANG", value_enum, default_value_t)]
+    pub lang: Lang,
+    /// One JSON object with everything
+    #[arg(long)]
+    pub json: bool,
+    /// Threads.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

@@ -1,0 +1,24 @@
+//! The language of what is printed. A line is made in both languages in one place, side by side.
+
+use clap::ValueEnum;
+
+/// A language that results can be read in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Lang {
+    /// English.
+    #[default]
+    En,
+    /// 简体中文.
+    #[value(aliases = ["zh-cn", "zh-CN", "zh-Hans"])]
+    Zh,
+}
+
+impl Lang {
+    /// Of the same thing in both languages, the one that is asked for.
+    pub fn pick<T>(self, en: T, zh: T) -> T {
+        match self {
+            Lang::En => en,
+            Lang::Zh => zh,
+        }
+    }
+}

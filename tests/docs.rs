@@ -3,6 +3,7 @@
 
 mod commands;
 mod examples;
+mod lessons;
 mod manifests;
 mod names;
 mod numbers;
@@ -31,7 +32,14 @@ fn the_pages_are_there() {
     let site = site();
     for page in [
         "README",
+        "adding_a_variant",
+        "architecture/hidden_states_vs_attention_matrices",
         "attention_indexing_trace",
+        "autograd_and_memory_layout",
+        "learn_by_hand",
+        "library_examples",
+        "training_and_inference_walkthrough",
+        "transformer_math_to_code",
         "architecture/folder_layout_and_targets",
         "variants/mha/what_changed_vs_core",
         "variants/mha/sample_processing_walkthrough",
@@ -51,6 +59,20 @@ fn links_paths_and_names_exist() {
 }
 
 #[test]
+fn figures_are_shown_in_both_languages() {
+    let site = site();
+    for figure in pages::files(&crate_root().join("docs/figures"), &["svg"]) {
+        let name = figure.file_name().unwrap().to_str().unwrap();
+        let shows = |page: &&pages::Page| {
+            page.lines.iter().flat_map(|l| l.links()).any(|l| l.ends_with(&format!("/{name}")))
+        };
+        let pages: Vec<_> = site.pages.iter().filter(shows).collect();
+        assert!(pages.iter().any(|p| p.is_chinese()), "{name}");
+        assert!(pages.iter().any(|p| !p.is_chinese()), "{name}");
+    }
+}
+
+#[test]
 fn commands_exist() {
     none(commands::problems(&site()));
 }
@@ -63,6 +85,11 @@ fn tables_of_crates_and_trees_of_folders_are_right() {
 #[test]
 fn code_in_the_pages_is_code_that_runs() {
     none(manifests::code_problems(&site()));
+}
+
+#[test]
+fn examples_print_what_the_pages_show() {
+    none(lessons::problems(&site(), &lessons::outputs()));
 }
 
 #[test]

@@ -41,10 +41,14 @@ fn wrong_words(command: &str, manifests: &Manifests, flags: &str) -> impl Iterat
     if !SUBCOMMANDS.contains(&subcommand) {
         found.push(format!("unknown {subcommand:?}"));
     }
+    let package = mine.windows(2).find(|pair| ["-p", "--package"].contains(&pair[0]));
+    let package = package.and_then(|pair| manifests.get(pair[1]));
+    let program = subcommand == "run" && !mine.contains(&"--example");
     for pair in mine.windows(2) {
         let value = pair[1];
         let known = match pair[0] {
-            "-p" | "--package" if subcommand == "run" => manifests.has_program(value),
+            "--example" => package.is_some_and(|p| p.examples.iter().any(|e| e == value)),
+            "-p" | "--package" if program => manifests.has_program(value),
             "-p" | "--package" => manifests.get(value).is_some(),
             "--bin" => manifests.has_program(value),
             "--features" => manifests.all.iter().any(|m| m.features.iter().any(|f| f == value)),

@@ -9,6 +9,8 @@ pub struct Manifest {
     /// Folder, from the workspace's.
     pub folder: String,
     pub program: bool,
+    /// Names of its examples.
+    pub examples: Vec<String>,
     pub features: Vec<String>,
     /// Names under `[dependencies]`.
     pub uses: Vec<String>,
@@ -37,6 +39,10 @@ impl Manifests {
                 name: name.unwrap_or_default().trim_end_matches('"').into(),
                 folder: folder.into(),
                 program: at.join("src/main.rs").exists(),
+                examples: files(&at.join("examples"), &["rs"])
+                    .iter()
+                    .filter_map(|p| Some(p.file_stem()?.to_str()?.to_string()))
+                    .collect(),
                 features: keys("[features]"),
                 uses: keys("[dependencies]"),
             }

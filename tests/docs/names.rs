@@ -7,7 +7,7 @@
 use super::pages::{Kind, Line, Page, Site, files};
 use std::collections::HashSet;
 
-const FOLDERS: [&str; 4] = ["crates/", "docs/", "tests/", ".ci/"];
+const FOLDERS: [&str; 5] = ["crates/", "docs/", "examples/", "tests/", ".ci/"];
 const ENDINGS: [&str; 3] = [".rs", ".md", ".toml"];
 
 /// Does inline code look like a path, perhaps with a symbol behind it?
@@ -172,6 +172,7 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
 /// Every word of the workspace's Rust and TOML files, this test left out.
 fn source_words(site: &Site) -> HashSet<String> {
     let mut paths = files(&site.root.join("crates"), &["rs", "toml"]);
+    paths.extend(files(&site.root.join("examples"), &["rs", "toml"]));
     paths.extend(files(&site.root.join("tests"), &["rs", "toml"]));
     paths.push(site.root.join("Cargo.toml"));
     paths.retain(|p| !p.starts_with(site.root.join("tests/docs")) && !p.ends_with("docs.rs"));

@@ -1,7 +1,7 @@
 //! Faults put into pages on purpose are found.
 
 use super::pages::{Page, Site};
-use super::{commands, manifests, names, numbers, twins};
+use super::{commands, lessons, manifests, names, numbers, twins};
 use std::collections::BTreeMap;
 
 const ENGLISH: &str = "> [简体中文](page.zh-CN.md)\n\n# One\n\nThe root is `Cargo.toml`.\n";
@@ -25,6 +25,9 @@ fn both(body: &str) -> Vec<String> {
     found.extend(commands::problems(&site));
     found.extend(manifests::problems(&site));
     found.extend(manifests::code_problems(&site));
+    let outputs = BTreeMap::from([("lesson", vec!["loss 5.55".into(), "done".into()])]);
+    let all = lessons::problems(&site, &outputs);
+    found.extend(all.into_iter().filter(|p| !p.starts_with("no page shows")));
     let all = numbers::problems(&site, &values);
     found.extend(all.into_iter().filter(|p| !p.starts_with("no page shows")));
     found
@@ -38,6 +41,9 @@ fn sound_pages_have_no_problems() {
         "`crates/llm-core/src/ops/attention.rs::causal_attention_1h`: `let parts`",
         "`cargo run --release -p train-gpt-mha -- --heads 4` and `cargo test -p workspace-tests`",
         "P[2,1] is 0.3837, T is 4. <!-- check: pair -->",
+        "<!-- prints: lesson -->\n```text\nloss 5.55\ndone\n```",
+        "<!-- prints: lesson -->\n```text\nloss …\ndo…\n```",
+        "`cargo run --release -p llm-core --example tensors`",
         "<!-- check: pair -->\n```text\nself_attention_1h 0.38365 4 4C\n```",
     ] {
         assert_eq!(both(body), Vec::<String>::new(), "{body}");
@@ -69,6 +75,12 @@ fn planted_faults_are_found() {
         ("nothing checks", "```text\noffset 8\n```"),
         ("does not have this code", "<!-- code: tests/docs.rs -->\n```rust\nfn nowhere() {}\n```"),
         ("Rust without", "```rust\nfn nowhere() {}\n```"),
+        ("prints \"loss 5.55\"", "<!-- prints: lesson -->\n```text\nloss 5.56\ndone\n```"),
+        ("prints \"done\"", "<!-- prints: lesson -->\n```text\nloss …\n… one\n```"),
+        ("1 lines where", "<!-- prints: lesson -->\n```text\nloss …\n```"),
+        ("prints 0", "<!-- prints: nowhere -->\n```text\nloss …\n```"),
+        ("no --example", "`cargo run -p llm-core --example nowhere`"),
+        ("no --example", "`cargo run -p train-gpt --example tensors`"),
         ("uses", "<!-- crates -->\n| a | b |\n|---|---|\n| `llm-core` | `llm-cli` |"),
         ("not in the table", "<!-- crates -->\n| a | b |\n|---|---|\n| `llm-core` | none |"),
         ("unsafe code is allowed", "<!-- unsafe -->\n| `crates/llm-core/src/lib.rs` |\n|---|"),

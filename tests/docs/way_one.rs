@@ -1,16 +1,11 @@
-//! Way 1 of the page on what changed: one program, the baseline for one head, the variant for more.
+//! The program of way 1 makes the baseline for one head, and the variant for more.
 
-use llm_core::model::SingleHead;
-use llm_core::{Attention, Batch, Config, TinyGPT};
-use llm_variant_mha::MultiHead;
-use std::sync::Arc;
+#[path = "../../examples/way_one/src/main.rs"]
+#[allow(dead_code)] // its main is run by its own tests
+mod program;
 
-fn attention_for(n_heads: usize) -> Arc<dyn Attention> {
-    match n_heads {
-        1 => Arc::new(SingleHead),
-        h => Arc::new(MultiHead::new(h)),
-    }
-}
+use llm_core::{Batch, Config, TinyGPT};
+use program::attention_for;
 
 #[test]
 fn one_head_is_the_baseline_and_more_are_the_variant() {

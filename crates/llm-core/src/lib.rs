@@ -38,6 +38,8 @@
 //! # Ok::<(), llm_core::Error>(())
 //! ```
 //!
+//! Programs to copy from, each a short lesson, are in the crate's folder `examples`.
+//!
 //! The library never prints, exits or reads flags. `unsafe` is denied but for four fenced
 //! places: the matrix products ([`kernels::gemm`]), the run-time choice of an
 //! instruction set ([`kernels::simd`]), the measurement of the machine's peak

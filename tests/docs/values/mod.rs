@@ -1,5 +1,7 @@
 //! What the code computes for every `check` in the pages.
 
+mod course;
+mod hand;
 mod head;
 mod pages;
 mod performance;
@@ -19,6 +21,8 @@ pub fn all() -> Values {
     pages::add(&mut values);
     performance::add(&mut values);
     writing::add(&mut values);
+    hand::add(&mut values);
+    course::add(&mut values);
     values
 }
 

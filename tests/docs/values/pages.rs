@@ -3,8 +3,9 @@
 use super::{Values, list};
 use llm_cli::CliError;
 use llm_cli::error::code::*;
-use llm_core::{Config, TinyGPT};
+use llm_core::{Config, Tensor, TinyGPT, ops};
 use llm_variant_mha::MultiHead;
+use llm_variant_mha::general::permute;
 use std::sync::Arc;
 
 pub fn add(values: &mut Values) {
@@ -28,6 +29,11 @@ pub fn add(values: &mut Values) {
         "changed.params",
         list![64, w_qkv, b_qkv, w_proj, b_proj, sum, 1, 4, 256, 64, 1, total],
     );
+    let keys = Tensor::from_vec(&[4, 16, 512], vec![0.0; 4 * 16 * 512]).unwrap();
+    let cut = ops::reshape(&keys, &[4, 16, 4, 128]).unwrap();
+    let in_front = permute(&cut, &[0, 2, 1, 3]).unwrap();
+    let shapes = [&keys, &cut, &in_front].map(|x| x.shape().to_vec()).concat();
+    values.insert("changed.split", shapes.iter().map(|&n| n as f64).collect());
     let codes =
         [OK, USAGE, DIVERGED, BAD_DATA, NO_INPUT, INTERNAL, NO_MEMORY, CANNOT_CREATE, IO, BUSY];
     let signal = CliError::Signal(0).exit_code();

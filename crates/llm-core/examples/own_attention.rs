@@ -1,0 +1,85 @@
+//! An attention of your own behind the model's seam, trained beside the baseline.
+//!
+//! `cargo run --release -p llm-core --example own_attention`
+
+#![allow(clippy::print_stdout)] // an example may print
+
+use llm_core::data::StoryCorpus;
+use llm_core::generate::Decoder;
+use llm_core::model::{Context, Decode, SingleHead};
+use llm_core::ops::{self, AttentionParams};
+use llm_core::train::train_step;
+use llm_core::{AdamW, AdamWConfig, Attention, AttentionSpec, Config, Result, Tensor, TinyGPT};
+use std::sync::Arc;
+
+/// Every position takes the plain mean of the values up to its own: no queries, no keys.
+///
+/// ```text
+/// Y[i] = 1/(i+1) · Σ_{j≤i} v[j]
+/// ```
+pub struct Average;
+
+impl Attention for Average {
+    /// The name keeps other programs from loading such a model as something else.
+    fn spec(&self) -> AttentionSpec {
+        AttentionSpec { name: "average".into(), n_heads: 1, head_mask: Vec::new() }
+    }
+
+    /// Any width will do.
+    fn check(&self, _config: &Config) -> Result<()> {
+        Ok(())
+    }
+
+    /// Made of ops alone, so its gradient is there already. (The context would tell of dropout, and
+    /// of somebody who wants to look inside.)
+    fn forward(&self, x: &Tensor, p: &AttentionParams<'_>, _ctx: &Context<'_>) -> Result<Tensor> {
+        let [b, t, c] = x.dims("average", "x of shape [B, T, C]")?;
+        let qkv = ops::linear_lastdim(x, p.w_qkv, Some(p.b_qkv))?; // [B, T, 3C]
+        let v = ops::slice_lastdim(&qkv, 2 * c, c)?; // [B, T, C]
+        let weight = |n: usize| {
+            let (i, j) = (n / t % t, n % t);
+            if j <= i { 1.0 / (i + 1) as f32 } else { 0.0 }
+        };
+        let weights = Tensor::from_vec(&[b, t, t], (0..b * t * t).map(weight).collect())?;
+        let y = ops::bmm(&weights, &v)?; // [B, T, C]
+        ops::linear_lastdim(&y, p.w_proj, Some(p.b_proj)) // [B, T, C]
+    }
+
+    /// The same for one new position, from the cached values: what text is written with.
+    fn decode(&self, step: Decode<'_>) {
+        for (c, y) in step.y.iter_mut().enumerate() {
+            *y = step.values.column(c).mean().unwrap_or(0.0);
+        }
+    }
+}
+
+/// The lesson, from top to bottom.
+pub fn main() -> Result<()> {
+    let stories = StoryCorpus::new(1, 0..500);
+    let mut last = Vec::new();
+    for attention in [Arc::new(SingleHead) as Arc<dyn Attention>, Arc::new(Average)] {
+        // Equal seeds give equal weights whatever the attention; only the reading differs.
+        let mut model = TinyGPT::with_attention(Config::new(256, 64, 32, 1), attention, 1)?;
+        let mut optimizer = AdamW::new(AdamWConfig::default())?;
+        let mut losses = Vec::new();
+        for step in 0..250 {
+            let batch = stories.data.batch(1, step, [6, 64])?;
+            losses.push(train_step(&mut model, &mut optimizer, &batch, step, 1e-2, 1.0)?.loss);
+        }
+        let mean = losses[200..].iter().sum::<f32>() / 50.0;
+        let name = model.attention().spec().name;
+        println!("{name:<12} loss {:.2} at first, {mean:.2} after 250 steps", losses[0]);
+        last.push(mean);
+
+        // The two ways through an attention must agree: a whole text at once, and token by token.
+        let tokens = b"Lucy met Tom".map(u32::from);
+        let whole = model.logits(&tokens, [1, tokens.len()])?;
+        let mut decoder = Decoder::new(&model)?;
+        for (token, row) in tokens.iter().zip(whole.data().chunks(256)) {
+            let single = decoder.feed(&[*token])?;
+            assert!(single.iter().zip(row).all(|(a, b)| (a - b).abs() < 1e-3));
+        }
+    }
+    assert!(last[0] < last[1] && last[1] < 1.0, "looking is better than averaging: {last:?}");
+    Ok(())
+}

@@ -1,0 +1,106 @@
+//! The library's examples run, and print what the pages show.
+//!
+//! `<!-- prints: name -->` before a block: it is what the example of that name prints, line by line;
+//! in the page `…` stands for any text that may differ between processors.
+
+use super::pages::{Kind, Line, Page, Site};
+use llm_core::Result;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What an example prints on this thread goes here: in the modules below, the macro is this one.
+macro_rules! println {
+    ($($part:tt)*) => {
+        crate::docs::lessons::say(format!($($part)*))
+    };
+}
+
+#[path = "../../crates/llm-core/examples/autograd.rs"]
+mod autograd;
+#[path = "../../crates/llm-core/examples/one_head_by_hand.rs"]
+mod one_head_by_hand;
+#[path = "../../crates/llm-core/examples/own_attention.rs"]
+pub mod own_attention;
+#[path = "../../crates/llm-core/examples/own_op.rs"]
+mod own_op;
+#[path = "../../crates/llm-core/examples/tensors.rs"]
+mod tensors;
+#[path = "../../crates/llm-core/examples/train_a_tiny_model.rs"]
+mod train_a_tiny_model;
+
+/// Its name and its main function.
+type Lesson = (&'static str, fn() -> Result<()>);
+
+const LESSONS: [Lesson; 6] = [
+    ("tensors", tensors::main),
+    ("autograd", autograd::main),
+    ("one_head_by_hand", one_head_by_hand::main),
+    ("own_op", own_op::main),
+    ("own_attention", own_attention::main),
+    ("train_a_tiny_model", train_a_tiny_model::main),
+];
+
+thread_local! {
+    static SAID: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+pub fn say(line: String) {
+    SAID.with_borrow_mut(|said| said.push(line));
+}
+
+pub type Outputs = BTreeMap<&'static str, Vec<String>>;
+
+/// Runs every example, each on a thread of its own.
+pub fn outputs() -> Outputs {
+    std::thread::scope(|scope| {
+        let threads = LESSONS.map(|(name, main)| {
+            let run = move || {
+                main().unwrap_or_else(|e| panic!("{name}: {e}"));
+                SAID.take()
+            };
+            (name, scope.spawn(run))
+        });
+        threads.into_iter().map(|(name, thread)| (name, thread.join().expect(name))).collect()
+    })
+}
+
+pub fn problems(site: &Site, outputs: &Outputs) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut shown = BTreeSet::new();
+    for page in &site.pages {
+        for (i, mark) in page.lines.iter().enumerate() {
+            let Some(name) = mark.mark("prints") else { continue };
+            shown.insert(name);
+            let output = outputs.get(name).map_or(&[][..], Vec::as_slice);
+            found.extend(difference(page, mark, page.block_after(i), output));
+        }
+    }
+    let hidden = outputs.keys().filter(|name| !shown.contains(**name));
+    found.extend(hidden.map(|name| format!("no page shows what {name} prints")));
+    found
+}
+
+fn difference(page: &Page, mark: &Line, block: &[Line], output: &[String]) -> Option<String> {
+    let body: Vec<&Line> = block
+        .iter()
+        .filter(|l| matches!(l.kind, Kind::Code(_)) && !l.text.starts_with("```"))
+        .collect();
+    if body.len() != output.len() {
+        let lines = (body.len(), output.len());
+        return Some(
+            page.at(mark, format!("{} lines where the example prints {}", lines.0, lines.1)),
+        );
+    }
+    let (line, printed) = body.iter().zip(output).find(|(l, printed)| !fits(&l.text, printed))?;
+    Some(page.at(line, format!("the example prints {printed:?}")))
+}
+
+/// Is it this text, with anything for each `…`?
+fn fits(pattern: &str, text: &str) -> bool {
+    match pattern.split_once('…') {
+        None => pattern == text,
+        Some((before, after)) => text.strip_prefix(before).is_some_and(|rest| {
+            rest.char_indices().map(|(i, _)| i).chain([rest.len()]).any(|i| fits(after, &rest[i..]))
+        }),
+    }
+}

@@ -120,6 +120,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
         Some(Verb::Tokenizer(args)) => drop(threads(args.verb.output())?),
         Some(Verb::Trace(args)) => drop(threads(&args.output)?),
         Some(Verb::Bench(args)) => drop(threads(&args.output)?),
+        Some(Verb::Compare(args)) => drop(threads(&args.output)?),
         Some(Verb::Export(args)) => drop(threads(&args.output)?),
         Some(Verb::Import(args)) => drop(threads(&args.output)?),
         Some(Verb::Completions { .. }) => {}
@@ -130,7 +131,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
 /// What a file says besides what [`Decided`](crate::plan::Decided) holds.
 fn rest(args: &TrainArgs) -> impl Debug {
     #[rustfmt::skip]
-    let TrainArgs { config: _, print_config: _, data, val_frac: _, val, tokenizer, allow_data_change, model: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, output, sampling, probes } = args;
+    let TrainArgs { config: _, print_config: _, data, val_frac: _, val, tokenizer, allow_data_change, model: _, heads: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, output, sampling, probes } = args;
     let RecipeArgs { max_time, patience, skip_spikes, preset, .. } = recipe;
     // The kind is decided, and a learnt vocabulary's size is then printed.
     let TokenizerArgs { kind: _, vocab_size: _, bpe_vocab, bpe_merges } = tokenizer;

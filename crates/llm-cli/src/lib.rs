@@ -9,7 +9,7 @@
 //! | [`settings`] | the same as a TOML file, read and written |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`data`], [`tokenizers`], [`target`] | what is read, how it is cut, where it is saved |
-//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `bench`, `export`, `import`, `completions` |
+//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `compare`, `bench`, `export`, `import`, `completions` |
 //! | [`exchange`] | models from and for other programs |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
 //! | [`run_log`] | what a run leaves in its folder besides checkpoints |
@@ -81,6 +81,7 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Tokenizer(args)) => args.verb.output(),
         Some(Verb::Trace(args)) => &args.output,
         Some(Verb::Bench(args)) => &args.output,
+        Some(Verb::Compare(args)) => &args.output,
         Some(Verb::Export(args)) => &args.output,
         Some(Verb::Import(args)) => &args.output,
         Some(Verb::Completions { shell }) => return commands::completions(program, *shell),
@@ -92,6 +93,7 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Tokenizer(args)) => commands::tokenizer(program, args),
         Some(Verb::Trace(args)) => commands::trace(program, args),
         Some(Verb::Bench(args)) => commands::bench(program, args, threads),
+        Some(Verb::Compare(args)) => commands::compare(program, args, threads),
         Some(Verb::Export(args)) => commands::export(program, args),
         Some(Verb::Import(args)) => commands::import(program, args),
         None if cli.train.print_config.unwrap_or(false) => {

@@ -48,21 +48,9 @@ impl Target {
     /// # Errors
     /// As [`Target::file`].
     pub fn next_run() -> Result<Target> {
-        let runs = Path::new("runs");
-        make_folder(runs)?;
-        for n in 1..1_000_000u32 {
-            let dir = runs.join(format!("{n:03}"));
-            match std::fs::create_dir(&dir) {
-                Ok(()) => {
-                    make_folder(&dir.join("ckpt"))?;
-                    let path = in_run(&dir);
-                    return Target { path, run: Some(dir), fresh: true, lock: None }.claim();
-                }
-                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
-                Err(e) => return Err(cannot_create(&dir, &e)),
-            }
-        }
-        Err(CliError::Create { path: runs.into(), why: "all numbers are taken".into() })
+        let dir = next_free("")?;
+        make_folder(&dir.join("ckpt"))?;
+        Target { path: in_run(&dir), run: Some(dir), fresh: true, lock: None }.claim()
     }
 
     /// Refuses to replace what is no checkpoint, locks the file against other runs, clears away
@@ -171,9 +159,27 @@ fn in_run(dir: &Path) -> PathBuf {
     dir.join("ckpt").join("last")
 }
 
+/// Makes the next free `runs/<prefix>NNN`.
+///
+/// # Errors
+/// [`CliError::Create`].
+pub(crate) fn next_free(prefix: &str) -> Result<PathBuf> {
+    let runs = Path::new("runs");
+    make_folder(runs)?;
+    for n in 1..1_000_000u32 {
+        let dir = runs.join(format!("{prefix}{n:03}"));
+        match std::fs::create_dir(&dir) {
+            Ok(()) => return Ok(dir),
+            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) => return Err(cannot_create(&dir, &e)),
+        }
+    }
+    Err(CliError::Create { path: runs.into(), why: "all numbers are taken".into() })
+}
+
 /// Makes the folder and those above it. Their names are on the disk before anything is saved in
 /// them: a checkpoint that is safe in a folder that is not would be lost with it.
-fn make_folder(dir: &Path) -> Result<()> {
+pub(crate) fn make_folder(dir: &Path) -> Result<()> {
     std::fs::create_dir_all(dir).map_err(|e| cannot_create(dir, &e))?;
     if cfg!(unix) {
         for above in dir.ancestors().skip(1).take(3) {
@@ -185,6 +191,6 @@ fn make_folder(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-fn cannot_create(path: &Path, e: &std::io::Error) -> CliError {
+pub(crate) fn cannot_create(path: &Path, e: &std::io::Error) -> CliError {
     CliError::Create { path: path.to_path_buf(), why: system_reason(e) }
 }

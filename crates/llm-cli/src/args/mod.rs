@@ -1,5 +1,6 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
+mod compare;
 mod duration;
 mod exchange;
 mod parse;
@@ -8,6 +9,7 @@ mod tokenizer;
 mod trace;
 mod training;
 
+pub use compare::CompareArgs;
 pub use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub(crate) use parse::in_one_line;
 #[cfg(any(test, fuzzing))]
@@ -54,6 +56,8 @@ pub enum Verb {
     Trace(TraceArgs),
     /// Measure the speed of training steps and of attention on this machine
     Bench(BenchArgs),
+    /// Train models that differ in their number of heads only, and say what differs
+    Compare(Box<CompareArgs>),
     /// Write a model for other programs: a Hugging Face folder, or one safetensors file
     Export(ExportArgs),
     /// Make a checkpoint of a model from another program

@@ -39,6 +39,7 @@ pub fn command(program: &Program) -> Command {
     match program.heads {
         Heads::One { .. } => {
             let command = command.mut_arg("heads", |arg| arg.hide(true));
+            let command = command.mut_subcommand("compare", |verb| verb.hide(true));
             command.mut_subcommand("trace", |verb| verb.mut_arg("heads", |arg| arg.hide(true)))
         }
         Heads::Many { default } => command.mut_arg("heads", |arg| {
@@ -77,6 +78,7 @@ pub(crate) fn parse_with(
     };
     // Those of a verb that has verbs of its own.
     let verbs = verb.filter(|verb| verb.has_subcommands()).unwrap_or(command).get_subcommands();
+    let verbs = verbs.filter(|verb| !verb.is_hide_set());
     let known: Vec<_> = verbs.map(|c| c.get_name().to_string()).collect();
     let matches = command.try_get_matches_from_mut(&words).map(|typed| {
         let file = typed.try_get_one::<PathBuf>("config").ok().flatten();

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// How text is drawn and shown.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Text")]
 pub struct SamplingArgs {
     /// Text to continue [default: a line break, or the first words of a story]
@@ -83,7 +83,7 @@ impl ProbeArgs {
 }
 
 /// Next-token checks against the data.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Checks after training")]
 pub struct ProbeArgs {
     /// At N places of the data, compare the model's first choice with the token that comes

@@ -7,7 +7,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 /// How text becomes tokens.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct TokenizerArgs {
     /// How text becomes tokens: byte, char, bpe (learnt from the text), or a tokenizer.json; with
     /// --load: the run's own [default: byte]

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 /// Everything that training takes.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct TrainArgs {
     /// Settings from a TOML file, its keys named like flags (lr = 1e-3); flags typed here win,
     /// paths in it count from the current folder
@@ -45,6 +45,9 @@ pub struct TrainArgs {
     /// Sizes.
     #[command(flatten)]
     pub model: ModelArgs,
+    /// Number of attention heads; must divide the width
+    #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H", help_heading = "Model")]
+    pub heads: Option<usize>,
     /// How it learns.
     #[command(flatten)]
     pub recipe: RecipeArgs,
@@ -96,7 +99,7 @@ pub struct TrainArgs {
 }
 
 /// Sizes of a new model.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
     /// Context length in tokens; with --load: length of the training windows
@@ -123,13 +126,10 @@ pub struct ModelArgs {
     /// How weights start
     #[arg(long, value_name = "KIND")]
     pub init: Option<InitArg>,
-    /// Number of attention heads; must divide the width
-    #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H")]
-    pub heads: Option<usize>,
 }
 
 /// How a model learns.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Training")]
 pub struct RecipeArgs {
     /// Steps in all; with --load: that many more
@@ -196,7 +196,7 @@ pub struct RecipeArgs {
 }
 
 /// Where the run reports to, and on how many threads it works.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Threads to work with; results do not depend on it [default: all cores]

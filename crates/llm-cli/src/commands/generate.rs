@@ -22,6 +22,6 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let request = Request::new(&args.sampling, &defaults, &tokenizer, seed, None)?;
     let mut out = Out::default();
     let json = args.json || args.output.json();
-    request.write(&run.model, run.step, &mut out, &signals, json)?;
+    request.write(&run.model, run.step, &mut out, &signals, json, |_| {})?;
     out.finish()
 }

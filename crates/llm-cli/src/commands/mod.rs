@@ -2,6 +2,7 @@
 
 mod banner;
 mod bench;
+mod compare;
 mod eval;
 mod export;
 mod generate;
@@ -11,6 +12,7 @@ mod trace;
 mod train;
 
 pub use bench::{Name as BenchName, Workload as BenchWorkload, bench};
+pub use compare::compare;
 pub use eval::eval;
 pub use export::export;
 pub use generate::generate;

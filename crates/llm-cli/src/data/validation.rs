@@ -2,10 +2,10 @@
 
 use super::stories;
 use crate::error::Result;
-use llm_core::TinyGPT;
 use llm_core::data::{StoryCorpus, TokenDataset, Window, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::{Evaluation, FactTable, Scored, evaluate};
+use llm_core::{TinyGPT, TokenId};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
@@ -105,6 +105,15 @@ impl Validation {
             corpus,
         };
         Ok(Validation { data, windows, tokenizer, stories: Some(stories) })
+    }
+
+    /// At most the first `most` tokens, of stories those of the first one.
+    ///
+    /// # Errors
+    /// What reading them says.
+    pub fn beginning(&self, most: usize) -> llm_core::Result<Vec<TokenId>> {
+        let first = self.stories.as_ref().and(self.windows.get(0)).map_or(most, |w| w.len + 1);
+        self.data.tokens(0, most.min(first).min(self.data.len()))
     }
 
     /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is asked after each window.

@@ -107,7 +107,7 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
     let heads = match program.heads {
         Heads::One { .. } => 1,
         Heads::Many { default } => {
-            args.model.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
+            args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
         }
     };
     let attention = (program.with_heads)(heads);

@@ -72,7 +72,7 @@ impl Plan {
     /// # Errors
     /// Usage, data, checkpoint or memory errors, each naming the flag or file.
     pub fn new(program: &Program, args: &TrainArgs) -> Result<Plan> {
-        check_heads_flag(program, args.model.heads)?;
+        check_heads_flag(program, args.heads)?;
         one_stdin(args.data.iter().chain(&args.val))?;
         let mut plan = match &args.load {
             None => fresh::plan(program, args)?,
@@ -165,7 +165,7 @@ fn tokenizer_of(checkpoint: &Checkpoint) -> std::result::Result<Arc<dyn Tokenize
 #[cfg(any(test, fuzzing))]
 pub(crate) fn check_flags(program: &Program, args: &TrainArgs) -> Result<Settings> {
     const TOKENS: usize = 4000;
-    check_heads_flag(program, args.model.heads)?;
+    check_heads_flag(program, args.heads)?;
     one_stdin(args.data.iter().chain(&args.val))?;
     let mut settings = fresh::settings(program, args)?;
     fresh::plan_epochs(args, &settings.defaults, TOKENS, &mut settings.recipe)?;

@@ -112,7 +112,7 @@ fn check_shape(
     }
     same("d_model", config.d_model, args.model.dmodel)?;
     same("layers", config.n_layers, args.model.layers)?;
-    same("heads", heads, args.model.heads)?;
+    same("heads", heads, args.heads)?;
     // Options that were given must be those of the file; how weights started no longer matters.
     let given = &args.model;
     if given.arch.is_some() || [given.norm_affine, given.tied_head, given.head_bias] != [None; 3] {

@@ -1,6 +1,7 @@
 //! What a report shows. Every part is optional: a page has the sections that it has data for.
 
-use serde::Serialize;
+use crate::run_log;
+use serde::{Deserialize, Serialize, Serializer};
 
 /// One page.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -23,6 +24,8 @@ pub struct Page {
     pub prune: Option<Pruning>,
     /// Runs side by side.
     pub compare: Option<Comparison>,
+    /// What is not on the page, and why.
+    pub notes: Vec<Bilingual>,
 }
 
 /// The same in both languages of the page.
@@ -34,6 +37,13 @@ pub struct Bilingual {
     pub zh: String,
 }
 
+impl Bilingual {
+    /// Both texts.
+    pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Bilingual {
+        Bilingual { en: en.into(), zh: zh.into() }
+    }
+}
+
 /// A line of the table of facts.
 #[derive(Clone, Debug, Serialize)]
 pub struct Fact {
@@ -43,11 +53,20 @@ pub struct Fact {
     pub value: String,
 }
 
+impl Fact {
+    /// A label in both languages, and the value.
+    pub fn new(en: &str, zh: &str, value: impl Into<String>) -> Fact {
+        Fact { label: Bilingual::new(en, zh), value: value.into() }
+    }
+}
+
 /// Losses by step, in nats for a token.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Curves {
     /// Step and training loss.
     pub train: Vec<(u64, f64)>,
+    /// The same, as a mean over its neighbours.
+    pub smooth: Vec<(u64, f64)>,
     /// Step and validation loss.
     pub val: Vec<(u64, f64)>,
     /// ln V, what an untrained model is expected to have.
@@ -56,8 +75,25 @@ pub struct Curves {
     pub floor: Option<f64>,
 }
 
+impl From<&run_log::Curves> for Curves {
+    /// A log's curves have a few hundred points, however long the run was.
+    fn from(log: &run_log::Curves) -> Curves {
+        let rounded = |x: f64| (1e5 * x).round() / 1e5;
+        let points = |from: &[run_log::Point]| {
+            from.iter().map(|&(step, loss)| (step.round() as u64, rounded(loss))).collect()
+        };
+        Curves {
+            train: points(&log.train),
+            smooth: points(&log.smooth),
+            val: points(&log.val),
+            start: (log.vocab_size > 1).then(|| (log.vocab_size as f64).ln()),
+            floor: log.entropy_floor,
+        }
+    }
+}
+
 /// A piece of text.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
     /// After which step.
     pub step: u64,
@@ -72,8 +108,21 @@ pub struct Sample {
 pub struct AttentionMaps {
     /// The T tokens as one can show them.
     pub tokens: Vec<String>,
-    /// `[L][H][T]`: row i holds the i + 1 weights of query i, of which the later ones are 0.
+    /// `[L][H][T]`: row i holds the i + 1 weights of query i, of which the later ones are 0. The
+    /// page has them in steps of [`WEIGHT_STEP`].
+    #[serde(serialize_with = "in_steps")]
     pub layers: Vec<Vec<Vec<Vec<f32>>>>,
+}
+
+/// The weights on a page are whole multiples of this: finer than a screen can show, and a page with
+/// many heads stays small.
+pub const WEIGHT_STEP: f64 = 1e-4;
+
+fn in_steps<S: Serializer>(layers: &[Vec<Vec<Vec<f32>>>], to: S) -> Result<S::Ok, S::Error> {
+    let steps = |&p: &f32| (f64::from(p) / WEIGHT_STEP).round() as u32;
+    let row = |row: &Vec<f32>| -> Vec<u32> { row.iter().map(steps).collect() };
+    let head = |head: &Vec<Vec<f32>>| -> Vec<Vec<u32>> { head.iter().map(row).collect() };
+    to.collect_seq(layers.iter().map(|heads| heads.iter().map(head).collect::<Vec<_>>()))
 }
 
 /// What one head was measured to do, by `inspect heads`. Shares are in 0..=1.
@@ -116,23 +165,37 @@ pub struct Pruned {
 }
 
 /// Models that differ in their number of heads only, each trained with several seeds.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Comparison {
+    /// Every planned run is done.
+    pub complete: bool,
     /// One for each number of heads.
     pub rows: Vec<Compared>,
+    /// What no model's expected loss is below, where that is known.
+    pub floor: Option<f64>,
+    /// Facts right without reading, 0..=1: the most frequent word of the kind, the last mentioned.
+    pub without_reading: Option<[f64; 2]>,
     /// What was measured, in words.
     pub conclusion: Vec<Bilingual>,
 }
 
 /// One number of heads.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Compared {
     /// H.
     pub n_heads: usize,
+    /// D = C / H.
+    pub head_dim: usize,
+    /// Number of parameters.
+    pub parameters: u64,
+    /// Seeds, in the order of all that follows.
+    pub seeds: Vec<u64>,
     /// Validation loss of each seed, in nats for a token.
     pub loss: Vec<f64>,
     /// Seconds of training of each seed.
     pub seconds: Vec<f64>,
+    /// All facts together: the share right with each seed; empty for text without facts.
+    pub facts_total: Vec<f64>,
     /// For each kind of fact: its name, and the share right with each seed.
     pub facts: Vec<(String, Vec<f64>)>,
 }

@@ -1,8 +1,69 @@
 //! `report.html`: one self-contained page about a run, a model or a comparison.
+//!
+//! The page is a template (`page.html`, `page.css`, `page.js` beside this file) and a [`Page`] as
+//! JSON. It fetches nothing, and what a model wrote can never become a part of it: `<` is escaped
+//! in the JSON, the script shows texts as texts only, and no other script may run.
 
 mod data;
+pub(crate) mod facts;
+pub mod run;
+
+#[cfg(test)]
+mod tests;
 
 pub use data::{
     AttentionMaps, Bilingual, Compared, Comparison, Curves, Fact, HeadRow, Page, Pruned, Pruning,
-    Sample,
+    Sample, WEIGHT_STEP,
 };
+
+use llm_core::checkpoint::replace_file;
+use llm_core::{Error, Result};
+use std::io;
+use std::path::Path;
+
+/// Writes the page; an older one is replaced.
+///
+/// # Errors
+/// [`Error::Io`] with the path; an older page is then as before.
+pub fn write(path: &Path, page: &Page) -> Result<()> {
+    let failed = |source| Error::Io { action: "write", path: path.to_path_buf(), source };
+    let html = html(page).map_err(|e| failed(io::Error::other(e)))?;
+    replace_file(path, |out| out.write_all(html.as_bytes())).map_err(failed)
+}
+
+/// The page as text.
+fn html(page: &Page) -> serde_json::Result<String> {
+    // In JSON this is the same character, and in HTML it can end no script.
+    let json = serde_json::to_string(page)?.replace('<', "\\u003c");
+    // Only what bears this word may run, and no text can contain the hash of itself.
+    let nonce = blake3::hash(json.as_bytes()).to_hex();
+    let mut html = String::with_capacity(json.len() + (1 << 16));
+    for part in include_str!("page.html").split_inclusive("}}") {
+        let Some((text, name)) = part.strip_suffix("}}").and_then(|p| p.rsplit_once("{{")) else {
+            html.push_str(part);
+            continue;
+        };
+        html.push_str(text);
+        match name {
+            "nonce" => html.push_str(&nonce),
+            "style" => html.push_str(include_str!("page.css")),
+            "script" => html.push_str(include_str!("page.js")),
+            "data" => html.push_str(&json),
+            "title" => html.push_str(&escaped(&page.title)),
+            "facts" => html.push_str(&escaped(&plain_facts(page))),
+            _ => html.push_str(name),
+        }
+    }
+    Ok(html)
+}
+
+/// The facts for a browser without scripts.
+fn plain_facts(page: &Page) -> String {
+    let facts = page.facts.iter().map(|f| format!("{} / {}: {}", f.label.en, f.label.zh, f.value));
+    facts.collect::<Vec<_>>().join("\n")
+}
+
+/// Text in HTML.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

@@ -3,7 +3,9 @@
 //! | file | holds |
 //! |---|---|
 //! | `metrics.csv`, `metrics.jsonl` | every step in numbers ([`Row`]) |
+//! | `samples.jsonl` | what the model wrote on the way ([`Samples`]) |
 //! | `loss.svg` | the losses as a picture ([`plot`]) |
+//! | `report.html` | all of it as a page ([`report`](crate::report)) |
 //! | `config.toml` | the settings ([`write_config`]) |
 //!
 //! A log never lies about its run. [`RunLog::open`] takes away the rows of steps that the loaded
@@ -29,6 +31,7 @@ mod curves;
 pub mod plot;
 mod reopen;
 mod row;
+mod samples;
 mod sink;
 
 #[cfg(test)]
@@ -36,6 +39,7 @@ mod tests;
 
 pub use curves::{Curves, Point, rows};
 pub use row::{Format, Row};
+pub use samples::Samples;
 
 use llm_core::checkpoint::replace_file;
 use llm_core::util::memory;

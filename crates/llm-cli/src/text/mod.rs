@@ -9,10 +9,11 @@ pub(crate) use table::row;
 pub use table::shown;
 
 use crate::args::SamplingArgs;
-use crate::console::{Out, Printer, Show, note};
+use crate::console::{Out, Printer, Show, note, safe_text};
 use crate::defaults::TextDefaults;
 use crate::error::{CliError, Result};
 use crate::events::{self, Event, Finish};
+use crate::report::Sample;
 use crate::signals::Signals;
 use llm_core::generate::{Choice, Generator, Sampling};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
@@ -108,7 +109,7 @@ impl Request {
     }
 
     /// Writes the prompt and what follows it, as often as asked for: to be read, or with `json` one
-    /// `sample` event each.
+    /// `sample` event each. `keep` is given every whole text.
     ///
     /// # Errors
     /// [`CliError::Signal`] after a signal; what generation refuses.
@@ -119,6 +120,7 @@ impl Request {
         out: &mut Out,
         signals: &Signals,
         json: bool,
+        mut keep: impl FnMut(&Sample),
     ) -> Result<()> {
         let window = model.config().seq_len;
         let slide = self.slide.unwrap_or(1);
@@ -137,19 +139,21 @@ impl Request {
         };
         for sample in 0..self.samples {
             generator.restart(sample);
-            if !json {
+            let written = if json {
+                let written = self.sample(&mut generator, signals, |_| true)?;
+                out.write(&self.sample_line(step, sample, &text, &written));
+                written
+            } else {
                 if sample > 0 {
                     out.write(b"---\n");
                 }
-                self.stream(&mut generator, &text, out, signals)?;
-            } else {
-                let written = self.sample(&mut generator, signals, |_| true)?;
-                out.write(&self.sample_line(step, sample, &text, &written));
-            }
+                self.stream(&mut generator, &text, out, signals)?
+            };
             signals.check()?;
             if out.is_closed() {
                 break;
             }
+            keep(&self.shown(step, &text, &written));
         }
         Ok(())
     }
@@ -161,13 +165,13 @@ impl Request {
         prompt: &[u8],
         out: &mut Out,
         signals: &Signals,
-    ) -> Result<()> {
+    ) -> Result<Written> {
         let mut printer = Printer::new(self.show);
         if self.table > 0 {
             out.write(self.next_table(generator.logits()?)?.as_bytes());
         }
         out.write(&printer.push(prompt));
-        self.sample(generator, signals, |event| {
+        let written = self.sample(generator, signals, |event| {
             match event {
                 Progress::Text(bytes) => out.write(&printer.push(bytes)),
                 Progress::Table(table) => out.write(format!("\n{table}").as_bytes()),
@@ -176,7 +180,7 @@ impl Request {
         })?;
         out.write(&printer.finish());
         out.write(b"\n");
-        Ok(())
+        Ok(written)
     }
 
     /// One text; `progress` is told as it comes, and says whether to go on.
@@ -218,6 +222,15 @@ impl Request {
     /// Are tokens shown as numbers, because they stand for no text?
     fn numbers(&self) -> bool {
         self.tokenizer.name() == IdsTokenizer::NAME
+    }
+
+    /// The text as a page shows it.
+    fn shown(&self, step: u64, prompt: &[u8], written: &Written) -> Sample {
+        let text = match self.numbers() {
+            true => written.choices.iter().flat_map(|choice| number(choice.token)).collect(),
+            false => written.text.clone(),
+        };
+        Sample { step, prompt: safe_text(prompt), text: safe_text(&text) }
     }
 
     fn sample_line(&self, step: u64, sample: u64, prompt: &[u8], written: &Written) -> Vec<u8> {

@@ -3,6 +3,7 @@
 #![cfg(unix)] // signals, links and names that are no UTF-8
 #![allow(clippy::unwrap_used)]
 
+mod compare;
 mod trace;
 
 use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};

@@ -13,6 +13,7 @@ mod json;
 mod large_data;
 mod recipe;
 mod refusals;
+mod report;
 mod resuming;
 mod sampling;
 mod saving;

@@ -180,3 +180,11 @@ fn a_run_that_diverges_ends_with_3_and_keeps_the_old_checkpoint() {
     assert!(last.starts_with("error: ") && last.contains("step"), "{outcome}");
     assert!(sandbox.read("model") == old);
 }
+
+#[test]
+fn heads_are_compared_by_the_other_program() {
+    let sandbox = sandbox();
+    sandbox.refuses(&["compare", "--heads", "1,2"], 2, &["compare", "train-gpt-mha compare"]);
+    let help = sandbox.ok(&["--help"]).text();
+    assert!(help.contains("  bench") && !help.contains("  compare"), "{help}");
+}

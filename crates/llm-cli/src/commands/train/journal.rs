@@ -1,12 +1,15 @@
 //! What a run writes about itself into its folder, see [`run_log`](crate::run_log).
 
 use crate::args::TrainArgs;
+use crate::console::one_line;
 use crate::error::{CliError, Result};
 use crate::plan::Plan;
 use crate::program::Program;
-use crate::run_log::{self, Curves, Row, RunLog, plot};
+use crate::report::run::{About, Ending};
+use crate::report::{self, Sample};
+use crate::run_log::{self, Curves, Row, RunLog, Samples, plot};
 use crate::settings::effective_config;
-use llm_core::train::{SpikeGuard, StepReport};
+use llm_core::train::{SpikeGuard, StepReport, Trainer};
 use std::path::{Path, PathBuf};
 
 /// The log of a run in its folder.
@@ -15,9 +18,13 @@ pub(super) struct Journal {
     /// What `config.toml` holds.
     config: String,
     log: RunLog,
+    samples: Samples,
+    about: About,
     tokens: u64,
     vocab_size: usize,
     floor: Option<f64>,
+    /// Of all steps, once the last is done.
+    curves: Option<Curves>,
 }
 
 impl Journal {
@@ -37,11 +44,13 @@ impl Journal {
         let config = effective_config(program, &plan.decided(), args, threads);
         run_log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
+        let samples = Samples::open(&dir, trainer.step)?;
+        let about = About::new(program, plan, threads)?;
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens().unwrap_or(before);
         let stories = plan.data.as_ref().and_then(|d| d.val.as_ref()?.stories.as_ref());
         let (vocab_size, floor) = (trainer.model.config().vocab_size, stories.map(|s| s.floor));
-        Ok(Journal { dir, config, log, tokens, vocab_size, floor })
+        Ok(Journal { dir, config, log, samples, about, tokens, vocab_size, floor, curves: None })
     }
 
     /// Did the log go away?
@@ -57,6 +66,7 @@ impl Journal {
     pub(super) fn begin_again(&mut self, done: u64) -> Result<()> {
         run_log::write_config(&self.dir, &self.config)?;
         self.log = RunLog::open(&self.dir, done)?;
+        self.samples = Samples::open(&self.dir, done)?;
         Ok(())
     }
 
@@ -91,6 +101,37 @@ impl Journal {
         self.log.val_loss(step, loss);
     }
 
+    /// After a text was written.
+    ///
+    /// # Errors
+    /// [`CliError::Core`] naming the file.
+    pub(super) fn sample(&self, sample: &Sample) -> Result<()> {
+        self.samples.push(sample).map_err(CliError::from)
+    }
+
+    /// Writes the page of the run, after its last step, and says where.
+    ///
+    /// # Errors
+    /// [`CliError::Core`] naming the file; nothing else is lost by it.
+    pub(super) fn report(&mut self, trainer: &Trainer, ending: Ending<'_>) -> Result<PathBuf> {
+        self.log.flush(false)?;
+        let curves = Curves::read(&self.dir, self.vocab_size, self.floor)?;
+        let ending = Ending { tokens: self.tokens, ..ending };
+        let (title, samples) = (self.dir.display().to_string(), self.samples.all()?);
+        let page = report::run::page(
+            &one_line(&title),
+            &self.about,
+            trainer,
+            (&curves).into(),
+            samples,
+            ending,
+        );
+        self.curves = Some(curves);
+        let path = self.dir.join("report.html");
+        report::write(&path, &page)?;
+        Ok(path)
+    }
+
     /// Before a checkpoint is saved: it must not know a step that the log does not.
     ///
     /// # Errors
@@ -104,7 +145,11 @@ impl Drop for Journal {
     /// However a run ends, its picture shows all of its steps.
     fn drop(&mut self) {
         let _ = self.log.flush(false);
-        if let Ok(curves) = Curves::read(&self.dir, self.vocab_size, self.floor) {
+        let curves = self
+            .curves
+            .take()
+            .map_or_else(|| Curves::read(&self.dir, self.vocab_size, self.floor), Ok);
+        if let Ok(curves) = curves {
             let _ = plot::write(&self.dir, &curves);
         }
     }

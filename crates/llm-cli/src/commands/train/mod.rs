@@ -16,6 +16,7 @@ use crate::exchange::hf;
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
+use crate::report::{self, Bilingual, Sample};
 use crate::signals::Signals;
 use crate::target::Target;
 use crate::text::Request;
@@ -56,6 +57,8 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         journal: None,
         target,
         saved: None,
+        start,
+        early: None,
     };
 
     session.emit(&banner::start_event(program, &plan, threads));
@@ -65,7 +68,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     }
     if !dry {
         session.open_journal(&plan, threads)?;
-        session.go(&mut plan, &request, start)?;
+        session.go(&mut plan, &request)?;
     }
     session.out.finish()
 }
@@ -101,6 +104,10 @@ struct Session<'a> {
     target: Option<Target>,
     /// Step of the last saved checkpoint.
     saved: Option<u64>,
+    /// When the command began.
+    start: Instant,
+    /// Why there were fewer steps than planned, for the report.
+    early: Option<Bilingual>,
 }
 
 impl Session<'_> {
@@ -114,7 +121,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    fn go(&mut self, plan: &mut Plan, request: &Request, start: Instant) -> Result<()> {
+    fn go(&mut self, plan: &mut Plan, request: &Request) -> Result<()> {
         let trained = plan.steps > 0;
         let mut report = None;
         if self.args.overfit.unwrap_or(false) {
@@ -143,9 +150,13 @@ impl Session<'_> {
         self.store(trainer)?;
         checked?;
         if (trained || self.args.sampling.asked()) && request.n > 0 {
-            self.write(trainer, request)?;
+            let written = self.write(trainer, request);
+            if let Err(e) = written {
+                self.report(&plan.trainer, report.as_ref());
+                return Err(e);
+            }
         }
-        self.done(plan, report.as_ref(), start);
+        self.done(plan, report.as_ref());
         Ok(())
     }
 
@@ -157,7 +168,18 @@ impl Session<'_> {
     }
 
     /// Why there were fewer steps than planned, if so.
-    fn say_ending(&self, ending: &Ending, step: u64) {
+    fn say_ending(&mut self, ending: &Ending, step: u64) {
+        self.early = match ending {
+            Ending::AllSteps => None,
+            Ending::TimeIsUp { .. } => Some(Bilingual::new(
+                format!("Stopped at step {step}: --max-time was up."),
+                format!("在第 {step} 步停止：--max-time 的时间到了。"),
+            )),
+            Ending::NoProgress => Some(Bilingual::new(
+                format!("Stopped at step {step}: the validation loss no longer fell (--patience)."),
+                format!("在第 {step} 步停止：验证损失不再下降（--patience）。"),
+            )),
+        };
         match (ending, self.keeper.best()) {
             (Ending::AllSteps, _) => {}
             (Ending::TimeIsUp { left }, _) => self.say(&format!(
@@ -293,6 +315,11 @@ impl Session<'_> {
             return e;
         }
         let step = trainer.step;
+        self.early = Some(Bilingual::new(
+            format!("Interrupted at step {step}; --load goes on from there."),
+            format!("在第 {step} 步被中断；可以用 --load 从那里继续。"),
+        ));
+        self.report(trainer, None);
         match &self.target {
             Some(target) => {
                 let path = one_line(&target.path.display().to_string());
@@ -310,12 +337,38 @@ impl Session<'_> {
     /// The sample at the end.
     fn write(&mut self, trainer: &Trainer, request: &Request) -> Result<()> {
         self.say(&format!("sample  temperature {}:", request.sampling.temperature));
-        request.write(&trainer.model, trainer.step, &mut self.out, &self.signals, self.json)
+        let journal = &self.journal;
+        let keep = |sample: &Sample| {
+            if let Some(Err(e)) = journal.as_ref().map(|journal| journal.sample(sample)) {
+                note(&format!("a sample is not kept: {}", e.line().trim_start_matches("error: ")));
+            }
+        };
+        let (model, signals) = (&trainer.model, &self.signals);
+        request.write(model, trainer.step, &mut self.out, signals, self.json, keep)
+    }
+
+    /// The page in the run's folder. Without it nothing of the run is lost.
+    fn report(&mut self, trainer: &Trainer, report: Option<&Report>) {
+        let Some(journal) = &mut self.journal else { return };
+        let shown = |path: &Path| one_line(&path.display().to_string());
+        let last = self.target.as_ref().map(|target| shown(&target.path));
+        let best = self.keeper.best().and(self.keeper.best_path()).map(|path| shown(&path));
+        let ending = report::run::Ending {
+            report,
+            seconds: self.start.elapsed().as_secs_f64(),
+            checkpoints: last.into_iter().chain(best).collect(),
+            early: self.early.clone(),
+            ..Default::default()
+        };
+        match journal.report(trainer, ending) {
+            Ok(path) => self.say(&format!("report  {}", shown(&path))),
+            Err(e) => note(&format!("no report: {}", e.line().trim_start_matches("error: "))),
+        }
     }
 
     /// What there is now, and what to type next.
-    fn done(&mut self, plan: &Plan, report: Option<&Report>, start: Instant) {
-        let seconds = start.elapsed().as_secs_f64();
+    fn done(&mut self, plan: &Plan, report: Option<&Report>) {
+        let seconds = self.start.elapsed().as_secs_f64();
         let path = self.target.as_ref().map(|t| t.path.display().to_string());
         let (step, scores) = (plan.trainer.step, report.map(Into::into));
         self.emit(&Event::Done { step, scores, seconds, checkpoint: path.as_deref() });
@@ -337,6 +390,7 @@ impl Session<'_> {
                 best.val_loss
             ));
         }
+        self.report(&plan.trainer, report);
         if hf::has_head_bias(&plan.trainer.model) {
             self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)");
         }

@@ -1,0 +1,73 @@
+//! Flags of `compare`.
+
+use super::{ModelArgs, OutputArgs, RecipeArgs, TokenizerArgs, TrainArgs};
+use clap::Args;
+use std::path::PathBuf;
+
+/// `compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those of
+    /// 1,2,4,8 that do]
+    #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H,H,...", value_delimiter = ',')]
+    pub heads: Vec<usize>,
+    /// Trainings of each number of heads, with the seeds --seed, --seed + 1, ... [default: 3]
+    #[arg(long, value_name = "N")]
+    pub seeds: Option<u64>,
+    /// Where the results go [default: runs/compare-NNN, the next free number]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Text to learn: any bytes; repeatable; `-` is standard input [default: built-in stories]
+    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    pub data: Vec<PathBuf>,
+    /// Share of the data kept for validation, the last part [default: 0.1]
+    #[arg(long, value_name = "X", help_heading = "Data")]
+    pub val_frac: Option<f64>,
+    /// Validation text of its own, repeatable; all of --data is then learnt
+    #[arg(
+        long,
+        visible_alias = "val-data",
+        value_name = "FILE",
+        help_heading = "Data",
+        conflicts_with = "val_frac"
+    )]
+    pub val: Vec<PathBuf>,
+    /// Tokens.
+    #[command(flatten)]
+    pub tokenizer: TokenizerArgs,
+    /// Sizes.
+    #[command(flatten)]
+    pub model: ModelArgs,
+    /// How the models learn.
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
+    /// Has no meaning here, which is said.
+    #[arg(long, visible_alias = "resume", value_name = "FILE", hide = true)]
+    pub load: Option<PathBuf>,
+    /// Likewise.
+    #[arg(long, value_name = "FILE", hide = true)]
+    pub save: Option<PathBuf>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// What is printed.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+impl CompareArgs {
+    /// The training of a model with this many heads.
+    pub fn training(&self, heads: usize) -> TrainArgs {
+        TrainArgs {
+            data: self.data.clone(),
+            val_frac: self.val_frac,
+            val: self.val.clone(),
+            tokenizer: self.tokenizer.clone(),
+            model: self.model.clone(),
+            heads: Some(heads),
+            recipe: self.recipe.clone(),
+            output: self.output.clone(),
+            ..TrainArgs::default()
+        }
+    }
+}

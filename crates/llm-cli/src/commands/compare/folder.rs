@@ -1,0 +1,72 @@
+//! Where a comparison leaves its results.
+
+use super::results::Results;
+use crate::console::one_line;
+use crate::error::{CliError, Result};
+use crate::report;
+use crate::target::{cannot_create, make_folder, next_free};
+use llm_core::checkpoint::{check_writable, replace_file};
+use llm_core::{Error, Result as CoreResult};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A folder that was empty before.
+pub(super) struct Folder {
+    pub(super) path: PathBuf,
+    /// Made here: taken away again if nothing comes into it.
+    fresh: bool,
+}
+
+impl Folder {
+    /// The folder of the user's choice, which must hold nothing, or the next free one.
+    ///
+    /// # Errors
+    /// [`CliError::Create`].
+    pub(super) fn claim(chosen: Option<&Path>) -> Result<Folder> {
+        let Some(path) = chosen.map(Path::to_path_buf) else {
+            return Ok(Folder { path: next_free("compare-")?, fresh: true });
+        };
+        let fresh = match std::fs::read_dir(&path).map(|mut entries| entries.next().is_some()) {
+            Ok(false) => false,
+            Ok(true) => {
+                return Err(CliError::Create { path, why: "the folder is not empty".into() });
+            }
+            Err(e) if e.kind() == ErrorKind::NotFound => true,
+            Err(e) => return Err(cannot_create(&path, &e)),
+        };
+        make_folder(&path)?;
+        let folder = Folder { path, fresh };
+        check_writable(&folder.path.join("compare.json")).map_err(CliError::from)?;
+        Ok(folder)
+    }
+
+    /// Its name for a person.
+    pub(super) fn name(&self) -> String {
+        one_line(&self.path.display().to_string())
+    }
+
+    /// Writes, or writes anew, everything that is known.
+    ///
+    /// # Errors
+    /// [`Error::Io`] with the path.
+    pub(super) fn write(&self, results: &Results) -> CoreResult<()> {
+        self.put("compare.json", || results.json().map_err(io::Error::other))?;
+        self.put("compare.csv", || results.csv())?;
+        self.put("compare.svg", || super::plot::svg(results).map_err(io::Error::other))?;
+        report::write(&self.path.join("report.html"), &results.page(&self.name()))
+    }
+
+    fn put(&self, name: &str, bytes: impl FnOnce() -> io::Result<Vec<u8>>) -> CoreResult<()> {
+        let path = self.path.join(name);
+        let done = bytes().and_then(|bytes| replace_file(&path, |out| out.write_all(&bytes)));
+        done.map_err(|source| Error::Io { action: "write", path, source })
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if self.fresh {
+            let _ = std::fs::remove_dir(&self.path); // an empty one only
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What was measured so far, as numbers, a table and a page.
+
+use super::statistics::{Spread, conclude, values_of};
+use crate::events::Scores;
+use crate::report::facts::{Settings, settings};
+use crate::report::{Bilingual, Compared, Comparison, Fact, Page};
+use llm_core::Config;
+use llm_core::data::stories::FactKind;
+use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::util::thousands;
+use serde::Serialize;
+use std::io;
+use std::sync::Arc;
+
+/// One training.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Run {
+    pub heads: usize,
+    pub head_dim: usize,
+    pub parameters: u64,
+    pub seed: u64,
+    /// Of training, without the measurement after it.
+    pub seconds: f64,
+    #[serde(flatten)]
+    pub scores: Scores,
+}
+
+/// What all trainings have in common.
+pub(super) struct Common {
+    pub program: &'static str,
+    pub threads: usize,
+    pub data: String,
+    pub tokenizer: Arc<dyn Tokenizer>,
+    pub config: Config,
+    pub recipe: Recipe,
+    pub heads: Vec<usize>,
+    pub seeds: Vec<u64>,
+    /// Of the stories, see [`Comparison`].
+    pub floor: Option<f64>,
+    pub without_reading: Option<[f64; 2]>,
+}
+
+/// Everything, and what is still to come.
+pub(super) struct Results {
+    pub common: Common,
+    pub runs: Vec<Run>,
+}
+
+impl Results {
+    /// Number of trainings that were asked for.
+    pub(super) fn planned(&self) -> usize {
+        self.common.heads.len() * self.common.seeds.len()
+    }
+
+    /// By numbers of heads, and what is to be said about them.
+    pub(super) fn comparison(&self) -> Comparison {
+        let rows = self.common.heads.iter().map(|&heads| self.row(heads));
+        let mut comparison = Comparison {
+            complete: self.runs.len() == self.planned(),
+            rows: rows.filter(|row| !row.loss.is_empty()).collect(),
+            floor: self.common.floor,
+            without_reading: self.common.without_reading,
+            conclusion: Vec::new(),
+        };
+        comparison.conclusion = conclude(&comparison, self.planned());
+        comparison
+    }
+
+    fn row(&self, n_heads: usize) -> Compared {
+        let runs = || self.runs.iter().filter(move |run| run.heads == n_heads);
+        let share = |run: &Run, kind: &str| run.scores.facts.as_ref()?.get(kind).copied();
+        let facts = FactKind::ALL.iter().map(|kind| {
+            (kind.name().to_string(), runs().filter_map(|run| share(run, kind.name())).collect())
+        });
+        Compared {
+            n_heads,
+            head_dim: self.common.config.d_model / n_heads.max(1),
+            parameters: self.common.config.parameter_count(),
+            seeds: runs().map(|run| run.seed).collect(),
+            loss: runs().map(|run| run.scores.val_loss).collect(),
+            seconds: runs().map(|run| run.seconds).collect(),
+            facts_total: runs().filter_map(|run| run.scores.facts_accuracy).collect(),
+            facts: facts.filter(|(_, values): &(_, Vec<f64>)| !values.is_empty()).collect(),
+        }
+    }
+
+    /// `compare.json`.
+    pub(super) fn json(&self) -> serde_json::Result<Vec<u8>> {
+        let Common { program, config, recipe, heads, seeds, .. } = &self.common;
+        let comparison = self.comparison();
+        let whole = serde_json::json!({
+            "program": program,
+            "version": env!("CARGO_PKG_VERSION"),
+            "threads": self.common.threads,
+            "data": self.common.data,
+            "heads": heads,
+            "seeds": seeds,
+            "steps": recipe.total_steps,
+            "recipe": recipe,
+            "model": { "vocab_size": config.vocab_size, "seq_len": config.seq_len,
+                       "d_model": config.d_model, "n_layers": config.n_layers },
+            "complete": comparison.complete,
+            "runs": self.runs,
+            "comparison": comparison,
+        });
+        let mut text = serde_json::to_vec_pretty(&whole)?;
+        text.push(b'\n');
+        Ok(text)
+    }
+
+    /// `compare.csv`: a row for each run.
+    pub(super) fn csv(&self) -> io::Result<Vec<u8>> {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        let names = ["heads", "head_dim", "parameters", "seed", "seconds", "val_loss"];
+        let more = ["bits_per_byte", "accuracy", "tokens", "facts_accuracy"];
+        let kinds = || FactKind::ALL.iter().map(|kind| kind.name());
+        table.write_record(names.into_iter().chain(more).chain(kinds()))?;
+        for Run { heads, head_dim, parameters, seed, seconds, scores } in &self.runs {
+            let known = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+            let first = [heads.to_string(), head_dim.to_string(), parameters.to_string()];
+            let then = [seed.to_string(), seconds.to_string(), scores.val_loss.to_string()];
+            let last = [scores.bits_per_byte.to_string(), scores.accuracy.to_string()];
+            let all = [scores.tokens.to_string(), known(scores.facts_accuracy)];
+            let facts = scores.facts.as_ref();
+            let facts = kinds().map(|kind| known(facts.and_then(|f| f.get(kind).copied())));
+            let cells = first.into_iter().chain(then).chain(last).chain(all).chain(facts);
+            table.write_record(cells)?;
+        }
+        table.into_inner().map_err(|e| io::Error::other(e.to_string()))
+    }
+
+    /// `report.html`.
+    pub(super) fn page(&self, title: &str) -> Page {
+        let Common { program, threads, data, tokenizer, config, recipe, heads, seeds, .. } =
+            &self.common;
+        let mut facts = settings(&Settings {
+            program,
+            data,
+            tokenizer: tokenizer.as_ref(),
+            config,
+            heads,
+            recipe,
+            seeds,
+            threads: *threads,
+        });
+        let steps = thousands(recipe.total_steps);
+        facts.push(Fact::new("Steps of each run", "每次训练的步数", steps));
+        let runs = format!("{} / {}", self.runs.len(), self.planned());
+        facts.push(Fact::new("Runs done", "已完成的训练", runs));
+        Page {
+            title: title.to_string(),
+            made_by: format!("{program} {} compare", env!("CARGO_PKG_VERSION")),
+            facts,
+            compare: Some(self.comparison()),
+            ..Page::default()
+        }
+    }
+
+    /// Everything for a person at a terminal.
+    pub(super) fn table(&self) -> String {
+        let comparison = self.comparison();
+        let mut text = main_table(&comparison);
+        text.push_str(&facts_table(&comparison));
+        if let Some([frequent, last]) = comparison.without_reading {
+            text.push_str(&format!(
+                "without reading: most frequent word {:.1} %, last mentioned {:.1} %\n",
+                100.0 * frequent,
+                100.0 * last
+            ));
+        }
+        if let Some(floor) = comparison.floor {
+            text.push_str(&format!(
+                "floor: {floor:.4} nats, the stories' own entropy; no model's expected loss is below\n"
+            ));
+        }
+        text.push('\n');
+        for Bilingual { en, zh: _ } in &comparison.conclusion {
+            text.push_str(&format!("{en}\n"));
+        }
+        text
+    }
+}
+
+fn main_table(comparison: &Comparison) -> String {
+    let mut text = String::from(
+        "heads     D   parameters   seeds   validation loss (min–max)            facts right (min–max)            s/run\n",
+    );
+    for row in &comparison.rows {
+        let loss = Spread::of(&row.loss).map_or(String::new(), |s| shown(&s, 1.0, 4, ""));
+        let facts = Spread::of(&row.facts_total);
+        let facts = facts.map_or("–".to_string(), |s| shown(&s, 100.0, 1, " %"));
+        let seconds = Spread::of(&row.seconds).map_or(0.0, |s| s.mean);
+        text.push_str(&format!(
+            "{:>5} {:>5} {:>12} {:>7}   {loss:<34}   {facts:<30} {seconds:>7.1}\n",
+            row.n_heads,
+            row.head_dim,
+            thousands(row.parameters),
+            row.seeds.len(),
+        ));
+    }
+    text + "(mean ± sample standard deviation over the seeds; same data, steps and parameters)\n\n"
+}
+
+fn facts_table(comparison: &Comparison) -> String {
+    let kinds = comparison.rows.first().map_or(&[][..], |row| &row.facts);
+    if kinds.is_empty() {
+        return String::new();
+    }
+    let mut text = format!("{:<16}{:>6}", "facts right, %", "places");
+    for row in &comparison.rows {
+        let heads = format!("{} head{}", row.n_heads, if row.n_heads == 1 { "" } else { "s" });
+        text.push_str(&format!("  {heads:>13}"));
+    }
+    text.push('\n');
+    for (name, _) in kinds {
+        let places = FactKind::ALL.iter().find(|kind| kind.name() == name).map(|k| k.places());
+        text.push_str(&format!("{name:<16}{:>6}", places.unwrap_or(0)));
+        for row in &comparison.rows {
+            text.push_str(&format!("  {:>13}", cell(values_of(row, name))));
+        }
+        text.push('\n');
+    }
+    text.push_str(&format!("{:<16}{:>6}", "all", ""));
+    for row in &comparison.rows {
+        text.push_str(&format!("  {:>13}", cell(&row.facts_total)));
+    }
+    text.push('\n');
+    text
+}
+
+fn cell(values: &[f64]) -> String {
+    match Spread::of(values) {
+        Some(Spread { mean, deviation: Some(sd), .. }) => {
+            format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * sd)
+        }
+        Some(Spread { mean, .. }) => format!("{:.1}", 100.0 * mean),
+        None => "–".to_string(),
+    }
+}
+
+/// Mean ± deviation, and the range.
+fn shown(spread: &Spread, scale: f64, decimals: usize, unit: &str) -> String {
+    let of = |x: f64| format!("{:.decimals$}", scale * x);
+    let Spread { mean, deviation, low, high } = *spread;
+    match deviation {
+        Some(sd) => format!("{} ± {}{unit} ({}–{})", of(mean), of(sd), of(low), of(high)),
+        None => format!("{}{unit}", of(mean)),
+    }
+}

@@ -1,0 +1,85 @@
+//! Lines about settings that a run and a comparison share.
+
+use super::Fact;
+use llm_core::Config;
+use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::util::thousands;
+
+/// What there is to say.
+pub(crate) struct Settings<'a> {
+    pub program: &'a str,
+    pub data: &'a str,
+    pub tokenizer: &'a dyn Tokenizer,
+    pub config: &'a Config,
+    /// H, of each model.
+    pub heads: &'a [usize],
+    pub recipe: &'a Recipe,
+    pub seeds: &'a [u64],
+    pub threads: usize,
+}
+
+/// The lines, what is learnt first.
+pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
+    let Settings { program, data, tokenizer, config, heads, recipe, seeds, threads } = of;
+    let (schedule, adamw) = (&recipe.schedule, &recipe.adamw);
+    let kind = format!("{:?}", schedule.kind).to_lowercase();
+    let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
+    let dims: Vec<_> = heads.iter().map(|h| config.d_model / (*h).max(1)).collect();
+    let vocab_size = thousands(config.vocab_size as u64);
+    vec![
+        Fact::new("Program", "程序", format!("{program} {}", env!("CARGO_PKG_VERSION"))),
+        Fact::new("Data", "数据", *data),
+        Fact::new("Tokenizer", "分词器", format!("{}, V {vocab_size}", tokenizer.name())),
+        Fact::new(
+            "Model",
+            "模型",
+            format!(
+                "L {} · C {} · H {} · D {} · T {}",
+                config.n_layers,
+                config.d_model,
+                list(heads),
+                list(&dims),
+                config.seq_len
+            ),
+        ),
+        Fact::new("Parameters", "参数量", thousands(config.parameter_count())),
+        Fact::new(
+            "Recipe",
+            "训练设置",
+            format!(
+                "B {}{accum} × T {} · lr {} ({kind}) · warm-up {} · clip {} · weight decay {} · \
+                 β {} / {} · dropout {}",
+                recipe.batch_size,
+                recipe.seq_len,
+                schedule.lr,
+                schedule.warmup_steps,
+                recipe.clip,
+                adamw.weight_decay,
+                adamw.beta1,
+                adamw.beta2,
+                config.dropout
+            ),
+        ),
+        Fact::new("Seed", "随机种子", from_to(seeds)),
+        Fact::new("Threads", "线程", threads.to_string()),
+    ]
+}
+
+fn list(numbers: &[impl ToString]) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Seeds that follow each other, however many.
+pub(crate) fn from_to(seeds: &[u64]) -> String {
+    match seeds {
+        [one] => one.to_string(),
+        [first, .., last] => format!("{first}–{last}"),
+        [] => String::new(),
+    }
+}
+
+/// 0..=1 as a person reads it.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.1}\u{a0}%", 100.0 * share)
+}

@@ -1,0 +1,204 @@
+//! The page of a training run.
+
+mod attention;
+
+use super::facts::{Settings, percent, settings};
+use super::{Bilingual, Curves, Fact, Page, Sample};
+use crate::data::Report;
+use crate::plan::Plan;
+use crate::program::Program;
+use crate::tokenizers::unit;
+use llm_core::TokenId;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::train::{FactTable, Trainer};
+use llm_core::util::thousands;
+use std::sync::Arc;
+
+/// Most samples on a page: those of a long run are thinned out, the first and the last stay.
+const MOST_SAMPLES: usize = 24;
+
+/// What is known about a run when it begins.
+pub struct About {
+    program: &'static str,
+    threads: usize,
+    data: String,
+    tokenizer: Arc<dyn Tokenizer>,
+    /// Unseen text, or learnt text where there is none.
+    text: Vec<TokenId>,
+    /// Facts right without reading, 0..=1: the most frequent word, the last mentioned.
+    without_reading: Option<[f64; 2]>,
+}
+
+/// What is known about it when it ends.
+#[derive(Default)]
+pub struct Ending<'a> {
+    /// The measurement after the last step, where there was one.
+    pub report: Option<&'a Report>,
+    /// Tokens learnt from, by all steps.
+    pub tokens: u64,
+    /// Of this command; earlier parts of the run are not counted.
+    pub seconds: f64,
+    /// Where its states are saved.
+    pub checkpoints: Vec<String>,
+    /// Why it ended early, if it did.
+    pub early: Option<Bilingual>,
+}
+
+impl About {
+    /// From the run that is about to begin.
+    ///
+    /// # Errors
+    /// What reading its data says.
+    pub fn new(program: &Program, plan: &Plan, threads: usize) -> llm_core::Result<About> {
+        let (data, model) = (plan.data.as_ref(), &plan.trainer.model);
+        let most = attention::most_tokens(model);
+        let text = match data.map(|data| (data.val.as_ref(), &data.train)) {
+            Some((Some(val), _)) => val.beginning(most)?,
+            Some((None, train)) => train.tokens(0, most.min(train.len()))?,
+            None => Vec::new(),
+        };
+        let stories = data.and_then(|d| d.val.as_ref()?.stories.as_ref());
+        Ok(About {
+            program: program.name,
+            threads,
+            data: data.map_or_else(String::new, |data| data.label.clone()),
+            tokenizer: plan.tokenizer.clone(),
+            text,
+            without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
+        })
+    }
+}
+
+/// The page: what `trainer` is now, what its log says, and what its heads look at.
+pub fn page(
+    title: &str,
+    about: &About,
+    trainer: &Trainer,
+    curves: Curves,
+    samples: Vec<Sample>,
+    ending: Ending<'_>,
+) -> Page {
+    let mut notes: Vec<_> = ending.early.clone().into_iter().collect();
+    // The two sections about heads are filled in here.
+    let attention = attention::maps(&trainer.model, &about.text, about.tokenizer.as_ref());
+    let heads = Vec::new();
+    if attention.is_none() {
+        notes.push(Bilingual::new(
+            "The attention of this model is not shown: the model is too large for that.",
+            "模型太大，这里不显示它的注意力。",
+        ));
+    }
+    Page {
+        title: title.to_string(),
+        made_by: format!("{} {}", about.program, env!("CARGO_PKG_VERSION")),
+        facts: facts(about, trainer, &curves, &ending),
+        curves: (!curves.train.is_empty() || !curves.val.is_empty()).then_some(curves),
+        samples: thinned(samples),
+        attention,
+        heads,
+        notes,
+        ..Page::default()
+    }
+}
+
+fn facts(about: &About, trainer: &Trainer, curves: &Curves, ending: &Ending<'_>) -> Vec<Fact> {
+    let (recipe, tokenizer) = (&trainer.recipe, about.tokenizer.as_ref());
+    let heads = trainer.model.attention().spec().n_heads;
+    let mut facts = settings(&Settings {
+        program: about.program,
+        data: &about.data,
+        tokenizer,
+        config: trainer.model.config(),
+        heads: &[heads],
+        recipe,
+        seeds: &[recipe.seed],
+        threads: about.threads,
+    });
+    let (step, all) = (thousands(trainer.step), thousands(recipe.total_steps));
+    facts.push(Fact::new("Steps", "步数", format!("{step} / {all}")));
+    facts.push(Fact::new("Tokens", "词元数", thousands(ending.tokens)));
+    facts.push(Fact::new("Time", "用时", format!("{:.1} s", ending.seconds)));
+    if let Some((_, loss)) = curves.smooth.last() {
+        facts.push(Fact::new("Training loss, smoothed", "训练损失（平滑）", format!("{loss:.4}")));
+    }
+    if let Some(report) = ending.report {
+        let of = &report.evaluation;
+        facts.push(Fact::new(
+            "Validation loss",
+            "验证损失",
+            format!("{:.4} nats / {}", of.loss, unit(tokenizer)),
+        ));
+        facts.push(Fact::new(
+            "Bits per byte",
+            "每字节比特数",
+            format!("{:.3}", report.bits_per_byte()),
+        ));
+        facts.push(Fact::new("Top-1", "首选命中率", percent(of.accuracy)));
+        let known = report.facts.as_ref().filter(|known| !known.kinds.is_empty());
+        known.into_iter().for_each(|known| facts.extend(facts_right(about, known)));
+    }
+    if !ending.checkpoints.is_empty() {
+        let paths = ending.checkpoints.join("\n");
+        facts.push(Fact::new("Checkpoints", "检查点", paths));
+    }
+    facts
+}
+
+fn facts_right(about: &About, known: &FactTable) -> Vec<Fact> {
+    let by_kind = known.kinds.iter().map(|(k, s)| format!("{} {}", k.name(), percent(s.share())));
+    let mut facts = vec![
+        Fact::new(
+            "Facts right on unseen stories",
+            "未见故事中答对的事实",
+            percent(known.total().share()),
+        ),
+        Fact::new(
+            "… that depend on one place",
+            "……取决于一处",
+            percent(known.with_places(1).share()),
+        ),
+        Fact::new(
+            "… that depend on two places",
+            "……取决于两处",
+            percent(known.with_places(2).share()),
+        ),
+        Fact::new("… by kind", "……按种类", by_kind.collect::<Vec<_>>().join(" · ")),
+    ];
+    if let Some([frequent, last]) = about.without_reading {
+        facts.push(Fact::new(
+            "… without reading: most frequent / last mentioned word",
+            "……不读上文：最常见的词 / 最后提到的词",
+            format!("{} / {}", percent(frequent), percent(last)),
+        ));
+    }
+    facts
+}
+
+/// Evenly spaced samples, the first and the last among them.
+fn thinned(samples: Vec<Sample>) -> Vec<Sample> {
+    let (n, most) = (samples.len(), MOST_SAMPLES);
+    if n <= most {
+        return samples;
+    }
+    let kept = |i: usize| (0..most).any(|k| k * (n - 1) / (most - 1) == i);
+    samples.into_iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, s)| s).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_samples_the_first_and_the_last_stay() {
+        let sample = |step| Sample { step, prompt: String::new(), text: String::new() };
+        for n in [0, 1, 24, 25, 1000] {
+            let steps: Vec<u64> =
+                thinned((0..n).map(sample).collect()).iter().map(|s| s.step).collect();
+            assert_eq!(steps.len(), MOST_SAMPLES.min(n as usize));
+            assert_eq!(
+                (steps.first(), steps.last()),
+                ((n > 0).then_some(&0), (0..n).last().as_ref())
+            );
+        }
+    }
+}

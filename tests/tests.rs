@@ -10,6 +10,7 @@ mod exchange;
 mod gradients;
 mod mha_vs_single_head;
 mod original_replay;
+mod pruning;
 mod pytorch_modules;
 mod pytorch_ops;
 mod pytorch_training;

@@ -54,6 +54,13 @@ pub fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
+/// Whether standard output is a terminal that is to have colours.
+pub fn stdout_has_colours() -> bool {
+    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    io::stdout().is_terminal() && !set("NO_COLOR") && !dumb
+}
+
 /// Control characters and line breaks of names and messages as escapes.
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());

@@ -123,6 +123,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
         Some(Verb::Compare(args)) => drop(threads(&args.output)?),
         Some(Verb::Export(args)) => drop(threads(&args.output)?),
         Some(Verb::Import(args)) => drop(threads(&args.output)?),
+        Some(Verb::Inspect(args)) => drop(threads(args.verb.output())?),
         Some(Verb::Completions { .. }) => {}
     }
     Ok(None)

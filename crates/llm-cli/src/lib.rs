@@ -9,7 +9,8 @@
 //! | [`settings`] | the same as a TOML file, read and written |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`data`], [`tokenizers`], [`target`] | what is read, how it is cut, where it is saved |
-//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `compare`, `bench`, `export`, `import`, `completions` |
+//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `inspect`, `compare`, `bench`, `export`, `import`, `completions` |
+//! | [`inspect`] | what is inside a model: sizes, who looks at whom, what heads do, which can go |
 //! | [`exchange`] | models from and for other programs |
 //! | [`progress`], [`events`], [`console`] | bar and lines, JSON, the terminal's two ends |
 //! | [`run_log`] | what a run leaves in its folder besides checkpoints |
@@ -31,6 +32,7 @@ pub mod exchange;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod inspect;
 pub mod lang;
 pub mod plan;
 pub mod probes;
@@ -84,6 +86,7 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Compare(args)) => &args.output,
         Some(Verb::Export(args)) => &args.output,
         Some(Verb::Import(args)) => &args.output,
+        Some(Verb::Inspect(args)) => args.verb.output(),
         Some(Verb::Completions { shell }) => return commands::completions(program, *shell),
         None => &cli.train.output,
     };
@@ -96,6 +99,7 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Compare(args)) => commands::compare(program, args, threads),
         Some(Verb::Export(args)) => commands::export(program, args),
         Some(Verb::Import(args)) => commands::import(program, args),
+        Some(Verb::Inspect(args)) => commands::inspect(program, args),
         None if cli.train.print_config.unwrap_or(false) => {
             commands::print_config(program, &cli.train, threads)
         }

@@ -3,6 +3,7 @@
 mod compare;
 mod duration;
 mod exchange;
+mod inspect;
 mod parse;
 mod sampling;
 mod tokenizer;
@@ -11,6 +12,10 @@ mod training;
 
 pub use compare::CompareArgs;
 pub use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
+pub use inspect::{
+    HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
+    InspectPruneArgs, InspectVerb,
+};
 pub(crate) use parse::in_one_line;
 #[cfg(any(test, fuzzing))]
 pub(crate) use parse::parse_with;
@@ -62,6 +67,8 @@ pub enum Verb {
     Export(ExportArgs),
     /// Make a checkpoint of a model from another program
     Import(ImportArgs),
+    /// Look inside a model: its sizes, who looks at whom, what each head does, which can go
+    Inspect(InspectCommand),
     /// Print a completion script for your shell
     Completions {
         /// bash, zsh, fish, elvish or powershell

@@ -10,7 +10,7 @@ mod validation;
 pub use input::{Files, Input, one_stdin};
 pub use small::{small_file, small_stdin};
 pub use stories::learnt;
-pub use validation::{Report, StoryValidation, Validation};
+pub use validation::{Piece, Report, StoryValidation, Validation};
 
 use crate::error::{CliError, Result};
 use crate::tokenizers::is_bytes;

@@ -2,6 +2,7 @@
 
 use super::stories;
 use crate::error::Result;
+use llm_core::data::stories::Story;
 use llm_core::data::{StoryCorpus, TokenDataset, Window, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::{Evaluation, FactTable, Scored, evaluate};
@@ -16,6 +17,14 @@ pub struct Validation {
     tokenizer: Arc<dyn Tokenizer>,
     /// With the built-in stories.
     pub stories: Option<StoryValidation>,
+}
+
+/// A stretch of unseen data, for looking at what the model does there.
+pub struct Piece<'a> {
+    /// `[T + 1]`: T inputs and the token after them.
+    pub tokens: Vec<TokenId>,
+    /// The story that begins there, with the built-in ones.
+    pub story: Option<&'a Story>,
 }
 
 /// What is known about unseen stories.
@@ -116,6 +125,21 @@ impl Validation {
         self.data.tokens(0, most.min(first).min(self.data.len()))
     }
 
+    /// At most `limit` tokens of inputs, in evenly spaced windows, none longer than `longest`.
+    pub fn pieces(&self, limit: usize, longest: usize) -> impl Iterator<Item = Result<Piece<'_>>> {
+        let windows = self.windows.evenly_spaced(limit);
+        (0..windows.len()).filter_map(move |i| windows.get(i)).map(move |window| {
+            let tokens = self.data.tokens(window.start, window.len.min(longest) + 1)?;
+            let story = self.stories.as_ref().and_then(|stories| stories.of(window));
+            Ok(Piece { tokens, story })
+        })
+    }
+
+    /// Number of tokens that there are to score.
+    pub fn tokens(&self) -> usize {
+        self.windows.tokens()
+    }
+
     /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is asked after each window.
     ///
     /// # Errors
@@ -145,6 +169,12 @@ impl Validation {
 }
 
 impl StoryValidation {
+    /// The story that a window belongs to.
+    fn of(&self, window: Window) -> Option<&Story> {
+        let index = self.starts.partition_point(|&start| start < window.start);
+        self.corpus.stories.get(index)
+    }
+
     /// Adds the facts of the window's story. A byte is right when its token is.
     fn add_facts(
         &self,

@@ -153,7 +153,7 @@ pub(super) fn plan_epochs(
 }
 
 /// The default number of heads, or the nearest below it that divides the width.
-fn largest_divisor(d_model: usize, default: usize) -> usize {
+pub(crate) fn largest_divisor(d_model: usize, default: usize) -> usize {
     (1..=default).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1)
 }
 

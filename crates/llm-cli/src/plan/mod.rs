@@ -7,6 +7,7 @@ mod resume;
 
 #[cfg(any(test, fuzzing))]
 pub(crate) use fresh::Settings;
+pub(crate) use fresh::largest_divisor;
 
 use crate::args::TrainArgs;
 use crate::data::{Data, one_stdin};
@@ -137,7 +138,9 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
     let spec = &checkpoint.meta.attention;
     let attention = (program.from_spec)(spec).map_err(|_| {
         let other = match program.heads {
-            Heads::One { other } if spec.n_heads > 1 => format!("; open it with {other}"),
+            Heads::One { other } if spec.n_heads > 1 || !spec.head_mask.is_empty() => {
+                format!("; open it with {other}")
+            }
             _ => String::new(),
         };
         CliError::Data(format!(

@@ -108,8 +108,8 @@ pub struct Sample {
 pub struct AttentionMaps {
     /// The T tokens as one can show them.
     pub tokens: Vec<String>,
-    /// `[L][H][T]`: row i holds the i + 1 weights of query i, of which the later ones are 0. The
-    /// page has them in steps of [`WEIGHT_STEP`].
+    /// `[L][H][T]`: row i holds the weights of query i; those after i are 0, and the page leaves
+    /// them out. It has the others in steps of [`WEIGHT_STEP`].
     #[serde(serialize_with = "in_steps")]
     pub layers: Vec<Vec<Vec<Vec<f32>>>>,
 }
@@ -120,8 +120,9 @@ pub const WEIGHT_STEP: f64 = 1e-4;
 
 fn in_steps<S: Serializer>(layers: &[Vec<Vec<Vec<f32>>>], to: S) -> Result<S::Ok, S::Error> {
     let steps = |&p: &f32| (f64::from(p) / WEIGHT_STEP).round() as u32;
-    let row = |row: &Vec<f32>| -> Vec<u32> { row.iter().map(steps).collect() };
-    let head = |head: &Vec<Vec<f32>>| -> Vec<Vec<u32>> { head.iter().map(row).collect() };
+    let row = |(i, row): (usize, &Vec<f32>)| row.iter().take(i + 1).map(steps).collect();
+    let head =
+        |head: &Vec<Vec<f32>>| -> Vec<Vec<u32>> { head.iter().enumerate().map(row).collect() };
     to.collect_seq(layers.iter().map(|heads| heads.iter().map(head).collect::<Vec<_>>()))
 }
 

@@ -5,6 +5,7 @@ mod attention;
 use super::facts::{Settings, percent, settings};
 use super::{Bilingual, Curves, Fact, Page, Sample};
 use crate::data::Report;
+use crate::error::Result;
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::tokenizers::unit;
@@ -25,6 +26,8 @@ pub struct About {
     tokenizer: Arc<dyn Tokenizer>,
     /// Unseen text, or learnt text where there is none.
     text: Vec<TokenId>,
+    /// Unseen text to measure heads on.
+    measured: attention::Measured,
     /// Facts right without reading, 0..=1: the most frequent word, the last mentioned.
     without_reading: Option<[f64; 2]>,
 }
@@ -49,7 +52,7 @@ impl About {
     ///
     /// # Errors
     /// What reading its data says.
-    pub fn new(program: &Program, plan: &Plan, threads: usize) -> llm_core::Result<About> {
+    pub fn new(program: &Program, plan: &Plan, threads: usize) -> Result<About> {
         let (data, model) = (plan.data.as_ref(), &plan.trainer.model);
         let most = attention::most_tokens(model);
         let text = match data.map(|data| (data.val.as_ref(), &data.train)) {
@@ -57,6 +60,8 @@ impl About {
             Some((None, train)) => train.tokens(0, most.min(train.len()))?,
             None => Vec::new(),
         };
+        let val = data.and_then(|data| data.val.as_ref());
+        let measured = val.map(|val| attention::Measured::of(val, model)).transpose()?;
         let stories = data.and_then(|d| d.val.as_ref()?.stories.as_ref());
         Ok(About {
             program: program.name,
@@ -64,6 +69,7 @@ impl About {
             data: data.map_or_else(String::new, |data| data.label.clone()),
             tokenizer: plan.tokenizer.clone(),
             text,
+            measured: measured.unwrap_or_default(),
             without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
         })
     }
@@ -79,9 +85,9 @@ pub fn page(
     ending: Ending<'_>,
 ) -> Page {
     let mut notes: Vec<_> = ending.early.clone().into_iter().collect();
-    // The two sections about heads are filled in here.
-    let attention = attention::maps(&trainer.model, &about.text, about.tokenizer.as_ref());
-    let heads = Vec::new();
+    let (model, tokenizer) = (&trainer.model, about.tokenizer.as_ref());
+    let attention = attention::maps(model, &about.text, tokenizer);
+    let heads = about.measured.heads(model, tokenizer);
     if attention.is_none() {
         notes.push(Bilingual::new(
             "The attention of this model is not shown: the model is too large for that.",

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 const MOST_BYTES: u64 = 16 << 20;
 
 /// What was typed of a prompt.
+#[derive(Clone, Copy)]
 pub(crate) struct Prompt<'a> {
     text: Option<&'a OsStr>,
     file: Option<&'a Path>,
@@ -71,16 +72,21 @@ impl<'a> Prompt<'a> {
     }
 }
 
+impl<'a> From<&'a SamplingArgs> for Prompt<'a> {
+    fn from(args: &'a SamplingArgs) -> Prompt<'a> {
+        Prompt::of(&args.prompt, &args.prompt_file, &args.prompt_ids)
+    }
+}
+
 /// The tokens of the prompt; `opening`, else a line break, stands in for one that is not given.
 ///
 /// # Errors
 /// As [`Prompt::tokens`].
-pub(super) fn tokens(
-    args: &SamplingArgs,
+pub(crate) fn tokens(
+    prompt: Prompt<'_>,
     tokenizer: &dyn Tokenizer,
     opening: Option<&str>,
 ) -> Result<Vec<TokenId>> {
-    let prompt = Prompt::of(&args.prompt, &args.prompt_file, &args.prompt_ids);
     let given = prompt.tokens(tokenizer)?;
     if !given.is_empty() {
         return Ok(given);

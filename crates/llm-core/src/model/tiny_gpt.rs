@@ -205,6 +205,16 @@ impl TinyGPT {
         &self.attention
     }
 
+    /// The same parameters, shared and not copied, behind another attention: for example with some
+    /// heads switched off.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the attention does not fit the model.
+    pub fn attending_with(&self, attention: Arc<dyn Attention>) -> Result<TinyGPT> {
+        attention.check(&self.config)?;
+        Ok(TinyGPT { attention, ..self.clone() })
+    }
+
     /// All parameters with their names, in the order of the equations.
     pub fn parameters(&self) -> impl Iterator<Item = (String, &Tensor)> {
         list_parameters!(self, iter, as_ref)
@@ -304,6 +314,8 @@ impl TinyGPT {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{AttentionSpec, Decode};
+    use crate::ops::AttentionParams;
 
     #[test]
     fn names_are_fields_and_counts_agree() {
@@ -359,6 +371,32 @@ mod tests {
         let mut more = list();
         more.push(("lnf_g".into(), model.b_lm.clone().unwrap()));
         assert!(matches!(build(more), Err(Error::Config { .. })));
+    }
+
+    /// An attention that fits no model.
+    struct Misfit;
+
+    impl Attention for Misfit {
+        fn spec(&self) -> AttentionSpec {
+            AttentionSpec { name: "misfit".into(), n_heads: 3, head_mask: Vec::new() }
+        }
+        fn check(&self, _: &Config) -> Result<()> {
+            Err(Error::config("heads", "never"))
+        }
+        fn forward(&self, _: &Tensor, _: &AttentionParams<'_>, _: &Context<'_>) -> Result<Tensor> {
+            unreachable!("it fits no model")
+        }
+        fn decode(&self, _: Decode<'_>) {}
+    }
+
+    #[test]
+    fn another_attention_shares_the_parameters() {
+        let model = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();
+        let other = model.attending_with(Arc::new(SingleHead)).unwrap();
+        for ((_, a), (_, b)) in model.parameters().zip(other.parameters()) {
+            assert_eq!(a.data().as_ptr(), b.data().as_ptr());
+        }
+        assert!(matches!(model.attending_with(Arc::new(Misfit)), Err(Error::Config { .. })));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod compare;
+mod inspect;
 mod trace;
 
 use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};

@@ -9,6 +9,7 @@ mod data;
 mod exchange;
 mod flags;
 mod generating;
+mod inspect;
 mod json;
 mod large_data;
 mod recipe;

@@ -1,12 +1,12 @@
-//! P of every head for a short text.
+//! What a page says about the heads: P for a short text, and what each head does. Measured with
+//! [`inspect`](crate::inspect), on so little that the end of a run is not held up.
 
-use crate::console::safe_text;
-use crate::report::AttentionMaps;
-use llm_core::model::Probe;
-use llm_core::ndarray::{ArrayView2, ArrayView3};
-use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_core::{TinyGPT, TokenId, no_grad};
-use std::cell::RefCell;
+use crate::data::{Piece, Validation};
+use crate::inspect::{attention_maps, label, measure_heads};
+use crate::report::{AttentionMaps, HeadRow};
+use llm_core::data::stories::Story;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::{TinyGPT, TokenId};
 
 /// A page shows no longer text than this, ..
 const MOST_TOKENS: usize = 128;
@@ -16,15 +16,24 @@ const MOST_WEIGHTS: usize = 150_000;
 const MOST_OPERATIONS: u64 = 4_000_000_000;
 /// Fewer say nothing, unless the model's context is no longer.
 const FEWEST_TOKENS: usize = 8;
+/// Heads are measured on no more tokens than this, ..
+const MOST_MEASURED: usize = 8192;
+/// .. in windows of at most so many.
+const LONGEST: usize = 256;
 
 /// As many tokens as can be shown; 0: none, the model is too large.
 pub(super) fn most_tokens(model: &TinyGPT) -> usize {
     let config = model.config();
     let heads = config.n_layers * model.attention().spec().n_heads;
     let weights = (2 * MOST_WEIGHTS / heads.max(1)).isqrt();
-    let operations = MOST_OPERATIONS / (2 * config.parameter_count()).max(1);
-    let most = MOST_TOKENS.min(weights).min(usize::try_from(operations).unwrap_or(MOST_TOKENS));
+    let most = MOST_TOKENS.min(weights).min(affordable(model));
     if most < FEWEST_TOKENS { 0 } else { most.min(config.seq_len) }
+}
+
+/// Tokens that the model reads in a short time.
+fn affordable(model: &TinyGPT) -> usize {
+    let of_one = (2 * model.config().parameter_count()).max(1);
+    usize::try_from(MOST_OPERATIONS / of_one).unwrap_or(usize::MAX)
 }
 
 /// What the heads look at in `text`; nothing when there is no text, or no memory for it.
@@ -33,30 +42,45 @@ pub(super) fn maps(
     text: &[TokenId],
     tokenizer: &dyn Tokenizer,
 ) -> Option<AttentionMaps> {
-    let seen = Seen(RefCell::new(vec![Vec::new(); model.config().n_layers]));
     if text.is_empty() {
         return None;
     }
-    no_grad(|| model.forward(text, [1, text.len()], Some(&seen))).ok()?;
-    let tokens = text.iter().map(|&id| match tokenizer.bytes_of(id) {
-        [] => format!("#{id}"),
-        _ if tokenizer.name() == IdsTokenizer::NAME => format!("{id} "),
-        bytes => safe_text(bytes),
-    });
-    Some(AttentionMaps { tokens: tokens.collect(), layers: seen.0.into_inner() })
+    attention_maps(model, text, text.len(), |token| label(tokenizer, token)).ok()
 }
 
-/// `[L][H][T]`, filled while the model computes.
-struct Seen(RefCell<Vec<Vec<Vec<Vec<f32>>>>>);
+/// Unseen text to measure heads on, kept from the beginning of a run to its end.
+#[derive(Default)]
+pub(super) struct Measured(Vec<(Vec<TokenId>, Option<Story>)>);
 
-impl Probe for Seen {
-    fn head(&self, layer: usize, _: usize, _: usize, probs: ArrayView2<'_, f32>) {
-        let rows = probs.rows().into_iter().enumerate();
-        let rows = rows.map(|(i, row)| row.iter().take(i + 1).copied().collect()).collect();
-        if let Some(heads) = self.0.borrow_mut().get_mut(layer) {
-            heads.push(rows);
+impl Measured {
+    /// Evenly spaced windows; none where the model is too large.
+    ///
+    /// # Errors
+    /// What reading them says.
+    pub(super) fn of(val: &Validation, model: &TinyGPT) -> crate::Result<Measured> {
+        let longest = LONGEST.min(model.config().seq_len);
+        let limit = MOST_MEASURED.min(affordable(model));
+        if limit < longest {
+            return Ok(Measured::default());
         }
+        let owned = |piece: Piece<'_>| (piece.tokens, piece.story.cloned());
+        val.pieces(limit, longest)
+            .map(|piece| piece.map(owned))
+            .collect::<Result<_, _>>()
+            .map(Measured)
     }
 
-    fn concatenated(&self, _: usize, _: ArrayView3<'_, f32>) {}
+    /// What each head of `model` does there; nothing when there is no memory for it.
+    pub(super) fn heads(&self, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<HeadRow> {
+        if self.0.is_empty() {
+            return Vec::new();
+        }
+        let pieces = self
+            .0
+            .iter()
+            .map(|(tokens, story)| Ok(Piece { tokens: tokens.clone(), story: story.as_ref() }));
+        measure_heads(model, tokenizer, pieces, || false)
+            .map(|found| found.rows)
+            .unwrap_or_default()
+    }
 }

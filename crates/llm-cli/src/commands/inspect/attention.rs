@@ -1,0 +1,229 @@
+//! `inspect attention`.
+
+use super::output::{PAGE, PICTURE, check_place, made_by, say_written};
+use crate::args::InspectAttentionArgs;
+use crate::console::{Out, note, one_line, stdout_has_colours};
+use crate::error::{CliError, Result};
+use crate::inspect::{Ink, MOST_TOKENS, attention_maps, heat_map, label, layer_picture};
+use crate::plan::{Loaded, load};
+use crate::program::Program;
+use crate::report::{self, AttentionMaps, Fact, Page};
+use crate::target::to_load;
+use crate::text::{Prompt, prompt_tokens};
+use llm_core::checkpoint::replace_file;
+use llm_core::data::stories::story;
+use llm_core::recipe::DataSource;
+use llm_core::{Error, TokenId};
+use serde_json::json;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// Tokens shown when nothing is said.
+const LAST: usize = 64;
+/// Bytes of an unseen story that stand in for a prompt: two maps of them have room side by side.
+const OPENING: usize = 35;
+/// Read when nothing is said and the model knows no stories.
+const SENTENCE: &str = "The cat sat on the mat";
+
+/// Reads the prompt and shows who looks at whom.
+pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Result<()> {
+    let path = to_load(&args.load)?;
+    let loaded = load(program, &path)?;
+    let chosen = Chosen::new(&loaded, args)?;
+    if let Some(file) = &args.html {
+        check_place(file, PAGE)?;
+    }
+    let tokens = prompt(&loaded, args)?;
+    let pictures = pictures(args, &chosen)?;
+    let last = args.last.map_or(LAST, |n| n as usize);
+    let show = |token| label(loaded.tokenizer.as_ref(), token);
+    let maps = attention_maps(&loaded.run.model, &tokens, last, show).map_err(|e| match e {
+        Error::Memory { .. } => CliError::Memory(e, "the length of the prompt, or --last"),
+        other => other.into(),
+    })?;
+    let view = View { loaded: &loaded, chosen, first: tokens.len() - maps.tokens.len(), maps };
+    let json = args.json || args.output.json();
+    let quiet = args.output.quiet();
+    if view.first > 0 && !quiet {
+        let (n, shown) = (tokens.len(), view.maps.tokens.len());
+        note(&format!("the last {shown} of {n} tokens are shown; --last N shows others"));
+    }
+    for (layer, file) in pictures {
+        view.write_picture(layer, &file)?;
+        say_written(&file, quiet);
+    }
+    if let Some(file) = &args.html {
+        report::write(file, &view.page(program, &path))?;
+        say_written(file, quiet);
+    }
+    let mut out = Out::default();
+    if json {
+        out.write(view.json(&tokens).as_bytes());
+    } else if args.svg.is_none() && args.html.is_none() {
+        out.write(view.terminal(quiet).as_bytes());
+    }
+    out.finish()
+}
+
+/// Layers and heads to be shown.
+struct Chosen {
+    layers: Range<usize>,
+    heads: Range<usize>,
+}
+
+impl Chosen {
+    fn new(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Chosen> {
+        let model = &loaded.run.model;
+        let one = |flag: &str, given: Option<usize>, all: usize| match given {
+            None => Ok(0..all),
+            Some(i) if i < all => Ok(i..i + 1),
+            Some(i) => {
+                let s = if all == 1 { "" } else { "s" };
+                let what = flag.trim_start_matches('-');
+                Err(CliError::Usage(format!(
+                    "{flag} {i}: the model has {all} {what}{s}, counted from 0"
+                )))
+            }
+        };
+        Ok(Chosen {
+            layers: one("--layer", args.layer, model.config().n_layers)?,
+            heads: one("--head", args.head, model.attention().spec().n_heads)?,
+        })
+    }
+}
+
+/// The tokens that the model reads.
+fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> {
+    let given = Prompt::of(&args.prompt, &args.prompt_file, &args.prompt_ids);
+    let opening = match loaded.run.recipe.data {
+        // The story after the last one: nobody learnt it.
+        DataSource::Stories { seed, count, .. } => {
+            let text = story(seed, count).text;
+            let end = text[..OPENING.min(text.len())].rfind(' ').unwrap_or(0);
+            text[..end].to_string()
+        }
+        DataSource::Files { .. } => SENTENCE.to_string(),
+    };
+    let mut tokens = prompt_tokens(given, loaded.tokenizer.as_ref(), Some(&opening))?;
+    let window = loaded.run.model.config().seq_len;
+    if tokens.len() > window {
+        let n = tokens.len();
+        note(&format!("the prompt has {n} tokens; the model sees the last {window}"));
+        tokens.drain(..n - window);
+    }
+    Ok(tokens)
+}
+
+/// The files of `--svg`, each of them checked; the folder is made.
+fn pictures(args: &InspectAttentionArgs, chosen: &Chosen) -> Result<Vec<(usize, PathBuf)>> {
+    let Some(dir) = &args.svg else { return Ok(Vec::new()) };
+    if !dir.is_dir() {
+        std::fs::create_dir_all(dir).map_err(|source| {
+            let source = Error::Io { action: "create", path: dir.clone(), source };
+            CliError::hint(source, "nothing was written, choose another --svg")
+        })?;
+    }
+    let file = |layer| (layer, dir.join(format!("attention-layer-{layer}.svg")));
+    let files: Vec<_> = chosen.layers.clone().map(file).collect();
+    files.iter().try_for_each(|(_, file)| check_place(file, PICTURE))?;
+    Ok(files)
+}
+
+/// What is shown, in whatever form.
+struct View<'a> {
+    loaded: &'a Loaded,
+    chosen: Chosen,
+    /// Number of the first token that is shown.
+    first: usize,
+    maps: AttentionMaps,
+}
+
+impl View<'_> {
+    /// The maps of a layer with their titles.
+    fn heads(&self, layer: usize) -> Vec<(String, &[Vec<f32>])> {
+        let spec = self.loaded.run.model.attention().spec();
+        let Some(maps) = self.maps.layers.get(layer) else { return Vec::new() };
+        let of = |head: usize| {
+            let off = spec.head_mask.get(layer * spec.n_heads + head) == Some(&false);
+            let title = format!("head {head}{}", if off { " (off)" } else { "" });
+            maps.get(head).map(|map| (title, &map[..]))
+        };
+        self.chosen.heads.clone().filter_map(of).collect()
+    }
+
+    fn terminal(&self, quiet: bool) -> String {
+        let ink = if stdout_has_colours() { Ink::Greys } else { Ink::Digits };
+        let all = self.maps.tokens.len();
+        let skipped = all.saturating_sub(MOST_TOKENS);
+        if skipped > 0 && !quiet {
+            note(&format!("80 columns have room for the last {MOST_TOKENS} tokens"));
+        }
+        let mut text = String::from(match ink {
+            Ink::Digits => {
+                "rows look at columns; 7: a weight of 0.7 to 0.8, 0: 0.05 to 0.1, a dot: less\n"
+            }
+            Ink::Greys => {
+                "rows look at columns; brighter is more (the square root of the weight)\n"
+            }
+        });
+        for layer in self.chosen.layers.clone() {
+            let heads = self.heads(layer).into_iter().map(|(title, map)| {
+                let rows = map.iter().skip(skipped);
+                (title, rows.map(|row| row[skipped.min(row.len())..].to_vec()).collect::<Vec<_>>())
+            });
+            let heads: Vec<_> = heads.collect();
+            let maps: Vec<_> = heads.iter().map(|(t, map)| (t.clone(), &map[..])).collect();
+            let tokens = &self.maps.tokens[skipped..];
+            text.push_str(&format!("\nlayer {layer}\n"));
+            text.push_str(&heat_map(tokens, self.first + skipped, &maps, ink));
+        }
+        text
+    }
+
+    fn json(&self, tokens: &[TokenId]) -> String {
+        let layers: Vec<_> = self
+            .chosen
+            .layers
+            .clone()
+            .map(|layer| {
+                let heads =
+                    self.chosen.heads.clone().zip(self.heads(layer)).map(|(head, (_, map))| {
+                        let rows = map.iter().enumerate().map(|(i, row)| &row[..i + 1]);
+                        json!({ "head": head, "weights": rows.collect::<Vec<_>>() })
+                    });
+                json!({ "layer": layer, "heads": heads.collect::<Vec<_>>() })
+            })
+            .collect();
+        let line = json!({
+            "event": "attention",
+            "first": self.first,
+            "ids": &tokens[self.first..],
+            "tokens": self.maps.tokens,
+            "head_mask": self.loaded.run.model.attention().spec().head_mask,
+            "layers": layers,
+        });
+        format!("{line}\n")
+    }
+
+    fn write_picture(&self, layer: usize, file: &Path) -> Result<()> {
+        let title = format!("Attention of layer {layer}");
+        let failed = |source| Error::Io { action: "save", path: file.into(), source };
+        let svg = layer_picture(&title, &self.maps.tokens, &self.heads(layer)).map_err(failed)?;
+        replace_file(file, |out| out.write_all(svg.as_bytes())).map_err(failed)?;
+        Ok(())
+    }
+
+    fn page(&self, program: &Program, path: &Path) -> Page {
+        let text = self.maps.tokens.concat();
+        Page {
+            title: one_line(&path.display().to_string()),
+            made_by: made_by(program, "attention"),
+            facts: vec![
+                Fact::new("Text", "文本", text),
+                Fact::new("First token shown", "显示的第一个词元", self.first.to_string()),
+            ],
+            attention: Some(self.maps.clone()),
+            ..Page::default()
+        }
+    }
+}

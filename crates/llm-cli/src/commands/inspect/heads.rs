@@ -1,0 +1,184 @@
+//! `inspect heads`.
+
+use super::measured_on;
+use super::output::{PAGE, check_place, made_by, say_written};
+use crate::args::InspectHeadsArgs;
+use crate::console::{Out, one_line};
+use crate::error::{CliError, Result};
+use crate::inspect::{HeadsReport, ROLES, Spread, measure_heads};
+use crate::plan::load;
+use crate::program::Program;
+use crate::report::{self, Fact, HeadRow, Page};
+use crate::signals::Signals;
+use crate::target::to_load;
+use llm_core::util::{memory, thousands};
+use serde_json::json;
+use std::path::Path;
+
+/// Tokens to measure on when nothing is said.
+const TOKENS: u64 = 16_384;
+/// Longest windows that are looked at: places are marked for every pair of tokens.
+const LONGEST: usize = 1024;
+
+/// Measures what each head does, and prints it.
+pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
+    let signals = Signals::listen();
+    let path = to_load(&args.load)?;
+    let loaded = load(program, &path)?;
+    if let Some(file) = &args.html {
+        check_place(file, PAGE)?;
+    }
+    let (data, name) = measured_on(&loaded, &args.data, "heads")?;
+    let model = &loaded.run.model;
+    let t = model.config().seq_len.min(LONGEST);
+    // Marks, scores and weights of one window.
+    let squares = 10 * (t as u64).pow(2);
+    memory::require(model.config().inference_memory(1, t).saturating_add(squares))
+        .map_err(|e| CliError::Memory(e, "the size of the model"))?;
+    let limit = usize::try_from(args.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
+    let pieces = data.pieces(limit, LONGEST);
+    let tokenizer = loaded.tokenizer.as_ref();
+    let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
+    signals.check()?;
+    let measured = format!(
+        "{name}: {} tokens in {} windows",
+        thousands(report.tokens),
+        thousands(report.windows)
+    );
+    if let Some(file) = &args.html {
+        report::write(file, &page(program, &path, &measured, &report))?;
+        say_written(file, args.output.quiet());
+    }
+    let mut out = Out::default();
+    if args.json || args.output.json() {
+        out.write(json(&name, &report).as_bytes());
+    } else {
+        out.write(text(&measured, &report).as_bytes());
+    }
+    out.finish()
+}
+
+fn json(name: &str, report: &HeadsReport) -> String {
+    let object = |columns: &[(&'static str, f64)]| {
+        let entry = |(name, value): &(&str, f64)| (name.to_string(), json!(value));
+        serde_json::Value::Object(columns.iter().map(entry).collect())
+    };
+    let head = |row: &HeadRow| {
+        json!({
+            "layer": row.layer, "head": row.head, "scores": object(&row.scores), "role": row.role,
+        })
+    };
+    let line = json!({
+        "event": "heads",
+        "data": name,
+        "windows": report.windows,
+        "tokens": report.tokens,
+        "uniform": object(&report.uniform),
+        "heads": report.rows.iter().map(head).collect::<Vec<_>>(),
+        "outputs": report.spreads,
+    });
+    format!("{line}\n")
+}
+
+fn text(measured: &str, report: &HeadsReport) -> String {
+    let mut text = format!("measured on {measured}\n\n{:<5}", "head");
+    for (name, _) in &report.uniform {
+        text.push_str(&format!("{:>7}", column(name)));
+    }
+    text.push('\n');
+    let line = |name: String, columns: &[(&'static str, f64)]| {
+        let value = |(name, value): &(&str, f64)| match *name {
+            "entropy" => format!("{value:>7.2}"),
+            _ => format!("{:>6.0}%", 100.0 * value),
+        };
+        let line = format!("{name:<5}{}", columns.iter().map(value).collect::<String>());
+        format!("{}\n", line.trim_end())
+    };
+    for row in &report.rows {
+        text.push_str(&line(name(row), &row.scores));
+    }
+    text.push_str(&line("even".into(), &report.uniform));
+    text.push_str(
+        "\nMean weight on such places; even: what even attention to everything puts there.\n\
+         Then the entropy of the weights in nats, and as a share of its most, ln(i + 1).\n",
+    );
+    if report.uniform.iter().any(|(name, _)| *name == "answer") {
+        text.push_str(
+            "answer is measured where the story has to tell a word that was said before.\n",
+        );
+    }
+    text.push('\n');
+    for row in &report.rows {
+        let role = match row.role.en.as_str() {
+            "" => "nothing stands out".to_string(),
+            role => format!("{role}{}", evidence(row, &report.uniform)),
+        };
+        text.push_str(&format!("{:<7}{role}\n", name(row)));
+    }
+    text.push_str("\noutputs           mean      std      min      max\n");
+    for (layer, spreads) in report.spreads.iter().enumerate() {
+        let line = |name: &str, s: &Spread| {
+            let Spread { mean, std, min, max } = s;
+            format!("layer {layer}  {name:<5} {mean:>8.3} {std:>8.3} {min:>8.3} {max:>8.3}\n")
+        };
+        text.push_str(&line("A", &spreads.concatenated));
+        text.push_str(&line("A·W_o", &spreads.projected));
+    }
+    text.push_str("A: the heads side by side; A·W_o: mixed, the same shape with other numbers.\n");
+    text
+}
+
+/// `layer.head`.
+fn name(row: &HeadRow) -> String {
+    format!("{}.{}", row.layer, row.head)
+}
+
+/// A column's heading.
+fn column(name: &str) -> &str {
+    match name {
+        "previous" => "prev",
+        "separator" => "sep",
+        "entropy" => "nats",
+        "entropy_share" => "of ln",
+        other => other,
+    }
+}
+
+/// The score that a role rests on.
+fn evidence(row: &HeadRow, uniform: &[(&'static str, f64)]) -> String {
+    let of = |columns: &[(&'static str, f64)], name| {
+        columns.iter().find(|(column, _)| *column == name).map(|(_, value)| *value)
+    };
+    let role = ROLES.iter().find(|role| role.en == row.role.en);
+    let found = role.and_then(|r| Some((of(&row.scores, r.name)?, of(uniform, r.name)?)));
+    found.map_or(String::new(), |(score, even)| {
+        format!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even)
+    })
+}
+
+fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) -> Page {
+    let even = report.uniform.iter().map(|(name, value)| format!("{name} {value:.3}"));
+    let mut facts = vec![
+        Fact::new("Measured on", "测量所用", measured),
+        Fact::new("Even attention has", "均匀的注意力得到", even.collect::<Vec<_>>().join(", ")),
+    ];
+    for (layer, spreads) in report.spreads.iter().enumerate() {
+        let show = |s: &Spread| {
+            format!("mean {:.3}, std {:.3}, {:.3} .. {:.3}", s.mean, s.std, s.min, s.max)
+        };
+        let value =
+            format!("A: {} | A·W_o: {}", show(&spreads.concatenated), show(&spreads.projected));
+        facts.push(Fact::new(
+            &format!("Outputs of layer {layer}"),
+            &format!("第 {layer} 层的输出"),
+            value,
+        ));
+    }
+    Page {
+        title: one_line(&path.display().to_string()),
+        made_by: made_by(program, "heads"),
+        facts,
+        heads: report.rows.clone(),
+        ..Page::default()
+    }
+}

@@ -1,0 +1,188 @@
+//! `inspect model`.
+
+use crate::args::InspectModelArgs;
+use crate::console::{Out, one_line};
+use crate::defaults::Defaults;
+use crate::error::{CliError, Result};
+use crate::inspect::{KNOWN_MODELS, ModelReport, TensorRow};
+use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
+use crate::program::{Heads, Program};
+use crate::target::to_load;
+use llm_core::checkpoint::Checkpoint;
+use llm_core::tokenizer::ByteTokenizer;
+use llm_core::util::{bytes, thousands};
+use llm_core::{AttentionSpec, Config};
+use serde_json::json;
+
+/// Prints sizes. Any checkpoint will do, whatever its attention.
+pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
+    let (title, report) = match &args.load {
+        None => ("a new model".to_string(), fresh(program, args)?),
+        Some(path) => {
+            let path = to_load(path)?;
+            let report = loaded(args, &Checkpoint::load(&path)?)?;
+            (format!("'{}'", one_line(&path.display().to_string())), report)
+        }
+    };
+    let mut out = Out::default();
+    if args.json || args.output.json() {
+        let known = KNOWN_MODELS.map(|m| {
+            json!({
+                "name": m.name, "d_model": m.d_model, "n_heads": m.n_heads, "d_key": m.d_key,
+                "attention_weights": m.attention_weights(),
+                "attention_biases": m.attention_biases(),
+            })
+        });
+        let line = json!({ "event": "model", "model": report, "known_models": known });
+        out.write(format!("{line}\n").as_bytes());
+    } else {
+        out.write(text(&title, &report).as_bytes());
+    }
+    out.finish()
+}
+
+fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
+    check_heads_flag(program, args.heads)?;
+    let defaults = Defaults::choose(None, true);
+    let given = &args.model;
+    let config = given.options(Config::new(
+        args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE),
+        given.seq.unwrap_or(defaults.seq_len),
+        given.dmodel.unwrap_or(defaults.d_model),
+        given.layers.unwrap_or(defaults.layers),
+    ));
+    config.check().map_err(|e| match named_by_flag(e) {
+        CliError::Usage(line) => CliError::Usage(line.replace("--vocab-size", "--vocab")),
+        other => other,
+    })?;
+    let n_heads = match program.heads {
+        Heads::One { .. } => 1,
+        Heads::Many { default } => {
+            args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
+        }
+    };
+    (program.with_heads)(n_heads).check(&config).map_err(named_by_flag)?;
+    let batch = [batch(args, defaults.batch_size)?, config.seq_len];
+    Ok(ModelReport::new(&config, n_heads, 0, batch, compared(&config, n_heads)))
+}
+
+fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
+    let meta = &checkpoint.meta;
+    let (config, AttentionSpec { n_heads, head_mask, .. }) = (&meta.config, &meta.attention);
+    let seq_len = args.model.seq.unwrap_or(meta.recipe.seq_len);
+    if !(1..=config.seq_len).contains(&seq_len) {
+        let most = config.seq_len;
+        return Err(CliError::Usage(format!(
+            "--seq {seq_len} is outside 1..={most}, the model's context"
+        )));
+    }
+    let off = head_mask.iter().filter(|on| !**on).count();
+    let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
+    Ok(ModelReport::new(config, *n_heads, off, batch, compared(config, *n_heads)))
+}
+
+fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {
+    match args.batch.unwrap_or(default) {
+        0 => Err(CliError::Usage("--batch 0: there is nothing in it".into())),
+        n => Ok(n),
+    }
+}
+
+/// How many heads one head is held against: the model's own, else as many as eight.
+fn compared(config: &Config, n_heads: usize) -> usize {
+    if n_heads > 1 { n_heads } else { largest_divisor(config.d_model, 8) }
+}
+
+fn text(title: &str, report: &ModelReport) -> String {
+    let [v, t, c, l] = report.sizes;
+    let ModelReport { n_heads, heads_off, batch: [b, seq], .. } = *report;
+    let off = if heads_off > 0 { format!(", {heads_off} switched off") } else { String::new() };
+    let d = c / n_heads.max(1);
+    let mut text = format!(
+        "{title}: L={l} blocks, C={c} wide, H={n_heads} heads of D={d}{off}, context T={t}, V={} tokens\n\n\
+         tensor              shape                count    share\n",
+        thousands(v as u64)
+    );
+    // The blocks are all alike: one line stands for the tensor of each.
+    let in_later_block = |t: &TensorRow| t.name.starts_with("blocks.") && !is_of_first_block(t);
+    for tensor in report.tensors.iter().filter(|t| !in_later_block(t)) {
+        let times = if is_of_first_block(tensor) { l as u64 } else { 1 };
+        let name = match times {
+            1 => tensor.name.clone(),
+            _ => format!("blocks.*.{}", tensor.own_name()),
+        };
+        let shape: Vec<_> = tensor.shape.iter().map(usize::to_string).collect();
+        let times_l = if times > 1 { format!("{times} x ") } else { String::new() };
+        text.push_str(&format!(
+            "{name:<18}  {:<13}  {:>13}  {:>5.1} %\n",
+            format!("{times_l}[{}]", shape.join(", ")),
+            thousands(times * tensor.count),
+            100.0 * times as f64 * tensor.share
+        ));
+    }
+    text.push_str(&format!(
+        "{:<18}  {:<13}  {:>13}\n{:<18}  {:<13}  {:>13}\n\n\
+         attention of a block: 4·C² = {} weights (+ 4·C = {} biases), whatever H is\n\n",
+        "all",
+        "",
+        thousands(report.parameters),
+        "without biases",
+        "",
+        thousands(report.without_biases),
+        thousands(report.attention_weights),
+        thousands(report.attention_biases)
+    ));
+    let m = report.memory;
+    text.push_str(&format!(
+        "memory of training with {b} windows of {seq} tokens: {}\n  \
+         weights {} · gradients {} · moments {} · activations {}\n\n",
+        bytes(m.total()),
+        bytes(m.weights),
+        bytes(m.gradients),
+        bytes(m.moments),
+        bytes(m.activations)
+    ));
+    text + &costs(report) + &known()
+}
+
+fn is_of_first_block(tensor: &TensorRow) -> bool {
+    tensor.name.starts_with("blocks.0.")
+}
+
+/// One head beside several.
+fn costs(report: &ModelReport) -> String {
+    let line = |name: &str, f: &dyn Fn(usize) -> String| {
+        let columns: Vec<_> =
+            (0..report.attention.len()).map(|i| format!("{:>20}", f(i))).collect();
+        format!("{name:<38}{}\n", columns.concat())
+    };
+    let of = |i: usize| &report.attention[i];
+    let heads = |i: usize| match of(i).n_heads {
+        1 => "1 head".to_string(),
+        n => format!("{n} heads of {}", of(i).head_dim),
+    };
+    let [_, seq] = report.batch;
+    line(&format!("a block's attention on {seq} tokens"), &heads)
+        + &line("  multiplications Q·Kᵀ   H·(T²·D)", &|i| thousands(of(i).score_macs))
+        + &line("  multiplications P·V    H·(T²·D)", &|i| thousands(of(i).value_macs))
+        + &line("  multiplications, projections  4·T·C²", &|i| thousands(of(i).projection_macs))
+        + &line("  numbers through softmax  H·T²", &|i| thousands(of(i).softmax_elements))
+        + "\n"
+}
+
+fn known() -> String {
+    let mut text =
+        String::from("known models      d_model  heads  d_key   4·C² of a block  (+ 4·C)\n");
+    for m in KNOWN_MODELS {
+        text.push_str(&format!(
+            "{:<16}  {:>7}  {:>5}  {:>5}  {:>16}  {:>7}\n",
+            m.name,
+            thousands(m.d_model as u64),
+            m.n_heads,
+            m.d_key,
+            thousands(m.attention_weights()),
+            thousands(m.attention_biases())
+        ));
+    }
+    text
+}

@@ -1,0 +1,53 @@
+//! Files that `inspect` writes besides standard output.
+
+use crate::console::{note, one_line};
+use crate::error::{CliError, Result};
+use crate::program::Program;
+use llm_core::Error;
+use llm_core::checkpoint::check_writable;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What a page begins with.
+pub(super) const PAGE: &str = "<!DOCTYPE html>\n<!-- A page of train-gpt. -->";
+/// What a picture begins with.
+pub(super) const PICTURE: &str = "<svg";
+
+/// Refuses a place where nothing can be written, or where there is a file that does not begin as
+/// those that are written there.
+///
+/// # Errors
+/// [`CliError::Core`] with exit code 73.
+pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
+    let refused = |source| {
+        let source = Error::Io { action: "create", path: path.into(), source };
+        Err(CliError::hint(source, "nothing was written, choose another file"))
+    };
+    let length = std::fs::metadata(path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
+    if length > 0 && !begins_with(path, begins).unwrap_or(false) {
+        return refused(io::Error::other("it exists and was not written by this program"));
+    }
+    match check_writable(path) {
+        Err(Error::Io { source, .. }) => refused(source),
+        other => Ok(other?),
+    }
+}
+
+fn begins_with(path: &Path, begins: &str) -> io::Result<bool> {
+    let mut start = vec![0; begins.len()];
+    File::open(path)?.read_exact(&mut start)?;
+    Ok(start.eq_ignore_ascii_case(begins.as_bytes()))
+}
+
+/// Says where something was written.
+pub(super) fn say_written(path: &Path, quiet: bool) {
+    if !quiet {
+        note(&format!("wrote   {}", one_line(&path.display().to_string())));
+    }
+}
+
+/// What a page says about its making.
+pub(super) fn made_by(program: &Program, verb: &str) -> String {
+    format!("{} {} inspect {verb}", program.name, env!("CARGO_PKG_VERSION"))
+}

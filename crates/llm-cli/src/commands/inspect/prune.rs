@@ -1,0 +1,264 @@
+//! `inspect prune`.
+
+mod progress;
+mod show;
+
+use super::measured_on;
+use super::output::{PAGE, check_place, made_by, say_written};
+use crate::args::{HeadName, InspectPruneArgs};
+use crate::console::{Out, note, one_line};
+use crate::data::Validation;
+use crate::error::{CliError, Result};
+use crate::inspect::{Pruner, Score, Scored, measurements, pruning};
+use crate::plan::{Loaded, load};
+use crate::program::{Heads, Program};
+use crate::report::{self, Fact, Page};
+use crate::signals::Signals;
+use crate::target::{Target, to_load};
+use crate::typed;
+use llm_core::checkpoint::{self, TokenizerSpec, real_path};
+use llm_core::util::{memory, thousands};
+use llm_core::{Error, TinyGPT};
+use progress::Counting;
+use std::path::Path;
+
+/// Tokens to measure on when nothing is said.
+const TOKENS: u64 = 65_536;
+
+/// What was found.
+struct Found {
+    whole: Score,
+    /// Nothing when the heads to drop were named.
+    alone: Vec<Scored>,
+    greedy: Vec<Scored>,
+    /// What is left without the dropped heads, when some are to be dropped.
+    dropped: Option<Dropped>,
+}
+
+/// Heads that go.
+struct Dropped {
+    heads: Vec<HeadName>,
+    mask: Vec<bool>,
+    score: Score,
+}
+
+/// Measures the model without each head, and saves it without some.
+pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
+    let signals = Signals::listen();
+    if args.save.is_some() && args.drop.is_none() && args.drop_heads.is_empty() {
+        let why = "--save needs --drop N or --drop-heads L.H: which heads are to go?";
+        return Err(CliError::Usage(why.into()));
+    }
+    let path = to_load(&args.load)?;
+    let mut loaded = load(program, &path)?;
+    let on = check_model(program, &loaded, args)?;
+    if let Some(file) = &args.html {
+        check_place(file, PAGE)?;
+    }
+    let target = args.save.as_deref().map(|save| claim(save, &path)).transpose()?;
+    let (data, name) = measured_on(&loaded, &args.data, "prune")?;
+    let limit = usize::try_from(args.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
+    let measured = format!("{name}: {} tokens", thousands(data.tokens().min(limit) as u64));
+    let quiet = args.output.quiet();
+    if !quiet {
+        note(&format!("measuring on {measured}"));
+    }
+    let found = measure(program, &loaded, args, &data, limit, on, &signals);
+    if signals.pending().is_some() && !quiet {
+        note("interrupted, nothing was saved");
+    }
+    signals.check()?;
+    let found = found?;
+    if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
+        save(program, &mut loaded, target, &dropped.mask)?;
+    }
+    if let Some(file) = &args.html {
+        report::write(file, &page(program, &path, &measured, &found))?;
+        say_written(file, quiet);
+    }
+    let mut out = Out::default();
+    let saved = target.as_ref().map(|t| t.path.as_path());
+    if args.json || args.output.json() {
+        out.write(show::json(&name, &found, saved).as_bytes());
+    } else {
+        out.write(show::text(&measured, &found).as_bytes());
+    }
+    if let (Some(saved), false) = (saved, quiet) {
+        let step = loaded.run.step;
+        note(&format!(
+            "saved checkpoint '{}' at step {step}",
+            one_line(&saved.display().to_string())
+        ));
+        let (name, load) = (typed::program(program), typed::load_flag(saved));
+        note(&format!("next    {name} eval{load}{}", typed::data(&args.data, &[])));
+    }
+    out.finish()
+}
+
+/// Can heads of this model be switched off, and those that are asked for? For each head whether it
+/// is on now.
+fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> Result<Vec<bool>> {
+    let usage = |text: String| Err(CliError::Usage(text));
+    let model = &loaded.run.model;
+    let (layers, n_heads) = (model.config().n_layers, model.attention().spec().n_heads);
+    let nothing = |_: &TinyGPT| -> Result<Score> { Err(CliError::Internal("measured".into())) };
+    let pruner = Pruner::new(model, program.from_spec, nothing);
+    let mask = pruner.mask();
+    let on = mask.iter().filter(|on| **on).count();
+    if mask.len() == 1 {
+        return usage(
+            "inspect prune: the model has one head in all, there is none to spare".into(),
+        );
+    }
+    if let (Heads::One { other }, Err(_)) = (program.heads, pruner.with_mask(&one_off(&mask))) {
+        return usage(format!(
+            "inspect prune: {} cannot switch heads off; use {other} inspect prune",
+            program.name
+        ));
+    }
+    if args.batch == Some(0) {
+        return usage("--batch 0: there is nothing to score at a time".into());
+    }
+    if let Some(n) = args.drop.filter(|n| !(1..on).contains(n)) {
+        let why = if on <= 1 { "no head can go".into() } else { format!("1 to {} can go", on - 1) };
+        return usage(format!("--drop {n}: of {on} heads that are on, {why}"));
+    }
+    let mut left = mask.clone();
+    for HeadName { layer, head } in &args.drop_heads {
+        if *layer >= layers || *head >= n_heads {
+            return usage(format!(
+                "--drop-heads {layer}.{head}: layers are 0 to {}, heads 0 to {}",
+                layers - 1,
+                n_heads - 1
+            ));
+        }
+        let place = layer * n_heads + head;
+        if !left[place] {
+            let how = if mask[place] { "is named twice" } else { "is off already" };
+            return usage(format!("--drop-heads {layer}.{head}: it {how}"));
+        }
+        left[place] = false;
+    }
+    if !args.drop_heads.is_empty() && !left.contains(&true) {
+        return usage("--drop-heads: one head at least has to stay".into());
+    }
+    Ok(mask)
+}
+
+/// The mask with its first head off.
+fn one_off(mask: &[bool]) -> Vec<bool> {
+    mask.iter().enumerate().map(|(i, on)| *on && i > 0).collect()
+}
+
+/// The place of the new checkpoint, which is not that of the old one.
+fn claim(save: &Path, load: &Path) -> Result<Target> {
+    if real_path(save) == real_path(load) {
+        return Err(CliError::Usage(format!(
+            "--save '{}' is what --load reads, the heads would be lost; choose another --save",
+            save.display()
+        )));
+    }
+    Target::file(save).map_err(|e| match e {
+        CliError::Create { path, why } => {
+            let source = std::io::Error::other(why);
+            let source = Error::Io { action: "create", path, source };
+            CliError::hint(source, "nothing was pruned, choose another --save")
+        }
+        other => other,
+    })
+}
+
+fn measure(
+    program: &Program,
+    loaded: &Loaded,
+    args: &InspectPruneArgs,
+    data: &Validation,
+    limit: usize,
+    mask: Vec<bool>,
+    signals: &Signals,
+) -> Result<Found> {
+    let model = &loaded.run.model;
+    let (config, batch) = (model.config(), args.batch.unwrap_or(loaded.run.recipe.batch_size));
+    memory::require(config.inference_memory(batch, config.seq_len))
+        .map_err(|e| CliError::Memory(e, "--batch"))?;
+    let on = mask.iter().filter(|on| **on).count();
+    let most = args.drop.unwrap_or(on);
+    let named = !args.drop_heads.is_empty();
+    let steps = if named { 2 } else { 1 + measurements(on, most) };
+    let counting = Counting::new(steps as u64, args.output.quiet());
+    let score = |model: &TinyGPT| -> Result<Score> {
+        let report = data.score(model, batch, limit, || signals.pending().is_some())?;
+        signals.check()?;
+        counting.one_more();
+        Ok(Score { loss: report.evaluation.loss, facts: report.facts })
+    };
+    let mut pruner = Pruner::new(model, program.from_spec, score);
+    let whole = pruner.score(&mask)?;
+    counting.say(&format!("all {on} heads: loss {:.4}", whole.loss));
+    if named {
+        let heads = args.drop_heads.clone();
+        let dropped = Some(drop_heads(&mut pruner, &mask, heads, None)?);
+        return Ok(Found { whole, alone: Vec::new(), greedy: Vec::new(), dropped });
+    }
+    let alone = pruner.each_alone(&mask)?;
+    let mut gone = 0;
+    let greedy = pruner.greedy(&alone, most, |s| {
+        gone += 1;
+        counting.say(&format!(
+            "{gone} of {most} off: {}.{}, loss {:.4}",
+            s.layer, s.head, s.score.loss
+        ));
+    })?;
+    let dropped = match (args.drop, greedy.last()) {
+        (Some(_), Some(last)) => {
+            let heads = greedy.iter().map(|s| HeadName { layer: s.layer, head: s.head }).collect();
+            Some(drop_heads(&mut pruner, &mask, heads, Some(last.score.clone()))?)
+        }
+        _ => None,
+    };
+    Ok(Found { whole, alone, greedy, dropped })
+}
+
+/// The model without these heads, measured unless its `score` is known.
+fn drop_heads<M: FnMut(&TinyGPT) -> Result<Score>>(
+    pruner: &mut Pruner<'_, M>,
+    mask: &[bool],
+    heads: Vec<HeadName>,
+    score: Option<Score>,
+) -> Result<Dropped> {
+    let n_heads = pruner.n_heads();
+    let mut mask = mask.to_vec();
+    heads.iter().for_each(|head| mask[head.layer * n_heads + head.head] = false);
+    let score = match score {
+        Some(score) => score,
+        None => pruner.score(&mask)?,
+    };
+    Ok(Dropped { heads, mask, score })
+}
+
+fn save(program: &Program, loaded: &mut Loaded, target: &Target, mask: &[bool]) -> Result<()> {
+    let nothing = |_: &TinyGPT| -> Result<Score> { Err(CliError::Internal("measured".into())) };
+    let pruned = Pruner::new(&loaded.run.model, program.from_spec, nothing).with_mask(mask)?;
+    loaded.run.model = pruned;
+    let spec = TokenizerSpec::of(loaded.tokenizer.as_ref());
+    let with_optimizer = loaded.has_optimizer || loaded.run.step == 0;
+    checkpoint::save(&target.path, &loaded.run, &spec, with_optimizer)
+        .map_err(|e| CliError::hint(e, "the pruned model was not saved, choose another --save"))
+}
+
+fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
+    let mut facts = vec![Fact::new("Measured on", "测量所用", measured)];
+    if let Some(dropped) = &found.dropped {
+        let names: Vec<_> =
+            dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
+        facts.push(Fact::new("Switched off", "关闭的头", names.join(", ")));
+        facts.push(Fact::new("Loss then", "此时的损失", format!("{:.4}", dropped.score.loss)));
+    }
+    Page {
+        title: one_line(&path.display().to_string()),
+        made_by: made_by(program, "prune"),
+        facts,
+        prune: Some(pruning(&found.whole, &found.alone, &found.greedy)),
+        ..Page::default()
+    }
+}

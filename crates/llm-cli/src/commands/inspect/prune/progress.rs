@@ -1,0 +1,50 @@
+//! How far the measuring is: a bar on a terminal, lines elsewhere.
+
+use crate::console::{note, stderr_is_terminal};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::time::Duration;
+
+/// Counts measurements.
+pub(super) struct Counting {
+    bar: Option<ProgressBar>,
+    quiet: bool,
+}
+
+impl Counting {
+    pub(super) fn new(total: u64, quiet: bool) -> Counting {
+        let bar = (stderr_is_terminal() && !quiet).then(|| {
+            let bar = ProgressBar::new(total);
+            let style = "{spinner} [{wide_bar}] {pos}/{len} measurements  eta {eta}";
+            if let Ok(style) = ProgressStyle::with_template(style) {
+                bar.set_style(style.progress_chars("#>-"));
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        Counting { bar: bar.filter(|bar| !bar.is_hidden()), quiet }
+    }
+
+    /// After a measurement.
+    pub(super) fn one_more(&self) {
+        if let Some(bar) = &self.bar {
+            bar.inc(1);
+        }
+    }
+
+    /// A line among the progress.
+    pub(super) fn say(&self, line: &str) {
+        match &self.bar {
+            _ if self.quiet => {}
+            Some(bar) => bar.suspend(|| note(line)),
+            None => note(line),
+        }
+    }
+}
+
+impl Drop for Counting {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What pruning found, to be read and as JSON.
+
+use super::Found;
+use crate::inspect::{Score, Scored};
+use llm_core::train::FactTable;
+use serde_json::{Value, json};
+use std::path::Path;
+
+/// Kinds of facts that a line has room for.
+const KINDS: usize = 2;
+
+pub(super) fn text(measured: &str, found: &Found) -> String {
+    let whole = &found.whole;
+    let mut text = format!("measured on {measured}\n\n{}\n", heading(whole));
+    text.push_str(&line("all", whole, whole));
+    let tables = [
+        ("each head alone switched off", &found.alone),
+        ("one after the other, the least missed first", &found.greedy),
+    ];
+    for (title, list) in tables.into_iter().filter(|(_, list)| !list.is_empty()) {
+        text.push_str(&format!("\n{title}\n"));
+        for s in list {
+            text.push_str(&line(&format!("{}.{}", s.layer, s.head), &s.score, whole));
+        }
+    }
+    if let Some(dropped) = &found.dropped {
+        let heads: Vec<_> =
+            dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
+        text.push_str(&format!("\nwithout {}\n", heads.join(", ")));
+        text.push_str(&line("", &dropped.score, whole));
+        if let (Some(before), Some(after)) = (&whole.facts, &dropped.score.facts) {
+            text.push_str(&kinds_table(before, after));
+        }
+    }
+    text
+}
+
+fn heading(whole: &Score) -> String {
+    let facts = if whole.facts.is_some() { "    facts   lost most" } else { "" };
+    format!("head        loss   change{facts}")
+}
+
+fn line(name: &str, score: &Score, whole: &Score) -> String {
+    let mut line = format!("{name:<6}  {:>8.4}  {:>+7.4}", score.loss, score.loss - whole.loss);
+    if let (Some(before), Some(after)) = (&whole.facts, &score.facts) {
+        let share = 100.0 * after.total().share();
+        line.push_str(&format!("  {share:>5.1} %   {}", lost_most(before, after)));
+    }
+    format!("{}\n", line.trim_end())
+}
+
+/// The kinds of facts that lost most, in percentage points.
+fn lost_most(before: &FactTable, after: &FactTable) -> String {
+    let mut lost: Vec<_> = changes(before, after).filter(|(_, change)| *change <= -1.0).collect();
+    lost.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let shown: Vec<_> =
+        lost.iter().take(KINDS).map(|(name, change)| format!("{name} {change:+.0}")).collect();
+    shown.join(", ")
+}
+
+/// Each kind and how many points its share changed by.
+fn changes<'a>(
+    before: &'a FactTable,
+    after: &'a FactTable,
+) -> impl Iterator<Item = (&'static str, f64)> + 'a {
+    before.kinds.iter().map(|(kind, was)| {
+        let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
+        (kind.name(), 100.0 * (is - was.share()))
+    })
+}
+
+fn kinds_table(before: &FactTable, after: &FactTable) -> String {
+    let mut text = String::from("\nfacts            before     after\n");
+    for (kind, was) in &before.kinds {
+        let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
+        text.push_str(&format!(
+            "{:<14} {:>6.1} %  {:>6.1} %\n",
+            kind.name(),
+            100.0 * was.share(),
+            100.0 * is
+        ));
+    }
+    text
+}
+
+pub(super) fn json(name: &str, found: &Found, saved: Option<&Path>) -> String {
+    let list = |scored: &[Scored]| -> Vec<Value> {
+        let one = |s: &Scored| {
+            let mut value = json!({ "layer": s.layer, "head": s.head });
+            extend(&mut value, &s.score);
+            value
+        };
+        scored.iter().map(one).collect()
+    };
+    let mut line = json!({
+        "event": "prune",
+        "data": name,
+        "alone": list(&found.alone),
+        "greedy": list(&found.greedy),
+    });
+    extend(&mut line, &found.whole);
+    if let Some(dropped) = &found.dropped {
+        let heads = dropped.heads.iter().map(|h| json!({ "layer": h.layer, "head": h.head }));
+        let mut value = json!({
+            "heads": heads.collect::<Vec<_>>(),
+            "head_mask": dropped.mask,
+            "checkpoint": saved.map(|path| path.display().to_string()),
+        });
+        extend(&mut value, &dropped.score);
+        line["dropped"] = value;
+    }
+    format!("{line}\n")
+}
+
+/// Adds what a score says to an object.
+fn extend(value: &mut Value, score: &Score) {
+    value["loss"] = json!(score.loss);
+    if let Some(facts) = &score.facts {
+        let kinds = facts.kinds.iter().map(|(kind, s)| (kind.name().to_string(), json!(s.share())));
+        value["facts"] = Value::Object(kinds.collect());
+        value["facts_accuracy"] = json!(facts.total().share());
+    }
+}

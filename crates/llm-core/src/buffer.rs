@@ -8,6 +8,7 @@
 //! writes is found by any test that looks at the result.
 
 use crate::error::TokenId;
+use crate::util::large_pages::room;
 use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
@@ -108,12 +109,11 @@ impl<T: Element> Recycled<T> {
 /// Where the system refuses, `vec!` would end the whole process on the spot. This unwinds with an
 /// [`Error::Memory`](crate::Error::Memory) instead, which a program can catch and report.
 fn fresh<T: Element>(len: usize) -> Vec<T> {
-    let mut data = Vec::new();
-    if data.try_reserve_exact(len).is_err() {
+    let Ok(mut data) = room(len) else {
         let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
         let available = crate::util::memory::available();
         std::panic::panic_any(crate::Error::Memory { needed, available });
-    }
+    };
     data.resize(len, T::ZERO);
     data
 }

@@ -49,6 +49,12 @@ impl Tensor {
         Tensor { grad_fn: Some(GradFn::leaf()), ..Tensor::new(value) }
     }
 
+    /// The same from a row-major buffer of as many numbers as `shape` says.
+    pub(crate) fn parameter_of(shape: &[usize], data: Buffer) -> Tensor {
+        let shape = shape.to_vec();
+        Tensor { shape, data: Arc::new(data), grad_fn: Some(GradFn::leaf()) }
+    }
+
     /// A constant from a flat row-major list.
     ///
     /// # Errors

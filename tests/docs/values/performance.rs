@@ -18,6 +18,7 @@ pub fn add(values: &mut Values) {
         ("perf.avx2", "avx2"),
         ("perf.memory", "memory"),
         ("perf.noise", "noise"),
+        ("perf.generate", "generate"),
         ("bpe.sizes", "bpe"),
         ("outgrow.losses", "outgrow"),
     ] {

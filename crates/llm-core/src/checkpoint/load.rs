@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use crate::model::parameter_shapes;
 use crate::optim::Moments;
 use crate::tensor::Tensor;
+use crate::util::large_pages::room;
 use crate::util::memory;
 use ndarray::{ArrayD, IxDyn};
 use std::collections::BTreeMap;
@@ -207,8 +208,7 @@ impl<R: Read> Hashing<R> {
             Failure::Memory(Error::Memory { needed, available })
         };
         let count = usize::try_from(entry.length).map_or(usize::MAX, |n| n / size_of::<T>());
-        let mut out = Vec::new();
-        out.try_reserve_exact(count).map_err(memory)?;
+        let mut out = room(count).map_err(memory)?;
         let mut chunk = std::mem::take(&mut self.chunk);
         chunk.resize(CHUNK, 0);
         let mut crc = crc32fast::Hasher::new();

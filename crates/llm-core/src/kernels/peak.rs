@@ -3,6 +3,7 @@
 
 use super::math::row_sum;
 use super::simd::{Level, level, simd_kernel};
+use crate::buffer::Buffer;
 use rayon::prelude::*;
 use std::time::Instant;
 
@@ -28,7 +29,8 @@ pub fn gflops() -> f64 {
 /// a few passes over more numbers than caches hold.
 pub fn bandwidth() -> f64 {
     const NUMBERS: usize = 1 << 26;
-    let numbers = vec![1.0f32; NUMBERS];
+    let mut numbers = Buffer::stale(NUMBERS); // in the same pages as weights
+    numbers.fill(1.0);
     let share = NUMBERS.div_ceil(4 * rayon::current_num_threads());
     let run = || {
         let start = Instant::now();

@@ -1,10 +1,10 @@
 //! Which parameters a model has, and how they start: all of it follows from the settings.
 
 use super::{Config, Init};
+use crate::buffer::Buffer;
 use crate::tensor::Tensor;
 use crate::util::rng::stream;
 use ndarray::ArrayD;
-use ndarray_rand::RandomExt;
 use ndarray_rand::rand_distr::{Distribution, StandardNormal};
 
 /// Names and shapes of [`TinyGPT::parameters`](super::TinyGPT::parameters), in its order, without
@@ -69,7 +69,9 @@ pub(super) fn initial(config: &Config, seed: u64, name: &str, dims: &[usize]) ->
     let mut key = [0; 8];
     key.copy_from_slice(&hash.as_bytes()[..8]);
     let mut rng = stream(seed, b"init\0\0\0\0", u64::from_le_bytes(key), 0);
-    Tensor::parameter(ArrayD::random_using(dims, Scaled(std), &mut rng))
+    let mut numbers = Buffer::stale(dims.iter().product());
+    numbers.fill_with(|| Scaled(std).sample(&mut rng)); // row by row
+    Tensor::parameter_of(dims, numbers)
 }
 
 /// The normal distribution with mean 0 and this standard deviation.

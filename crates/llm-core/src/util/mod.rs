@@ -1,6 +1,7 @@
 //! Small things that every layer may use: random streams, sizes for people, memory limits.
 
 pub mod allocations;
+pub(crate) mod large_pages;
 pub mod memory;
 pub mod rng;
 

@@ -1,10 +1,13 @@
 //! The pages in docs/ (and the READMEs of the workspace) stay true: both languages say the same,
 //! links, paths, names and commands exist, numbers are those that the code computes.
 
+mod checklist;
 mod commands;
+mod contents;
 mod examples;
 mod lessons;
 mod manifests;
+mod modules;
 mod names;
 mod numbers;
 mod pages;
@@ -70,6 +73,24 @@ fn figures_are_shown_in_both_languages() {
         assert!(pages.iter().any(|p| p.is_chinese()), "{name}");
         assert!(pages.iter().any(|p| !p.is_chinese()), "{name}");
     }
+}
+
+#[test]
+fn the_book_has_every_page_once() {
+    none(contents::problems(&site(), &std::fs::read_to_string(contents::path()).unwrap()));
+}
+
+#[test]
+fn answers_name_a_program_and_its_lines() {
+    for answer in workspace_tests::answers::all_answers() {
+        let known = ["train-gpt", "train-gpt-mha"].contains(&answer.program.as_str());
+        assert!(known && !answer.words.is_empty() && !answer.lines.is_empty(), "{answer:?}");
+    }
+}
+
+#[test]
+fn every_row_of_the_seeds_has_a_place() {
+    none(checklist::problems(&site()));
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // a helper that fails fails the test
 
+pub mod answers;
 pub mod cli_support;
 pub mod fixture;
 

@@ -1,4 +1,5 @@
-//! `cargo` commands in the pages name packages, programs, features, verbs and flags that exist.
+//! `cargo` commands in the pages name packages, programs, features, tests, verbs and flags that
+//! exist.
 
 use super::manifests::Manifests;
 use super::pages::{Kind, Site, files};
@@ -6,6 +7,7 @@ use super::pages::{Kind, Site, files};
 pub fn problems(site: &Site) -> Vec<String> {
     let manifests = Manifests::read(&site.root);
     let flags = flag_sources(site);
+    let tests = test_sources(site);
     let mut found = Vec::new();
     for page in &site.pages {
         for line in &page.lines {
@@ -14,7 +16,7 @@ pub fn problems(site: &Site) -> Vec<String> {
                 _ => line.code_spans(),
             };
             for command in commands.iter().filter_map(|c| c.trim().strip_prefix("cargo ")) {
-                let problems = wrong_words(command, &manifests, &flags);
+                let problems = wrong_words(command, &manifests, &flags, &tests);
                 found.extend(problems.map(|p| page.at(line, format!("`cargo {command}`: {p}"))));
             }
             for flag in line.code_spans() {
@@ -31,7 +33,12 @@ pub fn problems(site: &Site) -> Vec<String> {
 const SUBCOMMANDS: [&str; 9] =
     ["run", "test", "build", "check", "clippy", "doc", "tree", "fmt", "bench"];
 
-fn wrong_words(command: &str, manifests: &Manifests, flags: &str) -> impl Iterator<Item = String> {
+fn wrong_words(
+    command: &str,
+    manifests: &Manifests,
+    flags: &str,
+    tests: &str,
+) -> impl Iterator<Item = String> {
     let words: Vec<&str> =
         command.split_whitespace().take_while(|w| !["#", "|", "&&"].contains(w)).collect();
     let split = words.iter().position(|w| *w == "--").unwrap_or(words.len());
@@ -58,6 +65,13 @@ fn wrong_words(command: &str, manifests: &Manifests, flags: &str) -> impl Iterat
             found.push(format!("no {} {value:?}", pair[0]));
         }
     }
+    if subcommand == "test" {
+        let filters = mine.windows(2).filter(|pair| !pair[0].starts_with("-"));
+        let filters = filters.map(|pair| pair[1]).filter(|word| !word.starts_with('-'));
+        let unknown =
+            filters.filter(|w| !["fn ", "mod "].iter().any(|d| tests.contains(&[d, *w].concat())));
+        found.extend(unknown.map(|word| format!("no test begins with {word:?}")));
+    }
     if subcommand == "run" {
         for (i, word) in theirs.iter().skip(1).enumerate() {
             if word.starts_with("--") && !has_flag(flags, word.split('=').next().unwrap_or(word)) {
@@ -70,6 +84,13 @@ fn wrong_words(command: &str, manifests: &Manifests, flags: &str) -> impl Iterat
         }
     }
     found.into_iter()
+}
+
+/// The sources that hold tests.
+fn test_sources(site: &Site) -> String {
+    let folders = ["crates", "examples", "tests"].map(|folder| site.root.join(folder));
+    let paths = folders.iter().flat_map(|folder| files(folder, &["rs"]));
+    paths.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }
 
 /// The sources that declare flags and verbs.

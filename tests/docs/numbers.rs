@@ -6,7 +6,7 @@
 //! indices (`S[2,0]`) do not count; `check-all` counts indices too.
 //!
 //! In docs/ every number of 4 or more, and every decimal one, must be under such a mark; headings,
-//! commands, code with a file of its own, what an example prints and flags excepted.
+//! commands, code with a file of its own, what an example or a program prints and flags excepted.
 
 use super::names::is_path;
 use super::pages::{Kind, Line, Page, Site};
@@ -98,7 +98,7 @@ pub fn problems(site: &Site, values: &BTreeMap<&str, Vec<f64>>) -> Vec<String> {
                 covered.extend(lines.iter().map(|l| l.number));
                 found.extend(mismatch(page, line, lines, indices, id, values.get(id)));
             }
-            if line.mark("prints").is_some() {
+            if line.mark("prints").or(line.mark("answer")).is_some() {
                 covered.extend(page.block_after(i).iter().map(|l| l.number));
             }
         }

@@ -39,9 +39,11 @@ pub struct Site {
 }
 
 impl Site {
-    /// Every page under docs/, and the READMEs of the workspace if there are any.
+    /// Every page under docs/, and the READMEs of the workspace if there are any. The book's table
+    /// of contents is no page: it has both languages.
     pub fn read(root: &Path) -> Site {
         let mut paths = files(&root.join("docs"), &["md"]);
+        paths.retain(|path| !path.ends_with("docs/SUMMARY.md"));
         paths.extend(["README.md", "README.zh-CN.md"].map(|n| root.join(n)));
         let pages = paths.iter().filter_map(|path| {
             let text = std::fs::read_to_string(path).ok()?;

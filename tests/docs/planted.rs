@@ -1,7 +1,7 @@
 //! Faults put into pages on purpose are found.
 
 use super::pages::{Page, Site};
-use super::{commands, lessons, manifests, names, numbers, twins};
+use super::{checklist, commands, contents, lessons, manifests, names, numbers, twins};
 use std::collections::BTreeMap;
 
 const ENGLISH: &str = "> [简体中文](page.zh-CN.md)\n\n# One\n\nThe root is `Cargo.toml`.\n";
@@ -63,6 +63,7 @@ fn planted_faults_are_found() {
         ("names no file", "`let parts`"),
         ("occurs nowhere", "`self_attention_2h`"),
         ("no -p", "`cargo test -p train-gpt-mla`"),
+        ("no test", "`cargo test -p llm-core heads_that_fly`"),
         ("no -p", "`cargo run -p llm-core`"),
         ("no flag", "`cargo run -p train-gpt -- --wheels 4`"),
         ("no verb", "```sh\ncargo run -p train-gpt -- fly\n```"),
@@ -119,4 +120,62 @@ fn twins_that_differ_are_found() {
     assert!(twins::problems(&unlinked).iter().any(|p| p.contains("not the switch")));
     let foreign = site("[a](page.md)", "[甲](page.md)");
     assert!(names::problems(&foreign).iter().any(|p| p.contains("in the other language")));
+}
+
+#[test]
+fn faults_in_the_table_of_contents_are_found() {
+    let site = site("", "");
+    let problems = |summary: &str| contents::problems(&site, &format!("# Summary\n{summary}"));
+    let [en, zh] = ["\n# English\n", "\n# 简体中文\n"];
+    let (one, two) = ("- [One](page.md)\n", "- [一](page.zh-CN.md)\n");
+    assert_eq!(problems(&[en, one, zh, two].concat()), Vec::<String>::new());
+    for (fault, summary) in [
+        ("is there 0 times", [en, zh].concat()),
+        ("is there 2 times", [en, one, one, zh, two, two].concat()),
+        ("not the same pages", [en, one, zh].concat()),
+        ("not the same pages", [en, one, zh, "  ", two].concat()),
+        ("in the other part", [en, two, zh, one].concat()),
+        ("no page docs/two.md", [en, one, "- [Two](two.md)\n", zh, two].concat()),
+        ("is called \"One\"", [en, "- [1](page.md)\n", zh, two].concat()),
+        ("more than two parts", [en, one, zh, two, en].concat()),
+    ] {
+        let found = problems(&summary);
+        assert!(found.iter().any(|p| p.contains(fault)), "{summary}: {found:?}");
+    }
+}
+
+#[test]
+fn faults_in_the_list_of_the_seeds_are_found() {
+    let path = "docs/seeds_checklist.md";
+    let real = Site::read(&super::crate_root());
+    let text = std::fs::read_to_string(real.root.join(path)).unwrap();
+    let problems = |text: &str| checklist::page_problems(&real, &Page::new(path, text)).0;
+    assert_eq!(problems(&text), Vec::<String>::new());
+    let row = text.lines().find(|l| l.starts_with("| S3.8 ")).unwrap();
+    let test = "tests/mha_vs_single_head.rs::nowhere";
+    for (fault, planted) in [
+        ("rows, the first that differ", String::new()),
+        ("rows, the first that differ", row.replace("S3.8", "S3.9")),
+        ("no state", row.replace("| done |", "| soon |")),
+        ("without a place", "| S3.8 | heads | done | somewhere |".into()),
+        ("has no test", format!("| S3.8 | heads | done | `{test}` |")),
+    ] {
+        let found = problems(&text.replace(row, &planted));
+        assert!(found.iter().any(|p| p.contains(fault)), "{planted}: {found:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_is_not_printed_is_found() {
+    use workspace_tests::answers::{answers, missing};
+    let page = "```sh\ncargo run -p train-gpt -- trace --all\n```\n\n<!-- answer -->\n```text\na = 1\nb  = 2\n```\n";
+    let [answer] = &answers("page", page)[..] else { panic!("one answer") };
+    assert_eq!(
+        (&answer.program[..], &answer.words[..]),
+        ("train-gpt", &["trace", "--all"].map(String::from)[..])
+    );
+    assert_eq!(missing(answer, "   a =  1\nmore\nb = 2\n"), None);
+    for printed in ["", "a = 1\nb = 3\n", "b = 2\na = 1\n"] {
+        assert!(missing(answer, printed).is_some_and(|p| p.starts_with("page:5: ")), "{printed:?}");
+    }
 }

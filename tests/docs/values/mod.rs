@@ -1,12 +1,16 @@
 //! What the code computes for every `check` in the pages.
 
 mod course;
+mod cutting;
+mod exercises;
 mod hand;
 mod head;
+mod heads_by_hand;
 mod pages;
 mod performance;
 mod trace;
 mod walkthrough;
+mod why;
 mod writing;
 
 use llm_core::Tensor;
@@ -23,6 +27,10 @@ pub fn all() -> Values {
     writing::add(&mut values);
     hand::add(&mut values);
     course::add(&mut values);
+    why::add(&mut values);
+    exercises::add(&mut values);
+    cutting::add(&mut values);
+    heads_by_hand::add(&mut values);
     values
 }
 

@@ -110,3 +110,8 @@ fn a_head_that_is_switched_off_gives_zeros() {
     let zh = [&words[..], &["--lang", "zh"]].concat();
     has(&sandbox.ok(&zh), &["这个模型里第 1 个头已关闭：它的输出全是零"]);
 }
+
+#[test]
+fn the_answers_of_the_pages_are_what_is_printed() {
+    workspace_tests::answers::check(&sandbox(), "train-gpt-mha");
+}

@@ -155,3 +155,8 @@ fn prompts_that_cannot_be() {
     sandbox.train(&[&words[..], &["--gen", "0"]].concat());
     sandbox.refuses(&["trace", "--load", "chars", "-p", "tqz"], 65, &["--prompt", "'q'"]);
 }
+
+#[test]
+fn the_answers_of_the_pages_are_what_is_printed() {
+    workspace_tests::answers::check(&sandbox(), "train-gpt");
+}

@@ -27,6 +27,7 @@
 mod attention;
 mod ceiling;
 mod gemm;
+mod heads;
 mod memory;
 mod rows;
 
@@ -55,6 +56,7 @@ fn run() {
     ceiling::fma(&mut c, "ceiling/fma");
     ceiling::copy(&mut c);
     gemm::benches(&mut c);
+    heads::benches(&mut c);
     attention::benches(&mut c);
     rows::benches(&mut c);
     memory::benches(&mut c);

@@ -41,6 +41,7 @@ fn the_pages_are_there() {
         "autograd_and_memory_layout",
         "learn_by_hand",
         "library_examples",
+        "looking_inside",
         "training_and_inference_walkthrough",
         "transformer_math_to_code",
         "architecture/folder_layout_and_targets",

@@ -8,6 +8,7 @@ training run, one comparison; and the sections that neither has are put into a c
 """
 
 import argparse
+import html
 import html.parser
 import json
 import os
@@ -104,8 +105,9 @@ def pages(folder, program):
     data["samples"].append({"step": 41, "prompt": hostile, "text": hostile})
     data["title"] = "every section " + hostile
     data["heads"] = [
-        {"layer": i // 4, "head": i % 4, "scores": [["previous", i / 8], ["same-name", 1 - i / 8], ["entropy", i / 3]],
+        {"layer": i // 4, "head": i % 4, "scores": [["previous", i / 8], ["of another time", 1 - i / 8], ["entropy", i / 3]],
          "role": {"en": f"role {i}", "zh": f"作用 {i}"}} for i in range(8)]
+    data["even"] = [["previous", 0.1], ["of another time", 0.2], ["entropy", 4.0]]
     off = [{"layer": i // 4, "head": i % 4, "loss": 0.5 + 0.1 * i * (i != 2) - 0.02 * (i == 2), "facts": 1 - i / 9} for i in range(8)]
     data["prune"] = {"loss": 0.5, "facts": 0.95, "alone": off, "greedy": off}
     data["notes"] = [{"en": "A note.", "zh": "一条说明。"}]
@@ -151,7 +153,10 @@ def main():
         run, compare, whole = pages(folder, program)
 
         dom, net = browser.dom(run.as_uri() + "#lang=en")
-        check("a run's sections", dom.sections() == ["facts", "curves", "samples", "attention"], dom.sections())
+        check("a run's sections", dom.sections() == ["facts", "curves", "samples", "attention", "heads"], dom.sections())
+        shaded = text_of(dom, "shaded")
+        check("the text that is read has spaces", " " in shaded and "␣" not in shaded, shaded)
+        check("even attention is beside the heads", "even" in text_of(dom, "dense"), text_of(dom, "dense"))
         check("nothing is fetched", not fetched(net), fetched(net))
         check("curves are drawn", len(dom.find("path", **{"class": "curve k-train"})) == 1)
         dom, _ = browser.dom(compare.as_uri() + "#lang=en")
@@ -195,6 +200,12 @@ def main():
                 browser.picture(page.as_uri() + address, args.keep.resolve() / f"{name}.png", width=size[0], height=size[1])
     print(f"{len(failures)} failed")
     sys.exit(bool(failures))
+
+
+def text_of(dom, kind):
+    """The text in the first part of this class."""
+    part = re.search(rf'<(\w+)[^>]*class="{kind}"[^>]*>(.*?)</\1>', dom.body(), re.S)
+    return html.unescape(re.sub("<[^>]*>", " " if kind == "dense" else "", part[2])) if part else ""
 
 
 def weights(dom):

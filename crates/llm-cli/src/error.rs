@@ -124,6 +124,17 @@ impl CliError {
         CliError::Core { source, hint: format!("; {hint}") }
     }
 
+    /// The same in a verb that saves no run: what did not happen, and which flag to change.
+    pub(crate) fn of_verb(self, hint: &str) -> CliError {
+        match self {
+            CliError::Create { path, why } => {
+                let source = std::io::Error::other(why);
+                CliError::hint(Error::Io { action: "create", path, source }, hint)
+            }
+            other => other,
+        }
+    }
+
     /// The number for the shell.
     pub fn exit_code(&self) -> u8 {
         match self {

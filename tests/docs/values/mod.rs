@@ -6,6 +6,7 @@ mod exercises;
 mod hand;
 mod head;
 mod heads_by_hand;
+mod inside;
 mod pages;
 mod performance;
 mod trace;
@@ -25,6 +26,7 @@ pub fn all() -> Values {
     pages::add(&mut values);
     performance::add(&mut values);
     writing::add(&mut values);
+    inside::add(&mut values);
     hand::add(&mut values);
     course::add(&mut values);
     why::add(&mut values);

@@ -19,6 +19,7 @@ pub fn add(values: &mut Values) {
         ("perf.memory", "memory"),
         ("perf.noise", "noise"),
         ("perf.generate", "generate"),
+        ("why.products", "products"),
         ("bpe.sizes", "bpe"),
         ("outgrow.losses", "outgrow"),
     ] {
@@ -47,7 +48,7 @@ pub fn add(values: &mut Values) {
 }
 
 /// All numbers in order.
-fn flatten(value: &Value, numbers: &mut Vec<f64>) {
+pub(super) fn flatten(value: &Value, numbers: &mut Vec<f64>) {
     match value {
         Value::Number(n) => numbers.extend(n.as_f64()),
         Value::Array(list) => list.iter().for_each(|v| flatten(v, numbers)),

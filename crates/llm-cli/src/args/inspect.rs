@@ -123,7 +123,7 @@ pub struct InspectHeadsArgs {
     /// Text to measure on; `-` is standard input [default: unseen built-in stories]
     #[arg(long, value_name = "FILE")]
     pub data: Vec<PathBuf>,
-    /// Measure on at most N tokens, in windows spread evenly over the text [default: 16384]
+    /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub tokens: Option<u64>,
     /// Write a page with the table
@@ -146,7 +146,7 @@ pub struct InspectPruneArgs {
     /// Text to measure on; `-` is standard input [default: unseen built-in stories]
     #[arg(long, value_name = "FILE")]
     pub data: Vec<PathBuf>,
-    /// Measure on at most N tokens, in windows spread evenly over the text [default: 65536]
+    /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 65536]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub tokens: Option<u64>,
     /// Windows scored together [default: the run's batch]

@@ -121,7 +121,10 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
                 c if c.contains("cannot parse integer from empty") => "empty",
                 other => other,
             };
-            format!("{flag} {value}: {why}")
+            match open_range(why) {
+                Some(least) => format!("{flag} {value}: it must be {least} or more"),
+                None => format!("{flag} {value}: {why}"),
+            }
         }
         (ErrorKind::MissingRequiredArgument, Some(flag), _) => format!("{flag} is needed"),
         (ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict, ..)
@@ -138,6 +141,13 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
         }
         _ => plain_lines(&e.render().to_string()),
     }
+}
+
+/// Where the range begins that clap writes out to the largest number there is.
+fn open_range(why: &str) -> Option<&str> {
+    let ends = [u64::from(u32::MAX), i64::MAX as u64, u64::MAX].map(|end| end.to_string());
+    let (range, end) = why.split_once(" is not in ")?.1.split_once("..")?;
+    ends.iter().any(|largest| end.trim_start_matches('=') == largest).then_some(range)
 }
 
 fn plain_lines(text: &str) -> String {

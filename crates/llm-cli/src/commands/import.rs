@@ -9,10 +9,10 @@ use crate::plan::check_heads_flag;
 use crate::program::Program;
 use crate::target::Target;
 use crate::typed;
+use llm_core::Config;
 use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::util::thousands;
-use llm_core::{Config, Error};
 use std::path::Path;
 
 /// Reads the model and saves it.
@@ -21,7 +21,8 @@ use std::path::Path;
 /// What reading or saving refuses; an old checkpoint is then kept.
 pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     check_heads_flag(program, args.heads)?;
-    let target = Target::file(&args.save).map_err(named)?;
+    let target = Target::file(&args.save)
+        .map_err(|e| e.of_verb("nothing was imported, choose another --save"))?;
     let imported = read(program, args)?;
     let quiet = args.output.quiet();
     if !quiet {
@@ -89,16 +90,4 @@ fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> V
         format!("next    {name} generate{load}{prompt} -n 100"),
         format!("        {name}{load} --data FILE --steps 100"),
     ]
-}
-
-/// A target that cannot be written, in this command's words.
-fn named(e: CliError) -> CliError {
-    match e {
-        CliError::Create { path, why } => {
-            let source = std::io::Error::other(why);
-            let source = Error::Io { action: "create", path, source };
-            CliError::hint(source, "nothing was imported, choose another --save")
-        }
-        other => other,
-    }
 }

@@ -20,6 +20,8 @@ pub struct Page {
     pub attention: Option<AttentionMaps>,
     /// What each head does.
     pub heads: Vec<HeadRow>,
+    /// What attention that is spread evenly has in their columns.
+    pub even: Vec<(&'static str, f64)>,
     /// What the model loses without which heads.
     pub prune: Option<Pruning>,
     /// Runs side by side.

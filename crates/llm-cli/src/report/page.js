@@ -4,7 +4,7 @@
 // ---- words -------------------------------------------------------------------------------------
 
 const WORDS = {
-  facts: ['Run', '概况'], curves: ['Loss', '损失'], samples: ['Samples', '样本'],
+  facts: ['Overview', '概况'], curves: ['Loss', '损失'], samples: ['Samples', '样本'],
   attention: ['Attention', '注意力'], heads: ['Heads', '各个头'], prune: ['Without heads', '去掉一些头'],
   compare: ['Comparison', '对比'], dark: ['Dark', '深色'], light: ['Light', '浅色'],
   train: ['training loss', '训练损失'], smooth: ['smoothed', '平滑后'], val: ['validation loss', '验证损失'],
@@ -17,11 +17,15 @@ const WORDS = {
   previous: ['Previous token', '上一个词元'], next: ['Next token', '下一个词元'],
   attentionHint: ['The outlined token is the query: the darker an earlier token, the more weight it has. Choose with the slider, the arrow keys, or by pointing.', '加框的词元是查询：前面的词元颜色越深，权重越大。用滑块、方向键或点击来选择。'],
   matrix: ['Rows are queries, columns are keys; colour shows the square root of the weight.', '行是查询，列是键；颜色表示权重的平方根。'],
-  all: ['All heads', '所有头'], most: ['Most weight', '权重最大'], of: ['of', '/'], at: ['at', '位置'],
-  role: ['Role', '作用'], base: ['with all heads', '所有头都在'],
+  all: ['All heads', '所有头'], most: ['Most weight', '权重最大'],
+  even: ['even', '均匀'], role: ['Role', '作用'],
+  headsHint: ['Mean weight that a head puts on places of each kind; the last row has what even attention to everything puts there, and the shade shows what goes beyond it.',
+    '一个头放在各类位置上的平均权重；最后一行是均匀注意力放在那里的权重，底色表示超出它的部分。'],
+ base: ['With all heads', '所有头都在'],
   alone: ['One head switched off: what the validation loss gains', '只去掉一个头：验证损失的增加'],
+  aloneFacts: ['One head switched off: what the validation loss gains · facts right then', '只去掉一个头：验证损失的增加 · 此时答对的事实'],
   greedy: ['One after the other switched off, the least missed first', '逐个去掉，最不需要的先去掉'],
-  off: ['heads off', '去掉的头数'], loss: ['Loss', '损失'], factsRight: ['Facts right', '答对的事实'],
+  off: ['heads off', '去掉的头数'], loss: ['Loss', '损失'], factsRight: ['Facts right', '答对的事实'], allRight: ['facts right', '答对的事实'],
   H: ['Heads', '头数'], D: ['D', 'D'], parameters: ['Parameters', '参数量'],
   seeds: ['Seeds', '种子数'], seconds: ['s / run', '秒/次'], range: ['min–max', '最小–最大'],
   mean: ['Mean ± sample standard deviation. ', '均值 ± 样本标准差。'],
@@ -31,6 +35,21 @@ const WORDS = {
   allFacts: ['all', '全部'], conclusion: ['What was measured', '测得的结论'],
   incomplete: ['Incomplete', '未完成'], by: ['Written by', '生成程序：'],
   link: ['This view has an address: copy the link from the address bar.', '当前视图有自己的地址，可从地址栏复制链接。'],
+};
+
+/** What the heads are measured by: its name, and which places it is about. */
+const MEASURES = {
+  previous: [['previous', '前一个'], ['the token before', '前一个词元']],
+  first: [['first', '第一个'], ['the first token', '第一个词元']],
+  itself: [['itself', '自己'], ['the token itself', '词元自己']],
+  word: [['word', '本词'], ['the letters of its own word', '自己所在词的字母']],
+  same: [['same', '同词'], ['earlier mentions of the same word', '同一个词先前出现的地方']],
+  after: [['after', '之后'], ['what followed the same token before', '同一词元先前出现之后的词元']],
+  copy: [['copy', '复制'], ['tokens equal to the one that comes next', '与下一个词元相同的词元']],
+  separator: [['separator', '分隔'], ['spaces, punctuation, line ends', '空格、标点、换行']],
+  answer: [['answer', '答案'], ['earlier mentions of the word that has to be told', '将要说出的词先前出现的地方']],
+  entropy: [['entropy', '熵'], ['of the weights, in nats', '权重的熵，单位 nat']],
+  entropy_share: [['share', '份额'], ['the entropy as a share of its most, ln(i + 1)', '熵占其最大值 ln(i + 1) 的份额']],
 };
 
 // ---- state, kept in the address so that a view is a link ------------------------------------
@@ -96,7 +115,7 @@ function ticks(low, high, count) {
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 2.5, 5, 10].map(m => m * power).find(s => s >= raw * 0.999) ?? raw;
   const marks = [];
-  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) marks.push(i * step);
+  for (let i = Math.ceil(low / step - 1e-9); i * step <= high + step * 1e-9; i++) marks.push(i * step + 0); // + 0: no −0
   return { marks, decimals: Math.max(0, -Math.floor(Math.log10(step) + 1e-9)) + (String(step / power) === '2.5' ? 1 : 0) };
 }
 
@@ -111,7 +130,7 @@ function decades(low, high) {
 
 /** Axes with marks; gives the functions from values to places. */
 function plane(width, height, [x0, x1], [y0, y1], options = {}) {
-  const margin = { left: options.left ?? 52, right: options.right ?? 14, top: 8, bottom: options.bottom ?? 40 };
+  const margin = { left: options.left ?? 52, right: options.right ?? 24, top: 8, bottom: options.bottom ?? 40 };
   const x = v => margin.left + (v - x0) / (x1 - x0 || 1) * (width - margin.left - margin.right);
   const scaled = options.log ? v => Math.log(Math.max(v, y0)) : v => v;
   const y = v => height - margin.bottom - (scaled(v) - scaled(y0)) / (scaled(y1) - scaled(y0) || 1) * (height - margin.top - margin.bottom);
@@ -122,7 +141,8 @@ function plane(width, height, [x0, x1], [y0, y1], options = {}) {
       svg('line', { class: 'axis', x1: margin.left, x2: width - margin.right, y1: y(v), y2: y(v) }),
       svg('text', { x: margin.left - 7, y: y(v) + 4, 'text-anchor': 'end' }, options.percent ? fixed(100 * v, 0) : options.log ? String(Number(v.toPrecision(1))) : fixed(v, rows.decimals)));
   }
-  const columns = options.columns ?? ticks(x0, x1, Math.round(width / 110)).marks.map(v => [v, whole(Math.round(v * 100) / 100)]);
+  // Steps and heads are whole.
+  const columns = options.columns ?? ticks(x0, x1, Math.round(width / 110)).marks.filter(v => Math.abs(v - Math.round(v)) < 1e-6).map(v => [v, whole(Math.round(v))]);
   for (const [v, text] of columns) {
     picture.append(svg('text', { x: x(v), y: height - margin.bottom + 18, 'text-anchor': 'middle' }, text));
   }
@@ -223,7 +243,9 @@ const rgb = name => {
   const hex = getComputedStyle(root).getPropertyValue(name).trim().slice(1);
   return [0, 2, 4].map(i => parseInt(hex.slice(i, i + 2), 16));
 };
-const seen = text => text.replaceAll(' ', '␣').replaceAll('\n', '⏎').replaceAll('\t', '⇥') || '∅';
+/** A token by itself shows its spaces, as it does in the data; in running text they are spaces again. */
+const seen = text => text || '∅';
+const inText = text => text.replaceAll('␣', ' ').replaceAll('↵', '↵\n');
 const STEPS = 10000; // weights are whole multiples of 1 / STEPS
 
 /** A head's P, a pixel a weight. */
@@ -255,7 +277,7 @@ function attentionSection() {
   const slideLabel = el('span', { class: 'where' });
   const matrix = el('canvas', { class: 'matrix', tabindex: 0, role: 'img' });
   const text = el('div', { class: 'shaded', tabindex: 0, role: 'group', 'aria-label': say('token') });
-  const spans = tokens.map((token, i) => el('span', { 'data-i': i }, token === '\n' ? '⏎\n' : token));
+  const spans = tokens.map((token, i) => el('span', { 'data-i': i }, inText(token)));
   text.append(...spans);
   const readout = el('div', { class: 'readout two', id: 'weights', 'aria-live': 'polite' });
   const pointed = el('div', { class: 'readout' });
@@ -269,7 +291,7 @@ function attentionSection() {
     headSelect.replaceChildren(...(layers[state.layer] ?? []).map((_, i) => option(i, state.head)));
     layerSelect.value = state.layer;
     slider.value = state.token;
-    slideLabel.textContent = `${state.token + 1} ${say('of')} ${n}: “${seen(tokens[state.token])}”`;
+    slideLabel.textContent = `i = ${state.token} (0–${n - 1}): “${seen(tokens[state.token])}”`;
     const weights = rows()[state.token] ?? [];
     const most = Math.max(...weights, 1);
     spans.forEach((span, i) => {
@@ -279,7 +301,7 @@ function attentionSection() {
       span.title = i <= state.token ? percent((weights[i] ?? 0) / STEPS) : '';
     });
     const best = weights.map((w, i) => [w, i]).sort((a, b) => b[0] - a[0]).slice(0, 4).filter(([w]) => w > 0);
-    readout.textContent = `${say('most')}: ` + best.map(([w, i]) => `“${seen(tokens[i])}” ${say('at')} ${i + 1} ${percent(w / STEPS)}`).join(' · ');
+    readout.textContent = `${say('most')}: ` + best.map(([w, i]) => `“${seen(tokens[i])}” j = ${i}, ${percent(w / STEPS)}`).join(' · ');
     fill(matrix, { 'data-layer': state.layer, 'data-head': state.head, 'data-token': state.token,
       'aria-label': `${say('layer')} ${state.layer}, ${say('head')} ${state.head}` }, []);
     paint(matrix, rows(), state.token);
@@ -306,7 +328,7 @@ function attentionSection() {
   };
   fill(matrix, { onkeydown: keys, onclick: event => choose({ token: cell(event)[0] }), onpointermove: event => {
     const [i, j] = cell(event);
-    pointed.textContent = j > i ? '' : `“${seen(tokens[i])}” (${i + 1}) → “${seen(tokens[j])}” (${j + 1}): ${percent((rows()[i]?.[j] ?? 0) / STEPS)}`;
+    pointed.textContent = j > i ? '' : `“${seen(tokens[i])}” i = ${i} → “${seen(tokens[j])}” j = ${j}: ${percent((rows()[i]?.[j] ?? 0) / STEPS)}`;
   } }, []);
   fill(text, { onkeydown: keys, onclick: event => {
     const i = event.target.getAttribute('data-i');
@@ -335,29 +357,42 @@ function shade(cell, share) {
 
 function headsSection() {
   const names = [...new Set(page.heads.flatMap(row => row.scores.map(([name]) => name)))];
+  const even = { scores: page.even };
   const score = (row, name) => row.scores.find(([n]) => n === name)?.[1] ?? NaN;
+  const shown = (row, name) => name === 'entropy' ? fixed(score(row, name), 2) : percent(score(row, name), 0);
+  // How much of the way from even attention to all of it.
+  const beyond = (row, name) => {
+    const from = score(even, name) || 0;
+    return name.startsWith('entropy') || from >= 1 ? 0 : (score(row, name) - from) / (1 - from) || 0;
+  };
+  const word = (name, part) => MEASURES[name]?.[part][state.lang === 'zh' ? 1 : 0];
   const body = el('tbody');
   let order = { key: null, down: true };
   const columns = [['layer', row => row.layer], ['head', row => row.head], ...names.map(name => [name, row => score(row, name)])];
   const heads = columns.map(([key, value]) => {
-    const label = key === 'layer' || key === 'head' ? say(key) : key;
-    return el('th', { scope: 'col', 'aria-sort': 'none' }, el('button', { type: 'button', onclick: () => {
+    const label = key === 'layer' || key === 'head' ? say(key) : word(key, 0) ?? key;
+    return el('th', { scope: 'col', 'aria-sort': 'none', title: word(key, 1) }, el('button', { type: 'button', onclick: () => {
       order = { key, value, down: order.key === key ? !order.down : key !== 'layer' && key !== 'head' };
       show();
     } }, label));
   });
+  heads.splice(2, 0, el('th', { class: 'words', scope: 'col' }, say('role')));
+  columns.splice(2, 0, [null]);
   function show() {
     const rows = [...page.heads];
     if (order.key) rows.sort((a, b) => (order.down ? -1 : 1) * ((order.value(a) || 0) - (order.value(b) || 0)));
-    columns.forEach(([key], i) => heads[i].setAttribute('aria-sort', order.key !== key ? 'none' : order.down ? 'descending' : 'ascending'));
+    columns.forEach(([key], i) => key && heads[i].setAttribute('aria-sort', order.key !== key ? 'none' : order.down ? 'descending' : 'ascending'));
     body.replaceChildren(...rows.map(row => el('tr', {},
-      el('td', {}, String(row.layer)), el('td', {}, String(row.head)),
-      ...names.map(name => shade(el('td', {}, fixed(score(row, name), 3)), score(row, name) || 0)),
-      el('td', { class: 'words' }, both(row.role)))));
+      el('td', {}, String(row.layer)), el('td', {}, String(row.head)), el('td', { class: 'words' }, both(row.role) || '–'),
+      ...names.map(name => shade(el('td', {}, shown(row, name)), Math.sqrt(Math.max(beyond(row, name), 0)))))));
   }
   show();
-  return section('heads', el('div', { class: 'scroll', tabindex: 0 }, el('table', {},
-    el('thead', {}, el('tr', {}, ...heads, el('th', { class: 'words', scope: 'col' }, say('role')))), body)));
+  const last = el('tfoot', {}, el('tr', {}, el('td', {}, say('even')), el('td'), el('td'), ...names.map(name => el('td', {}, shown(even, name)))));
+  const told = names.filter(name => word(name, 1)).map(name => el('li', {}, el('strong', {}, word(name, 0)), `: ${word(name, 1)}`));
+  return section('heads',
+    page.even.length ? el('p', { class: 'soft' }, say('headsHint')) : null,
+    el('div', { class: 'scroll', tabindex: 0 }, el('table', { class: 'dense' }, el('thead', {}, el('tr', {}, ...heads)), body, page.even.length ? last : null)),
+    el('ul', { class: 'measures soft' }, ...told));
 }
 
 function pruneSection() {
@@ -374,7 +409,7 @@ function pruneSection() {
     const points = [[0, base, say('base')], ...greedy.map((p, i) => [i + 1, p[key], `${say('layer')} ${p.layer} · ${say('head')} ${p.head}`])].filter(p => p[1] !== null);
     const values = points.map(p => p[1]);
     const low = key === 'facts' ? 0 : Math.min(...values) * 0.98, high = key === 'facts' ? 1 : Math.max(...values) * 1.02;
-    const { picture, x, y } = plane(480, 260, [0, Math.max(points.length - 1, 1)], [low, high], { x: say('off'), label, percent: key === 'facts' });
+    const { picture, x, y } = plane(300, 200, [0, Math.max(points.length - 1, 1)], [low, high], { columns: points.length > 12 ? null : points.map(([i]) => [i, String(i)]), x: say('off'), label, percent: key === 'facts' });
     picture.append(svg('path', { class: 'curve k-0', d: path(points.map(([i, v]) => [x(i), y(v)])) }));
     for (const [i, v, what] of points) picture.append(svg('circle', { class: 'f-0', cx: x(i), cy: y(v), r: 4 }, svg('title', {}, `${what}: ${shown(v)}`)));
     return el('figure', {}, el('figcaption', {}, label), picture);
@@ -384,8 +419,8 @@ function pruneSection() {
   const order = greedy.map((p, i) => el('tr', {}, el('td', {}, String(i + 1)), el('td', {}, String(p.layer)), el('td', {}, String(p.head)),
     el('td', {}, fixed(p.loss, 4)), el('td', {}, p.facts === null ? '–' : percent(p.facts))));
   return section('prune',
-    el('p', {}, `${say('val')} ${fixed(loss, 4)} ${say('base')}` + (facts === null ? '' : ` · ${say('factsRight')} ${percent(facts)}`)),
-    el('h3', {}, say('alone')), el('div', { class: 'bars' }, ...bars),
+    el('p', {}, `${say('base')}: ${say('val')} ${fixed(loss, 4)}` + (facts === null ? '' : ` · ${say('allRight')} ${percent(facts)}`)),
+    el('h3', {}, say(facts === null ? 'alone' : 'aloneFacts')), el('div', { class: 'bars' }, ...bars),
     el('h3', {}, say('greedy')), el('div', { class: 'grid' }, ...pictures),
     el('div', { class: 'scroll', tabindex: 0 }, el('table', {}, el('thead', {}, el('tr', {},
       ...[say('off'), say('layer'), say('head'), say('loss'), say('factsRight')].map(t => el('th', { scope: 'col' }, t)))), el('tbody', {}, ...order))));
@@ -405,16 +440,22 @@ const shownSpread = (values, show) => {
 };
 const shownRange = (values, show) => values.length ? `${show(spread(values).low)}–${show(spread(values).high)}` : '–';
 
+/** Is there room for the floor in a picture of these values? */
+const nearFloor = (values, floor) => floor && Math.min(...values) - floor <= 3 * (Math.max(...values) - Math.min(...values));
+
 /** A panel: each seed a point, a line through the means. */
 function dots(label, rows, valuesOf, color, options = {}) {
   const all = rows.flatMap(valuesOf);
   if (!all.length) return null;
   // A floor far below would make one point of all seeds.
-  const floor = options.floor && Math.min(...all) - options.floor <= 3 * (Math.max(...all) - Math.min(...all)) ? options.floor : null;
+  const floor = nearFloor(all, options.floor) ? options.floor : null;
   if (floor) all.push(floor);
   const span = Math.max(...all) - Math.min(...all) || Math.abs(all[0]) * 0.02 || 0.01;
   const range = [Math.min(...all) - 0.12 * span, Math.max(...all) + 0.12 * span];
-  if (options.percent) range.splice(0, 2, Math.max(0, Math.min(range[0], range[1] - 0.06)), Math.min(1.02, range[1]));
+  if (options.percent) {
+    const low = Math.max(0, Math.min(range[0], range[1] - 0.06));
+    range.splice(0, 2, low, Math.min(1.02, Math.max(range[1], low + 0.06)));
+  }
   const { picture, x, y, margin } = plane(options.width ?? 300, options.height ?? 200, [-0.5, rows.length - 0.5], range,
     { columns: rows.map((row, i) => [i, String(row.n_heads)]), x: say('H'), label, rows: 4, ...options });
   if (floor) picture.append(svg('line', { class: 'dashed k-floor', x1: margin.left, x2: (options.width ?? 300) - margin.right, y1: y(floor), y2: y(floor) }));
@@ -440,7 +481,9 @@ function compareSection() {
   const kinds = rows[0]?.facts.map(([name]) => name) ?? [];
   const values = (row, kind) => row.facts.find(([name]) => name === kind)?.[1] ?? [];
   const legend = el('ul', { class: 'legend' });
-  if (floor) legend.append(legendEntry(`${say('floor')} = ${fixed(floor, 4)}`, { class: 'dashed k-floor', 'stroke-width': 2 }));
+  const floorText = `${say('floor')} = ${fixed(floor ?? NaN, 4)}`;
+  if (nearFloor(rows.flatMap(row => row.loss), floor)) legend.append(legendEntry(floorText, { class: 'dashed k-floor', 'stroke-width': 2 }));
+  else if (floor) legend.append(el('li', {}, floorText));
   const parts = [
     complete ? null : el('p', { class: 'note' }, say('incomplete')),
     el('div', { class: 'scroll', tabindex: 0 }, main), el('p', { class: 'soft' }, say('mean') + say('points')), legend,

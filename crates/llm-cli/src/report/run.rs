@@ -87,7 +87,8 @@ pub fn page(
     let mut notes: Vec<_> = ending.early.clone().into_iter().collect();
     let (model, tokenizer) = (&trainer.model, about.tokenizer.as_ref());
     let attention = attention::maps(model, &about.text, tokenizer);
-    let heads = about.measured.heads(model, tokenizer);
+    let measured = about.measured.heads(model, tokenizer);
+    let (heads, even) = measured.map(|found| (found.rows, found.uniform)).unwrap_or_default();
     if attention.is_none() {
         notes.push(Bilingual::new(
             "The attention of this model is not shown: the model is too large for that.",
@@ -102,6 +103,7 @@ pub fn page(
         samples: thinned(samples),
         attention,
         heads,
+        even,
         notes,
         ..Page::default()
     }

@@ -22,6 +22,7 @@ fn full() -> Page {
             layers: vec![vec![vec![vec![1.0], vec![0.25, 0.75]]]],
         }),
         heads: vec![HeadRow { layer: 0, head: 0, scores: vec![("copy", 0.5)], role: both() }],
+        even: vec![("copy", 0.25)],
         prune: Some(Pruning {
             loss: 0.4,
             facts: Some(0.9),
@@ -88,6 +89,7 @@ fn data_reads_back() {
     assert_eq!(data["curves"]["train"], serde_json::json!([[1, 5.5], [2, 4.0]]));
     assert_eq!(data["attention"]["layers"], serde_json::json!([[[[10000], [2500, 7500]]]]));
     assert_eq!(data["heads"][0]["scores"], serde_json::json!([["copy", 0.5]]));
+    assert_eq!(data["even"], serde_json::json!([["copy", 0.25]]));
 }
 
 /// A million steps, the text of the largest attention that a run's page shows, long samples.

@@ -34,6 +34,12 @@ fn the_same_training_with_other_heads() {
     assert_eq!(files, FILES);
     let result = json(&sandbox, "out/compare.json");
     assert_eq!(result["complete"], true);
+    let said = result["comparison"]["conclusion"].as_array().unwrap();
+    for (lang, page) in [("en", "looking_inside.md"), ("zh", "looking_inside.zh-CN.md")] {
+        for sentence in [said.first(), said.last()] {
+            quoted(&sentence.unwrap()[lang], page);
+        }
+    }
     let rows = &result["comparison"]["rows"];
     assert_eq!(rows[0]["parameters"], rows[1]["parameters"]);
     let dims: Vec<_> = [0, 1].map(|i| (&rows[i]["n_heads"], &rows[i]["head_dim"])).into();
@@ -44,6 +50,15 @@ fn the_same_training_with_other_heads() {
     assert_eq!(table.lines().count(), 5);
     let svg = String::from_utf8(sandbox.read("out/compare.svg")).unwrap();
     assert!(svg.contains("validation loss") && !svg.contains("NaN") && !svg.contains("inf"));
+}
+
+/// The page quotes a sentence word for word, of three seeds where the test has two.
+fn quoted(sentence: &Value, page: &str) {
+    let words = |text: &str| text.split_whitespace().collect::<String>();
+    let path = workspace_tests::workspace().join("docs").join(page);
+    let page = std::fs::read_to_string(path).unwrap();
+    let sentence = sentence.as_str().unwrap().replace('2', "3");
+    assert!(words(&page).contains(&words(&sentence)), "{sentence}");
 }
 
 /// A run of the comparison is the run of the trainer with these heads and this seed.
@@ -148,7 +163,11 @@ fn what_cannot_be_compared_is_refused() {
     refused(&["--out", "text.txt"], 73, &["text.txt"]);
     std::fs::create_dir(sandbox.path("full")).unwrap();
     sandbox.write("full/thesis", b"years of work");
-    refused(&["--out", "full"], 73, &["full", "not empty"]);
+    refused(
+        &["--out", "full"],
+        73,
+        &["full", "not empty", "nothing was trained, choose another --out"],
+    );
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.ok(&words(&["--data", "text.txt", "--out", "empty", "-q"]));
     refused(&["--out", "empty"], 73, &["empty", "not empty"]);

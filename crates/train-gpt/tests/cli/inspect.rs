@@ -15,9 +15,16 @@ fn json(outcome: &Outcome) -> Value {
 fn sizes_of_a_new_model_and_of_a_trained_one() {
     let sandbox = trained();
     let text = sandbox.ok(&["inspect", "model"]).text();
-    for needle in
-        ["L=2 blocks", "C=64", "T=256", "148,864", "147,456", "4·C² = 16,384", "GPT-2 Small"]
-    {
+    for needle in [
+        "L=2 blocks",
+        "H=1 head of D=64",
+        "C=64",
+        "T=256",
+        "148,864",
+        "147,456",
+        "4·C² = 16,384",
+        "GPT-2 Small",
+    ] {
         assert!(text.contains(needle), "{needle}\n{text}");
     }
     let small = ["inspect", "model", "--seq", "16", "--dmodel", "512"];
@@ -102,7 +109,12 @@ fn what_the_one_head_does() {
         assert!((0.0..=1.0).contains(&score) && heads["uniform"][name].is_f64(), "{name}");
     }
     assert!(heads["uniform"]["answer"].is_null(), "no facts are known of files");
-    assert!(!sandbox.read("heads.html").is_empty());
+    let page = String::from_utf8(sandbox.read("heads.html")).unwrap();
+    assert!(page.contains(r#""even":[["previous","#), "{page}");
+    // One window is looked at, however few tokens are asked for.
+    let one = ["inspect", "heads", "--load", "model", "--data", "text.txt", "--tokens", "1"];
+    let text = sandbox.ok(&one).text();
+    assert!(text.contains(" tokens in 1 window\n"), "{text}");
 }
 
 #[test]
@@ -169,7 +181,7 @@ fn what_cannot_be_inspected() {
         (
             &["inspect", "heads", "--load", "model", "--data", "text.txt", "--tokens", "0"],
             2,
-            &["0"],
+            &["--tokens 0: it must be 1 or more"],
         ),
         (
             &["inspect", "prune", "--load", "model", "--drop", "1", "--drop-heads", "0.0"],

@@ -21,8 +21,12 @@ impl Folder {
     /// The folder of the user's choice, which must hold nothing, or the next free one.
     ///
     /// # Errors
-    /// [`CliError::Create`].
+    /// [`CliError::Core`] with exit code 73.
     pub(super) fn claim(chosen: Option<&Path>) -> Result<Folder> {
+        Folder::claimed(chosen).map_err(|e| e.of_verb("nothing was trained, choose another --out"))
+    }
+
+    fn claimed(chosen: Option<&Path>) -> Result<Folder> {
         let Some(path) = chosen.map(Path::to_path_buf) else {
             return Ok(Folder { path: next_free("compare-")?, fresh: true });
         };

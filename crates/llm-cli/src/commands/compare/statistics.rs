@@ -76,6 +76,12 @@ impl Quantity {
         let (few, many) = (rows[0].n_heads, rows[best].n_heads);
         let (low, high) = (self.shown(fewest.mean), self.shown(top.mean));
         let Bilingual { en: name, zh } = &self.name;
+        if self.spreads.iter().all(|s| s.low == fewest.high && s.high == fewest.low) {
+            return Bilingual::new(
+                format!("{name}: {low} with every number of heads and every seed."),
+                format!("{zh}：不论几个头、哪个种子，都是 {low}。"),
+            );
+        }
         if best == 0 {
             let next = self.best(1.min(self.spreads.len() - 1));
             let (others, shown) = (rows[next].n_heads, self.shown(self.spreads[next].mean));
@@ -251,6 +257,14 @@ mod tests {
             "All facts: no number of heads has a better mean than 1 head, 85.0 %; the next, 2 heads \
              with 10.0 %, is beyond the spread of 2 seeds."
         );
+    }
+
+    #[test]
+    fn what_never_differs_is_said_once() {
+        let said =
+            english(vec![row(1, &[0.1, 0.2], &[0.0; 2]), row(2, &[0.1, 0.2], &[0.0; 2])], true);
+        assert_eq!(said[2], "All facts: 0.0 % with every number of heads and every seed.");
+        assert!(said[1].contains("no number of heads has a better mean"), "{}", said[1]);
     }
 
     #[test]

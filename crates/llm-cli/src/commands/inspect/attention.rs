@@ -2,7 +2,7 @@
 
 use super::output::{PAGE, PICTURE, check_place, made_by, say_written};
 use crate::args::InspectAttentionArgs;
-use crate::console::{Out, note, one_line, stdout_has_colours};
+use crate::console::{Out, note, one_line, safe_text, stdout_has_colours};
 use crate::error::{CliError, Result};
 use crate::inspect::{Ink, MOST_TOKENS, attention_maps, heat_map, label, layer_picture};
 use crate::plan::{Loaded, load};
@@ -53,7 +53,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         say_written(&file, quiet);
     }
     if let Some(file) = &args.html {
-        report::write(file, &view.page(program, &path))?;
+        report::write(file, &view.page(program, &path, &tokens[view.first..]))?;
         say_written(file, quiet);
     }
     let mut out = Out::default();
@@ -213,8 +213,10 @@ impl View<'_> {
         Ok(())
     }
 
-    fn page(&self, program: &Program, path: &Path) -> Page {
-        let text = self.maps.tokens.concat();
+    fn page(&self, program: &Program, path: &Path, tokens: &[TokenId]) -> Page {
+        let bytes_of = |&token| self.loaded.tokenizer.bytes_of(token);
+        let bytes: Vec<u8> = tokens.iter().flat_map(bytes_of).copied().collect();
+        let text = if bytes.is_empty() { self.maps.tokens.join(" ") } else { safe_text(&bytes) };
         Page {
             title: one_line(&path.display().to_string()),
             made_by: made_by(program, "attention"),

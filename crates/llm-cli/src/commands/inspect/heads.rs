@@ -41,9 +41,10 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
     signals.check()?;
     let measured = format!(
-        "{name}: {} tokens in {} windows",
+        "{name}: {} tokens in {} {}",
         thousands(report.tokens),
-        thousands(report.windows)
+        thousands(report.windows),
+        if report.windows == 1 { "window" } else { "windows" }
     );
     if let Some(file) = &args.html {
         report::write(file, &page(program, &path, &measured, &report))?;
@@ -157,11 +158,7 @@ fn evidence(row: &HeadRow, uniform: &[(&'static str, f64)]) -> String {
 }
 
 fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) -> Page {
-    let even = report.uniform.iter().map(|(name, value)| format!("{name} {value:.3}"));
-    let mut facts = vec![
-        Fact::new("Measured on", "测量所用", measured),
-        Fact::new("Even attention has", "均匀的注意力得到", even.collect::<Vec<_>>().join(", ")),
-    ];
+    let mut facts = vec![Fact::new("Measured on", "测量所用", measured)];
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let show = |s: &Spread| {
             format!("mean {:.3}, std {:.3}, {:.3} .. {:.3}", s.mean, s.std, s.min, s.max)
@@ -179,6 +176,7 @@ fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) ->
         made_by: made_by(program, "heads"),
         facts,
         heads: report.rows.clone(),
+        even: report.uniform.clone(),
         ..Page::default()
     }
 }

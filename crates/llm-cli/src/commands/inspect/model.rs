@@ -99,8 +99,10 @@ fn text(title: &str, report: &ModelReport) -> String {
     let off = if heads_off > 0 { format!(", {heads_off} switched off") } else { String::new() };
     let d = c / n_heads.max(1);
     let mut text = format!(
-        "{title}: L={l} blocks, C={c} wide, H={n_heads} heads of D={d}{off}, context T={t}, V={} tokens\n\n\
+        "{title}: L={l} {}, C={c} wide, H={n_heads} {} of D={d}{off}, context T={t}, V={} tokens\n\n\
          tensor              shape                count    share\n",
+        if l == 1 { "block" } else { "blocks" },
+        if n_heads == 1 { "head" } else { "heads" },
         thousands(v as u64)
     );
     // The blocks are all alike: one line stands for the tensor of each.
@@ -154,7 +156,7 @@ fn costs(report: &ModelReport) -> String {
     let line = |name: &str, f: &dyn Fn(usize) -> String| {
         let columns: Vec<_> =
             (0..report.attention.len()).map(|i| format!("{:>20}", f(i))).collect();
-        format!("{name:<38}{}\n", columns.concat())
+        format!("{name:<40}{}\n", columns.concat())
     };
     let of = |i: usize| &report.attention[i];
     let heads = |i: usize| match of(i).n_heads {
@@ -163,10 +165,10 @@ fn costs(report: &ModelReport) -> String {
     };
     let [_, seq] = report.batch;
     line(&format!("a block's attention on {seq} tokens"), &heads)
-        + &line("  multiplications Q·Kᵀ   H·(T²·D)", &|i| thousands(of(i).score_macs))
-        + &line("  multiplications P·V    H·(T²·D)", &|i| thousands(of(i).value_macs))
+        + &line("  multiplications, Q·Kᵀ         H·(T²·D)", &|i| thousands(of(i).score_macs))
+        + &line("  multiplications, P·V          H·(T²·D)", &|i| thousands(of(i).value_macs))
         + &line("  multiplications, projections  4·T·C²", &|i| thousands(of(i).projection_macs))
-        + &line("  numbers through softmax  H·T²", &|i| thousands(of(i).softmax_elements))
+        + &line("  numbers through softmax       H·T²", &|i| thousands(of(i).softmax_elements))
         + "\n"
 }
 

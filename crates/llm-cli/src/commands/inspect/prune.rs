@@ -16,9 +16,9 @@ use crate::report::{self, Fact, Page};
 use crate::signals::Signals;
 use crate::target::{Target, to_load};
 use crate::typed;
+use llm_core::TinyGPT;
 use llm_core::checkpoint::{self, TokenizerSpec, real_path};
 use llm_core::util::{memory, thousands};
-use llm_core::{Error, TinyGPT};
 use progress::Counting;
 use std::path::Path;
 
@@ -158,14 +158,7 @@ fn claim(save: &Path, load: &Path) -> Result<Target> {
             save.display()
         )));
     }
-    Target::file(save).map_err(|e| match e {
-        CliError::Create { path, why } => {
-            let source = std::io::Error::other(why);
-            let source = Error::Io { action: "create", path, source };
-            CliError::hint(source, "nothing was pruned, choose another --save")
-        }
-        other => other,
-    })
+    Target::file(save).map_err(|e| e.of_verb("nothing was pruned, choose another --save"))
 }
 
 fn measure(

@@ -2,8 +2,8 @@
 //! [`inspect`](crate::inspect), on so little that the end of a run is not held up.
 
 use crate::data::{Piece, Validation};
-use crate::inspect::{attention_maps, label, measure_heads};
-use crate::report::{AttentionMaps, HeadRow};
+use crate::inspect::{HeadsReport, attention_maps, label, measure_heads};
+use crate::report::AttentionMaps;
 use llm_core::data::stories::Story;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId};
@@ -71,16 +71,14 @@ impl Measured {
     }
 
     /// What each head of `model` does there; nothing when there is no memory for it.
-    pub(super) fn heads(&self, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<HeadRow> {
+    pub(super) fn heads(&self, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Option<HeadsReport> {
         if self.0.is_empty() {
-            return Vec::new();
+            return None;
         }
         let pieces = self
             .0
             .iter()
             .map(|(tokens, story)| Ok(Piece { tokens: tokens.clone(), story: story.as_ref() }));
-        measure_heads(model, tokenizer, pieces, || false)
-            .map(|found| found.rows)
-            .unwrap_or_default()
+        measure_heads(model, tokenizer, pieces, || false).ok()
     }
 }

@@ -1,0 +1,64 @@
+//! The page on looking inside: sizes and costs are computed, what training decides is measured.
+
+use super::performance::flatten;
+use super::{Values, list};
+use llm_cli::inspect::{AttentionCost, KNOWN_MODELS, ModelReport};
+use llm_core::Config;
+use serde_json::Value;
+
+pub fn add(values: &mut Values) {
+    let config = Config::new(256, 256, 64, 2);
+    let model = ModelReport::new(&config, 4, 0, [8, 256], 4);
+    let attention = ["w_qkv", "b_qkv", "w_proj", "b_proj"].map(|name| format!("blocks.0.{name}"));
+    let tensors = model.tensors.iter().filter(|t| attention.contains(&t.name));
+    let rows = tensors.flat_map(|t| t.shape.iter().map(|&n| n as f64).chain([t.count as f64]));
+    values.insert("inside.tensors", rows.collect());
+    values.insert("inside.all", list![model.parameters as u32]);
+    let [weights, biases] = [model.attention_weights, model.attention_biases].map(|n| n as f64);
+    values.insert("inside.block", vec![4.0, weights, 4.0, biases]);
+    let known = KNOWN_MODELS.iter().flat_map(|m| {
+        assert_eq!(m.d_key, m.d_model / m.n_heads);
+        let number = m.name.strip_prefix("GPT-").and_then(|rest| rest[..1].parse::<f64>().ok());
+        let sizes = [m.d_model, m.n_heads, m.d_key].map(|n| n as f64);
+        let counts = [m.attention_weights(), m.attention_biases()].map(|n| n as f64);
+        number.into_iter().chain(sizes).chain(counts).collect::<Vec<_>>()
+    });
+    values.insert("inside.known", [4.0, 4.0].into_iter().chain(known).collect());
+    values.insert("inside.keys", list![64, 128]);
+    let [one, eight] = [1, 8].map(|heads| AttentionCost::new(16, 512, heads));
+    values.insert("inside.window", list![16, 512]);
+    let parts: [fn(&AttentionCost) -> u64; 4] =
+        [|c| c.score_macs, |c| c.value_macs, |c| c.projection_macs, |c| c.softmax_elements];
+    let rows = parts.iter().enumerate().flat_map(|(i, part)| {
+        let letter = (i == 2).then_some(4.0); // of 4·T·C²
+        letter.into_iter().chain([&one, &eight].map(|cost| part(cost) as f64))
+    });
+    values.insert("inside.costs", list![1, 8, 64].into_iter().chain(rows).collect());
+    values.insert("inside.sum", list![16, 16, 512, 8, 16, 16, 64]);
+    measured(values);
+}
+
+fn measured(values: &mut Values) {
+    let measured: Value =
+        serde_json::from_str(include_str!("../../../benches/measured.json")).unwrap();
+    let mut of = |id, keys: &[&str]| {
+        let mut numbers = Vec::new();
+        keys.iter().for_each(|key| flatten(&measured["inside"][key], &mut numbers));
+        assert!(!numbers.is_empty(), "{id}");
+        values.insert(id, numbers);
+    };
+    of("inside.heads", &["heads", "even"]);
+    of("inside.outputs", &["outputs"]);
+    of("inside.whole", &["whole"]);
+    of("inside.prune", &["prune"]);
+    of("inside.loss", &["loss"]);
+    of("inside.facts", &["facts"]);
+    of("inside.said", &["said"]);
+    let facts = measured["inside"]["facts"].as_array().unwrap();
+    let other = facts.iter().find(|row| row[0] == "other-person").unwrap();
+    // Behind the name: a mean and a spread for each number of heads.
+    let with = |column: usize| other[1 + 2 * column].as_f64().unwrap();
+    values.insert("why.experiment", vec![with(0), with(3)]);
+    let rows = measured["inside"]["loss"].as_array().unwrap();
+    values.insert("why.heads", rows.iter().map(|row| row[0].as_f64().unwrap()).collect());
+}

@@ -99,9 +99,10 @@ fn threads(output: &OutputArgs) -> Result<usize> {
 
 fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
     let request = |sampling: &SamplingArgs, preset: Option<Preset>| {
-        let sampling = &SamplingArgs { prompt_file: None, ..sampling.clone() };
+        let mut sampling = sampling.clone();
+        sampling.prompt.file = None;
         let tokenizer: Arc<dyn Tokenizer> = Arc::new(ByteTokenizer);
-        Request::new(sampling, &TextDefaults::choose(preset), &tokenizer, 1, None).map(drop)
+        Request::new(&sampling, &TextDefaults::choose(preset), &tokenizer, 1, None).map(drop)
     };
     let args = cli.train;
     match &cli.verb {

@@ -1,9 +1,7 @@
 //! `inspect`.
 
-use super::{ModelArgs, OutputArgs};
+use super::{ModelArgs, OutputArgs, PromptArgs};
 use clap::{Args, Subcommand};
-use llm_core::TokenId;
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -78,19 +76,14 @@ pub struct InspectModelArgs {
 
 /// `inspect attention`.
 #[derive(Debug, Args)]
+#[command(mut_arg("prompt", |arg| arg.help("Text to read [default: the beginning of an unseen story, or \"The cat sat on the mat\"]")))]
 pub struct InspectAttentionArgs {
     /// Checkpoint, or the folder of a run
     #[arg(long, value_name = "FILE")]
     pub load: PathBuf,
-    /// Text to read [default: the beginning of an unseen story, or "The cat sat on the mat"]
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub prompt: Option<OsString>,
-    /// The same from a file, byte by byte; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
-    pub prompt_file: Option<PathBuf>,
-    /// The same as token numbers: 1,2,3
-    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"])]
-    pub prompt_ids: Vec<TokenId>,
+    /// What the text begins with.
+    #[command(flatten)]
+    pub prompt: PromptArgs,
     /// Only this block, from 0 (in the terminal, as JSON and as SVG)
     #[arg(long, value_name = "L")]
     pub layer: Option<usize>,

@@ -5,6 +5,7 @@ mod duration;
 mod exchange;
 mod inspect;
 mod parse;
+mod prompt;
 mod sampling;
 mod tokenizer;
 mod trace;
@@ -20,6 +21,7 @@ pub(crate) use parse::in_one_line;
 #[cfg(any(test, fuzzing))]
 pub(crate) use parse::parse_with;
 pub use parse::{Parsed, command, parse};
+pub use prompt::PromptArgs;
 pub use sampling::{ProbeArgs, SamplingArgs};
 pub use tokenizer::{
     DecodeArgs, EncodeArgs, InfoArgs, SourceArgs, TokenizerArg, TokenizerArgs, TokenizerCommand,

@@ -1,24 +1,17 @@
 //! Flags of generated text and of the probes that look at next-token predictions.
 
+use super::PromptArgs;
 use clap::Args;
 use clap::builder::BoolishValueParser;
-use llm_core::TokenId;
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 /// How text is drawn and shown.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Text")]
 pub struct SamplingArgs {
-    /// Text to continue [default: a line break, or the first words of a story]
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true)]
-    pub prompt: Option<OsString>,
-    /// The same from a file, byte by byte; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "prompt")]
-    pub prompt_file: Option<PathBuf>,
-    /// The same as token numbers: 1,2,3
-    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"])]
-    pub prompt_ids: Vec<TokenId>,
+    /// What the text begins with.
+    #[command(flatten)]
+    pub prompt: PromptArgs,
     /// Number of tokens to write [default: 256]
     #[arg(short = 'n', long = "gen", visible_aliases = ["max-tokens", "max-new-tokens"], value_name = "N")]
     pub n: Option<usize>,
@@ -70,8 +63,7 @@ pub struct SamplingArgs {
 impl SamplingArgs {
     /// Is a text asked for?
     pub fn asked(&self) -> bool {
-        let prompt = self.prompt.is_some() || self.prompt_file.is_some();
-        prompt || !self.prompt_ids.is_empty() || self.n.is_some() || self.num_samples.is_some()
+        self.prompt.flag().is_some() || self.n.is_some() || self.num_samples.is_some()
     }
 }
 

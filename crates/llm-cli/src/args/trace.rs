@@ -1,14 +1,13 @@
 //! `trace`.
 
-use super::OutputArgs;
+use super::{OutputArgs, PromptArgs};
 use crate::lang::Lang;
 use clap::Args;
-use llm_core::TokenId;
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// `trace`.
 #[derive(Debug, Args)]
+#[command(mut_arg("prompt", |arg| arg.help("Text that the model reads")))]
 pub struct TraceArgs {
     /// Sequence of the batch, from 0 [default: 0]
     #[arg(long, value_name = "B", help_heading = "Place")]
@@ -28,15 +27,9 @@ pub struct TraceArgs {
     /// Checkpoint, or the folder of a run [default: a built-in example of three positions]
     #[arg(long, value_name = "FILE", help_heading = "Model")]
     pub load: Option<PathBuf>,
-    /// Text that the model reads
-    #[arg(short, long, value_name = "TEXT", allow_hyphen_values = true, help_heading = "Model")]
-    pub prompt: Option<OsString>,
-    /// The same from a file, byte by byte; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "prompt", help_heading = "Model")]
-    pub prompt_file: Option<PathBuf>,
-    /// The same as token numbers: 1,2,3
-    #[arg(long, value_name = "IDS", value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"], help_heading = "Model")]
-    pub prompt_ids: Vec<TokenId>,
+    /// What the text begins with.
+    #[command(flatten, next_help_heading = "Model")]
+    pub prompt: PromptArgs,
     /// Number of heads of the built-in example: 1, 2 or 4 [default: 2]
     #[arg(long, visible_alias = "n-heads", value_name = "H", help_heading = "Model")]
     pub heads: Option<usize>,

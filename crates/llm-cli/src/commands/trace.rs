@@ -6,7 +6,7 @@ use crate::error::{CliError, Result};
 use crate::plan::{Loaded, check_heads_flag, load};
 use crate::program::{Heads, Program};
 use crate::target::to_load;
-use crate::text::{Prompt, shown};
+use crate::text::shown;
 use crate::trace::{Place, Seen, Sizes, Token, Walk, Watch, example, text};
 use llm_core::model::Context;
 use llm_core::ops::AttentionParams;
@@ -45,7 +45,7 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
 }
 
 fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
-    let prompt = Prompt::of(&args.prompt, &args.prompt_file, &args.prompt_ids);
+    let prompt = &args.prompt;
     if let Some(flag) = prompt.flag().or(args.layer.map(|_| "--layer")) {
         let text = format!("{flag} needs --load: the built-in example is one layer without tokens");
         return Err(CliError::Usage(text));
@@ -86,7 +86,7 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
         let last = config.n_layers - 1;
         return usage(format!("--layer {layer} is outside 0..={last}, the loaded model's blocks"));
     }
-    let prompt = Prompt::of(&args.prompt, &args.prompt_file, &args.prompt_ids);
+    let prompt = &args.prompt;
     let tokens = prompt.tokens(tokenizer.as_ref())?;
     let (flag, window) = (prompt.flag().unwrap_or("--prompt"), config.seq_len);
     if tokens.is_empty() {

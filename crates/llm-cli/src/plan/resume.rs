@@ -40,7 +40,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     }
     let done = args.recipe.steps.is_none()
         && args.recipe.epochs.is_none()
-        && args.sampling.prompt.is_none();
+        && args.sampling.prompt.text.is_none();
     if steps == 0 && done && trainer.recipe.data == DataSource::NONE {
         notes.push(
             "an imported model: --data FILE --steps N trains it, --prompt TEXT writes".into(),

@@ -120,10 +120,10 @@ impl Sheet {
 
         s.table("text");
         let sampling = &args.sampling;
-        s.given("prompt", sampling.prompt.as_deref().map(text));
-        let file = sampling.prompt_file.as_ref();
+        s.given("prompt", sampling.prompt.text.as_deref().map(text));
+        let file = sampling.prompt.file.as_ref();
         s.given("prompt_file", file.map(|path| text(path.as_os_str())));
-        let ids = sampling.prompt_ids.iter().map(|&id| whole(id.into()));
+        let ids = sampling.prompt.ids.iter().map(|&id| whole(id.into()));
         s.list("prompt_ids", ids.collect());
         s.given("gen", sampling.n.map(|n| whole(n as u64)));
         s.given("num_samples", sampling.num_samples.map(whole));

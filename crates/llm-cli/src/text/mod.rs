@@ -4,7 +4,7 @@ mod prompt;
 mod stops;
 mod table;
 
-pub(crate) use prompt::{Prompt, tokens as prompt_tokens};
+pub(crate) use prompt::tokens as prompt_tokens;
 pub(crate) use table::row;
 pub use table::shown;
 
@@ -91,7 +91,7 @@ impl Request {
         }
         let each = yes(args.print_next_top_each_step);
         Ok(Request {
-            prompt: prompt::tokens(args.into(), tokenizer.as_ref(), opening)?,
+            prompt: prompt::tokens(&args.prompt, tokenizer.as_ref(), opening)?,
             tokenizer: tokenizer.clone(),
             n: args.n.unwrap_or(defaults.n),
             samples,

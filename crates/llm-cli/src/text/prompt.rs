@@ -1,45 +1,18 @@
 //! What a text begins with.
 
-use crate::args::SamplingArgs;
+use crate::args::PromptArgs;
 use crate::console::note;
 use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId};
-use std::ffi::{OsStr, OsString};
-use std::path::{Path, PathBuf};
+use std::ffi::OsStr;
+use std::path::Path;
 
 /// Most bytes of a prompt: more than any model's context can hold.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What was typed of a prompt.
-#[derive(Clone, Copy)]
-pub(crate) struct Prompt<'a> {
-    text: Option<&'a OsStr>,
-    file: Option<&'a Path>,
-    ids: &'a [TokenId],
-}
-
-impl<'a> Prompt<'a> {
-    /// From the values of `--prompt`, `--prompt-file` and `--prompt-ids`.
-    pub(crate) fn of(
-        text: &'a Option<OsString>,
-        file: &'a Option<PathBuf>,
-        ids: &'a [TokenId],
-    ) -> Prompt<'a> {
-        Prompt { text: text.as_deref(), file: file.as_deref(), ids }
-    }
-
-    /// The flag that was given, if any.
-    pub(crate) fn flag(&self) -> Option<&'static str> {
-        match (self.text, self.file, self.ids) {
-            (_, _, [_, ..]) => Some("--prompt-ids"),
-            (Some(_), _, _) => Some("--prompt"),
-            (None, Some(_), _) => Some("--prompt-file"),
-            (None, None, []) => None,
-        }
-    }
-
+impl PromptArgs {
     /// Its tokens; none when nothing was given, or an empty text.
     ///
     /// # Errors
@@ -53,7 +26,7 @@ impl<'a> Prompt<'a> {
                 vocab_size.saturating_sub(1)
             )));
         }
-        let text = match (self.ids, self.text, self.file) {
+        let text = match (&*self.ids, &self.text, &self.file) {
             (ids @ [_, ..], _, _) => return Ok(ids.to_vec()),
             ([], Some(text), _) => bytes_of(text),
             ([], None, Some(path)) => read(path)?,
@@ -72,18 +45,12 @@ impl<'a> Prompt<'a> {
     }
 }
 
-impl<'a> From<&'a SamplingArgs> for Prompt<'a> {
-    fn from(args: &'a SamplingArgs) -> Prompt<'a> {
-        Prompt::of(&args.prompt, &args.prompt_file, &args.prompt_ids)
-    }
-}
-
 /// The tokens of the prompt; `opening`, else a line break, stands in for one that is not given.
 ///
 /// # Errors
-/// As [`Prompt::tokens`].
+/// As [`PromptArgs::tokens`].
 pub(crate) fn tokens(
-    prompt: Prompt<'_>,
+    prompt: &PromptArgs,
     tokenizer: &dyn Tokenizer,
     opening: Option<&str>,
 ) -> Result<Vec<TokenId>> {

@@ -9,7 +9,7 @@ use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::report::{self, AttentionMaps, Fact, Page};
 use crate::target::to_load;
-use crate::text::{Prompt, prompt_tokens};
+use crate::text::prompt_tokens;
 use llm_core::checkpoint::replace_file;
 use llm_core::data::stories::story;
 use llm_core::recipe::DataSource;
@@ -94,7 +94,6 @@ impl Chosen {
 
 /// The tokens that the model reads.
 fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> {
-    let given = Prompt::of(&args.prompt, &args.prompt_file, &args.prompt_ids);
     let opening = match loaded.run.recipe.data {
         // The story after the last one: nobody learnt it.
         DataSource::Stories { seed, count, .. } => {
@@ -104,7 +103,7 @@ fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> 
         }
         DataSource::Files { .. } => SENTENCE.to_string(),
     };
-    let mut tokens = prompt_tokens(given, loaded.tokenizer.as_ref(), Some(&opening))?;
+    let mut tokens = prompt_tokens(&args.prompt, loaded.tokenizer.as_ref(), Some(&opening))?;
     let window = loaded.run.model.config().seq_len;
     if tokens.len() > window {
         let n = tokens.len();

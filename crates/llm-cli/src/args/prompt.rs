@@ -1,0 +1,43 @@
+//! What a text begins with: the flags that several verbs share.
+
+use clap::Args;
+use llm_core::TokenId;
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// A prompt, in one of three ways.
+#[derive(Clone, Debug, Default, Args)]
+pub struct PromptArgs {
+    /// Text to continue [default: a line break, or the first words of a story]
+    #[arg(
+        id = "prompt",
+        short = 'p',
+        long = "prompt",
+        value_name = "TEXT",
+        allow_hyphen_values = true
+    )]
+    pub text: Option<OsString>,
+    /// The same from a file, byte by byte; `-` is standard input
+    #[arg(
+        id = "prompt_file",
+        long = "prompt-file",
+        value_name = "FILE",
+        conflicts_with = "prompt"
+    )]
+    pub file: Option<PathBuf>,
+    /// The same as token numbers: 1,2,3
+    #[arg(id = "prompt_ids", long = "prompt-ids", value_name = "IDS", value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"])]
+    pub ids: Vec<TokenId>,
+}
+
+impl PromptArgs {
+    /// The flag that was given, if any.
+    pub fn flag(&self) -> Option<&'static str> {
+        match (&self.text, &self.file, &*self.ids) {
+            (_, _, [_, ..]) => Some("--prompt-ids"),
+            (Some(_), _, _) => Some("--prompt"),
+            (None, Some(_), _) => Some("--prompt-file"),
+            (None, None, []) => None,
+        }
+    }
+}

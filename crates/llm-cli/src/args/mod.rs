@@ -59,18 +59,18 @@ pub enum Verb {
     Eval(EvalArgs),
     /// Learn a tokenizer, use one, look at one
     Tokenizer(TokenizerCommand),
+    /// Look inside a model: its sizes, who looks at whom, what each head does, which can go
+    Inspect(InspectCommand),
     /// Follow one number of attention by hand: where it lies, what it is made of
     Trace(TraceArgs),
-    /// Measure the speed of training steps and of attention on this machine
-    Bench(BenchArgs),
     /// Train models that differ in their number of heads only, and say what differs
     Compare(Box<CompareArgs>),
+    /// Measure the speed of training steps and of attention on this machine
+    Bench(BenchArgs),
     /// Write a model for other programs: a Hugging Face folder, or one safetensors file
     Export(ExportArgs),
     /// Make a checkpoint of a model from another program
     Import(ImportArgs),
-    /// Look inside a model: its sizes, who looks at whom, what each head does, which can go
-    Inspect(InspectCommand),
     /// Print a completion script for your shell
     Completions {
         /// bash, zsh, fish, elvish or powershell

@@ -48,7 +48,7 @@ impl Tally {
                         self.weight[r] += p;
                     }
                 }
-                if p > 0.0 {
+                if p != 0.0 {
                     entropy -= p * p.ln();
                 }
             }

@@ -119,7 +119,9 @@ impl<'a, E: From<Error>, M: FnMut(&TinyGPT) -> Result<Score, E>> Pruner<'a, M> {
                 false => self.each_alone(&mask)?,
             };
             // Of equals the first.
-            let least = tried.into_iter().min_by(|a, b| a.score.loss.total_cmp(&b.score.loss));
+            let loss =
+                |s: &Scored| if s.score.loss.is_nan() { f64::INFINITY } else { s.score.loss };
+            let least = tried.into_iter().min_by(|a, b| loss(a).total_cmp(&loss(b)));
             let Some(least) = least else { break };
             mask[least.layer * n_heads + least.head] = false;
             told(&least);

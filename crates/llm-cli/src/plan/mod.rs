@@ -143,11 +143,13 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
             }
             _ => String::new(),
         };
+        let off = if spec.head_mask.is_empty() { "" } else { ", some switched off" };
         CliError::Data(format!(
-            "checkpoint '{}': {} attention with {} heads, which {} does not have{other}",
+            "checkpoint '{}': {} attention with {} head{}{off}, which {} does not have{other}",
             path.display(),
             spec.name.escape_default(),
             spec.n_heads,
+            if spec.n_heads == 1 { "" } else { "s" },
             program.name
         ))
     })?;

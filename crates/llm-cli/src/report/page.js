@@ -420,9 +420,9 @@ function pruneSection() {
     el('td', {}, fixed(p.loss, 4)), el('td', {}, p.facts === null ? '–' : percent(p.facts))));
   return section('prune',
     el('p', {}, `${say('base')}: ${say('val')} ${fixed(loss, 4)}` + (facts === null ? '' : ` · ${say('allRight')} ${percent(facts)}`)),
-    el('h3', {}, say(facts === null ? 'alone' : 'aloneFacts')), el('div', { class: 'bars' }, ...bars),
-    el('h3', {}, say('greedy')), el('div', { class: 'grid' }, ...pictures),
-    el('div', { class: 'scroll', tabindex: 0 }, el('table', {}, el('thead', {}, el('tr', {},
+    ...(alone.length ? [el('h3', {}, say(facts === null ? 'alone' : 'aloneFacts')), el('div', { class: 'bars' }, ...bars)] : []),
+    ...(greedy.length ? [el('h3', {}, say('greedy')), el('div', { class: 'grid' }, ...pictures)] : []),
+    greedy.length === 0 ? null : el('div', { class: 'scroll', tabindex: 0 }, el('table', {}, el('thead', {}, el('tr', {},
       ...[say('off'), say('layer'), say('head'), say('loss'), say('factsRight')].map(t => el('th', { scope: 'col' }, t)))), el('tbody', {}, ...order))));
 }
 

@@ -89,6 +89,12 @@ pub fn page(
     let attention = attention::maps(model, &about.text, tokenizer);
     let measured = about.measured.heads(model, tokenizer);
     let (heads, even) = measured.map(|found| (found.rows, found.uniform)).unwrap_or_default();
+    if about.measured.too_large {
+        notes.push(Bilingual::new(
+            "What its heads do is not measured here, the model is too large for that; inspect heads does it.",
+            "模型太大，这里没有测量每个头做什么；可以用 inspect heads 测量。",
+        ));
+    }
     if attention.is_none() {
         notes.push(Bilingual::new(
             "The attention of this model is not shown: the model is too large for that.",
@@ -125,7 +131,11 @@ fn facts(about: &About, trainer: &Trainer, curves: &Curves, ending: &Ending<'_>)
     let (step, all) = (thousands(trainer.step), thousands(recipe.total_steps));
     facts.push(Fact::new("Steps", "步数", format!("{step} / {all}")));
     facts.push(Fact::new("Tokens", "词元数", thousands(ending.tokens)));
-    facts.push(Fact::new("Time", "用时", format!("{:.1} s", ending.seconds)));
+    facts.push(Fact::new(
+        "Time of this command",
+        "本次命令用时",
+        format!("{:.1} s", ending.seconds),
+    ));
     if let Some((_, loss)) = curves.smooth.last() {
         facts.push(Fact::new("Training loss, smoothed", "训练损失（平滑）", format!("{loss:.4}")));
     }

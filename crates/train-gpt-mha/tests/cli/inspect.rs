@@ -107,6 +107,8 @@ fn a_pruned_model_is_what_was_measured_and_stays_pruned() {
         sandbox.ok(&words).events_of("eval")[0]["val_loss"].as_f64().unwrap()
     };
     assert_eq!(eval("model"), loss(&found));
+    let heads = ["inspect", "heads", "--load", "model", "--data", "text.txt", "--json"];
+    assert_eq!(json(&sandbox.ok(&heads))["tokens"], found["tokens"]);
     assert_eq!(eval("pruned"), loss(&found["dropped"]));
     assert_ne!(eval("pruned"), eval("model"));
 
@@ -143,6 +145,22 @@ fn a_pruned_model_is_what_was_measured_and_stays_pruned() {
 }
 
 #[test]
+fn more_weights_than_a_file_should_hold() {
+    let sandbox = sandbox();
+    let sizes = ["--seq", "1024", "--dmodel", "16", "--layers", "1", "--batch", "1"];
+    sandbox.write("long.txt", &workspace_tests::cli_support::some_text(1030));
+    let wide = ["--heads", "16", "--gen", "0", "--steps", "1", "--val-frac", "0"];
+    sandbox.ok(&[&["--data", "long.txt", "--save", "model"][..], &sizes, &wide].concat());
+    let show = ["inspect", "attention", "--load", "model", "--prompt-file", "long.txt"];
+    for form in [&["--json"][..], &["--svg", "maps"], &["--html", "x.html"]] {
+        let all = [&show[..], &["--last", "1024"], form].concat();
+        sandbox.refuses(&all, 2, &["--last", "show fewer tokens"]);
+        sandbox.ok(&[&show[..], form].concat());
+    }
+    sandbox.ok(&[&show[..], &["--last", "1024", "--head", "3", "--json"]].concat());
+}
+
+#[test]
 fn a_model_of_one_head_a_layer_can_be_pruned_here() {
     let sandbox = sandbox();
     let small = ["--seq", "16", "--dmodel", "16", "--layers", "2", "--batch", "2", "--heads", "1"];
@@ -158,6 +176,9 @@ fn a_model_of_one_head_a_layer_can_be_pruned_here() {
 fn pruning_that_cannot_be() {
     let sandbox = trained();
     sandbox.write("mine.txt", b"not to be lost");
+    std::fs::create_dir(sandbox.path("run")).unwrap();
+    sandbox.write("run/report.html", b"");
+    sandbox.write("run/metrics.jsonl", b"");
     std::os::unix::fs::symlink("model", sandbox.path("link")).unwrap();
     for (words, code, needles) in [
         (&["--drop", "0"][..], 2, &["--drop 0", "1 to 3 can go"][..]),
@@ -173,6 +194,8 @@ fn pruning_that_cannot_be() {
         (&["--drop", "1", "--save", "no/file"], 73, &["no/file", "nothing was pruned"]),
         (&["--html", "mine.txt"], 73, &["mine.txt", "not written by this program"]),
         (&["--batch", "0"], 2, &["--batch 0"]),
+        (&["--drop", "1", "--save", "new", "--html", "new"], 2, &["--save and --html"]),
+        (&["--html", "run/report.html"], 73, &["run/report.html", "the page of a run"]),
     ] {
         sandbox.refuses(&[&PRUNE[..], words].concat(), code, needles);
     }

@@ -55,6 +55,20 @@ fn a_run_that_goes_on_keeps_its_samples() {
 }
 
 #[test]
+fn a_run_that_diverges_leaves_its_curve() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "50", "--out", "mine", "--warmup", "0"];
+    let wild = ["--lr", "1e30", "--clip", "0"];
+    let outcome = sandbox.run(&[&TINY[..], &words, &wild].concat());
+    assert_eq!(outcome.code, Some(3), "{outcome}");
+    outcome.says(&["report  mine/report.html"]);
+    assert!(outcome.stderr.lines().last().unwrap().starts_with("error: "), "{outcome}");
+    let page = data(&sandbox);
+    let said = page["notes"][0]["en"].as_str().unwrap();
+    assert!(outcome.stderr.contains(said) && said.contains("step"), "{said}");
+}
+
+#[test]
 fn an_interrupted_run_leaves_one_too() {
     let sandbox = sandbox();
     let long = ["--data", "text.txt", "--steps", "10000000", "--out", "mine"];

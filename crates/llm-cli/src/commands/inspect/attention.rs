@@ -10,9 +10,10 @@ use crate::program::Program;
 use crate::report::{self, AttentionMaps, Fact, Page};
 use crate::target::to_load;
 use crate::text::prompt_tokens;
-use llm_core::checkpoint::replace_file;
+use llm_core::checkpoint::{real_path, replace_file};
 use llm_core::data::stories::story;
 use llm_core::recipe::DataSource;
+use llm_core::util::thousands;
 use llm_core::{Error, TokenId};
 use serde_json::json;
 use std::ops::Range;
@@ -36,6 +37,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     let tokens = prompt(&loaded, args)?;
     let pictures = pictures(args, &chosen)?;
     let last = args.last.map_or(LAST, |n| n as usize);
+    check_size(args, &chosen, &loaded, last.min(tokens.len()))?;
     let show = |token| label(loaded.tokenizer.as_ref(), token);
     let maps = attention_maps(&loaded.run.model, &tokens, last, show).map_err(|e| match e {
         Error::Memory { .. } => CliError::Memory(e, "the length of the prompt, or --last"),
@@ -47,6 +49,12 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     if view.first > 0 && !quiet {
         let (n, shown) = (tokens.len(), view.maps.tokens.len());
         note(&format!("the last {shown} of {n} tokens are shown; --last N shows others"));
+    }
+    let is_page =
+        |file: &Path| args.html.as_deref().is_some_and(|h| real_path(h) == real_path(file));
+    if let Some((_, file)) = pictures.iter().find(|(_, file)| is_page(file)) {
+        let file = file.display();
+        return Err(CliError::Usage(format!("--html '{file}' is a picture that --svg writes")));
     }
     for (layer, file) in pictures {
         view.write_picture(layer, &file)?;
@@ -63,6 +71,35 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         out.write(view.terminal(quiet).as_bytes());
     }
     out.finish()
+}
+
+/// Refuses more weights than a file of them could be opened with.
+fn check_size(
+    args: &InspectAttentionArgs,
+    chosen: &Chosen,
+    loaded: &Loaded,
+    shown: usize,
+) -> Result<()> {
+    const MOST_WEIGHTS: usize = 4_000_000;
+    let model = &loaded.run.model;
+    let all = model.config().n_layers * model.attention().spec().n_heads;
+    // A page has all heads.
+    let heads = match (&args.html, args.json || args.output.json() || args.svg.is_some()) {
+        (Some(_), _) => all,
+        (None, true) => chosen.layers.len() * chosen.heads.len(),
+        (None, false) => return Ok(()),
+    };
+    let weights = heads.saturating_mul(shown.saturating_mul(shown + 1) / 2);
+    if weights <= MOST_WEIGHTS {
+        return Ok(());
+    }
+    let fewer = if args.html.is_some() { "" } else { ", or one --layer and --head" };
+    Err(CliError::Usage(format!(
+        "--last: {shown} tokens and {heads} heads make {} weights, more than the {} that fit into a \
+         file; show fewer tokens{fewer}",
+        thousands(weights as u64),
+        thousands(MOST_WEIGHTS as u64)
+    )))
 }
 
 /// Layers and heads to be shown.

@@ -28,6 +28,10 @@ pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
     if length > 0 && !begins_with(path, begins).unwrap_or(false) {
         return refused(io::Error::other("it exists and was not written by this program"));
     }
+    let of_run = begins == PAGE && path.with_file_name("metrics.jsonl").exists();
+    if of_run && path.file_name().is_some_and(|name| name == "report.html") {
+        return refused(io::Error::other("it is the page of a run"));
+    }
     match check_writable(path) {
         Err(Error::Io { source, .. }) => refused(source),
         other => Ok(other?),

@@ -20,6 +20,7 @@ use llm_core::TinyGPT;
 use llm_core::checkpoint::{self, TokenizerSpec, real_path};
 use llm_core::util::{memory, thousands};
 use progress::Counting;
+use std::cell::Cell;
 use std::path::Path;
 
 /// Tokens to measure on when nothing is said.
@@ -28,6 +29,8 @@ const TOKENS: u64 = 65_536;
 /// What was found.
 struct Found {
     whole: Score,
+    /// Scored in each measurement.
+    tokens: u64,
     /// Nothing when the heads to drop were named.
     alone: Vec<Scored>,
     greedy: Vec<Scored>,
@@ -55,13 +58,17 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if let Some(file) = &args.html {
         check_place(file, PAGE)?;
     }
+    if let (Some(save), Some(html)) = (&args.save, &args.html)
+        && real_path(save) == real_path(html)
+    {
+        return Err(CliError::Usage("--save and --html name the same file".into()));
+    }
     let target = args.save.as_deref().map(|save| claim(save, &path)).transpose()?;
     let (data, name) = measured_on(&loaded, &args.data, "prune")?;
     let limit = usize::try_from(args.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
-    let measured = format!("{name}: {} tokens", thousands(data.tokens().min(limit) as u64));
     let quiet = args.output.quiet();
     if !quiet {
-        note(&format!("measuring on {measured}"));
+        note(&format!("measuring on {name}"));
     }
     let found = measure(program, &loaded, args, &data, limit, on, &signals);
     if signals.pending().is_some() && !quiet {
@@ -69,6 +76,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     }
     signals.check()?;
     let found = found?;
+    let measured = format!("{name}: {} tokens", thousands(found.tokens));
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }
@@ -145,6 +153,10 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
     Ok(mask)
 }
 
+fn plural(n: usize) -> &'static str {
+    if n == 1 { "" } else { "s" }
+}
+
 /// The mask with its first head off.
 fn one_off(mask: &[bool]) -> Vec<bool> {
     mask.iter().enumerate().map(|(i, on)| *on && i > 0).collect()
@@ -179,19 +191,27 @@ fn measure(
     let named = !args.drop_heads.is_empty();
     let steps = if named { 2 } else { 1 + measurements(on, most) };
     let counting = Counting::new(steps as u64, args.output.quiet());
+    let tokens = Cell::new(0);
     let score = |model: &TinyGPT| -> Result<Score> {
         let report = data.score(model, batch, limit, || signals.pending().is_some())?;
         signals.check()?;
         counting.one_more();
+        tokens.set(report.evaluation.tokens);
         Ok(Score { loss: report.evaluation.loss, facts: report.facts })
     };
     let mut pruner = Pruner::new(model, program.from_spec, score);
     let whole = pruner.score(&mask)?;
-    counting.say(&format!("all {on} heads: loss {:.4}", whole.loss));
+    let tokens = tokens.get();
+    if !whole.loss.is_finite() {
+        let why = format!("its loss is {}, so nothing can be said about its heads", whole.loss);
+        return Err(CliError::Data(format!("--load '{}': {why}", args.load.display())));
+    }
+    counting.say(&format!("all {on} head{}: loss {:.4}", plural(on), whole.loss));
+    counting.forecast();
     if named {
         let heads = args.drop_heads.clone();
         let dropped = Some(drop_heads(&mut pruner, &mask, heads, None)?);
-        return Ok(Found { whole, alone: Vec::new(), greedy: Vec::new(), dropped });
+        return Ok(Found { whole, tokens, alone: Vec::new(), greedy: Vec::new(), dropped });
     }
     let alone = pruner.each_alone(&mask)?;
     let mut gone = 0;
@@ -209,7 +229,7 @@ fn measure(
         }
         _ => None,
     };
-    Ok(Found { whole, alone, greedy, dropped })
+    Ok(Found { whole, tokens, alone, greedy, dropped })
 }
 
 /// The model without these heads, measured unless its `score` is known.
@@ -246,6 +266,10 @@ fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
             dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
         facts.push(Fact::new("Switched off", "关闭的头", names.join(", ")));
         facts.push(Fact::new("Loss then", "此时的损失", format!("{:.4}", dropped.score.loss)));
+        if let Some(share) = dropped.score.facts_share() {
+            let percent = format!("{:.1} %", 100.0 * share);
+            facts.push(Fact::new("Facts right then", "此时答对的事实", percent));
+        }
     }
     Page {
         title: one_line(&path.display().to_string()),

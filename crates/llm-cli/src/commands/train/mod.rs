@@ -78,6 +78,14 @@ fn lost_data(e: &llm_core::Error) -> bool {
     matches!(e, llm_core::Error::Io { action: "go on reading", .. })
 }
 
+/// Did the numbers of training itself end it?
+fn diverged(e: &CliError) -> bool {
+    match e {
+        CliError::Core { source, .. } => matches!(source, llm_core::Error::Diverged { .. }),
+        other => matches!(other, CliError::Spikes { .. }),
+    }
+}
+
 /// Why the loop ended.
 enum Ending {
     /// Every planned step is done.
@@ -134,6 +142,13 @@ impl Session<'_> {
                     self.store(&plan.trainer)?;
                     let advice = "put the same file there and go on with --load";
                     return Err(CliError::hint(source, self.kept(advice)));
+                }
+                // What went wrong is best seen in the curves.
+                Err(e) if diverged(&e) => {
+                    let why = e.line().trim_start_matches("error: ").to_string();
+                    self.early = Some(Bilingual::new(why.clone(), why));
+                    self.report(&plan.trainer, None);
+                    return Err(e);
                 }
                 done => done?,
             };

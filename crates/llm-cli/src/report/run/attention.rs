@@ -50,7 +50,11 @@ pub(super) fn maps(
 
 /// Unseen text to measure heads on, kept from the beginning of a run to its end.
 #[derive(Default)]
-pub(super) struct Measured(Vec<(Vec<TokenId>, Option<Story>)>);
+pub(super) struct Measured {
+    pieces: Vec<(Vec<TokenId>, Option<Story>)>,
+    /// There is unseen text, and the model would take too long for it.
+    pub too_large: bool,
+}
 
 impl Measured {
     /// Evenly spaced windows; none where the model is too large.
@@ -61,22 +65,20 @@ impl Measured {
         let longest = LONGEST.min(model.config().seq_len);
         let limit = MOST_MEASURED.min(affordable(model));
         if limit < longest {
-            return Ok(Measured::default());
+            return Ok(Measured { too_large: true, ..Measured::default() });
         }
         let owned = |piece: Piece<'_>| (piece.tokens, piece.story.cloned());
-        val.pieces(limit, longest)
-            .map(|piece| piece.map(owned))
-            .collect::<Result<_, _>>()
-            .map(Measured)
+        let pieces = val.pieces(limit, longest).map(|piece| piece.map(owned));
+        Ok(Measured { pieces: pieces.collect::<Result<_, _>>()?, too_large: false })
     }
 
     /// What each head of `model` does there; nothing when there is no memory for it.
     pub(super) fn heads(&self, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Option<HeadsReport> {
-        if self.0.is_empty() {
+        if self.pieces.is_empty() {
             return None;
         }
         let pieces = self
-            .0
+            .pieces
             .iter()
             .map(|(tokens, story)| Ok(Piece { tokens: tokens.clone(), story: story.as_ref() }));
         measure_heads(model, tokenizer, pieces, || false).ok()

@@ -2,12 +2,14 @@
 
 use crate::console::{note, stderr_is_terminal};
 use indicatif::{ProgressBar, ProgressStyle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Counts measurements.
 pub(super) struct Counting {
     bar: Option<ProgressBar>,
     quiet: bool,
+    total: u64,
+    start: Instant,
 }
 
 impl Counting {
@@ -21,13 +23,22 @@ impl Counting {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        Counting { bar: bar.filter(|bar| !bar.is_hidden()), quiet }
+        Counting { bar: bar.filter(|bar| !bar.is_hidden()), quiet, total, start: Instant::now() }
     }
 
     /// After a measurement.
     pub(super) fn one_more(&self) {
         if let Some(bar) = &self.bar {
             bar.inc(1);
+        }
+    }
+
+    /// After the first measurement: how long the others will take, unless a bar shows it.
+    pub(super) fn forecast(&self) {
+        let left = self.total.saturating_sub(1);
+        let minutes = self.start.elapsed().as_secs_f64() * left as f64 / 60.0;
+        if self.bar.is_none() && minutes >= 0.1 {
+            self.say(&format!("about {minutes:.1} min for {left} more measurements"));
         }
     }
 

@@ -95,6 +95,7 @@ pub(super) fn json(name: &str, found: &Found, saved: Option<&Path>) -> String {
     let mut line = json!({
         "event": "prune",
         "data": name,
+        "tokens": found.tokens,
         "alone": list(&found.alone),
         "greedy": list(&found.greedy),
     });

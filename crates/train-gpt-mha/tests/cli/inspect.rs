@@ -148,10 +148,12 @@ fn a_pruned_model_is_what_was_measured_and_stays_pruned() {
 fn more_weights_than_a_file_should_hold() {
     let sandbox = sandbox();
     let sizes = ["--seq", "1024", "--dmodel", "16", "--layers", "1", "--batch", "1"];
-    sandbox.write("long.txt", &workspace_tests::cli_support::some_text(1030));
+    let text = workspace_tests::cli_support::some_text(1025);
+    sandbox.write("long.txt", &text);
+    sandbox.write("window.txt", &text[..1024]);
     let wide = ["--heads", "16", "--gen", "0", "--steps", "1", "--val-frac", "0"];
     sandbox.ok(&[&["--data", "long.txt", "--save", "model"][..], &sizes, &wide].concat());
-    let show = ["inspect", "attention", "--load", "model", "--prompt-file", "long.txt"];
+    let show = ["inspect", "attention", "--load", "model", "--prompt-file", "window.txt"];
     for form in [&["--json"][..], &["--svg", "maps"], &["--html", "x.html"]] {
         let all = [&show[..], &["--last", "1024"], form].concat();
         sandbox.refuses(&all, 2, &["--last", "show fewer tokens"]);

@@ -35,9 +35,9 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         check_place(file, PAGE)?;
     }
     let tokens = prompt(&loaded, args)?;
-    let pictures = pictures(args, &chosen)?;
     let last = args.last.map_or(LAST, |n| n as usize);
     check_size(args, &chosen, &loaded, last.min(tokens.len()))?;
+    let pictures = pictures(args, &chosen)?;
     let show = |token| label(loaded.tokenizer.as_ref(), token);
     let maps = attention_maps(&loaded.run.model, &tokens, last, show).map_err(|e| match e {
         Error::Memory { .. } => CliError::Memory(e, "the length of the prompt, or --last"),

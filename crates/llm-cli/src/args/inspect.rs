@@ -42,8 +42,8 @@ impl InspectVerb {
         match self {
             InspectVerb::Model(args) => &args.output,
             InspectVerb::Attention(args) => &args.output,
-            InspectVerb::Heads(args) => &args.output,
-            InspectVerb::Prune(args) => &args.output,
+            InspectVerb::Heads(args) => &args.on.output,
+            InspectVerb::Prune(args) => &args.on.output,
         }
     }
 }
@@ -110,38 +110,15 @@ pub struct InspectAttentionArgs {
 /// `inspect heads`.
 #[derive(Debug, Args)]
 pub struct InspectHeadsArgs {
-    /// Checkpoint, or the folder of a run
-    #[arg(long, value_name = "FILE")]
-    pub load: PathBuf,
-    /// Text to measure on; `-` is standard input [default: unseen built-in stories]
-    #[arg(long, value_name = "FILE")]
-    pub data: Vec<PathBuf>,
-    /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 16384]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub tokens: Option<u64>,
-    /// Write a page with the table
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// One JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// What is printed.
+    /// What is measured.
     #[command(flatten)]
-    pub output: OutputArgs,
+    pub on: MeasuredArgs,
 }
 
 /// `inspect prune`.
 #[derive(Debug, Args)]
+#[command(mut_arg("tokens", |arg| arg.help("Measure on at most N tokens, but one window at least, spread evenly over the text [default: 65536]")))]
 pub struct InspectPruneArgs {
-    /// Checkpoint, or the folder of a run
-    #[arg(long, value_name = "FILE")]
-    pub load: PathBuf,
-    /// Text to measure on; `-` is standard input [default: unseen built-in stories]
-    #[arg(long, value_name = "FILE")]
-    pub data: Vec<PathBuf>,
-    /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 65536]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub tokens: Option<u64>,
     /// Windows scored together [default: the run's batch]
     #[arg(long, visible_alias = "batch-size", value_name = "B")]
     pub batch: Option<usize>,
@@ -154,7 +131,24 @@ pub struct InspectPruneArgs {
     /// Save the model without the dropped heads in this checkpoint (an existing one is replaced)
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Write a page with the tables
+    /// What is measured.
+    #[command(flatten)]
+    pub on: MeasuredArgs,
+}
+
+/// A model, unseen text to measure it on, and where the result goes.
+#[derive(Debug, Args)]
+pub struct MeasuredArgs {
+    /// Checkpoint, or the folder of a run
+    #[arg(long, value_name = "FILE")]
+    pub load: PathBuf,
+    /// Text to measure on; `-` is standard input [default: unseen built-in stories]
+    #[arg(long, value_name = "FILE")]
+    pub data: Vec<PathBuf>,
+    /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 16384]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub tokens: Option<u64>,
+    /// Write a page with what was measured
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
     /// One JSON object

@@ -15,7 +15,7 @@ pub use compare::CompareArgs;
 pub use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub use inspect::{
     HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
-    InspectPruneArgs, InspectVerb,
+    InspectPruneArgs, InspectVerb, MeasuredArgs,
 };
 pub(crate) use parse::in_one_line;
 #[cfg(any(test, fuzzing))]

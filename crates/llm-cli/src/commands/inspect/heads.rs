@@ -23,19 +23,19 @@ const LONGEST: usize = 1024;
 /// Measures what each head does, and prints it.
 pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     let signals = Signals::listen();
-    let path = to_load(&args.load)?;
+    let path = to_load(&args.on.load)?;
     let loaded = load(program, &path)?;
-    if let Some(file) = &args.html {
+    if let Some(file) = &args.on.html {
         check_place(file, PAGE)?;
     }
-    let (data, name) = measured_on(&loaded, &args.data, "heads")?;
+    let (data, name) = measured_on(&loaded, &args.on.data, "heads")?;
     let model = &loaded.run.model;
     let t = model.config().seq_len.min(LONGEST);
     // Marks, scores and weights of one window.
     let squares = 10 * (t as u64).pow(2);
     memory::require(model.config().inference_memory(1, t).saturating_add(squares))
         .map_err(|e| CliError::Memory(e, "the size of the model"))?;
-    let limit = usize::try_from(args.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
+    let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let pieces = data.pieces(limit, LONGEST);
     let tokenizer = loaded.tokenizer.as_ref();
     let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
@@ -46,12 +46,12 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
         thousands(report.windows),
         if report.windows == 1 { "window" } else { "windows" }
     );
-    if let Some(file) = &args.html {
+    if let Some(file) = &args.on.html {
         report::write(file, &page(program, &path, &measured, &report))?;
-        say_written(file, args.output.quiet());
+        say_written(file, args.on.output.quiet());
     }
     let mut out = Out::default();
-    if args.json || args.output.json() {
+    if args.on.json || args.on.output.json() {
         out.write(json(&name, &report).as_bytes());
     } else {
         out.write(text(&measured, &report).as_bytes());

@@ -52,21 +52,21 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
         let why = "--save needs --drop N or --drop-heads L.H: which heads are to go?";
         return Err(CliError::Usage(why.into()));
     }
-    let path = to_load(&args.load)?;
+    let path = to_load(&args.on.load)?;
     let mut loaded = load(program, &path)?;
     let on = check_model(program, &loaded, args)?;
-    if let Some(file) = &args.html {
+    if let Some(file) = &args.on.html {
         check_place(file, PAGE)?;
     }
-    if let (Some(save), Some(html)) = (&args.save, &args.html)
+    if let (Some(save), Some(html)) = (&args.save, &args.on.html)
         && real_path(save) == real_path(html)
     {
         return Err(CliError::Usage("--save and --html name the same file".into()));
     }
     let target = args.save.as_deref().map(|save| claim(save, &path)).transpose()?;
-    let (data, name) = measured_on(&loaded, &args.data, "prune")?;
-    let limit = usize::try_from(args.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
-    let quiet = args.output.quiet();
+    let (data, name) = measured_on(&loaded, &args.on.data, "prune")?;
+    let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
+    let quiet = args.on.output.quiet();
     if !quiet {
         note(&format!("measuring on {name}"));
     }
@@ -80,13 +80,13 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }
-    if let Some(file) = &args.html {
+    if let Some(file) = &args.on.html {
         report::write(file, &page(program, &path, &measured, &found))?;
         say_written(file, quiet);
     }
     let mut out = Out::default();
     let saved = target.as_ref().map(|t| t.path.as_path());
-    if args.json || args.output.json() {
+    if args.on.json || args.on.output.json() {
         out.write(show::json(&name, &found, saved).as_bytes());
     } else {
         out.write(show::text(&measured, &found).as_bytes());
@@ -98,7 +98,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
             one_line(&saved.display().to_string())
         ));
         let (name, load) = (typed::program(program), typed::load_flag(saved));
-        note(&format!("next    {name} eval{load}{}", typed::data(&args.data, &[])));
+        note(&format!("next    {name} eval{load}{}", typed::data(&args.on.data, &[])));
     }
     out.finish()
 }
@@ -190,7 +190,7 @@ fn measure(
     let most = args.drop.unwrap_or(on);
     let named = !args.drop_heads.is_empty();
     let steps = if named { 2 } else { 1 + measurements(on, most) };
-    let counting = Counting::new(steps as u64, args.output.quiet());
+    let counting = Counting::new(steps as u64, args.on.output.quiet());
     let tokens = Cell::new(0);
     let score = |model: &TinyGPT| -> Result<Score> {
         let report = data.score(model, batch, limit, || signals.pending().is_some())?;
@@ -204,7 +204,7 @@ fn measure(
     let tokens = tokens.get();
     if !whole.loss.is_finite() {
         let why = format!("its loss is {}, so nothing can be said about its heads", whole.loss);
-        return Err(CliError::Data(format!("--load '{}': {why}", args.load.display())));
+        return Err(CliError::Data(format!("--load '{}': {why}", args.on.load.display())));
     }
     counting.say(&format!("all {on} head{}: loss {:.4}", plural(on), whole.loss));
     counting.forecast();

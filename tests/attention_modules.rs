@@ -10,7 +10,7 @@ mod twins;
 
 use llm_core::ndarray::ArrayD;
 use llm_core::{Gradients, Tensor, ops};
-use llm_variant_mha::general::SimpleMultiHeadAttention;
+use llm_courses::SimpleMultiHeadAttention;
 use rand::{Rng, SeedableRng};
 
 fn input(shape: &[usize], seed: u64) -> Tensor {

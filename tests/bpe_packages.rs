@@ -1,8 +1,8 @@
 //! BPE as the Python packages tokenizers and tiktoken do it: `fixtures/bpe.json`, made by
 //! `fixtures/bpe.py`.
 
-use llm_cli::tokenizers::bpe;
 use llm_core::tokenizer::Tokenizer;
+use llm_formats::bpe;
 use serde_json::Value;
 use std::sync::Arc;
 

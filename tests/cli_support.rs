@@ -1,8 +1,7 @@
 //! Running one of the programs as a person does: in a folder of its own, with words as arguments.
 
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
-use llm_core::model::{Context, Decode};
-use llm_core::ops::AttentionParams;
+use llm_core::model::{Context, Parameters};
 use llm_core::train::Trainer;
 use llm_core::{Attention, AttentionSpec, Config, Result, Tensor, TinyGPT};
 use serde_json::Value;
@@ -22,6 +21,7 @@ pub const TINY: [&str; 8] = ["--seq", "16", "--dmodel", "16", "--layers", "1", "
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A program in an empty folder.
+#[derive(Debug)]
 pub struct Sandbox {
     program: &'static str,
     folder: TempDir,
@@ -144,6 +144,7 @@ impl Sandbox {
 }
 
 /// A command at work.
+#[derive(Debug)]
 pub struct Running {
     words: String,
     child: Child,
@@ -199,6 +200,7 @@ impl Drop for Running {
 }
 
 /// What became of a command.
+#[derive(Debug)]
 pub struct Outcome {
     words: String,
     /// Exit code; none when a signal killed it.
@@ -310,18 +312,14 @@ struct Heads(usize);
 
 impl Attention for Heads {
     fn spec(&self) -> AttentionSpec {
-        AttentionSpec { name: "multi-head".into(), n_heads: self.0, head_mask: Vec::new() }
+        AttentionSpec::new("multi-head", self.0)
     }
 
     fn check(&self, _: &Config) -> Result<()> {
         Ok(())
     }
 
-    fn forward(&self, _: &Tensor, _: &AttentionParams<'_>, _: &Context<'_>) -> Result<Tensor> {
-        unreachable!("never computed with")
-    }
-
-    fn decode(&self, _: Decode<'_>) {
+    fn forward(&self, _: &Tensor, _: &Parameters, _: &Context<'_>) -> Result<Tensor> {
         unreachable!("never computed with")
     }
 }

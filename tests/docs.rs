@@ -10,7 +10,7 @@ mod manifests;
 mod modules;
 mod names;
 mod numbers;
-mod pages;
+pub mod pages;
 mod planted;
 mod twins;
 mod values;

@@ -1,23 +1,14 @@
 //! Models that go to Hugging Face's format and come back, with every option and number of heads:
 //! the function is the same to the bit, and so are the weights where there is nothing to rewrite.
 
-use llm_cli::exchange::{hf, own};
-use llm_cli::tokenizers::bpe;
-use llm_cli::{Heads, Program};
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
-use llm_core::{Config, TinyGPT, TokenId, no_grad};
+use llm_core::{Attention, AttentionSpec, Config, TinyGPT, TokenId, no_grad};
+use llm_formats::{bpe, hugging_face, own_names};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
 
-fn program() -> Program {
-    Program {
-        name: "train-gpt-mha",
-        about: "",
-        heads: Heads::Many { default: 4 },
-        with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
-        attend: None,
-        from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
-    }
+fn from_spec(spec: &AttentionSpec) -> llm_core::Result<Arc<dyn Attention>> {
+    Ok(Arc::new(MultiHead::from_spec(spec)?))
 }
 
 /// A model none of whose biases and gains is at its start, but for the output head's bias.
@@ -39,8 +30,8 @@ fn logits(model: &TinyGPT) -> Vec<f32> {
 
 fn through_hf(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> TinyGPT {
     let folder = tempfile::tempdir().unwrap();
-    hf::export(folder.path(), model, tokenizer).unwrap();
-    let imported = hf::import(&program(), folder.path()).unwrap();
+    hugging_face::export(folder.path(), model, tokenizer).unwrap();
+    let imported = hugging_face::import(folder.path(), &from_spec).unwrap();
     assert_eq!(imported.tokenizer.name(), tokenizer.name());
     assert_eq!(imported.tokenizer.blob(), tokenizer.blob());
     imported.into_trainer().unwrap().0.model
@@ -95,8 +86,8 @@ fn our_own_file_keeps_heads_and_their_mask() {
     for attention in [MultiHead::new(4), MultiHead::new(1), MultiHead::with_head_mask(2, mask)] {
         let mut before = model(&config, attention);
         before.b_lm.as_mut().unwrap().data_mut()[3] = 0.5;
-        own::export(&path, &before, &ByteTokenizer).unwrap();
-        let imported = own::import_file(&program(), &path, None).unwrap();
+        own_names::export(&path, &before, &ByteTokenizer).unwrap();
+        let imported = own_names::import(&path, None, &from_spec).unwrap();
         let after = imported.into_trainer().unwrap().0.model;
         assert_eq!(before.attention().spec(), after.attention().spec());
         assert_eq!(logits(&before), logits(&after));

@@ -3,11 +3,18 @@
 use llm_core::{Tensor, TokenId};
 use safetensors::{Dtype, SafeTensors};
 use std::collections::HashMap;
+use std::fmt;
 
 /// One file, all of it.
 pub struct Fixture {
     arrays: HashMap<String, (Vec<usize>, Vec<f64>)>,
     meta: HashMap<String, String>,
+}
+
+impl fmt::Debug for Fixture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Fixture").field("arrays", &self.arrays.len()).finish_non_exhaustive()
+    }
 }
 
 impl Fixture {

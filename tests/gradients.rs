@@ -1,10 +1,11 @@
 //! Every op, the whole model and own ops pass the public gradient check; planted faults do not.
 
 use llm_core::gradcheck::check;
-use llm_core::kernels::dropout::{Dropout, Place};
+use llm_core::kernels::dropout::Dropout;
+use llm_core::model::{Mode, Place};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Batch, Config, Error, Result, Tensor, TinyGPT, ops};
-use llm_variant_mha::general::{
+use llm_courses::{
     AdditiveMask, KeepMask, Linear, MultiHeadAttention, SimpleMultiHeadAttention, linear, permute,
     scaled_dot_product_attention, softmax,
 };
@@ -30,9 +31,17 @@ fn every_op() {
         ("add", vec![&[3, 5], &[3, 5]], Box::new(|x| ops::add(&x[0], &x[1]))),
         ("add itself", vec![&[3, 5]], Box::new(|x| ops::add(&x[0], &x[0]))),
         ("mul", vec![&[3, 5], &[3, 5]], Box::new(|x| ops::mul(&x[0], &x[1]))),
+        ("sub", vec![&[3, 5], &[3, 5]], Box::new(|x| ops::sub(&x[0], &x[1]))),
+        ("sub itself", vec![&[3, 5]], Box::new(|x| ops::sub(&x[0], &x[0]))),
+        ("add, repeated", vec![&[2, 3, 5], &[5]], Box::new(|x| ops::add(&x[0], &x[1]))),
+        ("sub, repeated", vec![&[3, 1], &[2, 1, 5]], Box::new(|x| ops::sub(&x[0], &x[1]))),
+        ("mul, repeated", vec![&[1], &[3, 5]], Box::new(|x| ops::mul(&x[0], &x[1]))),
+        ("mul with its mean", vec![&[3, 5]], Box::new(|x| ops::mul(&x[0], &ops::mean(&x[0])?))),
+        ("broadcast_to", vec![&[3, 1, 2]], Box::new(|x| ops::broadcast_to(&x[0], &[2, 3, 4, 2]))),
         ("mul_scalar", vec![&[7]], Box::new(|x| ops::mul_scalar(&x[0], -2.5))),
         ("add_scalar", vec![&[7]], Box::new(|x| ops::add_scalar(&x[0], 0.5))),
         ("sum", vec![&[2, 3, 4]], Box::new(|x| ops::sum(&x[0]))),
+        ("mean", vec![&[2, 3, 4]], Box::new(|x| ops::mean(&x[0]))),
         ("matmul2d", vec![&[4, 6], &[6, 3]], Box::new(|x| ops::matmul2d(&x[0], &x[1]))),
         ("bmm", vec![&[2, 4, 6], &[2, 6, 3]], Box::new(|x| ops::bmm(&x[0], &x[1]))),
         ("gelu", vec![&[40]], Box::new(|x| ops::gelu(&x[0]))),
@@ -43,8 +52,17 @@ fn every_op() {
             Box::new(|x| ops::layernorm_affine_lastdim(&x[0], &x[1], &x[2], 1e-5)),
         ),
         ("softmax", vec![&[2, 3, 9]], Box::new(|x| ops::softmax_lastdim(&x[0]))),
+        ("softmax, first axis", vec![&[9, 2, 3]], Box::new(|x| ops::softmax(&x[0], 0))),
+        ("softmax, middle axis", vec![&[2, 9, 3]], Box::new(|x| ops::softmax(&x[0], -2))),
         ("reshape", vec![&[2, 6]], Box::new(|x| ops::reshape(&x[0], &[3, 4]))),
         ("slice_lastdim", vec![&[2, 9]], Box::new(|x| ops::slice_lastdim(&x[0], 3, 4))),
+        ("slice", vec![&[2, 6, 3]], Box::new(|x| ops::slice(&x[0], 1, 2, 3))),
+        ("transpose", vec![&[2, 3, 4, 2]], Box::new(|x| ops::transpose(&x[0], 0, -2))),
+        (
+            "concat",
+            vec![&[2, 3, 2], &[2, 1, 2]],
+            Box::new(|x| ops::concat(&[&x[0], &x[1], &x[0]], 1)),
+        ),
         ("embedding", vec![&[5, 4]], Box::new(|x| ops::embedding(&x[0], &[1, 4, 1, 0], &[2, 2]))),
         (
             "linear",
@@ -64,12 +82,16 @@ fn every_op() {
         (
             "self_attention_1h",
             vec![&[2, 6, 8], &[8, 24], &[24], &[8, 8], &[8]],
-            Box::new(|x| ops::self_attention_1h(&x[0], &x[1], &x[2], &x[3], &x[4])),
+            Box::new(|x| {
+                ops::self_attention_1h(&x[0], &x[1], &x[2], &x[3], &x[4], &ops::Context::new(0))
+            }),
         ),
         (
             "self_attention_mha",
             vec![&[2, 6, 8], &[8, 24], &[24], &[8, 8], &[8]],
-            Box::new(|x| self_attention_mha(&x[0], &x[1], &x[2], &x[3], &x[4], 4)),
+            Box::new(|x| {
+                self_attention_mha(&x[0], &x[1], &x[2], &x[3], &x[4], 4, &ops::Context::new(0))
+            }),
         ),
         (
             "attention with a head switched off",
@@ -195,7 +217,7 @@ fn the_whole_model() {
             for ((_, p), x) in model.parameters_mut().zip(inputs) {
                 *p = x.clone();
             }
-            model.loss(&batch)
+            model.loss(&batch, Mode::Evaluation)
         };
         check(&start, 1, loss).unwrap();
     }

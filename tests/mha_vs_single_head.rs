@@ -1,8 +1,9 @@
 //! One head is the baseline, bit for bit; heads that do not fit are refused; each head is its own.
 
 use llm_core::generate::Decoder;
-use llm_core::model::{Decode, SingleHead};
-use llm_core::ndarray::{ArrayD, ArrayView2};
+use llm_core::model::{Decode, Mode, Parameters, Scratch, SingleHead};
+use llm_core::ndarray::ArrayD;
+use llm_core::settings::Value;
 use llm_core::{Attention, AttentionSpec, Batch, Config, Error, Tensor, TinyGPT, no_grad, ops};
 use llm_variant_mha::{MultiHead, causal_attention_heads, self_attention_mha};
 use std::sync::Arc;
@@ -26,8 +27,11 @@ fn one_head_equals_single_head_bit_for_bit() {
             input(&[c, c], 4),
             input(&[c], 5),
         ];
-        let single = ops::self_attention_1h(&p[0], &p[1], &p[2], &p[3], &p[4]).unwrap();
-        let multi = self_attention_mha(&p[0], &p[1], &p[2], &p[3], &p[4], 1).unwrap();
+        let single =
+            ops::self_attention_1h(&p[0], &p[1], &p[2], &p[3], &p[4], &ops::Context::new(0))
+                .unwrap();
+        let multi = self_attention_mha(&p[0], &p[1], &p[2], &p[3], &p[4], 1, &ops::Context::new(0))
+            .unwrap();
         assert_eq!(single.shape(), [b, t, c]);
         assert_eq!(single.data(), multi.data());
         let targets: Vec<u32> = (0..b * t).map(|i| (i % c) as u32).collect();
@@ -49,7 +53,10 @@ fn models_with_one_head_are_the_same_model() {
     let single = TinyGPT::new(config.clone(), 5).unwrap();
     let multi = TinyGPT::with_attention(config, Arc::new(MultiHead::new(1)), 5).unwrap();
     let batch = Batch::new(Vec::from_iter(0..16), Vec::from_iter(1..17), [2, 8]);
-    assert_eq!(single.loss(&batch).unwrap().item(), multi.loss(&batch).unwrap().item());
+    assert_eq!(
+        single.loss(&batch, Mode::Evaluation).unwrap().item(),
+        multi.loss(&batch, Mode::Evaluation).unwrap().item()
+    );
     assert_eq!(single.attention().spec(), multi.attention().spec());
 }
 
@@ -133,9 +140,8 @@ fn heads_that_do_not_fit_are_refused_with_what_does() {
 #[test]
 fn specs_come_back_and_foreign_ones_are_refused() {
     let spec = |name: &str, n_heads, head_mask: &[bool]| AttentionSpec {
-        name: name.into(),
-        n_heads,
         head_mask: head_mask.to_vec(),
+        ..AttentionSpec::new(name, n_heads)
     };
     let four = MultiHead::new(4).spec();
     assert_eq!(four, spec("multi-head", 4, &[]));
@@ -144,6 +150,10 @@ fn specs_come_back_and_foreign_ones_are_refused() {
     assert!(SingleHead::from_spec(&MultiHead::new(1).spec()).is_ok());
     assert_eq!(MultiHead::from_spec(&SingleHead.spec()).unwrap().spec(), SingleHead.spec());
     assert!(MultiHead::from_spec(&spec("sliding", 4, &[])).is_err());
+    let mut further = four.clone();
+    further.settings.insert("window", Value::Whole(8)).unwrap();
+    assert!(MultiHead::from_spec(&further).is_err());
+    assert!(SingleHead::from_spec(&further).is_err());
     let pruned = spec("multi-head", 1, &[true, false]);
     assert_eq!(MultiHead::from_spec(&pruned).unwrap().spec(), pruned);
     assert!(SingleHead::from_spec(&pruned).is_err());
@@ -151,35 +161,61 @@ fn specs_come_back_and_foreign_ones_are_refused() {
     assert!(TinyGPT::with_attention(Config::new(5, 4, 4, 2), wrong, 1).is_err());
 }
 
-/// A step of generation against cached keys and values is the last row of the whole.
+/// Forward alone: what the core decodes with when an attention says nothing of its own.
+struct Plain(MultiHead);
+
+impl Attention for Plain {
+    fn spec(&self) -> AttentionSpec {
+        self.0.spec()
+    }
+    fn check(&self, config: &Config) -> llm_core::Result<()> {
+        self.0.check(config)
+    }
+    fn forward(
+        &self,
+        x: &Tensor,
+        p: &Parameters,
+        ctx: &ops::Context<'_>,
+    ) -> llm_core::Result<Tensor> {
+        self.0.forward(x, p, ctx)
+    }
+}
+
+/// Positions that are read after others, one or several at a time, get the rows of the whole.
 #[test]
-fn decoding_one_position_equals_the_whole_row() {
+fn decoding_positions_equals_the_rows_of_the_whole() {
     let (t, c) = (9, 12);
-    let qkv = input(&[1, t, 3 * c], 7);
+    let config = Config::new(5, t, c, 1);
+    let x = input(&[1, t, c], 7);
     let mask = vec![true, false, true, true];
-    let all: [(Box<dyn Attention>, usize, &[bool]); 3] = [
-        (Box::new(SingleHead), 1, &[]),
-        (Box::new(MultiHead::new(3)), 3, &[]),
-        (Box::new(MultiHead::with_head_mask(4, mask.clone())), 4, &mask),
+    let all: [Arc<dyn Attention>; 4] = [
+        Arc::new(SingleHead),
+        Arc::new(MultiHead::new(3)),
+        Arc::new(MultiHead::with_head_mask(4, mask)),
+        Arc::new(Plain(MultiHead::new(2))),
     ];
-    for (attention, h, keep) in all {
-        let whole = causal_attention_heads(&qkv, h, keep, None).unwrap();
-        let part = |p: usize| -> Vec<f32> {
-            qkv.data().chunks_exact(3 * c).flat_map(|r| r[p * c..(p + 1) * c].to_vec()).collect()
-        };
-        let (q, k, v) = (part(0), part(1), part(2));
-        for n in 1..=t {
-            let (mut scores, mut y) = (vec![f32::NAN; h * n], vec![f32::NAN; c]);
-            attention.decode(Decode {
-                layer: 0,
-                q: &q[(n - 1) * c..n * c],
-                keys: ArrayView2::from_shape((n, c), &k[..n * c]).unwrap(),
-                values: ArrayView2::from_shape((n, c), &v[..n * c]).unwrap(),
-                scores: &mut scores,
-                y: &mut y,
-            });
-            for (x, y) in whole.data()[(n - 1) * c..n * c].iter().zip(&y) {
-                assert!((x - y).abs() < 1e-6);
+    for attention in all {
+        let mut model = TinyGPT::with_attention(config.clone(), attention.clone(), 3).unwrap();
+        for (_, p) in model.parameters_mut() {
+            let n = p.numel();
+            let add = |(i, x): (usize, &mut f32)| *x += (i % 7) as f32 / n as f32; // biases too
+            p.data_mut().iter_mut().enumerate().for_each(add);
+        }
+        let p = &model.blocks[0].attention;
+        let whole = attention.forward(&x, p, &ops::Context::new(0)).unwrap();
+        for together in [1, 2, t] {
+            let mut cache = vec![f32::NAN; t * attention.cache_row(&config)];
+            let mut scratch = Scratch::default();
+            let mut stream = vec![1.0; t * c];
+            let rows = stream.chunks_mut(together * c).zip(x.data().chunks(together * c));
+            for (i, (stream, x)) in rows.enumerate() {
+                let (cache, scratch) = (&mut cache[..], &mut scratch);
+                let (before, d_model, layer) = (i * together, c, 0);
+                let step = Decode { layer, before, x, p, cache, scratch, stream, d_model };
+                attention.decode(step).unwrap();
+            }
+            for (want, got) in whole.data().iter().zip(&stream) {
+                assert!((want + 1.0 - got).abs() < 2e-6, "{want} {got}");
             }
         }
     }
@@ -210,5 +246,81 @@ fn the_cache_agrees_with_the_whole_pass_for_every_head_count() {
         for (x, y) in whole.data()[149 * 29..].iter().zip(&cached) {
             assert!((x - y).abs() < 1e-5, "{heads} heads: {x} {y}");
         }
+    }
+}
+
+/// All of P as data: of two sequences in three blocks, each head what the kernel makes of its
+/// columns.
+#[test]
+fn weights_of_all_heads_are_what_the_kernel_computes() {
+    use llm_core::kernels::attention::probs;
+    use llm_core::ndarray::{Axis, Ix3, Slice};
+
+    let (b, t, c, h) = (2, 5, 12, 3);
+    let config = Config::new(17, 8, c, 3);
+    let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(h)), 5).unwrap();
+    let tokens: Vec<u32> = (0..10).map(|i| i * 3 % 17).collect();
+    let all = model.attention_weights(&tokens, [b, t]).unwrap();
+    assert_eq!(all.shape(), [3, b, h, t, t]);
+    let sums = all.sum_axis(Axis(4));
+    assert!(sums.iter().all(|sum| (sum - 1.0).abs() < 1e-5));
+
+    let rows = |w: &Tensor, ids: &[u32]| ops::embedding(w, ids, &[b, t]).unwrap();
+    let positions: Vec<u32> = (0..10).map(|i| i % 5).collect();
+    let x = ops::add(&rows(&model.wte, &tokens), &rows(&model.wpe, &positions)).unwrap();
+    let norm = ops::layernorm_lastdim(&x, 1e-5).unwrap();
+    let p = model.blocks[0].attention.standard().unwrap();
+    let qkv = ops::linear_lastdim(&norm, p.w_qkv, Some(p.b_qkv)).unwrap();
+    let qkv = qkv.view().into_dimensionality::<Ix3>().unwrap();
+    let d = c / h;
+    for (sequence, head) in (0..b).flat_map(|b| (0..h).map(move |h| (b, h))) {
+        let rows = qkv.index_axis(Axis(0), sequence); // [T, 3C]
+        let columns = |start: usize| rows.slice_axis(Axis(1), Slice::from(start..start + d));
+        let [q, k] = [head * d, c + head * d].map(columns);
+        let want = probs(q, k, 1.0 / (d as f32).sqrt());
+        let got = all.index_axis(Axis(0), 0);
+        let got = got.index_axis(Axis(0), sequence);
+        let got = got.index_axis(Axis(0), head);
+        assert!(got.iter().eq(want.iter()), "sequence {sequence}, head {head}");
+    }
+}
+
+/// An attention that shows nothing, or not every block, is told from one that does.
+#[test]
+fn weights_that_are_not_shown_are_an_error() {
+    struct Shy {
+        shows: bool,
+    }
+    impl Attention for Shy {
+        fn spec(&self) -> AttentionSpec {
+            AttentionSpec::new("shy", 1)
+        }
+        fn check(&self, _: &Config) -> llm_core::Result<()> {
+            Ok(())
+        }
+        fn forward(
+            &self,
+            x: &Tensor,
+            _: &Parameters,
+            ctx: &ops::Context<'_>,
+        ) -> llm_core::Result<Tensor> {
+            let t = x.shape()[1];
+            if let Some(probe) = ctx.probe.filter(|_| self.shows && ctx.layer == 1) {
+                probe.head(
+                    1,
+                    0,
+                    0,
+                    ArrayD::zeros(vec![t, t]).view().into_dimensionality().unwrap(),
+                );
+            }
+            Ok(x.clone())
+        }
+    }
+    for shows in [false, true] {
+        let config = Config::new(17, 8, 12, 2);
+        let model = TinyGPT::with_attention(config, Arc::new(Shy { shows }), 5).unwrap();
+        let error = model.attention_weights(&[1, 2], [1, 2]).unwrap_err();
+        assert!(matches!(error, Error::Config { field: "attention", .. }));
+        assert_eq!(error.to_string(), "attention: 'shy' does not show all of its weights");
     }
 }

@@ -1,11 +1,11 @@
 //! Heads that are switched off: what changes, what does not, and what finds out.
 
-use llm_cli::inspect::{Pruner, Score, attention_maps, measure_heads};
 use llm_core::data::Windows;
 use llm_core::generate::Decoder;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::evaluate;
 use llm_core::{AttentionSpec, Config, Error, Result, TinyGPT, TokenDataset};
+use llm_lens::{Piece, Pruner, Score, attention_maps, head_mask, measure_heads, with_head_mask};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ fn loss(model: &TinyGPT) -> Result<Score> {
     let data = TokenDataset::from_bytes(text());
     let windows = Windows::consecutive(data.len(), 32);
     let all = evaluate(model, &data, &windows, 4, |_| ControlFlow::Continue(()))?;
-    Ok(Score { loss: all.loss, facts: None })
+    Ok(Score { loss: all.loss, details: () })
 }
 
 fn from_spec(spec: &AttentionSpec) -> Result<Arc<dyn llm_core::Attention>> {
@@ -36,15 +36,16 @@ fn from_spec(spec: &AttentionSpec) -> Result<Arc<dyn llm_core::Attention>> {
 /// Nothing of this head reaches the stream: its rows of the output projection are 0.
 fn silence(model: &mut TinyGPT, layer: usize, head: usize) {
     let rows = WIDTH / HEADS * WIDTH;
-    model.blocks[layer].w_proj.data_mut()[head * rows..(head + 1) * rows].fill(0.0);
+    let w_proj = model.blocks[layer].attention.get_mut("w_proj").unwrap();
+    w_proj.data_mut()[head * rows..(head + 1) * rows].fill(0.0);
 }
 
 #[test]
 fn a_head_that_nobody_hears_is_not_missed_and_goes_first() {
     let mut model = model();
     silence(&mut model, 1, 2);
-    let mut pruner = Pruner::new(&model, from_spec, loss);
-    let mask = pruner.mask();
+    let mut pruner = Pruner::new(&model, &from_spec, loss);
+    let mask = head_mask(&model);
     assert_eq!(mask, [true; 2 * HEADS]);
     let whole = pruner.score(&mask).unwrap().loss;
     let alone = pruner.each_alone(&mask).unwrap();
@@ -70,8 +71,8 @@ fn a_head_that_nobody_hears_is_not_missed_and_goes_first() {
 #[test]
 fn the_greedy_order_measures_anew_each_time() {
     let model = model();
-    let mut pruner = Pruner::new(&model, from_spec, loss);
-    let mut mask = pruner.mask();
+    let mut pruner = Pruner::new(&model, &from_spec, loss);
+    let mut mask = head_mask(&model);
     let alone = pruner.each_alone(&mask).unwrap();
     for s in pruner.greedy(&alone, 3, |_| {}).unwrap() {
         let tried = pruner.each_alone(&mask).unwrap();
@@ -90,7 +91,7 @@ fn a_head_that_is_off_is_as_good_as_silent_in_training_order_and_with_the_cache(
     let mut mask = vec![true; 2 * HEADS];
     (mask[1], mask[HEADS + 3]) = (false, false);
     let whole = model();
-    let off = Pruner::new(&whole, from_spec, loss).with_mask(&mask).unwrap();
+    let off = with_head_mask(&whole, &mask, &from_spec).unwrap();
     assert_eq!(off.attention().spec().head_mask, mask);
     assert_eq!(off.wte.data().as_ptr(), whole.wte.data().as_ptr());
     let tokens: Vec<u32> = text()[..20].iter().map(|&b| b.into()).collect();
@@ -108,10 +109,11 @@ fn a_head_that_is_off_is_as_good_as_silent_in_training_order_and_with_the_cache(
 #[test]
 fn all_heads_on_is_the_model_itself() {
     let whole = model();
-    let mut pruner = Pruner::new(&whole, from_spec, loss);
-    let same = pruner.with_mask(&[true; 2 * HEADS]).unwrap();
+    let mut pruner = Pruner::new(&whole, &from_spec, loss);
+    let same = with_head_mask(&whole, &[true; 2 * HEADS], &from_spec).unwrap();
     assert_eq!(same.attention().spec(), whole.attention().spec());
-    assert!(matches!(pruner.with_mask(&[true, false]), Err(Error::Config { .. })));
+    let short = with_head_mask(&whole, &[true, false], &from_spec);
+    assert!(matches!(short, Err(Error::Config { .. })));
     assert!(pruner.score(&[false; 2 * HEADS]).unwrap().loss.is_finite());
 }
 
@@ -119,7 +121,7 @@ fn all_heads_on_is_the_model_itself() {
 fn every_head_has_a_map_and_a_row() {
     let model = model();
     let tokens: Vec<u32> = text()[..20].iter().map(|&b| b.into()).collect();
-    let maps = attention_maps(&model, &tokens, 64, |t| t.to_string()).unwrap();
+    let maps = attention_maps(&model, &tokens, 64).unwrap();
     assert_eq!(maps.layers.iter().map(Vec::len).collect::<Vec<_>>(), [HEADS; 2]);
     for row in maps.layers.iter().flatten().flat_map(|map| map.iter().enumerate()) {
         assert!((row.1.iter().sum::<f32>() - 1.0).abs() < 1e-5, "{row:?}");
@@ -127,11 +129,11 @@ fn every_head_has_a_map_and_a_row() {
     }
     let mut mask = vec![true; 2 * HEADS];
     mask[5] = false;
-    let off = Pruner::new(&model, from_spec, loss).with_mask(&mask).unwrap();
-    let piece = || Ok(llm_cli::data::Piece { tokens: tokens.clone(), story: None });
-    let report = measure_heads(&off, &ByteTokenizer, std::iter::once(piece()), || false).unwrap();
+    let off = with_head_mask(&model, &mask, &from_spec).unwrap();
+    let piece: Result<Piece<'_>> = Ok(Piece { tokens, known: None });
+    let report = measure_heads(&off, &ByteTokenizer, std::iter::once(piece), || false).unwrap();
     for (i, row) in report.rows.iter().enumerate() {
         assert_eq!((row.layer, row.head), (i / HEADS, i % HEADS));
-        assert_eq!(row.role.en == "switched off", i == 5, "{row:?}");
+        assert_eq!(row.is_off, i == 5, "{row:?}");
     }
 }

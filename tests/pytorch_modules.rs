@@ -2,7 +2,7 @@
 //! mask, every number of batch axes; values and gradients.
 
 use llm_core::{Gradients, Tensor, ops};
-use llm_variant_mha::general::{
+use llm_courses::{
     AdditiveMask, KeepMask, Linear, MultiHeadAttention, MultiHeadOutput, SimpleMultiHeadAttention,
     linear, permute, scaled_dot_product_attention, softmax,
 };

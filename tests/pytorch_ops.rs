@@ -62,6 +62,43 @@ fn rows() {
 }
 
 #[test]
+fn shapes_that_are_repeated() {
+    type Op = fn(&Tensor, &Tensor) -> Result<Tensor>;
+    let f = Fixture::read("arrays");
+    let all: [(&str, Op); 3] = [("add", ops::add), ("sub", ops::sub), ("mul", ops::mul)];
+    for i in 0..f.meta("pairs") as usize {
+        for (name, op) in all {
+            check(&f, &format!("{name}{i}"), &["a", "b"], |x| op(&x[0], &x[1]));
+        }
+    }
+    check(&f, "broadcast_to", &["x"], |x| ops::broadcast_to(&x[0], &[2, 3, 4]));
+    check(&f, "mean", &["x"], |x| ops::mean(&x[0]));
+}
+
+#[test]
+fn any_axis() {
+    let f = Fixture::read("arrays");
+    for axis in 0..4isize {
+        for axis in [axis, axis - 4] {
+            let at = axis.rem_euclid(4);
+            check(&f, &format!("softmax{at}"), &["x"], |x| ops::softmax(&x[0], axis));
+            check(&f, &format!("slice{at}"), &["x"], |x| {
+                ops::slice(&x[0], axis, 1, x[0].shape()[at as usize] - 1)
+            });
+        }
+    }
+    for (a, b) in [(0, 1), (0, 3), (1, 2), (2, 3)] {
+        let key = format!("transpose{a}{b}");
+        check(&f, &key, &["x"], |x| ops::transpose(&x[0], a, b));
+        check(&f, &key, &["x"], |x| ops::transpose(&x[0], b - 4, a - 4));
+    }
+    for axis in 0..3 {
+        let key = format!("concat{axis}");
+        check(&f, &key, &["a", "b", "c"], |x| ops::concat(&[&x[0], &x[1], &x[2]], axis));
+    }
+}
+
+#[test]
 fn embedding_and_cross_entropy() {
     let f = Fixture::read("ops");
     let (ids, shape) = (f.tokens("embedding.ids"), f.shape("embedding.ids").to_vec());
@@ -81,9 +118,13 @@ fn check_attention(f: &Fixture, set: &str, outputs: &str, h: usize) {
     let names = ["x", "w_qkv", "b_qkv", "w_proj", "b_proj"];
     let inputs = names.map(|n| f.input(&format!("{set}.{n}")));
     let [x, w_qkv, b_qkv, w_proj, b_proj] = &inputs;
-    let mut results = vec![self_attention_mha(x, w_qkv, b_qkv, w_proj, b_proj, h).unwrap()];
+    let mut results = vec![
+        self_attention_mha(x, w_qkv, b_qkv, w_proj, b_proj, h, &ops::Context::new(0)).unwrap(),
+    ];
     if h == 1 {
-        results.push(ops::self_attention_1h(x, w_qkv, b_qkv, w_proj, b_proj).unwrap());
+        results.push(
+            ops::self_attention_1h(x, w_qkv, b_qkv, w_proj, b_proj, &ops::Context::new(0)).unwrap(),
+        );
     }
     for y in results {
         assert_close(&format!("{outputs}.y"), y.data(), f.values(&format!("{outputs}.y")), TOL);
@@ -126,9 +167,9 @@ fn probes_see_weights_and_heads() {
         }
     }
     let f = Fixture::read("ops");
-    let [x, w_qkv, b_qkv, w_proj, b_proj] = ["x", "w_qkv", "b_qkv", "w_proj", "b_proj"]
-        .map(|n| f.input(&format!("self_attention.{n}")));
-    let p = ops::AttentionParams { w_qkv: &w_qkv, b_qkv: &b_qkv, w_proj: &w_proj, b_proj: &b_proj };
+    let input = |n: &str| f.input(&format!("self_attention.{n}"));
+    let own = ["w_qkv", "b_qkv", "w_proj", "b_proj"].map(|n| (n.to_string(), input(n)));
+    let (x, p) = (input("x"), llm_core::model::Parameters::new(own.into()));
     let all: [(usize, Box<dyn Attention>); 3] = [
         (1, Box::new(llm_core::model::SingleHead)),
         (2, Box::new(llm_variant_mha::MultiHead::new(2))),

@@ -1,6 +1,7 @@
 //! The whole model, its gradients, and twenty AdamW steps against PyTorch in float64.
 
-use llm_core::train::train_step;
+use llm_core::model::Mode;
+use llm_core::train::{Update, train_step};
 use llm_core::{AdamW, AdamWConfig, Batch, Config, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ fn logits_loss_and_every_gradient() {
         let batch = Batch::new(f.tokens("tokens"), f.tokens("targets"), shape);
         let logits = model.logits(&batch.inputs, shape).unwrap();
         assert_close(&format!("{name} logits"), logits.data(), f.values("logits"), TOL);
-        let loss = model.loss(&batch).unwrap();
+        let loss = model.loss(&batch, Mode::Evaluation).unwrap();
         assert_close(&format!("{name} loss"), loss.data(), f.values("loss"), TOL);
         let grads = loss.backward().unwrap();
         for (p, tensor) in model.parameters() {
@@ -61,7 +62,8 @@ fn twenty_steps(name: &str, config: AdamWConfig, lr: impl Fn(usize) -> f32, clip
     for i in 0..20 {
         let part = |all: &[u32]| all[i * b * t..(i + 1) * b * t].to_vec();
         let batch = Batch::new(part(&tokens), part(&targets), [b, t]);
-        let report = train_step(&mut model, &mut adamw, &batch, i as u64, lr(i), clip).unwrap();
+        let update = Update { step: i as u64, lr: lr(i), clip };
+        let report = train_step(&mut model, &mut adamw, [Ok(batch)], update, &mut ()).unwrap();
         assert_close(&format!("loss {i}"), &[report.loss], &f.values("losses")[i..=i], TOL);
         if clip > 0.0 {
             let norm = &f.values("grad_norms")[i..=i];

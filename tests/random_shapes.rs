@@ -99,6 +99,34 @@ fn attention(qkv: &[f64], [b, t, h, d]: [usize; 4], keep: &[bool]) -> Vec<f64> {
     y
 }
 
+/// Where an element of an array is, axis by axis.
+fn index(shape: &[usize], mut place: usize) -> Vec<usize> {
+    let mut at = vec![0; shape.len()];
+    for (at, len) in at.iter_mut().zip(shape).rev() {
+        *at = place % len;
+        place /= len;
+    }
+    at
+}
+
+fn place(shape: &[usize], at: &[usize]) -> usize {
+    shape.iter().zip(at).fold(0, |place, (len, i)| place * len + i)
+}
+
+/// y of `shape`, each element found by where it is.
+fn each(shape: &[usize], f: impl Fn(&[usize]) -> f64) -> Vec<f64> {
+    (0..shape.iter().product()).map(|i| f(&index(shape, i))).collect()
+}
+
+/// The element of x that belongs to the place `at` of a shape that x is repeated to fill.
+fn repeated(x: &[f64], shape: &[usize], at: &[usize]) -> f64 {
+    let own = at[at.len() - shape.len()..].iter().zip(shape);
+    x[place(shape, &own.map(|(&i, &len)| i.min(len - 1)).collect::<Vec<_>>())]
+}
+
+/// An op of two inputs, and what it does with two numbers.
+type Binary = (fn(&Tensor, &Tensor) -> Result<Tensor>, fn(f64, f64) -> f64);
+
 fn size() -> impl Strategy<Value = usize> {
     prop_oneof![Just(1), 1..9usize, 1..70usize]
 }
@@ -108,7 +136,124 @@ fn leading() -> impl Strategy<Value = Vec<usize>> {
     proptest::collection::vec(1..6usize, 0..4)
 }
 
+/// One to four axes, a few of them of length 1, not too many elements.
+fn axes() -> impl Strategy<Value = Vec<usize>> {
+    let small = proptest::collection::vec(prop_oneof![Just(1), 1..7usize], 1..5);
+    prop_oneof![small, (1..70usize, 1..70usize).prop_map(|(m, n)| vec![m, n])]
+}
+
 proptest! {
+    #[test]
+    fn shapes_that_are_repeated(
+        shape in axes(),
+        missing in 0..5usize,
+        ones in proptest::collection::vec(0..3usize, 4),
+        seed: u64,
+    ) {
+        // Of each axis: both have it, or the first or the second has 1 there.
+        let with = |side: usize| -> Vec<usize> {
+            shape.iter().zip(&ones).map(|(&n, &one)| if one == side { 1 } else { n }).collect()
+        };
+        let (a, b) = (with(1), with(2).split_off(missing.min(shape.len())));
+        let result: Vec<usize> = (0..a.len())
+            .map(|i| a[i].max((i + b.len()).checked_sub(a.len()).map_or(1, |i| b[i])))
+            .collect();
+        let all: [Binary; 3] = [
+            (ops::add, |a, b| a + b),
+            (ops::sub, |a, b| a - b),
+            (ops::mul, |a, b| a * b),
+        ];
+        for (op, twin) in all {
+            let value = |x: &[Vec<f64>], at: &[usize]| {
+                twin(repeated(&x[0], &a, at), repeated(&x[1], &b, at))
+            };
+            agree(&[&a, &b], seed, |x| op(&x[0], &x[1]), |x| each(&result, |at| value(x, at)));
+            let mirrored = |x: &[Vec<f64>], at: &[usize]| {
+                twin(repeated(&x[0], &b, at), repeated(&x[1], &a, at))
+            };
+            agree(&[&b, &a], seed, |x| op(&x[0], &x[1]), |x| each(&result, |at| mirrored(x, at)));
+        }
+        agree(
+            &[&b],
+            seed,
+            |x| ops::broadcast_to(&x[0], &result),
+            |x| each(&result, |at| repeated(&x[0], &b, at)),
+        );
+        agree(
+            &[&shape],
+            seed,
+            |x| ops::mean(&x[0]),
+            |x| vec![x[0].iter().sum::<f64>() / x[0].len() as f64],
+        );
+    }
+
+    #[test]
+    fn axes_that_are_exchanged_cut_and_joined(
+        shape in axes(),
+        pick in any::<[usize; 4]>(),
+        from_end: bool,
+        seed: u64,
+    ) {
+        let rank = shape.len();
+        let [a, b] = [pick[0] % rank, pick[1] % rank];
+        let n = shape[a];
+        let count = |axis: usize| axis as isize - if from_end { rank as isize } else { 0 };
+        let exchanged = |at: &[usize]| {
+            let mut at = at.to_vec();
+            at.swap(a, b);
+            at
+        };
+        agree(
+            &[&shape],
+            seed,
+            |x| ops::transpose(&x[0], count(a), count(b)),
+            |x| each(&exchanged(&shape), |at| x[0][place(&shape, &exchanged(at))]),
+        );
+
+        let moved = |at: &[usize], by: isize| {
+            let mut at = at.to_vec();
+            at[a] = at[a].checked_add_signed(by).unwrap();
+            at
+        };
+        let (start, len) = (pick[2] % n, 1 + pick[3] % (n - pick[2] % n));
+        let mut part = shape.clone();
+        part[a] = len;
+        agree(
+            &[&shape],
+            seed,
+            |x| ops::slice(&x[0], count(a), start, len),
+            |x| each(&part, |at| x[0][place(&shape, &moved(at, start as isize))]),
+        );
+
+        let mut joined = shape.clone();
+        joined[a] = n + len;
+        agree(
+            &[&shape, &part],
+            seed,
+            |x| ops::concat(&[&x[0], &x[1]], count(a)),
+            |x| each(&joined, |at| match at[a] < n {
+                true => x[0][place(&shape, at)],
+                false => x[1][place(&part, &moved(at, -(n as isize)))],
+            }),
+        );
+
+        // Over axis a: each element against those that differ from it only there.
+        let along = |at: &[usize], i: usize| {
+            let mut at = at.to_vec();
+            at[a] = i;
+            place(&shape, &at)
+        };
+        agree(
+            &[&shape],
+            seed,
+            |x| ops::softmax(&x[0], count(a)),
+            |x| each(&shape, |at| {
+                let line: Vec<f64> = (0..n).map(|i| x[0][along(at, i)]).collect();
+                softmax(&line)[at[a]]
+            }),
+        );
+    }
+
     #[test]
     fn matrix_products(batch in 1..5usize, m in size(), k in size(), n in size(), seed: u64) {
         agree(

@@ -1,13 +1,13 @@
 //! Training goes down, continues exactly, and does not depend on the number of threads.
 
 use llm_core::data::{Batch, ByteFiles, Origin, TokenDataset};
+use llm_core::model::Mode;
 use llm_core::recipe::{DataSource, Recipe};
-use llm_core::train::{Trainer, Watch, evaluate};
-use llm_core::{AdamWConfig, Config, Error, Gradients, Schedule, TinyGPT};
+use llm_core::train::{Hooks, StepReport, Trainer, Verdict, evaluate};
+use llm_core::{AdamW, AdamWConfig, Config, Error, Gradients, Schedule, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 fn text() -> TokenDataset {
     TokenDataset::from_bytes(b"it was the best of times, it was the worst of times; ".repeat(40))
@@ -20,6 +20,7 @@ fn recipe(data: &TokenDataset) -> Recipe {
         seq_len: 32,
         total_steps: 20,
         schedule: Schedule::constant(3e-3),
+        optimizer: AdamW::NAME.into(),
         adamw: AdamWConfig::default(),
         clip: 1.0,
         seed: 1,
@@ -72,7 +73,7 @@ fn a_diverged_step_changes_nothing() {
     let same =
         |a: &Vec<f32>, b: &Vec<f32>| a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits());
     assert!(before.iter().zip(&weights(&trainer)).all(|(a, b)| same(a, b)));
-    assert_eq!((trainer.step, trainer.optimizer.t()), (1, 1));
+    assert_eq!((trainer.step, trainer.optimizer.state().t), (1, 1));
 }
 
 /// A finite loss with an infinite gradient is caught too, and the tensor named.
@@ -136,17 +137,38 @@ fn gradients_add_up() {
     let trainer = trainer(4);
     let data = text();
     let whole = data.batch(3, 0, [6, 32]).unwrap();
-    let want = trainer.model.loss(&whole).unwrap().backward().unwrap();
+    let want = trainer.model.loss(&whole, Mode::Evaluation).unwrap().backward().unwrap();
     let mut grads = Gradients::default();
     for first_row in [0, 2, 4] {
         let part = data.rows(Origin { seed: 3, step: 0, first_row }, [2, 32]).unwrap();
-        let loss = trainer.model.loss(&part).unwrap();
+        let loss = trainer.model.loss(&part, Mode::Evaluation).unwrap();
         grads = loss.backward_into(grads, 1.0 / 3.0).unwrap();
     }
     for (name, p) in trainer.model.parameters() {
         for (g, w) in grads.get(p).unwrap().iter().zip(want.get(p).unwrap()) {
             assert!((g - w).abs() <= 1e-6 * w.abs().max(1.0), "{name}: {g}, not {w}");
         }
+    }
+}
+
+struct StopAt {
+    at: usize,
+    asked: usize,
+}
+
+impl Hooks for StopAt {
+    fn interrupted(&mut self) -> bool {
+        self.asked += 1;
+        self.asked == self.at + 1
+    }
+}
+
+struct SkipAll;
+
+impl Hooks for SkipAll {
+    fn check(&mut self, report: &StepReport) -> llm_core::Result<Verdict> {
+        assert!(report.loss > 0.0);
+        Ok(Verdict::Skip)
     }
 }
 
@@ -157,11 +179,9 @@ fn a_stopped_accumulation_changes_nothing() {
         let mut trainer = trainer(2);
         trainer.recipe.accum = 3;
         if let Some(at) = stop_at {
-            let asked = AtomicUsize::new(0);
-            let stop = || asked.fetch_add(1, Ordering::Relaxed) == at;
-            let watch = Watch { stop: &stop, skip: &mut |_| false };
-            assert!(trainer.watched_step(&text(), watch).unwrap().is_none());
-            assert_eq!((trainer.step, trainer.optimizer.t()), (0, 0));
+            let stopped = trainer.step_with(&text(), &mut StopAt { at, asked: 0 });
+            assert!(matches!(stopped, Err(Error::Stopped { step: 0 })));
+            assert_eq!((trainer.step, trainer.optimizer.state().t), (0, 0));
         }
         trainer.step(&text()).unwrap();
         weights(&trainer)
@@ -176,10 +196,9 @@ fn a_skipped_step_changes_no_weight() {
     let mut trainer = trainer(2);
     trainer.step(&text()).unwrap();
     let (before, losses) = (weights(&trainer), trainer.clone().step(&text()).unwrap());
-    let watch = Watch { stop: &|| false, skip: &mut |report| report.loss > 0.0 };
-    let report = trainer.watched_step(&text(), watch).unwrap().unwrap();
+    let report = trainer.step_with(&text(), &mut SkipAll).unwrap();
     assert_eq!((report.loss, report.skipped, trainer.step), (losses.loss, true, 2));
-    assert_eq!(trainer.optimizer.t(), 1);
+    assert_eq!(trainer.optimizer.state().t, 1);
     assert!(weights(&trainer) == before);
 }
 
@@ -194,13 +213,16 @@ fn dropout_is_for_training_only_and_changes_with_every_step() {
     );
     let data = text();
     let batch = data.batch(1, 0, [4, 32]).unwrap();
-    assert_eq!(model.loss(&batch).unwrap().item(), without.unwrap().loss(&batch).unwrap().item());
+    assert_eq!(
+        model.loss(&batch, Mode::Evaluation).unwrap().item(),
+        without.unwrap().loss(&batch, Mode::Evaluation).unwrap().item()
+    );
     let loss = |step| {
         let batch = Batch { origin: Origin { step, ..batch.origin }, ..batch.clone() };
-        model.training_loss(&batch).unwrap().item()
+        model.loss(&batch, Mode::Training).unwrap().item()
     };
     assert_eq!(loss(0), loss(0));
-    assert!(loss(0) != loss(1) && loss(0) != model.loss(&batch).unwrap().item());
+    assert!(loss(0) != loss(1) && loss(0) != model.loss(&batch, Mode::Evaluation).unwrap().item());
 }
 
 #[test]
@@ -218,7 +240,7 @@ fn data_in_a_file_train_the_same_and_a_lost_file_changes_nothing() {
     }
     file.as_file().set_len(40).unwrap();
     assert!(matches!(on_disk.step(&data), Err(Error::Io { .. })));
-    assert_eq!((on_disk.step, on_disk.optimizer.t()), (3, 3));
+    assert_eq!((on_disk.step, on_disk.optimizer.state().t), (3, 3));
     assert!(weights(&on_disk) == weights(&in_memory));
     let windows = data.windows(32);
     let scored = evaluate(&on_disk.model, &data, &windows, 4, |_| ControlFlow::Continue(()));

@@ -2,10 +2,11 @@
 
 use llm_cli::{Heads, Program};
 use llm_core::buffer::release_pool;
+use llm_core::checkpoint::fuzzing::in_format_1;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
 use llm_core::model::SingleHead;
-use llm_core::optim::{AdamWConfig, Schedule};
+use llm_core::optim::{AdamW, AdamWConfig, Lion, Schedule};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::Trainer;
 use llm_core::{Config, TinyGPT};
@@ -54,17 +55,20 @@ fn one_thread() {
     let _ = pool.build_global(); // an error only says that there is one
 }
 
-/// Small checkpoints of several kinds.
+/// Small checkpoints of several kinds, in both formats.
 pub fn checkpoints() -> Vec<Vec<u8>> {
     let folder = std::env::temp_dir().join(format!("llm-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the seeds");
     let path = folder.join("seed");
     let data = TokenDataset::from_bytes(vec![0, 1, 1, 0, 1, 0, 0, 0, 1, 1]);
     let mut files = Vec::new();
-    for config in [Config::new(2, 2, 1, 1), Config::gpt2(3, 4, 2, 2)] {
+    for (config, name) in
+        [(Config::new(2, 2, 1, 1), AdamW::NAME), (Config::gpt2(3, 4, 2, 2), Lion::NAME)]
+    {
         for (steps, optimizer, blob) in [(0, true, ""), (1, true, "ab"), (1, false, "c")] {
             let model = TinyGPT::new(config.clone(), 1).expect("a model");
-            let mut trainer = Trainer::new(model, recipe()).expect("a run");
+            let mut trainer =
+                Trainer::new(model, Recipe { optimizer: name.into(), ..recipe() }).expect("a run");
             for _ in 0..steps {
                 trainer.step(&data).expect("a step");
             }
@@ -74,6 +78,9 @@ pub fn checkpoints() -> Vec<Vec<u8>> {
         }
     }
     let _ = std::fs::remove_dir_all(&folder);
+    // Format 1 knows one optimizer.
+    let old = files[..3].iter().filter_map(|file| in_format_1(file)).collect::<Vec<_>>();
+    files.extend(old);
     files
 }
 
@@ -84,6 +91,7 @@ fn recipe() -> Recipe {
         seq_len: 2,
         total_steps: 3,
         schedule: Schedule::constant(0.01),
+        optimizer: AdamW::NAME.into(),
         adamw: AdamWConfig::default(),
         clip: 1.0,
         seed: 1,

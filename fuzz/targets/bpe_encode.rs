@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use llm_cli::tokenizers::bpe::learn;
+use llm_formats::bpe::learn;
 use llm_core::tokenizer::Tokenizer;
 use llm_fuzz::seed;
 use std::sync::{Arc, LazyLock};

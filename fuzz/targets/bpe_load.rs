@@ -4,8 +4,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use llm_cli::tokenizers::bpe::{from_tokenizer_json, from_vocab_and_merges, gpt2_files};
 use llm_core::tokenizer::Tokenizer;
+use llm_formats::bpe::{from_tokenizer_json, from_vocab_and_merges, gpt2_files};
 use llm_fuzz::{byte_symbols, seed};
 use std::sync::{Arc, LazyLock};
 

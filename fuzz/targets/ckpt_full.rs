@@ -11,7 +11,7 @@ fuzz_target!(
         if let Ok(checkpoint) = read(file) {
             use_it(checkpoint, file);
         }
-        let again = apart(file).map(|(header, body)| read(&signed(header, body)));
+        let again = apart(file).map(|(version, header, body)| read(&signed(version, header, body)));
         if let Some(Ok(checkpoint)) = again {
             use_it(checkpoint, file);
         }

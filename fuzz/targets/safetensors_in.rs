@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use llm_cli::exchange::fuzzing::{read, seeds};
+use llm_formats::fuzzing::{read, seeds};
 use llm_fuzz::{ONE, seed};
 
 fuzz_target!(
@@ -15,6 +15,6 @@ fuzz_target!(
         let Some((length, rest)) = input.split_first_chunk() else { return };
         let length = usize::from(u16::from_le_bytes(*length)).min(rest.len());
         let (config, weights) = rest.split_at(length);
-        read(&ONE, config, weights);
+        read(config, weights, &ONE.from_spec);
     }
 );

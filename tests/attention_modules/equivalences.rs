@@ -1,8 +1,8 @@
-//! What equals what: a module and its steps, a projection and its parts, the general and the fast way.
+//! What equals what: a module and its steps, a projection and its parts, the module and the fast way.
 
 use super::{close, gradients, input, simple};
 use llm_core::{Result, Tensor, ops};
-use llm_variant_mha::general::{
+use llm_courses::{
     AdditiveMask, KeepMask, MultiHeadAttention, SimpleMultiHeadAttention, linear, permute,
     scaled_dot_product_attention,
 };
@@ -73,13 +73,24 @@ fn causal_modules_are_self_attention_mha() {
     let [b_qkv, b_proj] = [input(&[3 * c], 4), input(&[c], 5)];
     let [no_b_qkv, no_b_proj] = [3 * c, c].map(|n| Tensor::from_vec(&[n], vec![0.0; n]).unwrap());
     for h in [1, 2, 3, 12] {
-        let fast = self_attention_mha(&x, &w_qkv, &no_b_qkv, &w_proj, &no_b_proj, h).unwrap();
+        let fast = self_attention_mha(
+            &x,
+            &w_qkv,
+            &no_b_qkv,
+            &w_proj,
+            &no_b_proj,
+            h,
+            &ops::Context::new(0),
+        )
+        .unwrap();
         let module = SimpleMultiHeadAttention::from_packed(&w_qkv, &w_proj, h).unwrap();
         let mask = AdditiveMask::causal(t, t).unwrap();
         let general = module.forward(&x, &x, &x, Some(&mask)).unwrap();
         same(&fast, &general, &[&x, &w_qkv, &w_proj]);
 
-        let fast = self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, h).unwrap();
+        let fast =
+            self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, h, &ops::Context::new(0))
+                .unwrap();
         let module = MultiHeadAttention::from_packed(&w_qkv, &b_qkv, &w_proj, &b_proj, h).unwrap();
         let general = module.forward(&x, Some(&KeepMask::causal(t, t).unwrap())).unwrap();
         same(&fast, &general, &[&x, &w_qkv, &b_qkv, &w_proj, &b_proj]);

@@ -3,9 +3,7 @@
 use super::{close, input, simple};
 use llm_core::ndarray::{Array2, ArrayView2, Axis};
 use llm_core::{Tensor, ops};
-use llm_variant_mha::general::{
-    KeepMask, MultiHeadAttention, permute, scaled_dot_product_attention, softmax,
-};
+use llm_courses::{KeepMask, MultiHeadAttention, permute, scaled_dot_product_attention, softmax};
 
 /// Permuting the channels of one head's values permutes A in these channels and nowhere else; after
 /// W_o every channel is another.

@@ -3,7 +3,7 @@
 use super::{close, gradients, input};
 use llm_core::Tensor;
 use llm_core::ndarray::{Array2, ArrayD, Axis};
-use llm_variant_mha::general::{
+use llm_courses::{
     AdditiveMask, KeepMask, MultiHeadAttention, scaled_dot_product_attention, softmax,
 };
 

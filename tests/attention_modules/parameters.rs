@@ -1,8 +1,9 @@
 //! The modules' parameters: how many, how they start, that they learn.
 
 use super::{input, simple};
+use llm_core::optim::Optimizer;
 use llm_core::{AdamW, AdamWConfig, Tensor, ops};
-use llm_variant_mha::general::{KeepMask, MultiHeadAttention};
+use llm_courses::{KeepMask, MultiHeadAttention};
 
 #[test]
 fn parameters_are_counted_with_and_without_biases() {
@@ -51,7 +52,7 @@ fn the_module_can_be_trained() {
         let loss = ops::sum(&ops::mul(&error, &error).unwrap()).unwrap();
         losses.push(loss.item());
         let grads = loss.backward().unwrap();
-        adamw.step(module.parameters_mut(), &grads, 1e-2, 1.0).unwrap();
+        adamw.step(&mut module.parameters_mut(), &grads, 1e-2, 1.0).unwrap();
     }
     assert!(losses[59] < 0.6 * losses[0], "{} {}", losses[0], losses[59]);
     let mut module = simple(4, 2);

@@ -3,7 +3,7 @@
 use super::{simple, weights};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Error, Result, Tensor};
-use llm_variant_mha::general::{
+use llm_courses::{
     AdditiveMask, KeepMask, Linear, MultiHeadAttention, SimpleMultiHeadAttention, linear, permute,
     scaled_dot_product_attention, softmax,
 };

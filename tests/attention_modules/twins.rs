@@ -3,7 +3,7 @@
 
 use llm_core::Tensor;
 use llm_core::ndarray::{ArrayD, ArrayView, Ix1};
-use llm_variant_mha::general::{
+use llm_courses::{
     AdditiveMask, SimpleMultiHeadAttention, linear, scaled_dot_product_attention, softmax,
 };
 use proptest::prelude::*;

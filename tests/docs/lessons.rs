@@ -4,9 +4,9 @@
 //! in the page `…` stands for any text that may differ between processors.
 
 use super::pages::{Kind, Line, Page, Site};
-use llm_core::Result;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 
 /// What an example prints on this thread goes here: in the modules below, the macro is this one.
 macro_rules! println {
@@ -15,8 +15,27 @@ macro_rules! println {
     };
 }
 
+#[path = "../../crates/llm-core/examples/a_run_that_goes_on.rs"]
+mod a_run_that_goes_on;
+#[path = "../../crates/llm-courses/examples/attention_modules.rs"]
+mod attention_modules;
 #[path = "../../crates/llm-core/examples/autograd.rs"]
 mod autograd;
+#[path = "../../crates/llm-lens/examples/cut_heads.rs"]
+mod cut_heads;
+#[path = "../../crates/llm-stories/examples/facts.rs"]
+mod facts;
+#[path = "../../crates/llm-lens/examples/head_roles.rs"]
+mod head_roles;
+#[path = "../../crates/llm-courses/examples/heads_and_mixing.rs"]
+mod heads_and_mixing;
+#[path = "../../crates/llm-formats/examples/import_gpt2.rs"]
+mod import_gpt2;
+#[cfg(feature = "bpe")]
+#[path = "../../crates/llm-formats/examples/learn_bpe.rs"]
+mod learn_bpe;
+#[path = "../../crates/llm-run-log/examples/log_a_run.rs"]
+mod log_a_run;
 #[path = "../../crates/llm-core/examples/one_head_by_hand.rs"]
 mod one_head_by_hand;
 #[path = "../../crates/llm-core/examples/own_attention.rs"]
@@ -27,18 +46,34 @@ mod own_op;
 mod tensors;
 #[path = "../../crates/llm-core/examples/train_a_tiny_model.rs"]
 mod train_a_tiny_model;
+#[path = "../../crates/llm-variant-mha/examples/two_heads_by_hand.rs"]
+mod two_heads_by_hand;
 
 /// Its name and its main function.
-type Lesson = (&'static str, fn() -> Result<()>);
+type Lesson = (&'static str, fn() -> Result<(), Box<dyn Error>>);
 
-const LESSONS: [Lesson; 6] = [
-    ("tensors", tensors::main),
-    ("autograd", autograd::main),
-    ("one_head_by_hand", one_head_by_hand::main),
-    ("own_op", own_op::main),
-    ("own_attention", own_attention::main),
-    ("train_a_tiny_model", train_a_tiny_model::main),
+const LESSONS: &[Lesson] = &[
+    ("tensors", || Ok(tensors::main()?)),
+    ("autograd", || Ok(autograd::main()?)),
+    ("one_head_by_hand", || Ok(one_head_by_hand::main()?)),
+    ("own_op", || Ok(own_op::main()?)),
+    ("own_attention", || Ok(own_attention::main()?)),
+    ("train_a_tiny_model", || Ok(train_a_tiny_model::main()?)),
+    ("a_run_that_goes_on", || Ok(a_run_that_goes_on::main()?)),
+    ("two_heads_by_hand", || Ok(two_heads_by_hand::main()?)),
+    ("attention_modules", || Ok(attention_modules::main()?)),
+    ("heads_and_mixing", || Ok(heads_and_mixing::main()?)),
+    ("facts", || Ok(facts::main()?)),
+    ("import_gpt2", import_gpt2::main),
+    #[cfg(feature = "bpe")]
+    ("learn_bpe", || Ok(learn_bpe::main()?)),
+    ("head_roles", head_roles::main),
+    ("cut_heads", || Ok(cut_heads::main()?)),
+    ("log_a_run", log_a_run::main),
 ];
+
+/// Lessons that a build without BPE does not have.
+const NOT_BUILT: &[&str] = if cfg!(feature = "bpe") { &[] } else { &["learn_bpe"] };
 
 thread_local! {
     static SAID: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
@@ -53,13 +88,16 @@ pub type Outputs = BTreeMap<&'static str, Vec<String>>;
 /// Runs every example, each on a thread of its own.
 pub fn outputs() -> Outputs {
     std::thread::scope(|scope| {
-        let threads = LESSONS.map(|(name, main)| {
-            let run = move || {
-                main().unwrap_or_else(|e| panic!("{name}: {e}"));
-                SAID.take()
-            };
-            (name, scope.spawn(run))
-        });
+        let threads: Vec<_> = LESSONS
+            .iter()
+            .map(|&(name, main)| {
+                let run = move || {
+                    main().unwrap_or_else(|e| panic!("{name}: {e}"));
+                    SAID.take()
+                };
+                (name, scope.spawn(run))
+            })
+            .collect();
         threads.into_iter().map(|(name, thread)| (name, thread.join().expect(name))).collect()
     })
 }
@@ -69,7 +107,9 @@ pub fn problems(site: &Site, outputs: &Outputs) -> Vec<String> {
     let mut shown = BTreeSet::new();
     for page in &site.pages {
         for (i, mark) in page.lines.iter().enumerate() {
-            let Some(name) = mark.mark("prints") else { continue };
+            let Some(name) = mark.mark("prints").filter(|name| !NOT_BUILT.contains(name)) else {
+                continue;
+            };
             shown.insert(name);
             let output = outputs.get(name).map_or(&[][..], Vec::as_slice);
             found.extend(difference(page, mark, page.block_after(i), output));

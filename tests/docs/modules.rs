@@ -2,7 +2,7 @@
 
 use llm_core::ndarray::{arr1, arr2};
 use llm_core::{Result, Tensor, ops};
-use llm_variant_mha::general::{
+use llm_courses::{
     AdditiveMask, KeepMask, SimpleMultiHeadAttention, linear, permute, scaled_dot_product_attention,
 };
 use llm_variant_mha::self_attention_mha;
@@ -30,7 +30,7 @@ pub fn layer() -> [Tensor; 5] {
 #[test]
 fn a_layer_by_hand() -> Result<()> {
     let [x, w_qkv, b_qkv, w_proj, b_proj] = layer();
-    let y = self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, 2)?; // H = 2
+    let y = self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, 2, &ops::Context::new(0))?; // H = 2
     assert_eq!(y.shape(), [1, 2, 2]);
     assert_eq!(y.data()[..2], [3.0, -1.0]); // 1 + 2 and 1 - 2
     Ok(())
@@ -86,7 +86,7 @@ fn the_module_is_the_function() -> Result<()> {
     let [x, w_qkv, b_qkv, w_proj, b_proj] = layer();
     let module = SimpleMultiHeadAttention::from_packed(&w_qkv, &w_proj, 2)?;
     let all = module.attend(&x, &x, &x, Some(&AdditiveMask::causal(2, 2)?))?;
-    let fast = self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, 2)?;
+    let fast = self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, 2, &ops::Context::new(0))?;
     assert_eq!(all.weights.shape(), [1, 2, 2, 2]); // P, [B, H, T, T]
     assert_eq!(all.concat.data()[..2], [1.0, 2.0]); // position 0: in each head its own v
     let fast: Vec<f64> = fast.data().iter().map(|&y| y.into()).collect();

@@ -4,6 +4,7 @@
 #[allow(dead_code)] // its main is run by its own tests
 mod program;
 
+use llm_core::model::Mode;
 use llm_core::{Batch, Config, TinyGPT};
 use program::attention_for;
 
@@ -14,9 +15,10 @@ fn one_head_is_the_baseline_and_more_are_the_variant() {
     let loss = |n_heads| {
         let model = TinyGPT::with_attention(config.clone(), attention_for(n_heads), 5).unwrap();
         assert_eq!(model.attention().spec().n_heads, n_heads);
-        model.loss(&batch).unwrap().item()
+        model.loss(&batch, Mode::Evaluation).unwrap().item()
     };
-    let baseline = TinyGPT::new(config.clone(), 5).unwrap().loss(&batch).unwrap().item();
+    let baseline =
+        TinyGPT::new(config.clone(), 5).unwrap().loss(&batch, Mode::Evaluation).unwrap().item();
     assert_eq!(loss(1), baseline);
     assert_ne!(loss(4), baseline);
 }

@@ -1,6 +1,6 @@
 //! The values of flags that are not given.
 
-use crate::args::Preset;
+use clap::ValueEnum;
 use llm_core::optim::ScheduleKind;
 
 /// Number of built-in stories, training and validation together.
@@ -18,11 +18,21 @@ pub const PERIODIC_TOKENS: usize = 65_536;
 /// Most tokens that the evaluation after training scores.
 pub const FINAL_TOKENS: usize = 4 << 20;
 
+/// Tokens that a vocabulary is learnt with when nothing is said.
+pub const VOCAB_SIZE: usize = 1024;
+
 /// Bytes of data files that are read into memory; larger ones stay on the disk. The environment
 /// variable `LLM_DATA_IN_MEMORY` sets another number, for tests.
 pub fn in_memory() -> u64 {
     let set = std::env::var("LLM_DATA_IN_MEMORY").ok().and_then(|text| text.parse().ok());
     set.unwrap_or(256 << 20)
+}
+
+/// Sets of starting values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Preset {
+    /// The C++ original's.
+    Original,
 }
 
 /// What a new run starts from.

@@ -4,8 +4,11 @@
 #[cfg(unix)]
 mod tests;
 
+use crate::escape::one_line;
 use llm_core::Error;
+use std::io::Write;
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 /// `Result` with [`CliError`].
 pub type Result<T> = std::result::Result<T, CliError>;
@@ -119,6 +122,22 @@ impl From<Error> for CliError {
 }
 
 impl CliError {
+    /// Through the library's loop, and back by [`CliError::of_hook`].
+    pub fn in_hook(self) -> Error {
+        Error::Hook(Box::new(self))
+    }
+
+    /// The error of a run: a hook's own as it was, anything else from the library.
+    pub fn of_hook(error: Error) -> CliError {
+        match error {
+            Error::Hook(own) => match own.downcast::<CliError>() {
+                Ok(own) => *own,
+                Err(foreign) => CliError::from(Error::Hook(foreign)),
+            },
+            other => CliError::from(other),
+        }
+    }
+
     /// The same library error, with what is kept or what to do.
     pub fn hint(source: Error, hint: impl std::fmt::Display) -> CliError {
         CliError::Core { source, hint: format!("; {hint}") }
@@ -174,7 +193,7 @@ impl CliError {
                 let mut text = source.to_string();
                 let mut cause = std::error::Error::source(source);
                 while let Some(e) = cause {
-                    text.push_str(&format!(": {}", crate::data::plain_reason(&e.to_string())));
+                    text.push_str(&format!(": {}", plain_reason(&e.to_string())));
                     cause = e.source();
                 }
                 text + hint
@@ -183,6 +202,33 @@ impl CliError {
         };
         // serde and the system end some messages with a full stop or a line break.
         text.truncate(text.trim_end_matches(['.', '\n', ' ']).len());
-        format!("error: {}", crate::console::one_line(&text))
+        format!("error: {}", one_line(&text))
+    }
+}
+
+/// The system's reason, without its number and without the name of a temporary file.
+pub fn system_reason(e: &std::io::Error) -> String {
+    plain_reason(&e.to_string())
+}
+
+/// [`system_reason`] of a message.
+pub fn plain_reason(text: &str) -> String {
+    let plain = text.split(" (os error").next().unwrap_or(text);
+    let mut chars = plain.chars();
+    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
+}
+
+/// The exit code of a command; what it failed for is a line on standard error.
+pub(crate) fn exit(result: Result<()>) -> ExitCode {
+    match result {
+        Ok(()) => ExitCode::from(code::OK),
+        Err(e) => {
+            // What a signal interrupted has been reported where it happened.
+            if !matches!(e, CliError::Signal(_)) {
+                // A failure to write is ignored: there is nowhere to report it.
+                let _ = writeln!(std::io::stderr().lock(), "{}", e.line());
+            }
+            ExitCode::from(e.exit_code())
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::data::Report;
 use llm_core::TokenId;
+use llm_lens::trace::Walk;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -94,6 +95,8 @@ pub enum Event<'a> {
         /// Its file.
         path: &'a str,
     },
+    /// One number of attention, followed by hand.
+    Trace(&'a Walk),
     /// The end.
     Done {
         /// Steps done.

@@ -3,17 +3,17 @@
 //! tests.
 
 use crate::args::{
-    Cli, OutputArgs, Parsed, Preset, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb,
-    command, parse_with,
+    Cli, OutputArgs, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb, command,
 };
-use crate::console::one_line;
-use crate::defaults::{INTERVAL, LOG_EVERY, TextDefaults};
+use crate::command_line::{Parsed, parse_with};
+use crate::defaults::{INTERVAL, LOG_EVERY, Preset, TextDefaults};
 use crate::error::{CliError, Result, code};
-use crate::number_of_threads;
+use crate::escape::one_line;
 use crate::plan::{Settings, check_flags};
 use crate::program::Program;
 use crate::settings::{printable_config, text_of};
 use crate::text::Request;
+use crate::threads::number_of_threads;
 use clap::Command;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use std::cell::RefCell;

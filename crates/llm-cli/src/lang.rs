@@ -1,6 +1,7 @@
 //! The language of what is printed. A line is made in both languages in one place, side by side.
 
 use clap::ValueEnum;
+use serde::Serialize;
 
 /// A language that results can be read in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -20,5 +21,21 @@ impl Lang {
             Lang::En => en,
             Lang::Zh => zh,
         }
+    }
+}
+
+/// The same in both languages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Bilingual {
+    /// English.
+    pub en: String,
+    /// Simplified Chinese.
+    pub zh: String,
+}
+
+impl Bilingual {
+    /// Both texts.
+    pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Bilingual {
+        Bilingual { en: en.into(), zh: zh.into() }
     }
 }

@@ -1,8 +1,9 @@
 //! `--sanity-*`: does the model's first choice agree with the token that comes in the data?
 
 use crate::args::ProbeArgs;
-use crate::console::{Out, safe_text};
+use crate::console::Out;
 use crate::error::{CliError, Result};
+use crate::escape::safe_text;
 use crate::events::{self, Event};
 use crate::text::{row, shown};
 use llm_core::generate::{Decoder, Sampling};
@@ -15,6 +16,7 @@ use std::sync::Arc;
 const MOST: usize = 1_000_000;
 
 /// The places to look at, all of them inside the data.
+#[derive(Debug)]
 pub struct Probes {
     /// Tokens before the one that is predicted.
     ctx: usize,
@@ -117,7 +119,7 @@ pub fn run(
              expected: id={target} {}\n  top1:     id={top1} {}\n",
             i + 1,
             count,
-            crate::console::one_line(&safe_text(&preview)),
+            crate::escape::one_line(&safe_text(&preview)),
             shown(tokenizer, target),
             shown(tokenizer, top1)
         );

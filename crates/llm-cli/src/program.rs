@@ -6,7 +6,7 @@ use llm_core::{Attention, AttentionSpec, Error, Tensor};
 use std::sync::Arc;
 
 /// How many heads a program's models have.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub enum Heads {
     /// One; for more there is another program.
     One {
@@ -35,7 +35,7 @@ pub(crate) const BASELINE: Program = Program {
 };
 
 /// A binary's description of itself, for [`run`](crate::run).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Program {
     /// The name one types.
     pub name: &'static str,

@@ -1,16 +1,19 @@
 //! How training is watched: a bar on a terminal, lines elsewhere, objects for programs.
 
 use crate::args::OutputArgs;
-use crate::console::{Out, note, stderr_is_terminal};
+use crate::console::{Out, bar, note};
 use crate::data::Report;
 use crate::events::{self, Event};
-use indicatif::{ProgressBar, ProgressStyle};
+use crate::signals::Signals;
+use indicatif::ProgressBar;
+use llm_core::checkpoint::Snapshot;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::train::StepReport;
+use llm_core::train::{Flow, Hooks, StepReport};
 use llm_core::util::thousands;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Reports steps and measurements.
+#[derive(Debug)]
 pub struct Progress {
     bar: Option<ProgressBar>,
     quiet: bool,
@@ -21,7 +24,51 @@ pub struct Progress {
     clock: Clock,
 }
 
+/// Training with nothing but its progress shown, until a signal comes.
+#[derive(Debug)]
+pub struct Shown {
+    progress: Option<Progress>,
+    signals: Signals,
+    out: Out,
+    done: u64,
+}
+
+impl Shown {
+    /// Reports go to `progress`, if there is any, and to `out`.
+    pub fn new(progress: Option<Progress>, signals: Signals, out: Out) -> Shown {
+        Shown { progress, signals, out, done: 0 }
+    }
+
+    /// Reports a step.
+    pub fn step(&mut self, report: &StepReport) {
+        self.done += 1;
+        if let Some(progress) = &mut self.progress {
+            progress.step(self.done, report, &mut self.out);
+        }
+    }
+
+    /// The last report, and the output back.
+    pub fn finish(mut self) -> Out {
+        if let Some(progress) = &mut self.progress {
+            progress.finish();
+        }
+        self.out
+    }
+}
+
+impl Hooks for Shown {
+    fn interrupted(&mut self) -> bool {
+        self.signals.pending().is_some()
+    }
+
+    fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
+        self.step(report);
+        Ok(Flow::Continue(()))
+    }
+}
+
 /// Time spent training, without evaluations and saves.
+#[derive(Debug)]
 struct Clock {
     since: Instant,
     tokens: u64,
@@ -31,17 +78,9 @@ struct Clock {
 impl Progress {
     /// For `total` steps. The bar stands on a terminal only.
     pub fn new(args: &OutputArgs, log_every: u64, total: u64) -> Progress {
-        let bar = (stderr_is_terminal() && !args.quiet() && total > 0).then(|| {
-            let bar = ProgressBar::new(total);
-            let style = "{spinner} [{wide_bar}] {pos}/{len}  {msg}  eta {eta}";
-            if let Ok(style) = ProgressStyle::with_template(style) {
-                bar.set_style(style.progress_chars("#>-"));
-            }
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
         // A terminal that cannot move its cursor gets lines.
-        let bar = bar.filter(|bar| !bar.is_hidden());
+        let style = "{spinner} [{wide_bar}] {pos}/{len}  {msg}  eta {eta}";
+        let bar = bar(total, style, args.quiet() || total == 0);
         let clock = Clock { since: Instant::now(), tokens: 0, rate: 0.0 };
         let (quiet, json) = (args.quiet(), args.json());
         Progress { bar, quiet, json, log_every, total, val_loss: None, clock }

@@ -1,12 +1,13 @@
 //! Where a run is saved: chosen, tried and locked before training starts.
 
-use crate::data::system_reason;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, system_reason};
 use llm_core::checkpoint;
 use std::fs::{File, TryLockError};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// A checkpoint file that this process alone writes.
+#[derive(Debug)]
 pub struct Target {
     /// The file.
     pub path: PathBuf,
@@ -104,6 +105,23 @@ impl Drop for Target {
     }
 }
 
+/// `Err` with the reason when there is a file at `path` that is not one of ours, or nothing can be
+/// written there. An empty file is nobody's.
+pub(crate) fn may_replace(
+    path: &Path,
+    is_ours: impl FnOnce(&Path) -> bool,
+    not_ours: &str,
+) -> io::Result<()> {
+    let length = std::fs::metadata(path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
+    if length > 0 && !is_ours(path) {
+        return Err(io::Error::other(not_ours));
+    }
+    checkpoint::check_writable(path).map_err(|e| match e {
+        llm_core::Error::Io { source, .. } => source,
+        other => io::Error::other(other.to_string()),
+    })
+}
+
 /// Takes `<real>.lock`, `real` being the file that `path` means. The lock goes with the process,
 /// however that ends; the file may stay.
 fn lock(path: &Path, real: &Path) -> Result<(PathBuf, File)> {
@@ -129,7 +147,7 @@ fn lock(path: &Path, real: &Path) -> Result<(PathBuf, File)> {
 #[cfg(unix)]
 fn is_still_there(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let id = |m: std::io::Result<std::fs::Metadata>| m.map(|m| (m.dev(), m.ino())).ok();
+    let id = |m: io::Result<std::fs::Metadata>| m.map(|m| (m.dev(), m.ino())).ok();
     let ours = id(file.metadata());
     ours.is_some() && ours == id(std::fs::metadata(path))
 }
@@ -170,7 +188,7 @@ pub(crate) fn next_free(prefix: &str) -> Result<PathBuf> {
         let dir = runs.join(format!("{prefix}{n:03}"));
         match std::fs::create_dir(&dir) {
             Ok(()) => return Ok(dir),
-            Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {}
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
             Err(e) => return Err(cannot_create(&dir, &e)),
         }
     }
@@ -191,6 +209,6 @@ pub(crate) fn make_folder(dir: &Path) -> Result<()> {
     Ok(())
 }
 
-pub(crate) fn cannot_create(path: &Path, e: &std::io::Error) -> CliError {
+pub(crate) fn cannot_create(path: &Path, e: &io::Error) -> CliError {
     CliError::Create { path: path.to_path_buf(), why: system_reason(e) }
 }

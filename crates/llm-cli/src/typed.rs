@@ -1,6 +1,6 @@
 //! Commands to type next, so that they can be copied into a shell.
 
-use crate::console::one_line;
+use crate::escape::one_line;
 use crate::program::Program;
 use llm_core::tokenizer::Tokenizer;
 use std::ffi::OsStr;

@@ -49,7 +49,7 @@ pub fn main() -> Result<()> {
     let w_proj = Tensor::from_vec(&[C, C], unit(C).collect())?;
     let b_proj = Tensor::from_vec(&[C], vec![0.0; C])?;
 
-    let out = ops::self_attention_1h(&x, &w_qkv, &b_qkv, &w_proj, &b_proj)?; // [1, T, C]
+    let out = ops::self_attention_1h(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, &ops::Context::new(0))?; // [1, T, C]
     let (y, p) = by_hand();
 
     for i in 0..T {

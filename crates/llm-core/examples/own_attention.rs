@@ -4,12 +4,12 @@
 
 #![allow(clippy::print_stdout)] // an example may print
 
-use llm_core::data::StoryCorpus;
 use llm_core::generate::Decoder;
-use llm_core::model::{Context, Decode, SingleHead};
+use llm_core::model::{Context, Decode, Parameters, Position, SingleHead};
 use llm_core::ops::{self, AttentionParams};
-use llm_core::train::train_step;
+use llm_core::train::{Update, train_step};
 use llm_core::{AdamW, AdamWConfig, Attention, AttentionSpec, Config, Result, Tensor, TinyGPT};
+use llm_stories::StoryCorpus;
 use std::sync::Arc;
 
 /// Every position takes the plain mean of the values up to its own: no queries, no keys.
@@ -17,12 +17,13 @@ use std::sync::Arc;
 /// ```text
 /// Y[i] = 1/(i+1) · Σ_{j≤i} v[j]
 /// ```
+#[derive(Debug)]
 pub struct Average;
 
 impl Attention for Average {
     /// The name keeps other programs from loading such a model as something else.
     fn spec(&self) -> AttentionSpec {
-        AttentionSpec { name: "average".into(), n_heads: 1, head_mask: Vec::new() }
+        AttentionSpec::new("average", 1)
     }
 
     /// Any width will do.
@@ -32,9 +33,10 @@ impl Attention for Average {
 
     /// Made of ops alone, so its gradient is there already. (The context would tell of dropout, and
     /// of somebody who wants to look inside.)
-    fn forward(&self, x: &Tensor, p: &AttentionParams<'_>, _ctx: &Context<'_>) -> Result<Tensor> {
+    fn forward(&self, x: &Tensor, p: &Parameters, _ctx: &Context<'_>) -> Result<Tensor> {
         let [b, t, c] = x.dims("average", "x of shape [B, T, C]")?;
-        let qkv = ops::linear_lastdim(x, p.w_qkv, Some(p.b_qkv))?; // [B, T, 3C]
+        let AttentionParams { w_qkv, b_qkv, w_proj, b_proj } = p.standard()?;
+        let qkv = ops::linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
         let v = ops::slice_lastdim(&qkv, 2 * c, c)?; // [B, T, C]
         let weight = |n: usize| {
             let (i, j) = (n / t % t, n % t);
@@ -42,14 +44,21 @@ impl Attention for Average {
         };
         let weights = Tensor::from_vec(&[b, t, t], (0..b * t * t).map(weight).collect())?;
         let y = ops::bmm(&weights, &v)?; // [B, T, C]
-        ops::linear_lastdim(&y, p.w_proj, Some(p.b_proj)) // [B, T, C]
+        ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
     }
 
     /// The same for one new position, from the cached values: what text is written with.
-    fn decode(&self, step: Decode<'_>) {
-        for (c, y) in step.y.iter_mut().enumerate() {
-            *y = step.values.column(c).mean().unwrap_or(0.0);
-        }
+    fn decode(&self, step: Decode<'_>) -> Result<()> {
+        step.with_keys_and_values(1, |Position { values, y, .. }| {
+            for (c, y) in y.iter_mut().enumerate() {
+                *y = values.column(c).mean().unwrap_or(0.0);
+            }
+        })
+    }
+
+    /// What it keeps of a position: a key, which it never looks at, and a value.
+    fn cache_row(&self, config: &Config) -> usize {
+        2 * config.d_model
     }
 }
 
@@ -63,8 +72,9 @@ pub fn main() -> Result<()> {
         let mut optimizer = AdamW::new(AdamWConfig::default())?;
         let mut losses = Vec::new();
         for step in 0..250 {
-            let batch = stories.data.batch(1, step, [6, 64])?;
-            losses.push(train_step(&mut model, &mut optimizer, &batch, step, 1e-2, 1.0)?.loss);
+            let batch = stories.data.batch(1, step, [6, 64]);
+            let update = Update { step, lr: 1e-2, clip: 1.0 };
+            losses.push(train_step(&mut model, &mut optimizer, [batch], update, &mut ())?.loss);
         }
         let mean = losses[200..].iter().sum::<f32>() / 50.0;
         let name = model.attention().spec().name;

@@ -4,12 +4,12 @@
 
 #![allow(clippy::print_stdout)] // an example may print
 
-use llm_core::data::StoryCorpus;
 use llm_core::generate::{Sampling, generate};
 use llm_core::optim::ScheduleKind;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::train::{evaluate, train_step};
+use llm_core::train::{Update, evaluate, train_step};
 use llm_core::{AdamW, AdamWConfig, Config, Result, Schedule, TinyGPT};
+use llm_stories::StoryCorpus;
 use std::ops::ControlFlow;
 
 const STEPS: u64 = 250;
@@ -37,8 +37,9 @@ pub fn main() -> Result<()> {
     // The loop: a batch, and a step: loss, backward, clip, update.
     let mut losses = Vec::new();
     for step in 0..STEPS {
-        let batch = learnt.data.batch(1, step, SHAPE)?;
-        let report = train_step(&mut model, &mut optimizer, &batch, step, rate.at(step), 1.0)?;
+        let batch = learnt.data.batch(1, step, SHAPE);
+        let update = Update { step, lr: rate.at(step), clip: 1.0 };
+        let report = train_step(&mut model, &mut optimizer, [batch], update, &mut ())?;
         if step % 100 == 0 {
             println!("step {:3}   loss {:.2}", report.step, report.loss);
         }

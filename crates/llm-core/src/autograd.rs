@@ -4,8 +4,8 @@
 //! "newest first" is a valid order for the walk back: no search, no recursion. The gradients are
 //! returned, not stored in the tensors: there is nothing to zero before the next step.
 
+use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::error::{Error, Result};
 use crate::kernels::elementwise;
 use crate::profile::{self, Phase};
 use crate::tensor::Tensor;
@@ -79,6 +79,10 @@ impl GradFn {
         self.id
     }
 
+    pub(crate) fn op(&self) -> &'static str {
+        self.op
+    }
+
     fn take_backward(&self) -> Option<Backward> {
         self.backward.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
@@ -139,6 +143,46 @@ impl Gradients {
     /// dL/d`tensor`, row-major; `None` when L does not depend on it (or it is not a parameter).
     pub fn get(&self, tensor: &Tensor) -> Option<&[f32]> {
         self.by_id.get(&tensor.id()?).map(|g| &**g)
+    }
+
+    /// [`Gradients::get`], for changing it.
+    pub fn get_mut(&mut self, tensor: &Tensor) -> Option<&mut [f32]> {
+        self.by_id.get_mut(&tensor.id()?).map(|g| &mut **g)
+    }
+
+    /// The gradients of these tensors in their order, each with its name, for changing them. Those
+    /// without a gradient are left out.
+    ///
+    /// ```
+    /// use llm_core::{Config, TinyGPT, TokenDataset, model::Mode};
+    /// let model = TinyGPT::new(Config::new(256, 8, 8, 1), 1)?;
+    /// let batch = TokenDataset::from_bytes(b"once upon a time".to_vec()).batch(1, 0, [1, 8])?;
+    /// let mut grads = model.loss(&batch, Mode::Training)?.backward()?;
+    /// for (name, gradient) in grads.named_mut(model.parameters()) {
+    ///     if name.ends_with("b_qkv") {
+    ///         gradient.fill(0.0); // a frozen bias
+    ///     }
+    /// }
+    /// # Ok::<(), llm_core::Error>(())
+    /// ```
+    pub fn named_mut<'t>(
+        &mut self,
+        tensors: impl IntoIterator<Item = (String, &'t Tensor)>,
+    ) -> Vec<(String, &mut [f32])> {
+        let mut all: BTreeMap<TensorId, &mut [f32]> =
+            self.by_id.iter_mut().map(|(id, g)| (*id, &mut **g)).collect();
+        let named = tensors.into_iter();
+        named.filter_map(|(name, t)| Some((name, all.remove(&t.id()?)?))).collect()
+    }
+
+    /// Adds the gradients of another loss: those of the sum of both.
+    pub fn add(&mut self, other: Gradients) {
+        for (id, share) in other.by_id {
+            match self.by_id.get_mut(&id) {
+                Some(g) => elementwise::add_assign(g, &share),
+                None => drop(self.by_id.insert(id, share)),
+            }
+        }
     }
 
     /// Adds a share to the gradient of an input, for backward functions.

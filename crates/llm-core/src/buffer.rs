@@ -7,9 +7,10 @@
 //! overwritten. Builds with debug assertions fill it with NaN, so a kernel that reads before it
 //! writes is found by any test that looks at the result.
 
-use crate::error::TokenId;
-use crate::util::large_pages::room;
+use crate::base::TokenId;
+use crate::base::large_pages::room;
 use std::collections::HashMap;
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
@@ -48,7 +49,6 @@ impl Element for TokenId {
 }
 
 /// Dropped memory by length.
-#[derive(Debug)]
 pub struct Pool<T> {
     free: HashMap<usize, Vec<Vec<T>>>,
     bytes: usize,
@@ -60,13 +60,19 @@ impl<T> Default for Pool<T> {
     }
 }
 
+impl<T> fmt::Debug for Pool<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("bytes", &self.bytes).finish_non_exhaustive()
+    }
+}
+
 fn pool<T: Element>() -> MutexGuard<'static, Pool<T>> {
     // A panic elsewhere cannot leave the pool half-changed: every change below is one step.
     T::pool().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An owned slice whose memory is recycled on drop.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Default, PartialEq)]
 pub struct Recycled<T: Element>(Vec<T>);
 
 /// Numbers: the storage of every tensor.
@@ -111,7 +117,7 @@ impl<T: Element> Recycled<T> {
 fn fresh<T: Element>(len: usize) -> Vec<T> {
     let Ok(mut data) = room(len) else {
         let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-        let available = crate::util::memory::available();
+        let available = crate::base::memory::available();
         std::panic::panic_any(crate::Error::Memory { needed, available });
     };
     data.resize(len, T::ZERO);
@@ -169,6 +175,34 @@ impl<T: Element> Deref for Recycled<T> {
 impl<T: Element> DerefMut for Recycled<T> {
     fn deref_mut(&mut self) -> &mut [T] {
         &mut self.0
+    }
+}
+
+impl<T: Element + fmt::Debug> fmt::Debug for Recycled<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Preview(&self.0).fmt(f)
+    }
+}
+
+/// Prints the first elements of a list and, if these are not all, how many there are: for `Debug`
+/// of what holds many.
+///
+/// ```
+/// use llm_core::buffer::Preview;
+/// assert_eq!(format!("{:?}", Preview(&[1, 2, 3])), "[1, 2, 3]");
+/// assert_eq!(format!("{:?}", Preview(&[7; 1000])), "[7, 7, 7, 7, 7, 7, .. 1000 in all]");
+/// ```
+pub struct Preview<'a, T>(pub &'a [T]);
+
+impl<T: fmt::Debug> fmt::Debug for Preview<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const FIRST: usize = 6;
+        let mut list = f.debug_list();
+        list.entries(self.0.iter().take(FIRST));
+        if self.0.len() > FIRST {
+            list.entry(&format_args!(".. {} in all", self.0.len()));
+        }
+        list.finish()
     }
 }
 

@@ -1,9 +1,9 @@
 //! Is an op's gradient the gradient of its value? A public check, for own ops too.
 
-use crate::error::{Error, Result};
+use crate::base::rng::stream;
+use crate::base::{Error, Result};
 use crate::ops;
 use crate::tensor::Tensor;
-use crate::util::rng::stream;
 use rand::Rng;
 
 /// Relative difference that [`check`] accepts: f32 values, differences over ε = 3·10⁻³.

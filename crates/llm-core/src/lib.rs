@@ -5,34 +5,38 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`error`] | what can go wrong |
-//! | [`util`], [`profile`] | random streams, sizes, memory limits; where the time goes |
+//! | [`base`] | errors, token numbers, random streams, memory limits, named values, files that cannot be lost |
+//! | [`profile`] | where the time goes |
 //! | [`buffer`] | recycled storage |
 //! | [`kernels`] | the maths, on slices and views |
 //! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
+//! | [`threads`] | how many threads work |
 //! | [`ops`] | shapes, kernel, backward: one file per equation |
 //! | [`gradcheck`] | is a gradient the gradient of its value? |
 //! | [`model`] | settings, the attention seam, a block, the whole |
-//! | [`optim`] | AdamW, schedules, clipping |
-//! | [`tokenizer`], [`data`] | bytes to tokens, tokens to batches, the built-in stories |
+//! | [`optim`] | AdamW, Lion, schedules, clipping |
+//! | [`tokenizer`], [`data`] | bytes to tokens, tokens to batches |
 //! | [`recipe`] | everything that decides the next step |
+//! | [`settings`] | each setting of a model and a run as a row: key, type, range |
 //! | [`checkpoint`] | one file that holds a run, written so that it cannot be lost |
 //! | [`train`], [`generate`] | a step, evaluation, writing text |
 //!
 //! To follow one step: [`train::train_step`] → [`TinyGPT::loss`] → [`model::Block::forward`] →
 //! [`ops::self_attention_1h`] → [`kernels::attention`] → [`ops::cross_entropy`] →
-//! [`Tensor::backward`] → [`optim::AdamW::step`].
+//! [`Tensor::backward_into`] → [`optim::AdamW::step`](optim::Optimizer::step).
 //!
 //! ```
-//! use llm_core::{AdamW, AdamWConfig, Config, TinyGPT, TokenDataset, train::train_step};
+//! use llm_core::train::{Update, train_step};
+//! use llm_core::{AdamW, AdamWConfig, Config, TinyGPT, TokenDataset};
 //!
 //! let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
 //! let mut model = TinyGPT::new(Config::new(256, 16, 32, 1), 1)?;
 //! let mut optimizer = AdamW::new(AdamWConfig::default())?;
 //! let mut losses = Vec::new();
 //! for step in 0..30 {
-//!     let batch = data.batch(1, step, [4, 16])?;
-//!     losses.push(train_step(&mut model, &mut optimizer, &batch, step, 3e-3, 1.0)?.loss);
+//!     let batch = data.batch(1, step, [4, 16]);
+//!     let update = Update { step, lr: 3e-3, clip: 1.0 };
+//!     losses.push(train_step(&mut model, &mut optimizer, [batch], update, &mut ())?.loss);
 //! }
 //! assert!(losses[29] < losses[0] - 1.0);
 //! # Ok::<(), llm_core::Error>(())
@@ -43,17 +47,18 @@
 //! The library never prints, exits or reads flags. `unsafe` is denied but for four fenced
 //! places: the matrix products ([`kernels::gemm`]), the run-time choice of an
 //! instruction set ([`kernels::simd`]), the measurement of the machine's peak
-//! ([`kernels::peak`]), and an allocator that counts ([`util::allocations`]).
+//! ([`kernels::peak`]), and an allocator that counts ([`base::allocations`]).
 
-pub mod error;
+pub mod base;
 pub mod profile;
-pub mod util;
 
 pub mod buffer;
 pub mod kernels;
 
 pub mod autograd;
 pub mod tensor;
+
+pub mod threads;
 
 pub mod gradcheck;
 pub mod ops;
@@ -66,13 +71,16 @@ pub mod tokenizer;
 
 pub mod checkpoint;
 pub mod recipe;
+pub mod settings;
 
 pub mod generate;
 pub mod train;
 
 pub use autograd::{Gradients, no_grad};
+#[doc(hidden)]
+pub use base as util;
+pub use base::{Error, Result, TokenId};
 pub use data::{Batch, TokenDataset};
-pub use error::{Error, Result, TokenId};
 pub use model::{Attention, AttentionSpec, Config, TinyGPT};
 pub use ndarray;
 pub use optim::{AdamW, AdamWConfig, Schedule};

@@ -1,7 +1,7 @@
 //! Everything that decides the next training step, besides weights and moments.
 
-use crate::error::{Error, Result};
-use crate::optim::{AdamWConfig, Schedule};
+use crate::base::{Error, Result};
+use crate::optim::{AdamW, AdamWConfig, Schedule, find_optimizer};
 use serde::{Deserialize, Serialize};
 
 /// Where a run's data came from: enough to know it again.
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub enum DataSource {
     /// The built-in stories: regenerated, never stored.
     Stories {
-        /// [`GRAMMAR_VERSION`](crate::data::stories::GRAMMAR_VERSION).
+        /// The version of their grammar.
         version: u32,
         /// Seed of the stories, and how many.
         seed: u64,
@@ -44,7 +44,9 @@ pub struct Recipe {
     pub total_steps: u64,
     /// The learning rate's course.
     pub schedule: Schedule,
-    /// The optimizer's settings.
+    /// The optimizer's name, one of [`OPTIMIZERS`](crate::optim::OPTIMIZERS).
+    pub optimizer: String,
+    /// The optimizer's numbers.
     pub adamw: AdamWConfig,
     /// Largest gradient norm; 0: no clipping.
     pub clip: f32,
@@ -59,6 +61,25 @@ pub struct Recipe {
 }
 
 impl Recipe {
+    /// `total_steps` steps of B windows of T tokens at a constant rate, with AdamW, its defaults and
+    /// gradients clipped at 1; everything else is a field to change.
+    pub fn new(batch_size: usize, seq_len: usize, total_steps: u64, lr: f32) -> Recipe {
+        Recipe {
+            batch_size,
+            accum: 1,
+            seq_len,
+            total_steps,
+            schedule: Schedule::constant(lr),
+            optimizer: AdamW::NAME.into(),
+            adamw: AdamWConfig::default(),
+            clip: 1.0,
+            seed: 1,
+            val_frac: 0.0,
+            data: DataSource::NONE,
+            val_data: None,
+        }
+    }
+
     /// Most steps: whole numbers that an f64 still tells apart.
     pub const MAX_STEPS: u64 = 1 << 53;
 
@@ -106,6 +127,7 @@ impl Recipe {
             return Err(Error::config("val_frac", format!("{} is outside 0..1", self.val_frac)));
         }
         self.schedule.check()?;
+        find_optimizer(&self.optimizer)?;
         self.adamw.check()
     }
 }

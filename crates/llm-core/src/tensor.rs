@@ -1,9 +1,11 @@
 //! A value with a shape, shared and never changed once made, that may remember how it was made.
 
 use crate::autograd::{GradFn, Gradients, Parent, TensorId, recording};
+use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::error::{Error, Result};
+use crate::profile::enter;
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
+use std::fmt;
 use std::sync::Arc;
 
 /// An f32 array of any rank, row-major.
@@ -22,7 +24,7 @@ use std::sync::Arc;
 /// assert_eq!(grads.get(&w).unwrap(), [2.0, 4.0, 6.0, 8.0]); // 2w
 /// # Ok::<(), llm_core::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Tensor {
     shape: Vec<usize>,
     data: Arc<Buffer>,
@@ -47,6 +49,21 @@ impl Tensor {
     /// A leaf that gradients are wanted for.
     pub fn parameter(value: ArrayD<f32>) -> Tensor {
         Tensor { grad_fn: Some(GradFn::leaf()), ..Tensor::new(value) }
+    }
+
+    /// A leaf that gradients are wanted for, from a flat row-major list.
+    ///
+    /// ```
+    /// use llm_core::Tensor;
+    /// let w = Tensor::parameter_from_vec(&[2, 2], vec![1.0, 2.0, 3.0, 4.0])?;
+    /// assert!(w.wants_grad());
+    /// # Ok::<(), llm_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Tensor::from_vec`].
+    pub fn parameter_from_vec(shape: &[usize], data: Vec<f32>) -> Result<Tensor> {
+        Ok(Tensor { grad_fn: Some(GradFn::leaf()), ..Tensor::from_vec(shape, data)? })
     }
 
     /// The same from a row-major buffer of as many numbers as `shape` says.
@@ -183,6 +200,7 @@ impl Tensor {
     /// # Errors
     /// As [`Tensor::backward`].
     pub fn backward_into(&self, grads: Gradients, weight: f32) -> Result<Gradients> {
+        let _span = enter("backward");
         if self.numel() != 1 {
             return Err(Error::shape("backward", "a scalar", &self.shape));
         }
@@ -199,6 +217,16 @@ impl Tensor {
     /// The storage itself, to be shared by a view.
     pub(crate) fn storage(&self) -> Arc<Buffer> {
         self.data.clone()
+    }
+}
+
+/// The shape, the first numbers, and the op that it comes from (`leaf` for a parameter).
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Tensor { shape, data, grad_fn } = self;
+        let op = grad_fn.as_ref().map(|f| f.op());
+        let mut fields = f.debug_struct("Tensor");
+        fields.field("shape", shape).field("data", data).field("op", &op).finish()
     }
 }
 
@@ -226,8 +254,31 @@ mod tests {
     }
 
     #[test]
+    fn debug_is_short() {
+        let x = Tensor::from_vec(&[3], vec![1.0, 2.0, 3.0]).unwrap();
+        assert_eq!(format!("{x:?}"), "Tensor { shape: [3], data: [1.0, 2.0, 3.0], op: None }");
+        let w = Tensor::parameter(ArrayD::ones(vec![100, 1000]));
+        let y = crate::ops::add_scalar(&w, 1.0).unwrap();
+        let numbers = "[2.0, 2.0, 2.0, 2.0, 2.0, 2.0, .. 100000 in all]";
+        let want =
+            format!("Tensor {{ shape: [100, 1000], data: {numbers}, op: Some(\"add_scalar\") }}");
+        assert_eq!(format!("{y:?}"), want);
+        let grads = crate::ops::sum(&y).unwrap().backward().unwrap();
+        assert!(format!("{grads:?}").len() < 200);
+    }
+
+    #[test]
+    fn a_parameter_from_a_list_gets_its_gradient() {
+        let w = Tensor::parameter_from_vec(&[2, 1], vec![3.0, 4.0]).unwrap();
+        assert_eq!((w.shape(), w.data()), (&[2, 1][..], &[3.0, 4.0][..]));
+        let grads = crate::ops::sum(&w).unwrap().backward().unwrap();
+        assert_eq!(grads.get(&w).unwrap(), [1.0, 1.0]);
+    }
+
+    #[test]
     fn wrong_lengths_are_errors() {
         assert!(matches!(Tensor::from_vec(&[2, 2], vec![0.0; 3]), Err(Error::Shape { .. })));
+        assert!(Tensor::parameter_from_vec(&[2, 2], vec![0.0; 5]).is_err());
         assert!(Tensor::from_vec(&[2], vec![0.0; 2]).unwrap().backward().is_err());
         assert!(Tensor::from_vec(&[1], vec![0.0]).unwrap().backward().is_err());
     }

@@ -1,7 +1,7 @@
 //! After the first steps, a training step asks the system for no large block. By itself in a
 //! process, because the counter counts everybody.
 
-use llm_core::train::train_step;
+use llm_core::train::{Update, train_step};
 use llm_core::util::allocations::{Counting, large_blocks};
 use llm_core::{AdamW, AdamWConfig, Config, TinyGPT, TokenDataset};
 
@@ -21,8 +21,9 @@ fn a_warm_step_takes_no_large_block() {
                 let before = large_blocks();
                 for i in 0..n {
                     // Many rows, so that a list of tokens alone is larger than a page.
-                    let batch = data.batch(1, i, [20, 64]).unwrap();
-                    train_step(&mut model, &mut adamw, &batch, i, 1e-3, 1.0).unwrap();
+                    let batch = data.batch(1, i, [20, 64]);
+                    let update = Update { step: i, lr: 1e-3, clip: 1.0 };
+                    train_step(&mut model, &mut adamw, [batch], update, &mut ()).unwrap();
                 }
                 large_blocks() - before
             };

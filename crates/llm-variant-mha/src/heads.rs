@@ -7,7 +7,8 @@ use llm_core::kernels::attention::{
 };
 use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4};
-use llm_core::profile::span;
+use llm_core::ops::{AttentionParams, Context};
+use llm_core::profile::{enter, span};
 use llm_core::{Error, Result, Tensor, ops};
 use std::sync::Arc;
 
@@ -23,14 +24,15 @@ use std::sync::Arc;
 ///
 /// # Shapes
 /// `x [B, T, C]`, `w_qkv [C, 3C]`, `b_qkv [3C]`, `w_proj [C, C]`, `b_proj [C]`, C = H·D; result
-/// `[B, T, C]`.
+/// `[B, T, C]`. Of `ctx`, dropout acts on P, heads may be switched off, and the probe is shown P and
+/// Y; `Context::new(0)` is the equation alone.
 ///
 /// # Gradient
 /// Into x and all four parameters.
 ///
 /// # Errors
-/// [`Error::Config`] when H does not divide C (the message lists what does), [`Error::Shape`] when
-/// a shape does not fit.
+/// [`Error::Config`] when H does not divide C (the message lists what does), [`Error::Shape`]
+/// naming the tensor whose shape does not fit.
 ///
 /// # Reference
 /// Vaswani et al., "Attention Is All You Need", 3.2.2, with the decoder's mask.
@@ -41,9 +43,15 @@ pub fn self_attention_mha(
     w_proj: &Tensor,
     b_proj: &Tensor,
     n_heads: usize,
+    ctx: &Context<'_>,
 ) -> Result<Tensor> {
+    let _span = enter("self_attention_mha");
+    let [_, t, _] =
+        AttentionParams { w_qkv, b_qkv, w_proj, b_proj }.dims("self_attention_mha", x)?;
     let qkv = ops::linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
-    let y = causal_attention_heads(&qkv, n_heads, &[], None)?; // [B, T, C]
+    let masks = ctx.weight_masks(n_heads * t);
+    let y = causal_attention_heads(&qkv, n_heads, ctx.heads, masks)?; // [B, T, C]
+    ctx.show(&qkv, &y, n_heads)?;
     ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
 }
 
@@ -115,7 +123,7 @@ pub fn causal_attention_heads(
 }
 
 /// The queries, keys and values of one head: groups h, H + h and 2H + h of its sequence.
-pub(crate) fn qkv_of<'a>(
+fn qkv_of<'a>(
     parts: &ArrayView4<'a, f32>,
     sequence: usize,
     head: usize,
@@ -139,4 +147,57 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
         divisors.join(", ")
     );
     Err(Error::config("heads", reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::ndarray::ArrayD;
+
+    const NAMES: [&str; 5] = ["x", "w_qkv", "b_qkv", "w_proj", "b_proj"];
+
+    fn run(shapes: &[&[usize]; 5], n_heads: usize) -> Result<Tensor> {
+        let [x, w_qkv, b_qkv, w_proj, b_proj] =
+            shapes.map(|shape| Tensor::new(ArrayD::zeros(shape)));
+        self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, n_heads, &Context::new(0))
+    }
+
+    /// Each wrong shape beside four right ones: which tensor, and what it should have been.
+    #[test]
+    fn a_wrong_shape_is_refused_by_its_name() {
+        let right: [&[usize]; 5] = [&[2, 3, 4], &[4, 12], &[12], &[4, 4], &[4]];
+        assert_eq!(run(&right, 2).unwrap().shape(), [2, 3, 4]);
+        let wrong: [(usize, &[&[usize]]); 5] = [
+            (0, &[&[4], &[3, 4], &[1, 2, 3, 4], &[2, 0, 4], &[2, 3, 0], &[]]),
+            (1, &[&[4, 24], &[4, 11], &[12, 4], &[5, 12], &[48], &[1, 4, 12]]),
+            (2, &[&[11], &[24], &[1], &[1, 12], &[]]),
+            (3, &[&[4, 5], &[5, 4], &[8, 4], &[16], &[1, 4, 4]]),
+            (4, &[&[5], &[1], &[1, 4], &[]]),
+        ];
+        for (i, shapes) in wrong {
+            for &shape in shapes {
+                let mut all = right;
+                all[i] = shape;
+                let Err(Error::Shape { op, expected, got }) = run(&all, 2) else {
+                    panic!("{} {shape:?} is taken", NAMES[i]);
+                };
+                assert_eq!((op, &got[..]), ("self_attention_mha", shape));
+                assert!(expected.starts_with(&format!("{} of shape", NAMES[i])), "{expected}");
+            }
+        }
+        // Shapes that fit each other, but not x.
+        let all: [&[usize]; 5] = [&[2, 3, 4], &[4, 24], &[24], &[8, 4], &[4]];
+        let message = run(&all, 2).unwrap_err().to_string();
+        let want = "self_attention_mha: expected w_qkv of shape [4, 12], got [4, 24]";
+        assert_eq!(message, want);
+    }
+
+    #[test]
+    fn heads_that_do_not_divide_the_width_are_refused() {
+        let right: [&[usize]; 5] = [&[2, 3, 4], &[4, 12], &[12], &[4, 4], &[4]];
+        for n_heads in [0, 3, 5, 8] {
+            let error = run(&right, n_heads).unwrap_err();
+            assert!(matches!(error, Error::Config { field: "heads", .. }), "{error}");
+        }
+    }
 }

@@ -27,13 +27,13 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | here | [`self_attention_mha`], [`causal_attention_heads`] between its projections, [`MultiHead`] |
-//! | [`general`] | attention with any batch axes, scale, mask and lengths: the courses' functions and modules |
+//! | `heads` | [`self_attention_mha`], and [`causal_attention_heads`] between its projections |
+//! | `multi_head` | [`MultiHead`]: the same behind the model's seam |
 //!
 //! Reference: Vaswani et al., "Attention Is All You Need", 3.2.2.
 
-pub mod general;
 mod heads;
+
 mod multi_head;
 
 pub use heads::{causal_attention_heads, self_attention_mha};

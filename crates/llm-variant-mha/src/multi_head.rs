@@ -1,12 +1,12 @@
 //! MultiHead: the variant behind core's attention seam.
 
-use crate::heads::{causal_attention_heads, head_dim, qkv_of};
+use crate::heads::{head_dim, self_attention_mha};
 use llm_core::kernels::attention as kernel;
-use llm_core::kernels::dropout::Place;
+
 use llm_core::kernels::parallel::{LIGHT, rows_with};
-use llm_core::model::{Context, Decode, Probe, SingleHead};
-use llm_core::ndarray::{ArrayView2, ArrayView3, Axis, Slice};
-use llm_core::ops::{self, AttentionParams};
+use llm_core::model::{Context, Decode, Parameters, Position, SingleHead};
+use llm_core::ndarray::{ArrayView2, Axis, Slice};
+use llm_core::ops::AttentionParams;
 use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor};
 use std::ops::Range;
 
@@ -49,6 +49,7 @@ impl MultiHead {
             let reason = format!("'{}' is not known here", spec.name.escape_default());
             return Err(Error::config("attention", reason));
         }
+        spec.settings.expect_empty()?;
         Ok(MultiHead { n_heads: spec.n_heads, head_mask: spec.head_mask.clone() })
     }
 
@@ -63,11 +64,8 @@ impl Attention for MultiHead {
     fn spec(&self) -> AttentionSpec {
         let single = self.n_heads == 1 && self.head_mask.is_empty();
         let name = if single { SingleHead::NAME } else { MultiHead::NAME };
-        AttentionSpec {
-            name: name.into(),
-            n_heads: self.n_heads,
-            head_mask: self.head_mask.clone(),
-        }
+        let head_mask = self.head_mask.clone();
+        AttentionSpec { head_mask, ..AttentionSpec::new(name, self.n_heads) }
     }
 
     fn check(&self, config: &Config) -> Result<()> {
@@ -80,22 +78,28 @@ impl Attention for MultiHead {
         Err(Error::config("head_mask", reason))
     }
 
-    fn forward(&self, x: &Tensor, p: &AttentionParams<'_>, ctx: &Context<'_>) -> Result<Tensor> {
-        let qkv = ops::linear_lastdim(x, p.w_qkv, Some(p.b_qkv))?; // [B, T, 3C]
-        let rows = self.n_heads * x.shape()[1];
-        let masks = ctx.dropout.map(|masks| masks.at(Place::Attention(ctx.layer), rows));
-        let y = causal_attention_heads(&qkv, self.n_heads, self.kept(ctx.layer), masks)?; // [B, T, C]
-        if let Some(probe) = ctx.probe {
-            show(probe, ctx.layer, &qkv, &y, self.n_heads)?;
-        }
-        ops::linear_lastdim(&y, p.w_proj, Some(p.b_proj)) // [B, T, C]
+    fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
+        let AttentionParams { w_qkv, b_qkv, w_proj, b_proj } = p.standard()?;
+        let ctx = ctx.with_heads(self.kept(ctx.layer));
+        self_attention_mha(x, w_qkv, b_qkv, w_proj, b_proj, self.n_heads, &ctx)
     }
 
-    fn decode(&self, step: Decode<'_>) {
-        let Decode { layer, q, keys, values, scores, y } = step;
+    fn cache_row(&self, config: &Config) -> usize {
+        2 * config.d_model // keys and values
+    }
+
+    fn decode(&self, step: Decode<'_>) -> Result<()> {
+        let kept = self.kept(step.layer);
+        step.with_keys_and_values(self.n_heads, |position| self.attend(position, kept))
+    }
+}
+
+impl MultiHead {
+    /// Every head of one new position.
+    fn attend(&self, position: Position<'_>, kept: &[bool]) {
+        let Position { q, keys, values, scores, y } = position;
         let (d, n) = (q.len() / self.n_heads, keys.nrows());
         let scale = 1.0 / (d as f32).sqrt();
-        let kept = self.kept(layer);
         rows_with(y, d, scores, n, CACHED.div_ceil(n), |first, y, scores| {
             let heads = y.chunks_exact_mut(d).zip(scores.chunks_exact_mut(n)).enumerate();
             for (h, (y, scores)) in heads.map(|(i, head)| (first + i, head)) {
@@ -114,22 +118,4 @@ impl Attention for MultiHead {
 fn of_columns(mut x: ArrayView2<'_, f32>, columns: Range<usize>) -> ArrayView2<'_, f32> {
     x.slice_axis_inplace(Axis(1), Slice::from(columns));
     x
-}
-
-/// Recomputes P of every (sequence, head) for the probe; the fast kernel never writes it out.
-fn show(probe: &dyn Probe, layer: usize, qkv: &Tensor, y: &Tensor, h: usize) -> Result<()> {
-    let [b, t, c] = y.dims("probe", "y of shape [B, T, C]")?;
-    let d = c / h;
-    let parts = kernel::head_views(qkv.data(), [b, t, 3 * h, d]);
-    for sequence in 0..b {
-        for head in 0..h {
-            let [q, k, _] = qkv_of(&parts, sequence, head, h);
-            let p = kernel::probs(q, k, 1.0 / (d as f32).sqrt());
-            let view = ArrayView2::from_shape((t, t), &p);
-            probe.head(layer, sequence, head, view.expect("P is [T, T]"));
-        }
-    }
-    let view = ArrayView3::from_shape((b, t, c), y.data());
-    probe.concatenated(layer, view.expect("y has this shape"));
-    Ok(())
 }

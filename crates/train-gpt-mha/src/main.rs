@@ -1,17 +1,26 @@
 //! The multi-head trainer: every model attends with H heads, also for H = 1.
 
-use llm_cli::{Heads, Program};
+use llm_cli::{Heads, Panics, Program};
+use llm_core::util::allocations::Counting;
 use llm_variant_mha::{MultiHead, causal_attention_heads};
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Counts large blocks, so that `bench` can show that a step takes none.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const PROGRAM: Program = Program {
+    name: "train-gpt-mha",
+    about: "Train a small GPT with multi-head attention on the CPU, and write text with it.",
+    heads: Heads::Many { default: 4 },
+    with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
+    attend: Some(|qkv, n_heads| causal_attention_heads(qkv, n_heads, &[], None)),
+    from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
+};
+
 fn main() -> ExitCode {
-    llm_cli::run(&Program {
-        name: "train-gpt-mha",
-        about: "Train a small GPT with multi-head attention on the CPU, and write text with it.",
-        heads: Heads::Many { default: 4 },
-        with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
-        attend: Some(|qkv, n_heads| causal_attention_heads(qkv, n_heads, &[], None)),
-        from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
-    })
+    let panics = Panics::default();
+    std::panic::set_hook(panics.hook());
+    panics.catch(|| llm_cli::run(&PROGRAM))
 }

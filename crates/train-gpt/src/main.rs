@@ -1,17 +1,26 @@
 //! The baseline trainer: single-head attention, and nothing of the multi-head variant.
 
-use llm_cli::{Heads, Program};
+use llm_cli::{Heads, Panics, Program};
 use llm_core::model::SingleHead;
+use llm_core::util::allocations::Counting;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Counts large blocks, so that `bench` can show that a step takes none.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const PROGRAM: Program = Program {
+    name: "train-gpt",
+    about: "Train a small GPT with one attention head on the CPU, and write text with it.",
+    heads: Heads::One { other: "train-gpt-mha" },
+    with_heads: |_| Arc::new(SingleHead),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+};
+
 fn main() -> ExitCode {
-    llm_cli::run(&Program {
-        name: "train-gpt",
-        about: "Train a small GPT with one attention head on the CPU, and write text with it.",
-        heads: Heads::One { other: "train-gpt-mha" },
-        with_heads: |_| Arc::new(SingleHead),
-        attend: None,
-        from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
-    })
+    let panics = Panics::default();
+    std::panic::set_hook(panics.hook());
+    panics.catch(|| llm_cli::run(&PROGRAM))
 }

@@ -73,25 +73,29 @@ fn sizes(values: &mut Values) {
 
 /// Numbers in the cache of a small model, found by what the decoder tells an attention.
 fn cached(t: usize, l: usize, c: usize) -> usize {
-    use llm_core::model::{Context, Decode};
-    use llm_core::ops::AttentionParams;
+    use llm_core::model::{Context, Decode, Parameters, Position};
     use llm_core::{Attention, AttentionSpec, Result};
     use std::sync::{Arc, Mutex};
 
     struct Counting(Mutex<usize>);
     impl Attention for Counting {
         fn spec(&self) -> AttentionSpec {
-            AttentionSpec { name: "counting".into(), n_heads: 1, head_mask: Vec::new() }
+            AttentionSpec::new("counting", 1)
         }
         fn check(&self, _: &Config) -> Result<()> {
             Ok(())
         }
-        fn forward(&self, x: &Tensor, _: &AttentionParams<'_>, _: &Context<'_>) -> Result<Tensor> {
+        fn forward(&self, x: &Tensor, _: &Parameters, _: &Context<'_>) -> Result<Tensor> {
             Ok(x.clone())
         }
-        fn decode(&self, step: Decode<'_>) {
-            step.y.fill(0.0);
-            *self.0.lock().unwrap() += step.keys.len() + step.values.len();
+        fn cache_row(&self, config: &Config) -> usize {
+            2 * config.d_model
+        }
+        fn decode(&self, step: Decode<'_>) -> Result<()> {
+            step.with_keys_and_values(1, |Position { keys, values, y, .. }| {
+                y.fill(0.0);
+                *self.0.lock().unwrap() += keys.len() + values.len();
+            })
         }
     }
     let counting = Arc::new(Counting(Mutex::new(0)));

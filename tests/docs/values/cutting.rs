@@ -3,9 +3,9 @@
 use super::{Values, list};
 use llm_cli::data::Input;
 use llm_cli::tokenizers::{Choice, make};
-use llm_core::data::StoryCorpus;
 use llm_core::tokenizer::{CharTokenizer, Tokenizer};
 use llm_core::{Config, TinyGPT};
+use llm_stories::StoryCorpus;
 use std::f64::consts::LN_2;
 
 const STORIES: u64 = 400;

@@ -4,8 +4,8 @@ use super::head::{close, run};
 use super::{Values, list};
 use crate::docs::examples::{BASE, HEADS};
 use llm_core::{Config, Tensor, TinyGPT, ops};
+use llm_courses::{MultiHeadAttention, scaled_dot_product_attention};
 use llm_variant_mha::causal_attention_heads;
-use llm_variant_mha::general::{MultiHeadAttention, scaled_dot_product_attention};
 use std::f64::consts::LN_2;
 
 pub fn add(values: &mut Values) {
@@ -54,7 +54,12 @@ fn losses(values: &mut Values) {
     for (_, p) in model.parameters_mut().filter(|(name, _)| name.ends_with("_lm")) {
         p.data_mut().fill(0.0);
     }
-    let loss = model.loss(&llm_core::Batch::new(vec![1, 2, 3], vec![2, 3, 4], [1, 3])).unwrap();
+    let loss = model
+        .loss(
+            &llm_core::Batch::new(vec![1, 2, 3], vec![2, 3, 4], [1, 3]),
+            llm_core::model::Mode::Evaluation,
+        )
+        .unwrap();
     let loss = f64::from(loss.item());
     values.insert("ex.first_loss", vec![256.0, loss, loss, 2.0, loss / LN_2]);
     values.insert("ex.losses", list![0.45, 3, 1.2]);

@@ -42,7 +42,8 @@ pub fn add(values: &mut Values) {
     values.insert("mhand.shares", shares);
     values.insert("mhand.outputs", outputs);
 
-    let out = self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, 2).unwrap();
+    let out =
+        self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, 2, &ops::Context::new(0)).unwrap();
     let (a, out) = (a.data(), out.data());
     let line = |t: usize| {
         let [y0, y1] = [a[2 * t], a[2 * t + 1]];

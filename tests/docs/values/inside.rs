@@ -2,8 +2,8 @@
 
 use super::performance::flatten;
 use super::{Values, list};
-use llm_cli::inspect::{AttentionCost, KNOWN_MODELS, ModelReport};
 use llm_core::Config;
+use llm_lens::{AttentionCost, KNOWN_MODELS, ModelReport};
 use serde_json::Value;
 
 pub fn add(values: &mut Values) {

@@ -4,8 +4,8 @@ use super::{Values, list};
 use llm_cli::CliError;
 use llm_cli::error::code::*;
 use llm_core::{Config, Tensor, TinyGPT, ops};
+use llm_courses::permute;
 use llm_variant_mha::MultiHead;
-use llm_variant_mha::general::permute;
 use std::sync::Arc;
 
 pub fn add(values: &mut Values) {

@@ -2,7 +2,8 @@
 //! of the benchmark itself.
 
 use super::{Values, list};
-use llm_cli::commands::{BenchName, BenchWorkload};
+use llm_cli::args::BenchName;
+use llm_cli::commands::{BenchWorkload, bench_workload};
 use serde_json::Value;
 
 pub fn add(values: &mut Values) {
@@ -28,7 +29,7 @@ pub fn add(values: &mut Values) {
         assert!(!numbers.is_empty(), "{key}");
         values.insert(id, numbers);
     }
-    for w in BenchName::ALL.iter().filter_map(|name| name.workload()) {
+    for w in BenchName::ALL.iter().filter_map(|name| bench_workload(*name)) {
         let [l, c, t, b, v] = [w.layers, w.d_model, w.seq_len, w.batch_size, w.vocab_size];
         let useful = 6 * b * t * (12 * l * c * c + v * c) + 7 * l * b * t * t * c;
         assert!((w.flops() / useful as f64 - 1.0).abs() < 1e-12);
@@ -37,10 +38,10 @@ pub fn add(values: &mut Values) {
     values.insert("perf.clip", list![1]);
     values.insert("outgrow.bytes", list![300_000]);
     values.insert("outgrow.tolerance", list![1e-4]);
-    values.insert("bpe.default", list![llm_cli::tokenizers::VOCAB_SIZE as u32]);
+    values.insert("bpe.default", list![llm_cli::defaults::VOCAB_SIZE as u32]);
     values.insert("perf.own", list![8, 256]);
     values.insert("perf.attention_sizes", list![4, 12, 1024, 64, 8, 6, 256, 64]);
-    let sizes = BenchName::ALL.iter().filter_map(|name| name.workload()).flat_map(|w| {
+    let sizes = BenchName::ALL.iter().filter_map(|name| bench_workload(*name)).flat_map(|w| {
         let BenchWorkload { layers, heads, d_model, seq_len, batch_size, vocab_size, .. } = w;
         [layers, heads, d_model, seq_len, batch_size, vocab_size].map(|n| n as f64)
     });

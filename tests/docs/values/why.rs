@@ -2,7 +2,7 @@
 
 use super::{Values, list};
 use llm_core::{Config, Tensor, ndarray::ArrayD, ops};
-use llm_variant_mha::general::{KeepMask, MultiHeadAttention, permute, softmax};
+use llm_courses::{KeepMask, MultiHeadAttention, permute, softmax};
 use rand::{Rng, SeedableRng};
 
 const B: usize = 4;

@@ -1,26 +1,29 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
+mod bench;
+mod clap_error;
+mod command;
 mod compare;
 mod duration;
-mod exchange;
+mod import_export;
 mod inspect;
-mod parse;
+mod output;
 mod prompt;
 mod sampling;
 mod tokenizer;
 mod trace;
 mod training;
 
+pub use bench::{BenchArgs, BenchName};
+pub(crate) use clap_error::in_one_line;
+pub use command::command;
 pub use compare::CompareArgs;
-pub use exchange::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
+pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub use inspect::{
     HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
     InspectPruneArgs, InspectVerb, MeasuredArgs,
 };
-pub(crate) use parse::in_one_line;
-#[cfg(any(test, fuzzing))]
-pub(crate) use parse::parse_with;
-pub use parse::{Parsed, command, parse};
+pub use output::OutputArgs;
 pub use prompt::PromptArgs;
 pub use sampling::{ProbeArgs, SamplingArgs};
 pub use tokenizer::{
@@ -28,7 +31,7 @@ pub use tokenizer::{
     TokenizerTrainArgs, TokenizerVerb,
 };
 pub use trace::TraceArgs;
-pub use training::{InitArg, ModelArgs, OutputArgs, Preset, RecipeArgs, ScheduleArg, TrainArgs};
+pub use training::{InitArg, ModelArgs, RecipeArgs, ScheduleArg, TrainArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -111,41 +114,6 @@ pub struct EvalArgs {
     #[arg(long, visible_alias = "batch-size", value_name = "N")]
     pub batch: Option<usize>,
     /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
-}
-
-/// `bench`.
-#[derive(Debug, Args)]
-pub struct BenchArgs {
-    /// What to measure; repeatable [default: everything this program can]
-    #[arg(long, value_name = "NAME")]
-    pub workload: Vec<crate::commands::BenchName>,
-    /// Measured steps [default: enough for a stable median]
-    #[arg(long, value_name = "N")]
-    pub steps: Option<usize>,
-    /// Another width than the workload's
-    #[arg(long, visible_alias = "d-model", value_name = "C", help_heading = "Sizes")]
-    pub dmodel: Option<usize>,
-    /// Another number of blocks
-    #[arg(long, visible_alias = "n-layers", value_name = "L", help_heading = "Sizes")]
-    pub layers: Option<usize>,
-    /// Another number of heads
-    #[arg(long, visible_alias = "n-heads", value_name = "H", help_heading = "Sizes")]
-    pub heads: Option<usize>,
-    /// Other windows
-    #[arg(long, visible_alias = "seq-len", value_name = "T", help_heading = "Sizes")]
-    pub seq: Option<usize>,
-    /// Other batches
-    #[arg(long, visible_alias = "batch-size", value_name = "B", help_heading = "Sizes")]
-    pub batch: Option<usize>,
-    /// Another vocabulary
-    #[arg(long, visible_alias = "vocab-size", value_name = "V", help_heading = "Sizes")]
-    pub vocab: Option<usize>,
-    /// One JSON object a line, for comparing with others
-    #[arg(long)]
-    pub json: bool,
-    /// Threads.
     #[command(flatten)]
     pub output: OutputArgs,
 }

@@ -2,9 +2,10 @@
 //! the preset or the built-in values, in that order.
 
 use super::duration::duration;
-use super::{ProbeArgs, SamplingArgs, TokenizerArgs};
+use super::{OutputArgs, ProbeArgs, SamplingArgs, TokenizerArgs};
+use crate::defaults::Preset;
 use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{Args, ValueEnum};
 use llm_core::Config;
 use llm_core::model::Init;
 use llm_core::optim::ScheduleKind;
@@ -195,33 +196,6 @@ pub struct RecipeArgs {
     pub preset: Option<Preset>,
 }
 
-/// Where the run reports to, and on how many threads it works.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Output")]
-pub struct OutputArgs {
-    /// Threads to work with; results do not depend on it [default: all cores]
-    #[arg(long, value_name = "N")]
-    pub threads: Option<usize>,
-    /// Results only
-    #[arg(short, long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", action = ArgAction::Set)]
-    pub quiet: Option<bool>,
-    /// `json`: standard output holds one JSON object a line and nothing else
-    #[arg(long, value_name = "human|json")]
-    pub message_format: Option<MessageFormat>,
-}
-
-impl OutputArgs {
-    /// One JSON object a line?
-    pub fn json(&self) -> bool {
-        self.message_format == Some(MessageFormat::Json)
-    }
-
-    /// Results only?
-    pub fn quiet(&self) -> bool {
-        self.quiet.unwrap_or(false)
-    }
-}
-
 /// Sets of model options.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Arch {
@@ -274,22 +248,6 @@ impl From<Init> for InitArg {
             Init::Gpt2 => InitArg::Gpt2,
         }
     }
-}
-
-/// Sets of starting values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Preset {
-    /// The C++ original's.
-    Original,
-}
-
-/// Ways to print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MessageFormat {
-    /// For a person.
-    Human,
-    /// For a program.
-    Json,
 }
 
 /// Courses of the learning rate.

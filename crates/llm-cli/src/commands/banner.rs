@@ -1,12 +1,12 @@
 //! What is said before the first step.
 
-use crate::console::one_line;
+use crate::escape::one_line;
 use crate::events::Event;
 use crate::plan::Plan;
 use crate::program::Program;
-use crate::tokenizers::unit;
 use llm_core::kernels::simd;
 use llm_core::util::{bytes, memory, thousands};
+use llm_formats::tokenizers::unit;
 
 /// The `start` event.
 pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) -> Event<'a> {

@@ -9,8 +9,8 @@ use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
 use crate::target::to_load;
-use crate::tokenizers::reads_in_parts;
 use llm_core::util::{memory, thousands};
+use llm_formats::tokenizers::reads_in_parts;
 
 /// Loads the model and scores the data.
 ///
@@ -62,7 +62,7 @@ fn table(report: &Report) -> String {
 }
 
 /// Facts by kind.
-pub(super) fn facts_table(facts: &llm_core::train::FactTable) -> String {
+pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
     if facts.kinds.is_empty() {
         return String::new();
     }

@@ -1,14 +1,15 @@
 //! `export`: a model for other programs.
 
 use crate::args::{ExportArgs, ExportFormat};
-use crate::console::{note, one_line};
+use crate::console::note;
 use crate::error::{CliError, Result};
-use crate::exchange::{hf, own};
+use crate::escape::one_line;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
-use crate::target::to_load;
-use llm_core::Error;
+use crate::target::{may_replace, to_load};
 use llm_core::tokenizer::Tokenizer;
+use llm_core::{Error, TinyGPT};
+use llm_formats::{FormatError, hugging_face, own_names};
 use std::path::Path;
 
 /// Loads the model and writes it.
@@ -22,14 +23,17 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     let mut notes = Vec::new();
     match args.format {
         ExportFormat::Hf => {
-            hf::refuse_head_bias(model, &path)?;
-            hf::prepare_folder(&args.target)?;
-            hf::export(&args.target, model, tokenizer.as_ref())?;
+            refuse_head_bias(model, &path)?;
+            hugging_face::prepare_folder(&args.target).map_err(|e| {
+                CliError::hint(e, "nothing was written, choose a new or empty folder")
+            })?;
+            let written = hugging_face::export(&args.target, model, tokenizer.as_ref());
+            written.map_err(not_exported)?;
             notes = hf_notes(model, tokenizer.as_ref());
         }
         ExportFormat::Safetensors => {
             refuse_foreign(&args.target)?;
-            own::export(&args.target, model, tokenizer.as_ref()).map_err(|source| {
+            own_names::export(&args.target, model, tokenizer.as_ref()).map_err(|source| {
                 let source = Error::Io { action: "save", path: args.target.clone(), source };
                 CliError::hint(source, "nothing was exported, choose another file")
             })?;
@@ -43,8 +47,38 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
+/// A head bias that is not 0 has no place in GPT-2.
+///
+/// # Errors
+/// [`CliError::Data`] with what to do.
+fn refuse_head_bias(model: &TinyGPT, checkpoint: &Path) -> Result<()> {
+    if !hugging_face::has_head_bias(model) {
+        return Ok(());
+    }
+    Err(CliError::Data(format!(
+        "checkpoint '{}': {}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
+         export safetensors",
+        checkpoint.display(),
+        FormatError::HeadBias
+    )))
+}
+
+/// Why a folder of Hugging Face's was not written.
+fn not_exported(error: FormatError) -> CliError {
+    match error {
+        FormatError::Core(e @ Error::Io { .. }) => {
+            CliError::hint(e, "nothing was exported, make room there or choose another folder")
+        }
+        FormatError::Core(other) => other.into(),
+        FormatError::TokenizerKind { kind } => {
+            CliError::Data(format!("a {kind} tokenizer cannot be exported to hf"))
+        }
+        other => CliError::Data(other.to_string()),
+    }
+}
+
 /// What was written otherwise than it is in the checkpoint.
-fn hf_notes(model: &llm_core::TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
+fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
     let mut notes = Vec::new();
     let off = model.attention().spec().head_mask.iter().filter(|used| !**used).count();
     if !model.config().norm_affine {
@@ -63,17 +97,9 @@ fn hf_notes(model: &llm_core::TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String>
 
 /// An existing file is replaced only when it was exported here.
 fn refuse_foreign(path: &Path) -> Result<()> {
-    let length = std::fs::metadata(path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
-    let refused = |source| {
+    let ours = "it exists and was not exported by this program";
+    may_replace(path, own_names::is_ours, ours).map_err(|source| {
         let source = Error::Io { action: "create", path: path.into(), source };
-        Err(CliError::hint(source, "nothing was exported, choose another file"))
-    };
-    if length > 0 && !own::is_ours(path) {
-        return refused(std::io::Error::other("it exists and was not exported by this program"));
-    }
-    match llm_core::checkpoint::check_writable(path) {
-        Err(Error::Io { source, .. }) => refused(source),
-        Err(other) => Err(other.into()),
-        Ok(()) => Ok(()),
-    }
+        CliError::hint(source, "nothing was exported, choose another file")
+    })
 }

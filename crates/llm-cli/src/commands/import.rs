@@ -1,18 +1,19 @@
 //! `import`: a checkpoint from another program's model.
 
 use crate::args::{ImportArgs, ImportFormat};
-use crate::console::{Out, note, one_line};
-use crate::error::{CliError, Result};
+use crate::console::{Out, note};
+use crate::error::{CliError, Result, system_reason};
+use crate::escape::one_line;
 use crate::events::{self, Event};
-use crate::exchange::{Imported, Problem, hf, llm_cpp, own};
 use crate::plan::check_heads_flag;
-use crate::program::Program;
+use crate::program::{Heads, Program};
 use crate::target::Target;
 use crate::typed;
 use llm_core::Config;
 use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::util::thousands;
+use llm_formats::{FormatError, Imported, Note, hugging_face, llm_cpp, own_names};
 use std::path::Path;
 
 /// Reads the model and saves it.
@@ -27,11 +28,11 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     let quiet = args.output.quiet();
     if !quiet {
         note(&format!("imported {}", summary(&imported)));
-        imported.notes.iter().for_each(|line| note(line));
+        imported.notes.iter().filter_map(|n| note_line(program, n)).for_each(|line| note(&line));
     }
     let tokenizer = imported.tokenizer.clone();
     let with_optimizer = imported.optimizer.is_some() || imported.step == 0;
-    let (trainer, spec) = imported.into_trainer().map_err(|e| e.at(&args.source))?;
+    let (trainer, spec) = imported.into_trainer().map_err(|e| refused(program, &args.source, e))?;
     checkpoint::save(&target.path, &trainer, &spec, with_optimizer)
         .map_err(|e| CliError::hint(e, "nothing was imported, choose another --save"))?;
     let mut out = Out::default();
@@ -47,21 +48,73 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
 }
 
 fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
-    let source = &args.source;
-    match args.format {
-        ImportFormat::LlmCpp => llm_cpp::import(program, source, args.heads),
-        ImportFormat::Safetensors => own::import_file(program, source, args.heads),
-        ImportFormat::Hf => {
-            let imported = hf::import(program, source)?;
+    let (source, from_spec) = (&args.source, &program.from_spec);
+    let imported = match args.format {
+        ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
+        ImportFormat::Safetensors => own_names::import(source, args.heads, from_spec),
+        ImportFormat::Hf => hugging_face::import(source, from_spec).and_then(|imported| {
             let found = imported.attention.spec().n_heads;
             match args.heads {
-                Some(given) if given != found => {
-                    let why = format!("it has {found} heads, --heads {given} was given");
-                    Err(Problem::content(why).at(source))
-                }
+                Some(given) if given != found => Err(FormatError::HeadsDiffer { found, given }),
                 _ => Ok(imported),
             }
+        }),
+    };
+    imported.map_err(|e| refused(program, source, e))
+}
+
+/// Why nothing was imported from `path`, unless the error names another file.
+fn refused(program: &Program, path: &Path, error: FormatError) -> CliError {
+    match error {
+        FormatError::File { path, error } => refused(program, &path, *error),
+        FormatError::Missing { advice } => {
+            CliError::Input { path: path.into(), why: advice.into() }
         }
+        FormatError::Io(e) => {
+            let why = format!("{}; nothing was imported", system_reason(&e));
+            CliError::Input { path: path.into(), why }
+        }
+        FormatError::Core(source) => {
+            CliError::hint(source, format!("nothing was imported from '{}'", path.display()))
+        }
+        content => {
+            let why = sentence(program, content);
+            CliError::Data(format!("'{}': {why}; nothing was imported", path.display()))
+        }
+    }
+}
+
+/// What is wrong with a content, with the flag or the program that helps.
+fn sentence(program: &Program, error: FormatError) -> String {
+    match error {
+        FormatError::HeadsUnknown => format!("{error}; say it with --heads"),
+        FormatError::HeadsDiffer { found, given } => {
+            format!("it has {found} heads, --heads {given} was given")
+        }
+        FormatError::Attention { spec, .. } => match program.heads {
+            Heads::One { other } if spec.n_heads != 1 => format!(
+                "it has {} attention heads, which {} does not have; import it with {other}",
+                spec.n_heads, program.name
+            ),
+            _ => {
+                let name = spec.name.escape_default();
+                format!("it has {name} attention, which {} does not have", program.name)
+            }
+        },
+        other => other.to_string(),
+    }
+}
+
+/// What the person should know, with the flag that changes it.
+fn note_line(program: &Program, note: &Note) -> Option<String> {
+    match note {
+        Note::UnequalDropouts { .. } => Some(format!("{note}, unless --dropout says otherwise")),
+        Note::NoTokenizer => Some(format!("{note}, generate takes --prompt-ids")),
+        Note::HeadsUnknown => match program.heads {
+            Heads::One { .. } => None,
+            Heads::Many { .. } => Some(format!("{note}; else give --heads")),
+        },
+        other => Some(other.to_string()),
     }
 }
 
@@ -90,4 +143,89 @@ fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> V
         format!("next    {name} generate{load}{prompt} -n 100"),
         format!("        {name}{load} --data FILE --steps 100"),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::defaults::Defaults;
+    use crate::error::code;
+    use crate::program::BASELINE;
+    use llm_core::optim::AdamWConfig;
+    use llm_core::{AttentionSpec, Error};
+
+    #[test]
+    fn problems_have_their_exit_codes() {
+        let path = Path::new("a\nfile");
+        let memory = Error::Memory { needed: 2, available: 1 };
+        let cut = std::io::Error::from(std::io::ErrorKind::UnexpectedEof);
+        let denied = std::io::Error::from(std::io::ErrorKind::PermissionDenied);
+        for (problem, number, needle) in [
+            (FormatError::Content("odd".into()), code::BAD_DATA, "'a file': odd"),
+            (FormatError::from(cut), code::BAD_DATA, "ends too early"),
+            (FormatError::from(denied), code::NO_INPUT, "permission denied"),
+            (FormatError::from(memory), code::NO_MEMORY, "needs about 2 B"),
+        ] {
+            let error = refused(&BASELINE, path, problem);
+            assert_eq!(error.exit_code(), number, "{error:?}");
+            assert!(error.line().contains(needle), "{}", error.line());
+            assert!(error.line().contains("nothing was imported"), "{}", error.line());
+        }
+    }
+
+    #[test]
+    fn lines_name_the_flag_or_the_program_that_helps() {
+        let attention = |name: &str, n_heads| FormatError::Attention {
+            spec: AttentionSpec::new(name, n_heads),
+            source: Error::config("attention", "unknown"),
+        };
+        let many = Program { heads: Heads::Many { default: 4 }, ..BASELINE };
+        for (program, error, line) in [
+            (
+                &BASELINE,
+                FormatError::HeadsUnknown,
+                "it does not say how many attention heads it has; say it with --heads",
+            ),
+            (
+                &BASELINE,
+                FormatError::HeadsDiffer { found: 2, given: 4 },
+                "it has 2 heads, --heads 4 was given",
+            ),
+            (
+                &BASELINE,
+                attention("multi-head", 2),
+                "it has 2 attention heads, which train-gpt does not have; import it with another",
+            ),
+            (
+                &BASELINE,
+                attention("other", 1),
+                "it has other attention, which train-gpt does not have",
+            ),
+            (&many, attention("a\n", 2), "it has a\\n attention, which train-gpt does not have"),
+        ] {
+            assert_eq!(sentence(program, error), line);
+        }
+        let dropouts = Note::UnequalDropouts { embd: 0.1, attn: 0.2, resid: 0.1 };
+        for (program, note, line) in [
+            (&BASELINE, Note::HeadsUnknown, None),
+            (&many, Note::HeadsUnknown, Some("read as one; else give --heads")),
+            (&many, Note::NoTokenizer, Some("is not understood, generate takes --prompt-ids")),
+            (&many, dropouts, Some("without dropout, unless --dropout says otherwise")),
+        ] {
+            let shown = note_line(program, &note);
+            assert_eq!(shown.is_some(), line.is_some());
+            assert!(shown.unwrap_or_default().ends_with(line.unwrap_or_default()), "{note}");
+        }
+    }
+
+    /// What is not said about a model is that of a new run's flags.
+    #[test]
+    fn imports_are_trained_on_with_the_programs_defaults() {
+        let config = Config::new(9, 512, 4, 1);
+        let recipe = llm_formats::imported::fine_tuning(&config);
+        let Defaults { clip, weight_decay, decay_all, beta1, beta2, eps, val_frac, .. } =
+            Defaults::choose(None, false);
+        assert_eq!(recipe.adamw, AdamWConfig { beta1, beta2, eps, weight_decay, decay_all });
+        assert_eq!((recipe.clip, recipe.val_frac), (clip, val_frac));
+    }
 }

@@ -12,7 +12,7 @@ mod tokenizer;
 mod trace;
 mod train;
 
-pub use bench::{Name as BenchName, Workload as BenchWorkload, bench};
+pub use bench::{Workload as BenchWorkload, bench, workload as bench_workload};
 pub use compare::compare;
 pub use eval::eval;
 pub use export::export;

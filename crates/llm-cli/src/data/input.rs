@@ -1,21 +1,23 @@
 //! What was given to learn from or to be judged on, before it is cut into tokens.
 
-use super::text::Text;
-use super::{encode, system_reason};
 use crate::defaults::{STORY_COUNT, STORY_SEED, in_memory};
-use crate::error::{CliError, Result};
-use crate::tokenizers::bpe;
-use llm_core::data::stories::GRAMMAR_VERSION;
+use crate::error::{CliError, Result, system_reason};
 use llm_core::data::{ByteFiles, TokenDataset};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::util::memory;
 use llm_core::{Error, TokenId};
+use llm_formats::encode::{PART, in_parts};
+use llm_formats::text::Text;
+use llm_formats::{FormatError, bpe};
+use llm_stories::GRAMMAR_VERSION;
 use std::borrow::Cow;
+use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Data as it was given.
+#[derive(Debug)]
 pub enum Input {
     /// The built-in stories.
     Stories {
@@ -36,6 +38,14 @@ pub struct Files {
     /// What to call each, and the place after its last byte.
     ends: Vec<(String, u64)>,
     source: DataSource,
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Files { name, source, .. } = self;
+        let mut fields = f.debug_struct("Files");
+        fields.field("name", name).field("source", source).finish_non_exhaustive()
+    }
 }
 
 impl Input {
@@ -70,7 +80,7 @@ impl Input {
             [(one, _)] => one.clone(),
             several => format!("{} files", several.len()),
         };
-        let (len, blake3) = (text.len(), text.blake3()?);
+        let (len, blake3) = (text.len(), blake3_of(&text)?);
         if len == 0 {
             return Err(CliError::Data(format!("{name} is empty; a run needs some text")));
         }
@@ -136,7 +146,7 @@ impl Files {
     pub fn parts(&self, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
         let len = self.text.len();
         let end = len - (len as f64 * val_frac.clamp(0.0, 1.0)) as usize;
-        self.text.sample(end, most.unwrap_or(len))
+        Ok(self.text.sample(end, most.unwrap_or(len))?)
     }
 
     /// The text as tokens.
@@ -148,7 +158,7 @@ impl Files {
         let bytes = match (self.text, tokenizer.name()) {
             (Text::Disk(files), ByteTokenizer::NAME) => return Ok(TokenDataset::from_files(files)),
             (Text::Memory(text), ByteTokenizer::NAME) => return Ok(TokenDataset::from_bytes(text)),
-            (text, bpe::NAME) => return encode::in_parts(&text, tokenizer),
+            (text, bpe::NAME) => return bpe_tokens(&text, tokenizer),
             (Text::Memory(text), _) => text,
             (text, _) => text.read(0, text.len())?.into_owned(),
         };
@@ -168,6 +178,26 @@ impl Files {
             Err(e) => Err(e.into()),
         }
     }
+}
+
+/// The tokens of a BPE tokenizer, of a text that need not fit into memory.
+fn bpe_tokens(text: &Text, tokenizer: &dyn Tokenizer) -> Result<TokenDataset> {
+    let part_size = usize::try_from(in_memory()).unwrap_or(PART);
+    in_parts(text, tokenizer, part_size).map_err(|e| match e {
+        FormatError::LongRun(e) => {
+            CliError::Memory(e, "the length of what has no white space in --data")
+        }
+        FormatError::Core(e @ Error::Memory { .. }) => CliError::Memory(e, "the size of --data"),
+        FormatError::Core(e) => e.into(),
+        other => CliError::Data(other.to_string()),
+    })
+}
+
+fn blake3_of(text: &Text) -> Result<[u8; 32]> {
+    Ok(match text {
+        Text::Memory(bytes) => blake3::hash(bytes).into(),
+        Text::Disk(files) => files.blake3()?,
+    })
 }
 
 /// Refuses to read standard input more than once.

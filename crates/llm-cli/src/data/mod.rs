@@ -1,38 +1,28 @@
 //! What a run learns from and is judged on: the built-in stories, or files.
 
-mod encode;
 mod input;
 mod small;
-mod stories;
-mod text;
 mod validation;
 
 pub use input::{Files, Input, one_stdin};
 pub use small::{small_file, small_stdin};
-pub use stories::learnt;
-pub use validation::{Piece, Report, StoryValidation, Validation};
+pub use validation::{Report, Validation};
 
 use crate::error::{CliError, Result};
-use crate::tokenizers::is_bytes;
-use llm_core::data::stories::GRAMMAR_VERSION;
-use llm_core::data::{StoryCorpus, TokenDataset};
+use llm_core::data::TokenDataset;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::util;
+use llm_formats::tokenizers::is_bytes;
+use llm_stories::{GRAMMAR_VERSION, StoryCorpus};
 use std::sync::Arc;
 
-/// The system's reason, without its number and without the name of a temporary file.
-pub fn system_reason(e: &std::io::Error) -> String {
-    plain_reason(&e.to_string())
-}
-
-/// [`system_reason`] of a message.
-pub fn plain_reason(text: &str) -> String {
-    let plain = text.split(" (os error").next().unwrap_or(text);
-    let mut chars = plain.chars();
-    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
+/// How many of `count` stories are learnt.
+pub fn learnt(count: u64, val_frac: f64) -> u64 {
+    count - (count as f64 * val_frac) as u64
 }
 
 /// Data ready for use.
+#[derive(Debug)]
 pub struct Data {
     /// What is learnt.
     pub train: TokenDataset,
@@ -84,7 +74,7 @@ impl Data {
     ) -> Result<Data> {
         let cut = learnt(count, val_frac);
         let train = StoryCorpus::new(seed, 0..cut);
-        let data = stories::as_tokens(&train, tokenizer.as_ref())?;
+        let data = train.tokens(tokenizer.as_ref())?;
         let label = format!(
             "built-in stories, grammar {GRAMMAR_VERSION}: {} to learn ({}), {} unseen{}",
             util::thousands(cut),
@@ -95,7 +85,7 @@ impl Data {
         let val = (cut < count)
             .then(|| Validation::of_stories(seed, cut..count, &train, seq_len, tokenizer.clone()));
         // The story after the last one: nobody learns it.
-        let unseen = llm_core::data::stories::story(seed, count).text;
+        let unseen = llm_stories::story(seed, count).text;
         let opening = unseen.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
         Ok(Data { train: data, val: val.transpose()?, label, opening: Some(opening) })
     }
@@ -142,7 +132,7 @@ impl Data {
                 let data = files.tokens(tokenizer.as_ref())?;
                 let val = Validation::of(data, seq_len, tokenizer.clone());
                 if val.is_empty() {
-                    let unit = crate::tokenizers::unit(tokenizer.as_ref());
+                    let unit = llm_formats::tokenizers::unit(tokenizer.as_ref());
                     let why = format!("{name} is too small: one {unit} predicts nothing");
                     return Err(CliError::Data(why));
                 }

@@ -1,7 +1,6 @@
 //! Inputs that are read whole: prompts, tokenizer files, token numbers.
 
-use super::system_reason;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, system_reason};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

@@ -1,45 +1,23 @@
 //! Unseen data, and what an evaluation of it finds.
 
-use super::stories;
 use crate::error::Result;
-use llm_core::data::stories::Story;
-use llm_core::data::{StoryCorpus, TokenDataset, Window, Windows};
+use llm_core::data::{TokenDataset, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::train::{Evaluation, FactTable, Scored, evaluate};
+use llm_core::train::{Evaluation, evaluate};
 use llm_core::{TinyGPT, TokenId};
+use llm_lens::{KnownText, Piece};
+use llm_stories::{FactTable, Story, StoryCorpus, UnseenStories};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
 
 /// Unseen data with the windows that are scored.
+#[derive(Debug)]
 pub struct Validation {
     data: TokenDataset,
     windows: Windows,
     tokenizer: Arc<dyn Tokenizer>,
     /// With the built-in stories.
-    pub stories: Option<StoryValidation>,
-}
-
-/// A stretch of unseen data, for looking at what the model does there.
-pub struct Piece<'a> {
-    /// `[T + 1]`: T inputs and the token after them.
-    pub tokens: Vec<TokenId>,
-    /// The story that begins there, with the built-in ones.
-    pub story: Option<&'a Story>,
-}
-
-/// What is known about unseen stories.
-pub struct StoryValidation {
-    corpus: StoryCorpus,
-    /// Where the windows begin, one for each story.
-    starts: Vec<usize>,
-    /// The bytes of each story that its window scores.
-    scored: Vec<Range<usize>>,
-    /// No model's expected loss can be lower, in nats per token.
-    pub floor: f64,
-    /// Share of facts right by the most frequent word of the kind.
-    pub most_frequent: f64,
-    /// Share of facts right by the last-mentioned candidate.
-    pub last_mentioned: f64,
+    pub stories: Option<UnseenStories>,
 }
 
 /// What an evaluation found.
@@ -101,18 +79,9 @@ impl Validation {
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Validation> {
         let corpus = StoryCorpus::new(seed, range);
-        let data = stories::as_tokens(&corpus, tokenizer.as_ref())?;
+        let data = corpus.tokens(tokenizer.as_ref())?;
         let windows = data.windows(seq_len);
-        let scored = stories::scored_bytes(&data, &windows, tokenizer.as_ref())?;
-        let cheap = corpus.cheap_predictors(train);
-        let stories = StoryValidation {
-            floor: corpus.entropy(scored.iter().cloned()) / windows.tokens().max(1) as f64,
-            most_frequent: cheap.most_frequent_share(),
-            last_mentioned: cheap.last_mentioned_share(),
-            starts: windows.iter().map(|w| w.start).collect(),
-            scored,
-            corpus,
-        };
+        let stories = UnseenStories::new(corpus, train, &data, &windows, tokenizer.as_ref())?;
         Ok(Validation { data, windows, tokenizer, stories: Some(stories) })
     }
 
@@ -130,8 +99,8 @@ impl Validation {
         let windows = self.windows.evenly_spaced(limit);
         (0..windows.len()).filter_map(move |i| windows.get(i)).map(move |window| {
             let tokens = self.data.tokens(window.start, window.len.min(longest) + 1)?;
-            let story = self.stories.as_ref().and_then(|stories| stories.of(window));
-            Ok(Piece { tokens, story })
+            let story = self.stories.as_ref().and_then(|stories| stories.story(window));
+            Ok(Piece { tokens, known: story.map(known) })
         })
     }
 
@@ -164,36 +133,17 @@ impl Validation {
             }
             if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
-        Ok(Report { evaluation, bytes, unit: crate::tokenizers::unit(&*self.tokenizer), facts })
+        Ok(Report {
+            evaluation,
+            bytes,
+            unit: llm_formats::tokenizers::unit(&*self.tokenizer),
+            facts,
+        })
     }
 }
 
-impl StoryValidation {
-    /// The story that a window belongs to.
-    fn of(&self, window: Window) -> Option<&Story> {
-        let index = self.starts.partition_point(|&start| start < window.start);
-        self.corpus.stories.get(index)
-    }
-
-    /// Adds the facts of the window's story. A byte is right when its token is.
-    fn add_facts(
-        &self,
-        facts: &mut FactTable,
-        window: Window,
-        scored: &Scored<'_>,
-        tokenizer: &dyn Tokenizer,
-    ) {
-        let index = self.starts.partition_point(|&start| start < window.start);
-        let (Some(story), Some(bytes)) = (self.corpus.stories.get(index), self.scored.get(index))
-        else {
-            return;
-        };
-        // Of the first token's bytes, which are not scored, none is known to be right.
-        let mut right = vec![false; bytes.start.saturating_sub(1)];
-        for (&token, &is_right) in scored.targets.iter().zip(scored.right) {
-            right.resize(right.len() + tokenizer.bytes_of(token).len(), is_right);
-        }
-        let window = Window { start: window.start, len: right.len() };
-        facts.add(story, window, &Scored { right: &right, ..*scored });
-    }
+/// What is known about a story: the words that follow from the text before them.
+fn known(story: &Story) -> KnownText<'_> {
+    let words = story.facts.iter().map(|fact| fact.start..fact.end);
+    KnownText { text: &story.text, words: words.collect() }
 }

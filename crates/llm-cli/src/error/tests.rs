@@ -1,13 +1,15 @@
 //! Every kind of error is caused by something that a person, or the system, can do.
 
 use super::*;
-use crate::args::{Cli, Parsed, parse};
+use crate::args::Cli;
+use crate::command_line::{Parsed, parse};
 use crate::console::Out;
+use crate::panics::Panics;
 use crate::plan::Plan;
 use crate::program::BASELINE;
 use crate::signals::Signals;
 use crate::target::Target;
-use crate::{guarded, in_pool};
+use crate::threads::in_pool;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
@@ -95,7 +97,9 @@ fn check_all(folder: &Path) {
     let many = typed(&["--threads", "1024"]).train.output;
     let signals = Signals::listen();
     signal_hook::low_level::raise(signal_hook::consts::SIGTERM).unwrap();
-    let internal = guarded(|| panic!("planted")).unwrap_err();
+    let panics = Panics::default();
+    std::panic::set_hook(panics.hook());
+    let internal = panics.caught::<()>(|| panic!("planted")).unwrap_err();
     drop(std::panic::take_hook());
 
     // Hardly a step is below the mean in both loss and norm, so ten in a row stand out soon.

@@ -1,17 +1,19 @@
 //! A new run: built-in values, preset, flags.
 
-use super::{Plan, named_by_flag, require, steps_of};
+use super::checks::{named_by_flag, require, steps_of};
+use super::run::Plan;
 use crate::args::TrainArgs;
 use crate::data::{Data, Input};
-use crate::defaults::{Defaults, TextDefaults};
+use crate::defaults::{Defaults, TextDefaults, VOCAB_SIZE};
 use crate::error::{CliError, Result};
 use crate::program::{Heads, Program};
-use crate::tokenizers::{self, Choice, Made, VOCAB_SIZE, reads_in_parts};
-use llm_core::optim::{AdamWConfig, Schedule, ScheduleKind};
+use crate::tokenizers::{self, Choice, Made};
+use llm_core::optim::{AdamW, AdamWConfig, Schedule, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
+use llm_formats::tokenizers::reads_in_parts;
 use std::sync::Arc;
 
 /// A new run.
@@ -64,8 +66,8 @@ pub(crate) struct Settings {
 #[cfg(any(test, fuzzing))]
 impl Settings {
     /// The plan that they would become.
-    pub(crate) fn decided(&self) -> super::Decided<'_> {
-        super::Decided {
+    pub(crate) fn decided(&self) -> super::run::Decided<'_> {
+        super::run::Decided {
             config: &self.config,
             recipe: &self.recipe,
             n_heads: self.attention.spec().n_heads,
@@ -119,6 +121,7 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         seq_len: config.seq_len,
         total_steps: steps,
         schedule: new_schedule(args, &defaults, steps),
+        optimizer: AdamW::NAME.into(),
         adamw: AdamWConfig {
             beta1: recipe.beta1.unwrap_or(defaults.beta1),
             beta2: recipe.beta2.unwrap_or(defaults.beta2),

@@ -1,8 +1,11 @@
 //! A run that goes on: what the checkpoint says, and the flags that change it.
 
-use super::{Loaded, Plan, data, load, named_by_flag, require, steps_of};
-use crate::args::{Preset, TrainArgs};
-use crate::defaults::{Defaults, TextDefaults};
+use super::checks::{named_by_flag, require, steps_of};
+use super::data;
+use super::loaded::{Loaded, load};
+use super::run::Plan;
+use crate::args::TrainArgs;
+use crate::defaults::{Defaults, Preset, TextDefaults};
 use crate::error::{CliError, Result};
 use crate::program::Program;
 use crate::tokenizers::Choice;

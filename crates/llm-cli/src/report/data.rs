@@ -1,7 +1,11 @@
 //! What a report shows. Every part is optional: a page has the sections that it has data for.
 
-use crate::run_log;
-use serde::{Deserialize, Serialize, Serializer};
+use super::label::label;
+use crate::lang::Bilingual;
+use llm_core::tokenizer::Tokenizer;
+use llm_lens::{MeasuredHead, Role};
+use llm_run_log::Sample;
+use serde::{Serialize, Serializer};
 
 /// One page.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -28,22 +32,6 @@ pub struct Page {
     pub compare: Option<Comparison>,
     /// What is not on the page, and why.
     pub notes: Vec<Bilingual>,
-}
-
-/// The same in both languages of the page.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Bilingual {
-    /// English.
-    pub en: String,
-    /// Simplified Chinese.
-    pub zh: String,
-}
-
-impl Bilingual {
-    /// Both texts.
-    pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Bilingual {
-        Bilingual { en: en.into(), zh: zh.into() }
-    }
 }
 
 /// A line of the table of facts.
@@ -77,11 +65,11 @@ pub struct Curves {
     pub floor: Option<f64>,
 }
 
-impl From<&run_log::Curves> for Curves {
+impl From<&llm_run_log::Curves> for Curves {
     /// A log's curves have a few hundred points, however long the run was.
-    fn from(log: &run_log::Curves) -> Curves {
+    fn from(log: &llm_run_log::Curves) -> Curves {
         let rounded = |x: f64| (1e5 * x).round() / 1e5;
-        let points = |from: &[run_log::Point]| {
+        let points = |from: &[llm_run_log::Point]| {
             from.iter().map(|&(step, loss)| (step.round() as u64, rounded(loss))).collect()
         };
         Curves {
@@ -94,26 +82,23 @@ impl From<&run_log::Curves> for Curves {
     }
 }
 
-/// A piece of text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Sample {
-    /// After which step.
-    pub step: u64,
-    /// What it began with.
-    pub prompt: String,
-    /// What the model wrote after it.
-    pub text: String,
-}
-
 /// P of every layer and head for one text.
 #[derive(Clone, Debug, Serialize)]
 pub struct AttentionMaps {
     /// The T tokens as one can show them.
     pub tokens: Vec<String>,
-    /// `[L][H][T]`: row i holds the weights of query i; those after i are 0, and the page leaves
+    /// `[L][H][T][T]`: row i holds the weights of query i; those after i are 0, and the page leaves
     /// them out. It has the others in steps of [`WEIGHT_STEP`].
     #[serde(serialize_with = "in_steps")]
     pub layers: Vec<Vec<Vec<Vec<f32>>>>,
+}
+
+impl AttentionMaps {
+    /// With the tokens' labels.
+    pub fn new(maps: llm_lens::AttentionMaps, tokenizer: &dyn Tokenizer) -> AttentionMaps {
+        let tokens = maps.tokens.into_iter().map(|token| label(tokenizer, token));
+        AttentionMaps { tokens: tokens.collect(), layers: maps.layers }
+    }
 }
 
 /// The weights on a page are whole multiples of this: finer than a screen can show, and a page with
@@ -139,6 +124,46 @@ pub struct HeadRow {
     pub scores: Vec<(&'static str, f64)>,
     /// What it does most, in words; empty when nothing stands out.
     pub role: Bilingual,
+}
+
+impl From<&MeasuredHead> for HeadRow {
+    fn from(measured: &MeasuredHead) -> HeadRow {
+        let MeasuredHead { layer, head, scores, role, is_off } = measured;
+        let role = match (role, is_off) {
+            (_, true) => Bilingual::new("switched off", "已关闭"),
+            (Some(role), false) => description(*role),
+            (None, false) => Bilingual::default(),
+        };
+        HeadRow { layer: *layer, head: *head, scores: scores.clone(), role }
+    }
+}
+
+/// What a head does that looks at such places.
+pub fn description(role: Role) -> Bilingual {
+    let (en, zh) = match role {
+        Role::Previous => ("looks at the previous token", "看前一个词元"),
+        Role::First => (
+            "looks at the first token, where little is to be had",
+            "看第一个词元，那里没有多少信息",
+        ),
+        Role::Itself => ("looks at the token itself", "看词元自己"),
+        Role::Word => ("looks at the letters of its own word", "看自己所在词的字母"),
+        Role::Same => ("looks at earlier mentions of the same word", "看同一个词先前出现的地方"),
+        Role::After => (
+            "looks at what followed the same token before (induction)",
+            "看同一词元先前出现之后的词元（归纳）",
+        ),
+        Role::Copy => (
+            "looks at tokens like the one that comes next (copying)",
+            "看与下一个词元相同的词元（复制）",
+        ),
+        Role::Separator => ("looks at spaces, punctuation and line ends", "看空格、标点和换行"),
+        Role::Answer => (
+            "looks the answer up: earlier mentions of the word to be told",
+            "查找答案：将要说出的词先前出现的地方",
+        ),
+    };
+    Bilingual::new(en, zh)
 }
 
 /// Heads switched off one after the other, the least missed first.

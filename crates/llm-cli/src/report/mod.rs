@@ -6,15 +6,23 @@
 
 mod data;
 pub(crate) mod facts;
+mod heat;
+mod label;
 pub mod run;
+mod svg;
 
 #[cfg(test)]
 mod tests;
 
 pub use data::{
-    AttentionMaps, Bilingual, Compared, Comparison, Curves, Fact, HeadRow, Page, Pruned, Pruning,
-    Sample, WEIGHT_STEP,
+    AttentionMaps, Compared, Comparison, Curves, Fact, HeadRow, Page, Pruned, Pruning, WEIGHT_STEP,
 };
+
+pub use data::description;
+pub(crate) use heat::MOST as MOST_TOKENS;
+pub use heat::{Ink, heat_map};
+pub use label::label;
+pub use svg::layer_picture;
 
 use llm_core::checkpoint::replace_file;
 use llm_core::{Error, Result};

@@ -3,16 +3,19 @@
 mod attention;
 
 use super::facts::{Settings, percent, settings};
-use super::{Bilingual, Curves, Fact, Page, Sample};
-use crate::data::Report;
+use super::{Curves, Fact, HeadRow, Page};
+use crate::data::{Data, Report};
 use crate::error::Result;
-use crate::plan::Plan;
+use crate::lang::Bilingual;
 use crate::program::Program;
-use crate::tokenizers::unit;
-use llm_core::TokenId;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::train::{FactTable, Trainer};
+use llm_core::train::Trainer;
 use llm_core::util::thousands;
+use llm_core::{TinyGPT, TokenId};
+use llm_formats::tokenizers::unit;
+use llm_run_log::Sample;
+use llm_stories::FactTable;
+use std::fmt;
 use std::sync::Arc;
 
 /// Most samples on a page: those of a long run are thinned out, the first and the last stay.
@@ -32,8 +35,16 @@ pub struct About {
     without_reading: Option<[f64; 2]>,
 }
 
+impl fmt::Debug for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let About { program, data, .. } = self;
+        let mut fields = f.debug_struct("About");
+        fields.field("program", program).field("data", data).finish_non_exhaustive()
+    }
+}
+
 /// What is known about it when it ends.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Ending<'a> {
     /// The measurement after the last step, where there was one.
     pub report: Option<&'a Report>,
@@ -48,12 +59,17 @@ pub struct Ending<'a> {
 }
 
 impl About {
-    /// From the run that is about to begin.
+    /// From the run that is about to begin: what it learns, if anything, and with which model.
     ///
     /// # Errors
     /// What reading its data says.
-    pub fn new(program: &Program, plan: &Plan, threads: usize) -> Result<About> {
-        let (data, model) = (plan.data.as_ref(), &plan.trainer.model);
+    pub fn new(
+        program: &Program,
+        data: Option<&Data>,
+        model: &TinyGPT,
+        tokenizer: &Arc<dyn Tokenizer>,
+        threads: usize,
+    ) -> Result<About> {
         let most = attention::most_tokens(model);
         let text = match data.map(|data| (data.val.as_ref(), &data.train)) {
             Some((Some(val), _)) => val.beginning(most)?,
@@ -67,7 +83,7 @@ impl About {
             program: program.name,
             threads,
             data: data.map_or_else(String::new, |data| data.label.clone()),
-            tokenizer: plan.tokenizer.clone(),
+            tokenizer: tokenizer.clone(),
             text,
             measured: measured.unwrap_or_default(),
             without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
@@ -88,7 +104,9 @@ pub fn page(
     let (model, tokenizer) = (&trainer.model, about.tokenizer.as_ref());
     let attention = attention::maps(model, &about.text, tokenizer);
     let measured = about.measured.heads(model, tokenizer);
-    let (heads, even) = measured.map(|found| (found.rows, found.uniform)).unwrap_or_default();
+    let (heads, even) = measured
+        .map(|found| (found.rows.iter().map(HeadRow::from).collect(), found.uniform))
+        .unwrap_or_default();
     if about.measured.too_large {
         notes.push(Bilingual::new(
             "What its heads do is not measured here, the model is too large for that; inspect heads does it.",

@@ -1,7 +1,9 @@
 //! What is in a page, and what can never be.
 
 use super::*;
-use crate::run_log;
+use crate::lang::Bilingual;
+use llm_run_log as run_log;
+use llm_run_log::Sample;
 use serde_json::Value;
 
 const HOSTILE: &str =

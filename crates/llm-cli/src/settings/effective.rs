@@ -1,10 +1,9 @@
 //! The settings of a run as TOML, each with the value that counts.
 
 use crate::args::{InitArg, ScheduleArg, TokenizerArg, TrainArgs};
-use crate::defaults::{INTERVAL, LOG_EVERY};
+use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
 use crate::plan::Decided;
 use crate::program::Program;
-use crate::tokenizers::VOCAB_SIZE;
 use clap::ValueEnum;
 use llm_core::optim::ScheduleKind;
 use std::ffi::OsStr;

@@ -1,8 +1,7 @@
 //! `--config FILE`: a TOML file made into the flags it stands for.
 
 use crate::args::in_one_line;
-use crate::data::system_reason;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, system_reason};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use std::any::TypeId;

@@ -2,7 +2,8 @@
 
 use super::effective::{Sheet, number, whole};
 use super::{effective_config, merge, printable_config};
-use crate::args::{Parsed, TrainArgs, command, parse};
+use crate::args::{TrainArgs, command};
+use crate::command_line::{Parsed, parse};
 use crate::fuzzing::check_config;
 use crate::plan::Plan;
 use crate::program::BASELINE;

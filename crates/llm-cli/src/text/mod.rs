@@ -9,15 +9,16 @@ pub(crate) use table::row;
 pub use table::shown;
 
 use crate::args::SamplingArgs;
-use crate::console::{Out, Printer, Show, note, safe_text};
+use crate::console::{Out, note};
 use crate::defaults::TextDefaults;
 use crate::error::{CliError, Result};
+use crate::escape::{Printer, Show, safe_text};
 use crate::events::{self, Event, Finish};
-use crate::report::Sample;
 use crate::signals::Signals;
 use llm_core::generate::{Choice, Generator, Sampling};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{TinyGPT, TokenId};
+use llm_run_log::Sample;
 use std::sync::Arc;
 use stops::Stops;
 
@@ -25,6 +26,7 @@ use stops::Stops;
 const MOST_SAMPLES: u64 = 1_000_000;
 
 /// What is to be written.
+#[derive(Debug)]
 pub struct Request {
     /// What it begins with.
     prompt: Vec<TokenId>,

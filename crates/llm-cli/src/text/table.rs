@@ -1,8 +1,8 @@
 //! Next tokens as a table, and a token as one sees it.
 
 use super::Request;
-use crate::console::safe_text;
 use crate::error::Result;
+use crate::escape::safe_text;
 use llm_core::TokenId;
 use llm_core::generate::Sampling;
 use llm_core::tokenizer::Tokenizer;

@@ -1,17 +1,14 @@
 //! The tokenizer that the flags ask for.
 
-use super::bpe;
 use crate::args::{SourceArgs, TokenizerArg, TokenizerArgs};
 use crate::data::small_file;
 use crate::error::{CliError, Result};
 use llm_core::Config;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
+use llm_formats::bpe;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// Tokens that are learnt when nothing is said.
-pub const VOCAB_SIZE: usize = 1024;
 
 /// A way to a tokenizer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,22 +1,23 @@
 //! A new run's tokenizer: from files, or learnt from the run's text.
 
-use super::bpe::{self, Learning};
-use super::{Choice, VOCAB_SIZE};
-use crate::console::stderr_is_terminal;
+use super::choice::Choice;
+use crate::console::bar;
 use crate::data::{Input, learnt};
+use crate::defaults::VOCAB_SIZE;
 use crate::error::Result;
-use indicatif::{ProgressBar, ProgressStyle};
-use llm_core::data::StoryCorpus;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
 use llm_core::util::{bytes, thousands};
+use llm_formats::bpe::{self, Learning};
+use llm_stories::StoryCorpus;
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Bytes of text that a vocabulary is learnt from, at most: evenly spaced parts of a larger one.
 const MOST_TEXT: usize = 32 << 20;
 
 /// A tokenizer, and what there is to say about it.
+#[derive(Debug)]
 pub struct Made {
     /// It.
     pub tokenizer: Arc<dyn Tokenizer>,
@@ -59,7 +60,8 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
 
 fn learn(text: &[u8], vocab_size: usize, quiet: bool) -> Result<Made> {
     let start = Instant::now();
-    let bar = bar(text.len(), quiet);
+    let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
+    let bar = bar(text.len() as u64, style, quiet).map(|bar| bar.with_message("reading words"));
     let tokenizer = bpe::learn(text, vocab_size, |step| {
         let Some(bar) = &bar else { return };
         match step {
@@ -82,18 +84,4 @@ fn learn(text: &[u8], vocab_size: usize, quiet: bool) -> Result<Made> {
         format!("bpe     {} tokens learnt from {text} in {seconds:.1} s", thousands(found as u64))
     };
     Ok(Made { tokenizer, note: Some(note) })
-}
-
-/// A bar of bytes read, on a terminal.
-fn bar(len: usize, quiet: bool) -> Option<ProgressBar> {
-    let bar = (stderr_is_terminal() && !quiet).then(|| {
-        let bar = ProgressBar::new(len as u64).with_message("reading words");
-        let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
-        if let Ok(style) = ProgressStyle::with_template(style) {
-            bar.set_style(style.progress_chars("#>-"));
-        }
-        bar.enable_steady_tick(Duration::from_millis(200));
-        bar
-    });
-    bar.filter(|bar| !bar.is_hidden())
 }

@@ -1,44 +1,61 @@
 //! What a header may say. The same checks stand before saving and after loading.
 
-use super::header::{ARCHITECTURE, Header, StoredSource};
-use super::limits::{self, MAX_BLOB, MAX_NAME, MAX_STEPS, MAX_STORIES, at_most};
-use super::{CheckpointError, table};
+use super::contents::{ACCUMULATION, ARCHITECTURE, Contents, PRECISION, SavedOptimizer};
+use super::limits::{self, MAX_ATTENTION, MAX_BLOB, MAX_NAME, MAX_STEPS, MAX_STORIES, at_most};
+use super::table;
+use crate::base::CheckpointError;
 use crate::model::{AttentionSpec, Config};
+use crate::optim::find_optimizer;
+use crate::recipe::DataSource;
 
 /// Are all settings within their ranges, and is the table the one that follows from them?
-pub(super) fn check(header: &Header) -> Result<(), CheckpointError> {
-    table::check_limits(&header.tensors)?;
-    let config = check_settings(header)?;
-    let expected = table::expected(&config, header.moments, header.tokenizer_length);
-    table::check_equal(&header.tensors, &expected)
+pub(super) fn check(contents: &Contents) -> Result<(), CheckpointError> {
+    table::check_limits(&contents.table)?;
+    check_settings(contents)?;
+    let length = contents.tokenizer.length;
+    let expected = table::expected(contents.parameters(), contents.slots(), length);
+    table::check_equal(&contents.table, &expected)
 }
 
-/// The model's settings, when all settings are within their ranges.
-pub(super) fn check_settings(header: &Header) -> Result<Config, CheckpointError> {
+/// Are all settings within their ranges?
+pub(super) fn check_settings(contents: &Contents) -> Result<(), CheckpointError> {
     for (what, name) in [
-        ("the length of the architecture's name", &header.architecture),
-        ("the length of the attention's name", &header.attention),
-        ("the length of the tokenizer's name", &header.tokenizer),
+        ("the length of the architecture's name", &contents.architecture),
+        ("the length of the attention's name", &contents.attention.name),
+        ("the length of the tokenizer's name", &contents.tokenizer.kind),
+        ("the length of the precision's name", &contents.precision),
+        ("the length of the accumulation's name", &contents.accumulation),
     ] {
         at_most(what, name.len() as u64, MAX_NAME)?;
     }
-    if header.architecture != ARCHITECTURE {
-        return Err(CheckpointError::Architecture { found: header.architecture.clone() });
+    if contents.architecture != ARCHITECTURE {
+        return Err(CheckpointError::Architecture {
+            found: contents.architecture.clone(),
+            known: ARCHITECTURE,
+        });
     }
-    let config = header.config();
-    limits::check_config(&config)?;
-    check_attention(&header.attention(), &config)?;
-    check_run(header, &config)?;
-    at_most("the length of the tokenizer's data", header.tokenizer_length, MAX_BLOB)?;
-    Ok(config)
+    known("precision", &contents.precision, PRECISION)?;
+    known("accumulation", &contents.accumulation, ACCUMULATION)?;
+    limits::check_config(&contents.config, &contents.own)?;
+    check_attention(&contents.attention, &contents.config)?;
+    check_run(contents)?;
+    at_most("the length of the tokenizer's data", contents.tokenizer.length, MAX_BLOB)
 }
 
 fn setting(field: &'static str, reason: String) -> CheckpointError {
     CheckpointError::Setting { field, reason }
 }
 
+/// Is it the only one there is?
+fn known(field: &'static str, found: &str, known: &str) -> Result<(), CheckpointError> {
+    if found == known {
+        return Ok(());
+    }
+    Err(setting(field, format!("'{}' is not one of: {known}", found.escape_default())))
+}
+
 fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), CheckpointError> {
-    let AttentionSpec { name: _, n_heads, head_mask } = spec;
+    let AttentionSpec { name: _, n_heads, head_mask, settings } = spec;
     if *n_heads == 0 || !config.d_model.is_multiple_of(*n_heads) {
         let reason = format!("{n_heads} does not divide d_model {}", config.d_model);
         return Err(setting("n_heads", reason));
@@ -48,25 +65,38 @@ fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), Checkpoi
         let reason = format!("{} entries for {heads} heads", head_mask.len());
         return Err(setting("head_mask", reason));
     }
-    Ok(())
+    at_most("the size of the attention's settings", settings.size() as u64, MAX_ATTENTION)
 }
 
-fn check_run(header: &Header, config: &Config) -> Result<(), CheckpointError> {
-    let recipe = header.recipe();
+fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
+    let Contents { config, recipe, .. } = contents;
     recipe.check()?;
     if recipe.seq_len > config.seq_len {
         let reason = format!("longer than the model's context of {}", config.seq_len);
         return Err(setting("seq", reason));
     }
-    at_most("the number of steps done", header.step, MAX_STEPS)?;
-    at_most("the number of updates done", header.adam_t.unwrap_or(0), MAX_STEPS)?;
-    for source in [Some(&header.data), header.val_data.as_ref()].into_iter().flatten() {
-        if let StoredSource::Stories { count, .. } = source {
+    at_most("the number of steps done", contents.step, MAX_STEPS)?;
+    for source in [Some(&recipe.data), recipe.val_data.as_ref()].into_iter().flatten() {
+        if let DataSource::Stories { count, .. } = source {
             at_most("the number of stories", *count, MAX_STORIES)?;
         }
     }
-    if header.moments && header.adam_t.is_none() {
-        return Err(setting("moments", "there without the number of updates".into()));
+    contents.optimizer.as_ref().map_or(Ok(()), |saved| check_optimizer(saved, &recipe.optimizer))
+}
+
+/// Is it the optimizer that the run names, with all of its slots or, before its first update,
+/// none?
+fn check_optimizer(saved: &SavedOptimizer, name: &str) -> Result<(), CheckpointError> {
+    let SavedOptimizer { name: own, t, slots } = saved;
+    at_most("the length of the optimizer's name", own.len() as u64, MAX_NAME)?;
+    at_most("the number of updates done", *t, MAX_STEPS)?;
+    let row = find_optimizer(own)?;
+    if own != name {
+        return Err(setting("optimizer", format!("the state of {own} in a run with {name}")));
     }
-    Ok(())
+    if slots.is_empty() || slots.iter().eq(row.slots.iter().map(|slot| slot.name)) {
+        return Ok(());
+    }
+    let found: Vec<_> = slots.iter().map(|slot| slot.escape_default().to_string()).collect();
+    Err(setting("optimizer", format!("{own} does not keep '{}'", found.join(", "))))
 }

@@ -9,10 +9,13 @@
 
 use super::limits::{MAX_HEADER, at_most};
 use super::table::padded;
-use super::{CheckpointError, FORMAT_VERSION};
+use crate::base::CheckpointError;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+
+/// The version that is written, and the newest that is read.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// A high bit, line ends of both kinds and a ^Z: damage by text-mode copying shows at once.
 pub(super) const MAGIC: [u8; 8] = *b"\x89LLMC\r\n\x1a";
@@ -31,6 +34,7 @@ pub fn looks_like_checkpoint(path: &Path) -> bool {
 /// What the fixed part says, checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fixed {
+    pub(super) version: u32,
     pub(super) header_length: u64,
     crc32: u32,
     start: [u8; 32],
@@ -45,8 +49,8 @@ impl Fixed {
         let too_short = CheckpointError::TooShort { actual: file_length };
         let Some(bytes) = bytes.first_chunk::<{ FIXED as usize }>() else { return Err(too_short) };
         let version = u32::from_le_bytes(*part(bytes, 8));
-        if version != FORMAT_VERSION {
-            return Err(CheckpointError::Version { found: version });
+        if !(1..=FORMAT_VERSION).contains(&version) {
+            return Err(CheckpointError::Version { found: version, newest: FORMAT_VERSION });
         }
         let flags = u32::from_le_bytes(*part(bytes, 12));
         if flags != 0 {
@@ -65,7 +69,7 @@ impl Fixed {
             return Err(CheckpointError::Padding { after: "the header's checksum".into() });
         }
         let crc32 = u32::from_le_bytes(*part(bytes, 32));
-        Ok(Fixed { header_length, crc32, start: *part(bytes, 0) })
+        Ok(Fixed { version, header_length, crc32, start: *part(bytes, 0) })
     }
 
     /// Does the checksum fit this header?
@@ -78,13 +82,14 @@ impl Fixed {
     }
 }
 
-/// The fixed part of a file with this header and `body_length` bytes of tensors.
-pub(super) fn write(header: &[u8], body_length: u64) -> [u8; FIXED as usize] {
+/// The fixed part of a file with a header in the format `version` and `body_length` bytes of
+/// tensors.
+pub(super) fn write(version: u32, header: &[u8], body_length: u64) -> [u8; FIXED as usize] {
     let header_length = header.len() as u64;
     let file_length = padded(FIXED + header_length) + body_length + HASH;
     let mut out = [0; FIXED as usize];
     out[..8].copy_from_slice(&MAGIC);
-    out[8..12].copy_from_slice(&FORMAT_VERSION.to_le_bytes());
+    out[8..12].copy_from_slice(&version.to_le_bytes());
     out[16..24].copy_from_slice(&header_length.to_le_bytes());
     out[24..32].copy_from_slice(&file_length.to_le_bytes());
     let crc32 = checksum(part::<32>(&out, 0), header);

@@ -1,8 +1,11 @@
 //! The door of the fuzz targets to what lies below the checksums. Compiled for them and for tests.
 
-use super::header::Header;
-use super::{Checkpoint, check, fixed, limits, load, table};
-use crate::error::Result;
+use super::check::check_settings;
+use super::contents::Contents;
+use super::limits::MAX_BLOB;
+use super::opened::Checkpoint;
+use super::{fixed, format1, format1_writer, header, load, table};
+use crate::base::{CheckpointError, Result};
 use std::path::Path;
 
 /// Bytes of tensors; more would take longer and show nothing else.
@@ -17,9 +20,9 @@ pub fn read(file: &[u8]) -> Result<Checkpoint> {
     read.map_err(|failure| failure.at(Path::new("memory")))
 }
 
-/// A file with correct lengths and checksums around any header and body.
-pub fn signed(header: &[u8], body: &[u8]) -> Vec<u8> {
-    let mut file = fixed::write(header, body.len() as u64).to_vec();
+/// A file of the format `version` with correct lengths and checksums around any header and body.
+pub fn signed(version: u32, header: &[u8], body: &[u8]) -> Vec<u8> {
+    let mut file = fixed::write(version, header, body.len() as u64).to_vec();
     file.extend(header);
     file.resize(table::padded(file.len() as u64) as usize, 0);
     file.extend(body);
@@ -27,41 +30,67 @@ pub fn signed(header: &[u8], body: &[u8]) -> Vec<u8> {
     file
 }
 
-/// The header of a file and its body, without the final hash; nothing for a file that has none.
-pub fn apart(file: &[u8]) -> Option<(&[u8], &[u8])> {
+/// The version of a file, its header and its body, without the final hash; nothing for a file that
+/// has none.
+pub fn apart(file: &[u8]) -> Option<(u32, &[u8], &[u8])> {
+    let version = u32::from_le_bytes(file.get(8..12)?.try_into().ok()?);
     let length = u64::from_le_bytes(file.get(16..24)?.try_into().ok()?);
     let header = file.get(40..usize::try_from(length.checked_add(40)?).ok()?)?;
     let start = usize::try_from(table::padded(40 + length)).ok()?;
-    Some((header, file.get(start..file.len().checked_sub(32)?)?))
+    Some((version, header, file.get(start..file.len().checked_sub(32)?)?))
+}
+
+/// The same run as a file of format 1; nothing for a file that is none.
+pub fn in_format_1(file: &[u8]) -> Option<Vec<u8>> {
+    let (version, header, body) = apart(file)?;
+    let contents = decode(version, header)?;
+    Some(signed(1, &encode(1, &contents)?, body))
 }
 
 /// A file of the settings in `header`, with the table that follows from them, tensors made of
 /// `filler` over and over, and all checksums right. Nothing when the settings cannot be, or make
 /// more than [`LARGEST_BODY`].
-pub fn complete(header: &[u8], filler: &[u8]) -> Option<Vec<u8>> {
-    let mut header: Header = postcard::take_from_bytes(header).ok()?.0;
-    header.tokenizer_length = header.tokenizer_length.min(limits::MAX_BLOB);
-    let config = check::check_settings(&header).ok()?;
+pub fn complete(version: u32, header: &[u8], filler: &[u8]) -> Option<Vec<u8>> {
+    let mut contents = decode(version, header)?;
+    contents.tokenizer.length = contents.tokenizer.length.min(MAX_BLOB);
+    check_settings(&contents).ok()?;
     // Cheaper than the table, and never more than its length.
-    let weights = 4 * config.parameter_count();
-    if weights.max(header.tokenizer_length) > LARGEST_BODY || filler.is_empty() {
+    let weights: u64 = contents.parameters().iter().map(|(_, p)| 4 * p.numel()).sum();
+    if weights.max(contents.tokenizer.length) > LARGEST_BODY || filler.is_empty() {
         return None;
     }
-    header.tensors = table::expected(&config, header.moments, header.tokenizer_length);
-    let length = table::body_length(&header.tensors);
+    let blob = contents.tokenizer.length;
+    contents.table = table::expected(contents.parameters(), contents.slots(), blob);
+    let length = table::body_length(&contents.table);
     if length > LARGEST_BODY {
         return None;
     }
     let mut body = vec![0; length as usize];
     let mut filler = filler.iter().copied().cycle();
-    for entry in &mut header.tensors {
+    for entry in &mut contents.table {
         let (start, length) = (entry.offset as usize, entry.length as usize);
         let tensor = &mut body[start..start + length];
         tensor.fill_with(|| filler.next().unwrap_or(0));
         entry.crc32 = crc32fast::hash(tensor);
-        if entry.role == table::Role::Blob {
-            header.tokenizer_blake3 = blake3::hash(tensor).into();
+        if entry.role == table::BLOB {
+            contents.tokenizer.blake3 = blake3::hash(tensor).into();
         }
     }
-    Some(signed(&postcard::to_stdvec(&header).ok()?, &body))
+    Some(signed(version, &encode(version, &contents)?, &body))
+}
+
+/// A header at the beginning of these bytes.
+pub(super) fn decode(version: u32, bytes: &[u8]) -> Option<Contents> {
+    let decode = |bytes| if version == 1 { format1::decode(bytes) } else { header::decode(bytes) };
+    match decode(bytes) {
+        Err(CheckpointError::HeaderRest { extra }) => decode(&bytes[..bytes.len() - extra]).ok(),
+        decoded => decoded.ok(),
+    }
+}
+
+pub(super) fn encode(version: u32, contents: &Contents) -> Option<Vec<u8>> {
+    match version {
+        1 => Some(format1_writer::encode(contents)),
+        _ => header::encode(contents).ok(),
+    }
 }

@@ -1,14 +1,19 @@
 //! The largest numbers that a file may name. Sizes of the model have theirs in [`Config`].
 
-use super::CheckpointError;
-use crate::model::Config;
+use crate::base::{CheckpointError, Error};
+use crate::model::{Config, ParamList, parameter_list};
 use crate::recipe::Recipe;
+use std::collections::HashSet;
 
 /// Bytes of the header.
-pub const MAX_HEADER: u64 = 1 << 20;
+pub const MAX_HEADER: u64 = 1 << 22;
 /// Bytes of a tensor's name.
 pub const MAX_TENSOR_NAME: u64 = 128;
-/// Bytes of the names of architecture, attention and tokenizer.
+/// Keys and values of an attention's own settings, in bytes.
+pub const MAX_ATTENTION: u64 = 1 << 12;
+/// Parameters of one block's attention.
+pub const MAX_OWN: u64 = 64;
+/// Bytes of the names of architecture, attention, tokenizer and the like.
 pub const MAX_NAME: u64 = 64;
 /// Rows of the tensor table.
 pub const MAX_TENSORS: u64 = 1 << 16;
@@ -27,8 +32,38 @@ pub(super) fn at_most(what: &'static str, value: u64, limit: u64) -> Result<(), 
     if value > limit { Err(CheckpointError::Limit { what, value, limit }) } else { Ok(()) }
 }
 
-/// Are the sizes of the model, one by one and together, within their limits?
-pub(super) fn check_config(config: &Config) -> Result<(), CheckpointError> {
+/// Are the sizes of the model, one by one and together, within their limits? `own` are the
+/// parameters of one block's attention.
+pub(super) fn check_config(config: &Config, own: &ParamList) -> Result<(), CheckpointError> {
     config.check()?;
-    at_most("the number of parameters", config.parameter_count(), Config::MAX_PARAMETERS)
+    let refused = |reason: String| CheckpointError::Setting { field: "attention", reason };
+    at_most("the number of the attention's parameters", own.len() as u64, MAX_OWN)?;
+    for (name, param) in own {
+        at_most("the length of a parameter's name", name.len() as u64, MAX_NAME)?;
+        let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
+        if name.is_empty() || !name.bytes().all(letter) {
+            let name = name.escape_default();
+            return Err(refused(format!("'{name}' is no name of a parameter: a-z, A-Z, 0-9, '_'")));
+        }
+        at_most("the number of a tensor's axes", param.shape.len() as u64, MAX_DIMS)?;
+        let count = param.shape.iter().fold(1u64, |n, &dim| n.saturating_mul(dim as u64));
+        at_most("the number of parameters", count, Config::MAX_PARAMETERS)?;
+    }
+    let list = parameter_list(config, own);
+    let mut seen = HashSet::new();
+    if let Some((name, _)) = list.iter().find(|(name, _)| !seen.insert(name)) {
+        return Err(refused(format!("there are two parameters '{name}'")));
+    }
+    let count = list.iter().map(|(_, param)| param.numel()).sum();
+    at_most("the number of parameters", count, Config::MAX_PARAMETERS)
+}
+
+/// A range check of another module, as a statement about the file.
+impl From<Error> for CheckpointError {
+    fn from(error: Error) -> CheckpointError {
+        match error {
+            Error::Config { field, reason } => CheckpointError::Setting { field, reason },
+            other => CheckpointError::Setting { field: "settings", reason: other.to_string() },
+        }
+    }
 }

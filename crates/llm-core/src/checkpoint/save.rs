@@ -1,17 +1,20 @@
 //! Writing: everything is checked before a file is touched, then streamed into a replacement.
 
-use super::files::{Disk, Files};
-use super::fixed::{self, FIXED};
-use super::header::Header;
-use super::limits::{MAX_HEADER, at_most};
+use super::check::check;
+use super::contents::{ACCUMULATION, ARCHITECTURE, Contents, PRECISION};
+use super::contents::{SavedOptimizer, TokenizerHash};
+use super::fixed::{self, FIXED, FORMAT_VERSION};
+use super::header;
+use super::limits::{MAX_HEADER, at_most, check_config};
 use super::load::check_values;
-use super::replace::replace;
-use super::table::{self, Entry, Role};
-use super::{CheckpointError, Meta, TokenizerSpec, check};
-use crate::error::{Error, Result};
-use crate::optim::Moments;
+use super::meta::TokenizerSpec;
+use super::state::Snapshot;
+use super::table::{self, BLOB, WEIGHT};
+use crate::base::file_calls::{Disk, Files};
+use crate::base::replace::replace;
+use crate::base::{CheckpointError, Error, Result};
+use crate::buffer::Buffer;
 use crate::tensor::Tensor;
-use crate::train::Trainer;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::path::Path;
@@ -19,31 +22,31 @@ use std::path::Path;
 /// Saves the run into the file at `path`: afterwards there is the complete new checkpoint, or,
 /// when this fails, whatever was there before.
 ///
-/// The bytes are a function of weights, moments, step, recipe and tokenizer. A symbolic link stays
+/// The bytes are a function of weights, optimizer state, step, recipe and tokenizer. A symbolic link stays
 /// one, and a file that is replaced leaves its permissions to the new one. Nobody else may write
 /// to `path` meanwhile; locking is the caller's business.
 ///
 /// # Errors
 /// [`Error::Checkpoint`] when the run cannot be stored: a weight is not finite, the optimizer's
 /// state belongs to another model; [`Error::Io`] when writing fails.
-pub fn save(
+pub fn save<'a>(
     path: &Path,
-    trainer: &Trainer,
+    run: impl Into<Snapshot<'a>>,
     tokenizer: &TokenizerSpec,
     with_optimizer: bool,
 ) -> Result<()> {
-    save_on(&Disk, path, trainer, tokenizer, with_optimizer)
+    save_on(&Disk, path, run.into(), tokenizer, with_optimizer)
 }
 
 /// [`save`] on any file system.
 pub(super) fn save_on<F: Files>(
     files: &F,
     path: &Path,
-    trainer: &Trainer,
+    run: Snapshot<'_>,
     tokenizer: &TokenizerSpec,
     with_optimizer: bool,
 ) -> Result<()> {
-    let prepared = Prepared::new(trainer, tokenizer, with_optimizer)
+    let prepared = Prepared::new(run, tokenizer, with_optimizer)
         .map_err(|source| Error::Checkpoint { path: path.into(), source })?;
     replace(files, path, |out| prepared.write(out)).map_err(|source| Error::Io {
         action: "save",
@@ -98,32 +101,20 @@ pub(super) struct Prepared<'a> {
 
 impl<'a> Prepared<'a> {
     pub(super) fn new(
-        trainer: &'a Trainer,
+        run: Snapshot<'a>,
         tokenizer: &'a TokenizerSpec,
         with_optimizer: bool,
     ) -> Result<Prepared<'a>, CheckpointError> {
-        let optimizer = with_optimizer.then_some(&trainer.optimizer);
-        let mut meta = Meta {
-            config: trainer.model.config().clone(),
-            attention: trainer.model.attention().spec(),
-            tokenizer: tokenizer.clone(),
-            recipe: trainer.recipe.clone(),
-            step: trainer.step,
-        };
-        // The optimizer's own settings decide the next step, should somebody have changed the
-        // recipe's copy of them.
-        meta.recipe.adamw = *trainer.optimizer.config();
-        super::limits::check_config(&meta.config)?;
-        let moments = optimizer.map_or(&[][..], |o| o.moments());
+        let mut contents = contents(run, tokenizer, with_optimizer);
+        check_config(&contents.config, &contents.own)?;
         let blob = tokenizer.blob.len() as u64;
-        let mut table = table::expected(&meta.config, !moments.is_empty(), blob);
-        let tensors = gather(&mut table, trainer, tokenizer, moments)?;
-        let header = Header::new(&meta, optimizer, table)?;
-        check::check(&header)?;
-        let body = table::body_length(&header.tensors);
-        let header = postcard::to_stdvec(&header).map_err(CheckpointError::HeaderEncoding)?;
+        contents.table = table::expected(contents.parameters(), contents.slots(), blob);
+        let tensors = gather(&mut contents, run, tokenizer)?;
+        check(&contents)?;
+        let header = header::encode(&contents)?;
         at_most("the length of the header", header.len() as u64, MAX_HEADER)?;
-        Ok(Prepared { start: fixed::write(&header, body), header, tensors })
+        let body = table::body_length(&contents.table);
+        Ok(Prepared { start: fixed::write(FORMAT_VERSION, &header, body), header, tensors })
     }
 
     /// All bytes of the file.
@@ -150,36 +141,74 @@ impl<'a> Prepared<'a> {
     }
 }
 
+/// What the header will say, but for the table.
+fn contents(run: Snapshot<'_>, tokenizer: &TokenizerSpec, with_optimizer: bool) -> Contents {
+    // The optimizer's own name and numbers decide the next step, should somebody have changed the
+    // recipe's copy of them.
+    let mut recipe = run.recipe.clone();
+    recipe.optimizer = run.optimizer.name().into();
+    recipe.adamw = *run.optimizer.config();
+    let state = run.optimizer.state();
+    let kept = if state.parameters.is_empty() { &[] } else { run.optimizer.slots() };
+    Contents {
+        architecture: ARCHITECTURE.into(),
+        config: run.model.config().clone(),
+        attention: run.model.attention().spec(),
+        own: run.model.attention().parameters(run.model.config()),
+        tokenizer: TokenizerHash {
+            kind: tokenizer.kind.clone(),
+            length: tokenizer.blob.len() as u64,
+            blake3: blake3::hash(&tokenizer.blob).into(),
+        },
+        optimizer: with_optimizer.then(|| SavedOptimizer {
+            name: recipe.optimizer.clone(),
+            t: state.t,
+            slots: kept.iter().map(|slot| slot.name.into()).collect(),
+        }),
+        recipe,
+        step: run.step,
+        precision: PRECISION.into(),
+        accumulation: ACCUMULATION.into(),
+        table: Vec::new(),
+    }
+}
+
 /// Finds the data of each row of the table, checks them and fills in their checksums.
 fn gather<'a>(
-    table: &mut [Entry],
-    trainer: &'a Trainer,
+    contents: &mut Contents,
+    run: Snapshot<'a>,
     tokenizer: &'a TokenizerSpec,
-    moments: &'a [Moments],
 ) -> Result<Vec<Data<'a>>, CheckpointError> {
-    let weights: BTreeMap<String, &Tensor> = trainer.model.parameters().collect();
-    let moments: BTreeMap<&str, &Moments> =
-        moments.iter().map(|moments| (moments.name.as_str(), moments)).collect();
-    // The model's fields and the moments are open to the caller, so they may not fit the settings.
-    let expected = table.iter().filter(|e| e.role == Role::Weight).count();
-    for actual in [weights.len(), moments.len()] {
+    let weights: BTreeMap<String, &Tensor> = run.model.parameters().collect();
+    let slots = contents.slots().to_vec();
+    let states = if slots.is_empty() { &[][..] } else { &run.optimizer.state().parameters };
+    let states: BTreeMap<&str, &[Buffer]> =
+        states.iter().map(|of| (of.name.as_str(), &of.slots[..])).collect();
+    // The model's fields and the optimizer's state are open to the caller, so they may not fit the
+    // settings.
+    let mut table = std::mem::take(&mut contents.table);
+    let expected = table.iter().filter(|e| e.role == WEIGHT).count();
+    for actual in [weights.len(), states.len()] {
         if actual != expected && actual > 0 {
             return Err(CheckpointError::TensorCount { actual, expected });
         }
     }
     let mut tensors = Vec::with_capacity(table.len());
-    for entry in table {
-        let moments = moments.get(entry.name.as_str());
-        let (data, dims) = match (entry.role, weights.get(&entry.name), moments) {
-            (Role::Blob, ..) => (Data::Bytes(&tokenizer.blob), vec![tokenizer.blob.len()]),
-            (Role::Weight, Some(p), _) => (Data::Floats(p.data()), p.shape().to_vec()),
-            // Moments are flat; the shape they stand for is their parameter's.
-            (Role::M, Some(p), Some(Moments { m, .. })) if m.len() == p.numel() => {
-                (Data::Floats(m), p.shape().to_vec())
-            }
-            (Role::V, Some(p), Some(Moments { v, .. })) if v.len() == p.numel() => {
-                (Data::Floats(v), p.shape().to_vec())
-            }
+    for entry in &mut table {
+        let weight = weights.get(&entry.name);
+        let slot = |p: &&Tensor| {
+            // What an optimizer keeps is flat; the shape it stands for is its parameter's.
+            let kept = states.get(entry.name.as_str()).filter(|kept| kept.len() == slots.len())?;
+            let at = slots.iter().position(|slot| *slot == entry.role)?;
+            kept.get(at).filter(|slot| slot.len() == p.numel())
+        };
+        let (data, dims) = match (entry.role.as_str(), weight) {
+            (BLOB, _) => (Data::Bytes(&tokenizer.blob), vec![tokenizer.blob.len()]),
+            (WEIGHT, Some(p)) => (Data::Floats(p.data()), p.shape().to_vec()),
+            (_, Some(p)) => match slot(p) {
+                Some(slot) => (Data::Floats(slot), p.shape().to_vec()),
+                None => (Data::Bytes(&[]), Vec::new()),
+            },
             _ => (Data::Bytes(&[]), Vec::new()),
         };
         if !dims.iter().map(|&d| d as u64).eq(entry.dims.iter().copied()) {
@@ -191,10 +220,11 @@ fn gather<'a>(
             });
         }
         if let Data::Floats(values) = data {
-            check_values(entry, values)?;
+            check_values(contents, entry, values)?;
         }
         entry.crc32 = data.crc32();
         tensors.push(data);
     }
+    contents.table = table;
     Ok(tensors)
 }

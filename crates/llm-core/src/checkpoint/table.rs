@@ -1,9 +1,9 @@
 //! The tensor table: which tensors a checkpoint has, of which shapes, and where. All of it follows
 //! from the settings; the table in a file must be equal to the one computed here.
 
-use super::CheckpointError;
-use super::limits::{MAX_DIMS, MAX_TENSOR_NAME, MAX_TENSORS, at_most};
-use crate::model::{Config, parameter_shapes};
+use super::limits::{MAX_DIMS, MAX_NAME, MAX_TENSOR_NAME, MAX_TENSORS, at_most};
+use crate::base::CheckpointError;
+use crate::model::ParamList;
 use serde::{Deserialize, Serialize};
 
 /// Every tensor starts at a multiple of this many bytes.
@@ -12,34 +12,23 @@ pub(super) const ALIGN: u64 = 64;
 /// Name of the entry that holds the tokenizer's data.
 pub(super) const TOKENIZER: &str = "tokenizer";
 
-/// What a tensor is for. The order is the order in the file among tensors of one name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Role {
-    /// A parameter.
-    Weight,
-    /// Its first moment.
-    M,
-    /// Its second moment.
-    V,
-    /// Bytes that are no numbers.
-    Blob,
-}
-
-/// The type of a tensor's elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Dtype {
-    /// Four bytes, little-endian.
-    F32,
-    /// One byte.
-    U8,
-}
+/// The role of a parameter. The optimizer's slots for it have their names as roles.
+pub(super) const WEIGHT: &str = "weight";
+/// The role of bytes that are no numbers.
+pub(super) const BLOB: &str = "blob";
+/// The type of four bytes, little-endian.
+pub(super) const F32: &str = "f32";
+/// The type of one byte.
+pub(super) const U8: &str = "u8";
 
 /// One row of the table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) name: String,
-    pub(super) role: Role,
-    pub(super) dtype: Dtype,
+    /// What it is for.
+    pub(super) role: String,
+    /// The type of its elements.
+    pub(super) dtype: String,
     pub(super) dims: Vec<u64>,
     /// Bytes from the end of the padded header, so that it does not depend on the header's length.
     pub(super) offset: u64,
@@ -49,22 +38,19 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    fn new(name: &str, role: Role, dims: &[usize]) -> Entry {
-        let (dtype, width) = match role {
-            Role::Weight | Role::M | Role::V => (Dtype::F32, 4),
-            Role::Blob => (Dtype::U8, 1),
-        };
+    fn new(name: &str, role: &str, dims: &[usize]) -> Entry {
+        let (dtype, width) = if role == BLOB { (U8, 1) } else { (F32, 4) };
         let dims: Vec<u64> = dims.iter().map(|&d| d as u64).collect();
         let length = width * dims.iter().product::<u64>();
-        Entry { name: name.into(), role, dtype, dims, offset: 0, length, crc32: 0 }
+        let (name, role, dtype) = (name.into(), role.into(), dtype.into());
+        Entry { name, role, dtype, dims, offset: 0, length, crc32: 0 }
     }
 
     /// The name for messages: `wte`, `wte (m)`.
     pub(super) fn label(&self) -> String {
-        match self.role {
-            Role::Weight | Role::Blob => self.name.clone(),
-            Role::M => format!("{} (m)", self.name),
-            Role::V => format!("{} (v)", self.name),
+        match self.role.as_str() {
+            WEIGHT | BLOB => self.name.clone(),
+            slot => format!("{} ({slot})", self.name),
         }
     }
 }
@@ -74,13 +60,15 @@ pub(super) fn padded(length: u64) -> u64 {
     length.saturating_add(ALIGN - 1) / ALIGN * ALIGN
 }
 
-/// The whole table, checksums left at 0. The caller has checked the config and the blob's length.
-pub(super) fn expected(config: &Config, moments: bool, blob: u64) -> Vec<Entry> {
-    let roles: &[Role] = if moments { &[Role::Weight, Role::M, Role::V] } else { &[Role::Weight] };
-    let shapes = parameter_shapes(config).into_iter();
-    let mut tensors: Vec<_> = shapes.map(|(name, dims)| (name, dims, roles)).collect();
+/// The whole table, checksums left at 0: sorted by name, of one name the weight first and then the
+/// optimizer's `slots` in their order. The caller has checked the sizes of all `parameters` and the
+/// blob's length.
+pub(super) fn expected(parameters: ParamList, slots: &[String], blob: u64) -> Vec<Entry> {
+    let roles: Vec<&str> = [WEIGHT].into_iter().chain(slots.iter().map(String::as_str)).collect();
+    let parameters = parameters.into_iter();
+    let mut tensors: Vec<_> = parameters.map(|(name, p)| (name, p.shape, &roles[..])).collect();
     if blob > 0 {
-        tensors.push((TOKENIZER.into(), vec![blob as usize], &[Role::Blob]));
+        tensors.push((TOKENIZER.into(), vec![blob as usize], &[BLOB]));
     }
     tensors.sort_unstable(); // by their names, which differ
     let mut table = Vec::new();
@@ -105,6 +93,8 @@ pub(super) fn check_limits(table: &[Entry]) -> Result<(), CheckpointError> {
     at_most("the number of tensors", table.len() as u64, MAX_TENSORS)?;
     for entry in table {
         at_most("the length of a tensor's name", entry.name.len() as u64, MAX_TENSOR_NAME)?;
+        at_most("the length of a tensor's role", entry.role.len() as u64, MAX_NAME)?;
+        at_most("the length of a tensor's type", entry.dtype.len() as u64, MAX_NAME)?;
         at_most("the number of a tensor's axes", entry.dims.len() as u64, MAX_DIMS)?;
     }
     Ok(())

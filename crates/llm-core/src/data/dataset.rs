@@ -2,51 +2,25 @@
 
 use super::tokens::Tokens;
 use super::{ByteFiles, Window, Windows};
+use crate::base::rng::{below, stream};
+use crate::base::{Error, Result, TokenId};
 use crate::buffer;
-use crate::error::{Error, Result, TokenId};
-use crate::util::rng::{below, stream};
-
-/// B windows of T tokens and the token that follows each position.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Batch {
-    /// `[B, T]`, flat.
-    pub inputs: buffer::Tokens,
-    /// `[B, T]`, flat: `inputs` moved by one.
-    pub targets: buffer::Tokens,
-    /// `[B, T]`.
-    pub shape: [usize; 2],
-    /// Where it comes from; dropout draws its masks from this.
-    pub origin: Origin,
-}
-
-/// What decides a batch, and every other random choice about it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Origin {
-    /// The run's.
-    pub seed: u64,
-    /// Steps done before.
-    pub step: u64,
-    /// Number of the first row within the step: not 0 for the later ones of several micro-batches.
-    pub first_row: u64,
-}
-
-impl Batch {
-    /// A batch of given tokens; inputs and targets are both `[B, T]`, flat.
-    pub fn new(
-        inputs: impl Into<buffer::Tokens>,
-        targets: impl Into<buffer::Tokens>,
-        shape: [usize; 2],
-    ) -> Batch {
-        let (inputs, targets) = (inputs.into(), targets.into());
-        Batch { inputs, targets, shape, origin: Origin::default() }
-    }
-}
+use crate::model::{Batch, Origin};
+use std::fmt;
 
 /// A sequence of tokens, optionally with places where documents start.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct TokenDataset {
     tokens: Tokens,
     starts: Option<Vec<usize>>,
+}
+
+impl fmt::Debug for TokenDataset {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let documents = self.starts.as_ref().map(Vec::len);
+        let mut fields = f.debug_struct("TokenDataset");
+        fields.field("tokens", &self.len()).field("documents", &documents).finish()
+    }
 }
 
 impl TokenDataset {

@@ -1,6 +1,6 @@
 //! Files too large for memory: read at a place, when a batch or a window needs it.
 
-use crate::error::{Error, Result};
+use crate::base::{Error, Result};
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,18 +1,18 @@
 //! Where tokens are kept: in memory, in as few bytes each as they allow, or in files.
 
 use super::ByteFiles;
-use crate::error::{Result, TokenId};
+use crate::base::{Result, TokenId};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// A part of stored tokens. Copies and parts share the store.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(super) struct Tokens {
     store: Store,
     range: Range<usize>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 enum Store {
     Bytes(Arc<Vec<u8>>),
     Narrow(Arc<Vec<u16>>),

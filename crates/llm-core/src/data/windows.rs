@@ -1,5 +1,8 @@
 //! What an evaluation scores: stretches of a sequence.
 
+use crate::buffer::Preview;
+use std::fmt;
+
 /// A stretch to be scored: tokens `start..start + len` are inputs, those one further the targets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
@@ -11,10 +14,10 @@ pub struct Window {
 
 /// Windows in order. Those that follow one another are worked out when they are asked for: the list
 /// of a large file's would not fit into memory either.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Windows(Kind);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 enum Kind {
     /// Over the targets of positions 0..scored, `seq_len` each, the last one shorter.
     Consecutive {
@@ -22,6 +25,17 @@ enum Kind {
         seq_len: usize,
     },
     Listed(Vec<Window>),
+}
+
+impl fmt::Debug for Windows {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Kind::Consecutive { scored, seq_len } => {
+                write!(f, "windows of {seq_len} over {scored} targets")
+            }
+            Kind::Listed(windows) => Preview(windows).fmt(f),
+        }
+    }
 }
 
 impl Windows {

@@ -7,9 +7,11 @@ pub use decoder::Decoder;
 pub use sampling::Sampling;
 
 use crate::autograd::no_grad;
-use crate::error::{Error, Result, TokenId};
+use crate::base::{Error, Result, TokenId};
+use crate::buffer::Preview;
 use crate::kernels::cross_entropy::log_sum_exp;
 use crate::model::TinyGPT;
+use std::fmt;
 
 /// A token that was drawn.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,6 +53,15 @@ pub struct Generator<'m> {
     prompt_len: usize,
     /// The first token that the decoder knows.
     start: usize,
+}
+
+impl fmt::Debug for Generator<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Generator { decoder, sampling, tokens, .. } = self;
+        let mut fields = f.debug_struct("Generator");
+        fields.field("decoder", decoder).field("sampling", sampling);
+        fields.field("tokens", &Preview(tokens)).finish_non_exhaustive()
+    }
 }
 
 impl<'m> Generator<'m> {

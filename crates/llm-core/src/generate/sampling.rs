@@ -3,12 +3,14 @@
 //! The scores go through these steps, in the order that Hugging Face's `transformers` has them:
 //! repetition penalty, temperature, top-k, top-p, min-p; then one token is drawn from what is left.
 
-use crate::error::{Error, Result, TokenId};
-use crate::util::rng::stream;
+use crate::base::rng::stream;
+use crate::base::{Error, Result, TokenId};
+use crate::buffer::Preview;
 use rand::Rng;
+use std::fmt;
 
 /// How the next token is chosen. The default draws from the model's distribution as it is.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct Sampling {
     /// Logits are divided by it; 0 takes the most likely token (greedy).
     pub temperature: f32,
@@ -29,6 +31,24 @@ pub struct Sampling {
     pub sample: u64,
     /// `[V]`: tokens that may come; empty: all.
     pub allowed: Vec<bool>,
+}
+
+impl fmt::Debug for Sampling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Sampling { temperature, top_k, top_p, min_p, .. } = self;
+        let Sampling { repetition_penalty, repeat_last_n, seed, sample, allowed, .. } = self;
+        f.debug_struct("Sampling")
+            .field("temperature", temperature)
+            .field("top_k", top_k)
+            .field("top_p", top_p)
+            .field("min_p", min_p)
+            .field("repetition_penalty", repetition_penalty)
+            .field("repeat_last_n", repeat_last_n)
+            .field("seed", seed)
+            .field("sample", sample)
+            .field("allowed", &Preview(allowed))
+            .finish()
+    }
 }
 
 impl Default for Sampling {

@@ -3,7 +3,7 @@
 use super::math::{exp, exp_sum_of_row, row_max};
 use super::parallel::{self, HEAVY};
 use super::simd::simd_kernel;
-use crate::error::TokenId;
+use crate::base::TokenId;
 
 /// `lse[n]` ← ln Σᵥ e^(logits[n, v]), every row with its maximum subtracted first.
 pub fn log_sum_exp(lse: &mut [f32], logits: &[f32], width: usize) {

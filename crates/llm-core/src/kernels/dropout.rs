@@ -9,36 +9,12 @@
 //! Overfitting", in its inverted form.
 
 use super::parallel::{self, HEAVY};
+use crate::base::rng::stream;
 use crate::buffer::Buffer;
-use crate::util::rng::stream;
 use rand::RngCore;
 
 /// Steps of probability: a number is dropped when 16 random bits are below p·2¹⁶.
 const GRAIN: f32 = 65_536.0;
-
-/// Where in the model numbers are dropped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// After the sum of both embeddings.
-    Embedding,
-    /// The weights P of a layer's attention.
-    Attention(usize),
-    /// What a layer's attention adds to the stream.
-    Projection(usize),
-    /// What a layer's MLP adds to the stream.
-    Mlp(usize),
-}
-
-impl Place {
-    fn number(self) -> u64 {
-        match self {
-            Place::Embedding => 0,
-            Place::Attention(layer) => 1 + 3 * layer as u64,
-            Place::Projection(layer) => 2 + 3 * layer as u64,
-            Place::Mlp(layer) => 3 + 3 * layer as u64,
-        }
-    }
-}
 
 /// The masks of a batch: multipliers by row.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,10 +45,10 @@ impl Dropout {
         (threshold > 0).then_some(masks)
     }
 
-    /// The masks of a place where each sequence has so many rows.
-    pub fn at(self, place: Place, rows_per_sequence: usize) -> Dropout {
+    /// The masks of a place, by its number below 2²⁴, where each sequence has so many rows.
+    pub fn at(self, place: impl Into<u64>, rows_per_sequence: usize) -> Dropout {
         let first_row = self.first_sequence.wrapping_mul(rows_per_sequence as u64);
-        Dropout { place: place.number(), first_row, ..self }
+        Dropout { place: place.into(), first_row, ..self }
     }
 
     /// The same place from row `rows` on.
@@ -116,7 +92,7 @@ mod tests {
     #[test]
     fn a_share_of_the_numbers_is_zero_and_the_mean_stays() {
         for rate in [0.1, 0.5, 0.9] {
-            let masks = Dropout::new(rate, 1, 7, 0).unwrap().at(Place::Embedding, 400);
+            let masks = Dropout::new(rate, 1, 7, 0).unwrap().at(0u64, 400);
             let (n, width) = (400, 250);
             let mut y = vec![f32::NAN; n * width];
             apply(&mut y, &vec![1.0; n * width], width, &masks);
@@ -136,13 +112,13 @@ mod tests {
             m
         };
         let new = |seed, step, first| Dropout::new(0.3, seed, step, first).unwrap();
-        let mlp = |masks: Dropout| masks.at(Place::Mlp(1), 4);
+        let mlp = |masks: Dropout| masks.at(6u64, 4);
         let base = row(mlp(new(1, 7, 2)), 5);
         assert_eq!(base, row(mlp(new(1, 7, 0)), 13), "rows are counted through");
         assert_eq!(base, row(mlp(new(1, 7, 0)).skip(10), 3));
         for other in [
-            row(new(1, 7, 2).at(Place::Attention(1), 4), 5),
-            row(new(1, 7, 2).at(Place::Mlp(2), 4), 5),
+            row(new(1, 7, 2).at(4u64, 4), 5),
+            row(new(1, 7, 2).at(9u64, 4), 5),
             row(mlp(new(1, 7, 2)), 6),
             row(mlp(new(2, 7, 2)), 5),
             row(mlp(new(1, 8, 2)), 5),

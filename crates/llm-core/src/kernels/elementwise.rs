@@ -19,6 +19,22 @@ simd_kernel! {
     }
 }
 
+/// y ← a − b.
+pub fn sub(y: &mut [f32], a: &[f32], b: &[f32]) {
+    parallel::chunks(y, LIGHT, |start, y| {
+        let end = start + y.len();
+        sub_chunk(y, &a[start..end], &b[start..end]);
+    });
+}
+
+simd_kernel! {
+    fn sub_chunk(y: &mut [f32], a: &[f32], b: &[f32]) {
+        for ((y, a), b) in y.iter_mut().zip(a).zip(b) {
+            *y = a - b;
+        }
+    }
+}
+
 /// y ← a·b, element by element.
 pub fn mul(y: &mut [f32], a: &[f32], b: &[f32]) {
     parallel::chunks(y, LIGHT, |start, y| {
@@ -120,6 +136,11 @@ mod tests {
             let mut y = vec![f32::NAN; n];
             add(&mut y, &a, &a);
             assert!(y.iter().zip(&a).all(|(y, a)| *y == 2.0 * a));
+            let b: Vec<f32> = (0..n).map(|i| (i % 7) as f32).collect();
+            sub(&mut y, &a, &b);
+            assert!(y.iter().enumerate().all(|(i, y)| *y == (i - i % 7) as f32));
+            mul(&mut y, &a, &b);
+            assert!(y.iter().enumerate().all(|(i, y)| *y == i as f32 * (i % 7) as f32));
             scale_shift(&mut y, &a, 1.0, -1.0);
             add_assign(&mut y, &a);
             assert!(y.iter().zip(&a).all(|(y, a)| *y == a - 1.0 + a));

@@ -1,7 +1,7 @@
 //! Rows looked up by number, and the gradient that goes back into them.
 
 use super::parallel::{self, LIGHT};
-use crate::error::TokenId;
+use crate::base::TokenId;
 
 /// `y[n, :]` ← `w[ids[n], :]` for `w [rows, width]`.
 pub fn forward(y: &mut [f32], w: &[f32], ids: &[TokenId], width: usize) {

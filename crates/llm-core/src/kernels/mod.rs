@@ -9,6 +9,7 @@
 
 pub mod adamw;
 pub mod attention;
+pub mod broadcast;
 pub mod cross_entropy;
 pub mod dropout;
 pub mod elementwise;
@@ -17,9 +18,12 @@ pub mod gelu;
 pub mod gemm;
 pub mod gemv;
 pub mod layernorm;
+pub mod lion;
 mod math;
 pub mod norm;
 pub mod parallel;
 pub mod peak;
+pub mod rows;
 pub mod simd;
 pub mod softmax;
+pub mod transpose;

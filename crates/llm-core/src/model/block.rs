@@ -1,82 +1,62 @@
 //! One block: attention and MLP, each behind a norm and beside a residual path.
 
-use super::tiny_gpt::{NORM_EPS, Parameters};
-use super::{Attention, Context};
-use crate::error::Result;
-use crate::kernels::dropout::Place;
-use crate::ops::{self, AttentionParams};
+use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
+use super::{Attention, Context, NORM_EPS, Place};
+use crate::base::{Error, Result};
+use crate::ops;
+use crate::profile::enter;
 use crate::tensor::Tensor;
 
-/// The parameters of one block. Field names are checkpoint keys (`blocks.{i}.w_qkv`, ...).
-#[derive(Clone, Debug)]
-pub struct Block {
-    /// `[C]`, only with `norm_affine`: gain of the norm before attention.
-    pub ln1_g: Option<Tensor>,
-    /// `[C]`, only with `norm_affine`.
-    pub ln1_b: Option<Tensor>,
-    /// `[C, 3C]`: to queries, keys, values.
-    pub w_qkv: Tensor,
-    /// `[3C]`.
-    pub b_qkv: Tensor,
-    /// `[C, C]`: from the heads back into the stream.
-    pub w_proj: Tensor,
-    /// `[C]`.
-    pub b_proj: Tensor,
-    /// `[C]`, only with `norm_affine`: gain of the norm before the MLP.
-    pub ln2_g: Option<Tensor>,
-    /// `[C]`, only with `norm_affine`.
-    pub ln2_b: Option<Tensor>,
-    /// `[C, 4C]`: into the MLP.
-    pub w_fc: Tensor,
-    /// `[4C]`.
-    pub b_fc: Tensor,
-    /// `[4C, C]`: out of the MLP.
-    pub w_out: Tensor,
-    /// `[C]`.
-    pub b_out: Tensor,
+parameters! {
+    /// The parameters of one block. Field names are checkpoint keys (`blocks.{i}.w_fc`, ...); those
+    /// of the attention stand beside them under their own names (`blocks.{i}.w_qkv`, ...).
+    pub struct Block(plan) {
+        /// `[C]`, only with `norm_affine`: gain of the norm before attention.
+        ln1_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
+        /// `[C]`, only with `norm_affine`.
+        ln1_b: Option<Tensor> = plan.config.norm_affine.then(|| Param::bias(plan.config.d_model)),
+        /// What the attention owns, see [`Attention::parameters`].
+        attention: Parameters = plan.attention.clone(),
+        /// `[C]`, only with `norm_affine`: gain of the norm before the MLP.
+        ln2_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
+        /// `[C]`, only with `norm_affine`.
+        ln2_b: Option<Tensor> = plan.config.norm_affine.then(|| Param::bias(plan.config.d_model)),
+        /// `[C, 4C]`: into the MLP.
+        w_fc: Tensor = Param::weight([plan.config.d_model, 4 * plan.config.d_model]),
+        /// `[4C]`.
+        b_fc: Tensor = Param::bias(4 * plan.config.d_model),
+        /// `[4C, C]`: out of the MLP.
+        w_out: Tensor = Param::into_stream([4 * plan.config.d_model, plan.config.d_model]),
+        /// `[C]`.
+        b_out: Tensor = Param::bias(plan.config.d_model),
+    }
 }
 
 impl Block {
-    /// Takes its parameters out of a list, by name.
-    pub(super) fn take(list: &mut Parameters, layer: usize) -> Result<Block> {
-        let full = |name: &str| format!("blocks.{layer}.{name}");
-        Ok(Block {
-            w_qkv: list.needed(&full("w_qkv"))?,
-            b_qkv: list.needed(&full("b_qkv"))?,
-            w_proj: list.needed(&full("w_proj"))?,
-            b_proj: list.needed(&full("b_proj"))?,
-            w_fc: list.needed(&full("w_fc"))?,
-            b_fc: list.needed(&full("b_fc"))?,
-            w_out: list.needed(&full("w_out"))?,
-            b_out: list.needed(&full("b_out"))?,
-            ln1_g: list.optional(&full("ln1_g")),
-            ln1_b: list.optional(&full("ln1_b")),
-            ln2_g: list.optional(&full("ln2_g")),
-            ln2_b: list.optional(&full("ln2_b")),
-        })
-    }
-
     /// x ← x + drop(attention(norm(x)));  x ← x + drop(MLP(norm(x))).  Without dropout drop(y) = y.
     ///
     /// # Shapes
     /// `x [B, T, C]` to `[B, T, C]`.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when x is not of that shape.
+    /// [`Error::Shape`] when x, or what the attention made of it, is not of that shape.
     pub fn forward(
         &self,
         x: &Tensor,
         attention: &dyn Attention,
         ctx: &Context<'_>,
     ) -> Result<Tensor> {
-        let p = AttentionParams {
-            w_qkv: &self.w_qkv,
-            b_qkv: &self.b_qkv,
-            w_proj: &self.w_proj,
-            b_proj: &self.b_proj,
-        };
+        let _span = enter("block");
         let masks = |place| ctx.dropout.map(|masks| masks.at(place, x.shape()[1]));
-        let y = attention.forward(&norm(x, &self.ln1_g, &self.ln1_b)?, &p, ctx)?;
+        let y = attention.forward(&norm(x, &self.ln1_g, &self.ln1_b)?, &self.attention, ctx)?;
+        if y.shape() != x.shape() {
+            // A sum would repeat a smaller result in silence.
+            return Err(Error::shape(
+                "attention",
+                format!("a result of shape {:?}", x.shape()),
+                y.shape(),
+            ));
+        }
         let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
         let y = self.mlp(&norm(&h, &self.ln2_g, &self.ln2_b)?)?;
         ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)
@@ -94,5 +74,36 @@ pub(super) fn norm(x: &Tensor, g: &Option<Tensor>, b: &Option<Tensor>) -> Result
     match (g, b) {
         (Some(g), Some(b)) => ops::layernorm_affine_lastdim(x, g, b, NORM_EPS),
         _ => ops::layernorm_lastdim(x, NORM_EPS),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{AttentionSpec, Config, TinyGPT};
+    use std::sync::Arc;
+
+    /// Forgets all positions but the first.
+    struct Narrow;
+
+    impl Attention for Narrow {
+        fn spec(&self) -> AttentionSpec {
+            AttentionSpec::new("narrow", 1)
+        }
+        fn check(&self, _: &Config) -> Result<()> {
+            Ok(())
+        }
+        fn forward(&self, x: &Tensor, _: &Parameters, _: &Context<'_>) -> Result<Tensor> {
+            ops::slice(x, 1, 0, 1)
+        }
+    }
+
+    #[test]
+    fn a_smaller_result_of_an_attention_is_not_repeated() {
+        let config = Config::new(7, 5, 4, 1);
+        let model = TinyGPT::with_attention(config, Arc::new(Narrow), 1).unwrap();
+        assert!(model.logits(&[1], [1, 1]).is_ok());
+        let error = model.logits(&[1, 2, 3], [1, 3]).unwrap_err().to_string();
+        assert_eq!(error, "attention: expected a result of shape [1, 3, 4], got [1, 1, 4]");
     }
 }

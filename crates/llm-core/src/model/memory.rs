@@ -3,7 +3,7 @@
 //! Storage is recycled by length (see [`buffer`](crate::buffer)), so what counts is, for each
 //! length, the most buffers of it that are in use at once.
 
-use super::Config;
+use super::{Config, ParamList, parameter_list, standard_parameters};
 use std::collections::BTreeMap;
 
 /// Buffers by length, in numbers of f32.
@@ -36,12 +36,79 @@ impl Paper {
     }
 }
 
-/// Numbers of f32 that training takes at most: weights, two moments, gradients, and what a batch
-/// of `rows` leaves for backward.
-pub(super) fn training(config: &Config, rows: usize) -> u128 {
+/// What the memory of a run depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Footprint<'a> {
+    /// Sizes and options.
+    pub config: &'a Config,
+    /// The parameters of a block's attention.
+    pub attention: &'a ParamList,
+    /// Numbers that the optimizer keeps for each weight: 2 for AdamW.
+    pub slots: usize,
+    /// Micro-batches of a step: gradients of ⌊log₂ M⌋ finished groups are kept beside the one in
+    /// the making.
+    pub micro_batches: u32,
+}
+
+impl Footprint<'_> {
+    /// Number of parameters.
+    pub fn parameter_count(&self) -> u64 {
+        parameter_list(self.config, self.attention).iter().map(|(_, p)| p.numel()).sum()
+    }
+
+    /// Estimated bytes of a training run: parameters, gradients, the optimizer's state, and what a
+    /// batch `[B, T]` leaves for backward.
+    pub fn training(&self, batch_size: usize, seq_len: usize) -> u64 {
+        let floats = training(self, batch_size.saturating_mul(seq_len));
+        u64::try_from(floats.saturating_mul(4)).unwrap_or(u64::MAX)
+    }
+
+    /// Estimated bytes for running the model forward only on a batch `[B, T]`.
+    pub fn inference(&self, batch_size: usize, seq_len: usize) -> u64 {
+        let [v, c] = [self.config.vocab_size, self.config.d_model].map(|n| n as u128);
+        let rows = batch_size as u128 * seq_len as u128;
+        let floats = u128::from(self.parameter_count()) + rows * (20 * c + 2 * v);
+        u64::try_from(4 * floats).unwrap_or(u64::MAX)
+    }
+}
+
+/// With the four tensors of single-head and multi-head attention.
+impl Config {
+    /// Number of parameters.
+    pub fn parameter_count(&self) -> u64 {
+        self.footprint(|of| of.parameter_count())
+    }
+
+    /// [`Footprint::training`] with AdamW and one micro-batch.
+    pub fn training_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
+        self.footprint(|of| of.training(batch_size, seq_len))
+    }
+
+    /// [`Footprint::inference`].
+    pub fn inference_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
+        self.footprint(|of| of.inference(batch_size, seq_len))
+    }
+
+    fn footprint<T>(&self, f: impl FnOnce(Footprint<'_>) -> T) -> T {
+        let attention = &standard_parameters(self);
+        f(Footprint { config: self, attention, slots: 2, micro_batches: 1 })
+    }
+}
+
+/// Numbers of f32 that training takes at most: weights, the optimizer's state, gradients, and what
+/// a batch of `rows` leaves for backward.
+fn training(of: &Footprint<'_>, rows: usize) -> u128 {
+    let Footprint { config, attention, slots, micro_batches } = *of;
+    let parameters = u128::from(of.parameter_count());
+    let kept = u128::from(micro_batches.max(1).ilog2()) * parameters;
+    // All projections of an attention but the last give it something to keep.
+    let matrices: Vec<_> = attention.iter().filter(|(_, p)| p.shape.len() == 2).collect();
+    let inner: u128 =
+        matrices.iter().rev().skip(1).map(|(_, p)| p.shape.get(1).map_or(0, |&n| n as u128)).sum();
+    let gradients: Vec<u128> = attention.iter().map(|(_, p)| u128::from(p.numel())).collect();
     let [v, c, t] = [config.vocab_size, config.d_model, config.seq_len].map(|n| n as u128);
     let n = rows as u128;
-    let (stream, qkv, wide) = (n * c, n * 3 * c, n * 4 * c);
+    let (stream, qkv, wide) = (n * c, n * inner, n * 4 * c);
     let mut paper = Paper::default();
 
     // Forward: both embeddings and their sum; per block x, norm, qkv, y, x', norm', 4C twice stay.
@@ -82,12 +149,11 @@ pub(super) fn training(config: &Config, rows: usize) -> u128 {
         paper.give([stream; 3]);
         paper.take([stream]); // the other way of the sum
         paper.take([stream]);
-        paper.take([c * c, c]); // projection
         paper.give([stream]);
         paper.take([qkv]); // attention
         paper.give([stream, stream, qkv]);
         paper.take([stream]);
-        paper.take([3 * c * c, 3 * c]); // qkv
+        gradients.iter().for_each(|&len| paper.take([len])); // of the attention's parameters
         paper.give([qkv, stream]);
         paper.take([stream]); // norm
         paper.give([stream; 3]);
@@ -96,12 +162,31 @@ pub(super) fn training(config: &Config, rows: usize) -> u128 {
         paper.take([v * c]);
     }
     paper.take([t * c]);
-    3 * u128::from(config.parameter_count()) + paper.total()
+    (1 + slots as u128) * parameters + kept + paper.total()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn counts_of_known_models() {
+        assert_eq!(Config::new(256, 64, 64, 1).parameter_count(), 86_848);
+        assert_eq!(Config::gpt2(50257, 1024, 768, 12).parameter_count(), 124_439_808);
+        let largest = Config::new(1 << 20, 1 << 16, 1 << 14, 512);
+        assert!(largest.training_memory(usize::MAX, 1 << 16) > 0);
+    }
+
+    #[test]
+    fn micro_batches_keep_gradients_of_finished_groups() {
+        let config = Config::new(256, 64, 48, 3);
+        let bytes = |micro_batches| {
+            let attention = &standard_parameters(&config);
+            Footprint { config: &config, attention, slots: 2, micro_batches }.training(2, 64)
+        };
+        let set = 4 * config.parameter_count();
+        assert_eq!([2, 3, 4, 8].map(|m| (bytes(m) - bytes(1)) / set), [1, 1, 2, 3]);
+    }
 
     #[test]
     fn every_gradient_is_on_paper() {
@@ -110,7 +195,7 @@ mod tests {
             [Config::new(256, 64, 48, 3), Config { tied_head: true, ..Config::new(9, 5, 7, 2) }]
         {
             let all = 4 * u128::from(config.parameter_count());
-            assert_eq!(training(&config, 0), all, "{config:?}");
+            assert_eq!(config.footprint(|of| training(&of, 0)), all, "{config:?}");
         }
     }
 
@@ -118,6 +203,7 @@ mod tests {
     fn a_length_that_occurs_twice_is_counted_once() {
         // With as many rows as channels activations and gradients have the same lengths.
         let config = Config::new(300, 64, 64, 8);
-        assert!(training(&config, 64) < training(&config, 63));
+        let floats = |rows| config.footprint(|of| training(&of, rows));
+        assert!(floats(64) < floats(63));
     }
 }

@@ -1,19 +1,22 @@
 //! The whole model: embeddings, blocks, final norm, output head.
 
 use super::block::norm;
-use super::shapes::{initial, parameter_shapes};
-use super::{Attention, Block, Config, Context, Probe, SingleHead};
+use super::initial::initial;
+use super::parameters::{Field, Given, Plan, Structure, parameters, standard_parameters};
+use super::{
+    Attention, Batch, Block, Config, Context, Mode, Origin, Param, ParamList, Place, Probe,
+    SingleHead,
+};
+use crate::base::{Error, Result, TokenId};
 use crate::buffer::Tokens;
-use crate::data::{Batch, Origin};
-use crate::error::{Error, Result, TokenId};
-use crate::kernels::dropout::{Dropout, Place};
+use crate::kernels::dropout::Dropout;
 use crate::ops;
+use crate::profile::enter;
 use crate::tensor::Tensor;
 use std::collections::HashMap;
+use std::fmt;
+use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
-
-/// ε inside the root of every norm.
-pub const NORM_EPS: f32 = 1e-5;
 
 /// A GPT: decoder-only, pre-norm, learned positions.
 ///
@@ -32,78 +35,71 @@ pub const NORM_EPS: f32 = 1e-5;
 /// ```
 ///
 /// Reference: Radford et al., "Language Models are Unsupervised Multitask Learners".
+///
+/// The parameters are fields, see [`Weights`]: `model.wte`, `model.blocks[0].w_fc`, ...
 #[derive(Clone)]
 pub struct TinyGPT {
     config: Config,
     attention: Arc<dyn Attention>,
-    /// `[V, C]`: a row for every token.
-    pub wte: Tensor,
-    /// `[seq_len, C]`: a row for every position.
-    pub wpe: Tensor,
-    /// L blocks.
-    pub blocks: Vec<Block>,
-    /// `[C]`, only with `norm_affine`: gain of the final norm.
-    pub lnf_g: Option<Tensor>,
-    /// `[C]`, only with `norm_affine`.
-    pub lnf_b: Option<Tensor>,
-    /// `[C, V]`, absent with `tied_head`: the output head.
-    pub w_lm: Option<Tensor>,
-    /// `[V]`, only with `head_bias`.
-    pub b_lm: Option<Tensor>,
+    weights: Weights,
 }
 
-/// The one list of parameters, for shared and for exclusive access: full patterns, so that a new
-/// field cannot be forgotten here.
-macro_rules! list_parameters {
-    ($model:expr, $iter:ident, $as_option:ident) => {{
-        let TinyGPT { config: _, attention: _, wte, wpe, blocks, lnf_g, lnf_b, w_lm, b_lm } = $model;
-        let blocks = blocks.$iter().enumerate().flat_map(|(i, block)| {
-            #[rustfmt::skip]
-            let Block { ln1_g, ln1_b, w_qkv, b_qkv, w_proj, b_proj, ln2_g, ln2_b, w_fc, b_fc, w_out, b_out } = block;
-            let list = [
-                ("ln1_g", ln1_g.$as_option()),
-                ("ln1_b", ln1_b.$as_option()),
-                ("w_qkv", Some(w_qkv)),
-                ("b_qkv", Some(b_qkv)),
-                ("w_proj", Some(w_proj)),
-                ("b_proj", Some(b_proj)),
-                ("ln2_g", ln2_g.$as_option()),
-                ("ln2_b", ln2_b.$as_option()),
-                ("w_fc", Some(w_fc)),
-                ("b_fc", Some(b_fc)),
-                ("w_out", Some(w_out)),
-                ("b_out", Some(b_out)),
-            ];
-            list.into_iter().map(move |(name, p)| (format!("blocks.{i}.{name}"), p))
-        });
-        let first = [("wte", Some(wte)), ("wpe", Some(wpe))];
-        let last = [
-            ("lnf_g", lnf_g.$as_option()),
-            ("lnf_b", lnf_b.$as_option()),
-            ("w_lm", w_lm.$as_option()),
-            ("b_lm", b_lm.$as_option()),
-        ];
-        let named = |(name, p): (&str, _)| (name.to_string(), p);
-        let (first, last) = (first.into_iter().map(named), last.into_iter().map(named));
-        first.chain(blocks).chain(last).filter_map(|(name, p)| Some((name, p?)))
-    }};
-}
-
-/// Parameters by name, waiting for their place.
-pub(super) struct Parameters(HashMap<String, Tensor>);
-
-impl Parameters {
-    pub(super) fn optional(&mut self, name: &str) -> Option<Tensor> {
-        self.0.remove(name)
-    }
-
-    pub(super) fn needed(&mut self, name: &str) -> Result<Tensor> {
-        self.optional(name).ok_or_else(|| missing(name))
+parameters! {
+    /// The parameters of a model. Field names are checkpoint keys.
+    pub struct Weights(plan) {
+        /// `[V, C]`: a row for every token.
+        wte: Tensor = Param::table([plan.config.vocab_size, plan.config.d_model]),
+        /// `[seq_len, C]`: a row for every position.
+        wpe: Tensor = Param::table([plan.config.seq_len, plan.config.d_model]),
+        /// L blocks.
+        blocks: Vec<Block> = plan.config.n_layers,
+        /// `[C]`, only with `norm_affine`: gain of the final norm.
+        lnf_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
+        /// `[C]`, only with `norm_affine`.
+        lnf_b: Option<Tensor> = plan.config.norm_affine.then(|| Param::bias(plan.config.d_model)),
+        /// `[C, V]`, absent with `tied_head`: the output head.
+        w_lm: Option<Tensor> = (!plan.config.tied_head)
+            .then(|| Param::weight([plan.config.d_model, plan.config.vocab_size])),
+        /// `[V]`, only with `head_bias`.
+        b_lm: Option<Tensor> = plan.config.head_bias.then(|| Param::bias(plan.config.vocab_size)),
     }
 }
 
-fn missing(name: &str) -> Error {
-    Error::config("parameters", format!("'{name}' is missing"))
+/// All parameters of a model with their names, shapes and starts, in the order of the equations.
+/// `attention` lists those of a block's attention, see [`Attention::parameters`].
+pub fn parameter_list(config: &Config, attention: &ParamList) -> ParamList {
+    let mut list = ParamList::new();
+    Weights::describe(&Plan { config, attention }, "", &mut list);
+    list
+}
+
+/// Names and shapes of [`parameter_list`] with single-head or multi-head attention.
+pub fn parameter_shapes(config: &Config) -> Vec<(String, Vec<usize>)> {
+    let list = parameter_list(config, &standard_parameters(config));
+    list.into_iter().map(|(name, p)| (name, p.shape)).collect()
+}
+
+impl Deref for TinyGPT {
+    type Target = Weights;
+
+    fn deref(&self) -> &Weights {
+        &self.weights
+    }
+}
+
+impl DerefMut for TinyGPT {
+    fn deref_mut(&mut self) -> &mut Weights {
+        &mut self.weights
+    }
+}
+
+/// Its settings; the parameters' numbers would fill pages.
+impl fmt::Debug for TinyGPT {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = f.debug_struct("TinyGPT");
+        let fields = fields.field("config", &self.config).field("attention", &self.attention);
+        fields.finish_non_exhaustive()
+    }
 }
 
 impl TinyGPT {
@@ -126,16 +122,17 @@ impl TinyGPT {
     ) -> Result<TinyGPT> {
         config.check()?;
         attention.check(&config)?;
-        let draw = |(name, dims): (String, Vec<usize>)| {
-            let value = initial(&config, seed, &name, &dims);
+        let list = parameter_list(&config, &attention.parameters(&config));
+        let draw = |(name, param): (String, Param)| {
+            let value = initial(&config, seed, &name, &param);
             (name, value)
         };
-        let parameters = parameter_shapes(&config).into_iter().map(draw).collect();
+        let parameters = list.into_iter().map(draw).collect();
         TinyGPT::from_parameters(config, attention, parameters)
     }
 
     /// A model with given weights, for example those of a file: one tensor for each name and shape
-    /// of [`parameter_shapes`], in any order.
+    /// of [`parameter_list`], in any order.
     ///
     /// # Errors
     /// [`Error::Config`] when a size is outside its limits, the attention does not fit, or a
@@ -147,9 +144,10 @@ impl TinyGPT {
     ) -> Result<TinyGPT> {
         config.check()?;
         attention.check(&config)?;
-        let shapes: HashMap<String, Vec<usize>> = parameter_shapes(&config).into_iter().collect();
+        let own = attention.parameters(&config);
+        let list: HashMap<String, Param> = parameter_list(&config, &own).into_iter().collect();
         for (name, p) in &parameters {
-            match shapes.get(name) {
+            match list.get(name).map(|param| &param.shape) {
                 Some(shape) if shape == p.shape() => {}
                 Some(shape) => {
                     return Err(Error::shape("model", format!("{name} {shape:?}"), p.shape()));
@@ -160,28 +158,9 @@ impl TinyGPT {
                 }
             }
         }
-        let list = &mut Parameters(parameters.into_iter().collect());
-        TinyGPT {
-            wte: list.needed("wte")?,
-            wpe: list.needed("wpe")?,
-            blocks: (0..config.n_layers).map(|i| Block::take(list, i)).collect::<Result<_>>()?,
-            lnf_g: list.optional("lnf_g"),
-            lnf_b: list.optional("lnf_b"),
-            w_lm: list.optional("w_lm"),
-            b_lm: list.optional("b_lm"),
-            attention,
-            config,
-        }
-        .complete()
-    }
-
-    /// `Err` unless every parameter that the settings ask for is there.
-    fn complete(self) -> Result<TinyGPT> {
-        let names: Vec<String> = self.parameters().map(|(name, _)| name).collect();
-        match parameter_shapes(&self.config).into_iter().find(|(name, _)| !names.contains(name)) {
-            Some((name, _)) => Err(missing(&name)),
-            None => Ok(self),
-        }
+        let plan = Plan { config: &config, attention: &own };
+        let weights = Weights::take(&plan, "", &mut Given(parameters.into_iter().collect()))?;
+        Ok(TinyGPT { config, attention, weights })
     }
 
     /// The sizes and options.
@@ -212,17 +191,30 @@ impl TinyGPT {
     /// [`Error::Config`] when the attention does not fit the model.
     pub fn attending_with(&self, attention: Arc<dyn Attention>) -> Result<TinyGPT> {
         attention.check(&self.config)?;
+        if attention.parameters(&self.config) != self.attention.parameters(&self.config) {
+            let reason = "it has other parameters than the model's attention";
+            return Err(Error::config("attention", reason));
+        }
         Ok(TinyGPT { attention, ..self.clone() })
     }
 
     /// All parameters with their names, in the order of the equations.
     pub fn parameters(&self) -> impl Iterator<Item = (String, &Tensor)> {
-        list_parameters!(self, iter, as_ref)
+        let mut list = Vec::new();
+        self.weights.list("", &mut list);
+        list.into_iter()
     }
 
     /// [`TinyGPT::parameters`], for changing them.
     pub fn parameters_mut(&mut self) -> impl Iterator<Item = (String, &mut Tensor)> {
-        list_parameters!(self, iter_mut, as_mut)
+        let mut list = Vec::new();
+        self.weights.list_mut("", &mut list);
+        list.into_iter()
+    }
+
+    /// Number of single weights.
+    pub fn parameter_count(&self) -> u64 {
+        self.parameters().map(|(_, p)| p.numel() as u64).sum()
     }
 
     /// Scores of every next token at every position.
@@ -282,28 +274,21 @@ impl TinyGPT {
         }
     }
 
-    /// Mean cross entropy of the batch's targets, in nats, without dropout.
+    /// Mean cross entropy of the batch's targets, in nats. In training with dropout, if the settings
+    /// ask for it; the masks follow from the batch's origin.
     ///
     /// # Shapes
     /// Result `[1]`.
     ///
     /// # Errors
     /// As [`TinyGPT::logits`].
-    pub fn loss(&self, batch: &Batch) -> Result<Tensor> {
-        self.mean_loss(batch, None)
-    }
-
-    /// [`TinyGPT::loss`] as training has it: with dropout, if the settings ask for it. The masks
-    /// follow from the batch's origin.
-    ///
-    /// # Errors
-    /// As [`TinyGPT::logits`].
-    pub fn training_loss(&self, batch: &Batch) -> Result<Tensor> {
+    pub fn loss(&self, batch: &Batch, mode: Mode) -> Result<Tensor> {
+        let _span = enter("loss");
         let Origin { seed, step, first_row } = batch.origin;
-        self.mean_loss(batch, Dropout::new(self.config.dropout, seed, step, first_row))
-    }
-
-    fn mean_loss(&self, batch: &Batch, dropout: Option<Dropout>) -> Result<Tensor> {
+        let dropout = match mode {
+            Mode::Training => Dropout::new(self.config.dropout, seed, step, first_row),
+            Mode::Evaluation => None,
+        };
         let logits = self.run(&batch.inputs, batch.shape, None, dropout)?;
         let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config.vocab_size])?;
         drop(logits); // now the gradient may be written over them
@@ -314,8 +299,7 @@ impl TinyGPT {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AttentionSpec, Decode};
-    use crate::ops::AttentionParams;
+    use crate::model::{AttentionSpec, Parameters};
 
     #[test]
     fn names_are_fields_and_counts_agree() {
@@ -378,15 +362,14 @@ mod tests {
 
     impl Attention for Misfit {
         fn spec(&self) -> AttentionSpec {
-            AttentionSpec { name: "misfit".into(), n_heads: 3, head_mask: Vec::new() }
+            AttentionSpec::new("misfit", 3)
         }
         fn check(&self, _: &Config) -> Result<()> {
             Err(Error::config("heads", "never"))
         }
-        fn forward(&self, _: &Tensor, _: &AttentionParams<'_>, _: &Context<'_>) -> Result<Tensor> {
+        fn forward(&self, _: &Tensor, _: &Parameters, _: &Context<'_>) -> Result<Tensor> {
             unreachable!("it fits no model")
         }
-        fn decode(&self, _: Decode<'_>) {}
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! self_attention_1h: the baseline's attention, one head over all channels.
 
-use super::{expect_shape, linear_lastdim};
+use super::{Context, expect_shape, linear_lastdim};
+use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::error::{Error, Result};
 use crate::kernels::attention::{
     backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
     row_views_mut,
 };
 use crate::kernels::dropout::Dropout;
-use crate::profile::span;
+use crate::profile::{enter, span};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
@@ -26,6 +26,26 @@ pub struct AttentionParams<'a> {
     pub b_proj: &'a Tensor,
 }
 
+impl AttentionParams<'_> {
+    /// B, T and C of `x [B, T, C]`, if the four have the shapes that belong to this C. `op` is who
+    /// asks, for the message.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] naming the first tensor that does not fit.
+    pub fn dims(&self, op: &'static str, x: &Tensor) -> Result<[usize; 3]> {
+        const X: &str = "x of shape [B, T, C], T and C not 0";
+        let [b, t, c] = x.dims(op, X)?;
+        if t == 0 || c == 0 {
+            return Err(Error::shape(op, X, x.shape()));
+        }
+        expect_shape(op, "w_qkv of shape", self.w_qkv, &[c, 3 * c])?;
+        expect_shape(op, "b_qkv of shape", self.b_qkv, &[3 * c])?;
+        expect_shape(op, "w_proj of shape", self.w_proj, &[c, c])?;
+        expect_shape(op, "b_proj of shape", self.b_proj, &[c])?;
+        Ok([b, t, c])
+    }
+}
+
 /// Single-head causal self-attention with its projections:
 ///
 /// ```text
@@ -37,14 +57,15 @@ pub struct AttentionParams<'a> {
 /// ```
 ///
 /// # Shapes
-/// `x [B, T, C]`, parameters as in [`AttentionParams`], result `[B, T, C]`.
+/// `x [B, T, C]`, parameters as in [`AttentionParams`], result `[B, T, C]`. Of `ctx`, dropout acts on
+/// P and the probe is shown P and Y; `Context::new(0)` is the equation alone.
 ///
 /// # Gradient
 /// Into x and all four parameters; through S as in
 /// [`kernels::attention::backward`](crate::kernels::attention::backward).
 ///
 /// # Errors
-/// [`Error::Shape`] when a shape does not fit.
+/// [`Error::Shape`] naming the tensor whose shape does not fit.
 ///
 /// # Reference
 /// Vaswani et al., "Attention Is All You Need", 3.2.1, with the decoder's mask.
@@ -54,11 +75,14 @@ pub fn self_attention_1h(
     b_qkv: &Tensor,
     w_proj: &Tensor,
     b_proj: &Tensor,
+    ctx: &Context<'_>,
 ) -> Result<Tensor> {
-    let [_, _, c] = x.dims("self_attention_1h", "x of shape [B, T, C]")?;
-    expect_shape("self_attention_1h", "w_proj of shape", w_proj, &[c, c])?;
+    let _span = enter("self_attention_1h");
+    let [_, t, _] =
+        AttentionParams { w_qkv, b_qkv, w_proj, b_proj }.dims("self_attention_1h", x)?;
     let qkv = linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
-    let y = causal_attention_1h(&qkv, None)?; // [B, T, C]
+    let y = causal_attention_1h(&qkv, ctx.weight_masks(t))?; // [B, T, C]
+    ctx.show(&qkv, &y, 1)?;
     linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
 }
 
@@ -105,4 +129,48 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
         });
         grads.give(&parent, dqkv);
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::ArrayD;
+
+    const NAMES: [&str; 5] = ["x", "w_qkv", "b_qkv", "w_proj", "b_proj"];
+
+    fn run(shapes: &[&[usize]; 5]) -> Result<Tensor> {
+        let [x, w_qkv, b_qkv, w_proj, b_proj] =
+            shapes.map(|shape| Tensor::new(ArrayD::zeros(shape)));
+        self_attention_1h(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, &Context::new(0))
+    }
+
+    /// Each wrong shape beside four right ones: which tensor, and what it should have been.
+    #[test]
+    fn a_wrong_shape_is_refused_by_its_name() {
+        let right: [&[usize]; 5] = [&[2, 3, 4], &[4, 12], &[12], &[4, 4], &[4]];
+        assert_eq!(run(&right).unwrap().shape(), [2, 3, 4]);
+        let wrong: [(usize, &[&[usize]]); 5] = [
+            (0, &[&[4], &[3, 4], &[1, 2, 3, 4], &[2, 0, 4], &[2, 3, 0], &[]]),
+            (1, &[&[4, 24], &[4, 11], &[12, 4], &[5, 12], &[48], &[1, 4, 12]]),
+            (2, &[&[11], &[24], &[1], &[1, 12], &[]]),
+            (3, &[&[4, 5], &[5, 4], &[8, 4], &[16], &[1, 4, 4]]),
+            (4, &[&[5], &[1], &[1, 4], &[]]),
+        ];
+        for (i, shapes) in wrong {
+            for &shape in shapes {
+                let mut all = right;
+                all[i] = shape;
+                let Err(Error::Shape { op, expected, got }) = run(&all) else {
+                    panic!("{} {shape:?} is taken", NAMES[i]);
+                };
+                assert_eq!((op, &got[..]), ("self_attention_1h", shape));
+                assert!(expected.starts_with(&format!("{} of shape", NAMES[i])), "{expected}");
+            }
+        }
+        // Shapes that fit each other, but not x.
+        let all: [&[usize]; 5] = [&[2, 3, 4], &[4, 24], &[24], &[8, 4], &[4]];
+        let message = run(&all).unwrap_err().to_string();
+        let want = "self_attention_1h: expected w_qkv of shape [4, 12], got [4, 24]";
+        assert_eq!(message, want);
+    }
 }

@@ -1,7 +1,7 @@
 //! cross_entropy: how surprised the model is by the tokens that came.
 
+use crate::base::{Error, Result, TokenId};
 use crate::buffer::{Buffer, Tokens};
-use crate::error::{Error, Result, TokenId};
 use crate::kernels::cross_entropy as kernel;
 use crate::profile::span;
 use crate::tensor::Tensor;

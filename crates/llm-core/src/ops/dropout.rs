@@ -1,8 +1,8 @@
 //! dropout: noise against learning by heart.
 
 use super::last_dim;
+use crate::base::Result;
 use crate::buffer::Buffer;
-use crate::error::Result;
 use crate::kernels::dropout::{Dropout, apply};
 use crate::profile::span;
 use crate::tensor::Tensor;

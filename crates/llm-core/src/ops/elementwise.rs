@@ -1,8 +1,8 @@
-//! add, mul, mul_scalar, add_scalar, sum.
+//! add, sub, mul, mul_scalar, add_scalar, sum, mean.
 
-use super::expect_shape;
+use super::broadcast::together;
+use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::error::Result;
 use crate::kernels::elementwise as kernel;
 use crate::profile::span;
 use crate::tensor::Tensor;
@@ -10,16 +10,21 @@ use crate::tensor::Tensor;
 /// y = a + b, element by element.
 ///
 /// # Shapes
-/// All equal.
+/// Equal; or lined up at the last axes, where an axis that is missing or of length 1 is repeated
+/// along the other's, as in NumPy: `[B, T, C]` and `[C]`, `[T, 1]` and `[1, T]`.
 ///
 /// # Gradient
-/// da = dy, db = dy.
+/// da = dy, db = dy, each summed over the axes along which its input was repeated
+/// ([`broadcast_to`](super::broadcast_to)).
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when the shapes differ.
+/// [`Error::Shape`] when the shapes do not fit.
 pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.shape() != b.shape() {
+        let [a, b] = together("add", a, b)?;
+        return add(&a, &b);
+    }
     let _span = span("add");
-    expect_shape("add", "both inputs of shape", b, a.shape())?;
     let mut y = Buffer::stale(a.numel());
     kernel::add(&mut y, a.data(), b.data());
     let (pa, pb) = (a.parent(), b.parent());
@@ -29,19 +34,51 @@ pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     }))
 }
 
+/// y = a − b, element by element.
+///
+/// # Shapes
+/// As for [`add`].
+///
+/// # Gradient
+/// da = dy, db = −dy, summed as for [`add`].
+///
+/// # Errors
+/// As for [`add`].
+pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.shape() != b.shape() {
+        let [a, b] = together("sub", a, b)?;
+        return sub(&a, &b);
+    }
+    let _span = span("sub");
+    let mut y = Buffer::stale(a.numel());
+    kernel::sub(&mut y, a.data(), b.data());
+    let (pa, pb) = (a.parent(), b.parent());
+    Ok(Tensor::from_op("sub", a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
+        if pb.wants_grad() {
+            let mut share = Buffer::stale(dy.len());
+            kernel::scale_shift(&mut share, &dy, -1.0, 0.0);
+            grads.give(&pb, share);
+        }
+        grads.give(&pa, dy);
+    }))
+}
+
 /// y = a ∘ b, element by element.
 ///
 /// # Shapes
-/// All equal.
+/// As for [`add`].
 ///
 /// # Gradient
-/// da = dy ∘ b, db = dy ∘ a.
+/// da = dy ∘ b, db = dy ∘ a, summed as for [`add`].
 ///
 /// # Errors
-/// [`Error::Shape`](crate::Error::Shape) when the shapes differ.
+/// As for [`add`].
 pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
+    if a.shape() != b.shape() {
+        let [a, b] = together("mul", a, b)?;
+        return mul(&a, &b);
+    }
     let _span = span("mul");
-    expect_shape("mul", "both inputs of shape", b, a.shape())?;
     let mut y = Buffer::stale(a.numel());
     kernel::mul(&mut y, a.data(), b.data());
     let (pa, pb, va, vb) = (a.parent(), b.parent(), a.detach(), b.detach());
@@ -108,6 +145,30 @@ pub fn sum(x: &Tensor) -> Result<Tensor> {
     let total = kernel::sum(x.data()) as f32;
     Ok(Tensor::from_op("sum", &[1], vec![total], &[&x.parent()], move |dy, grads| {
         let share = dy[0];
+        grads.accumulate_zeroed(&parent, |dx| dx.iter_mut().for_each(|d| *d += share));
+    }))
+}
+
+/// y = (1/N)·Σ x over all N elements, accumulated in f64.
+///
+/// # Shapes
+/// Any that is not empty to `[1]`.
+///
+/// # Gradient
+/// dx = dy/N everywhere.
+///
+/// # Errors
+/// [`Error::Shape`] when there is no element.
+pub fn mean(x: &Tensor) -> Result<Tensor> {
+    let _span = span("mean");
+    let n = x.numel();
+    if n == 0 {
+        return Err(Error::shape("mean", "at least one element", x.shape()));
+    }
+    let parent = x.parent();
+    let mean = (kernel::sum(x.data()) / n as f64) as f32;
+    Ok(Tensor::from_op("mean", &[1], vec![mean], &[&x.parent()], move |dy, grads| {
+        let share = dy[0] / n as f32;
         grads.accumulate_zeroed(&parent, |dx| dx.iter_mut().for_each(|d| *d += share));
     }))
 }

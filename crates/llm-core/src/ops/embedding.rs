@@ -1,7 +1,7 @@
 //! embedding: rows of a table by number.
 
+use crate::base::{Error, Result, TokenId};
 use crate::buffer::{Buffer, Tokens};
-use crate::error::{Error, Result, TokenId};
 use crate::kernels::embedding as kernel;
 use crate::profile::span;
 use crate::tensor::Tensor;

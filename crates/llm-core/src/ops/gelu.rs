@@ -1,7 +1,7 @@
 //! gelu: the activation of the MLP.
 
+use crate::base::Result;
 use crate::buffer::Buffer;
-use crate::error::Result;
 use crate::kernels::gelu as kernel;
 use crate::profile::span;
 use crate::tensor::Tensor;

@@ -1,8 +1,8 @@
 //! layernorm_lastdim, without and with gain and bias.
 
 use super::{expect_shape, last_dim};
+use crate::base::Result;
 use crate::buffer::Buffer;
-use crate::error::Result;
 use crate::kernels::layernorm as kernel;
 use crate::profile::span;
 use crate::tensor::Tensor;

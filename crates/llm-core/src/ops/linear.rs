@@ -2,8 +2,8 @@
 
 use super::{expect_shape, last_dim, with_last};
 use crate::autograd::Parent;
+use crate::base::Result;
 use crate::buffer::Buffer;
-use crate::error::Result;
 use crate::kernels::elementwise::add_column_sums;
 use crate::kernels::gemm::{Threads, gemm, gemm_bias, matrix, matrix_mut};
 use crate::profile::span;

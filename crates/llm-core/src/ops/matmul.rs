@@ -1,8 +1,8 @@
 //! matmul2d and bmm: products of two tensors.
 
 use super::expect_shape;
+use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::error::{Error, Result};
 use crate::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
 use crate::profile::span;
 use crate::tensor::Tensor;

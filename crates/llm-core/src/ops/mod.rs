@@ -2,22 +2,28 @@
 //!
 //! | op | equation |
 //! |---|---|
-//! | [`add`], [`mul`], [`mul_scalar`], [`add_scalar`], [`sum`] | element by element |
+//! | [`add`], [`sub`], [`mul`], [`mul_scalar`], [`add_scalar`] | element by element; shapes may differ as in NumPy |
+//! | [`sum`], [`mean`] | Σ x, (1/N)·Σ x over all elements |
 //! | [`matmul2d`], [`bmm`] | C = A·B, and one product per batch entry |
 //! | [`linear_lastdim`] | y = x·W + b, [`linear_tied`]: y = x·Wᵀ |
 //! | [`gelu`] | x·½(1 + tanh(√(2/π)(x + 0.044715x³))) |
 //! | [`layernorm_lastdim`], [`layernorm_affine_lastdim`] | (x − μ)/√(σ² + ε), with gain and bias |
-//! | [`softmax_lastdim`] | e^x / Σ e^x |
+//! | [`softmax_lastdim`], [`softmax()`] | e^x / Σ e^x over the last axis, over any |
 //! | [`self_attention_1h`] | softmax(Q·Kᵀ/√C + mask)·V·W_proj + b_proj |
 //! | [`cross_entropy`] | −mean ln p(target) |
 //! | [`embedding`] | rows by number |
 //! | [`dropout`] | m ∘ x, m is 0 or 1/(1 − p) |
-//! | [`reshape`], [`slice_lastdim`] | a view, a copy |
+//! | [`reshape`] | the same numbers under another shape: a view |
+//! | [`slice_lastdim`], [`slice()`], [`concat()`] | a part of an axis; tensors joined along one |
+//! | [`transpose()`], [`broadcast_to`] | two axes exchanged; repeated to fill a larger shape |
 //!
 //! Each file has an op's forward and, inside the closure given to
 //! [`Tensor::from_op`](crate::Tensor::from_op), its backward.
 
 mod attention;
+mod broadcast;
+mod concat;
+mod context;
 mod cross_entropy;
 mod dropout;
 mod elementwise;
@@ -26,22 +32,29 @@ mod gelu;
 mod layernorm;
 mod linear;
 mod matmul;
+mod place;
 mod shape;
 mod softmax;
+mod transpose;
 
 pub use attention::{AttentionParams, causal_attention_1h, self_attention_1h};
+pub use broadcast::broadcast_to;
+pub use concat::concat;
+pub use context::{Context, Probe};
 pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
-pub use elementwise::{add, add_scalar, mul, mul_scalar, sum};
+pub use elementwise::{add, add_scalar, mean, mul, mul_scalar, sub, sum};
 pub use embedding::embedding;
 pub use gelu::gelu;
 pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};
 pub use linear::{linear_lastdim, linear_tied};
 pub use matmul::{bmm, matmul2d};
-pub use shape::{reshape, slice_lastdim};
-pub use softmax::softmax_lastdim;
+pub use place::Place;
+pub use shape::{reshape, slice, slice_lastdim};
+pub use softmax::{softmax, softmax_lastdim};
+pub use transpose::transpose;
 
-use crate::error::{Error, Result};
+use crate::base::{Error, Result};
 use crate::tensor::Tensor;
 
 /// Length of the last axis.
@@ -50,6 +63,16 @@ fn last_dim(op: &'static str, x: &Tensor) -> Result<usize> {
         Some(&n) if n > 0 => Ok(n),
         _ => Err(Error::shape(op, "at least one axis, the last not empty", x.shape())),
     }
+}
+
+/// The number of an axis of x that is counted from 0, or from the end if it is negative.
+fn axis_of(op: &'static str, x: &Tensor, axis: isize) -> Result<usize> {
+    let rank = x.rank();
+    let from_start =
+        if axis < 0 { rank.checked_add_signed(axis) } else { Some(axis.unsigned_abs()) };
+    from_start
+        .filter(|&axis| axis < rank)
+        .ok_or_else(|| Error::shape(op, format!("a tensor with an axis {axis}"), x.shape()))
 }
 
 /// `shape` with another last axis.

@@ -2,6 +2,7 @@
 
 use crate::autograd::Gradients;
 use crate::kernels::norm::sum_of_squares;
+use crate::profile::span;
 use crate::tensor::Tensor;
 
 /// √(Σ over all parameters of Σ g²), in f64 and in the parameters' order.
@@ -9,6 +10,7 @@ pub fn grad_norm<'a>(
     parameters: impl IntoIterator<Item = (String, &'a Tensor)>,
     grads: &Gradients,
 ) -> f64 {
+    let _span = span("clip");
     let squares = parameters.into_iter().map(|(_, p)| grads.get(p).map_or(0.0, sum_of_squares));
     squares.sum::<f64>().sqrt()
 }

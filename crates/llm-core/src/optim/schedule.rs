@@ -1,6 +1,6 @@
 //! The learning rate as a pure function of the step.
 
-use crate::error::{Error, Result};
+use crate::base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// The shape of the course after the warm-up.

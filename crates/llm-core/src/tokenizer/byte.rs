@@ -1,7 +1,7 @@
 //! The default: every byte is a token. No vocabulary file, any input, exact round trip.
 
 use super::Tokenizer;
-use crate::error::{Result, TokenId};
+use crate::base::{Result, TokenId};
 
 /// 256 tokens, one per byte value.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,7 +52,7 @@ impl Tokenizer for ByteTokenizer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
+    use crate::base::Error;
     use proptest::prelude::*;
 
     proptest! {

@@ -4,14 +4,15 @@
 //! so every file can be learnt, and comes back byte for byte.
 
 use super::Tokenizer;
-use crate::error::{Error, Result, TokenId};
+use crate::base::{Error, Result, TokenId};
 use std::collections::BTreeSet;
+use std::fmt;
 
 /// One token per character.
 ///
 /// Its blob is the vocabulary: for every unit, in rising order of their bytes, its length in one
 /// byte and its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct CharTokenizer {
     /// All units, one after the other.
     bytes: Vec<u8>,
@@ -19,6 +20,12 @@ pub struct CharTokenizer {
     starts: Vec<u32>,
     /// The tokens of ASCII, which is most of most texts.
     ascii: [Option<TokenId>; 128],
+}
+
+impl fmt::Debug for CharTokenizer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self as &dyn Tokenizer).fmt(f)
+    }
 }
 
 impl CharTokenizer {

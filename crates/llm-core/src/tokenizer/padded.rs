@@ -1,11 +1,11 @@
 //! A model's table may have more rows than its tokenizer has tokens, for a rounder number.
 
 use super::Tokenizer;
-use crate::error::{Result, TokenId};
+use crate::base::{Result, TokenId};
 use std::sync::Arc;
 
 /// A tokenizer with further token numbers that no text has and that stand for nothing.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct PaddedTokenizer {
     inner: Arc<dyn Tokenizer>,
     vocab_size: usize,
@@ -48,7 +48,7 @@ impl Tokenizer for PaddedTokenizer {
 mod tests {
     use super::super::ByteTokenizer;
     use super::*;
-    use crate::error::Error;
+    use crate::base::Error;
 
     #[test]
     fn numbers_beyond_the_tokens_stand_for_nothing() {

@@ -1,9 +1,9 @@
 //! Loss and accuracy over many windows, without gradients.
 
 use crate::autograd::no_grad;
+use crate::base::{Result, TokenId};
 use crate::buffer::Buffer;
 use crate::data::{TokenDataset, Window, Windows};
-use crate::error::{Result, TokenId};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
 use crate::model::TinyGPT;
 use std::ops::ControlFlow;
@@ -32,6 +32,7 @@ impl Evaluation {
 }
 
 /// What the model said about one window.
+#[derive(Clone, Copy, Debug)]
 pub struct Scored<'a> {
     /// Number of the window in the given list.
     pub window: usize,

@@ -1,11 +1,31 @@
-//! The training step and loop, and evaluation. Nothing here prints.
+//! Training: the step, the loop around it, and evaluation. Nothing here prints.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `step.rs`, `accumulate.rs` | [`train_step`]: loss, backward, clip, update, of one micro-batch or many |
+//! | `hooks.rs` | [`Hooks`]: who looks at a run, or takes part in it |
+//! | `trainer.rs`, `run.rs` | [`Trainer`]: a run between two steps; [`Trainer::run`], the loop |
+//! | `evaluate.rs` | loss and accuracy over many windows |
+//! | `keep.rs`, `limits.rs`, `spikes.rs` | best and last states; time and patience; steps that stand out |
 
+mod accumulate;
 mod evaluate;
-mod facts;
+mod hooks;
+mod keep;
+mod limits;
+mod report;
+mod run;
 mod spikes;
+mod step;
 mod trainer;
 
+pub use accumulate::Tree;
 pub use evaluate::{Evaluation, Scored, evaluate};
-pub use facts::{FactScores, FactTable};
+pub use hooks::{Ending, Flow, Hooks, Pending, Verdict};
+pub use keep::{Best, Keeper};
+pub use limits::{Patience, TimeLimit};
+pub use report::StepReport;
+pub use run::{RunPlan, Validation};
 pub use spikes::{Spike, SpikeGuard, WINDOW as SPIKE_WINDOW};
-pub use trainer::{StepReport, Trainer, Watch, accumulated_step, train_step};
+pub use step::{Update, train_step};
+pub use trainer::Trainer;

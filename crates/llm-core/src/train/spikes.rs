@@ -6,6 +6,10 @@
 //! Reference: the outlier detector of llm.c. Unlike there, values that are not finite never reach
 //! the window: they end the run before.
 
+use super::StepReport;
+use super::hooks::{Ending, Flow, Hooks, Verdict};
+use crate::base::Result;
+use crate::checkpoint::Snapshot;
 use std::collections::VecDeque;
 
 /// Steps that a value is compared with; before there are as many, nothing is a spike.
@@ -49,8 +53,8 @@ impl SpikeGuard {
         }
     }
 
-    /// Judges a step by those before it and remembers it; `Some`: skip it.
-    pub fn judge(&mut self, loss: f32, norm: f32) -> Option<Spike> {
+    /// Compares a step with those before it and remembers it; `Some`: skip it.
+    pub fn compare(&mut self, loss: f32, norm: f32) -> Option<Spike> {
         let spike = Spike { loss_z: z(&self.losses, loss), norm_z: z(&self.norms, norm) };
         self.remember(loss, norm);
         let skip = spike.loss_z > self.limit || spike.norm_z > self.limit;
@@ -61,6 +65,20 @@ impl SpikeGuard {
     /// Skips since the last step that was not skipped.
     pub fn in_a_row(&self) -> u32 {
         self.in_a_row
+    }
+}
+
+/// Leaves out the updates of spikes, and gives the run up after
+/// [`MOST_IN_A_ROW`](SpikeGuard::MOST_IN_A_ROW) of them.
+impl Hooks for SpikeGuard {
+    fn check(&mut self, report: &StepReport) -> Result<Verdict> {
+        let spike = self.compare(report.loss, report.grad_norm);
+        Ok(if spike.is_some() { Verdict::Skip } else { Verdict::Update })
+    }
+
+    fn before_next(&mut self, _: Snapshot<'_>, _: u64) -> Result<Flow> {
+        let lost = self.in_a_row >= SpikeGuard::MOST_IN_A_ROW;
+        Ok(if lost { Flow::Break(Ending::NoProgress) } else { Flow::Continue(()) })
     }
 }
 
@@ -87,35 +105,35 @@ mod tests {
     fn a_planted_spike_stands_out_and_nothing_else_does() {
         let mut guard = SpikeGuard::new(5.0);
         for i in 0..1000 {
-            assert_eq!(guard.judge(ordinary(i), ordinary(i + 7)), None, "step {i}");
+            assert_eq!(guard.compare(ordinary(i), ordinary(i + 7)), None, "step {i}");
         }
-        let spike = guard.judge(10.0, 2.5).unwrap();
+        let spike = guard.compare(10.0, 2.5).unwrap();
         assert!(spike.loss_z > 5.0 && spike.norm_z.abs() < 3.0, "{spike:?}");
-        assert!(guard.judge(2.5, 10.0).unwrap().norm_z > 5.0);
+        assert!(guard.compare(2.5, 10.0).unwrap().norm_z > 5.0);
         assert_eq!(guard.in_a_row(), 2);
-        assert_eq!(guard.judge(2.5, 2.5), None);
+        assert_eq!(guard.compare(2.5, 2.5), None);
         assert_eq!(guard.in_a_row(), 0);
     }
 
     #[test]
     fn a_window_that_is_not_full_knows_no_spikes() {
         let mut guard = SpikeGuard::new(1.0);
-        assert!((0..WINDOW).all(|i| guard.judge(if i == 60 { 1e9 } else { 1.0 }, 1.0).is_none()));
+        assert!((0..WINDOW).all(|i| guard.compare(if i == 60 { 1e9 } else { 1.0 }, 1.0).is_none()));
         let mut flat = SpikeGuard::new(1.0);
-        assert!((0..2 * WINDOW).all(|_| flat.judge(1.0, 1.0).is_none()));
+        assert!((0..2 * WINDOW).all(|_| flat.compare(1.0, 1.0).is_none()));
     }
 
     #[test]
     fn what_is_remembered_is_all_there_is() {
         let mut through = SpikeGuard::new(2.0);
         for i in 0..500 {
-            let _ = through.judge(ordinary(i), ordinary(2 * i));
+            let _ = through.compare(ordinary(i), ordinary(2 * i));
         }
         let mut resumed = SpikeGuard::new(2.0);
         (500 - WINDOW..500).for_each(|i| resumed.remember(ordinary(i), ordinary(2 * i)));
         for i in 500..600 {
             let value = if i % 50 == 7 { 9.0 } else { ordinary(i) };
-            assert_eq!(through.judge(value, 2.5), resumed.judge(value, 2.5));
+            assert_eq!(through.compare(value, 2.5), resumed.compare(value, 2.5));
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Causal attention alone, between the projections.
 
-use super::{Measurement, Report, median};
+use super::measurement::{Measurement, Report, median};
 use crate::args::BenchArgs;
 use crate::error::{CliError, Result};
 use crate::program::Program;

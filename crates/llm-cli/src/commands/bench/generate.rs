@@ -1,7 +1,8 @@
 //! Writing text: greedy, one text at a time, from a prompt of one token.
 
-use super::{Measurement, Name, Report, median};
-use crate::args::BenchArgs;
+use super::measurement::{Measurement, Report, median};
+use super::workload::workload;
+use crate::args::{BenchArgs, BenchName};
 use crate::error::{CliError, Result};
 use crate::program::Program;
 use llm_core::generate::{Generator, Sampling};
@@ -11,7 +12,8 @@ use llm_core::{Config, TinyGPT};
 use std::time::Instant;
 
 /// A workload whose model writes, its context, and the tokens that are written.
-const MODELS: [(Name, usize, usize); 2] = [(Name::W1, 64, 63), (Name::W4, 1024, 128)];
+const MODELS: [(BenchName, usize, usize); 2] =
+    [(BenchName::W1, 64, 63), (BenchName::W4, 1024, 128)];
 /// Texts, unless said otherwise.
 const TEXTS: usize = 5;
 
@@ -24,7 +26,7 @@ pub(super) fn run(
     let bandwidth = peak::bandwidth();
     let mut measurements = Vec::new();
     for (name, context, n) in MODELS {
-        let w = name.workload().ok_or_else(|| CliError::Internal("no such workload".into()))?;
+        let w = workload(name).ok_or_else(|| CliError::Internal("no such workload".into()))?;
         let config = Config::gpt2(w.vocab_size, context, w.d_model, w.layers);
         memory::require(config.inference_memory(1, context))?;
         let model = TinyGPT::with_attention(config, (program.with_heads)(w.heads), 1)?;

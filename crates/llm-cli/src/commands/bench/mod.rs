@@ -2,53 +2,25 @@
 
 mod attention;
 mod generate;
+mod measurement;
 mod training;
 mod workload;
 
-pub use workload::{Name, Workload};
-
-use crate::args::BenchArgs;
+use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, note};
 use crate::error::{CliError, Result};
 use crate::program::{Heads, Program};
 use llm_core::kernels::{peak, simd};
-use serde::Serialize;
-
-/// One measurement, one JSON line.
-#[derive(Debug, Serialize)]
-pub struct Measurement {
-    /// Who was measured.
-    pub peer: String,
-    /// What was done.
-    pub workload: String,
-    /// Median time of a step, in milliseconds; of forward and backward for attention.
-    pub ms_per_step: f64,
-    /// Median time of the forward alone.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub fwd_ms: Option<f64>,
-    /// Tokens a second at that time.
-    pub tokens_per_s: f64,
-    /// Threads at work.
-    pub threads: usize,
-    /// Useful floating-point operations a second, in units of 10⁹.
-    pub gflops: f64,
-    /// The same as a share of the measured peak.
-    pub share_of_peak: f64,
-    /// Bytes of weights and cache read a second, as a share of what memory gives.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub share_of_bandwidth: Option<f64>,
-    /// Blocks of 4 KiB and more that the measured steps asked the system for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub large_allocations: Option<u64>,
-}
+use measurement::Measurement;
+pub use workload::{Workload, workload};
 
 /// Runs the named workloads.
 ///
 /// # Errors
 /// [`CliError::Usage`] for a workload that needs heads which this program has not.
 pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> {
-    let names: Vec<Name> = match args.workload.as_slice() {
-        [] => Name::ALL.iter().copied().filter(|n| offered(program, *n)).collect(),
+    let names: Vec<BenchName> = match args.workload.as_slice() {
+        [] => BenchName::ALL.iter().copied().filter(|n| offered(program, *n)).collect(),
         given => given.to_vec(),
     };
     if let (Some(name), Heads::One { other }) =
@@ -71,9 +43,9 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
         ));
     }
     for name in names {
-        let report = match (name, name.workload()) {
+        let report = match (name, workload(name)) {
             (_, Some(w)) => training::run(program, name, w.with(args), args, threads, peak)?,
-            (Name::Generate, None) => generate::run(program, args, threads, peak)?,
+            (BenchName::Generate, None) => generate::run(program, args, threads, peak)?,
             (_, None) => attention::run(program, args, threads, peak)?,
         };
         for m in &report.measurements {
@@ -92,16 +64,9 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
     out.finish()
 }
 
-/// What a workload gives.
-struct Report {
-    measurements: Vec<Measurement>,
-    /// Where the time goes, for a person.
-    table: String,
-}
-
 /// Several heads need the program that has them.
-fn offered(program: &Program, name: Name) -> bool {
-    match (program.heads, name.workload()) {
+fn offered(program: &Program, name: BenchName) -> bool {
+    match (program.heads, workload(name)) {
         (Heads::Many { .. }, _) => true,
         (Heads::One { .. }, Some(w)) => w.heads == 1,
         (Heads::One { .. }, None) => false,
@@ -121,10 +86,4 @@ fn human(m: &Measurement) -> String {
         m.gflops,
         100.0 * m.share_of_peak
     )
-}
-
-/// The middle one.
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(0.0)
 }

@@ -1,27 +1,7 @@
 //! What is measured: known sizes, so that others can be measured beside.
 
-use crate::args::BenchArgs;
-use clap::ValueEnum;
+use crate::args::{BenchArgs, BenchName};
 use llm_core::Config;
-
-/// Workloads by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Name {
-    /// nanoGPT's CPU configuration, 4 heads
-    W1,
-    /// The same with one head and bytes
-    W1h1,
-    /// The C++ original's README, one head
-    W2,
-    /// nanoGPT's baby GPT
-    W3,
-    /// GPT-2 124M
-    W4,
-    /// Causal attention alone, two shapes
-    Attention,
-    /// Writing text with the models of w1 and w4, one token after the other
-    Generate,
-}
 
 /// Sizes of a training step.
 #[derive(Clone, Copy, Debug)]
@@ -43,12 +23,12 @@ pub struct Workload {
 }
 
 /// The training workloads.
-const WORKLOADS: [(Name, Workload); 5] = [
-    (Name::W1, sizes([4, 4, 128, 64, 12, 65], 200)),
-    (Name::W1h1, sizes([4, 1, 128, 64, 12, 256], 200)),
-    (Name::W2, sizes([1, 1, 64, 64, 4, 256], 1000)),
-    (Name::W3, sizes([6, 6, 384, 256, 8, 65], 15)),
-    (Name::W4, sizes([12, 12, 768, 64, 4, 50257], 10)),
+const WORKLOADS: [(BenchName, Workload); 5] = [
+    (BenchName::W1, sizes([4, 4, 128, 64, 12, 65], 200)),
+    (BenchName::W1h1, sizes([4, 1, 128, 64, 12, 256], 200)),
+    (BenchName::W2, sizes([1, 1, 64, 64, 4, 256], 1000)),
+    (BenchName::W3, sizes([6, 6, 384, 256, 8, 65], 15)),
+    (BenchName::W4, sizes([12, 12, 768, 64, 4, 50257], 10)),
 ];
 
 const fn sizes(lhctbv: [usize; 6], steps: usize) -> Workload {
@@ -56,28 +36,9 @@ const fn sizes(lhctbv: [usize; 6], steps: usize) -> Workload {
     Workload { layers, heads, d_model, seq_len, batch_size, vocab_size, steps }
 }
 
-impl Name {
-    /// All, in the order of the table.
-    pub const ALL: [Name; 7] =
-        [Name::W1, Name::W1h1, Name::W2, Name::W3, Name::W4, Name::Attention, Name::Generate];
-
-    /// As typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            Name::W1 => "w1",
-            Name::W1h1 => "w1h1",
-            Name::W2 => "w2",
-            Name::W3 => "w3",
-            Name::W4 => "w4",
-            Name::Attention => "attention",
-            Name::Generate => "generate",
-        }
-    }
-
-    /// Its sizes, when it is a training step.
-    pub fn workload(self) -> Option<Workload> {
-        WORKLOADS.iter().find(|(name, _)| *name == self).map(|(_, w)| *w)
-    }
+/// The sizes of a name, when it is a training step.
+pub fn workload(name: BenchName) -> Option<Workload> {
+    WORKLOADS.iter().find(|(known, _)| *known == name).map(|(_, w)| *w)
 }
 
 impl Workload {

@@ -1,8 +1,8 @@
 //! Where a comparison leaves its results.
 
 use super::results::Results;
-use crate::console::one_line;
 use crate::error::{CliError, Result};
+use crate::escape::one_line;
 use crate::report;
 use crate::target::{cannot_create, make_folder, next_free};
 use llm_core::checkpoint::{check_writable, replace_file};

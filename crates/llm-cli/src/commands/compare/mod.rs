@@ -12,13 +12,13 @@ use crate::defaults::{FINAL_TOKENS, LOG_EVERY};
 use crate::error::{CliError, Result};
 use crate::plan::{Plan, named_by_flag};
 use crate::program::{Heads, Program};
-use crate::progress::Progress;
+use crate::progress::{Progress, Shown};
 use crate::report::facts::from_to;
 use crate::signals::Signals;
 use folder::Folder;
 use llm_core::TinyGPT;
 use llm_core::recipe::Recipe;
-use llm_core::train::{Trainer, Watch};
+use llm_core::train::{RunPlan, Trainer};
 use llm_core::util::thousands;
 use results::{Common, Results, Run};
 use serde_json::json;
@@ -197,7 +197,7 @@ impl Session<'_> {
         let layers = if config.n_layers == 1 { "layer" } else { "layers" };
         let lines = [
             format!("compare heads {heads} · seeds {seeds} · {threads} threads"),
-            format!("data    {}", crate::console::one_line(data)),
+            format!("data    {}", crate::escape::one_line(data)),
             format!(
                 "model   {} {layers} · width {} · context {} · {} parameters, whatever the heads",
                 config.n_layers,
@@ -257,22 +257,15 @@ impl Session<'_> {
         let recipe = Recipe { seed, ..recipe.clone() };
         let (steps, batch_size) = (recipe.total_steps, recipe.batch_size);
         let mut trainer = Trainer::new(model, recipe)?;
-        let stop = || self.signals.pending().is_some();
         // Thousands of lines of steps would hide the runs; a bar does not.
         let human = OutputArgs { message_format: None, ..self.output.clone() };
-        let mut bar = stderr_is_terminal().then(|| Progress::new(&human, LOG_EVERY, steps));
+        let bar = stderr_is_terminal().then(|| Progress::new(&human, LOG_EVERY, steps));
         let begin = Instant::now();
-        for local in 1..=steps {
-            let watch = Watch { stop: &stop, skip: &mut |_| false };
-            let report = trainer.watched_step(&self.data.train, watch)?;
-            self.signals.check()?;
-            if let (Some(bar), Some(report)) = (&mut bar, report) {
-                bar.step(local, &report, &mut Out::default());
-            }
-        }
-        if let Some(bar) = &mut bar {
-            bar.finish();
-        }
+        let mut shown = Shown::new(bar, self.signals.clone(), Out::default());
+        trainer.run(&self.data.train, &RunPlan::new(steps), &mut shown)?;
+        shown.finish();
+        self.signals.check()?;
+        let stop = || self.signals.pending().is_some();
         let seconds = begin.elapsed().as_secs_f64();
         let Some(val) = &self.data.val else {
             return Err(CliError::Internal("a comparison without validation data".into()));

@@ -2,13 +2,14 @@
 
 use super::statistics::{Spread, conclude, values_of};
 use crate::events::Scores;
+use crate::lang::Bilingual;
 use crate::report::facts::{Settings, settings};
-use crate::report::{Bilingual, Compared, Comparison, Fact, Page};
+use crate::report::{Compared, Comparison, Fact, Page};
 use llm_core::Config;
-use llm_core::data::stories::FactKind;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::util::thousands;
+use llm_stories::FactKind;
 use serde::Serialize;
 use std::io;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! Mean and spread over seeds, and what may be said about a difference.
 
-use crate::report::{Bilingual, Compared, Comparison};
+use crate::lang::Bilingual;
+use crate::report::{Compared, Comparison};
 
 /// One quantity of one number of heads, over all seeds.
 #[derive(Clone, Copy, Debug, PartialEq)]

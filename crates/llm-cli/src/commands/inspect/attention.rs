@@ -2,19 +2,20 @@
 
 use super::output::{PAGE, PICTURE, check_place, made_by, say_written};
 use crate::args::InspectAttentionArgs;
-use crate::console::{Out, note, one_line, safe_text, stdout_has_colours};
+use crate::console::{Out, note, stdout_has_colours};
 use crate::error::{CliError, Result};
-use crate::inspect::{Ink, MOST_TOKENS, attention_maps, heat_map, label, layer_picture};
+use crate::escape::{one_line, safe_text};
 use crate::plan::{Loaded, load};
 use crate::program::Program;
-use crate::report::{self, AttentionMaps, Fact, Page};
+use crate::report::{self, AttentionMaps, Fact, Ink, MOST_TOKENS, Page, heat_map, layer_picture};
 use crate::target::to_load;
 use crate::text::prompt_tokens;
 use llm_core::checkpoint::{real_path, replace_file};
-use llm_core::data::stories::story;
 use llm_core::recipe::DataSource;
 use llm_core::util::thousands;
 use llm_core::{Error, TokenId};
+use llm_lens::attention_maps;
+use llm_stories::story;
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -38,11 +39,11 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     let last = args.last.map_or(LAST, |n| n as usize);
     check_size(args, &chosen, &loaded, last.min(tokens.len()))?;
     let pictures = pictures(args, &chosen)?;
-    let show = |token| label(loaded.tokenizer.as_ref(), token);
-    let maps = attention_maps(&loaded.run.model, &tokens, last, show).map_err(|e| match e {
+    let maps = attention_maps(&loaded.run.model, &tokens, last).map_err(|e| match e {
         Error::Memory { .. } => CliError::Memory(e, "the length of the prompt, or --last"),
         other => other.into(),
     })?;
+    let maps = AttentionMaps::new(maps, loaded.tokenizer.as_ref());
     let view = View { loaded: &loaded, chosen, first: tokens.len() - maps.tokens.len(), maps };
     let json = args.json || args.output.json();
     let quiet = args.output.quiet();

@@ -1,17 +1,18 @@
 //! `inspect heads`.
 
-use super::measured_on;
+use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
-use crate::console::{Out, one_line};
+use crate::console::Out;
 use crate::error::{CliError, Result};
-use crate::inspect::{HeadsReport, ROLES, Spread, measure_heads};
+use crate::escape::one_line;
 use crate::plan::load;
 use crate::program::Program;
-use crate::report::{self, Fact, HeadRow, Page};
+use crate::report::{self, Fact, HeadRow, Page, description};
 use crate::signals::Signals;
 use crate::target::to_load;
 use llm_core::util::{memory, thousands};
+use llm_lens::{HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use serde_json::json;
 use std::path::Path;
 
@@ -64,10 +65,9 @@ fn json(name: &str, report: &HeadsReport) -> String {
         let entry = |(name, value): &(&str, f64)| (name.to_string(), json!(value));
         serde_json::Value::Object(columns.iter().map(entry).collect())
     };
-    let head = |row: &HeadRow| {
-        json!({
-            "layer": row.layer, "head": row.head, "scores": object(&row.scores), "role": row.role,
-        })
+    let head = |row: &MeasuredHead| {
+        let HeadRow { layer, head, scores, role } = HeadRow::from(row);
+        json!({ "layer": layer, "head": head, "scores": object(&scores), "role": role })
     };
     let line = json!({
         "event": "heads",
@@ -110,9 +110,12 @@ fn text(measured: &str, report: &HeadsReport) -> String {
     }
     text.push('\n');
     for row in &report.rows {
-        let role = match row.role.en.as_str() {
-            "" => "nothing stands out".to_string(),
-            role => format!("{role}{}", evidence(row, &report.uniform)),
+        let role = match (row.role, row.is_off) {
+            (_, true) => HeadRow::from(row).role.en,
+            (None, false) => "nothing stands out".to_string(),
+            (Some(role), false) => {
+                format!("{}{}", description(role).en, evidence(row, role, &report.uniform))
+            }
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));
     }
@@ -130,7 +133,7 @@ fn text(measured: &str, report: &HeadsReport) -> String {
 }
 
 /// `layer.head`.
-fn name(row: &HeadRow) -> String {
+fn name(row: &MeasuredHead) -> String {
     format!("{}.{}", row.layer, row.head)
 }
 
@@ -146,12 +149,11 @@ fn column(name: &str) -> &str {
 }
 
 /// The score that a role rests on.
-fn evidence(row: &HeadRow, uniform: &[(&'static str, f64)]) -> String {
+fn evidence(row: &MeasuredHead, role: Role, uniform: &[(&'static str, f64)]) -> String {
     let of = |columns: &[(&'static str, f64)], name| {
         columns.iter().find(|(column, _)| *column == name).map(|(_, value)| *value)
     };
-    let role = ROLES.iter().find(|role| role.en == row.role.en);
-    let found = role.and_then(|r| Some((of(&row.scores, r.name)?, of(uniform, r.name)?)));
+    let found = of(&row.scores, role.name()).zip(of(uniform, role.name()));
     found.map_or(String::new(), |(score, even)| {
         format!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even)
     })
@@ -175,7 +177,7 @@ fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) ->
         title: one_line(&path.display().to_string()),
         made_by: made_by(program, "heads"),
         facts,
-        heads: report.rows.clone(),
+        heads: report.rows.iter().map(HeadRow::from).collect(),
         even: report.uniform.clone(),
         ..Page::default()
     }

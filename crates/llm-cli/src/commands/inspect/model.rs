@@ -1,10 +1,10 @@
 //! `inspect model`.
 
 use crate::args::InspectModelArgs;
-use crate::console::{Out, one_line};
+use crate::console::Out;
 use crate::defaults::Defaults;
 use crate::error::{CliError, Result};
-use crate::inspect::{KNOWN_MODELS, ModelReport, TensorRow};
+use crate::escape::one_line;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
 use crate::program::{Heads, Program};
 use crate::target::to_load;
@@ -12,6 +12,7 @@ use llm_core::checkpoint::Checkpoint;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::util::{bytes, thousands};
 use llm_core::{AttentionSpec, Config};
+use llm_lens::{KNOWN_MODELS, ModelReport, TensorRow};
 use serde_json::json;
 
 /// Prints sizes. Any checkpoint will do, whatever its attention.

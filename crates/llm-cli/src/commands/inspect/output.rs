@@ -1,10 +1,11 @@
 //! Files that `inspect` writes besides standard output.
 
-use crate::console::{note, one_line};
+use crate::console::note;
 use crate::error::{CliError, Result};
+use crate::escape::one_line;
 use crate::program::Program;
+use crate::target::may_replace;
 use llm_core::Error;
-use llm_core::checkpoint::check_writable;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -24,18 +25,13 @@ pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
         let source = Error::Io { action: "create", path: path.into(), source };
         Err(CliError::hint(source, "nothing was written, choose another file"))
     };
-    let length = std::fs::metadata(path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
-    if length > 0 && !begins_with(path, begins).unwrap_or(false) {
-        return refused(io::Error::other("it exists and was not written by this program"));
-    }
+    let is_ours = |path: &Path| begins_with(path, begins).unwrap_or(false);
+    may_replace(path, is_ours, "it exists and was not written by this program").or_else(refused)?;
     let of_run = begins == PAGE && path.with_file_name("metrics.jsonl").exists();
     if of_run && path.file_name().is_some_and(|name| name == "report.html") {
         return refused(io::Error::other("it is the page of a run"));
     }
-    match check_writable(path) {
-        Err(Error::Io { source, .. }) => refused(source),
-        other => Ok(other?),
-    }
+    Ok(())
 }
 
 fn begins_with(path: &Path, begins: &str) -> io::Result<bool> {

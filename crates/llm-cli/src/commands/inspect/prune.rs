@@ -1,49 +1,33 @@
 //! `inspect prune`.
 
+mod found;
 mod progress;
 mod show;
 
-use super::measured_on;
+use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::{HeadName, InspectPruneArgs};
-use crate::console::{Out, note, one_line};
+use crate::console::{Out, note};
 use crate::data::Validation;
 use crate::error::{CliError, Result};
-use crate::inspect::{Pruner, Score, Scored, measurements, pruning};
+use crate::escape::one_line;
 use crate::plan::{Loaded, load};
 use crate::program::{Heads, Program};
-use crate::report::{self, Fact, Page};
+use crate::report::{self, Fact, Page, Pruned, Pruning};
 use crate::signals::Signals;
 use crate::target::{Target, to_load};
 use crate::typed;
+use found::{Dropped, Found, Score, Scored, facts_share};
 use llm_core::TinyGPT;
 use llm_core::checkpoint::{self, TokenizerSpec, real_path};
 use llm_core::util::{memory, thousands};
+use llm_lens::{Pruner, head_mask, measurements, with_head_mask};
 use progress::Counting;
 use std::cell::Cell;
 use std::path::Path;
 
 /// Tokens to measure on when nothing is said.
 const TOKENS: u64 = 65_536;
-
-/// What was found.
-struct Found {
-    whole: Score,
-    /// Scored in each measurement.
-    tokens: u64,
-    /// Nothing when the heads to drop were named.
-    alone: Vec<Scored>,
-    greedy: Vec<Scored>,
-    /// What is left without the dropped heads, when some are to be dropped.
-    dropped: Option<Dropped>,
-}
-
-/// Heads that go.
-struct Dropped {
-    heads: Vec<HeadName>,
-    mask: Vec<bool>,
-    score: Score,
-}
 
 /// Measures the model without each head, and saves it without some.
 pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
@@ -109,16 +93,15 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
     let usage = |text: String| Err(CliError::Usage(text));
     let model = &loaded.run.model;
     let (layers, n_heads) = (model.config().n_layers, model.attention().spec().n_heads);
-    let nothing = |_: &TinyGPT| -> Result<Score> { Err(CliError::Internal("measured".into())) };
-    let pruner = Pruner::new(model, program.from_spec, nothing);
-    let mask = pruner.mask();
+    let mask = head_mask(model);
     let on = mask.iter().filter(|on| **on).count();
     if mask.len() == 1 {
         return usage(
             "inspect prune: the model has one head in all, there is none to spare".into(),
         );
     }
-    if let (Heads::One { other }, Err(_)) = (program.heads, pruner.with_mask(&one_off(&mask))) {
+    let tried = with_head_mask(model, &one_off(&mask), &program.from_spec);
+    if let (Heads::One { other }, Err(_)) = (program.heads, tried) {
         return usage(format!(
             "inspect prune: {} cannot switch heads off; use {other} inspect prune",
             program.name
@@ -186,6 +169,7 @@ fn measure(
     let (config, batch) = (model.config(), args.batch.unwrap_or(loaded.run.recipe.batch_size));
     memory::require(config.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
+    let n_heads = model.attention().spec().n_heads;
     let on = mask.iter().filter(|on| **on).count();
     let most = args.drop.unwrap_or(on);
     let named = !args.drop_heads.is_empty();
@@ -197,9 +181,9 @@ fn measure(
         signals.check()?;
         counting.one_more();
         tokens.set(report.evaluation.tokens);
-        Ok(Score { loss: report.evaluation.loss, facts: report.facts })
+        Ok(Score { loss: report.evaluation.loss, details: report.facts })
     };
-    let mut pruner = Pruner::new(model, program.from_spec, score);
+    let mut pruner = Pruner::new(model, &program.from_spec, score);
     let whole = pruner.score(&mask)?;
     let tokens = tokens.get();
     if !whole.loss.is_finite() {
@@ -210,7 +194,7 @@ fn measure(
     counting.forecast();
     if named {
         let heads = args.drop_heads.clone();
-        let dropped = Some(drop_heads(&mut pruner, &mask, heads, None)?);
+        let dropped = Some(drop_heads(&mut pruner, n_heads, &mask, heads, None)?);
         return Ok(Found { whole, tokens, alone: Vec::new(), greedy: Vec::new(), dropped });
     }
     let alone = pruner.each_alone(&mask)?;
@@ -225,7 +209,7 @@ fn measure(
     let dropped = match (args.drop, greedy.last()) {
         (Some(_), Some(last)) => {
             let heads = greedy.iter().map(|s| HeadName { layer: s.layer, head: s.head }).collect();
-            Some(drop_heads(&mut pruner, &mask, heads, Some(last.score.clone()))?)
+            Some(drop_heads(&mut pruner, n_heads, &mask, heads, Some(last.score.clone()))?)
         }
         _ => None,
     };
@@ -235,11 +219,11 @@ fn measure(
 /// The model without these heads, measured unless its `score` is known.
 fn drop_heads<M: FnMut(&TinyGPT) -> Result<Score>>(
     pruner: &mut Pruner<'_, M>,
+    n_heads: usize,
     mask: &[bool],
     heads: Vec<HeadName>,
     score: Option<Score>,
 ) -> Result<Dropped> {
-    let n_heads = pruner.n_heads();
     let mut mask = mask.to_vec();
     heads.iter().for_each(|head| mask[head.layer * n_heads + head.head] = false);
     let score = match score {
@@ -250,13 +234,27 @@ fn drop_heads<M: FnMut(&TinyGPT) -> Result<Score>>(
 }
 
 fn save(program: &Program, loaded: &mut Loaded, target: &Target, mask: &[bool]) -> Result<()> {
-    let nothing = |_: &TinyGPT| -> Result<Score> { Err(CliError::Internal("measured".into())) };
-    let pruned = Pruner::new(&loaded.run.model, program.from_spec, nothing).with_mask(mask)?;
-    loaded.run.model = pruned;
+    loaded.run.model = with_head_mask(&loaded.run.model, mask, &program.from_spec)?;
     let spec = TokenizerSpec::of(loaded.tokenizer.as_ref());
     let with_optimizer = loaded.has_optimizer || loaded.run.step == 0;
     checkpoint::save(&target.path, &loaded.run, &spec, with_optimizer)
         .map_err(|e| CliError::hint(e, "the pruned model was not saved, choose another --save"))
+}
+
+/// The findings as a page shows them.
+fn pruning(Found { whole, alone, greedy, .. }: &Found) -> Pruning {
+    let pruned = |s: &Scored| Pruned {
+        layer: s.layer,
+        head: s.head,
+        loss: s.score.loss,
+        facts: facts_share(&s.score),
+    };
+    Pruning {
+        loss: whole.loss,
+        facts: facts_share(whole),
+        alone: alone.iter().map(pruned).collect(),
+        greedy: greedy.iter().map(pruned).collect(),
+    }
 }
 
 fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
@@ -266,7 +264,7 @@ fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
             dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
         facts.push(Fact::new("Switched off", "关闭的头", names.join(", ")));
         facts.push(Fact::new("Loss then", "此时的损失", format!("{:.4}", dropped.score.loss)));
-        if let Some(share) = dropped.score.facts_share() {
+        if let Some(share) = facts_share(&dropped.score) {
             let percent = format!("{:.1} %", 100.0 * share);
             facts.push(Fact::new("Facts right then", "此时答对的事实", percent));
         }
@@ -275,7 +273,7 @@ fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
         title: one_line(&path.display().to_string()),
         made_by: made_by(program, "prune"),
         facts,
-        prune: Some(pruning(&found.whole, &found.alone, &found.greedy)),
+        prune: Some(pruning(found)),
         ..Page::default()
     }
 }

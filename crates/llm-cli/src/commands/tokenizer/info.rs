@@ -1,6 +1,6 @@
 //! `tokenizer info`.
 
-use super::open;
+use super::source::open;
 use crate::args::InfoArgs;
 use crate::console::Out;
 use crate::data::{Input, one_stdin};
@@ -67,7 +67,7 @@ fn measure(args: &InfoArgs, tokenizer: &dyn Tokenizer) -> Result<Option<(u64, u6
     if args.data.is_empty() {
         return Ok(None);
     }
-    let in_parts = crate::tokenizers::reads_in_parts(tokenizer.name());
+    let in_parts = llm_formats::tokenizers::reads_in_parts(tokenizer.name());
     match Input::files(&args.data, in_parts)? {
         Input::Files(files) => {
             let bytes = files.len();

@@ -1,13 +1,15 @@
 //! `tokenizer train`: a vocabulary of one's own.
 
 use crate::args::{TokenizerArg, TokenizerArgs, TokenizerTrainArgs};
-use crate::console::{note, one_line};
-use crate::data::{Input, one_stdin, system_reason};
-use crate::error::{CliError, Result};
+use crate::console::note;
+use crate::data::{Input, one_stdin};
+use crate::error::{CliError, Result, system_reason};
+use crate::escape::one_line;
 use crate::program::Program;
+use crate::target::may_replace;
 use crate::tokenizers::{Choice, make};
 use crate::typed;
-use llm_core::checkpoint::{check_writable, replace_file};
+use llm_core::checkpoint::replace_file;
 use std::path::{Path, PathBuf};
 
 /// Learns from the text and saves a tokenizer.json.
@@ -46,15 +48,7 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
 
 /// Refuses, before anything is learnt, a file that is no tokenizer or cannot be written.
 fn check_target(path: &Path) -> Result<()> {
-    let refuse = |why: String| Err(CliError::Create { path: path.to_path_buf(), why });
-    let length =
-        std::fs::metadata(path).map_or(0, |meta| if meta.is_file() { meta.len() } else { 0 });
-    if length > 0 && Choice::File(path.to_path_buf()).load().is_err() {
-        return refuse("it exists and is not a tokenizer".into());
-    }
-    match check_writable(path) {
-        Ok(()) => Ok(()),
-        Err(llm_core::Error::Io { source, .. }) => refuse(system_reason(&source)),
-        Err(other) => refuse(other.to_string()),
-    }
+    let is_ours = |path: &Path| Choice::File(path.into()).load().is_ok();
+    may_replace(path, is_ours, "it exists and is not a tokenizer")
+        .map_err(|e| CliError::Create { path: path.into(), why: system_reason(&e) })
 }

@@ -1,10 +1,11 @@
 //! `tokenizer encode` and `tokenizer decode`.
 
-use super::open;
+use super::source::open;
 use crate::args::{DecodeArgs, EncodeArgs};
-use crate::console::{Out, Printer, Show};
+use crate::console::Out;
 use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
+use crate::escape::{Printer, Show};
 use llm_core::{Error, TokenId};
 use serde_json::json;
 use std::borrow::Cow;

@@ -1,15 +1,15 @@
-//! What a run writes about itself into its folder, see [`run_log`](crate::run_log).
+//! What a run writes about itself into its folder, see [`llm_run_log`].
 
 use crate::args::TrainArgs;
-use crate::console::one_line;
 use crate::error::{CliError, Result};
+use crate::escape::one_line;
 use crate::plan::Plan;
 use crate::program::Program;
+use crate::report;
 use crate::report::run::{About, Ending};
-use crate::report::{self, Sample};
-use crate::run_log::{self, Curves, Row, RunLog, Samples, plot};
 use crate::settings::effective_config;
 use llm_core::train::{SpikeGuard, StepReport, Trainer};
+use llm_run_log::{Curves, Row, RunLog, Sample, Samples, plot};
 use std::path::{Path, PathBuf};
 
 /// The log of a run in its folder.
@@ -42,10 +42,11 @@ impl Journal {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
         let config = effective_config(program, &plan.decided(), args, threads);
-        run_log::write_config(&dir, &config)?;
+        llm_run_log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         let samples = Samples::open(&dir, trainer.step)?;
-        let about = About::new(program, plan, threads)?;
+        let (data, model) = (plan.data.as_ref(), &trainer.model);
+        let about = About::new(program, data, model, &plan.tokenizer, threads)?;
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens().unwrap_or(before);
         let stories = plan.data.as_ref().and_then(|d| d.val.as_ref()?.stories.as_ref());
@@ -64,7 +65,7 @@ impl Journal {
     /// # Errors
     /// As [`Journal::open`].
     pub(super) fn begin_again(&mut self, done: u64) -> Result<()> {
-        run_log::write_config(&self.dir, &self.config)?;
+        llm_run_log::write_config(&self.dir, &self.config)?;
         self.log = RunLog::open(&self.dir, done)?;
         self.samples = Samples::open(&self.dir, done)?;
         Ok(())
@@ -77,7 +78,7 @@ impl Journal {
 
     /// Tells the guard what the last steps were, so that it goes on as if it had seen them.
     pub(super) fn remind(&self, guard: &mut SpikeGuard) {
-        let rows = run_log::rows(&self.dir).into_iter().flatten();
+        let rows = llm_run_log::rows(&self.dir).into_iter().flatten();
         // The guard itself forgets what is older than its window.
         rows.flatten().for_each(|row| guard.remember(row.loss, row.grad_norm));
     }

@@ -7,24 +7,26 @@ mod steps;
 
 use super::{banner, eval::facts_table};
 use crate::args::TrainArgs;
-use crate::console::{Out, note, one_line};
+use crate::console::{Out, note};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
+use crate::escape::one_line;
 use crate::events::{self, Event};
-use crate::exchange::hf;
+use crate::lang::Bilingual;
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
-use crate::report::{self, Bilingual, Sample};
+use crate::report;
 use crate::signals::Signals;
 use crate::target::Target;
 use crate::text::Request;
 use crate::typed;
 use journal::Journal;
-use keep::Keeper;
+use llm_core::checkpoint::Snapshot;
 use llm_core::checkpoint::{self, TokenizerSpec};
-use llm_core::train::Trainer;
+use llm_core::train::{Ending, Keeper, Trainer};
+use llm_run_log::Sample;
 use std::path::Path;
 use std::time::Instant;
 
@@ -44,7 +46,14 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     let signals = Signals::listen();
     let (json, quiet) = (args.output.json(), args.output.quiet());
     let run = target.as_ref().and_then(|t| t.run.as_deref());
-    let keeper = Keeper::new(run, args.keep.unwrap_or(0), plan.trainer.step);
+    let tokenizer = TokenizerSpec::of(plan.tokenizer.as_ref());
+    let keeper = match run.map(|run| run.join("ckpt")) {
+        Some(folder) => Keeper::new(&folder, tokenizer.clone())
+            .with_best(keep::read_best(&folder, plan.trainer.step)),
+        None => Keeper::nowhere(tokenizer.clone()),
+    };
+    let keeper =
+        keeper.with_numbered(args.keep.unwrap_or(0)).with_optimizer(args.save_opt.unwrap_or(true));
     let mut session = Session {
         program,
         args,
@@ -53,7 +62,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         out: Out::default(),
         signals,
         keeper,
-        tokenizer: TokenizerSpec::of(plan.tokenizer.as_ref()),
+        tokenizer,
         journal: None,
         target,
         saved: None,
@@ -84,19 +93,6 @@ fn diverged(e: &CliError) -> bool {
         CliError::Core { source, .. } => matches!(source, llm_core::Error::Diverged { .. }),
         other => matches!(other, CliError::Spikes { .. }),
     }
-}
-
-/// Why the loop ended.
-enum Ending {
-    /// Every planned step is done.
-    AllSteps,
-    /// `--max-time` was reached.
-    TimeIsUp {
-        /// Planned steps that were not done.
-        left: u64,
-    },
-    /// `--patience` ran out.
-    NoProgress,
 }
 
 struct Session<'a> {
@@ -139,7 +135,7 @@ impl Session<'_> {
             report = match self.train(plan, request) {
                 // Data that cannot be read any more say nothing against the weights.
                 Err(CliError::Core { source, .. }) if lost_data(&source) => {
-                    self.store(&plan.trainer)?;
+                    self.store((&plan.trainer).into())?;
                     let advice = "put the same file there and go on with --load";
                     return Err(CliError::hint(source, self.kept(advice)));
                 }
@@ -162,10 +158,10 @@ impl Session<'_> {
             _ => Ok(()),
         };
         // Whatever became of the checks, what was trained is saved.
-        self.store(trainer)?;
+        self.store(trainer.into())?;
         checked?;
         if (trained || self.args.sampling.asked()) && request.n > 0 {
-            let written = self.write(trainer, request);
+            let written = self.write(trainer.into(), request);
             if let Err(e) = written {
                 self.report(&plan.trainer, report.as_ref());
                 return Err(e);
@@ -185,7 +181,7 @@ impl Session<'_> {
     /// Why there were fewer steps than planned, if so.
     fn say_ending(&mut self, ending: &Ending, step: u64) {
         self.early = match ending {
-            Ending::AllSteps => None,
+            Ending::AllSteps | Ending::Interrupted => None,
             Ending::TimeIsUp { .. } => Some(Bilingual::new(
                 format!("Stopped at step {step}: --max-time was up."),
                 format!("在第 {step} 步停止：--max-time 的时间到了。"),
@@ -196,7 +192,7 @@ impl Session<'_> {
             )),
         };
         match (ending, self.keeper.best()) {
-            (Ending::AllSteps, _) => {}
+            (Ending::AllSteps | Ending::Interrupted, _) => {}
             (Ending::TimeIsUp { left }, _) => self.say(&format!(
                 "stopped at step {step}: --max-time is up; {left} planned steps are left, --load \
                  goes on with them"
@@ -237,7 +233,7 @@ impl Session<'_> {
             false => loss,
         };
         if self.signals.pending().is_none() {
-            self.keep_best(periodic, trainer)?;
+            self.keep_best(periodic, trainer.into())?;
         }
         self.emit(&Event::Eval { step, scores: (&report).into() });
         self.say(&format!("result  {}", report.summary()));
@@ -260,7 +256,7 @@ impl Session<'_> {
     }
 
     /// Saves, unless this step is saved already or nothing is to be.
-    fn store(&mut self, trainer: &Trainer) -> Result<()> {
+    fn store(&mut self, trainer: Snapshot<'_>) -> Result<()> {
         let Some(target) = &self.target else { return Ok(()) };
         // What was saved may have gone away since.
         if self.saved == Some(trainer.step) && target.path.exists() {
@@ -285,7 +281,7 @@ impl Session<'_> {
         if again {
             self.log_again(trainer.step)?;
         }
-        let numbered = self.keeper.saved(&path, trainer, &self.tokenizer, moments);
+        let numbered = self.keeper.number(&path, trainer);
         numbered.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
         let (step, shown) = (trainer.step, path.display().to_string());
         self.emit(&Event::Saved { step, path: &shown });
@@ -295,10 +291,15 @@ impl Session<'_> {
     }
 
     /// Saves this state as the best one, if that is what the measurement says.
-    fn keep_best(&mut self, val_loss: f64, trainer: &Trainer) -> Result<()> {
+    fn keep_best(&mut self, val_loss: f64, run: Snapshot<'_>) -> Result<()> {
         self.write_log()?;
-        let moments = self.moments();
-        let kept = self.keeper.measured(val_loss, trainer, &self.tokenizer, moments);
+        let kept = self.keeper.measured(run, val_loss).and_then(|is_best| {
+            let path = self.keeper.best_path();
+            match (path.as_deref().and_then(Path::parent), self.keeper.best()) {
+                (Some(folder), Some(best)) if is_best => keep::write_best(folder, best),
+                _ => Ok(()),
+            }
+        });
         kept.map_err(|e| CliError::hint(e, self.kept("make room there")))
     }
 
@@ -326,7 +327,7 @@ impl Session<'_> {
     /// After a signal: save and say so. What the command ends with.
     fn interrupted(&mut self, trainer: &Trainer) -> CliError {
         let signal = self.signals.pending().unwrap_or(2);
-        if let Err(e) = self.store(trainer) {
+        if let Err(e) = self.store(trainer.into()) {
             return e;
         }
         let step = trainer.step;
@@ -350,7 +351,7 @@ impl Session<'_> {
     }
 
     /// The sample at the end.
-    fn write(&mut self, trainer: &Trainer, request: &Request) -> Result<()> {
+    fn write(&mut self, trainer: Snapshot<'_>, request: &Request) -> Result<()> {
         self.say(&format!("sample  temperature {}:", request.sampling.temperature));
         let journal = &self.journal;
         let keep = |sample: &Sample| {
@@ -358,7 +359,7 @@ impl Session<'_> {
                 note(&format!("a sample is not kept: {}", e.line().trim_start_matches("error: ")));
             }
         };
-        let (model, signals) = (&trainer.model, &self.signals);
+        let (model, signals) = (trainer.model, &self.signals);
         request.write(model, trainer.step, &mut self.out, signals, self.json, keep)
     }
 
@@ -406,7 +407,7 @@ impl Session<'_> {
             ));
         }
         self.report(&plan.trainer, report);
-        if hf::has_head_bias(&plan.trainer.model) {
+        if llm_formats::hugging_face::has_head_bias(&plan.trainer.model) {
             self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)");
         }
         self.say(&format!("next    {name} generate{load}{prompt} -n 200"));

@@ -4,8 +4,8 @@ use super::Session;
 use crate::defaults::LOG_EVERY;
 use crate::error::{CliError, Result};
 use crate::plan::Plan;
-use crate::progress::Progress;
-use llm_core::train::train_step;
+use crate::progress::{Progress, Shown};
+use llm_core::train::{Update, train_step};
 
 impl Session<'_> {
     /// All steps on the batch of step 0. Nothing is saved.
@@ -16,20 +16,23 @@ impl Session<'_> {
         let recipe = &trainer.recipe;
         let batch = data.train.batch(recipe.seed, 0, [recipe.batch_size, recipe.seq_len])?;
         let log_every = self.args.log_every.unwrap_or(LOG_EVERY);
-        let mut progress = Progress::new(&self.args.output, log_every, plan.steps);
+        let progress = Progress::new(&self.args.output, log_every, plan.steps);
+        let out = std::mem::take(&mut self.out);
+        let mut shown = Shown::new(Some(progress), self.signals.clone(), out);
         let (mut first, mut last) = (None, 0.0);
         for step in 0..plan.steps {
-            if self.signals.pending().is_some() {
-                break;
-            }
-            let (lr, clip) = (recipe.schedule.at(step), recipe.clip);
-            let (model, optimizer) = (&mut trainer.model, &mut trainer.optimizer);
-            let report = train_step(model, optimizer, &batch, step, lr, clip)?;
-            progress.step(step + 1, &report, &mut self.out);
+            let update = Update { step, lr: recipe.schedule.at(step), clip: recipe.clip };
+            let (model, optimizer) = (&mut trainer.model, trainer.optimizer.as_mut());
+            let report = match train_step(model, optimizer, [Ok(batch.clone())], update, &mut shown)
+            {
+                Err(llm_core::Error::Stopped { .. }) => break,
+                done => done?,
+            };
+            shown.step(&report);
             last = report.loss;
             first.get_or_insert(last);
         }
-        progress.finish();
+        self.out = shown.finish();
         self.signals.check()?;
         let first = first.unwrap_or(last);
         self.say(&format!(

@@ -1,124 +1,142 @@
-//! The loop: steps, and on the way reports, measurements, saves, samples and reasons to stop.
+//! What a run of the command line does during the loop: reports, measurements, saves, samples, and
+//! reasons to stop.
 
-use super::{Ending, Session};
-use crate::data::Data;
+use super::Session;
+use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::text::Request;
-use llm_core::train::{SpikeGuard, StepReport, Trainer, Watch};
-use std::time::Instant;
+use llm_core::checkpoint::Snapshot;
+use llm_core::train::{
+    Ending, Evaluation, Flow, Hooks, RunPlan, SPIKE_WINDOW, Spike, SpikeGuard, StepReport,
+    TimeLimit, Verdict,
+};
 
 impl Session<'_> {
     /// All steps, or as many as there is time and hope for.
     pub(super) fn steps(&mut self, plan: &mut Plan, request: &Request) -> Result<Ending> {
-        let steps = plan.steps;
         let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
             return Err(CliError::Internal("a run without data".into()));
         };
         let args = self.args;
-        let due = |local: u64, every| every > 0 && local.is_multiple_of(every) && local < steps;
         let [eval_every, save_every] =
             [args.eval_every, args.save_every].map(|every| every.unwrap_or(INTERVAL));
-        let begin = Instant::now();
-        let mut progress = Progress::new(&args.output, args.log_every.unwrap_or(LOG_EVERY), steps);
+        let run = RunPlan { eval_every, save_every, ..RunPlan::new(plan.steps) };
+        let log_every = args.log_every.unwrap_or(LOG_EVERY);
+        let progress = Progress::new(&args.output, log_every, plan.steps);
         let mut guard = args.recipe.skip_spikes.map(SpikeGuard::new);
         if let (Some(guard), Some(journal)) = (&mut guard, &self.journal) {
             journal.remind(guard);
         }
-        for local in 1..=steps {
-            let Some(report) = self.step(trainer, data, guard.as_mut(), &mut progress)? else {
-                progress.finish();
-                return Err(self.interrupted(trainer));
-            };
-            progress.step(local, &report, &mut self.out);
-            let logged = self.journal.as_mut().map_or(Ok(()), |j| j.step(&report, progress.rate()));
-            logged.map_err(|e| self.with_kept(e, "make room there"))?;
-            if due(local, eval_every) && !self.measure(trainer, data, &mut progress)? {
-                progress.finish();
-                return Ok(Ending::NoProgress);
-            }
-            if self.signals.pending().is_some() {
-                progress.finish();
-                return Err(self.interrupted(trainer));
-            }
-            if due(local, save_every) {
-                progress.aside(|| self.store(trainer))?;
-                progress.resume();
-            }
-            if due(local, args.sample_every.unwrap_or(0)) {
-                progress.aside(|| self.write(trainer, request))?;
-                progress.resume();
-            }
-            if args.recipe.max_time.is_some_and(|most| begin.elapsed() >= most) && local < steps {
-                progress.finish();
-                return Ok(Ending::TimeIsUp { left: steps - local });
-            }
-        }
-        progress.finish();
-        Ok(Ending::AllSteps)
-    }
-
-    /// One step; `None` after a signal between two micro-batches.
-    fn step(
-        &mut self,
-        trainer: &mut Trainer,
-        data: &Data,
-        mut guard: Option<&mut SpikeGuard>,
-        progress: &mut Progress,
-    ) -> Result<Option<StepReport>> {
-        let signals = &self.signals;
-        let stop = || signals.pending().is_some();
-        let mut spike = None;
-        let mut skip = |report: &StepReport| {
-            spike = guard.as_mut().and_then(|g| g.judge(report.loss, report.grad_norm));
-            spike.is_some()
-        };
-        let before = trainer.step;
-        let watch = Watch { stop: &stop, skip: &mut skip };
-        let done = trainer.watched_step(&data.train, watch);
-        if let Some(spike) = spike {
-            progress.line(&format!(
-                "step {} skipped: loss {:+.1}, gradient norm {:+.1} standard deviations from the \
-                 last {}",
-                before + 1,
-                spike.loss_z,
-                spike.norm_z,
-                llm_core::train::SPIKE_WINDOW
-            ));
-        }
-        let in_a_row = guard.map_or(0, |g| g.in_a_row());
+        let limit = args.recipe.max_time.map(TimeLimit::new);
         let clipped = trainer.recipe.clip > 0.0;
-        let advice = if clipped { "try a lower --lr" } else { "try a lower --lr, or --clip 1" };
-        match done {
-            Ok(_) if in_a_row >= SpikeGuard::MOST_IN_A_ROW => {
-                progress.finish();
-                let kept = self.kept(advice);
-                Err(CliError::Spikes { step: trainer.step, skipped: in_a_row, kept })
-            }
-            Ok(report) => Ok(report),
-            Err(e) => {
-                progress.finish();
-                Err(CliError::hint(e, self.kept(advice)))
-            }
+        let mut watched =
+            Watched { session: self, data, request, progress, guard, limit, report: None, done: 0 };
+        let ending = trainer.run(&data.train, &run, &mut watched);
+        watched.progress.finish();
+        match ending {
+            Ok(Ending::Interrupted) => Err(self.interrupted(trainer)),
+            Ok(ending) => Ok(ending),
+            Err(own @ llm_core::Error::Hook(_)) => Err(CliError::of_hook(own)),
+            Err(e) => Err(CliError::hint(e, self.kept(advice_on_rate(clipped)))),
         }
     }
+}
 
-    /// The validation loss on the way; false: it has not fallen for too long.
-    fn measure(&mut self, trainer: &Trainer, data: &Data, progress: &mut Progress) -> Result<bool> {
-        let Some(val) = &data.val else { return Ok(true) };
-        let stop = || self.signals.pending().is_some();
-        let report = val.score(&trainer.model, trainer.recipe.batch_size, PERIODIC_TOKENS, stop)?;
-        if self.signals.pending().is_none() {
-            progress.eval(trainer.step, &report, &mut self.out);
-            let loss = report.evaluation.loss;
-            if let Some(journal) = &mut self.journal {
-                journal.val_loss(trainer.step, loss);
-            }
-            self.keep_best(loss, trainer)?;
+fn advice_on_rate(clipped: bool) -> &'static str {
+    if clipped { "try a lower --lr" } else { "try a lower --lr, or --clip 1" }
+}
+
+/// A run as the command line watches it.
+struct Watched<'a, 'b> {
+    session: &'a mut Session<'b>,
+    data: &'a Data,
+    request: &'a Request,
+    progress: Progress,
+    guard: Option<SpikeGuard>,
+    limit: Option<TimeLimit>,
+    /// The last measurement.
+    report: Option<Report>,
+    /// Steps of this command.
+    done: u64,
+}
+
+impl Watched<'_, '_> {
+    fn say_skipped(&self, step: u64, spike: Spike) {
+        self.progress.line(&format!(
+            "step {step} skipped: loss {:+.1}, gradient norm {:+.1} standard deviations from the \
+             last {SPIKE_WINDOW}",
+            spike.loss_z, spike.norm_z,
+        ));
+    }
+}
+
+impl Hooks for Watched<'_, '_> {
+    fn interrupted(&mut self) -> bool {
+        self.session.signals.pending().is_some()
+    }
+
+    fn check(&mut self, report: &StepReport) -> llm_core::Result<Verdict> {
+        let spike = self.guard.as_mut().and_then(|g| g.compare(report.loss, report.grad_norm));
+        let Some(spike) = spike else { return Ok(Verdict::Update) };
+        self.say_skipped(report.step, spike);
+        Ok(Verdict::Skip)
+    }
+
+    fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
+        let skipped = self.guard.as_ref().map_or(0, SpikeGuard::in_a_row);
+        if skipped >= SpikeGuard::MOST_IN_A_ROW {
+            let kept = self.session.kept(advice_on_rate(run.recipe.clip > 0.0));
+            return Err(CliError::Spikes { step: run.step, skipped, kept }.in_hook());
         }
+        self.done += 1;
+        self.progress.step(self.done, report, &mut self.session.out);
+        let rate = self.progress.rate();
+        let logged = self.session.journal.as_mut().map_or(Ok(()), |j| j.step(report, rate));
+        logged.map_err(|e| self.session.with_kept(e, "make room there").in_hook())?;
+        Ok(Flow::Continue(()))
+    }
+
+    fn evaluate(&mut self, run: Snapshot<'_>) -> llm_core::Result<Option<Evaluation>> {
+        let Some(val) = &self.data.val else { return Ok(None) };
+        let stop = || self.session.signals.pending().is_some();
+        let report = val.score(run.model, run.recipe.batch_size, PERIODIC_TOKENS, stop);
+        let report = report.map_err(CliError::in_hook)?;
+        let evaluation = report.evaluation;
+        self.report = Some(report);
+        Ok(Some(evaluation))
+    }
+
+    fn evaluated(&mut self, run: Snapshot<'_>, evaluation: &Evaluation) -> llm_core::Result<Flow> {
+        if let Some(report) = &self.report {
+            self.progress.eval(run.step, report, &mut self.session.out);
+        }
+        if let Some(journal) = &mut self.session.journal {
+            journal.val_loss(run.step, evaluation.loss);
+        }
+        self.session.keep_best(evaluation.loss, run).map_err(CliError::in_hook)?;
+        self.progress.resume();
+        let most = self.session.args.recipe.patience;
+        let enough = most.is_some_and(|most| self.session.keeper.worse() >= most);
+        Ok(if enough { Flow::Break(Ending::NoProgress) } else { Flow::Continue(()) })
+    }
+
+    fn save(&mut self, run: Snapshot<'_>) -> llm_core::Result<()> {
+        let Watched { session, progress, .. } = self;
+        progress.aside(|| session.store(run)).map_err(CliError::in_hook)?;
         progress.resume();
-        Ok(self.args.recipe.patience.is_none_or(|most| self.keeper.worse() < most))
+        Ok(())
+    }
+
+    fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> llm_core::Result<Flow> {
+        let every = self.session.args.sample_every.unwrap_or(0);
+        if every > 0 && self.done.is_multiple_of(every) {
+            let Watched { session, progress, request, .. } = self;
+            progress.aside(|| session.write(run, request)).map_err(CliError::in_hook)?;
+            progress.resume();
+        }
+        self.limit.as_mut().map_or(Ok(Flow::Continue(())), |limit| limit.before_next(run, left))
     }
 }

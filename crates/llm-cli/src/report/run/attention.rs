@@ -1,12 +1,12 @@
 //! What a page says about the heads: P for a short text, and what each head does. Measured with
-//! [`inspect`](crate::inspect), on so little that the end of a run is not held up.
+//! llm-lens, on so little that the end of a run is not held up.
 
-use crate::data::{Piece, Validation};
-use crate::inspect::{HeadsReport, attention_maps, label, measure_heads};
+use crate::data::Validation;
 use crate::report::AttentionMaps;
-use llm_core::data::stories::Story;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{TinyGPT, TokenId};
+use llm_core::{Error, TinyGPT, TokenId};
+use llm_lens::{HeadsReport, KnownText, Piece, attention_maps, measure_heads};
+use std::ops::Range;
 
 /// A page shows no longer text than this, ..
 const MOST_TOKENS: usize = 128;
@@ -45,13 +45,32 @@ pub(super) fn maps(
     if text.is_empty() {
         return None;
     }
-    attention_maps(model, text, text.len(), |token| label(tokenizer, token)).ok()
+    let maps = attention_maps(model, text, text.len()).ok()?;
+    Some(AttentionMaps::new(maps, tokenizer))
+}
+
+/// A [`Piece`] with the text that it knows.
+struct OwnPiece {
+    tokens: Vec<TokenId>,
+    known: Option<(String, Vec<Range<usize>>)>,
+}
+
+impl OwnPiece {
+    fn of(Piece { tokens, known }: Piece<'_>) -> OwnPiece {
+        OwnPiece { tokens, known: known.map(|known| (known.text.to_string(), known.words)) }
+    }
+
+    fn piece(&self) -> Piece<'_> {
+        let known = self.known.as_ref();
+        let known = known.map(|(text, words)| KnownText { text, words: words.clone() });
+        Piece { tokens: self.tokens.clone(), known }
+    }
 }
 
 /// Unseen text to measure heads on, kept from the beginning of a run to its end.
 #[derive(Default)]
 pub(super) struct Measured {
-    pieces: Vec<(Vec<TokenId>, Option<Story>)>,
+    pieces: Vec<OwnPiece>,
     /// There is unseen text, and the model would take too long for it.
     pub too_large: bool,
 }
@@ -67,8 +86,7 @@ impl Measured {
         if limit < longest {
             return Ok(Measured { too_large: true, ..Measured::default() });
         }
-        let owned = |piece: Piece<'_>| (piece.tokens, piece.story.cloned());
-        let pieces = val.pieces(limit, longest).map(|piece| piece.map(owned));
+        let pieces = val.pieces(limit, longest).map(|piece| piece.map(OwnPiece::of));
         Ok(Measured { pieces: pieces.collect::<Result<_, _>>()?, too_large: false })
     }
 
@@ -77,10 +95,7 @@ impl Measured {
         if self.pieces.is_empty() {
             return None;
         }
-        let pieces = self
-            .pieces
-            .iter()
-            .map(|(tokens, story)| Ok(Piece { tokens: tokens.clone(), story: story.as_ref() }));
+        let pieces = self.pieces.iter().map(|piece| Ok::<_, Error>(piece.piece()));
         measure_heads(model, tokenizer, pieces, || false).ok()
     }
 }

@@ -3,16 +3,24 @@
 use super::*;
 use crate::checkpoint::limits::*;
 use crate::checkpoint::table::{Entry, check_limits, expected};
-use crate::model::parameter_shapes;
+use crate::model::{ParamList, parameter_list, standard_parameters};
 use std::io;
 
-fn is_limit<T: std::fmt::Debug>(result: Result<T, CheckpointError>) -> bool {
+fn check_sizes(config: &Config) -> Result<(), CheckpointError> {
+    check_config(config, &standard_parameters(config))
+}
+
+fn list_of(config: &Config) -> ParamList {
+    parameter_list(config, &standard_parameters(config))
+}
+
+fn is_limit<T: fmt::Debug>(result: Result<T, CheckpointError>) -> bool {
     matches!(result, Err(CheckpointError::Limit { .. }))
 }
 
 #[test]
 fn sizes_of_the_model() {
-    let check = |v: usize, t, c, l| check_config(&Config::new(v, t, c, l));
+    let check = |v: usize, t, c, l| check_sizes(&Config::new(v, t, c, l));
     let edges = |max: usize, f: &dyn Fn(usize) -> Result<(), CheckpointError>| {
         f(max - 1).unwrap();
         f(max).unwrap();
@@ -27,20 +35,26 @@ fn sizes_of_the_model() {
     let tied =
         |v| Config { tied_head: true, head_bias: false, ..Config::new(v, 1 << 16, 1 << 14, 1) };
     assert_eq!(tied(262_135).parameter_count(), Config::MAX_PARAMETERS);
-    assert!(check_config(&tied(262_134)).is_ok());
-    assert!(check_config(&tied(262_135)).is_ok());
-    assert!(is_limit(check_config(&tied(262_136))));
+    assert!(check_sizes(&tied(262_134)).is_ok());
+    assert!(check_sizes(&tied(262_135)).is_ok());
+    assert!(is_limit(check_sizes(&tied(262_136))));
 }
 
 #[test]
 fn the_tensor_table() {
-    let entry = expected(&Config::new(1, 1, 1, 1), false, 0).remove(0);
+    let entry = expected(list_of(&Config::new(1, 1, 1, 1)), &[], 0).remove(0);
     let many = |n: u64| check_limits(&vec![entry.clone(); n as usize]);
     let named = |n: u64| check_limits(&[Entry { name: "n".repeat(n as usize), ..entry.clone() }]);
     let axes = |n: u64| check_limits(&[Entry { dims: vec![1; n as usize], ..entry.clone() }]);
-    for (check, max) in
-        [(&many as &dyn Fn(u64) -> _, MAX_TENSORS), (&named, MAX_TENSOR_NAME), (&axes, MAX_DIMS)]
-    {
+    let role = |n: u64| check_limits(&[Entry { role: "n".repeat(n as usize), ..entry.clone() }]);
+    let dtype = |n: u64| check_limits(&[Entry { dtype: "n".repeat(n as usize), ..entry.clone() }]);
+    for (check, max) in [
+        (&many as &dyn Fn(u64) -> _, MAX_TENSORS),
+        (&named, MAX_TENSOR_NAME),
+        (&axes, MAX_DIMS),
+        (&role, MAX_NAME),
+        (&dtype, MAX_NAME),
+    ] {
         check(max - 1).unwrap();
         check(max).unwrap();
         assert!(is_limit(check(max + 1)));
@@ -49,44 +63,65 @@ fn the_tensor_table() {
 
 #[test]
 fn numbers_in_the_header() {
-    let (header, _) = apart(&bytes_of(&small(), &tokenizer(), true));
-    let edges = |max: u64, set: fn(&mut Header, u64)| {
+    let (contents, _) = apart(&good(2));
+    let edges = |max: u64, set: fn(&mut Contents, u64)| {
         for (value, over) in [(max - 1, false), (max, false), (max + 1, true)] {
-            let mut header = header.clone();
-            set(&mut header, value);
-            header.tensors = expected(&header.config(), true, header.tokenizer_length);
-            assert_eq!(is_limit(check::check(&header)), over, "{value}");
+            let mut contents = contents.clone();
+            set(&mut contents, value);
+            let length = contents.tokenizer.length;
+            contents.table = expected(contents.parameters(), contents.slots(), length);
+            assert_eq!(is_limit(check(&contents)), over, "{value}");
         }
     };
-    edges(MAX_NAME, |h, n| h.attention = "n".repeat(n as usize));
-    edges(MAX_NAME, |h, n| h.tokenizer = "n".repeat(n as usize));
-    edges(MAX_BLOB, |h, n| h.tokenizer_length = n);
-    edges(MAX_STEPS, |h, n| h.step = n);
-    edges(MAX_STEPS, |h, n| h.adam_t = Some(n));
-    edges(MAX_STORIES, |h, n| {
-        h.data = header::StoredSource::Stories { version: 1, seed: 1, count: n };
+    edges(MAX_NAME, |c, n| c.attention.name = "n".repeat(n as usize));
+    edges(MAX_NAME, |c, n| c.tokenizer.kind = "n".repeat(n as usize));
+    edges(MAX_BLOB, |c, n| c.tokenizer.length = n);
+    edges(MAX_STEPS, |c, n| c.step = n);
+    edges(MAX_STEPS, |c, n| c.optimizer.as_mut().unwrap().t = n);
+    edges(MAX_STORIES, |c, n| {
+        c.recipe.data = DataSource::Stories { version: 1, seed: 1, count: n };
+    });
+    edges(MAX_ATTENTION, |c, n| {
+        c.attention.settings = Settings::default();
+        let value = Value::Bytes(vec![7; n as usize - 3]);
+        c.attention.settings.insert("key", value).unwrap();
     });
     // The recipe has the same limit for the steps it plans.
-    let sets: [fn(&mut Header, u64); 3] =
-        [|h, n| h.warmup_steps = n, |h, n| h.total_steps = n, |h, n| h.decay_steps = n];
+    let sets: [fn(&mut Contents, u64); 3] = [
+        |c, n| c.recipe.schedule.warmup_steps = n,
+        |c, n| c.recipe.total_steps = n,
+        |c, n| c.recipe.schedule.decay_steps = n,
+    ];
     for set in sets {
         for (value, over) in [(MAX_STEPS - 1, false), (MAX_STEPS, false), (MAX_STEPS + 1, true)] {
-            let mut header = header.clone();
-            set(&mut header, value);
-            assert_eq!(matches!(check::check(&header), Err(CheckpointError::Setting { .. })), over);
+            let mut contents = contents.clone();
+            set(&mut contents, value);
+            assert_eq!(matches!(check(&contents), Err(CheckpointError::Setting { .. })), over);
         }
     }
-    let mut long = header.clone();
-    long.architecture = "n".repeat(65);
-    assert!(is_limit(check::check(&long)));
-    long.architecture.pop();
-    assert!(matches!(check::check(&long), Err(CheckpointError::Architecture { .. })));
+    let names: [fn(&mut Contents) -> &mut String; 4] = [
+        |c| &mut c.architecture,
+        |c| &mut c.precision,
+        |c| &mut c.accumulation,
+        |c| &mut c.optimizer.as_mut().unwrap().name,
+    ];
+    for name in names {
+        let mut long = contents.clone();
+        *name(&mut long) = "n".repeat(65);
+        assert!(is_limit(check(&long)));
+        name(&mut long).pop();
+        let unknown = check(&long);
+        assert!(matches!(
+            unknown,
+            Err(CheckpointError::Architecture { .. } | CheckpointError::Setting { .. })
+        ));
+    }
 }
 
 #[test]
 fn the_length_of_the_header() {
     for (length, over) in [(MAX_HEADER - 1, false), (MAX_HEADER, false), (MAX_HEADER + 1, true)] {
-        let file = signed(&vec![0xff; length as usize], &[]);
+        let file = signed(2, &vec![0xff; length as usize], &[]);
         match read(&file) {
             Err(CheckpointError::Limit { what: "the length of the header", .. }) => assert!(over),
             Err(CheckpointError::HeaderEncoding(_)) => assert!(!over),
@@ -98,12 +133,14 @@ fn the_length_of_the_header() {
 #[test]
 fn the_deepest_model_has_a_header_that_fits() {
     let config = Config::gpt2(1 << 20, 1 << 16, 512, Config::MAX_LAYERS);
-    check_config(&config).unwrap();
-    let (mut header, _) = apart(&bytes_of(&small(), &tokenizer(), true));
-    header.tensors = expected(&config, true, MAX_BLOB);
-    header.tensors.iter_mut().for_each(|e| e.crc32 = u32::MAX);
-    header.head_mask = vec![true; 32 * Config::MAX_LAYERS];
-    assert!(postcard::to_stdvec(&header).unwrap().len() as u64 <= MAX_HEADER);
+    check_sizes(&config).unwrap();
+    let (mut contents, _) = apart(&good(2));
+    contents.table = expected(list_of(&config), contents.slots(), MAX_BLOB);
+    contents.table.iter_mut().for_each(|e| e.crc32 = u32::MAX);
+    contents.attention.head_mask = vec![true; 32 * Config::MAX_LAYERS];
+    // Twice over, so that there is room for what a later optimizer keeps.
+    assert!(2 * encoded(2, &contents).len() as u64 <= MAX_HEADER);
+    assert!(encoded(1, &contents).len() as u64 <= MAX_HEADER);
 }
 
 #[test]
@@ -113,18 +150,21 @@ fn the_largest_tokenizer_makes_the_round_trip() {
     let trainer = small();
     assert_eq!(read(&bytes_of(&trainer, &tokenizer, false)).unwrap().meta.tokenizer, tokenizer);
     tokenizer.blob.push(3);
-    assert!(is_limit(Prepared::new(&trainer, &tokenizer, false).map(drop)));
+    assert!(is_limit(Prepared::new((&trainer).into(), &tokenizer, false).map(drop)));
 }
 
 #[test]
 fn a_model_that_memory_cannot_hold_is_refused_before_its_first_tensor() {
-    let (mut header, _) = apart(&bytes_of(&small(), &tokenizer(), true));
-    (header.vocab_size, header.context, header.d_model) = (1 << 18, 1 << 16, 1 << 13);
-    header.tensors = expected(&header.config(), true, header.tokenizer_length);
-    let body = table::body_length(&header.tensors);
+    let (mut contents, _) = apart(&good(2));
+    let config = &mut contents.config;
+    (config.vocab_size, config.seq_len, config.d_model) = (1 << 18, 1 << 16, 1 << 13);
+    contents.own = standard_parameters(&contents.config);
+    let length = contents.tokenizer.length;
+    contents.table = expected(contents.parameters(), contents.slots(), length);
+    let body = table::body_length(&contents.table);
     assert!(body > 60 << 30);
-    let header = postcard::to_stdvec(&header).unwrap();
-    let start = [&fixed::write(&header, body)[..], &header].concat();
+    let header = encoded(2, &contents);
+    let start = [&fixed::write(2, &header, body)[..], &header].concat();
     let length = table::padded(start.len() as u64) + body + 32;
     // As from a sparse file: zeros without end. Where there is so much memory, or none can be
     // asked for, the first tensor's checksum ends it.
@@ -132,7 +172,7 @@ fn a_model_that_memory_cannot_hold_is_refused_before_its_first_tensor() {
     match result {
         Err(Failure::Memory(Error::Memory { needed, .. })) => assert_eq!(needed, body),
         Err(Failure::Content(CheckpointError::TensorChecksum { .. })) => {
-            assert!(crate::util::memory::available() >= body);
+            assert!(crate::base::memory::available() >= body);
         }
         other => panic!("{other:?}"),
     }

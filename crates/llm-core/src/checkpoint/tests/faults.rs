@@ -36,7 +36,7 @@ impl Case {
 
     fn save(&self, fault: Option<Fault>, forgotten: Option<Call>) -> (Simulated, Result<()>) {
         let files = Simulated::new(self.start(), fault, forgotten);
-        let saved = save_on(&files, Path::new(NAME), &self.trainer, &tokenizer(), true);
+        let saved = save_on(&files, Path::new(NAME), (&self.trainer).into(), &tokenizer(), true);
         (files, saved)
     }
 
@@ -70,7 +70,8 @@ impl Case {
 }
 
 fn is_leftover(name: &str) -> bool {
-    let target = replace::Target { directory: "".into(), name: NAME.into(), mode: None };
+    let target =
+        crate::base::target::Target { directory: "".into(), name: NAME.into(), mode: None };
     target.is_leftover(OsStr::new(name))
 }
 

@@ -1,7 +1,7 @@
 //! What saving does to the file system, also when it fails.
 
 use super::*;
-use crate::checkpoint::files::Disk;
+use crate::base::file_calls::Disk;
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};
@@ -74,15 +74,15 @@ fn a_run_that_cannot_be_stored_leaves_the_old_file() {
             if tensor == "blocks.0.w_fc"
     ));
     let mut moments = small();
-    let mut wrong = moments.optimizer.moments().to_vec();
-    wrong[0].m[0] = f32::INFINITY;
-    moments.optimizer = AdamW::with_state(recipe().adamw, 2, wrong.clone()).unwrap();
+    let mut wrong = moments.optimizer.state().clone();
+    wrong.parameters[0].slots[0][0] = f32::INFINITY;
+    moments.optimizer.restore(wrong.clone());
     assert!(save(&path, &moments, &tokenizer(), true).is_err());
-    wrong[0].m = vec![0.0].into();
-    moments.optimizer = AdamW::with_state(recipe().adamw, 2, wrong.clone()).unwrap();
+    wrong.parameters[0].slots[0] = vec![0.0].into();
+    moments.optimizer.restore(wrong.clone());
     assert!(save(&path, &moments, &tokenizer(), true).is_err());
-    wrong.pop();
-    moments.optimizer = AdamW::with_state(recipe().adamw, 2, wrong).unwrap();
+    wrong.parameters.pop();
+    moments.optimizer.restore(wrong);
     assert!(save(&path, &moments, &tokenizer(), true).is_err());
     let mut other = small();
     other.model.b_lm = None;
@@ -107,7 +107,8 @@ fn a_failure_while_writing_leaves_the_old_file() {
             assert!(!panics, "in the middle");
             Err(io::Error::from(io::ErrorKind::StorageFull))
         };
-        let attempt = std::panic::AssertUnwindSafe(|| replace::replace(&Disk, &path, fail));
+        let attempt =
+            std::panic::AssertUnwindSafe(|| crate::base::replace::replace(&Disk, &path, fail));
         assert!(!matches!(std::panic::catch_unwind(attempt), Ok(Ok(()))));
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["model.ckpt"]);
@@ -234,7 +235,7 @@ fn a_killed_saves_leftover_is_one_that_is_swept() {
     let dir = directory();
     for name in ["model.ckpt".to_string(), "l".repeat(250)] {
         let path = dir.path().join(name);
-        replace::replace(&Disk, &path, |_| {
+        crate::base::replace::replace(&Disk, &path, |_| {
             // The temporary file as it is now, at a place where nobody removes it.
             let temporary = dir.path().join(names(dir.path()).pop().unwrap());
             fs::rename(&temporary, dir.path().join("aside")).unwrap();

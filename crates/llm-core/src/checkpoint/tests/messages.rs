@@ -1,7 +1,7 @@
 //! The wording of every error, and that a file can cause each of them.
 
 use super::*;
-use crate::checkpoint::table::Role;
+use crate::checkpoint::table::BLOB;
 
 /// A number for every kind of error; a new kind does not compile until it has one here.
 fn number(error: &CheckpointError) -> usize {
@@ -34,56 +34,56 @@ const KINDS: usize = 20;
 #[test]
 fn every_error_happens_and_reads_well() {
     let good = bytes_of(&small(), &tokenizer(), true);
-    let (header, body) = apart(&good);
-    let encoded = postcard::to_stdvec(&header).unwrap();
+    let (contents, body) = apart(&good);
+    let header = encoded(2, &contents);
     let raw = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut file = good.clone();
         change(&mut file);
         read(&file).unwrap_err()
     };
-    let again = |change: &dyn Fn(&mut Header, &mut Vec<u8>)| {
-        let (mut header, mut body) = (header.clone(), body.clone());
-        change(&mut header, &mut body);
-        for entry in &mut header.tensors {
+    let again = |change: &dyn Fn(&mut Contents, &mut Vec<u8>)| {
+        let (mut contents, mut body) = (contents.clone(), body.clone());
+        change(&mut contents, &mut body);
+        for entry in &mut contents.table {
             let tensor = body.get(entry.offset as usize..(entry.offset + entry.length) as usize);
             entry.crc32 = crc32fast::hash(tensor.unwrap());
         }
-        read(&signed(&postcard::to_stdvec(&header).unwrap(), &body)).unwrap_err()
+        read(&signed(2, &encoded(2, &contents), &body)).unwrap_err()
     };
-    let data_start = table::padded(40 + encoded.len() as u64) as usize;
+    let data_start = table::padded(40 + header.len() as u64) as usize;
     let length = good.len();
     let last = *b"\0\0\x80\xbf"; // -1
-    let second = header.tensors.iter().find(|e| e.role == Role::V).unwrap().offset as usize;
+    let second = contents.table.iter().find(|e| e.role == "v").unwrap().offset as usize;
     let other = read(&good).unwrap().into_trainer(Arc::new(SingleHead));
     let Err(Error::Checkpoint { source: attention, .. }) = other else { panic!() };
-    let blob = header.tensors.iter().find(|e| e.role == Role::Blob).unwrap().offset as usize;
+    let blob = contents.table.iter().find(|e| e.role == BLOB).unwrap().offset as usize;
 
     let all = [
         (raw(&|f| f[0] = b'x'), "not a checkpoint of this program".to_string()),
         (raw(&|f| f.truncate(30)), "file is 30 bytes, too short for a checkpoint".into()),
-        (raw(&|f| f[8] = 2), "format 2, this program reads 1".into()),
+        (raw(&|f| f[8] = 3), "format 3, this program reads 2".into()),
         (raw(&|f| f[13] = 1), "unknown flags 0x100".into()),
         (raw(&|f| f.truncate(500)), format!("file is 500 bytes, header says {length}")),
         (
-            again(&|h, _| h.step = u64::MAX),
+            again(&|c, _| c.step = u64::MAX),
             "the number of steps done is 18446744073709551615, the limit is 9007199254740992"
                 .into(),
         ),
         (raw(&|f| f[data_start + 8 + 24] = 1), "the padding after tensor b_lm is not zero".into()),
         (raw(&|f| f[41] ^= 1), "checksum mismatch in the header".into()),
-        (read(&signed(&encoded[1..], &body)).unwrap_err(), "the header cannot be decoded".into()),
+        (read(&signed(2, &header[1..], &body)).unwrap_err(), "the header cannot be decoded".into()),
         (
-            read(&signed(&[&encoded[..], b"abc"].concat(), &body)).unwrap_err(),
+            read(&signed(2, &[&header[..], b"abc"].concat(), &body)).unwrap_err(),
             "3 bytes left over in the header".into(),
         ),
         (
-            again(&|h, _| h.architecture = "\x1b[31m".into()),
+            again(&|c, _| c.architecture = "\x1b[31m".into()),
             "architecture '\\u{1b}[31m', this program knows 'tiny-gpt'".into(),
         ),
-        (again(&|h, _| h.n_heads = 0), "n_heads: 0 does not divide d_model 2".into()),
-        (again(&|h, _| drop(h.tensors.pop())), "36 tensors, this model has 37".into()),
+        (again(&|c, _| c.attention.n_heads = 0), "n_heads: 0 does not divide d_model 2".into()),
+        (again(&|c, _| drop(c.table.pop())), "36 tensors, this model has 37".into()),
         (
-            again(&|h, _| h.tensors[0].name = "\n\u{202e}".into()),
+            again(&|c, _| c.table[0].name = "\n\u{202e}".into()),
             "tensor b_lm: name is '\\n\\u{202e}', this model needs 'b_lm'".into(),
         ),
         (raw(&|f| f[data_start + 64] ^= 1), "checksum mismatch in tensor b_lm (m)".into()),

@@ -1,8 +1,8 @@
 //! A file system in memory, of one folder, that can fail at any call and lose power at any time.
 
 use super::folder::{Change, Node, State};
-use crate::checkpoint::files::Files;
-use crate::checkpoint::replace::Target;
+use crate::base::file_calls::Files;
+use crate::base::target::Target;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::path::Path;

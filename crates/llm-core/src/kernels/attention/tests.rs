@@ -1,6 +1,6 @@
 //! The naive twin: loops that read like the equations, in f64.
 
-use super::super::dropout::{Dropout, Place};
+use super::super::dropout::Dropout;
 use super::super::gemm::{matrix, matrix_mut};
 use super::*;
 use ndarray::Array2;
@@ -139,7 +139,7 @@ fn each_head_is_visited_once_with_its_own_part() {
 /// With masks Y = (M ∘ P)·V, P itself without masks; the gradient is checked where all ops are.
 #[test]
 fn dropped_weights_do_not_reach_the_output() {
-    let masks = Dropout::new(0.4, 3, 1, 0).unwrap().at(Place::Attention(0), 130);
+    let masks = Dropout::new(0.4, 3, 1, 0).unwrap().at(1u64, 130);
     for t in [1, 5, 64, 130] {
         let d = 7;
         let [q, k, v] = [1, 2, 3].map(|salt| numbers(t, d, salt));

@@ -1,8 +1,8 @@
 //! How far the measuring is: a bar on a terminal, lines elsewhere.
 
-use crate::console::{note, stderr_is_terminal};
-use indicatif::{ProgressBar, ProgressStyle};
-use std::time::{Duration, Instant};
+use crate::console::{bar, note};
+use indicatif::ProgressBar;
+use std::time::Instant;
 
 /// Counts measurements.
 pub(super) struct Counting {
@@ -14,16 +14,8 @@ pub(super) struct Counting {
 
 impl Counting {
     pub(super) fn new(total: u64, quiet: bool) -> Counting {
-        let bar = (stderr_is_terminal() && !quiet).then(|| {
-            let bar = ProgressBar::new(total);
-            let style = "{spinner} [{wide_bar}] {pos}/{len} measurements  eta {eta}";
-            if let Ok(style) = ProgressStyle::with_template(style) {
-                bar.set_style(style.progress_chars("#>-"));
-            }
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        Counting { bar: bar.filter(|bar| !bar.is_hidden()), quiet, total, start: Instant::now() }
+        let style = "{spinner} [{wide_bar}] {pos}/{len} measurements  eta {eta}";
+        Counting { bar: bar(total, style, quiet), quiet, total, start: Instant::now() }
     }
 
     /// After a measurement.

@@ -1,8 +1,7 @@
 //! What pruning found, to be read and as JSON.
 
-use super::Found;
-use crate::inspect::{Score, Scored};
-use llm_core::train::FactTable;
+use super::found::{Found, Score, Scored};
+use llm_stories::FactTable;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -28,7 +27,7 @@ pub(super) fn text(measured: &str, found: &Found) -> String {
             dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
         text.push_str(&format!("\nwithout {}\n", heads.join(", ")));
         text.push_str(&line("", &dropped.score, whole));
-        if let (Some(before), Some(after)) = (&whole.facts, &dropped.score.facts) {
+        if let (Some(before), Some(after)) = (&whole.details, &dropped.score.details) {
             text.push_str(&kinds_table(before, after));
         }
     }
@@ -36,13 +35,13 @@ pub(super) fn text(measured: &str, found: &Found) -> String {
 }
 
 fn heading(whole: &Score) -> String {
-    let facts = if whole.facts.is_some() { "    facts   lost most" } else { "" };
+    let facts = if whole.details.is_some() { "    facts   lost most" } else { "" };
     format!("head        loss   change{facts}")
 }
 
 fn line(name: &str, score: &Score, whole: &Score) -> String {
     let mut line = format!("{name:<6}  {:>8.4}  {:>+7.4}", score.loss, score.loss - whole.loss);
-    if let (Some(before), Some(after)) = (&whole.facts, &score.facts) {
+    if let (Some(before), Some(after)) = (&whole.details, &score.details) {
         let share = 100.0 * after.total().share();
         line.push_str(&format!("  {share:>5.1} %   {}", lost_most(before, after)));
     }
@@ -116,7 +115,7 @@ pub(super) fn json(name: &str, found: &Found, saved: Option<&Path>) -> String {
 /// Adds what a score says to an object.
 fn extend(value: &mut Value, score: &Score) {
     value["loss"] = json!(score.loss);
-    if let Some(facts) = &score.facts {
+    if let Some(facts) = &score.details {
         let kinds = facts.kinds.iter().map(|(kind, s)| (kind.name().to_string(), json!(s.share())));
         value["facts"] = Value::Object(kinds.collect());
         value["facts_accuracy"] = json!(facts.total().share());

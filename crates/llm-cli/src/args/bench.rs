@@ -1,0 +1,84 @@
+//! The verb `bench`.
+
+use super::OutputArgs;
+use clap::{Args, ValueEnum};
+
+/// `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// What to measure; repeatable [default: everything this program can]
+    #[arg(long, value_name = "NAME")]
+    pub workload: Vec<BenchName>,
+    /// Measured steps [default: enough for a stable median]
+    #[arg(long, value_name = "N")]
+    pub steps: Option<usize>,
+    /// Another width than the workload's
+    #[arg(long, visible_alias = "d-model", value_name = "C", help_heading = "Sizes")]
+    pub dmodel: Option<usize>,
+    /// Another number of blocks
+    #[arg(long, visible_alias = "n-layers", value_name = "L", help_heading = "Sizes")]
+    pub layers: Option<usize>,
+    /// Another number of heads
+    #[arg(long, visible_alias = "n-heads", value_name = "H", help_heading = "Sizes")]
+    pub heads: Option<usize>,
+    /// Other windows
+    #[arg(long, visible_alias = "seq-len", value_name = "T", help_heading = "Sizes")]
+    pub seq: Option<usize>,
+    /// Other batches
+    #[arg(long, visible_alias = "batch-size", value_name = "B", help_heading = "Sizes")]
+    pub batch: Option<usize>,
+    /// Another vocabulary
+    #[arg(long, visible_alias = "vocab-size", value_name = "V", help_heading = "Sizes")]
+    pub vocab: Option<usize>,
+    /// One JSON object a line, for comparing with others
+    #[arg(long)]
+    pub json: bool,
+    /// Threads.
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Workloads by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BenchName {
+    /// nanoGPT's CPU configuration, 4 heads
+    W1,
+    /// The same with one head and bytes
+    W1h1,
+    /// The C++ original's README, one head
+    W2,
+    /// nanoGPT's baby GPT
+    W3,
+    /// GPT-2 124M
+    W4,
+    /// Causal attention alone, two shapes
+    Attention,
+    /// Writing text with the models of w1 and w4, one token after the other
+    Generate,
+}
+
+impl BenchName {
+    /// All, in the order of the table.
+    pub const ALL: [BenchName; 7] = [
+        BenchName::W1,
+        BenchName::W1h1,
+        BenchName::W2,
+        BenchName::W3,
+        BenchName::W4,
+        BenchName::Attention,
+        BenchName::Generate,
+    ];
+
+    /// As typed.
+    pub fn name(self) -> &'static str {
+        match self {
+            BenchName::W1 => "w1",
+            BenchName::W1h1 => "w1h1",
+            BenchName::W2 => "w2",
+            BenchName::W3 => "w3",
+            BenchName::W4 => "w4",
+            BenchName::Attention => "attention",
+            BenchName::Generate => "generate",
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! clap's errors in one line.
+
+use crate::escape::one_line;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// clap's several lines as one: what is wrong, and what may have been meant.
+pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
+    let text = |kind| match e.get(kind) {
+        Some(ContextValue::String(text)) => Some(one_line(text)),
+        Some(ContextValue::Strings(texts)) => texts.first().map(|t| one_line(t)),
+        _ => None,
+    };
+    // `--steps <N>` without its placeholder
+    let flag =
+        || text(ContextKind::InvalidArg).map(|a| a.split(' ').next().unwrap_or("").to_string());
+    match (e.kind(), flag(), text(ContextKind::InvalidValue)) {
+        (ErrorKind::ValueValidation, Some(flag), Some(value)) => {
+            let cause = std::error::Error::source(e).map(|cause| one_line(&cause.to_string()));
+            let why = match cause.as_deref().unwrap_or_default() {
+                "invalid digit found in string" => "not a whole number of 0 or more",
+                "invalid float literal" => "not a number",
+                c if c.starts_with("number too large") => "too large a number",
+                c if c.contains("cannot parse integer from empty") => "empty",
+                other => other,
+            };
+            match open_range(why) {
+                Some(least) => format!("{flag} {value}: it must be {least} or more"),
+                None => format!("{flag} {value}: {why}"),
+            }
+        }
+        (ErrorKind::MissingRequiredArgument, Some(flag), _) => format!("{flag} is needed"),
+        (ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict, ..)
+            if text(ContextKind::InvalidSubcommand).is_some() =>
+        {
+            let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+            format!(
+                "unexpected '{word}'; verbs come first ({}), and every file has its own --data",
+                verbs.join(", ")
+            )
+        }
+        (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
+            format!("a verb is missing: {}", verbs.join(", "))
+        }
+        _ => plain_lines(&e.render().to_string()),
+    }
+}
+
+/// Where the range begins that clap writes out to the largest number there is.
+fn open_range(why: &str) -> Option<&str> {
+    let ends = [u64::from(u32::MAX), i64::MAX as u64, u64::MAX].map(|end| end.to_string());
+    let (range, end) = why.split_once(" is not in ")?.1.split_once("..")?;
+    ends.iter().any(|largest| end.trim_start_matches('=') == largest).then_some(range)
+}
+
+fn plain_lines(text: &str) -> String {
+    let parts: Vec<String> = text
+        .lines()
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .map(|line| line.trim().trim_start_matches("error: ").trim_start_matches("tip: "))
+        .filter(|line| !line.is_empty())
+        .map(one_line)
+        .collect();
+    parts.join("; ")
+}

@@ -1,0 +1,32 @@
+//! What `inspect` measures on.
+
+use crate::data::{Data, Input, Validation, one_stdin};
+use crate::error::{CliError, Result};
+use crate::plan::Loaded;
+use llm_core::recipe::DataSource;
+use llm_formats::tokenizers::reads_in_parts;
+use std::path::PathBuf;
+
+/// What a model is measured on, and what to call it: the files that are given, else the unseen part
+/// of the built-in stories that it learnt from.
+pub(super) fn measured_on(
+    loaded: &Loaded,
+    files: &[PathBuf],
+    verb: &str,
+) -> Result<(Validation, String)> {
+    one_stdin(files)?;
+    let (tokenizer, source) = (&loaded.tokenizer, &loaded.run.recipe.data);
+    let input = Input::again(source, files, reads_in_parts(tokenizer.name()))?;
+    let input = input.ok_or_else(|| {
+        let why = match *source == DataSource::NONE {
+            true => "the model was imported",
+            false => "the model was trained on files",
+        };
+        CliError::Usage(format!("inspect {verb} needs --data: {why}, name some to measure on"))
+    })?;
+    let name = match &input {
+        Input::Stories { .. } => "unseen built-in stories".to_string(),
+        Input::Files(files) => files.name.clone(),
+    };
+    Ok((Data::whole(input, loaded.run.model.config().seq_len, tokenizer)?, name))
+}

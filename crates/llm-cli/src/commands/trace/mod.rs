@@ -1,0 +1,139 @@
+//! `trace`: one number of attention, followed by hand.
+
+mod text;
+
+use crate::args::TraceArgs;
+use crate::console::Out;
+use crate::error::{CliError, Result};
+use crate::events::{self, Event};
+use crate::plan::{Loaded, check_heads_flag, load};
+use crate::program::{Heads, Program};
+use crate::target::to_load;
+use crate::text::shown;
+use llm_core::{Error, TokenId};
+use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model};
+use std::path::Path;
+
+/// Positions, width and heads of the built-in example.
+const POSITIONS: usize = 3;
+const WIDTH: usize = 4;
+const HEADS: usize = 2;
+
+/// Most equal sequences in a batch.
+const MOST: usize = 1024;
+
+/// Follows the score that the flags name, in a model or in the built-in example.
+///
+/// # Errors
+/// [`CliError::Usage`] naming the flag that is outside its range; what loading refuses.
+pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
+    check_heads_flag(program, args.heads)?;
+    let walk = match &args.load {
+        Some(path) => of_model(program, args, &to_load(path)?)?,
+        None => of_example(program, args)?,
+    };
+    let walk = Walk { one_head: matches!(program.heads, Heads::One { .. }), ..walk };
+    let mut out = Out::default();
+    if args.json || args.output.json() {
+        out.write(&events::line(&Event::Trace(&walk)));
+    } else {
+        out.write(text::text(&walk, args.lang, args.all).as_bytes());
+    }
+    out.finish()
+}
+
+fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
+    let prompt = &args.prompt;
+    if let Some(flag) = prompt.flag().or(args.layer.map(|_| "--layer")) {
+        let text = format!("{flag} needs --load: the built-in example is one layer without tokens");
+        return Err(CliError::Usage(text));
+    }
+    let heads = match program.heads {
+        Heads::One { .. } => 1,
+        Heads::Many { .. } => args.heads.unwrap_or(HEADS),
+    };
+    if heads == 0 || !WIDTH.is_multiple_of(heads) {
+        let text = format!("--heads {heads}: the built-in example can have 1, 2 or 4");
+        return Err(CliError::Usage(text));
+    }
+    let batch = batch(args)?;
+    let sizes = Sizes::new([batch, POSITIONS, WIDTH], heads);
+    let place = place(program, args, &sizes, heads - 1)?;
+    let example = example(heads, batch)?;
+    Ok(trace_example((program.with_heads)(heads), &example, place)?)
+}
+
+fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
+    let Loaded { run, tokenizer, .. } = load(program, path)?;
+    let (model, usage) = (&run.model, |text| Err(CliError::Usage(text)));
+    let spec = model.attention().spec();
+    let (config, heads) = (model.config(), spec.n_heads);
+    if let Some(given) = args.heads.filter(|&given| given != heads) {
+        return usage(format!("--heads {given}: the loaded model has {heads}; leave the flag out"));
+    }
+    let layer = args.layer.unwrap_or(0);
+    if layer >= config.n_layers {
+        let last = config.n_layers - 1;
+        return usage(format!("--layer {layer} is outside 0..={last}, the loaded model's blocks"));
+    }
+    let prompt = &args.prompt;
+    let tokens = prompt.tokens(tokenizer.as_ref())?;
+    let (flag, window) = (prompt.flag().unwrap_or("--prompt"), config.seq_len);
+    if tokens.is_empty() {
+        let why = if prompt.flag().is_some() { "is empty" } else { "is needed beside --load" };
+        return usage(format!("{flag} {why}: at least one token must be read"));
+    }
+    if tokens.len() > window {
+        let n = tokens.len();
+        return usage(format!("{flag}: {n} tokens do not fit the model's window of {window}"));
+    }
+    let batch = batch(args)?;
+    let sizes = Sizes::new([batch, tokens.len(), config.d_model], heads);
+    let place = place(program, args, &sizes, 0)?;
+    let walk = trace_model(model, layer, &tokens, batch, place).map_err(|e| match e {
+        Error::Memory { .. } => CliError::Memory(e, "--batch, or shorten the prompt"),
+        other => other.into(),
+    })?;
+    let token = |&id: &TokenId| Token { id, text: shown(tokenizer.as_ref(), id) };
+    Ok(Walk { tokens: Some(tokens.iter().map(token).collect()), ..walk })
+}
+
+fn batch(args: &TraceArgs) -> Result<usize> {
+    match args.batch.unwrap_or(1) {
+        batch @ 1..=MOST => Ok(batch),
+        batch => Err(CliError::Usage(format!("--batch {batch} is outside 1..={MOST}"))),
+    }
+}
+
+/// The place that the flags name; `head` stands in for one that is not given.
+fn place(program: &Program, args: &TraceArgs, sizes: &Sizes, head: usize) -> Result<Place> {
+    let head = args.head.unwrap_or(head);
+    match program.heads {
+        Heads::One { other } if head != 0 => {
+            return Err(CliError::Usage(format!(
+                "--head {head}: {} has one attention head, number 0; for more use {other} trace",
+                program.name
+            )));
+        }
+        _ => {}
+    }
+    let within = |flag: &str, index: usize, n: usize, why: &str| match index < n {
+        true => Ok(index),
+        false => Err(CliError::Usage(format!("--{flag} {index} is outside 0..={}: {why}", n - 1))),
+    };
+    let t = sizes.seq_len;
+    let query = args.query.unwrap_or(t - 1);
+    let positions = format!("the number of positions is {t}");
+    let heads = format!("the number of heads is {}", sizes.n_heads);
+    Ok(Place {
+        batch_index: within(
+            "batch-index",
+            args.batch_index.unwrap_or(0),
+            sizes.batch_size,
+            "--batch says how many sequences there are",
+        )?,
+        head: within("head", head, sizes.n_heads, &heads)?,
+        query: within("query", query, t, &positions)?,
+        key: within("key", args.key.unwrap_or(query.saturating_sub(1)), t, &positions)?,
+    })
+}

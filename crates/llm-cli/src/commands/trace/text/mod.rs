@@ -1,0 +1,127 @@
+//! A walk as a person reads it, line by line in either language.
+
+mod numbers;
+mod output;
+mod row;
+mod score;
+mod sizes;
+#[cfg(test)]
+mod tests;
+
+use crate::lang::Lang;
+use llm_lens::trace::{Bias, Place, Sum, Walk};
+use numbers::{Line, columns, lines, number};
+
+/// The whole text; `all`: nothing is left out of long sums and tables.
+pub(super) fn text(walk: &Walk, lang: Lang, all: bool) -> String {
+    let mut page = Page { walk, lang, all, steps: 0, text: String::new() };
+    page.opening();
+    page.sizes();
+    page.shapes();
+    page.projection();
+    page.places();
+    page.product();
+    page.score();
+    page.softmax();
+    page.weighted_sum();
+    page.output();
+    page.kernel();
+    page.text
+}
+
+/// The text as it grows.
+struct Page<'a> {
+    walk: &'a Walk,
+    lang: Lang,
+    all: bool,
+    steps: usize,
+    text: String,
+}
+
+impl Page<'_> {
+    /// The next step's title, behind an empty line.
+    fn title(&mut self, en: &str, zh: &str) {
+        self.steps += 1;
+        let line = format!("\n{}. {}\n", self.steps, self.lang.pick(en, zh));
+        self.text.push_str(&line);
+    }
+
+    /// A line in words.
+    fn say(&mut self, en: impl AsRef<str>, zh: impl AsRef<str>) {
+        let line = self.lang.pick(en.as_ref(), zh.as_ref());
+        self.text.push_str(&format!("   {line}\n"));
+    }
+
+    /// A line that is the same in all languages.
+    fn line(&mut self, line: impl AsRef<str>) {
+        self.say(line.as_ref(), line.as_ref());
+    }
+
+    fn table(&mut self, rows: &[Vec<String>]) {
+        columns(rows).iter().for_each(|line| self.line(line));
+    }
+
+    /// What stands for lines that are left out.
+    fn more(&self, n: usize) -> String {
+        self.lang.pick(format!("… {n} more"), format!("…… 还有 {n} 行"))
+    }
+
+    /// The terms of a sum, one a line, then the sum under `name`.
+    fn sum(&mut self, [name, a, b, bias]: [&str; 4], sum: &Sum) {
+        let shown = lines(sum.terms.len(), self.all, &[]);
+        let mut rows: Vec<Vec<String>> = Vec::new();
+        for line in shown {
+            let Line::At(at) = line else {
+                if let Line::More(n) = line {
+                    rows.push(vec![self.more(n)]);
+                }
+                continue;
+            };
+            let t = sum.terms[at];
+            rows.push(vec![
+                format!("{a}[{}]*{b}[{}]", t.a_offset, t.b_offset),
+                format!("= {} * {}", number(t.a), number(t.b)),
+                format!("= {}", number(t.a * t.b)),
+            ]);
+        }
+        if let Some(Bias { offset, value }) = sum.bias {
+            let name = format!("{bias}[{offset}]");
+            rows.push(vec![name, String::new(), format!("= {}", number(value))]);
+        }
+        self.table(&rows);
+        let total = number(sum.value);
+        self.say(format!("{name} = sum = {total}"), format!("{name} = 合计 = {total}"));
+    }
+
+    /// `((b*T + t)*H + h)*D = ((0*3 + 2)*2 + 1)*2 = 10`: a row of q, k, v or att.
+    fn row_formula(&self, letter: char, t: usize) -> String {
+        let (s, Place { batch_index: b, head: h, .. }) = (self.walk.sizes, self.walk.place);
+        let (big_t, big_h, d, at) = (s.seq_len, s.n_heads, s.head_dim, s.row(b, t, h));
+        if self.walk.one_head {
+            format!("(b*T + {letter})*C = ({b}*{big_t} + {t})*{d} = {at}")
+        } else {
+            format!("((b*T + {letter})*H + h)*D = (({b}*{big_t} + {t})*{big_h} + {h})*{d} = {at}")
+        }
+    }
+
+    /// `[b, h, i, j]` with letters or numbers; one head needs no h.
+    fn index(&self, [b, h, i, j]: [&str; 4]) -> String {
+        if self.walk.one_head {
+            format!("[{b}, {i}, {j}]")
+        } else {
+            format!("[{b}, {h}, {i}, {j}]")
+        }
+    }
+
+    /// The place's own `[b, h, i, j]`.
+    fn here(&self) -> String {
+        let Place { batch_index, head, query, key } = self.walk.place;
+        let words = [batch_index, head, query, key].map(|n| n.to_string());
+        self.index(words.each_ref().map(String::as_str))
+    }
+
+    /// A place between `from` and the last of `len` numbers.
+    fn span(from: usize, len: usize) -> String {
+        if len == 1 { from.to_string() } else { format!("{from}..{}", from + len - 1) }
+    }
+}

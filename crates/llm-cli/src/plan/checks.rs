@@ -1,0 +1,67 @@
+//! What both ways to a run check: flags that need one another, memory, settings under the names of
+//! their flags.
+
+use crate::args::TrainArgs;
+use crate::error::{CliError, Result};
+use crate::program::{Heads, Program};
+use llm_core::recipe::Recipe;
+use llm_core::util::memory;
+
+/// `--heads` where there is one.
+pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
+    match (program.heads, heads) {
+        (Heads::One { other }, Some(h)) if h != 1 => Err(CliError::Usage(format!(
+            "--heads {h}: {} has one attention head; for more use {other} --heads {h}",
+            program.name
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Flags that need something to watch; `measured`: there may be validation data.
+pub(super) fn check_watches(args: &TrainArgs, measured: bool) -> Result<()> {
+    if args.recipe.patience.is_some() && !(measured && args.eval_every != Some(0)) {
+        let why = "--patience needs validation data and an --eval-every above 0";
+        return Err(CliError::Usage(why.into()));
+    }
+    match args.recipe.skip_spikes {
+        Some(z) if !(z > 0.0 && z.is_finite()) => {
+            Err(CliError::Usage(format!("--skip-spikes {z} is not a number above 0")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Steps for `epochs` passes over `tokens`.
+pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u64> {
+    if !(epochs > 0.0 && epochs.is_finite()) {
+        return Err(CliError::Usage(format!("--epochs {epochs} is not a number above 0")));
+    }
+    let per_step = recipe.tokens_per_step() as f64;
+    // The cast saturates; what is too many is refused with the other settings.
+    Ok((epochs * tokens as f64 / per_step).ceil() as u64)
+}
+
+/// What the program takes besides the model: its code, the threads' stacks, the data's window.
+const BASE_MEMORY: u64 = 48 << 20;
+
+pub(super) fn require(needed: u64) -> Result<()> {
+    memory::require(needed.saturating_add(BASE_MEMORY))
+        .map_err(|e| CliError::Memory(e, "--dmodel, --layers, --batch or --seq"))
+}
+
+/// Settings as the library names them, under the names of the flags.
+pub(crate) fn named_by_flag(e: llm_core::Error) -> CliError {
+    match e {
+        llm_core::Error::Config { field, reason } => {
+            let flag = match field {
+                "d_model" => "dmodel".to_string(),
+                "n_layers" => "layers".to_string(),
+                "seq_len" => "seq".to_string(),
+                other => other.replace('_', "-"),
+            };
+            CliError::Usage(format!("--{flag}: {reason}"))
+        }
+        other => other.into(),
+    }
+}

@@ -1,0 +1,86 @@
+//! What a plan is, and what it decided.
+
+use crate::args::TrainArgs;
+use crate::data::Data;
+use crate::defaults::TextDefaults;
+use crate::error::Result;
+use crate::probes::Probes;
+use crate::target::Target;
+use llm_core::Config;
+use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::train::Trainer;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A run that may begin.
+#[derive(Debug)]
+pub struct Plan {
+    /// Weights, moments, settings, step.
+    pub trainer: Trainer,
+    /// Steps to do now.
+    pub steps: u64,
+    /// What tokens mean.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    /// What is learnt; absent when nothing is, and no probe asks for it.
+    pub data: Option<Data>,
+    /// The loaded file.
+    pub loaded: Option<PathBuf>,
+    /// Settings that differ from the loaded run's, to be said.
+    pub notes: Vec<String>,
+    /// Estimated memory, in bytes.
+    pub memory: u64,
+    /// Checks after training.
+    pub probes: Option<Probes>,
+    /// Seed of generated text.
+    pub sample_seed: u64,
+    /// How text is written when nothing is said.
+    pub text: TextDefaults,
+}
+
+/// What a plan decided, as far as settings can say it.
+#[derive(Debug, PartialEq)]
+pub struct Decided<'a> {
+    /// Sizes and options of the model.
+    pub config: &'a Config,
+    /// How it learns.
+    pub recipe: &'a Recipe,
+    /// H.
+    pub n_heads: usize,
+    /// The tokenizer's name.
+    pub tokenizer: &'a str,
+    /// Steps to do now.
+    pub steps: u64,
+    /// Seed of generated text.
+    pub sample_seed: u64,
+}
+
+impl Plan {
+    /// What its settings say.
+    pub fn decided(&self) -> Decided<'_> {
+        Decided {
+            config: self.trainer.model.config(),
+            recipe: &self.trainer.recipe,
+            n_heads: self.trainer.model.attention().spec().n_heads,
+            tokenizer: self.tokenizer.name(),
+            steps: self.steps,
+            sample_seed: self.sample_seed,
+        }
+    }
+
+    /// Chooses, tries and locks the output. `None`: nothing will be saved.
+    ///
+    /// # Errors
+    /// [`Create`](crate::CliError::Create), [`Busy`](crate::CliError::Busy).
+    pub fn target(&self, args: &TrainArgs) -> Result<Option<Target>> {
+        if args.no_save.unwrap_or(false) || args.overfit.unwrap_or(false) {
+            return Ok(None);
+        }
+        match (&args.save, &args.out) {
+            (Some(file), _) => Target::file(file).map(Some),
+            (None, Some(dir)) => Target::folder(dir, self.loaded.as_deref()).map(Some),
+            (None, None) if self.steps > 0 => Target::next_run().map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+}

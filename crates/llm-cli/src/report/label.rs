@@ -1,0 +1,59 @@
+//! A token as a label of one line.
+
+use crate::escape::safe_text;
+use llm_core::TokenId;
+use llm_core::tokenizer::Tokenizer;
+
+/// What a token stands for, with its spaces and line ends to be seen: `a`, `␣cat`, `↵`, `\x1B`; its
+/// number when it stands for no text.
+pub fn label(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
+    match tokenizer.bytes_of(token) {
+        [] => format!("#{token}"),
+        bytes => safe_text(bytes).replace('\n', "↵").replace('\t', "\\t").replace(' ', "␣"),
+    }
+}
+
+/// Columns that a terminal gives to a text: two for the wide characters of East Asia.
+pub(super) fn width(text: &str) -> usize {
+    let wide = |c: &char| matches!(*c, '\u{1100}'..='\u{115F}' | '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FE30}'..='\u{FE6F}' | '\u{FF00}'..='\u{FF60}' | '\u{FFE0}'..='\u{FFE6}' | '\u{1F300}'..='\u{1FAFF}' | '\u{20000}'..='\u{3FFFD}');
+    text.chars().map(|c| if wide(&c) { 2 } else { 1 }).sum()
+}
+
+/// The text, cut to `most` columns with an ellipsis, and padded to them on the left.
+pub(super) fn fitted(text: &str, most: usize) -> String {
+    let mut short = text.to_string();
+    if width(text) > most {
+        short.clear();
+        for c in text.chars() {
+            if width(&short) + width(&c.to_string()) + 1 > most {
+                break;
+            }
+            short.push(c);
+        }
+        short.push('…');
+    }
+    format!("{}{short}", " ".repeat(most.saturating_sub(width(&short))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer};
+
+    #[test]
+    fn labels_are_one_visible_line() {
+        let labels = b" a\n\t\x1b".map(|b| label(&ByteTokenizer, b.into()));
+        assert_eq!(labels, ["␣", "a", "↵", "\\t", "\\x1B"]);
+        assert_eq!(label(&IdsTokenizer::new(9).unwrap(), 7), "#7");
+        let chars = CharTokenizer::from_text("猫".as_bytes()).unwrap();
+        assert_eq!(label(&chars, 0), "猫");
+    }
+
+    #[test]
+    fn labels_fit() {
+        assert_eq!(fitted("cat", 5), "  cat");
+        assert_eq!(fitted("category", 5), "cate…");
+        assert_eq!(fitted("猫猫猫", 5), "猫猫…");
+        assert_eq!(width(&fitted("猫猫猫", 4)), 4);
+    }
+}

@@ -1,0 +1,26 @@
+//! A program with an allocator and a panic hook of its own can link this crate.
+
+use llm_cli::command_line::{Parsed, parse};
+use llm_cli::{Heads, Program};
+use llm_core::model::SingleHead;
+use std::alloc::System;
+use std::sync::Arc;
+
+#[global_allocator]
+static ALLOCATOR: System = System;
+
+const PROGRAM: Program = Program {
+    name: "own",
+    about: "",
+    heads: Heads::One { other: "another" },
+    with_heads: |_| Arc::new(SingleHead),
+    attend: None,
+    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+};
+
+#[test]
+fn the_allocator_is_the_programs_own() {
+    let parsed = parse(&PROGRAM, ["own", "--steps", "3"].map(Into::into));
+    assert!(matches!(parsed, Parsed::Run(_)));
+    assert_eq!(llm_core::util::allocations::large_blocks(), 0); // nobody counts
+}

@@ -1,0 +1,290 @@
+//! What can go wrong, as one enum: every message names the op, field or file, what was expected
+//! and what came. Binaries decide how to print it and with which code to exit.
+
+use super::{TokenId, sizes};
+use std::path::PathBuf;
+
+/// `Result` with [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that llm-core refuses. Messages are lower-case, without a full stop, and never
+/// repeat their source.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// An op got a tensor of a shape that its equation does not allow.
+    #[error("{op}: expected {expected}, got {got:?}")]
+    Shape {
+        /// The op that refused.
+        op: &'static str,
+        /// What it takes, in words and symbols.
+        expected: String,
+        /// The shape that came.
+        got: Vec<usize>,
+    },
+    /// A setting outside its range, or two settings that contradict each other.
+    #[error("{field}: {reason}")]
+    Config {
+        /// The field, as the command line and the struct call it.
+        field: &'static str,
+        /// Why it cannot be.
+        reason: String,
+    },
+    /// A token number that the embedding has no row for.
+    #[error("token {token} at position {position} is outside the vocabulary of {vocab_size}")]
+    TokenOutOfRange {
+        /// The number.
+        token: TokenId,
+        /// Where in the flattened batch.
+        position: usize,
+        /// Rows of the table.
+        vocab_size: usize,
+    },
+    /// A character that is not in a tokenizer's vocabulary.
+    #[error("{unit} at byte {position} is not in the model's vocabulary")]
+    UnknownUnit {
+        /// What it is, escaped.
+        unit: String,
+        /// Its place in the text.
+        position: u64,
+    },
+    /// A tokenizer cannot be made.
+    #[error("{kind} tokenizer: {reason}")]
+    Tokenizer {
+        /// Which one, escaped.
+        kind: String,
+        /// Why not.
+        reason: String,
+    },
+    /// Too few tokens for one window.
+    #[error("{what} has {len} tokens, but a window of {seq_len} needs at least {needed}")]
+    DataTooSmall {
+        /// Which part of the data.
+        what: &'static str,
+        /// Tokens there.
+        len: u64,
+        /// Window length.
+        seq_len: usize,
+        /// Tokens needed.
+        needed: u64,
+    },
+    /// `backward` was called on something that is not a single recorded number.
+    #[error("backward: {reason}")]
+    Backward {
+        /// Why there is nothing to differentiate.
+        reason: &'static str,
+    },
+    /// A gradient is not the derivative of the value it belongs to.
+    #[error("gradient of input {input} is {analytic:e}, differences of the value say {numeric:e}")]
+    Gradient {
+        /// Which input of the checked function.
+        input: usize,
+        /// What backward gave, along the tried direction.
+        analytic: f64,
+        /// What central differences gave.
+        numeric: f64,
+    },
+    /// The loss or a gradient is not a finite number. The optimizer step was not taken.
+    #[error("{what} is {value} at step {step} (lr {lr:e}, gradient norm {grad_norm})")]
+    Diverged {
+        /// `loss`, or the name of the first parameter with such a gradient.
+        what: String,
+        /// The offending value.
+        value: f32,
+        /// The step that was not taken.
+        step: u64,
+        /// Learning rate of that step.
+        lr: f32,
+        /// Global gradient norm of that step.
+        grad_norm: f32,
+    },
+    /// A hook gave a step up before it was done; nothing has changed.
+    #[error("stopped in the step after {step}")]
+    Stopped {
+        /// Steps done before.
+        step: u64,
+    },
+    /// A hook of a run failed.
+    #[error(transparent)]
+    Hook(Box<dyn std::error::Error + Send + Sync>),
+    /// No next token can be drawn.
+    #[error("cannot choose a next token: {}", if .value.is_nan() || *.value == f32::INFINITY {
+        format!("the model's score is {value}, its weights are not usable")
+    } else {
+        "no token is allowed".to_string()
+    })]
+    Logits {
+        /// The offending score; −∞ when nothing was left to choose from.
+        value: f32,
+    },
+    /// More memory than there is would be needed.
+    #[error(
+        "needs about {} of memory, {} available",
+        sizes::bytes(*.needed),
+        sizes::bytes(*.available)
+    )]
+    Memory {
+        /// Estimated bytes.
+        needed: u64,
+        /// Bytes that can be had.
+        available: u64,
+    },
+    /// A file operation failed.
+    #[error("cannot {action} '{}'", .path.display())]
+    Io {
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// The system's answer.
+        source: std::io::Error,
+    },
+    /// A file is not a checkpoint that this program can use.
+    #[error("checkpoint '{}'", .path.display())]
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: super::checkpoint_error::CheckpointError,
+    },
+}
+
+impl Error {
+    /// The shape error, in one call.
+    pub fn shape(op: &'static str, expected: impl Into<String>, got: &[usize]) -> Error {
+        Error::Shape { op, expected: expected.into(), got: got.to_vec() }
+    }
+
+    /// The tokenizer error, in one call.
+    pub fn tokenizer(kind: &str, reason: impl Into<String>) -> Error {
+        Error::Tokenizer { kind: kind.escape_default().to_string(), reason: reason.into() }
+    }
+
+    /// The settings error, in one call.
+    pub fn config(field: &'static str, reason: impl Into<String>) -> Error {
+        Error::Config { field, reason: reason.into() }
+    }
+}
+
+/// Every kind of error is caused by something that a caller can do.
+#[cfg(test)]
+mod tests {
+    use super::super::memory;
+    use super::*;
+    use crate::checkpoint::Checkpoint;
+    use crate::data::{Batch, TokenDataset};
+    use crate::generate::Sampling;
+    use crate::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer, from_spec};
+    use crate::train::{Hooks, Pending, Update, train_step};
+    use crate::{AdamW, AdamWConfig, Config, Tensor, TinyGPT, gradcheck};
+    use ndarray::ArrayD;
+
+    /// A number for every kind of error; a new kind does not compile until it has one here.
+    fn number(error: &Error) -> usize {
+        match error {
+            Error::Shape { .. } => 0,
+            Error::Config { .. } => 1,
+            Error::TokenOutOfRange { .. } => 2,
+            Error::DataTooSmall { .. } => 3,
+            Error::Backward { .. } => 4,
+            Error::Gradient { .. } => 5,
+            Error::Diverged { .. } => 6,
+            Error::Logits { .. } => 7,
+            Error::Memory { .. } => 8,
+            Error::Io { .. } => 9,
+            Error::Checkpoint { .. } => 10,
+            Error::UnknownUnit { .. } => 11,
+            Error::Tokenizer { .. } => 12,
+            Error::Stopped { .. } => 13,
+            Error::Hook(_) => 14,
+        }
+    }
+    const KINDS: usize = 15;
+
+    /// y = 2x with the gradient of y = 3x.
+    fn wrong(x: &Tensor) -> Result<Tensor> {
+        let y: Vec<f32> = x.data().iter().map(|v| 2.0 * v).collect();
+        let parent = x.parent();
+        Ok(Tensor::from_op("wrong", x.shape(), y, &[&x.parent()], move |dy, grads| {
+            grads.accumulate_zeroed(&parent, |dx| {
+                dx.iter_mut().zip(dy.iter()).for_each(|(dx, dy)| *dx += 3.0 * dy);
+            });
+        }))
+    }
+
+    fn step_of(model: &mut TinyGPT, hooks: &mut dyn Hooks) -> Error {
+        let mut adamw = AdamW::new(AdamWConfig::default()).unwrap();
+        let batch = Batch::new(vec![0, 1], vec![1, 2], [1, 2]);
+        let update = Update { step: 7, lr: 0.1, clip: 1.0 };
+        train_step(model, &mut adamw, [Ok(batch)], update, hooks).unwrap_err()
+    }
+
+    fn diverged() -> Error {
+        let mut model = TinyGPT::new(Config::new(3, 2, 2, 1), 1).unwrap();
+        model.wte.data_mut()[0] = f32::NAN;
+        step_of(&mut model, &mut ())
+    }
+
+    /// Gives every step up, or fails with an error of its own.
+    struct Stops(bool);
+
+    impl Hooks for Stops {
+        fn interrupted(&mut self) -> bool {
+            self.0
+        }
+        fn before_update(&mut self, _: &mut Pending<'_>) -> Result<()> {
+            Err(Error::Hook("the hook's own".into()))
+        }
+    }
+
+    fn stopped(stops: bool) -> Error {
+        let mut model = TinyGPT::new(Config::new(3, 2, 2, 1), 1).unwrap();
+        step_of(&mut model, &mut Stops(stops))
+    }
+
+    #[test]
+    fn every_error_happens_and_reads_well() {
+        let folder = tempfile::tempdir().unwrap();
+        let text = folder.path().join("text");
+        std::fs::write(&text, "once upon a time there was a cat that sat on a mat").unwrap();
+        let missing = folder.path().join("missing");
+        let greedy = Sampling { allowed: vec![false; 2], ..Sampling::greedy() };
+        let x = Tensor::parameter(ArrayD::from_elem(vec![2, 3], 0.5));
+        let mut all = vec![
+            (Tensor::from_vec(&[2, 2], vec![0.0]).unwrap_err(), "expected"),
+            (Config::new(256, 8, 0, 1).check().unwrap_err(), "d_model: "),
+            (ByteTokenizer.decode(&[7, 256]).unwrap_err(), "token 256 at position 1"),
+            (
+                CharTokenizer::from_text(b"abc").unwrap().encode(b"ax").unwrap_err(),
+                "(U+0078) at byte 1 is not",
+            ),
+            (from_spec("words", &[]).map(drop).unwrap_err(), "words tokenizer: "),
+            (TokenDataset::from_bytes(vec![1]).batch(1, 0, [1, 4]).unwrap_err(), "has 1 tokens"),
+            (Tensor::new(ArrayD::zeros(vec![])).backward().unwrap_err(), "backward: "),
+            (gradcheck::check(&[x], 1, |x| wrong(&x[0])).unwrap_err(), "gradient of input 0"),
+            (diverged(), "NaN at step 8"),
+            (stopped(true), "stopped in the step after 7"),
+            (stopped(false), "the hook's own"),
+            (greedy.draw(&[0.0, 1.0], &[], 0).unwrap_err(), "no token is allowed"),
+            (greedy.draw(&[f32::NAN, 1.0], &[], 0).unwrap_err(), "NaN"),
+            (Checkpoint::load(&missing).unwrap_err(), "cannot read"),
+            (Checkpoint::load(&text).unwrap_err(), "checkpoint '"),
+        ];
+        // Where nothing is known about memory, nothing is refused.
+        match memory::require(u64::MAX - 1) {
+            Err(e) => all.push((e, "needs about")),
+            Ok(()) => all.push((Error::Memory { needed: 2, available: 1 }, "needs about")),
+        }
+        let mut seen = [false; KINDS];
+        for (error, needle) in &all {
+            let message = error.to_string();
+            assert!(message.contains(needle), "{message:?} lacks {needle:?}");
+            assert!(!message.ends_with('.') && !message.contains('\n'), "{message:?}");
+            if let Some(source) = std::error::Error::source(error) {
+                assert!(!message.contains(&source.to_string()), "{message:?}");
+            }
+            seen[number(error)] = true;
+        }
+        assert!(seen.iter().all(|&s| s), "{seen:?}");
+    }
+}

@@ -1,0 +1,34 @@
+//! What every floor above stands on: errors, random streams, limits, files that cannot be lost.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `sizes.rs` | byte counts and numbers as a person reads them |
+//! | `error.rs`, `checkpoint_error.rs` | what can go wrong |
+//! | [`rng`] | random streams that are functions of what they are for |
+//! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
+//! | [`memory`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
+//! | `replace.rs`, `target.rs`, `temporary.rs`, `file_calls.rs` | replacing a file so that it is always whole |
+
+pub mod allocations;
+mod checkpoint_error;
+mod error;
+pub(crate) mod file_calls;
+pub(crate) mod large_pages;
+pub mod memory;
+pub(crate) mod replace;
+pub mod rng;
+mod settings;
+mod sizes;
+pub(crate) mod target;
+mod temporary;
+mod value;
+
+pub use checkpoint_error::CheckpointError;
+pub use error::{Error, Result};
+pub use replace::{check_writable, real_path, replace_file, sweep_stale};
+pub use settings::Settings;
+pub use sizes::{bytes, thousands};
+pub use value::Value;
+
+/// A token's number in the vocabulary.
+pub type TokenId = u32;

@@ -1,0 +1,75 @@
+//! What a header says, whichever format it was written in.
+
+use super::table::Entry;
+use crate::model::{AttentionSpec, Config, ParamList, parameter_list};
+use crate::optim::{OPTIMIZERS, OptimizerRow};
+use crate::recipe::Recipe;
+
+/// The kind of model.
+pub(super) const ARCHITECTURE: &str = "tiny-gpt";
+/// In what numbers products are made and added up.
+pub(super) const PRECISION: &str = "f32";
+/// In what order the gradients of micro-batches are added: neighbours first, then their sums.
+pub(super) const ACCUMULATION: &str = "tree";
+
+/// Everything of a checkpoint that is no tensor. Read from a file it is believed only after
+/// [`check`](super::check::check).
+#[derive(Clone, Debug)]
+pub(super) struct Contents {
+    pub(super) architecture: String,
+    pub(super) config: Config,
+    pub(super) attention: AttentionSpec,
+    /// The parameters of one block's attention: their names and shapes.
+    pub(super) own: ParamList,
+    pub(super) tokenizer: TokenizerHash,
+    pub(super) recipe: Recipe,
+    pub(super) step: u64,
+    pub(super) optimizer: Option<SavedOptimizer>,
+    pub(super) precision: String,
+    pub(super) accumulation: String,
+    pub(super) table: Vec<Entry>,
+}
+
+/// A tokenizer without its data.
+#[derive(Clone, Debug)]
+pub(super) struct TokenizerHash {
+    pub(super) kind: String,
+    /// Bytes of its data.
+    pub(super) length: u64,
+    pub(super) blake3: [u8; 32],
+}
+
+/// An optimizer without its numbers.
+#[derive(Clone, Debug)]
+pub(super) struct SavedOptimizer {
+    pub(super) name: String,
+    /// Updates done.
+    pub(super) t: u64,
+    /// What it keeps for every weight. An optimizer before its first update has nothing.
+    pub(super) slots: Vec<String>,
+}
+
+impl SavedOptimizer {
+    /// The optimizer of this name, if there is one.
+    pub(super) fn row(&self) -> Option<&'static OptimizerRow> {
+        OPTIMIZERS.iter().find(|row| row.name == self.name)
+    }
+}
+
+impl Contents {
+    /// Names and shapes of all parameters, in the model's order.
+    pub(super) fn parameters(&self) -> ParamList {
+        parameter_list(&self.config, &self.own)
+    }
+
+    /// The optimizer's slots that the table has.
+    pub(super) fn slots(&self) -> &[String] {
+        self.optimizer.as_ref().map_or(&[], |optimizer| &optimizer.slots)
+    }
+
+    /// Is a tensor of this role never below 0?
+    pub(super) fn is_mean_of_squares(&self, role: &str) -> bool {
+        let slots = self.optimizer.as_ref().and_then(SavedOptimizer::row).map(|row| row.slots);
+        slots.unwrap_or(&[]).iter().any(|slot| slot.mean_of_squares && slot.name == role)
+    }
+}

@@ -1,0 +1,123 @@
+//! A checkpoint in memory, and the run that is made of it.
+
+use super::meta::Meta;
+use super::state::State;
+use crate::base::{CheckpointError, Error, Result};
+use crate::model::{Attention, AttentionSpec, Param, ParamList, TinyGPT, parameter_list};
+use crate::optim::{OptimizerState, make_optimizer};
+use crate::tensor::Tensor;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// A checkpoint as it was read: checked in every respect, nothing installed yet.
+///
+/// ```
+/// use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
+/// use llm_core::model::SingleHead;
+/// use llm_core::recipe::Recipe;
+/// use llm_core::train::Trainer;
+/// use llm_core::{Config, TinyGPT};
+/// use std::sync::Arc;
+///
+/// let recipe = Recipe::new(2, 8, 10, 1e-3);
+/// let trainer = Trainer::new(TinyGPT::new(Config::new(256, 8, 8, 1), 1)?, recipe)?;
+/// let directory = tempfile::tempdir().unwrap();
+/// let path = directory.path().join("model.ckpt");
+/// save(&path, &trainer, &TokenizerSpec::bytes(), true)?;
+///
+/// let checkpoint = Checkpoint::load(&path)?;
+/// let attention = SingleHead::from_spec(&checkpoint.meta.attention)?;
+/// let again = checkpoint.into_trainer(Arc::new(attention))?;
+/// assert_eq!(again.model.wte.data(), trainer.model.wte.data());
+/// # Ok::<(), llm_core::Error>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Checkpoint {
+    /// Everything but the tensors. A caller may change the recipe before
+    /// [`into_trainer`](Checkpoint::into_trainer).
+    pub meta: Meta,
+    pub(super) format: u32,
+    /// In the model's order.
+    pub(super) parameters: Vec<(String, Tensor)>,
+    /// Its name and its state.
+    pub(super) optimizer: Option<(String, OptimizerState)>,
+    pub(super) path: PathBuf,
+}
+
+impl Checkpoint {
+    /// The format of the file it was read from: 1, or 2, which is the one written.
+    pub fn format(&self) -> u32 {
+        self.format
+    }
+
+    /// Whether the optimizer was saved, so that training goes on exactly.
+    pub fn has_optimizer(&self) -> bool {
+        self.optimizer.is_some()
+    }
+
+    /// Number of single weights.
+    pub fn parameter_count(&self) -> u64 {
+        self.parameters.iter().map(|(_, p)| p.numel() as u64).sum()
+    }
+
+    /// Names and weights, in the order of [`TinyGPT::parameters`].
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &Tensor)> {
+        self.parameters.iter().map(|(name, p)| (name.as_str(), p))
+    }
+
+    /// Builds what it holds. `attention` is what the caller made from `meta.attention`. Without a
+    /// saved optimizer, or when the recipe was changed to name another one, the recipe's starts
+    /// anew, with its count of updates at 0.
+    ///
+    /// # Errors
+    /// [`Error::Checkpoint`] when the attention is not the one in `meta`, or `meta` was changed so
+    /// that it does not fit the weights; [`Error::Config`] when a changed setting is outside its
+    /// range.
+    pub fn into_state(self, attention: Arc<dyn Attention>) -> Result<State> {
+        let Checkpoint { meta, format: _, parameters, optimizer, path } = self;
+        let Meta { config, attention: saved, tokenizer: _, recipe, step } = meta;
+        if attention.spec() != saved {
+            let (saved, given) = (describe(&saved), describe(&attention.spec()));
+            let source = CheckpointError::Attention { saved, given };
+            return Err(Error::Checkpoint { path, source });
+        }
+        config.check()?;
+        attention.check(&config)?;
+        let expected = parameter_list(&config, &attention.parameters(&config));
+        fits(expected, &parameters).map_err(|source| Error::Checkpoint { path, source })?;
+        let model = TinyGPT::from_parameters(config, attention, parameters)?;
+        recipe.check()?;
+        let mut fresh = make_optimizer(&recipe.optimizer, recipe.adamw)?;
+        if let Some((_, state)) = optimizer.filter(|(name, _)| *name == recipe.optimizer) {
+            fresh.restore(state);
+        }
+        Ok(State { model, optimizer: fresh, recipe, step })
+    }
+}
+
+/// Are these the parameters of that model?
+fn fits(list: ParamList, loaded: &[(String, Tensor)]) -> Result<(), CheckpointError> {
+    if list.len() != loaded.len() {
+        let (actual, expected) = (loaded.len(), list.len());
+        return Err(CheckpointError::TensorCount { actual, expected });
+    }
+    for ((tensor, Param { shape, .. }), (name, p)) in list.into_iter().zip(loaded) {
+        if tensor != *name || shape != p.shape() {
+            let found = format!("{name} {:?}", p.shape());
+            let expected = format!("{tensor} {shape:?}");
+            return Err(CheckpointError::Tensor { tensor, field: "shape", found, expected });
+        }
+    }
+    Ok(())
+}
+
+/// An attention in a few words, its name escaped.
+fn describe(spec: &AttentionSpec) -> String {
+    let off = spec.head_mask.iter().filter(|on| !**on).count();
+    let heads = match spec.n_heads {
+        1 => "1 head".to_string(),
+        n => format!("{n} heads"),
+    };
+    let off = if off > 0 { format!(", {off} switched off") } else { String::new() };
+    format!("{} attention ({heads}{off})", spec.name.escape_default())
+}

@@ -1,0 +1,107 @@
+//! Reading tensors: every byte is hashed as it passes.
+
+use super::table::{self, Entry};
+use crate::base::large_pages::room;
+use crate::base::{CheckpointError, Error, memory};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// Tensors pass through a buffer of this many bytes, a multiple of four.
+pub(super) const CHUNK: usize = 1 << 16;
+
+/// Why a file could not be read, before its path is added.
+#[derive(Debug)]
+pub(super) enum Failure {
+    Io(io::Error),
+    Content(CheckpointError),
+    Memory(Error),
+}
+
+impl Failure {
+    /// The error about the file at `path`.
+    pub(super) fn at(self, path: &Path) -> Error {
+        match self {
+            Failure::Io(source) => Error::Io { action: "read", path: path.into(), source },
+            Failure::Content(source) => Error::Checkpoint { path: path.into(), source },
+            Failure::Memory(error) => error,
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Failure {
+        Failure::Io(error)
+    }
+}
+
+impl From<CheckpointError> for Failure {
+    fn from(error: CheckpointError) -> Failure {
+        Failure::Content(error)
+    }
+}
+
+/// A reader that hashes what passes.
+pub(super) struct Hashing<R> {
+    input: R,
+    pub(super) hash: blake3::Hasher,
+    chunk: Vec<u8>,
+}
+
+impl<R: Read> Hashing<R> {
+    pub(super) fn new(input: R) -> Hashing<R> {
+        Hashing { input, hash: blake3::Hasher::new(), chunk: Vec::new() }
+    }
+
+    pub(super) fn read_exact(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        self.input.read_exact(bytes)?;
+        self.hash.update(bytes);
+        Ok(())
+    }
+
+    /// One tensor and its padding. Memory is reserved for the length that the settings ask for,
+    /// and touched only as data arrive.
+    pub(super) fn tensor<T>(
+        &mut self,
+        entry: &Entry,
+        mut add: impl FnMut(&[u8], &mut Vec<T>),
+    ) -> Result<Vec<T>, Failure> {
+        let memory = |_| {
+            let (needed, available) = (entry.length, memory::available());
+            Failure::Memory(Error::Memory { needed, available })
+        };
+        let count = usize::try_from(entry.length).map_or(usize::MAX, |n| n / size_of::<T>());
+        let mut out = room(count).map_err(memory)?;
+        let mut chunk = std::mem::take(&mut self.chunk);
+        chunk.resize(CHUNK, 0);
+        let mut crc = crc32fast::Hasher::new();
+        let mut left = entry.length;
+        while left > 0 {
+            let bytes = &mut chunk[..left.min(CHUNK as u64) as usize];
+            self.read_exact(bytes)?;
+            crc.update(bytes);
+            add(bytes, &mut out);
+            left -= bytes.len() as u64;
+        }
+        self.chunk = chunk;
+        if crc.finalize() != entry.crc32 {
+            return Err(CheckpointError::TensorChecksum { tensor: entry.label() }.into());
+        }
+        self.skip_zeros(entry.length, || format!("tensor {}", entry.label()))?;
+        Ok(out)
+    }
+
+    /// The zeros that fill up `length` bytes to the next multiple of 64.
+    pub(super) fn skip_zeros(
+        &mut self,
+        length: u64,
+        after: impl FnOnce() -> String,
+    ) -> Result<(), Failure> {
+        let mut zeros = [0; table::ALIGN as usize];
+        let zeros = &mut zeros[..(table::padded(length) - length) as usize];
+        self.read_exact(zeros)?;
+        if zeros.iter().any(|&b| b != 0) {
+            return Err(CheckpointError::Padding { after: after() }.into());
+        }
+        Ok(())
+    }
+}

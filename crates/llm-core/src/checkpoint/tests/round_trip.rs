@@ -1,0 +1,119 @@
+//! What goes in comes out.
+
+use super::*;
+
+#[test]
+fn everything_comes_back_bit_by_bit() {
+    for config in [Config::new(5, 4, 6, 2), Config::gpt2(5, 4, 6, 2)] {
+        let single: Arc<dyn Attention> = Arc::new(SingleHead);
+        let mut own = Settings::default();
+        own.insert("window", Value::Whole(128)).unwrap();
+        own.insert("theta", Value::Float(1e4)).unwrap();
+        let masked: Arc<dyn Attention> = Arc::new(Named(AttentionSpec {
+            head_mask: vec![true, false, true, true, true, false],
+            settings: own,
+            ..AttentionSpec::new("several", 3)
+        }));
+        for (attention, with_optimizer, tokenizer) in
+            [(single, true, TokenizerSpec::bytes()), (masked, false, tokenizer())]
+        {
+            let mut trainer = trained(config.clone(), attention.clone());
+            // What the golden file does not have.
+            trainer.model.set_dropout(0.125).unwrap();
+            trainer.recipe.accum = 5;
+            trainer.recipe.val_data = Some(DataSource::Files { len: 321, blake3: [8; 32] });
+            let file = bytes_of(&trainer, &tokenizer, with_optimizer);
+            assert_eq!(file, bytes_of(&trainer, &tokenizer, with_optimizer));
+            let checkpoint = read(&file).unwrap();
+            assert_eq!((checkpoint.has_optimizer(), checkpoint.format()), (with_optimizer, 2));
+            assert_eq!(checkpoint.parameter_count(), config.parameter_count());
+            assert_eq!(checkpoint.meta.tokenizer, tokenizer);
+            assert!(
+                checkpoint
+                    .parameters()
+                    .zip(trainer.model.parameters())
+                    .all(|(a, b)| { a.0 == b.0 && a.1.shape() == b.1.shape() })
+            );
+            let again = checkpoint.into_trainer(attention).unwrap();
+            assert_equal(&trainer, &again, with_optimizer);
+            if with_optimizer {
+                assert_eq!(file, bytes_of(&again, &tokenizer, true));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_next_steps_are_those_of_the_run_that_went_on() {
+    let mut through = small();
+    let mut resumed =
+        read(&bytes_of(&through, &tokenizer(), true)).unwrap().into_trainer(two_heads()).unwrap();
+    for _ in 0..3 {
+        assert_eq!(through.step(&data()).unwrap(), resumed.step(&data()).unwrap());
+    }
+    let [a, b] = [&through, &resumed].map(|t| bytes_of(t, &tokenizer(), true));
+    assert_eq!(a, b);
+}
+
+#[test]
+fn an_optimizer_before_its_first_update_is_saved_too() {
+    let model = TinyGPT::new(Config::gpt2(5, 4, 2, 1), 1).unwrap();
+    let trainer = Trainer::new(model, recipe()).unwrap();
+    let file = bytes_of(&trainer, &tokenizer(), true);
+    let checkpoint = read(&file).unwrap();
+    assert!(checkpoint.has_optimizer());
+    let again = checkpoint.into_trainer(Arc::new(SingleHead)).unwrap();
+    assert_equal(&trainer, &again, true);
+    assert_eq!(file, bytes_of(&again, &tokenizer(), true));
+}
+
+#[test]
+fn another_attention_or_a_changed_model_is_refused_and_another_recipe_is_not() {
+    let checkpoint = read(&bytes_of(&small(), &tokenizer(), true)).unwrap();
+    let other = checkpoint.clone().into_trainer(Arc::new(SingleHead));
+    assert!(matches!(
+        other,
+        Err(Error::Checkpoint { source: CheckpointError::Attention { .. }, .. })
+    ));
+    for config in [Config::new(5, 4, 4, 1), Config::gpt2(5, 4, 2, 1)] {
+        let mut changed = checkpoint.clone();
+        changed.meta.config = config;
+        assert!(matches!(changed.into_trainer(two_heads()), Err(Error::Checkpoint { .. })));
+    }
+    let mut changed = checkpoint;
+    changed.meta.recipe.adamw.weight_decay = 0.5;
+    changed.meta.recipe.total_steps = 50;
+    let trainer = changed.into_trainer(two_heads()).unwrap();
+    assert_eq!((trainer.optimizer.config().weight_decay, trainer.recipe.total_steps), (0.5, 50));
+}
+
+/// A file of format 1 makes the same run, and is a file of format 2 after the next save.
+#[test]
+fn the_first_format_becomes_the_second() {
+    for config in [Config::new(5, 4, 6, 2), Config::gpt2(5, 4, 6, 2)] {
+        for with_optimizer in [true, false] {
+            let mut trainer = trained(config.clone(), Arc::new(SingleHead));
+            trainer.model.set_dropout(0.125).unwrap();
+            trainer.recipe.accum = 5;
+            trainer.recipe.val_data = Some(DataSource::Stories { version: 1, seed: 2, count: 3 });
+            let file = bytes_of(&trainer, &tokenizer(), with_optimizer);
+            let old = read(&fuzzing::in_format_1(&file).unwrap()).unwrap();
+            assert_eq!((old.format(), old.has_optimizer()), (1, with_optimizer));
+            assert_eq!(old.meta, read(&file).unwrap().meta);
+            let mut again = old.into_trainer(Arc::new(SingleHead)).unwrap();
+            assert_equal(&trainer, &again, with_optimizer);
+            assert_eq!(bytes_of(&again, &tokenizer(), with_optimizer), file);
+            if with_optimizer {
+                assert_eq!(trainer.step(&data()).unwrap(), again.step(&data()).unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_optimizers_own_settings_are_the_ones_saved() {
+    let mut trainer = small();
+    trainer.recipe.adamw.beta1 = 0.1;
+    let again = read(&bytes_of(&trainer, &tokenizer(), true)).unwrap();
+    assert_eq!(again.meta.recipe, recipe());
+}

@@ -1,0 +1,50 @@
+//! What a model learns from in one go.
+
+#[cfg(doc)]
+use super::TinyGPT;
+use crate::buffer;
+
+/// B windows of T tokens and the token that follows each position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// `[B, T]`, flat.
+    pub inputs: buffer::Tokens,
+    /// `[B, T]`, flat: `inputs` moved by one.
+    pub targets: buffer::Tokens,
+    /// `[B, T]`.
+    pub shape: [usize; 2],
+    /// Where it comes from; dropout draws its masks from this.
+    pub origin: Origin,
+}
+
+/// What decides a batch, and every other random choice about it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The run's.
+    pub seed: u64,
+    /// Steps done before.
+    pub step: u64,
+    /// Number of the first row within the step: not 0 for the later ones of several micro-batches.
+    pub first_row: u64,
+}
+
+impl Batch {
+    /// A batch of given tokens; inputs and targets are both `[B, T]`, flat.
+    pub fn new(
+        inputs: impl Into<buffer::Tokens>,
+        targets: impl Into<buffer::Tokens>,
+        shape: [usize; 2],
+    ) -> Batch {
+        let (inputs, targets) = (inputs.into(), targets.into());
+        Batch { inputs, targets, shape, origin: Origin::default() }
+    }
+}
+
+/// What a loss is computed for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Learning: with dropout.
+    Training,
+    /// Measuring: without.
+    Evaluation,
+}

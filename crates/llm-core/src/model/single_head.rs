@@ -1,0 +1,59 @@
+//! The baseline's attention.
+
+use super::{Attention, AttentionSpec, Config, Context, Decode, Parameters, Position};
+use crate::base::{Error, Result};
+use crate::kernels::attention as kernel;
+use crate::ops::{self, AttentionParams};
+use crate::tensor::Tensor;
+
+/// The baseline: one head over all channels.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SingleHead;
+
+impl SingleHead {
+    /// The name in [`AttentionSpec`].
+    pub const NAME: &'static str = "single-head";
+
+    /// Makes it again from what a checkpoint says.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the spec describes another attention.
+    pub fn from_spec(spec: &AttentionSpec) -> Result<SingleHead> {
+        if *spec == SingleHead.spec() {
+            return Ok(SingleHead);
+        }
+        let reason = format!(
+            "this is a {} model with {} heads{}, single-head attention would compute something else",
+            spec.name,
+            spec.n_heads,
+            if spec.head_mask.is_empty() { "" } else { ", some switched off" }
+        );
+        Err(Error::config("attention", reason))
+    }
+}
+
+impl Attention for SingleHead {
+    fn spec(&self) -> AttentionSpec {
+        AttentionSpec::new(SingleHead::NAME, 1)
+    }
+
+    fn check(&self, _config: &Config) -> Result<()> {
+        Ok(())
+    }
+
+    fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
+        let AttentionParams { w_qkv, b_qkv, w_proj, b_proj } = p.standard()?;
+        ops::self_attention_1h(x, w_qkv, b_qkv, w_proj, b_proj, ctx)
+    }
+
+    fn cache_row(&self, config: &Config) -> usize {
+        2 * config.d_model // keys and values
+    }
+
+    fn decode(&self, step: Decode<'_>) -> Result<()> {
+        step.with_keys_and_values(1, |Position { q, keys, values, scores, y }| {
+            let scale = 1.0 / (q.len() as f32).sqrt();
+            kernel::attend_one(q, keys, values, scale, scores, y);
+        })
+    }
+}

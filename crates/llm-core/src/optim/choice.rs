@@ -1,0 +1,53 @@
+//! Optimizers by their names.
+
+use super::{AdamW, AdamWConfig, Lion, Optimizer, Slot};
+use crate::base::{Error, Result};
+
+/// An optimizer that settings can name.
+#[derive(Clone, Copy, Debug)]
+pub struct OptimizerRow {
+    /// [`Optimizer::name`].
+    pub name: &'static str,
+    /// In a few words.
+    pub doc: &'static str,
+    /// [`Optimizer::slots`].
+    pub slots: &'static [Slot],
+    /// Makes a fresh one.
+    pub make: fn(AdamWConfig) -> Result<Box<dyn Optimizer>>,
+}
+
+/// All optimizers of this crate.
+pub const OPTIMIZERS: &[OptimizerRow] = &[
+    OptimizerRow {
+        name: AdamW::NAME,
+        doc: "Adam with decoupled weight decay",
+        slots: AdamW::SLOTS,
+        make: |config| Ok(Box::new(AdamW::new(config)?)),
+    },
+    OptimizerRow {
+        name: Lion::NAME,
+        doc: "the sign of a running mean; one number per weight less than AdamW",
+        slots: Lion::SLOTS,
+        make: |config| Ok(Box::new(Lion::new(config)?)),
+    },
+];
+
+/// The row of this name.
+///
+/// # Errors
+/// [`Error::Config`] when there is none.
+pub fn find_optimizer(name: &str) -> Result<&'static OptimizerRow> {
+    OPTIMIZERS.iter().find(|row| row.name == name).ok_or_else(|| {
+        let known: Vec<_> = OPTIMIZERS.iter().map(|row| row.name).collect();
+        let reason = format!("'{}' is not one of: {}", name.escape_default(), known.join(", "));
+        Error::config("optimizer", reason)
+    })
+}
+
+/// A fresh optimizer of this name.
+///
+/// # Errors
+/// [`Error::Config`] when there is none, or a number is outside its range.
+pub fn make_optimizer(name: &str, config: AdamWConfig) -> Result<Box<dyn Optimizer>> {
+    (find_optimizer(name)?.make)(config)
+}

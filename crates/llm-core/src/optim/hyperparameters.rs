@@ -1,0 +1,58 @@
+//! The numbers of an update, under the names that the field has for them.
+
+use crate::base::{Error, Result};
+use crate::tensor::Tensor;
+use serde::{Deserialize, Serialize};
+
+/// The optimizer's settings, apart from the learning rate, which a schedule may change.
+///
+/// The defaults are those of the original trainer; both command-line trainers use others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct AdamWConfig {
+    /// β₁.
+    pub beta1: f32,
+    /// β₂.
+    pub beta2: f32,
+    /// ε.
+    pub eps: f32,
+    /// λ.
+    pub weight_decay: f32,
+    /// Decay every tensor (default), or only those with two axes and more.
+    pub decay_all: bool,
+}
+
+impl Default for AdamWConfig {
+    fn default() -> AdamWConfig {
+        AdamWConfig { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01, decay_all: true }
+    }
+}
+
+impl AdamWConfig {
+    /// The original trainer's learning rate.
+    pub const DEFAULT_LR: f32 = 3e-4;
+
+    /// Are all settings within their ranges?
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the setting.
+    pub fn check(&self) -> Result<()> {
+        for (field, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
+            if !(0.0..1.0).contains(&beta) {
+                return Err(Error::config(field, format!("{beta} is outside 0..1")));
+            }
+        }
+        if !(self.eps > 0.0 && self.eps.is_finite()) {
+            return Err(Error::config("eps", format!("{} is not above 0", self.eps)));
+        }
+        if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
+            let reason = format!("{} is not 0 or more", self.weight_decay);
+            return Err(Error::config("weight_decay", reason));
+        }
+        Ok(())
+    }
+
+    /// λ of one parameter: 0 for a vector, unless every tensor decays.
+    pub fn decay_of(&self, parameter: &Tensor) -> f32 {
+        if self.decay_all || parameter.rank() >= 2 { self.weight_decay } else { 0.0 }
+    }
+}

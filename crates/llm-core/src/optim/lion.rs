@@ -1,0 +1,111 @@
+//! Lion: steps of one size, along the sign of a running mean.
+
+use super::{AdamWConfig, Optimizer, OptimizerState, Slot};
+use crate::autograd::Gradients;
+use crate::base::Result;
+use crate::kernels::lion::{Update, step};
+use crate::profile::span;
+use crate::tensor::Tensor;
+
+/// The optimizer and its state: for each parameter m, a running mean of its gradient.
+///
+/// It keeps one number per weight where [`AdamW`](super::AdamW) keeps two. Every weight moves by
+/// the whole learning rate in every step, so the rate is chosen 3 to 10 times smaller than AdamW's
+/// and the decay as many times larger; β₂ is usually 0.99. ε is not used.
+///
+/// Reference: Chen et al., "Symbolic Discovery of Optimization Algorithms".
+#[derive(Clone, Debug)]
+pub struct Lion {
+    config: AdamWConfig,
+    state: OptimizerState,
+}
+
+impl Lion {
+    /// The name in checkpoints and settings.
+    pub const NAME: &'static str = "lion";
+    /// m.
+    pub const SLOTS: &'static [Slot] = &[Slot { name: "m", mean_of_squares: false }];
+
+    /// A fresh optimizer; m starts at 0.
+    ///
+    /// # Errors
+    /// [`Error::Config`](crate::Error::Config) when a setting is outside its range.
+    pub fn new(config: AdamWConfig) -> Result<Lion> {
+        config.check()?;
+        Ok(Lion { config, state: OptimizerState::default() })
+    }
+}
+
+impl Optimizer for Lion {
+    fn name(&self) -> &'static str {
+        Lion::NAME
+    }
+
+    fn slots(&self) -> &'static [Slot] {
+        Lion::SLOTS
+    }
+
+    fn config(&self) -> &AdamWConfig {
+        &self.config
+    }
+
+    fn set_config(&mut self, config: AdamWConfig) -> Result<()> {
+        config.check()?;
+        self.config = config;
+        Ok(())
+    }
+
+    /// θ ← θ − lr·(sign(β₁m + (1−β₁)g) + λθ),  m ← β₂m + (1−β₂)g
+    fn step(
+        &mut self,
+        parameters: &mut dyn Iterator<Item = (String, &mut Tensor)>,
+        grads: &Gradients,
+        lr: f32,
+        grad_scale: f32,
+    ) -> Result<()> {
+        let _span = span("lion");
+        let config = self.config;
+        let AdamWConfig { beta1, beta2, .. } = config;
+        self.state.update(parameters, grads, |_t, p, [m], g| {
+            let weight_decay = config.decay_of(p);
+            step(p.data_mut(), m, g, Update { lr, beta1, beta2, weight_decay, grad_scale });
+        })
+    }
+
+    fn state(&self) -> &OptimizerState {
+        &self.state
+    }
+
+    fn restore(&mut self, state: OptimizerState) {
+        self.state = state;
+    }
+
+    fn boxed(&self) -> Box<dyn Optimizer> {
+        Box::new(self.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops;
+    use ndarray::arr1;
+
+    #[test]
+    fn only_matrices_decay_unless_told() {
+        for decay_all in [false, true] {
+            let mut b = Tensor::parameter(arr1(&[1.0, 1.0]).into_dyn());
+            let loss = ops::sum(&ops::mul_scalar(&b, 0.0).unwrap()).unwrap();
+            let grads = loss.backward().unwrap();
+            let config = AdamWConfig { weight_decay: 0.5, decay_all, ..AdamWConfig::default() };
+            let mut lion = Lion::new(config).unwrap();
+            lion.step(&mut [("b".to_string(), &mut b)].into_iter(), &grads, 0.1, 1.0).unwrap();
+            // The sign of 0 is 0: a weight without a gradient only decays.
+            assert_eq!(b.data()[0], if decay_all { 0.95 } else { 1.0 });
+            assert_eq!(lion.state().parameters[0].slots.len(), 1);
+            let other = [("c".to_string(), &mut b)];
+            assert!(lion.step(&mut other.into_iter(), &grads, 0.1, 1.0).is_err());
+        }
+        assert!(Lion::new(AdamWConfig { beta1: 1.0, ..AdamWConfig::default() }).is_err());
+    }
+}

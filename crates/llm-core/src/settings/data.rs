@@ -1,0 +1,49 @@
+//! Where data came from: several keys each, which depend on the first one.
+
+use super::row::{Typed, typed};
+use crate::base::{Error, Result, Settings, Value};
+use crate::recipe::DataSource;
+
+pub(super) fn write(name: &str, source: &DataSource, into: &mut Settings) -> Result<()> {
+    let mut put = |key: &str, value: Value| into.insert(&format!("{name}.{key}"), value);
+    match source {
+        DataSource::Stories { version, seed, count } => {
+            put("kind", Value::Text("stories".into()))?;
+            put("version", version.to_value())?;
+            put("seed", seed.to_value())?;
+            put("count", count.to_value())
+        }
+        DataSource::Files { len, blake3 } => {
+            put("kind", Value::Text("files".into()))?;
+            put("length", len.to_value())?;
+            put("blake3", blake3.to_value())
+        }
+    }
+}
+
+/// Takes the keys of one source; nothing when there is none.
+pub(super) fn read(name: &str, from: &mut Settings) -> Result<Option<DataSource>> {
+    let Some(kind) = from.take(&format!("{name}.kind")) else { return Ok(None) };
+    Ok(Some(match typed::<String>(name, kind)?.as_str() {
+        "stories" => DataSource::Stories {
+            version: member(name, "version", from)?,
+            seed: member(name, "seed", from)?,
+            count: member(name, "count", from)?,
+        },
+        "files" => DataSource::Files {
+            len: member(name, "length", from)?,
+            blake3: member(name, "blake3", from)?,
+        },
+        other => {
+            let other = other.escape_default();
+            let reason = format!("'{name}.kind' is '{other}', known are: stories, files");
+            return Err(Error::config("settings", reason));
+        }
+    }))
+}
+
+fn member<T: Typed>(name: &str, key: &str, from: &mut Settings) -> Result<T> {
+    let key = format!("{name}.{key}");
+    let missing = || Error::config("settings", format!("'{key}' is missing"));
+    typed(&key, from.take(&key).ok_or_else(missing)?)
+}

@@ -1,0 +1,74 @@
+//! Every setting of a model and of a run, each in one row: its key, what it is for, how it is read
+//! and set.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `row.rs` | what a row is, and the types of values |
+//! | `model.rs` | the rows of [`Config`] |
+//! | `run.rs` | the rows of [`Recipe`] |
+//! | `data.rs` | where a run's data came from |
+//!
+//! Checkpoints are written and read by these rows. A setting that is added is a field and a row: a
+//! file from before has no such key, and gets the default of [`Config::new`] or [`Recipe::new`],
+//! which must therefore be what was done before there was a choice.
+
+mod data;
+mod model;
+mod row;
+mod run;
+
+#[cfg(test)]
+mod tests;
+
+pub use crate::base::{Settings, Value};
+pub use model::MODEL;
+pub use row::Row;
+pub use run::RECIPE;
+
+use crate::base::Result;
+use crate::model::Config;
+use crate::recipe::{DataSource, Recipe};
+
+/// All settings of a model and a run by their keys.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) when a number is not finite or a text too long.
+pub fn collect(config: &Config, recipe: &Recipe) -> Result<Settings> {
+    let mut all = Settings::default();
+    for row in MODEL {
+        all.insert(row.key, (row.get)(config))?;
+    }
+    for row in RECIPE {
+        all.insert(row.key, (row.get)(recipe))?;
+    }
+    data::write("data", &recipe.data, &mut all)?;
+    if let Some(source) = &recipe.val_data {
+        data::write("val_data", source, &mut all)?;
+    }
+    Ok(all)
+}
+
+/// The model and the run that settings describe. A key that is not there leaves its default.
+///
+/// # Errors
+/// [`Error::Config`](crate::Error::Config) naming a key that is unknown, a value of another type,
+/// or a setting outside its range. What two settings say together is left to [`Config::check`] and
+/// [`Recipe::check`].
+pub fn apart(mut all: Settings) -> Result<(Config, Recipe)> {
+    let mut config = Config::new(0, 0, 0, 0);
+    for row in MODEL {
+        if let Some(value) = all.take(row.key) {
+            (row.put)(&mut config, value)?;
+        }
+    }
+    let mut recipe = Recipe::new(0, 0, 0, 0.0);
+    for row in RECIPE {
+        if let Some(value) = all.take(row.key) {
+            (row.put)(&mut recipe, value)?;
+        }
+    }
+    recipe.data = data::read("data", &mut all)?.unwrap_or(DataSource::NONE);
+    recipe.val_data = data::read("val_data", &mut all)?;
+    all.expect_empty()?;
+    Ok((config, recipe))
+}

@@ -1,0 +1,132 @@
+//! What a row is.
+
+use crate::base::{Error, Result, Value};
+
+/// One setting of a `T`.
+#[derive(Debug)]
+pub struct Row<T> {
+    /// Its name for ever, such as `model.dropout`.
+    pub key: &'static str,
+    /// What it is, in one line.
+    pub doc: &'static str,
+    /// Its value.
+    pub get: fn(&T) -> Value,
+    /// Sets it. Refuses, with [`Error::Config`], a value of another type or outside the setting's
+    /// own range; the old value then stays.
+    pub put: fn(&mut T, Value) -> Result<()>,
+}
+
+/// A row: key, place of the field, the name that `check` gives it in its errors, what it is.
+///
+/// Ranges stand in the `check` of the type; a row asks it and hears what is about its own field.
+macro_rules! row {
+    ($key:literal, $($field:ident).+, $name:literal, $doc:literal) => {
+        Row {
+            key: $key,
+            doc: $doc,
+            get: |all| Typed::to_value(&all.$($field).+),
+            put: |all, value| {
+                let mut changed = all.clone();
+                changed.$($field).+ = typed($key, value)?;
+                own($name, changed.check())?;
+                *all = changed;
+                Ok(())
+            },
+        }
+    };
+}
+pub(super) use row;
+
+/// A type that values can be made of.
+pub(super) trait Typed: Sized {
+    /// What is needed, for messages.
+    const NEEDED: &'static str;
+
+    fn to_value(&self) -> Value;
+
+    fn from_value(value: &Value) -> Option<Self>;
+}
+
+/// The value of `key` in its type.
+pub(super) fn typed<T: Typed>(key: &str, value: Value) -> Result<T> {
+    T::from_value(&value).ok_or_else(|| {
+        let shown: String = value.to_string().chars().take(80).collect();
+        let reason = format!("'{key}' is {} ({shown}), needed is {}", value.kind(), T::NEEDED);
+        Error::config("settings", reason)
+    })
+}
+
+/// What `check` says about the field `name`.
+pub(super) fn own(name: &str, checked: Result<()>) -> Result<()> {
+    match checked {
+        Err(Error::Config { field, reason }) if field == name => {
+            Err(Error::Config { field, reason })
+        }
+        _ => Ok(()),
+    }
+}
+
+macro_rules! typed {
+    ($($type:ty, $kind:ident, $needed:literal;)+) => {$(
+        impl Typed for $type {
+            const NEEDED: &'static str = $needed;
+
+            fn to_value(&self) -> Value {
+                Value::$kind(self.clone().into())
+            }
+
+            fn from_value(value: &Value) -> Option<$type> {
+                match value {
+                    Value::$kind(x) => x.clone().try_into().ok(),
+                    _ => None,
+                }
+            }
+        }
+    )+};
+}
+
+typed! {
+    bool, Bool, "yes or no";
+    u32, Whole, "a whole number below 2^32";
+    u64, Whole, "a whole number";
+    f32, Float, "a single-precision number";
+    f64, Double, "a double-precision number";
+    String, Text, "a text";
+    [u8; 32], Bytes, "32 bytes";
+}
+
+impl Typed for usize {
+    const NEEDED: &'static str = "a whole number that this machine can count to";
+
+    fn to_value(&self) -> Value {
+        Value::Whole(*self as u64)
+    }
+
+    fn from_value(value: &Value) -> Option<usize> {
+        u64::from_value(value)?.try_into().ok()
+    }
+}
+
+/// Choices as texts.
+macro_rules! named {
+    ($type:ty, $needed:literal, $($choice:ident = $name:literal),+) => {
+        impl Typed for $type {
+            const NEEDED: &'static str = $needed;
+
+            fn to_value(&self) -> Value {
+                Value::Text(match self { $(<$type>::$choice => $name),+ }.into())
+            }
+
+            fn from_value(value: &Value) -> Option<$type> {
+                match value {
+                    Value::Text(text) => match text.as_str() {
+                        $($name => Some(<$type>::$choice),)+
+                        _ => None,
+                    },
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(super) use named;

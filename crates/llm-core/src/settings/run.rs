@@ -1,0 +1,38 @@
+//! The settings of a run.
+
+use super::row::{Row, Typed, named, own, row, typed};
+use crate::base::Value;
+use crate::optim::ScheduleKind;
+use crate::recipe::Recipe;
+
+named!(
+    ScheduleKind,
+    "'constant', 'cosine', 'linear' or 'wsd'",
+    Constant = "constant",
+    Cosine = "cosine",
+    Linear = "linear",
+    Wsd = "wsd"
+);
+
+/// Every field of [`Recipe`] but the two that say where data came from.
+#[rustfmt::skip]
+pub const RECIPE: &[Row<Recipe>] = &[
+    row!("train.batch_size", batch_size, "batch", "B: windows of a micro-batch"),
+    row!("train.accum", accum, "accum", "micro-batches of a step"),
+    row!("train.seq_len", seq_len, "seq", "length of a training window"),
+    row!("train.total_steps", total_steps, "steps", "steps planned in all"),
+    row!("train.schedule", schedule.kind, "schedule", "the learning rate's course after the warm-up"),
+    row!("train.lr", schedule.lr, "lr", "the highest learning rate"),
+    row!("train.min_lr", schedule.min_lr, "min_lr", "the learning rate at the end"),
+    row!("train.warmup_steps", schedule.warmup_steps, "warmup", "steps until the highest learning rate"),
+    row!("train.decay_steps", schedule.decay_steps, "decay_steps", "steps until the lowest learning rate"),
+    row!("train.optimizer", optimizer, "optimizer", "what moves the weights, by its name"),
+    row!("train.beta1", adamw.beta1, "beta1", "decay of the gradient's running mean"),
+    row!("train.beta2", adamw.beta2, "beta2", "decay of the squared gradient's running mean"),
+    row!("train.eps", adamw.eps, "eps", "added to the root of the squared gradient's mean"),
+    row!("train.weight_decay", adamw.weight_decay, "weight_decay", "how much weights shrink, times the learning rate"),
+    row!("train.decay_all", adamw.decay_all, "decay_all", "biases and gains shrink too, not matrices alone"),
+    row!("train.clip", clip, "clip", "largest norm of the gradient; 0: any"),
+    row!("train.seed", seed, "seed", "of weights, batches and whatever else is drawn"),
+    row!("train.val_frac", val_frac, "val_frac", "share of the tokens kept for validation"),
+];

@@ -1,0 +1,48 @@
+//! What every tokenizer can do.
+
+use crate::base::{Error, Result, TokenId};
+use std::fmt;
+
+/// A way to cut bytes into tokens, so that the tokens' bytes, one after the other, are the text
+/// again. Decoding never passes through a string: what is no valid UTF-8 comes back as it was.
+pub trait Tokenizer: Send + Sync {
+    /// Its kind, in checkpoints and flags.
+    fn name(&self) -> &str;
+
+    /// V: tokens are 0..V.
+    fn vocab_size(&self) -> usize;
+
+    /// The tokens of a text.
+    ///
+    /// # Errors
+    /// [`Error::UnknownUnit`] for a part of the text that no token stands for.
+    fn encode(&self, text: &[u8]) -> Result<Vec<TokenId>>;
+
+    /// What a token stands for; nothing for numbers outside 0..V.
+    fn bytes_of(&self, token: TokenId) -> &[u8];
+
+    /// What makes it again, together with its name.
+    fn blob(&self) -> Vec<u8>;
+
+    /// The text of tokens.
+    ///
+    /// # Errors
+    /// [`Error::TokenOutOfRange`] for a number outside 0..V.
+    fn decode(&self, tokens: &[TokenId]) -> Result<Vec<u8>> {
+        let mut text = Vec::with_capacity(tokens.len());
+        for (position, &token) in tokens.iter().enumerate() {
+            let vocab_size = self.vocab_size();
+            if token as usize >= vocab_size {
+                return Err(Error::TokenOutOfRange { token, position, vocab_size });
+            }
+            text.extend_from_slice(self.bytes_of(token));
+        }
+        Ok(text)
+    }
+}
+
+impl fmt::Debug for dyn Tokenizer + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} tokenizer, {} tokens", self.name(), self.vocab_size())
+    }
+}

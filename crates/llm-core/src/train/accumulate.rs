@@ -1,0 +1,119 @@
+//! The order in which the micro-batches of a step are added.
+
+use crate::autograd::Gradients;
+
+/// A sum by a binary tree over the numbers of what is added: ((0 + 1) + (2 + 3)) + ((4 + 5) + ..).
+///
+/// What a step means must not depend on who computes which part of it, but sums of f32 depend on
+/// their order. A fold from the left has no parts; in a tree every aligned group of 2ᵏ neighbours
+/// is a sum of its own, so that several machines can each take one and get the same bits as one
+/// alone. Each micro-batch's gradient is made from zero and neighbours of equal height are merged
+/// as soon as both are there, so at most ⌊log₂ M⌋ + 1 gradients exist at once for M micro-batches.
+/// Where M is no power of two, the last groups are added from the right.
+///
+/// Reference: pairwise summation, as in Higham, "The Accuracy of Floating Point Summation".
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// Finished groups, the largest first; heights fall.
+    groups: Vec<Group>,
+}
+
+#[derive(Debug)]
+struct Group {
+    /// It holds 2^height micro-batches.
+    height: u32,
+    grads: Gradients,
+    loss: f64,
+    tokens: u64,
+}
+
+impl Group {
+    fn plus(mut self, right: Group) -> Group {
+        self.grads.add(right.grads);
+        let (loss, tokens) = (self.loss + right.loss, self.tokens + right.tokens);
+        Group { height: self.height + 1, loss, tokens, ..self }
+    }
+}
+
+impl Tree {
+    /// Gradients besides the one in the making that are kept while M micro-batches are added.
+    pub fn kept_at_most(micro_batches: u32) -> u32 {
+        micro_batches.max(1).ilog2()
+    }
+
+    /// Adds the next micro-batch: its gradient, its loss and its number of tokens.
+    pub fn push(&mut self, grads: Gradients, loss: f64, tokens: u64) {
+        let mut new = Group { height: 0, grads, loss, tokens };
+        while let Some(left) = self.groups.pop_if(|left| left.height == new.height) {
+            new = left.plus(new);
+        }
+        self.groups.push(new);
+    }
+
+    /// The sums: gradient, loss, tokens.
+    pub fn total(self) -> (Gradients, f64, u64) {
+        let sum = self.groups.into_iter().rev().reduce(|right, left| left.plus(right));
+        sum.map_or_else(Default::default, |all| (all.grads, all.loss, all.tokens))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Tensor, ops};
+    use ndarray::arr1;
+
+    /// The definition: halves at the largest power of two below n.
+    fn by_definition(values: &[f32]) -> f32 {
+        match values.len() {
+            1 => values[0],
+            n => {
+                let (left, right) = values.split_at(n.next_power_of_two() / 2);
+                by_definition(left) + by_definition(right)
+            }
+        }
+    }
+
+    #[test]
+    fn groups_are_added_as_a_tree_for_every_number_of_them() {
+        let x = Tensor::parameter(arr1(&[1.0]).into_dyn());
+        // Values of which every order of additions gives another sum.
+        let value = |i: usize| (1.0 + 0.37 * i as f32) * 10f32.powi((i * 7 % 9) as i32 - 4);
+        for n in 1..=33 {
+            let values: Vec<f32> = (0..n).map(value).collect();
+            let mut tree = Tree::default();
+            let mut most = 0;
+            for &v in &values {
+                most = most.max(tree.groups.len() as u32);
+                let loss = ops::sum(&ops::mul_scalar(&x, v).unwrap()).unwrap();
+                tree.push(loss.backward().unwrap(), f64::from(v), 3);
+            }
+            assert!(most <= Tree::kept_at_most(n as u32), "{n}: {most}");
+            let (grads, loss, tokens) = tree.total();
+            assert_eq!(
+                grads.get(&x).unwrap()[0].to_bits(),
+                by_definition(&values).to_bits(),
+                "{n}"
+            );
+            let plain: f64 = values.iter().map(|&v| f64::from(v)).sum();
+            assert!((loss - plain).abs() < 1e-9 * plain.abs() && tokens == 3 * n as u64);
+        }
+    }
+
+    #[test]
+    fn an_aligned_group_is_a_sum_of_its_own() {
+        let x = Tensor::parameter(arr1(&[1.0]).into_dyn());
+        let grads = |values: &[f32]| {
+            let mut tree = Tree::default();
+            for &v in values {
+                let loss = ops::sum(&ops::mul_scalar(&x, v).unwrap()).unwrap();
+                tree.push(loss.backward().unwrap(), 0.0, 1);
+            }
+            tree.total().0.get(&x).unwrap()[0]
+        };
+        let values = [1.0, 1e8, -1e8, 1.0, 0.5, 0.25, 0.125, 0.0625];
+        let halves = grads(&values[..4]) + grads(&values[4..]);
+        assert_eq!(grads(&values).to_bits(), halves.to_bits());
+        assert_ne!(values.iter().sum::<f32>(), halves);
+    }
+}

@@ -1,0 +1,212 @@
+//! Who looks at a run, or takes part in it.
+
+use super::{Evaluation, StepReport};
+use crate::autograd::Gradients;
+use crate::base::Result;
+use crate::checkpoint::Snapshot;
+use crate::model::TinyGPT;
+use std::ops::ControlFlow;
+
+/// A step whose gradient is complete and whose update is not yet made. A hook may change both the
+/// gradient and the loss: sum them over several machines, add noise, look at them.
+#[derive(Debug)]
+pub struct Pending<'a> {
+    /// The weights, as they are until the update.
+    pub model: &'a TinyGPT,
+    /// The gradient of the loss, before clipping; by name: [`Pending::gradients`].
+    pub grads: &'a mut Gradients,
+    /// Mean over the step's tokens, in nats.
+    pub loss: &'a mut f64,
+    /// Steps done before.
+    pub step: u64,
+    /// Tokens of the step.
+    pub tokens: u64,
+}
+
+impl Pending<'_> {
+    /// Every parameter's gradient with its name, in the model's order.
+    pub fn gradients(&mut self) -> Vec<(String, &mut [f32])> {
+        self.grads.named_mut(self.model.parameters())
+    }
+}
+
+/// What becomes of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The weights are moved.
+    Update,
+    /// The step counts, but weights and optimizer stay as they are.
+    Skip,
+}
+
+/// Why a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Every planned step is done.
+    AllSteps,
+    /// A hook gave it up between two steps or inside one, which then is not done.
+    Interrupted,
+    /// The time was up.
+    TimeIsUp {
+        /// Planned steps that were not done.
+        left: u64,
+    },
+    /// The validation loss no longer fell.
+    NoProgress,
+}
+
+/// Goes on, or ends the run for this reason.
+pub type Flow = ControlFlow<Ending>;
+
+/// What is called during a run. Every method has a default that does nothing; implement those you
+/// need. `()` is nobody, and two hooks in a pair are called one after the other.
+///
+/// A method that fails ends the run with its error; errors of your own go through
+/// [`Error::Hook`](crate::Error::Hook).
+pub trait Hooks: Send {
+    /// Asked before each micro-batch, and after a measurement: give up what is not done yet?
+    fn interrupted(&mut self) -> bool {
+        false
+    }
+
+    /// Between backward and update.
+    ///
+    /// # Errors
+    /// The hook's own; the weights are then as before.
+    fn before_update(&mut self, _pending: &mut Pending<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// The gradient's norm is known and everything is finite; may leave the update out.
+    ///
+    /// # Errors
+    /// The hook's own; the weights are then as before.
+    fn check(&mut self, _report: &StepReport) -> Result<Verdict> {
+        Ok(Verdict::Update)
+    }
+
+    /// After each step.
+    ///
+    /// # Errors
+    /// The hook's own.
+    fn after_step(&mut self, _run: Snapshot<'_>, _report: &StepReport) -> Result<Flow> {
+        Ok(Flow::Continue(()))
+    }
+
+    /// Measures in a way of its own; `None` leaves it to the plan's validation data.
+    ///
+    /// # Errors
+    /// The hook's own.
+    fn evaluate(&mut self, _run: Snapshot<'_>) -> Result<Option<Evaluation>> {
+        Ok(None)
+    }
+
+    /// After each measurement.
+    ///
+    /// # Errors
+    /// The hook's own.
+    fn evaluated(&mut self, _run: Snapshot<'_>, _evaluation: &Evaluation) -> Result<Flow> {
+        Ok(Flow::Continue(()))
+    }
+
+    /// When a save is due.
+    ///
+    /// # Errors
+    /// The hook's own.
+    fn save(&mut self, _run: Snapshot<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    /// Before the next step, when everything that was due is done; `left` steps are still planned.
+    ///
+    /// # Errors
+    /// The hook's own.
+    fn before_next(&mut self, _run: Snapshot<'_>, _left: u64) -> Result<Flow> {
+        Ok(Flow::Continue(()))
+    }
+}
+
+/// Nobody.
+impl Hooks for () {}
+
+/// One after the other; the first that ends the run or leaves an update out is heard.
+impl<A: Hooks, B: Hooks> Hooks for (A, B) {
+    fn interrupted(&mut self) -> bool {
+        self.0.interrupted() || self.1.interrupted()
+    }
+
+    fn before_update(&mut self, pending: &mut Pending<'_>) -> Result<()> {
+        self.0.before_update(pending)?;
+        self.1.before_update(pending)
+    }
+
+    fn check(&mut self, report: &StepReport) -> Result<Verdict> {
+        let both = [self.0.check(report)?, self.1.check(report)?];
+        Ok(if both.contains(&Verdict::Skip) { Verdict::Skip } else { Verdict::Update })
+    }
+
+    fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
+        let first = self.0.after_step(run, report)?;
+        let second = self.1.after_step(run, report)?;
+        Ok(if first.is_break() { first } else { second })
+    }
+
+    fn evaluate(&mut self, run: Snapshot<'_>) -> Result<Option<Evaluation>> {
+        match self.0.evaluate(run)? {
+            None => self.1.evaluate(run),
+            measured => Ok(measured),
+        }
+    }
+
+    fn evaluated(&mut self, run: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow> {
+        let first = self.0.evaluated(run, evaluation)?;
+        let second = self.1.evaluated(run, evaluation)?;
+        Ok(if first.is_break() { first } else { second })
+    }
+
+    fn save(&mut self, run: Snapshot<'_>) -> Result<()> {
+        self.0.save(run)?;
+        self.1.save(run)
+    }
+
+    fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> Result<Flow> {
+        let first = self.0.before_next(run, left)?;
+        let second = self.1.before_next(run, left)?;
+        Ok(if first.is_break() { first } else { second })
+    }
+}
+
+/// Borrowed, so that it can be looked at after the run.
+impl<H: Hooks + ?Sized> Hooks for &mut H {
+    fn interrupted(&mut self) -> bool {
+        (**self).interrupted()
+    }
+
+    fn before_update(&mut self, pending: &mut Pending<'_>) -> Result<()> {
+        (**self).before_update(pending)
+    }
+
+    fn check(&mut self, report: &StepReport) -> Result<Verdict> {
+        (**self).check(report)
+    }
+
+    fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
+        (**self).after_step(run, report)
+    }
+
+    fn evaluate(&mut self, run: Snapshot<'_>) -> Result<Option<Evaluation>> {
+        (**self).evaluate(run)
+    }
+
+    fn evaluated(&mut self, run: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow> {
+        (**self).evaluated(run, evaluation)
+    }
+
+    fn save(&mut self, run: Snapshot<'_>) -> Result<()> {
+        (**self).save(run)
+    }
+
+    fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> Result<Flow> {
+        (**self).before_next(run, left)
+    }
+}

@@ -1,0 +1,131 @@
+//! The loop: steps, and on the way measurements, saves and reasons to stop.
+
+use super::hooks::{Ending, Flow, Hooks};
+use super::{Evaluation, Trainer, evaluate};
+use crate::base::{Error, Result};
+use crate::checkpoint::Snapshot;
+use crate::data::{TokenDataset, Windows};
+use std::ops::ControlFlow;
+
+/// What is done during a run, and how often.
+#[derive(Clone, Debug, Default)]
+pub struct RunPlan<'a> {
+    /// Steps to do.
+    pub steps: u64,
+    /// Steps between two measurements; 0: none.
+    pub eval_every: u64,
+    /// Steps between two saves; 0: none.
+    pub save_every: u64,
+    /// What is measured on, unless a hook measures.
+    pub validation: Option<Validation<'a>>,
+}
+
+/// Unseen tokens, and which windows of them are scored.
+#[derive(Clone, Debug)]
+pub struct Validation<'a> {
+    /// The tokens.
+    pub data: &'a TokenDataset,
+    /// Which of them.
+    pub windows: Windows,
+}
+
+impl<'a> RunPlan<'a> {
+    /// So many steps and nothing else.
+    pub fn new(steps: u64) -> RunPlan<'a> {
+        RunPlan { steps, ..RunPlan::default() }
+    }
+
+    /// Also measures the loss on `data` after every `steps` steps, in windows of `seq_len`, at most
+    /// 65,536 tokens of it, evenly spaced.
+    pub fn evaluating(self, data: &'a TokenDataset, seq_len: usize, steps: u64) -> RunPlan<'a> {
+        const TOKENS: usize = 65_536;
+        let windows = data.windows(seq_len).evenly_spaced(TOKENS);
+        RunPlan { validation: Some(Validation { data, windows }), eval_every: steps, ..self }
+    }
+
+    /// Also has the hooks save after every `steps` steps.
+    pub fn saving(self, steps: u64) -> RunPlan<'a> {
+        RunPlan { save_every: steps, ..self }
+    }
+}
+
+impl Trainer {
+    /// Trains: the steps of the plan, and between them what the plan and the hooks want done.
+    ///
+    /// After a step, in this order: [`Hooks::after_step`]; if due, the measurement and
+    /// [`Hooks::evaluated`]; if due, [`Hooks::save`]; [`Hooks::before_next`]. The last step is
+    /// followed by the first of these only: what comes after a run is its caller's.
+    ///
+    /// ```
+    /// use llm_core::train::{Ending, RunPlan, TimeLimit, Trainer};
+    /// use llm_core::{Config, Recipe, TinyGPT, TokenDataset};
+    /// use std::time::Duration;
+    ///
+    /// let data = TokenDataset::from_bytes(b"the cat sat on the mat. ".repeat(40));
+    /// let (data, unseen) = data.split(0.1);
+    /// let model = TinyGPT::new(Config::new(256, 16, 16, 1), 1)?;
+    /// let mut trainer = Trainer::new(model, Recipe::new(4, 16, 20, 1e-2))?;
+    /// let plan = RunPlan::new(20).evaluating(&unseen, 16, 10);
+    /// let ending = trainer.run(&data, &plan, &mut TimeLimit::new(Duration::from_secs(60)))?;
+    /// assert_eq!((ending, trainer.step), (Ending::AllSteps, 20));
+    /// # Ok::<(), llm_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Trainer::step`], what measuring says, and the hooks' own. Steps that were done before
+    /// stay done.
+    pub fn run(
+        &mut self,
+        data: &TokenDataset,
+        plan: &RunPlan<'_>,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Ending> {
+        for done in 1..=plan.steps {
+            let report = match self.step_with(data, hooks) {
+                Err(Error::Stopped { .. }) => return Ok(Ending::Interrupted),
+                done => done?,
+            };
+            if let Flow::Break(ending) = hooks.after_step(Snapshot::from(&*self), &report)? {
+                return Ok(ending);
+            }
+            let left = plan.steps - done;
+            let due = |every: u64| every > 0 && done.is_multiple_of(every) && left > 0;
+            if due(plan.eval_every)
+                && let Flow::Break(ending) = self.measure(plan, hooks)?
+            {
+                return Ok(ending);
+            }
+            if hooks.interrupted() {
+                return Ok(Ending::Interrupted);
+            }
+            if due(plan.save_every) {
+                hooks.save(Snapshot::from(&*self))?;
+            }
+            if left > 0
+                && let Flow::Break(ending) = hooks.before_next(Snapshot::from(&*self), left)?
+            {
+                return Ok(ending);
+            }
+        }
+        Ok(Ending::AllSteps)
+    }
+
+    fn measure(&self, plan: &RunPlan<'_>, hooks: &mut dyn Hooks) -> Result<Flow> {
+        let run = Snapshot::from(self);
+        let measured = match (hooks.evaluate(run)?, &plan.validation) {
+            (Some(measured), _) => measured,
+            (None, Some(validation)) => self.evaluate(validation, hooks)?,
+            (None, None) => return Ok(Flow::Continue(())),
+        };
+        if hooks.interrupted() {
+            return Ok(Flow::Break(Ending::Interrupted));
+        }
+        hooks.evaluated(run, &measured)
+    }
+
+    fn evaluate(&self, on: &Validation<'_>, hooks: &mut dyn Hooks) -> Result<Evaluation> {
+        evaluate(&self.model, on.data, &on.windows, self.recipe.batch_size, |_| {
+            if hooks.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })
+    }
+}

@@ -1,0 +1,105 @@
+//! One training step: the whole method.
+
+use super::StepReport;
+use super::accumulate::Tree;
+use super::hooks::{Hooks, Pending, Verdict};
+use crate::autograd::Gradients;
+use crate::base::{Error, Result};
+use crate::kernels::parallel;
+use crate::model::{Batch, Mode, TinyGPT};
+use crate::optim::{Optimizer, clip_scale, grad_norm};
+use crate::profile::enter;
+
+/// What decides a step besides weights and batches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Update {
+    /// Steps done before.
+    pub step: u64,
+    /// Learning rate.
+    pub lr: f32,
+    /// Largest gradient norm; 0: no clipping.
+    pub clip: f32,
+}
+
+/// The whole method: loss and backward of each micro-batch, the mean over all of them, clip,
+/// update.
+///
+/// ```text
+/// g = 1/M · Σₘ ∇ loss(batch m)      by a binary tree over m, see [`Tree`]
+/// θ ← optimizer(θ, g · min(1, clip/‖g‖), lr)
+/// ```
+///
+/// One batch is a step of one micro-batch: `[data.batch(..)]`. Several are asked for one after the
+/// other, as they are needed; the update is that of one batch of all of them.
+///
+/// # Errors
+/// [`Error::Diverged`] when the loss or a gradient is not finite, [`Error::Stopped`] when a hook
+/// gave the step up, and whatever batches, hooks and optimizer say. The weights are then as before.
+pub fn train_step(
+    model: &mut TinyGPT,
+    optimizer: &mut dyn Optimizer,
+    batches: impl IntoIterator<Item = Result<Batch>, IntoIter: ExactSizeIterator + Send>,
+    update: Update,
+    hooks: &mut dyn Hooks,
+) -> Result<StepReport> {
+    let _span = enter("train_step");
+    let batches = batches.into_iter();
+    parallel::awake(|| {
+        let share = 1.0 / batches.len() as f32;
+        let mut sum = Tree::default();
+        for batch in batches {
+            if hooks.interrupted() {
+                return Err(Error::Stopped { step: update.step });
+            }
+            let batch = batch?;
+            let loss = model.loss(&batch, Mode::Training)?;
+            let grads = loss.backward_into(Gradients::default(), share)?;
+            sum.push(grads, f64::from(loss.item()) * f64::from(share), batch.inputs.len() as u64);
+        }
+        let (mut grads, mut loss, tokens) = sum.total();
+        let (grads_mut, loss_mut, step) = (&mut grads, &mut loss, update.step);
+        let pending = &mut Pending { model, grads: grads_mut, loss: loss_mut, step, tokens };
+        hooks.before_update(pending)?;
+        let Update { step, lr, clip } = update;
+        let loss = loss as f32;
+        let report = StepReport { step, loss, lr, grad_norm: 0.0, tokens, skipped: false };
+        apply(model, optimizer, &grads, report, clip, hooks)
+    })
+}
+
+/// Clips and updates, unless something is not finite. `report.step` is the steps done before.
+fn apply(
+    model: &mut TinyGPT,
+    optimizer: &mut dyn Optimizer,
+    grads: &Gradients,
+    report: StepReport,
+    clip: f32,
+    hooks: &mut dyn Hooks,
+) -> Result<StepReport> {
+    let norm = grad_norm(model.parameters(), grads);
+    let report = StepReport { step: report.step + 1, grad_norm: norm as f32, ..report };
+    check_finite(model, grads, &report)?;
+    if hooks.check(&report)? == Verdict::Skip {
+        return Ok(StepReport { skipped: true, ..report });
+    }
+    optimizer.step(&mut model.parameters_mut(), grads, report.lr, clip_scale(norm, clip))?;
+    Ok(report)
+}
+
+/// `Err(Diverged)` naming the loss or the first parameter with a gradient that is not finite.
+fn check_finite(model: &TinyGPT, grads: &Gradients, report: &StepReport) -> Result<()> {
+    if report.loss.is_finite() && report.grad_norm.is_finite() {
+        return Ok(());
+    }
+    let culprit = model.parameters().find_map(|(name, p)| {
+        let bad = grads.get(p)?.iter().find(|g| !g.is_finite())?;
+        Some((format!("the gradient of {name}"), *bad))
+    });
+    let (what, value) = match culprit {
+        Some(found) if report.loss.is_finite() => found,
+        _ if report.loss.is_finite() => ("the gradient norm".to_string(), report.grad_norm),
+        _ => ("the loss".to_string(), report.loss),
+    };
+    let StepReport { step, lr, grad_norm, .. } = *report;
+    Err(Error::Diverged { what, value, step, lr, grad_norm })
+}

@@ -1,0 +1,187 @@
+//! Byte-level BPE, GPT-2's way of cutting text: words (`split`), written byte for byte in an
+//! alphabet of 256 characters (`alphabet`), in which pairs of tokens are merged in a learnt order.
+//!
+//! Merging and learning are the `tokenizers` library's. What is ours stands around it: files are
+//! checked before it sees them (`parts`, `load`), and bytes that are no text, which it cannot
+//! take, become their single-byte tokens. So every sequence of bytes comes back as it was.
+//!
+//! The text of special tokens such as `<|endoftext|>` is text like any other, as in tiktoken's
+//! `encode_ordinary`.
+
+mod alphabet;
+mod load;
+mod parts;
+mod split;
+#[cfg(test)]
+mod tests;
+mod train;
+
+pub use split::last_cut;
+pub use train::{Learning, learn};
+
+use llm_core::tokenizer::Tokenizer;
+use llm_core::util::memory;
+use llm_core::{Result, TokenId};
+use parts::{Checked, Parts, refuse};
+use rayon::prelude::*;
+use split::Splitter;
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+use tokenizers::Model;
+use tokenizers::models::bpe::{BPE, Vocab};
+
+/// Its name in checkpoints and flags.
+pub const NAME: &str = "bpe";
+
+/// Is it in this program?
+pub const AVAILABLE: bool = true;
+/// Why not.
+pub const UNAVAILABLE: &str = "";
+
+/// Words longer than this are not merged before there is memory for it.
+const LONG_WORD: usize = 1 << 20;
+/// What the library takes for each byte of a word, about.
+const WORD_MEMORY: u64 = 200;
+/// Different words of a piece that are remembered.
+const MOST_WORDS: usize = 1 << 16;
+
+/// The tokenizer of a tokenizer.json, which is also what a checkpoint holds.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for what is no byte-level BPE of GPT-2's kind, and for a
+/// vocabulary that lacks a byte or a merge's parts, has numbers twice or left out, or is too large.
+pub fn from_tokenizer_json(bytes: &[u8]) -> Result<Arc<dyn Tokenizer>> {
+    Ok(Arc::new(Bpe::new(load::tokenizer_json(bytes)?)?))
+}
+
+/// The tokenizer of a vocabulary (GPT-2's vocab.json, or one token a line) and its merges (one pair
+/// a line, in order, below a line that begins with `#version`).
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn from_vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Arc<dyn Tokenizer>> {
+    Ok(Arc::new(Bpe::new(load::vocab_and_merges(vocab, merges)?)?))
+}
+
+/// GPT-2's two files, vocab.json and merges.txt, of what a checkpoint holds.
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn gpt2_files(blob: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
+    let parts = load::tokenizer_json(blob)?;
+    parts.check()?;
+    parts.to_gpt2()
+}
+
+/// Byte-level BPE.
+pub struct Bpe {
+    model: BPE,
+    splitter: &'static Splitter,
+    /// The bytes of all tokens.
+    bytes: Vec<u8>,
+    /// Token i is `bytes[starts[i]..starts[i + 1]]`.
+    starts: Vec<u32>,
+    /// The token of each byte.
+    singles: [TokenId; 256],
+    /// Its tokenizer.json.
+    blob: Vec<u8>,
+}
+
+impl fmt::Debug for Bpe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self as &dyn Tokenizer).fmt(f)
+    }
+}
+
+impl Bpe {
+    fn new(parts: Parts) -> Result<Bpe> {
+        let Checked { bytes: tokens, singles, ordinary } = parts.check()?;
+        let blob = parts.to_json()?;
+        let (mut bytes, mut starts) = (Vec::new(), vec![0]);
+        for token in tokens {
+            bytes.extend(token);
+            starts.push(bytes.len() as u32); // less than the blob, at most 64 MiB
+        }
+        let merges = parts.merges.into_iter().map(|merge| merge.parts).collect();
+        // Words are remembered here, for as long as a piece takes; the library's memory would stay.
+        let model = BPE::builder()
+            .vocab_and_merges(ordinary.into_iter().collect::<Vocab>(), merges)
+            .ignore_merges(parts.ignore_merges)
+            .cache_capacity(0)
+            .build()
+            .map_err(|e| refuse(e.to_string()))?;
+        Ok(Bpe { model, splitter: Splitter::get()?, bytes, starts, singles, blob })
+    }
+
+    /// The tokens of a piece of text.
+    fn encode_piece(&self, splitter: &Splitter, piece: &[u8]) -> Result<Vec<TokenId>> {
+        let mut tokens = Vec::with_capacity(piece.len() / 3);
+        let mut known: HashMap<&str, Range<usize>> = HashMap::new();
+        for chunk in piece.utf8_chunks() {
+            for word in splitter.words(chunk.valid()) {
+                if let Some(before) = known.get(word) {
+                    tokens.extend_from_within(before.clone());
+                    continue;
+                }
+                let start = tokens.len();
+                self.encode_word(word, &mut tokens)?;
+                if known.len() < MOST_WORDS {
+                    known.insert(word, start..tokens.len());
+                }
+            }
+            tokens.extend(chunk.invalid().iter().map(|&b| self.singles[usize::from(b)]));
+        }
+        Ok(tokens)
+    }
+
+    fn encode_word(&self, word: &str, tokens: &mut Vec<TokenId>) -> Result<()> {
+        if word.len() > LONG_WORD {
+            memory::require((word.len() as u64).saturating_mul(WORD_MEMORY))?;
+        }
+        let merged = self.model.tokenize(&alphabet::symbols(word));
+        tokens.extend(merged.map_err(|e| refuse(e.to_string()))?.iter().map(|token| token.id));
+        Ok(())
+    }
+}
+
+impl Tokenizer for Bpe {
+    fn name(&self) -> &str {
+        NAME
+    }
+
+    fn vocab_size(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    /// The merged tokens of all words, and a token for each byte that is no text.
+    ///
+    /// # Errors
+    /// [`llm_core::Error::Memory`] for a word of many megabytes.
+    fn encode(&self, text: &[u8]) -> Result<Vec<TokenId>> {
+        let pieces: Vec<&[u8]> = split::pieces(text).collect();
+        match pieces[..] {
+            [] => Ok(Vec::new()),
+            [one] => self.encode_piece(self.splitter, one),
+            _ => {
+                let own = || self.splitter.clone();
+                let pieces = pieces.into_par_iter();
+                let tokens =
+                    pieces.map_init(own, |splitter, piece| self.encode_piece(splitter, piece));
+                Ok(tokens.collect::<Result<Vec<_>>>()?.concat())
+            }
+        }
+    }
+
+    fn bytes_of(&self, token: TokenId) -> &[u8] {
+        match self.starts.get(token as usize..).unwrap_or_default() {
+            [start, end, ..] => &self.bytes[*start as usize..*end as usize],
+            _ => &[],
+        }
+    }
+
+    fn blob(&self) -> Vec<u8> {
+        self.blob.clone()
+    }
+}

@@ -1,0 +1,154 @@
+//! Why a model or a tokenizer of another program cannot be read or written, as one enum.
+
+use llm_core::{AttentionSpec, Error};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `Result` with [`FormatError`].
+pub type Result<T, E = FormatError> = std::result::Result<T, E>;
+
+/// Everything that llm-formats refuses. Messages are lower-case, without a full stop; words out of
+/// a file are cut short in them, and their control characters escaped.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FormatError {
+    /// This file, or what is at this path, cannot be used.
+    #[error("'{}': {error}", .path.display())]
+    File {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        error: Box<FormatError>,
+    },
+    /// It cannot be read.
+    #[error("cannot be read: {0}")]
+    Io(io::Error),
+    /// A folder or a file that has to be there is not, with what to do instead.
+    #[error("{advice}")]
+    Missing {
+        /// What is there, and what would be needed.
+        advice: &'static str,
+    },
+    /// What it holds cannot be used.
+    #[error("{0}")]
+    Content(String),
+    /// The number of heads is neither in the file nor given.
+    #[error("it does not say how many attention heads it has")]
+    HeadsUnknown,
+    /// The number of heads in the file is not the given one.
+    #[error("it has {found} heads, not the {given} that were given")]
+    HeadsDiffer {
+        /// In the file.
+        found: usize,
+        /// What the caller said.
+        given: usize,
+    },
+    /// The caller's way to make attention does not know this one.
+    #[error(
+        "it has {} attention with heads: {}, which cannot be made here: {source}",
+        .spec.name.escape_default(), .spec.n_heads
+    )]
+    Attention {
+        /// What the file asks for.
+        spec: AttentionSpec,
+        /// What the caller's function said.
+        source: Error,
+    },
+    /// The vocabulary is not the model's.
+    #[error("{kind} tokenizer with {tokens} tokens, the model has {rows}")]
+    Vocabulary {
+        /// The tokenizer's name.
+        kind: String,
+        /// Tokens it has.
+        tokens: usize,
+        /// Rows of the model's table.
+        rows: usize,
+    },
+    /// The output head adds something, which GPT-2's cannot.
+    #[error("its output head has a bias (b_lm), which GPT-2 cannot hold")]
+    HeadBias,
+    /// There are no files for a tokenizer of this kind.
+    #[error("a {kind} tokenizer cannot be written as Hugging Face's files")]
+    TokenizerKind {
+        /// Its name, escaped.
+        kind: String,
+    },
+    /// A stretch of text without white space is cut as a whole, and is too long for that.
+    #[error("a stretch of text without white space is too long: {0}")]
+    LongRun(Error),
+    /// llm-core refuses, for want of memory for example.
+    #[error(transparent)]
+    Core(#[from] Error),
+}
+
+impl FormatError {
+    /// A content that cannot be used, in one call.
+    pub(crate) fn content(why: impl Into<String>) -> FormatError {
+        FormatError::Content(why.into())
+    }
+
+    /// The same about the file at `path`, unless it names one already.
+    pub(crate) fn at(self, path: &Path) -> FormatError {
+        match self {
+            named @ FormatError::File { .. } => named,
+            error => FormatError::File { path: path.into(), error: Box::new(error) },
+        }
+    }
+}
+
+impl From<io::Error> for FormatError {
+    fn from(e: io::Error) -> FormatError {
+        match e.kind() {
+            // The length was asked for before: somebody cut the file meanwhile.
+            io::ErrorKind::UnexpectedEof => FormatError::content("the file ends too early"),
+            _ => FormatError::Io(e),
+        }
+    }
+}
+
+/// A name or message from a file, short and without control characters.
+pub(crate) fn shown(text: &str) -> String {
+    const MOST: usize = 120;
+    let mut shown = String::new();
+    for c in text.chars().take(MOST) {
+        match c {
+            '\n' => shown.push(' '),
+            c if c.is_control() || reorders(c) => {
+                let bytes = c.to_string().into_bytes();
+                shown.extend(bytes.iter().map(|b| format!("\\x{b:02X}")));
+            }
+            c => shown.push(c),
+        }
+    }
+    if text.chars().nth(MOST).is_some() {
+        shown.push_str("..");
+    }
+    shown
+}
+
+/// Characters that reorder text or break lines invisibly.
+fn reorders(c: char) -> bool {
+    let ranges = ['\u{200E}'..='\u{200F}', '\u{2028}'..='\u{202E}', '\u{2066}'..='\u{2069}'];
+    c == '\u{061C}' || ranges.iter().any(|range| range.contains(&c))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_from_files_are_short_and_harmless() {
+        assert_eq!(shown("a\nb\x1b[31m\u{202e}x"), "a b\\x1B[31m\\xE2\\x80\\xAEx");
+        assert_eq!(shown(&"猫".repeat(121)), "猫".repeat(120) + "..");
+    }
+
+    #[test]
+    fn a_path_is_named_once() {
+        let error = FormatError::content("odd").at(Path::new("inner")).at(Path::new("outer"));
+        assert_eq!(error.to_string(), "'inner': odd");
+        let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
+        assert_eq!(FormatError::from(cut).to_string(), "the file ends too early");
+        let memory = Error::Memory { needed: 2, available: 1 };
+        assert!(FormatError::from(memory).to_string().starts_with("needs about 2 B"));
+    }
+}

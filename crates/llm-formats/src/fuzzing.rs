@@ -1,0 +1,72 @@
+//! The door of the fuzz target `safetensors_in`: weights from memory, under our names and under
+//! Hugging Face's. Compiled for it and for tests.
+
+use crate::error::FormatError;
+use crate::imported::{FromSpec, Imported};
+use crate::{hugging_face, own_names, tokenizers};
+
+/// Reads `weights` with a config.json under Hugging Face's names; with one byte, the number of
+/// heads, or nothing in its place, under ours. What is accepted must make a model.
+///
+/// # Panics
+/// When a refusal is not one clean line, or what was accepted cannot be used.
+pub fn read(config: &[u8], weights: &[u8], from_spec: &FromSpec<'_>) {
+    let imported = match config {
+        [] => own_names::read(weights, weights.len() as u64, None, from_spec),
+        [heads] => own_names::read(weights, weights.len() as u64, Some((*heads).into()), from_spec),
+        _ => hugging_face::from_parts(config, weights, from_spec),
+    };
+    match imported.and_then(Imported::into_trainer) {
+        Ok((trainer, tokenizer)) => {
+            let again = tokenizers::from_spec(&tokenizer).expect("its own tokenizer");
+            assert!(again.vocab_size() <= trainer.model.config().vocab_size);
+            assert!(
+                trainer.model.parameters().all(|(_, p)| p.data().iter().all(|x| x.is_finite()))
+            );
+        }
+        Err(FormatError::Core(llm_core::Error::Memory { .. })) => {}
+        Err(FormatError::Io(e)) => panic!("memory can be read: {e}"),
+        Err(e) => {
+            let line = e.to_string();
+            assert!(!line.contains(char::is_control), "{line:?}");
+        }
+    }
+}
+
+/// Files to begin with: each a config.json and weights.
+pub fn seeds() -> Vec<(Vec<u8>, Vec<u8>)> {
+    use llm_core::tokenizer::{CharTokenizer, IdsTokenizer, Tokenizer};
+    use llm_core::{Config, TinyGPT};
+    let folder = std::env::temp_dir().join(format!("llm-fuzz-hf-{}", std::process::id()));
+    let chars = CharTokenizer::from_text(b"ab").expect("characters");
+    let ids = IdsTokenizer::new(2).expect("numbers");
+    let mut seeds = Vec::new();
+    for config in
+        [Config::gpt2(2, 1, 1, 1), Config { tied_head: false, ..Config::gpt2(2, 1, 1, 1) }]
+    {
+        for tokenizer in [&chars as &dyn Tokenizer, &ids] {
+            let model = TinyGPT::new(config.clone(), 1).expect("a model");
+            std::fs::create_dir_all(&folder).expect("a folder for the seeds");
+            hugging_face::export(&folder, &model, tokenizer).expect("a folder of a model");
+            let read = |name: &str| std::fs::read(folder.join(name)).expect("it was written");
+            seeds.push((read(hugging_face::CONFIG), read(hugging_face::WEIGHTS)));
+            let few = serde_json::json!({"vocab_size": 2, "n_positions": 1, "n_embd": 1, "n_layer": 1,
+                "n_head": 1, "tie_word_embeddings": config.tied_head});
+            seeds.push((few.to_string().into_bytes(), read(hugging_face::WEIGHTS)));
+            own_names::export(&folder.join("own"), &model, tokenizer).expect("a file of a model");
+            seeds.push((Vec::new(), read("own")));
+            seeds.push((vec![1], read("own")));
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+    seeds
+}
+
+#[test]
+fn the_door_takes_its_seeds_and_nonsense() {
+    for (config, weights) in seeds() {
+        read(&config, &weights, &crate::tests::one_head);
+        read(&weights, &config, &crate::tests::one_head);
+        read(b"", b"", &crate::tests::one_head);
+    }
+}

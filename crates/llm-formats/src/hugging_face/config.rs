@@ -1,0 +1,254 @@
+//! config.json: every field that changes what GPT-2 computes, read and written.
+
+use crate::error::{FormatError, Result, shown};
+use crate::imported::Note;
+use llm_core::Config;
+use llm_core::model::{Init, NORM_EPS};
+use serde_json::{Map, Value, json};
+
+/// Bytes of config.json.
+pub const MAX_LENGTH: u64 = 1 << 20;
+
+/// What config.json says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Settings {
+    /// Sizes and options.
+    pub config: Config,
+    /// H.
+    pub n_heads: usize,
+    /// What one should know about it.
+    pub notes: Vec<Note>,
+}
+
+/// Reads config.json. A field that is not there has the value that `transformers` gives it.
+///
+/// # Errors
+/// [`FormatError::Content`] naming the field, its value and what is supported.
+pub fn parse(text: &[u8]) -> Result<Settings> {
+    let fields: Map<String, Value> = serde_json::from_slice(text)
+        .map_err(|e| FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))))?;
+    let fields = Fields(&fields);
+    fields.only("model_type", "gpt2", "gpt2")?;
+    fields.architecture()?;
+    for field in ["quantization_config", "pruned_heads"] {
+        let empty = |v: &Value| v.is_null() || v.as_object().is_some_and(Map::is_empty);
+        if fields.0.get(field).is_some_and(|v| !empty(v)) {
+            return Err(FormatError::content(format!("{field} is set, which is not supported")));
+        }
+    }
+    let d_model = fields.size("n_embd", 768)?;
+    if let Some(inner) = fields.0.get("n_inner").filter(|v| !v.is_null())
+        && inner.as_u64() != (d_model as u64).checked_mul(4)
+    {
+        return Err(unsupported("n_inner", inner, "null or four times n_embd"));
+    }
+    // Two names of one function.
+    if fields.text("activation_function", "gelu_new")? != "gelu_pytorch_tanh" {
+        fields.only("activation_function", "gelu_new", "gelu_new, gelu_pytorch_tanh")?;
+    }
+    let eps = fields.real("layer_norm_epsilon", f64::from(NORM_EPS))?;
+    if eps as f32 != NORM_EPS {
+        return Err(unsupported("layer_norm_epsilon", &json!(eps), "1e-05"));
+    }
+    for (field, usual) in [
+        ("scale_attn_weights", true),
+        ("scale_attn_by_inverse_layer_idx", false),
+        ("add_cross_attention", false),
+    ] {
+        if fields.flag(field, usual)? != usual {
+            return Err(unsupported(field, &json!(!usual), &usual.to_string()));
+        }
+    }
+    let (dropout, notes) = fields.dropout()?;
+    let config = Config {
+        norm_affine: true,
+        tied_head: fields.flag("tie_word_embeddings", true)?,
+        head_bias: false,
+        init: Init::Gpt2,
+        dropout,
+        ..Config::new(
+            fields.size("vocab_size", 50257)?,
+            fields.size("n_positions", 1024)?,
+            d_model,
+            fields.size("n_layer", 12)?,
+        )
+    };
+    Ok(Settings { config, n_heads: fields.size("n_head", 12)?, notes })
+}
+
+/// Writes config.json of a model with `n_heads`; `end` is the token that ends a text.
+pub fn write(config: &Config, n_heads: usize, end: Option<u32>) -> Value {
+    json!({
+        "activation_function": "gelu_new",
+        "add_cross_attention": false,
+        "architectures": ["GPT2LMHeadModel"],
+        "attn_pdrop": config.dropout,
+        "bos_token_id": end,
+        "dtype": "float32",
+        "embd_pdrop": config.dropout,
+        "eos_token_id": end,
+        "initializer_range": 0.02,
+        "layer_norm_epsilon": 1e-5,
+        "model_type": "gpt2",
+        "n_embd": config.d_model,
+        "n_head": n_heads,
+        "n_inner": null,
+        "n_layer": config.n_layers,
+        "n_positions": config.seq_len,
+        "pad_token_id": null,
+        "reorder_and_upcast_attn": false,
+        "resid_pdrop": config.dropout,
+        "scale_attn_by_inverse_layer_idx": false,
+        "scale_attn_weights": true,
+        "tie_word_embeddings": config.tied_head,
+        "use_cache": true,
+        "vocab_size": config.vocab_size,
+    })
+}
+
+fn unsupported(field: &str, found: &Value, supported: &str) -> FormatError {
+    let found = shown(&found.to_string());
+    FormatError::content(format!("{field} is {found}, supported: {supported}"))
+}
+
+/// The fields of the file.
+struct Fields<'a>(&'a Map<String, Value>);
+
+impl Fields<'_> {
+    /// A whole number of 1 or more.
+    fn size(&self, field: &str, usual: usize) -> Result<usize> {
+        let Some(value) = self.0.get(field) else { return Ok(usual) };
+        let size = value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        size.ok_or_else(|| unsupported(field, value, "a whole number of 1 or more"))
+    }
+
+    fn real(&self, field: &str, usual: f64) -> Result<f64> {
+        let Some(value) = self.0.get(field) else { return Ok(usual) };
+        value.as_f64().ok_or_else(|| unsupported(field, value, "a number"))
+    }
+
+    fn flag(&self, field: &str, usual: bool) -> Result<bool> {
+        let Some(value) = self.0.get(field) else { return Ok(usual) };
+        value.as_bool().ok_or_else(|| unsupported(field, value, "true or false"))
+    }
+
+    fn text(&self, field: &str, usual: &'static str) -> Result<&str> {
+        let Some(value) = self.0.get(field) else { return Ok(usual) };
+        value.as_str().ok_or_else(|| unsupported(field, value, usual))
+    }
+
+    /// A field with one possible value.
+    fn only(&self, field: &str, usual: &'static str, supported: &str) -> Result<()> {
+        match self.text(field, usual)? {
+            same if same == usual => Ok(()),
+            other => Err(unsupported(field, &json!(other), supported)),
+        }
+    }
+
+    /// GPT-2 with its output head; or without, when that is tied to the token table.
+    fn architecture(&self) -> Result<()> {
+        const KNOWN: [&str; 2] = ["GPT2LMHeadModel", "GPT2Model"];
+        let Some(value) = self.0.get("architectures").filter(|v| !v.is_null()) else {
+            return Ok(());
+        };
+        let names = value.as_array().map_or(&[][..], Vec::as_slice);
+        let known = |name: &Value| name.as_str().is_some_and(|name| KNOWN.contains(&name));
+        if names.iter().any(known) {
+            return Ok(());
+        }
+        Err(unsupported("architectures", value, &KNOWN.join(", ")))
+    }
+
+    /// The three probabilities as our one.
+    fn dropout(&self) -> Result<(f32, Vec<Note>)> {
+        let names = ["embd_pdrop", "attn_pdrop", "resid_pdrop"];
+        let mut all = [0.0; 3];
+        for (p, field) in all.iter_mut().zip(names) {
+            *p = self.real(field, 0.1)?;
+            if !(0.0..1.0).contains(p) {
+                return Err(unsupported(field, &json!(*p), "0 or more, and less than 1"));
+            }
+        }
+        let [embd, attn, resid] = all;
+        if embd == attn && attn == resid {
+            return Ok((embd as f32, Vec::new()));
+        }
+        Ok((0.0, vec![Note::UnequalDropouts { embd, attn, resid }]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(value: Value) -> Result<Settings, String> {
+        parse(value.to_string().as_bytes()).map_err(|e| match e {
+            FormatError::Content(why) => why,
+            other => panic!("{other:?}"),
+        })
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for (tied_head, dropout) in [(true, 0.0), (false, 0.25)] {
+            let config = Config { tied_head, dropout, ..Config::gpt2(300, 64, 32, 3) };
+            let settings = Settings { config: config.clone(), n_heads: 4, notes: Vec::new() };
+            assert_eq!(read(write(&config, 4, None)).unwrap(), settings);
+        }
+    }
+
+    #[test]
+    fn what_is_not_said_is_gpt2() {
+        let settings = read(json!({})).unwrap();
+        let config = Config { dropout: 0.1, ..Config::gpt2(50257, 1024, 768, 12) };
+        assert_eq!((settings.config, settings.n_heads), (config, 12));
+        let named = json!({"activation_function": "gelu_pytorch_tanh", "n_inner": 3072,
+            "reorder_and_upcast_attn": true, "pruned_heads": {}, "architectures": ["GPT2Model"]});
+        assert!(read(named).is_ok());
+    }
+
+    #[test]
+    fn what_would_compute_something_else_is_refused_by_its_name() {
+        for (field, value) in [
+            ("model_type", json!("llama")),
+            ("model_type", json!(3)),
+            ("architectures", json!(["GPT2ForSequenceClassification"])),
+            ("architectures", json!("GPT2LMHeadModel")),
+            ("activation_function", json!("relu")),
+            ("activation_function", json!(null)),
+            ("n_embd", json!("768")),
+            ("n_embd", json!(-1)),
+            ("n_embd", json!(7.5)),
+            ("n_head", json!(0)),
+            ("n_layer", json!(null)),
+            ("n_positions", json!(1e30)),
+            ("vocab_size", json!([])),
+            ("n_inner", json!(100)),
+            ("layer_norm_epsilon", json!(1e-6)),
+            ("layer_norm_epsilon", json!("1e-5")),
+            ("scale_attn_weights", json!(false)),
+            ("scale_attn_by_inverse_layer_idx", json!(true)),
+            ("add_cross_attention", json!(true)),
+            ("tie_word_embeddings", json!(1)),
+            ("resid_pdrop", json!(1.0)),
+            ("attn_pdrop", json!(-0.1)),
+            ("quantization_config", json!({"bits": 4})),
+            ("pruned_heads", json!({"0": [1]})),
+        ] {
+            let refused = read(json!({ field: value })).unwrap_err();
+            assert!(refused.contains(field), "{refused}");
+        }
+        for text in [&b""[..], b"[]", b"{", b"\xff", b"{\"n_embd\": nan}"] {
+            assert!(matches!(parse(text), Err(FormatError::Content(_))));
+        }
+    }
+
+    #[test]
+    fn unequal_dropouts_are_left_out_and_that_is_said() {
+        let settings = read(json!({"attn_pdrop": 0.2})).unwrap();
+        assert_eq!(settings.config.dropout, 0.0);
+        let note = Note::UnequalDropouts { embd: 0.1, attn: 0.2, resid: 0.1 };
+        assert_eq!(settings.notes, [note]);
+        assert!(note.to_string().ends_with("training goes on without dropout"), "{note}");
+    }
+}

@@ -1,0 +1,111 @@
+//! Writing a folder.
+
+use super::{CONFIG, GENERATION, WEIGHTS, config, names, tokenizer};
+use crate::error::{FormatError, Result};
+use crate::safetensors::{Data, Named, write};
+use llm_core::checkpoint::replace_file;
+use llm_core::model::parameter_shapes;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::{AttentionSpec, Config, Error, Tensor, TinyGPT};
+use serde_json::{Value, json};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Does the output head add something other than 0? GPT-2's cannot.
+pub fn has_head_bias(model: &TinyGPT) -> bool {
+    model.b_lm.as_ref().is_some_and(|bias| bias.data().iter().any(|&x| x != 0.0))
+}
+
+/// Makes the folder, which must be new or empty: nothing there is ever replaced.
+///
+/// # Errors
+/// [`Error::Io`] about a folder that cannot be used.
+pub fn prepare_folder(folder: &Path) -> llm_core::Result<()> {
+    let refused = |source: io::Error| Error::Io { action: "create", path: folder.into(), source };
+    if folder.exists() && !folder.is_dir() {
+        return Err(refused(io::Error::other("it is not a folder")));
+    }
+    std::fs::create_dir_all(folder).map_err(refused)?;
+    match std::fs::read_dir(folder).map_err(refused)?.next() {
+        None => Ok(()),
+        Some(_) => Err(refused(io::Error::other("the folder is not empty"))),
+    }
+}
+
+/// Writes all files into the empty `folder`, config.json last: without it the folder is no model.
+/// A failure leaves none of them.
+///
+/// # Errors
+/// [`FormatError::HeadBias`] and [`FormatError::TokenizerKind`] for what GPT-2 does not have,
+/// [`FormatError::Core`] with what the system says.
+pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Result<()> {
+    if has_head_bias(model) {
+        return Err(FormatError::HeadBias);
+    }
+    let config = model.config();
+    let mut files = tokenizer::export(tokenizer, config.seq_len)?;
+    let end = tokenizer::end_of_text(tokenizer);
+    let generation = json!({"_from_model_config": true, "bos_token_id": end, "eos_token_id": end});
+    files.push((GENERATION, pretty(&generation)));
+    let n_heads = model.attention().spec().n_heads;
+    files.push((CONFIG, pretty(&config::write(config, n_heads, end))));
+    let weights = folder.join(WEIGHTS);
+    let mut written = vec![weights.clone()];
+    let mut all = || -> Result<(), (PathBuf, io::Error)> {
+        let metadata = ("format", "pt"); // which library's shapes these are
+        write(&weights, metadata, tensors(model)).map_err(|e| (weights.clone(), e))?;
+        for (name, bytes) in &files {
+            let path = folder.join(name);
+            written.push(path.clone());
+            replace_file(&path, |out| out.write_all(bytes)).map_err(|e| (path, e))?;
+        }
+        Ok(())
+    };
+    all().map_err(|(path, source)| {
+        written.iter().for_each(|path| drop(std::fs::remove_file(path)));
+        FormatError::Core(Error::Io { action: "save", path, source })
+    })
+}
+
+fn pretty(value: &Value) -> Vec<u8> {
+    format!("{value:#}\n").into_bytes()
+}
+
+/// The model's tensors under GPT-2's names. Norms without gain and bias get gains of 1 and biases
+/// of 0, and what reads a head that is switched off is 0: the function is the same.
+fn tensors(model: &TinyGPT) -> Vec<Named<'_>> {
+    let spec = model.attention().spec();
+    let ours: HashMap<String, &Tensor> = model.parameters().collect();
+    let theirs = Config { norm_affine: true, head_bias: false, ..model.config().clone() };
+    let named = |(name, mut shape): (String, Vec<usize>)| {
+        let data = match ours.get(&name) {
+            Some(p) if name == "w_lm" => {
+                shape.reverse();
+                Data::Transposed { values: p.data(), columns: theirs.vocab_size }
+            }
+            Some(p) if name.ends_with(".w_proj") => Data::Floats(without_heads(&name, p, &spec)),
+            Some(p) => Data::Floats(Cow::Borrowed(p.data())),
+            None => {
+                let value = if name.ends_with("_g") { 1.0 } else { 0.0 };
+                Data::Floats(vec![value; shape.iter().product()].into())
+            }
+        };
+        Some(Named { name: names::theirs(&name, names::PREFIX)?, shape, data })
+    };
+    parameter_shapes(&theirs).into_iter().filter_map(named).collect()
+}
+
+/// `w_proj [C, C]` with rows h·D..(h+1)·D set to 0 for every head h that is switched off: what
+/// that head computes is then added to nothing, as if it were not there.
+fn without_heads<'a>(name: &str, w_proj: &'a Tensor, spec: &AttentionSpec) -> Cow<'a, [f32]> {
+    let block = name.split('.').nth(1).and_then(|i| i.parse::<usize>().ok()).unwrap_or(0);
+    let mask = spec.head_mask.chunks_exact(spec.n_heads).nth(block).unwrap_or_default();
+    let mut values = Cow::Borrowed(w_proj.data());
+    for (h, _) in mask.iter().enumerate().filter(|(_, used)| !**used) {
+        let rows = w_proj.numel() / spec.n_heads; // D·C numbers
+        values.to_mut()[h * rows..(h + 1) * rows].fill(0.0);
+    }
+    values
+}

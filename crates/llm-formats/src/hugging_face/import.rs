@@ -1,0 +1,161 @@
+//! Reading a folder.
+
+use super::config::{self, Settings};
+use super::{CONFIG, WEIGHTS, names, tokenizer};
+use crate::error::{FormatError, Result};
+use crate::files::{open, read_small};
+use crate::imported::{FromSpec, Imported, Note, check, fine_tuning, heads, parameter};
+use crate::safetensors::{Contents, Values, Wanted};
+use llm_core::model::parameter_shapes;
+use llm_core::tokenizer::{IdsTokenizer, PaddedTokenizer, Tokenizer};
+use llm_core::{Attention, Config, Tensor};
+use std::io::{self, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Reads a model from a folder.
+///
+/// # Errors
+/// [`FormatError::File`] naming the file that does not fit.
+pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
+    if !folder.is_dir() {
+        let advice = match folder.exists() {
+            true => "it is not a folder; name the folder that holds config.json",
+            false => "no such folder; hub names are not looked up, download the model first",
+        };
+        return Err(FormatError::Missing { advice }.at(folder));
+    }
+    let path = folder.join(CONFIG);
+    let text = read_small(&path, config::MAX_LENGTH).map_err(|e| e.at(&path))?;
+    let (settings, attention) = checked(&text, from_spec).map_err(|e| e.at(&path))?;
+    let tokenizer = tokenizer::import(folder, settings.config.vocab_size)?;
+    let path = weights(folder)?;
+    let (file, length) = open(&path).map_err(|e| e.at(&path))?;
+    let input = BufReader::with_capacity(1 << 16, file);
+    let parameters = parameters(&settings.config, input, length).map_err(|e| e.at(&path))?;
+    assemble(settings, attention, parameters, tokenizer).map_err(|e| e.at(folder))
+}
+
+/// The same from memory: config.json and model.safetensors, without a tokenizer.
+///
+/// # Errors
+/// [`FormatError`] on whatever does not fit.
+pub fn from_parts(config: &[u8], weights: &[u8], from_spec: &FromSpec<'_>) -> Result<Imported> {
+    let (settings, attention) = checked(config, from_spec)?;
+    let parameters = parameters(&settings.config, weights, weights.len() as u64)?;
+    assemble(settings, attention, parameters, None)
+}
+
+/// The file with the weights, or what to do where there are only others.
+fn weights(folder: &Path) -> Result<std::path::PathBuf> {
+    let path = folder.join(WEIGHTS);
+    let there = |name: &str| folder.join(name).exists();
+    let advice = if path.exists() {
+        return Ok(path);
+    } else if there("model.safetensors.index.json") {
+        "the model is in several files: save it again as one \
+         (save_pretrained with a larger max_shard_size)"
+    } else if there("pytorch_model.bin") {
+        "pytorch_model.bin is not read: save the model as safetensors \
+         (save_pretrained of a current transformers)"
+    } else {
+        let error = io::Error::new(io::ErrorKind::NotFound, "no such file");
+        return Err(FormatError::Io(error).at(&path));
+    };
+    Err(FormatError::Missing { advice }.at(&path))
+}
+
+/// config.json, with everything refused that follows from it alone.
+fn checked(text: &[u8], from_spec: &FromSpec<'_>) -> Result<(Settings, Arc<dyn Attention>)> {
+    let settings = config::parse(text)?;
+    let attention = heads(settings.n_heads, from_spec)?;
+    check(&settings.config, attention.as_ref())?;
+    Ok((settings, attention))
+}
+
+/// The weights under our names.
+fn parameters(config: &Config, input: impl Read, length: u64) -> Result<Vec<(String, Tensor)>> {
+    let contents = Contents::open(input, length)?;
+    let first = format!("{}{}", names::PREFIX, "wte.weight");
+    let prefix = if contents.row(&first).is_some() { names::PREFIX } else { "" };
+    let shapes = parameter_shapes(config);
+    let mut wanted = Vec::with_capacity(shapes.len() + 1);
+    for (ours, shape) in &shapes {
+        let name = names::theirs(ours, prefix)
+            .ok_or_else(|| FormatError::content(format!("GPT-2 has no {ours}")))?;
+        let turned = ours == "w_lm";
+        let shape = if turned { shape.iter().rev().copied().collect() } else { shape.clone() };
+        wanted.push(Wanted::parameter(name, shape));
+    }
+    // Some files hold the tied head a second time.
+    let again = config.tied_head && contents.row(names::HEAD).is_some();
+    if again {
+        let shape = vec![config.vocab_size, config.d_model];
+        wanted.push(Wanted::parameter(names::HEAD.into(), shape));
+    }
+    let (mut parameters, mut head) = (Vec::with_capacity(shapes.len()), None);
+    let mask = |name: &str| names::is_mask(name, prefix, config.n_layers);
+    contents.read(&wanted, mask, |i, values| {
+        let Values::Floats(values) = values else { return Ok(()) };
+        match shapes.get(i) {
+            Some((ours, shape)) if ours == "w_lm" => {
+                let values = transposed(&values, config.d_model);
+                parameters.push((ours.clone(), parameter(shape, values)?));
+            }
+            Some((ours, shape)) => parameters.push((ours.clone(), parameter(shape, values)?)),
+            None => head = Some(values),
+        }
+        Ok(())
+    })?;
+    if let Some(head) = head
+        && !parameters.iter().any(|(name, p)| name == "wte" && p.data() == head)
+    {
+        return Err(FormatError::content(format!(
+            "{} differs from {prefix}wte.weight, but config.json ties them; set \
+             tie_word_embeddings to false there if the head is its own",
+            names::HEAD
+        )));
+    }
+    Ok(parameters)
+}
+
+/// `[V, C]` as `[C, V]`.
+fn transposed(values: &[f32], columns: usize) -> Vec<f32> {
+    let mut out = Vec::with_capacity(values.len());
+    for column in 0..columns {
+        out.extend(values.iter().skip(column).step_by(columns));
+    }
+    out
+}
+
+fn assemble(
+    settings: Settings,
+    attention: Arc<dyn Attention>,
+    parameters: Vec<(String, Tensor)>,
+    tokenizer: Option<Arc<dyn Tokenizer>>,
+) -> Result<Imported> {
+    let Settings { config, n_heads: _, mut notes } = settings;
+    let tokenizer: Arc<dyn Tokenizer> = match tokenizer {
+        Some(tokenizer) => {
+            let (tokens, rows) = (tokenizer.vocab_size(), config.vocab_size);
+            if tokens < rows {
+                notes.push(Note::FewerTokens { tokens, rows });
+            }
+            PaddedTokenizer::pad(tokenizer, rows)
+        }
+        None => {
+            notes.push(Note::NoTokenizer);
+            Arc::new(IdsTokenizer::new(config.vocab_size)?)
+        }
+    };
+    Ok(Imported {
+        recipe: fine_tuning(&config),
+        config,
+        attention,
+        parameters,
+        tokenizer,
+        step: 0,
+        optimizer: None,
+        notes,
+    })
+}

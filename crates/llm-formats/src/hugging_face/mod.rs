@@ -1,0 +1,28 @@
+//! A folder as Hugging Face's `transformers` reads and writes it for `GPT2LMHeadModel`.
+//!
+//! | file | holds | here |
+//! |---|---|---|
+//! | model.safetensors | weights | [`names`]: which of ours is which of theirs |
+//! | config.json | sizes and options | [`config`] |
+//! | tokenizer.json, or vocab.json and merges.txt | the tokenizer | [`tokenizer`] |
+//! | generation_config.json | how text is drawn | written only |
+
+pub mod config;
+pub mod names;
+pub mod tokenizer;
+
+mod export;
+mod import;
+
+pub use export::{export, has_head_bias, prepare_folder};
+pub use import::{from_parts, import};
+
+/// Weights.
+pub const WEIGHTS: &str = "model.safetensors";
+/// Sizes and options.
+pub const CONFIG: &str = "config.json";
+/// How text is drawn.
+pub const GENERATION: &str = "generation_config.json";
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,182 @@
+//! A model from elsewhere, all of it checked.
+
+use crate::error::{FormatError, Result};
+use llm_core::checkpoint::TokenizerSpec;
+use llm_core::model::SingleHead;
+use llm_core::optim::{AdamW, AdamWConfig, OptimizerState, Schedule};
+use llm_core::recipe::{DataSource, Recipe};
+use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
+use llm_core::train::Trainer;
+use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
+use std::fmt;
+use std::sync::Arc;
+
+/// The caller's way to make the attention that a file asks for: `SingleHead::from_spec` or a
+/// variant's.
+pub type FromSpec<'a> = dyn Fn(&AttentionSpec) -> llm_core::Result<Arc<dyn Attention>> + 'a;
+
+/// The name of attention with several heads in an [`AttentionSpec`]: what formats mean that give
+/// a number of heads and nothing else.
+const SEVERAL: &str = "multi-head";
+
+/// What was read, all of it checked.
+#[derive(Debug)]
+pub struct Imported {
+    /// Sizes and options.
+    pub config: Config,
+    /// Its attention.
+    pub attention: Arc<dyn Attention>,
+    /// Names and weights.
+    pub parameters: Vec<(String, Tensor)>,
+    /// What its tokens mean.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    /// How it would be trained on.
+    pub recipe: Recipe,
+    /// Steps done.
+    pub step: u64,
+    /// Updates done and moments, where they came along.
+    pub optimizer: Option<OptimizerState>,
+    /// What one should know about it.
+    pub notes: Vec<Note>,
+}
+
+impl Imported {
+    /// The model, and what its tokens mean.
+    ///
+    /// # Errors
+    /// [`FormatError::Core`] when the parts do not fit together.
+    pub fn into_model(self) -> Result<(TinyGPT, Arc<dyn Tokenizer>)> {
+        let Imported { config, attention, parameters, tokenizer, .. } = self;
+        Ok((TinyGPT::from_parameters(config, attention, parameters)?, tokenizer))
+    }
+
+    /// A run that has not begun here, and the tokenizer to be stored with it.
+    ///
+    /// # Errors
+    /// [`FormatError::Core`] when the parts do not fit together.
+    pub fn into_trainer(self) -> Result<(Trainer, TokenizerSpec)> {
+        let Imported { config, attention, parameters, tokenizer, recipe, step, .. } = self;
+        let tokenizer = TokenizerSpec::of(tokenizer.as_ref());
+        let model = TinyGPT::from_parameters(config, attention, parameters)?;
+        let mut trainer = Trainer::new(model, recipe)?;
+        trainer.step = step;
+        if let Some(state) = self.optimizer {
+            trainer.optimizer.restore(state);
+        }
+        Ok((trainer, tokenizer))
+    }
+}
+
+/// What was decided about a model because its files left it open, or cannot be held here.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Note {
+    /// GPT-2's three dropout probabilities differ; there is one here, set to 0.
+    UnequalDropouts {
+        /// `embd_pdrop`.
+        embd: f64,
+        /// `attn_pdrop`.
+        attn: f64,
+        /// `resid_pdrop`.
+        resid: f64,
+    },
+    /// The model's table has more rows than the vocabulary has tokens.
+    FewerTokens {
+        /// In the vocabulary.
+        tokens: usize,
+        /// In the table.
+        rows: usize,
+    },
+    /// There are no tokenizer files: tokens are numbers.
+    NoTokenizer,
+    /// The number of heads was neither in the files nor given: one.
+    HeadsUnknown,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Note::UnequalDropouts { embd, attn, resid } => write!(
+                f,
+                "embd_pdrop, attn_pdrop, resid_pdrop are {embd}, {attn} and {resid}, there is one \
+                 here: training goes on without dropout"
+            ),
+            Note::FewerTokens { tokens, rows } => write!(
+                f,
+                "the tokenizer has {tokens} tokens, the model {rows}: the others stay, and stand \
+                 for nothing"
+            ),
+            Note::NoTokenizer => f.write_str(
+                "no tokenizer files (tokenizer.json, or vocab.json and merges.txt): text is not \
+                 understood",
+            ),
+            Note::HeadsUnknown => f.write_str("the files do not say how many heads: read as one"),
+        }
+    }
+}
+
+/// How a model from elsewhere is trained on, when nothing is said: small steps of an even size,
+/// so that it does not forget, over windows that fit into memory. Nothing is planned yet.
+pub fn fine_tuning(config: &Config) -> Recipe {
+    Recipe {
+        batch_size: 4,
+        accum: 1,
+        seq_len: config.seq_len.min(256),
+        total_steps: 0,
+        schedule: Schedule::constant(5e-5),
+        optimizer: AdamW::NAME.into(),
+        adamw: AdamWConfig {
+            beta1: 0.9,
+            beta2: 0.99,
+            eps: 1e-8,
+            weight_decay: 0.1,
+            decay_all: false,
+        },
+        clip: 1.0,
+        seed: 1,
+        val_frac: 0.1,
+        data: DataSource::NONE,
+        val_data: None,
+    }
+}
+
+/// The attention with so many heads.
+pub(crate) fn heads(n_heads: usize, from_spec: &FromSpec<'_>) -> Result<Arc<dyn Attention>> {
+    let name = if n_heads == 1 { SingleHead::NAME } else { SEVERAL };
+    attention(AttentionSpec::new(name, n_heads), from_spec)
+}
+
+/// The attention of a description.
+pub(crate) fn attention(
+    spec: AttentionSpec,
+    from_spec: &FromSpec<'_>,
+) -> Result<Arc<dyn Attention>> {
+    from_spec(&spec).map_err(|source| FormatError::Attention { spec, source })
+}
+
+/// `Err` unless the sizes are within their limits, and the attention fits them.
+pub(crate) fn check(config: &Config, attention: &dyn Attention) -> Result<()> {
+    let refused = |e: llm_core::Error| FormatError::content(e.to_string());
+    config.check().map_err(refused)?;
+    if config.parameter_count() > Config::MAX_PARAMETERS {
+        let count = llm_core::util::thousands(config.parameter_count());
+        let why = format!("{count} parameters are more than this program takes");
+        return Err(FormatError::content(why));
+    }
+    attention.check(config).map_err(refused)
+}
+
+/// The tokenizer of a model that does not name one: 256 tokens are bytes.
+pub(crate) fn nameless(vocab_size: usize) -> Result<Arc<dyn Tokenizer>> {
+    match vocab_size {
+        ByteTokenizer::VOCAB_SIZE => Ok(Arc::new(ByteTokenizer)),
+        other => Ok(Arc::new(IdsTokenizer::new(other)?)),
+    }
+}
+
+/// A parameter from its elements.
+pub(crate) fn parameter(shape: &[usize], values: Vec<f32>) -> Result<Tensor> {
+    let array = llm_core::ndarray::ArrayD::from_shape_vec(shape, values)
+        .map_err(|e| FormatError::content(e.to_string()))?;
+    Ok(Tensor::parameter(array))
+}

@@ -1,0 +1,73 @@
+//! Models and tokenizers of other programs: read, checked, and written.
+//!
+//! Each module imports only from those above it in this list:
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`error`], `files` | what can be wrong with a file from elsewhere; opening it |
+//! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: learnt, read, written |
+//! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
+//! | [`text`], [`encode`] | a text in memory or on the disk; its tokens, part by part |
+//! | [`safetensors`] | the safetensors format, with our own checks |
+//! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
+//! | [`own_names`] | one safetensors file with this project's parameter names |
+//! | [`llm_cpp`] | reads the C++ original's checkpoints, format version 1 |
+//! | [`hugging_face`] | a folder of Hugging Face's: GPT-2's names, config.json, tokenizer files |
+//!
+//! Nothing in a file from elsewhere is believed. Sizes have the limits of
+//! [`Config`](llm_core::Config), and which tensors there must be, of which shapes, follows from the
+//! settings before memory is taken. How attention is made is the caller's choice
+//! ([`FromSpec`]): the crate knows no variant.
+//!
+//! ```
+//! use llm_core::model::SingleHead;
+//! use llm_core::tokenizer::ByteTokenizer;
+//! use llm_core::{Config, TinyGPT};
+//! use llm_formats::own_names;
+//! use std::sync::Arc;
+//!
+//! let path = std::env::temp_dir().join(format!("model-{}.safetensors", std::process::id()));
+//! let model = TinyGPT::new(Config::new(256, 8, 16, 1), 1)?;
+//! own_names::export(&path, &model, &ByteTokenizer)?;
+//!
+//! let imported =
+//!     own_names::import(&path, None, &|spec| Ok(Arc::new(SingleHead::from_spec(spec)?)))?;
+//! let (again, tokenizer) = imported.into_model()?;
+//! assert_eq!((again.wte.data(), tokenizer.name()), (model.wte.data(), "byte"));
+//! # std::fs::remove_file(&path)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod error;
+mod files;
+
+#[cfg(feature = "bpe")]
+pub mod bpe;
+#[cfg(not(feature = "bpe"))]
+#[path = "no_bpe.rs"]
+pub mod bpe;
+
+pub mod tokenizers;
+
+pub mod encode;
+pub mod text;
+
+pub mod safetensors;
+
+pub mod imported;
+
+pub mod own_names;
+
+pub mod llm_cpp;
+
+pub mod hugging_face;
+
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+
+pub use error::{FormatError, Result};
+pub use imported::{FromSpec, Imported, Note};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! Checkpoints of the C++ original, format version 1: `PREFIX.json` and `PREFIX.bin`.
+//!
+//! ```text
+//! JSON  format, version, vocab_size, seq_len, d_model, n_layers, lr, beta1, beta2, eps,
+//!       weight_decay, step, has_optim_state
+//! bin    8 bytes  "BGPTCKPT"       4  version     4  moments: 0 or 1
+//!        8        steps done       4  number of parameters
+//!       per parameter: 8  number of elements, then the elements
+//!       with moments:  8  updates done, then per parameter first and second moments
+//! ```
+//!
+//! All numbers are little-endian, elements f32. The parameters are those of our baseline in its
+//! order: `wte`, `wpe`, each block's `w_qkv`, `b_qkv`, `w_proj`, `b_proj`, `w_fc`, `b_fc`,
+//! `w_out`, `b_out`, then `w_lm`, `b_lm`. The number of heads is in neither file: one, unless said
+//! otherwise. Neither is the tokenizer: 256 tokens are bytes.
+
+mod numbers;
+
+use crate::error::{FormatError, Result, shown};
+use crate::files::{open, read_small};
+use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
+use llm_core::Config;
+use llm_core::model::parameter_shapes;
+use llm_core::optim::{AdamW, AdamWConfig, Schedule};
+use llm_core::recipe::{DataSource, Recipe};
+use llm_core::util::memory;
+use numbers::{CHUNK, Numbers};
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use std::ffi::OsString;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+const MAGIC: [u8; 8] = *b"BGPTCKPT";
+const FORMAT: &str = "build-llm-using-cpp-checkpoint";
+/// Bytes of the JSON file.
+const MAX_JSON: u64 = 1 << 20;
+
+/// The JSON file; further keys are none of ours, as the original has it.
+struct Settings {
+    vocab_size: usize,
+    seq_len: usize,
+    d_model: usize,
+    n_layers: usize,
+    lr: f32,
+    beta1: f32,
+    beta2: f32,
+    eps: f32,
+    weight_decay: f32,
+    step: u64,
+    has_optim_state: bool,
+}
+
+/// Reads both files. `n_heads` is what is known about the model: one head, if nothing is.
+///
+/// # Errors
+/// [`FormatError::File`] naming the file that does not fit.
+pub fn import(prefix: &Path, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Imported> {
+    let [json, bin] = [".json", ".bin"].map(|ending| beside(prefix, ending));
+    let text = read_small(&json, MAX_JSON).map_err(|e| e.at(&json))?;
+    let settings = Settings::parse(&text).map_err(|e| e.at(&json))?;
+    let (file, length) = open(&bin).map_err(|e| e.at(&bin))?;
+    settings
+        .import(BufReader::with_capacity(CHUNK, file), length, n_heads, from_spec)
+        .map_err(|e| e.at(&bin))
+}
+
+/// `PREFIX.json`, also where the prefix has a dot of its own.
+fn beside(prefix: &Path, ending: &str) -> PathBuf {
+    let mut name: OsString = prefix.into();
+    name.push(ending);
+    name.into()
+}
+
+impl Settings {
+    fn parse(text: &[u8]) -> Result<Settings> {
+        let fields: Map<String, Value> = serde_json::from_slice(text).map_err(|e| {
+            FormatError::content(format!("no JSON object: {}", shown(&e.to_string())))
+        })?;
+        let format: String = field(&fields, "format")?;
+        if format != FORMAT {
+            let found = shown(&format);
+            return Err(FormatError::content(format!("format '{found}', expected '{FORMAT}'")));
+        }
+        let version: u64 = field(&fields, "version")?;
+        if version != 1 {
+            return Err(FormatError::content(format!("version {version}, this program reads 1")));
+        }
+        let settings = Settings {
+            vocab_size: field(&fields, "vocab_size")?,
+            seq_len: field(&fields, "seq_len")?,
+            d_model: field(&fields, "d_model")?,
+            n_layers: field(&fields, "n_layers")?,
+            lr: field(&fields, "lr")?,
+            beta1: field(&fields, "beta1")?,
+            beta2: field(&fields, "beta2")?,
+            eps: field(&fields, "eps")?,
+            weight_decay: field(&fields, "weight_decay")?,
+            step: field(&fields, "step")?,
+            has_optim_state: field(&fields, "has_optim_state")?,
+        };
+        let config = settings.config();
+        config.check().map_err(|e| FormatError::content(e.to_string()))?;
+        settings.recipe(&config).check().map_err(|e| FormatError::content(e.to_string()))?;
+        Ok(settings)
+    }
+
+    fn config(&self) -> Config {
+        Config::new(self.vocab_size, self.seq_len, self.d_model, self.n_layers)
+    }
+
+    /// The original's way of training: the stored settings, and its defaults for the others.
+    fn recipe(&self, config: &Config) -> Recipe {
+        Recipe {
+            batch_size: 4,
+            accum: 1,
+            seq_len: config.seq_len.min(64),
+            total_steps: self.step,
+            schedule: Schedule::constant(self.lr),
+            optimizer: AdamW::NAME.into(),
+            adamw: AdamWConfig {
+                beta1: self.beta1,
+                beta2: self.beta2,
+                eps: self.eps,
+                weight_decay: self.weight_decay,
+                decay_all: true,
+            },
+            clip: 0.0,
+            seed: 1,
+            val_frac: 0.0,
+            data: DataSource::NONE,
+            val_data: None,
+        }
+    }
+
+    fn import(
+        self,
+        input: impl Read,
+        length: u64,
+        n_heads: Option<usize>,
+        from_spec: &FromSpec<'_>,
+    ) -> Result<Imported> {
+        let config = self.config();
+        let attention = heads(n_heads.unwrap_or(1), from_spec)?;
+        let notes = Vec::from_iter(n_heads.is_none().then_some(Note::HeadsUnknown));
+        check(&config, attention.as_ref())?;
+        let shapes = parameter_shapes(&config);
+        let expected = file_length(&config, shapes.len(), self.has_optim_state);
+        let mut input = Numbers::new(input);
+        self.check_start(&mut input, length, shapes.len())?;
+        if length != expected {
+            let why = format!("the file is {length} bytes, this model needs {expected}");
+            return Err(FormatError::content(why));
+        }
+        memory::require(length)?;
+        let mut parameters = Vec::with_capacity(shapes.len());
+        for (name, shape) in &shapes {
+            let (found, count) = (input.u64()?, shape.iter().product::<usize>());
+            if found != count as u64 {
+                let why = format!("{name} has {found} elements, this model needs {count}");
+                return Err(FormatError::content(why));
+            }
+            parameters.push((name.clone(), parameter(shape, input.floats(name, count)?)?));
+        }
+        let optimizer = match self.has_optim_state {
+            true => Some(input.optimizer(&shapes)?),
+            false => None,
+        };
+        Ok(Imported {
+            tokenizer: nameless(config.vocab_size)?,
+            recipe: self.recipe(&config),
+            config,
+            attention,
+            parameters,
+            step: self.step,
+            optimizer,
+            notes,
+        })
+    }
+
+    /// What stands before the parameters, and agrees with the JSON file.
+    fn check_start<R: Read>(
+        &self,
+        input: &mut Numbers<R>,
+        length: u64,
+        parameters: usize,
+    ) -> Result<()> {
+        if length < START {
+            let why = format!("the file is {length} bytes, too short for a checkpoint");
+            return Err(FormatError::content(why));
+        }
+        if input.array::<8>()? != MAGIC {
+            return Err(FormatError::content("not a checkpoint of the C++ original"));
+        }
+        let version = input.u32()?;
+        if version != 1 {
+            let why = format!("version {version}, this program reads 1");
+            return Err(FormatError::content(why));
+        }
+        let (moments, step, count) = (input.u32()?, input.u64()?, input.u32()?);
+        for (what, found, expected) in [
+            ("optimizer state", moments.into(), self.has_optim_state.into()),
+            ("step", step, self.step),
+        ] {
+            if found != expected {
+                let why = format!("{what} is {found}, the JSON file says {expected}");
+                return Err(FormatError::content(why));
+            }
+        }
+        if count as usize != parameters {
+            let why = format!("{count} parameters, this model has {parameters}");
+            return Err(FormatError::content(why));
+        }
+        Ok(())
+    }
+}
+
+/// A field of the JSON file.
+fn field<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Result<T> {
+    let value =
+        fields.get(name).ok_or_else(|| FormatError::content(format!("{name} is missing")))?;
+    T::deserialize(value)
+        .map_err(|e| FormatError::content(format!("{name}: {}", shown(&e.to_string()))))
+}
+
+/// Bytes before the parameters.
+const START: u64 = 28;
+
+/// The length of a file with these parameters. The config has been checked, so nothing overflows.
+fn file_length(config: &Config, parameters: usize, moments: bool) -> u64 {
+    let (elements, parameters) = (4 * config.parameter_count(), parameters as u64);
+    let moments = if moments { 8 + 2 * elements } else { 0 };
+    START + 8 * parameters + elements + moments
+}
+
+#[cfg(test)]
+mod tests;

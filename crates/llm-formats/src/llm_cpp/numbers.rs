@@ -1,0 +1,75 @@
+//! The binary file's numbers, one after the other.
+
+use crate::error::{FormatError, Result};
+use llm_core::Error;
+use llm_core::optim::{OptimizerState, ParameterState};
+use llm_core::recipe::Recipe;
+use llm_core::util::memory;
+use std::io::Read;
+
+/// Elements pass through a buffer of this many bytes, a multiple of four.
+pub(super) const CHUNK: usize = 1 << 16;
+
+/// A reader of the file's numbers.
+pub(super) struct Numbers<R> {
+    input: R,
+    chunk: Vec<u8>,
+}
+
+impl<R: Read> Numbers<R> {
+    pub(super) fn new(input: R) -> Numbers<R> {
+        Numbers { input, chunk: vec![0; CHUNK] }
+    }
+
+    pub(super) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut bytes = [0; N];
+        self.input.read_exact(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    /// So many finite elements.
+    pub(super) fn floats(&mut self, what: &str, count: usize) -> Result<Vec<f32>> {
+        let mut out = Vec::new();
+        out.try_reserve_exact(count).map_err(|_| {
+            let (needed, available) = (4 * count as u64, memory::available());
+            FormatError::Core(Error::Memory { needed, available })
+        })?;
+        while out.len() < count {
+            let bytes = &mut self.chunk[..(4 * (count - out.len())).min(CHUNK)];
+            self.input.read_exact(bytes)?;
+            out.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
+        }
+        if !out.iter().all(|x| x.is_finite()) {
+            return Err(FormatError::content(format!("{what} has a value that is not finite")));
+        }
+        Ok(out)
+    }
+
+    /// Updates done, and the moments of all parameters.
+    pub(super) fn optimizer(&mut self, shapes: &[(String, Vec<usize>)]) -> Result<OptimizerState> {
+        let t = self.u64()?;
+        if t > Recipe::MAX_STEPS {
+            return Err(FormatError::content(format!("{t} updates done are too many")));
+        }
+        let mut moments = Vec::with_capacity(shapes.len());
+        for (name, shape) in shapes {
+            let count = shape.iter().product();
+            let m = self.floats(&format!("{name} (first moment)"), count)?;
+            let v = self.floats(&format!("{name} (second moment)"), count)?;
+            if v.iter().any(|&x| x < 0.0) {
+                let why = format!("{name} has a negative second moment");
+                return Err(FormatError::content(why));
+            }
+            moments.push(ParameterState { name: name.clone(), slots: vec![m.into(), v.into()] });
+        }
+        Ok(OptimizerState { t, parameters: moments })
+    }
+}

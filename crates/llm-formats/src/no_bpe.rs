@@ -1,0 +1,62 @@
+//! What stands in for byte-level BPE in a program that was built without it.
+
+use llm_core::tokenizer::Tokenizer;
+use llm_core::{Error, Result};
+use std::sync::Arc;
+
+/// Its name in checkpoints and flags.
+pub const NAME: &str = "bpe";
+/// Not in this program.
+pub const AVAILABLE: bool = false;
+/// Why not.
+pub const UNAVAILABLE: &str = "this program was built without BPE tokenizers (cargo feature bpe)";
+
+/// What learning reports on the way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Learning {
+    /// So many bytes have been read.
+    Read(usize),
+    /// All have: now tokens are merged.
+    Merge,
+}
+
+fn refused() -> Error {
+    Error::tokenizer(NAME, UNAVAILABLE)
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn learn(_: &[u8], _: usize, _: impl Fn(Learning) + Sync) -> Result<Arc<dyn Tokenizer>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn from_tokenizer_json(_: &[u8]) -> Result<Arc<dyn Tokenizer>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn from_vocab_and_merges(_: &[u8], _: &[u8]) -> Result<Arc<dyn Tokenizer>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn gpt2_files(_: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
+    Err(refused())
+}
+
+/// Nothing is ever cut.
+pub fn last_cut(_: &[u8]) -> Option<usize> {
+    None
+}

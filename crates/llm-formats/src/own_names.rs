@@ -1,0 +1,188 @@
+//! One safetensors file under this project's own parameter names: for looking into a model with
+//! other tools, and for bringing changed weights back.
+//!
+//! The names are those of a checkpoint: `wte`, `wpe`, `blocks.0.w_qkv`, .. The entry
+//! `tiny-gpt` of the file's metadata says what the weights do not: heads, dropout, tokenizer; the
+//! tokenizer's data are a tensor of bytes. A file without the entry is read all the same, its
+//! sizes taken from the shapes, when the number of heads is given.
+
+use crate::error::{FormatError, Result, shown};
+use crate::files::open;
+use crate::imported::{
+    FromSpec, Imported, attention, check, fine_tuning, heads, nameless, parameter,
+};
+use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
+use crate::tokenizers;
+use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
+use llm_core::model::parameter_shapes;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Key of the description in the file's metadata.
+const KEY: &str = "tiny-gpt";
+/// Name of the tensor with the tokenizer's data.
+const TOKENIZER: &str = "tokenizer";
+
+/// What the weights do not say.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    config: Config,
+    attention: AttentionSpec,
+    tokenizer: String,
+}
+
+/// Writes the model to the file at `path`.
+///
+/// # Errors
+/// What the system says; an old file then stays.
+pub fn export(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> io::Result<()> {
+    let description = Description {
+        config: model.config().clone(),
+        attention: model.attention().spec(),
+        tokenizer: tokenizer.name().into(),
+    };
+    let parameter = |(name, p): (String, _)| {
+        let p: &Tensor = p;
+        Named { name, shape: p.shape().to_vec(), data: Data::Floats(Cow::Borrowed(p.data())) }
+    };
+    let mut tensors: Vec<_> = model.parameters().map(parameter).collect();
+    let blob = tokenizer.blob();
+    if !blob.is_empty() {
+        let shape = vec![blob.len()];
+        tensors.push(Named { name: TOKENIZER.into(), shape, data: Data::Bytes(blob.into()) });
+    }
+    write(path, (KEY, &serde_json::to_string(&description)?), tensors)
+}
+
+/// Was the file written by [`export`]? For a look before it is replaced.
+pub fn is_ours(path: &Path) -> bool {
+    let contents =
+        open(path).and_then(|(file, length)| Contents::open(io::BufReader::new(file), length));
+    contents.is_ok_and(|contents| contents.metadata.contains_key(KEY))
+}
+
+/// Reads a model from the file at `path`. `n_heads` is what is known about it, and needed where
+/// the file does not say it.
+///
+/// # Errors
+/// [`FormatError::File`] on whatever does not fit.
+pub fn import(path: &Path, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Imported> {
+    let read = || {
+        let (file, length) = open(path)?;
+        read(io::BufReader::with_capacity(1 << 16, file), length, n_heads, from_spec)
+    };
+    read().map_err(|e| e.at(path))
+}
+
+/// [`import`] from a reader of `length` bytes.
+///
+/// # Errors
+/// [`FormatError`] on whatever does not fit.
+pub fn read(
+    input: impl Read,
+    length: u64,
+    n_heads: Option<usize>,
+    from_spec: &FromSpec<'_>,
+) -> Result<Imported> {
+    let contents = Contents::open(input, length)?;
+    let (config, attention, kind) = match contents.metadata.get(KEY) {
+        Some(text) => described(text, n_heads, from_spec)?,
+        None => undescribed(&contents, n_heads, from_spec)?,
+    };
+    check(&config, attention.as_ref())?;
+    let shapes = parameter_shapes(&config);
+    let mut wanted: Vec<_> =
+        shapes.iter().map(|(name, shape)| Wanted::parameter(name.clone(), shape.clone())).collect();
+    let blob = contents.row(TOKENIZER).filter(|_| kind.is_some());
+    if let Some(row) = blob {
+        if row.length > MAX_BLOB {
+            let why = format!("a tokenizer of {} bytes, the limit is {MAX_BLOB}", row.length);
+            return Err(FormatError::content(why));
+        }
+        let shape = vec![row.length as usize];
+        wanted.push(Wanted { name: TOKENIZER.into(), shape, dtype: Dtype::U8 });
+    }
+    let (mut parameters, mut blob) = (Vec::new(), Vec::new());
+    contents.read(
+        &wanted,
+        |_| false,
+        |i, values| {
+            match (values, shapes.get(i)) {
+                (Values::Floats(values), Some((name, shape))) => {
+                    parameters.push((name.clone(), parameter(shape, values)?));
+                }
+                (Values::Bytes(bytes), _) => blob = bytes,
+                (Values::Floats(_), None) => {}
+            }
+            Ok(())
+        },
+    )?;
+    Ok(Imported {
+        tokenizer: tokenizer(kind, blob, config.vocab_size)?,
+        recipe: fine_tuning(&config),
+        config,
+        attention,
+        parameters,
+        step: 0,
+        optimizer: None,
+        notes: Vec::new(),
+    })
+}
+
+type Settings = (Config, Arc<dyn Attention>, Option<String>);
+
+/// The settings of a file that [`export`] wrote.
+fn described(text: &str, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Settings> {
+    let bad = |e: serde_json::Error| {
+        FormatError::content(format!("metadata '{KEY}': {}", shown(&e.to_string())))
+    };
+    let Description { config, attention: spec, tokenizer } =
+        serde_json::from_str(text).map_err(bad)?;
+    if let Some(given) = n_heads.filter(|h| *h != spec.n_heads) {
+        return Err(FormatError::HeadsDiffer { found: spec.n_heads, given });
+    }
+    Ok((config, attention(spec, from_spec)?, Some(tokenizer)))
+}
+
+/// The settings of any other, from its shapes.
+fn undescribed<R: Read>(
+    contents: &Contents<R>,
+    n_heads: Option<usize>,
+    from_spec: &FromSpec<'_>,
+) -> Result<Settings> {
+    let n_heads = n_heads.ok_or(FormatError::HeadsUnknown)?;
+    let has = |name: &str| contents.row(name).is_some();
+    let shape = |name: &str| match contents.row(name).map(|row| &row.shape[..]) {
+        Some(&[rows, columns]) => Ok((rows, columns)),
+        Some(_) => Err(FormatError::content(format!("tensor {name} has not two axes"))),
+        None => Err(FormatError::content(format!("tensor {name} is missing"))),
+    };
+    let ((vocab_size, d_model), (seq_len, _)) = (shape("wte")?, shape("wpe")?);
+    let layers = 0..=Config::MAX_LAYERS;
+    let config = Config {
+        norm_affine: has("lnf_g"),
+        tied_head: !has("w_lm"),
+        head_bias: has("b_lm"),
+        ..Config::new(
+            vocab_size,
+            seq_len,
+            d_model,
+            layers.into_iter().take_while(|i| has(&format!("blocks.{i}.w_qkv"))).count(),
+        )
+    };
+    Ok((config, heads(n_heads, from_spec)?, None))
+}
+
+/// The tokenizer that a file names, or the one for a file that names none.
+fn tokenizer(kind: Option<String>, blob: Vec<u8>, vocab_size: usize) -> Result<Arc<dyn Tokenizer>> {
+    let Some(kind) = kind else { return nameless(vocab_size) };
+    let tokenizer = tokenizers::from_spec(&TokenizerSpec { kind, blob })
+        .map_err(|e| FormatError::content(e.to_string()))?;
+    tokenizers::fit(tokenizer, vocab_size)
+}

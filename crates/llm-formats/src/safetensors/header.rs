@@ -1,0 +1,170 @@
+//! What the header may say: limits first, then the format's own rules.
+
+use super::Dtype;
+use crate::error::{FormatError, Result, shown};
+use ::safetensors::tensor::Metadata;
+use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+/// Bytes of the header.
+pub const MAX_HEADER: u64 = 16 << 20;
+/// Bytes of a tensor's name.
+pub const MAX_NAME: usize = 4096;
+/// Tensors.
+pub const MAX_TENSORS: usize = 1 << 16;
+/// Entries of metadata.
+const MAX_METADATA: usize = 1 << 12;
+/// Axes of a tensor.
+const MAX_AXES: usize = 8;
+
+/// A tensor of a file.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// Its name.
+    pub name: String,
+    /// The type of its elements.
+    pub dtype: Dtype,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its bytes.
+    pub length: u64,
+}
+
+/// All tensors in the order of their bytes, and the metadata. `body` is the number of bytes after
+/// the header, which the tensors must cover.
+pub(super) fn parse(header: &[u8], body: u64) -> Result<(Vec<Row>, BTreeMap<String, String>)> {
+    let text = std::str::from_utf8(header)
+        .map_err(|_| FormatError::content("its header is no UTF-8: not a safetensors file"))?;
+    let bad =
+        |e: &dyn fmt::Display| FormatError::content(format!("header: {}", shown(&e.to_string())));
+    if !text.starts_with('{') {
+        return Err(FormatError::content(
+            "its header does not begin with '{': not a safetensors file",
+        ));
+    }
+    serde_json::from_str::<Limited>(text).map_err(|e| bad(&e))?;
+    let parsed: Metadata = serde_json::from_str(text).map_err(|e| bad(&e))?;
+    if parsed.data_len() as u64 != body {
+        return Err(FormatError::content(format!(
+            "{body} bytes of tensors are there, the header says {}",
+            parsed.data_len()
+        )));
+    }
+    let row = |name: String| {
+        let info = parsed.info(&name)?;
+        let (start, end) = info.data_offsets;
+        let length = end.saturating_sub(start) as u64;
+        Some(Row { name, dtype: info.dtype, shape: info.shape.clone(), length })
+    };
+    let rows = parsed.offset_keys().into_iter().filter_map(row).collect();
+    let metadata = parsed.metadata().iter().flatten();
+    Ok((rows, metadata.map(|(key, value)| (key.clone(), value.clone())).collect()))
+}
+
+/// A header within the limits: the parser proper keeps parts of what it reads several times.
+struct Limited;
+
+impl<'de> Deserialize<'de> for Limited {
+    fn deserialize<D: Deserializer<'de>>(header: D) -> Result<Limited, D::Error> {
+        header.deserialize_map(Limited)
+    }
+}
+
+impl<'de> Visitor<'de> for Limited {
+    type Value = Limited;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the tensors by their names")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Limited, A::Error> {
+        let mut names = BTreeSet::new();
+        while let Some(name) = map.next_key::<String>()? {
+            if name.len() > MAX_NAME {
+                let reason = format!("a name of {} bytes, the limit is {MAX_NAME}", name.len());
+                return Err(A::Error::custom(reason));
+            }
+            if name == "__metadata__" {
+                map.next_value::<Option<Strings>>()?;
+            } else {
+                map.next_value::<Entry>()?;
+            }
+            if names.len() > MAX_TENSORS {
+                return Err(A::Error::custom(format!("more than {MAX_TENSORS} tensors")));
+            }
+            if let Some(twice) = names.replace(name) {
+                return Err(A::Error::custom(format!("tensor {twice} is there twice")));
+            }
+        }
+        Ok(Limited)
+    }
+}
+
+/// Metadata with few entries, all of them strings.
+struct Strings;
+
+impl<'de> Deserialize<'de> for Strings {
+    fn deserialize<D: Deserializer<'de>>(metadata: D) -> Result<Strings, D::Error> {
+        metadata.deserialize_map(Strings)
+    }
+}
+
+impl<'de> Visitor<'de> for Strings {
+    type Value = Strings;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("strings by their names")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Strings, A::Error> {
+        let mut entries = 0;
+        while map.next_entry::<String, String>()?.is_some() {
+            entries += 1;
+            if entries > MAX_METADATA {
+                let reason = format!("more than {MAX_METADATA} entries of metadata");
+                return Err(A::Error::custom(reason));
+            }
+        }
+        Ok(Strings)
+    }
+}
+
+/// A tensor's entry: these fields and no others.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "only whether it can be read matters")]
+struct Entry {
+    dtype: Dtype,
+    shape: Axes,
+    data_offsets: (u64, u64),
+}
+
+/// A shape with few axes.
+struct Axes;
+
+impl<'de> Deserialize<'de> for Axes {
+    fn deserialize<D: Deserializer<'de>>(shape: D) -> Result<Axes, D::Error> {
+        shape.deserialize_seq(Axes)
+    }
+}
+
+impl<'de> Visitor<'de> for Axes {
+    type Value = Axes;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a shape")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Axes, A::Error> {
+        let mut axes = 0;
+        while seq.next_element::<IgnoredAny>()?.is_some() {
+            axes += 1;
+            if axes > MAX_AXES {
+                return Err(A::Error::custom(format!("a shape of more than {MAX_AXES} axes")));
+            }
+        }
+        Ok(Axes)
+    }
+}

@@ -1,0 +1,122 @@
+//! Writing: streamed into a replacement of the file, never a second model in memory.
+
+use super::Dtype;
+use ::safetensors::tensor::{Metadata, TensorInfo};
+use llm_core::buffer::Preview;
+use llm_core::checkpoint::replace_file;
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Tensors pass through a buffer of about this many numbers.
+const PIECE: usize = 1 << 14;
+
+/// The elements of a tensor to be written, row-major.
+pub enum Data<'a> {
+    /// As they are.
+    Floats(Cow<'a, [f32]>),
+    /// The transposed of `values`, which has rows of this length.
+    Transposed {
+        /// Row-major.
+        values: &'a [f32],
+        /// Numbers in a row.
+        columns: usize,
+    },
+    /// Bytes that are no numbers.
+    Bytes(Cow<'a, [u8]>),
+}
+
+impl fmt::Debug for Data<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Data::Floats(values) => f.debug_tuple("Floats").field(&Preview(values)).finish(),
+            Data::Transposed { values, columns } => {
+                let mut fields = f.debug_struct("Transposed");
+                fields.field("values", &Preview(values)).field("columns", columns).finish()
+            }
+            Data::Bytes(values) => f.debug_tuple("Bytes").field(&Preview(values)).finish(),
+        }
+    }
+}
+
+/// A tensor to be written.
+#[derive(Debug)]
+pub struct Named<'a> {
+    /// Its name.
+    pub name: String,
+    /// Its shape, as written.
+    pub shape: Vec<usize>,
+    /// Its elements.
+    pub data: Data<'a>,
+}
+
+impl Named<'_> {
+    fn dtype(&self) -> Dtype {
+        match self.data {
+            Data::Floats(_) | Data::Transposed { .. } => Dtype::F32,
+            Data::Bytes(_) => Dtype::U8,
+        }
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        match &self.data {
+            Data::Bytes(bytes) => out.write_all(bytes),
+            Data::Floats(values) => values.chunks(PIECE).try_for_each(|v| write_floats(out, v)),
+            Data::Transposed { values, columns } => {
+                // Some columns a time, so that a row of the source is read in one go.
+                let rows = values.len() / columns;
+                let width = (PIECE / rows.max(1)).clamp(1, 64);
+                for first in (0..*columns).step_by(width) {
+                    let columns_now = first..columns.min(&(first + width)).to_owned();
+                    let mut piece = vec![0.0; columns_now.len() * rows];
+                    for (i, row) in values.chunks_exact(*columns).enumerate() {
+                        for (j, x) in row[columns_now.clone()].iter().enumerate() {
+                            piece[j * rows + i] = *x;
+                        }
+                    }
+                    write_floats(out, &piece)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+fn write_floats(out: &mut dyn Write, values: &[f32]) -> io::Result<()> {
+    let mut bytes = Vec::with_capacity(4 * values.len());
+    values.iter().for_each(|x| bytes.extend(x.to_le_bytes()));
+    out.write_all(&bytes)
+}
+
+/// Writes a file with these tensors and one entry of metadata; `path` then holds all of it, or,
+/// when this fails, what was there before. Equal contents give equal bytes.
+///
+/// # Errors
+/// What the system says.
+pub fn write(
+    path: &Path,
+    (key, value): (&str, &str),
+    mut tensors: Vec<Named<'_>>,
+) -> io::Result<()> {
+    // Wider elements first, so that all of them are aligned.
+    tensors.sort_by(|a, b| b.dtype().cmp(&a.dtype()).then_with(|| a.name.cmp(&b.name)));
+    let mut end = 0usize;
+    let entry = |tensor: &Named<'_>| {
+        let (start, shape) = (end, tensor.shape.clone());
+        end += shape.iter().product::<usize>() * tensor.dtype().bitsize() / 8;
+        let info = TensorInfo { dtype: tensor.dtype(), shape, data_offsets: (start, end) };
+        (tensor.name.clone(), info)
+    };
+    let entries = tensors.iter().map(entry).collect();
+    let metadata = HashMap::from([(key.to_string(), value.to_string())]);
+    let header = Metadata::new(Some(metadata), entries).map_err(io::Error::other)?;
+    let mut header = serde_json::to_vec(&header)?;
+    header.resize(header.len().next_multiple_of(8), b' ');
+    replace_file(path, |out| {
+        out.write_all(&(header.len() as u64).to_le_bytes())?;
+        out.write_all(&header)?;
+        tensors.iter().try_for_each(|tensor| tensor.write(out))
+    })
+}

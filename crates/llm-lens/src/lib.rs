@@ -1,0 +1,62 @@
+//! What is inside a model, as data: no sentences, no language, no drawing.
+//!
+//! Each module imports only from those above it in this list:
+//!
+//! | module | question |
+//! |---|---|
+//! | `flops`, `known_models` | What does attention cost, and in models that everybody has heard of? |
+//! | `model` | How large is a model, and what does training it take? |
+//! | `maps` | Who looks at whom in this text? |
+//! | `roles` | What may a head be doing, and when do its scores say so? |
+//! | `marks` | Which places of a text are of which kind? |
+//! | `spread` | How large are the heads' outputs, before and after their projection? |
+//! | `heads` | What does each head do, over many texts? |
+//! | `prune` | What is lost without it? |
+//! | [`trace`] | How does one number of attention come about? |
+//!
+//! ```
+//! use llm_core::tokenizer::ByteTokenizer;
+//! use llm_core::{Config, Error, TinyGPT};
+//! use llm_lens::{Piece, attention_maps, measure_heads};
+//!
+//! let model = TinyGPT::new(Config::new(256, 16, 8, 1), 1)?;
+//! let tokens = b"to be or not".map(u32::from);
+//!
+//! let maps = attention_maps(&model, &tokens, 12)?;
+//! assert!((maps.layers[0][0][11].iter().sum::<f32>() - 1.0).abs() < 1e-5); // [L][H][T][T]
+//!
+//! let piece = Piece { tokens: tokens.to_vec(), known: None };
+//! let pieces = std::iter::once(Ok::<_, Error>(piece));
+//! let report = measure_heads(&model, &ByteTokenizer, pieces, || false)?;
+//! assert_eq!(report.rows[0].role, None); // a head that has learnt nothing
+//! # Ok::<(), Error>(())
+//! ```
+
+mod flops;
+mod known_models;
+
+mod model;
+
+mod maps;
+
+mod roles;
+
+mod marks;
+
+mod spread;
+
+mod heads;
+
+mod prune;
+
+pub mod trace;
+
+pub use flops::AttentionCost;
+pub use heads::{HeadsReport, MeasuredHead, measure_heads};
+pub use known_models::{KNOWN_MODELS, KnownModel};
+pub use maps::{AttentionMaps, attention_maps};
+pub use marks::{KnownText, Piece};
+pub use model::{Memory, ModelReport, TensorRow};
+pub use prune::{FromSpec, Pruner, Score, Scored, head_mask, measurements, with_head_mask};
+pub use roles::Role;
+pub use spread::{Spread, Spreads};

@@ -1,0 +1,148 @@
+//! What a model loses without each of its heads, and in which order they can go.
+
+use llm_core::{Attention, AttentionSpec, Error, TinyGPT};
+use std::fmt;
+use std::sync::Arc;
+
+/// How good a model is.
+#[derive(Clone, Debug)]
+pub struct Score<D = ()> {
+    /// Loss on what it is judged on, in nats for a token.
+    pub loss: f64,
+    /// Whatever else the caller measured with it.
+    pub details: D,
+}
+
+/// A head switched off, and how good the model is then.
+#[derive(Clone, Debug)]
+pub struct Scored<D = ()> {
+    /// Its block, from 0.
+    pub layer: usize,
+    /// Its number in the block, from 0.
+    pub head: usize,
+    /// Without it.
+    pub score: Score<D>,
+}
+
+/// The caller's way to make the attention of a spec: a variant's `from_spec`.
+pub type FromSpec<'a> = dyn Fn(&AttentionSpec) -> Result<Arc<dyn Attention>, Error> + 'a;
+
+/// For each head whether it is on in the model, `[L·H]`, layer by layer.
+pub fn head_mask(model: &TinyGPT) -> Vec<bool> {
+    let AttentionSpec { n_heads, head_mask, .. } = model.attention().spec();
+    match head_mask.is_empty() {
+        true => vec![true; n_heads * model.config().n_layers],
+        false => head_mask,
+    }
+}
+
+/// The model with these heads on and the others off, `[L·H]`; its parameters are shared, not copied.
+///
+/// # Errors
+/// What the attention says that cannot do so.
+pub fn with_head_mask(
+    model: &TinyGPT,
+    mask: &[bool],
+    from_spec: &FromSpec<'_>,
+) -> Result<TinyGPT, Error> {
+    let head_mask = if mask.iter().all(|on| *on) { Vec::new() } else { mask.to_vec() };
+    let attention = from_spec(&AttentionSpec { head_mask, ..model.attention().spec() })?;
+    model.attending_with(attention)
+}
+
+/// Switches heads of one model off and measures what is left.
+pub struct Pruner<'a, M> {
+    model: &'a TinyGPT,
+    from_spec: &'a FromSpec<'a>,
+    measure: M,
+}
+
+impl<M> fmt::Debug for Pruner<'_, M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pruner").field("model", self.model).finish_non_exhaustive()
+    }
+}
+
+impl<'a, D: Clone, E: From<Error>, M: FnMut(&TinyGPT) -> Result<Score<D>, E>> Pruner<'a, M> {
+    /// With what makes an attention, and what says how good a model is.
+    pub fn new(model: &'a TinyGPT, from_spec: &'a FromSpec<'a>, measure: M) -> Pruner<'a, M> {
+        Pruner { model, from_spec, measure }
+    }
+
+    /// How good the model is with these heads on.
+    ///
+    /// # Errors
+    /// As [`with_head_mask`]; what measuring says.
+    pub fn score(&mut self, mask: &[bool]) -> Result<Score<D>, E> {
+        let model = with_head_mask(self.model, mask, self.from_spec)?;
+        (self.measure)(&model)
+    }
+
+    /// Each head that is on in `mask`, switched off by itself.
+    ///
+    /// # Errors
+    /// As [`Pruner::score`].
+    pub fn each_alone(&mut self, mask: &[bool]) -> Result<Vec<Scored<D>>, E> {
+        let n_heads = self.model.attention().spec().n_heads;
+        let mut found = Vec::new();
+        for i in (0..mask.len()).filter(|&i| mask[i]) {
+            let mut without = mask.to_vec();
+            without[i] = false;
+            let score = self.score(&without)?;
+            found.push(Scored { layer: i / n_heads, head: i % n_heads, score });
+        }
+        Ok(found)
+    }
+
+    /// At most `most` heads one after the other: each time all that are left are tried, and the
+    /// least missed one stays off. `alone` is what [`Pruner::each_alone`] found for the model
+    /// itself; `told` hears of each.
+    ///
+    /// # Errors
+    /// As [`Pruner::score`].
+    pub fn greedy(
+        &mut self,
+        alone: &[Scored<D>],
+        most: usize,
+        mut told: impl FnMut(&Scored<D>),
+    ) -> Result<Vec<Scored<D>>, E> {
+        let n_heads = self.model.attention().spec().n_heads;
+        let mut mask = head_mask(self.model);
+        let mut order: Vec<Scored<D>> = Vec::new();
+        while order.len() < most {
+            let tried = match order.is_empty() {
+                true => alone.to_vec(),
+                false => self.each_alone(&mask)?,
+            };
+            // Of equals the first.
+            let loss =
+                |s: &Scored<D>| if s.score.loss.is_nan() { f64::INFINITY } else { s.score.loss };
+            let least = tried.into_iter().min_by(|a, b| loss(a).total_cmp(&loss(b)));
+            let Some(least) = least else { break };
+            mask[least.layer * n_heads + least.head] = false;
+            told(&least);
+            order.push(least);
+        }
+        Ok(order)
+    }
+}
+
+/// Measurements that [`Pruner::each_alone`] and [`Pruner::greedy`] take together, for `heads` that
+/// are on and at most `most` to go.
+pub fn measurements(heads: usize, most: usize) -> usize {
+    (1..most).fold(heads, |sum, gone| sum + heads.saturating_sub(gone))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurements_are_counted() {
+        assert_eq!(measurements(8, 8), 36);
+        assert_eq!(measurements(8, 1), 8);
+        assert_eq!(measurements(8, 2), 15);
+        assert_eq!(measurements(8, 0), 8);
+        assert_eq!(measurements(3, 9), 6);
+    }
+}

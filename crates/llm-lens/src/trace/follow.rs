@@ -1,0 +1,68 @@
+//! A layer run under watch, and what was seen put together.
+
+use super::example::Example;
+use super::sizes::{Place, Sizes};
+use super::walk::Walk;
+use super::watch::Watch;
+use llm_core::model::{Context, Parameters};
+use llm_core::util::memory;
+use llm_core::{Attention, Error, Result, TinyGPT, TokenId, no_grad};
+use std::sync::Arc;
+
+/// The walk of a layer by itself: an attention with the weights of an [`example`](super::example()).
+///
+/// # Errors
+/// [`Error::Config`] when there is no such place; what the attention refuses.
+pub fn trace_example(
+    attention: Arc<dyn Attention>,
+    example: &Example,
+    place: Place,
+) -> Result<Walk> {
+    let heads = attention.spec().n_heads;
+    let sizes = Sizes::new(example.x.dims("trace", "x of shape [B, T, C]")?, heads);
+    place.check(&sizes)?;
+    let watch = Watch::new(attention, 0, place);
+    let Example { x, w_qkv, b_qkv, w_proj, b_proj } = example;
+    let own = [("w_qkv", w_qkv), ("b_qkv", b_qkv), ("w_proj", w_proj), ("b_proj", b_proj)];
+    let own = own.map(|(name, p)| (name.to_string(), p.clone()));
+    let parameters = Parameters::new(own.into());
+    no_grad(|| watch.forward(x, &parameters, &Context::new(0)))?;
+    walk(&watch, sizes, place, &[])
+}
+
+/// The walk of one layer of a model that reads `tokens`, `batch_size` times the same sequence.
+///
+/// # Errors
+/// [`Error::Config`] when there is no such layer or place, [`Error::Memory`] when there is no room;
+/// as [`TinyGPT::logits`].
+pub fn trace_model(
+    model: &TinyGPT,
+    layer: usize,
+    tokens: &[TokenId],
+    batch_size: usize,
+    place: Place,
+) -> Result<Walk> {
+    let (config, spec, t) = (model.config(), model.attention().spec(), tokens.len());
+    if layer >= config.n_layers {
+        let why = format!("{layer} of {}, counted from 0", config.n_layers);
+        return Err(Error::config("layer", why));
+    }
+    let sizes = Sizes::new([batch_size, t, config.d_model], spec.n_heads);
+    place.check(&sizes)?;
+    // The layer that is watched writes its weights and scores out, for one head at a time.
+    let tables = 8 * t as u64 * t as u64;
+    memory::require(config.inference_memory(batch_size, t).saturating_add(tables))?;
+    // The same model, sharing its weights, with the watch in place of its attention.
+    let watch = Arc::new(Watch::new(model.attention().clone(), layer, place));
+    let watched = model.attending_with(watch.clone())?;
+    no_grad(|| watched.logits(&tokens.repeat(batch_size), [batch_size, t]))?;
+    let heads = layer * spec.n_heads..(layer + 1) * spec.n_heads;
+    let keep = spec.head_mask.get(heads).unwrap_or(&[]);
+    Ok(Walk { layer: Some(layer), ..walk(&watch, sizes, place, keep)? })
+}
+
+fn walk(watch: &Watch, sizes: Sizes, place: Place, keep: &[bool]) -> Result<Walk> {
+    let seen = watch.seen();
+    let seen = seen.ok_or_else(|| Error::config("layer", "it was not reached"))?;
+    no_grad(|| Walk::new(&seen, sizes, place, keep))
+}

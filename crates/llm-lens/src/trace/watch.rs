@@ -1,0 +1,125 @@
+//! An attention that notes what one of its layers is given and what it makes of it, and otherwise
+//! is the one inside.
+
+use super::sizes::Place;
+use llm_core::model::{Context, Decode, ParamList, Parameters, Probe};
+use llm_core::ndarray::{ArrayView2, ArrayView3, Axis};
+use llm_core::{Attention, AttentionSpec, Config, Result, Tensor};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// A layer's input and parameters, and what the kernels made of one query.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// `[B, T, C]`: what the layer reads, behind the norm.
+    pub x: Tensor,
+    /// `[C, 3C]`.
+    pub w_qkv: Tensor,
+    /// `[3C]`.
+    pub b_qkv: Tensor,
+    /// `[C, C]`.
+    pub w_proj: Tensor,
+    /// `[C]`.
+    pub b_proj: Tensor,
+    /// `[T]`: the kernel's P of the query.
+    pub probs: Vec<f32>,
+    /// `[C]`: the kernel's output for the query, all heads side by side.
+    pub att: Vec<f32>,
+}
+
+/// What the kernels showed.
+#[derive(Default)]
+struct Notes {
+    probs: Vec<f32>,
+    att: Vec<f32>,
+    seen: Option<Seen>,
+}
+
+/// Watches one layer of an attention.
+pub struct Watch {
+    inner: Arc<dyn Attention>,
+    layer: usize,
+    place: Place,
+    notes: Mutex<Notes>,
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Watch { inner, layer, place, .. } = self;
+        let mut fields = f.debug_struct("Watch");
+        fields.field("inner", inner).field("layer", layer).field("place", place);
+        fields.finish_non_exhaustive()
+    }
+}
+
+impl Watch {
+    /// Watches `layer` of `inner` where it computes the query of `place`.
+    pub fn new(inner: Arc<dyn Attention>, layer: usize, place: Place) -> Watch {
+        Watch { inner, layer, place, notes: Mutex::default() }
+    }
+
+    /// What was seen in the last forward pass; nothing when there was none.
+    pub fn seen(&self) -> Option<Seen> {
+        self.note(|notes| notes.seen.clone())
+    }
+
+    fn note<T>(&self, f: impl FnOnce(&mut Notes) -> T) -> T {
+        f(&mut self.notes.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Attention for Watch {
+    fn spec(&self) -> AttentionSpec {
+        self.inner.spec()
+    }
+
+    fn check(&self, config: &Config) -> Result<()> {
+        self.inner.check(config)
+    }
+
+    fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
+        if ctx.layer != self.layer {
+            return self.inner.forward(x, p, ctx);
+        }
+        let out = self.inner.forward(x, p, &ctx.with_probe(Some(self)))?;
+        let p = p.standard()?;
+        self.note(|notes| {
+            notes.seen = Some(Seen {
+                x: x.detach(),
+                w_qkv: p.w_qkv.detach(),
+                b_qkv: p.b_qkv.detach(),
+                w_proj: p.w_proj.detach(),
+                b_proj: p.b_proj.detach(),
+                probs: std::mem::take(&mut notes.probs),
+                att: std::mem::take(&mut notes.att),
+            });
+        });
+        Ok(out)
+    }
+
+    fn parameters(&self, config: &Config) -> ParamList {
+        self.inner.parameters(config)
+    }
+
+    fn cache_row(&self, config: &Config) -> usize {
+        self.inner.cache_row(config)
+    }
+
+    fn decode(&self, step: Decode<'_>) -> Result<()> {
+        self.inner.decode(step)
+    }
+}
+
+impl Probe for Watch {
+    fn head(&self, _layer: usize, sequence: usize, head: usize, probs: ArrayView2<'_, f32>) {
+        let Place { batch_index, head: wanted, query, .. } = self.place;
+        if [sequence, head] == [batch_index, wanted] {
+            self.note(|notes| notes.probs = probs.row(query).to_vec());
+        }
+    }
+
+    fn concatenated(&self, _layer: usize, y: ArrayView3<'_, f32>) {
+        let sequence = y.index_axis(Axis(0), self.place.batch_index);
+        self.note(|notes| notes.att = sequence.row(self.place.query).to_vec());
+    }
+}

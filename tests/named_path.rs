@@ -5,7 +5,9 @@ use crate::docs::pages::{Kind, Page, Site};
 use llm_core::profile::{self, Opened, Phase};
 use llm_core::recipe::DataSource;
 use llm_core::train::Trainer;
-use llm_core::{AdamW, AdamWConfig, Attention, Config, Recipe, Schedule, TinyGPT, TokenDataset};
+use llm_core::{
+    AdamW, Attention, Config, Hyperparameters, Recipe, Schedule, TinyGPT, TokenDataset,
+};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
 use workspace_tests::workspace;
@@ -52,7 +54,7 @@ fn step(attention: Arc<dyn Attention>, accum: u32) -> Vec<Opened> {
         total_steps: 1,
         schedule: Schedule::constant(1e-3),
         optimizer: AdamW::NAME.into(),
-        adamw: AdamWConfig::default(),
+        hyperparameters: Hyperparameters::default(),
         clip: 1.0,
         seed: 1,
         val_frac: 0.0,

@@ -2,7 +2,7 @@
 //! batches, our ops, gradients and AdamW. Its losses go from 6.09239 to 5.62375.
 
 use llm_core::train::{Update, train_step};
-use llm_core::{AdamW, AdamWConfig, Batch, Config, TinyGPT};
+use llm_core::{AdamW, Batch, Config, Hyperparameters, TinyGPT};
 
 /// xorshift64* as the original uses it. Only here: the project itself draws from ChaCha.
 struct Original(u64);
@@ -55,7 +55,7 @@ fn twenty_steps_of_the_original() {
         };
         Original::new(stream).normal(p.data_mut(), 1.0 / (fan_in as f32).sqrt());
     }
-    let mut adamw = AdamW::new(AdamWConfig::default()).unwrap();
+    let mut adamw = AdamW::new(Hyperparameters::default()).unwrap();
     let mut rng = Original::new(seed ^ 0xDEAD_BEEF);
     let losses: Vec<f32> = (0..20)
         .map(|step| {

@@ -2,7 +2,7 @@
 
 use llm_core::model::Mode;
 use llm_core::train::{Update, train_step};
-use llm_core::{AdamW, AdamWConfig, Batch, Config, TinyGPT};
+use llm_core::{AdamW, Batch, Config, Hyperparameters, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
 use workspace_tests::assert_close;
@@ -52,7 +52,7 @@ fn logits_loss_and_every_gradient() {
 }
 
 /// Twenty updates; `lr` per step, `clip` 0 for none.
-fn twenty_steps(name: &str, config: AdamWConfig, lr: impl Fn(usize) -> f32, clip: f32) {
+fn twenty_steps(name: &str, config: Hyperparameters, lr: impl Fn(usize) -> f32, clip: f32) {
     let f = Fixture::read(name);
     let mut model = model(&f);
     let c = model.config().d_model;
@@ -86,7 +86,7 @@ fn twenty_steps(name: &str, config: AdamWConfig, lr: impl Fn(usize) -> f32, clip
 #[test]
 fn twenty_steps_with_the_library_defaults() {
     let f = Fixture::read("adamw_h2");
-    let config = AdamWConfig::default();
+    let config = Hyperparameters::default();
     let [b1, b2] = ["beta1", "beta2"].map(|n| f.meta(n) as f32);
     assert_eq!((config.beta1, config.beta2), (b1, b2));
     assert_eq!(config.weight_decay, f.meta("weight_decay") as f32);
@@ -97,7 +97,7 @@ fn twenty_steps_with_the_library_defaults() {
 #[test]
 fn twenty_steps_as_the_trainers_do_them() {
     let f = Fixture::read("adamw_clip_h1");
-    let config = AdamWConfig {
+    let config = Hyperparameters {
         beta1: f.meta("beta1") as f32,
         beta2: f.meta("beta2") as f32,
         eps: f.meta("eps") as f32,

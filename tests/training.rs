@@ -4,7 +4,7 @@ use llm_core::data::{Batch, ByteFiles, Origin, TokenDataset};
 use llm_core::model::Mode;
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::{Hooks, StepReport, Trainer, Verdict, evaluate};
-use llm_core::{AdamW, AdamWConfig, Config, Error, Gradients, Schedule, TinyGPT};
+use llm_core::{AdamW, Config, Error, Gradients, Hyperparameters, Schedule, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ fn recipe(data: &TokenDataset) -> Recipe {
         total_steps: 20,
         schedule: Schedule::constant(3e-3),
         optimizer: AdamW::NAME.into(),
-        adamw: AdamWConfig::default(),
+        hyperparameters: Hyperparameters::default(),
         clip: 1.0,
         seed: 1,
         val_frac: 0.1,

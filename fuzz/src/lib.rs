@@ -6,7 +6,7 @@ use llm_core::checkpoint::fuzzing::in_format_1;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
 use llm_core::model::SingleHead;
-use llm_core::optim::{AdamW, AdamWConfig, Lion, Schedule};
+use llm_core::optim::{AdamW, Hyperparameters, Lion, Schedule};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::Trainer;
 use llm_core::{Config, TinyGPT};
@@ -92,7 +92,7 @@ fn recipe() -> Recipe {
         total_steps: 3,
         schedule: Schedule::constant(0.01),
         optimizer: AdamW::NAME.into(),
-        adamw: AdamWConfig::default(),
+        hyperparameters: Hyperparameters::default(),
         clip: 1.0,
         seed: 1,
         val_frac: 0.5,

@@ -2,7 +2,7 @@
 
 use super::{input, simple};
 use llm_core::optim::Optimizer;
-use llm_core::{AdamW, AdamWConfig, Tensor, ops};
+use llm_core::{AdamW, Hyperparameters, Tensor, ops};
 use llm_courses::{KeepMask, MultiHeadAttention};
 
 #[test]
@@ -45,7 +45,7 @@ fn the_module_can_be_trained() {
     let want = Tensor::from_vec(&[b, t, c], before).unwrap();
     let minus_want = ops::mul_scalar(&want, -1.0).unwrap();
     let mask = KeepMask::causal(t, t).unwrap();
-    let mut adamw = AdamW::new(AdamWConfig::default()).unwrap();
+    let mut adamw = AdamW::new(Hyperparameters::default()).unwrap();
     let mut losses = Vec::new();
     for _ in 0..60 {
         let error = ops::add(&module.forward(&x, Some(&mask)).unwrap(), &minus_want).unwrap();

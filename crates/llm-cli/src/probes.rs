@@ -6,9 +6,9 @@ use crate::error::{CliError, Result};
 use crate::escape::safe_text;
 use crate::events::{self, Event};
 use crate::text::{row, shown};
+use llm_core::base::rng::{below, stream};
 use llm_core::generate::{Decoder, Sampling};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::util::rng::{below, stream};
 use llm_core::{TinyGPT, TokenDataset};
 use std::sync::Arc;
 

@@ -6,10 +6,10 @@ use crate::data::Report;
 use crate::events::{self, Event};
 use crate::signals::Signals;
 use indicatif::ProgressBar;
+use llm_core::base::thousands;
 use llm_core::checkpoint::Snapshot;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Flow, Hooks, StepReport};
-use llm_core::util::thousands;
 use std::time::Instant;
 
 /// Reports steps and measurements.

@@ -1,7 +1,7 @@
 //! Where a run is saved: chosen, tried and locked before training starts.
 
 use crate::error::{CliError, Result, system_reason};
-use llm_core::checkpoint;
+use llm_core::{base, checkpoint};
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -64,9 +64,9 @@ impl Target {
             return Err(CliError::Create { path: self.path.clone(), why });
         }
         // The lock belongs to the file that is written, by whatever links it is reached.
-        self.lock = Some(lock(&self.path, &checkpoint::real_path(&self.path))?);
-        checkpoint::sweep_stale(&self.path);
-        checkpoint::check_writable(&self.path).map_err(|e| CliError::Create {
+        self.lock = Some(lock(&self.path, &base::real_path(&self.path))?);
+        base::sweep_stale(&self.path);
+        base::check_writable(&self.path).map_err(|e| CliError::Create {
             path: self.path.clone(),
             why: match e {
                 llm_core::Error::Io { source, .. } => system_reason(&source),
@@ -116,7 +116,7 @@ pub(crate) fn may_replace(
     if length > 0 && !is_ours(path) {
         return Err(io::Error::other(not_ours));
     }
-    checkpoint::check_writable(path).map_err(|e| match e {
+    base::check_writable(path).map_err(|e| match e {
         llm_core::Error::Io { source, .. } => source,
         other => io::Error::other(other.to_string()),
     })

@@ -2,7 +2,7 @@
 
 use crate::args::OutputArgs;
 use crate::error::{CliError, Result};
-use llm_core::util::memory;
+use llm_core::base::memory;
 
 /// Runs `f` inside the pool, and tells it the number of threads.
 ///

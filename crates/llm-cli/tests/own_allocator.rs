@@ -22,5 +22,5 @@ const PROGRAM: Program = Program {
 fn the_allocator_is_the_programs_own() {
     let parsed = parse(&PROGRAM, ["own", "--steps", "3"].map(Into::into));
     assert!(matches!(parsed, Parsed::Run(_)));
-    assert_eq!(llm_core::util::allocations::large_blocks(), 0); // nobody counts
+    assert_eq!(llm_core::base::allocations::large_blocks(), 0); // nobody counts
 }

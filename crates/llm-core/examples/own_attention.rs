@@ -8,7 +8,7 @@ use llm_core::generate::Decoder;
 use llm_core::model::{Context, Decode, Parameters, Position, SingleHead};
 use llm_core::ops::{self, AttentionParams};
 use llm_core::train::{Update, train_step};
-use llm_core::{AdamW, AdamWConfig, Attention, AttentionSpec, Config, Result, Tensor, TinyGPT};
+use llm_core::{AdamW, Attention, AttentionSpec, Config, Hyperparameters, Result, Tensor, TinyGPT};
 use llm_stories::StoryCorpus;
 use std::sync::Arc;
 
@@ -69,7 +69,7 @@ pub fn main() -> Result<()> {
     for attention in [Arc::new(SingleHead) as Arc<dyn Attention>, Arc::new(Average)] {
         // Equal seeds give equal weights whatever the attention; only the reading differs.
         let mut model = TinyGPT::with_attention(Config::new(256, 64, 32, 1), attention, 1)?;
-        let mut optimizer = AdamW::new(AdamWConfig::default())?;
+        let mut optimizer = AdamW::new(Hyperparameters::default())?;
         let mut losses = Vec::new();
         for step in 0..250 {
             let batch = stories.data.batch(1, step, [6, 64]);

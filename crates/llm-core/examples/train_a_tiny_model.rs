@@ -8,7 +8,7 @@ use llm_core::generate::{Sampling, generate};
 use llm_core::optim::ScheduleKind;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::{Update, evaluate, train_step};
-use llm_core::{AdamW, AdamWConfig, Config, Result, Schedule, TinyGPT};
+use llm_core::{AdamW, Config, Hyperparameters, Result, Schedule, TinyGPT};
 use llm_stories::StoryCorpus;
 use std::ops::ControlFlow;
 
@@ -30,7 +30,7 @@ pub fn main() -> Result<()> {
     println!("parameters {}", config.parameter_count());
 
     // AdamW; the rate rises for 20 steps and then falls along a cosine.
-    let mut optimizer = AdamW::new(AdamWConfig { beta2: 0.99, ..AdamWConfig::default() })?;
+    let mut optimizer = AdamW::new(Hyperparameters { beta2: 0.99, ..Hyperparameters::default() })?;
     let kind = ScheduleKind::Cosine;
     let rate = Schedule { kind, lr: 1e-2, min_lr: 1e-3, warmup_steps: 20, decay_steps: STEPS };
 

@@ -27,11 +27,11 @@
 //!
 //! ```
 //! use llm_core::train::{Update, train_step};
-//! use llm_core::{AdamW, AdamWConfig, Config, TinyGPT, TokenDataset};
+//! use llm_core::{AdamW, Hyperparameters, Config, TinyGPT, TokenDataset};
 //!
 //! let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
 //! let mut model = TinyGPT::new(Config::new(256, 16, 32, 1), 1)?;
-//! let mut optimizer = AdamW::new(AdamWConfig::default())?;
+//! let mut optimizer = AdamW::new(Hyperparameters::default())?;
 //! let mut losses = Vec::new();
 //! for step in 0..30 {
 //!     let batch = data.batch(1, step, [4, 16]);
@@ -77,12 +77,10 @@ pub mod generate;
 pub mod train;
 
 pub use autograd::{Gradients, no_grad};
-#[doc(hidden)]
-pub use base as util;
 pub use base::{Error, Result, TokenId};
 pub use data::{Batch, TokenDataset};
 pub use model::{Attention, AttentionSpec, Config, TinyGPT};
 pub use ndarray;
-pub use optim::{AdamW, AdamWConfig, Schedule};
+pub use optim::{AdamW, Hyperparameters, Schedule};
 pub use recipe::Recipe;
 pub use tensor::Tensor;

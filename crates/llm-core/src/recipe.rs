@@ -1,7 +1,7 @@
 //! Everything that decides the next training step, besides weights and moments.
 
 use crate::base::{Error, Result};
-use crate::optim::{AdamW, AdamWConfig, Schedule, find_optimizer};
+use crate::optim::{AdamW, Hyperparameters, Schedule, find_optimizer};
 use serde::{Deserialize, Serialize};
 
 /// Where a run's data came from: enough to know it again.
@@ -47,7 +47,7 @@ pub struct Recipe {
     /// The optimizer's name, one of [`OPTIMIZERS`](crate::optim::OPTIMIZERS).
     pub optimizer: String,
     /// The optimizer's numbers.
-    pub adamw: AdamWConfig,
+    pub hyperparameters: Hyperparameters,
     /// Largest gradient norm; 0: no clipping.
     pub clip: f32,
     /// Of weights, batches and whatever else is drawn in training.
@@ -71,7 +71,7 @@ impl Recipe {
             total_steps,
             schedule: Schedule::constant(lr),
             optimizer: AdamW::NAME.into(),
-            adamw: AdamWConfig::default(),
+            hyperparameters: Hyperparameters::default(),
             clip: 1.0,
             seed: 1,
             val_frac: 0.0,
@@ -128,6 +128,6 @@ impl Recipe {
         }
         self.schedule.check()?;
         find_optimizer(&self.optimizer)?;
-        self.adamw.check()
+        self.hyperparameters.check()
     }
 }

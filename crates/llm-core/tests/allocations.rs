@@ -1,9 +1,9 @@
 //! After the first steps, a training step asks the system for no large block. By itself in a
 //! process, because the counter counts everybody.
 
+use llm_core::base::allocations::{Counting, large_blocks};
 use llm_core::train::{Update, train_step};
-use llm_core::util::allocations::{Counting, large_blocks};
-use llm_core::{AdamW, AdamWConfig, Config, TinyGPT, TokenDataset};
+use llm_core::{AdamW, Config, Hyperparameters, TinyGPT, TokenDataset};
 
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
@@ -16,7 +16,7 @@ fn a_warm_step_takes_no_large_block() {
     pool.install(|| {
         for config in [Config::new(256, 64, 64, 2), Config::gpt2(256, 64, 64, 2)] {
             let mut model = TinyGPT::new(config, 1).unwrap();
-            let mut adamw = AdamW::new(AdamWConfig::default()).unwrap();
+            let mut adamw = AdamW::new(Hyperparameters::default()).unwrap();
             let mut steps = |n: u64| {
                 let before = large_blocks();
                 for i in 0..n {

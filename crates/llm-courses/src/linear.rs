@@ -1,7 +1,7 @@
 //! linear: y = x·Aᵀ + b, with A stored as frameworks store it.
 
+use llm_core::base::rng::{below, stream};
 use llm_core::ndarray::ArrayD;
-use llm_core::util::rng::{below, stream};
 use llm_core::{Error, Result, Tensor, ops};
 
 /// y = x·Aᵀ + b over the last axis, whatever the axes before it. The bias is optional.

@@ -3,8 +3,8 @@
 use crate::bpe;
 use crate::error::{FormatError, Result};
 use crate::text::Text;
+use llm_core::base::memory;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::util::memory;
 use llm_core::{Error, TokenDataset, TokenId};
 
 /// Bytes of a part, at most.

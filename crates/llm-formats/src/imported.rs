@@ -3,7 +3,7 @@
 use crate::error::{FormatError, Result};
 use llm_core::checkpoint::TokenizerSpec;
 use llm_core::model::SingleHead;
-use llm_core::optim::{AdamW, AdamWConfig, OptimizerState, Schedule};
+use llm_core::optim::{AdamW, Hyperparameters, OptimizerState, Schedule};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::train::Trainer;
@@ -125,7 +125,7 @@ pub fn fine_tuning(config: &Config) -> Recipe {
         total_steps: 0,
         schedule: Schedule::constant(5e-5),
         optimizer: AdamW::NAME.into(),
-        adamw: AdamWConfig {
+        hyperparameters: Hyperparameters {
             beta1: 0.9,
             beta2: 0.99,
             eps: 1e-8,
@@ -159,7 +159,7 @@ pub(crate) fn check(config: &Config, attention: &dyn Attention) -> Result<()> {
     let refused = |e: llm_core::Error| FormatError::content(e.to_string());
     config.check().map_err(refused)?;
     if config.parameter_count() > Config::MAX_PARAMETERS {
-        let count = llm_core::util::thousands(config.parameter_count());
+        let count = llm_core::base::thousands(config.parameter_count());
         let why = format!("{count} parameters are more than this program takes");
         return Err(FormatError::content(why));
     }

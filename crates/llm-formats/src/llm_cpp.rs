@@ -20,10 +20,10 @@ use crate::error::{FormatError, Result, shown};
 use crate::files::{open, read_small};
 use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
 use llm_core::Config;
+use llm_core::base::memory;
 use llm_core::model::parameter_shapes;
-use llm_core::optim::{AdamW, AdamWConfig, Schedule};
+use llm_core::optim::{AdamW, Hyperparameters, Schedule};
 use llm_core::recipe::{DataSource, Recipe};
-use llm_core::util::memory;
 use numbers::{CHUNK, Numbers};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -118,7 +118,7 @@ impl Settings {
             total_steps: self.step,
             schedule: Schedule::constant(self.lr),
             optimizer: AdamW::NAME.into(),
-            adamw: AdamWConfig {
+            hyperparameters: Hyperparameters {
                 beta1: self.beta1,
                 beta2: self.beta2,
                 eps: self.eps,

@@ -1,8 +1,8 @@
 //! Who looks at whom in one text.
 
+use llm_core::base::memory;
 use llm_core::model::Probe;
 use llm_core::ndarray::{ArrayView2, ArrayView3};
-use llm_core::util::memory;
 use llm_core::{Result, TinyGPT, TokenId, no_grad};
 use std::cell::RefCell;
 

@@ -3,8 +3,8 @@
 use crate::curves::{Curves, Point};
 use crate::failed::write_error;
 use llm_core::Result;
-use llm_core::checkpoint::replace_file;
-use llm_core::util::thousands;
+use llm_core::base::replace_file;
+use llm_core::base::thousands;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use std::io;

@@ -4,7 +4,7 @@
 //! at any byte, and anybody may have edited the file.
 
 use crate::row::{Format, Row};
-use llm_core::checkpoint::replace_file;
+use llm_core::base::replace_file;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ pub(crate) struct Reopened {
 /// row of step `done + 1` can be appended. What cannot be continued is moved aside.
 pub(crate) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopened> {
     let path = dir.join(format.file_name());
-    llm_core::checkpoint::sweep_stale(&path);
+    llm_core::base::sweep_stale(&path);
     let (kept, note) = match fs::metadata(&path) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => (Kept::default(), None),
         Err(e) => return Err(e),

@@ -2,7 +2,7 @@
 
 use crate::failed::write_error;
 use llm_core::Result;
-use llm_core::checkpoint::replace_file;
+use llm_core::base::replace_file;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};

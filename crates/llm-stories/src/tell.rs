@@ -5,7 +5,7 @@ use crate::fact::{Fact, Story};
 use crate::line::Branch;
 use crate::state::State;
 use crate::words::{FULL, Grammar};
-use llm_core::util::rng;
+use llm_core::base::rng;
 use rand::RngCore;
 
 /// Story number `index` of the sequence that belongs to `seed`: the same bytes on every machine.

@@ -1,7 +1,7 @@
 //! The multi-head trainer: every model attends with H heads, also for H = 1.
 
 use llm_cli::{Heads, Panics, Program};
-use llm_core::util::allocations::Counting;
+use llm_core::base::allocations::Counting;
 use llm_variant_mha::{MultiHead, causal_attention_heads};
 use std::process::ExitCode;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! The baseline trainer: single-head attention, and nothing of the multi-head variant.
 
 use llm_cli::{Heads, Panics, Program};
+use llm_core::base::allocations::Counting;
 use llm_core::model::SingleHead;
-use llm_core::util::allocations::Counting;
 use std::process::ExitCode;
 use std::sync::Arc;
 

@@ -8,7 +8,7 @@
 
 use llm_core::model::SingleHead;
 use llm_core::train::{Update, train_step};
-use llm_core::{AdamW, AdamWConfig, Attention, Config, Result, TinyGPT};
+use llm_core::{AdamW, Attention, Config, Hyperparameters, Result, TinyGPT};
 use llm_stories::StoryCorpus;
 use llm_variant_mha::MultiHead;
 use std::process::ExitCode;
@@ -50,7 +50,7 @@ fn train(n_heads: usize) -> Result<()> {
     println!("{} attention, heads: {}", spec.name, spec.n_heads);
 
     let stories = StoryCorpus::new(1, 0..200);
-    let mut optimizer = AdamW::new(AdamWConfig::default())?;
+    let mut optimizer = AdamW::new(Hyperparameters::default())?;
     for step in 0..60 {
         let batch = stories.data.batch(1, step, [4, 32]);
         let update = Update { step, lr: 3e-3, clip: 1.0 };

@@ -4,8 +4,8 @@ use crate::escape::one_line;
 use crate::events::Event;
 use crate::plan::Plan;
 use crate::program::Program;
+use llm_core::base::{bytes, memory, thousands};
 use llm_core::kernels::simd;
-use llm_core::util::{bytes, memory, thousands};
 use llm_formats::tokenizers::unit;
 
 /// The `start` event.

@@ -9,7 +9,7 @@ use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
 use crate::target::to_load;
-use llm_core::util::{memory, thousands};
+use llm_core::base::{memory, thousands};
 use llm_formats::tokenizers::reads_in_parts;
 
 /// Loads the model and scores the data.

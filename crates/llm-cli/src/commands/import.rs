@@ -10,9 +10,9 @@ use crate::program::{Heads, Program};
 use crate::target::Target;
 use crate::typed;
 use llm_core::Config;
+use llm_core::base::thousands;
 use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_core::util::thousands;
 use llm_formats::{FormatError, Imported, Note, hugging_face, llm_cpp, own_names};
 use std::path::Path;
 
@@ -151,7 +151,7 @@ mod tests {
     use crate::defaults::Defaults;
     use crate::error::code;
     use crate::program::BASELINE;
-    use llm_core::optim::AdamWConfig;
+    use llm_core::optim::Hyperparameters;
     use llm_core::{AttentionSpec, Error};
 
     #[test]
@@ -225,7 +225,10 @@ mod tests {
         let recipe = llm_formats::imported::fine_tuning(&config);
         let Defaults { clip, weight_decay, decay_all, beta1, beta2, eps, val_frac, .. } =
             Defaults::choose(None, false);
-        assert_eq!(recipe.adamw, AdamWConfig { beta1, beta2, eps, weight_decay, decay_all });
+        assert_eq!(
+            recipe.hyperparameters,
+            Hyperparameters { beta1, beta2, eps, weight_decay, decay_all }
+        );
         assert_eq!((recipe.clip, recipe.val_frac), (clip, val_frac));
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::defaults::{STORY_COUNT, STORY_SEED, in_memory};
 use crate::error::{CliError, Result, system_reason};
+use llm_core::base::memory;
 use llm_core::data::{ByteFiles, TokenDataset};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::util::memory;
 use llm_core::{Error, TokenId};
 use llm_formats::encode::{PART, in_parts};
 use llm_formats::text::Text;

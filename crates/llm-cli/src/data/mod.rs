@@ -9,9 +9,9 @@ pub use small::{small_file, small_stdin};
 pub use validation::{Report, Validation};
 
 use crate::error::{CliError, Result};
+use llm_core::base;
 use llm_core::data::TokenDataset;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::util;
 use llm_formats::tokenizers::is_bytes;
 use llm_stories::{GRAMMAR_VERSION, StoryCorpus};
 use std::sync::Arc;
@@ -77,9 +77,9 @@ impl Data {
         let data = train.tokens(tokenizer.as_ref())?;
         let label = format!(
             "built-in stories, grammar {GRAMMAR_VERSION}: {} to learn ({}), {} unseen{}",
-            util::thousands(cut),
-            util::bytes(train.data.len() as u64),
-            util::thousands(count - cut),
+            base::thousands(cut),
+            base::bytes(train.data.len() as u64),
+            base::thousands(count - cut),
             vocabulary(tokenizer.as_ref())
         );
         let val = (cut < count)
@@ -146,13 +146,13 @@ impl Data {
 fn labelled(files: &Files, tokenizer: &dyn Tokenizer) -> String {
     let stays = files.on_disk() && is_bytes(tokenizer);
     let kept = if stays { ", read from the disk" } else { "" };
-    format!("{}, {}{kept}", files.name, util::bytes(files.len()))
+    format!("{}, {}{kept}", files.name, base::bytes(files.len()))
 }
 
 /// Of what the vocabulary consists, when it is not all bytes.
 fn vocabulary(tokenizer: &dyn Tokenizer) -> String {
     match tokenizer.name() {
         ByteTokenizer::NAME => String::new(),
-        name => format!(", {} {name} tokens", util::thousands(tokenizer.vocab_size() as u64)),
+        name => format!(", {} {name} tokens", base::thousands(tokenizer.vocab_size() as u64)),
     }
 }

@@ -4,8 +4,8 @@
 use crate::args::TrainArgs;
 use crate::error::{CliError, Result};
 use crate::program::{Heads, Program};
+use llm_core::base::memory;
 use llm_core::recipe::Recipe;
-use llm_core::util::memory;
 
 /// `--heads` where there is one.
 pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {

@@ -3,9 +3,9 @@
 use crate::args::TrainArgs;
 use crate::data::{Data, Input};
 use crate::error::{CliError, Result};
+use llm_core::base::bytes;
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::util::bytes;
 use llm_formats::tokenizers::reads_in_parts;
 use std::path::Path;
 use std::sync::Arc;

@@ -8,7 +8,7 @@ use crate::defaults::{Defaults, TextDefaults, VOCAB_SIZE};
 use crate::error::{CliError, Result};
 use crate::program::{Heads, Program};
 use crate::tokenizers::{self, Choice, Made};
-use llm_core::optim::{AdamW, AdamWConfig, Schedule, ScheduleKind};
+use llm_core::optim::{AdamW, Hyperparameters, Schedule, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
@@ -122,7 +122,7 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         total_steps: steps,
         schedule: new_schedule(args, &defaults, steps),
         optimizer: AdamW::NAME.into(),
-        adamw: AdamWConfig {
+        hyperparameters: Hyperparameters {
             beta1: recipe.beta1.unwrap_or(defaults.beta1),
             beta2: recipe.beta2.unwrap_or(defaults.beta2),
             eps: defaults.eps,
@@ -165,7 +165,7 @@ fn check_config(config: &Config) -> Result<()> {
     if config.parameter_count() > Config::MAX_PARAMETERS {
         return require(config.training_memory(1, 1)).and(Err(CliError::Usage(format!(
             "{} parameters are more than this program takes; lower --dmodel or --layers",
-            llm_core::util::thousands(config.parameter_count())
+            llm_core::base::thousands(config.parameter_count())
         ))));
     }
     Ok(())

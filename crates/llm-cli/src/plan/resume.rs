@@ -33,8 +33,8 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         trainer.model.set_dropout(dropout).map_err(named_by_flag)?;
         notes.push(format!("--dropout {dropout} replaces the run's {}", config.dropout));
     }
-    if recipe.adamw != trainer.recipe.adamw {
-        trainer.optimizer.set_config(recipe.adamw)?;
+    if recipe.hyperparameters != trainer.recipe.hyperparameters {
+        trainer.optimizer.set_config(recipe.hyperparameters)?;
     }
     trainer.recipe = recipe;
 
@@ -162,11 +162,11 @@ fn override_recipe(args: &TrainArgs, run: &Trainer) -> Overridden {
     put(n, "seq", &mut recipe.seq_len, args.model.seq);
     put(n, "clip", &mut recipe.clip, or(given.clip, |p| p.clip));
     put(n, "val-frac", &mut recipe.val_frac, args.val_frac);
-    let adamw = &mut recipe.adamw;
-    put(n, "weight-decay", &mut adamw.weight_decay, or(given.weight_decay, |p| p.weight_decay));
-    put(n, "decay-all", &mut adamw.decay_all, given.decay_all.or(preset.map(|p| p.decay_all)));
-    put(n, "beta1", &mut adamw.beta1, or(given.beta1, |p| p.beta1));
-    put(n, "beta2", &mut adamw.beta2, or(given.beta2, |p| p.beta2));
+    let update = &mut recipe.hyperparameters;
+    put(n, "weight-decay", &mut update.weight_decay, or(given.weight_decay, |p| p.weight_decay));
+    put(n, "decay-all", &mut update.decay_all, given.decay_all.or(preset.map(|p| p.decay_all)));
+    put(n, "beta1", &mut update.beta1, or(given.beta1, |p| p.beta1));
+    put(n, "beta2", &mut update.beta2, or(given.beta2, |p| p.beta2));
 
     let schedule = &mut recipe.schedule;
     put(n, "lr", &mut schedule.lr, or(given.lr, |p| p.lr));

@@ -2,9 +2,9 @@
 
 use super::Fact;
 use llm_core::Config;
+use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::util::thousands;
 
 /// What there is to say.
 pub(crate) struct Settings<'a> {
@@ -22,7 +22,7 @@ pub(crate) struct Settings<'a> {
 /// The lines, what is learnt first.
 pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
     let Settings { program, data, tokenizer, config, heads, recipe, seeds, threads } = of;
-    let (schedule, adamw) = (&recipe.schedule, &recipe.adamw);
+    let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
     let dims: Vec<_> = heads.iter().map(|h| config.d_model / (*h).max(1)).collect();
@@ -55,9 +55,9 @@ pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
                 schedule.lr,
                 schedule.warmup_steps,
                 recipe.clip,
-                adamw.weight_decay,
-                adamw.beta1,
-                adamw.beta2,
+                update.weight_decay,
+                update.beta1,
+                update.beta2,
                 config.dropout
             ),
         ),

@@ -24,7 +24,7 @@ pub use heat::{Ink, heat_map};
 pub use label::label;
 pub use svg::layer_picture;
 
-use llm_core::checkpoint::replace_file;
+use llm_core::base::replace_file;
 use llm_core::{Error, Result};
 use std::io;
 use std::path::Path;

@@ -49,7 +49,7 @@ impl Sheet {
         let mut sheet = Sheet::default();
         let s = &mut sheet;
         let Decided { config, recipe, n_heads, tokenizer, steps, sample_seed } = *decided;
-        let (schedule, adamw) = (&recipe.schedule, &recipe.adamw);
+        let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
         let constant = schedule.kind == ScheduleKind::Constant;
 
         s.table("data");
@@ -94,10 +94,10 @@ impl Sheet {
         s.given("min_lr", (!constant).then(|| number(schedule.min_lr)));
         s.given("decay_steps", (!constant).then(|| whole(schedule.decay_steps)));
         s.put("clip", number(recipe.clip));
-        s.put("weight_decay", number(adamw.weight_decay));
-        s.put("decay_all", adamw.decay_all);
-        s.put("beta1", number(adamw.beta1));
-        s.put("beta2", number(adamw.beta2));
+        s.put("weight_decay", number(update.weight_decay));
+        s.put("decay_all", update.decay_all);
+        s.put("beta1", number(update.beta1));
+        s.put("beta2", number(update.beta2));
         s.put("seed", whole(sample_seed));
         s.put("eval_every", whole(args.eval_every.unwrap_or(INTERVAL)));
         s.put("save_every", whole(args.save_every.unwrap_or(INTERVAL)));

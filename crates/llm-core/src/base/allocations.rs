@@ -4,7 +4,7 @@
 //!
 //! ```
 //! #[global_allocator]
-//! static ALLOCATOR: llm_core::util::allocations::Counting = llm_core::util::allocations::Counting;
+//! static ALLOCATOR: llm_core::base::allocations::Counting = llm_core::base::allocations::Counting;
 //! ```
 #![allow(unsafe_code)]
 

@@ -176,7 +176,7 @@ mod tests {
     use crate::generate::Sampling;
     use crate::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer, from_spec};
     use crate::train::{Hooks, Pending, Update, train_step};
-    use crate::{AdamW, AdamWConfig, Config, Tensor, TinyGPT, gradcheck};
+    use crate::{AdamW, Config, Hyperparameters, Tensor, TinyGPT, gradcheck};
     use ndarray::ArrayD;
 
     /// A number for every kind of error; a new kind does not compile until it has one here.
@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn step_of(model: &mut TinyGPT, hooks: &mut dyn Hooks) -> Error {
-        let mut adamw = AdamW::new(AdamWConfig::default()).unwrap();
+        let mut adamw = AdamW::new(Hyperparameters::default()).unwrap();
         let batch = Batch::new(vec![0, 1], vec![1, 2], [1, 2]);
         let update = Update { step: 7, lr: 0.1, clip: 1.0 };
         train_step(model, &mut adamw, [Ok(batch)], update, hooks).unwrap_err()

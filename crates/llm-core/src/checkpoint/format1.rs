@@ -216,11 +216,11 @@ impl OldHeader {
         recipe.schedule.warmup_steps = self.warmup_steps;
         recipe.schedule.decay_steps = self.decay_steps;
         recipe.optimizer = ADAMW.into();
-        recipe.adamw.beta1 = self.beta1;
-        recipe.adamw.beta2 = self.beta2;
-        recipe.adamw.eps = self.eps;
-        recipe.adamw.weight_decay = self.weight_decay;
-        recipe.adamw.decay_all = self.decay_all;
+        recipe.hyperparameters.beta1 = self.beta1;
+        recipe.hyperparameters.beta2 = self.beta2;
+        recipe.hyperparameters.eps = self.eps;
+        recipe.hyperparameters.weight_decay = self.weight_decay;
+        recipe.hyperparameters.decay_all = self.decay_all;
         recipe.clip = self.clip;
         recipe.seed = self.seed;
         recipe.val_frac = self.val_frac;

@@ -7,7 +7,7 @@ use super::format1::{
 };
 use super::table::{self, Entry};
 use crate::model::{AttentionSpec, Config, Init};
-use crate::optim::{AdamWConfig, Schedule, ScheduleKind};
+use crate::optim::{Hyperparameters, Schedule, ScheduleKind};
 use crate::recipe::{DataSource, Recipe};
 
 /// The header's bytes. Roles and types that format 1 does not have become some that it has.
@@ -46,9 +46,9 @@ impl OldHeader {
         let Config { vocab_size, seq_len: context, d_model, n_layers, norm_affine, tied_head, head_bias, init, dropout, .. } = config;
         let AttentionSpec { name, n_heads, head_mask, .. } = attention;
         #[rustfmt::skip]
-        let Recipe { batch_size, accum, seq_len, total_steps, schedule, adamw, clip, seed, val_frac, data, val_data, .. } = recipe;
+        let Recipe { batch_size, accum, seq_len, total_steps, schedule, hyperparameters, clip, seed, val_frac, data, val_data, .. } = recipe;
         let Schedule { kind, lr, min_lr, warmup_steps, decay_steps, .. } = *schedule;
-        let AdamWConfig { beta1, beta2, eps, weight_decay, decay_all, .. } = *adamw;
+        let Hyperparameters { beta1, beta2, eps, weight_decay, decay_all, .. } = *hyperparameters;
         OldHeader {
             architecture: architecture.clone(),
             vocab_size: *vocab_size as u32,

@@ -36,7 +36,6 @@ mod table;
 mod tests;
 
 pub use crate::base::CheckpointError;
-pub use crate::base::{check_writable, real_path, replace_file, sweep_stale};
 pub use fixed::{FORMAT_VERSION, looks_like_checkpoint};
 pub use meta::{Meta, TokenizerSpec};
 pub use opened::Checkpoint;

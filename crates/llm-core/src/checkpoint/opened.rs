@@ -87,7 +87,7 @@ impl Checkpoint {
         fits(expected, &parameters).map_err(|source| Error::Checkpoint { path, source })?;
         let model = TinyGPT::from_parameters(config, attention, parameters)?;
         recipe.check()?;
-        let mut fresh = make_optimizer(&recipe.optimizer, recipe.adamw)?;
+        let mut fresh = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
         if let Some((_, state)) = optimizer.filter(|(name, _)| *name == recipe.optimizer) {
             fresh.restore(state);
         }

@@ -147,7 +147,7 @@ fn contents(run: Snapshot<'_>, tokenizer: &TokenizerSpec, with_optimizer: bool) 
     // recipe's copy of them.
     let mut recipe = run.recipe.clone();
     recipe.optimizer = run.optimizer.name().into();
-    recipe.adamw = *run.optimizer.config();
+    recipe.hyperparameters = *run.optimizer.config();
     let state = run.optimizer.state();
     let kept = if state.parameters.is_empty() { &[] } else { run.optimizer.slots() };
     Contents {

@@ -26,7 +26,7 @@ use crate::base::{Error, Result, Settings, Value};
 use crate::data::TokenDataset;
 use crate::model::{Attention, AttentionSpec, Config, Parameters, SingleHead};
 use crate::model::{TinyGPT, parameter_shapes};
-use crate::optim::{AdamW, AdamWConfig, ParameterState, Schedule, ScheduleKind};
+use crate::optim::{AdamW, Hyperparameters, ParameterState, Schedule, ScheduleKind};
 use crate::recipe::{DataSource, Recipe};
 use crate::tensor::Tensor;
 use crate::train::Trainer;
@@ -49,7 +49,7 @@ fn recipe() -> Recipe {
             decay_steps: 12,
         },
         optimizer: AdamW::NAME.into(),
-        adamw: AdamWConfig {
+        hyperparameters: Hyperparameters {
             beta1: 0.8,
             beta2: 0.95,
             eps: 1e-7,

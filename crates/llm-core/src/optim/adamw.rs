@@ -1,6 +1,6 @@
 //! AdamW: Adam with decoupled weight decay.
 
-use super::{AdamWConfig, Optimizer, OptimizerState, Slot};
+use super::{Hyperparameters, Optimizer, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::kernels::adamw::{Update, step};
@@ -11,7 +11,7 @@ use crate::tensor::Tensor;
 /// of the gradient's square.
 #[derive(Clone, Debug)]
 pub struct AdamW {
-    config: AdamWConfig,
+    config: Hyperparameters,
     state: OptimizerState,
 }
 
@@ -26,7 +26,7 @@ impl AdamW {
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) when a setting is outside its range.
-    pub fn new(config: AdamWConfig) -> Result<AdamW> {
+    pub fn new(config: Hyperparameters) -> Result<AdamW> {
         config.check()?;
         Ok(AdamW { config, state: OptimizerState::default() })
     }
@@ -41,11 +41,11 @@ impl Optimizer for AdamW {
         AdamW::SLOTS
     }
 
-    fn config(&self) -> &AdamWConfig {
+    fn config(&self) -> &Hyperparameters {
         &self.config
     }
 
-    fn set_config(&mut self, config: AdamWConfig) -> Result<()> {
+    fn set_config(&mut self, config: Hyperparameters) -> Result<()> {
         config.check()?;
         self.config = config;
         Ok(())
@@ -63,7 +63,7 @@ impl Optimizer for AdamW {
         grad_scale: f32,
     ) -> Result<()> {
         let _span = span("adamw");
-        let AdamWConfig { beta1, beta2, eps, .. } = self.config;
+        let Hyperparameters { beta1, beta2, eps, .. } = self.config;
         let config = self.config;
         self.state.update(parameters, grads, |t, p, [m, v], g| {
             let weight_decay = config.decay_of(p);
@@ -97,7 +97,8 @@ mod tests {
             let mut b = Tensor::parameter(arr1(&[1.0, 1.0]).into_dyn());
             let loss = ops::sum(&ops::mul_scalar(&b, 0.0).unwrap()).unwrap();
             let grads = loss.backward().unwrap();
-            let config = AdamWConfig { weight_decay: 0.5, decay_all, ..AdamWConfig::default() };
+            let config =
+                Hyperparameters { weight_decay: 0.5, decay_all, ..Hyperparameters::default() };
             let mut adamw = AdamW::new(config).unwrap();
             adamw.step(&mut [("b".to_string(), &mut b)].into_iter(), &grads, 0.1, 1.0).unwrap();
             assert_eq!(b.data()[0], if decay_all { 0.95 } else { 1.0 });
@@ -109,10 +110,10 @@ mod tests {
     #[test]
     fn settings_are_checked() {
         let bad = [
-            AdamWConfig { beta1: 1.0, ..AdamWConfig::default() },
-            AdamWConfig { beta2: -0.1, ..AdamWConfig::default() },
-            AdamWConfig { eps: 0.0, ..AdamWConfig::default() },
-            AdamWConfig { weight_decay: f32::NAN, ..AdamWConfig::default() },
+            Hyperparameters { beta1: 1.0, ..Hyperparameters::default() },
+            Hyperparameters { beta2: -0.1, ..Hyperparameters::default() },
+            Hyperparameters { eps: 0.0, ..Hyperparameters::default() },
+            Hyperparameters { weight_decay: f32::NAN, ..Hyperparameters::default() },
         ];
         assert!(bad.iter().all(|c| AdamW::new(*c).is_err()));
     }

@@ -1,6 +1,6 @@
 //! Optimizers by their names.
 
-use super::{AdamW, AdamWConfig, Lion, Optimizer, Slot};
+use super::{AdamW, Hyperparameters, Lion, Optimizer, Slot};
 use crate::base::{Error, Result};
 
 /// An optimizer that settings can name.
@@ -13,7 +13,7 @@ pub struct OptimizerRow {
     /// [`Optimizer::slots`].
     pub slots: &'static [Slot],
     /// Makes a fresh one.
-    pub make: fn(AdamWConfig) -> Result<Box<dyn Optimizer>>,
+    pub make: fn(Hyperparameters) -> Result<Box<dyn Optimizer>>,
 }
 
 /// All optimizers of this crate.
@@ -48,6 +48,6 @@ pub fn find_optimizer(name: &str) -> Result<&'static OptimizerRow> {
 ///
 /// # Errors
 /// [`Error::Config`] when there is none, or a number is outside its range.
-pub fn make_optimizer(name: &str, config: AdamWConfig) -> Result<Box<dyn Optimizer>> {
+pub fn make_optimizer(name: &str, config: Hyperparameters) -> Result<Box<dyn Optimizer>> {
     (find_optimizer(name)?.make)(config)
 }

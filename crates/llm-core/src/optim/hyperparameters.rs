@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 ///
 /// The defaults are those of the original trainer; both command-line trainers use others.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct AdamWConfig {
+pub struct Hyperparameters {
     /// β₁.
     pub beta1: f32,
     /// β₂.
@@ -21,13 +21,13 @@ pub struct AdamWConfig {
     pub decay_all: bool,
 }
 
-impl Default for AdamWConfig {
-    fn default() -> AdamWConfig {
-        AdamWConfig { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01, decay_all: true }
+impl Default for Hyperparameters {
+    fn default() -> Hyperparameters {
+        Hyperparameters { beta1: 0.9, beta2: 0.999, eps: 1e-8, weight_decay: 0.01, decay_all: true }
     }
 }
 
-impl AdamWConfig {
+impl Hyperparameters {
     /// The original trainer's learning rate.
     pub const DEFAULT_LR: f32 = 3e-4;
 

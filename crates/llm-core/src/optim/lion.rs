@@ -1,6 +1,6 @@
 //! Lion: steps of one size, along the sign of a running mean.
 
-use super::{AdamWConfig, Optimizer, OptimizerState, Slot};
+use super::{Hyperparameters, Optimizer, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::kernels::lion::{Update, step};
@@ -16,7 +16,7 @@ use crate::tensor::Tensor;
 /// Reference: Chen et al., "Symbolic Discovery of Optimization Algorithms".
 #[derive(Clone, Debug)]
 pub struct Lion {
-    config: AdamWConfig,
+    config: Hyperparameters,
     state: OptimizerState,
 }
 
@@ -30,7 +30,7 @@ impl Lion {
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) when a setting is outside its range.
-    pub fn new(config: AdamWConfig) -> Result<Lion> {
+    pub fn new(config: Hyperparameters) -> Result<Lion> {
         config.check()?;
         Ok(Lion { config, state: OptimizerState::default() })
     }
@@ -45,11 +45,11 @@ impl Optimizer for Lion {
         Lion::SLOTS
     }
 
-    fn config(&self) -> &AdamWConfig {
+    fn config(&self) -> &Hyperparameters {
         &self.config
     }
 
-    fn set_config(&mut self, config: AdamWConfig) -> Result<()> {
+    fn set_config(&mut self, config: Hyperparameters) -> Result<()> {
         config.check()?;
         self.config = config;
         Ok(())
@@ -65,7 +65,7 @@ impl Optimizer for Lion {
     ) -> Result<()> {
         let _span = span("lion");
         let config = self.config;
-        let AdamWConfig { beta1, beta2, .. } = config;
+        let Hyperparameters { beta1, beta2, .. } = config;
         self.state.update(parameters, grads, |_t, p, [m], g| {
             let weight_decay = config.decay_of(p);
             step(p.data_mut(), m, g, Update { lr, beta1, beta2, weight_decay, grad_scale });
@@ -97,7 +97,8 @@ mod tests {
             let mut b = Tensor::parameter(arr1(&[1.0, 1.0]).into_dyn());
             let loss = ops::sum(&ops::mul_scalar(&b, 0.0).unwrap()).unwrap();
             let grads = loss.backward().unwrap();
-            let config = AdamWConfig { weight_decay: 0.5, decay_all, ..AdamWConfig::default() };
+            let config =
+                Hyperparameters { weight_decay: 0.5, decay_all, ..Hyperparameters::default() };
             let mut lion = Lion::new(config).unwrap();
             lion.step(&mut [("b".to_string(), &mut b)].into_iter(), &grads, 0.1, 1.0).unwrap();
             // The sign of 0 is 0: a weight without a gradient only decays.
@@ -106,6 +107,6 @@ mod tests {
             let other = [("c".to_string(), &mut b)];
             assert!(lion.step(&mut other.into_iter(), &grads, 0.1, 1.0).is_err());
         }
-        assert!(Lion::new(AdamWConfig { beta1: 1.0, ..AdamWConfig::default() }).is_err());
+        assert!(Lion::new(Hyperparameters { beta1: 1.0, ..Hyperparameters::default() }).is_err());
     }
 }

@@ -12,7 +12,7 @@ mod state;
 pub use adamw::AdamW;
 pub use choice::{OPTIMIZERS, OptimizerRow, find_optimizer, make_optimizer};
 pub use clip::{clip_scale, grad_norm};
-pub use hyperparameters::AdamWConfig;
+pub use hyperparameters::Hyperparameters;
 pub use lion::Lion;
 pub use optimizer::Optimizer;
 pub use schedule::{Schedule, ScheduleKind};

@@ -1,6 +1,6 @@
 //! What the training step asks of an optimizer.
 
-use super::{AdamWConfig, OptimizerState, Slot};
+use super::{Hyperparameters, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::tensor::Tensor;
@@ -18,14 +18,14 @@ pub trait Optimizer: std::fmt::Debug + Send + Sync {
     fn slots(&self) -> &'static [Slot];
 
     /// The numbers of its equation.
-    fn config(&self) -> &AdamWConfig;
+    fn config(&self) -> &Hyperparameters;
 
     /// Goes on with other numbers.
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) when one is outside its range; the old ones then
     /// stay.
-    fn set_config(&mut self, config: AdamWConfig) -> Result<()>;
+    fn set_config(&mut self, config: Hyperparameters) -> Result<()>;
 
     /// One update of all parameters that have a gradient, each gradient multiplied by `grad_scale`
     /// first (see [`clip_scale`](super::clip_scale)).

@@ -3,7 +3,7 @@
 use super::*;
 use crate::base::Error;
 use crate::model::Init;
-use crate::optim::{AdamWConfig, Schedule, ScheduleKind};
+use crate::optim::{Hyperparameters, Schedule, ScheduleKind};
 
 /// Values of which none is a default.
 fn config() -> Config {
@@ -34,7 +34,7 @@ fn recipe() -> Recipe {
             decay_steps: 26,
         },
         optimizer: "lion".into(),
-        adamw: AdamWConfig {
+        hyperparameters: Hyperparameters {
             beta1: 0.75,
             beta2: 0.625,
             eps: 0.125,
@@ -94,7 +94,8 @@ fn every_field_has_one_row() {
         total_steps: _,
         schedule: Schedule { kind: _, lr: _, min_lr: _, warmup_steps: _, decay_steps: _ },
         optimizer: _,
-        adamw: AdamWConfig { beta1: _, beta2: _, eps: _, weight_decay: _, decay_all: _ },
+        hyperparameters:
+            Hyperparameters { beta1: _, beta2: _, eps: _, weight_decay: _, decay_all: _ },
         clip: _,
         seed: _,
         val_frac: _,

@@ -35,7 +35,7 @@ impl Trainer {
             let reason = format!("longer than the model's context of {}", model.config().seq_len);
             return Err(Error::config("seq", reason));
         }
-        let optimizer = make_optimizer(&recipe.optimizer, recipe.adamw)?;
+        let optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
         Ok(Trainer { model, optimizer, recipe, step: 0 })
     }
 

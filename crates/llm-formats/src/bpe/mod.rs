@@ -19,8 +19,8 @@ mod train;
 pub use split::last_cut;
 pub use train::{Learning, learn};
 
+use llm_core::base::memory;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::util::memory;
 use llm_core::{Result, TokenId};
 use parts::{Checked, Parts, refuse};
 use rayon::prelude::*;

@@ -2,7 +2,7 @@
 
 use super::split::tests::AWKWARD;
 use super::*;
-use llm_core::util::rng::{below, stream};
+use llm_core::base::rng::{below, stream};
 use llm_core::{Config, Error};
 use proptest::prelude::*;
 use std::str::FromStr;

@@ -3,7 +3,7 @@
 use super::{CONFIG, GENERATION, WEIGHTS, config, names, tokenizer};
 use crate::error::{FormatError, Result};
 use crate::safetensors::{Data, Named, write};
-use llm_core::checkpoint::replace_file;
+use llm_core::base::replace_file;
 use llm_core::model::parameter_shapes;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{AttentionSpec, Config, Error, Tensor, TinyGPT};

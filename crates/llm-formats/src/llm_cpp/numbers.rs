@@ -2,9 +2,9 @@
 
 use crate::error::{FormatError, Result};
 use llm_core::Error;
+use llm_core::base::memory;
 use llm_core::optim::{OptimizerState, ParameterState};
 use llm_core::recipe::Recipe;
-use llm_core::util::memory;
 use std::io::Read;
 
 /// Elements pass through a buffer of this many bytes, a multiple of four.

@@ -95,8 +95,11 @@ fn weights_moments_step_and_settings_come_along() {
             }
             let recipe = &after.recipe;
             assert_eq!(recipe.schedule, Schedule::constant(3e-4));
-            assert_eq!((recipe.adamw.beta2, recipe.adamw.weight_decay), (0.999, 0.01));
-            assert!(recipe.adamw.decay_all && recipe.clip == 0.0 && recipe.seq_len == 64);
+            assert_eq!(
+                (recipe.hyperparameters.beta2, recipe.hyperparameters.weight_decay),
+                (0.999, 0.01)
+            );
+            assert!(recipe.hyperparameters.decay_all && recipe.clip == 0.0 && recipe.seq_len == 64);
             let [found, all] = [&after, &before].map(|run| run.optimizer.state());
             assert_eq!(found.t, if moments { 2 } else { 0 });
             let list = |of: &OptimizerState| {

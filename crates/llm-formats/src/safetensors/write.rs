@@ -2,8 +2,8 @@
 
 use super::Dtype;
 use ::safetensors::tensor::{Metadata, TensorInfo};
+use llm_core::base::replace_file;
 use llm_core::buffer::Preview;
-use llm_core::checkpoint::replace_file;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;

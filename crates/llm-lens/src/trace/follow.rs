@@ -4,8 +4,8 @@ use super::example::Example;
 use super::sizes::{Place, Sizes};
 use super::walk::Walk;
 use super::watch::Watch;
+use llm_core::base::memory;
 use llm_core::model::{Context, Parameters};
-use llm_core::util::memory;
 use llm_core::{Attention, Error, Result, TinyGPT, TokenId, no_grad};
 use std::sync::Arc;
 

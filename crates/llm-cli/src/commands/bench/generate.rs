@@ -5,9 +5,9 @@ use super::workload::workload;
 use crate::args::{BenchArgs, BenchName};
 use crate::error::{CliError, Result};
 use crate::program::Program;
+use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::kernels::peak;
-use llm_core::util::memory;
 use llm_core::{Config, TinyGPT};
 use std::time::Instant;
 

@@ -6,11 +6,11 @@ use crate::args::{BenchArgs, BenchName};
 use crate::error::Result;
 use crate::plan::named_by_flag;
 use crate::program::Program;
-use llm_core::optim::{AdamW, AdamWConfig};
+use llm_core::base::{allocations, bytes, memory};
+use llm_core::optim::{AdamW, Hyperparameters};
 use llm_core::profile::{self, Phase};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::Trainer;
-use llm_core::util::{allocations, bytes, memory};
 use llm_core::{Schedule, TinyGPT, TokenDataset};
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -73,11 +73,11 @@ fn prepare(program: &Program, w: &Workload) -> Result<(Trainer, TokenDataset)> {
         total_steps: 0,
         schedule: Schedule::constant(1e-4),
         optimizer: AdamW::NAME.into(),
-        adamw: AdamWConfig {
+        hyperparameters: Hyperparameters {
             beta2: 0.99,
             weight_decay: 0.1,
             decay_all: false,
-            ..AdamWConfig::default()
+            ..Hyperparameters::default()
         },
         clip: 1.0,
         seed: 1,

@@ -5,7 +5,7 @@ use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::report;
 use crate::target::{cannot_create, make_folder, next_free};
-use llm_core::checkpoint::{check_writable, replace_file};
+use llm_core::base::{check_writable, replace_file};
 use llm_core::{Error, Result as CoreResult};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -11,7 +11,7 @@ use crate::program::Program;
 use crate::report::{self, Fact, HeadRow, Page, description};
 use crate::signals::Signals;
 use crate::target::to_load;
-use llm_core::util::{memory, thousands};
+use llm_core::base::{memory, thousands};
 use llm_lens::{HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use serde_json::json;
 use std::path::Path;

@@ -7,8 +7,8 @@ use crate::data::{Input, one_stdin};
 use crate::error::{CliError, Result};
 use crate::text::shown;
 use llm_core::TokenId;
+use llm_core::base::thousands;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::util::thousands;
 use serde_json::json;
 
 /// Longest tokens that are shown.

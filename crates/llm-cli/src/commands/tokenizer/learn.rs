@@ -9,7 +9,7 @@ use crate::program::Program;
 use crate::target::may_replace;
 use crate::tokenizers::{Choice, make};
 use crate::typed;
-use llm_core::checkpoint::replace_file;
+use llm_core::base::replace_file;
 use std::path::{Path, PathBuf};
 
 /// Learns from the text and saves a tokenizer.json.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::file_calls::Disk;
+use crate::base::{check_writable, sweep_stale};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Write};

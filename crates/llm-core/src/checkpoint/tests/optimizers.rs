@@ -81,7 +81,7 @@ fn no_slot_has_the_name_of_another_role() {
         names.dedup();
         assert_eq!(names.len(), all);
         assert!(names.iter().all(|n| (1..=limits::MAX_NAME as usize).contains(&n.len())));
-        let made = (row.make)(AdamWConfig::default()).unwrap();
+        let made = (row.make)(Hyperparameters::default()).unwrap();
         assert_eq!((made.name(), made.slots()), (row.name, row.slots));
     }
 }

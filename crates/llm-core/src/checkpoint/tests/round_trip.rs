@@ -81,7 +81,7 @@ fn another_attention_or_a_changed_model_is_refused_and_another_recipe_is_not() {
         assert!(matches!(changed.into_trainer(two_heads()), Err(Error::Checkpoint { .. })));
     }
     let mut changed = checkpoint;
-    changed.meta.recipe.adamw.weight_decay = 0.5;
+    changed.meta.recipe.hyperparameters.weight_decay = 0.5;
     changed.meta.recipe.total_steps = 50;
     let trainer = changed.into_trainer(two_heads()).unwrap();
     assert_eq!((trainer.optimizer.config().weight_decay, trainer.recipe.total_steps), (0.5, 50));
@@ -113,7 +113,7 @@ fn the_first_format_becomes_the_second() {
 #[test]
 fn the_optimizers_own_settings_are_the_ones_saved() {
     let mut trainer = small();
-    trainer.recipe.adamw.beta1 = 0.1;
+    trainer.recipe.hyperparameters.beta1 = 0.1;
     let again = read(&bytes_of(&trainer, &tokenizer(), true)).unwrap();
     assert_eq!(again.meta.recipe, recipe());
 }

@@ -53,11 +53,17 @@ pub fn rows_with(
 /// as much as some whole regions. So the others look for work until `f` is done. Each look that
 /// finds nothing gives its core to whoever else wants it, and whoever finds nothing for a while
 /// naps, so that a caller who shares its core with another process can move to an idle one.
+///
+/// Whoever finds nothing for long goes home. This is more than politeness: a thread that took a part
+/// of `f`'s work before it came to watch may watch in the middle of that part, while it waits for
+/// a part of the part. Then `f` waits for that thread, and it must not wait for `f` in turn.
 pub fn awake<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     /// How long a thread looks for work before it takes a nap.
     const PATIENCE: Duration = Duration::from_micros(200);
     /// Short beside a step, long enough for the scheduler to see an idle core.
     const NAP: Duration = Duration::from_micros(50);
+    /// Much longer than the serial work between two regions.
+    const HOME: Duration = Duration::from_millis(1);
     /// Ends the watch also when `f` panics.
     struct Done<'a>(&'a AtomicBool);
     impl Drop for Done<'_> {
@@ -75,10 +81,12 @@ pub fn awake<T: Send>(f: impl FnOnce() -> T + Send) -> T {
             while context.index() != caller && !done.load(Ordering::Acquire) {
                 if rayon::yield_now() == Some(rayon::Yield::Executed) {
                     idle = None;
-                } else if idle.get_or_insert_with(Instant::now).elapsed() < PATIENCE {
-                    std::thread::yield_now();
-                } else {
-                    std::thread::sleep(NAP);
+                    continue;
+                }
+                match idle.get_or_insert_with(Instant::now).elapsed() {
+                    short if short < PATIENCE => std::thread::yield_now(),
+                    long if long < HOME => std::thread::sleep(NAP),
+                    _ => return,
                 }
             }
         });
@@ -123,6 +131,30 @@ mod tests {
                 assert!(out.iter().all(|&x| x == 1.0));
                 assert!(side.iter().enumerate().all(|(i, &x)| x == i as f32));
             }
+        }
+    }
+
+    /// A thread that watches in the middle of its own part of the work holds nobody up for ever.
+    #[test]
+    fn awake_ends_however_its_work_is_nested() {
+        fn sum(from: u64, to: u64) -> u64 {
+            if to - from < 2 {
+                (0..1000).for_each(|i| drop(std::hint::black_box(i)));
+                return from;
+            }
+            let middle = from + (to - from) / 2;
+            let (a, b) = rayon::join(|| sum(from, middle), || sum(middle, to));
+            a + b
+        }
+        for threads in [2, 3] {
+            in_pool(threads, || {
+                for round in 0..20_000 {
+                    // Threads are caught in all states, from wide awake to asleep.
+                    let start = Instant::now();
+                    while start.elapsed() < Duration::from_nanos(round % 100 * 100) {}
+                    assert_eq!(awake(|| sum(0, 16)), 120);
+                }
+            });
         }
     }
 

@@ -1,14 +1,14 @@
 //! Inside every crate a module imports only from those above it in the table of its `lib.rs`, and
 //! no files need each other in a circle.
 
-mod attributes;
+pub mod attributes;
 mod circles;
 mod known;
 mod names;
 mod order;
 mod planted;
 mod reader;
-mod tree;
+pub mod tree;
 
 use order::Order;
 use std::collections::BTreeSet;

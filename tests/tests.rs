@@ -10,6 +10,7 @@ mod exchange;
 mod floors;
 mod gradients;
 mod hooks;
+mod literals;
 mod mha_vs_single_head;
 mod named_path;
 mod original_replay;

@@ -5,7 +5,7 @@
 mod tests;
 
 use crate::escape::one_line;
-use llm_core::Error;
+use llm_core::{Error, IoAction};
 use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -82,7 +82,7 @@ pub enum CliError {
     Core {
         /// What it said.
         source: Error,
-        /// What is kept and what to do, beginning with `; `, or nothing.
+        /// What is kept and what to do, beginning with `; ` or `: `, or nothing.
         hint: String,
     },
     /// One step after the other stood out and was skipped.
@@ -117,7 +117,13 @@ pub enum CliError {
 
 impl From<Error> for CliError {
     fn from(source: Error) -> CliError {
-        CliError::Core { source, hint: String::new() }
+        let hint = match source {
+            Error::NumbersOnly => {
+                ": generate takes --prompt-ids; for text, import it again with its tokenizer's files"
+            }
+            _ => "",
+        };
+        CliError::Core { source, hint: hint.into() }
     }
 }
 
@@ -148,7 +154,7 @@ impl CliError {
         match self {
             CliError::Create { path, why } => {
                 let source = std::io::Error::other(why);
-                CliError::hint(Error::Io { action: "create", path, source }, hint)
+                CliError::hint(Error::Io { action: IoAction::Create, path, source }, hint)
             }
             other => other,
         }
@@ -174,20 +180,26 @@ impl CliError {
                 | Error::DataTooSmall { .. }
                 | Error::TokenOutOfRange { .. }
                 | Error::UnknownUnit { .. }
+                | Error::NumbersOnly
                 | Error::Tokenizer { .. }
                 | Error::Logits { .. } => code::BAD_DATA,
                 Error::Memory { .. } => code::NO_MEMORY,
-                Error::Io { action: "read", .. } => code::NO_INPUT,
-                Error::Io { action: "create", .. } => code::CANNOT_CREATE,
+                Error::Io { action: IoAction::Read, .. } => code::NO_INPUT,
+                Error::Io { action: IoAction::Create, .. } => code::CANNOT_CREATE,
                 Error::Io { .. } => code::IO,
                 _ => code::INTERNAL,
             },
         }
     }
 
-    /// The line for the person: the error and its causes, without line breaks or control
-    /// characters, whatever names it contains.
+    /// The line for the person, without line breaks or control characters, whatever names it
+    /// contains.
     pub fn line(&self) -> String {
+        format!("error: {}", self.message())
+    }
+
+    /// The error and its causes, as a part of a line.
+    pub fn message(&self) -> String {
         let mut text = match self {
             CliError::Core { source, hint } => {
                 let mut text = source.to_string();
@@ -202,7 +214,7 @@ impl CliError {
         };
         // serde and the system end some messages with a full stop or a line break.
         text.truncate(text.trim_end_matches(['.', '\n', ' ']).len());
-        format!("error: {}", one_line(&text))
+        one_line(&text)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::failed::write_error;
 use crate::row::{Format, Row};
-use llm_core::{Error, Result};
+use llm_core::{Error, IoAction, Result};
 use std::path::Path;
 
 /// A step and a loss, always finite.
@@ -66,7 +66,9 @@ pub fn rows(dir: &Path) -> Result<impl Iterator<Item = Result<Row>>> {
 
 fn unreadable(path: &Path, e: csv::Error) -> Error {
     match e.into_kind() {
-        csv::ErrorKind::Io(source) => Error::Io { action: "read", path: path.into(), source },
+        csv::ErrorKind::Io(source) => {
+            Error::Io { action: IoAction::Read, path: path.into(), source }
+        }
         other => write_error(path, std::io::Error::other(format!("{other:?}"))),
     }
 }

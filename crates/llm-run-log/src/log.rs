@@ -6,7 +6,7 @@ use crate::row::{Format, Row};
 use crate::sink::Sink;
 use llm_core::base::memory;
 use llm_core::base::replace_file;
-use llm_core::{Error, Result};
+use llm_core::{Error, IoAction, Result};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,7 +52,8 @@ impl RunLog {
         let (mut files, mut notes, mut tokens) = (Vec::new(), Vec::new(), None);
         for format in Format::ALL {
             let path = dir.join(format.file_name());
-            let failed = |source| Error::Io { action: "create", path: path.clone(), source };
+            let failed =
+                |source| Error::Io { action: IoAction::Create, path: path.clone(), source };
             let reopened = reopen(dir, format, done).map_err(failed)?;
             notes.extend(reopened.note);
             tokens = tokens.or(reopened.last.map(|row| row.tokens));

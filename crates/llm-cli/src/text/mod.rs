@@ -80,9 +80,7 @@ impl Request {
             sample: 0,
             allowed: if yes(args.ascii_only) { ascii(tokenizer.as_ref()) } else { Vec::new() },
         };
-        if let Err(e) = sampling.check() {
-            return Err(CliError::Usage(format!("--{e}")));
-        }
+        sampling.check().map_err(SamplingArgs::refused)?;
         let samples = args.num_samples.unwrap_or(1);
         if !(1..=MOST_SAMPLES).contains(&samples) {
             let text = format!("--num-samples {samples} is outside 1..={MOST_SAMPLES}");

@@ -73,7 +73,7 @@ fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
     recipe.check()?;
     if recipe.seq_len > config.seq_len {
         let reason = format!("longer than the model's context of {}", config.seq_len);
-        return Err(setting("seq", reason));
+        return Err(setting("seq_len", reason));
     }
     at_most("the number of steps done", contents.step, MAX_STEPS)?;
     for source in [Some(&recipe.data), recipe.val_data.as_ref()].into_iter().flatten() {

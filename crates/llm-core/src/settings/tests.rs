@@ -156,20 +156,20 @@ fn every_row_reads_and_sets_its_own_field() {
 #[test]
 fn ranges_are_those_of_check() {
     let refused: [(&str, Value, &str); 15] = [
-        ("train.batch_size", Value::Whole(0), "batch: 0 is outside 1..=1048576"),
+        ("train.batch_size", Value::Whole(0), "batch_size: 0 is outside 1..=1048576"),
         ("train.accum", Value::Whole(65537), "accum: 65537 is outside 1..=65536"),
-        ("train.seq_len", Value::Whole(0), "seq: 0 is not a length"),
+        ("train.seq_len", Value::Whole(0), "seq_len: 0 is not a length"),
         (
             "train.total_steps",
             Value::Whole(u64::MAX),
-            "steps: 18446744073709551615 is too many, the most is 9007199254740992",
+            "total_steps: 18446744073709551615 is too many, the most is 9007199254740992",
         ),
         ("train.lr", Value::Float(0.0), "lr: 0 is not a finite number above 0"),
         ("train.min_lr", Value::Float(2.0), "min_lr: 2 is outside 0..=0.5"),
         (
             "train.warmup_steps",
             Value::Whole((1 << 53) + 1),
-            "warmup: 9007199254740993 is too many, the most is 9007199254740992",
+            "warmup_steps: 9007199254740993 is too many, the most is 9007199254740992",
         ),
         (
             "train.decay_steps",

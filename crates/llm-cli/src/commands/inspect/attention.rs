@@ -13,7 +13,7 @@ use crate::text::prompt_tokens;
 use llm_core::base::thousands;
 use llm_core::base::{real_path, replace_file};
 use llm_core::recipe::DataSource;
-use llm_core::{Error, TokenId};
+use llm_core::{Error, IoAction, TokenId};
 use llm_lens::attention_maps;
 use llm_stories::story;
 use serde_json::json;
@@ -112,20 +112,19 @@ struct Chosen {
 impl Chosen {
     fn new(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Chosen> {
         let model = &loaded.run.model;
-        let one = |flag: &str, given: Option<usize>, all: usize| match given {
+        let one = |what: &str, given: Option<usize>, all: usize| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
             Some(i) => {
                 let s = if all == 1 { "" } else { "s" };
-                let what = flag.trim_start_matches('-');
                 Err(CliError::Usage(format!(
-                    "{flag} {i}: the model has {all} {what}{s}, counted from 0"
+                    "--{what} {i}: the model has {all} {what}{s}, counted from 0"
                 )))
             }
         };
         Ok(Chosen {
-            layers: one("--layer", args.layer, model.config().n_layers)?,
-            heads: one("--head", args.head, model.attention().spec().n_heads)?,
+            layers: one("layer", args.layer, model.config().n_layers)?,
+            heads: one("head", args.head, model.attention().spec().n_heads)?,
         })
     }
 }
@@ -156,7 +155,7 @@ fn pictures(args: &InspectAttentionArgs, chosen: &Chosen) -> Result<Vec<(usize, 
     let Some(dir) = &args.svg else { return Ok(Vec::new()) };
     if !dir.is_dir() {
         std::fs::create_dir_all(dir).map_err(|source| {
-            let source = Error::Io { action: "create", path: dir.clone(), source };
+            let source = Error::Io { action: IoAction::Create, path: dir.clone(), source };
             CliError::hint(source, "nothing was written, choose another --svg")
         })?;
     }
@@ -244,7 +243,7 @@ impl View<'_> {
 
     fn write_picture(&self, layer: usize, file: &Path) -> Result<()> {
         let title = format!("Attention of layer {layer}");
-        let failed = |source| Error::Io { action: "save", path: file.into(), source };
+        let failed = |source| Error::Io { action: IoAction::Save, path: file.into(), source };
         let svg = layer_picture(&title, &self.maps.tokens, &self.heads(layer)).map_err(failed)?;
         replace_file(file, |out| out.write_all(svg.as_bytes())).map_err(failed)?;
         Ok(())

@@ -11,7 +11,7 @@ use crate::target::to_load;
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{AttentionSpec, Config, Error};
 use llm_lens::{KNOWN_MODELS, ModelReport, TensorRow};
 use serde_json::json;
 
@@ -52,9 +52,12 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
         given.dmodel.unwrap_or(defaults.d_model),
         given.layers.unwrap_or(defaults.layers),
     ));
-    config.check().map_err(|e| match named_by_flag(e) {
-        CliError::Usage(line) => CliError::Usage(line.replace("--vocab-size", "--vocab")),
-        other => other,
+    config.check().map_err(|e| match e {
+        // This verb learns no vocabulary: it is told one's size.
+        Error::Config { field: "vocab_size", reason } => {
+            CliError::Usage(format!("--vocab: {reason}"))
+        }
+        other => named_by_flag(other),
     })?;
     let n_heads = match program.heads {
         Heads::One { .. } => 1,

@@ -5,7 +5,7 @@ use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::program::Program;
 use crate::target::may_replace;
-use llm_core::Error;
+use llm_core::{Error, IoAction};
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -22,7 +22,7 @@ pub(super) const PICTURE: &str = "<svg";
 /// [`CliError::Core`] with exit code 73.
 pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
     let refused = |source| {
-        let source = Error::Io { action: "create", path: path.into(), source };
+        let source = Error::Io { action: IoAction::Create, path: path.into(), source };
         Err(CliError::hint(source, "nothing was written, choose another file"))
     };
     let is_ours = |path: &Path| begins_with(path, begins).unwrap_or(false);

@@ -84,7 +84,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
 
 /// Is this a data file that could be opened and then no longer be read?
 fn lost_data(e: &llm_core::Error) -> bool {
-    matches!(e, llm_core::Error::Io { action: "go on reading", .. })
+    matches!(e, llm_core::Error::Io { action: llm_core::IoAction::GoOnReading, .. })
 }
 
 /// Did the numbers of training itself end it?
@@ -141,7 +141,7 @@ impl Session<'_> {
                 }
                 // What went wrong is best seen in the curves.
                 Err(e) if diverged(&e) => {
-                    let why = e.line().trim_start_matches("error: ").to_string();
+                    let why = e.message();
                     self.early = Some(Bilingual::new(why.clone(), why));
                     self.report(&plan.trainer, None);
                     return Err(e);
@@ -356,7 +356,7 @@ impl Session<'_> {
         let journal = &self.journal;
         let keep = |sample: &Sample| {
             if let Some(Err(e)) = journal.as_ref().map(|journal| journal.sample(sample)) {
-                note(&format!("a sample is not kept: {}", e.line().trim_start_matches("error: ")));
+                note(&format!("a sample is not kept: {}", e.message()));
             }
         };
         let (model, signals) = (trainer.model, &self.signals);
@@ -378,7 +378,7 @@ impl Session<'_> {
         };
         match journal.report(trainer, ending) {
             Ok(path) => self.say(&format!("report  {}", shown(&path))),
-            Err(e) => note(&format!("no report: {}", e.line().trim_start_matches("error: "))),
+            Err(e) => note(&format!("no report: {}", e.message())),
         }
     }
 

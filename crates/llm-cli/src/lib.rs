@@ -14,17 +14,17 @@
 //! | [`defaults`] | the values of flags that are not given |
 //! | [`args`] | what can be typed |
 //! | `threads` | the one thread pool |
-//! | [`target`] | where something is saved |
+//! | [`output`] | where something is saved, and found again |
 //! | [`data`] | what is read, what it is judged on |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`report`] | one page about a run, a model or a comparison; pictures of attention |
 //! | [`events`], [`progress`] | JSON lines; bar and lines |
-//! | [`text`] | writing text |
+//! | [`generation`] | writing text, tables of next tokens |
 //! | [`probes`] | next-token checks |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`settings`] | the flags as a TOML file, read and written |
 //! | [`command_line`] | from the words typed to what is to be done |
-//! | [`typed`] | commands to type next |
+//! | [`next_commands`] | commands to type next |
 //! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `inspect`, `compare`, `bench`, `export`, `import`, `completions` |
 //!
 //! This crate knows libraries and no variant: the multi-head binary brings its attention along.
@@ -49,7 +49,7 @@ pub mod args;
 
 mod threads;
 
-pub mod target;
+pub mod output;
 
 pub mod data;
 
@@ -60,7 +60,7 @@ pub mod report;
 pub mod events;
 pub mod progress;
 
-pub mod text;
+pub mod generation;
 
 pub mod probes;
 
@@ -70,7 +70,7 @@ pub mod settings;
 
 pub mod command_line;
 
-pub mod typed;
+pub mod next_commands;
 
 pub mod commands;
 

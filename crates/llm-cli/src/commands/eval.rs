@@ -5,10 +5,10 @@ use crate::console::Out;
 use crate::data::{Data, Input, Report, one_stdin};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
+use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
-use crate::target::to_load;
 use llm_core::base::{memory, thousands};
 use llm_formats::tokenizers::reads_in_parts;
 

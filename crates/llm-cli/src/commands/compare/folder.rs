@@ -3,8 +3,8 @@
 use super::results::Results;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::output::{cannot_create, make_folder, next_free};
 use crate::report;
-use crate::target::{cannot_create, make_folder, next_free};
 use llm_core::base::{check_writable, replace_file};
 use llm_core::{Error, IoAction, Result as CoreResult};
 use std::io::{self, ErrorKind};

@@ -3,8 +3,8 @@
 use crate::console::note;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::output::may_replace;
 use crate::program::Program;
-use crate::target::may_replace;
 use llm_core::{Error, IoAction};
 use std::fs::File;
 use std::io::{self, Read};

@@ -11,12 +11,12 @@ use crate::console::{Out, note};
 use crate::data::Validation;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::next_commands;
+use crate::output::{Target, to_load};
 use crate::plan::{Loaded, load};
 use crate::program::{Heads, Program};
 use crate::report::{self, Fact, Page, Pruned, Pruning};
 use crate::signals::Signals;
-use crate::target::{Target, to_load};
-use crate::typed;
 use found::{Dropped, Found, Score, Scored, facts_share};
 use llm_core::TinyGPT;
 use llm_core::base::real_path;
@@ -82,8 +82,8 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
             "saved checkpoint '{}' at step {step}",
             one_line(&saved.display().to_string())
         ));
-        let (name, load) = (typed::program(program), typed::load_flag(saved));
-        note(&format!("next    {name} eval{load}{}", typed::data(&args.on.data, &[])));
+        let (name, load) = (next_commands::program(program), next_commands::load_flag(saved));
+        note(&format!("next    {name} eval{load}{}", next_commands::data(&args.on.data, &[])));
     }
     out.finish()
 }

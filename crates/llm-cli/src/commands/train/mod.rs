@@ -13,15 +13,15 @@ use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::events::{self, Event};
+use crate::generation::Request;
 use crate::lang::Bilingual;
+use crate::next_commands;
+use crate::output::Target;
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
 use crate::report;
 use crate::signals::Signals;
-use crate::target::Target;
-use crate::text::Request;
-use crate::typed;
 use journal::Journal;
 use llm_core::checkpoint::Snapshot;
 use llm_core::checkpoint::{self, TokenizerSpec};
@@ -339,8 +339,8 @@ impl Session<'_> {
         match &self.target {
             Some(target) => {
                 let path = one_line(&target.path.display().to_string());
-                let go_on = typed::load(self.program, target.load_name());
-                let data = typed::data(&self.args.data, &self.args.val);
+                let go_on = next_commands::load(self.program, target.load_name());
+                let data = next_commands::data(&self.args.data, &self.args.val);
                 note(&format!(
                     "interrupted at step {step}, saved '{path}'; go on with {go_on}{data}"
                 ));
@@ -394,9 +394,10 @@ impl Session<'_> {
         self.say(&format!("done    step {step} in {seconds:.1} s"));
         let Some(target) = &self.target else { return };
         let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
-        let prompt = typed::prompt(opening, plan.tokenizer.as_ref());
-        let (name, load) = (typed::program(self.program), typed::load_flag(target.load_name()));
-        let data = typed::data(&self.args.data, &self.args.val);
+        let prompt = next_commands::prompt(opening, plan.tokenizer.as_ref());
+        let (name, load) =
+            (next_commands::program(self.program), next_commands::load_flag(target.load_name()));
+        let data = next_commands::data(&self.args.data, &self.args.val);
         self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
         if let (Some(best), Some(path)) = (self.keeper.best(), self.keeper.best_path()) {
             self.say(&format!(

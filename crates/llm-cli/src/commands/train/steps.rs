@@ -5,9 +5,9 @@ use super::Session;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
+use crate::generation::Request;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::text::Request;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, SPIKE_WINDOW, Spike, SpikeGuard, StepReport,

@@ -1,9 +1,9 @@
 //! Where query and key lie, their product, the score.
 
-use super::{Page, number};
+use super::{Printed, number};
 use llm_lens::trace::Place;
 
-impl Page<'_> {
+impl Printed<'_> {
     pub(super) fn places(&mut self) {
         let (s, at) = (self.walk.sizes, self.walk.offsets);
         let Place { batch_index: b, head: h, query: i, key: j } = self.walk.place;

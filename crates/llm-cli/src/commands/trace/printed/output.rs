@@ -1,9 +1,9 @@
 //! Where the head's output goes, and whether the fast kernel agrees.
 
 use super::numbers::list;
-use super::{Page, number};
+use super::{Printed, number};
 
-impl Page<'_> {
+impl Printed<'_> {
     pub(super) fn output(&mut self) {
         let walk = self.walk;
         let (s, at, place) = (walk.sizes, walk.offsets, walk.place);

@@ -1,8 +1,8 @@
 //! What is looked at, how large everything is, where q, k and v come from.
 
-use super::Page;
+use super::Printed;
 
-impl Page<'_> {
+impl Printed<'_> {
     pub(super) fn opening(&mut self) {
         let walk = self.walk;
         let (letters, here) = (self.index(["b", "h", "i", "j"]), self.here());

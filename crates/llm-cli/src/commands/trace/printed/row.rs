@@ -1,10 +1,10 @@
 //! The whole row of weights, and the values they weigh.
 
 use super::numbers::list;
-use super::{Line, Page, lines, number};
+use super::{Line, Printed, lines, number};
 use llm_lens::trace::{Place, Walk};
 
-impl Page<'_> {
+impl Printed<'_> {
     pub(super) fn softmax(&mut self) {
         let Walk { row, sizes, place, .. } = self.walk;
         let (t, i) = (sizes.seq_len, place.query);

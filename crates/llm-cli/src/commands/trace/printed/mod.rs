@@ -14,7 +14,7 @@ use numbers::{Line, columns, lines, number};
 
 /// The whole text; `all`: nothing is left out of long sums and tables.
 pub(super) fn text(walk: &Walk, lang: Lang, all: bool) -> String {
-    let mut page = Page { walk, lang, all, steps: 0, text: String::new() };
+    let mut page = Printed { walk, lang, all, steps: 0, text: String::new() };
     page.opening();
     page.sizes();
     page.shapes();
@@ -30,7 +30,7 @@ pub(super) fn text(walk: &Walk, lang: Lang, all: bool) -> String {
 }
 
 /// The text as it grows.
-struct Page<'a> {
+struct Printed<'a> {
     walk: &'a Walk,
     lang: Lang,
     all: bool,
@@ -38,7 +38,7 @@ struct Page<'a> {
     text: String,
 }
 
-impl Page<'_> {
+impl Printed<'_> {
     /// The next step's title, behind an empty line.
     fn title(&mut self, en: &str, zh: &str) {
         self.steps += 1;

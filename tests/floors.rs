@@ -7,7 +7,7 @@ mod known;
 mod names;
 mod order;
 mod planted;
-mod reader;
+pub mod reader;
 pub mod tree;
 
 use order::Order;
@@ -52,7 +52,7 @@ fn unexpected(known: &[&str], found: &[Finding]) -> Vec<String> {
     new.chain(gone.map(|line| format!("{line:?} is mended: take it from the list"))).collect()
 }
 
-fn crates() -> Vec<Crate> {
+pub fn crates() -> Vec<Crate> {
     let folder = workspace_tests::workspace().join("crates");
     let mut folders: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -20,3 +20,4 @@ mod pytorch_ops;
 mod pytorch_training;
 mod random_shapes;
 mod training;
+mod type_names;

@@ -7,7 +7,7 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 
 /// What there is to say.
-pub(crate) struct Settings<'a> {
+pub(crate) struct Shared<'a> {
     pub program: &'a str,
     pub data: &'a str,
     pub tokenizer: &'a dyn Tokenizer,
@@ -20,8 +20,8 @@ pub(crate) struct Settings<'a> {
 }
 
 /// The lines, what is learnt first.
-pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
-    let Settings { program, data, tokenizer, config, heads, recipe, seeds, threads } = of;
+pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
+    let Shared { program, data, tokenizer, config, heads, recipe, seeds, threads } = of;
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };

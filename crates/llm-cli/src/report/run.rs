@@ -2,7 +2,7 @@
 
 mod attention;
 
-use super::facts::{Settings, percent, settings};
+use super::facts::{Shared, percent, settings};
 use super::{Curves, Fact, HeadRow, Page};
 use crate::data::{Data, Report};
 use crate::error::Result;
@@ -136,7 +136,7 @@ pub fn page(
 fn facts(about: &About, trainer: &Trainer, curves: &Curves, ending: &Ending<'_>) -> Vec<Fact> {
     let (recipe, tokenizer) = (&trainer.recipe, about.tokenizer.as_ref());
     let heads = trainer.model.attention().spec().n_heads;
-    let mut facts = settings(&Settings {
+    let mut facts = settings(&Shared {
         program: about.program,
         data: &about.data,
         tokenizer,

@@ -70,7 +70,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         floor: stories.map(|s| s.floor),
         without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
     };
-    let comparison = Session {
+    let comparison = Comparing {
         program,
         signals: Signals::listen(),
         json: args.json || args.output.json(),
@@ -143,7 +143,7 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
     }
 }
 
-struct Session<'a> {
+struct Comparing<'a> {
     program: &'a Program,
     signals: Signals,
     json: bool,
@@ -155,7 +155,7 @@ struct Session<'a> {
     results: Results,
 }
 
-impl Session<'_> {
+impl Comparing<'_> {
     fn go(mut self, notes: &[String]) -> Result<()> {
         self.open(notes);
         let ended = self.runs();

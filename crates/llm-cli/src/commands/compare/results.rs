@@ -3,7 +3,7 @@
 use super::statistics::{Spread, conclude, values_of};
 use crate::events::Scores;
 use crate::lang::Bilingual;
-use crate::report::facts::{Settings, settings};
+use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, Comparison, Fact, Page};
 use llm_core::Config;
 use llm_core::base::thousands;
@@ -135,7 +135,7 @@ impl Results {
     pub(super) fn page(&self, title: &str) -> Page {
         let Common { program, threads, data, tokenizer, config, recipe, heads, seeds, .. } =
             &self.common;
-        let mut facts = settings(&Settings {
+        let mut facts = settings(&Shared {
             program,
             data,
             tokenizer: tokenizer.as_ref(),

@@ -54,7 +54,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     };
     let keeper =
         keeper.with_numbered(args.keep.unwrap_or(0)).with_optimizer(args.save_opt.unwrap_or(true));
-    let mut session = Session {
+    let mut session = Training {
         program,
         args,
         json,
@@ -95,7 +95,7 @@ fn diverged(e: &CliError) -> bool {
     }
 }
 
-struct Session<'a> {
+struct Training<'a> {
     program: &'a Program,
     args: &'a TrainArgs,
     json: bool,
@@ -114,7 +114,7 @@ struct Session<'a> {
     early: Option<Bilingual>,
 }
 
-impl Session<'_> {
+impl Training<'_> {
     /// In a run's folder everything is written down.
     fn open_journal(&mut self, plan: &Plan, threads: usize) -> Result<()> {
         let run = self.target.as_ref().and_then(|t| t.run.as_deref()).filter(|_| plan.steps > 0);

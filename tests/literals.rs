@@ -1,4 +1,5 @@
-//! What the texts in the sources may say: a library spells no flag.
+//! What the texts in the sources may say: a library spells no flag, and Chinese stands in the
+//! catalogue of messages alone.
 
 use crate::floors::{attributes, tree::Crate};
 use proc_macro2::{TokenStream, TokenTree};
@@ -103,6 +104,20 @@ fn no_library_spells_a_flag() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
+fn has_han(text: &str) -> bool {
+    text.contains(|c| matches!(c, '\u{3400}'..='\u{9FFF}' | '\u{20000}'..='\u{3FFFF}'))
+}
+
+#[test]
+fn both_languages_stand_side_by_side_in_the_catalogue() {
+    let elsewhere = |file: &str, text: &str| !file.starts_with("messages/") && has_han(text);
+    let found = found_in("llm-cli", elsewhere);
+    assert!(found.is_empty(), "{}", found.join("\n"));
+    assert!(
+        found_in("llm-cli", |file, text| file == "messages/trace.rs" && has_han(text)).len() > 30
+    );
+}
+
 #[test]
 fn texts_are_found_wherever_code_has_them() {
     let source = r##"
@@ -118,9 +133,13 @@ fn texts_are_found_wherever_code_has_them() {
         }
         #[cfg(test)]
         mod tests { const C: &str = "--tested"; }
+        messages! { name(x) "en {x}", "中 --fourth {x}"; }
         const NONE: [&str; 3] = ["--", "a -- b", "1 --2"];
     "##;
-    let found = Literals::of(source).into_iter().filter(|(_, text)| spells_a_flag(text));
-    let lines: Vec<usize> = found.map(|(line, _)| line).collect();
-    assert_eq!(lines, [3, 4, 7]);
+    let lines = |is_wrong: fn(&str) -> bool| -> Vec<usize> {
+        let found = Literals::of(source).into_iter().filter(|(_, text)| is_wrong(text));
+        found.map(|(line, _)| line).collect()
+    };
+    assert_eq!(lines(spells_a_flag), [3, 4, 7, 14]);
+    assert_eq!(lines(has_han), [14]);
 }

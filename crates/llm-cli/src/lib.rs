@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`program`] | what a binary is: its name, its attention |
 //! | [`lang`] | the language of what is printed |
+//! | `messages` | every sentence that there is in both languages |
 //! | [`escape`] | text that cannot control the terminal |
 //! | [`error`] | what ends a command, exit codes |
 //! | [`console`] | the terminal's two ends |
@@ -33,6 +34,8 @@
 pub mod program;
 
 pub mod lang;
+
+mod messages;
 
 pub mod escape;
 

@@ -1,6 +1,7 @@
 //! Lines about settings that a run and a comparison share.
 
 use super::Fact;
+use crate::messages::report as label;
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
@@ -28,12 +29,11 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
     let dims: Vec<_> = heads.iter().map(|h| config.d_model / (*h).max(1)).collect();
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
-        Fact::new("Program", "程序", format!("{program} {}", env!("CARGO_PKG_VERSION"))),
-        Fact::new("Data", "数据", *data),
-        Fact::new("Tokenizer", "分词器", format!("{}, V {vocab_size}", tokenizer.name())),
+        Fact::new(label::program(), format!("{program} {}", env!("CARGO_PKG_VERSION"))),
+        Fact::new(label::data(), *data),
+        Fact::new(label::tokenizer(), format!("{}, V {vocab_size}", tokenizer.name())),
         Fact::new(
-            "Model",
-            "模型",
+            label::model(),
             format!(
                 "L {} · C {} · H {} · D {} · T {}",
                 config.n_layers,
@@ -43,10 +43,9 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
                 config.seq_len
             ),
         ),
-        Fact::new("Parameters", "参数量", thousands(config.parameter_count())),
+        Fact::new(label::parameters(), thousands(config.parameter_count())),
         Fact::new(
-            "Recipe",
-            "训练设置",
+            label::recipe(),
             format!(
                 "B {}{accum} × T {} · lr {} ({kind}) · warm-up {} · clip {} · weight decay {} · \
                  β {} / {} · dropout {}",
@@ -61,8 +60,8 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
                 config.dropout
             ),
         ),
-        Fact::new("Seed", "随机种子", from_to(seeds)),
-        Fact::new("Threads", "线程", threads.to_string()),
+        Fact::new(label::seed(), from_to(seeds)),
+        Fact::new(label::threads(), threads.to_string()),
     ]
 }
 

@@ -18,7 +18,6 @@ pub use data::{
     AttentionMaps, Compared, Comparison, Curves, Fact, HeadRow, Page, Pruned, Pruning, WEIGHT_STEP,
 };
 
-pub use data::description;
 pub(crate) use heat::MOST as MOST_TOKENS;
 pub use heat::{Ink, heat_map};
 pub use label::label;

@@ -16,12 +16,11 @@ pub struct Row<T> {
     pub put: fn(&mut T, Value) -> Result<()>,
 }
 
-/// A row: key, place of the field, what it is.
+/// A row: key, place of the field, the name that `check` gives it in its errors, what it is.
 ///
-/// Ranges stand in the `check` of the type; a row asks it and hears what is about its own field,
-/// which is called as its key ends.
+/// Ranges stand in the `check` of the type; a row asks it and hears what is about its own field.
 macro_rules! row {
-    ($key:literal, $($field:ident).+, $doc:literal) => {
+    ($key:literal, $($field:ident).+, $name:literal, $doc:literal) => {
         Row {
             key: $key,
             doc: $doc,
@@ -29,7 +28,7 @@ macro_rules! row {
             put: |all, value| {
                 let mut changed = all.clone();
                 changed.$($field).+ = typed($key, value)?;
-                own($key, changed.check())?;
+                own($name, changed.check())?;
                 *all = changed;
                 Ok(())
             },
@@ -57,10 +56,10 @@ pub(super) fn typed<T: Typed>(key: &str, value: Value) -> Result<T> {
     })
 }
 
-/// What `check` says about the field of `key`.
-pub(super) fn own(key: &str, checked: Result<()>) -> Result<()> {
+/// What `check` says about the field `name`.
+pub(super) fn own(name: &str, checked: Result<()>) -> Result<()> {
     match checked {
-        Err(Error::Config { field, reason }) if key.rsplit('.').next() == Some(field) => {
+        Err(Error::Config { field, reason }) if field == name => {
             Err(Error::Config { field, reason })
         }
         _ => Ok(()),

@@ -3,6 +3,7 @@
 use super::statistics::{Spread, conclude, values_of};
 use crate::events::Scores;
 use crate::lang::Bilingual;
+use crate::messages::compare as say;
 use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, Comparison, Fact, Page};
 use llm_core::Config;
@@ -64,7 +65,8 @@ impl Results {
             without_reading: self.common.without_reading,
             conclusion: Vec::new(),
         };
-        comparison.conclusion = conclude(&comparison, self.planned());
+        let conclusions = conclude(&comparison, self.planned());
+        comparison.conclusion = conclusions.iter().map(say::Conclusion::text).collect();
         comparison
     }
 
@@ -146,9 +148,9 @@ impl Results {
             threads: *threads,
         });
         let steps = thousands(recipe.total_steps);
-        facts.push(Fact::new("Steps of each run", "每次训练的步数", steps));
+        facts.push(Fact::new(say::steps(), steps));
         let runs = format!("{} / {}", self.runs.len(), self.planned());
-        facts.push(Fact::new("Runs done", "已完成的训练", runs));
+        facts.push(Fact::new(say::runs(), runs));
         Page {
             title: title.to_string(),
             made_by: format!("{program} {} compare", env!("CARGO_PKG_VERSION")),

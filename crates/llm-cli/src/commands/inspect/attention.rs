@@ -6,6 +6,7 @@ use crate::console::{Out, note, stdout_has_colours};
 use crate::error::{CliError, Result};
 use crate::escape::{one_line, safe_text};
 use crate::generation::prompt_tokens;
+use crate::messages::inspect as say;
 use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
@@ -257,8 +258,8 @@ impl View<'_> {
             title: one_line(&path.display().to_string()),
             made_by: made_by(program, "attention"),
             facts: vec![
-                Fact::new("Text", "文本", text),
-                Fact::new("First token shown", "显示的第一个词元", self.first.to_string()),
+                Fact::new(say::text(), text),
+                Fact::new(say::first_shown(), self.first.to_string()),
             ],
             attention: Some(self.maps.clone()),
             ..Page::default()

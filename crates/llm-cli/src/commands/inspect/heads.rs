@@ -6,10 +6,11 @@ use crate::args::InspectHeadsArgs;
 use crate::console::Out;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::messages::inspect as say;
 use crate::output::to_load;
 use crate::plan::load;
 use crate::program::Program;
-use crate::report::{self, Fact, HeadRow, Page, description};
+use crate::report::{self, Fact, HeadRow, Page};
 use crate::signals::Signals;
 use llm_core::base::{memory, thousands};
 use llm_lens::{HeadsReport, MeasuredHead, Role, Spread, measure_heads};
@@ -114,7 +115,7 @@ fn text(measured: &str, report: &HeadsReport) -> String {
             (_, true) => HeadRow::from(row).role.en,
             (None, false) => "nothing stands out".to_string(),
             (Some(role), false) => {
-                format!("{}{}", description(role).en, evidence(row, role, &report.uniform))
+                format!("{}{}", say::description(role).en, evidence(row, role, &report.uniform))
             }
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));
@@ -160,18 +161,14 @@ fn evidence(row: &MeasuredHead, role: Role, uniform: &[(&'static str, f64)]) -> 
 }
 
 fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) -> Page {
-    let mut facts = vec![Fact::new("Measured on", "测量所用", measured)];
+    let mut facts = vec![Fact::new(say::measured_on(), measured)];
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let show = |s: &Spread| {
             format!("mean {:.3}, std {:.3}, {:.3} .. {:.3}", s.mean, s.std, s.min, s.max)
         };
         let value =
             format!("A: {} | A·W_o: {}", show(&spreads.concatenated), show(&spreads.projected));
-        facts.push(Fact::new(
-            &format!("Outputs of layer {layer}"),
-            &format!("第 {layer} 层的输出"),
-            value,
-        ));
+        facts.push(Fact::new(say::outputs_of(layer), value));
     }
     Page {
         title: one_line(&path.display().to_string()),

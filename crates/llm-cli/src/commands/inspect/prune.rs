@@ -11,6 +11,7 @@ use crate::console::{Out, note};
 use crate::data::Validation;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::messages::inspect as say;
 use crate::next_commands;
 use crate::output::{Target, to_load};
 use crate::plan::{Loaded, load};
@@ -259,15 +260,15 @@ fn pruning(Found { whole, alone, greedy, .. }: &Found) -> Pruning {
 }
 
 fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
-    let mut facts = vec![Fact::new("Measured on", "测量所用", measured)];
+    let mut facts = vec![Fact::new(say::measured_on(), measured)];
     if let Some(dropped) = &found.dropped {
         let names: Vec<_> =
             dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
-        facts.push(Fact::new("Switched off", "关闭的头", names.join(", ")));
-        facts.push(Fact::new("Loss then", "此时的损失", format!("{:.4}", dropped.score.loss)));
+        facts.push(Fact::new(say::heads_off(), names.join(", ")));
+        facts.push(Fact::new(say::loss_then(), format!("{:.4}", dropped.score.loss)));
         if let Some(share) = facts_share(&dropped.score) {
             let percent = format!("{:.1} %", 100.0 * share);
-            facts.push(Fact::new("Facts right then", "此时答对的事实", percent));
+            facts.push(Fact::new(say::facts_then(), percent));
         }
     }
     Page {

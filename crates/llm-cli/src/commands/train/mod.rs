@@ -15,6 +15,7 @@ use crate::escape::one_line;
 use crate::events::{self, Event};
 use crate::generation::Request;
 use crate::lang::Bilingual;
+use crate::messages::train as say;
 use crate::next_commands;
 use crate::output::Target;
 use crate::plan::Plan;
@@ -182,14 +183,8 @@ impl Training<'_> {
     fn say_ending(&mut self, ending: &Ending, step: u64) {
         self.early = match ending {
             Ending::AllSteps | Ending::Interrupted => None,
-            Ending::TimeIsUp { .. } => Some(Bilingual::new(
-                format!("Stopped at step {step}: --max-time was up."),
-                format!("在第 {step} 步停止：--max-time 的时间到了。"),
-            )),
-            Ending::NoProgress => Some(Bilingual::new(
-                format!("Stopped at step {step}: the validation loss no longer fell (--patience)."),
-                format!("在第 {step} 步停止：验证损失不再下降（--patience）。"),
-            )),
+            Ending::TimeIsUp { .. } => Some(say::time_is_up(step)),
+            Ending::NoProgress => Some(say::no_progress(step)),
         };
         match (ending, self.keeper.best()) {
             (Ending::AllSteps | Ending::Interrupted, _) => {}
@@ -331,10 +326,7 @@ impl Training<'_> {
             return e;
         }
         let step = trainer.step;
-        self.early = Some(Bilingual::new(
-            format!("Interrupted at step {step}; --load goes on from there."),
-            format!("在第 {step} 步被中断；可以用 --load 从那里继续。"),
-        ));
+        self.early = Some(say::interrupted(step));
         self.report(trainer, None);
         match &self.target {
             Some(target) => {

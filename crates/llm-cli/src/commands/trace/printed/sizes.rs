@@ -1,62 +1,47 @@
 //! What is looked at, how large everything is, where q, k and v come from.
 
 use super::Printed;
+use crate::lang::Bilingual;
+use crate::messages::trace as say;
 
 impl Printed<'_> {
     pub(super) fn opening(&mut self) {
         let walk = self.walk;
         let (letters, here) = (self.index(["b", "h", "i", "j"]), self.here());
-        self.text = self.lang.pick(
-            format!("One score of attention, followed by hand: S{letters} = S{here}\n"),
-            format!("手工追踪注意力的一个分数：S{letters} = S{here}\n"),
-        );
+        self.text = say::opening(letters, here).text(self.lang) + "\n";
         match (walk.layer, &walk.tokens) {
             (Some(layer), Some(tokens)) => {
-                self.say(format!("layer {layer}"), format!("第 {layer} 层"));
+                self.say(say::layer(layer));
                 for (letter, at) in [("i", walk.place.query), ("j", walk.place.key)] {
                     let Some(token) = tokens.get(at) else { continue };
-                    self.say(
-                        format!("{letter} = {at}: token {} (id {})", token.text, token.id),
-                        format!("{letter} = {at}：词元 {}（编号 {}）", token.text, token.id),
-                    );
+                    self.say(say::token(letter, at, &token.text, token.id));
                 }
             }
-            _ => self.say(
-                "the built-in example: x and the weights are such that q, k, v are small integers",
-                "内置示例：x 与权重的取值使 q、k、v 都是小整数",
-            ),
+            _ => self.say(say::built_in()),
         }
         if !walk.head_used {
-            let h = walk.place.head;
-            self.say(
-                format!("head {h} is switched off in this model: its output is zeros"),
-                format!("这个模型里第 {h} 个头已关闭：它的输出全是零"),
-            );
+            self.say(say::head_is_off(walk.place.head));
         }
     }
 
     pub(super) fn sizes(&mut self) {
         let s = self.walk.sizes;
-        self.title("Sizes", "尺寸");
+        self.title(say::sizes());
         let mut rows = vec![
-            ("B", s.batch_size, "sequences", "序列数"),
-            ("T", s.seq_len, "positions", "位置数"),
-            ("C", s.d_model, "channels (d_model)", "通道数（d_model）"),
-            ("H", s.n_heads, "heads (n_heads)", "头数（n_heads）"),
-            (
-                "D",
-                s.head_dim,
-                "channels of a head, C/H (head_dim)",
-                "每个头的通道数，C/H（head_dim）",
-            ),
+            ("B", s.batch_size, say::sequences()),
+            ("T", s.seq_len, say::positions()),
+            ("C", s.d_model, say::channels()),
+            ("H", s.n_heads, say::heads()),
+            ("D", s.head_dim, say::head_channels()),
         ];
         if self.walk.one_head {
             rows.truncate(3);
         }
-        let rows = rows.into_iter().map(|(letter, n, en, zh)| {
-            vec![format!("{letter} = {n}"), self.lang.pick(en, zh).to_string()]
-        });
-        self.table(&rows.collect::<Vec<_>>());
+        let row = |(letter, n, what): (&str, usize, Bilingual)| {
+            vec![format!("{letter} = {n}"), what.text(self.lang)]
+        };
+        let rows: Vec<_> = rows.into_iter().map(row).collect();
+        self.table(&rows);
     }
 
     pub(super) fn shapes(&mut self) {
@@ -65,54 +50,33 @@ impl Printed<'_> {
         let c3 = 3 * c;
         let [q, k, v] = [0, c, 2 * c].map(|from| Self::span(from, c));
         let qkv = format!("x*w_qkv + b_qkv, w_qkv [C, 3C] = [{c}, {c3}]");
-        let row = |name: &str, letters: &str, shape: &[usize], en: &str, zh: &str| {
-            let note = self.lang.pick(en, zh).to_string();
+        let row = |name: &str, letters: &str, shape: &[usize], note: String| {
             vec![name.into(), letters.into(), format!("= {shape:?}"), note]
         };
+        let (none, words) = (String::new, |note: Bilingual| note.text(self.lang));
         let mut rows = vec![
-            row("x", "[B, T, C]", &[b, t, c], "", ""),
-            row("qkv", "[B, T, 3C]", &[b, t, c3], &qkv, &qkv),
-            row(
-                "q, k, v",
-                "[B, T, C]",
-                &[b, t, c],
-                &format!("columns {q}, {k}, {v} of qkv"),
-                &format!("qkv 的第 {q}、{k}、{v} 列"),
-            ),
+            row("x", "[B, T, C]", &[b, t, c], none()),
+            row("qkv", "[B, T, 3C]", &[b, t, c3], qkv),
+            row("q, k, v", "[B, T, C]", &[b, t, c], words(say::columns(q, k, v))),
         ];
         let project = format!("att*w_proj + b_proj, w_proj [C, C] = [{c}, {c}]");
         if self.walk.one_head {
-            rows.push(row("S, P", "[B, T, T]", &[b, t, t], "", ""));
-            rows.push(row("att", "[B, T, C]", &[b, t, c], "", ""));
+            rows.push(row("S, P", "[B, T, T]", &[b, t, t], none()));
+            rows.push(row("att", "[B, T, C]", &[b, t, c], none()));
         } else {
-            rows.push(row(
-                "q, k, v",
-                "[B, T, H, D]",
-                &[b, t, h, d],
-                "a view: the same buffer, no number moves",
-                "视图：同一块存储，数据不动",
-            ));
-            rows.push(row("S, P", "[B, H, T, T]", &[b, h, t, t], "", ""));
-            rows.push(row("att", "[B, T, H, D]", &[b, t, h, d], "", ""));
-            rows.push(row(
-                "att",
-                "[B, T, C]",
-                &[b, t, c],
-                "a view: the heads side by side",
-                "视图：各个头并排",
-            ));
+            rows.push(row("q, k, v", "[B, T, H, D]", &[b, t, h, d], words(say::same_buffer())));
+            rows.push(row("S, P", "[B, H, T, T]", &[b, h, t, t], none()));
+            rows.push(row("att", "[B, T, H, D]", &[b, t, h, d], none()));
+            rows.push(row("att", "[B, T, C]", &[b, t, c], words(say::side_by_side())));
         }
-        rows.push(row("out", "[B, T, C]", &[b, t, c], &project, &project));
-        self.title("Shapes on the way", "一路上的形状");
+        rows.push(row("out", "[B, T, C]", &[b, t, c], project));
+        self.title(say::shapes());
         self.table(&rows);
     }
 
     pub(super) fn projection(&mut self) {
         let walk = self.walk;
-        self.title(
-            "From x to q: the first number of the query's row (the others, k and v likewise)",
-            "从 x 到 q：查询行的第一个数（其余的数以及 k、v 也一样）",
-        );
+        self.title(say::projection());
         let name = format!("q[{}]", walk.offsets.q);
         self.sum([&name, "x", "w_qkv", "b_qkv"], &walk.projection);
     }

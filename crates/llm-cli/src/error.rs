@@ -6,8 +6,8 @@ mod tests;
 
 use crate::escape::one_line;
 use llm_core::{Error, IoAction};
-use std::io::Write;
-use std::path::PathBuf;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// `Result` with [`CliError`].
@@ -76,7 +76,7 @@ pub enum CliError {
     Threads(usize),
     /// Standard output failed (other than by being closed).
     #[error("cannot write to standard output: {0}")]
-    Stdout(std::io::Error),
+    Stdout(io::Error),
     /// From the library.
     #[error("{source}{hint}")]
     Core {
@@ -149,12 +149,16 @@ impl CliError {
         CliError::Core { source, hint: format!("; {hint}") }
     }
 
+    /// A file or a folder that cannot be made, with what to do.
+    pub(crate) fn not_created(path: &Path, source: io::Error, hint: &str) -> CliError {
+        CliError::hint(Error::io(IoAction::Create, path, source), hint)
+    }
+
     /// The same in a verb that saves no run: what did not happen, and which flag to change.
     pub(crate) fn of_verb(self, hint: &str) -> CliError {
         match self {
             CliError::Create { path, why } => {
-                let source = std::io::Error::other(why);
-                CliError::hint(Error::Io { action: IoAction::Create, path, source }, hint)
+                CliError::not_created(&path, io::Error::other(why), hint)
             }
             other => other,
         }
@@ -219,7 +223,7 @@ impl CliError {
 }
 
 /// The system's reason, without its number and without the name of a temporary file.
-pub fn system_reason(e: &std::io::Error) -> String {
+pub fn system_reason(e: &io::Error) -> String {
     plain_reason(&e.to_string())
 }
 
@@ -238,7 +242,7 @@ pub(crate) fn exit(result: Result<()>) -> ExitCode {
             // What a signal interrupted has been reported where it happened.
             if !matches!(e, CliError::Signal(_)) {
                 // A failure to write is ignored: there is nowhere to report it.
-                let _ = writeln!(std::io::stderr().lock(), "{}", e.line());
+                let _ = writeln!(io::stderr().lock(), "{}", e.line());
             }
             ExitCode::from(e.exit_code())
         }

@@ -34,8 +34,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
         ExportFormat::Safetensors => {
             refuse_foreign(&args.target)?;
             own_names::export(&args.target, model, tokenizer.as_ref()).map_err(|source| {
-                let source =
-                    Error::Io { action: IoAction::Save, path: args.target.clone(), source };
+                let source = Error::io(IoAction::Save, &args.target, source);
                 CliError::hint(source, "nothing was exported, choose another file")
             })?;
         }
@@ -100,7 +99,6 @@ fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
 fn refuse_foreign(path: &Path) -> Result<()> {
     let ours = "it exists and was not exported by this program";
     may_replace(path, own_names::is_ours, ours).map_err(|source| {
-        let source = Error::Io { action: IoAction::Create, path: path.into(), source };
-        CliError::hint(source, "nothing was exported, choose another file")
+        CliError::not_created(path, source, "nothing was exported, choose another file")
     })
 }

@@ -34,7 +34,7 @@ use std::path::Path;
 /// # Errors
 /// [`Error::Io`] with the path; an older page is then as before.
 pub fn write(path: &Path, page: &Page) -> Result<()> {
-    let failed = |source| Error::Io { action: IoAction::Write, path: path.to_path_buf(), source };
+    let failed = |source| Error::io(IoAction::Write, path, source);
     let html = html(page).map_err(|e| failed(io::Error::other(e)))?;
     replace_file(path, |out| out.write_all(html.as_bytes())).map_err(failed)
 }

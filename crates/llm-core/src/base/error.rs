@@ -158,6 +158,11 @@ impl Error {
         Error::Shape { op, expected: expected.into(), got: got.to_vec() }
     }
 
+    /// The file error, in one call.
+    pub fn io(action: IoAction, path: impl Into<PathBuf>, source: std::io::Error) -> Error {
+        Error::Io { action, path: path.into(), source }
+    }
+
     /// The tokenizer error, in one call.
     pub fn tokenizer(kind: &str, reason: impl Into<String>) -> Error {
         Error::Tokenizer { kind: kind.escape_default().to_string(), reason: reason.into() }

@@ -21,7 +21,7 @@ impl Failure {
     /// The error about the file at `path`.
     pub(super) fn at(self, path: &Path) -> Error {
         match self {
-            Failure::Io(source) => Error::Io { action: IoAction::Read, path: path.into(), source },
+            Failure::Io(source) => Error::io(IoAction::Read, path, source),
             Failure::Content(source) => Error::Checkpoint { path: path.into(), source },
             Failure::Memory(error) => error,
         }

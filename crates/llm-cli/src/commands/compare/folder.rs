@@ -63,7 +63,7 @@ impl Folder {
     fn put(&self, name: &str, bytes: impl FnOnce() -> io::Result<Vec<u8>>) -> CoreResult<()> {
         let path = self.path.join(name);
         let done = bytes().and_then(|bytes| replace_file(&path, |out| out.write_all(&bytes)));
-        done.map_err(|source| Error::Io { action: IoAction::Write, path, source })
+        done.map_err(|source| Error::io(IoAction::Write, path, source))
     }
 }
 

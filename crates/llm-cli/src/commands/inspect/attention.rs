@@ -156,8 +156,7 @@ fn pictures(args: &InspectAttentionArgs, chosen: &Chosen) -> Result<Vec<(usize, 
     let Some(dir) = &args.svg else { return Ok(Vec::new()) };
     if !dir.is_dir() {
         std::fs::create_dir_all(dir).map_err(|source| {
-            let source = Error::Io { action: IoAction::Create, path: dir.clone(), source };
-            CliError::hint(source, "nothing was written, choose another --svg")
+            CliError::not_created(dir, source, "nothing was written, choose another --svg")
         })?;
     }
     let file = |layer| (layer, dir.join(format!("attention-layer-{layer}.svg")));
@@ -244,7 +243,7 @@ impl View<'_> {
 
     fn write_picture(&self, layer: usize, file: &Path) -> Result<()> {
         let title = format!("Attention of layer {layer}");
-        let failed = |source| Error::Io { action: IoAction::Save, path: file.into(), source };
+        let failed = |source| Error::io(IoAction::Save, file, source);
         let svg = layer_picture(&title, &self.maps.tokens, &self.heads(layer)).map_err(failed)?;
         replace_file(file, |out| out.write_all(svg.as_bytes())).map_err(failed)?;
         Ok(())

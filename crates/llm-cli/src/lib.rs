@@ -87,7 +87,7 @@ pub use program::{Heads, Program};
 
 use args::{Cli, Verb};
 use command_line::Parsed;
-use console::{Out, note};
+use console::{note, print};
 use error::exit;
 use std::process::ExitCode;
 use threads::in_pool;
@@ -96,11 +96,7 @@ use threads::in_pool;
 pub fn run(program: &Program) -> ExitCode {
     let cli = match command_line::parse(program, std::env::args_os()) {
         Parsed::Run(cli) => *cli,
-        Parsed::Text(text) => {
-            let mut out = Out::default();
-            out.write(text.as_bytes());
-            return exit(out.finish());
-        }
+        Parsed::Text(text) => return exit(print(text)),
         Parsed::Failed(e) => return exit(Err(e)),
         Parsed::Wrong(line) => {
             note(&line);

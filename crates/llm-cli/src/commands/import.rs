@@ -5,6 +5,7 @@ use crate::console::{Out, note};
 use crate::error::{CliError, Result, system_reason};
 use crate::escape::one_line;
 use crate::events::{self, Event};
+use crate::messages::count;
 use crate::next_commands;
 use crate::output::Target;
 use crate::plan::check_heads_flag;
@@ -121,7 +122,6 @@ fn note_line(program: &Program, note: &Note) -> Option<String> {
 /// The model in a line.
 fn summary(imported: &Imported) -> String {
     let Config { n_layers, d_model, seq_len, vocab_size, .. } = imported.config;
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     format!(
         "{} · width {d_model} · {} · context {seq_len} · {} {} tokens · {} parameters",
         count(n_layers, "layer"),

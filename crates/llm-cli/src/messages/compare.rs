@@ -1,5 +1,6 @@
 //! What may be said about models that differ in their number of heads.
 
+use super::count;
 use crate::lang::Bilingual;
 
 /// A quantity that is compared.
@@ -99,7 +100,7 @@ fn found(quantity: Quantity<'_>, difference: Difference, seeds: usize) -> Biling
         Quantity::Loss => format!("{x:.4} nats"),
         Quantity::AllFacts | Quantity::FactsOf(_) => format!("{:.1} %", 100.0 * x),
     };
-    let of = |mean: Mean| (heads(mean.heads), mean.heads, shown(mean.value));
+    let of = |mean: Mean| (count(mean.heads, "head"), mean.heads, shown(mean.value));
     match difference {
         Difference::Never(value) => {
             let value = shown(value);
@@ -149,8 +150,4 @@ fn found(quantity: Quantity<'_>, difference: Difference, seeds: usize) -> Biling
             )
         }
     }
-}
-
-fn heads(n: usize) -> String {
-    format!("{n} head{}", if n == 1 { "" } else { "s" })
 }

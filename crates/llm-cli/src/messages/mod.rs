@@ -28,3 +28,13 @@ macro_rules! messages {
     )+};
 }
 use messages;
+
+/// `1 head`, `2 heads`.
+pub(crate) fn count(n: usize, what: &str) -> String {
+    format!("{n} {}", plural(n as u64, what))
+}
+
+/// `head` of one, `heads` of more or none.
+pub(crate) fn plural(n: u64, what: &str) -> String {
+    format!("{what}{}", if n == 1 { "" } else { "s" })
+}

@@ -3,7 +3,7 @@
 use super::statistics::{Spread, conclude, values_of};
 use crate::events::Scores;
 use crate::lang::Bilingual;
-use crate::messages::compare as say;
+use crate::messages::{compare as say, count};
 use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, Comparison, Fact, Page};
 use llm_core::Config;
@@ -212,8 +212,7 @@ fn facts_table(comparison: &Comparison) -> String {
     }
     let mut text = format!("{:<16}{:>6}", "facts right, %", "places");
     for row in &comparison.rows {
-        let heads = format!("{} head{}", row.n_heads, if row.n_heads == 1 { "" } else { "s" });
-        text.push_str(&format!("  {heads:>13}"));
+        text.push_str(&format!("  {:>13}", count(row.n_heads, "head")));
     }
     text.push('\n');
     for (name, _) in kinds {

@@ -6,7 +6,7 @@ use crate::console::{Out, note, stdout_has_colours};
 use crate::error::{CliError, Result};
 use crate::escape::{one_line, safe_text};
 use crate::generation::prompt_tokens;
-use crate::messages::inspect as say;
+use crate::messages::{count, inspect as say};
 use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
@@ -116,12 +116,10 @@ impl Chosen {
         let one = |what: &str, given: Option<usize>, all: usize| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
-            Some(i) => {
-                let s = if all == 1 { "" } else { "s" };
-                Err(CliError::Usage(format!(
-                    "--{what} {i}: the model has {all} {what}{s}, counted from 0"
-                )))
-            }
+            Some(i) => Err(CliError::Usage(format!(
+                "--{what} {i}: the model has {}, counted from 0",
+                count(all, what)
+            ))),
         };
         Ok(Chosen {
             layers: one("layer", args.layer, model.config().n_layers)?,

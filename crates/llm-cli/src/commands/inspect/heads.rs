@@ -3,10 +3,10 @@
 use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
-use crate::console::Out;
+use crate::console::print;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
-use crate::messages::inspect as say;
+use crate::messages::{inspect as say, plural};
 use crate::output::to_load;
 use crate::plan::load;
 use crate::program::Program;
@@ -46,19 +46,14 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
         "{name}: {} tokens in {} {}",
         thousands(report.tokens),
         thousands(report.windows),
-        if report.windows == 1 { "window" } else { "windows" }
+        plural(report.windows, "window")
     );
     if let Some(file) = &args.on.html {
         report::write(file, &page(program, &path, &measured, &report))?;
         say_written(file, args.on.output.quiet());
     }
-    let mut out = Out::default();
-    if args.on.json || args.on.output.json() {
-        out.write(json(&name, &report).as_bytes());
-    } else {
-        out.write(text(&measured, &report).as_bytes());
-    }
-    out.finish()
+    let as_json = args.on.json || args.on.output.json();
+    print(if as_json { json(&name, &report) } else { text(&measured, &report) })
 }
 
 fn json(name: &str, report: &HeadsReport) -> String {

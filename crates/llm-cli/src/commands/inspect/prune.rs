@@ -11,7 +11,7 @@ use crate::console::{Out, note};
 use crate::data::Validation;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
-use crate::messages::inspect as say;
+use crate::messages::{count, inspect as say};
 use crate::next_commands;
 use crate::output::{Target, to_load};
 use crate::plan::{Loaded, load};
@@ -138,10 +138,6 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
     Ok(mask)
 }
 
-fn plural(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
-}
-
 /// The mask with its first head off.
 fn one_off(mask: &[bool]) -> Vec<bool> {
     mask.iter().enumerate().map(|(i, on)| *on && i > 0).collect()
@@ -192,7 +188,7 @@ fn measure(
         let why = format!("its loss is {}, so nothing can be said about its heads", whole.loss);
         return Err(CliError::Data(format!("--load '{}': {why}", args.on.load.display())));
     }
-    counting.say(&format!("all {on} head{}: loss {:.4}", plural(on), whole.loss));
+    counting.say(&format!("all {}: loss {:.4}", count(on, "head"), whole.loss));
     counting.forecast();
     if named {
         let heads = args.drop_heads.clone();

@@ -3,7 +3,7 @@
 mod printed;
 
 use crate::args::TraceArgs;
-use crate::console::Out;
+use crate::console::print;
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::generation::shown;
@@ -33,13 +33,10 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
         None => of_example(program, args)?,
     };
     let walk = Walk { one_head: matches!(program.heads, Heads::One { .. }), ..walk };
-    let mut out = Out::default();
     if args.json || args.output.json() {
-        out.write(&events::line(&Event::Trace(&walk)));
-    } else {
-        out.write(printed::text(&walk, args.lang, args.all).as_bytes());
+        return print(events::line(&Event::Trace(&walk)));
     }
-    out.finish()
+    print(printed::text(&walk, args.lang, args.all))
 }
 
 fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {

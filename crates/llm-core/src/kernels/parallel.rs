@@ -1,4 +1,5 @@
-//! Where work is cut for several threads: the only place with a threshold.
+//! Where work is cut for several threads, and when: kernels that count their work otherwise
+//! (products, long vectors, decoding) have thresholds of their own beside it.
 //!
 //! Every output element has one writer and a summation order that does not depend on the cut, so
 //! results have the same bits for any number of threads. Work below about 20 µs stays on one

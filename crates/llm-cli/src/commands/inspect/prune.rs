@@ -89,8 +89,8 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     out.finish()
 }
 
-/// Can heads of this model be switched off, and those that are asked for? For each head whether it
-/// is on now.
+/// Validates that heads of this model can be switched off, and those that are asked for. For each
+/// head whether it is on now.
 fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> Result<Vec<bool>> {
     let usage = |text: String| Err(CliError::Usage(text));
     let model = &loaded.run.model;

@@ -79,12 +79,12 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     session.out.finish()
 }
 
-/// Is this a data file that could be opened and then no longer be read?
+/// Whether a data file could be opened and then no longer be read.
 fn lost_data(e: &llm_core::Error) -> bool {
     matches!(e, llm_core::Error::Io { action: llm_core::IoAction::GoOnReading, .. })
 }
 
-/// Did the numbers of training itself end it?
+/// Whether the numbers of training itself ended it.
 fn diverged(e: &CliError) -> bool {
     match e {
         CliError::Core { source, .. } => matches!(source, llm_core::Error::Diverged { .. }),

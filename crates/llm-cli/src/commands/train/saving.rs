@@ -73,7 +73,7 @@ impl Training<'_> {
         begun.map_err(|e| self.with_kept(e, "make room there"))
     }
 
-    /// Are the optimizer's moments saved too?
+    /// Whether the optimizer's moments are saved too.
     pub(super) fn moments(&self) -> bool {
         self.args.save_opt.unwrap_or(true)
     }

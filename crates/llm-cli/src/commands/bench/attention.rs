@@ -1,6 +1,6 @@
 //! Causal attention alone, between the projections.
 
-use super::measurement::{Measurement, Report, median};
+use super::measurement::{Measurement, WorkloadResult, median};
 use crate::args::BenchArgs;
 use crate::error::{CliError, Result};
 use crate::program::Program;
@@ -15,7 +15,7 @@ pub(super) fn run(
     args: &BenchArgs,
     threads: usize,
     peak: f64,
-) -> Result<Report> {
+) -> Result<WorkloadResult> {
     let attend =
         program.attend.ok_or_else(|| CliError::Internal("no attention to measure".into()))?;
     let mut measurements = Vec::new();
@@ -52,5 +52,5 @@ pub(super) fn run(
             large_allocations: None,
         });
     }
-    Ok(Report { measurements, table: String::new() })
+    Ok(WorkloadResult { measurements, table: String::new() })
 }

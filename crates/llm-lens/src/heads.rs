@@ -1,7 +1,7 @@
 //! What each head does, measured over many windows.
 
 use crate::marks::{Marks, Piece};
-use crate::roles::{N, Role, role_of};
+use crate::roles::{Column, N, Role, role_of};
 use crate::spread::{Spreads, Sums, projected};
 use llm_core::model::Probe;
 use llm_core::ndarray::{ArrayView2, ArrayView3};
@@ -16,9 +16,8 @@ pub struct MeasuredHead {
     pub layer: usize,
     /// Its number in the block, from 0.
     pub head: usize,
-    /// Mean weights on the places of each [`Role`] that occurred, in 0..=1, then the `entropy` in
-    /// nats and `entropy_share`, its share of ln(i + 1).
-    pub scores: Vec<(&'static str, f64)>,
+    /// Mean weights on the places of each [`Role`] that occurred, then the entropy and its share.
+    pub scores: Vec<(Column, f64)>,
     /// What it does most; none when nothing stands out.
     pub role: Option<Role>,
     /// It is switched off in this model: what it does reaches nobody.
@@ -31,7 +30,7 @@ pub struct HeadsReport {
     /// Each head, layer by layer.
     pub rows: Vec<MeasuredHead>,
     /// What attention that is spread evenly would have in each column.
-    pub uniform: Vec<(&'static str, f64)>,
+    pub uniform: Vec<(Column, f64)>,
     /// The heads' outputs before and after the projection, of each block.
     pub spreads: Vec<Spreads>,
     /// Windows looked at.
@@ -96,14 +95,13 @@ impl Even {
         std::array::from_fn(|r| (self.with[r] > 0).then(|| sums[r] / self.with[r] as f64))
     }
 
-    /// Columns by name.
-    fn columns(&self, weight: &[f64; N], entropies: [f64; 2]) -> Vec<(&'static str, f64)> {
+    fn columns(&self, weight: &[f64; N], entropies: [f64; 2]) -> Vec<(Column, f64)> {
         let means = self.means(weight);
-        let kinds =
-            Role::ALL.iter().zip(means).filter_map(|(role, mean)| Some((role.name(), mean?)));
+        let roles = Role::ALL.into_iter().zip(means);
+        let kinds = roles.filter_map(|(role, mean)| Some((Column::Weight(role), mean?)));
         let n = self.queries.max(1) as f64;
         let [entropy, share] = entropies.map(|sum| sum / n);
-        kinds.chain([("entropy", entropy), ("entropy_share", share)]).collect()
+        kinds.chain([(Column::Entropy, entropy), (Column::EntropyShare, share)]).collect()
     }
 }
 
@@ -204,7 +202,7 @@ mod tests {
     }
 
     /// Scores of a head whose row i is what `weights` makes of the numbers of i's places.
-    fn scores(weights: impl Fn(usize, usize) -> f32) -> (Vec<(&'static str, f64)>, Option<Role>) {
+    fn scores(weights: impl Fn(usize, usize) -> f32) -> (Vec<(Column, f64)>, Option<Role>) {
         let marks = Marks::new(&piece(), &ByteTokenizer);
         let mut probs =
             Array2::from_shape_fn(
@@ -224,8 +222,8 @@ mod tests {
         (even.columns(&tally.weight, [tally.entropy, tally.entropy_share]), role)
     }
 
-    fn of(scores: &[(&'static str, f64)], name: &str) -> f64 {
-        scores.iter().find(|s| s.0 == name).unwrap().1
+    fn of(scores: &[(Column, f64)], name: &str) -> f64 {
+        scores.iter().find(|s| s.0.name() == name).unwrap().1
     }
 
     fn near(a: f64, b: f64) -> bool {
@@ -264,7 +262,7 @@ mod tests {
         even.add(&Marks::new(&piece(), &ByteTokenizer));
         let uniform = even.columns(&even.weight, [even.entropy, even.queries as f64]);
         for ((name, score), (_, want)) in scores.iter().zip(&uniform) {
-            assert!(near(*score, *want), "{name}: {score}, not {want}");
+            assert!(near(*score, *want), "{name:?}: {score}, not {want}");
         }
         assert_eq!(role, None);
         assert!(near(of(&scores, "entropy_share"), 1.0));

@@ -22,7 +22,7 @@ const GRID: RGBColor = RGBColor(225, 225, 225);
 /// Draws the curves into `loss.svg` in the folder `dir`. Without a step there is no picture.
 ///
 /// # Errors
-/// [`Error::Io`](llm_core::Error::Io) with the path; an older picture is then as before.
+/// [`Error::Io`] with the path; an older picture is then as before.
 pub fn write(dir: &Path, curves: &Curves) -> Result<()> {
     let path = dir.join("loss.svg");
     let failed = |e| Error::io(IoAction::Write, &path, e);

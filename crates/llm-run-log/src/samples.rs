@@ -35,7 +35,7 @@ impl Samples {
     /// line that a kill cut.
     ///
     /// # Errors
-    /// [`Error::Io`](llm_core::Error::Io) with the path.
+    /// [`Error::Io`] with the path.
     pub fn open(dir: &Path, done: u64) -> Result<Samples> {
         let path = dir.join(NAME);
         let lines = read(&path).map_err(|e| Error::io(IoAction::Write, &path, e))?;
@@ -51,7 +51,7 @@ impl Samples {
     /// Adds one. Of a very long text the beginning is kept.
     ///
     /// # Errors
-    /// [`Error::Io`](llm_core::Error::Io) with the path.
+    /// [`Error::Io`] with the path.
     pub fn push(&self, sample: &Sample) -> Result<()> {
         let path = self.dir.join(NAME);
         let cut = |text: &str| match text.char_indices().nth(MOST_CHARS) {
@@ -68,7 +68,7 @@ impl Samples {
     /// All of the run, in order.
     ///
     /// # Errors
-    /// [`Error::Io`](llm_core::Error::Io) with the path.
+    /// [`Error::Io`] with the path.
     pub fn all(&self) -> Result<Vec<Sample>> {
         let path = self.dir.join(NAME);
         read(&path).map(|lines| lines.samples).map_err(|e| Error::io(IoAction::Write, &path, e))

@@ -4,7 +4,7 @@ use super::label::label;
 use crate::lang::Bilingual;
 use crate::messages::inspect;
 use llm_core::tokenizer::Tokenizer;
-use llm_lens::MeasuredHead;
+use llm_lens::{Column, MeasuredHead};
 use llm_run_log::Sample;
 use serde::{Serialize, Serializer};
 
@@ -135,8 +135,13 @@ impl From<&MeasuredHead> for HeadRow {
             (Some(role), false) => inspect::description(*role),
             (None, false) => Bilingual::default(),
         };
-        HeadRow { layer: *layer, head: *head, scores: scores.clone(), role }
+        HeadRow { layer: *layer, head: *head, scores: named(scores), role }
     }
+}
+
+/// Columns under the names that a page has for them.
+pub fn named(columns: &[(Column, f64)]) -> Vec<(&'static str, f64)> {
+    columns.iter().map(|(column, value)| (column.name(), *value)).collect()
 }
 
 /// Heads switched off one after the other, the least missed first.

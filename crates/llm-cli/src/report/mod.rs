@@ -16,6 +16,7 @@ mod tests;
 
 pub use data::{
     AttentionMaps, Compared, Comparison, Curves, Fact, HeadRow, Page, Pruned, Pruning, WEIGHT_STEP,
+    named,
 };
 
 pub(crate) use heat::MOST as MOST_TOKENS;

@@ -3,7 +3,7 @@
 mod attention;
 
 use super::facts::{Shared, percent, settings};
-use super::{Curves, Fact, HeadRow, Page};
+use super::{Curves, Fact, HeadRow, Page, named};
 use crate::data::{Data, Report};
 use crate::error::Result;
 use crate::lang::Bilingual;
@@ -106,7 +106,7 @@ pub fn page(
     let attention = attention::maps(model, &about.text, tokenizer);
     let measured = about.measured.heads(model, tokenizer);
     let (heads, even) = measured
-        .map(|found| (found.rows.iter().map(HeadRow::from).collect(), found.uniform))
+        .map(|found| (found.rows.iter().map(HeadRow::from).collect(), named(&found.uniform)))
         .unwrap_or_default();
     if about.measured.too_large {
         notes.push(label::heads_too_large());

@@ -10,10 +10,10 @@ use crate::messages::{inspect as say, plural};
 use crate::output::to_load;
 use crate::plan::load;
 use crate::program::Program;
-use crate::report::{self, Fact, HeadRow, Page};
+use crate::report::{self, Fact, HeadRow, Page, named};
 use crate::signals::Signals;
 use llm_core::base::{memory, thousands};
-use llm_lens::{HeadsReport, MeasuredHead, Role, Spread, measure_heads};
+use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use serde_json::json;
 use std::path::Path;
 
@@ -57,13 +57,13 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
 }
 
 fn json(name: &str, report: &HeadsReport) -> String {
-    let object = |columns: &[(&'static str, f64)]| {
-        let entry = |(name, value): &(&str, f64)| (name.to_string(), json!(value));
+    let object = |columns: &[(Column, f64)]| {
+        let entry = |(column, value): &(Column, f64)| (column.name().to_string(), json!(value));
         serde_json::Value::Object(columns.iter().map(entry).collect())
     };
     let head = |row: &MeasuredHead| {
-        let HeadRow { layer, head, scores, role } = HeadRow::from(row);
-        json!({ "layer": layer, "head": head, "scores": object(&scores), "role": role })
+        let HeadRow { layer, head, scores: _, role } = HeadRow::from(row);
+        json!({ "layer": layer, "head": head, "scores": object(&row.scores), "role": role })
     };
     let line = json!({
         "event": "heads",
@@ -79,14 +79,14 @@ fn json(name: &str, report: &HeadsReport) -> String {
 
 fn text(measured: &str, report: &HeadsReport) -> String {
     let mut text = format!("measured on {measured}\n\n{:<5}", "head");
-    for (name, _) in &report.uniform {
-        text.push_str(&format!("{:>7}", column(name)));
+    for (column, _) in &report.uniform {
+        text.push_str(&format!("{:>7}", heading(*column)));
     }
     text.push('\n');
-    let line = |name: String, columns: &[(&'static str, f64)]| {
-        let value = |(name, value): &(&str, f64)| match *name {
-            "entropy" => format!("{value:>7.2}"),
-            _ => format!("{:>6.0}%", 100.0 * value),
+    let line = |name: String, columns: &[(Column, f64)]| {
+        let value = |(column, value): &(Column, f64)| match column {
+            Column::Entropy => format!("{value:>7.2}"),
+            Column::Weight(_) | Column::EntropyShare => format!("{:>6.0}%", 100.0 * value),
         };
         let line = format!("{name:<5}{}", columns.iter().map(value).collect::<String>());
         format!("{}\n", line.trim_end())
@@ -99,7 +99,7 @@ fn text(measured: &str, report: &HeadsReport) -> String {
         "\nMean weight on such places; even: what even attention to everything puts there.\n\
          Then the entropy of the weights in nats, and as a share of its most, ln(i + 1).\n",
     );
-    if report.uniform.iter().any(|(name, _)| *name == "answer") {
+    if report.uniform.iter().any(|(column, _)| *column == Column::Weight(Role::Answer)) {
         text.push_str(
             "answer is measured where the story has to tell a word that was said before.\n",
         );
@@ -134,22 +134,22 @@ fn name(row: &MeasuredHead) -> String {
 }
 
 /// A column's heading.
-fn column(name: &str) -> &str {
-    match name {
-        "previous" => "prev",
-        "separator" => "sep",
-        "entropy" => "nats",
-        "entropy_share" => "of ln",
-        other => other,
+fn heading(column: Column) -> &'static str {
+    match column {
+        Column::Weight(Role::Previous) => "prev",
+        Column::Weight(Role::Separator) => "sep",
+        Column::Weight(role) => role.name(),
+        Column::Entropy => "nats",
+        Column::EntropyShare => "of ln",
     }
 }
 
 /// The score that a role rests on.
-fn evidence(row: &MeasuredHead, role: Role, uniform: &[(&'static str, f64)]) -> String {
-    let of = |columns: &[(&'static str, f64)], name| {
-        columns.iter().find(|(column, _)| *column == name).map(|(_, value)| *value)
+fn evidence(row: &MeasuredHead, role: Role, uniform: &[(Column, f64)]) -> String {
+    let of = |columns: &[(Column, f64)]| {
+        columns.iter().find(|(column, _)| *column == Column::Weight(role)).map(|(_, value)| *value)
     };
-    let found = of(&row.scores, role.name()).zip(of(uniform, role.name()));
+    let found = of(&row.scores).zip(of(uniform));
     found.map_or(String::new(), |(score, even)| {
         format!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even)
     })
@@ -170,7 +170,7 @@ fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) ->
         made_by: made_by(program, "heads"),
         facts,
         heads: report.rows.iter().map(HeadRow::from).collect(),
-        even: report.uniform.clone(),
+        even: named(&report.uniform),
         ..Page::default()
     }
 }

@@ -26,6 +26,7 @@ use journal::Journal;
 use llm_core::checkpoint::Snapshot;
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::train::{Ending, Keeper, Trainer};
+use llm_formats::FormatError;
 use llm_run_log::Sample;
 use std::path::Path;
 use std::time::Instant;
@@ -407,8 +408,10 @@ impl Session<'_> {
             ));
         }
         self.report(&plan.trainer, report);
-        if llm_formats::hugging_face::has_head_bias(&plan.trainer.model) {
-            self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)");
+        match llm_formats::hugging_face::check_model(&plan.trainer.model) {
+            Err(FormatError::HeadBias) => self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)"),
+            Err(other) => self.say(&format!("note    cannot go to Hugging Face: {other}")),
+            Ok(()) => {}
         }
         self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
         self.say(&format!("        {name}{load}{data} --steps 500"));

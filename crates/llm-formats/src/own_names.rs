@@ -136,10 +136,10 @@ pub fn read(
     })
 }
 
-type Settings = (Config, Arc<dyn Attention>, Option<String>);
+type Described = (Config, Arc<dyn Attention>, Option<String>);
 
 /// The settings of a file that [`export`] wrote.
-fn described(text: &str, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Settings> {
+fn described(text: &str, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Described> {
     let bad = |e: serde_json::Error| {
         FormatError::content(format!("metadata '{KEY}': {}", shown(&e.to_string())))
     };
@@ -156,7 +156,7 @@ fn undescribed<R: Read>(
     contents: &Contents<R>,
     n_heads: Option<usize>,
     from_spec: &FromSpec<'_>,
-) -> Result<Settings> {
+) -> Result<Described> {
     let n_heads = n_heads.ok_or(FormatError::HeadsUnknown)?;
     let has = |name: &str| contents.row(name).is_some();
     let shape = |name: &str| match contents.row(name).map(|row| &row.shape[..]) {

@@ -2,6 +2,7 @@
 
 use crate::escape::one_line;
 use crate::events::Event;
+use crate::messages::{count, plural};
 use crate::plan::Plan;
 use crate::program::Program;
 use llm_core::base::{bytes, memory, thousands};
@@ -40,7 +41,6 @@ pub(super) fn loaded(plan: &Plan) -> Vec<String> {
 pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<String> {
     let trainer = &plan.trainer;
     let (config, recipe) = (trainer.model.config(), &trainer.recipe);
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     let mut lines = vec![format!(
         "{} {} · seed {} · {} · kernels {}",
         program.name,
@@ -59,9 +59,9 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         thousands(trainer.model.parameter_count())
     ));
     lines.push(format!(
-        "run     {} step{} of {} × {} {}s · lr {} ({}) · about {} of memory",
+        "run     {} {} of {} × {} {}s · lr {} ({}) · about {} of memory",
         thousands(plan.steps),
-        if plan.steps == 1 { "" } else { "s" },
+        plural(plan.steps, "step"),
         recipe.batch_size,
         recipe.seq_len,
         unit(plan.tokenizer.as_ref()),

@@ -4,11 +4,11 @@ use crate::args::{ExportArgs, ExportFormat};
 use crate::console::note;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::output::{may_replace, to_load};
 use crate::plan::{Loaded, load};
 use crate::program::Program;
-use crate::target::{may_replace, to_load};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Error, TinyGPT};
+use llm_core::{Error, IoAction, TinyGPT};
 use llm_formats::{FormatError, hugging_face, own_names};
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
         ExportFormat::Safetensors => {
             refuse_foreign(&args.target)?;
             own_names::export(&args.target, model, tokenizer.as_ref()).map_err(|source| {
-                let source = Error::Io { action: "save", path: args.target.clone(), source };
+                let source = Error::io(IoAction::Save, &args.target, source);
                 CliError::hint(source, "nothing was exported, choose another file")
             })?;
         }
@@ -100,7 +100,6 @@ fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
 fn refuse_foreign(path: &Path) -> Result<()> {
     let ours = "it exists and was not exported by this program";
     may_replace(path, own_names::is_ours, ours).map_err(|source| {
-        let source = Error::Io { action: "create", path: path.into(), source };
-        CliError::hint(source, "nothing was exported, choose another file")
+        CliError::not_created(path, source, "nothing was exported, choose another file")
     })
 }

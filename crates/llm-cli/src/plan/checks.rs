@@ -58,6 +58,9 @@ pub(crate) fn named_by_flag(e: llm_core::Error) -> CliError {
                 "d_model" => "dmodel".to_string(),
                 "n_layers" => "layers".to_string(),
                 "seq_len" => "seq".to_string(),
+                "batch_size" => "batch".to_string(),
+                "total_steps" => "steps".to_string(),
+                "warmup_steps" => "warmup".to_string(),
                 other => other.replace('_', "-"),
             };
             CliError::Usage(format!("--{flag}: {reason}"))

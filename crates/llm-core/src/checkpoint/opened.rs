@@ -109,7 +109,7 @@ impl Checkpoint {
     }
 }
 
-/// Are these the parameters of that model?
+/// Refuses parameters that are not those of that model.
 fn fits(list: ParamList, loaded: &[(String, Tensor)]) -> Result<(), CheckpointError> {
     if list.len() != loaded.len() {
         let (actual, expected) = (loaded.len(), list.len());

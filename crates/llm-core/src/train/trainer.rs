@@ -33,7 +33,7 @@ impl Trainer {
         recipe.check()?;
         if recipe.seq_len > model.config().seq_len {
             let reason = format!("longer than the model's context of {}", model.config().seq_len);
-            return Err(Error::config("seq", reason));
+            return Err(Error::config("seq_len", reason));
         }
         let optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
         Ok(Trainer { model, optimizer, recipe, step: 0 })

@@ -7,7 +7,7 @@ use crate::safetensors::{Data, Named, write};
 use llm_core::base::replace_file;
 use llm_core::model::{SingleHead, parameter_shapes};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{AttentionSpec, Config, Error, Tensor, TinyGPT};
+use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -36,7 +36,7 @@ pub fn check_model(model: &TinyGPT) -> Result<()> {
 /// # Errors
 /// [`Error::Io`] about a folder that cannot be used.
 pub fn prepare_folder(folder: &Path) -> llm_core::Result<()> {
-    let refused = |source: io::Error| Error::Io { action: "create", path: folder.into(), source };
+    let refused = |source: io::Error| Error::io(IoAction::Create, folder, source);
     if folder.exists() && !folder.is_dir() {
         return Err(refused(io::Error::other("it is not a folder")));
     }
@@ -76,7 +76,7 @@ pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Resu
     };
     all().map_err(|(path, source)| {
         written.iter().for_each(|path| drop(std::fs::remove_file(path)));
-        FormatError::Core(Error::Io { action: "save", path, source })
+        FormatError::Core(Error::io(IoAction::Save, path, source))
     })
 }
 

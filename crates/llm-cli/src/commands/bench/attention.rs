@@ -1,6 +1,6 @@
 //! Causal attention alone, between the projections.
 
-use super::measurement::{Measurement, Report, median};
+use super::measurement::{Measurement, WorkloadResult, median};
 use crate::args::BenchArgs;
 use crate::error::{CliError, Result};
 use crate::program::Program;
@@ -15,7 +15,7 @@ pub(super) fn run(
     args: &BenchArgs,
     threads: usize,
     peak: f64,
-) -> Result<Report> {
+) -> Result<WorkloadResult> {
     let attend = program.attend.ok_or_else(|| {
         let name = program.name;
         CliError::Usage(format!("{name} has no attention that can be measured by itself"))
@@ -54,5 +54,5 @@ pub(super) fn run(
             large_allocations: None,
         });
     }
-    Ok(Report { measurements, table: String::new() })
+    Ok(WorkloadResult { measurements, table: String::new() })
 }

@@ -10,6 +10,7 @@ use crate::console::{Out, note, stderr_is_terminal};
 use crate::data::Data;
 use crate::defaults::{FINAL_TOKENS, LOG_EVERY};
 use crate::error::{CliError, Result};
+use crate::messages::count;
 use crate::plan::{Plan, named_by_flag};
 use crate::program::{Heads, Program};
 use crate::progress::{Progress, Shown};
@@ -70,7 +71,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         floor: stories.map(|s| s.floor),
         without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
     };
-    let comparison = Session {
+    let comparison = Comparing {
         program,
         signals: Signals::listen(),
         json: args.json || args.output.json(),
@@ -143,7 +144,7 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
     }
 }
 
-struct Session<'a> {
+struct Comparing<'a> {
     program: &'a Program,
     signals: Signals,
     json: bool,
@@ -155,7 +156,7 @@ struct Session<'a> {
     results: Results,
 }
 
-impl Session<'_> {
+impl Comparing<'_> {
     fn go(mut self, notes: &[String]) -> Result<()> {
         self.open(notes);
         let ended = self.runs();
@@ -194,13 +195,12 @@ impl Session<'_> {
         }
         let heads = heads.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let seeds = from_to(seeds);
-        let layers = if config.n_layers == 1 { "layer" } else { "layers" };
         let lines = [
             format!("compare heads {heads} · seeds {seeds} · {threads} threads"),
             format!("data    {}", crate::escape::one_line(data)),
             format!(
-                "model   {} {layers} · width {} · context {} · {} parameters, whatever the heads",
-                config.n_layers,
+                "model   {} · width {} · context {} · {} parameters, whatever the heads",
+                count(config.n_layers, "layer"),
                 config.d_model,
                 config.seq_len,
                 thousands(config.parameter_count())

@@ -3,14 +3,15 @@
 use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
-use crate::console::Out;
+use crate::console::print;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::messages::{inspect as say, plural};
+use crate::output::to_load;
 use crate::plan::load;
 use crate::program::Program;
-use crate::report::{self, Fact, HeadRow, Page, description};
+use crate::report::{self, Fact, HeadRow, Page};
 use crate::signals::Signals;
-use crate::target::to_load;
 use llm_core::base::{memory, thousands};
 use llm_lens::{HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use serde_json::json;
@@ -45,19 +46,14 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
         "{name}: {} tokens in {} {}",
         thousands(report.tokens),
         thousands(report.windows),
-        if report.windows == 1 { "window" } else { "windows" }
+        plural(report.windows, "window")
     );
     if let Some(file) = &args.on.html {
         report::write(file, &page(program, &path, &measured, &report))?;
         say_written(file, args.on.output.quiet());
     }
-    let mut out = Out::default();
-    if args.on.json || args.on.output.json() {
-        out.write(json(&name, &report).as_bytes());
-    } else {
-        out.write(text(&measured, &report).as_bytes());
-    }
-    out.finish()
+    let as_json = args.on.json || args.on.output.json();
+    print(if as_json { json(&name, &report) } else { text(&measured, &report) })
 }
 
 fn json(name: &str, report: &HeadsReport) -> String {
@@ -114,7 +110,7 @@ fn text(measured: &str, report: &HeadsReport) -> String {
             (_, true) => HeadRow::from(row).role.en,
             (None, false) => "nothing stands out".to_string(),
             (Some(role), false) => {
-                format!("{}{}", description(role).en, evidence(row, role, &report.uniform))
+                format!("{}{}", say::description(role).en, evidence(row, role, &report.uniform))
             }
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));
@@ -160,18 +156,14 @@ fn evidence(row: &MeasuredHead, role: Role, uniform: &[(&'static str, f64)]) -> 
 }
 
 fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) -> Page {
-    let mut facts = vec![Fact::new("Measured on", "测量所用", measured)];
+    let mut facts = vec![Fact::new(say::measured_on(), measured)];
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let show = |s: &Spread| {
             format!("mean {:.3}, std {:.3}, {:.3} .. {:.3}", s.mean, s.std, s.min, s.max)
         };
         let value =
             format!("A: {} | A·W_o: {}", show(&spreads.concatenated), show(&spreads.projected));
-        facts.push(Fact::new(
-            &format!("Outputs of layer {layer}"),
-            &format!("第 {layer} 层的输出"),
-            value,
-        ));
+        facts.push(Fact::new(say::outputs_of(layer), value));
     }
     Page {
         title: one_line(&path.display().to_string()),

@@ -1,17 +1,18 @@
 //! `inspect model`.
 
 use crate::args::InspectModelArgs;
-use crate::console::Out;
+use crate::console::print;
 use crate::defaults::Defaults;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::messages::count;
+use crate::output::to_load;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
 use crate::program::{Heads, Program};
-use crate::target::to_load;
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{AttentionSpec, Config, Error};
 use llm_lens::{KNOWN_MODELS, ModelReport, TensorRow};
 use serde_json::json;
 
@@ -25,7 +26,6 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
             (format!("'{}'", one_line(&path.display().to_string())), report)
         }
     };
-    let mut out = Out::default();
     if args.json || args.output.json() {
         let known = KNOWN_MODELS.map(|m| {
             json!({
@@ -35,11 +35,9 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
             })
         });
         let line = json!({ "event": "model", "model": report, "known_models": known });
-        out.write(format!("{line}\n").as_bytes());
-    } else {
-        out.write(text(&title, &report).as_bytes());
+        return print(format!("{line}\n"));
     }
-    out.finish()
+    print(text(&title, &report))
 }
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
@@ -52,9 +50,12 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
         given.dmodel.unwrap_or(defaults.d_model),
         given.layers.unwrap_or(defaults.layers),
     ));
-    config.check().map_err(|e| match named_by_flag(e) {
-        CliError::Usage(line) => CliError::Usage(line.replace("--vocab-size", "--vocab")),
-        other => other,
+    config.check().map_err(|e| match e {
+        // This verb learns no vocabulary: it is told one's size.
+        Error::Config { field: "vocab_size", reason } => {
+            CliError::Usage(format!("--vocab: {reason}"))
+        }
+        other => named_by_flag(other),
     })?;
     let n_heads = match program.heads {
         Heads::One { .. } => 1,
@@ -103,10 +104,10 @@ fn text(title: &str, report: &ModelReport) -> String {
     let off = if heads_off > 0 { format!(", {heads_off} switched off") } else { String::new() };
     let d = c / n_heads.max(1);
     let mut text = format!(
-        "{title}: L={l} {}, C={c} wide, H={n_heads} {} of D={d}{off}, context T={t}, V={} tokens\n\n\
+        "{title}: L={}, C={c} wide, H={} of D={d}{off}, context T={t}, V={} tokens\n\n\
          tensor              shape                count    share\n",
-        if l == 1 { "block" } else { "blocks" },
-        if n_heads == 1 { "head" } else { "heads" },
+        count(l, "block"),
+        count(n_heads, "head"),
         thousands(v as u64)
     );
     // The blocks are all alike: one line stands for the tensor of each.

@@ -128,7 +128,7 @@ fn summary(imported: &Imported) -> String {
         count(imported.attention.spec().n_heads, "head"),
         thousands(vocab_size as u64),
         imported.tokenizer.name(),
-        thousands(imported.config.parameter_count())
+        thousands(imported.parameters.iter().map(|(_, p)| p.numel() as u64).sum())
     )
 }
 

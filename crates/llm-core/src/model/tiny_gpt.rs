@@ -6,6 +6,7 @@ use super::{Attention, Block, Config, Param, ParamList, SingleHead};
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -137,7 +138,15 @@ impl TinyGPT {
         config.check()?;
         attention.check(&config)?;
         let own = attention.parameters(&config);
-        let list: HashMap<String, Param> = parameter_list(&config, &own).into_iter().collect();
+        let mut list: HashMap<String, Param> = HashMap::new();
+        for (name, param) in parameter_list(&config, &own) {
+            if let Entry::Vacant(place) = list.entry(name) {
+                place.insert(param);
+            } else {
+                let reason = "two are of one name; an attention's must not be those of its block";
+                return Err(Error::config("parameters", reason));
+            }
+        }
         for (name, p) in &parameters {
             match list.get(name).map(|param| &param.shape) {
                 Some(shape) if shape == p.shape() => {}
@@ -284,6 +293,31 @@ mod tests {
         fn forward(&self, _: &Tensor, _: &Parameters, _: &Context<'_>) -> Result<Tensor> {
             unreachable!("it fits no model")
         }
+    }
+
+    /// One that calls a tensor as the block does.
+    struct Namesake;
+
+    impl Attention for Namesake {
+        fn spec(&self) -> AttentionSpec {
+            AttentionSpec::new("namesake", 1)
+        }
+        fn check(&self, _: &Config) -> Result<()> {
+            Ok(())
+        }
+        fn parameters(&self, _: &Config) -> ParamList {
+            vec![("w_out".into(), Param::weight([8, 8]))]
+        }
+        fn forward(&self, _: &Tensor, _: &Parameters, _: &Context<'_>) -> Result<Tensor> {
+            unreachable!("there is no such model")
+        }
+    }
+
+    #[test]
+    fn names_of_an_attention_are_not_those_of_its_block() {
+        let made = TinyGPT::with_attention(Config::new(13, 6, 8, 1), Arc::new(Namesake), 1);
+        let want = "parameters: two are of one name; an attention's must not be those of its block";
+        assert_eq!(made.unwrap_err().to_string(), want);
     }
 
     #[test]

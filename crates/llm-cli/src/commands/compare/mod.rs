@@ -272,7 +272,8 @@ impl Comparing<'_> {
         };
         let report = val.score(&trainer.model, batch_size, FINAL_TOKENS, stop)?;
         self.signals.check()?;
-        let (head_dim, parameters) = (config.d_model / heads.max(1), config.parameter_count());
+        let (head_dim, parameters) =
+            (config.d_model / heads.max(1), trainer.model.parameter_count());
         Ok(Run { heads, head_dim, parameters, seed, seconds, scores: (&report).into() })
     }
 

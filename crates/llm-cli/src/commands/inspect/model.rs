@@ -63,9 +63,11 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
             args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
         }
     };
-    (program.with_heads)(n_heads).check(&config).map_err(named_by_flag)?;
+    let attention = (program.with_heads)(n_heads);
+    attention.check(&config).map_err(named_by_flag)?;
+    let own = attention.parameters(&config);
     let batch = [batch(args, defaults.batch_size)?, config.seq_len];
-    Ok(ModelReport::new(&config, n_heads, 0, batch, compared(&config, n_heads)))
+    Ok(ModelReport::new(&config, &own, n_heads, 0, batch, compared(&config, n_heads)))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
@@ -80,7 +82,8 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     }
     let off = head_mask.iter().filter(|on| !**on).count();
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
-    Ok(ModelReport::new(config, *n_heads, off, batch, compared(config, *n_heads)))
+    let own = checkpoint.attention_parameters();
+    Ok(ModelReport::new(config, &own, *n_heads, off, batch, compared(config, *n_heads)))
 }
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {
@@ -126,15 +129,14 @@ fn text(title: &str, report: &ModelReport) -> String {
     }
     text.push_str(&format!(
         "{:<18}  {:<13}  {:>13}\n{:<18}  {:<13}  {:>13}\n\n\
-         attention of a block: 4·C² = {} weights (+ 4·C = {} biases), whatever H is\n\n",
+         {}\n\n",
         "all",
         "",
         thousands(report.parameters),
         "without biases",
         "",
         thousands(report.without_biases),
-        thousands(report.attention_weights),
-        thousands(report.attention_biases)
+        of_attention(report)
     ));
     let m = report.memory;
     text.push_str(&format!(
@@ -149,12 +151,26 @@ fn text(title: &str, report: &ModelReport) -> String {
     text + &costs(report) + &known()
 }
 
+fn of_attention(report: &ModelReport) -> String {
+    let (weights, biases) = (report.attention_weights, report.attention_biases);
+    let [weights, biases] = [weights, biases].map(thousands);
+    match report.attention.is_empty() {
+        true => format!("attention of a block: {weights} weights (+ {biases} biases), its own"),
+        false => format!(
+            "attention of a block: 4·C² = {weights} weights (+ 4·C = {biases} biases), whatever H is"
+        ),
+    }
+}
+
 fn is_of_first_block(tensor: &TensorRow) -> bool {
     tensor.name.starts_with("blocks.0.")
 }
 
 /// One head beside several.
 fn costs(report: &ModelReport) -> String {
+    if report.attention.is_empty() {
+        return String::new();
+    }
     let line = |name: &str, f: &dyn Fn(usize) -> String| {
         let columns: Vec<_> =
             (0..report.attention.len()).map(|i| format!("{:>20}", f(i))).collect();

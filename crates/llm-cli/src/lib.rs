@@ -12,6 +12,7 @@
 //! | [`console`] | the terminal's two ends |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
 //! | [`defaults`] | the values of flags that are not given |
+//! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
 //! | [`args`] | what can be typed |
 //! | `threads` | the one thread pool |
 //! | [`target`] | where something is saved |
@@ -44,6 +45,8 @@ pub mod panics;
 pub mod signals;
 
 pub mod defaults;
+
+pub mod flags;
 
 pub mod args;
 

@@ -1,6 +1,7 @@
 //! Lines about settings that a run and a comparison share.
 
 use super::Fact;
+use crate::flags::flags;
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
@@ -25,6 +26,11 @@ pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
+    let further = flags().filter_map(|flag| {
+        let (name, value) = (flag.report?, flag.value(config, recipe)?);
+        Some(format!(" · {name} {value}"))
+    });
+    let further: String = further.collect();
     let dims: Vec<_> = heads.iter().map(|h| config.d_model / (*h).max(1)).collect();
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
@@ -49,7 +55,7 @@ pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
             "训练设置",
             format!(
                 "B {}{accum} × T {} · lr {} ({kind}) · warm-up {} · clip {} · weight decay {} · \
-                 β {} / {} · dropout {}",
+                 β {} / {} · dropout {}{further}",
                 recipe.batch_size,
                 recipe.seq_len,
                 schedule.lr,

@@ -142,15 +142,12 @@ fn check_config(config: &Config) -> Result<()> {
 
 /// Settings that have no effect here, to be said.
 fn ignored(given: &Given, recipe: &Recipe) -> Vec<String> {
-    let mut notes = Vec::new();
-    let schedule = &recipe.schedule;
-    if schedule.warmup_steps >= recipe.total_steps && schedule.warmup_steps > 0 {
-        let (warmup, steps) = (schedule.warmup_steps, recipe.total_steps);
-        notes.push(format!(
+    let (warmup, steps) = (recipe.schedule.warmup_steps, recipe.total_steps);
+    let unreached = (warmup >= steps && warmup > 0).then(|| {
+        format!(
             "--warmup {warmup} is no shorter than the run's {steps} steps: the peak is never \
              reached"
-        ));
-    }
-    notes.extend(without_a_course(given, recipe));
-    notes
+        )
+    });
+    unreached.into_iter().chain(without_a_course(given, recipe)).collect()
 }

@@ -3,8 +3,8 @@
 use crate::error::{FormatError, Result};
 use llm_core::checkpoint::TokenizerSpec;
 use llm_core::model::{SingleHead, parameter_list};
-use llm_core::optim::{AdamW, Hyperparameters, OptimizerState, Schedule};
-use llm_core::recipe::{DataSource, Recipe};
+use llm_core::optim::{Hyperparameters, OptimizerState};
+use llm_core::recipe::Recipe;
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::train::Trainer;
 use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
@@ -118,26 +118,15 @@ impl fmt::Display for Note {
 /// How a model from elsewhere is trained on, when nothing is said: small steps of an even size,
 /// so that it does not forget, over windows that fit into memory. Nothing is planned yet.
 pub fn fine_tuning(config: &Config) -> Recipe {
-    Recipe {
-        batch_size: 4,
-        accum: 1,
-        seq_len: config.seq_len.min(256),
-        total_steps: 0,
-        schedule: Schedule::constant(5e-5),
-        optimizer: AdamW::NAME.into(),
-        hyperparameters: Hyperparameters {
-            beta1: 0.9,
-            beta2: 0.99,
-            eps: 1e-8,
-            weight_decay: 0.1,
-            decay_all: false,
-        },
-        clip: 1.0,
-        seed: 1,
-        val_frac: 0.1,
-        data: DataSource::NONE,
-        val_data: None,
-    }
+    let hyperparameters = Hyperparameters {
+        beta1: 0.9,
+        beta2: 0.99,
+        weight_decay: 0.1,
+        decay_all: false,
+        ..Hyperparameters::default()
+    };
+    let windows = Recipe::new(4, config.seq_len.min(256), 0, 5e-5);
+    Recipe { hyperparameters, val_frac: 0.1, ..windows }
 }
 
 /// The attention with so many heads.

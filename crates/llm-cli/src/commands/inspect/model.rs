@@ -2,9 +2,10 @@
 
 use crate::args::InspectModelArgs;
 use crate::console::print;
-use crate::defaults::Defaults;
+use crate::defaults::Start;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::flags;
 use crate::messages::count;
 use crate::output::to_load;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
@@ -42,15 +43,11 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
     check_heads_flag(program, args.heads)?;
-    let defaults = Defaults::choose(None, true);
-    let given = &args.model;
-    let config = given.options(Config::new(
-        args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE),
-        given.seq.unwrap_or(defaults.seq_len),
-        given.dmodel.unwrap_or(defaults.d_model),
-        given.layers.unwrap_or(defaults.layers),
-    ));
-    config.check().map_err(|e| match e {
+    let (start, given) = (Start::Stories, args.model.given());
+    let vocab_size = args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE);
+    let config = flags::new_model(args.model.arch_config(vocab_size), start, &given);
+    let config = config.and_then(|config| config.check().map(|()| config));
+    let config = config.map_err(|e| match e {
         // This verb learns no vocabulary: it is told one's size.
         Error::Config { field: "vocab_size", reason } => {
             CliError::Usage(format!("--vocab: {reason}"))
@@ -66,14 +63,16 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
     let attention = (program.with_heads)(n_heads);
     attention.check(&config).map_err(named_by_flag)?;
     let own = attention.parameters(&config);
-    let batch = [batch(args, defaults.batch_size)?, config.seq_len];
+    let recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
+    let batch = [batch(args, recipe.batch_size)?, config.seq_len];
     Ok(ModelReport::new(&config, &own, n_heads, 0, batch, compared(&config, n_heads)))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
     let meta = &checkpoint.meta;
     let (config, AttentionSpec { n_heads, head_mask, .. }) = (&meta.config, &meta.attention);
-    let seq_len = args.model.seq.unwrap_or(meta.recipe.seq_len);
+    let given = flags::whole(&args.model.given(), "seq").map(|seq| seq as usize);
+    let seq_len = given.unwrap_or(meta.recipe.seq_len);
     if !(1..=config.seq_len).contains(&seq_len) {
         let most = config.seq_len;
         return Err(CliError::Usage(format!(

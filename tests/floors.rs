@@ -1,14 +1,14 @@
 //! Inside every crate a module imports only from those above it in the table of its `lib.rs`, and
 //! no files need each other in a circle.
 
-mod attributes;
+pub mod attributes;
 mod circles;
 mod known;
 mod names;
 mod order;
 mod planted;
-mod reader;
-mod tree;
+pub mod reader;
+pub mod tree;
 
 use order::Order;
 use std::collections::BTreeSet;
@@ -52,7 +52,7 @@ fn unexpected(known: &[&str], found: &[Finding]) -> Vec<String> {
     new.chain(gone.map(|line| format!("{line:?} is mended: take it from the list"))).collect()
 }
 
-fn crates() -> Vec<Crate> {
+pub fn crates() -> Vec<Crate> {
     let folder = workspace_tests::workspace().join("crates");
     let mut folders: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();

@@ -88,7 +88,7 @@ fn settings_that_do_not_fit_are_refused() {
     let model = TinyGPT::new(config, 1).unwrap();
     assert!(matches!(
         Trainer::new(model, recipe(&text())),
-        Err(Error::Config { field: "seq", .. })
+        Err(Error::Config { field: "seq_len", .. })
     ));
     let tiny = TokenDataset::from_bytes(vec![1; 32]);
     assert!(matches!(trainer(1).step(&tiny), Err(Error::DataTooSmall { .. })));

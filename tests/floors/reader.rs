@@ -2,14 +2,14 @@
 //! left out.
 
 use super::attributes::{doc_line, is_left_out, of, path_attribute};
-use super::tree::{Crate, Kind, Mention, Module, Name, Sources};
+use super::tree::{Crate, Kind, Mention, Module, Name, Sources, Type};
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
 use syn::{Attribute, Item, Meta, UseTree, Visibility};
 
 /// Reads the crate whose root is the file `root`.
 pub fn read(name: &str, root: &str, sources: &Sources) -> Crate {
-    let module = Module { file: root.into(), ..Module::default() };
+    let module = Module { file: root.into(), is_public: true, ..Module::default() };
     let krate = Crate { name: name.into(), modules: vec![module], docs: Vec::new() };
     let mut reader = Reader { krate, sources, at: 0, folder: String::new() };
     let file = reader.parse(root);
@@ -41,6 +41,13 @@ impl Reader<'_> {
         self.module().names.push((ident.to_string(), name));
     }
 
+    fn define_type(&mut self, ident: &syn::Ident, visibility: &Visibility) {
+        self.define(ident, Name::Item);
+        let is_public = matches!(visibility, Visibility::Public(_));
+        let (name, line) = (ident.to_string(), ident.span().start().line);
+        self.module().types.push(Type { name, line, is_public });
+    }
+
     fn mention(&mut self, path: Vec<String>, line: usize, kind: Kind) {
         self.module().mentions.push(Mention { path, line, kind });
     }
@@ -63,8 +70,9 @@ impl Reader<'_> {
             }
         };
         let id = self.krate.modules.len();
-        let parent = Some(self.at);
-        self.krate.modules.push(Module { name, parent, file: file.clone(), ..Module::default() });
+        let (parent, is_public) = (Some(self.at), matches!(item.vis, Visibility::Public(_)));
+        let module = Module { name, parent, file: file.clone(), is_public, ..Module::default() };
+        self.krate.modules.push(module);
         self.define(&item.ident, Name::Module(id));
         let outside = (self.at, std::mem::replace(&mut self.folder, folder));
         self.at = id;
@@ -147,13 +155,13 @@ impl<'ast> Visit<'ast> for Reader<'_> {
                 return;
             }
             Item::Const(i) => self.define(&i.ident, Name::Item),
-            Item::Enum(i) => self.define(&i.ident, Name::Item),
+            Item::Enum(i) => self.define_type(&i.ident, &i.vis),
             Item::Fn(i) => self.define(&i.sig.ident, Name::Item),
             Item::Static(i) => self.define(&i.ident, Name::Item),
-            Item::Struct(i) => self.define(&i.ident, Name::Item),
-            Item::Trait(i) => self.define(&i.ident, Name::Item),
-            Item::Type(i) => self.define(&i.ident, Name::Item),
-            Item::Union(i) => self.define(&i.ident, Name::Item),
+            Item::Struct(i) => self.define_type(&i.ident, &i.vis),
+            Item::Trait(i) => self.define_type(&i.ident, &i.vis),
+            Item::Type(i) => self.define_type(&i.ident, &i.vis),
+            Item::Union(i) => self.define_type(&i.ident, &i.vis),
             Item::Macro(i) => i.ident.iter().for_each(|ident| self.define(ident, Name::Item)),
             _ => {}
         }

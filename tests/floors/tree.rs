@@ -27,6 +27,16 @@ pub struct Module {
     /// What it imports whole, with `*`.
     pub globs: Vec<Vec<String>>,
     pub mentions: Vec<Mention>,
+    /// What it is declared with: `pub mod`.
+    pub is_public: bool,
+    pub types: Vec<Type>,
+}
+
+/// A struct, enum, union, trait or alias that is written in a module.
+pub struct Type {
+    pub name: String,
+    pub line: usize,
+    pub is_public: bool,
 }
 
 #[derive(Clone)]

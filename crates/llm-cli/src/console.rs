@@ -7,6 +7,16 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 
+/// Writes a whole result to standard output.
+///
+/// # Errors
+/// As [`Out::finish`].
+pub fn print(result: impl AsRef<[u8]>) -> Result<()> {
+    let mut out = Out::default();
+    out.write(result.as_ref());
+    out.finish()
+}
+
 /// Standard output that survives its reader's leaving.
 #[derive(Debug, Default)]
 pub struct Out {

@@ -5,9 +5,9 @@
 mod tests;
 
 use crate::escape::one_line;
-use llm_core::Error;
-use std::io::Write;
-use std::path::PathBuf;
+use llm_core::{Error, IoAction};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// `Result` with [`CliError`].
@@ -76,13 +76,13 @@ pub enum CliError {
     Threads(usize),
     /// Standard output failed (other than by being closed).
     #[error("cannot write to standard output: {0}")]
-    Stdout(std::io::Error),
+    Stdout(io::Error),
     /// From the library.
     #[error("{source}{hint}")]
     Core {
         /// What it said.
         source: Error,
-        /// What is kept and what to do, beginning with `; `, or nothing.
+        /// What is kept and what to do, beginning with `; ` or `: `, or nothing.
         hint: String,
     },
     /// One step after the other stood out and was skipped.
@@ -117,7 +117,13 @@ pub enum CliError {
 
 impl From<Error> for CliError {
     fn from(source: Error) -> CliError {
-        CliError::Core { source, hint: String::new() }
+        let hint = match source {
+            Error::NumbersOnly => {
+                ": generate takes --prompt-ids; for text, import it again with its tokenizer's files"
+            }
+            _ => "",
+        };
+        CliError::Core { source, hint: hint.into() }
     }
 }
 
@@ -143,12 +149,16 @@ impl CliError {
         CliError::Core { source, hint: format!("; {hint}") }
     }
 
+    /// A file or a folder that cannot be made, with what to do.
+    pub(crate) fn not_created(path: &Path, source: io::Error, hint: &str) -> CliError {
+        CliError::hint(Error::io(IoAction::Create, path, source), hint)
+    }
+
     /// The same in a verb that saves no run: what did not happen, and which flag to change.
     pub(crate) fn of_verb(self, hint: &str) -> CliError {
         match self {
             CliError::Create { path, why } => {
-                let source = std::io::Error::other(why);
-                CliError::hint(Error::Io { action: "create", path, source }, hint)
+                CliError::not_created(&path, io::Error::other(why), hint)
             }
             other => other,
         }
@@ -174,20 +184,26 @@ impl CliError {
                 | Error::DataTooSmall { .. }
                 | Error::TokenOutOfRange { .. }
                 | Error::UnknownUnit { .. }
+                | Error::NumbersOnly
                 | Error::Tokenizer { .. }
                 | Error::Logits { .. } => code::BAD_DATA,
                 Error::Memory { .. } => code::NO_MEMORY,
-                Error::Io { action: "read", .. } => code::NO_INPUT,
-                Error::Io { action: "create", .. } => code::CANNOT_CREATE,
+                Error::Io { action: IoAction::Read, .. } => code::NO_INPUT,
+                Error::Io { action: IoAction::Create, .. } => code::CANNOT_CREATE,
                 Error::Io { .. } => code::IO,
                 _ => code::INTERNAL,
             },
         }
     }
 
-    /// The line for the person: the error and its causes, without line breaks or control
-    /// characters, whatever names it contains.
+    /// The line for the person, without line breaks or control characters, whatever names it
+    /// contains.
     pub fn line(&self) -> String {
+        format!("error: {}", self.message())
+    }
+
+    /// The error and its causes, as a part of a line.
+    pub fn message(&self) -> String {
         let mut text = match self {
             CliError::Core { source, hint } => {
                 let mut text = source.to_string();
@@ -202,12 +218,12 @@ impl CliError {
         };
         // serde and the system end some messages with a full stop or a line break.
         text.truncate(text.trim_end_matches(['.', '\n', ' ']).len());
-        format!("error: {}", one_line(&text))
+        one_line(&text)
     }
 }
 
 /// The system's reason, without its number and without the name of a temporary file.
-pub fn system_reason(e: &std::io::Error) -> String {
+pub fn system_reason(e: &io::Error) -> String {
     plain_reason(&e.to_string())
 }
 
@@ -226,7 +242,7 @@ pub(crate) fn exit(result: Result<()>) -> ExitCode {
             // What a signal interrupted has been reported where it happened.
             if !matches!(e, CliError::Signal(_)) {
                 // A failure to write is ignored: there is nowhere to report it.
-                let _ = writeln!(std::io::stderr().lock(), "{}", e.line());
+                let _ = writeln!(io::stderr().lock(), "{}", e.line());
             }
             ExitCode::from(e.exit_code())
         }

@@ -9,10 +9,10 @@ use crate::command_line::{Parsed, parse_with};
 use crate::defaults::{INTERVAL, LOG_EVERY, Preset, TextDefaults};
 use crate::error::{CliError, Result, code};
 use crate::escape::one_line;
+use crate::generation::Request;
 use crate::plan::{Settings, check_flags};
 use crate::program::Program;
 use crate::settings::{printable_config, text_of};
-use crate::text::Request;
 use crate::threads::number_of_threads;
 use clap::Command;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
@@ -46,7 +46,7 @@ pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
     let read = |path: &Path| text_of(path, file);
     let config = [program.name, "--config", "run.toml"].map(OsString::from);
     let words = config.into_iter().chain(words.iter().map(OsString::from)).collect();
-    let Some(Run { args, settings, threads }) = accepted(program, words, read) else {
+    let Some(Accepted { args, settings, threads }) = accepted(program, words, read) else {
         return false;
     };
     let text = printable_config(program, &settings.decided(), &args, threads);
@@ -61,7 +61,7 @@ pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
 }
 
 /// A new run that nothing is wrong with.
-struct Run {
+struct Accepted {
     args: TrainArgs,
     settings: Settings,
     threads: usize,
@@ -72,7 +72,7 @@ fn accepted(
     program: &Program,
     words: Vec<OsString>,
     read: impl FnOnce(&Path) -> Result<String>,
-) -> Option<Run> {
+) -> Option<Accepted> {
     let parsed = COMMANDS.with_borrow_mut(|commands| {
         let command = commands.entry(program.name).or_insert_with(|| command(program));
         parse_with(program, command, words, read)
@@ -97,7 +97,7 @@ fn threads(output: &OutputArgs) -> Result<usize> {
     output.threads.map_or(Ok(2), |_| number_of_threads(output))
 }
 
-fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
+fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
     let request = |sampling: &SamplingArgs, preset: Option<Preset>| {
         let mut sampling = sampling.clone();
         sampling.prompt.file = None;
@@ -111,7 +111,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Run>> {
             let threads = threads(&args.output)?;
             let settings = check_flags(program, &args)?;
             request(&args.sampling, args.recipe.preset)?;
-            return Ok(Some(Run { args, settings, threads }));
+            return Ok(Some(Accepted { args, settings, threads }));
         }
         Some(Verb::Generate(args)) => {
             threads(&args.output)?;

@@ -1,4 +1,4 @@
-//! The language of what is printed. A line is made in both languages in one place, side by side.
+//! The language of what is printed, and a text in both.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -14,16 +14,6 @@ pub enum Lang {
     Zh,
 }
 
-impl Lang {
-    /// Of the same thing in both languages, the one that is asked for.
-    pub fn pick<T>(self, en: T, zh: T) -> T {
-        match self {
-            Lang::En => en,
-            Lang::Zh => zh,
-        }
-    }
-}
-
 /// The same in both languages.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Bilingual {
@@ -37,5 +27,13 @@ impl Bilingual {
     /// Both texts.
     pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Bilingual {
         Bilingual { en: en.into(), zh: zh.into() }
+    }
+
+    /// The text in one of them.
+    pub fn text(self, lang: Lang) -> String {
+        match lang {
+            Lang::En => self.en,
+            Lang::Zh => self.zh,
+        }
     }
 }

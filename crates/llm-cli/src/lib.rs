@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`program`] | what a binary is: its name, its attention |
 //! | [`lang`] | the language of what is printed |
+//! | `messages` | every sentence that there is in both languages |
 //! | [`escape`] | text that cannot control the terminal |
 //! | [`error`] | what ends a command, exit codes |
 //! | [`console`] | the terminal's two ends |
@@ -15,17 +16,17 @@
 //! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
 //! | [`args`] | what can be typed |
 //! | `threads` | the one thread pool |
-//! | [`target`] | where something is saved |
+//! | [`output`] | where something is saved, and found again |
 //! | [`data`] | what is read, what it is judged on |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`report`] | one page about a run, a model or a comparison; pictures of attention |
 //! | [`events`], [`progress`] | JSON lines; bar and lines |
-//! | [`text`] | writing text |
+//! | [`generation`] | writing text, tables of next tokens |
 //! | [`probes`] | next-token checks |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`settings`] | the flags as a TOML file, read and written |
 //! | [`command_line`] | from the words typed to what is to be done |
-//! | [`typed`] | commands to type next |
+//! | [`next_commands`] | commands to type next |
 //! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `inspect`, `compare`, `bench`, `export`, `import`, `completions` |
 //!
 //! This crate knows libraries and no variant: the multi-head binary brings its attention along.
@@ -34,6 +35,8 @@
 pub mod program;
 
 pub mod lang;
+
+mod messages;
 
 pub mod escape;
 
@@ -52,7 +55,7 @@ pub mod args;
 
 mod threads;
 
-pub mod target;
+pub mod output;
 
 pub mod data;
 
@@ -63,7 +66,7 @@ pub mod report;
 pub mod events;
 pub mod progress;
 
-pub mod text;
+pub mod generation;
 
 pub mod probes;
 
@@ -73,7 +76,7 @@ pub mod settings;
 
 pub mod command_line;
 
-pub mod typed;
+pub mod next_commands;
 
 pub mod commands;
 
@@ -87,7 +90,7 @@ pub use program::{Heads, Program};
 
 use args::{Cli, Verb};
 use command_line::Parsed;
-use console::{Out, note};
+use console::{note, print};
 use error::exit;
 use std::process::ExitCode;
 use threads::in_pool;
@@ -96,11 +99,7 @@ use threads::in_pool;
 pub fn run(program: &Program) -> ExitCode {
     let cli = match command_line::parse(program, std::env::args_os()) {
         Parsed::Run(cli) => *cli,
-        Parsed::Text(text) => {
-            let mut out = Out::default();
-            out.write(text.as_bytes());
-            return exit(out.finish());
-        }
+        Parsed::Text(text) => return exit(print(text)),
         Parsed::Failed(e) => return exit(Err(e)),
         Parsed::Wrong(line) => {
             note(&line);

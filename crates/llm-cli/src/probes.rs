@@ -5,7 +5,7 @@ use crate::console::Out;
 use crate::error::{CliError, Result};
 use crate::escape::safe_text;
 use crate::events::{self, Event};
-use crate::text::{row, shown};
+use crate::generation::{row, shown};
 use llm_core::base::rng::{below, stream};
 use llm_core::generate::{Decoder, Sampling};
 use llm_core::tokenizer::Tokenizer;

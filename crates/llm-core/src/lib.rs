@@ -77,7 +77,7 @@ pub mod generate;
 pub mod train;
 
 pub use autograd::{Gradients, no_grad};
-pub use base::{Error, Result, TokenId};
+pub use base::{Error, IoAction, Result, TokenId};
 pub use data::{Batch, TokenDataset};
 pub use model::{Attention, AttentionSpec, Config, TinyGPT};
 pub use ndarray;

@@ -31,7 +31,7 @@ impl DataSource {
     pub const NONE: DataSource = DataSource::Files { len: 0, blake3: [0; 32] };
 }
 
-/// The settings of a run. A checkpoint holds them, so that `--load` alone continues it.
+/// The settings of a run. A checkpoint holds them, so that it alone can go on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Recipe {
     /// B.
@@ -89,21 +89,23 @@ impl Recipe {
         windows.saturating_mul(self.seq_len as u64)
     }
 
-    /// Are all settings within their ranges?
+    /// Validates each setting's range.
     ///
     /// # Errors
     /// [`Error::Config`] naming the setting.
     pub fn check(&self) -> Result<()> {
         if self.batch_size == 0 || self.batch_size > 1 << 20 {
             return Err(Error::config(
-                "batch",
+                "batch_size",
                 format!("{} is outside 1..=1048576", self.batch_size),
             ));
         }
         let Schedule { warmup_steps, decay_steps, .. } = self.schedule;
-        for (field, steps) in
-            [("steps", self.total_steps), ("decay_steps", decay_steps), ("warmup", warmup_steps)]
-        {
+        for (field, steps) in [
+            ("total_steps", self.total_steps),
+            ("decay_steps", decay_steps),
+            ("warmup_steps", warmup_steps),
+        ] {
             if steps > Recipe::MAX_STEPS {
                 return Err(Error::config(
                     field,
@@ -115,7 +117,7 @@ impl Recipe {
             return Err(Error::config("accum", format!("{} is outside 1..=65536", self.accum)));
         }
         if self.seq_len == 0 {
-            return Err(Error::config("seq", "0 is not a length"));
+            return Err(Error::config("seq_len", "0 is not a length"));
         }
         if !(self.clip >= 0.0 && self.clip.is_finite()) {
             return Err(Error::config(

@@ -1,22 +1,14 @@
 //! Opening files that come from elsewhere.
 
 use crate::error::{FormatError, Result};
+use llm_core::base::open_regular;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::Read;
 use std::path::Path;
 
-/// Opens a regular file and asks for its length. Asked before opening too: opening a pipe waits
-/// for a writer.
+/// [`open_regular`] with this crate's errors.
 pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
-    let regular = |metadata: std::fs::Metadata| match metadata {
-        m if m.is_file() => Ok(m.len()),
-        m if m.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
-    };
-    regular(std::fs::metadata(path)?)?;
-    let file = File::open(path)?;
-    let length = regular(file.metadata()?)?;
-    Ok((file, length))
+    Ok(open_regular(path)?)
 }
 
 /// A whole file of at most `limit` bytes.

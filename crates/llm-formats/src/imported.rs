@@ -2,7 +2,7 @@
 
 use crate::error::{FormatError, Result};
 use llm_core::checkpoint::TokenizerSpec;
-use llm_core::model::SingleHead;
+use llm_core::model::{SingleHead, parameter_list};
 use llm_core::optim::{Hyperparameters, OptimizerState};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
@@ -17,7 +17,7 @@ pub type FromSpec<'a> = dyn Fn(&AttentionSpec) -> llm_core::Result<Arc<dyn Atten
 
 /// The name of attention with several heads in an [`AttentionSpec`]: what formats mean that give
 /// a number of heads and nothing else.
-const SEVERAL: &str = "multi-head";
+pub(crate) const SEVERAL: &str = "multi-head";
 
 /// What was read, all of it checked.
 #[derive(Debug)]
@@ -147,12 +147,15 @@ pub(crate) fn attention(
 pub(crate) fn check(config: &Config, attention: &dyn Attention) -> Result<()> {
     let refused = |e: llm_core::Error| FormatError::content(e.to_string());
     config.check().map_err(refused)?;
-    if config.parameter_count() > Config::MAX_PARAMETERS {
-        let count = llm_core::base::thousands(config.parameter_count());
+    attention.check(config).map_err(refused)?;
+    let list = parameter_list(config, &attention.parameters(config));
+    let count = list.iter().map(|(_, p)| p.numel()).fold(0, u64::saturating_add);
+    if count > Config::MAX_PARAMETERS {
+        let count = llm_core::base::thousands(count);
         let why = format!("{count} parameters are more than this program takes");
         return Err(FormatError::content(why));
     }
-    attention.check(config).map_err(refused)
+    Ok(())
 }
 
 /// The tokenizer of a model that does not name one: 256 tokens are bytes.

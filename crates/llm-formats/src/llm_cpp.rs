@@ -37,7 +37,7 @@ const FORMAT: &str = "build-llm-using-cpp-checkpoint";
 const MAX_JSON: u64 = 1 << 20;
 
 /// The JSON file; further keys are none of ours, as the original has it.
-struct Settings {
+struct MetaJson {
     vocab_size: usize,
     seq_len: usize,
     d_model: usize,
@@ -58,7 +58,7 @@ struct Settings {
 pub fn import(prefix: &Path, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Imported> {
     let [json, bin] = [".json", ".bin"].map(|ending| beside(prefix, ending));
     let text = read_small(&json, MAX_JSON).map_err(|e| e.at(&json))?;
-    let settings = Settings::parse(&text).map_err(|e| e.at(&json))?;
+    let settings = MetaJson::parse(&text).map_err(|e| e.at(&json))?;
     let (file, length) = open(&bin).map_err(|e| e.at(&bin))?;
     settings
         .import(BufReader::with_capacity(CHUNK, file), length, n_heads, from_spec)
@@ -72,8 +72,8 @@ fn beside(prefix: &Path, ending: &str) -> PathBuf {
     name.into()
 }
 
-impl Settings {
-    fn parse(text: &[u8]) -> Result<Settings> {
+impl MetaJson {
+    fn parse(text: &[u8]) -> Result<MetaJson> {
         let fields: Map<String, Value> = serde_json::from_slice(text).map_err(|e| {
             FormatError::content(format!("no JSON object: {}", shown(&e.to_string())))
         })?;
@@ -86,7 +86,7 @@ impl Settings {
         if version != 1 {
             return Err(FormatError::content(format!("version {version}, this program reads 1")));
         }
-        let settings = Settings {
+        let settings = MetaJson {
             vocab_size: field(&fields, "vocab_size")?,
             seq_len: field(&fields, "seq_len")?,
             d_model: field(&fields, "d_model")?,

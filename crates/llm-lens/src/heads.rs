@@ -1,13 +1,14 @@
 //! What each head does, measured over many windows.
 
+use crate::maps::does_not_show;
 use crate::marks::{Marks, Piece};
-use crate::roles::{N, Role, role_of};
+use crate::roles::{Column, N, Role, role_of};
 use crate::spread::{Spreads, Sums, projected};
 use llm_core::model::Probe;
 use llm_core::ndarray::{ArrayView2, ArrayView3};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, Tensor, TinyGPT, no_grad};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What one head was measured to do.
 #[derive(Clone, Debug)]
@@ -16,9 +17,8 @@ pub struct MeasuredHead {
     pub layer: usize,
     /// Its number in the block, from 0.
     pub head: usize,
-    /// Mean weights on the places of each [`Role`] that occurred, in 0..=1, then the `entropy` in
-    /// nats and `entropy_share`, its share of ln(i + 1).
-    pub scores: Vec<(&'static str, f64)>,
+    /// Mean weights on the places of each [`Role`] that occurred, then the entropy and its share.
+    pub scores: Vec<(Column, f64)>,
     /// What it does most; none when nothing stands out.
     pub role: Option<Role>,
     /// It is switched off in this model: what it does reaches nobody.
@@ -31,7 +31,7 @@ pub struct HeadsReport {
     /// Each head, layer by layer.
     pub rows: Vec<MeasuredHead>,
     /// What attention that is spread evenly would have in each column.
-    pub uniform: Vec<(&'static str, f64)>,
+    pub uniform: Vec<(Column, f64)>,
     /// The heads' outputs before and after the projection, of each block.
     pub spreads: Vec<Spreads>,
     /// Windows looked at.
@@ -96,14 +96,13 @@ impl Even {
         std::array::from_fn(|r| (self.with[r] > 0).then(|| sums[r] / self.with[r] as f64))
     }
 
-    /// Columns by name.
-    fn columns(&self, weight: &[f64; N], entropies: [f64; 2]) -> Vec<(&'static str, f64)> {
+    fn columns(&self, weight: &[f64; N], entropies: [f64; 2]) -> Vec<(Column, f64)> {
         let means = self.means(weight);
-        let kinds =
-            Role::ALL.iter().zip(means).filter_map(|(role, mean)| Some((role.name(), mean?)));
+        let roles = Role::ALL.into_iter().zip(means);
+        let kinds = roles.filter_map(|(role, mean)| Some((Column::Weight(role), mean?)));
         let n = self.queries.max(1) as f64;
         let [entropy, share] = entropies.map(|sum| sum / n);
-        kinds.chain([("entropy", entropy), ("entropy_share", share)]).collect()
+        kinds.chain([(Column::Entropy, entropy), (Column::EntropyShare, share)]).collect()
     }
 }
 
@@ -111,7 +110,8 @@ impl Even {
 /// measures are then of what was read.
 ///
 /// # Errors
-/// What reading the pieces says; as [`TinyGPT::logits`].
+/// What reading the pieces says; as [`TinyGPT::logits`]; [`Error::Config`] naming an attention that
+/// does not show its weights, or has no `w_proj [C, C]` to mix its heads with.
 pub fn measure_heads<'a, E: From<Error>>(
     model: &TinyGPT,
     tokenizer: &dyn Tokenizer,
@@ -130,15 +130,19 @@ pub fn measure_heads<'a, E: From<Error>>(
         let measure = Measure {
             marks: &marks,
             heads,
+            shown: Cell::new(0),
             tallies: RefCell::new(&mut tallies),
             outputs: RefCell::new(Vec::new()),
         };
         no_grad(|| model.forward(inputs, [1, inputs.len()], Some(&measure)))?;
+        if measure.shown.get() != layers * heads {
+            return Err(does_not_show(model).into());
+        }
         for (layer, a) in measure.outputs.into_inner() {
             let [before, after] = &mut sums[layer];
             before.add(&a);
             let a = Tensor::from_vec(&[inputs.len(), model.config().d_model], a)?;
-            let w_proj = model.blocks[layer].attention.standard()?.w_proj;
+            let [w_proj] = model.blocks[layer].attention.named(["w_proj"])?;
             after.add(no_grad(|| projected(a, w_proj))?.data());
         }
         even.add(&marks);
@@ -170,6 +174,8 @@ pub fn measure_heads<'a, E: From<Error>>(
 struct Measure<'a> {
     marks: &'a Marks,
     heads: usize,
+    /// Heads of this window.
+    shown: Cell<usize>,
     tallies: RefCell<&'a mut Vec<Tally>>,
     outputs: RefCell<Vec<(usize, Vec<f32>)>>,
 }
@@ -178,6 +184,7 @@ impl Probe for Measure<'_> {
     fn head(&self, layer: usize, _: usize, head: usize, probs: ArrayView2<'_, f32>) {
         if let Some(tally) = self.tallies.borrow_mut().get_mut(layer * self.heads + head) {
             tally.add(probs, self.marks);
+            self.shown.set(self.shown.get() + 1);
         }
     }
 
@@ -204,7 +211,7 @@ mod tests {
     }
 
     /// Scores of a head whose row i is what `weights` makes of the numbers of i's places.
-    fn scores(weights: impl Fn(usize, usize) -> f32) -> (Vec<(&'static str, f64)>, Option<Role>) {
+    fn scores(weights: impl Fn(usize, usize) -> f32) -> (Vec<(Column, f64)>, Option<Role>) {
         let marks = Marks::new(&piece(), &ByteTokenizer);
         let mut probs =
             Array2::from_shape_fn(
@@ -224,8 +231,8 @@ mod tests {
         (even.columns(&tally.weight, [tally.entropy, tally.entropy_share]), role)
     }
 
-    fn of(scores: &[(&'static str, f64)], name: &str) -> f64 {
-        scores.iter().find(|s| s.0 == name).unwrap().1
+    fn of(scores: &[(Column, f64)], name: &str) -> f64 {
+        scores.iter().find(|s| s.0.name() == name).unwrap().1
     }
 
     fn near(a: f64, b: f64) -> bool {
@@ -264,7 +271,7 @@ mod tests {
         even.add(&Marks::new(&piece(), &ByteTokenizer));
         let uniform = even.columns(&even.weight, [even.entropy, even.queries as f64]);
         for ((name, score), (_, want)) in scores.iter().zip(&uniform) {
-            assert!(near(*score, *want), "{name}: {score}, not {want}");
+            assert!(near(*score, *want), "{name:?}: {score}, not {want}");
         }
         assert_eq!(role, None);
         assert!(near(of(&scores, "entropy_share"), 1.0));

@@ -58,5 +58,5 @@ pub use maps::{AttentionMaps, attention_maps};
 pub use marks::{KnownText, Piece};
 pub use model::{Memory, ModelReport, TensorRow};
 pub use prune::{FromSpec, Pruner, Score, Scored, head_mask, measurements, with_head_mask};
-pub use roles::Role;
+pub use roles::{Column, Role};
 pub use spread::{Spread, Spreads};

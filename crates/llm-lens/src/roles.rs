@@ -40,7 +40,7 @@ impl Role {
         Role::Answer,
     ];
 
-    /// Its column.
+    /// As files and pages call it.
     pub fn name(self) -> &'static str {
         match self {
             Role::Previous => "previous",
@@ -52,6 +52,28 @@ impl Role {
             Role::Copy => "copy",
             Role::Separator => "separator",
             Role::Answer => "answer",
+        }
+    }
+}
+
+/// What is measured of a head.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Column {
+    /// Mean weight on such places, 0..=1.
+    Weight(Role),
+    /// Mean entropy of the weights, in nats.
+    Entropy,
+    /// The same as a share of its most, ln(i + 1).
+    EntropyShare,
+}
+
+impl Column {
+    /// As files and pages call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Column::Weight(role) => role.name(),
+            Column::Entropy => "entropy",
+            Column::EntropyShare => "entropy_share",
         }
     }
 }

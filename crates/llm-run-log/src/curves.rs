@@ -1,8 +1,7 @@
 //! The losses of a log as a few hundred points, however many steps it has.
 
-use crate::failed::write_error;
 use crate::row::{Format, Row};
-use llm_core::{Error, Result};
+use llm_core::{Error, IoAction, Result};
 use std::path::Path;
 
 /// A step and a loss, always finite.
@@ -66,8 +65,8 @@ pub fn rows(dir: &Path) -> Result<impl Iterator<Item = Result<Row>>> {
 
 fn unreadable(path: &Path, e: csv::Error) -> Error {
     match e.into_kind() {
-        csv::ErrorKind::Io(source) => Error::Io { action: "read", path: path.into(), source },
-        other => write_error(path, std::io::Error::other(format!("{other:?}"))),
+        csv::ErrorKind::Io(source) => Error::io(IoAction::Read, path, source),
+        other => Error::io(IoAction::Write, path, std::io::Error::other(format!("{other:?}"))),
     }
 }
 

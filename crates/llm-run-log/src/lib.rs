@@ -32,7 +32,6 @@
 //! | module | holds |
 //! |---|---|
 //! | `row` | one step's row, and the two ways it is written |
-//! | `failed` | the error of everything that writes here |
 //! | `sink` | one file that rows are appended to |
 //! | `reopen` | what may stay of a log when its run goes on |
 //! | `log` | the log of a run, open at its end |
@@ -41,8 +40,6 @@
 //! | [`plot`] | the losses as a picture |
 
 mod row;
-
-mod failed;
 
 mod sink;
 

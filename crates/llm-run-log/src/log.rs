@@ -1,12 +1,11 @@
 //! The log of a run, open at its end.
 
-use crate::failed::write_error;
 use crate::reopen::reopen;
 use crate::row::{Format, Row};
 use crate::sink::Sink;
 use llm_core::base::memory;
 use llm_core::base::replace_file;
-use llm_core::{Error, Result};
+use llm_core::{Error, IoAction, Result};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -52,7 +51,7 @@ impl RunLog {
         let (mut files, mut notes, mut tokens) = (Vec::new(), Vec::new(), None);
         for format in Format::ALL {
             let path = dir.join(format.file_name());
-            let failed = |source| Error::Io { action: "create", path: path.clone(), source };
+            let failed = |source| Error::io(IoAction::Create, &path, source);
             let reopened = reopen(dir, format, done).map_err(failed)?;
             notes.extend(reopened.note);
             tokens = tokens.or(reopened.last.map(|row| row.tokens));
@@ -94,7 +93,7 @@ impl RunLog {
         self.unless_failed(|log| {
             if row.step != log.next {
                 let why = format!("a row of step {} where step {} is due", row.step, log.next);
-                return Err(write_error(&log.dir, io::Error::other(why)));
+                return Err(Error::io(IoAction::Write, &log.dir, io::Error::other(why)));
             }
             log.release()?;
             (log.held, log.tokens, log.next) = (Some(row), Some(row.tokens), row.step + 1);
@@ -138,7 +137,9 @@ impl RunLog {
     }
 
     fn each(&mut self, mut f: impl FnMut(&mut Sink) -> io::Result<()>) -> Result<()> {
-        self.files.iter_mut().try_for_each(|file| f(file).map_err(|e| write_error(&file.path, e)))
+        self.files
+            .iter_mut()
+            .try_for_each(|file| f(file).map_err(|e| Error::io(IoAction::Write, &file.path, e)))
     }
 
     fn unless_failed(&mut self, f: impl FnOnce(&mut RunLog) -> Result<()>) -> Result<()> {
@@ -164,5 +165,6 @@ impl Drop for RunLog {
 /// [`Error::Io`] with the path; an older file is then as before.
 pub fn write_config(dir: &Path, text: &str) -> Result<()> {
     let path = dir.join("config.toml");
-    replace_file(&path, |out| out.write_all(text.as_bytes())).map_err(|e| write_error(&path, e))
+    replace_file(&path, |out| out.write_all(text.as_bytes()))
+        .map_err(|e| Error::io(IoAction::Write, &path, e))
 }

@@ -1,10 +1,9 @@
 //! The losses as a picture: `loss.svg`.
 
 use crate::curves::{Curves, Point};
-use crate::failed::write_error;
-use llm_core::Result;
 use llm_core::base::replace_file;
 use llm_core::base::thousands;
+use llm_core::{Error, IoAction, Result};
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use std::io;
@@ -23,10 +22,10 @@ const GRID: RGBColor = RGBColor(225, 225, 225);
 /// Draws the curves into `loss.svg` in the folder `dir`. Without a step there is no picture.
 ///
 /// # Errors
-/// [`Error::Io`](llm_core::Error::Io) with the path; an older picture is then as before.
+/// [`Error::Io`] with the path; an older picture is then as before.
 pub fn write(dir: &Path, curves: &Curves) -> Result<()> {
     let path = dir.join("loss.svg");
-    let failed = |e| write_error(&path, e);
+    let failed = |e| Error::io(IoAction::Write, &path, e);
     let Some(frame) = Frame::around(curves) else { return Ok(()) };
     let svg = draw(curves, &frame).map_err(|e| failed(io::Error::other(e.to_string())))?;
     replace_file(&path, |out| out.write_all(svg.as_bytes())).map_err(failed)

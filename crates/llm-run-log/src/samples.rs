@@ -1,8 +1,7 @@
 //! The samples of a run, a line of JSON each.
 
-use crate::failed::write_error;
-use llm_core::Result;
 use llm_core::base::replace_file;
+use llm_core::{Error, IoAction, Result};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -36,14 +35,15 @@ impl Samples {
     /// line that a kill cut.
     ///
     /// # Errors
-    /// [`Error::Io`](llm_core::Error::Io) with the path.
+    /// [`Error::Io`] with the path.
     pub fn open(dir: &Path, done: u64) -> Result<Samples> {
         let path = dir.join(NAME);
-        let lines = read(&path).map_err(|e| write_error(&path, e))?;
+        let lines = read(&path).map_err(|e| Error::io(IoAction::Write, &path, e))?;
         let kept: Vec<&Sample> = lines.samples.iter().filter(|s| s.step <= done).collect();
         if kept.len() < lines.samples.len() || lines.torn {
             let text: Vec<u8> = kept.into_iter().flat_map(line).collect();
-            replace_file(&path, |out| out.write_all(&text)).map_err(|e| write_error(&path, e))?;
+            replace_file(&path, |out| out.write_all(&text))
+                .map_err(|e| Error::io(IoAction::Write, &path, e))?;
         }
         Ok(Samples { dir: dir.to_path_buf() })
     }
@@ -51,7 +51,7 @@ impl Samples {
     /// Adds one. Of a very long text the beginning is kept.
     ///
     /// # Errors
-    /// [`Error::Io`](llm_core::Error::Io) with the path.
+    /// [`Error::Io`] with the path.
     pub fn push(&self, sample: &Sample) -> Result<()> {
         let path = self.dir.join(NAME);
         let cut = |text: &str| match text.char_indices().nth(MOST_CHARS) {
@@ -61,16 +61,17 @@ impl Samples {
         let (prompt, text) = (cut(&sample.prompt), cut(&sample.text));
         let sample = Sample { step: sample.step, prompt, text };
         let file = File::options().create(true).append(true).open(&path);
-        file.and_then(|mut file| file.write_all(&line(&sample))).map_err(|e| write_error(&path, e))
+        file.and_then(|mut file| file.write_all(&line(&sample)))
+            .map_err(|e| Error::io(IoAction::Write, &path, e))
     }
 
     /// All of the run, in order.
     ///
     /// # Errors
-    /// [`Error::Io`](llm_core::Error::Io) with the path.
+    /// [`Error::Io`] with the path.
     pub fn all(&self) -> Result<Vec<Sample>> {
         let path = self.dir.join(NAME);
-        read(&path).map(|lines| lines.samples).map_err(|e| write_error(&path, e))
+        read(&path).map(|lines| lines.samples).map_err(|e| Error::io(IoAction::Write, &path, e))
     }
 }
 

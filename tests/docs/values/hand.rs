@@ -2,7 +2,7 @@
 
 use super::head::close;
 use super::{Values, list, offset, wide};
-use llm_core::kernels::adamw::{Update, step};
+use llm_core::kernels::adamw::{AdamWUpdate, step};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Tensor, ops};
 
@@ -132,7 +132,7 @@ fn backward(values: &mut Values) {
 fn update(values: &mut Values) {
     let (mut w, mut m, mut v) = ([0.5f32], [0.0f32], [0.0f32]);
     let (g, lr, beta1, beta2, weight_decay) = (0.2, 0.1, 0.9, 0.999, 0.01);
-    let settings = Update { lr, beta1, beta2, eps: 1e-8, weight_decay, t: 1, grad_scale: 1.0 };
+    let settings = AdamWUpdate { lr, beta1, beta2, eps: 1e-8, weight_decay, t: 1, grad_scale: 1.0 };
     values.insert("hand.adam_given", list![w[0], g, lr, beta1, beta2, weight_decay]);
     let old = w[0];
     step(&mut w, &mut m, &mut v, &[g], settings);

@@ -2,6 +2,7 @@
 
 use crate::escape::one_line;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 /// clap's several lines as one: what is wrong, and what may have been meant.
 pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
@@ -15,15 +16,8 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
         || text(ContextKind::InvalidArg).map(|a| a.split(' ').next().unwrap_or("").to_string());
     match (e.kind(), flag(), text(ContextKind::InvalidValue)) {
         (ErrorKind::ValueValidation, Some(flag), Some(value)) => {
-            let cause = std::error::Error::source(e).map(|cause| one_line(&cause.to_string()));
-            let why = match cause.as_deref().unwrap_or_default() {
-                "invalid digit found in string" => "not a whole number of 0 or more",
-                "invalid float literal" => "not a number",
-                c if c.starts_with("number too large") => "too large a number",
-                c if c.contains("cannot parse integer from empty") => "empty",
-                other => other,
-            };
-            match open_range(why) {
+            let why = std::error::Error::source(e).map_or_else(String::new, |c| reason(c, &value));
+            match open_range(&why) {
                 Some(least) => format!("{flag} {value}: it must be {least} or more"),
                 None => format!("{flag} {value}: {why}"),
             }
@@ -43,6 +37,22 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
         }
         _ => plain_lines(&e.render().to_string()),
     }
+}
+
+/// Why `value` is none of those that are taken.
+fn reason(cause: &(dyn std::error::Error + 'static), value: &str) -> String {
+    if cause.is::<ParseFloatError>() && !value.is_empty() {
+        return "not a number".into();
+    }
+    if let Some(whole) = cause.downcast_ref::<ParseIntError>() {
+        match whole.kind() {
+            IntErrorKind::InvalidDigit => return "not a whole number of 0 or more".into(),
+            IntErrorKind::PosOverflow => return "too large a number".into(),
+            IntErrorKind::Empty => return "empty".into(),
+            _ => {}
+        }
+    }
+    one_line(&cause.to_string())
 }
 
 /// Where the range begins that clap writes out to the largest number there is.

@@ -19,12 +19,12 @@ pub struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// One JSON object a line?
+    /// Whether there is one JSON object a line.
     pub fn json(&self) -> bool {
         self.message_format == Some(MessageFormat::Json)
     }
 
-    /// Results only?
+    /// Whether there are results only.
     pub fn quiet(&self) -> bool {
         self.quiet.unwrap_or(false)
     }

@@ -1,6 +1,7 @@
 //! Flags of generated text and of the probes that look at next-token predictions.
 
 use super::PromptArgs;
+use crate::error::CliError;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use std::ffi::OsString;
@@ -61,6 +62,19 @@ pub struct SamplingArgs {
 }
 
 impl SamplingArgs {
+    /// What the library says about its settings, said about the flags.
+    pub(crate) fn refused(e: llm_core::Error) -> CliError {
+        match e {
+            llm_core::Error::Config { field: "temperature", reason } => {
+                CliError::Usage(format!("--temp: {reason}"))
+            }
+            llm_core::Error::Config { field, reason } => {
+                CliError::Usage(format!("--{}: {reason}", field.replace('_', "-")))
+            }
+            other => other.into(),
+        }
+    }
+
     /// Is a text asked for?
     pub fn asked(&self) -> bool {
         self.prompt.flag().is_some() || self.n.is_some() || self.num_samples.is_some()

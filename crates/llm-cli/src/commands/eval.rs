@@ -1,14 +1,14 @@
 //! `eval`: how well a model predicts a whole file.
 
 use crate::args::EvalArgs;
-use crate::console::Out;
+use crate::console::print;
 use crate::data::{Data, Input, Report, one_stdin};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
+use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
-use crate::target::to_load;
 use llm_core::base::{memory, thousands};
 use llm_formats::tokenizers::reads_in_parts;
 
@@ -33,13 +33,10 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let val = Data::whole(input, config.seq_len, &tokenizer)?;
     let report = val.score(&run.model, batch, usize::MAX, || signals.pending().is_some())?;
     signals.check()?;
-    let mut out = Out::default();
     if args.output.json() {
-        out.write(&events::line(&Event::Eval { step: run.step, scores: (&report).into() }));
-    } else {
-        out.write(table(&report).as_bytes());
+        return print(events::line(&Event::Eval { step: run.step, scores: (&report).into() }));
     }
-    out.finish()
+    print(table(&report))
 }
 
 /// The measurement as a person reads it.

@@ -4,11 +4,11 @@ use crate::args::{ExportArgs, ExportFormat};
 use crate::console::note;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::output::{may_replace, to_load};
 use crate::plan::{Loaded, load};
 use crate::program::Program;
-use crate::target::{may_replace, to_load};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Error, TinyGPT};
+use llm_core::{Error, IoAction, TinyGPT};
 use llm_formats::{FormatError, hugging_face, own_names};
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     let mut notes = Vec::new();
     match args.format {
         ExportFormat::Hf => {
-            refuse_head_bias(model, &path)?;
+            refuse_other_models(model, &path)?;
             hugging_face::prepare_folder(&args.target).map_err(|e| {
                 CliError::hint(e, "nothing was written, choose a new or empty folder")
             })?;
@@ -34,7 +34,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
         ExportFormat::Safetensors => {
             refuse_foreign(&args.target)?;
             own_names::export(&args.target, model, tokenizer.as_ref()).map_err(|source| {
-                let source = Error::Io { action: "save", path: args.target.clone(), source };
+                let source = Error::io(IoAction::Save, &args.target, source);
                 CliError::hint(source, "nothing was exported, choose another file")
             })?;
         }
@@ -47,20 +47,21 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// A head bias that is not 0 has no place in GPT-2.
+/// An attention of its own and a head bias that is not 0 have no place in GPT-2.
 ///
 /// # Errors
 /// [`CliError::Data`] with what to do.
-fn refuse_head_bias(model: &TinyGPT, checkpoint: &Path) -> Result<()> {
-    if !hugging_face::has_head_bias(model) {
-        return Ok(());
-    }
-    Err(CliError::Data(format!(
-        "checkpoint '{}': {}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
-         export safetensors",
-        checkpoint.display(),
-        FormatError::HeadBias
-    )))
+fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<()> {
+    hugging_face::check_model(model).map_err(|error| {
+        let instead = match error {
+            FormatError::HeadBias => "train with --head-bias 0 or --arch gpt2, or ",
+            _ => "",
+        };
+        let path = checkpoint.display();
+        CliError::Data(format!(
+            "checkpoint '{path}': {error}; nothing was written, {instead}export safetensors"
+        ))
+    })
 }
 
 /// Why a folder of Hugging Face's was not written.
@@ -99,7 +100,6 @@ fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
 fn refuse_foreign(path: &Path) -> Result<()> {
     let ours = "it exists and was not exported by this program";
     may_replace(path, own_names::is_ours, ours).map_err(|source| {
-        let source = Error::Io { action: "create", path: path.into(), source };
-        CliError::hint(source, "nothing was exported, choose another file")
+        CliError::not_created(path, source, "nothing was exported, choose another file")
     })
 }

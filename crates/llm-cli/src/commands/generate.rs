@@ -4,11 +4,11 @@ use crate::args::GenerateArgs;
 use crate::console::Out;
 use crate::defaults::TextDefaults;
 use crate::error::Result;
+use crate::generation::Request;
+use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
-use crate::target::to_load;
-use crate::text::Request;
 
 /// Loads the model and writes.
 ///

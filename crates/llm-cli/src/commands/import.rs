@@ -5,10 +5,11 @@ use crate::console::{Out, note};
 use crate::error::{CliError, Result, system_reason};
 use crate::escape::one_line;
 use crate::events::{self, Event};
+use crate::messages::count;
+use crate::next_commands;
+use crate::output::Target;
 use crate::plan::check_heads_flag;
 use crate::program::{Heads, Program};
-use crate::target::Target;
-use crate::typed;
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::checkpoint;
@@ -121,24 +122,23 @@ fn note_line(program: &Program, note: &Note) -> Option<String> {
 /// The model in a line.
 fn summary(imported: &Imported) -> String {
     let Config { n_layers, d_model, seq_len, vocab_size, .. } = imported.config;
-    let count = |n: usize, what: &str| format!("{n} {what}{}", if n == 1 { "" } else { "s" });
     format!(
         "{} · width {d_model} · {} · context {seq_len} · {} {} tokens · {} parameters",
         count(n_layers, "layer"),
         count(imported.attention.spec().n_heads, "head"),
         thousands(vocab_size as u64),
         imported.tokenizer.name(),
-        thousands(imported.config.parameter_count())
+        thousands(imported.parameters.iter().map(|(_, p)| p.numel() as u64).sum())
     )
 }
 
 /// What to type next.
 fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> Vec<String> {
-    let (name, load) = (typed::program(program), typed::load_flag(path));
+    let (name, load) = (next_commands::program(program), next_commands::load_flag(path));
     if tokenizer.name() == IdsTokenizer::NAME {
         return vec![format!("next    {name} generate{load} --prompt-ids 0,1,2 -n 20")];
     }
-    let prompt = typed::prompt(None, tokenizer);
+    let prompt = next_commands::prompt(None, tokenizer);
     vec![
         format!("next    {name} generate{load}{prompt} -n 100"),
         format!("        {name}{load} --data FILE --steps 100"),

@@ -24,7 +24,7 @@ pub use trace::trace;
 pub use train::train;
 
 use crate::args::{TrainArgs, command};
-use crate::console::Out;
+use crate::console::print;
 use crate::error::Result;
 use crate::plan::Plan;
 use crate::program::Program;
@@ -37,9 +37,7 @@ use crate::settings;
 pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
     clap_complete::generate(shell, &mut command(program), program.name, &mut script);
-    let mut out = Out::default();
-    out.write(&script);
-    out.finish()
+    print(script)
 }
 
 /// Prints the settings of the run that would be done.
@@ -48,7 +46,5 @@ pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()>
 /// Whatever the run would be refused for, and when standard output fails.
 pub fn print_config(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
     let plan = Plan::new(program, args)?;
-    let mut out = Out::default();
-    out.write(settings::printable_config(program, &plan.decided(), args, threads).as_bytes());
-    out.finish()
+    print(settings::printable_config(program, &plan.decided(), args, threads))
 }

@@ -1,6 +1,7 @@
 //! A checkpoint made into a run.
 
 use crate::error::{CliError, Result};
+use crate::messages::count;
 use crate::program::{Heads, Program};
 use llm_core::checkpoint::Checkpoint;
 use llm_core::tokenizer::Tokenizer;
@@ -39,11 +40,10 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
         };
         let off = if spec.head_mask.is_empty() { "" } else { ", some switched off" };
         CliError::Data(format!(
-            "checkpoint '{}': {} attention with {} head{}{off}, which {} does not have{other}",
+            "checkpoint '{}': {} attention with {}{off}, which {} does not have{other}",
             path.display(),
             spec.name.escape_default(),
-            spec.n_heads,
-            if spec.n_heads == 1 { "" } else { "s" },
+            count(spec.n_heads, "head"),
             program.name
         ))
     })?;

@@ -22,9 +22,9 @@ pub use run::{Decided, Plan};
 use crate::args::TrainArgs;
 use crate::data::one_stdin;
 use crate::error::Result;
+use crate::output::to_load;
 use crate::probes::Probes;
 use crate::program::Program;
-use crate::target::to_load;
 use checks::check_watches;
 
 impl Plan {

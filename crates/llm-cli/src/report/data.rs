@@ -2,8 +2,9 @@
 
 use super::label::label;
 use crate::lang::Bilingual;
+use crate::messages::inspect;
 use llm_core::tokenizer::Tokenizer;
-use llm_lens::{MeasuredHead, Role};
+use llm_lens::{Column, MeasuredHead};
 use llm_run_log::Sample;
 use serde::{Serialize, Serializer};
 
@@ -44,9 +45,9 @@ pub struct Fact {
 }
 
 impl Fact {
-    /// A label in both languages, and the value.
-    pub fn new(en: &str, zh: &str, value: impl Into<String>) -> Fact {
-        Fact { label: Bilingual::new(en, zh), value: value.into() }
+    /// A label and its value.
+    pub fn new(label: Bilingual, value: impl Into<String>) -> Fact {
+        Fact { label, value: value.into() }
     }
 }
 
@@ -130,40 +131,17 @@ impl From<&MeasuredHead> for HeadRow {
     fn from(measured: &MeasuredHead) -> HeadRow {
         let MeasuredHead { layer, head, scores, role, is_off } = measured;
         let role = match (role, is_off) {
-            (_, true) => Bilingual::new("switched off", "已关闭"),
-            (Some(role), false) => description(*role),
+            (_, true) => inspect::switched_off(),
+            (Some(role), false) => inspect::description(*role),
             (None, false) => Bilingual::default(),
         };
-        HeadRow { layer: *layer, head: *head, scores: scores.clone(), role }
+        HeadRow { layer: *layer, head: *head, scores: named(scores), role }
     }
 }
 
-/// What a head does that looks at such places.
-pub fn description(role: Role) -> Bilingual {
-    let (en, zh) = match role {
-        Role::Previous => ("looks at the previous token", "看前一个词元"),
-        Role::First => (
-            "looks at the first token, where little is to be had",
-            "看第一个词元，那里没有多少信息",
-        ),
-        Role::Itself => ("looks at the token itself", "看词元自己"),
-        Role::Word => ("looks at the letters of its own word", "看自己所在词的字母"),
-        Role::Same => ("looks at earlier mentions of the same word", "看同一个词先前出现的地方"),
-        Role::After => (
-            "looks at what followed the same token before (induction)",
-            "看同一词元先前出现之后的词元（归纳）",
-        ),
-        Role::Copy => (
-            "looks at tokens like the one that comes next (copying)",
-            "看与下一个词元相同的词元（复制）",
-        ),
-        Role::Separator => ("looks at spaces, punctuation and line ends", "看空格、标点和换行"),
-        Role::Answer => (
-            "looks the answer up: earlier mentions of the word to be told",
-            "查找答案：将要说出的词先前出现的地方",
-        ),
-    };
-    Bilingual::new(en, zh)
+/// Columns under the names that a page has for them.
+pub fn named(columns: &[(Column, f64)]) -> Vec<(&'static str, f64)> {
+    columns.iter().map(|(column, value)| (column.name(), *value)).collect()
 }
 
 /// Heads switched off one after the other, the least missed first.

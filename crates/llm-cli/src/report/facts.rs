@@ -2,13 +2,14 @@
 
 use super::Fact;
 use crate::flags::flags;
+use crate::messages::report as label;
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 
 /// What there is to say.
-pub(crate) struct Settings<'a> {
+pub(crate) struct Shared<'a> {
     pub program: &'a str,
     pub data: &'a str,
     pub tokenizer: &'a dyn Tokenizer,
@@ -21,8 +22,8 @@ pub(crate) struct Settings<'a> {
 }
 
 /// The lines, what is learnt first.
-pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
-    let Settings { program, data, tokenizer, config, heads, recipe, seeds, threads } = of;
+pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
+    let Shared { program, data, tokenizer, config, heads, recipe, seeds, threads } = of;
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
@@ -34,12 +35,11 @@ pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
     let dims: Vec<_> = heads.iter().map(|h| config.d_model / (*h).max(1)).collect();
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
-        Fact::new("Program", "程序", format!("{program} {}", env!("CARGO_PKG_VERSION"))),
-        Fact::new("Data", "数据", *data),
-        Fact::new("Tokenizer", "分词器", format!("{}, V {vocab_size}", tokenizer.name())),
+        Fact::new(label::program(), format!("{program} {}", env!("CARGO_PKG_VERSION"))),
+        Fact::new(label::data(), *data),
+        Fact::new(label::tokenizer(), format!("{}, V {vocab_size}", tokenizer.name())),
         Fact::new(
-            "Model",
-            "模型",
+            label::model(),
             format!(
                 "L {} · C {} · H {} · D {} · T {}",
                 config.n_layers,
@@ -49,10 +49,9 @@ pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
                 config.seq_len
             ),
         ),
-        Fact::new("Parameters", "参数量", thousands(config.parameter_count())),
+        Fact::new(label::parameters(), thousands(config.parameter_count())),
         Fact::new(
-            "Recipe",
-            "训练设置",
+            label::recipe(),
             format!(
                 "B {}{accum} × T {} · lr {} ({kind}) · warm-up {} · clip {} · weight decay {} · \
                  β {} / {} · dropout {}{further}",
@@ -67,8 +66,8 @@ pub(crate) fn settings(of: &Settings<'_>) -> Vec<Fact> {
                 config.dropout
             ),
         ),
-        Fact::new("Seed", "随机种子", from_to(seeds)),
-        Fact::new("Threads", "线程", threads.to_string()),
+        Fact::new(label::seed(), from_to(seeds)),
+        Fact::new(label::threads(), threads.to_string()),
     ]
 }
 

@@ -16,16 +16,17 @@ mod tests;
 
 pub use data::{
     AttentionMaps, Compared, Comparison, Curves, Fact, HeadRow, Page, Pruned, Pruning, WEIGHT_STEP,
+    named,
 };
 
-pub use data::description;
 pub(crate) use heat::MOST as MOST_TOKENS;
 pub use heat::{Ink, heat_map};
 pub use label::label;
 pub use svg::layer_picture;
+pub(crate) use svg::{Area, Failure};
 
 use llm_core::base::replace_file;
-use llm_core::{Error, Result};
+use llm_core::{Error, IoAction, Result};
 use std::io;
 use std::path::Path;
 
@@ -34,7 +35,7 @@ use std::path::Path;
 /// # Errors
 /// [`Error::Io`] with the path; an older page is then as before.
 pub fn write(path: &Path, page: &Page) -> Result<()> {
-    let failed = |source| Error::Io { action: "write", path: path.to_path_buf(), source };
+    let failed = |source| Error::io(IoAction::Write, path, source);
     let html = html(page).map_err(|e| failed(io::Error::other(e)))?;
     replace_file(path, |out| out.write_all(html.as_bytes())).map_err(failed)
 }

@@ -2,11 +2,12 @@
 
 mod attention;
 
-use super::facts::{Settings, percent, settings};
-use super::{Curves, Fact, HeadRow, Page};
+use super::facts::{Shared, percent, settings};
+use super::{Curves, Fact, HeadRow, Page, named};
 use crate::data::{Data, Report};
 use crate::error::Result;
 use crate::lang::Bilingual;
+use crate::messages::report as label;
 use crate::program::Program;
 use llm_core::base::thousands;
 use llm_core::tokenizer::Tokenizer;
@@ -105,19 +106,13 @@ pub fn page(
     let attention = attention::maps(model, &about.text, tokenizer);
     let measured = about.measured.heads(model, tokenizer);
     let (heads, even) = measured
-        .map(|found| (found.rows.iter().map(HeadRow::from).collect(), found.uniform))
+        .map(|found| (found.rows.iter().map(HeadRow::from).collect(), named(&found.uniform)))
         .unwrap_or_default();
     if about.measured.too_large {
-        notes.push(Bilingual::new(
-            "What its heads do is not measured here, the model is too large for that; inspect heads does it.",
-            "模型太大，这里没有测量每个头做什么；可以用 inspect heads 测量。",
-        ));
+        notes.push(label::heads_too_large());
     }
     if attention.is_none() {
-        notes.push(Bilingual::new(
-            "The attention of this model is not shown: the model is too large for that.",
-            "模型太大，这里不显示它的注意力。",
-        ));
+        notes.push(label::attention_too_large());
     }
     Page {
         title: title.to_string(),
@@ -136,7 +131,7 @@ pub fn page(
 fn facts(about: &About, trainer: &Trainer, curves: &Curves, ending: &Ending<'_>) -> Vec<Fact> {
     let (recipe, tokenizer) = (&trainer.recipe, about.tokenizer.as_ref());
     let heads = trainer.model.attention().spec().n_heads;
-    let mut facts = settings(&Settings {
+    let mut facts = settings(&Shared {
         program: about.program,
         data: &about.data,
         tokenizer,
@@ -147,35 +142,26 @@ fn facts(about: &About, trainer: &Trainer, curves: &Curves, ending: &Ending<'_>)
         threads: about.threads,
     });
     let (step, all) = (thousands(trainer.step), thousands(recipe.total_steps));
-    facts.push(Fact::new("Steps", "步数", format!("{step} / {all}")));
-    facts.push(Fact::new("Tokens", "词元数", thousands(ending.tokens)));
-    facts.push(Fact::new(
-        "Time of this command",
-        "本次命令用时",
-        format!("{:.1} s", ending.seconds),
-    ));
+    facts.push(Fact::new(label::steps(), format!("{step} / {all}")));
+    facts.push(Fact::new(label::tokens(), thousands(ending.tokens)));
+    facts.push(Fact::new(label::seconds(), format!("{:.1} s", ending.seconds)));
     if let Some((_, loss)) = curves.smooth.last() {
-        facts.push(Fact::new("Training loss, smoothed", "训练损失（平滑）", format!("{loss:.4}")));
+        facts.push(Fact::new(label::training_loss(), format!("{loss:.4}")));
     }
     if let Some(report) = ending.report {
         let of = &report.evaluation;
         facts.push(Fact::new(
-            "Validation loss",
-            "验证损失",
+            label::validation_loss(),
             format!("{:.4} nats / {}", of.loss, unit(tokenizer)),
         ));
-        facts.push(Fact::new(
-            "Bits per byte",
-            "每字节比特数",
-            format!("{:.3}", report.bits_per_byte()),
-        ));
-        facts.push(Fact::new("Top-1", "首选命中率", percent(of.accuracy)));
+        facts.push(Fact::new(label::bits_per_byte(), format!("{:.3}", report.bits_per_byte())));
+        facts.push(Fact::new(label::top_1(), percent(of.accuracy)));
         let known = report.facts.as_ref().filter(|known| !known.kinds.is_empty());
         known.into_iter().for_each(|known| facts.extend(facts_right(about, known)));
     }
     if !ending.checkpoints.is_empty() {
         let paths = ending.checkpoints.join("\n");
-        facts.push(Fact::new("Checkpoints", "检查点", paths));
+        facts.push(Fact::new(label::checkpoints(), paths));
     }
     facts
 }
@@ -183,27 +169,14 @@ fn facts(about: &About, trainer: &Trainer, curves: &Curves, ending: &Ending<'_>)
 fn facts_right(about: &About, known: &FactTable) -> Vec<Fact> {
     let by_kind = known.kinds.iter().map(|(k, s)| format!("{} {}", k.name(), percent(s.share())));
     let mut facts = vec![
-        Fact::new(
-            "Facts right on unseen stories",
-            "未见故事中答对的事实",
-            percent(known.total().share()),
-        ),
-        Fact::new(
-            "… that depend on one place",
-            "……取决于一处",
-            percent(known.with_places(1).share()),
-        ),
-        Fact::new(
-            "… that depend on two places",
-            "……取决于两处",
-            percent(known.with_places(2).share()),
-        ),
-        Fact::new("… by kind", "……按种类", by_kind.collect::<Vec<_>>().join(" · ")),
+        Fact::new(label::facts_right(), percent(known.total().share())),
+        Fact::new(label::one_place(), percent(known.with_places(1).share())),
+        Fact::new(label::two_places(), percent(known.with_places(2).share())),
+        Fact::new(label::by_kind(), by_kind.collect::<Vec<_>>().join(" · ")),
     ];
     if let Some([frequent, last]) = about.without_reading {
         facts.push(Fact::new(
-            "… without reading: most frequent / last mentioned word",
-            "……不读上文：最常见的词 / 最后提到的词",
+            label::without_reading(),
             format!("{} / {}", percent(frequent), percent(last)),
         ));
     }

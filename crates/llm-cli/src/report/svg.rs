@@ -20,8 +20,10 @@ const LABEL: usize = 8;
 /// Weights that a sheet of paper does not show.
 const INVISIBLE: f32 = 0.002;
 
-type Failure = DrawingAreaErrorKind<io::Error>;
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+/// Why nothing was drawn.
+pub(crate) type Failure = DrawingAreaErrorKind<io::Error>;
+/// Where SVG is drawn.
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 /// Sizes in pixels.
 struct Layout {

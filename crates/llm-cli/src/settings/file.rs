@@ -128,7 +128,7 @@ impl File<'_> {
         let (flag, name) = (arg.get_id().clone(), arg.get_long().unwrap_or_default());
         let mut words = Vec::new();
         for value in values {
-            let word = Kind::of(arg).word(value.get_ref()).map_err(|expected| {
+            let word = TomlKind::of(arg).word(value.get_ref()).map_err(|expected| {
                 let got = value.get_ref().type_str();
                 self.wrong(at, format!("'{key}' takes {expected}, not {}", with_article(got)))
             })?;
@@ -192,7 +192,7 @@ impl File<'_> {
 
 /// What a flag takes, as far as TOML tells values apart.
 #[derive(Clone, Copy, PartialEq)]
-enum Kind {
+enum TomlKind {
     Boolean,
     Whole,
     Number,
@@ -201,51 +201,51 @@ enum Kind {
     Other,
 }
 
-impl Kind {
-    fn of(arg: &Arg) -> Kind {
+impl TomlKind {
+    fn of(arg: &Arg) -> TomlKind {
         if !arg.get_action().takes_values() {
-            return Kind::Boolean;
+            return TomlKind::Boolean;
         }
         let kind = arg.get_value_parser().type_id();
         let is = |types: &[TypeId]| types.iter().any(|t| kind == *t);
         if is(&[TypeId::of::<bool>()]) {
-            Kind::Boolean
+            TomlKind::Boolean
         } else if is(&[TypeId::of::<usize>(), TypeId::of::<u64>(), TypeId::of::<u32>()]) {
-            Kind::Whole
+            TomlKind::Whole
         } else if is(&[TypeId::of::<f32>(), TypeId::of::<f64>()]) {
-            Kind::Number
+            TomlKind::Number
         } else if is(&[TypeId::of::<PathBuf>(), TypeId::of::<OsString>(), TypeId::of::<String>()]) {
-            Kind::Text
+            TomlKind::Text
         } else {
-            Kind::Other
+            TomlKind::Other
         }
     }
 
     /// The value as it would be typed, or what the flag takes instead.
     fn word(self, value: &DeValue<'_>) -> std::result::Result<String, &'static str> {
         match (self, value) {
-            (Kind::Boolean, DeValue::Boolean(yes)) => Ok(yes.to_string()),
-            (Kind::Boolean, DeValue::Integer(n)) if ["0", "1"].contains(&n.as_str()) => {
+            (TomlKind::Boolean, DeValue::Boolean(yes)) => Ok(yes.to_string()),
+            (TomlKind::Boolean, DeValue::Integer(n)) if ["0", "1"].contains(&n.as_str()) => {
                 Ok(n.as_str().to_string())
             }
             // Other bases are not how numbers are typed.
             (_, DeValue::Integer(n)) if n.radix() != 10 => Err("a decimal number"),
-            (Kind::Whole | Kind::Number | Kind::Other, DeValue::Integer(n)) => {
+            (TomlKind::Whole | TomlKind::Number | TomlKind::Other, DeValue::Integer(n)) => {
                 Ok(n.as_str().to_string())
             }
-            (Kind::Number | Kind::Other, DeValue::Float(x)) => Ok(x.as_str().to_string()),
+            (TomlKind::Number | TomlKind::Other, DeValue::Float(x)) => Ok(x.as_str().to_string()),
             // TOML's whole numbers end at 2^63.
-            (Kind::Whole, DeValue::String(text))
+            (TomlKind::Whole, DeValue::String(text))
                 if text.parse().is_ok_and(|n: u64| n >> 63 == 1) =>
             {
                 Ok(text.to_string())
             }
-            (Kind::Text | Kind::Other, DeValue::String(text)) => Ok(text.to_string()),
-            (Kind::Boolean, _) => Err("true or false"),
-            (Kind::Whole, _) => Err("a whole number"),
-            (Kind::Number, _) => Err("a number"),
-            (Kind::Text, _) => Err("a text in quotes"),
-            (Kind::Other, _) => Err("one value"),
+            (TomlKind::Text | TomlKind::Other, DeValue::String(text)) => Ok(text.to_string()),
+            (TomlKind::Boolean, _) => Err("true or false"),
+            (TomlKind::Whole, _) => Err("a whole number"),
+            (TomlKind::Number, _) => Err("a number"),
+            (TomlKind::Text, _) => Err("a text in quotes"),
+            (TomlKind::Other, _) => Err("one value"),
         }
     }
 }

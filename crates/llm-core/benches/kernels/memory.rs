@@ -3,7 +3,7 @@
 use super::{bench, numbers, traffic};
 use criterion::Criterion;
 use llm_core::TokenId;
-use llm_core::kernels::adamw::{self, Update};
+use llm_core::kernels::adamw::{self, AdamWUpdate};
 use llm_core::kernels::{elementwise, embedding};
 
 /// `[vocabulary, width, tokens]`: a small model on bytes, a GPT-2.
@@ -46,7 +46,7 @@ fn embeddings(c: &mut Criterion) {
 }
 
 fn optimizer(c: &mut Criterion) {
-    let update = Update {
+    let update = AdamWUpdate {
         lr: 1e-3,
         beta1: 0.9,
         beta2: 0.999,

@@ -1,7 +1,7 @@
 //! What can go wrong, as one enum: every message names the op, field or file, what was expected
 //! and what came. Binaries decide how to print it and with which code to exit.
 
-use super::{TokenId, sizes};
+use super::{IoAction, TokenId, sizes};
 use std::path::PathBuf;
 
 /// `Result` with [`Error`].
@@ -25,7 +25,7 @@ pub enum Error {
     /// A setting outside its range, or two settings that contradict each other.
     #[error("{field}: {reason}")]
     Config {
-        /// The field, as the command line and the struct call it.
+        /// The field, as the struct calls it.
         field: &'static str,
         /// Why it cannot be.
         reason: String,
@@ -56,6 +56,9 @@ pub enum Error {
         /// Why not.
         reason: String,
     },
+    /// Text was given where tokens are numbers and nothing else.
+    #[error("ids tokenizer: the model was imported without one and knows token numbers only")]
+    NumbersOnly,
     /// Too few tokens for one window.
     #[error("{what} has {len} tokens, but a window of {seq_len} needs at least {needed}")]
     DataTooSmall {
@@ -132,8 +135,8 @@ pub enum Error {
     /// A file operation failed.
     #[error("cannot {action} '{}'", .path.display())]
     Io {
-        /// What was tried, as a verb.
-        action: &'static str,
+        /// What was tried.
+        action: IoAction,
         /// On which file.
         path: PathBuf,
         /// The system's answer.
@@ -155,6 +158,11 @@ impl Error {
         Error::Shape { op, expected: expected.into(), got: got.to_vec() }
     }
 
+    /// The file error, in one call.
+    pub fn io(action: IoAction, path: impl Into<PathBuf>, source: std::io::Error) -> Error {
+        Error::Io { action, path: path.into(), source }
+    }
+
     /// The tokenizer error, in one call.
     pub fn tokenizer(kind: &str, reason: impl Into<String>) -> Error {
         Error::Tokenizer { kind: kind.escape_default().to_string(), reason: reason.into() }
@@ -174,7 +182,7 @@ mod tests {
     use crate::checkpoint::Checkpoint;
     use crate::data::{Batch, TokenDataset};
     use crate::generate::Sampling;
-    use crate::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer, from_spec};
+    use crate::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, from_spec};
     use crate::train::{Hooks, Pending, Update, train_step};
     use crate::{AdamW, Config, Hyperparameters, Tensor, TinyGPT, gradcheck};
     use ndarray::ArrayD;
@@ -197,9 +205,10 @@ mod tests {
             Error::Tokenizer { .. } => 12,
             Error::Stopped { .. } => 13,
             Error::Hook(_) => 14,
+            Error::NumbersOnly => 15,
         }
     }
-    const KINDS: usize = 15;
+    const KINDS: usize = 16;
 
     /// y = 2x with the gradient of y = 3x.
     fn wrong(x: &Tensor) -> Result<Tensor> {
@@ -258,6 +267,7 @@ mod tests {
                 CharTokenizer::from_text(b"abc").unwrap().encode(b"ax").unwrap_err(),
                 "(U+0078) at byte 1 is not",
             ),
+            (IdsTokenizer::new(9).unwrap().encode(b"a").unwrap_err(), "token numbers only"),
             (from_spec("words", &[]).map(drop).unwrap_err(), "words tokenizer: "),
             (TokenDataset::from_bytes(vec![1]).batch(1, 0, [1, 4]).unwrap_err(), "has 1 tokens"),
             (Tensor::new(ArrayD::zeros(vec![])).backward().unwrap_err(), "backward: "),

@@ -3,18 +3,21 @@
 //! | file | holds |
 //! |---|---|
 //! | `sizes.rs` | byte counts and numbers as a person reads them |
-//! | `error.rs`, `checkpoint_error.rs` | what can go wrong |
+//! | `io_action.rs`, `error.rs`, `checkpoint_error.rs` | what can go wrong |
 //! | [`rng`] | random streams that are functions of what they are for |
 //! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
 //! | [`memory`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
+//! | `regular.rs` | opening a file that is one |
 //! | `replace.rs`, `target.rs`, `temporary.rs`, `file_calls.rs` | replacing a file so that it is always whole |
 
 pub mod allocations;
 mod checkpoint_error;
 mod error;
 pub(crate) mod file_calls;
+mod io_action;
 pub(crate) mod large_pages;
 pub mod memory;
+mod regular;
 pub(crate) mod replace;
 pub mod rng;
 mod settings;
@@ -25,6 +28,8 @@ mod value;
 
 pub use checkpoint_error::CheckpointError;
 pub use error::{Error, Result};
+pub use io_action::IoAction;
+pub use regular::open_regular;
 pub use replace::{check_writable, real_path, replace_file, sweep_stale};
 pub use settings::Settings;
 pub use sizes::{bytes, thousands};

@@ -6,6 +6,7 @@
 
 use super::error::{Error, Result};
 use super::file_calls::{Disk, Files};
+use super::io_action::IoAction;
 use super::target::Target;
 use std::fs;
 use std::io::{self, BufWriter, Write};
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 /// [`Error::Io`] with the reason.
 pub fn check_writable(path: &Path) -> Result<()> {
     let attempt = || Disk.create(&Target::of(path)?).map(drop);
-    attempt().map_err(|source| Error::Io { action: "create", path: path.into(), source })
+    attempt().map_err(|source| Error::Io { action: IoAction::Create, path: path.into(), source })
 }
 
 /// The file that `path` means, links followed; `path` itself when they lead nowhere.

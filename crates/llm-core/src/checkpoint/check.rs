@@ -8,7 +8,7 @@ use crate::model::{AttentionSpec, Config};
 use crate::optim::find_optimizer;
 use crate::recipe::DataSource;
 
-/// Are all settings within their ranges, and is the table the one that follows from them?
+/// Validates every setting, and that the table is the one that follows from them.
 pub(super) fn check(contents: &Contents) -> Result<(), CheckpointError> {
     table::check_limits(&contents.table)?;
     check_settings(contents)?;
@@ -17,7 +17,7 @@ pub(super) fn check(contents: &Contents) -> Result<(), CheckpointError> {
     table::check_equal(&contents.table, &expected)
 }
 
-/// Are all settings within their ranges?
+/// Validates every setting.
 pub(super) fn check_settings(contents: &Contents) -> Result<(), CheckpointError> {
     for (what, name) in [
         ("the length of the architecture's name", &contents.architecture),
@@ -46,7 +46,7 @@ fn setting(field: &'static str, reason: String) -> CheckpointError {
     CheckpointError::Setting { field, reason }
 }
 
-/// Is it the only one there is?
+/// Refuses what is not the only one there is.
 fn known(field: &'static str, found: &str, known: &str) -> Result<(), CheckpointError> {
     if found == known {
         return Ok(());
@@ -73,7 +73,7 @@ fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
     recipe.check()?;
     if recipe.seq_len > config.seq_len {
         let reason = format!("longer than the model's context of {}", config.seq_len);
-        return Err(setting("seq", reason));
+        return Err(setting("seq_len", reason));
     }
     at_most("the number of steps done", contents.step, MAX_STEPS)?;
     for source in [Some(&recipe.data), recipe.val_data.as_ref()].into_iter().flatten() {
@@ -84,8 +84,8 @@ fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
     contents.optimizer.as_ref().map_or(Ok(()), |saved| check_optimizer(saved, &recipe.optimizer))
 }
 
-/// Is it the optimizer that the run names, with all of its slots or, before its first update,
-/// none?
+/// Refuses another optimizer than the run names, and one without all of its slots or, before its
+/// first update, none.
 fn check_optimizer(saved: &SavedOptimizer, name: &str) -> Result<(), CheckpointError> {
     let SavedOptimizer { name: own, t, slots } = saved;
     at_most("the length of the optimizer's name", own.len() as u64, MAX_NAME)?;

@@ -72,7 +72,7 @@ impl Fixed {
         Ok(Fixed { version, header_length, crc32, start: *part(bytes, 0) })
     }
 
-    /// Does the checksum fit this header?
+    /// Refuses a header that the checksum does not fit.
     pub(super) fn check(&self, header: &[u8]) -> Result<(), CheckpointError> {
         if checksum(&self.start, header) == self.crc32 {
             Ok(())

@@ -115,7 +115,7 @@ impl Header {
             }
             None => ARCHITECTURE.into(),
         };
-        let (config, recipe) = settings::apart(settings)?;
+        let (config, recipe) = settings::read(settings)?;
         let StoredAttention { name, n_heads, head_mask, settings, parameters } = attention;
         let settings = Settings::from_sorted(settings)?;
         let n_heads = usize::try_from(n_heads).unwrap_or(usize::MAX); // refused as too many

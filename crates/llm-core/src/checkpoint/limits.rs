@@ -27,12 +27,12 @@ pub const MAX_STEPS: u64 = Recipe::MAX_STEPS;
 /// Number of built-in stories: they are told again before training goes on.
 pub const MAX_STORIES: u64 = 1 << 24;
 
-/// Is `value` at most `limit`?
+/// Refuses a `value` above `limit`.
 pub(super) fn at_most(what: &'static str, value: u64, limit: u64) -> Result<(), CheckpointError> {
     if value > limit { Err(CheckpointError::Limit { what, value, limit }) } else { Ok(()) }
 }
 
-/// Are the sizes of the model, one by one and together, within their limits? `own` are the
+/// Refuses sizes of the model that are, one by one or together, beyond their limits. `own` are the
 /// parameters of one block's attention.
 pub(super) fn check_config(config: &Config, own: &ParamList) -> Result<(), CheckpointError> {
     config.check()?;

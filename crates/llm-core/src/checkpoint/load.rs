@@ -9,13 +9,12 @@ use super::reader::{CHUNK, Failure, Hashing};
 use super::table::{self, BLOB, Entry, WEIGHT};
 use super::{format1, header};
 use crate::base::memory;
-use crate::base::{CheckpointError, Result};
+use crate::base::{CheckpointError, Result, open_regular};
 use crate::optim::{OptimizerState, ParameterState};
 use crate::tensor::Tensor;
 use ndarray::{ArrayD, IxDyn};
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io::{self, BufReader, Read};
+use std::io::{BufReader, Read};
 use std::path::Path;
 
 impl Checkpoint {
@@ -30,27 +29,13 @@ impl Checkpoint {
     /// [`Error::Memory`]: crate::Error::Memory
     pub fn load(path: &Path) -> Result<Checkpoint> {
         let read = || {
-            let (file, length) = open(path)?;
+            let (file, length) = open_regular(path)?;
             parse(BufReader::with_capacity(CHUNK, file), length)
         };
         let mut checkpoint = read().map_err(|failure| failure.at(path))?;
         checkpoint.path = path.into();
         Ok(checkpoint)
     }
-}
-
-/// Opens a regular file and asks for its length. Asked before opening too: opening a pipe waits
-/// for a writer.
-fn open(path: &Path) -> io::Result<(File, u64)> {
-    let regular = |metadata: fs::Metadata| match metadata {
-        m if m.is_file() => Ok(m.len()),
-        m if m.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
-        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")),
-    };
-    regular(fs::metadata(path)?)?;
-    let file = File::open(path)?;
-    let length = regular(file.metadata()?)?;
-    Ok((file, length))
 }
 
 /// Reads a checkpoint of `length` bytes from `input`.

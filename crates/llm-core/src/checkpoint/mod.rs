@@ -11,7 +11,7 @@
 //! The checksums find accidents. They do not stop somebody who computes them anew, so nothing in
 //! the file is believed: settings have limits (`limits.rs`, `check.rs`), and the tensor table must
 //! be the one that follows from the settings. Saving never changes the old file in place
-//! ([`replace_file`]).
+//! ([`replace_file`](crate::base::replace_file)).
 
 mod check;
 mod contents;

@@ -2,7 +2,7 @@
 
 use super::table::{self, Entry};
 use crate::base::large_pages::room;
-use crate::base::{CheckpointError, Error, memory};
+use crate::base::{CheckpointError, Error, IoAction, memory};
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -21,7 +21,7 @@ impl Failure {
     /// The error about the file at `path`.
     pub(super) fn at(self, path: &Path) -> Error {
         match self {
-            Failure::Io(source) => Error::Io { action: "read", path: path.into(), source },
+            Failure::Io(source) => Error::io(IoAction::Read, path, source),
             Failure::Content(source) => Error::Checkpoint { path: path.into(), source },
             Failure::Memory(error) => error,
         }

@@ -12,7 +12,7 @@ use super::state::Snapshot;
 use super::table::{self, BLOB, WEIGHT};
 use crate::base::file_calls::{Disk, Files};
 use crate::base::replace::replace;
-use crate::base::{CheckpointError, Error, Result};
+use crate::base::{CheckpointError, Error, IoAction, Result};
 use crate::buffer::Buffer;
 use crate::tensor::Tensor;
 use std::collections::BTreeMap;
@@ -49,7 +49,7 @@ pub(super) fn save_on<F: Files>(
     let prepared = Prepared::new(run, tokenizer, with_optimizer)
         .map_err(|source| Error::Checkpoint { path: path.into(), source })?;
     replace(files, path, |out| prepared.write(out)).map_err(|source| Error::Io {
-        action: "save",
+        action: IoAction::Save,
         path: path.into(),
         source,
     })

@@ -88,7 +88,7 @@ pub(super) fn body_length(table: &[Entry]) -> u64 {
     table.last().map_or(0, |e| e.offset.saturating_add(padded(e.length)))
 }
 
-/// Is every number of a table from a file within its limit?
+/// Refuses a table from a file with a number beyond its limit.
 pub(super) fn check_limits(table: &[Entry]) -> Result<(), CheckpointError> {
     at_most("the number of tensors", table.len() as u64, MAX_TENSORS)?;
     for entry in table {
@@ -100,7 +100,7 @@ pub(super) fn check_limits(table: &[Entry]) -> Result<(), CheckpointError> {
     Ok(())
 }
 
-/// Is the table `found` in a file the `expected` one, apart from checksums?
+/// Refuses a table `found` in a file that is not the `expected` one, apart from checksums.
 pub(super) fn check_equal(found: &[Entry], expected: &[Entry]) -> Result<(), CheckpointError> {
     if found.len() != expected.len() {
         let (actual, expected) = (found.len(), expected.len());

@@ -22,7 +22,7 @@ use super::load::parse;
 use super::reader::Failure;
 use super::save::Prepared;
 use super::*;
-use crate::base::{Error, Result, Settings, Value};
+use crate::base::{Error, IoAction, Result, Settings, Value};
 use crate::data::TokenDataset;
 use crate::model::{Attention, AttentionSpec, Config, Parameters, SingleHead};
 use crate::model::{TinyGPT, parameter_shapes};

@@ -1,6 +1,6 @@
 //! A sequence of tokens, and what training and evaluation take from it.
 
-use super::tokens::Tokens;
+use super::tokens::StoredTokens;
 use super::{ByteFiles, Window, Windows};
 use crate::base::rng::{below, stream};
 use crate::base::{Error, Result, TokenId};
@@ -11,7 +11,7 @@ use std::fmt;
 /// A sequence of tokens, optionally with places where documents start.
 #[derive(Clone)]
 pub struct TokenDataset {
-    tokens: Tokens,
+    tokens: StoredTokens,
     starts: Option<Vec<usize>>,
 }
 
@@ -26,22 +26,22 @@ impl fmt::Debug for TokenDataset {
 impl TokenDataset {
     /// Tokens below 256, a byte each.
     pub fn from_bytes(bytes: Vec<u8>) -> TokenDataset {
-        TokenDataset { tokens: Tokens::bytes(bytes), starts: None }
+        TokenDataset { tokens: StoredTokens::bytes(bytes), starts: None }
     }
 
     /// Tokens of any vocabulary.
     pub fn from_tokens(tokens: Vec<TokenId>) -> TokenDataset {
-        TokenDataset { tokens: Tokens::any(tokens), starts: None }
+        TokenDataset { tokens: StoredTokens::any(tokens), starts: None }
     }
 
     /// Tokens of a vocabulary of at most 65,536, in half the memory.
     pub fn from_narrow_tokens(tokens: Vec<u16>) -> TokenDataset {
-        TokenDataset { tokens: Tokens::narrow(tokens), starts: None }
+        TokenDataset { tokens: StoredTokens::narrow(tokens), starts: None }
     }
 
     /// The bytes of files, a token each, read whenever they are needed.
     pub fn from_files(files: ByteFiles) -> TokenDataset {
-        TokenDataset { tokens: Tokens::files(files), starts: None }
+        TokenDataset { tokens: StoredTokens::files(files), starts: None }
     }
 
     /// The same, with windows that begin only at these positions (in rising order).

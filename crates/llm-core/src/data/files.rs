@@ -1,6 +1,6 @@
 //! Files too large for memory: read at a place, when a batch or a window needs it.
 
-use crate::base::{Error, Result};
+use crate::base::{Error, IoAction, Result};
 use std::fs::{File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl ByteFiles {
         for path in paths.iter().map(AsRef::as_ref) {
             let start = parts.last().map_or(0, |p| p.end);
             let part = Part::open(path, start).map_err(|source| Error::Io {
-                action: "read",
+                action: IoAction::Read,
                 path: path.into(),
                 source,
             })?;
@@ -67,7 +67,7 @@ impl ByteFiles {
             let (now, later) = out.split_at_mut(out.len().min(part.end - place));
             if !now.is_empty() {
                 part.read(place - part.start, now).map_err(|source| Error::Io {
-                    action: "go on reading",
+                    action: IoAction::GoOnReading,
                     path: part.path.clone(),
                     source,
                 })?;
@@ -77,7 +77,7 @@ impl ByteFiles {
         match (out.is_empty(), self.parts.last()) {
             (true, _) | (_, None) => Ok(()),
             (false, Some(part)) => Err(Error::Io {
-                action: "go on reading",
+                action: IoAction::GoOnReading,
                 path: part.path.clone(),
                 source: io::ErrorKind::UnexpectedEof.into(),
             }),
@@ -193,7 +193,7 @@ mod tests {
         for bad in [folder.path().to_path_buf(), folder.path().join("missing")] {
             paths.push(bad.clone());
             match ByteFiles::open(&paths) {
-                Err(Error::Io { action: "read", path, .. }) => assert_eq!(path, bad),
+                Err(Error::Io { action: IoAction::Read, path, .. }) => assert_eq!(path, bad),
                 other => panic!("{other:?}"),
             }
             paths.pop();
@@ -215,7 +215,7 @@ mod tests {
             change(&File::options().write(true).open(&paths[1]).unwrap()).unwrap();
             assert_eq!(read(&files, 0, 3).unwrap(), b"one");
             match read(&files, 2, 2) {
-                Err(Error::Io { action: "go on reading", path, source }) => {
+                Err(Error::Io { action: IoAction::GoOnReading, path, source }) => {
                     assert_eq!(path, paths[1]);
                     assert!(source.to_string().contains(why), "{source}");
                 }

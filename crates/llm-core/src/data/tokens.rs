@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 /// A part of stored tokens. Copies and parts share the store.
 #[derive(Clone)]
-pub(super) struct Tokens {
+pub(super) struct StoredTokens {
     store: Store,
     range: Range<usize>,
 }
@@ -20,28 +20,28 @@ enum Store {
     Files(Arc<ByteFiles>),
 }
 
-impl Tokens {
+impl StoredTokens {
     /// A byte each.
-    pub(super) fn bytes(bytes: Vec<u8>) -> Tokens {
-        Tokens { range: 0..bytes.len(), store: Store::Bytes(Arc::new(bytes)) }
+    pub(super) fn bytes(bytes: Vec<u8>) -> StoredTokens {
+        StoredTokens { range: 0..bytes.len(), store: Store::Bytes(Arc::new(bytes)) }
     }
 
     /// Tokens of any vocabulary; those of a small one take a byte each.
-    pub(super) fn any(tokens: Vec<TokenId>) -> Tokens {
+    pub(super) fn any(tokens: Vec<TokenId>) -> StoredTokens {
         if tokens.iter().all(|&t| t < 256) {
-            return Tokens::bytes(tokens.iter().map(|&t| t as u8).collect());
+            return StoredTokens::bytes(tokens.iter().map(|&t| t as u8).collect());
         }
-        Tokens { range: 0..tokens.len(), store: Store::Wide(Arc::new(tokens)) }
+        StoredTokens { range: 0..tokens.len(), store: Store::Wide(Arc::new(tokens)) }
     }
 
     /// Of a vocabulary of at most 65,536.
-    pub(super) fn narrow(tokens: Vec<u16>) -> Tokens {
-        Tokens { range: 0..tokens.len(), store: Store::Narrow(Arc::new(tokens)) }
+    pub(super) fn narrow(tokens: Vec<u16>) -> StoredTokens {
+        StoredTokens { range: 0..tokens.len(), store: Store::Narrow(Arc::new(tokens)) }
     }
 
     /// The bytes of files, read when they are asked for.
-    pub(super) fn files(files: ByteFiles) -> Tokens {
-        Tokens { range: 0..files.len(), store: Store::Files(Arc::new(files)) }
+    pub(super) fn files(files: ByteFiles) -> StoredTokens {
+        StoredTokens { range: 0..files.len(), store: Store::Files(Arc::new(files)) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,9 +49,9 @@ impl Tokens {
     }
 
     /// The tokens of a range, which must lie inside.
-    pub(super) fn part(&self, range: Range<usize>) -> Tokens {
+    pub(super) fn part(&self, range: Range<usize>) -> StoredTokens {
         let start = self.range.start;
-        Tokens { store: self.store.clone(), range: start + range.start..start + range.end }
+        StoredTokens { store: self.store.clone(), range: start + range.start..start + range.end }
     }
 
     /// `out` becomes the tokens from `start` on, with zeros past the end.
@@ -100,11 +100,11 @@ mod tests {
         let wide: Vec<TokenId> = bytes.iter().map(|&b| TokenId::from(b) + 300).collect();
         let narrow = bytes.iter().map(|&b| u16::from(b) + 300).collect();
         let stores = [
-            (Tokens::bytes(bytes.clone()), 0),
-            (Tokens::narrow(narrow), 300),
-            (Tokens::any(bytes.iter().map(|&b| TokenId::from(b)).collect()), 0),
-            (Tokens::any(wide), 300),
-            (Tokens::files(ByteFiles::open(&[file.path()]).unwrap()), 0),
+            (StoredTokens::bytes(bytes.clone()), 0),
+            (StoredTokens::narrow(narrow), 300),
+            (StoredTokens::any(bytes.iter().map(|&b| TokenId::from(b)).collect()), 0),
+            (StoredTokens::any(wide), 300),
+            (StoredTokens::files(ByteFiles::open(&[file.path()]).unwrap()), 0),
         ];
         for (start, len) in [(0, 10), (9_990, 20), (10_000, 3), (usize::MAX, 2), (7, 9_000)] {
             for (tokens, more) in &stores {

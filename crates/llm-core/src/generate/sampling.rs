@@ -76,7 +76,7 @@ impl Sampling {
         Sampling { temperature: 0.0, ..Sampling::default() }
     }
 
-    /// Are the settings within their ranges?
+    /// Validates each setting's range.
     ///
     /// # Errors
     /// [`Error::Config`] naming the setting.
@@ -85,14 +85,14 @@ impl Sampling {
         let wrong = |name, value: f32, what| Err(Error::config(name, format!("{value} {what}")));
         match self {
             s if !(s.temperature >= 0.0 && finite(s.temperature)) => {
-                wrong("temp", s.temperature, "is not 0 or more")
+                wrong("temperature", s.temperature, "is not 0 or more")
             }
             s if !(s.top_p > 0.0 && s.top_p <= 1.0) => {
-                wrong("top-p", s.top_p, "is not above 0 and at most 1")
+                wrong("top_p", s.top_p, "is not above 0 and at most 1")
             }
-            s if !(0.0..=1.0).contains(&s.min_p) => wrong("min-p", s.min_p, "is outside 0..=1"),
+            s if !(0.0..=1.0).contains(&s.min_p) => wrong("min_p", s.min_p, "is outside 0..=1"),
             s if !(s.repetition_penalty > 0.0 && finite(s.repetition_penalty)) => {
-                wrong("repetition-penalty", s.repetition_penalty, "is not above 0")
+                wrong("repetition_penalty", s.repetition_penalty, "is not above 0")
             }
             _ => Ok(()),
         }
@@ -295,14 +295,14 @@ mod tests {
     fn settings_outside_their_ranges_are_named() {
         let d = Sampling::default;
         for (wrong, name) in [
-            (Sampling { temperature: -1.0, ..d() }, "temp"),
-            (Sampling { temperature: f32::NAN, ..d() }, "temp"),
-            (Sampling { top_p: 0.0, ..d() }, "top-p"),
-            (Sampling { top_p: 1.5, ..d() }, "top-p"),
-            (Sampling { top_p: f32::NAN, ..d() }, "top-p"),
-            (Sampling { min_p: -0.1, ..d() }, "min-p"),
-            (Sampling { repetition_penalty: 0.0, ..d() }, "repetition-penalty"),
-            (Sampling { repetition_penalty: f32::INFINITY, ..d() }, "repetition-penalty"),
+            (Sampling { temperature: -1.0, ..d() }, "temperature"),
+            (Sampling { temperature: f32::NAN, ..d() }, "temperature"),
+            (Sampling { top_p: 0.0, ..d() }, "top_p"),
+            (Sampling { top_p: 1.5, ..d() }, "top_p"),
+            (Sampling { top_p: f32::NAN, ..d() }, "top_p"),
+            (Sampling { min_p: -0.1, ..d() }, "min_p"),
+            (Sampling { repetition_penalty: 0.0, ..d() }, "repetition_penalty"),
+            (Sampling { repetition_penalty: f32::INFINITY, ..d() }, "repetition_penalty"),
         ] {
             let said = wrong.check().unwrap_err().to_string();
             assert!(said.starts_with(name), "{said}");

@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 /// The numbers of one update, the same for every element.
 #[derive(Clone, Copy, Debug)]
-pub struct Update {
+pub struct AdamWUpdate {
     /// Learning rate.
     pub lr: f32,
     /// Decay of the first moment.
@@ -30,7 +30,7 @@ pub struct Update {
 }
 
 /// One update of θ, m and v.
-pub fn step(theta: &mut [f32], m: &mut [f32], v: &mut [f32], g: &[f32], update: Update) {
+pub fn step(theta: &mut [f32], m: &mut [f32], v: &mut [f32], g: &[f32], update: AdamWUpdate) {
     // The corrections in f64: 1 − β₂ᵗ cancels for β₂ near 1.
     let correction = |beta: f32| (1.0 - f64::from(beta).powf(update.t as f64)) as f32;
     let (c1, c2) = (correction(update.beta1), correction(update.beta2));
@@ -46,7 +46,7 @@ pub fn step(theta: &mut [f32], m: &mut [f32], v: &mut [f32], g: &[f32], update: 
 }
 
 simd_kernel! {
-    fn chunk(theta: &mut [f32], m: &mut [f32], v: &mut [f32], g: &[f32], u: Update, c1: f32, c2: f32) {
+    fn chunk(theta: &mut [f32], m: &mut [f32], v: &mut [f32], g: &[f32], u: AdamWUpdate, c1: f32, c2: f32) {
         let (keep, rate, root) = (1.0 - u.lr * u.weight_decay, u.lr / c1, 1.0 / c2.sqrt());
         for (((theta, m), v), g) in theta.iter_mut().zip(m).zip(v).zip(g) {
             let g = g * u.grad_scale;
@@ -70,7 +70,7 @@ mod tests {
             let mut want: Vec<[f64; 3]> = theta.iter().map(|&x| [f64::from(x), 0.0, 0.0]).collect();
             for t in 1..=3u64 {
                 let g: Vec<f32> = (0..n).map(|i| ((i as u64 * t) % 7) as f32 / 3.5 - 1.0).collect();
-                let update = Update {
+                let update = AdamWUpdate {
                     lr: 0.01,
                     beta1: 0.9,
                     beta2: 0.999,

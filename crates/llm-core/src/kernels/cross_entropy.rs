@@ -1,6 +1,6 @@
 //! Softmax and negative log-likelihood in one: −ln p(target), and its gradient p − 1{target}.
 
-use super::math::{exp, exp_sum_of_row, row_max};
+use super::math::{exp, row_max, row_sum_of_exp};
 use super::parallel::{self, HEAVY};
 use super::simd::simd_kernel;
 use crate::base::TokenId;
@@ -18,7 +18,7 @@ simd_kernel! {
     fn lse_rows(lse: &mut [f32], logits: &[f32], width: usize) {
         for (lse, row) in lse.iter_mut().zip(logits.chunks_exact(width)) {
             let max = row_max(row);
-            *lse = max + exp_sum_of_row::<FMA>(row, max).ln();
+            *lse = max + row_sum_of_exp::<FMA>(row, max).ln();
         }
     }
 }

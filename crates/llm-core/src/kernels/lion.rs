@@ -10,7 +10,7 @@ use rayon::prelude::*;
 
 /// The numbers of one update, the same for every element.
 #[derive(Clone, Copy, Debug)]
-pub struct Update {
+pub struct LionUpdate {
     /// Learning rate.
     pub lr: f32,
     /// Share of m in what the step follows.
@@ -24,7 +24,7 @@ pub struct Update {
 }
 
 /// One update of θ and m.
-pub fn step(theta: &mut [f32], m: &mut [f32], g: &[f32], update: Update) {
+pub fn step(theta: &mut [f32], m: &mut [f32], g: &[f32], update: LionUpdate) {
     if theta.len() < 2 * HEAVY {
         return chunk(theta, m, g, update);
     }
@@ -36,7 +36,7 @@ pub fn step(theta: &mut [f32], m: &mut [f32], g: &[f32], update: Update) {
 }
 
 simd_kernel! {
-    fn chunk(theta: &mut [f32], m: &mut [f32], g: &[f32], u: Update) {
+    fn chunk(theta: &mut [f32], m: &mut [f32], g: &[f32], u: LionUpdate) {
         let keep = 1.0 - u.lr * u.weight_decay;
         for ((theta, m), g) in theta.iter_mut().zip(m).zip(g) {
             let g = g * u.grad_scale;
@@ -65,7 +65,12 @@ mod tests {
                     (0..n).map(|i| ((i as u64 * t + 3 * t) % 11) as f32 / 5.5 - 0.93).collect();
                 let lr = 0.01 / t as f32;
                 let (beta1, beta2, weight_decay, grad_scale) = (0.9, 0.99, 0.1, 0.5);
-                step(&mut theta, &mut m, &g, Update { lr, beta1, beta2, weight_decay, grad_scale });
+                step(
+                    &mut theta,
+                    &mut m,
+                    &g,
+                    LionUpdate { lr, beta1, beta2, weight_decay, grad_scale },
+                );
                 let [lr, b1, b2, decay, scale] =
                     [lr, beta1, beta2, weight_decay, grad_scale].map(f64::from);
                 for ([x, m], g) in want.iter_mut().zip(&g) {
@@ -94,7 +99,7 @@ mod tests {
                 for _ in 0..3 {
                     let (beta1, beta2, weight_decay, grad_scale) = (0.9, 0.99, 0.1, 0.5);
                     let lr = 0.003;
-                    let update = Update { lr, beta1, beta2, weight_decay, grad_scale };
+                    let update = LionUpdate { lr, beta1, beta2, weight_decay, grad_scale };
                     step(&mut theta, &mut m, &g, update);
                 }
                 [theta, m].map(|x| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>())

@@ -85,7 +85,7 @@ pub(crate) fn row_dot<const FMA: bool>(x: &[f32], y: &[f32]) -> f32 {
 
 /// y ← e^(y − shift), and Σ y.
 #[inline(always)]
-pub(crate) fn row_exp_sum<const FMA: bool>(y: &mut [f32], shift: f32) -> f32 {
+pub(crate) fn row_exp_and_sum<const FMA: bool>(y: &mut [f32], shift: f32) -> f32 {
     let (chunks, rest) = y.as_chunks_mut::<LANES>();
     let mut acc = [0.0f32; LANES];
     for c in chunks {
@@ -102,9 +102,9 @@ pub(crate) fn row_exp_sum<const FMA: bool>(y: &mut [f32], shift: f32) -> f32 {
     sum
 }
 
-/// Σ e^(xᵢ − shift): [`row_exp_sum`] where the terms themselves are not wanted.
+/// Σ e^(xᵢ − shift): [`row_exp_and_sum`] where the terms themselves are not wanted.
 #[inline(always)]
-pub(crate) fn exp_sum_of_row<const FMA: bool>(x: &[f32], shift: f32) -> f32 {
+pub(crate) fn row_sum_of_exp<const FMA: bool>(x: &[f32], shift: f32) -> f32 {
     let (chunks, rest) = x.as_chunks::<LANES>();
     let mut acc = [0.0f32; LANES];
     for c in chunks {
@@ -160,8 +160,8 @@ mod tests {
         for n in 0..70 {
             let x: Vec<f32> = (0..n).map(|i| ((i * 37) % 23) as f32 - 11.0).collect();
             let mut y = x.clone();
-            let sum = row_exp_sum::<true>(&mut y, 3.0);
-            assert_eq!(exp_sum_of_row::<true>(&x, 3.0), sum); // the same terms in the same order
+            let sum = row_exp_and_sum::<true>(&mut y, 3.0);
+            assert_eq!(row_sum_of_exp::<true>(&x, 3.0), sum); // the same terms in the same order
             let want: f64 = x.iter().map(|&v| (f64::from(v) - 3.0).exp()).sum();
             assert!((f64::from(sum) - want).abs() <= 1e-6 * want);
         }

@@ -139,7 +139,9 @@ mod tests {
     fn awake_ends_however_its_work_is_nested() {
         fn sum(from: u64, to: u64) -> u64 {
             if to - from < 2 {
-                (0..1000).for_each(|i| drop(std::hint::black_box(i)));
+                (0..1000).for_each(|i| {
+                    std::hint::black_box(i);
+                });
                 return from;
             }
             let middle = from + (to - from) / 2;

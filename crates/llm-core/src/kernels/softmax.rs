@@ -1,6 +1,6 @@
 //! softmax over rows: pᵢ = e^(xᵢ − max x) / Σⱼ e^(xⱼ − max x).
 
-use super::math::{row_dot, row_exp_sum, row_max};
+use super::math::{row_dot, row_exp_and_sum, row_max};
 use super::parallel::{self, HEAVY};
 use super::simd::simd_kernel;
 
@@ -16,7 +16,7 @@ simd_kernel! {
     fn rows_in_place(y: &mut [f32], width: usize) {
         for row in y.chunks_exact_mut(width) {
             let max = row_max(row);
-            let scale = 1.0 / row_exp_sum::<FMA>(row, max);
+            let scale = 1.0 / row_exp_and_sum::<FMA>(row, max);
             for p in row {
                 *p *= scale;
             }

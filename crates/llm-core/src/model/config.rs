@@ -82,7 +82,7 @@ impl Config {
         }
     }
 
-    /// Are all sizes within their limits?
+    /// Validates each size's limits.
     ///
     /// # Errors
     /// [`Error::Config`] naming the field and its range.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// Buffers by length, in numbers of f32.
 #[derive(Default)]
-struct Paper(BTreeMap<u128, Count>);
+struct BuffersInUse(BTreeMap<u128, Count>);
 
 #[derive(Clone, Copy, Default)]
 struct Count {
@@ -16,7 +16,7 @@ struct Count {
     most: i64,
 }
 
-impl Paper {
+impl BuffersInUse {
     fn take<const N: usize>(&mut self, lengths: [u128; N]) {
         for len in lengths {
             let count = self.0.entry(len).or_default();
@@ -109,60 +109,60 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     let [v, c, t] = [config.vocab_size, config.d_model, config.seq_len].map(|n| n as u128);
     let n = rows as u128;
     let (stream, qkv, wide) = (n * c, n * inner, n * 4 * c);
-    let mut paper = Paper::default();
+    let mut buffers = BuffersInUse::default();
 
     // Forward: both embeddings and their sum; per block x, norm, qkv, y, x', norm', 4C twice stay.
-    paper.take([stream; 3]);
-    paper.give([stream; 2]);
+    buffers.take([stream; 3]);
+    buffers.give([stream; 2]);
     for _ in 0..config.n_layers {
-        paper.take([stream, qkv, stream]); // norm, qkv, y
-        paper.take([stream, stream]); // projection, sum
-        paper.give([stream]);
-        paper.take([stream, wide, wide]); // norm, hidden, gelu
-        paper.take([stream, stream]); // out, sum
-        paper.give([stream]);
+        buffers.take([stream, qkv, stream]); // norm, qkv, y
+        buffers.take([stream, stream]); // projection, sum
+        buffers.give([stream]);
+        buffers.take([stream, wide, wide]); // norm, hidden, gelu
+        buffers.take([stream, stream]); // out, sum
+        buffers.give([stream]);
     }
-    paper.take([stream]); // final norm
-    paper.take([n * v]); // logits, which become their own gradient
+    buffers.take([stream]); // final norm
+    buffers.take([n * v]); // logits, which become their own gradient
 
     // Backward, in the other direction; gradients of parameters stay until the update.
-    paper.take([stream]);
-    paper.take([v * c]);
+    buffers.take([stream]);
+    buffers.take([v * c]);
     if config.head_bias {
-        paper.take([v]);
+        buffers.take([v]);
     }
-    paper.give([n * v]);
-    paper.give([stream]);
-    paper.take([stream]); // final norm
-    paper.give([stream; 2]);
+    buffers.give([n * v]);
+    buffers.give([stream]);
+    buffers.take([stream]); // final norm
+    buffers.give([stream; 2]);
     for _ in 0..config.n_layers {
-        paper.take([stream]); // the other way of the sum
-        paper.take([wide]);
-        paper.take([4 * c * c, c]); // out
-        paper.give([stream, wide]);
-        paper.take([wide]); // gelu
-        paper.give([wide, wide]);
-        paper.take([stream]);
-        paper.take([4 * c * c, 4 * c]); // hidden
-        paper.give([wide, stream]);
-        paper.take([stream]); // norm'
-        paper.give([stream; 3]);
-        paper.take([stream]); // the other way of the sum
-        paper.take([stream]);
-        paper.give([stream]);
-        paper.take([qkv]); // attention
-        paper.give([stream, stream, qkv]);
-        paper.take([stream]);
-        gradients.iter().for_each(|&len| paper.take([len])); // of the attention's parameters
-        paper.give([qkv, stream]);
-        paper.take([stream]); // norm
-        paper.give([stream; 3]);
+        buffers.take([stream]); // the other way of the sum
+        buffers.take([wide]);
+        buffers.take([4 * c * c, c]); // out
+        buffers.give([stream, wide]);
+        buffers.take([wide]); // gelu
+        buffers.give([wide, wide]);
+        buffers.take([stream]);
+        buffers.take([4 * c * c, 4 * c]); // hidden
+        buffers.give([wide, stream]);
+        buffers.take([stream]); // norm'
+        buffers.give([stream; 3]);
+        buffers.take([stream]); // the other way of the sum
+        buffers.take([stream]);
+        buffers.give([stream]);
+        buffers.take([qkv]); // attention
+        buffers.give([stream, stream, qkv]);
+        buffers.take([stream]);
+        gradients.iter().for_each(|&len| buffers.take([len])); // of the attention's parameters
+        buffers.give([qkv, stream]);
+        buffers.take([stream]); // norm
+        buffers.give([stream; 3]);
     }
     if !config.tied_head {
-        paper.take([v * c]);
+        buffers.take([v * c]);
     }
-    paper.take([t * c]);
-    (1 + slots as u128) * parameters + kept + paper.total()
+    buffers.take([t * c]);
+    (1 + slots as u128) * parameters + kept + buffers.total()
 }
 
 #[cfg(test)]

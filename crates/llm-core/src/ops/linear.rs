@@ -54,7 +54,8 @@ fn affine(
 ) -> Result<Tensor> {
     let _span = span("linear");
     if let Some(b) = b {
-        expect_shape("linear_lastdim", "b of shape", b, &[o])?;
+        let op = if transposed { "linear_tied" } else { "linear_lastdim" };
+        expect_shape(op, "b of shape", b, &[o])?;
     }
     let n = x.numel() / c;
     let mut y = Buffer::stale(n * o);

@@ -72,7 +72,7 @@ pub fn slice(x: &Tensor, axis: isize, start: usize, len: usize) -> Result<Tensor
     Ok(part_of_rows(x, &shape, n * inner, start * inner, len * inner))
 }
 
-/// Is it a range of something, inside an axis of n?
+/// Whether it is a range of something, inside an axis of n.
 fn lies_within(start: usize, len: usize, n: usize) -> bool {
     len > 0 && start.checked_add(len).is_some_and(|end| end <= n)
 }

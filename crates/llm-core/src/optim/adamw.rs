@@ -3,7 +3,7 @@
 use super::{Hyperparameters, Optimizer, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
-use crate::kernels::adamw::{Update, step};
+use crate::kernels::adamw::{AdamWUpdate, step};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
@@ -67,7 +67,7 @@ impl Optimizer for AdamW {
         let config = self.config;
         self.state.update(parameters, grads, |t, p, [m, v], g| {
             let weight_decay = config.decay_of(p);
-            let update = Update { lr, beta1, beta2, eps, weight_decay, t, grad_scale };
+            let update = AdamWUpdate { lr, beta1, beta2, eps, weight_decay, t, grad_scale };
             step(p.data_mut(), m, v, g, update);
         })
     }

@@ -31,7 +31,7 @@ impl Hyperparameters {
     /// The original trainer's learning rate.
     pub const DEFAULT_LR: f32 = 3e-4;
 
-    /// Are all settings within their ranges?
+    /// Validates each setting's range.
     ///
     /// # Errors
     /// [`Error::Config`] naming the setting.

@@ -3,7 +3,7 @@
 use super::{Hyperparameters, Optimizer, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
-use crate::kernels::lion::{Update, step};
+use crate::kernels::lion::{LionUpdate, step};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
@@ -68,7 +68,7 @@ impl Optimizer for Lion {
         let Hyperparameters { beta1, beta2, .. } = config;
         self.state.update(parameters, grads, |_t, p, [m], g| {
             let weight_decay = config.decay_of(p);
-            step(p.data_mut(), m, g, Update { lr, beta1, beta2, weight_decay, grad_scale });
+            step(p.data_mut(), m, g, LionUpdate { lr, beta1, beta2, weight_decay, grad_scale });
         })
     }
 

@@ -65,7 +65,7 @@ impl Schedule {
         (min + (lr - min) * share) as f32
     }
 
-    /// Are all settings within their ranges?
+    /// Validates each setting's range.
     ///
     /// # Errors
     /// [`Error::Config`] naming the setting.

@@ -66,7 +66,7 @@ pub fn collect(config: &Config, recipe: &Recipe) -> Result<Settings> {
 /// [`Error::Config`](crate::Error::Config) naming a key that is unknown, a value of another type,
 /// or a setting outside its range. What two settings say together is left to [`Config::check`] and
 /// [`Recipe::check`].
-pub fn apart(mut all: Settings) -> Result<(Config, Recipe)> {
+pub fn read(mut all: Settings) -> Result<(Config, Recipe)> {
     let mut config = Config::new(0, 0, 0, 0);
     for row in MODEL {
         if let Some(value) = all.take(row.key) {

@@ -17,14 +17,14 @@ named!(
 /// Every field of [`Recipe`] but the two that say where data came from.
 #[rustfmt::skip]
 pub const RECIPE: &[Row<Recipe>] = &[
-    row!("train.batch_size", batch_size, "batch", "B: windows of a micro-batch"),
+    row!("train.batch_size", batch_size, "batch_size", "B: windows of a micro-batch"),
     row!("train.accum", accum, "accum", "micro-batches of a step"),
-    row!("train.seq_len", seq_len, "seq", "length of a training window"),
-    row!("train.total_steps", total_steps, "steps", "steps planned in all"),
+    row!("train.seq_len", seq_len, "seq_len", "length of a training window"),
+    row!("train.total_steps", total_steps, "total_steps", "steps planned in all"),
     row!("train.schedule", schedule.kind, "schedule", "the learning rate's course after the warm-up"),
     row!("train.lr", schedule.lr, "lr", "the highest learning rate"),
     row!("train.min_lr", schedule.min_lr, "min_lr", "the learning rate at the end"),
-    row!("train.warmup_steps", schedule.warmup_steps, "warmup", "steps until the highest learning rate"),
+    row!("train.warmup_steps", schedule.warmup_steps, "warmup_steps", "steps until the highest learning rate"),
     row!("train.decay_steps", schedule.decay_steps, "decay_steps", "steps until the lowest learning rate"),
     row!("train.optimizer", optimizer, "optimizer", "what moves the weights, by its name"),
     row!("train.beta1", hyperparameters.beta1, "beta1", "decay of the gradient's running mean"),

@@ -52,9 +52,9 @@ fn recipe() -> Recipe {
 #[test]
 fn everything_comes_back() {
     let all = collect(&config(), &recipe()).unwrap();
-    assert_eq!(apart(all).unwrap(), (config(), recipe()));
+    assert_eq!(read(all).unwrap(), (config(), recipe()));
     let plain = (Config::new(1, 2, 3, 4), Recipe::new(5, 6, 7, 0.5));
-    assert_eq!(apart(collect(&plain.0, &plain.1).unwrap()).unwrap(), plain);
+    assert_eq!(read(collect(&plain.0, &plain.1).unwrap()).unwrap(), plain);
 }
 
 /// A field that is added does not compile here until it has a row.
@@ -156,20 +156,20 @@ fn every_row_reads_and_sets_its_own_field() {
 #[test]
 fn ranges_are_those_of_check() {
     let refused: [(&str, Value, &str); 15] = [
-        ("train.batch_size", Value::Whole(0), "batch: 0 is outside 1..=1048576"),
+        ("train.batch_size", Value::Whole(0), "batch_size: 0 is outside 1..=1048576"),
         ("train.accum", Value::Whole(65537), "accum: 65537 is outside 1..=65536"),
-        ("train.seq_len", Value::Whole(0), "seq: 0 is not a length"),
+        ("train.seq_len", Value::Whole(0), "seq_len: 0 is not a length"),
         (
             "train.total_steps",
             Value::Whole(u64::MAX),
-            "steps: 18446744073709551615 is too many, the most is 9007199254740992",
+            "total_steps: 18446744073709551615 is too many, the most is 9007199254740992",
         ),
         ("train.lr", Value::Float(0.0), "lr: 0 is not a finite number above 0"),
         ("train.min_lr", Value::Float(2.0), "min_lr: 2 is outside 0..=0.5"),
         (
             "train.warmup_steps",
             Value::Whole((1 << 53) + 1),
-            "warmup: 9007199254740993 is too many, the most is 9007199254740992",
+            "warmup_steps: 9007199254740993 is too many, the most is 9007199254740992",
         ),
         (
             "train.decay_steps",
@@ -221,10 +221,10 @@ fn a_value_of_another_type_is_refused_by_the_name_of_its_key() {
 
 #[test]
 fn a_key_that_is_not_there_leaves_the_default_and_one_too_many_is_refused() {
-    let (config, recipe) = apart(Settings::default()).unwrap();
+    let (config, recipe) = read(Settings::default()).unwrap();
     assert_eq!((config, recipe), (Config::new(0, 0, 0, 0), Recipe::new(0, 0, 0, 0.0)));
     let mut further = collect(&self::config(), &self::recipe()).unwrap();
     further.insert("model.experts", Value::Whole(8)).unwrap();
-    let error = apart(further).unwrap_err().to_string();
+    let error = read(further).unwrap_err().to_string();
     assert_eq!(error, "settings: 'model.experts' is unknown to this program");
 }

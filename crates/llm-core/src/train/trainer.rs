@@ -6,7 +6,7 @@ use super::step::{Update, train_step};
 use crate::base::{Error, Result};
 use crate::checkpoint::{Checkpoint, Snapshot, State};
 use crate::data::TokenDataset;
-use crate::model::{Attention, Origin, TinyGPT};
+use crate::model::{Attention, Config, Origin, TinyGPT};
 use crate::optim::{Optimizer, make_optimizer};
 use crate::recipe::Recipe;
 use std::sync::Arc;
@@ -33,10 +33,18 @@ impl Trainer {
         recipe.check()?;
         if recipe.seq_len > model.config().seq_len {
             let reason = format!("longer than the model's context of {}", model.config().seq_len);
-            return Err(Error::config("seq", reason));
+            return Err(Error::config("seq_len", reason));
         }
         let optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
         Ok(Trainer { model, optimizer, recipe, step: 0 })
+    }
+
+    /// The baseline at its start: single-head attention, weights drawn from the recipe's seed.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::new`] and [`Trainer::new`].
+    pub fn fresh(config: Config, recipe: Recipe) -> Result<Trainer> {
+        Trainer::new(TinyGPT::new(config, recipe.seed)?, recipe)
     }
 
     /// The next step. Its batches and learning rate are functions of the recipe and the step's

@@ -147,7 +147,7 @@ fn pair(line: &str) -> Option<(String, String)> {
     whole.then(|| (a.to_string(), b.to_string()))
 }
 
-/// Does this part of the file say nothing, or what is supported?
+/// Refuses a part of the file that says anything but what is supported.
 fn supported(what: &str, part: &Value, only: &str, fits: impl Fn(&Value) -> bool) -> Result<()> {
     let inner = match only_one(part) {
         Value::Null => return Ok(()),

@@ -54,7 +54,7 @@ fn shown(token: &str) -> String {
 }
 
 impl Parts {
-    /// Is this a vocabulary that every text can be cut into?
+    /// Validates that every text can be cut into this vocabulary.
     ///
     /// # Errors
     /// [`Error::Tokenizer`] naming the first token, byte or merge that cannot be.

@@ -11,7 +11,7 @@ pub const MAX_LENGTH: u64 = 1 << 20;
 
 /// What config.json says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Settings {
+pub struct ConfigJson {
     /// Sizes and options.
     pub config: Config,
     /// H.
@@ -24,7 +24,7 @@ pub struct Settings {
 ///
 /// # Errors
 /// [`FormatError::Content`] naming the field, its value and what is supported.
-pub fn parse(text: &[u8]) -> Result<Settings> {
+pub fn parse(text: &[u8]) -> Result<ConfigJson> {
     let fields: Map<String, Value> = serde_json::from_slice(text)
         .map_err(|e| FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))))?;
     let fields = Fields(&fields);
@@ -73,7 +73,7 @@ pub fn parse(text: &[u8]) -> Result<Settings> {
             fields.size("n_layer", 12)?,
         )
     };
-    Ok(Settings { config, n_heads: fields.size("n_head", 12)?, notes })
+    Ok(ConfigJson { config, n_heads: fields.size("n_head", 12)?, notes })
 }
 
 /// Writes config.json of a model with `n_heads`; `end` is the token that ends a text.
@@ -181,7 +181,7 @@ impl Fields<'_> {
 mod tests {
     use super::*;
 
-    fn read(value: Value) -> Result<Settings, String> {
+    fn read(value: Value) -> Result<ConfigJson, String> {
         parse(value.to_string().as_bytes()).map_err(|e| match e {
             FormatError::Content(why) => why,
             other => panic!("{other:?}"),
@@ -192,7 +192,7 @@ mod tests {
     fn what_is_written_is_read_again() {
         for (tied_head, dropout) in [(true, 0.0), (false, 0.25)] {
             let config = Config { tied_head, dropout, ..Config::gpt2(300, 64, 32, 3) };
-            let settings = Settings { config: config.clone(), n_heads: 4, notes: Vec::new() };
+            let settings = ConfigJson { config: config.clone(), n_heads: 4, notes: Vec::new() };
             assert_eq!(read(write(&config, 4, None)).unwrap(), settings);
         }
     }

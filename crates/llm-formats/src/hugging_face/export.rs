@@ -2,11 +2,12 @@
 
 use super::{CONFIG, GENERATION, WEIGHTS, config, names, tokenizer};
 use crate::error::{FormatError, Result};
+use crate::imported::SEVERAL;
 use crate::safetensors::{Data, Named, write};
 use llm_core::base::replace_file;
-use llm_core::model::parameter_shapes;
+use llm_core::model::{SingleHead, parameter_shapes};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{AttentionSpec, Config, Error, Tensor, TinyGPT};
+use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -18,12 +19,24 @@ pub fn has_head_bias(model: &TinyGPT) -> bool {
     model.b_lm.as_ref().is_some_and(|bias| bias.data().iter().any(|&x| x != 0.0))
 }
 
+/// Is it a model that GPT-2's files can hold?
+///
+/// # Errors
+/// [`FormatError::AttentionKind`] and [`FormatError::HeadBias`] for what GPT-2 does not have.
+pub fn check_model(model: &TinyGPT) -> Result<()> {
+    let name = model.attention().spec().name;
+    if ![SingleHead::NAME, SEVERAL].contains(&name.as_str()) {
+        return Err(FormatError::AttentionKind { name: name.escape_default().to_string() });
+    }
+    if has_head_bias(model) { Err(FormatError::HeadBias) } else { Ok(()) }
+}
+
 /// Makes the folder, which must be new or empty: nothing there is ever replaced.
 ///
 /// # Errors
 /// [`Error::Io`] about a folder that cannot be used.
 pub fn prepare_folder(folder: &Path) -> llm_core::Result<()> {
-    let refused = |source: io::Error| Error::Io { action: "create", path: folder.into(), source };
+    let refused = |source: io::Error| Error::io(IoAction::Create, folder, source);
     if folder.exists() && !folder.is_dir() {
         return Err(refused(io::Error::other("it is not a folder")));
     }
@@ -38,12 +51,10 @@ pub fn prepare_folder(folder: &Path) -> llm_core::Result<()> {
 /// A failure leaves none of them.
 ///
 /// # Errors
-/// [`FormatError::HeadBias`] and [`FormatError::TokenizerKind`] for what GPT-2 does not have,
+/// As [`check_model`]; [`FormatError::TokenizerKind`] for another thing that GPT-2 does not have,
 /// [`FormatError::Core`] with what the system says.
 pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Result<()> {
-    if has_head_bias(model) {
-        return Err(FormatError::HeadBias);
-    }
+    check_model(model)?;
     let config = model.config();
     let mut files = tokenizer::export(tokenizer, config.seq_len)?;
     let end = tokenizer::end_of_text(tokenizer);
@@ -65,7 +76,7 @@ pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Resu
     };
     all().map_err(|(path, source)| {
         written.iter().for_each(|path| drop(std::fs::remove_file(path)));
-        FormatError::Core(Error::Io { action: "save", path, source })
+        FormatError::Core(Error::io(IoAction::Save, path, source))
     })
 }
 

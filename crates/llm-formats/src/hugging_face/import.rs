@@ -1,6 +1,6 @@
 //! Reading a folder.
 
-use super::config::{self, Settings};
+use super::config::{self, ConfigJson};
 use super::{CONFIG, WEIGHTS, names, tokenizer};
 use crate::error::{FormatError, Result};
 use crate::files::{open, read_small};
@@ -66,7 +66,7 @@ fn weights(folder: &Path) -> Result<std::path::PathBuf> {
 }
 
 /// config.json, with everything refused that follows from it alone.
-fn checked(text: &[u8], from_spec: &FromSpec<'_>) -> Result<(Settings, Arc<dyn Attention>)> {
+fn checked(text: &[u8], from_spec: &FromSpec<'_>) -> Result<(ConfigJson, Arc<dyn Attention>)> {
     let settings = config::parse(text)?;
     let attention = heads(settings.n_heads, from_spec)?;
     check(&settings.config, attention.as_ref())?;
@@ -129,12 +129,12 @@ fn transposed(values: &[f32], columns: usize) -> Vec<f32> {
 }
 
 fn assemble(
-    settings: Settings,
+    settings: ConfigJson,
     attention: Arc<dyn Attention>,
     parameters: Vec<(String, Tensor)>,
     tokenizer: Option<Arc<dyn Tokenizer>>,
 ) -> Result<Imported> {
-    let Settings { config, n_heads: _, mut notes } = settings;
+    let ConfigJson { config, n_heads: _, mut notes } = settings;
     let tokenizer: Arc<dyn Tokenizer> = match tokenizer {
         Some(tokenizer) => {
             let (tokens, rows) = (tokenizer.vocab_size(), config.vocab_size);

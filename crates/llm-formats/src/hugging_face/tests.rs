@@ -6,7 +6,7 @@ use crate::error::FormatError;
 use crate::imported::Note;
 use crate::tests::{Mend, file, mend, one_head};
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
-use llm_core::{Config, Error, TinyGPT};
+use llm_core::{Config, Error, IoAction, TinyGPT};
 use serde_json::{Value, json};
 use std::path::Path;
 use tempfile::TempDir;
@@ -198,7 +198,7 @@ fn a_folder_with_something_in_it_is_left_alone() {
     std::fs::write(new.join("file"), "").unwrap();
     for path in [&new, &new.join("file"), &new.join("file/c")] {
         let refused = prepare_folder(path).unwrap_err();
-        assert!(matches!(refused, Error::Io { action: "create", .. }), "{refused:?}");
+        assert!(matches!(refused, Error::Io { action: IoAction::Create, .. }), "{refused:?}");
     }
 }
 
@@ -223,7 +223,7 @@ fn a_failed_export_leaves_nothing() {
     let failed = export(folder.path(), &model, &IdsTokenizer::new(9).unwrap()).unwrap_err();
     let at = folder.path().join(GENERATION);
     assert!(
-        matches!(&failed, FormatError::Core(Error::Io { action: "save", path, .. }) if *path == at),
+        matches!(&failed, FormatError::Core(Error::Io { action: IoAction::Save, path, .. }) if *path == at),
         "{failed:?}"
     );
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().collect();

@@ -206,7 +206,7 @@ fn unit(name: &str) -> Option<Vec<u8>> {
     u8::from_str_radix(byte, 16).ok().map(|byte| vec![byte])
 }
 
-/// Do both files make the same tokens of the same text?
+/// Whether both files make the same tokens of the same text.
 fn same(file: &Value, ours: &Value) -> bool {
     let equal = |path: &str| file.pointer(path) == ours.pointer(path);
     let empty = |path: &str| file.pointer(path).and_then(Value::as_array).is_none_or(Vec::is_empty);

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 fn trainer(vocab_size: usize) -> Trainer {
     let config = Config::new(vocab_size, 80, 4, 2);
     let model = TinyGPT::new(config.clone(), 3).unwrap();
-    let recipe = Settings::parse(&json_of(&config, 2, true).to_string().into_bytes())
+    let recipe = MetaJson::parse(&json_of(&config, 2, true).to_string().into_bytes())
         .unwrap()
         .recipe(&config);
     let mut trainer = Trainer::new(model, recipe).unwrap();

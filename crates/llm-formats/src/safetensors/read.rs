@@ -184,7 +184,7 @@ impl<R: Read> Contents<R> {
     }
 }
 
-/// Is the tensor of the type and shape that it must have?
+/// Refuses a tensor of another type or shape than it must have.
 fn check(row: &Row, wanted: &Wanted) -> Result<()> {
     let name = shown(&row.name);
     if row.dtype != wanted.dtype {

@@ -1,6 +1,6 @@
 //! Causal attention alone, between the projections.
 
-use super::measurement::{Measurement, Report, median};
+use super::measurement::{Measurement, WorkloadResult, median};
 use crate::args::BenchArgs;
 use crate::error::{CliError, Result};
 use crate::program::Program;
@@ -15,9 +15,11 @@ pub(super) fn run(
     args: &BenchArgs,
     threads: usize,
     peak: f64,
-) -> Result<Report> {
-    let attend =
-        program.attend.ok_or_else(|| CliError::Internal("no attention to measure".into()))?;
+) -> Result<WorkloadResult> {
+    let attend = program.attend.ok_or_else(|| {
+        let name = program.name;
+        CliError::Usage(format!("{name} has no attention that can be measured by itself"))
+    })?;
     let mut measurements = Vec::new();
     for [b, h, t, d] in SHAPES {
         let numbers = |n: usize| (0..n).map(|i| ((i * 37) % 61) as f32 / 30.0 - 1.0).collect();
@@ -52,5 +54,5 @@ pub(super) fn run(
             large_allocations: None,
         });
     }
-    Ok(Report { measurements, table: String::new() })
+    Ok(WorkloadResult { measurements, table: String::new() })
 }

@@ -1,6 +1,6 @@
 //! Writing text: greedy, one text at a time, from a prompt of one token.
 
-use super::measurement::{Measurement, Report, median};
+use super::measurement::{Measurement, WorkloadResult, median};
 use super::workload::workload;
 use crate::args::{BenchArgs, BenchName};
 use crate::error::{CliError, Result};
@@ -22,7 +22,7 @@ pub(super) fn run(
     args: &BenchArgs,
     threads: usize,
     peak: f64,
-) -> Result<Report> {
+) -> Result<WorkloadResult> {
     let bandwidth = peak::bandwidth();
     let mut measurements = Vec::new();
     for (name, context, n) in MODELS {
@@ -58,5 +58,5 @@ pub(super) fn run(
             large_allocations: None,
         });
     }
-    Ok(Report { measurements, table: String::new() })
+    Ok(WorkloadResult { measurements, table: String::new() })
 }

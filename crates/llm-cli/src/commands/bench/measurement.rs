@@ -31,7 +31,7 @@ pub struct Measurement {
 }
 
 /// What a workload gives.
-pub(super) struct Report {
+pub(super) struct WorkloadResult {
     pub measurements: Vec<Measurement>,
     /// Where the time goes, for a person.
     pub table: String,

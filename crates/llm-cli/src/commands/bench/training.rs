@@ -1,6 +1,6 @@
 //! Training steps: batch, forward, loss, backward, clip at 1.0, AdamW.
 
-use super::measurement::{Measurement, Report, median};
+use super::measurement::{Measurement, WorkloadResult, median};
 use super::workload::Workload;
 use crate::args::{BenchArgs, BenchName};
 use crate::error::Result;
@@ -22,7 +22,7 @@ pub(super) fn run(
     args: &BenchArgs,
     threads: usize,
     peak: f64,
-) -> Result<Report> {
+) -> Result<WorkloadResult> {
     let steps = args.steps.unwrap_or(w.steps).max(1);
     let (mut trainer, data) = prepare(program, &w)?;
     for _ in 0..(steps / 5).max(3) {
@@ -52,7 +52,7 @@ pub(super) fn run(
         large_allocations: blocks,
     };
     let table = if args.json { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };
-    Ok(Report { measurements: vec![measurement], table })
+    Ok(WorkloadResult { measurements: vec![measurement], table })
 }
 
 /// A run on random tokens, as the peers' scripts have it.

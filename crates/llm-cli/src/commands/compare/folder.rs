@@ -3,10 +3,10 @@
 use super::results::Results;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::output::{cannot_create, make_folder, next_free};
 use crate::report;
-use crate::target::{cannot_create, make_folder, next_free};
 use llm_core::base::{check_writable, replace_file};
-use llm_core::{Error, Result as CoreResult};
+use llm_core::{Error, IoAction, Result as CoreResult};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -63,7 +63,7 @@ impl Folder {
     fn put(&self, name: &str, bytes: impl FnOnce() -> io::Result<Vec<u8>>) -> CoreResult<()> {
         let path = self.path.join(name);
         let done = bytes().and_then(|bytes| replace_file(&path, |out| out.write_all(&bytes)));
-        done.map_err(|source| Error::Io { action: "write", path, source })
+        done.map_err(|source| Error::io(IoAction::Write, path, source))
     }
 }
 

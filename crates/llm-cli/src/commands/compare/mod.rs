@@ -11,6 +11,7 @@ use crate::data::Data;
 use crate::defaults::{FINAL_TOKENS, LOG_EVERY};
 use crate::error::{CliError, Result};
 use crate::flags::whole;
+use crate::messages::count;
 use crate::plan::{Plan, named_by_flag};
 use crate::program::{Heads, Program};
 use crate::progress::{Progress, Shown};
@@ -71,7 +72,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         floor: stories.map(|s| s.floor),
         without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
     };
-    let comparison = Session {
+    let comparison = Comparing {
         program,
         signals: Signals::listen(),
         json: args.json || args.output.json(),
@@ -144,7 +145,7 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
     }
 }
 
-struct Session<'a> {
+struct Comparing<'a> {
     program: &'a Program,
     signals: Signals,
     json: bool,
@@ -156,7 +157,7 @@ struct Session<'a> {
     results: Results,
 }
 
-impl Session<'_> {
+impl Comparing<'_> {
     fn go(mut self, notes: &[String]) -> Result<()> {
         self.open(notes);
         let ended = self.runs();
@@ -195,13 +196,12 @@ impl Session<'_> {
         }
         let heads = heads.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         let seeds = from_to(seeds);
-        let layers = if config.n_layers == 1 { "layer" } else { "layers" };
         let lines = [
             format!("compare heads {heads} · seeds {seeds} · {threads} threads"),
             format!("data    {}", crate::escape::one_line(data)),
             format!(
-                "model   {} {layers} · width {} · context {} · {} parameters, whatever the heads",
-                config.n_layers,
+                "model   {} · width {} · context {} · {} parameters, whatever the heads",
+                count(config.n_layers, "layer"),
                 config.d_model,
                 config.seq_len,
                 thousands(config.parameter_count())
@@ -273,7 +273,8 @@ impl Session<'_> {
         };
         let report = val.score(&trainer.model, batch_size, FINAL_TOKENS, stop)?;
         self.signals.check()?;
-        let (head_dim, parameters) = (config.d_model / heads.max(1), config.parameter_count());
+        let (head_dim, parameters) =
+            (config.d_model / heads.max(1), trainer.model.parameter_count());
         Ok(Run { heads, head_dim, parameters, seed, seconds, scores: (&report).into() })
     }
 

@@ -2,10 +2,8 @@
 
 use super::results::Results;
 use super::statistics::Spread;
-use crate::report::Comparison;
-use plotters::coord::Shift;
+use crate::report::{Area, Comparison, Failure};
 use plotters::prelude::*;
-use std::io;
 
 const SIZE: (u32, u32) = (1000, 900);
 const FONT: &str = "sans-serif";
@@ -22,9 +20,6 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(90, 90, 90),
     RGBColor(120, 60, 160),
 ];
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
-type Failure = DrawingAreaErrorKind<io::Error>;
 
 /// Loss by heads, each seed a point; below it the facts by kind, where there are facts.
 pub(super) fn svg(results: &Results) -> Result<Vec<u8>, String> {

@@ -3,7 +3,8 @@
 use super::statistics::{Spread, conclude, values_of};
 use crate::events::Scores;
 use crate::lang::Bilingual;
-use crate::report::facts::{Settings, settings};
+use crate::messages::{compare as say, count};
+use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, Comparison, Fact, Page};
 use llm_core::Config;
 use llm_core::base::thousands;
@@ -64,7 +65,8 @@ impl Results {
             without_reading: self.common.without_reading,
             conclusion: Vec::new(),
         };
-        comparison.conclusion = conclude(&comparison, self.planned());
+        let conclusions = conclude(&comparison, self.planned());
+        comparison.conclusion = conclusions.iter().map(say::Conclusion::text).collect();
         comparison
     }
 
@@ -135,7 +137,7 @@ impl Results {
     pub(super) fn page(&self, title: &str) -> Page {
         let Common { program, threads, data, tokenizer, config, recipe, heads, seeds, .. } =
             &self.common;
-        let mut facts = settings(&Settings {
+        let mut facts = settings(&Shared {
             program,
             data,
             tokenizer: tokenizer.as_ref(),
@@ -146,9 +148,9 @@ impl Results {
             threads: *threads,
         });
         let steps = thousands(recipe.total_steps);
-        facts.push(Fact::new("Steps of each run", "每次训练的步数", steps));
+        facts.push(Fact::new(say::steps(), steps));
         let runs = format!("{} / {}", self.runs.len(), self.planned());
-        facts.push(Fact::new("Runs done", "已完成的训练", runs));
+        facts.push(Fact::new(say::runs(), runs));
         Page {
             title: title.to_string(),
             made_by: format!("{program} {} compare", env!("CARGO_PKG_VERSION")),
@@ -210,8 +212,7 @@ fn facts_table(comparison: &Comparison) -> String {
     }
     let mut text = format!("{:<16}{:>6}", "facts right, %", "places");
     for row in &comparison.rows {
-        let heads = format!("{} head{}", row.n_heads, if row.n_heads == 1 { "" } else { "s" });
-        text.push_str(&format!("  {heads:>13}"));
+        text.push_str(&format!("  {:>13}", count(row.n_heads, "head")));
     }
     text.push('\n');
     for (name, _) in kinds {

@@ -1,6 +1,6 @@
 //! Mean and spread over seeds, and what may be said about a difference.
 
-use crate::lang::Bilingual;
+use crate::messages::compare::{Conclusion, Difference, Mean, Quantity};
 use crate::report::{Compared, Comparison};
 
 /// One quantity of one number of heads, over all seeds.
@@ -33,32 +33,28 @@ impl Spread {
     }
 }
 
-/// A quantity that is compared.
-struct Quantity {
-    name: Bilingual,
-    unit: &'static str,
-    scale: f64,
-    decimals: usize,
-    lower_is_better: bool,
+/// What is measured about one quantity.
+struct Findings<'a> {
+    quantity: Quantity<'a>,
     /// One for each number of heads.
     spreads: Vec<Spread>,
 }
 
-impl Quantity {
+impl<'a> Findings<'a> {
     /// `None` when some number of heads has no values of it.
-    fn of(
-        name: Bilingual,
-        rows: &[Compared],
-        values: impl Fn(&Compared) -> &[f64],
-    ) -> Option<Quantity> {
+    fn of<'r>(
+        quantity: Quantity<'a>,
+        rows: &'r [Compared],
+        values: impl Fn(&'r Compared) -> &'r [f64],
+    ) -> Option<Findings<'a>> {
         let spreads = rows.iter().map(|row| Spread::of(values(row))).collect::<Option<_>>()?;
-        let (unit, scale, decimals, lower_is_better) = (" %", 100.0, 1, false);
-        Some(Quantity { name, unit, scale, decimals, lower_is_better, spreads })
+        Some(Findings { quantity, spreads })
     }
 
     /// The place of the best mean, the first of equals, from `first` on.
     fn best(&self, first: usize) -> usize {
-        let better = |a: f64, b: f64| if self.lower_is_better { a < b } else { a > b };
+        let lower_is_better = self.quantity == Quantity::Loss;
+        let better = |a: f64, b: f64| if lower_is_better { a < b } else { a > b };
         let mut best = first;
         for (i, spread) in self.spreads.iter().enumerate().skip(first) {
             best = if better(spread.mean, self.spreads[best].mean) { i } else { best };
@@ -66,133 +62,57 @@ impl Quantity {
         best
     }
 
-    fn shown(&self, x: f64) -> String {
-        format!("{:.*}{}", self.decimals, self.scale * x, self.unit)
-    }
-
     /// Whether the best number of heads differs from the fewest, which is the first row.
-    fn conclusion(&self, rows: &[Compared], seeds: usize) -> Bilingual {
-        let best = self.best(0);
-        let (fewest, top) = (&self.spreads[0], &self.spreads[best]);
-        let (few, many) = (rows[0].n_heads, rows[best].n_heads);
-        let (low, high) = (self.shown(fewest.mean), self.shown(top.mean));
-        let Bilingual { en: name, zh } = &self.name;
-        if self.spreads.iter().all(|s| s.low == fewest.high && s.high == fewest.low) {
-            return Bilingual::new(
-                format!("{name}: {low} with every number of heads and every seed."),
-                format!("{zh}：不论几个头、哪个种子，都是 {low}。"),
-            );
+    fn difference(&self, rows: &[Compared]) -> Difference {
+        let top = self.best(0);
+        let spreads = &self.spreads;
+        let mean = |i: usize| Mean { heads: rows[i].n_heads, value: spreads[i].mean };
+        let (fewest, best) = (mean(0), mean(top));
+        if spreads.iter().all(|s| s.low == spreads[0].high && s.high == spreads[0].low) {
+            return Difference::Never(fewest.value);
         }
-        if best == 0 {
-            let next = self.best(1.min(self.spreads.len() - 1));
-            let (others, shown) = (rows[next].n_heads, self.shown(self.spreads[next].mean));
-            let [en, zh_how] = match fewest.is_apart_from(&self.spreads[next]) {
-                true => ["beyond", "超出"],
-                false => ["within", "没有超出"],
-            };
-            return Bilingual::new(
-                format!(
-                    "{name}: no number of heads has a better mean than {}, {low}; the next, {} \
-                     with {shown}, is {en} the spread of {seeds} seeds.",
-                    heads(few),
-                    heads(others)
-                ),
-                format!(
-                    "{zh}：没有别的头数的均值好过 {few} 个头的 {low}；其次是 {others} 个头的 {shown}，差异\
-                     {zh_how} {seeds} 个种子的波动范围。"
-                ),
-            );
+        if top == 0 {
+            let next = self.best(1.min(spreads.len() - 1));
+            let beyond = spreads[0].is_apart_from(&spreads[next]);
+            return Difference::FewestAreBest { fewest, next: mean(next), beyond };
         }
-        if top.is_apart_from(fewest) {
-            return Bilingual::new(
-                format!(
-                    "{name}: {high} with {} against {low} with {}, a difference beyond the spread \
-                     of {seeds} seeds.",
-                    heads(many),
-                    heads(few)
-                ),
-                format!(
-                    "{zh}：{many} 个头 {high}，{few} 个头 {low}，差异超出 {seeds} 个种子的波动范围。"
-                ),
-            );
+        match spreads[top].is_apart_from(&spreads[0]) {
+            true => Difference::Beyond { best, fewest },
+            false => Difference::Within { best, fewest },
         }
-        Bilingual::new(
-            format!(
-                "{name}: no difference beyond the spread of {seeds} seeds ({high} with {}, {low} \
-                 with {}).",
-                heads(many),
-                heads(few)
-            ),
-            format!(
-                "{zh}：没有超出 {seeds} 个种子波动范围的差异（{many} 个头 {high}，{few} 个头 {low}）。"
-            ),
-        )
     }
 }
 
-/// What was measured, in words, and nothing beyond it. `planned` is the number of runs.
-pub(super) fn conclude(comparison: &Comparison, planned: usize) -> Vec<Bilingual> {
+/// What follows from the measurements, and nothing beyond it. `planned` is the number of runs.
+pub(super) fn conclude(comparison: &Comparison, planned: usize) -> Vec<Conclusion<'_>> {
     // The fewest heads first, in whatever order they were given.
     let mut rows = comparison.rows.clone();
     rows.sort_by_key(|row| row.n_heads);
     let done: usize = rows.iter().map(|row| row.loss.len()).sum();
     if !comparison.complete {
-        return vec![Bilingual::new(
-            format!("Incomplete: {done} of {planned} runs are done. Nothing is concluded."),
-            format!("未完成：{planned} 次训练中完成了 {done} 次。不下结论。"),
-        )];
+        return vec![Conclusion::Incomplete { done, planned }];
     }
     let seeds = rows.first().map_or(0, |row| row.loss.len());
     if seeds < 2 {
-        return vec![Bilingual::new(
-            "One seed: nothing is known about the spread, so nothing is concluded.",
-            "只有一个种子：不知道波动有多大，所以不下结论。",
-        )];
+        return vec![Conclusion::OneSeed];
     }
-    let mut conclusion = vec![Bilingual::new(
-        format!(
-            "Rule: for each quantity, the number of heads with the best mean is compared with the \
-             fewest heads (or, where these are the best, with the next); a difference counts when the two ranges over {seeds} seeds do not \
-             overlap. The best is chosen after measuring, so chance has several tries."
-        ),
-        format!(
-            "规则：对每个量，把均值最好的头数与最少的头数相比（如果最少的就是最好的，则与其次的相比）；只有当两者在 {seeds} 个种子上的取值范围\
-             不重叠时，才算有差异。最好的头数是测量之后挑出来的，所以偶然性有不止一次机会。"
-        ),
-    )];
-    let loss =
-        Quantity::of(Bilingual::new("Validation loss", "验证损失"), &rows, |row| &row.loss);
-    let loss = loss.map(|q| Quantity {
-        unit: " nats",
-        scale: 1.0,
-        decimals: 4,
-        lower_is_better: true,
-        ..q
-    });
-    let all = Bilingual::new("All facts", "全部事实");
-    let all = Quantity::of(all, &rows, |row| &row.facts_total);
-    let kinds = rows.first().map_or(&[][..], |row| &row.facts);
+    let loss = Findings::of(Quantity::Loss, &rows, |row| &row.loss);
+    let all = Findings::of(Quantity::AllFacts, &rows, |row| &row.facts_total);
+    let kinds = comparison.rows.first().map_or(&[][..], |row| &row.facts);
     let kinds = kinds.iter().filter_map(|(kind, _)| {
-        let name = Bilingual::new(format!("Facts of kind {kind}"), format!("“{kind}”类事实"));
-        Quantity::of(name, &rows, |row| values_of(row, kind))
+        Findings::of(Quantity::FactsOf(kind), &rows, |row| values_of(row, kind))
     });
-    let all = loss.into_iter().chain(all).chain(kinds);
-    conclusion.extend(all.map(|quantity| quantity.conclusion(&rows, seeds)));
-    conclusion.push(Bilingual::new(
-        "This was measured with these settings, this data and these seeds, and says nothing about \
-         others.",
-        "以上只是在这些设置、这些数据和这些种子下测得的，不说明其他情况。",
-    ));
-    conclusion
+    let found = loss.into_iter().chain(all).chain(kinds).map(|findings| {
+        let difference = findings.difference(&rows);
+        Conclusion::Found { quantity: findings.quantity, difference, seeds }
+    });
+    let rule = std::iter::once(Conclusion::Rule { seeds });
+    rule.chain(found).chain([Conclusion::Limits]).collect()
 }
 
 /// The shares right of a kind; empty when it did not occur.
 pub(super) fn values_of<'a>(row: &'a Compared, kind: &str) -> &'a [f64] {
     row.facts.iter().find(|(name, _)| name == kind).map_or(&[], |(_, values)| values)
-}
-
-fn heads(n: usize) -> String {
-    format!("{n} head{}", if n == 1 { "" } else { "s" })
 }
 
 #[cfg(test)]
@@ -211,7 +131,7 @@ mod tests {
 
     fn english(rows: Vec<Compared>, complete: bool) -> Vec<String> {
         let comparison = Comparison { complete, rows, ..Comparison::default() };
-        conclude(&comparison, 6).into_iter().map(|text| text.en).collect()
+        conclude(&comparison, 6).iter().map(|found| found.text().en).collect()
     }
 
     #[test]

@@ -5,15 +5,16 @@ use crate::args::InspectAttentionArgs;
 use crate::console::{Out, note, stdout_has_colours};
 use crate::error::{CliError, Result};
 use crate::escape::{one_line, safe_text};
+use crate::generation::prompt_tokens;
+use crate::messages::{count, inspect as say};
+use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::report::{self, AttentionMaps, Fact, Ink, MOST_TOKENS, Page, heat_map, layer_picture};
-use crate::target::to_load;
-use crate::text::prompt_tokens;
 use llm_core::base::thousands;
 use llm_core::base::{real_path, replace_file};
 use llm_core::recipe::DataSource;
-use llm_core::{Error, TokenId};
+use llm_core::{Error, IoAction, TokenId};
 use llm_lens::attention_maps;
 use llm_stories::story;
 use serde_json::json;
@@ -112,20 +113,17 @@ struct Chosen {
 impl Chosen {
     fn new(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Chosen> {
         let model = &loaded.run.model;
-        let one = |flag: &str, given: Option<usize>, all: usize| match given {
+        let one = |what: &str, given: Option<usize>, all: usize| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
-            Some(i) => {
-                let s = if all == 1 { "" } else { "s" };
-                let what = flag.trim_start_matches('-');
-                Err(CliError::Usage(format!(
-                    "{flag} {i}: the model has {all} {what}{s}, counted from 0"
-                )))
-            }
+            Some(i) => Err(CliError::Usage(format!(
+                "--{what} {i}: the model has {}, counted from 0",
+                count(all, what)
+            ))),
         };
         Ok(Chosen {
-            layers: one("--layer", args.layer, model.config().n_layers)?,
-            heads: one("--head", args.head, model.attention().spec().n_heads)?,
+            layers: one("layer", args.layer, model.config().n_layers)?,
+            heads: one("head", args.head, model.attention().spec().n_heads)?,
         })
     }
 }
@@ -156,8 +154,7 @@ fn pictures(args: &InspectAttentionArgs, chosen: &Chosen) -> Result<Vec<(usize, 
     let Some(dir) = &args.svg else { return Ok(Vec::new()) };
     if !dir.is_dir() {
         std::fs::create_dir_all(dir).map_err(|source| {
-            let source = Error::Io { action: "create", path: dir.clone(), source };
-            CliError::hint(source, "nothing was written, choose another --svg")
+            CliError::not_created(dir, source, "nothing was written, choose another --svg")
         })?;
     }
     let file = |layer| (layer, dir.join(format!("attention-layer-{layer}.svg")));
@@ -244,7 +241,7 @@ impl View<'_> {
 
     fn write_picture(&self, layer: usize, file: &Path) -> Result<()> {
         let title = format!("Attention of layer {layer}");
-        let failed = |source| Error::Io { action: "save", path: file.into(), source };
+        let failed = |source| Error::io(IoAction::Save, file, source);
         let svg = layer_picture(&title, &self.maps.tokens, &self.heads(layer)).map_err(failed)?;
         replace_file(file, |out| out.write_all(svg.as_bytes())).map_err(failed)?;
         Ok(())
@@ -258,8 +255,8 @@ impl View<'_> {
             title: one_line(&path.display().to_string()),
             made_by: made_by(program, "attention"),
             facts: vec![
-                Fact::new("Text", "文本", text),
-                Fact::new("First token shown", "显示的第一个词元", self.first.to_string()),
+                Fact::new(say::text(), text),
+                Fact::new(say::first_shown(), self.first.to_string()),
             ],
             attention: Some(self.maps.clone()),
             ..Page::default()

@@ -3,16 +3,17 @@
 use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
-use crate::console::Out;
+use crate::console::print;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::messages::{inspect as say, plural};
+use crate::output::to_load;
 use crate::plan::load;
 use crate::program::Program;
-use crate::report::{self, Fact, HeadRow, Page, description};
+use crate::report::{self, Fact, HeadRow, Page, named};
 use crate::signals::Signals;
-use crate::target::to_load;
 use llm_core::base::{memory, thousands};
-use llm_lens::{HeadsReport, MeasuredHead, Role, Spread, measure_heads};
+use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use serde_json::json;
 use std::path::Path;
 
@@ -45,29 +46,24 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
         "{name}: {} tokens in {} {}",
         thousands(report.tokens),
         thousands(report.windows),
-        if report.windows == 1 { "window" } else { "windows" }
+        plural(report.windows, "window")
     );
     if let Some(file) = &args.on.html {
         report::write(file, &page(program, &path, &measured, &report))?;
         say_written(file, args.on.output.quiet());
     }
-    let mut out = Out::default();
-    if args.on.json || args.on.output.json() {
-        out.write(json(&name, &report).as_bytes());
-    } else {
-        out.write(text(&measured, &report).as_bytes());
-    }
-    out.finish()
+    let as_json = args.on.json || args.on.output.json();
+    print(if as_json { json(&name, &report) } else { text(&measured, &report) })
 }
 
 fn json(name: &str, report: &HeadsReport) -> String {
-    let object = |columns: &[(&'static str, f64)]| {
-        let entry = |(name, value): &(&str, f64)| (name.to_string(), json!(value));
+    let object = |columns: &[(Column, f64)]| {
+        let entry = |(column, value): &(Column, f64)| (column.name().to_string(), json!(value));
         serde_json::Value::Object(columns.iter().map(entry).collect())
     };
     let head = |row: &MeasuredHead| {
-        let HeadRow { layer, head, scores, role } = HeadRow::from(row);
-        json!({ "layer": layer, "head": head, "scores": object(&scores), "role": role })
+        let HeadRow { layer, head, scores: _, role } = HeadRow::from(row);
+        json!({ "layer": layer, "head": head, "scores": object(&row.scores), "role": role })
     };
     let line = json!({
         "event": "heads",
@@ -83,14 +79,14 @@ fn json(name: &str, report: &HeadsReport) -> String {
 
 fn text(measured: &str, report: &HeadsReport) -> String {
     let mut text = format!("measured on {measured}\n\n{:<5}", "head");
-    for (name, _) in &report.uniform {
-        text.push_str(&format!("{:>7}", column(name)));
+    for (column, _) in &report.uniform {
+        text.push_str(&format!("{:>7}", heading(*column)));
     }
     text.push('\n');
-    let line = |name: String, columns: &[(&'static str, f64)]| {
-        let value = |(name, value): &(&str, f64)| match *name {
-            "entropy" => format!("{value:>7.2}"),
-            _ => format!("{:>6.0}%", 100.0 * value),
+    let line = |name: String, columns: &[(Column, f64)]| {
+        let value = |(column, value): &(Column, f64)| match column {
+            Column::Entropy => format!("{value:>7.2}"),
+            Column::Weight(_) | Column::EntropyShare => format!("{:>6.0}%", 100.0 * value),
         };
         let line = format!("{name:<5}{}", columns.iter().map(value).collect::<String>());
         format!("{}\n", line.trim_end())
@@ -103,7 +99,7 @@ fn text(measured: &str, report: &HeadsReport) -> String {
         "\nMean weight on such places; even: what even attention to everything puts there.\n\
          Then the entropy of the weights in nats, and as a share of its most, ln(i + 1).\n",
     );
-    if report.uniform.iter().any(|(name, _)| *name == "answer") {
+    if report.uniform.iter().any(|(column, _)| *column == Column::Weight(Role::Answer)) {
         text.push_str(
             "answer is measured where the story has to tell a word that was said before.\n",
         );
@@ -114,7 +110,7 @@ fn text(measured: &str, report: &HeadsReport) -> String {
             (_, true) => HeadRow::from(row).role.en,
             (None, false) => "nothing stands out".to_string(),
             (Some(role), false) => {
-                format!("{}{}", description(role).en, evidence(row, role, &report.uniform))
+                format!("{}{}", say::description(role).en, evidence(row, role, &report.uniform))
             }
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));
@@ -138,47 +134,43 @@ fn name(row: &MeasuredHead) -> String {
 }
 
 /// A column's heading.
-fn column(name: &str) -> &str {
-    match name {
-        "previous" => "prev",
-        "separator" => "sep",
-        "entropy" => "nats",
-        "entropy_share" => "of ln",
-        other => other,
+fn heading(column: Column) -> &'static str {
+    match column {
+        Column::Weight(Role::Previous) => "prev",
+        Column::Weight(Role::Separator) => "sep",
+        Column::Weight(role) => role.name(),
+        Column::Entropy => "nats",
+        Column::EntropyShare => "of ln",
     }
 }
 
 /// The score that a role rests on.
-fn evidence(row: &MeasuredHead, role: Role, uniform: &[(&'static str, f64)]) -> String {
-    let of = |columns: &[(&'static str, f64)], name| {
-        columns.iter().find(|(column, _)| *column == name).map(|(_, value)| *value)
+fn evidence(row: &MeasuredHead, role: Role, uniform: &[(Column, f64)]) -> String {
+    let of = |columns: &[(Column, f64)]| {
+        columns.iter().find(|(column, _)| *column == Column::Weight(role)).map(|(_, value)| *value)
     };
-    let found = of(&row.scores, role.name()).zip(of(uniform, role.name()));
+    let found = of(&row.scores).zip(of(uniform));
     found.map_or(String::new(), |(score, even)| {
         format!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even)
     })
 }
 
 fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) -> Page {
-    let mut facts = vec![Fact::new("Measured on", "测量所用", measured)];
+    let mut facts = vec![Fact::new(say::measured_on(), measured)];
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let show = |s: &Spread| {
             format!("mean {:.3}, std {:.3}, {:.3} .. {:.3}", s.mean, s.std, s.min, s.max)
         };
         let value =
             format!("A: {} | A·W_o: {}", show(&spreads.concatenated), show(&spreads.projected));
-        facts.push(Fact::new(
-            &format!("Outputs of layer {layer}"),
-            &format!("第 {layer} 层的输出"),
-            value,
-        ));
+        facts.push(Fact::new(say::outputs_of(layer), value));
     }
     Page {
         title: one_line(&path.display().to_string()),
         made_by: made_by(program, "heads"),
         facts,
         heads: report.rows.iter().map(HeadRow::from).collect(),
-        even: report.uniform.clone(),
+        even: named(&report.uniform),
         ..Page::default()
     }
 }

@@ -1,18 +1,19 @@
 //! `inspect model`.
 
 use crate::args::InspectModelArgs;
-use crate::console::Out;
+use crate::console::print;
 use crate::defaults::Start;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::flags;
+use crate::messages::count;
+use crate::output::to_load;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
 use crate::program::{Heads, Program};
-use crate::target::to_load;
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{AttentionSpec, Config, Error};
 use llm_lens::{KNOWN_MODELS, ModelReport, TensorRow};
 use serde_json::json;
 
@@ -26,7 +27,6 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
             (format!("'{}'", one_line(&path.display().to_string())), report)
         }
     };
-    let mut out = Out::default();
     if args.json || args.output.json() {
         let known = KNOWN_MODELS.map(|m| {
             json!({
@@ -36,11 +36,9 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
             })
         });
         let line = json!({ "event": "model", "model": report, "known_models": known });
-        out.write(format!("{line}\n").as_bytes());
-    } else {
-        out.write(text(&title, &report).as_bytes());
+        return print(format!("{line}\n"));
     }
-    out.finish()
+    print(text(&title, &report))
 }
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
@@ -49,9 +47,12 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
     let vocab_size = args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE);
     let config = flags::new_model(args.model.arch_config(vocab_size), start, &given);
     let config = config.and_then(|config| config.check().map(|()| config));
-    let config = config.map_err(|e| match named_by_flag(e) {
-        CliError::Usage(line) => CliError::Usage(line.replace("--vocab-size", "--vocab")),
-        other => other,
+    let config = config.map_err(|e| match e {
+        // This verb learns no vocabulary: it is told one's size.
+        Error::Config { field: "vocab_size", reason } => {
+            CliError::Usage(format!("--vocab: {reason}"))
+        }
+        other => named_by_flag(other),
     })?;
     let n_heads = match program.heads {
         Heads::One { .. } => 1,
@@ -59,10 +60,12 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
             args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
         }
     };
-    (program.with_heads)(n_heads).check(&config).map_err(named_by_flag)?;
+    let attention = (program.with_heads)(n_heads);
+    attention.check(&config).map_err(named_by_flag)?;
+    let own = attention.parameters(&config);
     let recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
-    Ok(ModelReport::new(&config, n_heads, 0, batch, compared(&config, n_heads)))
+    Ok(ModelReport::new(&config, &own, n_heads, 0, batch, compared(&config, n_heads)))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
@@ -78,7 +81,8 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     }
     let off = head_mask.iter().filter(|on| !**on).count();
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
-    Ok(ModelReport::new(config, *n_heads, off, batch, compared(config, *n_heads)))
+    let own = checkpoint.attention_parameters();
+    Ok(ModelReport::new(config, &own, *n_heads, off, batch, compared(config, *n_heads)))
 }
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {
@@ -99,10 +103,10 @@ fn text(title: &str, report: &ModelReport) -> String {
     let off = if heads_off > 0 { format!(", {heads_off} switched off") } else { String::new() };
     let d = c / n_heads.max(1);
     let mut text = format!(
-        "{title}: L={l} {}, C={c} wide, H={n_heads} {} of D={d}{off}, context T={t}, V={} tokens\n\n\
+        "{title}: L={}, C={c} wide, H={} of D={d}{off}, context T={t}, V={} tokens\n\n\
          tensor              shape                count    share\n",
-        if l == 1 { "block" } else { "blocks" },
-        if n_heads == 1 { "head" } else { "heads" },
+        count(l, "block"),
+        count(n_heads, "head"),
         thousands(v as u64)
     );
     // The blocks are all alike: one line stands for the tensor of each.
@@ -124,15 +128,14 @@ fn text(title: &str, report: &ModelReport) -> String {
     }
     text.push_str(&format!(
         "{:<18}  {:<13}  {:>13}\n{:<18}  {:<13}  {:>13}\n\n\
-         attention of a block: 4·C² = {} weights (+ 4·C = {} biases), whatever H is\n\n",
+         {}\n\n",
         "all",
         "",
         thousands(report.parameters),
         "without biases",
         "",
         thousands(report.without_biases),
-        thousands(report.attention_weights),
-        thousands(report.attention_biases)
+        of_attention(report)
     ));
     let m = report.memory;
     text.push_str(&format!(
@@ -147,12 +150,26 @@ fn text(title: &str, report: &ModelReport) -> String {
     text + &costs(report) + &known()
 }
 
+fn of_attention(report: &ModelReport) -> String {
+    let (weights, biases) = (report.attention_weights, report.attention_biases);
+    let [weights, biases] = [weights, biases].map(thousands);
+    match report.attention.is_empty() {
+        true => format!("attention of a block: {weights} weights (+ {biases} biases), its own"),
+        false => format!(
+            "attention of a block: 4·C² = {weights} weights (+ 4·C = {biases} biases), whatever H is"
+        ),
+    }
+}
+
 fn is_of_first_block(tensor: &TensorRow) -> bool {
     tensor.name.starts_with("blocks.0.")
 }
 
 /// One head beside several.
 fn costs(report: &ModelReport) -> String {
+    if report.attention.is_empty() {
+        return String::new();
+    }
     let line = |name: &str, f: &dyn Fn(usize) -> String| {
         let columns: Vec<_> =
             (0..report.attention.len()).map(|i| format!("{:>20}", f(i))).collect();

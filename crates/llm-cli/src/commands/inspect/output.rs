@@ -3,9 +3,8 @@
 use crate::console::note;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::output::may_replace;
 use crate::program::Program;
-use crate::target::may_replace;
-use llm_core::Error;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -21,10 +20,8 @@ pub(super) const PICTURE: &str = "<svg";
 /// # Errors
 /// [`CliError::Core`] with exit code 73.
 pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
-    let refused = |source| {
-        let source = Error::Io { action: "create", path: path.into(), source };
-        Err(CliError::hint(source, "nothing was written, choose another file"))
-    };
+    let hint = "nothing was written, choose another file";
+    let refused = |source| Err(CliError::not_created(path, source, hint));
     let is_ours = |path: &Path| begins_with(path, begins).unwrap_or(false);
     may_replace(path, is_ours, "it exists and was not written by this program").or_else(refused)?;
     let of_run = begins == PAGE && path.with_file_name("metrics.jsonl").exists();

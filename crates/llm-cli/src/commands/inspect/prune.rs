@@ -11,12 +11,13 @@ use crate::console::{Out, note};
 use crate::data::Validation;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::messages::{count, inspect as say};
+use crate::next_commands;
+use crate::output::{Target, to_load};
 use crate::plan::{Loaded, load};
 use crate::program::{Heads, Program};
 use crate::report::{self, Fact, Page, Pruned, Pruning};
 use crate::signals::Signals;
-use crate::target::{Target, to_load};
-use crate::typed;
 use found::{Dropped, Found, Score, Scored, facts_share};
 use llm_core::TinyGPT;
 use llm_core::base::real_path;
@@ -82,14 +83,14 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
             "saved checkpoint '{}' at step {step}",
             one_line(&saved.display().to_string())
         ));
-        let (name, load) = (typed::program(program), typed::load_flag(saved));
-        note(&format!("next    {name} eval{load}{}", typed::data(&args.on.data, &[])));
+        let (name, load) = (next_commands::program(program), next_commands::load_flag(saved));
+        note(&format!("next    {name} eval{load}{}", next_commands::data(&args.on.data, &[])));
     }
     out.finish()
 }
 
-/// Can heads of this model be switched off, and those that are asked for? For each head whether it
-/// is on now.
+/// Validates that heads of this model can be switched off, and those that are asked for. For each
+/// head whether it is on now.
 fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> Result<Vec<bool>> {
     let usage = |text: String| Err(CliError::Usage(text));
     let model = &loaded.run.model;
@@ -135,10 +136,6 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
         return usage("--drop-heads: one head at least has to stay".into());
     }
     Ok(mask)
-}
-
-fn plural(n: usize) -> &'static str {
-    if n == 1 { "" } else { "s" }
 }
 
 /// The mask with its first head off.
@@ -191,7 +188,7 @@ fn measure(
         let why = format!("its loss is {}, so nothing can be said about its heads", whole.loss);
         return Err(CliError::Data(format!("--load '{}': {why}", args.on.load.display())));
     }
-    counting.say(&format!("all {on} head{}: loss {:.4}", plural(on), whole.loss));
+    counting.say(&format!("all {}: loss {:.4}", count(on, "head"), whole.loss));
     counting.forecast();
     if named {
         let heads = args.drop_heads.clone();
@@ -259,15 +256,15 @@ fn pruning(Found { whole, alone, greedy, .. }: &Found) -> Pruning {
 }
 
 fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
-    let mut facts = vec![Fact::new("Measured on", "测量所用", measured)];
+    let mut facts = vec![Fact::new(say::measured_on(), measured)];
     if let Some(dropped) = &found.dropped {
         let names: Vec<_> =
             dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
-        facts.push(Fact::new("Switched off", "关闭的头", names.join(", ")));
-        facts.push(Fact::new("Loss then", "此时的损失", format!("{:.4}", dropped.score.loss)));
+        facts.push(Fact::new(say::heads_off(), names.join(", ")));
+        facts.push(Fact::new(say::loss_then(), format!("{:.4}", dropped.score.loss)));
         if let Some(share) = facts_share(&dropped.score) {
             let percent = format!("{:.1} %", 100.0 * share);
-            facts.push(Fact::new("Facts right then", "此时答对的事实", percent));
+            facts.push(Fact::new(say::facts_then(), percent));
         }
     }
     Page {

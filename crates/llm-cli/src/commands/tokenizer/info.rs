@@ -5,7 +5,7 @@ use crate::args::InfoArgs;
 use crate::console::Out;
 use crate::data::{Input, one_stdin};
 use crate::error::{CliError, Result};
-use crate::text::shown;
+use crate::generation::shown;
 use llm_core::TokenId;
 use llm_core::base::thousands;
 use llm_core::tokenizer::Tokenizer;

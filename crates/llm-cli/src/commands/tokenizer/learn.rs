@@ -5,10 +5,10 @@ use crate::console::note;
 use crate::data::{Input, one_stdin};
 use crate::error::{CliError, Result, system_reason};
 use crate::escape::one_line;
+use crate::next_commands;
+use crate::output::may_replace;
 use crate::program::Program;
-use crate::target::may_replace;
 use crate::tokenizers::{Choice, make};
-use crate::typed;
 use llm_core::base::replace_file;
 use std::path::{Path, PathBuf};
 
@@ -36,11 +36,11 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
         made.note.iter().for_each(|line| note(line));
         let path = args.save.display().to_string();
         note(&format!("saved   {}", one_line(&path)));
-        let (name, data) = (typed::program(program), typed::data(&args.data, &[]));
+        let (name, data) = (next_commands::program(program), next_commands::data(&args.data, &[]));
         // A bare word would be taken for a kind.
         let bare = args.save.extension().is_none() && args.save.components().count() == 1;
         let path = if bare { PathBuf::from(".").join(&args.save) } else { args.save.clone() };
-        let path = typed::quoted(path.as_os_str());
+        let path = next_commands::quoted(path.as_os_str());
         note(&format!("next    {name}{data} --tokenizer {path}"));
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use crate::args::SourceArgs;
 use crate::error::{CliError, Result};
-use crate::target::to_load;
+use crate::output::to_load;
 use crate::tokenizers::Choice;
 use llm_core::checkpoint::Checkpoint;
 use llm_core::tokenizer::Tokenizer;

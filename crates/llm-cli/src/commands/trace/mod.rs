@@ -1,15 +1,15 @@
 //! `trace`: one number of attention, followed by hand.
 
-mod text;
+mod printed;
 
 use crate::args::TraceArgs;
-use crate::console::Out;
+use crate::console::print;
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
+use crate::generation::shown;
+use crate::output::to_load;
 use crate::plan::{Loaded, check_heads_flag, load};
 use crate::program::{Heads, Program};
-use crate::target::to_load;
-use crate::text::shown;
 use llm_core::{Error, TokenId};
 use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model};
 use std::path::Path;
@@ -33,13 +33,10 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
         None => of_example(program, args)?,
     };
     let walk = Walk { one_head: matches!(program.heads, Heads::One { .. }), ..walk };
-    let mut out = Out::default();
     if args.json || args.output.json() {
-        out.write(&events::line(&Event::Trace(&walk)));
-    } else {
-        out.write(text::text(&walk, args.lang, args.all).as_bytes());
+        return print(events::line(&Event::Trace(&walk)));
     }
-    out.finish()
+    print(printed::text(&walk, args.lang, args.all))
 }
 
 fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {

@@ -54,7 +54,7 @@ impl Journal {
         Ok(Journal { dir, config, log, samples, about, tokens, vocab_size, floor, curves: None })
     }
 
-    /// Did the log go away?
+    /// Whether the log went away.
     pub(super) fn is_gone(&self) -> bool {
         !self.log.exists()
     }

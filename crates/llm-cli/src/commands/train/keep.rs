@@ -2,7 +2,7 @@
 
 use llm_core::base::replace_file;
 use llm_core::train::Best;
-use llm_core::{Error, Result};
+use llm_core::{Error, IoAction, Result};
 use serde::{Deserialize, Serialize};
 use std::path::Path;
 
@@ -32,5 +32,5 @@ pub(super) fn write_best(folder: &Path, best: Best) -> Result<()> {
     let text = serde_json::to_string(&Stored { step, val_loss }).unwrap_or_default() + "\n";
     let path = folder.join("best.json");
     let written = replace_file(&path, |out| out.write_all(text.as_bytes()));
-    written.map_err(|source| Error::Io { action: "save", path, source })
+    written.map_err(|source| Error::io(IoAction::Save, path, source))
 }

@@ -1,8 +1,10 @@
 //! No verb: train, then the probes, then save, then write; each if asked for.
 
+mod ending;
 mod journal;
 mod keep;
 mod overfit;
+mod saving;
 mod steps;
 
 use super::{banner, eval::facts_table};
@@ -11,23 +13,18 @@ use crate::console::{Out, note};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
 use crate::events::{self, Event};
+use crate::generation::Request;
 use crate::lang::Bilingual;
+use crate::output::Target;
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
-use crate::report;
 use crate::signals::Signals;
-use crate::target::Target;
-use crate::text::Request;
-use crate::typed;
 use journal::Journal;
-use llm_core::checkpoint::Snapshot;
-use llm_core::checkpoint::{self, TokenizerSpec};
-use llm_core::train::{Ending, Keeper, Trainer};
+use llm_core::checkpoint::{Snapshot, TokenizerSpec};
+use llm_core::train::Keeper;
 use llm_run_log::Sample;
-use std::path::Path;
 use std::time::Instant;
 
 /// The whole command.
@@ -54,7 +51,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     };
     let keeper =
         keeper.with_numbered(args.keep.unwrap_or(0)).with_optimizer(args.save_opt.unwrap_or(true));
-    let mut session = Session {
+    let mut session = Training {
         program,
         args,
         json,
@@ -82,12 +79,12 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     session.out.finish()
 }
 
-/// Is this a data file that could be opened and then no longer be read?
+/// Whether a data file could be opened and then no longer be read.
 fn lost_data(e: &llm_core::Error) -> bool {
-    matches!(e, llm_core::Error::Io { action: "go on reading", .. })
+    matches!(e, llm_core::Error::Io { action: llm_core::IoAction::GoOnReading, .. })
 }
 
-/// Did the numbers of training itself end it?
+/// Whether the numbers of training itself ended it.
 fn diverged(e: &CliError) -> bool {
     match e {
         CliError::Core { source, .. } => matches!(source, llm_core::Error::Diverged { .. }),
@@ -95,7 +92,7 @@ fn diverged(e: &CliError) -> bool {
     }
 }
 
-struct Session<'a> {
+struct Training<'a> {
     program: &'a Program,
     args: &'a TrainArgs,
     json: bool,
@@ -114,7 +111,7 @@ struct Session<'a> {
     early: Option<Bilingual>,
 }
 
-impl Session<'_> {
+impl Training<'_> {
     /// In a run's folder everything is written down.
     fn open_journal(&mut self, plan: &Plan, threads: usize) -> Result<()> {
         let run = self.target.as_ref().and_then(|t| t.run.as_deref()).filter(|_| plan.steps > 0);
@@ -141,7 +138,7 @@ impl Session<'_> {
                 }
                 // What went wrong is best seen in the curves.
                 Err(e) if diverged(&e) => {
-                    let why = e.line().trim_start_matches("error: ").to_string();
+                    let why = e.message();
                     self.early = Some(Bilingual::new(why.clone(), why));
                     self.report(&plan.trainer, None);
                     return Err(e);
@@ -175,41 +172,11 @@ impl Session<'_> {
     fn train(&mut self, plan: &mut Plan, request: &Request) -> Result<Option<Report>> {
         let ending = self.steps(plan, request)?;
         self.say_ending(&ending, plan.trainer.step);
-        self.judge(plan)
-    }
-
-    /// Why there were fewer steps than planned, if so.
-    fn say_ending(&mut self, ending: &Ending, step: u64) {
-        self.early = match ending {
-            Ending::AllSteps | Ending::Interrupted => None,
-            Ending::TimeIsUp { .. } => Some(Bilingual::new(
-                format!("Stopped at step {step}: --max-time was up."),
-                format!("在第 {step} 步停止：--max-time 的时间到了。"),
-            )),
-            Ending::NoProgress => Some(Bilingual::new(
-                format!("Stopped at step {step}: the validation loss no longer fell (--patience)."),
-                format!("在第 {step} 步停止：验证损失不再下降（--patience）。"),
-            )),
-        };
-        match (ending, self.keeper.best()) {
-            (Ending::AllSteps | Ending::Interrupted, _) => {}
-            (Ending::TimeIsUp { left }, _) => self.say(&format!(
-                "stopped at step {step}: --max-time is up; {left} planned steps are left, --load \
-                 goes on with them"
-            )),
-            (Ending::NoProgress, best) => self.say(&format!(
-                "stopped at step {step}: no better validation loss in {} measurements{}",
-                self.keeper.worse(),
-                best.map_or(String::new(), |b| format!(
-                    "; the best was {:.4} at step {}",
-                    b.val_loss, b.step
-                ))
-            )),
-        }
+        self.measure(plan)
     }
 
     /// The measurement after the last step, of all unseen data.
-    fn judge(&mut self, plan: &Plan) -> Result<Option<Report>> {
+    fn measure(&mut self, plan: &Plan) -> Result<Option<Report>> {
         let Some(val) = plan.data.as_ref().and_then(|d| d.val.as_ref()) else {
             self.say("no validation data: nothing is known about unseen text");
             return Ok(None);
@@ -255,188 +222,17 @@ impl Session<'_> {
         Ok(Some(report))
     }
 
-    /// Saves, unless this step is saved already or nothing is to be.
-    fn store(&mut self, trainer: Snapshot<'_>) -> Result<()> {
-        let Some(target) = &self.target else { return Ok(()) };
-        // What was saved may have gone away since.
-        if self.saved == Some(trainer.step) && target.path.exists() {
-            return Ok(());
-        }
-        self.write_log()?;
-        let Some(target) = &self.target else { return Ok(()) };
-        let moments = self.moments();
-        let path = target.path.clone();
-        let save = || checkpoint::save(&path, trainer, &self.tokenizer, moments);
-        // A folder that was removed meanwhile is made again, once.
-        let mut again = false;
-        let saved = save().or_else(|e| {
-            target.remake_folder();
-            again = true;
-            if path.parent().is_some_and(|p| p.exists()) { save() } else { Err(e) }
-        });
-        if let Err(e) = saved {
-            return Err(CliError::hint(e, self.kept("make room there, or choose another --save")));
-        }
-        self.saved = Some(trainer.step);
-        if again {
-            self.log_again(trainer.step)?;
-        }
-        let numbered = self.keeper.number(&path, trainer);
-        numbered.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
-        let (step, shown) = (trainer.step, path.display().to_string());
-        self.emit(&Event::Saved { step, path: &shown });
-        let with = if moments { " (with optimizer state)" } else { "" };
-        self.say(&format!("saved checkpoint '{}' at step {step}{with}", one_line(&shown)));
-        Ok(())
-    }
-
-    /// Saves this state as the best one, if that is what the measurement says.
-    fn keep_best(&mut self, val_loss: f64, run: Snapshot<'_>) -> Result<()> {
-        self.write_log()?;
-        let kept = self.keeper.measured(run, val_loss).and_then(|is_best| {
-            let path = self.keeper.best_path();
-            match (path.as_deref().and_then(Path::parent), self.keeper.best()) {
-                (Some(folder), Some(best)) if is_best => keep::write_best(folder, best),
-                _ => Ok(()),
-            }
-        });
-        kept.map_err(|e| CliError::hint(e, self.kept("make room there")))
-    }
-
-    /// Before any checkpoint is saved: none may know a step that the log does not.
-    fn write_log(&mut self) -> Result<()> {
-        let logged = self.journal.as_mut().map_or(Ok(()), Journal::flush);
-        logged.map_err(|e| self.with_kept(e, "make room there"))
-    }
-
-    /// After the run's folder was made again: the log may have gone with the old one.
-    fn log_again(&mut self, step: u64) -> Result<()> {
-        let Some(journal) = self.journal.as_mut().filter(|j| j.is_gone()) else { return Ok(()) };
-        let begun = journal.begin_again(step);
-        self.say(&format!(
-            "the run's folder was gone and is made again; its log begins after step {step}"
-        ));
-        begun.map_err(|e| self.with_kept(e, "make room there"))
-    }
-
-    /// Are the optimizer's moments saved too?
-    fn moments(&self) -> bool {
-        self.args.save_opt.unwrap_or(true)
-    }
-
-    /// After a signal: save and say so. What the command ends with.
-    fn interrupted(&mut self, trainer: &Trainer) -> CliError {
-        let signal = self.signals.pending().unwrap_or(2);
-        if let Err(e) = self.store(trainer.into()) {
-            return e;
-        }
-        let step = trainer.step;
-        self.early = Some(Bilingual::new(
-            format!("Interrupted at step {step}; --load goes on from there."),
-            format!("在第 {step} 步被中断；可以用 --load 从那里继续。"),
-        ));
-        self.report(trainer, None);
-        match &self.target {
-            Some(target) => {
-                let path = one_line(&target.path.display().to_string());
-                let go_on = typed::load(self.program, target.load_name());
-                let data = typed::data(&self.args.data, &self.args.val);
-                note(&format!(
-                    "interrupted at step {step}, saved '{path}'; go on with {go_on}{data}"
-                ));
-            }
-            None => note(&format!("interrupted at step {step}, nothing saved (--no-save)")),
-        }
-        CliError::Signal(signal)
-    }
-
     /// The sample at the end.
     fn write(&mut self, trainer: Snapshot<'_>, request: &Request) -> Result<()> {
         self.say(&format!("sample  temperature {}:", request.sampling.temperature));
         let journal = &self.journal;
         let keep = |sample: &Sample| {
             if let Some(Err(e)) = journal.as_ref().map(|journal| journal.sample(sample)) {
-                note(&format!("a sample is not kept: {}", e.line().trim_start_matches("error: ")));
+                note(&format!("a sample is not kept: {}", e.message()));
             }
         };
         let (model, signals) = (trainer.model, &self.signals);
         request.write(model, trainer.step, &mut self.out, signals, self.json, keep)
-    }
-
-    /// The page in the run's folder. Without it nothing of the run is lost.
-    fn report(&mut self, trainer: &Trainer, report: Option<&Report>) {
-        let Some(journal) = &mut self.journal else { return };
-        let shown = |path: &Path| one_line(&path.display().to_string());
-        let last = self.target.as_ref().map(|target| shown(&target.path));
-        let best = self.keeper.best().and(self.keeper.best_path()).map(|path| shown(&path));
-        let ending = report::run::Ending {
-            report,
-            seconds: self.start.elapsed().as_secs_f64(),
-            checkpoints: last.into_iter().chain(best).collect(),
-            early: self.early.clone(),
-            ..Default::default()
-        };
-        match journal.report(trainer, ending) {
-            Ok(path) => self.say(&format!("report  {}", shown(&path))),
-            Err(e) => note(&format!("no report: {}", e.line().trim_start_matches("error: "))),
-        }
-    }
-
-    /// What there is now, and what to type next.
-    fn done(&mut self, plan: &Plan, report: Option<&Report>) {
-        let seconds = self.start.elapsed().as_secs_f64();
-        let path = self.target.as_ref().map(|t| t.path.display().to_string());
-        let (step, scores) = (plan.trainer.step, report.map(Into::into));
-        self.emit(&Event::Done { step, scores, seconds, checkpoint: path.as_deref() });
-        if plan.steps == 0 {
-            return;
-        }
-        self.say(&format!("done    step {step} in {seconds:.1} s"));
-        let Some(target) = &self.target else { return };
-        let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
-        let prompt = typed::prompt(opening, plan.tokenizer.as_ref());
-        let (name, load) = (typed::program(self.program), typed::load_flag(target.load_name()));
-        let data = typed::data(&self.args.data, &self.args.val);
-        self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
-        if let (Some(best), Some(path)) = (self.keeper.best(), self.keeper.best_path()) {
-            self.say(&format!(
-                "best    {} of step {}, measured validation loss {:.4}",
-                one_line(&path.display().to_string()),
-                best.step,
-                best.val_loss
-            ));
-        }
-        self.report(&plan.trainer, report);
-        if llm_formats::hugging_face::has_head_bias(&plan.trainer.model) {
-            self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)");
-        }
-        self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
-        self.say(&format!("        {name}{load}{data} --steps 500"));
-    }
-
-    /// An error of the library with what is safe.
-    fn with_kept(&self, e: CliError, advice: &str) -> CliError {
-        match e {
-            CliError::Core { source, .. } => CliError::hint(source, self.kept(advice)),
-            other => other,
-        }
-    }
-
-    /// What is safe when something fails, and what to do.
-    fn kept(&self, advice: &str) -> String {
-        let there = |path: &Path| path.exists().then(|| one_line(&path.display().to_string()));
-        let target = self.target.as_ref().and_then(|t| there(&t.path));
-        match (target, self.saved, &self.args.load) {
-            (Some(path), Some(step), _) => {
-                format!("the checkpoint of step {step} in '{path}' is kept; {advice}")
-            }
-            (Some(path), None, _) => format!("'{path}' is unchanged; {advice}"),
-            (None, _, Some(load)) => {
-                let load = one_line(&load.display().to_string());
-                format!("'{load}' is unchanged; {advice}")
-            }
-            (None, ..) => format!("nothing is saved; {advice}"),
-        }
     }
 
     fn say(&self, line: &str) {

@@ -1,13 +1,13 @@
 //! `--overfit`: can the model learn one batch by heart? If not, something is wrong with the settings.
 
-use super::Session;
+use super::Training;
 use crate::defaults::LOG_EVERY;
 use crate::error::{CliError, Result};
 use crate::plan::Plan;
 use crate::progress::{Progress, Shown};
 use llm_core::train::{Update, train_step};
 
-impl Session<'_> {
+impl Training<'_> {
     /// All steps on the batch of step 0. Nothing is saved.
     pub(super) fn overfit(&mut self, plan: &mut Plan) -> Result<()> {
         let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {

@@ -1,20 +1,20 @@
 //! What a run of the command line does during the loop: reports, measurements, saves, samples, and
 //! reasons to stop.
 
-use super::Session;
+use super::Training;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
+use crate::generation::Request;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::text::Request;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, SPIKE_WINDOW, Spike, SpikeGuard, StepReport,
     TimeLimit, Verdict,
 };
 
-impl Session<'_> {
+impl Training<'_> {
     /// All steps, or as many as there is time and hope for.
     pub(super) fn steps(&mut self, plan: &mut Plan, request: &Request) -> Result<Ending> {
         let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
@@ -51,7 +51,7 @@ fn advice_on_rate(clipped: bool) -> &'static str {
 
 /// A run as the command line watches it.
 struct Watched<'a, 'b> {
-    session: &'a mut Session<'b>,
+    session: &'a mut Training<'b>,
     data: &'a Data,
     request: &'a Request,
     progress: Progress,

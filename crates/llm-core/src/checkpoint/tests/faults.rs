@@ -116,7 +116,7 @@ fn whatever_call_fails_the_old_file_or_the_new_one_is_there_and_no_other() {
         let mut points = 0;
         every_fault(&case, |fault, files, saved| {
             points += 1;
-            let Err(Error::Io { action: "save", path, source }) = saved else {
+            let Err(Error::Io { action: IoAction::Save, path, source }) = saved else {
                 panic!("{fault:?}: {saved:?}")
             };
             assert_eq!((&**path, source.raw_os_error()), (Path::new(NAME), Some(fault.error)));

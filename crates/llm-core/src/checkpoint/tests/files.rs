@@ -19,7 +19,7 @@ fn names(directory: &Path) -> Vec<OsString> {
     names
 }
 
-fn is_io<T>(result: Result<T>, wanted: &str) -> bool {
+fn is_io<T>(result: Result<T>, wanted: IoAction) -> bool {
     matches!(result, Err(Error::Io { action, .. }) if action == wanted)
 }
 
@@ -41,21 +41,21 @@ fn a_saved_file_loads_and_nothing_else_is_left() {
 fn what_is_no_file_is_neither_read_nor_replaced() {
     let dir = directory();
     let missing = dir.path().join("missing");
-    assert!(is_io(Checkpoint::load(&missing), "read"));
-    assert!(is_io(Checkpoint::load(dir.path()), "read"));
+    assert!(is_io(Checkpoint::load(&missing), IoAction::Read));
+    assert!(is_io(Checkpoint::load(dir.path()), IoAction::Read));
     let trainer = small();
     for target in [dir.path(), &missing.join("model.ckpt"), Path::new("/"), Path::new("")] {
-        assert!(is_io(save(target, &trainer, &tokenizer(), true), "save"), "{target:?}");
-        assert!(is_io(check_writable(target), "create"), "{target:?}");
+        assert!(is_io(save(target, &trainer, &tokenizer(), true), IoAction::Save), "{target:?}");
+        assert!(is_io(check_writable(target), IoAction::Create), "{target:?}");
         assert_eq!(sweep_stale(target), 0);
     }
-    assert!(is_io(save(&dir.path().join("x/"), &trainer, &tokenizer(), true), "save"));
+    assert!(is_io(save(&dir.path().join("x/"), &trainer, &tokenizer(), true), IoAction::Save));
     assert!(names(dir.path()).is_empty());
     #[cfg(unix)]
     for device in ["/dev/null", "/dev/full"].map(Path::new).iter().filter(|d| d.exists()) {
-        assert!(is_io(Checkpoint::load(device), "read"));
-        assert!(is_io(check_writable(device), "create"));
-        assert!(is_io(save(device, &trainer, &tokenizer(), true), "save"));
+        assert!(is_io(Checkpoint::load(device), IoAction::Read));
+        assert!(is_io(check_writable(device), IoAction::Create));
+        assert!(is_io(save(device, &trainer, &tokenizer(), true), IoAction::Save));
         assert!(!fs::metadata(device).unwrap().is_file());
     }
 }
@@ -127,7 +127,7 @@ fn a_write_that_the_system_refuses_leaves_the_old_file() {
         let error = save(Path::new(&path), &trainer, &tokenizer(), true).unwrap_err();
         assert!(matches!(
             error,
-            Error::Io { action: "save", source, .. } if source.kind() == io::ErrorKind::FileTooLarge
+            Error::Io { action: IoAction::Save, source, .. } if source.kind() == io::ErrorKind::FileTooLarge
         ));
         return;
     }
@@ -189,8 +189,8 @@ fn links_are_followed_and_stay() {
         assert_eq!(names(&links), ["model.ckpt", "second"]);
     }
     symlink("loop", links.join("loop")).unwrap();
-    assert!(is_io(save(&links.join("loop"), &small(), &tokenizer(), true), "save"));
-    assert!(is_io(Checkpoint::load(&links.join("loop")), "read"));
+    assert!(is_io(save(&links.join("loop"), &small(), &tokenizer(), true), IoAction::Save));
+    assert!(is_io(Checkpoint::load(&links.join("loop")), IoAction::Read));
 }
 
 #[cfg(unix)]
@@ -200,8 +200,8 @@ fn a_pipe_is_refused_without_waiting() {
     let path = dir.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     if made.is_ok_and(|s| s.success()) {
-        assert!(is_io(Checkpoint::load(&path), "read"));
-        assert!(is_io(save(&path, &small(), &tokenizer(), true), "save"));
+        assert!(is_io(Checkpoint::load(&path), IoAction::Read));
+        assert!(is_io(save(&path, &small(), &tokenizer(), true), IoAction::Save));
     }
 }
 

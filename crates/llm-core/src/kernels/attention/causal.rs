@@ -2,7 +2,7 @@
 
 use super::super::dropout::Dropout;
 use super::super::gemm::{Threads, gemm, matrix, matrix_mut};
-use super::super::math::{LANES, exp, row_dot, row_exp_sum, row_max};
+use super::super::math::{LANES, exp, row_dot, row_exp_and_sum, row_max};
 use super::super::simd::simd_kernel;
 use super::views::row;
 use super::{BLOCK, MASKED};
@@ -26,7 +26,7 @@ pub fn forward(
     let lse = lse.into_slice().expect("one number a row, side by side");
     let mut scratch = Buffer::stale(BLOCK.min(t) * t);
     let k = transposed(k);
-    let k = matrix(&k, q.ncols(), apart(t)); // [D, T]
+    let k = matrix(&k, q.ncols(), row_stride(t)); // [D, T]
     for start in (0..t).step_by(BLOCK) {
         let end = (start + BLOCK).min(t);
         let (rows, cols) = (end - start, end);
@@ -51,7 +51,7 @@ simd_kernel! {
         for (r, (row, lse)) in p.chunks_exact_mut(cols).zip(lse).enumerate() {
             let (padded, hidden) = whole_vectors(row, start + r + 1);
             let max = row_max(padded);
-            let sum = row_exp_sum::<FMA>(padded, max);
+            let sum = row_exp_and_sum::<FMA>(padded, max);
             *lse = max + sum.ln();
             let inverse = 1.0 / sum;
             padded.iter_mut().for_each(|p| *p *= inverse);
@@ -60,11 +60,11 @@ simd_kernel! {
     }
 }
 
-/// `x [T, D]` as `[D, T]`, its rows [`apart`]: turned over once for a head, not once for each of
-/// its blocks.
+/// `x [T, D]` as `[D, T]`, its rows [`row_stride`] apart: turned over once for a head, not once for
+/// each of its blocks.
 fn transposed(x: ArrayView2<'_, f32>) -> Buffer {
     let (t, d) = x.dim();
-    let stride = apart(t);
+    let stride = row_stride(t);
     let mut out = Buffer::stale(stride * d);
     let mut first = 0;
     while first + SIDE <= t {
@@ -79,7 +79,7 @@ fn transposed(x: ArrayView2<'_, f32>) -> Buffer {
 
 /// Numbers from one row of a transposed head to the next: no power of two, or all rows would want
 /// the same few places of the cache.
-fn apart(t: usize) -> usize {
+fn row_stride(t: usize) -> usize {
     t.next_multiple_of(LANES) + LANES
 }
 
@@ -151,7 +151,7 @@ pub fn backward(
     let mut ds_scratch = Buffer::stale(BLOCK.min(t) * t);
     let mut dots = [0.0; BLOCK];
     let (k_t, v_t) = (transposed(k), transposed(v));
-    let [k_t, v_t] = [&k_t, &v_t].map(|x| matrix(x, q.ncols(), apart(t))); // [D, T]
+    let [k_t, v_t] = [&k_t, &v_t].map(|x| matrix(x, q.ncols(), row_stride(t))); // [D, T]
     // The last block sees all keys: taken first, it overwrites dK and dV, and the others add.
     for start in (0..t).step_by(BLOCK).rev() {
         let end = (start + BLOCK).min(t);

@@ -1,6 +1,6 @@
 //! One new position against cached keys and values: a step of generation.
 
-use super::super::math::{LANES, row_dot, row_exp_sum, row_max};
+use super::super::math::{LANES, row_dot, row_exp_and_sum, row_max};
 use super::super::simd::{fma, prefetch, simd_kernel};
 use super::views::row;
 use ndarray::ArrayView2;
@@ -43,7 +43,7 @@ simd_kernel! {
 simd_kernel! {
     fn softmax(scores: &mut [f32]) {
         let max = row_max(scores);
-        let inverse = 1.0 / row_exp_sum::<FMA>(scores, max);
+        let inverse = 1.0 / row_exp_and_sum::<FMA>(scores, max);
         scores.iter_mut().for_each(|s| *s *= inverse);
     }
 }

@@ -80,9 +80,7 @@ impl Request {
             sample: 0,
             allowed: if yes(args.ascii_only) { ascii(tokenizer.as_ref()) } else { Vec::new() },
         };
-        if let Err(e) = sampling.check() {
-            return Err(CliError::Usage(format!("--{e}")));
-        }
+        sampling.check().map_err(SamplingArgs::refused)?;
         let samples = args.num_samples.unwrap_or(1);
         if !(1..=MOST_SAMPLES).contains(&samples) {
             let text = format!("--num-samples {samples} is outside 1..={MOST_SAMPLES}");
@@ -175,8 +173,8 @@ impl Request {
         out.write(&printer.push(prompt));
         let written = self.sample(generator, signals, |event| {
             match event {
-                Progress::Text(bytes) => out.write(&printer.push(bytes)),
-                Progress::Table(table) => out.write(format!("\n{table}").as_bytes()),
+                Part::Text(bytes) => out.write(&printer.push(bytes)),
+                Part::Table(table) => out.write(format!("\n{table}").as_bytes()),
             }
             !out.is_closed()
         })?;
@@ -190,7 +188,7 @@ impl Request {
         &self,
         generator: &mut Generator<'_>,
         signals: &Signals,
-        mut progress: impl FnMut(Progress<'_>) -> bool,
+        mut progress: impl FnMut(Part<'_>) -> bool,
     ) -> Result<Written> {
         let mut stops = self.stops.clone();
         let mut written = Written { text: Vec::new(), choices: Vec::new(), finish: Finish::Length };
@@ -200,8 +198,8 @@ impl Request {
             let (text, stop) = stops.push(self.tokenizer.bytes_of(choice.token));
             written.text.extend_from_slice(&text);
             let mut go_on = match self.numbers() {
-                true => progress(Progress::Text(&number(choice.token))),
-                false => progress(Progress::Text(&text)),
+                true => progress(Part::Text(&number(choice.token))),
+                false => progress(Part::Text(&text)),
             };
             if stop {
                 written.finish = Finish::Stop;
@@ -209,14 +207,14 @@ impl Request {
             }
             if self.table > 0 && self.table_each {
                 let table = self.next_table(generator.logits()?)?;
-                go_on &= progress(Progress::Table(&table));
+                go_on &= progress(Part::Table(&table));
             }
             if !go_on {
                 break;
             }
         }
         let rest = stops.finish();
-        progress(Progress::Text(&rest));
+        progress(Part::Text(&rest));
         written.text.extend_from_slice(&rest);
         Ok(written)
     }
@@ -255,7 +253,7 @@ fn number(token: TokenId) -> Vec<u8> {
 }
 
 /// What happens while a text is written.
-enum Progress<'a> {
+enum Part<'a> {
     Text(&'a [u8]),
     Table(&'a str),
 }

@@ -1,19 +1,16 @@
 //! The whole row of weights, and the values they weigh.
 
 use super::numbers::list;
-use super::{Line, Page, lines, number};
+use super::{Line, Printed, lines, number};
+use crate::messages::trace as say;
 use llm_lens::trace::{Place, Walk};
 
-impl Page<'_> {
+impl Printed<'_> {
     pub(super) fn softmax(&mut self) {
         let Walk { row, sizes, place, .. } = self.walk;
         let (t, i) = (sizes.seq_len, place.query);
         let first = sizes.score(Place { key: 0, ..*place });
-        let span = Self::span(first, t);
-        self.title(
-            &format!("Softmax of row i = {i} over all j, scores[{span}]"),
-            &format!("第 i = {i} 行对所有 j 做 softmax，scores[{span}]"),
-        );
+        self.title(say::softmax(i, Self::span(first, t)));
         self.line(format!("P[j] = e^(S[j] - max)/sum, max = {}", number(row.max)));
         let mut rows = vec![["j", "S", "e^S", "e^(S - max)", "P", ""].map(String::from).to_vec()];
         for line in lines(t, self.all, &[i, place.key]) {
@@ -32,32 +29,21 @@ impl Page<'_> {
         let plain: f64 = row.scores.iter().map(|s| s.exp()).sum();
         let total: f64 = row.probs.iter().sum();
         let sums = [plain, row.sum, total].map(number);
-        let mut last = vec![self.lang.pick("sum", "Σ").to_string(), String::new()];
+        let mut last = vec![say::sum().text(self.lang), String::new()];
         last.extend(sums);
         rows.push(last);
         self.table(&rows);
         self.line(format!("P = {}", list(&row.probs, self.all)));
-        let kept = number(row.max + row.sum.ln());
-        self.say(
-            format!("the fast kernel keeps only ln sum e^S = {kept} of this row"),
-            format!("这一行里，快速核函数只留下 ln Σ e^S = {kept}"),
-        );
+        self.say(say::kernel_keeps(number(row.max + row.sum.ln())));
     }
 
     pub(super) fn weighted_sum(&mut self) {
         let walk = self.walk;
         let (d, place) = (walk.sizes.head_dim, walk.place);
-        let (en, zh) = match walk.one_head {
-            true => (
-                "att[b, i, :] = sum over j of P[j]*v[b, j, :]",
-                "att[b, i, :] = Σ_j P[j]*v[b, j, :]",
-            ),
-            false => (
-                "att[b, i, h, :] = sum over j of P[j]*v[b, j, h, :]",
-                "att[b, i, h, :] = Σ_j P[j]*v[b, j, h, :]",
-            ),
-        };
-        self.title(&format!("Weighted sum: {en}"), &format!("加权求和：{zh}"));
+        self.title(match walk.one_head {
+            true => say::weighted_sum(),
+            false => say::weighted_sum_of_head(),
+        });
         let mut rows = vec![["j", "P", "v", ""].map(String::from).to_vec()];
         for line in lines(walk.values.len(), self.all, &[place.query, place.key]) {
             rows.push(match line {
@@ -75,10 +61,7 @@ impl Page<'_> {
         }
         self.table(&rows);
         if !walk.head_used {
-            self.say(
-                "this head is switched off: zeros are stored in place of the sum",
-                "这个头已关闭：存入的是零，而不是这个和",
-            );
+            self.say(say::zeros_are_stored());
         }
         let att = list(&walk.row.att, self.all);
         let name = if walk.one_head { "att" } else { "att_h" };

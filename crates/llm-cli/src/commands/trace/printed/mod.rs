@@ -8,13 +8,14 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-use crate::lang::Lang;
+use crate::lang::{Bilingual, Lang};
+use crate::messages::trace as say;
 use llm_lens::trace::{Bias, Place, Sum, Walk};
 use numbers::{Line, columns, lines, number};
 
 /// The whole text; `all`: nothing is left out of long sums and tables.
 pub(super) fn text(walk: &Walk, lang: Lang, all: bool) -> String {
-    let mut page = Page { walk, lang, all, steps: 0, text: String::new() };
+    let mut page = Printed { walk, lang, all, steps: 0, text: String::new() };
     page.opening();
     page.sizes();
     page.shapes();
@@ -30,7 +31,7 @@ pub(super) fn text(walk: &Walk, lang: Lang, all: bool) -> String {
 }
 
 /// The text as it grows.
-struct Page<'a> {
+struct Printed<'a> {
     walk: &'a Walk,
     lang: Lang,
     all: bool,
@@ -38,23 +39,22 @@ struct Page<'a> {
     text: String,
 }
 
-impl Page<'_> {
+impl Printed<'_> {
     /// The next step's title, behind an empty line.
-    fn title(&mut self, en: &str, zh: &str) {
+    fn title(&mut self, title: Bilingual) {
         self.steps += 1;
-        let line = format!("\n{}. {}\n", self.steps, self.lang.pick(en, zh));
+        let line = format!("\n{}. {}\n", self.steps, title.text(self.lang));
         self.text.push_str(&line);
     }
 
     /// A line in words.
-    fn say(&mut self, en: impl AsRef<str>, zh: impl AsRef<str>) {
-        let line = self.lang.pick(en.as_ref(), zh.as_ref());
-        self.text.push_str(&format!("   {line}\n"));
+    fn say(&mut self, line: Bilingual) {
+        self.line(line.text(self.lang));
     }
 
     /// A line that is the same in all languages.
     fn line(&mut self, line: impl AsRef<str>) {
-        self.say(line.as_ref(), line.as_ref());
+        self.text.push_str(&format!("   {}\n", line.as_ref()));
     }
 
     fn table(&mut self, rows: &[Vec<String>]) {
@@ -63,7 +63,7 @@ impl Page<'_> {
 
     /// What stands for lines that are left out.
     fn more(&self, n: usize) -> String {
-        self.lang.pick(format!("… {n} more"), format!("…… 还有 {n} 行"))
+        say::more(n).text(self.lang)
     }
 
     /// The terms of a sum, one a line, then the sum under `name`.
@@ -89,8 +89,7 @@ impl Page<'_> {
             rows.push(vec![name, String::new(), format!("= {}", number(value))]);
         }
         self.table(&rows);
-        let total = number(sum.value);
-        self.say(format!("{name} = sum = {total}"), format!("{name} = 合计 = {total}"));
+        self.say(say::sum_of(name, number(sum.value)));
     }
 
     /// `((b*T + t)*H + h)*D = ((0*3 + 2)*2 + 1)*2 = 10`: a row of q, k, v or att.

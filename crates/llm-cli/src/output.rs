@@ -57,9 +57,7 @@ impl Target {
     /// Refuses to replace what is no checkpoint, locks the file against other runs, clears away
     /// what a killed one left, and tries whether it can be written.
     fn claim(mut self) -> Result<Target> {
-        let length =
-            std::fs::metadata(&self.path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
-        if length > 0 && !checkpoint::looks_like_checkpoint(&self.path) {
+        if is_foreign(&self.path, checkpoint::looks_like_checkpoint) {
             let why = "it exists and is not a checkpoint".into();
             return Err(CliError::Create { path: self.path.clone(), why });
         }
@@ -105,15 +103,20 @@ impl Drop for Target {
     }
 }
 
+/// Whether there is a file that is not one of ours. An empty file is nobody's.
+fn is_foreign(path: &Path, is_ours: impl FnOnce(&Path) -> bool) -> bool {
+    let length = std::fs::metadata(path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
+    length > 0 && !is_ours(path)
+}
+
 /// `Err` with the reason when there is a file at `path` that is not one of ours, or nothing can be
-/// written there. An empty file is nobody's.
+/// written there.
 pub(crate) fn may_replace(
     path: &Path,
     is_ours: impl FnOnce(&Path) -> bool,
     not_ours: &str,
 ) -> io::Result<()> {
-    let length = std::fs::metadata(path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
-    if length > 0 && !is_ours(path) {
+    if is_foreign(path, is_ours) {
         return Err(io::Error::other(not_ours));
     }
     base::check_writable(path).map_err(|e| match e {

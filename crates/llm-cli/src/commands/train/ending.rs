@@ -1,0 +1,119 @@
+//! What a run says when it ends: why, what there is now, what to type next.
+
+use super::Training;
+use crate::console::note;
+use crate::data::Report;
+use crate::error::CliError;
+use crate::escape::one_line;
+use crate::events::Event;
+use crate::messages::train as say;
+use crate::next_commands;
+use crate::plan::Plan;
+use crate::report;
+use llm_core::train::{Ending, Trainer};
+use llm_formats::FormatError;
+use llm_formats::hugging_face::check_model;
+use std::path::Path;
+
+impl Training<'_> {
+    /// Why there were fewer steps than planned, if so.
+    pub(super) fn say_ending(&mut self, ending: &Ending, step: u64) {
+        self.early = match ending {
+            Ending::AllSteps | Ending::Interrupted => None,
+            Ending::TimeIsUp { .. } => Some(say::time_is_up(step)),
+            Ending::NoProgress => Some(say::no_progress(step)),
+        };
+        match (ending, self.keeper.best()) {
+            (Ending::AllSteps | Ending::Interrupted, _) => {}
+            (Ending::TimeIsUp { left }, _) => self.say(&format!(
+                "stopped at step {step}: --max-time is up; {left} planned steps are left, --load \
+                 goes on with them"
+            )),
+            (Ending::NoProgress, best) => self.say(&format!(
+                "stopped at step {step}: no better validation loss in {} measurements{}",
+                self.keeper.worse(),
+                best.map_or(String::new(), |b| format!(
+                    "; the best was {:.4} at step {}",
+                    b.val_loss, b.step
+                ))
+            )),
+        }
+    }
+
+    /// After a signal: save and say so. What the command ends with.
+    pub(super) fn interrupted(&mut self, trainer: &Trainer) -> CliError {
+        let signal = self.signals.pending().unwrap_or(2);
+        if let Err(e) = self.store(trainer.into()) {
+            return e;
+        }
+        let step = trainer.step;
+        self.early = Some(say::interrupted(step));
+        self.report(trainer, None);
+        match &self.target {
+            Some(target) => {
+                let path = one_line(&target.path.display().to_string());
+                let go_on = next_commands::load(self.program, target.load_name());
+                let data = next_commands::data(&self.args.data, &self.args.val);
+                note(&format!(
+                    "interrupted at step {step}, saved '{path}'; go on with {go_on}{data}"
+                ));
+            }
+            None => note(&format!("interrupted at step {step}, nothing saved (--no-save)")),
+        }
+        CliError::Signal(signal)
+    }
+
+    /// The page in the run's folder. Without it nothing of the run is lost.
+    pub(super) fn report(&mut self, trainer: &Trainer, report: Option<&Report>) {
+        let Some(journal) = &mut self.journal else { return };
+        let shown = |path: &Path| one_line(&path.display().to_string());
+        let last = self.target.as_ref().map(|target| shown(&target.path));
+        let best = self.keeper.best().and(self.keeper.best_path()).map(|path| shown(&path));
+        let ending = report::run::Ending {
+            report,
+            seconds: self.start.elapsed().as_secs_f64(),
+            checkpoints: last.into_iter().chain(best).collect(),
+            early: self.early.clone(),
+            ..Default::default()
+        };
+        match journal.report(trainer, ending) {
+            Ok(path) => self.say(&format!("report  {}", shown(&path))),
+            Err(e) => note(&format!("no report: {}", e.message())),
+        }
+    }
+
+    /// What there is now, and what to type next.
+    pub(super) fn done(&mut self, plan: &Plan, report: Option<&Report>) {
+        let seconds = self.start.elapsed().as_secs_f64();
+        let path = self.target.as_ref().map(|t| t.path.display().to_string());
+        let (step, scores) = (plan.trainer.step, report.map(Into::into));
+        self.emit(&Event::Done { step, scores, seconds, checkpoint: path.as_deref() });
+        if plan.steps == 0 {
+            return;
+        }
+        self.say(&format!("done    step {step} in {seconds:.1} s"));
+        let Some(target) = &self.target else { return };
+        let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
+        let prompt = next_commands::prompt(opening, plan.tokenizer.as_ref());
+        let (name, load) =
+            (next_commands::program(self.program), next_commands::load_flag(target.load_name()));
+        let data = next_commands::data(&self.args.data, &self.args.val);
+        self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
+        if let (Some(best), Some(path)) = (self.keeper.best(), self.keeper.best_path()) {
+            self.say(&format!(
+                "best    {} of step {}, measured validation loss {:.4}",
+                one_line(&path.display().to_string()),
+                best.step,
+                best.val_loss
+            ));
+        }
+        self.report(&plan.trainer, report);
+        match check_model(&plan.trainer.model) {
+            Err(FormatError::HeadBias) => self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)"),
+            Err(other) => self.say(&format!("note    cannot go to Hugging Face: {other}")),
+            Ok(()) => {}
+        }
+        self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
+        self.say(&format!("        {name}{load}{data} --steps 500"));
+    }
+}

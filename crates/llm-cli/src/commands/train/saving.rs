@@ -1,0 +1,105 @@
+//! What a run saves, and what is safe when something fails.
+
+use super::journal::Journal;
+use super::{Training, keep};
+use crate::error::{CliError, Result};
+use crate::escape::one_line;
+use crate::events::Event;
+use llm_core::checkpoint::{self, Snapshot};
+use std::path::Path;
+
+impl Training<'_> {
+    /// Saves, unless this step is saved already or nothing is to be.
+    pub(super) fn store(&mut self, trainer: Snapshot<'_>) -> Result<()> {
+        let Some(target) = &self.target else { return Ok(()) };
+        // What was saved may have gone away since.
+        if self.saved == Some(trainer.step) && target.path.exists() {
+            return Ok(());
+        }
+        self.write_log()?;
+        let Some(target) = &self.target else { return Ok(()) };
+        let moments = self.moments();
+        let path = target.path.clone();
+        let save = || checkpoint::save(&path, trainer, &self.tokenizer, moments);
+        // A folder that was removed meanwhile is made again, once.
+        let mut again = false;
+        let saved = save().or_else(|e| {
+            target.remake_folder();
+            again = true;
+            if path.parent().is_some_and(|p| p.exists()) { save() } else { Err(e) }
+        });
+        if let Err(e) = saved {
+            return Err(CliError::hint(e, self.kept("make room there, or choose another --save")));
+        }
+        self.saved = Some(trainer.step);
+        if again {
+            self.log_again(trainer.step)?;
+        }
+        let numbered = self.keeper.number(&path, trainer);
+        numbered.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
+        let (step, shown) = (trainer.step, path.display().to_string());
+        self.emit(&Event::Saved { step, path: &shown });
+        let with = if moments { " (with optimizer state)" } else { "" };
+        self.say(&format!("saved checkpoint '{}' at step {step}{with}", one_line(&shown)));
+        Ok(())
+    }
+
+    /// Saves this state as the best one, if that is what the measurement says.
+    pub(super) fn keep_best(&mut self, val_loss: f64, run: Snapshot<'_>) -> Result<()> {
+        self.write_log()?;
+        let kept = self.keeper.measured(run, val_loss).and_then(|is_best| {
+            let path = self.keeper.best_path();
+            match (path.as_deref().and_then(Path::parent), self.keeper.best()) {
+                (Some(folder), Some(best)) if is_best => keep::write_best(folder, best),
+                _ => Ok(()),
+            }
+        });
+        kept.map_err(|e| CliError::hint(e, self.kept("make room there")))
+    }
+
+    /// Before any checkpoint is saved: none may know a step that the log does not.
+    pub(super) fn write_log(&mut self) -> Result<()> {
+        let logged = self.journal.as_mut().map_or(Ok(()), Journal::flush);
+        logged.map_err(|e| self.with_kept(e, "make room there"))
+    }
+
+    /// After the run's folder was made again: the log may have gone with the old one.
+    pub(super) fn log_again(&mut self, step: u64) -> Result<()> {
+        let Some(journal) = self.journal.as_mut().filter(|j| j.is_gone()) else { return Ok(()) };
+        let begun = journal.begin_again(step);
+        self.say(&format!(
+            "the run's folder was gone and is made again; its log begins after step {step}"
+        ));
+        begun.map_err(|e| self.with_kept(e, "make room there"))
+    }
+
+    /// Whether the optimizer's moments are saved too.
+    pub(super) fn moments(&self) -> bool {
+        self.args.save_opt.unwrap_or(true)
+    }
+
+    /// An error of the library with what is safe.
+    pub(super) fn with_kept(&self, e: CliError, advice: &str) -> CliError {
+        match e {
+            CliError::Core { source, .. } => CliError::hint(source, self.kept(advice)),
+            other => other,
+        }
+    }
+
+    /// What is safe when something fails, and what to do.
+    pub(super) fn kept(&self, advice: &str) -> String {
+        let there = |path: &Path| path.exists().then(|| one_line(&path.display().to_string()));
+        let target = self.target.as_ref().and_then(|t| there(&t.path));
+        match (target, self.saved, &self.args.load) {
+            (Some(path), Some(step), _) => {
+                format!("the checkpoint of step {step} in '{path}' is kept; {advice}")
+            }
+            (Some(path), None, _) => format!("'{path}' is unchanged; {advice}"),
+            (None, _, Some(load)) => {
+                let load = one_line(&load.display().to_string());
+                format!("'{load}' is unchanged; {advice}")
+            }
+            (None, ..) => format!("nothing is saved; {advice}"),
+        }
+    }
+}

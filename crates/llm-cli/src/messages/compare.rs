@@ -1,0 +1,153 @@
+//! What may be said about models that differ in their number of heads.
+
+use super::count;
+use crate::lang::Bilingual;
+
+/// A quantity that is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quantity<'a> {
+    /// In nats for a token: lower is better.
+    Loss,
+    /// The share right, 0..=1.
+    AllFacts,
+    /// Of one kind.
+    FactsOf(&'a str),
+}
+
+/// A number of heads, and the mean over its seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Mean {
+    pub heads: usize,
+    pub value: f64,
+}
+
+/// How the numbers of heads differ in a quantity.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Difference {
+    /// Not at all: this value with all heads and seeds.
+    Never(f64),
+    /// The fewest heads are best; `beyond`: by more than the spread over the seeds.
+    FewestAreBest { fewest: Mean, next: Mean, beyond: bool },
+    /// More heads are better by more than the spread.
+    Beyond { best: Mean, fewest: Mean },
+    /// By no more than the spread.
+    Within { best: Mean, fewest: Mean },
+}
+
+/// What follows from a comparison.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Conclusion<'a> {
+    /// Nothing yet.
+    Incomplete { done: usize, planned: usize },
+    /// Nothing from one seed.
+    OneSeed,
+    /// By which rule.
+    Rule { seeds: usize },
+    /// About one quantity.
+    Found { quantity: Quantity<'a>, difference: Difference, seeds: usize },
+    /// What it is no statement about.
+    Limits,
+}
+
+super::messages! {
+    steps() "Steps of each run", "每次训练的步数";
+    runs() "Runs done", "已完成的训练";
+    loss() "Validation loss", "验证损失";
+    all_facts() "All facts", "全部事实";
+    facts_of(kind) "Facts of kind {kind}", "“{kind}”类事实";
+    beyond() "beyond", "超出";
+    within() "within", "没有超出";
+    incomplete(done, planned)
+        "Incomplete: {done} of {planned} runs are done. Nothing is concluded.",
+        "未完成：{planned} 次训练中完成了 {done} 次。不下结论。";
+    one_seed()
+        "One seed: nothing is known about the spread, so nothing is concluded.",
+        "只有一个种子：不知道波动有多大，所以不下结论。";
+    rule(seeds)
+        "Rule: for each quantity, the number of heads with the best mean is compared with the \
+         fewest heads (or, where these are the best, with the next); a difference counts when the \
+         two ranges over {seeds} seeds do not overlap. The best is chosen after measuring, so \
+         chance has several tries.",
+        "规则：对每个量，把均值最好的头数与最少的头数相比（如果最少的就是最好的，则与其次的相比）；\
+         只有当两者在 {seeds} 个种子上的取值范围不重叠时，才算有差异。最好的头数是测量之后挑出来的，\
+         所以偶然性有不止一次机会。";
+    limits()
+        "This was measured with these settings, this data and these seeds, and says nothing about \
+         others.",
+        "以上只是在这些设置、这些数据和这些种子下测得的，不说明其他情况。";
+}
+
+impl Conclusion<'_> {
+    /// In words.
+    pub(crate) fn text(&self) -> Bilingual {
+        match *self {
+            Conclusion::Incomplete { done, planned } => incomplete(done, planned),
+            Conclusion::OneSeed => one_seed(),
+            Conclusion::Rule { seeds } => rule(seeds),
+            Conclusion::Found { quantity, difference, seeds } => found(quantity, difference, seeds),
+            Conclusion::Limits => limits(),
+        }
+    }
+}
+
+fn found(quantity: Quantity<'_>, difference: Difference, seeds: usize) -> Bilingual {
+    let Bilingual { en: name, zh } = match quantity {
+        Quantity::Loss => loss(),
+        Quantity::AllFacts => all_facts(),
+        Quantity::FactsOf(kind) => facts_of(kind),
+    };
+    let shown = |x: f64| match quantity {
+        Quantity::Loss => format!("{x:.4} nats"),
+        Quantity::AllFacts | Quantity::FactsOf(_) => format!("{:.1} %", 100.0 * x),
+    };
+    let of = |mean: Mean| (count(mean.heads, "head"), mean.heads, shown(mean.value));
+    match difference {
+        Difference::Never(value) => {
+            let value = shown(value);
+            Bilingual::new(
+                format!("{name}: {value} with every number of heads and every seed."),
+                format!("{zh}：不论几个头、哪个种子，都是 {value}。"),
+            )
+        }
+        Difference::FewestAreBest { fewest, next, beyond: is_beyond } => {
+            let ((few, few_n, low), (others, others_n, shown)) = (of(fewest), of(next));
+            let how = if is_beyond { beyond() } else { within() };
+            Bilingual::new(
+                format!(
+                    "{name}: no number of heads has a better mean than {few}, {low}; the next, \
+                     {others} with {shown}, is {} the spread of {seeds} seeds.",
+                    how.en
+                ),
+                format!(
+                    "{zh}：没有别的头数的均值好过 {few_n} 个头的 {low}；其次是 {others_n} 个头的 {shown}，\
+                     差异{} {seeds} 个种子的波动范围。",
+                    how.zh
+                ),
+            )
+        }
+        Difference::Beyond { best, fewest } => {
+            let ((many, many_n, high), (few, few_n, low)) = (of(best), of(fewest));
+            Bilingual::new(
+                format!(
+                    "{name}: {high} with {many} against {low} with {few}, a difference beyond the \
+                     spread of {seeds} seeds."
+                ),
+                format!(
+                    "{zh}：{many_n} 个头 {high}，{few_n} 个头 {low}，差异超出 {seeds} 个种子的波动范围。"
+                ),
+            )
+        }
+        Difference::Within { best, fewest } => {
+            let ((many, many_n, high), (few, few_n, low)) = (of(best), of(fewest));
+            Bilingual::new(
+                format!(
+                    "{name}: no difference beyond the spread of {seeds} seeds ({high} with {many}, \
+                     {low} with {few})."
+                ),
+                format!(
+                    "{zh}：没有超出 {seeds} 个种子波动范围的差异（{many_n} 个头 {high}，{few_n} 个头 {low}）。"
+                ),
+            )
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! Labels of the facts on a page, and what is not on it.
+
+super::messages! {
+    program() "Program", "程序";
+    data() "Data", "数据";
+    tokenizer() "Tokenizer", "分词器";
+    model() "Model", "模型";
+    parameters() "Parameters", "参数量";
+    recipe() "Recipe", "训练设置";
+    seed() "Seed", "随机种子";
+    threads() "Threads", "线程";
+    steps() "Steps", "步数";
+    tokens() "Tokens", "词元数";
+    seconds() "Time of this command", "本次命令用时";
+    training_loss() "Training loss, smoothed", "训练损失（平滑）";
+    validation_loss() "Validation loss", "验证损失";
+    bits_per_byte() "Bits per byte", "每字节比特数";
+    top_1() "Top-1", "首选命中率";
+    checkpoints() "Checkpoints", "检查点";
+    facts_right() "Facts right on unseen stories", "未见故事中答对的事实";
+    one_place() "… that depend on one place", "……取决于一处";
+    two_places() "… that depend on two places", "……取决于两处";
+    by_kind() "… by kind", "……按种类";
+    without_reading()
+        "… without reading: most frequent / last mentioned word",
+        "……不读上文：最常见的词 / 最后提到的词";
+    heads_too_large()
+        "What its heads do is not measured here, the model is too large for that; inspect heads does it.",
+        "模型太大，这里没有测量每个头做什么；可以用 inspect heads 测量。";
+    attention_too_large()
+        "The attention of this model is not shown: the model is too large for that.",
+        "模型太大，这里不显示它的注意力。";
+}

@@ -1,0 +1,23 @@
+//! Opening what is a file and nothing else.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+/// Opens a regular file and asks for its length. Asked before opening too: opening a pipe waits
+/// for a writer.
+///
+/// # Errors
+/// What the system says; for a folder [`ErrorKind::IsADirectory`], for a device or a pipe
+/// [`ErrorKind::InvalidInput`].
+pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+    let length = |metadata: Metadata| match metadata {
+        m if m.is_file() => Ok(m.len()),
+        m if m.is_dir() => Err(ErrorKind::IsADirectory.into()),
+        _ => Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")),
+    };
+    length(fs::metadata(path)?)?;
+    let file = File::open(path)?;
+    let length = length(file.metadata()?)?;
+    Ok((file, length))
+}

@@ -51,9 +51,9 @@ fn fields_lead_to_flags() {
         ("d_model", "dmodel"),
         ("n_layers", "layers"),
         ("seq_len", "seq"),
-        ("seq", "seq"),
-        ("batch", "batch"),
-        ("warmup", "warmup"),
+        ("batch_size", "batch"),
+        ("warmup_steps", "warmup"),
+        ("total_steps", "steps"),
         ("min_lr", "min-lr"),
         ("val_frac", "val-frac"),
     ] {

@@ -1,11 +1,11 @@
-//! The pages in docs/ (and the READMEs of the workspace) stay true: both languages say the same,
+//! The pages in docs/ (and those of the workspace's folder) stay true: both languages say the same,
 //! links, paths, names and commands exist, numbers are those that the code computes.
 
 mod checklist;
 mod commands;
 mod contents;
 mod examples;
-mod lessons;
+pub mod lessons;
 mod manifests;
 mod modules;
 mod names;
@@ -36,6 +36,11 @@ fn the_pages_are_there() {
     for page in [
         "README",
         "adding_a_variant",
+        "doors/README",
+        "doors/hook",
+        "doors/op",
+        "doors/optimizer",
+        "doors/setting",
         "architecture/hidden_states_vs_attention_matrices",
         "attention_indexing_trace",
         "autograd_and_memory_layout",
@@ -49,6 +54,9 @@ fn the_pages_are_there() {
         "variants/mha/sample_processing_walkthrough",
     ] {
         assert!(site.page(&format!("docs/{page}.md")).is_some(), "{page}");
+    }
+    for page in ["README.md", "CONTRIBUTING.md"] {
+        assert!(site.page(page).is_some(), "{page}");
     }
 }
 

@@ -46,7 +46,9 @@ fn holds(sandbox: &Sandbox, name: &str, runs: &[Run]) {
     sandbox.write(&file, &bytes);
     let outcomes: Vec<Outcome> = runs.iter().map(|run| sandbox.ok(&run.words)).collect();
     // The last one trains, and says with which kernels.
-    let start = &outcomes.last().unwrap().events_of("start")[0];
+    let training = outcomes.last().unwrap();
+    training.says(&["the file is of format 1"]);
+    let start = &training.events_of("start")[0];
     let recorded = KERNELS.iter().any(|kernels| start["kernels"] == *kernels);
     for (run, outcome) in runs.iter().zip(&outcomes) {
         let trains = run.events.iter().any(|e| e["event"] == "step");

@@ -3,11 +3,8 @@
 
 use crate::docs::pages::{Kind, Page, Site};
 use llm_core::profile::{self, Opened, Phase};
-use llm_core::recipe::DataSource;
 use llm_core::train::Trainer;
-use llm_core::{
-    AdamW, Attention, Config, Hyperparameters, Recipe, Schedule, TinyGPT, TokenDataset,
-};
+use llm_core::{Attention, Config, Recipe, TinyGPT, TokenDataset};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
 use workspace_tests::workspace;
@@ -47,20 +44,7 @@ fn span_of(function: &str) -> Option<&'static str> {
 /// The spans of one step of a model with one block, in order.
 fn step(attention: Arc<dyn Attention>, accum: u32) -> Vec<Opened> {
     let model = TinyGPT::with_attention(Config::new(256, 8, 8, 1), attention, 1).unwrap();
-    let recipe = Recipe {
-        batch_size: 2,
-        accum,
-        seq_len: 8,
-        total_steps: 1,
-        schedule: Schedule::constant(1e-3),
-        optimizer: AdamW::NAME.into(),
-        hyperparameters: Hyperparameters::default(),
-        clip: 1.0,
-        seed: 1,
-        val_frac: 0.0,
-        data: DataSource::NONE,
-        val_data: None,
-    };
+    let recipe = Recipe { accum, ..Recipe::new(2, 8, 1, 1e-3) };
     let data = TokenDataset::from_bytes(b"to be or not to be".repeat(4));
     let mut trainer = Trainer::new(model, recipe).unwrap();
     let (report, opened) = profile::sequence(|| trainer.step(&data));

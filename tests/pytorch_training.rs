@@ -97,12 +97,13 @@ fn twenty_steps_with_the_library_defaults() {
 #[test]
 fn twenty_steps_as_the_trainers_do_them() {
     let f = Fixture::read("adamw_clip_h1");
+    let matrices = Hyperparameters { decay_all: false, ..Hyperparameters::default() };
     let config = Hyperparameters {
         beta1: f.meta("beta1") as f32,
         beta2: f.meta("beta2") as f32,
         eps: f.meta("eps") as f32,
         weight_decay: f.meta("weight_decay") as f32,
-        decay_all: false,
+        ..matrices
     };
     let lrs = f.values("lrs").to_vec();
     twenty_steps("adamw_clip_h1", config, |i| lrs[i] as f32, f.meta("clip_norm") as f32);

@@ -9,6 +9,7 @@ mod docs;
 mod exchange;
 mod floors;
 mod gradients;
+mod grouped_queries;
 mod hooks;
 mod literals;
 mod mha_vs_single_head;

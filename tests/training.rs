@@ -4,7 +4,7 @@ use llm_core::data::{Batch, ByteFiles, Origin, TokenDataset};
 use llm_core::model::Mode;
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::{Hooks, StepReport, Trainer, Verdict, evaluate};
-use llm_core::{AdamW, Config, Error, Gradients, Hyperparameters, Schedule, TinyGPT};
+use llm_core::{Config, Error, Gradients, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -15,18 +15,9 @@ fn text() -> TokenDataset {
 
 fn recipe(data: &TokenDataset) -> Recipe {
     Recipe {
-        batch_size: 4,
-        accum: 1,
-        seq_len: 32,
-        total_steps: 20,
-        schedule: Schedule::constant(3e-3),
-        optimizer: AdamW::NAME.into(),
-        hyperparameters: Hyperparameters::default(),
-        clip: 1.0,
-        seed: 1,
         val_frac: 0.1,
         data: DataSource::Files { len: data.len() as u64, blake3: [0; 32] },
-        val_data: None,
+        ..Recipe::new(4, 32, 20, 3e-3)
     }
 }
 

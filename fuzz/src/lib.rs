@@ -6,7 +6,7 @@ use llm_core::checkpoint::fuzzing::in_format_1;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
 use llm_core::model::SingleHead;
-use llm_core::optim::{AdamW, Hyperparameters, Lion, Schedule};
+use llm_core::optim::{AdamW, Lion};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::Trainer;
 use llm_core::{Config, TinyGPT};
@@ -86,18 +86,10 @@ pub fn checkpoints() -> Vec<Vec<u8>> {
 
 fn recipe() -> Recipe {
     Recipe {
-        batch_size: 1,
-        accum: 1,
-        seq_len: 2,
-        total_steps: 3,
-        schedule: Schedule::constant(0.01),
-        optimizer: AdamW::NAME.into(),
-        hyperparameters: Hyperparameters::default(),
-        clip: 1.0,
-        seed: 1,
         val_frac: 0.5,
         data: DataSource::Files { len: 10, blake3: [1; 32] },
         val_data: Some(DataSource::Stories { version: 1, seed: 1, count: 2 }),
+        ..Recipe::new(1, 2, 3, 0.01)
     }
 }
 

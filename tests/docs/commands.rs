@@ -95,8 +95,9 @@ fn test_sources(site: &Site) -> String {
 
 /// The sources that declare flags and verbs.
 fn flag_sources(site: &Site) -> String {
-    let paths = files(&site.root.join("crates/llm-cli/src/args"), &["rs"]);
-    paths.iter().filter_map(|p| std::fs::read_to_string(p).ok()).collect()
+    let folders = ["args", "flags"].map(|name| site.root.join("crates/llm-cli/src").join(name));
+    let paths = folders.iter().flat_map(|folder| files(folder, &["rs"]));
+    paths.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }
 
 fn has_flag(sources: &str, flag: &str) -> bool {

@@ -25,6 +25,8 @@ mod autograd;
 mod cut_heads;
 #[path = "../../crates/llm-stories/examples/facts.rs"]
 mod facts;
+#[path = "../../crates/llm-core/examples/grouped_queries/main.rs"]
+pub mod grouped_queries;
 #[path = "../../crates/llm-lens/examples/head_roles.rs"]
 mod head_roles;
 #[path = "../../crates/llm-courses/examples/heads_and_mixing.rs"]
@@ -44,10 +46,14 @@ pub mod own_attention;
 mod own_op;
 #[path = "../../crates/llm-core/examples/tensors.rs"]
 mod tensors;
+#[path = "../../crates/llm-core/examples/text_in_text_out.rs"]
+mod text_in_text_out;
 #[path = "../../crates/llm-core/examples/train_a_tiny_model.rs"]
 mod train_a_tiny_model;
 #[path = "../../crates/llm-variant-mha/examples/two_heads_by_hand.rs"]
 mod two_heads_by_hand;
+#[path = "../../crates/llm-core/examples/two_trainers.rs"]
+mod two_trainers;
 
 /// Its name and its main function.
 type Lesson = (&'static str, fn() -> Result<(), Box<dyn Error>>);
@@ -58,8 +64,11 @@ const LESSONS: &[Lesson] = &[
     ("one_head_by_hand", || Ok(one_head_by_hand::main()?)),
     ("own_op", || Ok(own_op::main()?)),
     ("own_attention", || Ok(own_attention::main()?)),
+    ("grouped_queries", || Ok(grouped_queries::main()?)),
     ("train_a_tiny_model", || Ok(train_a_tiny_model::main()?)),
     ("a_run_that_goes_on", || Ok(a_run_that_goes_on::main()?)),
+    ("two_trainers", || Ok(two_trainers::main()?)),
+    ("text_in_text_out", || Ok(text_in_text_out::main()?)),
     ("two_heads_by_hand", || Ok(two_heads_by_hand::main()?)),
     ("attention_modules", || Ok(attention_modules::main()?)),
     ("heads_and_mixing", || Ok(heads_and_mixing::main()?)),

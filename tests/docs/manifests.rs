@@ -41,7 +41,7 @@ impl Manifests {
                 program: at.join("src/main.rs").exists(),
                 examples: files(&at.join("examples"), &["rs"])
                     .iter()
-                    .filter_map(|p| Some(p.file_stem()?.to_str()?.to_string()))
+                    .filter_map(|p| example_name(&at.join("examples"), p))
                     .collect(),
                 features: keys("[features]"),
                 uses: keys("[dependencies]"),
@@ -57,6 +57,17 @@ impl Manifests {
     pub fn has_program(&self, name: &str) -> bool {
         self.get(name).is_some_and(|m| m.program)
     }
+}
+
+/// `name` of `name.rs` and of `name/main.rs`; other files of such a folder are none.
+fn example_name(folder: &Path, path: &Path) -> Option<String> {
+    let relative = path.strip_prefix(folder).ok()?;
+    let name = match relative.parent().filter(|parent| parent.components().next().is_some()) {
+        Some(parent) if relative.ends_with("main.rs") => parent,
+        Some(_) => return None,
+        None => Path::new(relative.file_stem()?),
+    };
+    name.to_str().map(String::from)
 }
 
 /// `<!-- crates -->` before a table of packages, `<!-- tree -->` before a tree of folders,

@@ -39,12 +39,14 @@ pub struct Site {
 }
 
 impl Site {
-    /// Every page under docs/, and the READMEs of the workspace if there are any. The book's table
+    /// Every page under docs/, and those of the workspace's folder if there are any. The book's table
     /// of contents is no page: it has both languages.
     pub fn read(root: &Path) -> Site {
         let mut paths = files(&root.join("docs"), &["md"]);
         paths.retain(|path| !path.ends_with("docs/SUMMARY.md"));
-        paths.extend(["README.md", "README.zh-CN.md"].map(|n| root.join(n)));
+        for name in ["README", "CONTRIBUTING"] {
+            paths.extend(["md", "zh-CN.md"].map(|end| root.join(format!("{name}.{end}"))));
+        }
         let pages = paths.iter().filter_map(|path| {
             let text = std::fs::read_to_string(path).ok()?;
             let relative = path.strip_prefix(root).ok()?.to_str()?.replace('\\', "/");

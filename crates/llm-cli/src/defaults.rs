@@ -1,7 +1,6 @@
 //! The values of flags that are not given.
 
 use clap::ValueEnum;
-use llm_core::optim::ScheduleKind;
 
 /// Number of built-in stories, training and validation together.
 pub const STORY_COUNT: u64 = 20_000;
@@ -35,94 +34,30 @@ pub enum Preset {
     Original,
 }
 
-/// What a new run starts from.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Defaults {
-    /// L.
-    pub layers: usize,
-    /// C.
-    pub d_model: usize,
-    /// T.
-    pub seq_len: usize,
-    /// B.
-    pub batch_size: usize,
-    /// Steps in all.
-    pub steps: u64,
-    /// Peak learning rate.
-    pub lr: f32,
-    /// Its course.
-    pub schedule: ScheduleKind,
-    /// Largest gradient norm; 0: none.
-    pub clip: f32,
-    /// λ.
-    pub weight_decay: f32,
-    /// Decay biases too.
-    pub decay_all: bool,
-    /// β₁.
-    pub beta1: f32,
-    /// β₂.
-    pub beta2: f32,
-    /// ε.
-    pub eps: f32,
-    /// Share of the data for validation.
-    pub val_frac: f64,
+/// What a new run starts from. The values are in the rows of [`flags`](crate::flags).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// For the built-in stories: a window holds a story, a minute suffices.
+    Stories,
+    /// For text of one's own: nanoGPT's recipe for a CPU.
+    Text,
+    /// The C++ original's.
+    Original,
 }
 
-impl Defaults {
-    /// For text of one's own: nanoGPT's recipe for a CPU.
-    const TEXT: Defaults = Defaults {
-        layers: 4,
-        d_model: 128,
-        seq_len: 64,
-        batch_size: 12,
-        steps: 2000,
-        lr: 1e-3,
-        schedule: ScheduleKind::Cosine,
-        clip: 1.0,
-        weight_decay: 0.1,
-        decay_all: false,
-        beta1: 0.9,
-        beta2: 0.99,
-        eps: 1e-8,
-        val_frac: 0.1,
-    };
-
-    /// For the built-in stories: a window holds a story, a minute suffices.
-    const STORIES: Defaults = Defaults {
-        layers: 2,
-        d_model: 64,
-        seq_len: 256,
-        batch_size: 8,
-        steps: 1500,
-        lr: 6e-3,
-        ..Defaults::TEXT
-    };
-
-    /// The C++ original's.
-    const ORIGINAL: Defaults = Defaults {
-        layers: 1,
-        d_model: 64,
-        seq_len: 64,
-        batch_size: 4,
-        steps: 200,
-        lr: 3e-4,
-        schedule: ScheduleKind::Constant,
-        clip: 0.0,
-        weight_decay: 0.01,
-        decay_all: true,
-        beta1: 0.9,
-        beta2: 0.999,
-        eps: 1e-8,
-        val_frac: 0.0,
-    };
-
-    /// The values for a kind of data, or those of a preset.
-    pub fn choose(preset: Option<Preset>, stories: bool) -> Defaults {
+impl Start {
+    /// That of a kind of data, or of a preset.
+    pub fn choose(preset: Option<Preset>, stories: bool) -> Start {
         match (preset, stories) {
-            (Some(Preset::Original), _) => Defaults::ORIGINAL,
-            (None, true) => Defaults::STORIES,
-            (None, false) => Defaults::TEXT,
+            (Some(Preset::Original), _) => Start::Original,
+            (None, true) => Start::Stories,
+            (None, false) => Start::Text,
         }
+    }
+
+    /// Its value of the three: stories, text, original.
+    pub fn of<T: Copy>(self, values: [T; 3]) -> T {
+        values[self as usize]
     }
 }
 

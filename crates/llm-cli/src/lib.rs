@@ -13,6 +13,7 @@
 //! | [`console`] | the terminal's two ends |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
 //! | [`defaults`] | the values of flags that are not given |
+//! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
 //! | [`args`] | what can be typed |
 //! | `threads` | the one thread pool |
 //! | [`output`] | where something is saved, and found again |
@@ -47,6 +48,8 @@ pub mod panics;
 pub mod signals;
 
 pub mod defaults;
+
+pub mod flags;
 
 pub mod args;
 
@@ -107,32 +110,24 @@ pub fn run(program: &Program) -> ExitCode {
 }
 
 fn dispatch(program: &Program, cli: Cli) -> Result<()> {
-    let output = match &cli.verb {
-        Some(Verb::Generate(args)) => &args.output,
-        Some(Verb::Eval(args)) => &args.output,
-        Some(Verb::Tokenizer(args)) => args.verb.output(),
-        Some(Verb::Trace(args)) => &args.output,
-        Some(Verb::Bench(args)) => &args.output,
-        Some(Verb::Compare(args)) => &args.output,
-        Some(Verb::Export(args)) => &args.output,
-        Some(Verb::Import(args)) => &args.output,
-        Some(Verb::Inspect(args)) => args.verb.output(),
-        Some(Verb::Completions { shell }) => return commands::completions(program, *shell),
-        None => &cli.train.output,
-    };
-    in_pool(output, |threads| match &cli.verb {
-        Some(Verb::Generate(args)) => commands::generate(program, args),
-        Some(Verb::Eval(args)) => commands::eval(program, args),
-        Some(Verb::Tokenizer(args)) => commands::tokenizer(program, args),
-        Some(Verb::Trace(args)) => commands::trace(program, args),
-        Some(Verb::Bench(args)) => commands::bench(program, args, threads),
-        Some(Verb::Compare(args)) => commands::compare(program, args, threads),
-        Some(Verb::Export(args)) => commands::export(program, args),
-        Some(Verb::Import(args)) => commands::import(program, args),
-        Some(Verb::Inspect(args)) => commands::inspect(program, args),
-        None if cli.train.print_config.unwrap_or(false) => {
-            commands::print_config(program, &cli.train, threads)
+    match &cli.verb {
+        Some(Verb::Generate(args)) => in_pool(&args.output, |_| commands::generate(program, args)),
+        Some(Verb::Eval(args)) => in_pool(&args.output, |_| commands::eval(program, args)),
+        Some(Verb::Tokenizer(args)) => {
+            in_pool(args.verb.output(), |_| commands::tokenizer(program, args))
         }
-        _ => commands::train(program, &cli.train, threads),
-    })
+        Some(Verb::Trace(args)) => in_pool(&args.output, |_| commands::trace(program, args)),
+        Some(Verb::Bench(args)) => in_pool(&args.output, |n| commands::bench(program, args, n)),
+        Some(Verb::Compare(args)) => in_pool(&args.output, |n| commands::compare(program, args, n)),
+        Some(Verb::Export(args)) => in_pool(&args.output, |_| commands::export(program, args)),
+        Some(Verb::Import(args)) => in_pool(&args.output, |_| commands::import(program, args)),
+        Some(Verb::Inspect(args)) => {
+            in_pool(args.verb.output(), |_| commands::inspect(program, args))
+        }
+        Some(Verb::Completions { shell }) => commands::completions(program, *shell),
+        None => in_pool(&cli.train.output, |threads| match cli.train.print_config {
+            Some(true) => commands::print_config(program, &cli.train, threads),
+            _ => commands::train(program, &cli.train, threads),
+        }),
+    }
 }

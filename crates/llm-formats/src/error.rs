@@ -67,6 +67,12 @@ pub enum FormatError {
     /// The output head adds something, which GPT-2's cannot.
     #[error("its output head has a bias (b_lm), which GPT-2 cannot hold")]
     HeadBias,
+    /// GPT-2 would compute something else with these weights.
+    #[error("it has '{name}' attention, which GPT-2 cannot hold")]
+    AttentionKind {
+        /// Its name, escaped.
+        name: String,
+    },
     /// There are no files for a tokenizer of this kind.
     #[error("a {kind} tokenizer cannot be written as Hugging Face's files")]
     TokenizerKind {

@@ -2,9 +2,9 @@
 
 use crate::error::{FormatError, Result};
 use llm_core::checkpoint::TokenizerSpec;
-use llm_core::model::SingleHead;
-use llm_core::optim::{AdamW, Hyperparameters, OptimizerState, Schedule};
-use llm_core::recipe::{DataSource, Recipe};
+use llm_core::model::{SingleHead, parameter_list};
+use llm_core::optim::{Hyperparameters, OptimizerState};
+use llm_core::recipe::Recipe;
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::train::Trainer;
 use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
@@ -17,7 +17,7 @@ pub type FromSpec<'a> = dyn Fn(&AttentionSpec) -> llm_core::Result<Arc<dyn Atten
 
 /// The name of attention with several heads in an [`AttentionSpec`]: what formats mean that give
 /// a number of heads and nothing else.
-const SEVERAL: &str = "multi-head";
+pub(crate) const SEVERAL: &str = "multi-head";
 
 /// What was read, all of it checked.
 #[derive(Debug)]
@@ -118,26 +118,15 @@ impl fmt::Display for Note {
 /// How a model from elsewhere is trained on, when nothing is said: small steps of an even size,
 /// so that it does not forget, over windows that fit into memory. Nothing is planned yet.
 pub fn fine_tuning(config: &Config) -> Recipe {
-    Recipe {
-        batch_size: 4,
-        accum: 1,
-        seq_len: config.seq_len.min(256),
-        total_steps: 0,
-        schedule: Schedule::constant(5e-5),
-        optimizer: AdamW::NAME.into(),
-        hyperparameters: Hyperparameters {
-            beta1: 0.9,
-            beta2: 0.99,
-            eps: 1e-8,
-            weight_decay: 0.1,
-            decay_all: false,
-        },
-        clip: 1.0,
-        seed: 1,
-        val_frac: 0.1,
-        data: DataSource::NONE,
-        val_data: None,
-    }
+    let hyperparameters = Hyperparameters {
+        beta1: 0.9,
+        beta2: 0.99,
+        weight_decay: 0.1,
+        decay_all: false,
+        ..Hyperparameters::default()
+    };
+    let windows = Recipe::new(4, config.seq_len.min(256), 0, 5e-5);
+    Recipe { hyperparameters, val_frac: 0.1, ..windows }
 }
 
 /// The attention with so many heads.
@@ -158,12 +147,15 @@ pub(crate) fn attention(
 pub(crate) fn check(config: &Config, attention: &dyn Attention) -> Result<()> {
     let refused = |e: llm_core::Error| FormatError::content(e.to_string());
     config.check().map_err(refused)?;
-    if config.parameter_count() > Config::MAX_PARAMETERS {
-        let count = llm_core::base::thousands(config.parameter_count());
+    attention.check(config).map_err(refused)?;
+    let list = parameter_list(config, &attention.parameters(config));
+    let count = list.iter().map(|(_, p)| p.numel()).fold(0, u64::saturating_add);
+    if count > Config::MAX_PARAMETERS {
+        let count = llm_core::base::thousands(count);
         let why = format!("{count} parameters are more than this program takes");
         return Err(FormatError::content(why));
     }
-    attention.check(config).map_err(refused)
+    Ok(())
 }
 
 /// The tokenizer of a model that does not name one: 256 tokens are bytes.

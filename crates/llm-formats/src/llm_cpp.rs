@@ -22,8 +22,8 @@ use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, paramete
 use llm_core::Config;
 use llm_core::base::memory;
 use llm_core::model::parameter_shapes;
-use llm_core::optim::{AdamW, Hyperparameters, Schedule};
-use llm_core::recipe::{DataSource, Recipe};
+use llm_core::optim::Hyperparameters;
+use llm_core::recipe::Recipe;
 use numbers::{CHUNK, Numbers};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -111,26 +111,15 @@ impl MetaJson {
 
     /// The original's way of training: the stored settings, and its defaults for the others.
     fn recipe(&self, config: &Config) -> Recipe {
-        Recipe {
-            batch_size: 4,
-            accum: 1,
-            seq_len: config.seq_len.min(64),
-            total_steps: self.step,
-            schedule: Schedule::constant(self.lr),
-            optimizer: AdamW::NAME.into(),
-            hyperparameters: Hyperparameters {
-                beta1: self.beta1,
-                beta2: self.beta2,
-                eps: self.eps,
-                weight_decay: self.weight_decay,
-                decay_all: true,
-            },
-            clip: 0.0,
-            seed: 1,
-            val_frac: 0.0,
-            data: DataSource::NONE,
-            val_data: None,
-        }
+        let hyperparameters = Hyperparameters {
+            beta1: self.beta1,
+            beta2: self.beta2,
+            eps: self.eps,
+            weight_decay: self.weight_decay,
+            ..Hyperparameters::default()
+        };
+        let windows = Recipe::new(4, config.seq_len.min(64), self.step, self.lr);
+        Recipe { hyperparameters, clip: 0.0, ..windows }
     }
 
     fn import(

@@ -14,7 +14,7 @@ use crate::imported::{
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use crate::tokenizers;
 use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
-use llm_core::model::parameter_shapes;
+use llm_core::model::parameter_list;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,8 @@ pub fn read(
         None => undescribed(&contents, n_heads, from_spec)?,
     };
     check(&config, attention.as_ref())?;
-    let shapes = parameter_shapes(&config);
+    let list = parameter_list(&config, &attention.parameters(&config));
+    let shapes: Vec<_> = list.into_iter().map(|(name, p)| (name, p.shape)).collect();
     let mut wanted: Vec<_> =
         shapes.iter().map(|(name, shape)| Wanted::parameter(name.clone(), shape.clone())).collect();
     let blob = contents.row(TOKENIZER).filter(|_| kind.is_some());

@@ -1,5 +1,6 @@
 //! What each head does, measured over many windows.
 
+use crate::maps::does_not_show;
 use crate::marks::{Marks, Piece};
 use crate::roles::{Column, N, Role, role_of};
 use crate::spread::{Spreads, Sums, projected};
@@ -7,7 +8,7 @@ use llm_core::model::Probe;
 use llm_core::ndarray::{ArrayView2, ArrayView3};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, Tensor, TinyGPT, no_grad};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// What one head was measured to do.
 #[derive(Clone, Debug)]
@@ -109,7 +110,8 @@ impl Even {
 /// measures are then of what was read.
 ///
 /// # Errors
-/// What reading the pieces says; as [`TinyGPT::logits`].
+/// What reading the pieces says; as [`TinyGPT::logits`]; [`Error::Config`] naming an attention that
+/// does not show its weights, or has no `w_proj [C, C]` to mix its heads with.
 pub fn measure_heads<'a, E: From<Error>>(
     model: &TinyGPT,
     tokenizer: &dyn Tokenizer,
@@ -128,15 +130,19 @@ pub fn measure_heads<'a, E: From<Error>>(
         let measure = Measure {
             marks: &marks,
             heads,
+            shown: Cell::new(0),
             tallies: RefCell::new(&mut tallies),
             outputs: RefCell::new(Vec::new()),
         };
         no_grad(|| model.forward(inputs, [1, inputs.len()], Some(&measure)))?;
+        if measure.shown.get() != layers * heads {
+            return Err(does_not_show(model).into());
+        }
         for (layer, a) in measure.outputs.into_inner() {
             let [before, after] = &mut sums[layer];
             before.add(&a);
             let a = Tensor::from_vec(&[inputs.len(), model.config().d_model], a)?;
-            let w_proj = model.blocks[layer].attention.standard()?.w_proj;
+            let [w_proj] = model.blocks[layer].attention.named(["w_proj"])?;
             after.add(no_grad(|| projected(a, w_proj))?.data());
         }
         even.add(&marks);
@@ -168,6 +174,8 @@ pub fn measure_heads<'a, E: From<Error>>(
 struct Measure<'a> {
     marks: &'a Marks,
     heads: usize,
+    /// Heads of this window.
+    shown: Cell<usize>,
     tallies: RefCell<&'a mut Vec<Tally>>,
     outputs: RefCell<Vec<(usize, Vec<f32>)>>,
 }
@@ -176,6 +184,7 @@ impl Probe for Measure<'_> {
     fn head(&self, layer: usize, _: usize, head: usize, probs: ArrayView2<'_, f32>) {
         if let Some(tally) = self.tallies.borrow_mut().get_mut(layer * self.heads + head) {
             tally.add(probs, self.marks);
+            self.shown.set(self.shown.get() + 1);
         }
     }
 

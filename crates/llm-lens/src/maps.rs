@@ -3,7 +3,7 @@
 use llm_core::base::memory;
 use llm_core::model::Probe;
 use llm_core::ndarray::{ArrayView2, ArrayView3};
-use llm_core::{Result, TinyGPT, TokenId, no_grad};
+use llm_core::{Error, Result, TinyGPT, TokenId, no_grad};
 use std::cell::RefCell;
 
 /// P of every layer and head for one text.
@@ -20,7 +20,8 @@ pub struct AttentionMaps {
 /// up to 1.
 ///
 /// # Errors
-/// As [`TinyGPT::logits`]; [`Error::Memory`](llm_core::Error::Memory) when there is no room.
+/// As [`TinyGPT::logits`]; [`Error::Memory`] when there is no room; [`Error::Config`] naming an
+/// attention that does not show its weights.
 pub fn attention_maps(model: &TinyGPT, tokens: &[TokenId], last: usize) -> Result<AttentionMaps> {
     let (config, t) = (model.config(), tokens.len());
     let from = t.saturating_sub(last);
@@ -33,7 +34,17 @@ pub fn attention_maps(model: &TinyGPT, tokens: &[TokenId], last: usize) -> Resul
     let layers = vec![vec![Vec::new(); n_heads]; config.n_layers];
     let kept = Kept { from, layers: RefCell::new(layers) };
     no_grad(|| model.forward(tokens, [1, t], Some(&kept)))?;
-    Ok(AttentionMaps { tokens: tokens[from..].to_vec(), layers: kept.layers.into_inner() })
+    let layers = kept.layers.into_inner();
+    if layers.iter().flatten().any(|head| head.len() != t - from) {
+        return Err(does_not_show(model));
+    }
+    Ok(AttentionMaps { tokens: tokens[from..].to_vec(), layers })
+}
+
+/// What is said of an attention that leaves the probe empty.
+pub(crate) fn does_not_show(model: &TinyGPT) -> Error {
+    let name = model.attention().spec().name;
+    Error::config("attention", format!("'{}' does not show its weights", name.escape_default()))
 }
 
 /// Keeps the part of each P that is shown.

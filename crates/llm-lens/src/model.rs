@@ -2,7 +2,7 @@
 
 use crate::flops::AttentionCost;
 use llm_core::Config;
-use llm_core::model::parameter_shapes;
+use llm_core::model::{Footprint, ParamList, parameter_list, standard_parameters};
 use serde::Serialize;
 
 /// What there is to know about a model without running it.
@@ -20,7 +20,7 @@ pub struct ModelReport {
     pub parameters: u64,
     /// The same without biases.
     pub without_biases: u64,
-    /// Weights of one block's attention: 4·C².
+    /// Weights of one block's attention: 4·C² for one head and for several.
     pub attention_weights: u64,
     /// Its biases: 4·C.
     pub attention_biases: u64,
@@ -28,7 +28,8 @@ pub struct ModelReport {
     pub memory: Memory,
     /// Windows in its batches, and their length.
     pub batch: [usize; 2],
-    /// One block's attention with one head, and with as many as the model has or could have.
+    /// One block's attention with one head, and with as many as the model has or could have. Empty
+    /// for an attention with tensors of its own: what it costs is not known here.
     pub attention: Vec<AttentionCost>,
 }
 
@@ -67,38 +68,46 @@ impl Memory {
 }
 
 impl ModelReport {
-    /// Of a model with these settings, in training with `[B, T]` batches. `compared` is the number
-    /// of heads that one head is held against.
+    /// Of a model with these settings and these parameters of a block's attention, in training with
+    /// `[B, T]` batches. `compared` is the number of heads that one head is held against.
     pub fn new(
         config: &Config,
+        own: &ParamList,
         n_heads: usize,
         heads_off: usize,
         batch: [usize; 2],
         compared: usize,
     ) -> ModelReport {
-        let parameters = config.parameter_count();
-        let tensors: Vec<TensorRow> = parameter_shapes(config)
-            .into_iter()
-            .map(|(name, shape)| {
-                let count = shape.iter().map(|&n| n as u64).product();
-                let share = count as f64 / parameters.max(1) as f64;
-                TensorRow { name, shape, count, share }
-            })
-            .collect();
-        let biases: u64 = tensors.iter().filter(|t| t.is_bias()).map(|t| t.count).sum();
-        let c = config.d_model as u64;
+        let footprint = Footprint { config, attention: own, slots: 2, micro_batches: 1 };
+        let parameters = footprint.parameter_count();
+        let row = |name: &str, shape: &[usize]| {
+            let count = shape.iter().map(|&n| n as u64).product();
+            let share = count as f64 / parameters.max(1) as f64;
+            TensorRow { name: name.into(), shape: shape.into(), count, share }
+        };
+        let list = parameter_list(config, own);
+        let tensors: Vec<_> = list.iter().map(|(name, p)| row(name, &p.shape)).collect();
+        let biases = |rows: &[TensorRow]| -> u64 {
+            rows.iter().filter(|t| t.is_bias()).map(|t| t.count).sum()
+        };
+        let of_attention: Vec<_> = own.iter().map(|(name, p)| row(name, &p.shape)).collect();
+        let attention_biases = biases(&of_attention);
         let weights = 4 * parameters;
-        let all = config.training_memory(batch[0], batch[1]);
+        let all = footprint.training(batch[0], batch[1]);
         let cost = |heads| AttentionCost::new(batch[1], config.d_model, heads);
-        let counts = if compared > 1 { vec![1, compared] } else { vec![1] };
+        let counts = match is_standard(config, own) {
+            true if compared > 1 => vec![1, compared],
+            true => vec![1],
+            false => Vec::new(),
+        };
         ModelReport {
             sizes: [config.vocab_size, config.seq_len, config.d_model, config.n_layers],
             n_heads,
             heads_off,
-            without_biases: parameters - biases,
+            without_biases: parameters - biases(&tensors),
             parameters,
-            attention_weights: 4 * c * c,
-            attention_biases: 4 * c,
+            attention_weights: of_attention.iter().map(|t| t.count).sum::<u64>() - attention_biases,
+            attention_biases,
             memory: Memory {
                 weights,
                 gradients: weights,
@@ -110,6 +119,14 @@ impl ModelReport {
             tensors,
         }
     }
+}
+
+/// Are these the tensors of single-head and multi-head attention? How they start does not matter.
+fn is_standard(config: &Config, own: &ParamList) -> bool {
+    let shapes = |list: &ParamList| -> Vec<_> {
+        list.iter().map(|(name, p)| (name.clone(), p.shape.clone())).collect()
+    };
+    shapes(own) == shapes(&standard_parameters(config))
 }
 
 impl TensorRow {
@@ -127,11 +144,13 @@ impl TensorRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use llm_core::model::Param;
 
     #[test]
     fn parts_add_up() {
         for config in [Config::new(256, 64, 48, 3), Config::gpt2(50_257, 1024, 768, 12)] {
-            let report = ModelReport::new(&config, 12, 0, [2, 64], 12);
+            let report =
+                ModelReport::new(&config, &standard_parameters(&config), 12, 0, [2, 64], 12);
             let count: u64 = report.tensors.iter().map(|t| t.count).sum();
             assert_eq!(count, config.parameter_count());
             let share: f64 = report.tensors.iter().map(|t| t.share).sum();
@@ -141,8 +160,23 @@ mod tests {
     }
 
     #[test]
+    fn an_attention_with_tensors_of_its_own_is_counted_by_them() {
+        let config = Config::new(256, 64, 48, 3);
+        let own = vec![("w_v".into(), Param::weight([48, 12])), ("b_v".into(), Param::bias(12))];
+        let report = ModelReport::new(&config, &own, 4, 0, [2, 64], 4);
+        assert_eq!((report.attention_weights, report.attention_biases), (576, 12));
+        let standard = 4 * 48 * 48 + 4 * 48;
+        assert_eq!(report.parameters, config.parameter_count() - 3 * (standard - 588));
+        assert!(report.tensors.iter().any(|t| t.name == "blocks.2.w_v" && t.shape == [48, 12]));
+        assert!(report.memory.total() < config.training_memory(2, 64));
+        assert!(report.attention.is_empty());
+    }
+
+    #[test]
     fn attention_of_a_block_is_four_squares() {
-        let report = ModelReport::new(&Config::gpt2(50_257, 1024, 768, 12), 12, 0, [1, 1024], 12);
+        let config = Config::gpt2(50_257, 1024, 768, 12);
+        let own = standard_parameters(&config);
+        let report = ModelReport::new(&config, &own, 12, 0, [1, 1024], 12);
         let of_block = |biases: bool| -> u64 {
             let own = ["w_qkv", "w_proj", "b_qkv", "b_proj"].map(|n| format!("blocks.3.{n}"));
             let is_one = |t: &&TensorRow| own.contains(&t.name) && t.is_bias() == biases;

@@ -1,7 +1,8 @@
 //! Values of the pages that follow the equations and a training step, and of the one on sizes.
 
 use super::{Values, list};
-use llm_cli::defaults::Defaults;
+use llm_cli::defaults::Start;
+use llm_cli::flags::{Given, new_model, new_recipe};
 use llm_core::generate::Decoder;
 use llm_core::model::NORM_EPS;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
@@ -45,9 +46,11 @@ fn tokens(values: &mut Values) {
 fn sizes(values: &mut Values) {
     const F32: usize = size_of::<f32>();
     values.insert("states.f32", vec![F32 as f64]);
-    let stories = Defaults::choose(None, true);
+    let (start, given) = (Start::Stories, Given::default());
+    let model = new_model(Config::new(256, 1, 1, 1), start, &given).unwrap();
+    let recipe = new_recipe(start, &given).unwrap();
     let all = [
-        [stories.batch_size, stories.seq_len, stories.d_model, 4, stories.layers],
+        [recipe.batch_size, model.seq_len, model.d_model, 4, model.n_layers],
         [1, 1024, 768, 12, 12],
     ];
     let row = |of: &dyn Fn([usize; 5]) -> usize| all.map(|sizes| of(sizes) as f64);

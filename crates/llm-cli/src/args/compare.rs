@@ -1,6 +1,7 @@
 //! Flags of `compare`.
 
 use super::{ModelArgs, OutputArgs, RecipeArgs, TokenizerArgs, TrainArgs};
+use crate::flags::{Typed, VAL_FRAC};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -20,16 +21,16 @@ pub struct CompareArgs {
     /// Text to learn: any bytes; repeatable; `-` is standard input [default: built-in stories]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub data: Vec<PathBuf>,
-    /// Share of the data kept for validation, the last part [default: 0.1]
-    #[arg(long, value_name = "X", help_heading = "Data")]
-    pub val_frac: Option<f64>,
+    /// What is unseen.
+    #[command(flatten)]
+    pub val_frac: Typed<VAL_FRAC>,
     /// Validation text of its own, repeatable; all of --data is then learnt
     #[arg(
         long,
         visible_alias = "val-data",
         value_name = "FILE",
         help_heading = "Data",
-        conflicts_with = "val_frac"
+        conflicts_with = "val-frac"
     )]
     pub val: Vec<PathBuf>,
     /// Tokens.
@@ -60,7 +61,7 @@ impl CompareArgs {
     pub fn training(&self, heads: usize) -> TrainArgs {
         TrainArgs {
             data: self.data.clone(),
-            val_frac: self.val_frac,
+            val_frac: self.val_frac.clone(),
             val: self.val.clone(),
             tokenizer: self.tokenizer.clone(),
             model: self.model.clone(),

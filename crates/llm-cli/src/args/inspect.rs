@@ -52,7 +52,7 @@ impl InspectVerb {
 #[derive(Debug, Args)]
 pub struct InspectModelArgs {
     /// Checkpoint, or the folder of a run [default: a new model of the sizes below]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["vocab", "dmodel", "layers", "heads", "arch", "norm_affine", "tied_head", "head_bias", "init"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["vocab", "dmodel", "layers", "heads", "arch", "norm-affine", "tied-head", "head-bias", "init"])]
     pub load: Option<PathBuf>,
     /// Number of different tokens [default: 256]
     #[arg(long, visible_alias = "vocab-size", value_name = "V")]

@@ -31,7 +31,7 @@ pub use tokenizer::{
     TokenizerTrainArgs, TokenizerVerb,
 };
 pub use trace::TraceArgs;
-pub use training::{InitArg, ModelArgs, RecipeArgs, ScheduleArg, TrainArgs};
+pub use training::{ModelArgs, RecipeArgs, TrainArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

@@ -4,11 +4,10 @@
 use super::duration::duration;
 use super::{OutputArgs, ProbeArgs, SamplingArgs, TokenizerArgs};
 use crate::defaults::Preset;
+use crate::flags::{Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use llm_core::Config;
-use llm_core::model::Init;
-use llm_core::optim::ScheduleKind;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -25,16 +24,16 @@ pub struct TrainArgs {
     /// Text to learn: any bytes; repeatable; `-` is standard input [default: built-in stories]
     #[arg(long, value_name = "FILE", help_heading = "Data")]
     pub data: Vec<PathBuf>,
-    /// Share of the data kept for validation, the last part [default: 0.1]
-    #[arg(long, value_name = "X", help_heading = "Data")]
-    pub val_frac: Option<f64>,
+    /// What is unseen.
+    #[command(flatten)]
+    pub val_frac: Typed<VAL_FRAC>,
     /// Validation text of its own, repeatable; all of --data is then learnt
     #[arg(
         long,
         visible_alias = "val-data",
         value_name = "FILE",
         help_heading = "Data",
-        conflicts_with = "val_frac"
+        conflicts_with = "val-frac"
     )]
     pub val: Vec<PathBuf>,
     /// Tokens.
@@ -103,81 +102,30 @@ pub struct TrainArgs {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Model")]
 pub struct ModelArgs {
-    /// Context length in tokens; with --load: length of the training windows
-    #[arg(long, visible_aliases = ["seq-len", "ctx", "block-size"], value_name = "T")]
-    pub seq: Option<usize>,
-    /// Width
-    #[arg(long, visible_aliases = ["d-model", "n-embd"], value_name = "C")]
-    pub dmodel: Option<usize>,
-    /// Number of blocks
-    #[arg(long, visible_aliases = ["n-layers", "n-layer"], value_name = "L")]
-    pub layers: Option<usize>,
+    /// Numbers.
+    #[command(flatten)]
+    pub sizes: Typed<SIZES>,
     /// A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 --init gpt2
     #[arg(long, value_name = "NAME")]
     pub arch: Option<Arch>,
-    /// Norms with gain and bias
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
-    pub norm_affine: Option<bool>,
-    /// The output head shares the token table
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
-    pub tied_head: Option<bool>,
-    /// The output head has a bias
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
-    pub head_bias: Option<bool>,
-    /// How weights start
-    #[arg(long, value_name = "KIND")]
-    pub init: Option<InitArg>,
+    /// Choices.
+    #[command(flatten)]
+    pub options: Typed<OPTIONS>,
 }
 
 /// How a model learns.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Training")]
 pub struct RecipeArgs {
-    /// Steps in all; with --load: that many more
-    #[arg(long, visible_aliases = ["max-steps", "max-iters"], value_name = "N")]
-    pub steps: Option<u64>,
+    /// How long.
+    #[command(flatten)]
+    pub length: Typed<LENGTH>,
     /// Steps as passes over the training data; with --load: that many more
     #[arg(long, value_name = "X", conflicts_with = "steps")]
     pub epochs: Option<f64>,
-    /// Windows per step
-    #[arg(long, visible_alias = "batch-size", value_name = "B")]
-    pub batch: Option<usize>,
-    /// Micro-batches of B windows per step, for batches that do not fit into memory [default: 1]
-    #[arg(long, visible_aliases = ["grad-accum", "gradient-accumulation-steps"], value_name = "N")]
-    pub accum: Option<u32>,
-    /// Probability that a number inside the model is dropped in training [default: 0]
-    #[arg(long, value_name = "P")]
-    pub dropout: Option<f32>,
-    /// Peak learning rate
-    #[arg(long, visible_alias = "learning-rate", value_name = "X")]
-    pub lr: Option<f32>,
-    /// The rate's course after the warm-up [default: cosine]
-    #[arg(long, value_name = "KIND")]
-    pub schedule: Option<ScheduleArg>,
-    /// Steps until the peak [default: 5 % of the horizon]
-    #[arg(long, visible_alias = "warmup-steps", value_name = "N")]
-    pub warmup: Option<u64>,
-    /// Learning rate at the end [default: a tenth of the peak]
-    #[arg(long, value_name = "X")]
-    pub min_lr: Option<f32>,
-    /// Horizon of the course [default: the steps planned at the start]
-    #[arg(long, visible_alias = "lr-decay-iters", value_name = "N")]
-    pub decay_steps: Option<u64>,
-    /// Largest gradient norm; 0: no clipping [default: 1]
-    #[arg(long, visible_alias = "grad-clip", value_name = "X")]
-    pub clip: Option<f32>,
-    /// Weight decay [default: 0.1]
-    #[arg(long, value_name = "X")]
-    pub weight_decay: Option<f32>,
-    /// Decay biases too, not only matrices
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
-    pub decay_all: Option<bool>,
-    /// Decay of AdamW's first moment [default: 0.9]
-    #[arg(long, value_name = "X")]
-    pub beta1: Option<f32>,
-    /// Decay of AdamW's second moment [default: 0.99]
-    #[arg(long, value_name = "X")]
-    pub beta2: Option<f32>,
+    /// How.
+    #[command(flatten)]
+    pub learning: Typed<LEARNING>,
     /// Stop after this time (90s, 10m, 1h30m), save, and leave the rest to --load
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
@@ -188,9 +136,9 @@ pub struct RecipeArgs {
     /// (6 is usual); not stored, give it again with --load
     #[arg(long, value_name = "Z")]
     pub skip_spikes: Option<f32>,
-    /// Seed of weights, batches and samples [default: 1]; with --load: of samples only
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
+    /// What is drawn.
+    #[command(flatten)]
+    pub seed: Typed<SEED>,
     /// A set of values to start from: `original` has those of the C++ trainer
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
@@ -205,82 +153,28 @@ pub enum Arch {
     Gpt2,
 }
 
-/// Ways weights start.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum InitArg {
-    /// Standard deviation 1/√fan_in.
-    FanIn,
-    /// GPT-2's.
-    Gpt2,
-}
-
-impl From<InitArg> for Init {
-    fn from(arg: InitArg) -> Init {
-        match arg {
-            InitArg::FanIn => Init::FanIn,
-            InitArg::Gpt2 => Init::Gpt2,
-        }
+impl TrainArgs {
+    /// The settings that were given.
+    pub fn given(&self) -> Given {
+        let TrainArgs { val_frac, model, recipe, .. } = self;
+        let (ModelArgs { sizes, options, .. }, RecipeArgs { length, learning, seed, .. }) =
+            (model, recipe);
+        let all = [&val_frac.0, &sizes.0, &options.0, &length.0, &learning.0, &seed.0];
+        all.into_iter().flatten().map(|(flag, value)| (*flag, value.clone())).collect()
     }
 }
 
 impl ModelArgs {
-    /// The settings with the options that were given, the sizes as they are.
-    pub fn options(&self, sizes: Config) -> Config {
-        let Config { vocab_size, seq_len, d_model, n_layers, .. } = sizes;
-        let arch = match self.arch {
-            None | Some(Arch::Baseline) => Config::new(vocab_size, seq_len, d_model, n_layers),
-            Some(Arch::Gpt2) => Config::gpt2(vocab_size, seq_len, d_model, n_layers),
-        };
-        Config {
-            norm_affine: self.norm_affine.unwrap_or(arch.norm_affine),
-            tied_head: self.tied_head.unwrap_or(arch.tied_head),
-            head_bias: self.head_bias.unwrap_or(arch.head_bias),
-            init: self.init.map_or(arch.init, Init::from),
-            ..arch
-        }
+    /// The settings that were given.
+    pub fn given(&self) -> Given {
+        self.sizes.0.clone().into_iter().chain(self.options.0.clone()).collect()
     }
-}
 
-impl From<Init> for InitArg {
-    fn from(init: Init) -> InitArg {
-        match init {
-            Init::FanIn => InitArg::FanIn,
-            Init::Gpt2 => InitArg::Gpt2,
-        }
-    }
-}
-
-/// Courses of the learning rate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ScheduleArg {
-    /// Always the peak.
-    Constant,
-    /// Half a cosine down.
-    Cosine,
-    /// A line down.
-    Linear,
-    /// Warm-up, stable, decay in the last fifth.
-    Wsd,
-}
-
-impl From<ScheduleArg> for ScheduleKind {
-    fn from(arg: ScheduleArg) -> ScheduleKind {
-        match arg {
-            ScheduleArg::Constant => ScheduleKind::Constant,
-            ScheduleArg::Cosine => ScheduleKind::Cosine,
-            ScheduleArg::Linear => ScheduleKind::Linear,
-            ScheduleArg::Wsd => ScheduleKind::Wsd,
-        }
-    }
-}
-
-impl From<ScheduleKind> for ScheduleArg {
-    fn from(kind: ScheduleKind) -> ScheduleArg {
-        match kind {
-            ScheduleKind::Constant => ScheduleArg::Constant,
-            ScheduleKind::Cosine => ScheduleArg::Cosine,
-            ScheduleKind::Linear => ScheduleArg::Linear,
-            ScheduleKind::Wsd => ScheduleArg::Wsd,
+    /// The options that `--arch` stands for, without sizes.
+    pub fn arch_config(&self, vocab_size: usize) -> Config {
+        match self.arch {
+            None | Some(Arch::Baseline) => Config::new(vocab_size, 1, 1, 1),
+            Some(Arch::Gpt2) => Config::gpt2(vocab_size, 1, 1, 1),
         }
     }
 }

@@ -19,7 +19,7 @@ pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) ->
         seed: trainer.recipe.seed,
         threads,
         kernels: simd::level().name(),
-        parameters: config.parameter_count(),
+        parameters: trainer.model.parameter_count(),
         heads: trainer.model.attention().spec().n_heads,
         step: trainer.step,
         steps: plan.steps,
@@ -56,7 +56,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         config.d_model,
         count(trainer.model.attention().spec().n_heads, "head"),
         config.seq_len,
-        thousands(config.parameter_count())
+        thousands(trainer.model.parameter_count())
     ));
     lines.push(format!(
         "run     {} {} of {} × {} {}s · lr {} ({}) · about {} of memory",
@@ -85,7 +85,7 @@ const MARGIN: u64 = 5 << 20;
 /// Most memory of the whole process: what is there now, data and weights included, and what
 /// training takes on top; or, if that was more, what loading took.
 fn peak(plan: &Plan) -> u64 {
-    let weights = 4 * plan.trainer.model.config().parameter_count();
+    let weights = 4 * plan.trainer.model.parameter_count();
     let more = plan.memory.saturating_sub(weights);
     memory::peak_resident().max(memory::resident().saturating_add(more + MARGIN))
 }

@@ -23,7 +23,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     let mut notes = Vec::new();
     match args.format {
         ExportFormat::Hf => {
-            refuse_head_bias(model, &path)?;
+            refuse_other_models(model, &path)?;
             hugging_face::prepare_folder(&args.target).map_err(|e| {
                 CliError::hint(e, "nothing was written, choose a new or empty folder")
             })?;
@@ -47,20 +47,21 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// A head bias that is not 0 has no place in GPT-2.
+/// An attention of its own and a head bias that is not 0 have no place in GPT-2.
 ///
 /// # Errors
 /// [`CliError::Data`] with what to do.
-fn refuse_head_bias(model: &TinyGPT, checkpoint: &Path) -> Result<()> {
-    if !hugging_face::has_head_bias(model) {
-        return Ok(());
-    }
-    Err(CliError::Data(format!(
-        "checkpoint '{}': {}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
-         export safetensors",
-        checkpoint.display(),
-        FormatError::HeadBias
-    )))
+fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<()> {
+    hugging_face::check_model(model).map_err(|error| {
+        let instead = match error {
+            FormatError::HeadBias => "train with --head-bias 0 or --arch gpt2, or ",
+            _ => "",
+        };
+        let path = checkpoint.display();
+        CliError::Data(format!(
+            "checkpoint '{path}': {error}; nothing was written, {instead}export safetensors"
+        ))
+    })
 }
 
 /// Why a folder of Hugging Face's was not written.

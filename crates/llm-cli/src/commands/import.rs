@@ -128,7 +128,7 @@ fn summary(imported: &Imported) -> String {
         count(imported.attention.spec().n_heads, "head"),
         thousands(vocab_size as u64),
         imported.tokenizer.name(),
-        thousands(imported.config.parameter_count())
+        thousands(imported.parameters.iter().map(|(_, p)| p.numel() as u64).sum())
     )
 }
 
@@ -148,10 +148,10 @@ fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::defaults::Defaults;
+    use crate::defaults::Start;
     use crate::error::code;
+    use crate::flags::{Given, new_recipe};
     use crate::program::BASELINE;
-    use llm_core::optim::Hyperparameters;
     use llm_core::{AttentionSpec, Error};
 
     #[test]
@@ -223,12 +223,9 @@ mod tests {
     fn imports_are_trained_on_with_the_programs_defaults() {
         let config = Config::new(9, 512, 4, 1);
         let recipe = llm_formats::imported::fine_tuning(&config);
-        let Defaults { clip, weight_decay, decay_all, beta1, beta2, eps, val_frac, .. } =
-            Defaults::choose(None, false);
-        assert_eq!(
-            recipe.hyperparameters,
-            Hyperparameters { beta1, beta2, eps, weight_decay, decay_all }
-        );
-        assert_eq!((recipe.clip, recipe.val_frac), (clip, val_frac));
+        let new = new_recipe(Start::Text, &Given::default()).unwrap();
+        assert_eq!(recipe.hyperparameters, new.hyperparameters);
+        assert_eq!((recipe.clip, recipe.val_frac), (new.clip, new.val_frac));
+        assert_eq!((recipe.optimizer, recipe.accum), (new.optimizer, new.accum));
     }
 }

@@ -3,9 +3,13 @@
 
 use crate::args::TrainArgs;
 use crate::error::{CliError, Result};
+use crate::flags::{self, Flag, Given};
 use crate::program::{Heads, Program};
 use llm_core::base::memory;
+use llm_core::model::Footprint;
+use llm_core::optim::find_optimizer;
 use llm_core::recipe::Recipe;
+use llm_core::{Attention, Config};
 
 /// `--heads` where there is one.
 pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
@@ -45,6 +49,28 @@ pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u6
 /// What the program takes besides the model: its code, the threads' stacks, the data's window.
 const BASE_MEMORY: u64 = 48 << 20;
 
+/// Estimated bytes of a training with this recipe.
+pub(super) fn training_memory(
+    config: &Config,
+    attention: &dyn Attention,
+    recipe: &Recipe,
+) -> Result<u64> {
+    let footprint = Footprint {
+        config,
+        attention: &attention.parameters(config),
+        slots: find_optimizer(&recipe.optimizer)?.slots.len(),
+        micro_batches: recipe.accum,
+    };
+    Ok(footprint.training(recipe.batch_size, recipe.seq_len))
+}
+
+/// Said where the course of the rate was given, and there is none.
+pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<String> {
+    let unused = |flag: &Flag| given.contains_key(flag.name) && !(flag.applies)(recipe);
+    let note = "--min-lr and --decay-steps have no effect with a constant rate";
+    flags::flags().any(unused).then(|| note.into())
+}
+
 pub(super) fn require(needed: u64) -> Result<()> {
     memory::require(needed.saturating_add(BASE_MEMORY))
         .map_err(|e| CliError::Memory(e, "--dmodel, --layers, --batch or --seq"))
@@ -54,15 +80,8 @@ pub(super) fn require(needed: u64) -> Result<()> {
 pub(crate) fn named_by_flag(e: llm_core::Error) -> CliError {
     match e {
         llm_core::Error::Config { field, reason } => {
-            let flag = match field {
-                "d_model" => "dmodel".to_string(),
-                "n_layers" => "layers".to_string(),
-                "seq_len" => "seq".to_string(),
-                "batch_size" => "batch".to_string(),
-                "total_steps" => "steps".to_string(),
-                "warmup_steps" => "warmup".to_string(),
-                other => other.replace('_', "-"),
-            };
+            let of_row = flags::of_field(field).map(|flag| flag.name.to_string());
+            let flag = of_row.unwrap_or_else(|| field.replace('_', "-"));
             CliError::Usage(format!("--{flag}: {reason}"))
         }
         other => other.into(),

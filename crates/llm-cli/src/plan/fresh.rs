@@ -1,14 +1,14 @@
 //! A new run: built-in values, preset, flags.
 
-use super::checks::{named_by_flag, require, steps_of};
+use super::checks::{named_by_flag, require, steps_of, training_memory, without_a_course};
 use super::run::Plan;
 use crate::args::TrainArgs;
 use crate::data::{Data, Input};
-use crate::defaults::{Defaults, TextDefaults, VOCAB_SIZE};
+use crate::defaults::{Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{CliError, Result};
+use crate::flags::{self, Given};
 use crate::program::{Heads, Program};
 use crate::tokenizers::{self, Choice, Made};
-use llm_core::optim::{AdamW, Hyperparameters, Schedule, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
@@ -18,8 +18,8 @@ use std::sync::Arc;
 
 /// A new run.
 pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
-    let Settings { config, attention, mut recipe, defaults, tokens } = settings(program, args)?;
-    require(config.training_memory(recipe.batch_size, recipe.seq_len))?;
+    let Settings { config, attention, mut recipe, tokens } = settings(program, args)?;
+    require(training_memory(&config, attention.as_ref(), &recipe)?)?;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
     let in_parts = reads_in_parts(tokens.kind());
@@ -35,17 +35,17 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     let Made { tokenizer, note } = tokenizers::make(&tokens, &input, val_frac, quiet)?;
     let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
     check_config(&config)?;
-    let memory = config.training_memory(recipe.batch_size, recipe.seq_len);
+    let memory = training_memory(&config, attention.as_ref(), &recipe)?;
     require(memory)?;
     let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
-    plan_epochs(args, &defaults, data.train.len(), &mut recipe)?;
+    plan_epochs(args, data.train.len(), &mut recipe)?;
     let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
     Ok(Plan {
         steps: trainer.recipe.total_steps,
         data: Some(data),
         tokenizer,
         loaded: None,
-        notes: note.into_iter().chain(ignored(args, &trainer.recipe)).collect(),
+        notes: note.into_iter().chain(ignored(&args.given(), &trainer.recipe)).collect(),
         memory,
         probes: None,
         sample_seed: trainer.recipe.seed,
@@ -59,7 +59,6 @@ pub(crate) struct Settings {
     pub(super) config: Config,
     attention: Arc<dyn Attention>,
     pub(super) recipe: Recipe,
-    pub(super) defaults: Defaults,
     tokens: Choice,
 }
 
@@ -81,7 +80,7 @@ impl Settings {
 /// Decides everything that needs neither files nor memory.
 pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> {
     let stories = args.data.is_empty();
-    let defaults = Defaults::choose(args.recipe.preset, stories);
+    let (start, given) = (Start::choose(args.recipe.preset, stories), args.given());
     if args.allow_data_change.is_some() {
         let why = "--allow-data-change is for going on with a run: it needs --load";
         return Err(CliError::Usage(why.into()));
@@ -90,21 +89,15 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         let why = "--val is for text of one's own: it needs --data";
         return Err(CliError::Usage(why.into()));
     }
-    let (model, recipe) = (&args.model, &args.recipe);
     let tokens = Choice::of(&args.tokenizer)?.unwrap_or(Choice::Byte);
     // All but the vocabulary of a text is known, and refused, before the text is read.
-    let config = Config::new(
-        match &tokens {
-            Choice::Byte => ByteTokenizer::VOCAB_SIZE,
-            Choice::Learn { vocab_size } => vocab_size.unwrap_or(VOCAB_SIZE),
-            Choice::Char | Choice::File(_) | Choice::Pair { .. } => 1,
-        },
-        model.seq.unwrap_or(defaults.seq_len),
-        model.dmodel.unwrap_or(defaults.d_model),
-        model.layers.unwrap_or(defaults.layers),
-    );
-    let dropout = recipe.dropout.unwrap_or(0.0);
-    let config = Config { dropout, ..args.model.options(config) };
+    let vocab_size = match &tokens {
+        Choice::Byte => ByteTokenizer::VOCAB_SIZE,
+        Choice::Learn { vocab_size } => vocab_size.unwrap_or(VOCAB_SIZE),
+        Choice::Char | Choice::File(_) | Choice::Pair { .. } => 1,
+    };
+    let config = flags::new_model(args.model.arch_config(vocab_size), start, &given);
+    let config = config.map_err(named_by_flag)?;
     check_config(&config)?;
     let heads = match program.heads {
         Heads::One { .. } => 1,
@@ -114,44 +107,20 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
     };
     let attention = (program.with_heads)(heads);
     attention.check(&config).map_err(named_by_flag)?;
-    let steps = recipe.steps.unwrap_or(defaults.steps);
-    let recipe = Recipe {
-        batch_size: recipe.batch.unwrap_or(defaults.batch_size),
-        accum: recipe.accum.unwrap_or(1),
-        seq_len: config.seq_len,
-        total_steps: steps,
-        schedule: new_schedule(args, &defaults, steps),
-        optimizer: AdamW::NAME.into(),
-        hyperparameters: Hyperparameters {
-            beta1: recipe.beta1.unwrap_or(defaults.beta1),
-            beta2: recipe.beta2.unwrap_or(defaults.beta2),
-            eps: defaults.eps,
-            weight_decay: recipe.weight_decay.unwrap_or(defaults.weight_decay),
-            decay_all: recipe.decay_all.unwrap_or(defaults.decay_all),
-        },
-        clip: recipe.clip.unwrap_or(defaults.clip),
-        seed: recipe.seed.unwrap_or(1),
-        val_frac: match args.val.is_empty() {
-            true => args.val_frac.unwrap_or(defaults.val_frac),
-            false => 0.0,
-        },
-        data: Input::stories().source(), // until the files are read
-        val_data: None,
-    };
+    let mut recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
+    if !args.val.is_empty() {
+        recipe.val_frac = 0.0;
+    }
+    recipe.data = Input::stories().source(); // until the files are read
     recipe.check().map_err(named_by_flag)?;
-    Ok(Settings { config, attention, recipe, defaults, tokens })
+    Ok(Settings { config, attention, recipe, tokens })
 }
 
 /// Counts steps by `--epochs`, once the data's number of tokens is known.
-pub(super) fn plan_epochs(
-    args: &TrainArgs,
-    defaults: &Defaults,
-    tokens: usize,
-    recipe: &mut Recipe,
-) -> Result<()> {
+pub(super) fn plan_epochs(args: &TrainArgs, tokens: usize, recipe: &mut Recipe) -> Result<()> {
     let Some(epochs) = args.recipe.epochs else { return Ok(()) };
     recipe.total_steps = steps_of(epochs, tokens, recipe)?;
-    recipe.schedule = new_schedule(args, defaults, recipe.total_steps);
+    flags::follow(recipe, &args.given(), |_| true).map_err(named_by_flag)?;
     recipe.check().map_err(named_by_flag)
 }
 
@@ -171,40 +140,14 @@ fn check_config(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// The course of a new run's learning rate.
-fn new_schedule(args: &TrainArgs, defaults: &Defaults, steps: u64) -> Schedule {
-    let recipe = &args.recipe;
-    let kind = recipe.schedule.map_or(defaults.schedule, ScheduleKind::from);
-    let lr = recipe.lr.unwrap_or(defaults.lr);
-    if kind == ScheduleKind::Constant {
-        // Neither horizon nor minimum: k steps and n − k more are then n steps, bit for bit.
-        let warmup_steps = recipe.warmup.unwrap_or(0);
-        return Schedule { warmup_steps, ..Schedule::constant(lr) };
-    }
-    let horizon = recipe.decay_steps.unwrap_or(steps);
-    Schedule {
-        kind,
-        lr,
-        min_lr: recipe.min_lr.unwrap_or(lr / 10.0),
-        warmup_steps: recipe.warmup.unwrap_or(horizon / 20),
-        decay_steps: horizon,
-    }
-}
-
 /// Settings that have no effect here, to be said.
-fn ignored(args: &TrainArgs, recipe: &Recipe) -> Vec<String> {
-    let mut notes = Vec::new();
-    let schedule = &recipe.schedule;
-    if schedule.warmup_steps >= recipe.total_steps && schedule.warmup_steps > 0 {
-        let (warmup, steps) = (schedule.warmup_steps, recipe.total_steps);
-        notes.push(format!(
+fn ignored(given: &Given, recipe: &Recipe) -> Vec<String> {
+    let (warmup, steps) = (recipe.schedule.warmup_steps, recipe.total_steps);
+    let unreached = (warmup >= steps && warmup > 0).then(|| {
+        format!(
             "--warmup {warmup} is no shorter than the run's {steps} steps: the peak is never \
              reached"
-        ));
-    }
-    let shaped = args.recipe.min_lr.is_some() || args.recipe.decay_steps.is_some();
-    if schedule.kind == ScheduleKind::Constant && shaped {
-        notes.push("--min-lr and --decay-steps have no effect with a constant rate".into());
-    }
-    notes
+        )
+    });
+    unreached.into_iter().chain(without_a_course(given, recipe)).collect()
 }

@@ -19,6 +19,8 @@ pub struct Loaded {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// Did it hold the optimizer?
     pub has_optimizer: bool,
+    /// The format of the file.
+    pub format: u32,
 }
 
 /// Reads a checkpoint into a run, with the attention and the tokenizer it names.
@@ -47,8 +49,8 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
     })?;
     let tokenizer = tokenizer_of(&checkpoint)
         .map_err(|why| CliError::Data(format!("checkpoint '{}': {why}", path.display())))?;
-    let has_optimizer = checkpoint.has_optimizer();
-    Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer })
+    let (has_optimizer, format) = (checkpoint.has_optimizer(), checkpoint.format());
+    Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer, format })
 }
 
 /// The tokenizer of a checkpoint, or why there is none that fits its model.

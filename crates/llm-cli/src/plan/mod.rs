@@ -8,6 +8,9 @@ mod loaded;
 mod resume;
 mod run;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use checks::{check_heads_flag, named_by_flag};
 #[cfg(any(test, fuzzing))]
 pub(crate) use fresh::Settings;
@@ -55,7 +58,7 @@ pub(crate) fn check_flags(program: &Program, args: &TrainArgs) -> Result<Setting
     check_heads_flag(program, args.heads)?;
     one_stdin(args.data.iter().chain(&args.val))?;
     let mut settings = fresh::settings(program, args)?;
-    fresh::plan_epochs(args, &settings.defaults, TOKENS, &mut settings.recipe)?;
+    fresh::plan_epochs(args, TOKENS, &mut settings.recipe)?;
     let seq_len = settings.config.seq_len;
     let tokenizer: std::sync::Arc<dyn llm_core::tokenizer::Tokenizer> =
         std::sync::Arc::new(llm_core::tokenizer::ByteTokenizer);

@@ -1,16 +1,19 @@
 //! A run that goes on: what the checkpoint says, and the flags that change it.
 
-use super::checks::{named_by_flag, require, steps_of};
+use super::checks::{named_by_flag, require, steps_of, training_memory, without_a_course};
 use super::data;
 use super::loaded::{Loaded, load};
 use super::run::Plan;
 use crate::args::TrainArgs;
-use crate::defaults::{Defaults, Preset, TextDefaults};
+use crate::defaults::{Start, TextDefaults};
 use crate::error::{CliError, Result};
+use crate::flags::{self, Beside, Flag, GROUPS, Given, Initial, LEARNING};
 use crate::program::Program;
 use crate::tokenizers::Choice;
-use llm_core::optim::ScheduleKind;
+use llm_core::Config;
+use llm_core::optim::{AdamW, ScheduleKind, make_optimizer};
 use llm_core::recipe::{DataSource, Recipe};
+use llm_core::settings::{MODEL, RECIPE, Row, Value};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use std::fmt::Display;
@@ -18,30 +21,38 @@ use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<Plan> {
-    let Loaded { run: loaded, tokenizer, has_optimizer } = load(program, path)?;
-    let config = loaded.model.config().clone();
-    check_shape(args, &loaded, tokenizer.as_ref(), path)?;
-    if let (Some(_), Some(share)) = (&loaded.recipe.val_data, args.val_frac) {
+    let Loaded { run: loaded, tokenizer, has_optimizer, format } = load(program, path)?;
+    let given = args.given();
+    check_shape(args, &given, &loaded, tokenizer.as_ref(), path)?;
+    if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val-frac")) {
         let why = format!("--val-frac {share}: this run is judged on text of its own (--val)");
         return Err(CliError::Usage(why));
     }
-    let Overridden { recipe, mut notes } = override_recipe(args, &loaded);
+    check_optimizer(&given, &loaded.recipe, has_optimizer)?;
+    let overridden = overridden(args, &given, &loaded);
+    let (config, recipe, mut notes) = overridden.map_err(named_by_flag)?;
     recipe.check().map_err(named_by_flag)?;
+    if format == 1 {
+        notes.insert(0, "the file is of format 1; what is saved now is of format 2".into());
+    }
     let steps = recipe.total_steps.saturating_sub(loaded.step);
     let mut trainer = loaded;
-    if let Some(dropout) = args.recipe.dropout.filter(|&p| p != config.dropout) {
-        trainer.model.set_dropout(dropout).map_err(named_by_flag)?;
-        notes.push(format!("--dropout {dropout} replaces the run's {}", config.dropout));
-    }
-    if recipe.hyperparameters != trainer.recipe.hyperparameters {
+    trainer.model.set_dropout(config.dropout).map_err(named_by_flag)?;
+    if recipe.optimizer != trainer.recipe.optimizer {
+        trainer.optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
+    } else if recipe.hyperparameters != trainer.recipe.hyperparameters {
         trainer.optimizer.set_config(recipe.hyperparameters)?;
     }
     trainer.recipe = recipe;
 
     if steps > 0 && !has_optimizer && trainer.step > 0 {
-        notes.push("the file has no optimizer state: AdamW starts anew".into());
+        let name = match trainer.optimizer.name() {
+            AdamW::NAME => "AdamW",
+            other => other,
+        };
+        notes.push(format!("the file has no optimizer state: {name} starts anew"));
     }
-    let done = args.recipe.steps.is_none()
+    let done = !given.contains_key("steps")
         && args.recipe.epochs.is_none()
         && args.sampling.prompt.text.is_none();
     if steps == 0 && done && trainer.recipe.data == DataSource::NONE {
@@ -57,7 +68,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     let wants_data = steps > 0 || args.recipe.epochs.is_some() || args.probes.any();
     let memory = match steps {
         0 if args.recipe.epochs.is_none() => config.inference_memory(1, config.seq_len),
-        _ => config.training_memory(trainer.recipe.batch_size, trainer.recipe.seq_len),
+        _ => training_memory(&config, trainer.model.attention().as_ref(), &trainer.recipe)?,
     };
     require(memory).map_err(|e| match e {
         // The model is what it is.
@@ -83,7 +94,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         notes,
         memory,
         probes: None,
-        sample_seed: args.recipe.seed.unwrap_or(trainer.recipe.seed),
+        sample_seed: flags::whole(&given, "seed").unwrap_or(trainer.recipe.seed),
         text: TextDefaults::choose(args.recipe.preset),
         trainer,
     })
@@ -92,6 +103,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
 /// What a file decided once and for all: flags may repeat it, not change it.
 fn check_shape(
     args: &TrainArgs,
+    given: &Given,
     run: &Trainer,
     tokenizer: &dyn Tokenizer,
     path: &Path,
@@ -105,97 +117,112 @@ fn check_shape(
             path.display()
         )))
     };
-    let same = |what: &str, in_file: usize, given: Option<usize>| match given {
-        Some(given) if given != in_file => differs(what, &in_file, &given),
-        _ => Ok(()),
-    };
     let choice = Choice::of(&args.tokenizer)?;
     if let Some((in_file, given)) = choice.map_or(Ok(None), |c| c.differs(tokenizer))? {
         return differs("tokenizer", &in_file, &given);
     }
-    same("d_model", config.d_model, args.model.dmodel)?;
-    same("layers", config.n_layers, args.model.layers)?;
-    same("heads", heads, args.heads)?;
-    // Options that were given must be those of the file; how weights started no longer matters.
-    let given = &args.model;
-    if given.arch.is_some() || [given.norm_affine, given.tied_head, given.head_bias] != [None; 3] {
-        let wanted = given.options(config.clone());
-        for (what, in_file, wanted, said) in [
-            ("norm_affine", config.norm_affine, wanted.norm_affine, given.norm_affine),
-            ("tied_head", config.tied_head, wanted.tied_head, given.tied_head),
-            ("head_bias", config.head_bias, wanted.head_bias, given.head_bias),
-        ] {
-            let meant = given.arch.is_some() || said.is_some();
-            same(what, usize::from(in_file), meant.then_some(usize::from(wanted)))?;
+    for row in MODEL {
+        let Some(wanted) = fixed(args, given, row) else { continue };
+        let shown = |value: &Value| match value {
+            Value::Bool(yes) => u8::from(*yes).to_string(),
+            other => other.to_string(),
+        };
+        let in_file = (row.get)(config);
+        if wanted != in_file {
+            return differs(row.field.trim_start_matches("n_"), &shown(&in_file), &shown(&wanted));
         }
     }
-    let longer = args.model.seq.filter(|&t| t > config.seq_len);
-    same("a context (--seq) of", config.seq_len, longer)
-}
-
-struct Overridden {
-    recipe: Recipe,
-    notes: Vec<String>,
-}
-
-/// The stored recipe with the flags that differ, each noted.
-fn override_recipe(args: &TrainArgs, run: &Trainer) -> Overridden {
-    fn put<T: PartialEq + Display + Copy>(
-        notes: &mut Vec<String>,
-        flag: &str,
-        slot: &mut T,
-        given: Option<T>,
-    ) {
-        if let Some(value) = given.filter(|v| v != slot) {
-            notes.push(format!("--{flag} {value} replaces the run's {slot}"));
-            *slot = value;
-        }
+    if let Some(given) = args.heads.filter(|&given| given != heads) {
+        return differs("heads", &heads, &given);
     }
-    let (mut recipe, mut notes) = (run.recipe.clone(), Vec::new());
-    let given = &args.recipe;
+    match flags::whole(given, "seq") {
+        Some(longer) if longer > config.seq_len as u64 => {
+            differs("a context (--seq) of", &config.seq_len, &longer)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What the flags want a setting of the weights to be. `--arch` stands for the options but for
+/// how weights started, which no longer matters.
+fn fixed(args: &TrainArgs, given: &Given, row: &Row<Config>) -> Option<Value> {
+    let is_fixed = |flag: &&Flag| flag.key == row.key && flag.beside_load == Beside::Fixed;
+    let flag = flags::of_key(row.key).filter(is_fixed)?;
+    let is_option = matches!(flag.initial, Initial::Core) && flag.name != "init";
+    let arch = args.model.arch.filter(|_| is_option);
+    let of_arch = arch.map(|_| (row.get)(&args.model.arch_config(1)));
+    given.get(flag.name).cloned().or(of_arch)
+}
+
+/// What one optimizer remembers says nothing to another.
+fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()> {
+    match given.get("optimizer") {
+        Some(Value::Text(name)) if has_state && *name != recipe.optimizer => {
+            Err(CliError::Usage(format!(
+                "--optimizer {name}: the file holds the state of {}; leave the flag out, or load \
+                 one that was saved with --save-opt 0",
+                recipe.optimizer
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+type Overridden = (Config, Recipe, Vec<String>);
+
+/// The stored settings with the flags that differ, and a note on each.
+fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Result<Overridden> {
+    let (mut config, mut recipe) = (run.model.config().clone(), run.recipe.clone());
+    let mut notes = Vec::new();
     // A preset beside --load stands for the flags it would set.
-    let preset = given.preset.map(|_: Preset| Defaults::choose(given.preset, false));
-    let or = |flag: Option<f32>, of: fn(&Defaults) -> f32| flag.or(preset.as_ref().map(of));
-    let n = &mut notes;
-    put(n, "batch", &mut recipe.batch_size, given.batch.or(preset.map(|p| p.batch_size)));
-    put(n, "accum", &mut recipe.accum, given.accum);
-    put(n, "seq", &mut recipe.seq_len, args.model.seq);
-    put(n, "clip", &mut recipe.clip, or(given.clip, |p| p.clip));
-    put(n, "val-frac", &mut recipe.val_frac, args.val_frac);
-    let update = &mut recipe.hyperparameters;
-    put(n, "weight-decay", &mut update.weight_decay, or(given.weight_decay, |p| p.weight_decay));
-    put(n, "decay-all", &mut update.decay_all, given.decay_all.or(preset.map(|p| p.decay_all)));
-    put(n, "beta1", &mut update.beta1, or(given.beta1, |p| p.beta1));
-    put(n, "beta2", &mut update.beta2, or(given.beta2, |p| p.beta2));
-
-    let schedule = &mut recipe.schedule;
-    put(n, "lr", &mut schedule.lr, or(given.lr, |p| p.lr));
-    put(n, "warmup", &mut schedule.warmup_steps, given.warmup);
-    if let Some(steps) = given.steps {
+    let preset = args.recipe.preset.map(|preset| Start::choose(Some(preset), false));
+    let mut replaced = |flag: &Flag, old: Value| {
+        let mut learning = GROUPS[LEARNING].flags.iter();
+        let preset = preset.filter(|_| learning.any(|own| own.name == flag.name));
+        let of_preset = preset.and_then(|start| flag.initial(start));
+        let new = given.get(flag.name).cloned().or(of_preset);
+        let new = new.filter(|new| *new != old && flag.beside_load == Beside::Replaces)?;
+        let [new_name, old_name] = [&new, &old].map(|value| said(flag, value));
+        notes.push(format!("--{} {new_name} replaces the run's {old_name}", flag.name));
+        Some(new)
+    };
+    if let Some(steps) = flags::whole(given, "steps") {
         recipe.total_steps = run.step.saturating_add(steps);
     }
-    let kind = given.schedule.map(ScheduleKind::from).or(preset.map(|p| p.schedule));
-    if let Some(kind) = kind.filter(|k| *k != schedule.kind) {
-        notes.push(format!("--schedule {kind:?} replaces the run's {:?}", schedule.kind));
-        schedule.kind = kind;
-        schedule.decay_steps = given.decay_steps.unwrap_or(recipe.total_steps);
-        schedule.min_lr = given.min_lr.unwrap_or(schedule.lr / 10.0);
+    flags::fill(RECIPE, &mut recipe, |flag, row, recipe| {
+        if (flag.applies)(recipe) { replaced(flag, (row.get)(recipe)) } else { None }
+    })?;
+    flags::fill(MODEL, &mut config, |flag, row, config| {
+        if flag.key == row.key { replaced(flag, (row.get)(config)) } else { None }
+    })?;
+
+    let kind = recipe.schedule.kind;
+    if kind == ScheduleKind::Constant || kind != run.recipe.schedule.kind {
+        // The course begins anew, the warm-up does not.
+        flags::follow(&mut recipe, given, |flag| ["min-lr", "decay-steps"].contains(&flag.name))?;
+    } else if !given.contains_key("min-lr") {
+        recipe.schedule.min_lr = recipe.schedule.min_lr.min(recipe.schedule.lr);
     }
-    if schedule.kind == ScheduleKind::Constant {
-        (schedule.decay_steps, schedule.min_lr) = (0, schedule.lr);
-    } else {
-        put(&mut notes, "decay-steps", &mut schedule.decay_steps, given.decay_steps);
-        put(&mut notes, "min-lr", &mut schedule.min_lr, given.min_lr);
-        if given.min_lr.is_none() {
-            schedule.min_lr = schedule.min_lr.min(schedule.lr);
-        }
-        if given.lr.is_some() && run.step >= schedule.decay_steps {
-            let (end, min) = (schedule.decay_steps, schedule.min_lr);
-            notes.push(format!(
-                "--lr has no effect: the rate's course ended at step {end} and stays at {min}; \
-                 --schedule constant or a later --decay-steps changes that"
-            ));
-        }
+    notes.extend(without_a_course(given, &recipe));
+    let schedule = &recipe.schedule;
+    if kind != ScheduleKind::Constant
+        && given.contains_key("lr")
+        && run.step >= schedule.decay_steps
+    {
+        let (end, min) = (schedule.decay_steps, schedule.min_lr);
+        notes.push(format!(
+            "--lr has no effect: the rate's course ended at step {end} and stays at {min}; \
+             --schedule constant or a later --decay-steps changes that"
+        ));
     }
-    Overridden { recipe, notes }
+    Ok((config, recipe, notes))
+}
+
+/// A value in a note; the courses of the rate are called as in the library.
+fn said(flag: &Flag, value: &Value) -> String {
+    let text = value.to_string();
+    match flag.name {
+        "schedule" => text[..1].to_uppercase() + &text[1..],
+        _ => text,
+    }
 }

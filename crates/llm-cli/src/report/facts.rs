@@ -1,6 +1,7 @@
 //! Lines about settings that a run and a comparison share.
 
 use super::Fact;
+use crate::flags::flags;
 use crate::messages::report as label;
 use llm_core::Config;
 use llm_core::base::thousands;
@@ -26,6 +27,11 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
+    let further = flags().filter_map(|flag| {
+        let (name, value) = (flag.report?, flag.value(config, recipe)?);
+        Some(format!(" · {name} {value}"))
+    });
+    let further: String = further.collect();
     let dims: Vec<_> = heads.iter().map(|h| config.d_model / (*h).max(1)).collect();
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
@@ -48,7 +54,7 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
             label::recipe(),
             format!(
                 "B {}{accum} × T {} · lr {} ({kind}) · warm-up {} · clip {} · weight decay {} · \
-                 β {} / {} · dropout {}",
+                 β {} / {} · dropout {}{further}",
                 recipe.batch_size,
                 recipe.seq_len,
                 schedule.lr,

@@ -1,11 +1,13 @@
 //! The settings of a run as TOML, each with the value that counts.
 
-use crate::args::{InitArg, ScheduleArg, TokenizerArg, TrainArgs};
+use crate::args::{TokenizerArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
+use crate::flags::{Flag, GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC};
 use crate::plan::Decided;
 use crate::program::Program;
 use clap::ValueEnum;
-use llm_core::optim::ScheduleKind;
+use llm_core::recipe::Recipe;
+use llm_core::settings;
 use std::ffi::OsStr;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -39,22 +41,36 @@ pub(super) struct Sheet {
     tables: Table,
     table: &'static str,
     /// Every key that was asked about, given or not.
-    pub(super) known: Vec<&'static str>,
+    pub(super) known: Vec<String>,
 }
 
 impl Sheet {
-    /// A new flag needs its line here: `put` for a setting that always has a value, `given` for
-    /// one that has an effect only when it is typed.
+    /// A new flag without a row in [`flags`](crate::flags) needs its line here: `put` for a setting
+    /// that always has a value, `given` for one that has an effect only when it is typed.
     pub(super) fn of(decided: &Decided<'_>, args: &TrainArgs, threads: usize) -> Sheet {
         let mut sheet = Sheet::default();
         let s = &mut sheet;
         let Decided { config, recipe, n_heads, tokenizer, steps, sample_seed } = *decided;
-        let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
-        let constant = schedule.kind == ScheduleKind::Constant;
+        // As the flags mean it: the steps from here on, the seed that is left.
+        let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
+        let (of_model, of_run): (Vec<&Flag>, Vec<&Flag>) =
+            GROUPS[LEARNING].flags.iter().partition(|flag| flag.key.starts_with("model."));
+        let rows = |s: &mut Sheet, flags: &mut dyn Iterator<Item = &Flag>| {
+            // Excluded by the other flag, even where that is false.
+            let left_out = |flag: &Flag| match flag.name {
+                "val-frac" => !args.val.is_empty(),
+                "accum" => args.overfit.is_some(),
+                _ => !(flag.applies)(recipe),
+            };
+            for flag in flags {
+                let value = flag.value(config, recipe).filter(|_| !left_out(flag));
+                s.given(flag.name.replace('-', "_"), value.and_then(typed));
+            }
+        };
 
         s.table("data");
         s.list("data", args.data.iter().map(|path| text(path.as_os_str())).collect());
-        s.given("val_frac", args.val.is_empty().then_some(recipe.val_frac));
+        rows(s, &mut GROUPS[VAL_FRAC].flags.iter());
         let tokens = &args.tokenizer;
         match &tokens.kind {
             Some(TokenizerArg::File(path)) => s.put("tokenizer", text(path.as_os_str())),
@@ -70,35 +86,15 @@ impl Sheet {
         s.given("allow_data_change", args.allow_data_change);
 
         s.table("model");
-        s.put("seq", whole(recipe.seq_len as u64));
-        s.put("dmodel", whole(config.d_model as u64));
-        s.put("layers", whole(config.n_layers as u64));
+        rows(s, &mut GROUPS[SIZES].flags.iter());
         s.put("heads", whole(n_heads as u64));
-        s.put("norm_affine", config.norm_affine);
-        s.put("tied_head", config.tied_head);
-        s.put("head_bias", config.head_bias);
-        s.put("init", name(InitArg::from(config.init)));
-        s.put("dropout", number(config.dropout));
+        rows(s, &mut GROUPS[OPTIONS].flags.iter());
+        rows(s, &mut of_model.into_iter());
 
         s.table("training");
         s.given("load", args.load.as_ref().map(|path| text(path.as_os_str())));
         s.given("preset", args.recipe.preset.map(name));
-        s.put("steps", whole(steps));
-        s.put("batch", whole(recipe.batch_size as u64));
-        // Excluded by `overfit`, even where that is false.
-        let accum = whole(u64::from(recipe.accum));
-        s.given("accum", args.overfit.is_none().then_some(accum));
-        s.put("lr", number(schedule.lr));
-        s.put("schedule", name(ScheduleArg::from(schedule.kind)));
-        s.put("warmup", whole(schedule.warmup_steps));
-        s.given("min_lr", (!constant).then(|| number(schedule.min_lr)));
-        s.given("decay_steps", (!constant).then(|| whole(schedule.decay_steps)));
-        s.put("clip", number(recipe.clip));
-        s.put("weight_decay", number(update.weight_decay));
-        s.put("decay_all", update.decay_all);
-        s.put("beta1", number(update.beta1));
-        s.put("beta2", number(update.beta2));
-        s.put("seed", whole(sample_seed));
+        rows(s, &mut GROUPS[LENGTH].flags.iter().chain(of_run).chain(GROUPS[SEED].flags));
         s.put("eval_every", whole(args.eval_every.unwrap_or(INTERVAL)));
         s.put("save_every", whole(args.save_every.unwrap_or(INTERVAL)));
         s.given("keep", args.keep.map(|n| whole(n as u64)));
@@ -164,20 +160,21 @@ impl Sheet {
         self.table = name;
     }
 
-    fn put(&mut self, key: &'static str, value: impl Into<Value>) {
+    fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.given(key, Some(value));
     }
 
-    fn given(&mut self, key: &'static str, value: Option<impl Into<Value>>) {
-        self.known.push(key);
+    fn given(&mut self, key: impl Into<String>, value: Option<impl Into<Value>>) {
+        let key = key.into();
+        self.known.push(key.clone());
         let Some(value) = value else { return };
         let table = self.tables.entry(self.table).or_insert_with(|| Value::Table(Table::new()));
         if let Value::Table(table) = table {
-            table.insert(key.into(), value.into());
+            table.insert(key, value.into());
         }
     }
 
-    fn list(&mut self, key: &'static str, values: Vec<Value>) {
+    fn list(&mut self, key: &str, values: Vec<Value>) {
         self.given(key, (!values.is_empty()).then_some(Value::Array(values)));
     }
 
@@ -188,6 +185,18 @@ impl Sheet {
             env!("CARGO_PKG_VERSION"),
             toml::to_string(&self.tables).unwrap_or_default()
         )
+    }
+}
+
+/// A value as it would be typed.
+fn typed(value: settings::Value) -> Option<Value> {
+    match value {
+        settings::Value::Bool(yes) => Some(yes.into()),
+        settings::Value::Whole(n) => Some(whole(n)),
+        settings::Value::Float(x) => Some(number(x)),
+        settings::Value::Double(x) => Some(x.into()),
+        settings::Value::Text(word) => Some(word.into()),
+        settings::Value::Bytes(_) | settings::Value::Bits(_) => None,
     }
 }
 

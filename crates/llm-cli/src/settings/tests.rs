@@ -19,7 +19,7 @@ fn plan(words: &[&str]) -> (Plan, TrainArgs) {
     (Plan::new(&BASELINE, &cli.train).unwrap(), cli.train)
 }
 
-/// Whoever adds a flag is sent to [`Sheet::of`], or to this list.
+/// Whoever adds a flag without a row is sent to [`Sheet::of`], or to this list.
 #[test]
 fn every_flag_is_a_setting() {
     // `arch` is spelled out in the options that it stands for.
@@ -30,7 +30,7 @@ fn every_flag_is_a_setting() {
     let (plan, args) = plan(&["--steps", "1", "--layers", "1"]);
     let mut sheet = Sheet::of(&plan.decided(), &args, 1);
     sheet.place(&args);
-    let known = sheet.known.iter().chain(&others).map(ToString::to_string);
+    let known = sheet.known.iter().cloned().chain(others.map(String::from));
     let known: BTreeSet<String> = known.chain([String::from("version")]).collect();
     let missing: Vec<_> = flags.difference(&known).collect();
     assert!(missing.is_empty(), "no line for {missing:?}");

@@ -3,9 +3,10 @@
 use super::meta::Meta;
 use super::state::State;
 use crate::base::{CheckpointError, Error, Result};
-use crate::model::{Attention, AttentionSpec, Param, ParamList, TinyGPT, parameter_list};
+use crate::model::{Attention, AttentionSpec, Param, ParamList, Start, TinyGPT, parameter_list};
 use crate::optim::{OptimizerState, make_optimizer};
 use crate::tensor::Tensor;
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -65,6 +66,19 @@ impl Checkpoint {
         self.parameters.iter().map(|(name, p)| (name.as_str(), p))
     }
 
+    /// The parameters of one block's attention, whatever attention it is. How they started is not in
+    /// the file: every start is [`Start::Zero`].
+    pub fn attention_parameters(&self) -> ParamList {
+        let others: HashSet<String> = parameter_list(&self.meta.config, &Vec::new())
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
+        let own = self.parameters.iter().filter(|(name, _)| !others.contains(name));
+        let of_first = own.filter_map(|(name, p)| Some((name.strip_prefix("blocks.0.")?, p)));
+        let param = |p: &Tensor| Param { shape: p.shape().to_vec(), start: Start::Zero };
+        of_first.map(|(name, p)| (name.to_string(), param(p))).collect()
+    }
+
     /// Builds what it holds. `attention` is what the caller made from `meta.attention`. Without a
     /// saved optimizer, or when the recipe was changed to name another one, the recipe's starts
     /// anew, with its count of updates at 0.
@@ -119,5 +133,6 @@ fn describe(spec: &AttentionSpec) -> String {
         n => format!("{n} heads"),
     };
     let off = if off > 0 { format!(", {off} switched off") } else { String::new() };
-    format!("{} attention ({heads}{off})", spec.name.escape_default())
+    let own: String = spec.settings.iter().map(|(key, value)| format!(", {key} {value}")).collect();
+    format!("{} attention ({heads}{off}{own})", spec.name.escape_default())
 }

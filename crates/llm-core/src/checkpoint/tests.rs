@@ -26,7 +26,7 @@ use crate::base::{Error, IoAction, Result, Settings, Value};
 use crate::data::TokenDataset;
 use crate::model::{Attention, AttentionSpec, Config, Parameters, SingleHead};
 use crate::model::{TinyGPT, parameter_shapes};
-use crate::optim::{AdamW, Hyperparameters, ParameterState, Schedule, ScheduleKind};
+use crate::optim::{Hyperparameters, ParameterState, Schedule, ScheduleKind};
 use crate::recipe::{DataSource, Recipe};
 use crate::tensor::Tensor;
 use crate::train::Trainer;
@@ -36,11 +36,8 @@ use std::sync::Arc;
 
 /// Settings of which no two are equal, so that no two can be confused.
 fn recipe() -> Recipe {
+    let matrices = Hyperparameters { decay_all: false, ..Hyperparameters::default() };
     Recipe {
-        batch_size: 2,
-        accum: 1,
-        seq_len: 3,
-        total_steps: 11,
         schedule: Schedule {
             kind: ScheduleKind::Wsd,
             lr: 0.01,
@@ -48,19 +45,18 @@ fn recipe() -> Recipe {
             warmup_steps: 1,
             decay_steps: 12,
         },
-        optimizer: AdamW::NAME.into(),
         hyperparameters: Hyperparameters {
             beta1: 0.8,
             beta2: 0.95,
             eps: 1e-7,
             weight_decay: 0.125,
-            decay_all: false,
+            ..matrices
         },
         clip: 0.5,
         seed: 99,
         val_frac: 0.25,
         data: DataSource::Files { len: 1234, blake3: [7; 32] },
-        val_data: None,
+        ..Recipe::new(2, 3, 11, 0.01)
     }
 }
 

@@ -1,12 +1,8 @@
 //! The model one token at a time, with what it computed for the earlier ones kept: a KV cache.
 
-use crate::base::memory;
-use crate::base::{Error, Result, TokenId};
-use crate::kernels::gemv::MOST_GROUPS;
-use crate::kernels::layernorm::{self, STATS};
-use crate::kernels::{elementwise, gelu, gemv, parallel, rows};
-use crate::model::{Block, Config, Decode, NORM_EPS, Scratch, TinyGPT};
-use crate::tensor::Tensor;
+use crate::base::{Error, Result, TokenId, memory};
+use crate::kernels::parallel;
+use crate::model::{TinyGPT, Workspace};
 use std::fmt;
 
 /// Tokens that are read together.
@@ -46,24 +42,6 @@ impl fmt::Debug for Decoder<'_> {
     }
 }
 
-/// Room for [`CHUNK`] positions on their way through a block.
-struct Workspace {
-    /// `[n, C]`: the residual stream.
-    h: Vec<f32>,
-    /// `[n, C]`: its norm, then the heads' outputs.
-    x: Vec<f32>,
-    /// `[n, 4C]`.
-    hidden: Vec<f32>,
-    /// `[n, 4C]`.
-    gelu: Vec<f32>,
-    /// `[n, 2]`: what the norm leaves for a backward pass.
-    stats: Vec<f32>,
-    /// The attention's room, and that of products of a single position.
-    scratch: Scratch,
-    /// `[V]`.
-    logits: Vec<f32>,
-}
-
 impl<'m> Decoder<'m> {
     /// One that has read nothing yet.
     ///
@@ -72,22 +50,14 @@ impl<'m> Decoder<'m> {
     /// for a position, 2·C numbers for single-head and multi-head attention.
     pub fn new(model: &'m TinyGPT) -> Result<Decoder<'m>> {
         let config = model.config();
-        let (c, t) = (config.d_model, config.seq_len);
-        let n = CHUNK.min(t);
+        let (n, t) = (CHUNK.min(config.seq_len), config.seq_len);
         let row = model.attention().cache_row(config);
         let n_heads = model.attention().spec().n_heads.max(1);
-        memory::require(bytes_needed(config, row, n_heads))?;
-        let zeros = |numbers: usize| vec![0.0; numbers];
-        let cache = (0..config.n_layers).map(|_| zeros(t * row)).collect();
-        let work = Workspace {
-            h: zeros(n * c),
-            x: zeros(n * c),
-            hidden: zeros(n * 4 * c),
-            gelu: zeros(n * 4 * c),
-            stats: zeros(n * STATS),
-            scratch: Scratch::default(),
-            logits: zeros(config.vocab_size),
-        };
+        let kept = ((config.n_layers * t) as u64).saturating_mul(row as u64);
+        let numbers = kept.saturating_add(Workspace::numbers(config, n, n_heads));
+        memory::require(numbers.saturating_mul(4))?;
+        let cache = (0..config.n_layers).map(|_| vec![0.0; t * row]).collect();
+        let work = Workspace::new(config, n);
         Ok(Decoder { model, len: 0, cache, work })
     }
 
@@ -140,106 +110,10 @@ impl<'m> Decoder<'m> {
 
     fn read(&mut self, tokens: &[TokenId]) -> Result<()> {
         for chunk in tokens.chunks(CHUNK) {
-            self.embed(chunk);
-            for (layer, block) in self.model.blocks.iter().enumerate() {
-                self.attend(layer, block, chunk.len())?;
-                self.mlp(block, chunk.len());
-            }
+            self.model.run_rows(chunk, self.len, &mut self.cache, &mut self.work)?;
             self.len += chunk.len();
         }
-        self.head((tokens.len() - 1) % CHUNK);
+        self.model.head_row((tokens.len() - 1) % CHUNK, &mut self.work);
         Ok(())
     }
-
-    /// h ← wte[tokens] + wpe[positions].
-    fn embed(&mut self, tokens: &[TokenId]) {
-        let c = self.model.config().d_model;
-        let (wte, wpe) = (self.model.wte.data(), self.model.wpe.data());
-        for (i, (&token, h)) in tokens.iter().zip(self.work.h.chunks_exact_mut(c)).enumerate() {
-            let row = |w: &'m [f32], i: usize| &w[i * c..(i + 1) * c];
-            elementwise::add(h, row(wte, token as usize), row(wpe, self.len + i));
-        }
-    }
-
-    /// h ← h + attention(norm(h)), for `n` new positions, which join the cache.
-    fn attend(&mut self, layer: usize, block: &Block, n: usize) -> Result<()> {
-        let d_model = self.model.config().d_model;
-        let Workspace { h, x, stats, scratch, .. } = &mut self.work;
-        let (h, x) = (&mut h[..n * d_model], &mut x[..n * d_model]);
-        norm(x, &mut stats[..n * STATS], h, &block.ln1_g, &block.ln1_b, d_model);
-        self.model.attention().decode(Decode {
-            layer,
-            before: self.len,
-            x,
-            p: &block.attention,
-            cache: &mut self.cache[layer],
-            scratch,
-            stream: h,
-            d_model,
-        })
-    }
-
-    /// h ← h + gelu(norm(h)·W_fc + b_fc)·W_out + b_out.
-    fn mlp(&mut self, block: &Block, n: usize) {
-        let c = self.model.config().d_model;
-        let Workspace { h, x, hidden, gelu, stats, scratch, .. } = &mut self.work;
-        let partial = &mut scratch.partial;
-        let (h, x) = (&mut h[..n * c], &mut x[..n * c]);
-        let (hidden, gelu) = (&mut hidden[..n * 4 * c], &mut gelu[..n * 4 * c]);
-        norm(x, &mut stats[..n * STATS], h, &block.ln2_g, &block.ln2_b, c);
-        rows::fill(hidden, block.b_fc.data());
-        rows::add_linear(hidden, x, block.w_fc.data(), n, partial);
-        gelu::forward(gelu, hidden);
-        rows::add_each(h, block.b_out.data());
-        rows::add_linear(h, gelu, block.w_out.data(), n, partial);
-    }
-
-    /// logits ← norm(h)·W_lm + b_lm, of one of the positions in `h`.
-    fn head(&mut self, i: usize) {
-        let model = self.model;
-        let c = model.config().d_model;
-        let Workspace { h, x, stats, logits, scratch, .. } = &mut self.work;
-        let (h, x) = (&h[i * c..(i + 1) * c], &mut x[..c]);
-        norm(x, &mut stats[..STATS], h, &model.lnf_g, &model.lnf_b, c);
-        match &model.b_lm {
-            Some(bias) => logits.copy_from_slice(bias.data()),
-            None => logits.fill(0.0),
-        }
-        match &model.w_lm {
-            Some(w) => rows::add_linear(logits, x, w.data(), 1, &mut scratch.partial),
-            None => gemv::add_dots(logits, x, model.wte.data()),
-        }
-    }
-}
-
-fn norm(
-    y: &mut [f32],
-    stats: &mut [f32],
-    x: &[f32],
-    g: &Option<Tensor>,
-    b: &Option<Tensor>,
-    width: usize,
-) {
-    let affine = g.as_ref().zip(b.as_ref()).map(|(g, b)| (g.data(), b.data()));
-    layernorm::forward(y, stats, x, affine, width, NORM_EPS);
-}
-
-/// The most outputs of a product in row-major weights.
-fn widest(config: &Config) -> usize {
-    match config.tied_head {
-        true => 4 * config.d_model,
-        false => config.vocab_size.max(4 * config.d_model),
-    }
-}
-
-/// Bytes of the cache, with `row` numbers for a position, and of the workspace.
-fn bytes_needed(config: &Config, row: usize, n_heads: usize) -> u64 {
-    let [v, t, c, l, h] =
-        [config.vocab_size, config.seq_len, config.d_model, config.n_layers, n_heads]
-            .map(|n| n as u64);
-    let partial = (MOST_GROUPS - 1) as u64 * widest(config) as u64;
-    // All other factors are within Config's limits, so nothing overflows.
-    let cache = (l * t).saturating_mul(row as u64);
-    let work = t.min(CHUNK as u64) * (13 * c + STATS as u64) + h.saturating_mul(t) + v + partial;
-    cache.saturating_add(work).saturating_mul(4)
 }

@@ -1,5 +1,4 @@
-//! Where work is cut for several threads, and when: kernels that count their work otherwise
-//! (products, long vectors, decoding) have thresholds of their own beside it.
+//! Where work is cut for several threads: the only place with a threshold.
 //!
 //! Every output element has one writer and a summation order that does not depend on the cut, so
 //! results have the same bits for any number of threads. Work below about 20 µs stays on one
@@ -140,7 +139,9 @@ mod tests {
     fn awake_ends_however_its_work_is_nested() {
         fn sum(from: u64, to: u64) -> u64 {
             if to - from < 2 {
-                (0..1000).for_each(|i| _ = std::hint::black_box(i));
+                (0..1000).for_each(|i| {
+                    std::hint::black_box(i);
+                });
                 return from;
             }
             let middle = from + (to - from) / 2;

@@ -1,8 +1,11 @@
-//! One block: attention and MLP, each behind a norm and beside a residual path.
+//! One block: attention and MLP, each behind a norm and beside a residual path. Once as ops, which
+//! remember how to go back, and beside each part the same on the plain rows of a text that grows.
 
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
-use super::{Attention, Context, NORM_EPS, Place};
+use super::{Attention, Context, Decode, NORM_EPS, Place, Workspace};
 use crate::base::{Error, Result};
+use crate::kernels::layernorm::{self, STATS};
+use crate::kernels::{gelu, rows};
 use crate::ops;
 use crate::profile::enter;
 use crate::tensor::Tensor;
@@ -62,10 +65,47 @@ impl Block {
         ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)
     }
 
+    /// [`Block::forward`] for the next `n` positions of a text: x, the stream in `work`, becomes what
+    /// leaves the block, and the new positions join the cache of the `before` that were read.
+    ///
+    /// # Errors
+    /// Those of [`Attention::decode`].
+    pub(crate) fn forward_rows(
+        &self,
+        attention: &dyn Attention,
+        [layer, before, n]: [usize; 3],
+        cache: &mut [f32],
+        work: &mut Workspace,
+    ) -> Result<()> {
+        let d_model = work.d_model;
+        let Workspace { stream, x, stats, scratch, .. } = work;
+        let (stream, x) = (&mut stream[..n * d_model], &mut x[..n * d_model]);
+        norm_rows(x, &mut stats[..n * STATS], stream, &self.ln1_g, &self.ln1_b);
+        let p = &self.attention;
+        attention.decode(Decode { layer, before, x, p, cache, scratch, stream, d_model })?;
+        self.mlp_rows(n, work);
+        Ok(())
+    }
+
     /// gelu(x·W_fc + b_fc)·W_out + b_out.
     fn mlp(&self, x: &Tensor) -> Result<Tensor> {
         let hidden = ops::gelu(&ops::linear_lastdim(x, &self.w_fc, Some(&self.b_fc))?)?; // [B, T, 4C]
         ops::linear_lastdim(&hidden, &self.w_out, Some(&self.b_out)) // [B, T, C]
+    }
+
+    /// x ← x + MLP(norm(x)).
+    fn mlp_rows(&self, n: usize, work: &mut Workspace) {
+        let c = work.d_model;
+        let Workspace { stream, x, hidden, gelu, stats, scratch, .. } = work;
+        let partial = &mut scratch.partial;
+        let (stream, x) = (&mut stream[..n * c], &mut x[..n * c]);
+        let (hidden, gelu) = (&mut hidden[..n * 4 * c], &mut gelu[..n * 4 * c]);
+        norm_rows(x, &mut stats[..n * STATS], stream, &self.ln2_g, &self.ln2_b);
+        rows::fill(hidden, self.b_fc.data());
+        rows::add_linear(hidden, x, self.w_fc.data(), n, partial);
+        gelu::forward(gelu, hidden);
+        rows::add_each(stream, self.b_out.data());
+        rows::add_linear(stream, gelu, self.w_out.data(), n, partial);
     }
 }
 
@@ -75,6 +115,19 @@ pub(super) fn norm(x: &Tensor, g: &Option<Tensor>, b: &Option<Tensor>) -> Result
         (Some(g), Some(b)) => ops::layernorm_affine_lastdim(x, g, b, NORM_EPS),
         _ => ops::layernorm_lastdim(x, NORM_EPS),
     }
+}
+
+/// [`norm`] of rows: y ← norm(x).
+pub(super) fn norm_rows(
+    y: &mut [f32],
+    stats: &mut [f32],
+    x: &[f32],
+    g: &Option<Tensor>,
+    b: &Option<Tensor>,
+) {
+    let affine = g.as_ref().zip(b.as_ref()).map(|(g, b)| (g.data(), b.data()));
+    let width = x.len() / (stats.len() / STATS);
+    layernorm::forward(y, stats, x, affine, width, NORM_EPS);
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{Context, Parameters};
 use crate::autograd::no_grad;
-use crate::base::Result;
+use crate::base::{Error, Result};
 use crate::kernels::gemm::matrix;
 use crate::kernels::rows;
 use crate::ops::AttentionParams;
@@ -64,10 +64,81 @@ pub struct Position<'a> {
     pub y: &'a mut [f32],
 }
 
+/// `Err` unless `x` has this shape.
+fn expect(x: &Tensor, name: &str, shape: &[usize]) -> Result<()> {
+    if x.shape() == shape {
+        return Ok(());
+    }
+    Err(Error::shape("decode", format!("{name} of shape {shape:?}"), x.shape()))
+}
+
+/// M of `w [C, M]`.
+fn width_of(w: &Tensor, d_model: usize) -> Result<usize> {
+    match *w.shape() {
+        [c, m] if c == d_model && m > 0 => Ok(m),
+        _ => Err(Error::shape("decode", format!("w of shape [{d_model}, M]"), w.shape())),
+    }
+}
+
+/// An attention's own `decode` is usually [`linear`](Decode::linear) for what it needs of the new
+/// positions, [`keep`](Decode::keep) for what later ones need, its equation for each new position,
+/// and [`add_linear`](Decode::add_linear) for the output.
 impl Decode<'_> {
     /// Number of new positions.
     pub fn positions(&self) -> usize {
         self.x.len() / self.d_model
+    }
+
+    /// x·W + b at the new positions: `[n, M]`, flat.
+    ///
+    /// # Shapes
+    /// `w [C, M]`, `b [M]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] naming the tensor whose shape does not fit.
+    pub fn linear(&mut self, w: &Tensor, b: Option<&Tensor>) -> Result<Vec<f32>> {
+        let m = width_of(w, self.d_model)?;
+        let (n, mut y) = (self.positions(), vec![0.0; self.positions() * m]);
+        if let Some(b) = b {
+            expect(b, "b", &[m])?;
+            rows::fill(&mut y, b.data());
+        }
+        rows::add_linear(&mut y, self.x, w.data(), n, &mut self.scratch.partial);
+        Ok(y)
+    }
+
+    /// Keeps a row for each new position, `rows [n, cache_row]`, and gives the rows of all
+    /// positions up to the last new one: `[before + n, cache_row]`, flat.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the cache has not as much room.
+    pub fn keep(&mut self, rows: &[f32]) -> Result<&[f32]> {
+        let row = rows.len() / self.positions().max(1);
+        let (start, end) = (self.before * row, self.before * row + rows.len());
+        if end > self.cache.len() {
+            let expected = format!("rows that fit in a cache of {} numbers", self.cache.len());
+            return Err(Error::shape("decode", expected, &[self.positions(), row]));
+        }
+        self.cache[start..end].copy_from_slice(rows);
+        Ok(&self.cache[..end])
+    }
+
+    /// stream ← stream + y·W + b: the output projection.
+    ///
+    /// # Shapes
+    /// `y [n, K]`, flat; `w [K, C]`, `b [C]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] naming the tensor whose shape does not fit.
+    pub fn add_linear(&mut self, y: &[f32], w: &Tensor, b: Option<&Tensor>) -> Result<()> {
+        let n = self.positions();
+        expect(w, "w", &[y.len() / n.max(1), self.d_model])?;
+        if let Some(b) = b {
+            expect(b, "b", &[self.d_model])?;
+            rows::add_each(self.stream, b.data());
+        }
+        rows::add_linear(self.stream, y, w.data(), n, &mut self.scratch.partial);
+        Ok(())
     }
 
     /// Decoding with the four standard parameters and a cache of keys and values
@@ -75,7 +146,7 @@ impl Decode<'_> {
     /// for each new position, and adds the output projection to the stream.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) when the attention has other parameters.
+    /// [`Error::Config`] when the attention has other parameters.
     pub fn with_keys_and_values(
         self,
         n_heads: usize,
@@ -130,10 +201,52 @@ impl Decode<'_> {
         let [_, t, width] = y.dims("decode", "an attention's output of shape [1, T, C]")?;
         if (t, width) != (all, c) {
             let expected = format!("an attention's output of shape {:?}", x.shape());
-            return Err(crate::Error::shape("decode", expected, y.shape()));
+            return Err(Error::shape("decode", expected, y.shape()));
         }
         let new = &y.data()[before * c..];
         stream.iter_mut().zip(new).for_each(|(h, y)| *h += y);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_that_do_not_fit_are_refused_and_change_nothing() {
+        let tensor = |shape: &[usize]| {
+            Tensor::from_vec(shape, (0..shape.iter().product()).map(|i| i as f32).collect())
+                .unwrap()
+        };
+        let (p, x) = (Parameters::default(), [1.0, 2.0, 3.0, 4.0]); // two positions of C = 2
+        let (mut cache, mut stream, mut scratch) = ([0.0; 9], [0.0; 4], Scratch::default());
+        let mut step = Decode {
+            layer: 0,
+            before: 1,
+            x: &x,
+            p: &p,
+            cache: &mut cache,
+            scratch: &mut scratch,
+            stream: &mut stream,
+            d_model: 2,
+        };
+        assert_eq!(step.linear(&tensor(&[2, 1]), Some(&tensor(&[1]))).unwrap(), [2.0, 4.0]);
+        assert_eq!(step.linear(&tensor(&[2, 1]), None).unwrap(), [2.0, 4.0]);
+        for (w, b) in [(vec![3, 1], vec![1]), (vec![2], vec![1]), (vec![2, 0], vec![0])] {
+            assert!(step.linear(&tensor(&w), Some(&tensor(&b))).is_err(), "{w:?}");
+        }
+        assert!(step.linear(&tensor(&[2, 1]), Some(&tensor(&[2]))).is_err());
+
+        assert_eq!(step.keep(&[5.0, 6.0]).unwrap(), [0.0, 5.0, 6.0]);
+        assert_eq!(step.keep(&[1.0; 6]).unwrap(), [0.0, 5.0, 6.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0]);
+        assert!(step.keep(&[1.0; 8]).is_err());
+
+        for (w, b) in [([2, 2], [2]), ([1, 3], [2]), ([1, 2], [1])] {
+            assert!(step.add_linear(&[1.0, 2.0], &tensor(&w), Some(&tensor(&b))).is_err(), "{w:?}");
+        }
+        assert_eq!(*step.stream, [0.0; 4]);
+        step.add_linear(&[1.0, 2.0], &tensor(&[1, 2]), Some(&tensor(&[2]))).unwrap();
+        assert_eq!(*step.stream, [0.0, 2.0, 0.0, 3.0]);
     }
 }

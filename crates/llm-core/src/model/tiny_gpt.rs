@@ -1,19 +1,12 @@
 //! The whole model: embeddings, blocks, final norm, output head.
 
-use super::block::norm;
 use super::initial::initial;
 use super::parameters::{Field, Given, Plan, Structure, parameters, standard_parameters};
-use super::{
-    Attention, Batch, Block, Config, Context, Mode, Origin, Param, ParamList, Place, Probe,
-    SingleHead,
-};
-use crate::base::{Error, Result, TokenId};
-use crate::buffer::Tokens;
-use crate::kernels::dropout::Dropout;
-use crate::ops;
-use crate::profile::enter;
+use super::{Attention, Block, Config, Param, ParamList, SingleHead};
+use crate::base::{Error, Result};
 use crate::tensor::Tensor;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
@@ -145,7 +138,15 @@ impl TinyGPT {
         config.check()?;
         attention.check(&config)?;
         let own = attention.parameters(&config);
-        let list: HashMap<String, Param> = parameter_list(&config, &own).into_iter().collect();
+        let mut list: HashMap<String, Param> = HashMap::new();
+        for (name, param) in parameter_list(&config, &own) {
+            if let Entry::Vacant(place) = list.entry(name) {
+                place.insert(param);
+            } else {
+                let reason = "two are of one name; an attention's must not be those of its block";
+                return Err(Error::config("parameters", reason));
+            }
+        }
         for (name, p) in &parameters {
             match list.get(name).map(|param| &param.shape) {
                 Some(shape) if shape == p.shape() => {}
@@ -216,90 +217,12 @@ impl TinyGPT {
     pub fn parameter_count(&self) -> u64 {
         self.parameters().map(|(_, p)| p.numel() as u64).sum()
     }
-
-    /// Scores of every next token at every position.
-    ///
-    /// # Shapes
-    /// `tokens` flat, of `[B, T]`, T ≤ seq_len; result `[B, T, V]`.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] when T is 0 or longer than the context, [`Error::TokenOutOfRange`].
-    pub fn logits(&self, tokens: &[TokenId], shape: [usize; 2]) -> Result<Tensor> {
-        self.run(tokens, shape, None, None)
-    }
-
-    /// [`TinyGPT::logits`], with somebody watching every layer's attention.
-    ///
-    /// # Errors
-    /// As [`TinyGPT::logits`].
-    pub fn forward(
-        &self,
-        tokens: &[TokenId],
-        shape: [usize; 2],
-        probe: Option<&dyn Probe>,
-    ) -> Result<Tensor> {
-        self.run(tokens, shape, probe, None)
-    }
-
-    fn run(
-        &self,
-        tokens: &[TokenId],
-        [b, t]: [usize; 2],
-        probe: Option<&dyn Probe>,
-        dropout: Option<Dropout>,
-    ) -> Result<Tensor> {
-        if t == 0 || t > self.config.seq_len {
-            let expected = format!("1 to {} tokens in a row", self.config.seq_len);
-            return Err(Error::shape("model", expected, &[b, t]));
-        }
-        let mut positions = Tokens::stale(b * t);
-        positions.iter_mut().enumerate().for_each(|(i, p)| *p = (i % t) as TokenId);
-        let mut h = ops::add(
-            &ops::embedding(&self.wte, tokens, &[b, t])?,
-            &ops::embedding(&self.wpe, &positions, &[b, t])?,
-        )?; // [B, T, C]
-        h = ops::dropout(&h, dropout.map(|masks| masks.at(Place::Embedding, t)))?;
-        for (layer, block) in self.blocks.iter().enumerate() {
-            let ctx = Context::new(layer).with_probe(probe).with_dropout(dropout);
-            h = block.forward(&h, &*self.attention, &ctx)?;
-        }
-        self.head(&norm(&h, &self.lnf_g, &self.lnf_b)?)
-    }
-
-    /// `[B, T, C]` to `[B, T, V]`.
-    fn head(&self, h: &Tensor) -> Result<Tensor> {
-        match &self.w_lm {
-            Some(w) => ops::linear_lastdim(h, w, self.b_lm.as_ref()),
-            None => ops::linear_tied(h, &self.wte, self.b_lm.as_ref()),
-        }
-    }
-
-    /// Mean cross entropy of the batch's targets, in nats. In training with dropout, if the settings
-    /// ask for it; the masks follow from the batch's origin.
-    ///
-    /// # Shapes
-    /// Result `[1]`.
-    ///
-    /// # Errors
-    /// As [`TinyGPT::logits`].
-    pub fn loss(&self, batch: &Batch, mode: Mode) -> Result<Tensor> {
-        let _span = enter("loss");
-        let Origin { seed, step, first_row } = batch.origin;
-        let dropout = match mode {
-            Mode::Training => Dropout::new(self.config.dropout, seed, step, first_row),
-            Mode::Evaluation => None,
-        };
-        let logits = self.run(&batch.inputs, batch.shape, None, dropout)?;
-        let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config.vocab_size])?;
-        drop(logits); // now the gradient may be written over them
-        ops::cross_entropy(&rows, &batch.targets)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AttentionSpec, Parameters};
+    use crate::model::{AttentionSpec, Context, Parameters};
 
     #[test]
     fn names_are_fields_and_counts_agree() {
@@ -372,6 +295,31 @@ mod tests {
         }
     }
 
+    /// One that calls a tensor as the block does.
+    struct Namesake;
+
+    impl Attention for Namesake {
+        fn spec(&self) -> AttentionSpec {
+            AttentionSpec::new("namesake", 1)
+        }
+        fn check(&self, _: &Config) -> Result<()> {
+            Ok(())
+        }
+        fn parameters(&self, _: &Config) -> ParamList {
+            vec![("w_out".into(), Param::weight([8, 8]))]
+        }
+        fn forward(&self, _: &Tensor, _: &Parameters, _: &Context<'_>) -> Result<Tensor> {
+            unreachable!("there is no such model")
+        }
+    }
+
+    #[test]
+    fn names_of_an_attention_are_not_those_of_its_block() {
+        let made = TinyGPT::with_attention(Config::new(13, 6, 8, 1), Arc::new(Namesake), 1);
+        let want = "parameters: two are of one name; an attention's must not be those of its block";
+        assert_eq!(made.unwrap_err().to_string(), want);
+    }
+
     #[test]
     fn another_attention_shares_the_parameters() {
         let model = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();
@@ -380,14 +328,5 @@ mod tests {
             assert_eq!(a.data().as_ptr(), b.data().as_ptr());
         }
         assert!(matches!(model.attending_with(Arc::new(Misfit)), Err(Error::Config { .. })));
-    }
-
-    #[test]
-    fn a_context_that_is_too_long_is_refused() {
-        let model = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();
-        assert!(model.logits(&[1; 7], [1, 7]).is_err());
-        assert!(model.logits(&[], [1, 0]).is_err());
-        assert!(matches!(model.logits(&[13], [1, 1]), Err(Error::TokenOutOfRange { .. })));
-        assert!(model.logits(&[1; 3], [1, 3]).is_ok());
     }
 }

@@ -26,7 +26,7 @@ pub const OPTIMIZERS: &[OptimizerRow] = &[
     },
     OptimizerRow {
         name: Lion::NAME,
-        doc: "the sign of a running mean; one number per weight less than AdamW",
+        doc: "The sign of a running mean; one number per weight less than AdamW",
         slots: Lion::SLOTS,
         make: |config| Ok(Box::new(Lion::new(config)?)),
     },

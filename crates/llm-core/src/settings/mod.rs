@@ -29,6 +29,18 @@ use crate::base::Result;
 use crate::model::Config;
 use crate::recipe::{DataSource, Recipe};
 
+/// The value of the setting with this key.
+pub fn value(key: &str, config: &Config, recipe: &Recipe) -> Option<Value> {
+    let of_model = MODEL.iter().find(|row| row.key == key).map(|row| (row.get)(config));
+    of_model.or_else(|| RECIPE.iter().find(|row| row.key == key).map(|row| (row.get)(recipe)))
+}
+
+/// The key of the setting that errors call `field`.
+pub fn key_of(field: &str) -> Option<&'static str> {
+    let of_model = MODEL.iter().find(|row| row.field == field).map(|row| row.key);
+    of_model.or_else(|| RECIPE.iter().find(|row| row.field == field).map(|row| row.key))
+}
+
 /// All settings of a model and a run by their keys.
 ///
 /// # Errors

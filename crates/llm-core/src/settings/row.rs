@@ -7,6 +7,8 @@ use crate::base::{Error, Result, Value};
 pub struct Row<T> {
     /// Its name for ever, such as `model.dropout`.
     pub key: &'static str,
+    /// Its name in the errors of `check`, such as `dropout`.
+    pub field: &'static str,
     /// What it is, in one line.
     pub doc: &'static str,
     /// Its value.
@@ -23,6 +25,7 @@ macro_rules! row {
     ($key:literal, $($field:ident).+, $name:literal, $doc:literal) => {
         Row {
             key: $key,
+            field: $name,
             doc: $doc,
             get: |all| Typed::to_value(&all.$($field).+),
             put: |all, value| {

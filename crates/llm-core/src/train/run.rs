@@ -110,6 +110,15 @@ impl Trainer {
         Ok(Ending::AllSteps)
     }
 
+    /// Trains up to the end of the recipe: the steps that are left, and nothing else.
+    ///
+    /// # Errors
+    /// As [`Trainer::run`].
+    pub fn finish(&mut self, data: &TokenDataset) -> Result<Ending> {
+        let left = self.recipe.total_steps.saturating_sub(self.step);
+        self.run(data, &RunPlan::new(left), &mut ())
+    }
+
     fn measure(&self, plan: &RunPlan<'_>, hooks: &mut dyn Hooks) -> Result<Flow> {
         let run = Snapshot::from(self);
         let measured = match (hooks.evaluate(run)?, &plan.validation) {

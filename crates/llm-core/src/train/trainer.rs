@@ -6,7 +6,7 @@ use super::step::{Update, train_step};
 use crate::base::{Error, Result};
 use crate::checkpoint::{Checkpoint, Snapshot, State};
 use crate::data::TokenDataset;
-use crate::model::{Attention, Origin, TinyGPT};
+use crate::model::{Attention, Config, Origin, TinyGPT};
 use crate::optim::{Optimizer, make_optimizer};
 use crate::recipe::Recipe;
 use std::sync::Arc;
@@ -37,6 +37,14 @@ impl Trainer {
         }
         let optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
         Ok(Trainer { model, optimizer, recipe, step: 0 })
+    }
+
+    /// The baseline at its start: single-head attention, weights drawn from the recipe's seed.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::new`] and [`Trainer::new`].
+    pub fn fresh(config: Config, recipe: Recipe) -> Result<Trainer> {
+        Trainer::new(TinyGPT::new(config, recipe.seed)?, recipe)
     }
 
     /// The next step. Its batches and learning rate are functions of the recipe and the step's

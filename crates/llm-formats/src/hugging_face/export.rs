@@ -2,9 +2,10 @@
 
 use super::{CONFIG, GENERATION, WEIGHTS, config, names, tokenizer};
 use crate::error::{FormatError, Result};
+use crate::imported::SEVERAL;
 use crate::safetensors::{Data, Named, write};
 use llm_core::base::replace_file;
-use llm_core::model::parameter_shapes;
+use llm_core::model::{SingleHead, parameter_shapes};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT};
 use serde_json::{Value, json};
@@ -16,6 +17,18 @@ use std::path::{Path, PathBuf};
 /// Does the output head add something other than 0? GPT-2's cannot.
 pub fn has_head_bias(model: &TinyGPT) -> bool {
     model.b_lm.as_ref().is_some_and(|bias| bias.data().iter().any(|&x| x != 0.0))
+}
+
+/// Is it a model that GPT-2's files can hold?
+///
+/// # Errors
+/// [`FormatError::AttentionKind`] and [`FormatError::HeadBias`] for what GPT-2 does not have.
+pub fn check_model(model: &TinyGPT) -> Result<()> {
+    let name = model.attention().spec().name;
+    if ![SingleHead::NAME, SEVERAL].contains(&name.as_str()) {
+        return Err(FormatError::AttentionKind { name: name.escape_default().to_string() });
+    }
+    if has_head_bias(model) { Err(FormatError::HeadBias) } else { Ok(()) }
 }
 
 /// Makes the folder, which must be new or empty: nothing there is ever replaced.
@@ -38,12 +51,10 @@ pub fn prepare_folder(folder: &Path) -> llm_core::Result<()> {
 /// A failure leaves none of them.
 ///
 /// # Errors
-/// [`FormatError::HeadBias`] and [`FormatError::TokenizerKind`] for what GPT-2 does not have,
+/// As [`check_model`]; [`FormatError::TokenizerKind`] for another thing that GPT-2 does not have,
 /// [`FormatError::Core`] with what the system says.
 pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Result<()> {
-    if has_head_bias(model) {
-        return Err(FormatError::HeadBias);
-    }
+    check_model(model)?;
     let config = model.config();
     let mut files = tokenizer::export(tokenizer, config.seq_len)?;
     let end = tokenizer::end_of_text(tokenizer);

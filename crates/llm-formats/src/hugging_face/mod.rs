@@ -14,7 +14,7 @@ pub mod tokenizer;
 mod export;
 mod import;
 
-pub use export::{export, has_head_bias, prepare_folder};
+pub use export::{check_model, export, has_head_bias, prepare_folder};
 pub use import::{from_parts, import};
 
 /// Weights.

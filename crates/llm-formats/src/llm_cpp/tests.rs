@@ -94,7 +94,7 @@ fn weights_moments_step_and_settings_come_along() {
                 assert_eq!((&name, a.data()), (&again, b.data()));
             }
             let recipe = &after.recipe;
-            assert_eq!(recipe.schedule, Schedule::constant(3e-4));
+            assert_eq!(recipe.schedule, llm_core::Schedule::constant(3e-4));
             assert_eq!(
                 (recipe.hyperparameters.beta2, recipe.hyperparameters.weight_decay),
                 (0.999, 0.01)

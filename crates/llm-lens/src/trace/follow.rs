@@ -5,14 +5,15 @@ use super::sizes::{Place, Sizes};
 use super::walk::Walk;
 use super::watch::Watch;
 use llm_core::base::memory;
-use llm_core::model::{Context, Parameters};
-use llm_core::{Attention, Error, Result, TinyGPT, TokenId, no_grad};
+use llm_core::model::{Context, Parameters, standard_parameters};
+use llm_core::{Attention, Config, Error, Result, TinyGPT, TokenId, no_grad};
 use std::sync::Arc;
 
 /// The walk of a layer by itself: an attention with the weights of an [`example`](super::example()).
 ///
 /// # Errors
-/// [`Error::Config`] when there is no such place; what the attention refuses.
+/// [`Error::Config`] when there is no such place, or the attention has tensors of its own; what the
+/// attention refuses.
 pub fn trace_example(
     attention: Arc<dyn Attention>,
     example: &Example,
@@ -21,6 +22,7 @@ pub fn trace_example(
     let heads = attention.spec().n_heads;
     let sizes = Sizes::new(example.x.dims("trace", "x of shape [B, T, C]")?, heads);
     place.check(&sizes)?;
+    check_parameters(attention.as_ref(), &Config::new(1, sizes.seq_len, sizes.d_model, 1))?;
     let watch = Watch::new(attention, 0, place);
     let Example { x, w_qkv, b_qkv, w_proj, b_proj } = example;
     let own = [("w_qkv", w_qkv), ("b_qkv", b_qkv), ("w_proj", w_proj), ("b_proj", b_proj)];
@@ -33,7 +35,8 @@ pub fn trace_example(
 /// The walk of one layer of a model that reads `tokens`, `batch_size` times the same sequence.
 ///
 /// # Errors
-/// [`Error::Config`] when there is no such layer or place, [`Error::Memory`] when there is no room;
+/// [`Error::Config`] when there is no such layer or place, or the attention has tensors of its own;
+/// [`Error::Memory`] when there is no room;
 /// as [`TinyGPT::logits`].
 pub fn trace_model(
     model: &TinyGPT,
@@ -49,6 +52,7 @@ pub fn trace_model(
     }
     let sizes = Sizes::new([batch_size, t, config.d_model], spec.n_heads);
     place.check(&sizes)?;
+    check_parameters(model.attention().as_ref(), config)?;
     // The layer that is watched writes its weights and scores out, for one head at a time.
     let tables = 8 * t as u64 * t as u64;
     memory::require(config.inference_memory(batch_size, t).saturating_add(tables))?;
@@ -59,6 +63,16 @@ pub fn trace_model(
     let heads = layer * spec.n_heads..(layer + 1) * spec.n_heads;
     let keep = spec.head_mask.get(heads).unwrap_or(&[]);
     Ok(Walk { layer: Some(layer), ..walk(&watch, sizes, place, keep)? })
+}
+
+/// The walk is that of the four tensors of single-head and multi-head attention.
+fn check_parameters(attention: &dyn Attention, config: &Config) -> Result<()> {
+    if attention.parameters(config) == standard_parameters(config) {
+        return Ok(());
+    }
+    let name = attention.spec().name;
+    let reason = format!("'{}' has tensors of its own, no walk is known", name.escape_default());
+    Err(Error::config("attention", reason))
 }
 
 fn walk(watch: &Watch, sizes: Sizes, place: Place, keep: &[bool]) -> Result<Walk> {

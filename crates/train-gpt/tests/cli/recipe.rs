@@ -16,6 +16,39 @@ fn ten_and_ten_steps_are_twenty_with_accumulation_and_dropout() {
     }
 }
 
+/// 10 + 10 = 20 steps with the optimizer that is not the usual one, which the run's own files name.
+#[test]
+fn another_optimizer_is_chosen_kept_and_resumed_exactly() {
+    let sandbox = sandbox();
+    sandbox.ten_and_ten_steps_are_twenty(&["--schedule", "constant", "--optimizer", "lion"]);
+    let run = ["--steps", "4", "--schedule", "constant"];
+    sandbox.train(&[&TEXT[..], &run, &["--save", "adamw", "-q"]].concat());
+    let lion = ["--optimizer", "lion"];
+    sandbox.train(&[&TEXT[..], &run, &lion, &["--out", "r", "-q"]].concat());
+    assert!(sandbox.read("r/ckpt/last") != sandbox.read("adamw"));
+    for (file, words) in
+        [("config.toml", "optimizer = \"lion\""), ("report.html", "optimizer lion")]
+    {
+        let text = String::from_utf8(sandbox.read(&format!("r/{file}"))).unwrap();
+        assert!(text.contains(words), "no {words} in {file}");
+    }
+    let on = ["--load", "r", "--steps", "2", "--no-save"];
+    let same = sandbox.ok(&[&on[..], &TEXT, &lion].concat());
+    assert!(!same.stderr.contains("optimizer"), "{same}");
+    let other = ["--optimizer", "adamw"];
+    sandbox.refuses(&[&on[..], &TEXT, &other].concat(), 2, &["--optimizer adamw", "lion"]);
+    sandbox.refuses(&[&TEXT[..], &["--optimizer", "sgd"]].concat(), 2, &["--optimizer", "lion"]);
+    // Without a state it is a fresh start.
+    sandbox.train(&[&TEXT[..], &run, &lion, &["--save", "bare", "--save-opt", "0"]].concat());
+    let bare = ["--load", "bare", "--steps", "2", "--save", "bare"];
+    sandbox.ok(&[&bare[..], &TEXT, &other].concat()).says(&[
+        "--optimizer adamw replaces the run's lion",
+        "the file has no optimizer state: AdamW starts anew",
+    ]);
+    let on = ["--load", "bare", "--steps", "2", "--no-save"];
+    sandbox.refuses(&[&on[..], &TEXT, &lion].concat(), 2, &["--optimizer lion", "adamw"]);
+}
+
 /// A signal in the middle of an accumulation window: the step is given up, not half done.
 #[test]
 fn a_signal_between_micro_batches_loses_only_that_step() {

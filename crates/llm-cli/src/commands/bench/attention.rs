@@ -16,8 +16,10 @@ pub(super) fn run(
     threads: usize,
     peak: f64,
 ) -> Result<WorkloadResult> {
-    let attend =
-        program.attend.ok_or_else(|| CliError::Internal("no attention to measure".into()))?;
+    let attend = program.attend.ok_or_else(|| {
+        let name = program.name;
+        CliError::Usage(format!("{name} has no attention that can be measured by itself"))
+    })?;
     let mut measurements = Vec::new();
     for [b, h, t, d] in SHAPES {
         let numbers = |n: usize| (0..n).map(|i| ((i * 37) % 61) as f32 / 30.0 - 1.0).collect();

@@ -7,11 +7,11 @@ use crate::error::Result;
 use crate::plan::named_by_flag;
 use crate::program::Program;
 use llm_core::base::{allocations, bytes, memory};
-use llm_core::optim::{AdamW, Hyperparameters};
+use llm_core::optim::Hyperparameters;
 use llm_core::profile::{self, Phase};
-use llm_core::recipe::{DataSource, Recipe};
+use llm_core::recipe::Recipe;
 use llm_core::train::Trainer;
-use llm_core::{Schedule, TinyGPT, TokenDataset};
+use llm_core::{TinyGPT, TokenDataset};
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -66,25 +66,14 @@ fn prepare(program: &Program, w: &Workload) -> Result<(Trainer, TokenDataset)> {
         // A scrambled counter: the values do not matter.
         (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as u32 % w.vocab_size as u32
     });
-    let recipe = Recipe {
-        batch_size: w.batch_size,
-        accum: 1,
-        seq_len: w.seq_len,
-        total_steps: 0,
-        schedule: Schedule::constant(1e-4),
-        optimizer: AdamW::NAME.into(),
-        hyperparameters: Hyperparameters {
-            beta2: 0.99,
-            weight_decay: 0.1,
-            decay_all: false,
-            ..Hyperparameters::default()
-        },
-        clip: 1.0,
-        seed: 1,
-        val_frac: 0.0,
-        data: DataSource::Files { len: 0, blake3: [0; 32] },
-        val_data: None,
+    let hyperparameters = Hyperparameters {
+        beta2: 0.99,
+        weight_decay: 0.1,
+        decay_all: false,
+        ..Hyperparameters::default()
     };
+    let recipe =
+        Recipe { hyperparameters, clip: 1.0, ..Recipe::new(w.batch_size, w.seq_len, 0, 1e-4) };
     Ok((Trainer::new(model, recipe)?, TokenDataset::from_tokens(tokens.collect())))
 }
 

@@ -10,6 +10,7 @@ use crate::console::{Out, note, stderr_is_terminal};
 use crate::data::Data;
 use crate::defaults::{FINAL_TOKENS, LOG_EVERY};
 use crate::error::{CliError, Result};
+use crate::flags::whole;
 use crate::messages::count;
 use crate::plan::{Plan, named_by_flag};
 use crate::program::{Heads, Program};
@@ -108,7 +109,7 @@ fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
     if !(1..=MOST_SEEDS).contains(&n) {
         return Err(CliError::Usage(format!("--seeds {n} is outside 1..={MOST_SEEDS}")));
     }
-    let first = args.recipe.seed.unwrap_or(1);
+    let first = whole(&args.recipe.seed.0, "seed").unwrap_or(1);
     let Some(end) = first.checked_add(n) else {
         return Err(CliError::Usage(format!(
             "--seed {first}: there are no {n} seeds from there on"
@@ -272,7 +273,8 @@ impl Comparing<'_> {
         };
         let report = val.score(&trainer.model, batch_size, FINAL_TOKENS, stop)?;
         self.signals.check()?;
-        let (head_dim, parameters) = (config.d_model / heads.max(1), config.parameter_count());
+        let (head_dim, parameters) =
+            (config.d_model / heads.max(1), trainer.model.parameter_count());
         Ok(Run { heads, head_dim, parameters, seed, seconds, scores: (&report).into() })
     }
 

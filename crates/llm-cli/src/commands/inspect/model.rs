@@ -2,9 +2,10 @@
 
 use crate::args::InspectModelArgs;
 use crate::console::print;
-use crate::defaults::Defaults;
+use crate::defaults::Start;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::flags;
 use crate::messages::count;
 use crate::output::to_load;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
@@ -42,15 +43,11 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
     check_heads_flag(program, args.heads)?;
-    let defaults = Defaults::choose(None, true);
-    let given = &args.model;
-    let config = given.options(Config::new(
-        args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE),
-        given.seq.unwrap_or(defaults.seq_len),
-        given.dmodel.unwrap_or(defaults.d_model),
-        given.layers.unwrap_or(defaults.layers),
-    ));
-    config.check().map_err(|e| match e {
+    let (start, given) = (Start::Stories, args.model.given());
+    let vocab_size = args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE);
+    let config = flags::new_model(args.model.arch_config(vocab_size), start, &given);
+    let config = config.and_then(|config| config.check().map(|()| config));
+    let config = config.map_err(|e| match e {
         // This verb learns no vocabulary: it is told one's size.
         Error::Config { field: "vocab_size", reason } => {
             CliError::Usage(format!("--vocab: {reason}"))
@@ -63,15 +60,19 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
             args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
         }
     };
-    (program.with_heads)(n_heads).check(&config).map_err(named_by_flag)?;
-    let batch = [batch(args, defaults.batch_size)?, config.seq_len];
-    Ok(ModelReport::new(&config, n_heads, 0, batch, compared(&config, n_heads)))
+    let attention = (program.with_heads)(n_heads);
+    attention.check(&config).map_err(named_by_flag)?;
+    let own = attention.parameters(&config);
+    let recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
+    let batch = [batch(args, recipe.batch_size)?, config.seq_len];
+    Ok(ModelReport::new(&config, &own, n_heads, 0, batch, compared(&config, n_heads)))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
     let meta = &checkpoint.meta;
     let (config, AttentionSpec { n_heads, head_mask, .. }) = (&meta.config, &meta.attention);
-    let seq_len = args.model.seq.unwrap_or(meta.recipe.seq_len);
+    let given = flags::whole(&args.model.given(), "seq").map(|seq| seq as usize);
+    let seq_len = given.unwrap_or(meta.recipe.seq_len);
     if !(1..=config.seq_len).contains(&seq_len) {
         let most = config.seq_len;
         return Err(CliError::Usage(format!(
@@ -80,7 +81,8 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     }
     let off = head_mask.iter().filter(|on| !**on).count();
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
-    Ok(ModelReport::new(config, *n_heads, off, batch, compared(config, *n_heads)))
+    let own = checkpoint.attention_parameters();
+    Ok(ModelReport::new(config, &own, *n_heads, off, batch, compared(config, *n_heads)))
 }
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {
@@ -126,15 +128,14 @@ fn text(title: &str, report: &ModelReport) -> String {
     }
     text.push_str(&format!(
         "{:<18}  {:<13}  {:>13}\n{:<18}  {:<13}  {:>13}\n\n\
-         attention of a block: 4·C² = {} weights (+ 4·C = {} biases), whatever H is\n\n",
+         {}\n\n",
         "all",
         "",
         thousands(report.parameters),
         "without biases",
         "",
         thousands(report.without_biases),
-        thousands(report.attention_weights),
-        thousands(report.attention_biases)
+        of_attention(report)
     ));
     let m = report.memory;
     text.push_str(&format!(
@@ -149,12 +150,26 @@ fn text(title: &str, report: &ModelReport) -> String {
     text + &costs(report) + &known()
 }
 
+fn of_attention(report: &ModelReport) -> String {
+    let (weights, biases) = (report.attention_weights, report.attention_biases);
+    let [weights, biases] = [weights, biases].map(thousands);
+    match report.attention.is_empty() {
+        true => format!("attention of a block: {weights} weights (+ {biases} biases), its own"),
+        false => format!(
+            "attention of a block: 4·C² = {weights} weights (+ 4·C = {biases} biases), whatever H is"
+        ),
+    }
+}
+
 fn is_of_first_block(tensor: &TensorRow) -> bool {
     tensor.name.starts_with("blocks.0.")
 }
 
 /// One head beside several.
 fn costs(report: &ModelReport) -> String {
+    if report.attention.is_empty() {
+        return String::new();
+    }
     let line = |name: &str, f: &dyn Fn(usize) -> String| {
         let columns: Vec<_> =
             (0..report.attention.len()).map(|i| format!("{:>20}", f(i))).collect();

@@ -11,6 +11,8 @@ use crate::next_commands;
 use crate::plan::Plan;
 use crate::report;
 use llm_core::train::{Ending, Trainer};
+use llm_formats::FormatError;
+use llm_formats::hugging_face::check_model;
 use std::path::Path;
 
 impl Training<'_> {
@@ -106,8 +108,10 @@ impl Training<'_> {
             ));
         }
         self.report(&plan.trainer, report);
-        if llm_formats::hugging_face::has_head_bias(&plan.trainer.model) {
-            self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)");
+        match check_model(&plan.trainer.model) {
+            Err(FormatError::HeadBias) => self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)"),
+            Err(other) => self.say(&format!("note    cannot go to Hugging Face: {other}")),
+            Ok(()) => {}
         }
         self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
         self.say(&format!("        {name}{load}{data} --steps 500"));

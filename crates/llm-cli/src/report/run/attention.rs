@@ -32,7 +32,7 @@ pub(super) fn most_tokens(model: &TinyGPT) -> usize {
 
 /// Tokens that the model reads in a short time.
 fn affordable(model: &TinyGPT) -> usize {
-    let of_one = (2 * model.config().parameter_count()).max(1);
+    let of_one = (2 * model.parameter_count()).max(1);
     usize::try_from(MOST_OPERATIONS / of_one).unwrap_or(usize::MAX)
 }
 

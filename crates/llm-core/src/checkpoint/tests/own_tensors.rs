@@ -43,6 +43,9 @@ fn they_come_back_bit_by_bit_and_train_on() {
     let checkpoint = read(&file).unwrap();
     let names: Vec<_> = checkpoint.parameters().map(|(name, _)| name.to_string()).collect();
     assert!(names.contains(&"blocks.1.w_back".to_string()), "{names:?}");
+    let own = checkpoint.attention_parameters();
+    let own: Vec<_> = own.iter().map(|(name, p)| (name.as_str(), &p.shape[..])).collect();
+    assert_eq!(own, [("w_in", &[6, 12][..]), ("w_back", &[12, 6])]);
     let mut again = checkpoint.into_trainer(Arc::new(Narrow(2))).unwrap();
     assert_equal(&through, &again, true);
     assert_eq!(bytes_of(&again, &tokenizer(), true), file);
@@ -55,7 +58,8 @@ fn another_attention_is_refused_and_so_are_its_tensors_under_this_name() {
     for other in [Arc::new(Narrow(3)) as Arc<dyn Attention>, Arc::new(SingleHead)] {
         let refused = checkpoint().into_trainer(other);
         let Err(Error::Checkpoint { source, .. }) = refused else { panic!("accepted") };
-        assert!(matches!(source, CheckpointError::Attention { .. }));
+        let CheckpointError::Attention { saved, .. } = source else { panic!("{source}") };
+        assert_eq!(saved, "narrow attention (1 head, factor 2)");
     }
     // The same description, other tensors.
     let impostor = Arc::new(Named(Narrow(2).spec()));

@@ -1,0 +1,223 @@
+//! Every flag of the table does what its row says, in a new run and beside `--load`. Nothing here
+//! names a flag that does what most do, so that none can be forgotten.
+
+use super::{Plan, check_flags};
+use crate::CliError;
+use crate::args::{Cli, TrainArgs};
+use crate::command_line::{Parsed, parse_with};
+use crate::flags::{Beside, Flag, Kind, flags};
+use crate::program::BASELINE;
+use llm_core::Config;
+use llm_core::checkpoint::{TokenizerSpec, save};
+use llm_core::recipe::Recipe;
+use llm_core::settings::Value;
+use llm_core::train::Trainer;
+use llm_core::{TinyGPT, TokenDataset};
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+/// The words in the mouth of a user, and a file of settings.
+fn args(words: &[String], file: &str) -> TrainArgs {
+    let program = [BASELINE.name, "--config", "run.toml"].map(String::from);
+    let all = program.iter().chain(words).map(Into::into);
+    let mut command = crate::args::command(&BASELINE);
+    match parse_with(&BASELINE, &mut command, all, |_| Ok(file.into())) {
+        Parsed::Run(cli) => {
+            let Cli { train, .. } = *cli;
+            train
+        }
+        other => panic!("{words:?} {file}: {other:?}"),
+    }
+}
+
+/// What is typed for a value within its range that is not this one.
+fn another(flag: &Flag, old: &Value) -> String {
+    match (flag.kind, old) {
+        (Kind::Switch, Value::Bool(yes)) => (!yes).to_string(),
+        (Kind::Word(words), Value::Text(old)) => {
+            words().into_iter().map(|word| word.0).find(|word| word != old).unwrap().into()
+        }
+        (Kind::Whole | Kind::Few, Value::Whole(n)) => {
+            (if *n > 1 { n - 1 } else { n + 1 }).to_string()
+        }
+        (Kind::Number, Value::Float(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
+        (Kind::Share, Value::Double(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
+        _ => panic!("--{} does not take {}", flag.name, old.kind()),
+    }
+}
+
+fn value(flag: &Flag, config: &Config, recipe: &Recipe) -> Value {
+    flag.value(config, recipe).unwrap()
+}
+
+/// Typed, under its other names and in a file it comes to the same.
+#[test]
+fn every_flag_reaches_a_new_run() {
+    let decided = |words: &[String], file: &str| {
+        let settings = check_flags(&BASELINE, &args(words, file)).map_err(|e| e.line()).unwrap();
+        let decided = settings.decided();
+        (decided.config.clone(), decided.recipe.clone())
+    };
+    let (config, recipe) = decided(&[], "");
+    for flag in flags() {
+        let old = value(flag, &config, &recipe);
+        let new = another(flag, &old);
+        let words = |name: &str| [format!("--{name}={new}")];
+        let typed = decided(&words(flag.name), "");
+        let reached = value(flag, &typed.0, &typed.1);
+        assert_eq!((reached.to_string(), reached == old), (new.clone(), false), "{}", flag.name);
+        for alias in flag.aliases {
+            assert_eq!(decided(&words(alias), ""), typed, "{alias}");
+        }
+        let quote = if matches!(flag.kind, Kind::Word(_)) { "'" } else { "" };
+        let file = format!("{} = {quote}{new}{quote}\n", flag.name.replace('-', "_"));
+        assert_eq!(decided(&[], &file), typed, "{file}");
+        // A comparison trains with it too.
+        let compare = ["--heads", "1,2"].map(String::from).into_iter().chain(words(flag.name));
+        assert_eq!(compared(compare.collect()), args(&words(flag.name), "").given());
+    }
+}
+
+/// What `compare` gives to a training.
+fn compared(words: Vec<String>) -> crate::flags::Given {
+    let all = [BASELINE.name, "compare"].map(String::from).into_iter().chain(words);
+    let mut command = crate::args::command(&BASELINE);
+    let parsed = parse_with(&BASELINE, &mut command, all.map(Into::into), |_| Ok(String::new()));
+    let Parsed::Run(cli) = parsed else { panic!("{parsed:?}") };
+    let Some(crate::args::Verb::Compare(args)) = cli.verb else { panic!("no comparison") };
+    args.training(1).given()
+}
+
+/// A folder with a small run, saved after a step.
+struct Saved {
+    folder: tempfile::TempDir,
+    config: Config,
+    recipe: Recipe,
+}
+
+impl Saved {
+    fn new(with_optimizer: bool) -> Saved {
+        let folder = tempfile::tempdir().unwrap();
+        let text = b"a small text to go on with. ".repeat(40);
+        std::fs::write(folder.path().join("text"), &text).unwrap();
+        let words = ["--seq=8", "--dmodel=8", "--layers=1", "--batch=2", "--steps=20"];
+        let settings = check_flags(&BASELINE, &args(&words.map(String::from), "")).unwrap();
+        let decided = settings.decided();
+        let (config, mut recipe) = (decided.config.clone(), decided.recipe.clone());
+        recipe.data = llm_core::recipe::DataSource::Files {
+            len: text.len() as u64,
+            blake3: *blake3::hash(&text).as_bytes(),
+        };
+        let model = TinyGPT::new(config.clone(), 1).unwrap();
+        let mut trainer = Trainer::new(model, recipe.clone()).unwrap();
+        trainer.step(&TokenDataset::from_bytes(text)).unwrap();
+        let path = folder.path().join("run");
+        save(&path, &trainer, &TokenizerSpec::bytes(), with_optimizer).unwrap();
+        Saved { folder, config, recipe }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("run")
+    }
+
+    /// The plan beside `--load`; nothing is saved by it.
+    fn go_on(&self, words: &[String]) -> Result<Plan, CliError> {
+        let file = |flag: &str, name: &str| {
+            format!("--{flag}={}", self.folder.path().join(name).display())
+        };
+        let all = [&[file("load", "run"), file("data", "text")], words].concat();
+        Plan::new(&BASELINE, &args(&all, ""))
+    }
+}
+
+/// Settings but for those that mean something else beside `--load`, or follow from the flag.
+fn comparable(flag: &Flag, config: &Config, recipe: &Recipe) -> impl PartialEq + Debug {
+    let others = flags().filter(|other| other.name != flag.name);
+    others.map(|other| (other.name, value(other, config, recipe))).collect::<Vec<_>>()
+}
+
+/// Beside `--load` every flag is taken into account and said, or refused by its name.
+#[test]
+fn no_flag_is_dropped_beside_load() {
+    let saved = Saved::new(false);
+    let (config, recipe) = (&saved.config, &saved.recipe);
+    for flag in flags() {
+        let old = value(flag, config, recipe);
+        let new = another(flag, &old);
+        let result = saved.go_on(&[format!("--{}={new}", flag.name)]);
+        if flag.beside_load == Beside::Fixed {
+            let line = result.unwrap_err().line();
+            let shown = |text: &str| text.replace("false", "0").replace("true", "1");
+            let [old, new] = [&old.to_string(), &new].map(|text| shown(text));
+            let wanted = format!(" {old} in file, {new} given; leave the flag out");
+            assert!(line.contains(&wanted), "--{}: {line}", flag.name);
+            assert!(line.contains(&saved.path().display().to_string()), "{line}");
+            continue;
+        }
+        let plan = result.map_err(|e| e.line()).unwrap();
+        let (now, now_recipe) = (plan.trainer.model.config(), &plan.trainer.recipe);
+        let said = plan.notes.iter().any(|note| note.starts_with(&format!("--{} ", flag.name)));
+        match flag.name {
+            "steps" => assert_eq!((plan.steps.to_string(), said), (new, false)),
+            "seed" => assert_eq!((plan.sample_seed.to_string(), said), (new, false)),
+            name => {
+                assert_eq!(flag.beside_load, Beside::Replaces, "--{name} has a row, and no test");
+                let reached = value(flag, now, now_recipe);
+                assert_eq!((reached.to_string(), reached == old), (new, false), "--{name}");
+                assert!(said, "--{name}: {:?}", plan.notes);
+                if name != "schedule" {
+                    let unchanged = comparable(flag, config, recipe);
+                    assert_eq!(comparable(flag, now, now_recipe), unchanged, "--{name}");
+                }
+            }
+        }
+        // What is there already is no conflict, and nothing to say.
+        if flag.name != "steps" {
+            let plan = saved.go_on(&[format!("--{}={old}", flag.name)]).unwrap();
+            let silent = plan.notes.iter().all(|note| !note.contains("replaces"));
+            assert!(silent, "--{}: {:?}", flag.name, plan.notes);
+            assert_eq!(plan.trainer.recipe, *recipe);
+        }
+    }
+}
+
+/// The optimizer is the run's as long as it remembers something.
+#[test]
+fn another_optimizer_needs_a_file_without_a_state() {
+    let lion = ["--optimizer=lion".to_string()];
+    let refused = Saved::new(true).go_on(&lion).unwrap_err();
+    assert_eq!(refused.exit_code(), crate::error::code::USAGE);
+    assert!(refused.line().contains("--optimizer lion"), "{}", refused.line());
+    let plan = Saved::new(false).go_on(&lion).unwrap();
+    assert_eq!(plan.trainer.optimizer.name(), "lion");
+    let wanted = [
+        "--optimizer lion replaces the run's adamw",
+        "the file has no optimizer state: lion starts anew",
+    ];
+    assert_eq!(plan.notes, wanted);
+}
+
+/// A course without an end has no place for one.
+#[test]
+fn flags_without_an_effect_are_said_to_have_none() {
+    let saved = Saved::new(true);
+    for flag in ["--min-lr=1e-9", "--decay-steps=9"] {
+        let words = ["--schedule=constant", flag].map(String::from);
+        let said = |plan: &Plan| plan.notes.iter().any(|note| note.contains("have no effect"));
+        assert!(said(&saved.go_on(&words).unwrap()), "{flag}");
+    }
+}
+
+/// Slots of the optimizer and gradients of finished groups are counted.
+#[test]
+fn memory_is_that_of_the_optimizer_and_of_the_accumulation() {
+    let saved = Saved::new(false);
+    let memory = |words: &[&str]| {
+        let words: Vec<_> = words.iter().map(ToString::to_string).collect();
+        saved.go_on(&words).unwrap().memory
+    };
+    let set = 4 * saved.config.parameter_count();
+    let adamw = memory(&[]);
+    assert_eq!(adamw - memory(&["--optimizer=lion"]), set);
+    assert_eq!(memory(&["--accum=4"]) - adamw, 2 * set);
+}

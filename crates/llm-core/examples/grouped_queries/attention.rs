@@ -1,0 +1,169 @@
+//! Grouped-query attention: H heads of queries share G heads of keys and values.
+//!
+//! ```text
+//! q        = x·W_q + b_q                       [B, T, C], H heads of D = C/H channels
+//! k, v     = x·W_kv + b_kv                     [B, T, G·D] each, G heads
+//! Y_h[i]   = softmax(q_h[i]·k_gᵀ / √D)·v_g     over j ≤ i; head h reads group g = h·G/H
+//! out      = concat_h(Y_h)·W_proj + b_proj
+//! ```
+//!
+//! Reference: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models".
+
+use super::rotary::{rotate, rotate_row};
+use llm_core::kernels::attention::{attend_one, head_view, head_views};
+use llm_core::model::{Context, Decode, Param, ParamList, Parameters};
+use llm_core::settings::Value;
+use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, ops};
+
+/// H heads of queries, G of keys and values.
+#[derive(Clone, Debug)]
+pub struct Grouped {
+    n_heads: usize,
+    n_kv_heads: usize,
+    /// Queries and keys are turned by their positions.
+    rotary: bool,
+}
+
+impl Grouped {
+    /// The name in checkpoints: nobody else's.
+    pub const NAME: &'static str = "grouped-query";
+
+    /// H divides C, G divides H.
+    pub fn new(n_heads: usize, n_kv_heads: usize) -> Grouped {
+        Grouped { n_heads, n_kv_heads, rotary: false }
+    }
+
+    /// The same with rotary positions.
+    pub fn with_rotary(self) -> Grouped {
+        Grouped { rotary: true, ..self }
+    }
+
+    /// Makes it again from what a checkpoint says.
+    pub fn from_spec(spec: &AttentionSpec) -> Result<Grouped> {
+        let AttentionSpec { name, n_heads, head_mask, settings } = spec.clone();
+        let mut left = settings;
+        let [n_kv_heads, rotary] = ["n_kv_heads", "rotary"].map(|key| left.take(key));
+        left.expect_empty()?; // a key that is not known here would change what is computed
+        match (n_kv_heads, rotary) {
+            (Some(Value::Whole(g)), Some(Value::Bool(rotary)))
+                if name == Grouped::NAME && head_mask.is_empty() =>
+            {
+                Ok(Grouped { n_heads, n_kv_heads: g as usize, rotary })
+            }
+            _ => Err(Error::config("attention", format!("no {} is '{name}'", Grouped::NAME))),
+        }
+    }
+
+    /// The group that head h reads.
+    fn group(&self, h: usize) -> usize {
+        h * self.n_kv_heads / self.n_heads
+    }
+}
+
+/// Its parameters, by their names.
+fn named(p: &Parameters) -> Result<[&Tensor; 6]> {
+    p.named(["w_q", "b_q", "w_kv", "b_kv", "w_proj", "b_proj"])
+}
+
+impl Attention for Grouped {
+    fn spec(&self) -> AttentionSpec {
+        let mut spec = AttentionSpec::new(Grouped::NAME, self.n_heads);
+        let own = [
+            ("n_kv_heads", Value::Whole(self.n_kv_heads as u64)),
+            ("rotary", Value::Bool(self.rotary)),
+        ];
+        for (key, value) in own {
+            spec.settings.insert(key, value).expect("short keys and small values");
+        }
+        spec
+    }
+
+    fn check(&self, config: &Config) -> Result<()> {
+        let divides = |a: usize, b: usize| a > 0 && b.is_multiple_of(a);
+        let Grouped { n_heads, n_kv_heads, rotary } = *self;
+        if !divides(n_heads, config.d_model) {
+            let reason = format!("{n_heads} heads do not divide a width of {}", config.d_model);
+            return Err(Error::config("heads", reason));
+        }
+        if !divides(n_kv_heads, n_heads) {
+            let reason = format!("{n_kv_heads} groups do not divide {n_heads} heads");
+            return Err(Error::config("n_kv_heads", reason));
+        }
+        if rotary && !(config.d_model / n_heads).is_multiple_of(2) {
+            return Err(Error::config("rotary", "a head has an odd number of channels"));
+        }
+        Ok(())
+    }
+
+    fn parameters(&self, config: &Config) -> ParamList {
+        let (c, kv) = (config.d_model, self.cache_row(config));
+        vec![
+            ("w_q".into(), Param::weight([c, c])),
+            ("b_q".into(), Param::bias(c)),
+            ("w_kv".into(), Param::weight([c, kv])),
+            ("b_kv".into(), Param::bias(kv)),
+            ("w_proj".into(), Param::into_stream([c, c])),
+            ("b_proj".into(), Param::bias(c)),
+        ]
+    }
+
+    fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
+        let [w_q, b_q, w_kv, b_kv, w_proj, b_proj] = named(p)?;
+        let [b, t, c] = x.dims("grouped-query", "x of shape [B, T, C]")?;
+        let d = c / self.n_heads;
+        let q = ops::linear_lastdim(x, w_q, Some(b_q))?; // [B, T, C]
+        let kv = ops::linear_lastdim(x, w_kv, Some(b_kv))?; // [B, T, 2·G·D]
+        let masks = ctx.weight_masks(self.n_heads * t); // of dropout, if there is any
+        let turned = |x: Tensor| if self.rotary { rotate(&x) } else { Ok(x) };
+        let [mut qs, mut ks, mut vs, mut ys] = [const { Vec::new() }; 4];
+        for h in 0..self.n_heads {
+            let g = self.group(h);
+            let q = turned(ops::slice_lastdim(&q, h * d, d)?)?; // [B, T, D]
+            let k = turned(ops::slice_lastdim(&kv, g * d, d)?)?;
+            let v = ops::slice_lastdim(&kv, (self.n_kv_heads + g) * d, d)?;
+            // One head over D channels is the core's op; heads do not share masks.
+            let qkv = ops::concat(&[&q, &k, &v], 2)?; // [B, T, 3D]
+            ys.push(ops::causal_attention_1h(&qkv, masks.map(|masks| masks.skip(h * b * t)))?);
+            qs.push(q);
+            ks.push(k);
+            vs.push(v);
+        }
+        let y = ops::concat(&ys.iter().collect::<Vec<_>>(), 2)?; // [B, T, C]
+        if ctx.probe.is_some() {
+            let all: Vec<_> = qs.iter().chain(&ks).chain(&vs).collect();
+            ctx.show(&ops::concat(&all, 2)?, &y, self.n_heads)?; // as if nothing were shared
+        }
+        ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
+    }
+
+    /// A key and a value for each group: 2·G·D numbers in place of 2·C.
+    fn cache_row(&self, config: &Config) -> usize {
+        2 * self.n_kv_heads * (config.d_model / self.n_heads)
+    }
+
+    fn decode(&self, mut step: Decode<'_>) -> Result<()> {
+        let [w_q, b_q, w_kv, b_kv, w_proj, b_proj] = named(step.p)?;
+        let (before, c, groups) = (step.before, step.d_model, self.n_kv_heads);
+        let (d, row) = (c / self.n_heads, 2 * groups * (c / self.n_heads));
+        let mut q = step.linear(w_q, Some(b_q))?; // [n, C]
+        let mut kv = step.linear(w_kv, Some(b_kv))?; // [n, 2·G·D]
+        if self.rotary {
+            for (i, (q, kv)) in q.chunks_exact_mut(c).zip(kv.chunks_exact_mut(row)).enumerate() {
+                let heads = q.chunks_exact_mut(d).chain(kv[..row / 2].chunks_exact_mut(d));
+                heads.for_each(|x| rotate_row(x, before + i));
+            }
+        }
+        let kept = step.keep(&kv)?; // [before + n, 2·G·D]
+        let mut y = vec![0.0; q.len()];
+        for (i, (q, y)) in q.chunks_exact(c).zip(y.chunks_exact_mut(c)).enumerate() {
+            let so_far = before + i + 1;
+            let parts = head_views(&kept[..so_far * row], [1, so_far, 2 * groups, d]);
+            let mut scores = vec![0.0; so_far];
+            for (h, (q, y)) in q.chunks_exact(d).zip(y.chunks_exact_mut(d)).enumerate() {
+                let [k, v] = [0, groups].map(|first| head_view(&parts, 0, first + self.group(h)));
+                attend_one(q, k, v, 1.0 / (d as f32).sqrt(), &mut scores, y);
+            }
+        }
+        step.add_linear(&y, w_proj, Some(b_proj))
+    }
+}

@@ -1,0 +1,23 @@
+//! Text in, text out: three lines.
+//!
+//! `cargo run --release -p llm-core --example text_in_text_out`
+
+#![allow(clippy::print_stdout)] // an example may print
+
+use llm_core::generate::{Sampling, write_text};
+use llm_core::tokenizer::ByteTokenizer;
+use llm_core::train::Trainer;
+use llm_core::{Config, Recipe, Result, TokenDataset};
+
+/// The lesson, from top to bottom.
+pub fn main() -> Result<()> {
+    let text = "the cat sat on the mat and the dog lay by the door. ".repeat(60);
+
+    let mut trainer = Trainer::fresh(Config::new(256, 32, 32, 1), Recipe::new(8, 32, 150, 1e-2))?;
+    trainer.finish(&TokenDataset::from_bytes(text.into()))?;
+    let written = write_text(&trainer.model, &ByteTokenizer, "the cat", 29, Sampling::greedy())?;
+
+    println!("the cat{written}");
+    assert_eq!(written, " sat on the mat and the dog l");
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! The forward pass: scores of what follows, and the loss.
+//!
+//! Training runs it as ops, which remember how to go back; writing text runs it on plain rows with
+//! a cache, step for step the same. As ops without a graph, a position of a small model would take
+//! a quarter longer to write; so there are two, side by side, and a test holds them together.
+
+use super::block::{norm, norm_rows};
+use super::{Batch, Context, Mode, Origin, Place, Probe, TinyGPT, Workspace};
+use crate::base::{Error, Result, TokenId};
+use crate::buffer::Tokens;
+use crate::kernels::dropout::Dropout;
+use crate::kernels::layernorm::STATS;
+use crate::kernels::{elementwise, gemv, rows};
+use crate::ops;
+use crate::profile::enter;
+use crate::tensor::Tensor;
+
+impl TinyGPT {
+    /// Scores of every next token at every position.
+    ///
+    /// # Shapes
+    /// `tokens` flat, of `[B, T]`, T ≤ seq_len; result `[B, T, V]`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when T is 0 or longer than the context, [`Error::TokenOutOfRange`].
+    pub fn logits(&self, tokens: &[TokenId], shape: [usize; 2]) -> Result<Tensor> {
+        self.run(tokens, shape, None, None)
+    }
+
+    /// [`TinyGPT::logits`], with somebody watching every layer's attention.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`].
+    pub fn forward(
+        &self,
+        tokens: &[TokenId],
+        shape: [usize; 2],
+        probe: Option<&dyn Probe>,
+    ) -> Result<Tensor> {
+        self.run(tokens, shape, probe, None)
+    }
+
+    fn run(
+        &self,
+        tokens: &[TokenId],
+        [b, t]: [usize; 2],
+        probe: Option<&dyn Probe>,
+        dropout: Option<Dropout>,
+    ) -> Result<Tensor> {
+        if t == 0 || t > self.config().seq_len {
+            let expected = format!("1 to {} tokens in a row", self.config().seq_len);
+            return Err(Error::shape("model", expected, &[b, t]));
+        }
+        let mut positions = Tokens::stale(b * t);
+        positions.iter_mut().enumerate().for_each(|(i, p)| *p = (i % t) as TokenId);
+        let mut h = ops::add(
+            &ops::embedding(&self.wte, tokens, &[b, t])?,
+            &ops::embedding(&self.wpe, &positions, &[b, t])?,
+        )?; // [B, T, C]
+        h = ops::dropout(&h, dropout.map(|masks| masks.at(Place::Embedding, t)))?;
+        for (layer, block) in self.blocks.iter().enumerate() {
+            let ctx = Context::new(layer).with_probe(probe).with_dropout(dropout);
+            h = block.forward(&h, &**self.attention(), &ctx)?;
+        }
+        self.head(&norm(&h, &self.lnf_g, &self.lnf_b)?)
+    }
+
+    /// [`TinyGPT::run`] for the next positions of a text, the first of which is number `before`:
+    /// leaves the residual stream of each in `work`, and what the attention keeps in `cache`, one
+    /// buffer for each block.
+    ///
+    /// # Errors
+    /// Those of [`Attention::decode`](super::Attention::decode).
+    pub(crate) fn run_rows(
+        &self,
+        tokens: &[TokenId],
+        before: usize,
+        cache: &mut [Vec<f32>],
+        work: &mut Workspace,
+    ) -> Result<()> {
+        let c = work.d_model;
+        let (wte, wpe) = (self.wte.data(), self.wpe.data());
+        for (i, (&token, h)) in tokens.iter().zip(work.stream.chunks_exact_mut(c)).enumerate() {
+            let (token, position) = (token as usize, before + i);
+            elementwise::add(h, &wte[token * c..][..c], &wpe[position * c..][..c]);
+        }
+        for (layer, (block, cache)) in self.blocks.iter().zip(cache).enumerate() {
+            let place = [layer, before, tokens.len()];
+            block.forward_rows(&**self.attention(), place, cache, work)?;
+        }
+        Ok(())
+    }
+
+    /// `[B, T, C]` to `[B, T, V]`.
+    fn head(&self, h: &Tensor) -> Result<Tensor> {
+        match &self.w_lm {
+            Some(w) => ops::linear_lastdim(h, w, self.b_lm.as_ref()),
+            None => ops::linear_tied(h, &self.wte, self.b_lm.as_ref()),
+        }
+    }
+
+    /// [`TinyGPT::head`] of row `i` of the stream, behind the final norm.
+    pub(crate) fn head_row(&self, i: usize, work: &mut Workspace) {
+        let c = work.d_model;
+        let Workspace { stream, x, stats, logits, scratch, .. } = work;
+        let (h, x) = (&stream[i * c..(i + 1) * c], &mut x[..c]);
+        norm_rows(x, &mut stats[..STATS], h, &self.lnf_g, &self.lnf_b);
+        match &self.b_lm {
+            Some(bias) => logits.copy_from_slice(bias.data()),
+            None => logits.fill(0.0),
+        }
+        match &self.w_lm {
+            Some(w) => rows::add_linear(logits, x, w.data(), 1, &mut scratch.partial),
+            None => gemv::add_dots(logits, x, self.wte.data()),
+        }
+    }
+
+    /// Mean cross entropy of the batch's targets, in nats. In training with dropout, if the settings
+    /// ask for it; the masks follow from the batch's origin.
+    ///
+    /// # Shapes
+    /// Result `[1]`.
+    ///
+    /// # Errors
+    /// As [`TinyGPT::logits`].
+    pub fn loss(&self, batch: &Batch, mode: Mode) -> Result<Tensor> {
+        let _span = enter("loss");
+        let Origin { seed, step, first_row } = batch.origin;
+        let dropout = match mode {
+            Mode::Training => Dropout::new(self.config().dropout, seed, step, first_row),
+            Mode::Evaluation => None,
+        };
+        let logits = self.run(&batch.inputs, batch.shape, None, dropout)?;
+        let rows = ops::reshape(&logits, &[batch.inputs.len(), self.config().vocab_size])?;
+        drop(logits); // now the gradient may be written over them
+        ops::cross_entropy(&rows, &batch.targets)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Config;
+
+    #[test]
+    fn a_context_that_is_too_long_is_refused() {
+        let model = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();
+        assert!(model.logits(&[1; 7], [1, 7]).is_err());
+        assert!(model.logits(&[], [1, 0]).is_err());
+        assert!(matches!(model.logits(&[13], [1, 1]), Err(Error::TokenOutOfRange { .. })));
+        assert!(model.logits(&[1; 3], [1, 3]).is_ok());
+    }
+}

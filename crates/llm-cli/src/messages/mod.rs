@@ -22,7 +22,7 @@ pub(crate) mod train;
 macro_rules! messages {
     ($($(#[$doc:meta])* $name:ident($($given:ident),*) $en:literal, $zh:literal;)+) => {$(
         $(#[$doc])*
-        pub(crate) fn $name($($given: impl std::fmt::Display),*) -> $crate::lang::Bilingual {
+        pub fn $name($($given: impl std::fmt::Display),*) -> $crate::lang::Bilingual {
             $crate::lang::Bilingual::new(format!($en), format!($zh))
         }
     )+};

@@ -29,7 +29,7 @@ fn another_optimizer_is_chosen_kept_and_resumed_exactly() {
     for (file, words) in
         [("config.toml", "optimizer = \"lion\""), ("report.html", "optimizer lion")]
     {
-        let text = String::from_utf8(sandbox.read(&format!("r/{file}"))).unwrap();
+        let text = String::from_utf8(sandbox.read(format!("r/{file}"))).unwrap();
         assert!(text.contains(words), "no {words} in {file}");
     }
     let on = ["--load", "r", "--steps", "2", "--no-save"];

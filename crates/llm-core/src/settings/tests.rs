@@ -3,7 +3,7 @@
 use super::*;
 use crate::base::Error;
 use crate::model::Init;
-use crate::optim::{Hyperparameters, Schedule, ScheduleKind};
+use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
 
 /// Values of which none is a default.
 fn config() -> Config {
@@ -152,6 +152,11 @@ fn every_row_reads_and_sets_its_own_field() {
     check(RECIPE, Recipe::new(1, 1, 1, 0.75), sources(recipe()));
 }
 
+/// The names of all optimizers.
+fn optimizers() -> String {
+    OPTIMIZERS.iter().map(|row| row.name).collect::<Vec<_>>().join(", ")
+}
+
 /// What `check` refuses a row refuses, with the same words, and leaves the old value.
 #[test]
 fn ranges_are_those_of_check() {
@@ -178,8 +183,8 @@ fn ranges_are_those_of_check() {
         ),
         (
             "train.optimizer",
-            Value::Text("sgd".into()),
-            "optimizer: 'sgd' is not one of: adamw, lion",
+            Value::Text("nobody".into()),
+            &format!("optimizer: 'nobody' is not one of: {}", optimizers()),
         ),
         ("train.beta1", Value::Float(1.0), "beta1: 1 is outside 0..1"),
         ("train.beta2", Value::Float(-0.5), "beta2: -0.5 is outside 0..1"),

@@ -38,6 +38,7 @@
 //! | `samples` | what the model wrote on the way |
 //! | `curves` | the losses of a log as a few hundred points |
 //! | [`plot`] | the losses as a picture |
+//! | `groups` | groups of runs beside each other: mean, spread, a picture |
 
 mod row;
 
@@ -53,10 +54,13 @@ mod curves;
 
 pub mod plot;
 
+mod groups;
+
 #[cfg(test)]
 mod tests;
 
 pub use curves::{Curves, Point, rows};
+pub use groups::{GroupSpread, Groups, Panel, Series};
 pub use log::{RunLog, write_config};
 pub use row::{Format, Row};
 pub use samples::{Sample, Samples};

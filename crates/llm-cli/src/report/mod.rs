@@ -23,7 +23,6 @@ pub(crate) use heat::MOST as MOST_TOKENS;
 pub use heat::{Ink, heat_map};
 pub use label::label;
 pub use svg::layer_picture;
-pub(crate) use svg::{Area, Failure};
 
 use llm_core::base::replace_file;
 use llm_core::{Error, IoAction, Result};

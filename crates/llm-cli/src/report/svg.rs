@@ -21,9 +21,9 @@ const LABEL: usize = 8;
 const INVISIBLE: f32 = 0.002;
 
 /// Why nothing was drawn.
-pub(crate) type Failure = DrawingAreaErrorKind<io::Error>;
+type Failure = DrawingAreaErrorKind<io::Error>;
 /// Where SVG is drawn.
-pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
+type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 /// Sizes in pixels.
 struct Layout {

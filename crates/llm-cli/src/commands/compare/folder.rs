@@ -56,7 +56,9 @@ impl Folder {
     pub(super) fn write(&self, results: &Results) -> CoreResult<()> {
         self.put("compare.json", || results.json().map_err(io::Error::other))?;
         self.put("compare.csv", || results.csv())?;
-        self.put("compare.svg", || super::plot::svg(results).map_err(io::Error::other))?;
+        self.put("compare.svg", || {
+            super::plot::svg(results).map(String::into_bytes).map_err(io::Error::other)
+        })?;
         report::write(&self.path.join("report.html"), &results.page(&self.name()))
     }
 

@@ -1,6 +1,6 @@
 //! What was measured so far, as numbers, a table and a page.
 
-use super::statistics::{Spread, conclude, values_of};
+use super::statistics::{conclude, values_of};
 use crate::events::Scores;
 use crate::lang::Bilingual;
 use crate::messages::{compare as say, count};
@@ -10,6 +10,7 @@ use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
+use llm_run_log::GroupSpread;
 use llm_stories::FactKind;
 use serde::Serialize;
 use std::io;
@@ -190,10 +191,10 @@ fn main_table(comparison: &Comparison) -> String {
         "heads     D   parameters   seeds   validation loss (min–max)            facts right (min–max)            s/run\n",
     );
     for row in &comparison.rows {
-        let loss = Spread::of(&row.loss).map_or(String::new(), |s| shown(&s, 1.0, 4, ""));
-        let facts = Spread::of(&row.facts_total);
+        let loss = GroupSpread::of(&row.loss).map_or(String::new(), |s| shown(&s, 1.0, 4, ""));
+        let facts = GroupSpread::of(&row.facts_total);
         let facts = facts.map_or("–".to_string(), |s| shown(&s, 100.0, 1, " %"));
-        let seconds = Spread::of(&row.seconds).map_or(0.0, |s| s.mean);
+        let seconds = GroupSpread::of(&row.seconds).map_or(0.0, |s| s.mean);
         text.push_str(&format!(
             "{:>5} {:>5} {:>12} {:>7}   {loss:<34}   {facts:<30} {seconds:>7.1}\n",
             row.n_heads,
@@ -232,19 +233,19 @@ fn facts_table(comparison: &Comparison) -> String {
 }
 
 fn cell(values: &[f64]) -> String {
-    match Spread::of(values) {
-        Some(Spread { mean, deviation: Some(sd), .. }) => {
+    match GroupSpread::of(values) {
+        Some(GroupSpread { mean, deviation: Some(sd), .. }) => {
             format!("{:.1} ± {:.1}", 100.0 * mean, 100.0 * sd)
         }
-        Some(Spread { mean, .. }) => format!("{:.1}", 100.0 * mean),
+        Some(GroupSpread { mean, .. }) => format!("{:.1}", 100.0 * mean),
         None => "–".to_string(),
     }
 }
 
 /// Mean ± deviation, and the range.
-fn shown(spread: &Spread, scale: f64, decimals: usize, unit: &str) -> String {
+fn shown(spread: &GroupSpread, scale: f64, decimals: usize, unit: &str) -> String {
     let of = |x: f64| format!("{:.decimals$}", scale * x);
-    let Spread { mean, deviation, low, high } = *spread;
+    let GroupSpread { mean, deviation, low, high } = *spread;
     match deviation {
         Some(sd) => format!("{} ± {}{unit} ({}–{})", of(mean), of(sd), of(low), of(high)),
         None => format!("{}{unit}", of(mean)),

@@ -2,42 +2,13 @@
 
 use crate::messages::compare::{Conclusion, Difference, Mean, Quantity};
 use crate::report::{Compared, Comparison};
-
-/// One quantity of one number of heads, over all seeds.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Spread {
-    pub mean: f64,
-    /// Sample standard deviation (n − 1); none of one seed.
-    pub deviation: Option<f64>,
-    pub low: f64,
-    pub high: f64,
-}
-
-impl Spread {
-    /// `None` without values.
-    pub(super) fn of(values: &[f64]) -> Option<Spread> {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let squares: f64 = values.iter().map(|x| (x - mean) * (x - mean)).sum();
-        Some(Spread {
-            mean,
-            deviation: (values.len() > 1).then(|| (squares / (n - 1.0)).sqrt()),
-            low: values.iter().copied().reduce(f64::min)?,
-            high: values.iter().copied().reduce(f64::max)?,
-        })
-    }
-
-    /// The rule: two ranges over the seeds have nothing in common.
-    fn is_apart_from(&self, other: &Spread) -> bool {
-        self.high < other.low || other.high < self.low
-    }
-}
+use llm_run_log::GroupSpread;
 
 /// What is measured about one quantity.
 struct Findings<'a> {
     quantity: Quantity<'a>,
     /// One for each number of heads.
-    spreads: Vec<Spread>,
+    spreads: Vec<GroupSpread>,
 }
 
 impl<'a> Findings<'a> {
@@ -47,7 +18,7 @@ impl<'a> Findings<'a> {
         rows: &'r [Compared],
         values: impl Fn(&'r Compared) -> &'r [f64],
     ) -> Option<Findings<'a>> {
-        let spreads = rows.iter().map(|row| Spread::of(values(row))).collect::<Option<_>>()?;
+        let spreads = rows.iter().map(|row| GroupSpread::of(values(row))).collect::<Option<_>>()?;
         Some(Findings { quantity, spreads })
     }
 
@@ -132,15 +103,6 @@ mod tests {
     fn english(rows: Vec<Compared>, complete: bool) -> Vec<String> {
         let comparison = Comparison { complete, rows, ..Comparison::default() };
         conclude(&comparison, 6).iter().map(|found| found.text().en).collect()
-    }
-
-    #[test]
-    fn mean_and_spread_of_numbers_known_by_hand() {
-        let spread = Spread::of(&[2.0, 4.0, 9.0]).unwrap();
-        assert_eq!((spread.mean, spread.low, spread.high), (5.0, 2.0, 9.0));
-        assert!((spread.deviation.unwrap() - 13f64.sqrt()).abs() < 1e-12); // (9 + 1 + 16) / 2
-        assert_eq!(Spread::of(&[7.0]).unwrap().deviation, None);
-        assert_eq!(Spread::of(&[]), None);
     }
 
     #[test]

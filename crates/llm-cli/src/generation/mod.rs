@@ -1,7 +1,6 @@
 //! Writing text to standard output as the model makes it.
 
 mod prompt;
-mod stops;
 mod table;
 
 pub(crate) use prompt::tokens as prompt_tokens;
@@ -15,12 +14,11 @@ use crate::error::{CliError, Result};
 use crate::escape::{Printer, Show, safe_text};
 use crate::events::{self, Event, Finish};
 use crate::signals::Signals;
-use llm_core::generate::{Choice, Generator, Sampling};
+use llm_core::generate::{Choice, Generator, Sampling, Stops};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{TinyGPT, TokenId};
 use llm_run_log::Sample;
 use std::sync::Arc;
-use stops::Stops;
 
 /// Most texts that one command writes.
 const MOST_SAMPLES: u64 = 1_000_000;

@@ -2,9 +2,11 @@
 
 mod decoder;
 mod sampling;
+mod stops;
 
 pub use decoder::Decoder;
 pub use sampling::Sampling;
+pub use stops::Stops;
 
 use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};

@@ -1,4 +1,4 @@
-//! `--stop`: texts at which writing ends.
+//! Texts at which writing ends.
 
 /// Looks for the texts in what comes piece by piece, and holds back what may be the beginning of
 /// one.

@@ -1,6 +1,7 @@
 //! Everything that decides the next training step, besides weights and moments.
 
 use crate::base::{Error, Result};
+use crate::model::{Config, Footprint, ParamList};
 use crate::optim::{AdamW, Hyperparameters, Schedule, find_optimizer};
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +88,20 @@ impl Recipe {
     pub fn tokens_per_step(&self) -> u64 {
         let windows = (self.batch_size as u64).saturating_mul(self.accum.into());
         windows.saturating_mul(self.seq_len as u64)
+    }
+
+    /// What the memory of such a run of a model depends on; `attention` lists the parameters of a
+    /// block's attention.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when there is no such optimizer.
+    pub fn footprint<'a>(
+        &self,
+        config: &'a Config,
+        attention: &'a ParamList,
+    ) -> Result<Footprint<'a>> {
+        let slots = find_optimizer(&self.optimizer)?.slots.len();
+        Ok(Footprint { config, attention, slots, micro_batches: self.accum })
     }
 
     /// Validates each setting's range.

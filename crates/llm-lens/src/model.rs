@@ -51,9 +51,9 @@ pub struct TensorRow {
 pub struct Memory {
     /// Four for each parameter.
     pub weights: u64,
-    /// As many.
+    /// As many, and as many again for each group of micro-batches that waits for its sum.
     pub gradients: u64,
-    /// Two numbers for each parameter.
+    /// What the optimizer keeps: two numbers for each parameter with AdamW.
     pub moments: u64,
     /// What a batch leaves for backward, by the estimate that training is refused by.
     pub activations: u64,
@@ -68,17 +68,16 @@ impl Memory {
 }
 
 impl ModelReport {
-    /// Of a model with these settings and these parameters of a block's attention, in training with
-    /// `[B, T]` batches. `compared` is the number of heads that one head is held against.
+    /// Of a model and its optimizer, in training with `[B, T]` batches. `compared` is the number of
+    /// heads that one head is held against.
     pub fn new(
-        config: &Config,
-        own: &ParamList,
+        footprint: Footprint<'_>,
         n_heads: usize,
         heads_off: usize,
         batch: [usize; 2],
         compared: usize,
     ) -> ModelReport {
-        let footprint = Footprint { config, attention: own, slots: 2, micro_batches: 1 };
+        let Footprint { config, attention: own, slots, micro_batches } = footprint;
         let parameters = footprint.parameter_count();
         let row = |name: &str, shape: &[usize]| {
             let count = shape.iter().map(|&n| n as u64).product();
@@ -93,6 +92,9 @@ impl ModelReport {
         let of_attention: Vec<_> = own.iter().map(|(name, p)| row(name, &p.shape)).collect();
         let attention_biases = biases(&of_attention);
         let weights = 4 * parameters;
+        // Finished groups of micro-batches wait for their sums.
+        let gradients = weights * u64::from(1 + micro_batches.max(1).ilog2());
+        let moments = weights * slots as u64;
         let all = footprint.training(batch[0], batch[1]);
         let cost = |heads| AttentionCost::new(batch[1], config.d_model, heads);
         let counts = match is_standard(config, own) {
@@ -110,9 +112,9 @@ impl ModelReport {
             attention_biases,
             memory: Memory {
                 weights,
-                gradients: weights,
-                moments: 2 * weights,
-                activations: all.saturating_sub(4 * weights),
+                gradients,
+                moments,
+                activations: all.saturating_sub(weights + gradients + moments),
             },
             batch,
             attention: counts.into_iter().map(cost).collect(),
@@ -146,11 +148,29 @@ mod tests {
     use super::*;
     use llm_core::model::Param;
 
+    fn adamw<'a>(config: &'a Config, attention: &'a ParamList) -> Footprint<'a> {
+        Footprint { config, attention, slots: 2, micro_batches: 1 }
+    }
+
+    #[test]
+    fn an_optimizer_with_less_and_more_micro_batches_are_counted() {
+        let config = Config::new(256, 64, 48, 3);
+        let own = standard_parameters(&config);
+        let of = |slots, micro_batches| {
+            let footprint = Footprint { slots, micro_batches, ..adamw(&config, &own) };
+            ModelReport::new(footprint, 4, 0, [2, 64], 4).memory
+        };
+        let (two, one, more) = (of(2, 1), of(1, 1), of(2, 5));
+        assert_eq!((one.moments, 2 * one.moments), (one.weights, two.moments));
+        assert_eq!((one.activations, more.activations), (two.activations, two.activations));
+        assert_eq!(more.gradients, 3 * two.gradients); // 5 = 4 + 1: two sums may wait
+    }
+
     #[test]
     fn parts_add_up() {
         for config in [Config::new(256, 64, 48, 3), Config::gpt2(50_257, 1024, 768, 12)] {
-            let report =
-                ModelReport::new(&config, &standard_parameters(&config), 12, 0, [2, 64], 12);
+            let own = standard_parameters(&config);
+            let report = ModelReport::new(adamw(&config, &own), 12, 0, [2, 64], 12);
             let count: u64 = report.tensors.iter().map(|t| t.count).sum();
             assert_eq!(count, config.parameter_count());
             let share: f64 = report.tensors.iter().map(|t| t.share).sum();
@@ -163,7 +183,7 @@ mod tests {
     fn an_attention_with_tensors_of_its_own_is_counted_by_them() {
         let config = Config::new(256, 64, 48, 3);
         let own = vec![("w_v".into(), Param::weight([48, 12])), ("b_v".into(), Param::bias(12))];
-        let report = ModelReport::new(&config, &own, 4, 0, [2, 64], 4);
+        let report = ModelReport::new(adamw(&config, &own), 4, 0, [2, 64], 4);
         assert_eq!((report.attention_weights, report.attention_biases), (576, 12));
         let standard = 4 * 48 * 48 + 4 * 48;
         assert_eq!(report.parameters, config.parameter_count() - 3 * (standard - 588));
@@ -176,7 +196,7 @@ mod tests {
     fn attention_of_a_block_is_four_squares() {
         let config = Config::gpt2(50_257, 1024, 768, 12);
         let own = standard_parameters(&config);
-        let report = ModelReport::new(&config, &own, 12, 0, [1, 1024], 12);
+        let report = ModelReport::new(adamw(&config, &own), 12, 0, [1, 1024], 12);
         let of_block = |biases: bool| -> u64 {
             let own = ["w_qkv", "w_proj", "b_qkv", "b_proj"].map(|n| format!("blocks.3.{n}"));
             let is_one = |t: &&TensorRow| own.contains(&t.name) && t.is_bias() == biases;

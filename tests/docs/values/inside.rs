@@ -3,13 +3,15 @@
 use super::performance::flatten;
 use super::{Values, list};
 use llm_core::Config;
-use llm_core::model::standard_parameters;
+use llm_core::model::{Footprint, standard_parameters};
 use llm_lens::{AttentionCost, KNOWN_MODELS, ModelReport};
 use serde_json::Value;
 
 pub fn add(values: &mut Values) {
     let config = Config::new(256, 256, 64, 2);
-    let model = ModelReport::new(&config, &standard_parameters(&config), 4, 0, [8, 256], 4);
+    let own = standard_parameters(&config);
+    let footprint = Footprint { config: &config, attention: &own, slots: 2, micro_batches: 1 };
+    let model = ModelReport::new(footprint, 4, 0, [8, 256], 4);
     let attention = ["w_qkv", "b_qkv", "w_proj", "b_proj"].map(|name| format!("blocks.0.{name}"));
     let tensors = model.tensors.iter().filter(|t| attention.contains(&t.name));
     let rows = tensors.flat_map(|t| t.shape.iter().map(|&n| n as f64).chain([t.count as f64]));

@@ -6,8 +6,6 @@ use crate::error::{CliError, Result};
 use crate::flags::{self, Flag, Given};
 use crate::program::{Heads, Program};
 use llm_core::base::memory;
-use llm_core::model::Footprint;
-use llm_core::optim::find_optimizer;
 use llm_core::recipe::Recipe;
 use llm_core::{Attention, Config};
 
@@ -55,13 +53,8 @@ pub(super) fn training_memory(
     attention: &dyn Attention,
     recipe: &Recipe,
 ) -> Result<u64> {
-    let footprint = Footprint {
-        config,
-        attention: &attention.parameters(config),
-        slots: find_optimizer(&recipe.optimizer)?.slots.len(),
-        micro_batches: recipe.accum,
-    };
-    Ok(footprint.training(recipe.batch_size, recipe.seq_len))
+    let own = attention.parameters(config);
+    Ok(recipe.footprint(config, &own)?.training(recipe.batch_size, recipe.seq_len))
 }
 
 /// Said where the course of the rate was given, and there is none.

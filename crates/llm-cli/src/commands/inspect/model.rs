@@ -65,7 +65,8 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
     let own = attention.parameters(&config);
     let recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
-    Ok(ModelReport::new(&config, &own, n_heads, 0, batch, compared(&config, n_heads)))
+    let footprint = recipe.footprint(&config, &own)?;
+    Ok(ModelReport::new(footprint, n_heads, 0, batch, compared(&config, n_heads)))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
@@ -82,7 +83,8 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     let off = head_mask.iter().filter(|on| !**on).count();
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
     let own = checkpoint.attention_parameters();
-    Ok(ModelReport::new(config, &own, *n_heads, off, batch, compared(config, *n_heads)))
+    let footprint = meta.recipe.footprint(config, &own)?;
+    Ok(ModelReport::new(footprint, *n_heads, off, batch, compared(config, *n_heads)))
 }
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {

@@ -77,7 +77,7 @@ impl ModelReport {
         batch: [usize; 2],
         compared: usize,
     ) -> ModelReport {
-        let Footprint { config, attention: own, slots, micro_batches } = footprint;
+        let Footprint { config, attention: own, slots, .. } = footprint;
         let parameters = footprint.parameter_count();
         let row = |name: &str, shape: &[usize]| {
             let count = shape.iter().map(|&n| n as u64).product();
@@ -92,8 +92,7 @@ impl ModelReport {
         let of_attention: Vec<_> = own.iter().map(|(name, p)| row(name, &p.shape)).collect();
         let attention_biases = biases(&of_attention);
         let weights = 4 * parameters;
-        // Finished groups of micro-batches wait for their sums.
-        let gradients = weights * u64::from(1 + micro_batches.max(1).ilog2());
+        let gradients = weights * u64::from(1 + footprint.kept_gradients());
         let moments = weights * slots as u64;
         let all = footprint.training(batch[0], batch[1]);
         let cost = |heads| AttentionCost::new(batch[1], config.d_model, heads);

@@ -1,15 +1,12 @@
 //! Groups of runs beside each other, for example one group for each number of heads and in each
 //! a run for every seed: what each run measured, and the groups' means, as a picture.
 
+use crate::plot::{FLOOR, FONT, Failure, GRID};
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use std::io;
 use std::ops::Range;
 
 const SIZE: (u32, u32) = (1000, 900);
-const FONT: &str = "sans-serif";
-const GRID: RGBColor = RGBColor(225, 225, 225);
-const FLOOR: RGBColor = RGBColor(44, 140, 60);
 /// Colours that also colour-blind readers tell apart.
 const COLORS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
@@ -22,7 +19,6 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(120, 60, 160),
 ];
 
-type Failure = DrawingAreaErrorKind<io::Error>;
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// One number over the runs of a group.

@@ -10,14 +10,14 @@ use std::io;
 use std::path::Path;
 
 const SIZE: (u32, u32) = (1000, 600);
-const FONT: &str = "sans-serif";
+pub(crate) const FONT: &str = "sans-serif";
 const TRAIN: RGBColor = RGBColor(31, 119, 180);
 const VAL: RGBColor = RGBColor(214, 90, 20);
 const NOTHING: RGBColor = RGBColor(110, 110, 110);
-const FLOOR: RGBColor = RGBColor(44, 140, 60);
+pub(crate) const FLOOR: RGBColor = RGBColor(44, 140, 60);
 const DASH: u32 = 8;
 const GAP: u32 = 5;
-const GRID: RGBColor = RGBColor(225, 225, 225);
+pub(crate) const GRID: RGBColor = RGBColor(225, 225, 225);
 
 /// Draws the curves into `loss.svg` in the folder `dir`. Without a step there is no picture.
 ///
@@ -63,7 +63,8 @@ impl Curves {
     }
 }
 
-type Failure = DrawingAreaErrorKind<io::Error>;
+/// Why nothing was drawn.
+pub(crate) type Failure = DrawingAreaErrorKind<io::Error>;
 type Done = std::result::Result<(), Failure>;
 
 fn draw(curves: &Curves, frame: &Frame) -> std::result::Result<String, Failure> {

@@ -56,6 +56,11 @@ impl Footprint<'_> {
         parameter_list(self.config, self.attention).iter().map(|(_, p)| p.numel()).sum()
     }
 
+    /// Gradients of finished groups of micro-batches that wait beside the one in the making.
+    pub fn kept_gradients(&self) -> u32 {
+        self.micro_batches.max(1).ilog2()
+    }
+
     /// Estimated bytes of a training run: parameters, gradients, the optimizer's state, and what a
     /// batch `[B, T]` leaves for backward.
     pub fn training(&self, batch_size: usize, seq_len: usize) -> u64 {
@@ -98,9 +103,9 @@ impl Config {
 /// Numbers of f32 that training takes at most: weights, the optimizer's state, gradients, and what
 /// a batch of `rows` leaves for backward.
 fn training(of: &Footprint<'_>, rows: usize) -> u128 {
-    let Footprint { config, attention, slots, micro_batches } = *of;
+    let Footprint { config, attention, slots, .. } = *of;
     let parameters = u128::from(of.parameter_count());
-    let kept = u128::from(micro_batches.max(1).ilog2()) * parameters;
+    let kept = u128::from(of.kept_gradients()) * parameters;
     // All projections of an attention but the last give it something to keep.
     let matrices: Vec<_> = attention.iter().filter(|(_, p)| p.shape.len() == 2).collect();
     let inner: u128 =

@@ -36,11 +36,6 @@ impl Group {
 }
 
 impl Tree {
-    /// Gradients besides the one in the making that are kept while M micro-batches are added.
-    pub fn kept_at_most(micro_batches: u32) -> u32 {
-        micro_batches.max(1).ilog2()
-    }
-
     /// Adds the next micro-batch: its gradient, its loss and its number of tokens.
     pub fn push(&mut self, grads: Gradients, loss: f64, tokens: u64) {
         let mut new = Group { height: 0, grads, loss, tokens };
@@ -60,6 +55,7 @@ impl Tree {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Config, Footprint};
     use crate::{Tensor, ops};
     use ndarray::arr1;
 
@@ -72,6 +68,14 @@ mod tests {
                 by_definition(left) + by_definition(right)
             }
         }
+    }
+
+    /// What the estimate of memory reckons with.
+    fn kept(micro_batches: u32) -> u32 {
+        let (config, attention) = (Config::new(1, 1, 1, 1), Vec::new());
+        let footprint =
+            Footprint { config: &config, attention: &attention, slots: 2, micro_batches };
+        footprint.kept_gradients()
     }
 
     #[test]
@@ -88,7 +92,7 @@ mod tests {
                 let loss = ops::sum(&ops::mul_scalar(&x, v).unwrap()).unwrap();
                 tree.push(loss.backward().unwrap(), f64::from(v), 3);
             }
-            assert!(most <= Tree::kept_at_most(n as u32), "{n}: {most}");
+            assert!(most <= kept(n as u32), "{n}: {most}");
             let (grads, loss, tokens) = tree.total();
             assert_eq!(
                 grads.get(&x).unwrap()[0].to_bits(),

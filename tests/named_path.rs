@@ -10,7 +10,7 @@ use std::sync::Arc;
 use workspace_tests::workspace;
 
 /// The span that a function opens, by the function's name in the pages; `None` opens none.
-const SPANS: [(&str, Option<&str>); 18] = [
+const SPANS: [(&str, Option<&str>); 19] = [
     ("train_step", Some("train_step")),
     ("TinyGPT::loss", Some("loss")),
     ("embedding", Some("embedding")),
@@ -29,6 +29,7 @@ const SPANS: [(&str, Option<&str>); 18] = [
     ("check_finite", None),
     ("Schedule::at", None),
     ("AdamW::step", Some("adamw")),
+    ("check_weights", None),
 ];
 
 /// Functions that the page names in its sentences, beside its tables.

@@ -179,7 +179,7 @@ impl CliError {
             CliError::Internal(_) => code::INTERNAL,
             CliError::Core { source, .. } => match source {
                 Error::Config { .. } => code::USAGE,
-                Error::Diverged { .. } => code::DIVERGED,
+                Error::Diverged { .. } | Error::Unusable { .. } => code::DIVERGED,
                 Error::Checkpoint { .. }
                 | Error::DataTooSmall { .. }
                 | Error::TokenOutOfRange { .. }

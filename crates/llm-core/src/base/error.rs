@@ -101,6 +101,17 @@ pub enum Error {
         /// Global gradient norm of that step.
         grad_norm: f32,
     },
+    /// A model that says nothing any more: a weight, a number of the optimizer, or what is computed
+    /// from them is not finite. An earlier state, if there is one, is the one to go on with.
+    #[error("the model is not usable after step {step}: {what} is {value}")]
+    Unusable {
+        /// Name of the tensor, or what was computed.
+        what: String,
+        /// The offending value.
+        value: f32,
+        /// Steps done, the one that led here included.
+        step: u64,
+    },
     /// A hook gave a step up before it was done; nothing has changed.
     #[error("stopped in the step after {step}")]
     Stopped {
@@ -183,8 +194,8 @@ mod tests {
     use crate::data::{Batch, TokenDataset};
     use crate::generate::Sampling;
     use crate::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, from_spec};
-    use crate::train::{Hooks, Pending, Update, train_step};
-    use crate::{AdamW, Config, Hyperparameters, Tensor, TinyGPT, gradcheck};
+    use crate::train::{Hooks, Pending, Trainer, Update, check_usable, train_step};
+    use crate::{AdamW, Config, Hyperparameters, Recipe, Tensor, TinyGPT, gradcheck};
     use ndarray::ArrayD;
 
     /// A number for every kind of error; a new kind does not compile until it has one here.
@@ -206,9 +217,10 @@ mod tests {
             Error::Stopped { .. } => 13,
             Error::Hook(_) => 14,
             Error::NumbersOnly => 15,
+            Error::Unusable { .. } => 16,
         }
     }
-    const KINDS: usize = 16;
+    const KINDS: usize = 17;
 
     /// y = 2x with the gradient of y = 3x.
     fn wrong(x: &Tensor) -> Result<Tensor> {
@@ -232,6 +244,13 @@ mod tests {
         let mut model = TinyGPT::new(Config::new(3, 2, 2, 1), 1).unwrap();
         model.wte.data_mut()[0] = f32::NAN;
         step_of(&mut model, &mut ())
+    }
+
+    fn unusable() -> Error {
+        let mut trainer =
+            Trainer::fresh(Config::new(3, 2, 2, 1), Recipe::new(1, 2, 1, 0.1)).unwrap();
+        trainer.model.wte.data_mut()[0] = f32::NAN;
+        check_usable((&trainer).into()).unwrap_err()
     }
 
     /// Gives every step up, or fails with an error of its own.
@@ -273,6 +292,7 @@ mod tests {
             (Tensor::new(ArrayD::zeros(vec![])).backward().unwrap_err(), "backward: "),
             (gradcheck::check(&[x], 1, |x| wrong(&x[0])).unwrap_err(), "gradient of input 0"),
             (diverged(), "NaN at step 8"),
+            (unusable(), "not usable after step 0: wte is NaN"),
             (stopped(true), "stopped in the step after 7"),
             (stopped(false), "the hook's own"),
             (greedy.draw(&[0.0, 1.0], &[], 0).unwrap_err(), "no token is allowed"),

@@ -1,7 +1,7 @@
 //! Loss and accuracy over many windows, without gradients.
 
 use crate::autograd::no_grad;
-use crate::base::{Result, TokenId};
+use crate::base::{Error, Result, TokenId};
 use crate::buffer::Buffer;
 use crate::data::{TokenDataset, Window, Windows};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
@@ -20,6 +20,18 @@ pub struct Evaluation {
 }
 
 impl Evaluation {
+    /// Refuses a loss that is not a finite number: it says that the state after `step` steps cannot
+    /// be measured, and so cannot be the better one.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`].
+    pub fn check(&self, step: u64) -> Result<()> {
+        if self.loss.is_finite() {
+            return Ok(());
+        }
+        Err(Error::Unusable { what: "the validation loss".into(), value: self.loss as f32, step })
+    }
+
     /// e^loss: the number of equally likely tokens that would surprise as much.
     pub fn perplexity(&self) -> f64 {
         self.loss.exp()

@@ -2,6 +2,7 @@
 
 use super::Evaluation;
 use super::hooks::{Flow, Hooks};
+use super::usable::check_usable;
 use crate::base::Result;
 use crate::checkpoint::{self, Snapshot, TokenizerSpec};
 use std::path::{Path, PathBuf};
@@ -74,13 +75,14 @@ impl Keeper {
     /// Takes note of a measurement. A new best state is saved, and the result is true.
     ///
     /// # Errors
-    /// What saving says; the older best state is then still there.
+    /// As [`check_usable`], and what saving says; the older best state is then still there.
     pub fn measured(&mut self, run: Snapshot<'_>, val_loss: f64) -> Result<bool> {
         if val_loss.is_nan() || self.best.is_some_and(|best| best.val_loss <= val_loss) {
             self.worse += 1;
             return Ok(false);
         }
         if let Some(path) = self.best_path() {
+            check_usable(run)?;
             checkpoint::save(&path, run, &self.tokenizer, self.with_optimizer)?;
         }
         (self.best, self.worse) = (Some(Best { step: run.step, val_loss }), 0);
@@ -114,9 +116,10 @@ impl Keeper {
     /// Saves this state as `last`, and under its number if those are kept.
     ///
     /// # Errors
-    /// What saving says.
+    /// As [`check_usable`], and what saving says; what was there is then still there.
     pub fn save_last(&self, run: Snapshot<'_>) -> Result<()> {
         let Some(folder) = &self.folder else { return Ok(()) };
+        check_usable(run)?;
         let last = folder.join("last");
         checkpoint::save(&last, run, &self.tokenizer, self.with_optimizer)?;
         self.number(&last, run)

@@ -6,6 +6,7 @@
 //! | `hooks.rs` | [`Hooks`]: who looks at a run, or takes part in it |
 //! | `trainer.rs`, `run.rs` | [`Trainer`]: a run between two steps; [`Trainer::run`], the loop |
 //! | `evaluate.rs` | loss and accuracy over many windows |
+//! | `usable.rs` | [`check_usable`]: whether a state is worth keeping |
 //! | `keep.rs`, `limits.rs`, `spikes.rs` | best and last states; time and patience; steps that stand out |
 
 mod accumulate;
@@ -18,6 +19,7 @@ mod run;
 mod spikes;
 mod step;
 mod trainer;
+mod usable;
 
 pub use accumulate::Tree;
 pub use evaluate::{Evaluation, Scored, evaluate};
@@ -29,3 +31,4 @@ pub use run::{RunPlan, Validation};
 pub use spikes::{Spike, SpikeGuard, WINDOW as SPIKE_WINDOW};
 pub use step::{Update, train_step};
 pub use trainer::Trainer;
+pub use usable::check_usable;

@@ -129,6 +129,7 @@ impl Trainer {
         if hooks.interrupted() {
             return Ok(Flow::Break(Ending::Interrupted));
         }
+        measured.check(run.step)?;
         hooks.evaluated(run, &measured)
     }
 

@@ -3,6 +3,7 @@
 use super::StepReport;
 use super::accumulate::Tree;
 use super::hooks::{Hooks, Pending, Verdict};
+use super::usable::check_weights;
 use crate::autograd::Gradients;
 use crate::base::{Error, Result};
 use crate::kernels::parallel;
@@ -35,6 +36,7 @@ pub struct Update {
 /// # Errors
 /// [`Error::Diverged`] when the loss or a gradient is not finite, [`Error::Stopped`] when a hook
 /// gave the step up, and whatever batches, hooks and optimizer say. The weights are then as before.
+/// [`Error::Unusable`] when the update itself left the range of f32: these weights are lost.
 pub fn train_step(
     model: &mut TinyGPT,
     optimizer: &mut dyn Optimizer,
@@ -83,6 +85,7 @@ fn apply(
         return Ok(StepReport { skipped: true, ..report });
     }
     optimizer.step(&mut model.parameters_mut(), grads, report.lr, clip_scale(norm, clip))?;
+    check_weights(model, report.step)?;
     Ok(report)
 }
 

@@ -52,7 +52,7 @@ impl Trainer {
     ///
     /// # Errors
     /// [`Error::DataTooSmall`], [`Error::Diverged`], or [`Error::Io`] from data in files; then
-    /// nothing has changed.
+    /// nothing has changed. [`Error::Unusable`] when the update ruined the weights.
     pub fn step(&mut self, data: &TokenDataset) -> Result<StepReport> {
         self.step_with(data, &mut ())
     }

@@ -1,21 +1,26 @@
 //! What a run saves, and what is safe when something fails.
 
 use super::journal::Journal;
+use super::steps::advice_on_rate;
 use super::{Training, keep};
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::events::Event;
+use llm_core::Error;
 use llm_core::checkpoint::{self, Snapshot};
+use llm_core::train::check_usable;
 use std::path::Path;
 
 impl Training<'_> {
-    /// Saves, unless this step is saved already or nothing is to be.
+    /// Saves, unless this step is saved already or nothing is to be. A state that nobody could use
+    /// is not: a good one may lie there.
     pub(super) fn store(&mut self, trainer: Snapshot<'_>) -> Result<()> {
         let Some(target) = &self.target else { return Ok(()) };
         // What was saved may have gone away since.
         if self.saved == Some(trainer.step) && target.path.exists() {
             return Ok(());
         }
+        check_usable(trainer).map_err(|e| self.not_saved(e, trainer, ""))?;
         self.write_log()?;
         let Some(target) = &self.target else { return Ok(()) };
         let moments = self.moments();
@@ -54,7 +59,17 @@ impl Training<'_> {
                 _ => Ok(()),
             }
         });
-        kept.map_err(|e| CliError::hint(e, self.kept("make room there")))
+        kept.map_err(|e| self.not_saved(e, run, "make room there"))
+    }
+
+    /// Why a state is not saved, what is safe, and what to do: for the numbers a lower rate, for
+    /// the disk `advice`.
+    pub(super) fn not_saved(&self, e: Error, run: Snapshot<'_>, advice: &str) -> CliError {
+        let advice = match e {
+            Error::Unusable { .. } => advice_on_rate(run.recipe.clip > 0.0),
+            _ => advice,
+        };
+        CliError::hint(e, self.kept(advice))
     }
 
     /// Before any checkpoint is saved: none may know a step that the log does not.

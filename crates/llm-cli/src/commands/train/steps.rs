@@ -45,7 +45,8 @@ impl Training<'_> {
     }
 }
 
-fn advice_on_rate(clipped: bool) -> &'static str {
+/// What helps when the numbers of training run away.
+pub(super) fn advice_on_rate(clipped: bool) -> &'static str {
     if clipped { "try a lower --lr" } else { "try a lower --lr, or --clip 1" }
 }
 

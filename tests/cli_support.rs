@@ -236,6 +236,13 @@ impl Outcome {
         }
     }
 
+    /// Standard output says all of this.
+    pub fn prints(&self, needles: &[&str]) {
+        for needle in needles {
+            assert!(self.text().contains(needle), "does not print {needle:?}\n{self}");
+        }
+    }
+
     /// Standard error is one line beginning with `error: ` that says all of this, without control
     /// characters and without the words of a panic.
     pub fn says_one_error(&self, needles: &[&str]) {

@@ -176,6 +176,13 @@ pub fn to_load(path: &Path) -> Result<PathBuf> {
     Err(CliError::Input { path: path.into(), why })
 }
 
+/// The run below `runs` that was saved last, if there is one.
+pub fn newest_run() -> Option<PathBuf> {
+    let runs = std::fs::read_dir("runs").ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+    let saved = |run: &PathBuf| std::fs::metadata(in_run(run)).ok()?.modified().ok();
+    runs.filter_map(|run| Some((saved(&run)?, run))).max().map(|(_, run)| run)
+}
+
 fn in_run(dir: &Path) -> PathBuf {
     dir.join("ckpt").join("last")
 }

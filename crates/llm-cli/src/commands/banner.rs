@@ -7,6 +7,7 @@ use crate::plan::Plan;
 use crate::program::Program;
 use llm_core::base::{bytes, memory, thousands};
 use llm_core::kernels::simd;
+use llm_core::optim::Schedule;
 use llm_formats::tokenizers::unit;
 
 /// The `start` event.
@@ -59,14 +60,13 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         thousands(trainer.model.parameter_count())
     ));
     lines.push(format!(
-        "run     {} {} of {} × {} {}s · lr {} ({}) · about {} of memory",
+        "run     {} {} of {} × {} {}s · {} · about {} of memory",
         thousands(plan.steps),
         plural(plan.steps, "step"),
         recipe.batch_size,
         recipe.seq_len,
         unit(plan.tokenizer.as_ref()),
-        recipe.schedule.lr,
-        format!("{:?}", recipe.schedule.kind).to_lowercase(),
+        rate(&recipe.schedule, trainer.step),
         bytes(peak(plan))
     ));
     if trainer.step == 0 {
@@ -79,17 +79,53 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
     lines
 }
 
+/// The learning rate: at the start of a run its peak, later the rate that the next step will have.
+fn rate(schedule: &Schedule, step: u64) -> String {
+    let (peak, next) = (schedule.lr, schedule.at(step));
+    let kind = format!("{:?}", schedule.kind).to_lowercase();
+    if step == 0 || next == peak {
+        return format!("lr {peak} ({kind})");
+    }
+    format!("lr {} now ({kind}, peak {peak})", short(next))
+}
+
+/// Three digits that count: a course gives many.
+fn short(rate: f32) -> String {
+    format!("{rate:.2e}").parse().map_or_else(|_| rate.to_string(), |three: f32| three.to_string())
+}
+
 /// What measurements, samples and saving take besides, in bytes.
 const MARGIN: u64 = 5 << 20;
 
 /// Most memory of the whole process: what is there now, data and weights included, and what
 /// training takes on top; or, if that was more, what loading took.
 fn peak(plan: &Plan) -> u64 {
-    let weights = 4 * plan.trainer.model.parameter_count();
-    let more = plan.memory.saturating_sub(weights);
+    let more = plan.memory.saturating_sub(plan.held());
     memory::peak_resident().max(memory::resident().saturating_add(more + MARGIN))
 }
 
 fn floor(plan: &Plan) -> Option<f64> {
     Some(plan.data.as_ref()?.val.as_ref()?.stories.as_ref()?.floor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::optim::ScheduleKind;
+
+    #[test]
+    fn the_rate_is_the_one_that_comes_next() {
+        let cosine = Schedule {
+            kind: ScheduleKind::Cosine,
+            lr: 1e-3,
+            min_lr: 1e-4,
+            warmup_steps: 4,
+            decay_steps: 14,
+        };
+        assert_eq!(rate(&cosine, 0), "lr 0.001 (cosine)");
+        assert_eq!(rate(&cosine, 4), "lr 0.001 (cosine)");
+        assert_eq!(rate(&cosine, 9), "lr 0.00055 now (cosine, peak 0.001)");
+        assert_eq!(rate(&cosine, 100), "lr 0.0001 now (cosine, peak 0.001)");
+        assert_eq!(rate(&Schedule::constant(0.5), 7), "lr 0.5 (constant)");
+    }
 }

@@ -1,6 +1,6 @@
 //! The data of a run that goes on: given again where they cannot be made again, and the same.
 
-use crate::args::TrainArgs;
+use super::files::TextFiles;
 use crate::data::{Data, Input};
 use crate::error::{CliError, Result};
 use llm_core::base::bytes;
@@ -13,52 +13,58 @@ use std::sync::Arc;
 /// The data of a run that goes on: the same as before, or other data that was allowed. Validation
 /// text of its own is asked for when something is to be judged.
 pub(super) fn resumed(
-    args: &TrainArgs,
+    files: &TextFiles,
     recipe: &mut Recipe,
     tokenizer: &Arc<dyn Tokenizer>,
     judged: bool,
+    allowed: bool,
     path: &Path,
 ) -> Result<Data> {
     let in_parts = reads_in_parts(tokenizer.name());
     let untrained = recipe.data == DataSource::NONE;
-    let Some(input) = Input::again(&recipe.data, &args.data, in_parts)? else {
+    let Some(input) = Input::again(&recipe.data, &files.data, in_parts)? else {
         if untrained {
             let path = path.display();
             let why =
                 format!("checkpoint '{path}' was imported; give it text to learn with --data");
             return Err(CliError::Usage(why));
         }
-        return Err(missing(path, "was trained on files", &recipe.data, "--data"));
+        return Err(missing(path, "was trained on files", &recipe.data, files, "--data"));
     };
-    let val = match (&recipe.val_data, args.val.is_empty()) {
+    let val = match (&recipe.val_data, files.val.is_empty()) {
         (Some(val), true) if judged => {
-            return Err(missing(path, "is judged on text of its own", val, "--val"));
+            return Err(missing(path, "is judged on text of its own", val, files, "--val"));
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
             return Err(CliError::Usage("--val is for text of one's own: it needs --data".into()));
         }
-        (_, false) => Some(Input::files(&args.val, in_parts)?),
+        (_, false) => Some(Input::files(&files.val, in_parts)?),
     };
-    let allowed = untrained || args.allow_data_change.unwrap_or(false);
+    let allowed = untrained || allowed;
     if let Some(change) = Change::between(Some(&recipe.data), &input) {
-        recipe.data = change.unless_refused(allowed, path, "trained")?;
+        recipe.data = change.unless_refused(allowed, path, "trained", files)?;
     }
     if let Some(change) = val.as_ref().and_then(|v| Change::between(recipe.val_data.as_ref(), v)) {
-        recipe.val_data = Some(change.unless_refused(allowed, path, "judged")?);
+        recipe.val_data = Some(change.unless_refused(allowed, path, "judged", files)?);
         recipe.val_frac = 0.0; // all of --data is learnt from now on
     }
     Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
 }
 
 /// Files that a run needs and that were not given.
-fn missing(path: &Path, how: &str, source: &DataSource, flag: &str) -> CliError {
+fn missing(path: &Path, how: &str, source: &DataSource, files: &TextFiles, flag: &str) -> CliError {
     let size = match source {
         DataSource::Files { len, .. } => bytes(*len),
         DataSource::Stories { .. } => "none".into(),
     };
     let path = path.display();
-    CliError::Usage(format!("checkpoint '{path}' {how} ({size}); give them again with {flag}"))
+    let gone = match files.gone.is_empty() {
+        true => String::new(),
+        false => format!("{} not found; ", files.shown_gone()),
+    };
+    let why = format!("checkpoint '{path}' {how} ({size}); {gone}give them again with {flag}");
+    CliError::Usage(why)
 }
 
 /// Other data than before.
@@ -77,16 +83,25 @@ impl Change {
         Some(Change { before, now })
     }
 
-    fn unless_refused(self, allowed: bool, path: &Path, verb: &str) -> Result<DataSource> {
+    fn unless_refused(
+        self,
+        allowed: bool,
+        path: &Path,
+        verb: &str,
+        files: &TextFiles,
+    ) -> Result<DataSource> {
         if allowed {
             return Ok(self.now);
         }
+        let now = match files.remembered {
+            true => format!("{}, which {} is now", describe(&self.now), files.shown()),
+            false => describe(&self.now),
+        };
         Err(CliError::Data(format!(
-            "checkpoint '{}' was {verb} on {}, not on {}; give the same data, or add \
+            "checkpoint '{}' was {verb} on {}, not on {now}; give the same data, or add \
              --allow-data-change",
             path.display(),
-            self.before,
-            describe(&self.now)
+            self.before
         )))
     }
 }

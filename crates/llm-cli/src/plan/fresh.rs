@@ -1,6 +1,7 @@
 //! A new run: built-in values, preset, flags.
 
 use super::checks::{named_by_flag, require, steps_of, training_memory, without_a_course};
+use super::files::TextFiles;
 use super::run::Plan;
 use crate::args::TrainArgs;
 use crate::data::{Data, Input};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 
 /// A new run.
 pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
-    let Settings { config, attention, mut recipe, tokens } = settings(program, args)?;
+    let Settings { files, config, attention, mut recipe, tokens } = settings(program, args)?;
     require(training_memory(&config, attention.as_ref(), &recipe)?)?;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
@@ -44,6 +45,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         steps: trainer.recipe.total_steps,
         data: Some(data),
         tokenizer,
+        files,
         loaded: None,
         notes: note.into_iter().chain(ignored(&args.given(), &trainer.recipe)).collect(),
         memory,
@@ -56,6 +58,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
 
 /// What follows from the flags alone.
 pub(crate) struct Settings {
+    files: TextFiles,
     pub(super) config: Config,
     attention: Arc<dyn Attention>,
     pub(super) recipe: Recipe,
@@ -67,6 +70,7 @@ impl Settings {
     /// The plan that they would become.
     pub(crate) fn decided(&self) -> super::run::Decided<'_> {
         super::run::Decided {
+            files: &self.files,
             config: &self.config,
             recipe: &self.recipe,
             n_heads: self.attention.spec().n_heads,
@@ -113,7 +117,7 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
     }
     recipe.data = Input::stories().source(); // until the files are read
     recipe.check().map_err(named_by_flag)?;
-    Ok(Settings { config, attention, recipe, tokens })
+    Ok(Settings { files: TextFiles::typed(args), config, attention, recipe, tokens })
 }
 
 /// Counts steps by `--epochs`, once the data's number of tokens is known.

@@ -3,6 +3,7 @@
 
 mod checks;
 mod data;
+mod files;
 mod fresh;
 mod loaded;
 mod resume;
@@ -16,6 +17,7 @@ pub(crate) use checks::{check_heads_flag, named_by_flag};
 pub(crate) use fresh::Settings;
 pub(crate) use fresh::largest_divisor;
 
+pub use files::TextFiles;
 pub use loaded::{Loaded, load};
 pub use run::{Decided, Plan};
 

@@ -2,8 +2,9 @@
 
 use super::checks::{named_by_flag, require, steps_of, training_memory, without_a_course};
 use super::data;
+use super::files::TextFiles;
 use super::loaded::{Loaded, load};
-use super::run::Plan;
+use super::run::{Plan, held};
 use crate::args::TrainArgs;
 use crate::defaults::{Start, TextDefaults};
 use crate::error::{CliError, Result};
@@ -70,16 +71,28 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         0 if args.recipe.epochs.is_none() => config.inference_memory(1, config.seq_len),
         _ => training_memory(&config, trainer.model.attention().as_ref(), &trainer.recipe)?,
     };
-    require(memory).map_err(|e| match e {
+    // What was loaded is no longer in what is available.
+    require(memory.saturating_sub(held(&trainer))).map_err(|e| match e {
         // The model is what it is.
         CliError::Memory(e, _) => CliError::Memory(e, "--batch or --seq"),
         other => other,
     })?;
     let learns = steps > 0 || args.recipe.epochs.is_some();
+    let files = match wants_data || !args.data.is_empty() {
+        true => TextFiles::of_run(args, path),
+        false => TextFiles::default(),
+    };
+    let allowed = args.allow_data_change.unwrap_or(false);
     let read = match wants_data || !args.data.is_empty() {
-        true => Some(data::resumed(args, &mut trainer.recipe, &tokenizer, learns, path)?),
+        true => {
+            let recipe = &mut trainer.recipe;
+            Some(data::resumed(&files, recipe, &tokenizer, learns, allowed, path)?)
+        }
         false => None,
     };
+    if files.remembered {
+        notes.push(format!("the run's own text is used: {}", files.shown()));
+    }
     let mut steps = steps;
     if let (Some(epochs), Some(data)) = (args.recipe.epochs, &read) {
         steps = steps_of(epochs, data.train.len(), &trainer.recipe)?;
@@ -90,6 +103,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         steps,
         data: read,
         tokenizer,
+        files,
         loaded: Some(path.to_path_buf()),
         notes,
         memory,

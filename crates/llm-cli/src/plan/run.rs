@@ -1,5 +1,6 @@
 //! What a plan is, and what it decided.
 
+use super::files::TextFiles;
 use crate::args::TrainArgs;
 use crate::data::Data;
 use crate::defaults::TextDefaults;
@@ -24,6 +25,8 @@ pub struct Plan {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// What is learnt; absent when nothing is, and no probe asks for it.
     pub data: Option<Data>,
+    /// Where the text comes from.
+    pub files: TextFiles,
     /// The loaded file.
     pub loaded: Option<PathBuf>,
     /// Settings that differ from the loaded run's, to be said.
@@ -41,6 +44,8 @@ pub struct Plan {
 /// What a plan decided, as far as settings can say it.
 #[derive(Debug, PartialEq)]
 pub struct Decided<'a> {
+    /// Where the text comes from.
+    pub files: &'a TextFiles,
     /// Sizes and options of the model.
     pub config: &'a Config,
     /// How it learns.
@@ -56,9 +61,15 @@ pub struct Decided<'a> {
 }
 
 impl Plan {
+    /// Bytes that weights and optimizer hold already, of those in [`Plan::memory`].
+    pub fn held(&self) -> u64 {
+        held(&self.trainer)
+    }
+
     /// What its settings say.
     pub fn decided(&self) -> Decided<'_> {
         Decided {
+            files: &self.files,
             config: self.trainer.model.config(),
             recipe: &self.trainer.recipe,
             n_heads: self.trainer.model.attention().spec().n_heads,
@@ -79,8 +90,19 @@ impl Plan {
         match (&args.save, &args.out) {
             (Some(file), _) => Target::file(file).map(Some),
             (None, Some(dir)) => Target::folder(dir, self.loaded.as_deref()).map(Some),
-            (None, None) if self.steps > 0 => Target::next_run().map(Some),
+            (None, None) if self.steps > 0 => match &args.load {
+                // The folder of a run: it goes on there, with its log and its best state.
+                Some(dir) if dir.is_dir() => Target::folder(dir, self.loaded.as_deref()).map(Some),
+                _ => Target::next_run().map(Some),
+            },
             (None, None) => Ok(None),
         }
     }
+}
+
+/// Bytes of the weights and of what the optimizer remembers so far.
+pub(super) fn held(trainer: &Trainer) -> u64 {
+    let slots = trainer.optimizer.state().parameters.iter().flat_map(|of| &of.slots);
+    let remembered: usize = slots.map(|slot| slot.len()).sum();
+    4 * (trainer.model.parameter_count() + remembered as u64)
 }

@@ -50,7 +50,7 @@ impl Sheet {
     pub(super) fn of(decided: &Decided<'_>, args: &TrainArgs, threads: usize) -> Sheet {
         let mut sheet = Sheet::default();
         let s = &mut sheet;
-        let Decided { config, recipe, n_heads, tokenizer, steps, sample_seed } = *decided;
+        let Decided { files, config, recipe, n_heads, tokenizer, steps, sample_seed } = *decided;
         // As the flags mean it: the steps from here on, the seed that is left.
         let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
         let (of_model, of_run): (Vec<&Flag>, Vec<&Flag>) =
@@ -58,7 +58,7 @@ impl Sheet {
         let rows = |s: &mut Sheet, flags: &mut dyn Iterator<Item = &Flag>| {
             // Excluded by the other flag, even where that is false.
             let left_out = |flag: &Flag| match flag.name {
-                "val-frac" => !args.val.is_empty(),
+                "val-frac" => !files.val.is_empty(),
                 "accum" => args.overfit.is_some(),
                 _ => !(flag.applies)(recipe),
             };
@@ -69,7 +69,7 @@ impl Sheet {
         };
 
         s.table("data");
-        s.list("data", args.data.iter().map(|path| text(path.as_os_str())).collect());
+        s.list("data", files.data.iter().map(|path| text(path.as_os_str())).collect());
         rows(s, &mut GROUPS[VAL_FRAC].flags.iter());
         let tokens = &args.tokenizer;
         match &tokens.kind {
@@ -82,7 +82,7 @@ impl Sheet {
         s.given("vocab_size", vocab_size.map(|n| whole(n as u64)));
         s.given("bpe_vocab", tokens.bpe_vocab.as_ref().map(|path| text(path.as_os_str())));
         s.given("bpe_merges", tokens.bpe_merges.as_ref().map(|path| text(path.as_os_str())));
-        s.list("val", args.val.iter().map(|path| text(path.as_os_str())).collect());
+        s.list("val", files.val.iter().map(|path| text(path.as_os_str())).collect());
         s.given("allow_data_change", args.allow_data_change);
 
         s.table("model");

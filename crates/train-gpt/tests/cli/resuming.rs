@@ -1,7 +1,7 @@
 //! Going on with a run.
 
 use crate::{sandbox, trained};
-use workspace_tests::cli_support::as_multi_head;
+use workspace_tests::cli_support::{TINY, as_multi_head};
 
 #[test]
 fn ten_and_ten_steps_are_twenty() {
@@ -100,4 +100,130 @@ fn a_multi_head_model_belongs_to_the_other_program() {
     sandbox.refuses(&["--load", "heads", "--prompt", "a"], 65, &needles);
     sandbox.refuses(&["generate", "--load", "heads"], 65, &needles);
     sandbox.refuses(&["eval", "--load", "heads", "--data", "text.txt"], 65, &needles);
+}
+
+/// The folder of a run is all that one needs to know: its text, its log, its best state.
+#[test]
+fn a_folder_goes_on_in_itself_with_its_own_text() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--gen", "0", "--schedule", "constant"];
+    sandbox.train(&[&words[..], &["--steps", "20", "--out", "whole"]].concat());
+    sandbox.train(&[&words[..], &["--steps", "10", "--out", "run"]].concat());
+    for more in [["--steps", "4"], ["--steps", "6"]] {
+        let on = sandbox.ok(&[&["--load", "run", "--gen", "0"][..], &more].concat());
+        on.says(&["the run's own text is used: 'text.txt'", "saved   run/ckpt/last"]);
+    }
+    assert!(sandbox.read("run/ckpt/last") == sandbox.read("whole/ckpt/last"));
+    let steps = |run: &str| -> Vec<String> {
+        let log = String::from_utf8(sandbox.read(format!("{run}/metrics.csv"))).unwrap();
+        log.lines().map(|line| line.split(',').next().unwrap().to_string()).collect()
+    };
+    assert_eq!(steps("run"), steps("whole"));
+    assert!(!sandbox.path("runs").exists());
+
+    // From elsewhere, too: the folder says where it was begun.
+    std::fs::create_dir(sandbox.path("elsewhere")).unwrap();
+    let mut command = sandbox.command(&["--load", "../run", "--steps", "1", "--gen", "0"]);
+    let output = command.current_dir(sandbox.path("elsewhere")).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_text_that_moved_or_changed_is_named() {
+    let sandbox = sandbox();
+    sandbox.write("val.txt", &sandbox.read("text.txt")[..400]);
+    let words = ["--data", "text.txt", "--val", "val.txt", "--steps", "2", "--out", "run"];
+    sandbox.train(&[&words[..], &["--gen", "0"]].concat());
+    let on = ["--load", "run", "--steps", "1"];
+    sandbox.ok(&[&on[..], &["--gen", "0"]].concat());
+    let text = sandbox.read("text.txt");
+    sandbox.write("text.txt", &text[1..]);
+    sandbox.refuses(&on, 65, &["4000", "3999", "which 'text.txt' is now", "--allow-data-change"]);
+    std::fs::rename(sandbox.path("text.txt"), sandbox.path("other.txt")).unwrap();
+    sandbox.refuses(&on, 2, &["'text.txt' not found", "--data"]);
+    sandbox.write("other.txt", &text);
+    sandbox.ok(&[&on[..], &["--data", "other.txt", "--gen", "0"]].concat());
+    // The new place is remembered.
+    sandbox.ok(&[&on[..], &["--gen", "0"]].concat()).says(&["'other.txt'"]);
+    std::fs::remove_file(sandbox.path("val.txt")).unwrap();
+    sandbox.refuses(&on, 2, &["'val.txt' not found", "--val"]);
+}
+
+/// What a pipe held is gone: nothing is remembered, and the way on says so.
+#[test]
+fn piped_text_is_asked_for_again() {
+    let sandbox = sandbox();
+    let words = ["--data", "-", "--steps", "1", "--out", "run", "--gen", "0"];
+    let first = sandbox.run_with_input(&[&TINY[..], &words].concat(), &sandbox.read("text.txt"));
+    first.says(&["--load run --data - --steps 500"]);
+    sandbox.refuses(&["--load", "run", "--steps", "1"], 2, &["--data"]);
+}
+
+/// The rate in the banner is the one of the next step, and a rate without effect is said.
+#[test]
+fn the_rate_that_comes_next_is_shown() {
+    let sandbox = sandbox();
+    let course = ["--lr", "0.01", "--min-lr", "0.001", "--warmup", "0", "--steps", "8"];
+    let words = ["--data", "text.txt", "--gen", "0", "--out", "run"];
+    sandbox.train(&[&words[..], &course].concat()).says(&["lr 0.01 (cosine)"]);
+    let on = ["--load", "run", "--steps", "1", "--log-every", "1", "--gen", "0"];
+    let on = [&on[..], &["--message-format", "json"]].concat();
+    let outcome = sandbox.ok(&[&on[..], &["--lr", "0.005"]].concat());
+    outcome.says(&[
+        "lr 0.001 now (cosine, peak 0.005)",
+        "--lr has no effect",
+        "--schedule constant",
+        "--decay-steps",
+    ]);
+    assert_eq!(outcome.events_of("step")[0]["lr"].as_f64(), Some(0.001));
+}
+
+/// What is loaded is not counted twice.
+#[test]
+fn going_on_takes_no_more_memory_than_beginning() {
+    let sandbox = sandbox();
+    let words = ["--seq", "8", "--dmodel", "256", "--layers", "4", "--batch", "1", "--steps", "1"];
+    let fresh =
+        sandbox.ok(&[&words[..], &["--data", "text.txt", "--save", "m", "--gen", "0"]].concat());
+    let on = ["--load", "m", "--data", "text.txt", "--steps", "1", "--dry-run"];
+    let [fresh, on] = [fresh, sandbox.ok(&on)].map(|outcome| {
+        let (_, about) = outcome.stderr.split_once("· about ").unwrap();
+        let (number, unit) = about.split_once(" of memory").unwrap().0.split_once(' ').unwrap();
+        assert_eq!(unit, "MB", "{outcome}");
+        number.parse::<f64>().unwrap()
+    });
+    assert!(on < 1.15 * fresh, "{on} MB to go on, {fresh} MB to begin");
+}
+
+#[test]
+fn a_prompt_alone_is_not_a_training() {
+    let sandbox = sandbox();
+    for words in [&["-p", "x"][..], &["--prompt", "x", "-n", "5", "--temp", "0.5", "--seed", "3"]] {
+        sandbox.refuses(words, 2, &["generate --load RUN --prompt", "--steps"]);
+    }
+    for run in ["runs/001", "runs/002"] {
+        sandbox.train(&["--data", "text.txt", "--steps", "1", "--gen", "0", "--out", run]);
+    }
+    sandbox.refuses(&["-p", "x"], 2, &["train-gpt generate --load runs/002 --prompt"]);
+    sandbox.train(&["--data", "text.txt", "--steps", "1", "-p", "t"]);
+}
+
+#[test]
+fn quiet_prints_the_result_and_the_path() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "2", "--out", "run", "-q"];
+    let outcome = sandbox.train(&words);
+    let lines: Vec<&str> = std::str::from_utf8(&outcome.stdout).unwrap().lines().collect();
+    assert!(
+        matches!(lines[..], [result, saved] if result.starts_with("result  validation loss")
+        && saved == "saved   run/ckpt/last"),
+        "{outcome}"
+    );
+    assert_eq!(outcome.stderr, "");
+    // The same line on the same end when more is said.
+    let loud = sandbox.train(&["--data", "text.txt", "--steps", "2", "--gen", "0"]);
+    assert_eq!(std::str::from_utf8(&loud.stdout).unwrap().lines().collect::<Vec<_>>(), lines[..1]);
+    // Text is printed when it is asked for.
+    let text = sandbox.ok(&["--load", "run", "--steps", "1", "-q", "-p", "the", "-n", "3"]);
+    assert!(std::str::from_utf8(&text.stdout).unwrap().contains("\nthe"), "{text}");
 }

@@ -10,9 +10,10 @@ fn the_first_run_says_what_to_type_next_and_that_works() {
     let sandbox = sandbox();
     let first = sandbox.ok(&["--steps", "3"]);
     first.says(&["saved checkpoint 'runs/001/ckpt/last' at step 3", "generate --load runs/001"]);
-    let saved = sandbox.read("runs/001/ckpt/last");
     type_what_comes_next(&sandbox, &first);
-    assert!(sandbox.read("runs/001/ckpt/last") == saved, "going on overwrote the first run");
+    let runs = std::fs::read_dir(sandbox.path("runs")).unwrap().count();
+    assert_eq!(runs, 1, "going on with a run's folder made another");
+    assert_eq!(sandbox.read("runs/001/metrics.csv").iter().filter(|&&b| b == b'\n').count(), 1 + 4);
 }
 
 #[test]

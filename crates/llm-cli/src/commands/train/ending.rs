@@ -53,7 +53,7 @@ impl Training<'_> {
             Some(target) => {
                 let path = one_line(&target.path.display().to_string());
                 let go_on = next_commands::load(self.program, target.load_name());
-                let data = next_commands::data(&self.args.data, &self.args.val);
+                let data = self.data_flags();
                 note(&format!(
                     "interrupted at step {step}, saved '{path}'; go on with {go_on}{data}"
                 ));
@@ -61,6 +61,15 @@ impl Training<'_> {
             None => note(&format!("interrupted at step {step}, nothing saved (--no-save)")),
         }
         CliError::Signal(signal)
+    }
+
+    /// The text to give again with `--load`. A run's folder remembers its files; what came through
+    /// a pipe cannot be read again by its name.
+    fn data_flags(&self) -> String {
+        let [data, val] = [&self.args.data, &self.args.val];
+        let piped = data.iter().chain(val).any(|path| path.as_os_str() == "-");
+        let remembered = self.target.as_ref().is_some_and(|t| t.run.is_some()) && !piped;
+        if remembered { String::new() } else { next_commands::data(data, val) }
     }
 
     /// The page in the run's folder. Without it nothing of the run is lost.
@@ -97,8 +106,13 @@ impl Training<'_> {
         let prompt = next_commands::prompt(opening, plan.tokenizer.as_ref());
         let (name, load) =
             (next_commands::program(self.program), next_commands::load_flag(target.load_name()));
-        let data = next_commands::data(&self.args.data, &self.args.val);
-        self.say(&format!("saved   {}", one_line(&target.path.display().to_string())));
+        let data = self.data_flags();
+        let saved = format!("saved   {}", one_line(&target.path.display().to_string()));
+        if self.quiet {
+            self.tell(&saved)
+        } else {
+            self.say(&saved)
+        }
         if let (Some(best), Some(path)) = (self.keeper.best(), self.keeper.best_path()) {
             self.say(&format!(
                 "best    {} of step {}, measured validation loss {:.4}",

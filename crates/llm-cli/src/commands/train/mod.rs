@@ -1,5 +1,6 @@
 //! No verb: train, then the probes, then save, then write; each if asked for.
 
+mod alone;
 mod ending;
 mod journal;
 mod keep;
@@ -24,6 +25,7 @@ use crate::signals::Signals;
 use journal::Journal;
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
 use llm_core::train::Keeper;
+use llm_core::{Error, IoAction};
 use llm_run_log::Sample;
 use std::time::Instant;
 
@@ -33,6 +35,7 @@ use std::time::Instant;
 /// Each with its exit code; what is kept is said.
 pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
     let start = Instant::now();
+    alone::refuse_prompt_alone(program, args)?;
     let mut plan = Plan::new(program, args)?;
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let request =
@@ -80,16 +83,17 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
 }
 
 /// Whether a data file could be opened and then no longer be read.
-fn lost_data(e: &llm_core::Error) -> bool {
-    matches!(e, llm_core::Error::Io { action: llm_core::IoAction::GoOnReading, .. })
+fn lost_data(e: &Error) -> bool {
+    matches!(e, Error::Io { action: IoAction::GoOnReading, .. })
 }
 
 /// Whether the numbers of training itself ended it.
 fn diverged(e: &CliError) -> bool {
-    match e {
-        CliError::Core { source, .. } => matches!(source, llm_core::Error::Diverged { .. }),
-        other => matches!(other, CliError::Spikes { .. }),
-    }
+    matches!(
+        e,
+        CliError::Core { source: Error::Diverged { .. } | Error::Unusable { .. }, .. }
+            | CliError::Spikes { .. }
+    )
 }
 
 struct Training<'a> {
@@ -123,11 +127,24 @@ impl Training<'_> {
     }
 
     fn go(&mut self, plan: &mut Plan, request: &Request) -> Result<()> {
-        let trained = plan.steps > 0;
-        let mut report = None;
         if self.args.overfit.unwrap_or(false) {
             return self.overfit(plan);
         }
+        let ended = self.train_and_save(plan, request);
+        // What went wrong is best seen in the curves.
+        if let Err(e) = &ended
+            && diverged(e)
+        {
+            let why = e.message();
+            self.early = Some(Bilingual::new(why.clone(), why));
+            self.report(&plan.trainer, None);
+        }
+        ended
+    }
+
+    fn train_and_save(&mut self, plan: &mut Plan, request: &Request) -> Result<()> {
+        let trained = plan.steps > 0;
+        let mut report = None;
         if trained {
             report = match self.train(plan, request) {
                 // Data that cannot be read any more say nothing against the weights.
@@ -135,13 +152,6 @@ impl Training<'_> {
                     self.store((&plan.trainer).into())?;
                     let advice = "put the same file there and go on with --load";
                     return Err(CliError::hint(source, self.kept(advice)));
-                }
-                // What went wrong is best seen in the curves.
-                Err(e) if diverged(&e) => {
-                    let why = e.message();
-                    self.early = Some(Bilingual::new(why.clone(), why));
-                    self.report(&plan.trainer, None);
-                    return Err(e);
                 }
                 done => done?,
             };
@@ -157,7 +167,8 @@ impl Training<'_> {
         // Whatever became of the checks, what was trained is saved.
         self.store(trainer.into())?;
         checked?;
-        if (trained || self.args.sampling.asked()) && request.n > 0 {
+        let wanted = self.args.sampling.asked() || (trained && !self.quiet);
+        if wanted && request.n > 0 {
             let written = self.write(trainer.into(), request);
             if let Err(e) = written {
                 self.report(&plan.trainer, report.as_ref());
@@ -190,6 +201,8 @@ impl Training<'_> {
             return Err(self.interrupted(trainer));
         }
         let step = trainer.step;
+        let checked = report.evaluation.check(step);
+        checked.map_err(|e| self.not_saved(e, trainer.into(), ""))?;
         let loss = report.evaluation.loss;
         if let Some(journal) = &mut self.journal {
             journal.val_loss(step, loss);
@@ -203,7 +216,7 @@ impl Training<'_> {
             self.keep_best(periodic, trainer.into())?;
         }
         self.emit(&Event::Eval { step, scores: (&report).into() });
-        self.say(&format!("result  {}", report.summary()));
+        self.tell(&format!("result  {}", report.summary()));
         let facts = report.facts.as_ref().filter(|f| !f.kinds.is_empty());
         if let (Some(facts), Some(known)) = (facts, &val.stories) {
             self.say(&format!(
@@ -233,6 +246,14 @@ impl Training<'_> {
         };
         let (model, signals) = (trainer.model, &self.signals);
         request.write(model, trainer.step, &mut self.out, signals, self.json, keep)
+    }
+
+    /// What a command is run for, on standard output, however quiet it is to be.
+    fn tell(&mut self, line: &str) {
+        if self.json {
+            return self.say(line);
+        }
+        self.out.write(format!("{line}\n").as_bytes());
     }
 
     fn say(&self, line: &str) {

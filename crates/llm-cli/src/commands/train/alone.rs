@@ -1,0 +1,30 @@
+//! A prompt without a model.
+
+use crate::args::TrainArgs;
+use crate::error::{CliError, Result};
+use crate::next_commands;
+use crate::output::newest_run;
+use crate::program::Program;
+use std::path::Path;
+
+/// A prompt and nothing about training: somebody wants text of a model that is there already.
+pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result<()> {
+    let flag = args.sampling.prompt.flag().filter(|_| args.load.is_none());
+    let Some(flag) = flag else { return Ok(()) };
+    let shape = args.tokenizer.kind.is_some() || args.model.arch.is_some() || args.heads.is_some();
+    let length = args.recipe.epochs.is_some() || args.recipe.max_time.is_some();
+    let place = args.save.is_some() || args.out.is_some() || args.config.is_some();
+    let others = args.recipe.preset.is_some() || args.dry_run.is_some() || args.overfit.is_some();
+    // The seed is one of the text, too.
+    let settings = args.given().keys().any(|name| *name != "seed");
+    if shape || length || place || others || settings || !args.data.is_empty() {
+        return Ok(());
+    }
+    let (name, run) = (program.name, newest_run());
+    let path = run.as_deref().unwrap_or(Path::new("RUN"));
+    let load = next_commands::load_flag(path);
+    Err(CliError::Usage(format!(
+        "{flag}: no model is given; {name} generate{load} {flag} .. writes text, --steps N trains \
+         a new one first"
+    )))
+}

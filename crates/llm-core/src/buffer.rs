@@ -37,7 +37,7 @@ pub type Tokens = Recycled<TokenId>;
 impl<T: Element> Recycled<T> {
     /// `len` numbers with any content: the caller overwrites all of them.
     pub fn stale(len: usize) -> Recycled<T> {
-        let (mut buffer, _) = taken_or_made(len).unwrap_or_else(|e| out_of_memory(e));
+        let (mut buffer, _) = taken_or_made(len).unwrap_or_else(out_of_memory);
         if cfg!(debug_assertions) {
             buffer.fill(T::POISON);
         }
@@ -64,7 +64,7 @@ impl<T: Element> Recycled<T> {
 
     /// `len` zeros.
     pub fn zeros(len: usize) -> Recycled<T> {
-        let (mut buffer, zeroed) = taken_or_made(len).unwrap_or_else(|e| out_of_memory(e));
+        let (mut buffer, zeroed) = taken_or_made(len).unwrap_or_else(out_of_memory);
         if !zeroed {
             buffer.fill(T::ZERO);
         }

@@ -120,6 +120,21 @@ def imports(ours):
     ours.run(ours.many, "import", "hf", ours.folder / "gpt2-2-True", "--save", ours.folder / "imported")
 
 
+def stored_otherwise(ours):
+    """16 bits a number, in several files."""
+    for dtype in (torch.float16, torch.bfloat16):
+        for shard in ("10MB", "60KB"):
+            what = f"{dtype} in files of at most {shard}"
+            folder = ours.folder / f"stored-{dtype}-{shard}"
+            model = random_gpt2(4, False, 101, 7).to(dtype)
+            model.save_pretrained(folder, max_shard_size=shard)
+            if (folder / "model.safetensors.index.json").exists() != (shard == "60KB"):
+                fail(f"{what}: not what was to be tried")
+            checkpoint = ours.folder / "imported"
+            ours.run(ours.many, "import", "hf", folder, "--save", checkpoint)
+            compare(f"import of {what}", ours, model.float(), [5, 17, 0, 99, 42, 3], checkpoint)
+
+
 TEXTS = ["the cat sat on a mat", " Two  spaces,\n\nlines\tand tabs ", "naïve 猫 🐈 Ünïcode", "12,345 <|endoftext|> it's", ""]
 
 
@@ -181,6 +196,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="hf-roundtrip-") as folder:
         ours = Ours(pathlib.Path(folder))
         imports(ours)
+        stored_otherwise(ours)
         exports(ours)
     print("all equal")
 

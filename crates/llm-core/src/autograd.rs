@@ -79,6 +79,10 @@ impl GradFn {
         self.id
     }
 
+    pub(crate) fn is_leaf(&self) -> bool {
+        self.leaf
+    }
+
     pub(crate) fn op(&self) -> &'static str {
         self.op
     }

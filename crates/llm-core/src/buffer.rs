@@ -3,77 +3,31 @@
 //! A training step allocates the same few hundred sizes again and again, and fresh memory from the
 //! system costs a page fault per 4 KiB: more than many whole steps. So a [`Buffer`] that is dropped
 //! goes back to a pool, keyed by its length, and the next buffer of that length takes it again.
+//! What waits there is bounded by what was in use lately, see `pool.rs`.
 //! The memory is *stale*, never uninitialised: it holds some older tensor's numbers until it is
 //! overwritten. Builds with debug assertions fill it with NaN, so a kernel that reads before it
 //! writes is found by any test that looks at the result.
 
-use crate::base::TokenId;
+mod pool;
+
+pub use pool::{Element, Pool};
+
 use crate::base::large_pages::room;
-use std::collections::HashMap;
+use crate::base::{Error, Result, TokenId, memory};
+use pool::pool;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
-use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-
-/// The pool keeps at most this many bytes; what comes on top goes back to the system.
-const POOL_LIMIT: usize = 3 << 30;
 
 /// Buffers shorter than this are not worth a look into the pool.
 const SMALL: usize = 64;
 
-/// What a recycled buffer can hold.
-pub trait Element: Copy + PartialEq + Sized + 'static {
-    /// Fills stale memory in builds with debug assertions: a number that no kernel takes for good.
-    const POISON: Self;
-    /// Fills new memory.
-    const ZERO: Self;
-    /// Where dropped buffers of this kind wait.
-    fn pool() -> &'static Mutex<Pool<Self>>;
+/// An owned slice whose memory is recycled on drop, if it came from here: a `Vec` that was handed
+/// in goes back to the system, for nobody may ever ask for its length again.
+pub struct Recycled<T: Element> {
+    data: Vec<T>,
+    /// Taken from the pool, which waits for it.
+    ours: bool,
 }
-
-impl Element for f32 {
-    const POISON: f32 = f32::NAN;
-    const ZERO: f32 = 0.0;
-    fn pool() -> &'static Mutex<Pool<f32>> {
-        static POOL: LazyLock<Mutex<Pool<f32>>> = LazyLock::new(Mutex::default);
-        &POOL
-    }
-}
-
-impl Element for TokenId {
-    const POISON: TokenId = TokenId::MAX;
-    const ZERO: TokenId = 0;
-    fn pool() -> &'static Mutex<Pool<TokenId>> {
-        static POOL: LazyLock<Mutex<Pool<TokenId>>> = LazyLock::new(Mutex::default);
-        &POOL
-    }
-}
-
-/// Dropped memory by length.
-pub struct Pool<T> {
-    free: HashMap<usize, Vec<Vec<T>>>,
-    bytes: usize,
-}
-
-impl<T> Default for Pool<T> {
-    fn default() -> Pool<T> {
-        Pool { free: HashMap::new(), bytes: 0 }
-    }
-}
-
-impl<T> fmt::Debug for Pool<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Pool").field("bytes", &self.bytes).finish_non_exhaustive()
-    }
-}
-
-fn pool<T: Element>() -> MutexGuard<'static, Pool<T>> {
-    // A panic elsewhere cannot leave the pool half-changed: every change below is one step.
-    T::pool().lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// An owned slice whose memory is recycled on drop.
-#[derive(Default, PartialEq)]
-pub struct Recycled<T: Element>(Vec<T>);
 
 /// Numbers: the storage of every tensor.
 pub type Buffer = Recycled<f32>;
@@ -83,23 +37,38 @@ pub type Tokens = Recycled<TokenId>;
 impl<T: Element> Recycled<T> {
     /// `len` numbers with any content: the caller overwrites all of them.
     pub fn stale(len: usize) -> Recycled<T> {
-        let recycled = if len < SMALL { None } else { take(len) };
-        let mut data = recycled.unwrap_or_else(|| fresh(len));
+        let (mut buffer, _) = taken_or_made(len).unwrap_or_else(out_of_memory);
         if cfg!(debug_assertions) {
-            data.fill(T::POISON);
+            buffer.fill(T::POISON);
         }
-        Recycled(data)
+        buffer
+    }
+
+    /// [`Recycled::stale`] of a length that somebody chose, who may have chosen too much.
+    ///
+    /// # Errors
+    /// [`Error::Memory`] when there is no room.
+    pub fn try_stale(len: usize) -> Result<Recycled<T>> {
+        /// The system may promise more than it has: about much it is asked.
+        const MUCH: u64 = 1 << 30;
+        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+        if needed > MUCH {
+            memory::require(needed)?;
+        }
+        let (mut buffer, _) = taken_or_made(len)?;
+        if cfg!(debug_assertions) {
+            buffer.fill(T::POISON);
+        }
+        Ok(buffer)
     }
 
     /// `len` zeros.
     pub fn zeros(len: usize) -> Recycled<T> {
-        if len >= SMALL
-            && let Some(mut data) = take(len)
-        {
-            data.fill(T::ZERO);
-            return Recycled(data);
+        let (mut buffer, zeroed) = taken_or_made(len).unwrap_or_else(out_of_memory);
+        if !zeroed {
+            buffer.fill(T::ZERO);
         }
-        Recycled(fresh(len))
+        buffer
     }
 
     /// A copy of `source`.
@@ -110,77 +79,94 @@ impl<T: Element> Recycled<T> {
     }
 }
 
-/// New memory, zeroed.
-///
 /// Where the system refuses, `vec!` would end the whole process on the spot. This unwinds with an
-/// [`Error::Memory`](crate::Error::Memory) instead, which a program can catch and report.
-fn fresh<T: Element>(len: usize) -> Vec<T> {
-    let Ok(mut data) = room(len) else {
-        let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
-        let available = crate::base::memory::available();
-        std::panic::panic_any(crate::Error::Memory { needed, available });
-    };
+/// [`Error::Memory`] instead, which a program can catch and report.
+fn out_of_memory<T>(error: Error) -> T {
+    std::panic::panic_any(error)
+}
+
+/// A buffer, and whether it is new and thus all zeros.
+fn taken_or_made<T: Element>(len: usize) -> Result<(Recycled<T>, bool)> {
+    if len < SMALL {
+        return Ok((Recycled::from(vec![T::ZERO; len]), true));
+    }
+    if len > isize::MAX as usize / size_of::<T>() {
+        return Err(no_room::<T>(len)); // beyond any machine, and beyond counting
+    }
+    if let Some(data) = pool().take(len) {
+        return Ok((Recycled { data, ours: true }, false));
+    }
+    let made = room(len).map_err(|_| no_room::<T>(len));
+    let mut data = made.inspect_err(|_| pool::<T>().gone(len))?;
     data.resize(len, T::ZERO);
-    data
+    Ok((Recycled { data, ours: true }, true))
+}
+
+fn no_room<T>(len: usize) -> Error {
+    let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
+    Error::Memory { needed, available: memory::available() }
 }
 
 /// Gives the pools' memory back to the system.
 pub fn release_pool() {
-    *pool::<f32>() = Pool::default();
-    *pool::<TokenId>() = Pool::default();
+    pool::<f32>().release();
+    pool::<TokenId>().release();
 }
 
-fn take<T: Element>(len: usize) -> Option<Vec<T>> {
-    let mut pool = pool();
-    let data = pool.free.get_mut(&len)?.pop()?;
-    pool.bytes -= len * size_of::<T>();
-    Some(data)
+/// Bytes of dropped buffers that wait to be taken again.
+pub fn waiting() -> usize {
+    let (numbers, tokens) = (pool::<f32>().waiting(), pool::<TokenId>().waiting());
+    numbers + tokens
 }
 
 impl<T: Element> Drop for Recycled<T> {
     fn drop(&mut self) {
-        let data = std::mem::take(&mut self.0);
-        let (len, bytes) = (data.len(), data.len() * size_of::<T>());
-        // A `Vec` that came from outside may have spare capacity; it is not kept.
-        if len < SMALL || data.capacity() != len {
-            return;
-        }
-        let mut pool = pool();
-        if pool.bytes + bytes <= POOL_LIMIT {
-            pool.bytes += bytes;
-            pool.free.entry(len).or_default().push(data);
+        if self.ours {
+            pool().back(std::mem::take(&mut self.data));
         }
     }
 }
 
 impl<T: Element> From<Vec<T>> for Recycled<T> {
     fn from(data: Vec<T>) -> Recycled<T> {
-        Recycled(data)
+        Recycled { data, ours: false }
+    }
+}
+
+impl<T: Element> Default for Recycled<T> {
+    fn default() -> Recycled<T> {
+        Recycled::from(Vec::new())
+    }
+}
+
+impl<T: Element> PartialEq for Recycled<T> {
+    fn eq(&self, other: &Recycled<T>) -> bool {
+        self.data == other.data
     }
 }
 
 impl<T: Element> FromIterator<T> for Recycled<T> {
     fn from_iter<I: IntoIterator<Item = T>>(numbers: I) -> Recycled<T> {
-        Recycled(Vec::from_iter(numbers))
+        Recycled::from(Vec::from_iter(numbers))
     }
 }
 
 impl<T: Element> Deref for Recycled<T> {
     type Target = [T];
     fn deref(&self) -> &[T] {
-        &self.0
+        &self.data
     }
 }
 
 impl<T: Element> DerefMut for Recycled<T> {
     fn deref_mut(&mut self) -> &mut [T] {
-        &mut self.0
+        &mut self.data
     }
 }
 
 impl<T: Element + fmt::Debug> fmt::Debug for Recycled<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Preview(&self.0).fmt(f)
+        Preview(&self.data).fmt(f)
     }
 }
 
@@ -224,6 +210,27 @@ mod tests {
         drop(first);
         assert_eq!(Buffer::stale(7919).as_ptr(), address);
         assert!(Buffer::zeros(7919).iter().all(|&x| x == 0.0));
+    }
+
+    #[test]
+    fn what_comes_from_outside_goes_back_to_the_system() {
+        // A length no other test uses.
+        drop(Buffer::from(vec![1.0; 7919 - 2]));
+        drop((0..7919 - 2).map(|_| 1.0).collect::<Buffer>());
+        assert!(pool::<f32>().take(7919 - 2).is_none());
+        pool::<f32>().gone(7919 - 2);
+        let copy = Buffer::from(vec![1.0; 7919 - 2]).clone();
+        let address = copy.as_ptr();
+        drop(copy);
+        assert_eq!(Buffer::stale(7919 - 2).as_ptr(), address);
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_an_error() {
+        for len in [usize::MAX, usize::MAX / 4, 1 << 50] {
+            let refused = Buffer::try_stale(len).map(drop).unwrap_err();
+            assert!(matches!(refused, Error::Memory { .. }), "{refused}");
+        }
     }
 
     #[test]

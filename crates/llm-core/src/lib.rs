@@ -44,10 +44,16 @@
 //!
 //! Programs to copy from, each a short lesson, are in the crate's folder `examples`.
 //!
-//! The library never prints, exits or reads flags. `unsafe` is denied but for four fenced
-//! places: the matrix products ([`kernels::gemm`]), the run-time choice of an
-//! instruction set ([`kernels::simd`]), the measurement of the machine's peak
-//! ([`kernels::peak`]), and an allocator that counts ([`base::allocations`]).
+//! The library never prints, exits or reads flags. `unsafe` is denied but for these fenced files:
+//!
+//! | file | why |
+//! |---|---|
+//! | `kernels/gemm/mod.rs`, `kernels/gemm/blocked.rs` | the matrix products: pointers and strides |
+//! | `kernels/gemm/pack.rs`, `kernels/gemm/microkernel.rs` | their inner loops |
+//! | `kernels/simd.rs` | the run-time choice of an instruction set |
+//! | `kernels/peak.rs` | the measurement of the machine's peak |
+//! | `base/large_pages.rs` | the wish for large pages |
+//! | `base/allocations.rs` | an allocator that counts |
 
 pub mod base;
 pub mod profile;

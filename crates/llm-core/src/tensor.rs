@@ -72,6 +72,12 @@ impl Tensor {
         Tensor { shape, data: Arc::new(data), grad_fn: Some(GradFn::leaf()) }
     }
 
+    /// This value as a leaf that gradients are wanted for: itself if it is one.
+    pub(crate) fn into_parameter(self) -> Tensor {
+        let leaf = self.grad_fn.filter(|made| made.is_leaf()).unwrap_or_else(GradFn::leaf);
+        Tensor { grad_fn: Some(leaf), ..self }
+    }
+
     /// A constant from a flat row-major list.
     ///
     /// # Errors

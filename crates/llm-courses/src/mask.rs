@@ -1,5 +1,6 @@
 //! The two kinds of mask, as two types: what a number in a mask means is never guessed.
 
+use llm_core::base::memory;
 use llm_core::ndarray::{ArrayD, ArrayViewD, IxDyn};
 use llm_core::{Error, Result};
 
@@ -37,7 +38,9 @@ impl AdditiveMask {
     /// # Errors
     /// As [`KeepMask::causal`].
     pub fn causal(l: usize, s: usize) -> Result<AdditiveMask> {
-        Ok(AdditiveMask::from(&KeepMask::causal(l, s)?))
+        let keep = KeepMask::causal(l, s)?;
+        let values = square(l, s, |i, j| if keep.keep[[i, j]] { 0.0 } else { f32::NEG_INFINITY })?;
+        Ok(AdditiveMask { values })
     }
 
     /// Lengths of the axes.
@@ -82,12 +85,10 @@ impl KeepMask {
     /// `[L, S]`.
     ///
     /// # Errors
-    /// [`Error::Config`] when the number of scores, L·S, is beyond this machine.
+    /// [`Error::Memory`] when there is no room for the L·S answers, a byte each, or, as
+    /// [`Error::Config`], could be on no machine.
     pub fn causal(l: usize, s: usize) -> Result<KeepMask> {
-        if l.checked_mul(s).is_none_or(|n| n > isize::MAX as usize) {
-            return Err(Error::config("mask", format!("{l} by {s} scores are too many")));
-        }
-        let keep = ArrayD::from_shape_fn(vec![l, s], |at| at[1] + l <= at[0] + s);
+        let keep = square(l, s, |i, j| j + l <= i + s)?;
         Ok(KeepMask { keep })
     }
 
@@ -95,6 +96,19 @@ impl KeepMask {
     pub fn shape(&self) -> &[usize] {
         self.keep.shape()
     }
+}
+
+/// An array `[L, S]` of what `f` says for each query and key, if there is room for it.
+fn square<T>(l: usize, s: usize, f: impl Fn(usize, usize) -> T) -> Result<ArrayD<T>> {
+    let too_many = || Error::config("mask", format!("{l} by {s} scores are too many"));
+    let count = l.checked_mul(s).ok_or_else(too_many)?;
+    let needed = (count as u64).checked_mul(size_of::<T>() as u64).ok_or_else(too_many)?;
+    memory::require(needed)?;
+    let mut values = Vec::new();
+    let refused = |_| Error::Memory { needed, available: memory::available() };
+    values.try_reserve_exact(count).map_err(refused)?;
+    values.extend((0..l).flat_map(|i| (0..s).map(move |j| (i, j))).map(|(i, j)| f(i, j)));
+    ArrayD::from_shape_vec(IxDyn(&[l, s]), values).map_err(|_| too_many())
 }
 
 #[cfg(test)]
@@ -114,8 +128,20 @@ mod tests {
             assert_eq!(AdditiveMask::causal(l, s).unwrap(), AdditiveMask::from(&want));
         }
         assert_eq!(KeepMask::causal(0, 3).unwrap().shape(), [0, 3]);
-        assert!(KeepMask::causal(usize::MAX, 2).is_err());
-        assert!(AdditiveMask::causal(usize::MAX, usize::MAX).is_err());
+        assert!(KeepMask::causal(0, usize::MAX).is_err()); // no view of it could be had
+        for (l, s) in
+            [(usize::MAX, 2), (usize::MAX, usize::MAX), (1 << 31, 1 << 31), (1 << 40, 1 << 12)]
+        {
+            for refused in [
+                KeepMask::causal(l, s).map(drop).unwrap_err(),
+                AdditiveMask::causal(l, s).map(drop).unwrap_err(),
+            ] {
+                assert!(
+                    matches!(refused, Error::Config { .. } | Error::Memory { .. }),
+                    "{refused}"
+                );
+            }
+        }
     }
 
     /// −0 is 0; a small or negative number, and even NaN, keeps.

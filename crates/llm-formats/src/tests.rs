@@ -183,13 +183,67 @@ fn the_set_of_tensors_must_be_the_expected_one() {
         let refused = why(read(&file(header.replacen(from, to, 1).as_bytes(), &body())));
         assert!(refused.contains(needle), "{refused}");
     }
-    let half = json!({"a": entry("F16", &[2], 0, 4), "b": entry("F16", &[1, 2], 4, 8)});
-    let refused = why(read(&file(half.to_string().as_bytes(), &[0; 8])));
-    assert!(refused.contains("F16") && refused.contains("model.float()"), "{refused}");
+    let wide = json!({"a": entry("F64", &[2], 0, 16), "b": entry("F32", &[1, 2], 16, 24)});
+    let refused = why(read(&file(wide.to_string().as_bytes(), &[0; 24])));
+    assert!(refused.contains("F64") && refused.contains("model.float()"), "{refused}");
     for bad in [f32::NAN, f32::INFINITY] {
         let body = [floats(&[1.0, bad, 3.0, 4.0]), vec![0; 8]].concat();
         let refused = why(read(&file(good().to_string().as_bytes(), &body)));
         assert_eq!(refused, "tensor b has a value that is not finite");
+    }
+}
+
+/// The numbers of both formats of 16 bits, by their definition: sign, exponent, fraction.
+fn by_definition(bits: u16, exponent_bits: i32) -> f64 {
+    let fraction_bits = 15 - exponent_bits;
+    let bias = (1 << (exponent_bits - 1)) - 1;
+    let exponent = i32::from(bits & 0x7FFF) >> fraction_bits;
+    let fraction = f64::from(bits & ((1 << fraction_bits) - 1)) / f64::from(1 << fraction_bits);
+    let sign = if bits >> 15 == 1 { -1.0 } else { 1.0 };
+    match exponent {
+        0 => sign * fraction * 2f64.powi(1 - bias),
+        e if e == (1 << exponent_bits) - 1 => f64::NAN, // or infinite: not finite
+        e => sign * (1.0 + fraction) * 2f64.powi(e - bias),
+    }
+}
+
+#[test]
+fn every_number_of_sixteen_bits_is_read_as_it_is() {
+    for (dtype, exponent_bits) in [("F16", 5), ("BF16", 8)] {
+        let all: Vec<u16> = (0..=u16::MAX).collect();
+        let finite = |&bits: &u16| by_definition(bits, exponent_bits).is_finite();
+        let (finite, other): (Vec<u16>, Vec<u16>) = all.into_iter().partition(finite);
+        let n = finite.len();
+        let read = |numbers: &[u16]| -> Result<Vec<f32>> {
+            let bytes: Vec<u8> = numbers.iter().flat_map(|x| x.to_le_bytes()).collect();
+            let header = json!({"a": entry(dtype, &[numbers.len()], 0, bytes.len())});
+            let bytes = file(header.to_string().as_bytes(), &bytes);
+            let mut found = Vec::new();
+            let contents = Contents::open(&bytes[..], bytes.len() as u64)?;
+            contents.read(
+                &[wanted("a", &[numbers.len()])],
+                |_| false,
+                |_, values| {
+                    let Values::Floats(values) = values else { panic!("no floats") };
+                    found = values;
+                    Ok(())
+                },
+            )?;
+            Ok(found)
+        };
+        let found = read(&finite).unwrap();
+        assert_eq!(found.len(), n);
+        for (bits, x) in finite.iter().zip(found) {
+            let want = by_definition(*bits, exponent_bits);
+            assert_eq!(
+                (f64::from(x), x.is_sign_negative()),
+                (want, bits >> 15 == 1),
+                "{dtype} {bits:x}"
+            );
+        }
+        for bits in [other[0], other[1], other[other.len() - 1]] {
+            assert!(why(read(&[0, bits])).contains("not finite"));
+        }
     }
 }
 

@@ -76,9 +76,10 @@ pub fn causal_attention_heads(
 ) -> Result<Tensor> {
     let _span = span("attention");
     const OP: &str = "self_attention_mha";
-    let [b, t, c3] = qkv.dims(OP, "qkv of shape [B, T, 3C]")?;
-    if c3 == 0 || c3 % 3 != 0 || t == 0 {
-        return Err(Error::shape(OP, "qkv of shape [B, T, 3C]", qkv.shape()));
+    const QKV: &str = "qkv of shape [B, T, 3C], none of them 0";
+    let [b, t, c3] = qkv.dims(OP, QKV)?;
+    if qkv.numel() == 0 || c3 % 3 != 0 {
+        return Err(Error::shape(OP, QKV, qkv.shape()));
     }
     let (c, h) = (c3 / 3, n_heads);
     let d = head_dim(c, h)?;
@@ -168,7 +169,7 @@ mod tests {
         let right: [&[usize]; 5] = [&[2, 3, 4], &[4, 12], &[12], &[4, 4], &[4]];
         assert_eq!(run(&right, 2).unwrap().shape(), [2, 3, 4]);
         let wrong: [(usize, &[&[usize]]); 5] = [
-            (0, &[&[4], &[3, 4], &[1, 2, 3, 4], &[2, 0, 4], &[2, 3, 0], &[]]),
+            (0, &[&[4], &[3, 4], &[1, 2, 3, 4], &[0, 3, 4], &[2, 0, 4], &[2, 3, 0], &[]]),
             (1, &[&[4, 24], &[4, 11], &[12, 4], &[5, 12], &[48], &[1, 4, 12]]),
             (2, &[&[11], &[24], &[1], &[1, 12], &[]]),
             (3, &[&[4, 5], &[5, 4], &[8, 4], &[16], &[1, 4, 4]]),
@@ -190,6 +191,15 @@ mod tests {
         let message = run(&all, 2).unwrap_err().to_string();
         let want = "self_attention_mha: expected w_qkv of shape [4, 12], got [4, 24]";
         assert_eq!(message, want);
+    }
+
+    #[test]
+    fn between_the_projections_nothing_may_be_empty() {
+        for shape in [[0, 3, 12], [2, 0, 12], [2, 3, 0], [2, 3, 11]] {
+            let qkv = Tensor::new(ArrayD::zeros(&shape[..]));
+            let refused = causal_attention_heads(&qkv, 2, &[], None).unwrap_err();
+            assert!(matches!(refused, Error::Shape { .. }), "{refused}");
+        }
     }
 
     #[test]

@@ -40,13 +40,16 @@ impl MultiHead {
     /// # Errors
     /// [`Error::Config`] when the spec describes another attention.
     pub fn from_spec(spec: &AttentionSpec) -> Result<MultiHead> {
-        let known = match spec.name.as_str() {
-            SingleHead::NAME => spec.n_heads == 1,
-            MultiHead::NAME => true,
-            _ => false,
+        let AttentionSpec { name, n_heads, head_mask, .. } = spec;
+        let contradiction = match name.as_str() {
+            MultiHead::NAME => None,
+            SingleHead::NAME if *n_heads != 1 => Some(format!("with {n_heads} heads")),
+            SingleHead::NAME if !head_mask.is_empty() => Some("with a mask of heads".into()),
+            SingleHead::NAME => None,
+            _ => Some("is not known here".into()),
         };
-        if !known {
-            let reason = format!("'{}' is not known here", spec.name.escape_default());
+        if let Some(what) = contradiction {
+            let reason = format!("'{}' {what}", name.escape_default());
             return Err(Error::config("attention", reason));
         }
         spec.settings.expect_empty()?;
@@ -118,4 +121,42 @@ impl MultiHead {
 fn of_columns(mut x: ArrayView2<'_, f32>, columns: Range<usize>) -> ArrayView2<'_, f32> {
     x.slice_axis_inplace(Axis(1), Slice::from(columns));
     x
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::settings::Value;
+
+    #[test]
+    fn a_stored_description_is_taken_when_it_is_this_attention() {
+        for (spec, n_heads) in [
+            (AttentionSpec::new(SingleHead::NAME, 1), 1),
+            (AttentionSpec::new(MultiHead::NAME, 1), 1),
+            (AttentionSpec::new(MultiHead::NAME, 4), 4),
+        ] {
+            assert_eq!(MultiHead::from_spec(&spec).unwrap().n_heads, n_heads);
+        }
+        let masked = MultiHead::with_head_mask(2, vec![true, false]);
+        let again = MultiHead::from_spec(&masked.spec()).unwrap();
+        assert_eq!((again.n_heads, again.head_mask), (2, vec![true, false]));
+    }
+
+    #[test]
+    fn a_description_of_another_attention_is_refused() {
+        let single = |n_heads| AttentionSpec::new(SingleHead::NAME, n_heads);
+        let mut unknown_setting = AttentionSpec::new(MultiHead::NAME, 4);
+        unknown_setting.settings.insert("window", Value::Whole(8)).unwrap();
+        for (spec, needle) in [
+            (single(4), "'single-head' with 4 heads"),
+            (single(0), "'single-head' with 0 heads"),
+            (AttentionSpec { head_mask: vec![true], ..single(1) }, "'single-head' with a mask"),
+            (AttentionSpec::new("rotary\u{1b}", 4), "'rotary\\u{1b}' is not known here"),
+            (AttentionSpec::new("", 1), "'' is not known"),
+            (unknown_setting, "'window' is unknown"),
+        ] {
+            let refused = MultiHead::from_spec(&spec).unwrap_err().to_string();
+            assert!(refused.contains(needle), "{refused}");
+        }
+    }
 }

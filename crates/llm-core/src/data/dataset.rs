@@ -3,7 +3,7 @@
 use super::tokens::StoredTokens;
 use super::{ByteFiles, Window, Windows};
 use crate::base::rng::{below, stream};
-use crate::base::{Error, Result, TokenId};
+use crate::base::{Error, Result, TokenId, memory};
 use crate::buffer;
 use crate::model::{Batch, Origin};
 use std::fmt;
@@ -71,9 +71,13 @@ impl TokenDataset {
     /// The tokens of a range, padded with 0 past the end.
     ///
     /// # Errors
-    /// As [`TokenDataset::read`].
+    /// As [`TokenDataset::read`]; [`Error::Memory`] when there is no room for so many.
     pub fn tokens(&self, start: usize, len: usize) -> Result<Vec<TokenId>> {
-        let mut tokens = vec![0; len];
+        let mut tokens = Vec::new();
+        let needed = (len as u64).saturating_mul(size_of::<TokenId>() as u64);
+        let refused = |_| Error::Memory { needed, available: memory::available() };
+        tokens.try_reserve_exact(len).map_err(refused)?;
+        tokens.resize(len, 0);
         self.read(start, &mut tokens)?;
         Ok(tokens)
     }
@@ -90,7 +94,8 @@ impl TokenDataset {
     /// is a pure function of (`seed`, `step`, r). Resuming needs no generator state.
     ///
     /// # Errors
-    /// [`Error::DataTooSmall`] when no window of T + 1 tokens fits; as [`TokenDataset::read`].
+    /// [`Error::Shape`] when B or T is 0, [`Error::DataTooSmall`] when no window of T + 1 tokens
+    /// fits, [`Error::Memory`] when there is no room for B of them; as [`TokenDataset::read`].
     pub fn batch(&self, seed: u64, step: u64, shape: [usize; 2]) -> Result<Batch> {
         self.rows(Origin { seed, step, first_row: 0 }, shape)
     }
@@ -101,10 +106,15 @@ impl TokenDataset {
     /// # Errors
     /// As [`TokenDataset::batch`].
     pub fn rows(&self, origin: Origin, [b, t]: [usize; 2]) -> Result<Batch> {
+        if b == 0 || t == 0 {
+            return Err(Error::shape("batch", "[B, T], neither of them 0", &[b, t]));
+        }
         let room = self.check_room("training data", t)?;
         // Starts 0..room fit; of the documents, those that begin there.
         let fitting = self.starts.as_ref().map(|s| &s[..s.partition_point(|&p| p < room)]);
-        let [mut inputs, mut targets] = [(); 2].map(|()| buffer::Tokens::stale(b * t));
+        let tokens = b.saturating_mul(t);
+        let mut inputs = buffer::Tokens::try_stale(tokens)?;
+        let mut targets = buffer::Tokens::try_stale(tokens)?;
         let mut window = buffer::Tokens::stale(t + 1);
         let rows = inputs.chunks_exact_mut(t).zip(targets.chunks_exact_mut(t));
         for (row, (inputs, targets)) in rows.enumerate() {
@@ -128,7 +138,7 @@ impl TokenDataset {
         let ends = starts.iter().skip(1).copied().chain([self.len()]);
         let document = |(&start, end): (&usize, usize)| Window {
             start,
-            len: seq_len.min(end.saturating_sub(start + 1)),
+            len: seq_len.min(end.saturating_sub(start).saturating_sub(1)),
         };
         starts.iter().zip(ends).map(document).filter(|w| w.len > 0).collect()
     }
@@ -145,7 +155,7 @@ impl TokenDataset {
                 what,
                 len: self.len() as u64,
                 seq_len,
-                needed: seq_len as u64 + 1,
+                needed: (seq_len as u64).saturating_add(1),
             }),
         }
     }
@@ -181,6 +191,27 @@ mod tests {
         assert_eq!(firsts.into_iter().collect::<Vec<_>>(), [0, 1, 2, 3]);
         assert!(matches!(counting(8).batch(1, 0, [1, 8]), Err(Error::DataTooSmall { .. })));
         assert!(counting(9).batch(1, 0, [1, 8]).is_ok());
+    }
+
+    #[test]
+    fn shapes_that_no_batch_can_have_are_refused() {
+        let data = counting(12);
+        for shape in [[1, 0], [0, 4], [0, 0], [0, usize::MAX]] {
+            let refused = data.batch(1, 0, shape).unwrap_err();
+            assert!(matches!(refused, Error::Shape { op: "batch", .. }), "{refused}");
+        }
+        for t in [12, usize::MAX] {
+            assert!(matches!(data.batch(1, 0, [1, t]), Err(Error::DataTooSmall { .. })));
+            assert!(matches!(data.check_room("", t), Err(Error::DataTooSmall { .. })));
+        }
+        for b in [usize::MAX, usize::MAX / 8, 1 << 50] {
+            assert!(matches!(data.batch(1, 0, [b, 4]), Err(Error::Memory { .. })));
+        }
+        for len in [usize::MAX, usize::MAX / 4] {
+            assert!(matches!(data.tokens(0, len), Err(Error::Memory { .. })));
+        }
+        let documents = data.with_starts(vec![3, usize::MAX]);
+        assert_eq!([4, 0].map(|seq_len| documents.windows(seq_len).len()), [1, 0]);
     }
 
     #[test]

@@ -160,8 +160,10 @@ impl<'m> Generator<'m> {
 /// assert_eq!([3, 4, 5, 6].map(|n| window_start(n, 4, 1)), [0, 0, 1, 2]);
 /// assert_eq!([3, 4, 5, 6, 7].map(|n| window_start(n, 4, 2)), [0, 0, 2, 2, 4]);
 /// ```
+///
+/// A `slide` of 0, which [`Generator::new`] refuses, never moves.
 pub fn window_start(n: usize, window: usize, slide: usize) -> usize {
-    n.saturating_sub(window).div_ceil(slide) * slide
+    n.saturating_sub(window).div_ceil(slide.max(1)).saturating_mul(slide)
 }
 
 /// Continues `prompt` by `n` tokens.

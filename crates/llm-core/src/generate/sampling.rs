@@ -102,7 +102,8 @@ impl Sampling {
     /// choice gives the first all.
     ///
     /// # Errors
-    /// [`Error::Logits`] when a logit is not finite or nothing is allowed.
+    /// [`Error::Logits`] when a logit is NaN or +∞, or no allowed one is above −∞, which stands for a
+    /// token that never comes.
     pub fn distribution(&self, logits: &[f32], so_far: &[TokenId]) -> Result<Vec<(TokenId, f64)>> {
         let mut left = self.candidates(logits, so_far)?;
         let sum: f64 = left.iter().map(|c| c.1).sum();
@@ -131,11 +132,12 @@ impl Sampling {
 
     /// What is left after all filters, by number, so that sums do not depend on how it was found.
     fn candidates(&self, logits: &[f32], so_far: &[TokenId]) -> Result<Vec<Candidate>> {
-        if let Some(bad) = logits.iter().find(|x| !x.is_finite()) {
+        if let Some(bad) = logits.iter().find(|x| x.is_nan() || **x == f32::INFINITY) {
             return Err(Error::Logits { value: *bad });
         }
         let allowed = |i: usize| self.allowed.get(i).copied().unwrap_or(self.allowed.is_empty());
-        let scores = logits.iter().enumerate().filter(|(i, _)| allowed(*i));
+        let possible = |&(i, &x): &(usize, &f32)| allowed(i) && x > f32::NEG_INFINITY;
+        let scores = logits.iter().enumerate().filter(possible);
         let scores = scores.map(|(i, &x)| (i as TokenId, f64::from(x)));
         if self.temperature == 0.0 && self.repetition_penalty == 1.0 {
             // Without a list: for a large vocabulary making one takes as long as some layers.
@@ -254,6 +256,28 @@ mod tests {
         let none = Sampling { allowed: vec![false; 4], ..plain.clone() };
         assert!(matches!(none.draw(&logits, &[], 0), Err(Error::Logits { .. })));
         assert!(plain.distribution(&[0.0, f32::NAN], &[]).is_err());
+        assert!(plain.distribution(&[0.0, f32::INFINITY], &[]).is_err());
+    }
+
+    #[test]
+    fn a_score_of_minus_infinity_forbids_its_token_and_no_other() {
+        let never = f32::NEG_INFINITY;
+        let logits = [never, 1.0, never, 0.0];
+        let plain = Sampling::default();
+        let penalty = Sampling { repetition_penalty: 2.0, ..plain.clone() };
+        let only = Sampling { allowed: vec![true, false, true, true], ..plain.clone() };
+        assert_eq!(ids(&plain, &logits, &[]), [1, 3]);
+        assert_eq!(ids(&penalty, &logits, &[0, 2]), [1, 3]);
+        assert_eq!(
+            ids(&Sampling { top_k: 3, top_p: 0.999, ..plain.clone() }, &logits, &[]),
+            [1, 3]
+        );
+        assert_eq!(ids(&only, &logits, &[]), [3]);
+        assert_eq!(Sampling::greedy().draw(&logits, &[], 0).unwrap(), 1);
+        for s in [plain, penalty, only, Sampling::greedy()] {
+            let refused = s.draw(&[never, 1.0, never, never][..1], &[], 0).unwrap_err();
+            assert!(refused.to_string().ends_with("no token is allowed"), "{refused}");
+        }
     }
 
     #[test]

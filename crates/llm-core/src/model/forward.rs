@@ -22,7 +22,8 @@ impl TinyGPT {
     /// `tokens` flat, of `[B, T]`, T ≤ seq_len; result `[B, T, V]`.
     ///
     /// # Errors
-    /// [`Error::Shape`] when T is 0 or longer than the context, [`Error::TokenOutOfRange`].
+    /// [`Error::Shape`] when T is 0 or longer than the context or there are not B·T tokens,
+    /// [`Error::TokenOutOfRange`].
     pub fn logits(&self, tokens: &[TokenId], shape: [usize; 2]) -> Result<Tensor> {
         self.run(tokens, shape, None, None)
     }
@@ -49,6 +50,10 @@ impl TinyGPT {
     ) -> Result<Tensor> {
         if t == 0 || t > self.config().seq_len {
             let expected = format!("1 to {} tokens in a row", self.config().seq_len);
+            return Err(Error::shape("model", expected, &[b, t]));
+        }
+        if tokens.is_empty() || b.checked_mul(t) != Some(tokens.len()) {
+            let expected = format!("the shape [B, T] of {} tokens, not none", tokens.len());
             return Err(Error::shape("model", expected, &[b, t]));
         }
         let mut positions = Tokens::stale(b * t);
@@ -149,5 +154,20 @@ mod tests {
         assert!(model.logits(&[], [1, 0]).is_err());
         assert!(matches!(model.logits(&[13], [1, 1]), Err(Error::TokenOutOfRange { .. })));
         assert!(model.logits(&[1; 3], [1, 3]).is_ok());
+    }
+
+    #[test]
+    fn a_shape_that_is_not_that_of_the_tokens_is_refused() {
+        let model = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();
+        assert!(model.logits(&[1; 6], [2, 3]).is_ok());
+        for b in [0, 1, 3, 1 << 40, usize::MAX / 2, usize::MAX] {
+            let refused = model.logits(&[1; 6], [b, 3]).unwrap_err();
+            assert!(matches!(refused, Error::Shape { op: "model", .. }), "{refused}");
+        }
+        assert!(model.logits(&[], [0, 3]).is_err());
+        let batch = Batch::new(vec![1; 6], vec![1; 6], [3, 3]);
+        assert!(model.loss(&batch, Mode::Training).is_err());
+        let batch = Batch::new(vec![1; 6], vec![1; 5], [2, 3]);
+        assert!(model.loss(&batch, Mode::Training).is_err());
     }
 }

@@ -174,7 +174,7 @@ impl Field for Tensor {
     }
 
     fn take(_: Param, _: &Plan<'_>, name: &str, given: &mut Given) -> Result<Tensor> {
-        given.0.remove(name).ok_or_else(|| missing(name))
+        given.0.remove(name).map(Tensor::into_parameter).ok_or_else(|| missing(name))
     }
 
     fn list<'a>(&'a self, name: &str, list: &mut Vec<(String, &'a Tensor)>) {

@@ -125,7 +125,8 @@ impl TinyGPT {
     }
 
     /// A model with given weights, for example those of a file: one tensor for each name and shape
-    /// of [`parameter_list`], in any order.
+    /// of [`parameter_list`], in any order. All are trained, constants and results of ops too, of
+    /// which the values are taken.
     ///
     /// # Errors
     /// [`Error::Config`] when a size is outside its limits, the attention does not fit, or a
@@ -222,7 +223,7 @@ impl TinyGPT {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AttentionSpec, Context, Parameters};
+    use crate::model::{AttentionSpec, Batch, Context, Mode, Parameters};
 
     #[test]
     fn names_are_fields_and_counts_agree() {
@@ -278,6 +279,27 @@ mod tests {
         let mut more = list();
         more.push(("lnf_g".into(), model.b_lm.clone().unwrap()));
         assert!(matches!(build(more), Err(Error::Config { .. })));
+    }
+
+    #[test]
+    fn given_weights_are_trained_whatever_they_were() {
+        let config = Config::new(5, 3, 4, 1);
+        let given = TinyGPT::new(config.clone(), 1).unwrap();
+        let other_kind = |(i, (name, p)): (usize, (String, &Tensor))| match i % 3 {
+            0 => (name, p.clone()),
+            1 => (name, p.detach()),
+            _ => (name, crate::ops::mul_scalar(p, 1.0).unwrap()),
+        };
+        let list: Vec<_> = given.parameters().enumerate().map(other_kind).collect();
+        let model = TinyGPT::from_parameters(config, Arc::new(SingleHead), list).unwrap();
+        let batch = Batch::new(vec![0, 1, 2], vec![1, 2, 3], [1, 3]);
+        let grads =
+            |model: &TinyGPT| model.loss(&batch, Mode::Training).unwrap().backward().unwrap();
+        let (got, want) = (grads(&model), grads(&given));
+        for ((name, p), (_, q)) in model.parameters().zip(given.parameters()) {
+            assert_eq!(got.get(p).unwrap(), want.get(q).unwrap(), "{name}");
+        }
+        assert_eq!(got.get(&given.wte), want.get(&given.wte)); // whoever holds a leaf may ask for it
     }
 
     /// An attention that fits no model.

@@ -33,9 +33,9 @@ impl AttentionParams<'_> {
     /// # Errors
     /// [`Error::Shape`] naming the first tensor that does not fit.
     pub fn dims(&self, op: &'static str, x: &Tensor) -> Result<[usize; 3]> {
-        const X: &str = "x of shape [B, T, C], T and C not 0";
+        const X: &str = "x of shape [B, T, C], none of them 0";
         let [b, t, c] = x.dims(op, X)?;
-        if t == 0 || c == 0 {
+        if x.numel() == 0 {
             return Err(Error::shape(op, X, x.shape()));
         }
         expect_shape(op, "w_qkv of shape", self.w_qkv, &[c, 3 * c])?;
@@ -95,12 +95,13 @@ pub fn self_attention_1h(
 /// Into qkv.
 ///
 /// # Errors
-/// [`Error::Shape`] when qkv has not three axes, the last divisible by 3.
+/// [`Error::Shape`] when qkv has not three axes, the last divisible by 3, or is empty.
 pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Tensor> {
     let _span = span("attention");
-    let [b, t, c3] = qkv.dims("self_attention_1h", "qkv of shape [B, T, 3C]")?;
-    if c3 == 0 || c3 % 3 != 0 || t == 0 {
-        return Err(Error::shape("self_attention_1h", "qkv of shape [B, T, 3C]", qkv.shape()));
+    const QKV: &str = "qkv of shape [B, T, 3C], none of them 0";
+    let [b, t, c3] = qkv.dims("self_attention_1h", QKV)?;
+    if qkv.numel() == 0 || c3 % 3 != 0 {
+        return Err(Error::shape("self_attention_1h", QKV, qkv.shape()));
     }
     let c = c3 / 3;
     let scale = 1.0 / (c as f32).sqrt();
@@ -134,7 +135,8 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::ArrayD;
+    use crate::ops::Probe;
+    use ndarray::{ArrayD, ArrayView2, ArrayView3};
 
     const NAMES: [&str; 5] = ["x", "w_qkv", "b_qkv", "w_proj", "b_proj"];
 
@@ -150,7 +152,7 @@ mod tests {
         let right: [&[usize]; 5] = [&[2, 3, 4], &[4, 12], &[12], &[4, 4], &[4]];
         assert_eq!(run(&right).unwrap().shape(), [2, 3, 4]);
         let wrong: [(usize, &[&[usize]]); 5] = [
-            (0, &[&[4], &[3, 4], &[1, 2, 3, 4], &[2, 0, 4], &[2, 3, 0], &[]]),
+            (0, &[&[4], &[3, 4], &[1, 2, 3, 4], &[0, 3, 4], &[2, 0, 4], &[2, 3, 0], &[]]),
             (1, &[&[4, 24], &[4, 11], &[12, 4], &[5, 12], &[48], &[1, 4, 12]]),
             (2, &[&[11], &[24], &[1], &[1, 12], &[]]),
             (3, &[&[4, 5], &[5, 4], &[8, 4], &[16], &[1, 4, 4]]),
@@ -172,5 +174,34 @@ mod tests {
         let message = run(&all).unwrap_err().to_string();
         let want = "self_attention_1h: expected w_qkv of shape [4, 12], got [4, 24]";
         assert_eq!(message, want);
+    }
+
+    #[test]
+    fn between_the_projections_nothing_may_be_empty() {
+        for shape in [[0, 3, 12], [2, 0, 12], [2, 3, 0], [2, 3, 11]] {
+            let qkv = Tensor::new(ArrayD::zeros(&shape[..]));
+            let refused = causal_attention_1h(&qkv, None).unwrap_err();
+            assert!(matches!(refused, Error::Shape { .. }), "{refused}");
+        }
+    }
+
+    /// What is shown is taken apart, so it must be what it is said to be.
+    #[test]
+    fn a_probe_is_not_shown_what_does_not_fit() {
+        struct Nobody;
+        impl Probe for Nobody {
+            fn head(&self, _: usize, _: usize, _: usize, _: ArrayView2<'_, f32>) {}
+            fn concatenated(&self, _: usize, _: ArrayView3<'_, f32>) {}
+        }
+        let of = |shape: &[usize]| Tensor::new(ArrayD::zeros(shape));
+        let ctx = Context::new(0).with_probe(Some(&Nobody));
+        let y = of(&[2, 3, 4]);
+        assert!(ctx.show(&of(&[2, 3, 12]), &y, 2).is_ok());
+        for (qkv, n_heads) in
+            [(&[2, 3, 12], 0), (&[2, 3, 12], 3), (&[2, 3, 8], 2), (&[1, 3, 12], 2)]
+        {
+            let refused = ctx.show(&of(qkv), &y, n_heads).unwrap_err();
+            assert!(matches!(refused, Error::Shape { op: "probe", .. }), "{refused}");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! broadcast_to, and how two inputs of different shapes come together.
 
+use super::elements;
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Repeat, add_sums, expand};
@@ -16,17 +17,20 @@ use crate::tensor::Tensor;
 /// dx = the sum of dy over the repeated axes, in f64, in the order of dy's elements.
 ///
 /// # Errors
-/// [`Error::Shape`] when x does not fill `shape`.
+/// [`Error::Shape`] when x does not fill `shape`, [`Error::Memory`] when there is no room for it.
 ///
 /// # Reference
 /// The broadcasting rules of NumPy.
 pub fn broadcast_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let _span = span("broadcast");
+    let len = elements(shape).ok_or_else(|| {
+        Error::shape("broadcast_to", "a shape of as many elements as a machine may have", shape)
+    })?;
     let Some(repeat) = Repeat::new(x.shape(), shape) else {
         let expected = format!("an x that fills {shape:?} (its axes equal, 1 or missing in front)");
         return Err(Error::shape("broadcast_to", expected, x.shape()));
     };
-    let mut y = Buffer::stale(shape.iter().product());
+    let mut y = Buffer::try_stale(len)?;
     expand(&mut y, x.data(), &repeat);
     let parent = x.parent();
     Ok(Tensor::from_op("broadcast", shape, y, &[&x.parent()], move |dy, grads| {
@@ -100,5 +104,9 @@ mod tests {
         let error = broadcast_to(&of(&[2, 1]), &[2]).unwrap_err().to_string();
         assert!(error.starts_with("broadcast_to: expected an x that fills [2]"), "{error}");
         assert!(broadcast_to(&of(&[3]), &[2, 1]).is_err()); // one way only
+        for too_many in [&[1 << 40, 1 << 40][..], &[0, 1 << 40, 1 << 40]] {
+            assert!(matches!(broadcast_to(&of(&[1]), too_many), Err(Error::Shape { .. })));
+        }
+        assert!(matches!(broadcast_to(&of(&[1]), &[1 << 50]), Err(Error::Memory { .. })));
     }
 }

@@ -1,6 +1,6 @@
 //! concat: tensors one behind the other.
 
-use super::axis_of;
+use super::{axis_of, elements};
 use crate::autograd::Parent;
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
@@ -38,11 +38,13 @@ pub fn concat(inputs: &[&Tensor], axis: isize) -> Result<Tensor> {
             let expected = format!("{:?}, but for axis {axis}", first.shape());
             return Err(Error::shape("concat", expected, x.shape()));
         }
-        shape[axis] += x.shape()[axis];
+        shape[axis] = shape[axis].saturating_add(x.shape()[axis]);
     }
+    let len = elements(&shape)
+        .ok_or_else(|| Error::shape("concat", "as many elements as a machine may have", &shape))?;
     let inner: usize = shape[axis + 1..].iter().product();
     let width = shape[axis] * inner; // a row of y: the rows of the inputs, one behind the other
-    let mut y = Buffer::stale(shape.iter().product());
+    let mut y = Buffer::stale(len);
     let mut parts: Vec<(Parent, usize, usize)> = Vec::new();
     let mut start = 0;
     for x in inputs {
@@ -102,6 +104,8 @@ mod tests {
         for other in [&[3, 1][..], &[2], &[2, 1, 1]] {
             assert!(concat(&[&of(&[2, 1]), &of(other)], 1).is_err());
         }
+        let long = of(&[0, isize::MAX as usize]);
+        assert!(concat(&[&long, &long, &long], 1).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What an attention is told about one call, and what it shows of itself.
 
 use super::Place;
-use crate::base::Result;
+use crate::base::{Error, Result};
 use crate::kernels::attention as kernel;
 use crate::kernels::dropout::Dropout;
 use crate::kernels::gemm::matrix;
@@ -51,11 +51,16 @@ impl<'a> Context<'a> {
     /// writes P out, so it is computed once more.
     ///
     /// # Errors
-    /// [`Error::Shape`](crate::Error::Shape) when `y` has not three axes.
+    /// [`Error::Shape`] when `y` has not three axes, the last divisible by H, or `qkv` is not of its
+    /// shape with 3C in place of C.
     pub fn show(&self, qkv: &Tensor, y: &Tensor, n_heads: usize) -> Result<()> {
         let Some(probe) = self.probe else { return Ok(()) };
         let [b, t, c] = y.dims("probe", "y of shape [B, T, C]")?;
-        let d = c / n_heads;
+        let d = c.checked_div(n_heads).unwrap_or(0);
+        if d * n_heads != c || qkv.shape() != [b, t, 3 * c] {
+            let expected = format!("qkv of shape {:?} for {n_heads} heads", [b, t, 3 * c]);
+            return Err(Error::shape("probe", expected, qkv.shape()));
+        }
         let parts = kernel::head_views(qkv.data(), [b, t, 3 * n_heads, d]);
         for sequence in 0..b {
             for head in 0..n_heads {

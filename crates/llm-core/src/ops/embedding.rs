@@ -1,5 +1,6 @@
 //! embedding: rows of a table by number.
 
+use super::elements;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::{Buffer, Tokens};
 use crate::kernels::embedding as kernel;
@@ -20,7 +21,7 @@ use crate::tensor::Tensor;
 pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor> {
     let _span = span("embedding");
     let [v, c] = w.dims("embedding", "w of shape [V, C]")?;
-    if shape.iter().product::<usize>() != ids.len() || ids.is_empty() || c == 0 {
+    if elements(shape) != Some(ids.len()) || ids.is_empty() || c == 0 {
         return Err(Error::shape("embedding", format!("ids for {shape:?}"), &[ids.len()]));
     }
     if let Some(position) = ids.iter().position(|&id| id as usize >= v) {
@@ -33,4 +34,21 @@ pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor>
     Ok(Tensor::from_op("embedding", &shape, y, &[&w.parent()], move |dy, grads| {
         grads.accumulate_zeroed(&parent, |dw| kernel::backward(dw, &dy, &ids, c));
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ndarray::ArrayD;
+
+    #[test]
+    fn shapes_that_are_not_those_of_the_numbers_are_refused() {
+        let w = Tensor::new(ArrayD::zeros(vec![3, 2]));
+        assert_eq!(embedding(&w, &[2, 0], &[1, 2]).unwrap().shape(), [1, 2, 2]);
+        for shape in [&[3][..], &[], &[0, 2], &[2, usize::MAX], &[1 << 33, 1 << 33], &[0, 1 << 63]]
+        {
+            let refused = embedding(&w, &[2, 0], shape).unwrap_err();
+            assert!(matches!(refused, Error::Shape { op: "embedding", .. }), "{refused}");
+        }
+    }
 }

@@ -16,7 +16,8 @@ use crate::tensor::Tensor;
 /// dA = dC·Bᵀ, dB = Aᵀ·dC.
 ///
 /// # Errors
-/// [`Error::Shape`] when an input is not a matrix or the inner lengths differ.
+/// [`Error::Shape`] when an input is not a matrix, is empty, or the inner lengths differ;
+/// [`Error::Memory`] when there is no room for the result.
 pub fn matmul2d(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let [m, k] = a.dims("matmul2d", "a of shape [M, K]")?;
     let [_, n] = b.dims("matmul2d", "b of shape [K, N]")?;
@@ -33,7 +34,8 @@ pub fn matmul2d(a: &Tensor, b: &Tensor) -> Result<Tensor> {
 /// `dA[i] = dC[i]·B[i]ᵀ`, `dB[i] = A[i]ᵀ·dC[i]`.
 ///
 /// # Errors
-/// [`Error::Shape`] when an input has not three axes or the lengths do not fit.
+/// [`Error::Shape`] when an input has not three axes, is empty, or the lengths do not fit;
+/// [`Error::Memory`] when there is no room for the result.
 pub fn bmm(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let [batch, m, k] = a.dims("bmm", "a of shape [B, M, K]")?;
     let [_, _, n] = b.dims("bmm", "b of shape [B, K, N]")?;
@@ -51,7 +53,7 @@ fn product(
     if a.numel() == 0 || b.numel() == 0 {
         return Err(Error::shape("matmul", "no empty axis", a.shape()));
     }
-    let mut c = Buffer::stale(batch * m * n);
+    let mut c = Buffer::try_stale(batch.saturating_mul(m).saturating_mul(n))?;
     for i in 0..batch {
         let (a, b) = (entry(a.data(), i, m, k), entry(b.data(), i, k, n));
         let c = matrix_mut(&mut c[i * m * n..(i + 1) * m * n], m, n);

@@ -75,6 +75,14 @@ fn axis_of(op: &'static str, x: &Tensor, axis: isize) -> Result<usize> {
         .ok_or_else(|| Error::shape(op, format!("a tensor with an axis {axis}"), x.shape()))
 }
 
+/// The number of elements of a shape; none when an array of it, were its empty axes of length 1,
+/// is beyond any machine: ndarray has no view of such a one.
+fn elements(shape: &[usize]) -> Option<usize> {
+    let product = |n: usize, &d: &usize| n.checked_mul(d.max(1));
+    let all = shape.iter().try_fold(1, product).filter(|&n| n <= isize::MAX as usize)?;
+    Some(if shape.contains(&0) { 0 } else { all })
+}
+
 /// `shape` with another last axis.
 fn with_last(shape: &[usize], last: usize) -> Vec<usize> {
     let mut shape = shape.to_vec();

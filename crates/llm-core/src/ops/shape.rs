@@ -1,6 +1,6 @@
 //! reshape (a view), slice_lastdim and slice (copies).
 
-use super::{axis_of, last_dim, with_last};
+use super::{axis_of, elements, last_dim, with_last};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::profile::span;
@@ -19,8 +19,7 @@ use crate::tensor::Tensor;
 /// [`Error::Shape`] when the number of elements differs.
 pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let _span = span("reshape");
-    let numel = shape.iter().try_fold(1usize, |n, &d| n.checked_mul(d));
-    if numel != Some(x.numel()) {
+    if elements(shape) != Some(x.numel()) {
         return Err(Error::shape("reshape", format!("the elements of {shape:?}"), x.shape()));
     }
     let parent = x.parent();
@@ -124,5 +123,6 @@ mod tests {
         assert!(slice(&x, 3, 0, 1).is_err() && slice(&x, 0, usize::MAX, 1).is_err());
         let empty = Tensor::from_vec(&[2, 0], vec![]).unwrap();
         assert_eq!(slice(&empty, 0, 1, 1).unwrap().shape(), [1, 0]);
+        assert!(reshape(&empty, &[0, usize::MAX, 2]).is_err());
     }
 }

@@ -34,6 +34,7 @@ pub struct Update {
 /// other, as they are needed; the update is that of one batch of all of them.
 ///
 /// # Errors
+/// [`Error::Config`] when the rate is not finite, the clip is NaN or there is no batch,
 /// [`Error::Diverged`] when the loss or a gradient is not finite, [`Error::Stopped`] when a hook
 /// gave the step up, and whatever batches, hooks and optimizer say. The weights are then as before.
 /// [`Error::Unusable`] when the update itself left the range of f32: these weights are lost.
@@ -46,6 +47,15 @@ pub fn train_step(
 ) -> Result<StepReport> {
     let _span = enter("train_step");
     let batches = batches.into_iter();
+    if !update.lr.is_finite() {
+        return Err(Error::config("lr", format!("{} is not a finite number", update.lr)));
+    }
+    if update.clip.is_nan() {
+        return Err(Error::config("clip", "NaN is no gradient norm; 0 switches clipping off"));
+    }
+    if batches.len() == 0 {
+        return Err(Error::config("batches", "a step needs one or more"));
+    }
     parallel::awake(|| {
         let share = 1.0 / batches.len() as f32;
         let mut sum = Tree::default();
@@ -105,4 +115,38 @@ fn check_finite(model: &TinyGPT, grads: &Gradients, report: &StepReport) -> Resu
     };
     let StepReport { step, lr, grad_norm, .. } = *report;
     Err(Error::Diverged { what, value, step, lr, grad_norm })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AdamW, Config, Hyperparameters};
+
+    #[test]
+    fn a_step_that_would_ruin_the_weights_is_not_taken() {
+        let start = TinyGPT::new(Config::new(3, 2, 2, 1), 1).unwrap();
+        let fine = Update { step: 0, lr: 0.1, clip: 1.0 };
+        let step = |update, batches: usize| {
+            let mut model = start.clone();
+            let mut adamw = AdamW::new(Hyperparameters::default()).unwrap();
+            let batch = |_| Ok(Batch::new(vec![0, 1], vec![1, 2], [1, 2]));
+            let batches: Vec<_> = (0..batches).map(batch).collect();
+            let done = train_step(&mut model, &mut adamw, batches, update, &mut ());
+            (done, model.wte.data() != start.wte.data(), adamw.state().t)
+        };
+        for (update, batches, field) in [
+            (Update { lr: f32::NAN, ..fine }, 1, "lr"),
+            (Update { lr: f32::INFINITY, ..fine }, 1, "lr"),
+            (Update { lr: f32::NEG_INFINITY, ..fine }, 1, "lr"),
+            (Update { clip: f32::NAN, ..fine }, 1, "clip"),
+            (fine, 0, "batches"),
+        ] {
+            let (done, changed, updates) = step(update, batches);
+            let refused = done.unwrap_err();
+            assert!(matches!(refused, Error::Config { field: f, .. } if f == field), "{refused}");
+            assert_eq!((changed, updates), (false, 0), "{update:?}");
+        }
+        let (done, changed, updates) = step(fine, 2);
+        assert_eq!((done.is_ok(), changed, updates), (true, true, 1));
+    }
 }

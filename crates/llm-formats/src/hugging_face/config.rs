@@ -90,6 +90,7 @@ pub fn write(config: &Config, n_heads: usize, end: Option<u32>) -> Value {
         "initializer_range": 0.02,
         "layer_norm_epsilon": 1e-5,
         "model_type": "gpt2",
+        "n_ctx": config.seq_len, // an older name of n_positions, which llama.cpp's converter reads
         "n_embd": config.d_model,
         "n_head": n_heads,
         "n_inner": null,
@@ -193,7 +194,9 @@ mod tests {
         for (tied_head, dropout) in [(true, 0.0), (false, 0.25)] {
             let config = Config { tied_head, dropout, ..Config::gpt2(300, 64, 32, 3) };
             let settings = ConfigJson { config: config.clone(), n_heads: 4, notes: Vec::new() };
-            assert_eq!(read(write(&config, 4, None)).unwrap(), settings);
+            let written = write(&config, 4, None);
+            assert_eq!(written["n_ctx"], written["n_positions"]);
+            assert_eq!(read(written).unwrap(), settings);
         }
     }
 

@@ -1,15 +1,15 @@
 //! Reading a folder.
 
 use super::config::{self, ConfigJson};
-use super::{CONFIG, WEIGHTS, names, tokenizer};
+use super::{CONFIG, names, tokenizer, weights};
 use crate::error::{FormatError, Result};
-use crate::files::{open, read_small};
+use crate::files::read_small;
 use crate::imported::{FromSpec, Imported, Note, check, fine_tuning, heads, parameter};
 use crate::safetensors::{Contents, Values, Wanted};
 use llm_core::model::parameter_shapes;
 use llm_core::tokenizer::{IdsTokenizer, PaddedTokenizer, Tokenizer};
 use llm_core::{Attention, Config, Tensor};
-use std::io::{self, BufReader, Read};
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -29,10 +29,8 @@ pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
     let text = read_small(&path, config::MAX_LENGTH).map_err(|e| e.at(&path))?;
     let (settings, attention) = checked(&text, from_spec).map_err(|e| e.at(&path))?;
     let tokenizer = tokenizer::import(folder, settings.config.vocab_size)?;
-    let path = weights(folder)?;
-    let (file, length) = open(&path).map_err(|e| e.at(&path))?;
-    let input = BufReader::with_capacity(1 << 16, file);
-    let parameters = parameters(&settings.config, input, length).map_err(|e| e.at(&path))?;
+    let (path, contents) = weights::open_all(folder)?;
+    let parameters = parameters(&settings.config, contents).map_err(|e| e.at(&path))?;
     assemble(settings, attention, parameters, tokenizer).map_err(|e| e.at(folder))
 }
 
@@ -42,27 +40,9 @@ pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
 /// [`FormatError`] on whatever does not fit.
 pub fn from_parts(config: &[u8], weights: &[u8], from_spec: &FromSpec<'_>) -> Result<Imported> {
     let (settings, attention) = checked(config, from_spec)?;
-    let parameters = parameters(&settings.config, weights, weights.len() as u64)?;
+    let contents = Contents::open(weights, weights.len() as u64)?;
+    let parameters = parameters(&settings.config, contents)?;
     assemble(settings, attention, parameters, None)
-}
-
-/// The file with the weights, or what to do where there are only others.
-fn weights(folder: &Path) -> Result<std::path::PathBuf> {
-    let path = folder.join(WEIGHTS);
-    let there = |name: &str| folder.join(name).exists();
-    let advice = if path.exists() {
-        return Ok(path);
-    } else if there("model.safetensors.index.json") {
-        "the model is in several files: save it again as one \
-         (save_pretrained with a larger max_shard_size)"
-    } else if there("pytorch_model.bin") {
-        "pytorch_model.bin is not read: save the model as safetensors \
-         (save_pretrained of a current transformers)"
-    } else {
-        let error = io::Error::new(io::ErrorKind::NotFound, "no such file");
-        return Err(FormatError::Io(error).at(&path));
-    };
-    Err(FormatError::Missing { advice }.at(&path))
 }
 
 /// config.json, with everything refused that follows from it alone.
@@ -74,8 +54,7 @@ fn checked(text: &[u8], from_spec: &FromSpec<'_>) -> Result<(ConfigJson, Arc<dyn
 }
 
 /// The weights under our names.
-fn parameters(config: &Config, input: impl Read, length: u64) -> Result<Vec<(String, Tensor)>> {
-    let contents = Contents::open(input, length)?;
+fn parameters(config: &Config, contents: Contents<impl Read>) -> Result<Vec<(String, Tensor)>> {
     let first = format!("{}{}", names::PREFIX, "wte.weight");
     let prefix = if contents.row(&first).is_some() { names::PREFIX } else { "" };
     let shapes = parameter_shapes(config);

@@ -2,7 +2,7 @@
 //!
 //! | file | holds | here |
 //! |---|---|---|
-//! | model.safetensors | weights | [`names`]: which of ours is which of theirs |
+//! | model.safetensors, or its parts and model.safetensors.index.json | weights | [`names`]: which of ours is which of theirs |
 //! | config.json | sizes and options | [`config`] |
 //! | tokenizer.json, or vocab.json and merges.txt | the tokenizer | [`tokenizer`] |
 //! | generation_config.json | how text is drawn | written only |
@@ -10,6 +10,8 @@
 pub mod config;
 pub mod names;
 pub mod tokenizer;
+
+pub(crate) mod weights;
 
 mod export;
 mod import;
@@ -19,6 +21,8 @@ pub use import::{from_parts, import};
 
 /// Weights.
 pub const WEIGHTS: &str = "model.safetensors";
+/// Which weights are in which of several files.
+pub const INDEX: &str = "model.safetensors.index.json";
 /// Sizes and options.
 pub const CONFIG: &str = "config.json";
 /// How text is drawn.

@@ -76,7 +76,7 @@ fn tensors_that_do_not_fit_are_refused() {
         (
             "\"dtype\":\"F32\",\"shape\":[9,4]",
             "\"dtype\":\"I32\",\"shape\":[9,4]",
-            "is I32, only F32",
+            "is I32, only F32, F16 and BF16 are read",
         ),
     ] {
         let folder = with_header(small(), from, to);
@@ -143,9 +143,11 @@ fn files_that_are_missing_are_named() {
     assert!(refused(&at(CONFIG), Mend::Place).contains("not a folder"));
     std::fs::rename(at(WEIGHTS), at("pytorch_model.bin")).unwrap();
     assert!(refused(folder.path(), Mend::Place).contains("save_pretrained"));
-    std::fs::rename(at("pytorch_model.bin"), at("model.safetensors.index.json")).unwrap();
-    assert!(refused(folder.path(), Mend::Place).contains("several files"));
-    std::fs::remove_file(at("model.safetensors.index.json")).unwrap();
+    std::fs::rename(at("pytorch_model.bin"), at("pytorch_model.bin.index.json")).unwrap();
+    assert!(refused(folder.path(), Mend::Place).contains("save_pretrained"));
+    std::fs::rename(at("pytorch_model.bin.index.json"), at(INDEX)).unwrap();
+    assert!(refused(folder.path(), Mend::Content).contains("no index of tensors"));
+    std::fs::remove_file(at(INDEX)).unwrap();
     assert!(refused(folder.path(), Mend::Place).contains(WEIGHTS));
     std::fs::remove_file(at(CONFIG)).unwrap();
     assert!(refused(folder.path(), Mend::Place).contains(CONFIG));
@@ -228,4 +230,63 @@ fn a_failed_export_leaves_nothing() {
     );
     let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().flatten().collect();
     assert_eq!(left.len(), 1, "{left:?}");
+}
+
+/// The tensors of an exported folder in two files with an index. Which of both a tensor goes to is
+/// up to `second`, what the index says to `place`.
+fn in_two_files(
+    second: impl Fn(&str) -> bool,
+    place: impl Fn(&str, usize) -> Option<String>,
+) -> TempDir {
+    let folder = exported(small());
+    let bytes = std::fs::read(folder.path().join(WEIGHTS)).unwrap();
+    let tensors = ::safetensors::SafeTensors::deserialize(&bytes).unwrap();
+    let mut map = serde_json::Map::new();
+    for (part, name) in PARTS.into_iter().enumerate() {
+        let all = tensors.iter().filter(|(name, _)| usize::from(second(name)) == part);
+        let all: Vec<_> = all.collect();
+        for (tensor, _) in &all {
+            map.extend(place(tensor, part).map(|file| (tensor.to_string(), json!(file))));
+        }
+        let path = folder.path().join(name);
+        ::safetensors::serialize_to_file(all, None, &path).unwrap();
+    }
+    let index = json!({"metadata": {"total_size": bytes.len()}, "weight_map": map});
+    std::fs::write(folder.path().join(INDEX), index.to_string()).unwrap();
+    std::fs::remove_file(folder.path().join(WEIGHTS)).unwrap();
+    folder
+}
+
+const PARTS: [&str; 2] = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"];
+
+#[test]
+fn a_model_in_several_files_is_the_same_model() {
+    let of_part = |_: &str, part: usize| Some(PARTS[part].to_string());
+    let later = |name: &str| name.contains("h.1.") || name.contains("wpe");
+    let folder = in_two_files(later, of_part);
+    let whole = import(exported(small()).path(), &one_head).unwrap().into_model().unwrap().0;
+    let parts = import(folder.path(), &one_head).unwrap().into_model().unwrap().0;
+    for ((name, a), (_, b)) in whole.parameters().zip(parts.parameters()) {
+        assert_eq!(a.data(), b.data(), "{name}");
+    }
+
+    std::fs::remove_file(folder.path().join(PARTS[1])).unwrap();
+    assert!(refused(folder.path(), Mend::Place).contains(PARTS[1]));
+    let line = refused(in_two_files(later, |_, _| Some(PARTS[0].into())).path(), Mend::Content);
+    assert!(line.contains(INDEX) && line.contains("is not in model-00001"), "{line}");
+    let line =
+        refused(in_two_files(later, |_, part| Some(PARTS[1 - part].into())).path(), Mend::Content);
+    assert!(line.contains("is not where model.safetensors.index.json says"), "{line}");
+    let unlisted = |name: &str, part: usize| of_part(name, part).filter(|_| !name.contains("wpe"));
+    let line = refused(in_two_files(later, unlisted).path(), Mend::Content);
+    assert!(line.contains("wpe.weight is not where"), "{line}");
+    assert!(refused(in_two_files(later, |_, _| None).path(), Mend::Content).contains("no file"));
+    let folder = in_two_files(later, of_part);
+    std::fs::write(folder.path().join(PARTS[0]), "").unwrap();
+    assert!(refused(folder.path(), Mend::Content).contains("too short"));
+    // One whole file is taken before the parts.
+    std::fs::write(folder.path().join(WEIGHTS), "").unwrap();
+    assert!(
+        refused(folder.path(), Mend::Content).contains("model.safetensors': the file is 0 bytes")
+    );
 }

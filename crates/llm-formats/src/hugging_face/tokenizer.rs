@@ -26,6 +26,10 @@ const TOKENIZER: &str = "tokenizer.json";
 const VOCAB: &str = "vocab.json";
 /// Pairs that become one token, the first ones first.
 const MERGES: &str = "merges.txt";
+/// What other models have in place of these.
+const SENTENCEPIECE: &str = "tokenizer.model";
+const NO_SENTENCEPIECE: &str = "SentencePiece's files are not read: save the tokenizer as     tokenizer.json too (AutoTokenizer.from_pretrained(..).save_pretrained(..)), or take this one away \
+    to import the model without";
 /// Which class reads the files.
 const SETTINGS: &str = "tokenizer_config.json";
 
@@ -98,7 +102,12 @@ pub fn import(folder: &Path, rows: usize) -> Result<Option<Arc<dyn Tokenizer>>> 
                 bpe::from_vocab_and_merges(&tokens, &pairs).map_err(|e| refused(&vocab, e))?;
             fits(&vocab, tokenizer)
         }
-        (false, false) => Ok(None),
+        (false, false) => match folder.join(SENTENCEPIECE) {
+            path if path.exists() => {
+                Err(FormatError::Missing { advice: NO_SENTENCEPIECE }.at(&path))
+            }
+            _ => Ok(None),
+        },
         (true, false) => Err(FormatError::content("merges.txt is missing beside it").at(&vocab)),
         (false, true) => Err(FormatError::content("vocab.json is missing beside it").at(&merges)),
     }
@@ -283,5 +292,11 @@ mod tests {
         std::fs::write(folder.path().join(VOCAB), "{}").unwrap();
         let refused = import(folder.path(), 256).map(drop).unwrap_err();
         assert!(refused.to_string().contains("merges.txt is missing"), "{refused}");
+        std::fs::rename(folder.path().join(VOCAB), folder.path().join(SENTENCEPIECE)).unwrap();
+        let refused = import(folder.path(), 256).map(drop).unwrap_err().to_string();
+        assert!(
+            refused.contains("tokenizer.model': SentencePiece's files are not read"),
+            "{refused}"
+        );
     }
 }

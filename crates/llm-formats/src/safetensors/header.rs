@@ -30,6 +30,8 @@ pub struct Row {
     pub shape: Vec<usize>,
     /// Its bytes.
     pub length: u64,
+    /// In which of several files that are read as one, from 0.
+    pub(super) file: usize,
 }
 
 /// All tensors in the order of their bytes, and the metadata. `body` is the number of bytes after
@@ -56,7 +58,7 @@ pub(super) fn parse(header: &[u8], body: u64) -> Result<(Vec<Row>, BTreeMap<Stri
         let info = parsed.info(&name)?;
         let (start, end) = info.data_offsets;
         let length = end.saturating_sub(start) as u64;
-        Some(Row { name, dtype: info.dtype, shape: info.shape.clone(), length })
+        Some(Row { name, dtype: info.dtype, shape: info.shape.clone(), length, file: 0 })
     };
     let rows = parsed.offset_keys().into_iter().filter_map(row).collect();
     let metadata = parsed.metadata().iter().flatten();

@@ -8,7 +8,7 @@ mod read;
 mod write;
 
 pub use header::{MAX_HEADER, MAX_NAME, MAX_TENSORS, Row};
-pub use read::{Contents, Values, Wanted};
+pub use read::{Contents, STORED_AS, Values, Wanted};
 pub use write::{Data, Named, write};
 
 pub use ::safetensors::tensor::Dtype;

@@ -3,20 +3,21 @@
 use super::Dtype;
 use super::header::{self, MAX_HEADER, Row};
 use crate::error::{FormatError, Result, shown};
+use half::{bf16, f16};
 use llm_core::Error;
 use llm_core::base::memory;
 use llm_core::buffer::Preview;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::{self, Read};
 
 /// Tensors pass through a buffer of this many bytes, a multiple of four.
 const CHUNK: usize = 1 << 16;
 
-/// A file whose header has been read.
+/// A file whose header has been read, or several whose tensors together are one model's.
 pub struct Contents<R> {
-    input: R,
-    /// In the order of their bytes.
+    inputs: Vec<R>,
+    /// In the order of their bytes, file by file.
     pub rows: Vec<Row>,
     /// What else the header says.
     pub metadata: BTreeMap<String, String>,
@@ -35,9 +36,12 @@ pub struct Wanted {
     pub name: String,
     /// Its shape.
     pub shape: Vec<usize>,
-    /// F32 or U8.
+    /// F32, which may be stored as one of [`STORED_AS`], or U8.
     pub dtype: Dtype,
 }
+
+/// How numbers may be stored: every value of each is one of f32.
+pub const STORED_AS: [Dtype; 3] = [Dtype::F32, Dtype::F16, Dtype::BF16];
 
 impl Wanted {
     /// A parameter.
@@ -87,7 +91,24 @@ impl<R: Read> Contents<R> {
         let mut bytes = vec![0; header as usize];
         input.read_exact(&mut bytes)?;
         let (rows, metadata) = header::parse(&bytes, body)?;
-        Ok(Contents { input, rows, metadata })
+        Ok(Contents { inputs: vec![input], rows, metadata })
+    }
+
+    /// With the tensors of a further file.
+    ///
+    /// # Errors
+    /// [`FormatError::Content`] when one of its names is there already.
+    pub fn and(mut self, more: Contents<R>) -> Result<Contents<R>> {
+        let names: HashSet<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
+        if let Some(row) = more.rows.iter().find(|row| names.contains(row.name.as_str())) {
+            let why = format!("tensor {} is in another file too", shown(&row.name));
+            return Err(FormatError::content(why));
+        }
+        let before = self.inputs.len();
+        let later = |row: Row| Row { file: before + row.file, ..row };
+        self.rows.extend(more.rows.into_iter().map(later));
+        self.inputs.extend(more.inputs);
+        Ok(self)
     }
 
     /// The tensor of that name.
@@ -96,7 +117,8 @@ impl<R: Read> Contents<R> {
     }
 
     /// Reads the tensors that are `wanted`, and hands each with its number in that list to
-    /// `take`, in the order of the file. All others must be `ignored`.
+    /// `take`, in the order of the file. All others must be `ignored`. What is stored with 16 bits
+    /// becomes f32, as the same number.
     ///
     /// # Errors
     /// [`FormatError::Content`] when a tensor is missing, unknown, of another shape or type, or not
@@ -129,25 +151,29 @@ impl<R: Read> Contents<R> {
             let missing = || FormatError::content(format!("tensor {} is missing", wanted.name));
             let row = row.ok_or_else(missing)?;
             check(row, wanted)?;
-            total = total.saturating_add(row.length);
+            let wide = (wanted.dtype.bitsize() / row.dtype.bitsize()) as u64;
+            total = total.saturating_add(row.length.saturating_mul(wide));
         }
         memory::require(total)?;
         let mut chunk = vec![0; CHUNK];
         for (place, row) in order {
             let Some(i) = place else {
-                let skipped = io::copy(&mut (&mut self.input).take(row.length), &mut io::sink())?;
+                let input = &mut self.inputs[row.file];
+                let skipped = io::copy(&mut input.take(row.length), &mut io::sink())?;
                 if skipped < row.length {
                     return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
                 }
                 continue;
             };
             let values = match row.dtype {
-                Dtype::U8 => Values::Bytes(self.elements(&row, &mut chunk, |bytes, out| {
-                    out.extend_from_slice(bytes);
-                })?),
-                _ => Values::Floats(self.elements(&row, &mut chunk, |bytes, out| {
-                    out.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
-                })?),
+                Dtype::U8 => Values::Bytes(self.elements(&row, &mut chunk, u8::from_le_bytes)?),
+                Dtype::F16 => Values::Floats(
+                    self.elements(&row, &mut chunk, |b| f16::from_le_bytes(b).to_f32())?,
+                ),
+                Dtype::BF16 => Values::Floats(
+                    self.elements(&row, &mut chunk, |b| bf16::from_le_bytes(b).to_f32())?,
+                ),
+                _ => Values::Floats(self.elements(&row, &mut chunk, f32::from_le_bytes)?),
             };
             if let Values::Floats(values) = &values
                 && !values.iter().all(|x| x.is_finite())
@@ -160,24 +186,24 @@ impl<R: Read> Contents<R> {
         Ok(())
     }
 
-    /// The elements of one tensor, whose length the settings asked for.
-    fn elements<T>(
+    /// The elements of one tensor, whose length the settings asked for, from N bytes each.
+    fn elements<T, const N: usize>(
         &mut self,
         row: &Row,
         chunk: &mut [u8],
-        mut add: impl FnMut(&[u8], &mut Vec<T>),
+        element: impl Fn([u8; N]) -> T,
     ) -> Result<Vec<T>> {
-        let count = usize::try_from(row.length).map_or(usize::MAX, |n| n / size_of::<T>());
+        let count = usize::try_from(row.length).map_or(usize::MAX, |bytes| bytes / N);
         let mut out = Vec::new();
         out.try_reserve_exact(count).map_err(|_| {
-            let (needed, available) = (row.length, memory::available());
-            FormatError::Core(Error::Memory { needed, available })
+            let needed = (count as u64).saturating_mul(size_of::<T>() as u64);
+            FormatError::Core(Error::Memory { needed, available: memory::available() })
         })?;
         let mut left = row.length;
         while left > 0 {
             let bytes = &mut chunk[..left.min(CHUNK as u64) as usize];
-            self.input.read_exact(bytes)?;
-            add(bytes, &mut out);
+            self.inputs[row.file].read_exact(bytes)?;
+            out.extend(bytes.as_chunks().0.iter().map(|&b| element(b)));
             left -= bytes.len() as u64;
         }
         Ok(out)
@@ -187,15 +213,20 @@ impl<R: Read> Contents<R> {
 /// Refuses a tensor of another type or shape than it must have.
 fn check(row: &Row, wanted: &Wanted) -> Result<()> {
     let name = shown(&row.name);
-    if row.dtype != wanted.dtype {
-        let (found, needed) = (row.dtype, wanted.dtype);
-        let advice = match (needed, found) {
-            (Dtype::F32, Dtype::F16 | Dtype::BF16 | Dtype::F64) => {
-                "; convert the model in Python: model.float().save_pretrained(..)"
-            }
-            _ => "",
+    let fits = match wanted.dtype {
+        Dtype::F32 => STORED_AS.contains(&row.dtype),
+        other => row.dtype == other,
+    };
+    if !fits {
+        let (read, advice) = match (wanted.dtype, row.dtype) {
+            (Dtype::F32, Dtype::F64) => (
+                "F32, F16 and BF16 are",
+                "; convert the model in Python: model.float().save_pretrained(..)",
+            ),
+            (Dtype::F32, _) => ("F32, F16 and BF16 are", ""),
+            _ => ("U8 is", ""),
         };
-        let why = format!("tensor {name} is {found}, only {needed} is read{advice}");
+        let why = format!("tensor {name} is {}, only {read} read{advice}", row.dtype);
         return Err(FormatError::content(why));
     }
     if row.shape != wanted.shape {

@@ -67,7 +67,10 @@ fn halves<const N: usize>(
     let Some((sequences, heads, ..)) = outputs.first().map(ArrayViewMut4::dim) else { return };
     let axis = usize::from(sequences == 1);
     let len = [sequences, heads][axis];
-    if len <= 1 {
+    if sequences == 0 || heads == 0 {
+        return; // nothing to do
+    }
+    if len == 1 {
         let single = outputs.map(|x| x.index_axis_move(Axis(0), 0).index_axis_move(Axis(0), 0));
         return f(at[0], at[1], single);
     }

@@ -14,7 +14,7 @@ mod microkernel;
 mod pack;
 
 use gemm_common::Parallelism;
-use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 
 /// Who may work on a product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,17 @@ pub fn gemm(
     if k == 0 {
         return if beta == 0.0 { c.fill(0.0) } else { c.mapv_inplace(|x| x * beta) };
     }
+    let (mut a, mut b) = (a, b);
+    if c.strides()[0] < 0 {
+        c.invert_axis(Axis(0));
+        a.invert_axis(Axis(0));
+    }
+    if c.strides()[1] < 0 {
+        c.invert_axis(Axis(1));
+        b.invert_axis(Axis(1));
+    }
+    let (a, b) = (forwards(a), forwards(b));
+    let (a, b) = (a.view(), b.view());
     // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ.
     let (a, b, mut c) = match c.strides()[1] != 1 && c.strides()[0] == 1 {
         true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
@@ -76,12 +87,22 @@ pub fn gemm_bias(
     assert!(
         a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()
     );
+    let (a, b) = (forwards(a), forwards(b));
+    let (a, b) = (a.view(), b.view());
     #[cfg(target_arch = "x86_64")]
     if m > 0 && n > 0 && a.ncols() > 0 && own([1.0, 0.0], &a, &b, Some(bias), &mut c, threads) {
         return;
     }
     c.rows_mut().into_iter().for_each(|mut row| row.assign(&ArrayView1::from(bias)));
     gemm(1.0, a, b, 1.0, c, threads);
+}
+
+/// The operand itself, or a copy of one that runs backwards: the kernels step forwards.
+fn forwards(x: ArrayView2<'_, f32>) -> CowArray<'_, f32, Ix2> {
+    match x.strides().iter().all(|&step| step >= 0) {
+        true => x.into(),
+        false => Array2::from_shape_fn(x.dim(), |at| x[at]).into(),
+    }
 }
 
 /// Our kernel; false when this machine or these strides are not for it.
@@ -138,10 +159,7 @@ fn engine(
         true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
         false => (a, b, c),
     };
-    let strides = |view: &[isize]| -> (isize, isize) {
-        assert!(view.iter().all(|s| *s >= 0), "gemm: views run forwards");
-        (view[1], view[0])
-    };
+    let strides = |view: &[isize]| (view[1], view[0]);
     let ((c_cs, c_rs), (a_cs, a_rs), (b_cs, b_rs)) =
         (strides(c.strides()), strides(a.strides()), strides(b.strides()));
     let ((m, n), k) = (c.dim(), a.ncols());
@@ -196,7 +214,7 @@ pub fn matrix_mut(data: &mut [f32], rows: usize, cols: usize) -> ArrayViewMut2<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ndarray::{Array2, s};
+    use ndarray::s;
 
     /// The meaning of [`gemm`], in f64.
     fn naive(
@@ -303,6 +321,42 @@ mod tests {
         for ((i, j), w) in want.indexed_iter() {
             assert!((columns[[j, i]] - w).abs() < 1e-4 && (apart[[i, 2 * j]] - w).abs() < 1e-4);
             assert!(apart[[i, 2 * j + 1]].is_nan(), "written between the columns");
+        }
+    }
+
+    /// Operands and results whose rows or columns, or both, are read from their ends.
+    #[test]
+    fn views_that_run_backwards() {
+        let turn = |x: &Array2<f32>, way: usize| {
+            // Stored the other way round, so that the view has the numbers of x.
+            let steps = [1, -1];
+            let (rows, cols) = (steps[way & 1], steps[way >> 1]);
+            let stored = x.slice(s![..;rows, ..;cols]).as_standard_layout().into_owned();
+            (stored, rows, cols)
+        };
+        for (m, n, k) in [(1, 1, 1), (5, 7, 3), (30, 40, 50)] {
+            let (a, b, c) = (filled(m, k, 1), filled(k, n, 2), filled(m, n, 3));
+            let want = naive(2.0, &a, &b, 0.5, &c);
+            for ways in 0..64 {
+                let (a, a_rows, a_cols) = turn(&a, ways & 3);
+                let (b, b_rows, b_cols) = turn(&b, ways >> 2 & 3);
+                let (a, b) = (a.slice(s![..;a_rows, ..;a_cols]), b.slice(s![..;b_rows, ..;b_cols]));
+                let (mut stored, rows, cols) = turn(&c, ways >> 4);
+                let mut got = stored.slice_mut(s![..;rows, ..;cols]);
+                gemm(2.0, a, b, 0.5, got.view_mut(), Threads::One);
+                assert!(got.iter().zip(&want).all(|(g, w)| (g - w).abs() < 1e-4), "{ways}");
+                // Columns that lie apart are for the engine.
+                let mut apart = Array2::from_elem((m, 2 * n), f32::NAN);
+                let mut apart = apart.slice_mut(s![..;rows, ..;2 * cols]);
+                gemm(2.0, a, b, 0.0, apart.view_mut(), Threads::One);
+                let want = naive(2.0, &a.to_owned(), &b.to_owned(), 0.0, &c);
+                assert!(apart.iter().zip(&want).all(|(g, w)| (g - w).abs() < 1e-4), "{ways}");
+                let mut plain = Array2::from_elem((m, n), f32::NAN);
+                let bias = vec![1.0; n];
+                gemm_bias(a, b, &bias, plain.view_mut(), Threads::One);
+                let half = plain.iter().zip(&want).all(|(g, w)| (2.0 * (g - 1.0) - w).abs() < 1e-4);
+                assert!(half, "{ways}");
+            }
         }
     }
 

@@ -34,23 +34,25 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the text costs in bits, for each of its bytes: comparable between tokenizers.
-    pub fn bits_per_byte(&self) -> f64 {
+    /// What the text costs in bits, for each of its bytes: comparable between tokenizers. `None` of
+    /// tokens that stand for no text.
+    pub fn bits_per_byte(&self) -> Option<f64> {
         let Evaluation { tokens, .. } = self.evaluation;
-        if self.bytes == 0 {
-            return 0.0;
-        }
-        self.evaluation.bits_per_token() * tokens as f64 / self.bytes as f64
+        let bits = self.evaluation.bits_per_token() * tokens as f64;
+        (self.bytes > 0).then(|| bits / self.bytes as f64)
     }
 
     /// In one line.
     pub fn summary(&self) -> String {
-        let per_byte = if self.unit == ByteTokenizer::NAME { "" } else { " per byte" };
+        let bits = match (self.bits_per_byte(), self.unit) {
+            (Some(bits), ByteTokenizer::NAME) => format!("{bits:.3} bits"),
+            (Some(bits), _) => format!("{bits:.3} bits per byte"),
+            (None, _) => format!("{:.3} bits", self.evaluation.bits_per_token()),
+        };
         format!(
-            "validation loss {:.4} nats per {} ({:.3} bits{per_byte}) · top-1 {:.1} %",
+            "validation loss {:.4} nats per {} ({bits}) · top-1 {:.1} %",
             self.evaluation.loss,
             self.unit,
-            self.bits_per_byte(),
             100.0 * self.evaluation.accuracy
         )
     }

@@ -21,6 +21,7 @@
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`report`] | one page about a run, a model or a comparison; pictures of attention |
 //! | [`events`], [`progress`] | JSON lines; bar and lines |
+//! | [`scoring`] | a measurement, shown and cut |
 //! | [`generation`] | writing text, tables of next tokens |
 //! | [`probes`] | next-token checks |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
@@ -65,6 +66,8 @@ pub mod report;
 
 pub mod events;
 pub mod progress;
+
+pub mod scoring;
 
 pub mod generation;
 

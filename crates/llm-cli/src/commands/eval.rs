@@ -8,6 +8,7 @@ use crate::events::{self, Event};
 use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
+use crate::scoring::Scoring;
 use crate::signals::Signals;
 use llm_core::base::{memory, thousands};
 
@@ -31,7 +32,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     memory::require(config.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
     let val = Data::whole(input, config.seq_len, &tokenizer)?;
-    let report = val.score(&run.model, batch, usize::MAX, || signals.pending().is_some())?;
+    let scoring = Scoring { quiet: args.output.quiet(), signals: &signals };
+    let report = scoring.run(&val, &run.model, batch, usize::MAX)?;
     signals.check()?;
     if args.output.json() {
         return print(events::line(&Event::Eval { step: run.step, scores: (&report).into() }));

@@ -111,7 +111,13 @@ impl Validation {
         self.windows.tokens()
     }
 
-    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is asked after each window.
+    /// Number of tokens that are scored when at most `limit` are to be.
+    pub fn tokens_of(&self, limit: usize) -> usize {
+        self.windows.evenly_spaced(limit).tokens()
+    }
+
+    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is told after each window how
+    /// many were scored, and says whether that is enough.
     ///
     /// # Errors
     /// What [`evaluate`] refuses.
@@ -120,11 +126,11 @@ impl Validation {
         model: &TinyGPT,
         batch_size: usize,
         limit: usize,
-        mut stop: impl FnMut() -> bool,
+        mut stop: impl FnMut(u64) -> bool,
     ) -> Result<Report> {
         let windows = self.windows.evenly_spaced(limit);
         let mut facts = self.stories.as_ref().map(|_| FactTable::default());
-        let mut bytes = 0;
+        let (mut tokens, mut bytes) = (0, 0);
         let evaluation = evaluate(model, &self.data, &windows, batch_size, |scored| {
             let length = |&token| self.tokenizer.bytes_of(token).len() as u64;
             bytes += scored.targets.iter().map(length).sum::<u64>();
@@ -133,7 +139,8 @@ impl Validation {
             {
                 stories.add_facts(facts, window, &scored, self.tokenizer.as_ref());
             }
-            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            tokens += scored.targets.len() as u64;
+            if stop(tokens) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(Report {
             evaluation,

@@ -20,6 +20,7 @@ use crate::output::Target;
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
+use crate::scoring::Scoring;
 use crate::signals::Signals;
 use journal::Journal;
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
@@ -172,6 +173,8 @@ impl Training<'_> {
     fn train(&mut self, plan: &mut Plan, request: &Request) -> Result<Option<Report>> {
         let ending = self.steps(plan, request)?;
         self.say_ending(&ending, plan.trainer.step);
+        // A measurement may take longer than the steps did: nothing is lost by it.
+        self.store((&plan.trainer).into())?;
         self.measure(plan)
     }
 
@@ -183,9 +186,9 @@ impl Training<'_> {
         };
         let trainer = &plan.trainer;
         let signals = self.signals.clone();
-        let stop = || signals.pending().is_some();
+        let scoring = Scoring { quiet: self.quiet, signals: &signals };
         let batch_size = trainer.recipe.batch_size;
-        let report = val.score(&trainer.model, batch_size, FINAL_TOKENS, stop)?;
+        let report = scoring.run(val, &trainer.model, batch_size, FINAL_TOKENS)?;
         if self.signals.pending().is_some() {
             return Err(self.interrupted(trainer));
         }
@@ -196,7 +199,10 @@ impl Training<'_> {
         }
         // The last state may be the best: measured on as much as the others were.
         let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
-            true => val.score(&trainer.model, batch_size, PERIODIC_TOKENS, stop)?.evaluation.loss,
+            true => {
+                let stop = |_| signals.pending().is_some();
+                val.score(&trainer.model, batch_size, PERIODIC_TOKENS, stop)?.evaluation.loss
+            }
             false => loss,
         };
         if self.signals.pending().is_none() {

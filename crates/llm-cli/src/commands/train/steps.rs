@@ -101,7 +101,7 @@ impl Hooks for Watched<'_, '_> {
 
     fn evaluate(&mut self, run: Snapshot<'_>) -> llm_core::Result<Option<Evaluation>> {
         let Some(val) = &self.data.val else { return Ok(None) };
-        let stop = || self.session.signals.pending().is_some();
+        let stop = |_| self.session.signals.pending().is_some();
         let report = val.score(run.model, run.recipe.batch_size, PERIODIC_TOKENS, stop);
         let report = report.map_err(CliError::in_hook)?;
         let evaluation = report.evaluation;

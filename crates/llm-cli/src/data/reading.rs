@@ -27,10 +27,8 @@ pub struct Reading {
 impl Reading {
     /// For a tokenizer of this kind.
     pub fn new(kind: &str, data_as: Option<DataAs>) -> Reading {
-        let said = data_as.map(DataForm::from);
-        // Who knows numbers alone can read nothing else.
-        let said = said.or((kind == IdsTokenizer::NAME).then_some(DataForm::U16));
-        Reading { in_parts: reads_in_parts(kind), said, numbers: false }
+        let numbers = kind == IdsTokenizer::NAME;
+        Reading { in_parts: reads_in_parts(kind), said: data_as.map(DataForm::from), numbers }
     }
 
     /// As the data of a run were read, for its tokenizer's kind.

@@ -121,6 +121,7 @@ fn token_numbers_are_learnt_as_they_are() {
     assert!(eval.text().starts_with("tokens         399\n"), "{eval}");
     assert!(!eval.text().contains("bits per byte"), "{eval}");
     sandbox.ok(&["--load", "seen", "--data", "train.bin", "--steps", "1", "--gen", "0"]);
+    sandbox.refuses(&["eval", "--load", "seen", "--data", "text.txt"], 65, &["ids tokenizer"]);
     let more = ["generate", "--load", "seen", "--prompt-ids", "7", "-n", "5"];
     let written = sandbox.ok(&more).text();
     let tokens: Vec<u16> = written.split_whitespace().map(|n| n.parse().unwrap()).collect();

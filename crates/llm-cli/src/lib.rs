@@ -12,6 +12,7 @@
 //! | [`error`] | what ends a command, exit codes |
 //! | [`console`] | the terminal's two ends |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
+//! | [`clock`] | the time that a command may take |
 //! | [`defaults`] | the values of flags that are not given |
 //! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
 //! | [`args`] | what can be typed |
@@ -47,6 +48,8 @@ pub mod console;
 
 pub mod panics;
 pub mod signals;
+
+pub mod clock;
 
 pub mod defaults;
 

@@ -131,7 +131,8 @@ pub struct RecipeArgs {
     /// How.
     #[command(flatten)]
     pub learning: Typed<LEARNING>,
-    /// Stop after this time (90s, 10m, 1h30m), save, and leave the rest to --load
+    /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
+    /// the rest to --load
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
     /// Stop when N measurements in a row bring no better validation loss

@@ -32,7 +32,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     memory::require(config.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
     let val = Data::whole(input, config.seq_len, &tokenizer)?;
-    let scoring = Scoring { quiet: args.output.quiet(), signals: &signals };
+    let scoring = Scoring { quiet: args.output.quiet(), signals: &signals, clock: None };
     let report = scoring.run(&val, &run.model, batch, usize::MAX)?;
     signals.check()?;
     if args.output.json() {

@@ -100,6 +100,23 @@ fn peak(running: &mut Running) -> u64 {
     peak
 }
 
+/// A token of a small vocabulary takes one byte, and the text beside it nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn characters_take_a_byte_each() {
+    let sandbox = sandbox();
+    let file = std::fs::File::create(sandbox.path("big")).unwrap();
+    file.set_len(128 << 20).unwrap();
+    let size = ["--seq", "16", "--dmodel", "8", "--layers", "1", "--batch", "2"];
+    let words = ["--data", "big", "--data-as", "bytes", "--tokenizer", "char", "--steps", "1"];
+    let rest = ["--val-frac", "0.0001", "--no-save", "--gen", "0"];
+    let mut running = sandbox.start_with(&[&size[..], &words, &rest].concat(), &[LIMIT]);
+    let peak = peak(&mut running);
+    let outcome = running.end();
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!((128 << 10..200 << 10).contains(&peak), "{peak} KiB\n{outcome}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn three_gibibytes_take_little_memory() {

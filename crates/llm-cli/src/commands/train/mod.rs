@@ -9,6 +9,7 @@ mod steps;
 
 use super::{banner, eval::facts_table};
 use crate::args::TrainArgs;
+use crate::clock::Clock;
 use crate::console::{Out, note};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
@@ -33,7 +34,7 @@ use std::time::Instant;
 /// # Errors
 /// Each with its exit code; what is kept is said.
 pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
-    let start = Instant::now();
+    let clock = Clock { begin: Instant::now(), most: args.recipe.max_time };
     let mut plan = Plan::new(program, args)?;
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let request =
@@ -64,7 +65,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         journal: None,
         target,
         saved: None,
-        start,
+        clock,
         early: None,
     };
 
@@ -106,8 +107,8 @@ struct Training<'a> {
     target: Option<Target>,
     /// Step of the last saved checkpoint.
     saved: Option<u64>,
-    /// When the command began.
-    start: Instant,
+    /// When the command began, and how long it may take.
+    clock: Clock,
     /// Why there were fewer steps than planned, for the report.
     early: Option<Bilingual>,
 }
@@ -186,7 +187,7 @@ impl Training<'_> {
         };
         let trainer = &plan.trainer;
         let signals = self.signals.clone();
-        let scoring = Scoring { quiet: self.quiet, signals: &signals };
+        let scoring = Scoring { quiet: self.quiet, signals: &signals, clock: Some(&self.clock) };
         let batch_size = trainer.recipe.batch_size;
         let report = scoring.run(val, &trainer.model, batch_size, FINAL_TOKENS)?;
         if self.signals.pending().is_some() {
@@ -198,15 +199,17 @@ impl Training<'_> {
             journal.val_loss(step, loss);
         }
         // The last state may be the best: measured on as much as the others were.
+        let (clock, as_many) = (self.clock, val.tokens_of(PERIODIC_TOKENS) as u64);
         let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
             true => {
-                let stop = |_| signals.pending().is_some();
-                val.score(&trainer.model, batch_size, PERIODIC_TOKENS, stop)?.evaluation.loss
+                let stop = |_| signals.pending().is_some() || clock.is_up();
+                val.score(&trainer.model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
             }
-            false => loss,
+            false => report.evaluation,
         };
-        if self.signals.pending().is_none() {
-            self.keep_best(periodic, trainer.into())?;
+        let comparable = periodic.tokens >= as_many || self.keeper.best().is_none();
+        if self.signals.pending().is_none() && comparable {
+            self.keep_best(periodic.loss, trainer.into())?;
         }
         self.emit(&Event::Eval { step, scores: (&report).into() });
         self.say(&format!("result  {}", report.summary()));

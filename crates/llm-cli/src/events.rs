@@ -126,8 +126,9 @@ pub enum Finish {
 pub struct Scores {
     /// Mean, in nats per token.
     pub val_loss: f64,
-    /// Mean, in bits per byte of the text.
-    pub bits_per_byte: f64,
+    /// Mean, in bits per byte of the text; not there when tokens stand for none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bits_per_byte: Option<f64>,
     /// Share of tokens that were the first choice.
     pub accuracy: f64,
     /// Tokens scored.

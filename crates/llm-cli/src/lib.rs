@@ -12,6 +12,7 @@
 //! | [`error`] | what ends a command, exit codes |
 //! | [`console`] | the terminal's two ends |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
+//! | [`clock`] | the time that a command may take |
 //! | [`defaults`] | the values of flags that are not given |
 //! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
 //! | [`args`] | what can be typed |
@@ -21,6 +22,7 @@
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`report`] | one page about a run, a model or a comparison; pictures of attention |
 //! | [`events`], [`progress`] | JSON lines; bar and lines |
+//! | [`scoring`] | a measurement, shown and cut |
 //! | [`generation`] | writing text, tables of next tokens |
 //! | [`probes`] | next-token checks |
 //! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
@@ -47,6 +49,8 @@ pub mod console;
 pub mod panics;
 pub mod signals;
 
+pub mod clock;
+
 pub mod defaults;
 
 pub mod flags;
@@ -65,6 +69,8 @@ pub mod report;
 
 pub mod events;
 pub mod progress;
+
+pub mod scoring;
 
 pub mod generation;
 

@@ -144,9 +144,9 @@ impl Progress {
             .as_ref()
             .map_or(String::new(), |f| format!("  facts={:.1} %", 100.0 * f.total().share()));
         // A loss per token says nothing about another tokenizer's; in bits per byte they compare.
-        let bits = match report.unit {
-            ByteTokenizer::NAME => String::new(),
-            _ => format!("  bits/byte={:.3}", report.bits_per_byte()),
+        let bits = match (report.unit, report.bits_per_byte()) {
+            (ByteTokenizer::NAME, _) | (_, None) => String::new(),
+            (_, Some(bits)) => format!("  bits/byte={bits:.3}"),
         };
         let loss = report.evaluation.loss;
         self.line(&format!("eval  step {step}  val_loss={loss:.4}{bits}{facts}"));

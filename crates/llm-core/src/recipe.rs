@@ -23,13 +23,28 @@ pub enum DataSource {
         len: u64,
         /// BLAKE3 of all bytes.
         blake3: [u8; 32],
+        /// What the bytes are.
+        form: DataForm,
     },
+}
+
+/// What the bytes of files are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DataForm {
+    /// Text, which a tokenizer makes into tokens.
+    #[default]
+    Text,
+    /// No text; learnt as if it were.
+    Bytes,
+    /// Tokens already: numbers of 16 bits each, little-endian.
+    U16,
 }
 
 impl DataSource {
     /// That of a model from elsewhere, which has learnt nothing here yet. No file that a run
     /// learns from has this length.
-    pub const NONE: DataSource = DataSource::Files { len: 0, blake3: [0; 32] };
+    pub const NONE: DataSource =
+        DataSource::Files { len: 0, blake3: [0; 32], form: DataForm::Text };
 }
 
 /// The settings of a run. A checkpoint holds them, so that it alone can go on.

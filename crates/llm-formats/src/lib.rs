@@ -7,6 +7,7 @@
 //! | [`error`], `files` | what can be wrong with a file from elsewhere; opening it |
 //! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: learnt, read, written |
 //! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
+//! | [`data_file`] | what a data file is; text out of gzip and UTF-16 |
 //! | [`text`], [`encode`] | a text in memory or on the disk; its tokens, part by part |
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
@@ -48,6 +49,8 @@ pub mod bpe;
 pub mod bpe;
 
 pub mod tokenizers;
+
+pub mod data_file;
 
 pub mod encode;
 pub mod text;

@@ -3,7 +3,7 @@
 use crate::bpe;
 use crate::error::{FormatError, Result};
 use llm_core::checkpoint::TokenizerSpec;
-use llm_core::tokenizer::{self, ByteTokenizer, PaddedTokenizer, Tokenizer};
+use llm_core::tokenizer::{self, ByteTokenizer, CharTokenizer, PaddedTokenizer, Tokenizer};
 use std::sync::Arc;
 
 /// Makes a tokenizer from its blob; `None` when it is not of this kind.
@@ -48,5 +48,5 @@ pub fn is_bytes(tokenizer: &dyn Tokenizer) -> bool {
 
 /// Can a tokenizer of this kind read a text part by part, so that it need not fit into memory?
 pub fn reads_in_parts(kind: &str) -> bool {
-    kind == ByteTokenizer::NAME || kind == bpe::NAME
+    [ByteTokenizer::NAME, CharTokenizer::NAME, bpe::NAME].contains(&kind)
 }

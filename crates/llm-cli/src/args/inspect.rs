@@ -143,7 +143,7 @@ pub struct MeasuredArgs {
     #[arg(long, value_name = "FILE")]
     pub load: PathBuf,
     /// Text to measure on; `-` is standard input [default: unseen built-in stories]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
     /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 16384]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]

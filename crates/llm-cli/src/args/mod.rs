@@ -31,7 +31,7 @@ pub use tokenizer::{
     TokenizerTrainArgs, TokenizerVerb,
 };
 pub use trace::TraceArgs;
-pub use training::{ModelArgs, RecipeArgs, TrainArgs};
+pub use training::{DataAs, ModelArgs, RecipeArgs, TrainArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
@@ -107,9 +107,13 @@ pub struct EvalArgs {
     /// Checkpoint, or the folder of a run
     #[arg(long, value_name = "FILE")]
     pub load: PathBuf,
-    /// Text to score, all of it; `-` is standard input [default: unseen built-in stories]
-    #[arg(long, value_name = "FILE")]
+    /// Text to score, all of it: files and folders; `-` is standard input [default: unseen built-in
+    /// stories]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
+    /// What --data holds, where it is not seen or is no text [default: as in training]
+    #[arg(long, visible_alias = "tokens", value_name = "KIND")]
+    pub data_as: Option<DataAs>,
     /// Windows scored together [default: the run's batch]
     #[arg(long, visible_alias = "batch-size", value_name = "N")]
     pub batch: Option<usize>,

@@ -110,7 +110,7 @@ impl TokenizerVerb {
 #[derive(Debug, Args)]
 pub struct TokenizerTrainArgs {
     /// Text to learn from, repeatable; `-` is standard input [default: built-in stories]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
     /// Number of tokens, 256 or more; fewer from little text [default: 1024]
     #[arg(long, value_name = "V")]
@@ -164,7 +164,7 @@ pub struct DecodeArgs {
 #[derive(Debug, Args)]
 pub struct InfoArgs {
     /// Text to count the tokens of, repeatable; `-` is standard input
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
     /// One JSON object
     #[arg(long)]

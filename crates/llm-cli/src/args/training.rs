@@ -21,15 +21,20 @@ pub struct TrainArgs {
     /// Print all settings as such a file, and do nothing
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Settings")]
     pub print_config: Option<bool>,
-    /// Text to learn: any bytes; repeatable; `-` is standard input [default: built-in stories]
-    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    /// Text to learn: files and folders, also packed with gzip; `-` is standard input [default:
+    /// built-in stories]
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Data")]
     pub data: Vec<PathBuf>,
+    /// What --data and --val hold, where it is not seen or is no text
+    #[arg(long, visible_alias = "tokens", value_name = "KIND", help_heading = "Data")]
+    pub data_as: Option<DataAs>,
     /// What is unseen.
     #[command(flatten)]
     pub val_frac: Typed<VAL_FRAC>,
-    /// Validation text of its own, repeatable; all of --data is then learnt
+    /// Validation text of its own: files and folders; all of --data is then learnt
     #[arg(
         long,
+        num_args = 1..,
         visible_alias = "val-data",
         value_name = "FILE",
         help_heading = "Data",
@@ -126,7 +131,8 @@ pub struct RecipeArgs {
     /// How.
     #[command(flatten)]
     pub learning: Typed<LEARNING>,
-    /// Stop after this time (90s, 10m, 1h30m), save, and leave the rest to --load
+    /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
+    /// the rest to --load
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
     /// Stop when N measurements in a row bring no better validation loss
@@ -142,6 +148,17 @@ pub struct RecipeArgs {
     /// A set of values to start from: `original` has those of the C++ trainer
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
+}
+
+/// What files hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DataAs {
+    /// Text; what is none is refused
+    Text,
+    /// Any bytes, learnt as if they were text
+    Bytes,
+    /// Token numbers of 16 bits, little-endian, as in nanoGPT's train.bin
+    U16,
 }
 
 /// Sets of model options.

@@ -2,15 +2,15 @@
 
 use crate::args::EvalArgs;
 use crate::console::print;
-use crate::data::{Data, Input, Report, one_stdin};
+use crate::data::{Data, Input, Reading, Report, one_stdin};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
+use crate::scoring::Scoring;
 use crate::signals::Signals;
 use llm_core::base::{memory, thousands};
-use llm_formats::tokenizers::reads_in_parts;
 
 /// Loads the model and scores the data.
 ///
@@ -21,7 +21,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let path = to_load(&args.load)?;
     let Loaded { run, tokenizer, .. } = load(program, &path)?;
     one_stdin(&args.data)?;
-    let input = Input::again(&run.recipe.data, &args.data, reads_in_parts(tokenizer.name()))?
+    let reading = Reading::again(tokenizer.name(), &run.recipe.data, args.data_as);
+    let input = Input::again(&run.recipe.data, &args.data, reading)?
         .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;
     let config = run.model.config();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);
@@ -31,7 +32,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     memory::require(config.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
     let val = Data::whole(input, config.seq_len, &tokenizer)?;
-    let report = val.score(&run.model, batch, usize::MAX, || signals.pending().is_some())?;
+    let scoring = Scoring { quiet: args.output.quiet(), signals: &signals, clock: None };
+    let report = scoring.run(&val, &run.model, batch, usize::MAX)?;
     signals.check()?;
     if args.output.json() {
         return print(events::line(&Event::Eval { step: run.step, scores: (&report).into() }));
@@ -42,14 +44,15 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
 /// The measurement as a person reads it.
 fn table(report: &Report) -> String {
     let e = &report.evaluation;
+    let bits = report.bits_per_byte().map(|bits| format!("bits per byte  {bits:.4}\n"));
+    let bits = bits.unwrap_or_default();
     let mut text = format!(
         "tokens         {}\nloss           {:.4} nats per {}\nperplexity     {:.3}\n\
-         bits per byte  {:.4}\ntop-1          {:.2} %\n",
+         {bits}top-1          {:.2} %\n",
         thousands(e.tokens),
         e.loss,
         report.unit,
         e.perplexity(),
-        report.bits_per_byte(),
         100.0 * e.accuracy
     );
     if let Some(facts) = &report.facts {

@@ -1,17 +1,24 @@
 //! What a run learns from and is judged on: the built-in stories, or files.
 
+mod files;
+mod folder;
 mod input;
+mod reading;
 mod small;
 mod validation;
 
-pub use input::{Files, Input, one_stdin};
+pub use files::Files;
+pub use input::{Input, one_stdin};
+pub use reading::Reading;
 pub use small::{small_file, small_stdin};
 pub use validation::{Report, Validation};
 
+use crate::console::note;
 use crate::error::{CliError, Result};
+use crate::escape::one_line;
 use llm_core::base;
 use llm_core::data::TokenDataset;
-use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_formats::tokenizers::is_bytes;
 use llm_stories::{GRAMMAR_VERSION, StoryCorpus};
 use std::sync::Arc;
@@ -129,6 +136,9 @@ impl Data {
             }
             Input::Files(files) => {
                 let name = files.name.clone();
+                if !files.changes.is_empty() {
+                    note(&format!("data    {}", one_line(&labelled(&files, &**tokenizer))));
+                }
                 let data = files.tokens(tokenizer.as_ref())?;
                 let val = Validation::of(data, seq_len, tokenizer.clone());
                 if val.is_empty() {
@@ -144,15 +154,21 @@ impl Data {
 
 /// Files and their size.
 fn labelled(files: &Files, tokenizer: &dyn Tokenizer) -> String {
-    let stays = files.on_disk() && is_bytes(tokenizer);
-    let kept = if stays { ", read from the disk" } else { "" };
-    format!("{}, {}{kept}", files.name, base::bytes(files.len()))
+    let numbers = files.largest().is_some();
+    let stays = files.on_disk() && (is_bytes(tokenizer) || numbers);
+    let tokens = format!("{} tokens of 16 bits", base::thousands(files.len() / 2));
+    let facts = numbers.then_some(tokens).into_iter();
+    let facts = facts.chain(stays.then(|| "read from the disk".into()));
+    let facts: String =
+        facts.chain(files.changes.clone()).map(|fact| format!(", {fact}")).collect();
+    format!("{}, {}{facts}", files.name, base::bytes(files.len()))
 }
 
 /// Of what the vocabulary consists, when it is not all bytes.
 fn vocabulary(tokenizer: &dyn Tokenizer) -> String {
     match tokenizer.name() {
         ByteTokenizer::NAME => String::new(),
+        IdsTokenizer::NAME => format!(", a vocabulary of {} numbers", tokenizer.vocab_size()),
         name => format!(", {} {name} tokens", base::thousands(tokenizer.vocab_size() as u64)),
     }
 }

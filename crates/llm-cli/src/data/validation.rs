@@ -34,23 +34,25 @@ pub struct Report {
 }
 
 impl Report {
-    /// What the text costs in bits, for each of its bytes: comparable between tokenizers.
-    pub fn bits_per_byte(&self) -> f64 {
+    /// What the text costs in bits, for each of its bytes: comparable between tokenizers. `None` of
+    /// tokens that stand for no text.
+    pub fn bits_per_byte(&self) -> Option<f64> {
         let Evaluation { tokens, .. } = self.evaluation;
-        if self.bytes == 0 {
-            return 0.0;
-        }
-        self.evaluation.bits_per_token() * tokens as f64 / self.bytes as f64
+        let bits = self.evaluation.bits_per_token() * tokens as f64;
+        (self.bytes > 0).then(|| bits / self.bytes as f64)
     }
 
     /// In one line.
     pub fn summary(&self) -> String {
-        let per_byte = if self.unit == ByteTokenizer::NAME { "" } else { " per byte" };
+        let bits = match (self.bits_per_byte(), self.unit) {
+            (Some(bits), ByteTokenizer::NAME) => format!("{bits:.3} bits"),
+            (Some(bits), _) => format!("{bits:.3} bits per byte"),
+            (None, _) => format!("{:.3} bits", self.evaluation.bits_per_token()),
+        };
         format!(
-            "validation loss {:.4} nats per {} ({:.3} bits{per_byte}) · top-1 {:.1} %",
+            "validation loss {:.4} nats per {} ({bits}) · top-1 {:.1} %",
             self.evaluation.loss,
             self.unit,
-            self.bits_per_byte(),
             100.0 * self.evaluation.accuracy
         )
     }
@@ -109,7 +111,13 @@ impl Validation {
         self.windows.tokens()
     }
 
-    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is asked after each window.
+    /// Number of tokens that are scored when at most `limit` are to be.
+    pub fn tokens_of(&self, limit: usize) -> usize {
+        self.windows.evenly_spaced(limit).tokens()
+    }
+
+    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is told after each window how
+    /// many were scored, and says whether that is enough.
     ///
     /// # Errors
     /// What [`evaluate`] refuses.
@@ -118,11 +126,11 @@ impl Validation {
         model: &TinyGPT,
         batch_size: usize,
         limit: usize,
-        mut stop: impl FnMut() -> bool,
+        mut stop: impl FnMut(u64) -> bool,
     ) -> Result<Report> {
         let windows = self.windows.evenly_spaced(limit);
         let mut facts = self.stories.as_ref().map(|_| FactTable::default());
-        let mut bytes = 0;
+        let (mut tokens, mut bytes) = (0, 0);
         let evaluation = evaluate(model, &self.data, &windows, batch_size, |scored| {
             let length = |&token| self.tokenizer.bytes_of(token).len() as u64;
             bytes += scored.targets.iter().map(length).sum::<u64>();
@@ -131,7 +139,8 @@ impl Validation {
             {
                 stories.add_facts(facts, window, &scored, self.tokenizer.as_ref());
             }
-            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            tokens += scored.targets.len() as u64;
+            if stop(tokens) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(Report {
             evaluation,

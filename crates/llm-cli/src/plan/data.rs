@@ -1,28 +1,28 @@
 //! The data of a run that goes on: given again where they cannot be made again, and the same.
 
 use super::files::TextFiles;
-use crate::data::{Data, Input};
+use crate::args::TrainArgs;
+use crate::data::{Data, Input, Reading};
 use crate::error::{CliError, Result};
 use llm_core::base::bytes;
-use llm_core::recipe::{DataSource, Recipe};
+use llm_core::recipe::{DataForm, DataSource, Recipe};
 use llm_core::tokenizer::Tokenizer;
-use llm_formats::tokenizers::reads_in_parts;
 use std::path::Path;
 use std::sync::Arc;
 
 /// The data of a run that goes on: the same as before, or other data that was allowed. Validation
 /// text of its own is asked for when something is to be judged.
 pub(super) fn resumed(
+    args: &TrainArgs,
     files: &TextFiles,
     recipe: &mut Recipe,
     tokenizer: &Arc<dyn Tokenizer>,
     judged: bool,
-    allowed: bool,
     path: &Path,
 ) -> Result<Data> {
-    let in_parts = reads_in_parts(tokenizer.name());
+    let reading = Reading::again(tokenizer.name(), &recipe.data, args.data_as);
     let untrained = recipe.data == DataSource::NONE;
-    let Some(input) = Input::again(&recipe.data, &files.data, in_parts)? else {
+    let Some(input) = Input::again(&recipe.data, &files.data, reading)? else {
         if untrained {
             let path = path.display();
             let why =
@@ -39,9 +39,9 @@ pub(super) fn resumed(
         (_, false) if matches!(input, Input::Stories { .. }) => {
             return Err(CliError::Usage("--val is for text of one's own: it needs --data".into()));
         }
-        (_, false) => Some(Input::files(&files.val, in_parts)?),
+        (_, false) => Some(Input::files(&files.val, reading)?),
     };
-    let allowed = untrained || allowed;
+    let allowed = untrained || args.allow_data_change.unwrap_or(false);
     if let Some(change) = Change::between(Some(&recipe.data), &input) {
         recipe.data = change.unless_refused(allowed, path, "trained", files)?;
     }
@@ -109,8 +109,12 @@ impl Change {
 fn describe(source: &DataSource) -> String {
     match source {
         DataSource::Stories { version, .. } => format!("built-in stories (grammar {version})"),
-        DataSource::Files { len, blake3: [a, b, c, ..] } => {
-            format!("{len} bytes (BLAKE3 {a:02x}{b:02x}{c:02x}..)")
+        DataSource::Files { len, blake3: [a, b, c, ..], form } => {
+            let what = match form {
+                DataForm::Text | DataForm::Bytes => "",
+                DataForm::U16 => " of token numbers",
+            };
+            format!("{len} bytes{what} (BLAKE3 {a:02x}{b:02x}{c:02x}..)")
         }
     }
 }

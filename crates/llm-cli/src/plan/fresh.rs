@@ -3,8 +3,8 @@
 use super::checks::{named_by_flag, require, steps_of, training_memory, without_a_course};
 use super::files::TextFiles;
 use super::run::Plan;
-use crate::args::TrainArgs;
-use crate::data::{Data, Input};
+use crate::args::{DataAs, TrainArgs};
+use crate::data::{Data, Input, Reading};
 use crate::defaults::{Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{CliError, Result};
 use crate::flags::{self, Given};
@@ -14,7 +14,6 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
-use llm_formats::tokenizers::reads_in_parts;
 use std::sync::Arc;
 
 /// A new run.
@@ -23,12 +22,15 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     require(training_memory(&config, attention.as_ref(), &recipe)?)?;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
-    let in_parts = reads_in_parts(tokens.kind());
+    let reading = Reading::new(tokens.kind(), args.data_as);
     let stories = args.data.is_empty();
-    let input = if stories { Input::stories() } else { Input::files(&args.data, in_parts)? };
+    let input = if stories { Input::stories() } else { Input::files(&args.data, reading)? };
     let val = match args.val.is_empty() {
         true => None,
-        false => Some(Input::files(&args.val, in_parts)?),
+        false => Some(Input::files(
+            &args.val,
+            Reading::again(tokens.kind(), &input.source(), args.data_as),
+        )?),
     };
     recipe.data = input.source();
     recipe.val_data = val.as_ref().map(Input::source);
@@ -89,15 +91,22 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         let why = "--allow-data-change is for going on with a run: it needs --load";
         return Err(CliError::Usage(why.into()));
     }
+    if stories && args.data_as.is_some() {
+        let why = "--data-as is for files of one's own: it needs --data";
+        return Err(CliError::Usage(why.into()));
+    }
     if stories && !args.val.is_empty() {
         let why = "--val is for text of one's own: it needs --data";
         return Err(CliError::Usage(why.into()));
     }
-    let tokens = Choice::of(&args.tokenizer)?.unwrap_or(Choice::Byte);
+    let numbers = args.data_as == Some(DataAs::U16);
+    let of = if numbers { Choice::of_numbers } else { Choice::of };
+    let tokens = of(&args.tokenizer)?.unwrap_or(Choice::Byte);
     // All but the vocabulary of a text is known, and refused, before the text is read.
     let vocab_size = match &tokens {
         Choice::Byte => ByteTokenizer::VOCAB_SIZE,
         Choice::Learn { vocab_size } => vocab_size.unwrap_or(VOCAB_SIZE),
+        Choice::Numbers { vocab_size } => vocab_size.unwrap_or(1),
         Choice::Char | Choice::File(_) | Choice::Pair { .. } => 1,
     };
     let config = flags::new_model(args.model.arch_config(vocab_size), start, &given);

@@ -82,11 +82,10 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         true => TextFiles::of_run(args, path),
         false => TextFiles::default(),
     };
-    let allowed = args.allow_data_change.unwrap_or(false);
     let read = match wants_data || !args.data.is_empty() {
         true => {
             let recipe = &mut trainer.recipe;
-            Some(data::resumed(&files, recipe, &tokenizer, learns, allowed, path)?)
+            Some(data::resumed(args, &files, recipe, &tokenizer, learns, path)?)
         }
         false => None,
     };

@@ -107,6 +107,7 @@ impl Saved {
         recipe.data = llm_core::recipe::DataSource::Files {
             len: text.len() as u64,
             blake3: *blake3::hash(&text).as_bytes(),
+            form: llm_core::recipe::DataForm::Text,
         };
         let model = TinyGPT::new(config.clone(), 1).unwrap();
         let mut trainer = Trainer::new(model, recipe.clone()).unwrap();

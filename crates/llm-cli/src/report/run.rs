@@ -154,7 +154,8 @@ fn facts(about: &About, trainer: &Trainer, curves: &Curves, ending: &Ending<'_>)
             label::validation_loss(),
             format!("{:.4} nats / {}", of.loss, unit(tokenizer)),
         ));
-        facts.push(Fact::new(label::bits_per_byte(), format!("{:.3}", report.bits_per_byte())));
+        let bits = report.bits_per_byte();
+        facts.extend(bits.map(|bits| Fact::new(label::bits_per_byte(), format!("{bits:.3}"))));
         facts.push(Fact::new(label::top_1(), percent(of.accuracy)));
         let known = report.facts.as_ref().filter(|known| !known.kinds.is_empty());
         known.into_iter().for_each(|known| facts.extend(facts_right(about, known)));

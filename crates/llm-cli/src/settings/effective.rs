@@ -8,6 +8,7 @@ use crate::program::Program;
 use clap::ValueEnum;
 use llm_core::recipe::Recipe;
 use llm_core::settings;
+use llm_core::tokenizer::IdsTokenizer;
 use std::ffi::OsStr;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -70,11 +71,13 @@ impl Sheet {
 
         s.table("data");
         s.list("data", files.data.iter().map(|path| text(path.as_os_str())).collect());
+        s.given("data_as", args.data_as.map(name));
         rows(s, &mut GROUPS[VAL_FRAC].flags.iter());
         let tokens = &args.tokenizer;
         match &tokens.kind {
             Some(TokenizerArg::File(path)) => s.put("tokenizer", text(path.as_os_str())),
-            _ => s.put("tokenizer", tokenizer),
+            // Numbers need none.
+            _ => s.given("tokenizer", (tokenizer != IdsTokenizer::NAME).then_some(tokenizer)),
         }
         let learns = args.load.is_none() && tokens.kind == Some(TokenizerArg::Bpe);
         let learns = learns && tokens.bpe_vocab.is_none();

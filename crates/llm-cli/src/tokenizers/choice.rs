@@ -5,7 +5,7 @@ use crate::data::small_file;
 use crate::error::{CliError, Result};
 use llm_core::Config;
 use llm_core::checkpoint::limits::MAX_BLOB;
-use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_formats::bpe;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -22,6 +22,11 @@ pub enum Choice {
         /// Number of tokens, if it was said.
         vocab_size: Option<usize>,
     },
+    /// The token numbers that the data are.
+    Numbers {
+        /// V, if it was said; else the largest and one more.
+        vocab_size: Option<usize>,
+    },
     /// A tokenizer.json.
     File(PathBuf),
     /// A BPE vocabulary and its merges.
@@ -33,7 +38,26 @@ pub enum Choice {
     },
 }
 
+/// Said where a vocabulary cannot be made of token numbers.
+pub(super) const NO_TEXT: &str = "--data holds token numbers: there is no text to make a vocabulary of; leave --tokenizer out, \
+     or give the file of the tokenizer that made them";
+
 impl Choice {
+    /// What the flags say, if anything, about data that are said to be token numbers.
+    ///
+    /// # Errors
+    /// As [`Choice::of`], and [`CliError::Usage`] for a tokenizer that only text can give.
+    pub fn of_numbers(args: &TokenizerArgs) -> Result<Option<Choice>> {
+        let TokenizerArgs { kind, vocab_size, bpe_vocab, bpe_merges: _ } = args;
+        match (kind, bpe_vocab) {
+            (None, None) => Ok(Some(Choice::Numbers { vocab_size: *vocab_size })),
+            (Some(TokenizerArg::Byte | TokenizerArg::Char | TokenizerArg::Bpe), None) => {
+                Err(CliError::Usage(NO_TEXT.into()))
+            }
+            _ => Choice::of(args),
+        }
+    }
+
     /// What the flags say, if anything.
     ///
     /// # Errors
@@ -97,9 +121,11 @@ impl Choice {
         let which =
             "give --load CHECKPOINT, --tokenizer FILE.json, or --bpe-vocab and --bpe-merges";
         match Choice::of(&flags)? {
-            Some(Choice::Char | Choice::Learn { .. }) => Err(CliError::Usage(format!(
-                "this kind of tokenizer is made of a text, by training; {which}"
-            ))),
+            Some(Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. }) => {
+                Err(CliError::Usage(format!(
+                    "this kind of tokenizer is made of a text, by training; {which}"
+                )))
+            }
             Some(choice) => Ok(choice),
             None => Err(CliError::Usage(format!("which tokenizer? {which}"))),
         }
@@ -110,6 +136,7 @@ impl Choice {
         match self {
             Choice::Byte => ByteTokenizer::NAME,
             Choice::Char => CharTokenizer::NAME,
+            Choice::Numbers { .. } => IdsTokenizer::NAME,
             Choice::Learn { .. } | Choice::File(_) | Choice::Pair { .. } => bpe::NAME,
         }
     }
@@ -122,7 +149,7 @@ impl Choice {
     pub fn load(&self) -> Result<Option<Arc<dyn Tokenizer>>> {
         let (made, files) = match self {
             Choice::Byte => return Ok(Some(Arc::new(ByteTokenizer))),
-            Choice::Char | Choice::Learn { .. } => return Ok(None),
+            Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. } => return Ok(None),
             Choice::File(path) => (
                 bpe::from_tokenizer_json(&small_file(path, MAX_BLOB)?),
                 format!("'{}'", path.display()),

@@ -1,13 +1,14 @@
 //! A new run's tokenizer: from files, or learnt from the run's text.
 
-use super::choice::Choice;
+use super::choice::{Choice, NO_TEXT};
 use crate::console::bar;
 use crate::data::{Input, learnt};
 use crate::defaults::VOCAB_SIZE;
-use crate::error::Result;
+use crate::error::{CliError, Result};
 use llm_core::base::{bytes, thousands};
-use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_formats::bpe::{self, Learning};
+use llm_formats::encode::characters;
 use llm_stories::StoryCorpus;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -31,16 +32,30 @@ pub struct Made {
 /// # Errors
 /// What making a vocabulary refuses.
 pub fn make(choice: &Choice, input: &Input, val_frac: f64, quiet: bool) -> Result<Made> {
+    let largest = if let Input::Files(files) = input { files.largest() } else { None };
     let tokenizer: Arc<dyn Tokenizer> = match choice {
+        Choice::Byte | Choice::Numbers { .. } if largest.is_some() => {
+            let needed = largest.map_or(1, |token| token as usize + 1);
+            let said = if let Choice::Numbers { vocab_size } = choice { *vocab_size } else { None };
+            // More than that is said in one line with the largest token.
+            Arc::new(IdsTokenizer::new(said.unwrap_or(needed))?)
+        }
+        Choice::Char | Choice::Learn { .. } if largest.is_some() => {
+            return Err(CliError::Usage(NO_TEXT.into()));
+        }
         Choice::Byte => Arc::new(ByteTokenizer),
-        Choice::Char => Arc::new(CharTokenizer::from_text(&text(input, 0.0, None)?)?),
+        Choice::Numbers { .. } => return Err(CliError::Internal("text for numbers".into())),
+        Choice::Char => Arc::new(match input {
+            Input::Files(files) => characters(files.text())?,
+            stories => CharTokenizer::from_text(&text(stories, 0.0, None)?)?,
+        }),
         Choice::Learn { vocab_size } => {
             let text = text(input, val_frac, Some(MOST_TEXT))?;
             return learn(&text, vocab_size.unwrap_or(VOCAB_SIZE), quiet);
         }
         Choice::File(_) | Choice::Pair { .. } => {
             let loaded = choice.load()?;
-            loaded.ok_or_else(|| crate::CliError::Internal("a file without tokenizer".into()))?
+            loaded.ok_or_else(|| CliError::Internal("a file without tokenizer".into()))?
         }
     };
     Ok(Made { tokenizer, note: None })

@@ -44,6 +44,12 @@ impl TokenDataset {
         TokenDataset { tokens: StoredTokens::files(files), starts: None }
     }
 
+    /// The tokens of files that hold them as numbers of 16 bits, little-endian, read whenever they
+    /// are needed. A last byte without its second is left out.
+    pub fn from_narrow_files(files: ByteFiles) -> TokenDataset {
+        TokenDataset { tokens: StoredTokens::narrow_files(files), starts: None }
+    }
+
     /// The same, with windows that begin only at these positions (in rising order).
     pub fn with_starts(self, starts: Vec<usize>) -> TokenDataset {
         TokenDataset { starts: Some(starts), ..self }

@@ -20,6 +20,8 @@ pub struct ByteFiles {
 struct Part {
     path: PathBuf,
     file: File,
+    /// Bytes at its beginning that are no part of the sequence.
+    skipped: u64,
     /// Its first byte's place in the sequence, and the one after its last.
     start: usize,
     end: usize,
@@ -32,10 +34,20 @@ impl ByteFiles {
     /// # Errors
     /// [`Error::Io`] naming the one that cannot be opened, or is no regular file.
     pub fn open(paths: &[impl AsRef<Path>]) -> Result<ByteFiles> {
+        let whole: Vec<_> = paths.iter().map(|path| (path, 0)).collect();
+        ByteFiles::open_after(&whole)
+    }
+
+    /// Opens regular files without so many bytes at the beginning of each.
+    ///
+    /// # Errors
+    /// As [`ByteFiles::open`]; also when a file has fewer bytes than are to be left out.
+    pub fn open_after(paths: &[(impl AsRef<Path>, u64)]) -> Result<ByteFiles> {
         let mut parts: Vec<Part> = Vec::with_capacity(paths.len());
-        for path in paths.iter().map(AsRef::as_ref) {
+        for (path, skipped) in paths {
+            let path = path.as_ref();
             let start = parts.last().map_or(0, |p| p.end);
-            let part = Part::open(path, start).map_err(|source| Error::Io {
+            let part = Part::open(path, *skipped, start).map_err(|source| Error::Io {
                 action: IoAction::Read,
                 path: path.into(),
                 source,
@@ -103,27 +115,29 @@ impl ByteFiles {
 }
 
 impl Part {
-    fn open(path: &Path, start: usize) -> io::Result<Part> {
+    fn open(path: &Path, skipped: u64, start: usize) -> io::Result<Part> {
         // Asked by name first: opening a pipe would wait for somebody to write.
         if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
         let file = File::open(path)?;
         let meta = file.metadata()?;
-        let end = usize::try_from(meta.len()).ok().and_then(|len| start.checked_add(len));
+        let len = meta.len().checked_sub(skipped).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
         let end = end.ok_or_else(|| io::Error::other("it is too large for this machine"))?;
-        Ok(Part { path: path.into(), file, start, end, modified: meta.modified().ok() })
+        Ok(Part { path: path.into(), file, skipped, start, end, modified: meta.modified().ok() })
     }
 
     /// Reads at a place in the file, then asks whether it is still the same.
     fn read(&self, place: usize, out: &mut [u8]) -> io::Result<()> {
-        let read = read_exact_at(&self.file, out, place as u64);
+        let read = read_exact_at(&self.file, out, self.skipped + place as u64);
         self.check(&self.file.metadata()?)?;
         read
     }
 
     fn check(&self, now: &Metadata) -> io::Result<()> {
-        let (then, len) = ((self.end - self.start) as u64, now.len());
+        let then = self.skipped + (self.end - self.start) as u64;
+        let len = now.len();
         if len != then {
             return Err(io::Error::other(format!(
                 "it had {then} bytes when it was opened and has {len} now"
@@ -185,6 +199,17 @@ mod tests {
         }
         assert!(read(&files, 99, 1).is_err());
         assert_eq!(files.blake3().unwrap(), *blake3::hash(all).as_bytes());
+        let without = |skipped: [u64; 4]| {
+            ByteFiles::open_after(&[
+                (&paths[0], skipped[0]),
+                (&paths[1], skipped[1]),
+                (&paths[2], skipped[2]),
+                (&paths[3], skipped[3]),
+            ])
+        };
+        let files = without([3, 0, 4, 0]).unwrap();
+        assert_eq!(read(&files, 0, files.len()).unwrap(), b"and!");
+        assert!(without([0, 1, 0, 0]).is_err());
     }
 
     #[test]

@@ -18,6 +18,8 @@ enum Store {
     Narrow(Arc<Vec<u16>>),
     Wide(Arc<Vec<TokenId>>),
     Files(Arc<ByteFiles>),
+    /// Two bytes each, little-endian.
+    NarrowFiles(Arc<ByteFiles>),
 }
 
 impl StoredTokens {
@@ -42,6 +44,11 @@ impl StoredTokens {
     /// The bytes of files, read when they are asked for.
     pub(super) fn files(files: ByteFiles) -> StoredTokens {
         StoredTokens { range: 0..files.len(), store: Store::Files(Arc::new(files)) }
+    }
+
+    /// The numbers in files, two bytes each, read when they are asked for.
+    pub(super) fn narrow_files(files: ByteFiles) -> StoredTokens {
+        StoredTokens { range: 0..files.len() / 2, store: Store::NarrowFiles(Arc::new(files)) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -77,6 +84,16 @@ impl StoredTokens {
                     widen(out, piece);
                 }
             }
+            Store::NarrowFiles(files) => {
+                let mut piece = [0; 4096];
+                for (i, out) in out.chunks_mut(2048).enumerate() {
+                    let piece = &mut piece[..2 * out.len()];
+                    files.read(2 * (first + i * 2048), piece)?;
+                    for (out, pair) in out.iter_mut().zip(piece.as_chunks().0) {
+                        *out = u16::from_le_bytes(*pair).into();
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -98,13 +115,17 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), &bytes).unwrap();
         let wide: Vec<TokenId> = bytes.iter().map(|&b| TokenId::from(b) + 300).collect();
-        let narrow = bytes.iter().map(|&b| u16::from(b) + 300).collect();
+        let narrow: Vec<u16> = bytes.iter().map(|&b| u16::from(b) + 300).collect();
+        let pairs = tempfile::NamedTempFile::new().unwrap();
+        let little: Vec<u8> = narrow.iter().flat_map(|n| n.to_le_bytes()).collect();
+        std::fs::write(pairs.path(), &little).unwrap();
         let stores = [
             (StoredTokens::bytes(bytes.clone()), 0),
             (StoredTokens::narrow(narrow), 300),
             (StoredTokens::any(bytes.iter().map(|&b| TokenId::from(b)).collect()), 0),
             (StoredTokens::any(wide), 300),
             (StoredTokens::files(ByteFiles::open(&[file.path()]).unwrap()), 0),
+            (StoredTokens::narrow_files(ByteFiles::open(&[pairs.path()]).unwrap()), 300),
         ];
         for (start, len) in [(0, 10), (9_990, 20), (10_000, 3), (usize::MAX, 2), (7, 9_000)] {
             for (tokens, more) in &stores {

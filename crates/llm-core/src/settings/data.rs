@@ -1,8 +1,10 @@
 //! Where data came from: several keys each, which depend on the first one.
 
-use super::row::{Typed, typed};
+use super::row::{Typed, named, typed};
 use crate::base::{Error, Result, Settings, Value};
-use crate::recipe::DataSource;
+use crate::recipe::{DataForm, DataSource};
+
+named!(DataForm, "'text', 'bytes' or 'u16'", Text = "text", Bytes = "bytes", U16 = "u16");
 
 pub(super) fn write(name: &str, source: &DataSource, into: &mut Settings) -> Result<()> {
     let mut put = |key: &str, value: Value| into.insert(&format!("{name}.{key}"), value);
@@ -13,10 +15,12 @@ pub(super) fn write(name: &str, source: &DataSource, into: &mut Settings) -> Res
             put("seed", seed.to_value())?;
             put("count", count.to_value())
         }
-        DataSource::Files { len, blake3 } => {
+        DataSource::Files { len, blake3, form } => {
             put("kind", Value::Text("files".into()))?;
             put("length", len.to_value())?;
-            put("blake3", blake3.to_value())
+            put("blake3", blake3.to_value())?;
+            // A file from before there was a choice has no such key.
+            if *form == DataForm::Text { Ok(()) } else { put("form", form.to_value()) }
         }
     }
 }
@@ -33,6 +37,10 @@ pub(super) fn read(name: &str, from: &mut Settings) -> Result<Option<DataSource>
         "files" => DataSource::Files {
             len: member(name, "length", from)?,
             blake3: member(name, "blake3", from)?,
+            form: match from.take(&format!("{name}.form")) {
+                Some(form) => typed(&format!("{name}.form"), form)?,
+                None => DataForm::Text,
+            },
         },
         other => {
             let other = other.escape_default();

@@ -4,6 +4,7 @@ use super::*;
 use crate::base::Error;
 use crate::model::Init;
 use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
+use crate::recipe::DataForm;
 
 /// Values of which none is a default.
 fn config() -> Config {
@@ -45,7 +46,7 @@ fn recipe() -> Recipe {
         seed: 27,
         val_frac: 0.375,
         data: DataSource::Stories { version: 3, seed: 28, count: 29 },
-        val_data: Some(DataSource::Files { len: 30, blake3: [31; 32] }),
+        val_data: Some(DataSource::Files { len: 30, blake3: [31; 32], form: DataForm::U16 }),
     }
 }
 

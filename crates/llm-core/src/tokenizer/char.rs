@@ -40,17 +40,41 @@ impl CharTokenizer {
     /// [`Error::Tokenizer`] when the text is empty, or has more than
     /// [`MAX_VOCAB`](CharTokenizer::MAX_VOCAB) different units.
     pub fn from_text(text: &[u8]) -> Result<CharTokenizer> {
+        CharTokenizer::from_parts([Ok(text)])
+    }
+
+    /// The vocabulary of a text that comes in parts, none of which ends within a unit: see
+    /// [`last_cut`](CharTokenizer::last_cut).
+    ///
+    /// # Errors
+    /// As [`CharTokenizer::from_text`]; the first error among the parts.
+    pub fn from_parts<T: AsRef<[u8]>>(
+        parts: impl IntoIterator<Item = Result<T>>,
+    ) -> Result<CharTokenizer> {
         let mut seen = [false; 128];
-        let mut others = BTreeSet::new();
-        for (_, unit) in units(text) {
-            match unit {
-                [b] if b.is_ascii() => seen[usize::from(*b)] = true,
-                other => drop(others.insert(other)),
+        let mut others: BTreeSet<Vec<u8>> = BTreeSet::new();
+        for part in parts {
+            for (_, unit) in units(part?.as_ref()) {
+                match unit {
+                    [b] if b.is_ascii() => seen[usize::from(*b)] = true,
+                    other if others.contains(other) => {}
+                    other => drop(others.insert(other.to_vec())),
+                }
             }
         }
         let ascii: Vec<[u8; 1]> = (0..128).filter(|&b| seen[usize::from(b)]).map(|b| [b]).collect();
         // Every ASCII byte is less than whatever other units begin with.
-        CharTokenizer::new(ascii.iter().map(|b| &b[..]).chain(others))
+        CharTokenizer::new(ascii.iter().map(|b| &b[..]).chain(others.iter().map(|u| &u[..])))
+    }
+
+    /// The last place inside `part` where a unit ends, whatever comes after `part`. `None` when
+    /// there is none: never in a part of more than four bytes.
+    pub fn last_cut(part: &[u8]) -> Option<usize> {
+        let continues = |b: &u8| (0x80..0xC0).contains(b);
+        // A character has at most three bytes that continue it.
+        let cut =
+            |&p: &usize| !continues(&part[p]) || p >= 3 && part[p - 3..p].iter().all(continues);
+        (1..part.len()).rev().find(cut)
     }
 
     /// The vocabulary that [`Tokenizer::blob`] wrote.

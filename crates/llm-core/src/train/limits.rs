@@ -6,7 +6,8 @@ use crate::base::Result;
 use crate::checkpoint::Snapshot;
 use std::time::{Duration, Instant};
 
-/// Ends a run between two steps when this much time has passed since it was made.
+/// Ends a run between two steps when this much time has passed since it was made, or since another
+/// moment.
 #[derive(Clone, Copy, Debug)]
 pub struct TimeLimit {
     begin: Instant,
@@ -16,7 +17,12 @@ pub struct TimeLimit {
 impl TimeLimit {
     /// The clock starts here.
     pub fn new(most: Duration) -> TimeLimit {
-        TimeLimit { begin: Instant::now(), most }
+        TimeLimit::since(Instant::now(), most)
+    }
+
+    /// The clock started at `begin`.
+    pub fn since(begin: Instant, most: Duration) -> TimeLimit {
+        TimeLimit { begin, most }
     }
 }
 

@@ -6,14 +6,11 @@ use crate::checkpoint::Snapshot;
 use crate::kernels::norm::sum_of_squares;
 use crate::model::TinyGPT;
 
-/// Tokens that a model is asked about. Numbers that overflow do so from the first ones on.
-const ASKED: usize = 64;
-
 /// Refuses a state that nobody could use: a weight or a number of the optimizer that is not finite,
 /// or weights so large that the scores computed from them are not.
 ///
 /// What saves a run asks this first: a state that says nothing must not replace one that does. It
-/// costs a forward pass over up to 64 tokens.
+/// costs a forward pass over one row of a batch.
 ///
 /// # Errors
 /// [`Error::Unusable`] naming what was found; what the forward pass says.
@@ -25,7 +22,7 @@ pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
         }
     }
     let config = run.model.config();
-    let t = config.seq_len.min(ASKED);
+    let t = run.recipe.seq_len.min(config.seq_len);
     let token = |i: usize| (i * config.vocab_size / t) as TokenId;
     let tokens: Vec<TokenId> = (0..t).map(token).collect();
     let scores = no_grad(|| run.model.logits(&tokens, [1, t]))?;

@@ -15,7 +15,7 @@ fn standard_output_holds_the_events_and_nothing_else() {
     let words = [&TEXT[..], &["--save", "m", "--save-every", "3", "--eval-every", "2"]].concat();
     let outcome = sandbox().train(&words);
     let events = outcome.events();
-    let expected = "start step step eval step saved step eval step step eval saved sample done";
+    let expected = "start step step eval step saved step eval step step saved eval sample done";
     assert_eq!(kinds(&events).join(" "), expected, "{outcome}");
 
     let number = |e: &Value, fields: &[&str]| fields.iter().all(|f| e[f].is_number());

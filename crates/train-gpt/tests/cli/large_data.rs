@@ -37,11 +37,13 @@ fn a_run_on_the_disk_is_a_run_in_memory() {
 }
 
 #[test]
-fn characters_and_streams_are_read_into_memory() {
+fn characters_are_the_same_in_parts_and_streams_are_read_into_memory() {
     let sandbox = sandbox();
-    let words = [&TINY[..], &["--data", "text.txt", "--steps", "1", "--tokenizer", "char"]];
-    let outcome = run(&sandbox, &words.concat(), LIMIT.1);
-    assert!(!outcome.stderr.contains("from the disk"), "{outcome}");
+    let words = ["--data", "text.txt", "--steps", "3", "--tokenizer", "char", "--gen", "0"];
+    for (name, limit) in [("parts", LIMIT.1), ("whole", "4000000")] {
+        run(&sandbox, &[&TINY[..], &words, &["--save", name]].concat(), limit);
+    }
+    assert!(sandbox.read("parts") == sandbox.read("whole"));
     let words = [&TINY[..], &["--data", "text.txt", "--data", "-", "--steps", "1"]].concat();
     assert!(!run(&sandbox, &words, LIMIT.1).stderr.contains("from the disk"));
     let val = ["--data", "text.txt", "--val", "val.txt", "--steps", "1"];
@@ -98,6 +100,23 @@ fn peak(running: &mut Running) -> u64 {
     peak
 }
 
+/// A token of a small vocabulary takes one byte, and the text beside it nothing.
+#[cfg(target_os = "linux")]
+#[test]
+fn characters_take_a_byte_each() {
+    let sandbox = sandbox();
+    let file = std::fs::File::create(sandbox.path("big")).unwrap();
+    file.set_len(128 << 20).unwrap();
+    let size = ["--seq", "16", "--dmodel", "8", "--layers", "1", "--batch", "2"];
+    let words = ["--data", "big", "--data-as", "bytes", "--tokenizer", "char", "--steps", "1"];
+    let rest = ["--val-frac", "0.0001", "--no-save", "--gen", "0"];
+    let mut running = sandbox.start_with(&[&size[..], &words, &rest].concat(), &[LIMIT]);
+    let peak = peak(&mut running);
+    let outcome = running.end();
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    assert!((128 << 10..200 << 10).contains(&peak), "{peak} KiB\n{outcome}");
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn three_gibibytes_take_little_memory() {
@@ -105,8 +124,19 @@ fn three_gibibytes_take_little_memory() {
     let file = std::fs::File::create(sandbox.path("big")).unwrap();
     file.set_len(3 << 30).unwrap(); // a hole: it takes no room on the disk
     let size = ["--seq", "16", "--dmodel", "8", "--layers", "1", "--batch", "256"];
-    let words =
-        ["--data", "big", "--val-frac", "0.0001", "--steps", "3", "--no-save", "--gen", "0"];
+    let words = [
+        "--data",
+        "big",
+        "--data-as",
+        "bytes",
+        "--val-frac",
+        "0.0001",
+        "--steps",
+        "3",
+        "--no-save",
+        "--gen",
+        "0",
+    ];
     let mut running = sandbox.start_with(&[&size[..], &words].concat(), &[]);
     let peak = peak(&mut running);
     let outcome = running.end();

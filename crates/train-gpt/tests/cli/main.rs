@@ -6,6 +6,7 @@
 #[cfg(feature = "bpe")]
 mod bpe;
 mod data;
+mod data_kinds;
 mod diverging;
 mod exchange;
 mod flags;

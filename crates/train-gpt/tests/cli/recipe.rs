@@ -108,6 +108,21 @@ fn a_run_stops_when_its_time_is_up_and_goes_on_as_if_it_had_not() {
 }
 
 #[test]
+fn the_last_measurement_keeps_to_the_time_too() {
+    let sandbox = sandbox();
+    // Minutes to score; much of it takes longer than the test may.
+    sandbox.write("val.txt", &b"once upon a time, ".repeat(1_000_000));
+    let run = ["--val", "val.txt", "--steps", "100000000", "--out", "r", "--eval-every", "0"];
+    let json = ["--save-every", "0", "--message-format", "json"];
+    let outcome = sandbox.train(&[&TEXT[..], &run, &json, &["--max-time", "2s"]].concat());
+    outcome.says(&["--max-time is up", "of 4,194,304 tokens"]);
+    let done = &outcome.events_of("done")[0];
+    let (tokens, all) = (done["tokens"].as_u64().unwrap(), 4_194_304);
+    assert!((1..all).contains(&tokens), "{outcome}");
+    assert_eq!(outcome.events_of("saved").len(), 1);
+}
+
+#[test]
 fn patience_ends_a_run_that_no_longer_learns() {
     let sandbox = sandbox();
     // A rate this high never gets better.

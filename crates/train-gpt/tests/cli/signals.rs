@@ -42,6 +42,45 @@ fn an_interrupted_run_goes_on_to_the_same_end() {
     assert!(sandbox.read("parts") == sandbox.read("whole"));
 }
 
+/// A text that takes long to score, and one step of a run that is judged on it.
+fn long_measurement(sandbox: &Sandbox) -> Vec<&'static str> {
+    sandbox.write("val.txt", &b"once upon a time, ".repeat(200_000));
+    let run = ["--data", "text.txt", "--val", "val.txt", "--steps", "1", "--eval-every", "0"];
+    [&TINY[..], &run, &["--save", "model"]].concat()
+}
+
+#[test]
+fn what_was_learnt_is_saved_before_it_is_judged() {
+    for (name, code) in [("INT", Some(130)), ("KILL", None)] {
+        let sandbox = sandbox();
+        let mut run = sandbox.start(&long_measurement(&sandbox));
+        run.wait_for("saved checkpoint 'model' at step 1");
+        run.signal(name);
+        let outcome = run.end();
+        assert_eq!(outcome.code, code, "{outcome}");
+        assert!(!outcome.stderr.contains("result"), "{outcome}");
+        if name == "INT" {
+            outcome.says(&["of 3,599,999 tokens", "interrupted at step 1, saved 'model'"]);
+        }
+        sandbox.ok(&["generate", "--load", "model", "-n", "1"]);
+    }
+}
+
+#[test]
+fn a_long_measurement_says_how_far_it_is_and_ends_with_a_signal() {
+    let sandbox = sandbox();
+    long_measurement(&sandbox);
+    sandbox.train(&["--data", "text.txt", "--steps", "1", "--save", "model", "-q"]);
+    sandbox.write("longer.txt", &b"once upon a time, ".repeat(3_000_000));
+    let eval = ["eval", "--load", "model", "--data", "longer.txt", "--batch", "64"];
+    let mut eval = sandbox.start(&eval);
+    eval.wait_for("of 53,999,999 unseen tokens");
+    eval.signal("INT");
+    let outcome = eval.end();
+    assert_eq!((outcome.code, &outcome.stdout[..]), (Some(130), &b""[..]), "{outcome}");
+    outcome.says(&["the measurement was cut after", "of 53,999,999 tokens"]);
+}
+
 #[test]
 fn nothing_to_save_is_said() {
     let sandbox = sandbox();

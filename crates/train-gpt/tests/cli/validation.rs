@@ -57,11 +57,12 @@ fn what_cannot_be_judged_on() {
     let sandbox = with_val();
     sandbox.write("empty", b"");
     sandbox.write("one", b"x");
+    std::fs::create_dir(sandbox.path("folder")).unwrap();
     let new = ["--data", "text.txt", "--steps", "1", "--seq", "16"];
     for (more, code, needles) in [
         (&["--val", "val.txt", "--val-frac", "0.1"][..], 2, &["--val", "--val-frac"][..]),
         (&["--val", "missing"], 66, &["'missing'"]),
-        (&["--val", "."], 66, &["folder"]),
+        (&["--val", "folder"], 66, &["'folder'", "without files"]),
         (&["--val", "empty"], 65, &["'empty'"]),
         (&["--val", "one"], 65, &["'one'", "one byte"]),
     ] {

@@ -266,7 +266,7 @@ impl Comparing<'_> {
         trainer.run(&self.data.train, &RunPlan::new(steps), &mut shown)?;
         shown.finish();
         self.signals.check()?;
-        let stop = || self.signals.pending().is_some();
+        let stop = |_| self.signals.pending().is_some();
         let seconds = begin.elapsed().as_secs_f64();
         let Some(val) = &self.data.val else {
             return Err(CliError::Internal("a comparison without validation data".into()));

@@ -124,7 +124,7 @@ impl Results {
             let known = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
             let first = [heads.to_string(), head_dim.to_string(), parameters.to_string()];
             let then = [seed.to_string(), seconds.to_string(), scores.val_loss.to_string()];
-            let last = [scores.bits_per_byte.to_string(), scores.accuracy.to_string()];
+            let last = [known(scores.bits_per_byte), scores.accuracy.to_string()];
             let all = [scores.tokens.to_string(), known(scores.facts_accuracy)];
             let facts = scores.facts.as_ref();
             let facts = kinds().map(|kind| known(facts.and_then(|f| f.get(kind).copied())));

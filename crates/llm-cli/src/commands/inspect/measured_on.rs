@@ -1,10 +1,9 @@
 //! What `inspect` measures on.
 
-use crate::data::{Data, Input, Validation, one_stdin};
+use crate::data::{Data, Input, Reading, Validation, one_stdin};
 use crate::error::{CliError, Result};
 use crate::plan::Loaded;
 use llm_core::recipe::DataSource;
-use llm_formats::tokenizers::reads_in_parts;
 use std::path::PathBuf;
 
 /// What a model is measured on, and what to call it: the files that are given, else the unseen part
@@ -16,7 +15,7 @@ pub(super) fn measured_on(
 ) -> Result<(Validation, String)> {
     one_stdin(files)?;
     let (tokenizer, source) = (&loaded.tokenizer, &loaded.run.recipe.data);
-    let input = Input::again(source, files, reads_in_parts(tokenizer.name()))?;
+    let input = Input::again(source, files, Reading::again(tokenizer.name(), source, None))?;
     let input = input.ok_or_else(|| {
         let why = match *source == DataSource::NONE {
             true => "the model was imported",

@@ -175,7 +175,7 @@ fn measure(
     let counting = Counting::new(steps as u64, args.on.output.quiet());
     let tokens = Cell::new(0);
     let score = |model: &TinyGPT| -> Result<Score> {
-        let report = data.score(model, batch, limit, || signals.pending().is_some())?;
+        let report = data.score(model, batch, limit, |_| signals.pending().is_some())?;
         signals.check()?;
         counting.one_more();
         tokens.set(report.evaluation.tokens);

@@ -3,7 +3,7 @@
 use super::source::open;
 use crate::args::InfoArgs;
 use crate::console::Out;
-use crate::data::{Input, one_stdin};
+use crate::data::{Input, Reading, one_stdin};
 use crate::error::{CliError, Result};
 use crate::generation::shown;
 use llm_core::TokenId;
@@ -67,8 +67,7 @@ fn measure(args: &InfoArgs, tokenizer: &dyn Tokenizer) -> Result<Option<(u64, u6
     if args.data.is_empty() {
         return Ok(None);
     }
-    let in_parts = llm_formats::tokenizers::reads_in_parts(tokenizer.name());
-    match Input::files(&args.data, in_parts)? {
+    match Input::files(&args.data, Reading::new(tokenizer.name(), None))? {
         Input::Files(files) => {
             let bytes = files.len();
             Ok(Some((bytes, files.tokens(tokenizer)?.len() as u64)))

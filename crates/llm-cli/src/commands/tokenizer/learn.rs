@@ -2,7 +2,7 @@
 
 use crate::args::{TokenizerArg, TokenizerArgs, TokenizerTrainArgs};
 use crate::console::note;
-use crate::data::{Input, one_stdin};
+use crate::data::{Input, Reading, one_stdin};
 use crate::error::{CliError, Result, system_reason};
 use crate::escape::one_line;
 use crate::next_commands;
@@ -25,7 +25,7 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
     check_target(&args.save)?;
     let input = match args.data.is_empty() {
         true => Input::stories(),
-        false => Input::files(&args.data, true)?,
+        false => Input::files(&args.data, Reading::new(choice.kind(), None))?,
     };
     let quiet = args.output.quiet();
     let made = make(&choice, &input, 0.0, quiet)?;

@@ -80,7 +80,7 @@ impl Training<'_> {
         let best = self.keeper.best().and(self.keeper.best_path()).map(|path| shown(&path));
         let ending = report::run::Ending {
             report,
-            seconds: self.start.elapsed().as_secs_f64(),
+            seconds: self.clock.begin.elapsed().as_secs_f64(),
             checkpoints: last.into_iter().chain(best).collect(),
             early: self.early.clone(),
             ..Default::default()
@@ -93,7 +93,7 @@ impl Training<'_> {
 
     /// What there is now, and what to type next.
     pub(super) fn done(&mut self, plan: &Plan, report: Option<&Report>) {
-        let seconds = self.start.elapsed().as_secs_f64();
+        let seconds = self.clock.begin.elapsed().as_secs_f64();
         let path = self.target.as_ref().map(|t| t.path.display().to_string());
         let (step, scores) = (plan.trainer.step, report.map(Into::into));
         self.emit(&Event::Done { step, scores, seconds, checkpoint: path.as_deref() });

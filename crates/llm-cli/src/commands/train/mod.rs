@@ -10,6 +10,7 @@ mod steps;
 
 use super::{banner, eval::facts_table};
 use crate::args::TrainArgs;
+use crate::clock::Clock;
 use crate::console::{Out, note};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
@@ -21,6 +22,7 @@ use crate::output::Target;
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
+use crate::scoring::Scoring;
 use crate::signals::Signals;
 use journal::Journal;
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
@@ -34,7 +36,7 @@ use std::time::Instant;
 /// # Errors
 /// Each with its exit code; what is kept is said.
 pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
-    let start = Instant::now();
+    let clock = Clock { begin: Instant::now(), most: args.recipe.max_time };
     alone::refuse_prompt_alone(program, args)?;
     let mut plan = Plan::new(program, args)?;
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
@@ -66,7 +68,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         journal: None,
         target,
         saved: None,
-        start,
+        clock,
         early: None,
     };
 
@@ -109,8 +111,8 @@ struct Training<'a> {
     target: Option<Target>,
     /// Step of the last saved checkpoint.
     saved: Option<u64>,
-    /// When the command began.
-    start: Instant,
+    /// When the command began, and how long it may take.
+    clock: Clock,
     /// Why there were fewer steps than planned, for the report.
     early: Option<Bilingual>,
 }
@@ -183,6 +185,8 @@ impl Training<'_> {
     fn train(&mut self, plan: &mut Plan, request: &Request) -> Result<Option<Report>> {
         let ending = self.steps(plan, request)?;
         self.say_ending(&ending, plan.trainer.step);
+        // A measurement may take longer than the steps did: nothing is lost by it.
+        self.store((&plan.trainer).into())?;
         self.measure(plan)
     }
 
@@ -194,9 +198,9 @@ impl Training<'_> {
         };
         let trainer = &plan.trainer;
         let signals = self.signals.clone();
-        let stop = || signals.pending().is_some();
+        let scoring = Scoring { quiet: self.quiet, signals: &signals, clock: Some(&self.clock) };
         let batch_size = trainer.recipe.batch_size;
-        let report = val.score(&trainer.model, batch_size, FINAL_TOKENS, stop)?;
+        let report = scoring.run(val, &trainer.model, batch_size, FINAL_TOKENS)?;
         if self.signals.pending().is_some() {
             return Err(self.interrupted(trainer));
         }
@@ -208,12 +212,17 @@ impl Training<'_> {
             journal.val_loss(step, loss);
         }
         // The last state may be the best: measured on as much as the others were.
+        let (clock, as_many) = (self.clock, val.tokens_of(PERIODIC_TOKENS) as u64);
         let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
-            true => val.score(&trainer.model, batch_size, PERIODIC_TOKENS, stop)?.evaluation.loss,
-            false => loss,
+            true => {
+                let stop = |_| signals.pending().is_some() || clock.is_up();
+                val.score(&trainer.model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
+            }
+            false => report.evaluation,
         };
-        if self.signals.pending().is_none() {
-            self.keep_best(periodic, trainer.into())?;
+        let comparable = periodic.tokens >= as_many || self.keeper.best().is_none();
+        if self.signals.pending().is_none() && comparable {
+            self.keep_best(periodic.loss, trainer.into())?;
         }
         self.emit(&Event::Eval { step, scores: (&report).into() });
         self.tell(&format!("result  {}", report.summary()));

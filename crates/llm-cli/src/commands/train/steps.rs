@@ -30,7 +30,8 @@ impl Training<'_> {
         if let (Some(guard), Some(journal)) = (&mut guard, &self.journal) {
             journal.remind(guard);
         }
-        let limit = args.recipe.max_time.map(TimeLimit::new);
+        let begin = self.clock.begin;
+        let limit = self.clock.for_steps().map(|most| TimeLimit::since(begin, most));
         let clipped = trainer.recipe.clip > 0.0;
         let mut watched =
             Watched { session: self, data, request, progress, guard, limit, report: None, done: 0 };
@@ -102,10 +103,15 @@ impl Hooks for Watched<'_, '_> {
 
     fn evaluate(&mut self, run: Snapshot<'_>) -> llm_core::Result<Option<Evaluation>> {
         let Some(val) = &self.data.val else { return Ok(None) };
-        let stop = || self.session.signals.pending().is_some();
+        let clock = self.session.clock;
+        let stop = |_| self.session.signals.pending().is_some() || clock.is_up();
         let report = val.score(run.model, run.recipe.batch_size, PERIODIC_TOKENS, stop);
         let report = report.map_err(CliError::in_hook)?;
         let evaluation = report.evaluation;
+        // One that was cut says nothing beside the others.
+        if clock.is_up() && evaluation.tokens < val.tokens_of(PERIODIC_TOKENS) as u64 {
+            return Ok(None);
+        }
         self.report = Some(report);
         Ok(Some(evaluation))
     }

@@ -1,0 +1,261 @@
+//! Files as one sequence, and its tokens.
+
+use super::folder;
+use super::reading::{self, Change, Held, Looked, Reading, look, shown};
+use crate::defaults::in_memory;
+use crate::error::{CliError, Result};
+use crate::messages::count;
+use llm_core::base::memory;
+use llm_core::data::{ByteFiles, TokenDataset};
+use llm_core::recipe::{DataForm, DataSource};
+use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::{Error, TokenId};
+use llm_formats::FormatError;
+use llm_formats::encode::{PART, in_parts};
+use llm_formats::text::Text;
+use std::borrow::Cow;
+use std::fmt;
+use std::path::PathBuf;
+
+/// Files as one text, or as one sequence of token numbers, in order.
+pub struct Files {
+    text: Text,
+    /// What to call them all.
+    pub name: String,
+    /// What was done to them, to be said.
+    pub changes: Vec<String>,
+    /// The largest of token numbers, when that is what they are.
+    largest: Option<TokenId>,
+    /// What to call each, and the place after its last byte.
+    ends: Vec<(String, u64)>,
+    source: DataSource,
+}
+
+impl fmt::Debug for Files {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Files { name, source, .. } = self;
+        let mut fields = f.debug_struct("Files");
+        fields.field("name", name).field("source", source).finish_non_exhaustive()
+    }
+}
+
+impl Files {
+    /// See [`Input::files`](super::Input::files).
+    pub(super) fn read(paths: &[PathBuf], reading: Reading) -> Result<Files> {
+        let (mut files, mut left_out, mut held) = (Vec::new(), 0, 0);
+        for found in folder::expand(paths)? {
+            match look(&found, &reading, held)? {
+                Some(looked) => {
+                    held +=
+                        if let Held::Memory(bytes) = &looked.held { bytes.len() as u64 } else { 0 };
+                    files.push((found.path, looked));
+                }
+                None => left_out += 1,
+            }
+        }
+        let name = match (paths, &files[..]) {
+            ([folder], several) if folder.is_dir() => {
+                format!("{} ({})", shown(folder), count(several.len(), "file"))
+            }
+            (_, [(one, _)]) => shown(one),
+            (_, several) => format!("{} files", several.len()),
+        };
+        let form = one_form(&files)?;
+        let changes = changes(&files, left_out);
+        let place = |end: &mut u64, (path, looked): &(PathBuf, Looked)| {
+            *end += looked.held.len();
+            Some((shown(path), *end))
+        };
+        let ends: Vec<_> = files.iter().scan(0, place).collect();
+        let text = text_of(files, reading.in_parts || form == DataForm::U16)?;
+        let (len, blake3) = (text.len(), blake3_of(&text)?);
+        if len == 0 {
+            return Err(CliError::Data(format!("{name} is empty; a run needs some text")));
+        }
+        let largest = if form == DataForm::U16 { Some(largest(&text, &name)?) } else { None };
+        let source = DataSource::Files { len: len as u64, blake3, form };
+        Ok(Files { text, name, changes, largest, ends, source })
+    }
+
+    /// What a checkpoint remembers of them.
+    pub(super) fn source(&self) -> &DataSource {
+        &self.source
+    }
+
+    /// The largest token, when the files hold token numbers of 16 bits.
+    pub fn largest(&self) -> Option<TokenId> {
+        self.largest
+    }
+
+    /// Bytes in all.
+    pub fn len(&self) -> u64 {
+        self.ends.last().map_or(0, |(_, end)| *end)
+    }
+
+    /// Whether there is none; never so after [`Input::files`](super::Input::files).
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Is the text on the disk, to be read where it is needed?
+    pub fn on_disk(&self) -> bool {
+        matches!(self.text, Text::Disk(_))
+    }
+
+    /// The text, or the bytes of the numbers.
+    pub fn text(&self) -> &Text {
+        &self.text
+    }
+
+    /// The text without its last `val_frac`, or evenly spaced parts of that which are no more than
+    /// `most` bytes.
+    ///
+    /// # Errors
+    /// What reading says.
+    pub fn parts(&self, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
+        let len = self.text.len();
+        let end = len - (len as f64 * val_frac.clamp(0.0, 1.0)) as usize;
+        Ok(self.text.sample(end, most.unwrap_or(len))?)
+    }
+
+    /// The text as tokens.
+    ///
+    /// # Errors
+    /// [`CliError::Data`] naming the file and a character that the vocabulary does not have;
+    /// [`CliError::Memory`].
+    pub fn tokens(self, tokenizer: &dyn Tokenizer) -> Result<TokenDataset> {
+        if let Some(largest) = self.largest {
+            return numbers(self.text, largest, &self.name, tokenizer);
+        }
+        let made = match (self.text, tokenizer.name()) {
+            (Text::Disk(files), ByteTokenizer::NAME) => return Ok(TokenDataset::from_files(files)),
+            (Text::Memory(text), ByteTokenizer::NAME) => return Ok(TokenDataset::from_bytes(text)),
+            (text, _) => {
+                let part_size = usize::try_from(in_memory()).unwrap_or(PART);
+                in_parts(&text, tokenizer, part_size)
+            }
+        };
+        made.map_err(|e| match e {
+            FormatError::LongRun(e) => {
+                CliError::Memory(e, "the length of what has no white space in --data")
+            }
+            FormatError::Core(e @ Error::Memory { .. }) => {
+                CliError::Memory(e, "the size of --data")
+            }
+            FormatError::Core(Error::UnknownUnit { unit, position }) => {
+                let file = self.ends.partition_point(|(_, end)| *end <= position);
+                let start = file.checked_sub(1).map_or(0, |before| self.ends[before].1);
+                let name = self.ends.get(file).map_or("", |(name, _)| name);
+                let e = Error::UnknownUnit { unit, position: position - start };
+                CliError::Data(format!(
+                    "{name}: {e}; take it out of the text, or train with --tokenizer byte"
+                ))
+            }
+            FormatError::Core(e) => e.into(),
+            other => CliError::Data(other.to_string()),
+        })
+    }
+}
+
+/// What all files are.
+fn one_form(files: &[(PathBuf, Looked)]) -> Result<DataForm> {
+    let form = files.first().map_or(DataForm::Text, |(_, first)| first.form);
+    // What was said to be bytes may be text as well.
+    let same = |other: DataForm| (form == DataForm::U16) == (other == DataForm::U16);
+    match files.iter().find(|(_, other)| !same(other.form)) {
+        Some((path, _)) => {
+            let (first, other) = (shown(&files[0].0), shown(path));
+            Err(CliError::Data(format!(
+                "{first} and {other}: one holds text, the other token numbers; give one kind"
+            )))
+        }
+        None => Ok(files.iter().map(|f| f.1.form).find(|f| *f != DataForm::Text).unwrap_or(form)),
+    }
+}
+
+/// What was done to so many of the files.
+fn changes(files: &[(PathBuf, Looked)], left_out: usize) -> Vec<String> {
+    let changed = Change::ALL.iter().filter_map(|(change, name)| {
+        match files.iter().filter(|(_, looked)| looked.changes.contains(change)).count() {
+            0 => None,
+            n if n == files.len() => Some(name.to_string()),
+            n => Some(format!("{n} {name}")),
+        }
+    });
+    let left_out = match left_out {
+        0 => None,
+        n => Some(format!("{} left out: no text", count(n, "file"))),
+    };
+    changed.chain(left_out).collect()
+}
+
+/// The bytes of all, on the disk if they are many and `may_stay`.
+fn text_of(files: Vec<(PathBuf, Looked)>, may_stay: bool) -> Result<Text> {
+    let skipped = |(path, looked): &(PathBuf, Looked)| match looked.held {
+        Held::Disk { skipped, .. } => Some((path.clone(), skipped)),
+        Held::Memory(_) => None,
+    };
+    let total = files.iter().fold(0u64, |sum, (_, looked)| sum.saturating_add(looked.held.len()));
+    if may_stay
+        && total > in_memory()
+        && let Some(paths) = files.iter().map(skipped).collect::<Option<Vec<_>>>()
+    {
+        return Ok(Text::Disk(ByteFiles::open_after(&paths)?));
+    }
+    let mut text = Vec::new();
+    for (path, looked) in files {
+        let room = memory::available().saturating_sub(text.len() as u64);
+        let bytes = reading::in_memory(&path, looked.held, room)?;
+        // Not copied where it is the only one.
+        if text.is_empty() { text = bytes } else { text.extend_from_slice(&bytes) }
+    }
+    Ok(Text::Memory(text))
+}
+
+/// The largest of numbers of 16 bits.
+fn largest(text: &Text, name: &str) -> Result<TokenId> {
+    const PART: usize = 1 << 20;
+    if !text.len().is_multiple_of(2) {
+        return Err(CliError::Data(format!(
+            "{name} has {} bytes: no whole number of tokens of 16 bits; leave out --data-as u16",
+            text.len()
+        )));
+    }
+    let mut largest = 0;
+    for place in (0..text.len()).step_by(PART) {
+        let part = text.read(place, PART)?;
+        let tokens = part.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair));
+        largest = tokens.fold(largest, u16::max);
+    }
+    Ok(largest.into())
+}
+
+/// Numbers of 16 bits as tokens of this vocabulary.
+fn numbers(
+    text: Text,
+    largest: TokenId,
+    name: &str,
+    tokenizer: &dyn Tokenizer,
+) -> Result<TokenDataset> {
+    let vocab_size = tokenizer.vocab_size();
+    if largest as usize >= vocab_size {
+        return Err(CliError::Data(format!(
+            "{name} holds token {largest}, but the vocabulary has {vocab_size} tokens; these \
+             numbers are of another vocabulary"
+        )));
+    }
+    Ok(match text {
+        Text::Disk(files) => TokenDataset::from_narrow_files(files),
+        Text::Memory(bytes) => {
+            let tokens = bytes.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair));
+            TokenDataset::from_narrow_tokens(tokens.collect())
+        }
+    })
+}
+
+fn blake3_of(text: &Text) -> Result<[u8; 32]> {
+    Ok(match text {
+        Text::Memory(bytes) => blake3::hash(bytes).into(),
+        Text::Disk(files) => files.blake3()?,
+    })
+}

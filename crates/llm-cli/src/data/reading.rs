@@ -1,0 +1,248 @@
+//! What is in a file that is given, and its text out of what it is wrapped in.
+
+use super::folder::Found;
+use crate::args::DataAs;
+use crate::error::{CliError, Result, system_reason};
+use llm_core::Error;
+use llm_core::base::memory;
+use llm_core::recipe::{DataForm, DataSource};
+use llm_core::tokenizer::IdsTokenizer;
+use llm_formats::data_file::{Kind, SAMPLE, UTF8_MARK, gunzip, utf16};
+use llm_formats::tokenizers::reads_in_parts;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+/// How files are to be read.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// Can text be made into tokens part by part, so that it may stay on the disk?
+    pub(super) in_parts: bool,
+    /// What they are said to be.
+    said: Option<DataForm>,
+    /// May what is no text be token numbers?
+    numbers: bool,
+}
+
+impl Reading {
+    /// For a tokenizer of this kind.
+    pub fn new(kind: &str, data_as: Option<DataAs>) -> Reading {
+        let numbers = kind == IdsTokenizer::NAME;
+        Reading { in_parts: reads_in_parts(kind), said: data_as.map(DataForm::from), numbers }
+    }
+
+    /// As the data of a run were read, for its tokenizer's kind.
+    pub fn again(kind: &str, run: &DataSource, data_as: Option<DataAs>) -> Reading {
+        let reading = Reading::new(kind, data_as);
+        match run {
+            DataSource::Files { form: DataForm::Bytes, .. } => {
+                Reading { said: reading.said.or(Some(DataForm::Bytes)), ..reading }
+            }
+            DataSource::Files { form: DataForm::U16, .. } => Reading { numbers: true, ..reading },
+            DataSource::Files { .. } | DataSource::Stories { .. } => reading,
+        }
+    }
+}
+
+impl From<DataAs> for DataForm {
+    fn from(data_as: DataAs) -> DataForm {
+        match data_as {
+            DataAs::Text => DataForm::Text,
+            DataAs::Bytes => DataForm::Bytes,
+            DataAs::U16 => DataForm::U16,
+        }
+    }
+}
+
+/// What was done to a file's bytes before they were learnt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Unmarked,
+    Converted,
+    Unpacked,
+}
+
+impl Change {
+    pub(super) const ALL: [(Change, &str); 3] = [
+        (Change::Unpacked, "unpacked (gzip)"),
+        (Change::Converted, "converted from UTF-16"),
+        (Change::Unmarked, "without the byte order mark"),
+    ];
+}
+
+/// One file, looked at.
+pub(super) struct Looked {
+    pub(super) form: DataForm,
+    pub(super) changes: Vec<Change>,
+    pub(super) held: Held,
+}
+
+/// Where its bytes are.
+pub(super) enum Held {
+    /// In the file, after so many that are left out.
+    Disk {
+        skipped: u64,
+        len: u64,
+    },
+    Memory(Vec<u8>),
+}
+
+impl Held {
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Held::Disk { len, .. } => *len,
+            Held::Memory(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+pub(super) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+pub(super) fn shown(path: &Path) -> String {
+    if is_stdin(path) { "standard input".into() } else { format!("'{}'", path.display()) }
+}
+
+/// What a file holds; `None` for one in a folder that is no text. `held` bytes are in memory
+/// already.
+///
+/// # Errors
+/// [`CliError::Input`] for what cannot be read, [`CliError::Data`] for what is no text and was not
+/// said to be what it is, [`CliError::Memory`].
+pub(super) fn look(found: &Found, reading: &Reading, held: u64) -> Result<Option<Looked>> {
+    let path = &found.path;
+    let room = memory::available().saturating_sub(held);
+    let (sample, whole) = match is_stdin(path) {
+        true => {
+            let bytes = all_of(path, io::stdin().lock(), room)?;
+            (bytes[..bytes.len().min(SAMPLE)].to_vec(), Held::Memory(bytes))
+        }
+        false => {
+            let len = regular_length(path)?;
+            (beginning(path)?, Held::Disk { skipped: 0, len })
+        }
+    };
+    let kind = Kind::of(&sample);
+    let form = match (reading.said, kind) {
+        (Some(DataForm::U16), _) => DataForm::U16,
+        (_, Kind::Text) => DataForm::Text,
+        (Some(DataForm::Bytes), _) => DataForm::Bytes,
+        (_, Kind::Binary { .. }) if is_numbers(path, reading) => DataForm::U16,
+        (_, Kind::Foreign(_) | Kind::Binary { .. }) if found.in_folder => return Ok(None),
+        _ => return unwrap(path, kind, whole, room).map(Some),
+    };
+    Ok(Some(Looked { form, changes: Vec::new(), held: whole }))
+}
+
+/// Is a file that is no text one of token numbers, as nanoGPT has them?
+fn is_numbers(path: &Path, reading: &Reading) -> bool {
+    let named = path.extension().is_some_and(|ext| ext == "bin");
+    reading.numbers || named && path.with_file_name("meta.pkl").is_file()
+}
+
+/// The text of what is not simply text.
+fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
+    let text = |changes, held| Looked { form: DataForm::Text, changes, held };
+    let name = shown(path);
+    match (kind, whole) {
+        (Kind::MarkedUtf8, Held::Disk { len, .. }) => {
+            let skipped = UTF8_MARK.len() as u64;
+            Ok(text(vec![Change::Unmarked], Held::Disk { skipped, len: len - skipped }))
+        }
+        (Kind::MarkedUtf8, Held::Memory(mut bytes)) => {
+            bytes.drain(..UTF8_MARK.len());
+            Ok(text(vec![Change::Unmarked], Held::Memory(bytes)))
+        }
+        (Kind::Text, held) => Ok(text(Vec::new(), held)),
+        (Kind::Utf16 { big, mark }, held) => {
+            let bytes = in_memory(path, held, room)?;
+            let converted = utf16(&bytes[mark..], big).ok_or_else(|| {
+                CliError::Data(format!(
+                    "{name} begins as UTF-16 and goes on as something else; convert it to UTF-8, \
+                     or take it as it is with --data-as bytes"
+                ))
+            })?;
+            Ok(text(vec![Change::Converted], Held::Memory(converted.into_bytes())))
+        }
+        (Kind::Gzip, held) => {
+            let unpacked = match held {
+                Held::Disk { .. } => gunzip(open(path)?, room),
+                Held::Memory(bytes) => gunzip(&bytes[..], room),
+            };
+            let unpacked = unpacked.map_err(|e| CliError::Data(format!("{name}: gzip: {e}")))?;
+            let bytes = unpacked.ok_or_else(|| too_large(room.saturating_add(1), room))?;
+            let inner = Kind::of(&bytes[..bytes.len().min(SAMPLE)]);
+            if inner == Kind::Gzip {
+                return Err(CliError::Data(format!("{name} is packed twice; unpack it once")));
+            }
+            let room = room.saturating_sub(bytes.len() as u64);
+            let mut looked = unwrap(path, inner, Held::Memory(bytes), room)?;
+            looked.changes.insert(0, Change::Unpacked);
+            Ok(looked)
+        }
+        (Kind::Foreign(what), _) => Err(CliError::Data(format!(
+            "{name} is no text: {what}; give the text in it, token numbers as 16-bit numbers and \
+             nothing else (--data-as u16), or insist with --data-as bytes"
+        ))),
+        (Kind::Binary { nul }, _) => Err(CliError::Data(format!(
+            "{name} is no text: {:.0} % of its first bytes are NUL; if it holds token numbers of \
+             16 bits add --data-as u16, to learn its bytes as they are --data-as bytes",
+            100.0 * nul
+        ))),
+    }
+}
+
+/// Refuses what no run can learn from.
+fn too_large(needed: u64, available: u64) -> CliError {
+    CliError::Memory(Error::Memory { needed, available }, "the size of --data")
+}
+
+/// The bytes, in memory.
+pub(super) fn in_memory(path: &Path, held: Held, room: u64) -> Result<Vec<u8>> {
+    match held {
+        Held::Memory(bytes) => Ok(bytes),
+        Held::Disk { skipped, len } if len <= room => {
+            let unreadable = |e: io::Error| input(path, system_reason(&e));
+            let mut bytes = Vec::new();
+            bytes.reserve_exact(len as usize);
+            let mut file = open(path)?;
+            io::copy(&mut (&mut file).take(skipped), &mut io::sink()).map_err(unreadable)?;
+            // What a file grows by while it is read does not count.
+            file.take(len).read_to_end(&mut bytes).map_err(unreadable)?;
+            Ok(bytes)
+        }
+        Held::Disk { len, .. } => Err(too_large(len, room)),
+    }
+}
+
+fn all_of(path: &Path, stream: impl Read, room: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = stream.take(room).read_to_end(&mut bytes);
+    let n = read.map_err(|e| input(path, e.to_string()))?;
+    if n as u64 == room { Err(too_large(room.saturating_add(1), room)) } else { Ok(bytes) }
+}
+
+fn open(path: &Path) -> Result<File> {
+    File::open(path).map_err(|e| input(path, system_reason(&e)))
+}
+
+fn beginning(path: &Path) -> Result<Vec<u8>> {
+    let mut sample = Vec::new();
+    let read = open(path)?.take(SAMPLE as u64).read_to_end(&mut sample);
+    read.map(|_| sample).map_err(|e| input(path, system_reason(&e)))
+}
+
+fn input(path: &Path, why: String) -> CliError {
+    CliError::Input { path: path.to_path_buf(), why }
+}
+
+/// The length of a file that can be read as often as one likes.
+fn regular_length(path: &Path) -> Result<u64> {
+    let meta = std::fs::metadata(path).map_err(|e| input(path, system_reason(&e)))?;
+    if !meta.is_file() {
+        let why = "it is not a regular file; pipe a stream into --data -";
+        return Err(input(path, why.into()));
+    }
+    Ok(meta.len())
+}

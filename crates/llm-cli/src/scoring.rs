@@ -1,0 +1,127 @@
+//! A measurement that may take long: it says how far it is, and a signal cuts it.
+
+use crate::clock::Clock;
+use crate::console::{bar, note};
+use crate::data::{Report, Validation};
+use crate::error::Result;
+use crate::signals::Signals;
+use indicatif::ProgressBar;
+use llm_core::TinyGPT;
+use llm_core::base::thousands;
+use std::time::{Duration, Instant};
+
+/// Between two lines where there is no bar, and before the first: what ends sooner says nothing.
+const LINES: Duration = Duration::from_secs(5);
+
+/// How a measurement is watched.
+#[derive(Clone, Copy, Debug)]
+pub struct Scoring<'a> {
+    /// Say nothing on the way.
+    pub quiet: bool,
+    /// What cuts it.
+    pub signals: &'a Signals,
+    /// What it has to keep to.
+    pub clock: Option<&'a Clock>,
+}
+
+/// Tokens that tell how fast a model is scored.
+const PILOT: usize = 4096;
+
+impl Scoring<'_> {
+    /// Scores at most `limit` tokens of `val`, in evenly spaced windows; with a clock that ends, as
+    /// many as there is time for. After a signal, or when the time is up all the same, the result is
+    /// that of the windows that were scored.
+    ///
+    /// # Errors
+    /// What scoring refuses.
+    pub fn run(
+        &self,
+        val: &Validation,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
+    ) -> Result<Report> {
+        let wanted = val.tokens_of(limit);
+        let limit = self.in_time(val, model, batch_size, wanted)?;
+        let total = val.tokens_of(limit) as u64;
+        let mut shown = Shown::new(total, self.quiet);
+        let report = val.score(model, batch_size, limit, |scored| {
+            shown.position(scored);
+            self.is_cut()
+        });
+        shown.finish();
+        let report = report?;
+        let scored = report.evaluation.tokens;
+        let of_all = format!("{} of {} tokens", thousands(scored), thousands(wanted as u64));
+        if scored < total && !self.quiet {
+            let loss = report.evaluation.loss;
+            note(&format!("the measurement was cut after {of_all}: loss {loss:.4} so far"));
+        } else if total < wanted as u64 && !self.quiet {
+            note(&format!("--max-time leaves room for a measurement of {of_all}"));
+        }
+        Ok(report)
+    }
+
+    /// No signal came and there is time.
+    fn is_cut(&self) -> bool {
+        self.signals.pending().is_some() || self.clock.is_some_and(Clock::is_up)
+    }
+
+    /// The tokens that there is time for, of `wanted`: a few are scored to know. They are spread
+    /// over the whole text, where those until the time is up would be its beginning.
+    fn in_time(
+        &self,
+        val: &Validation,
+        model: &TinyGPT,
+        batch_size: usize,
+        wanted: usize,
+    ) -> Result<usize> {
+        if self.clock.is_none_or(|clock| clock.most.is_none()) || wanted <= PILOT {
+            return Ok(wanted);
+        }
+        let begin = Instant::now();
+        let pilot = val.score(model, batch_size, PILOT, |_| self.is_cut())?;
+        let rate = pilot.evaluation.tokens as f64 / begin.elapsed().as_secs_f64().max(1e-9);
+        let left = self.clock.and_then(Clock::left).unwrap_or_default();
+        Ok(wanted.min((0.8 * rate * left.as_secs_f64()) as usize).max(1))
+    }
+}
+
+/// A bar on a terminal, lines elsewhere.
+struct Shown {
+    total: u64,
+    bar: Option<ProgressBar>,
+    /// When the next line is due; `None`: there are none.
+    due: Option<Instant>,
+}
+
+impl Shown {
+    fn new(total: u64, quiet: bool) -> Shown {
+        let style = "{spinner} [{wide_bar}] {msg}  eta {eta}";
+        let bar = bar(total, style, quiet);
+        let due = (bar.is_none() && !quiet).then(|| Instant::now() + LINES);
+        Shown { total, bar, due }
+    }
+
+    fn position(&mut self, scored: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(scored);
+            bar.set_message(format!("scoring {}", self.share(scored)));
+        }
+        let now = Instant::now();
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = Some(now + LINES);
+            note(&format!("scored {}", self.share(scored)));
+        }
+    }
+
+    fn share(&self, scored: u64) -> String {
+        format!("{} of {} unseen tokens", thousands(scored), thousands(self.total))
+    }
+
+    fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}

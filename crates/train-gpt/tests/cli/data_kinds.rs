@@ -1,0 +1,156 @@
+//! Data that are no plain text: recognised, made into text where that is known how, else refused.
+
+use crate::sandbox;
+use std::io::Write;
+use workspace_tests::cli_support::{Sandbox, TINY, some_text};
+
+const RUN: [&str; 6] = ["--steps", "2", "--gen", "0", "--log-every", "1"];
+
+fn wide(text: &[u8], big: bool) -> Vec<u8> {
+    let text = String::from_utf8(text.to_vec()).unwrap();
+    let unit = |u: u16| if big { u.to_be_bytes() } else { u.to_le_bytes() };
+    text.encode_utf16().flat_map(unit).collect()
+}
+
+fn packed(text: &[u8]) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packed.write_all(text).unwrap();
+    packed.finish().unwrap()
+}
+
+fn numbers(most: u16, n: u16) -> Vec<u8> {
+    (0..n).flat_map(|i| (i.wrapping_mul(40_503) % most).to_le_bytes()).collect()
+}
+
+/// The checkpoint of a short run.
+fn learnt(sandbox: &Sandbox, data: &[&str]) -> Vec<u8> {
+    sandbox.train(&[&["--data"], data, &RUN, &["--save", "made", "-q"]].concat());
+    sandbox.read("made")
+}
+
+#[test]
+fn wrapped_text_is_learnt_as_the_text_in_it_and_it_is_said() {
+    let sandbox = sandbox();
+    let text = sandbox.read("text.txt");
+    let plain = learnt(&sandbox, &["text.txt"]);
+    for (name, bytes, said) in [
+        ("marked", [b"\xEF\xBB\xBF", &text[..]].concat(), "without the byte order mark"),
+        ("little", [b"\xFF\xFE", &wide(&text, false)[..]].concat(), "converted from UTF-16"),
+        ("big", [b"\xFE\xFF", &wide(&text, true)[..]].concat(), "converted from UTF-16"),
+        ("unmarked", wide(&text, false), "converted from UTF-16"),
+        ("text.gz", packed(&text), "unpacked (gzip)"),
+        ("both.gz", packed(&wide(&text, true)), "unpacked (gzip), converted from UTF-16"),
+    ] {
+        sandbox.write(name, &bytes);
+        assert!(learnt(&sandbox, &[name]) == plain, "{name}");
+        sandbox.train(&["--data", name, "--dry-run"]).says(&[&format!("'{name}', 4.0 kB, {said}")]);
+        sandbox.ok(&["--load", "made", "--data", name, "--steps", "1", "--gen", "0", "--no-save"]);
+        let eval = sandbox.ok(&["eval", "--load", "made", "--data", name]);
+        eval.says(&[said]);
+        assert!(eval.text().starts_with("tokens         3,999\n"), "{eval}");
+        // Standard input and files on the disk.
+        let words = [&TINY[..], &["--data", "-", "--save", "piped"], &RUN].concat();
+        assert_eq!(sandbox.run_with_input(&words, &bytes).code, Some(0));
+        assert!(sandbox.read("piped") == plain, "{name}");
+        let words = [&TINY[..], &["--data", name, "--save", "disk"], &RUN].concat();
+        let disk = sandbox.command(&words).env("LLM_DATA_IN_MEMORY", "1000").status().unwrap();
+        assert!(disk.success() && sandbox.read("disk") == plain, "{name}");
+    }
+}
+
+#[test]
+fn what_is_no_text_is_refused_unless_somebody_insists() {
+    let sandbox = sandbox();
+    for (name, bytes, what) in [
+        ("tokens", numbers(65, 3000), "NUL"),
+        ("array.npy", [b"\x93NUMPY\x01\0v\0", &numbers(9, 900)[..]].concat(), "a NumPy array"),
+        ("text.zip", [b"PK\x03\x04", &some_text(900)[..]].concat(), "a zip archive"),
+        ("tar.gz", packed(&numbers(300, 900)), "NUL"),
+    ] {
+        sandbox.write(name, &bytes);
+        sandbox.refuses(&["--data", name], 65, &[name, "is no text", what, "--data-as"]);
+        sandbox.refuses(&["--data", "text.txt", "--val", name], 65, &[name, "is no text"]);
+    }
+    sandbox.write("cut.gz", &packed(&some_text(900))[..200]);
+    sandbox.refuses(&["--data", "cut.gz"], 65, &["'cut.gz'", "gzip"]);
+    // What was insisted on is remembered.
+    sandbox
+        .train(&[&["--data", "tokens", "--data-as", "bytes", "--save", "made"], &RUN[..]].concat());
+    sandbox.ok(&["--load", "made", "--data", "tokens", "--steps", "1", "--gen", "0"]);
+    let eval = sandbox.ok(&["eval", "--load", "made", "--data", "tokens"]);
+    assert!(eval.text().starts_with("tokens         5,999\n"), "{eval}");
+    sandbox.refuses(
+        &["eval", "--load", "made", "--data", "tokens", "--data-as", "text"],
+        65,
+        &["NUL"],
+    );
+    // To insist where there was no doubt changes nothing.
+    let insisted = learnt(&sandbox, &["text.txt", "--data-as", "bytes"]);
+    assert!(insisted == learnt(&sandbox, &["text.txt"]));
+    sandbox.refuses(&["--data-as", "bytes"], 2, &["--data-as", "--data"]);
+}
+
+#[test]
+fn token_numbers_are_learnt_as_they_are() {
+    let sandbox = sandbox();
+    std::fs::create_dir(sandbox.path("set")).unwrap();
+    sandbox.write("train.bin", &numbers(300, 3000));
+    sandbox.write("set/train.bin", &numbers(300, 3000));
+    sandbox.write("set/val.bin", &numbers(300, 400));
+    sandbox.write("set/meta.pkl", b"\x80\x04}.");
+    sandbox.refuses(&["--data", "train.bin"], 65, &["--data-as u16"]);
+    let said = learnt(&sandbox, &["train.bin", "--tokens", "u16"]);
+    let outcome =
+        sandbox.train(&[&["--data", "set/train.bin", "--save", "seen"], &RUN[..]].concat());
+    outcome.says(&["6.0 kB, 3,000 tokens of 16 bits, a vocabulary of 300 numbers", "ln 300"]);
+    assert!(sandbox.read("seen") == said);
+    let words = [&TINY[..], &["--data", "set/train.bin", "--save", "disk"], &RUN].concat();
+    let disk = sandbox.command(&words).env("LLM_DATA_IN_MEMORY", "1000").status().unwrap();
+    assert!(disk.success() && sandbox.read("disk") == said);
+
+    // A larger table, one that is too small, one that would need text.
+    let sized = |n| ["--data", "train.bin", "--data-as", "u16", "--vocab-size", n];
+    sandbox.train(&[&sized("512"), &RUN[..]].concat()).says(&["a vocabulary of 512 numbers"]);
+    sandbox.refuses(&sized("256"), 65, &["token 299", "256"]);
+    let chars = ["--data", "set/train.bin", "--tokenizer", "char"];
+    sandbox.refuses(&chars, 2, &["token numbers", "--tokenizer"]);
+    sandbox.refuses(&["--data", "set/train.bin", "text.txt"], 65, &["'text.txt'", "one kind"]);
+
+    // The run goes on, is judged and writes, as numbers.
+    let eval = sandbox.ok(&["eval", "--load", "seen", "--data", "set/val.bin"]);
+    assert!(eval.text().starts_with("tokens         399\n"), "{eval}");
+    assert!(!eval.text().contains("bits per byte"), "{eval}");
+    sandbox.ok(&["--load", "seen", "--data", "train.bin", "--steps", "1", "--gen", "0"]);
+    sandbox.refuses(&["eval", "--load", "seen", "--data", "text.txt"], 65, &["ids tokenizer"]);
+    let more = ["generate", "--load", "seen", "--prompt-ids", "7", "-n", "5"];
+    let written = sandbox.ok(&more).text();
+    let tokens: Vec<u16> = written.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    assert!(tokens.len() == 6 && tokens[0] == 7 && tokens.iter().all(|&t| t < 300), "{written}");
+    let val = ["--data", "set/train.bin", "--val", "set/val.bin", "--steps", "1", "--gen", "3"];
+    sandbox.train(&val).says(&["judged on 'set/val.bin', 800 B, 400 tokens of 16 bits"]);
+    let config = sandbox.train(&[&sized("512")[..], &["--print-config"]].concat()).text();
+    sandbox.write("run.toml", config.as_bytes());
+    sandbox.ok(&["--config", "run.toml", "--steps", "1", "--gen", "0"]);
+    sandbox.write("odd.bin", b"abc");
+    sandbox.refuses(&["--data", "odd.bin", "--data-as", "u16"], 65, &["'odd.bin'", "3 bytes"]);
+}
+
+#[test]
+fn several_files_after_one_flag_and_folders() {
+    let sandbox = sandbox();
+    let text = some_text(4000);
+    std::fs::create_dir_all(sandbox.path("books/more")).unwrap();
+    sandbox.write("books/a.txt", &text[..1000]);
+    sandbox.write("books/more/b.txt", &text[1000..1500]);
+    sandbox.write("books/z.gz", &packed(&text[1500..]));
+    sandbox.write("books/.hidden", b"nobody reads this");
+    sandbox.write("books/picture.png", b"\x89PNG\r\n\x1a\n\0\0");
+    let plain = learnt(&sandbox, &["text.txt"]);
+    assert!(learnt(&sandbox, &["books/a.txt", "books/more/b.txt", "books/z.gz"]) == plain);
+    assert!(learnt(&sandbox, &["books"]) == plain);
+    let outcome = sandbox.train(&["--data", "books", "--dry-run"]);
+    outcome.says(&["'books' (3 files), 4.0 kB, 1 unpacked (gzip), 1 file left out: no text"]);
+    sandbox.ok(&["eval", "--load", "made", "--data", "books/a.txt", "text.txt"]);
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    sandbox.refuses(&["--data", "empty"], 66, &["'empty'", "folder"]);
+}

@@ -21,7 +21,9 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let path = to_load(&args.load)?;
     let Loaded { run, tokenizer, .. } = load(program, &path)?;
     one_stdin(&args.data)?;
-    let input = Input::again(&run.recipe.data, &args.data, reads_in_parts(tokenizer.name()))?
+    let in_parts = reads_in_parts(tokenizer.name());
+    let input = signals
+        .reading(|| Input::again(&run.recipe.data, &args.data, in_parts))?
         .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;
     let config = run.model.config();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);

@@ -1,6 +1,6 @@
 //! Ctrl-C and its relatives, and two runs at once.
 
-use crate::sandbox;
+use crate::{sandbox, trained};
 use workspace_tests::cli_support::{Sandbox, TINY};
 
 /// So many steps that no test waits for the last.
@@ -24,6 +24,43 @@ fn a_stopped_run_is_saved() {
         sandbox.ok(&["generate", "--load", "model", "-n", "1"]);
         assert!(!sandbox.path("model.lock").exists());
     }
+}
+
+#[test]
+fn what_was_ignored_stays_ignored() {
+    let sandbox = sandbox();
+    let some = ["--data", "text.txt", "--steps", "1000", "--gen", "0", "--save", "model"];
+    let mut run = sandbox.start_ignoring("HUP INT", &[&TINY[..], &some].concat());
+    run.wait_for("step 10 ");
+    run.signal("HUP");
+    run.signal("INT");
+    let outcome = run.end();
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.says(&["saved checkpoint 'model' at step 1000"]);
+
+    let mut run = sandbox.start_ignoring("HUP INT", &long());
+    run.wait_for("step 10 ");
+    run.signal("TERM");
+    assert_eq!(run.end().code, Some(143));
+}
+
+#[test]
+fn one_signal_ends_a_program_that_waits_for_its_input() {
+    let sandbox = trained();
+    let before = sandbox.everything();
+    for words in [
+        &["eval", "--load", "model", "--data", "-"][..],
+        &["generate", "--load", "model", "--prompt-file", "-"],
+        &["inspect", "heads", "--load", "model", "--data", "-"],
+    ] {
+        for (name, code) in [("INT", 130), ("TERM", 143)] {
+            let mut run = sandbox.start_reading(words);
+            run.signal(name);
+            let outcome = run.end();
+            assert_eq!(outcome.code, Some(code), "SIG{name} {outcome}");
+        }
+    }
+    assert!(sandbox.everything() == before);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use crate::data::{Data, Input, Validation, one_stdin};
 use crate::error::{CliError, Result};
 use crate::plan::Loaded;
+use crate::signals::Signals;
 use llm_core::recipe::DataSource;
 use llm_formats::tokenizers::reads_in_parts;
 use std::path::PathBuf;
@@ -13,10 +14,12 @@ pub(super) fn measured_on(
     loaded: &Loaded,
     files: &[PathBuf],
     verb: &str,
+    signals: &Signals,
 ) -> Result<(Validation, String)> {
     one_stdin(files)?;
     let (tokenizer, source) = (&loaded.tokenizer, &loaded.run.recipe.data);
-    let input = Input::again(source, files, reads_in_parts(tokenizer.name()))?;
+    let in_parts = reads_in_parts(tokenizer.name());
+    let input = signals.reading(|| Input::again(source, files, in_parts))?;
     let input = input.ok_or_else(|| {
         let why = match *source == DataSource::NONE {
             true => "the model was imported",

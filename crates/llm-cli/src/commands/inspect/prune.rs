@@ -49,8 +49,11 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     {
         return Err(CliError::Usage("--save and --html name the same file".into()));
     }
-    let target = args.save.as_deref().map(|save| claim(save, &path)).transpose()?;
-    let (data, name) = measured_on(&loaded, &args.on.data, "prune")?;
+    // Tried before anything is read, taken after it: who stops the reading leaves no lock behind.
+    let claim = || args.save.as_deref().map(|save| claim(save, &path)).transpose();
+    drop(claim()?);
+    let (data, name) = measured_on(&loaded, &args.on.data, "prune", &signals)?;
+    let target = claim()?;
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let quiet = args.on.output.quiet();
     if !quiet {

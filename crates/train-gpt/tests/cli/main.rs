@@ -8,6 +8,7 @@ mod bpe;
 mod data;
 mod exchange;
 mod flags;
+mod folders;
 mod generating;
 mod inspect;
 mod json;

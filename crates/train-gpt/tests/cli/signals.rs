@@ -124,37 +124,6 @@ fn train_again(sandbox: &Sandbox) {
 }
 
 #[test]
-fn a_folder_that_goes_away_is_made_again_or_missed_but_never_called_kept() {
-    let sandbox = sandbox();
-    let words = ["--steps", "10000000", "--save-every", "50", "--log-every", "0", "--out", "gone"];
-    let mut run = sandbox.start(&[&TINY[..], &LONG[..2], &words].concat());
-    run.wait_for("saved checkpoint");
-    // At once, as no removal of a folder in use could be.
-    std::fs::rename(sandbox.path("gone"), sandbox.path("elsewhere")).unwrap();
-    run.signal("INT");
-    let outcome = run.end();
-    let exists = sandbox.path("gone/ckpt/last").exists();
-    assert_eq!(outcome.code, Some(if exists { 130 } else { 74 }), "{outcome}");
-    assert!(exists || !outcome.stderr.contains("is kept"), "{outcome}");
-}
-
-#[test]
-fn a_checkpoint_folder_that_goes_away_takes_no_row_of_the_log_along() {
-    let sandbox = sandbox();
-    let words = ["--steps", "10000000", "--save-every", "50", "--log-every", "0", "--out", "run"];
-    let mut run = sandbox.start(&[&TINY[..], &LONG[..2], &words].concat());
-    run.wait_for("saved checkpoint");
-    std::fs::rename(sandbox.path("run/ckpt"), sandbox.path("elsewhere")).unwrap();
-    run.signal("INT");
-    let outcome = run.end();
-    assert_eq!(outcome.code, Some(130), "{outcome}");
-    assert!(sandbox.path("run/ckpt/last").exists());
-    let log = std::fs::read_to_string(sandbox.path("run/metrics.csv")).unwrap();
-    let steps = log.lines().skip(1).map(|row| row.split(',').next().unwrap().to_owned());
-    assert!(steps.enumerate().all(|(i, step)| step == (i + 1).to_string()), "{log}");
-}
-
-#[test]
 fn names_cannot_control_the_terminal() {
     let sandbox = sandbox();
     let mut run = sandbox.start(&[&TINY[..], &LONG[..4], &["--save", "a\x1b[31mb"]].concat());

@@ -224,6 +224,7 @@ impl Training<'_> {
 
     /// The sample at the end.
     fn write(&mut self, trainer: Snapshot<'_>, request: &Request) -> Result<()> {
+        self.find_folder(trainer.step)?;
         self.say(&format!("sample  temperature {}:", request.sampling.temperature));
         let journal = &self.journal;
         let keep = |sample: &Sample| {

@@ -5,7 +5,7 @@ mod small;
 mod validation;
 
 pub use input::{Files, Input, one_stdin};
-pub use small::{small_file, small_stdin};
+pub use small::{small_file, small_regular_file, small_stdin};
 pub use validation::{Report, Validation};
 
 use crate::error::{CliError, Result};

@@ -21,6 +21,7 @@ mod sampling;
 mod saving;
 mod settings;
 mod signals;
+mod terminal;
 #[cfg(feature = "bpe")]
 mod tokenizer_verb;
 mod tokenizers;

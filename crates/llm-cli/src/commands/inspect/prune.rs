@@ -57,7 +57,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let quiet = args.on.output.quiet();
     if !quiet {
-        note(&format!("measuring on {name}"));
+        note(&format!("measuring on {}", one_line(&name)));
     }
     let found = measure(program, &loaded, args, &data, limit, on, &signals);
     if signals.pending().is_some() && !quiet {
@@ -65,7 +65,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     }
     signals.check()?;
     let found = found?;
-    let measured = format!("{name}: {} tokens", thousands(found.tokens));
+    let measured = format!("{}: {} tokens", one_line(&name), thousands(found.tokens));
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }

@@ -13,6 +13,7 @@ use crate::console::{Out, note};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
+use crate::escape::one_line;
 use crate::events::{self, Event};
 use crate::generation::Request;
 use crate::lang::Bilingual;
@@ -117,7 +118,7 @@ impl Training<'_> {
         let run = self.target.as_ref().and_then(|t| t.run.as_deref()).filter(|_| plan.steps > 0);
         let Some(dir) = run else { return Ok(()) };
         let journal = Journal::open(dir, self.program, plan, self.args, threads)?;
-        journal.notes().iter().for_each(|line| self.say(line));
+        journal.notes().iter().for_each(|line| self.say(&one_line(line)));
         self.journal = Some(journal);
         Ok(())
     }

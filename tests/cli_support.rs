@@ -134,12 +134,29 @@ impl Sandbox {
 
     /// [`Sandbox::start`] with more variables in its environment.
     pub fn start_with(&self, words: &[&str], variables: &[(&str, &str)]) -> Running {
-        let log = tempfile::NamedTempFile::new().unwrap();
-        let stderr = log.reopen().unwrap();
         let mut command = self.command(words);
-        command.stdout(Stdio::null()).stderr(stderr).envs(variables.iter().copied());
-        let child = command.spawn().unwrap();
-        Running { words: words.join(" "), child, log }
+        command.envs(variables.iter().copied());
+        Running::new(words, command)
+    }
+
+    /// [`Sandbox::start`] by a shell that ignores these signals, as `nohup` does.
+    pub fn start_ignoring(&self, signals: &str, words: &[&str]) -> Running {
+        let script = format!("trap '' {signals}; exec \"$0\" \"$@\"");
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script, self.program]).args(words);
+        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        Running::new(words, command)
+    }
+
+    /// [`Sandbox::start`] with a standard input of which more is read than a pipe holds, and which
+    /// then goes on for ever without a byte.
+    pub fn start_reading(&self, words: &[&str]) -> Running {
+        let mut command = self.command(words);
+        command.stdin(Stdio::piped());
+        let mut running = Running::new(words, command);
+        let input = running.child.stdin.as_mut().unwrap();
+        input.write_all(&b"some text ".repeat(20_000)).unwrap();
+        running
     }
 }
 
@@ -152,6 +169,13 @@ pub struct Running {
 }
 
 impl Running {
+    fn new(words: &[&str], mut command: Command) -> Running {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        command.stdout(Stdio::null()).stderr(log.reopen().unwrap());
+        let child = command.spawn().unwrap();
+        Running { words: words.join(" "), child, log }
+    }
+
     /// Waits until standard error says this.
     pub fn wait_for(&mut self, needle: &str) {
         let start = Instant::now();
@@ -185,6 +209,7 @@ impl Running {
 
     /// Waits for the end.
     pub fn end(&mut self) -> Outcome {
+        let _open = self.child.stdin.take(); // `wait` would close it, and so end what reads it
         let status = self.child.wait().unwrap();
         let stderr = std::fs::read(self.log.path()).unwrap();
         Outcome::new(&[&self.words], Output { status, stdout: Vec::new(), stderr })

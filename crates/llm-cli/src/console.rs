@@ -3,6 +3,7 @@
 //! Never `println!`: that panics when a pipe closes or a disk is full, and a run would be lost.
 
 use crate::error::{CliError, Result};
+use crate::escape::safe_lines;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -57,9 +58,10 @@ impl Out {
     }
 }
 
-/// A line on standard error; failures are ignored, there is nowhere to report them.
+/// A line on standard error, which cannot control the terminal whatever is in it; failures are
+/// ignored, there is nowhere to report them.
 pub fn note(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let _ = writeln!(io::stderr().lock(), "{}", safe_lines(line));
 }
 
 /// Whether standard error is a terminal.

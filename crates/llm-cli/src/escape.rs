@@ -1,5 +1,7 @@
 //! Names, messages and generated text made safe for a terminal: none of them can control it.
 
+use serde::Serialize;
+
 /// Control characters and line breaks of names and messages as escapes.
 pub fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -8,6 +10,26 @@ pub fn one_line(text: &str) -> String {
             out.push(' ');
         } else if is_unsafe(c) {
             push_escaped(&mut out, c);
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The value as one line of JSON: nothing in it is more than text, also not to a terminal.
+pub fn json_line(value: &impl Serialize) -> String {
+    escaped_json(&serde_json::to_string(value).unwrap_or_default()) + "\n"
+}
+
+/// What JSON leaves as it is and a terminal would obey, as `\uNNNN`: the same to who reads it as
+/// JSON. Line breaks stay: in texts they are escaped already, and outside they are the layout.
+pub fn escaped_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_unsafe(c) && c != '\n' {
+            // All of these lie in the basic plane: four digits are enough.
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
         } else {
             out.push(c);
         }
@@ -48,26 +70,18 @@ impl Printer {
             Show::Safe => {}
         }
         self.pending.extend_from_slice(bytes);
-        let mut out = String::new();
-        loop {
-            match std::str::from_utf8(&self.pending) {
-                Ok(text) => {
-                    push_safe(&mut out, text);
-                    self.pending.clear();
-                    return out.into_bytes();
-                }
-                Err(e) => {
-                    let valid = e.valid_up_to();
-                    push_safe(&mut out, &String::from_utf8_lossy(&self.pending[..valid]));
-                    let Some(bad) = e.error_len() else {
-                        self.pending.drain(..valid); // an unfinished character: wait
-                        return out.into_bytes();
-                    };
-                    push_bytes(&mut out, &self.pending[valid..valid + bad]);
-                    self.pending.drain(..valid + bad);
-                }
+        let pending = std::mem::take(&mut self.pending);
+        let (mut out, mut chunks) = (String::new(), pending.utf8_chunks().peekable());
+        while let Some(chunk) = chunks.next() {
+            push_safe(&mut out, chunk.valid());
+            let (bad, is_last) = (chunk.invalid(), chunks.peek().is_none());
+            if is_last && std::str::from_utf8(bad).is_err_and(|e| e.error_len().is_none()) {
+                self.pending = bad.to_vec(); // an unfinished character: wait
+            } else {
+                push_bytes(&mut out, bad);
             }
         }
+        out.into_bytes()
     }
 
     /// What is left when nothing more comes.
@@ -94,6 +108,13 @@ fn escape_bytes(bytes: &[u8]) -> String {
             _ => push_bytes(&mut out, &[b]),
         }
     }
+    out
+}
+
+/// Text of several lines, as [`Show::Safe`] shows it.
+pub fn safe_lines(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    push_safe(&mut out, text);
     out
 }
 
@@ -129,6 +150,31 @@ mod tests {
         assert_eq!(safe_text("\u{9b}31m \u{202e}x".as_bytes()), "\\xC2\\x9B31m \\xE2\\x80\\xAEx");
         assert_eq!(safe_text(b"\xff\xfeok\xe7\x8c"), "\\xFF\\xFEok\\xE7\\x8C");
         assert_eq!(one_line("a\nb\x1bc"), "a b\\x1Bc");
+    }
+
+    #[test]
+    fn json_says_the_same_and_cannot_control_the_terminal() {
+        for c in ['\x1b', '\x7f', '\u{9b}', '\u{202e}', '\u{2068}', '\u{2028}', '猫', '🐈', '\n']
+        {
+            let text = format!("a{c}\"b");
+            let line = json_line(&text);
+            assert!(line.trim_end_matches('\n').chars().all(|c| !is_unsafe(c)), "{line:?}");
+            assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+        }
+        assert_eq!(json_line(&"\u{7f}猫"), "\"\\u007f猫\"\n");
+    }
+
+    #[test]
+    fn megabytes_of_what_is_no_text_are_shown_as_their_pieces_are() {
+        let mut bytes = [&b"a\xff\xe7\x8c"[..], "猫\x1b".as_bytes()].concat().repeat(1 << 19);
+        bytes.push(0xE7);
+        let mut printer = Printer::new(Show::Safe);
+        let mut pieces = Vec::new();
+        bytes.chunks(7).for_each(|piece| pieces.extend(printer.push(piece)));
+        pieces.extend(printer.finish());
+        assert!(safe_text(&bytes).as_bytes() == pieces);
+        assert!(pieces.starts_with("a\\xFF\\xE7\\x8C猫\\x1Ba".as_bytes()));
+        assert!(pieces.ends_with(b"\\x1B\\xE7"));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `--message-format json`: one object a line on standard output.
 
 use crate::data::Report;
+use crate::escape::json_line;
 use llm_core::TokenId;
 use llm_lens::trace::Walk;
 use serde::Serialize;
@@ -157,9 +158,7 @@ impl From<&Report> for Scores {
 
 /// The event as a line.
 pub fn line(event: &Event<'_>) -> Vec<u8> {
-    let mut line = serde_json::to_vec(event).unwrap_or_default();
-    line.push(b'\n');
-    line
+    json_line(event).into_bytes()
 }
 
 #[cfg(test)]

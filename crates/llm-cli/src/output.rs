@@ -1,8 +1,16 @@
 //! Where a run is saved: chosen, tried and locked before training starts.
 
+mod find;
+mod folder;
+mod lock;
+
+pub(crate) use folder::{Found, REPORT, cannot_create, make_folder};
+
 use crate::error::{CliError, Result, system_reason};
+use folder::in_run;
 use llm_core::{base, checkpoint};
-use std::fs::{File, TryLockError};
+use lock::Lock;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +23,9 @@ pub struct Target {
     pub run: Option<PathBuf>,
     /// The folder was made by this run: taken away again if nothing is ever saved.
     fresh: bool,
-    lock: Option<(PathBuf, File)>,
+    lock: Option<Lock>,
+    /// The run's folder itself, by whatever name.
+    home: Option<File>,
 }
 
 impl Target {
@@ -24,11 +34,13 @@ impl Target {
     /// # Errors
     /// [`CliError::Create`] when it cannot be written, [`CliError::Busy`].
     pub fn file(path: &Path) -> Result<Target> {
-        Target { path: path.to_path_buf(), run: None, fresh: false, lock: None }.claim()
+        let path = path.to_path_buf();
+        Target { path, run: None, fresh: false, lock: None, home: None }.claim()
     }
 
     /// `DIR/ckpt/last` of a folder of the user's choice. A run that is already there is not
-    /// replaced, unless it is the one that goes on (`continues`).
+    /// replaced, unless it is the one that goes on (`continues`); nor is anything that is not known
+    /// to be that run's.
     ///
     /// # Errors
     /// As [`Target::file`].
@@ -39,9 +51,27 @@ impl Target {
             let why = format!("there is a run already, continue it with --load {}", dir.display());
             return Err(CliError::Create { path, why });
         }
+        if !path.exists()
+            && let Some(taken) = folder::occupied(dir)
+        {
+            // Of a run that is at work there, and has not saved yet?
+            if let Err(busy @ CliError::Busy { .. }) = Lock::take(&path) {
+                return Err(busy);
+            }
+            let why = "it exists, and there is no ckpt/last that says whose it is; choose another \
+                       --out, or move it away";
+            return Err(CliError::Create { path: taken, why: why.into() });
+        }
         let fresh = !dir.exists();
+        Target::in_folder(dir, fresh)
+    }
+
+    fn in_folder(dir: &Path, fresh: bool) -> Result<Target> {
         make_folder(&dir.join("ckpt"))?;
-        Target { path, run: Some(dir.to_path_buf()), fresh, lock: None }.claim()
+        let (path, run, home) = (in_run(dir), Some(dir.to_path_buf()), File::open(dir).ok());
+        let target = Target { path, run, fresh, lock: None, home }.claim()?;
+        folder::sweep(dir);
+        Ok(target)
     }
 
     /// The next free `runs/NNN`.
@@ -49,9 +79,7 @@ impl Target {
     /// # Errors
     /// As [`Target::file`].
     pub fn next_run() -> Result<Target> {
-        let dir = next_free("")?;
-        make_folder(&dir.join("ckpt"))?;
-        Target { path: in_run(&dir), run: Some(dir), fresh: true, lock: None }.claim()
+        Target::in_folder(&next_free("")?, true)
     }
 
     /// Refuses to replace what is no checkpoint, locks the file against other runs, clears away
@@ -62,7 +90,7 @@ impl Target {
             return Err(CliError::Create { path: self.path.clone(), why });
         }
         // The lock belongs to the file that is written, by whatever links it is reached.
-        self.lock = Some(lock(&self.path, &base::real_path(&self.path))?);
+        self.lock = Some(Lock::take(&self.path)?);
         base::sweep_stale(&self.path);
         base::check_writable(&self.path).map_err(|e| CliError::Create {
             path: self.path.clone(),
@@ -74,13 +102,6 @@ impl Target {
         Ok(self)
     }
 
-    /// Makes the folder again, should it have gone away meanwhile.
-    pub fn remake_folder(&self) {
-        if let Some(parent) = self.path.parent() {
-            let _ = std::fs::create_dir_all(parent);
-        }
-    }
-
     /// What to give `--load` for this run.
     pub fn load_name(&self) -> &Path {
         self.run.as_deref().unwrap_or(&self.path)
@@ -89,13 +110,7 @@ impl Target {
 
 impl Drop for Target {
     fn drop(&mut self) {
-        if let Some((lock, file)) = self.lock.take() {
-            // Removed while still locked; who opened it meanwhile sees that and tries again.
-            if cfg!(unix) {
-                let _ = std::fs::remove_file(lock);
-            }
-            drop(file);
-        }
+        drop(self.lock.take());
         if let (true, Some(run), false) = (self.fresh, &self.run, self.path.exists()) {
             let _ = std::fs::remove_dir(run.join("ckpt"));
             let _ = std::fs::remove_dir(run);
@@ -125,41 +140,6 @@ pub(crate) fn may_replace(
     })
 }
 
-/// Takes `<real>.lock`, `real` being the file that `path` means. The lock goes with the process,
-/// however that ends; the file may stay.
-fn lock(path: &Path, real: &Path) -> Result<(PathBuf, File)> {
-    let mut name = real.file_name().unwrap_or_default().to_os_string();
-    name.push(".lock");
-    let lock = real.with_file_name(name);
-    loop {
-        let file = File::options().create(true).append(true).open(&lock);
-        let file = file.map_err(|e| cannot_create(path, &e))?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(CliError::Busy { path: path.into() }),
-            // A file system without locks: go on, as before there were any.
-            Err(TryLockError::Error(_)) => return Ok((lock, file)),
-        }
-        // Its last owner may have removed it between our opening and locking.
-        if is_still_there(&file, &lock) {
-            return Ok((lock, file));
-        }
-    }
-}
-
-#[cfg(unix)]
-fn is_still_there(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |m: io::Result<std::fs::Metadata>| m.map(|m| (m.dev(), m.ino())).ok();
-    let ours = id(file.metadata());
-    ours.is_some() && ours == id(std::fs::metadata(path))
-}
-
-#[cfg(not(unix))]
-fn is_still_there(_: &File, _: &Path) -> bool {
-    true
-}
-
 /// The checkpoint that `--load` means: the file itself, or the last one of a run's folder.
 ///
 /// # Errors
@@ -183,10 +163,6 @@ pub fn newest_run() -> Option<PathBuf> {
     runs.filter_map(|run| Some((saved(&run)?, run))).max().map(|(_, run)| run)
 }
 
-fn in_run(dir: &Path) -> PathBuf {
-    dir.join("ckpt").join("last")
-}
-
 /// Makes the next free `runs/<prefix>NNN`.
 ///
 /// # Errors
@@ -203,22 +179,4 @@ pub(crate) fn next_free(prefix: &str) -> Result<PathBuf> {
         }
     }
     Err(CliError::Create { path: runs.into(), why: "all numbers are taken".into() })
-}
-
-/// Makes the folder and those above it. Their names are on the disk before anything is saved in
-/// them: a checkpoint that is safe in a folder that is not would be lost with it.
-pub(crate) fn make_folder(dir: &Path) -> Result<()> {
-    std::fs::create_dir_all(dir).map_err(|e| cannot_create(dir, &e))?;
-    if cfg!(unix) {
-        for above in dir.ancestors().skip(1).take(3) {
-            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
-            // Some file systems cannot; then there is nothing to be done.
-            let _ = File::open(above).and_then(|folder| folder.sync_all());
-        }
-    }
-    Ok(())
-}
-
-pub(crate) fn cannot_create(path: &Path, e: &io::Error) -> CliError {
-    CliError::Create { path: path.to_path_buf(), why: system_reason(e) }
 }

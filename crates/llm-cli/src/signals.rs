@@ -1,40 +1,60 @@
 //! Ctrl-C and its relatives: the first asks to finish the step and save, the second stops at once.
 
+use crate::error::{CliError, Result};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// Which signal came, if any.
 #[derive(Clone, Debug, Default)]
-pub struct Signals(Arc<AtomicUsize>);
+pub struct Signals {
+    /// Its number; 0: none.
+    which: Arc<AtomicUsize>,
+    /// The next one ends the program at once.
+    at_once: Arc<AtomicBool>,
+}
 
 impl Signals {
-    /// Listens from now on. Where the system refuses, the default behaviour stays.
+    /// Listens from now on. Where the system refuses, the default behaviour stays; what whoever
+    /// started the program had ignored, as `nohup` does, stays ignored.
     pub fn listen() -> Signals {
-        let which = Arc::new(AtomicUsize::new(0));
-        let armed = Arc::new(AtomicBool::new(false));
-        for signal in signals() {
+        let signals = Signals::default();
+        let Signals { which, at_once } = &signals;
+        for signal in all().into_iter().filter(|&signal| !is_ignored(signal)) {
             // In this order: the shutdown is conditional on an earlier signal having armed it.
             let exit = 128 + signal;
-            let _ = signal_hook::flag::register_conditional_shutdown(signal, exit, armed.clone());
-            let _ = signal_hook::flag::register(signal, armed.clone());
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, exit, at_once.clone());
+            let _ = signal_hook::flag::register(signal, at_once.clone());
             let _ = signal_hook::flag::register_usize(signal, which.clone(), signal as usize);
         }
         #[cfg(unix)]
         ignore_file_size_limit();
-        Signals(which)
+        signals
     }
 
     /// The number of the signal that asked to stop.
     pub fn pending(&self) -> Option<u8> {
-        match self.0.load(Ordering::SeqCst) {
+        match self.which.load(Ordering::SeqCst) {
             0 => None,
             n => Some(n as u8),
         }
     }
 
     /// `Err(CliError::Signal)` once a signal has come.
-    pub fn check(&self) -> crate::Result<()> {
-        self.pending().map_or(Ok(()), |n| Err(crate::CliError::Signal(n)))
+    pub fn check(&self) -> Result<()> {
+        self.pending().map_or(Ok(()), |n| Err(CliError::Signal(n)))
+    }
+
+    /// Does `f`, which may wait for ever and makes nothing that could be lost: reading standard
+    /// input. The first signal ends the program at once, with that signal's exit code.
+    ///
+    /// # Errors
+    /// [`CliError::Signal`] when one came before; what `f` says.
+    pub fn reading<T>(&self, f: impl FnOnce() -> Result<T>) -> Result<T> {
+        self.at_once.store(true, Ordering::SeqCst);
+        self.check()?;
+        let done = f();
+        self.at_once.store(false, Ordering::SeqCst);
+        done
     }
 }
 
@@ -47,14 +67,29 @@ fn ignore_file_size_limit() {
     let _ = signal_hook::flag::register(signal::SIGXFSZ, unused);
 }
 
+/// Whether this program was started with the signal ignored. Only Linux says so to who does not
+/// set a handler.
+#[cfg(target_os = "linux")]
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|hex| u64::from_str_radix(hex.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+#[cfg(not(target_os = "linux"))]
+fn is_ignored(_: i32) -> bool {
+    false
+}
+
 #[cfg(unix)]
-fn signals() -> Vec<i32> {
+fn all() -> Vec<i32> {
     use signal_hook::consts::signal::{SIGHUP, SIGINT, SIGTERM};
     vec![SIGINT, SIGTERM, SIGHUP]
 }
 
 #[cfg(not(unix))]
-fn signals() -> Vec<i32> {
+fn all() -> Vec<i32> {
     use signal_hook::consts::signal::{SIGINT, SIGTERM};
     vec![SIGINT, SIGTERM]
 }

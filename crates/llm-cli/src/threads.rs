@@ -17,7 +17,8 @@ pub(crate) fn in_pool(
     const STACK: u64 = 3 << 20;
     let threads = number_of_threads(output)?;
     memory::require(threads as u64 * STACK).map_err(|_| CliError::Threads(threads))?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    // Said here: what `RUST_MIN_STACK` says may be less than any work needs.
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(2 << 20).build();
     pool.map_err(|_| CliError::Threads(threads))?.install(|| f(threads))
 }
 

@@ -59,6 +59,10 @@ mod groups;
 #[cfg(test)]
 mod tests;
 
+/// The names of the files that this crate writes into a run's folder.
+pub const FILES: [&str; 5] =
+    ["config.toml", "loss.svg", "metrics.csv", "metrics.jsonl", "samples.jsonl"];
+
 pub use curves::{Curves, Point, rows};
 pub use groups::{GroupSpread, Groups, Panel, Series};
 pub use log::{RunLog, write_config};

@@ -72,6 +72,13 @@ impl RunLog {
         self.tokens
     }
 
+    /// Its folder has another name now: the open files went along, and nothing written to them is
+    /// lost. A failure that came of that is none any more.
+    pub fn moved_to(&mut self, dir: &Path) {
+        self.files.iter_mut().for_each(|file| file.moved_to(dir));
+        (self.dir, self.failed) = (dir.to_path_buf(), false);
+    }
+
     /// Is it still where it was opened?
     pub fn exists(&self) -> bool {
         self.files.iter().all(|file| file.path.exists())

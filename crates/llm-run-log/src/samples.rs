@@ -48,6 +48,11 @@ impl Samples {
         Ok(Samples { dir: dir.to_path_buf() })
     }
 
+    /// Their folder has another name now.
+    pub fn moved_to(&mut self, dir: &Path) {
+        self.dir = dir.to_path_buf();
+    }
+
     /// Adds one. Of a very long text the beginning is kept.
     ///
     /// # Errors

@@ -24,6 +24,11 @@ impl Sink {
         Ok(Sink { path, format, file, pending: Vec::new(), good })
     }
 
+    /// The open file is in this folder now.
+    pub fn moved_to(&mut self, dir: &Path) {
+        self.path = dir.join(self.format.file_name());
+    }
+
     /// Takes a row.
     pub fn push(&mut self, row: &Row) -> io::Result<()> {
         self.format.encode(row, &mut self.pending)

@@ -16,8 +16,7 @@ pub fn command(program: &Program) -> Command {
          {name} eval --load runs/001 --data other.txt"
     );
     let command = Cli::command().name(name).bin_name(name).about(program.about);
-    let command = command.after_help(examples).allow_negative_numbers(true);
-    let command = command.mut_subcommands(|verb| verb.allow_negative_numbers(true));
+    let command = with_negative_numbers(command.after_help(examples));
     match program.heads {
         Heads::One { .. } => {
             let command = command.mut_arg("heads", |arg| arg.hide(true));
@@ -30,4 +29,10 @@ pub fn command(program: &Program) -> Command {
             ))
         }),
     }
+}
+
+/// What follows a flag and looks like a number is its value, also in the verbs of verbs: the flag
+/// says what its range is.
+fn with_negative_numbers(command: Command) -> Command {
+    command.allow_negative_numbers(true).mut_subcommands(with_negative_numbers)
 }

@@ -22,7 +22,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let Loaded { run, tokenizer, .. } = load(program, &path)?;
     one_stdin(&args.data)?;
     let reading = Reading::again(tokenizer.name(), &run.recipe.data, args.data_as);
-    let input = Input::again(&run.recipe.data, &args.data, reading)?
+    let input = signals
+        .reading(|| Input::again(&run.recipe.data, &args.data, reading))?
         .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;
     let config = run.model.config();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);

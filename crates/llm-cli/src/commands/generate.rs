@@ -19,7 +19,8 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let Loaded { run, tokenizer, .. } = load(program, &to_load(&args.load)?)?;
     let seed = args.seed.unwrap_or(run.recipe.seed);
     let defaults = TextDefaults::choose(None);
-    let request = Request::new(&args.sampling, &defaults, &tokenizer, seed, None)?;
+    let request =
+        signals.reading(|| Request::new(&args.sampling, &defaults, &tokenizer, seed, None))?;
     let mut out = Out::default();
     let json = args.json || args.output.json();
     request.write(&run.model, run.step, &mut out, &signals, json, |_| {})?;

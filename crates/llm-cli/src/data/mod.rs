@@ -10,7 +10,7 @@ mod validation;
 pub use files::Files;
 pub use input::{Input, one_stdin};
 pub use reading::Reading;
-pub use small::{small_file, small_stdin};
+pub use small::{small_file, small_regular_file, small_stdin};
 pub use validation::{Report, Validation};
 
 use crate::console::note;

@@ -1,6 +1,7 @@
 //! Inputs that are read whole: prompts, tokenizer files, token numbers.
 
 use crate::error::{CliError, Result, system_reason};
+use llm_core::base::open_regular;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -12,6 +13,18 @@ use std::path::Path;
 pub fn small_file(path: &Path, most: u64) -> Result<Vec<u8>> {
     let file = File::open(path);
     let file = file.map_err(|e| CliError::Input { path: path.into(), why: system_reason(&e) })?;
+    small(path, file, most)
+}
+
+/// [`small_file`] of one that can be read again: what is read from a pipe is gone, and a pipe that
+/// nobody writes to keeps its reader waiting.
+///
+/// # Errors
+/// As [`small_file`]; also for a pipe or a device.
+pub fn small_regular_file(path: &Path, most: u64) -> Result<Vec<u8>> {
+    let opened = open_regular(path);
+    let (file, _) =
+        opened.map_err(|e| CliError::Input { path: path.into(), why: system_reason(&e) })?;
     small(path, file, most)
 }
 

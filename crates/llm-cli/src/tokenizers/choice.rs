@@ -1,7 +1,7 @@
 //! The tokenizer that the flags ask for.
 
 use crate::args::{SourceArgs, TokenizerArg, TokenizerArgs};
-use crate::data::small_file;
+use crate::data::small_regular_file;
 use crate::error::{CliError, Result};
 use llm_core::Config;
 use llm_core::checkpoint::limits::MAX_BLOB;
@@ -151,15 +151,15 @@ impl Choice {
             Choice::Byte => return Ok(Some(Arc::new(ByteTokenizer))),
             Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. } => return Ok(None),
             Choice::File(path) => (
-                bpe::from_tokenizer_json(&small_file(path, MAX_BLOB)?),
+                bpe::from_tokenizer_json(&small_regular_file(path, MAX_BLOB)?),
                 format!("'{}'", path.display()),
             ),
             Choice::Pair { vocab, merges } => {
                 let files = format!("'{}' and '{}'", vocab.display(), merges.display());
                 (
                     bpe::from_vocab_and_merges(
-                        &small_file(vocab, MAX_BLOB)?,
-                        &small_file(merges, MAX_BLOB)?,
+                        &small_regular_file(vocab, MAX_BLOB)?,
+                        &small_regular_file(merges, MAX_BLOB)?,
                     ),
                     files,
                 )

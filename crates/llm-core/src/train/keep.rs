@@ -57,6 +57,11 @@ impl Keeper {
         Keeper { best, ..self }
     }
 
+    /// The folder has another name now: what is kept from here on goes there.
+    pub fn moved_to(&mut self, folder: &Path) {
+        self.folder = Some(folder.into());
+    }
+
     /// The best so far.
     pub fn best(&self) -> Option<Best> {
         self.best

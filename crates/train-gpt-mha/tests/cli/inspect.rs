@@ -95,6 +95,18 @@ fn heads_go_one_after_the_other() {
 }
 
 #[test]
+fn one_signal_ends_pruning_that_waits_for_its_input() {
+    let sandbox = trained();
+    let before = sandbox.everything();
+    let words = ["inspect", "prune", "--load", "model", "--data", "-", "--drop", "1"];
+    let mut run = sandbox.start_reading(&[&words[..], &["--save", "pruned"]].concat());
+    run.signal("INT");
+    let outcome = run.end();
+    assert_eq!(outcome.code, Some(130), "{outcome}");
+    assert!(sandbox.everything() == before, "{outcome}");
+}
+
+#[test]
 fn a_pruned_model_is_what_was_measured_and_stays_pruned() {
     let sandbox = trained();
     let drop = ["--drop-heads", "0.1", "--save", "pruned", "--json"];

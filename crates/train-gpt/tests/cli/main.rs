@@ -10,6 +10,7 @@ mod data_kinds;
 mod diverging;
 mod exchange;
 mod flags;
+mod folders;
 mod generating;
 mod inspect;
 mod json;
@@ -22,6 +23,7 @@ mod sampling;
 mod saving;
 mod settings;
 mod signals;
+mod terminal;
 #[cfg(feature = "bpe")]
 mod tokenizer_verb;
 mod tokenizers;

@@ -1,6 +1,6 @@
 //! Ctrl-C and its relatives, and two runs at once.
 
-use crate::sandbox;
+use crate::{sandbox, trained};
 use workspace_tests::cli_support::{Sandbox, TINY};
 
 /// So many steps that no test waits for the last.
@@ -24,6 +24,43 @@ fn a_stopped_run_is_saved() {
         sandbox.ok(&["generate", "--load", "model", "-n", "1"]);
         assert!(!sandbox.path("model.lock").exists());
     }
+}
+
+#[test]
+fn what_was_ignored_stays_ignored() {
+    let sandbox = sandbox();
+    let some = ["--data", "text.txt", "--steps", "1000", "--gen", "0", "--save", "model"];
+    let mut run = sandbox.start_ignoring("HUP INT", &[&TINY[..], &some].concat());
+    run.wait_for("step 10 ");
+    run.signal("HUP");
+    run.signal("INT");
+    let outcome = run.end();
+    assert_eq!(outcome.code, Some(0), "{outcome}");
+    outcome.says(&["saved checkpoint 'model' at step 1000"]);
+
+    let mut run = sandbox.start_ignoring("HUP INT", &long());
+    run.wait_for("step 10 ");
+    run.signal("TERM");
+    assert_eq!(run.end().code, Some(143));
+}
+
+#[test]
+fn one_signal_ends_a_program_that_waits_for_its_input() {
+    let sandbox = trained();
+    let before = sandbox.everything();
+    for words in [
+        &["eval", "--load", "model", "--data", "-"][..],
+        &["generate", "--load", "model", "--prompt-file", "-"],
+        &["inspect", "heads", "--load", "model", "--data", "-"],
+    ] {
+        for (name, code) in [("INT", 130), ("TERM", 143)] {
+            let mut run = sandbox.start_reading(words);
+            run.signal(name);
+            let outcome = run.end();
+            assert_eq!(outcome.code, Some(code), "SIG{name} {outcome}");
+        }
+    }
+    assert!(sandbox.everything() == before);
 }
 
 #[test]
@@ -123,37 +160,6 @@ fn a_killed_run_leaves_no_lock() {
 
 fn train_again(sandbox: &Sandbox) {
     sandbox.train(&["--data", "text.txt", "--steps", "1", "--save", "model"]);
-}
-
-#[test]
-fn a_folder_that_goes_away_is_made_again_or_missed_but_never_called_kept() {
-    let sandbox = sandbox();
-    let words = ["--steps", "10000000", "--save-every", "50", "--log-every", "0", "--out", "gone"];
-    let mut run = sandbox.start(&[&TINY[..], &LONG[..2], &words].concat());
-    run.wait_for("saved checkpoint");
-    // At once, as no removal of a folder in use could be.
-    std::fs::rename(sandbox.path("gone"), sandbox.path("elsewhere")).unwrap();
-    run.signal("INT");
-    let outcome = run.end();
-    let exists = sandbox.path("gone/ckpt/last").exists();
-    assert_eq!(outcome.code, Some(if exists { 130 } else { 74 }), "{outcome}");
-    assert!(exists || !outcome.stderr.contains("is kept"), "{outcome}");
-}
-
-#[test]
-fn a_checkpoint_folder_that_goes_away_takes_no_row_of_the_log_along() {
-    let sandbox = sandbox();
-    let words = ["--steps", "10000000", "--save-every", "50", "--log-every", "0", "--out", "run"];
-    let mut run = sandbox.start(&[&TINY[..], &LONG[..2], &words].concat());
-    run.wait_for("saved checkpoint");
-    std::fs::rename(sandbox.path("run/ckpt"), sandbox.path("elsewhere")).unwrap();
-    run.signal("INT");
-    let outcome = run.end();
-    assert_eq!(outcome.code, Some(130), "{outcome}");
-    assert!(sandbox.path("run/ckpt/last").exists());
-    let log = std::fs::read_to_string(sandbox.path("run/metrics.csv")).unwrap();
-    let steps = log.lines().skip(1).map(|row| row.split(',').next().unwrap().to_owned());
-    assert!(steps.enumerate().all(|(i, step)| step == (i + 1).to_string()), "{log}");
 }
 
 #[test]

@@ -54,7 +54,9 @@ impl Folder {
     /// # Errors
     /// [`Error::Io`] with the path.
     pub(super) fn write(&self, results: &Results) -> CoreResult<()> {
-        self.put("compare.json", || results.json().map_err(io::Error::other))?;
+        self.put("compare.json", || {
+            results.json().map(String::into_bytes).map_err(io::Error::other)
+        })?;
         self.put("compare.csv", || results.csv())?;
         self.put("compare.svg", || {
             super::plot::svg(results).map(String::into_bytes).map_err(io::Error::other)

@@ -10,6 +10,7 @@ use crate::console::{Out, note, stderr_is_terminal};
 use crate::data::Data;
 use crate::defaults::{FINAL_TOKENS, LOG_EVERY};
 use crate::error::{CliError, Result};
+use crate::escape::{json_line, one_line};
 use crate::flags::whole;
 use crate::messages::count;
 use crate::plan::{Plan, named_by_flag};
@@ -198,7 +199,7 @@ impl Comparing<'_> {
         let seeds = from_to(seeds);
         let lines = [
             format!("compare heads {heads} · seeds {seeds} · {threads} threads"),
-            format!("data    {}", crate::escape::one_line(data)),
+            format!("data    {}", one_line(data)),
             format!(
                 "model   {} · width {} · context {} · {} parameters, whatever the heads",
                 count(config.n_layers, "layer"),
@@ -295,7 +296,7 @@ impl Comparing<'_> {
     }
 
     fn emit(&mut self, line: &serde_json::Value) {
-        self.out.write(format!("{line}\n").as_bytes());
+        self.out.write(json_line(line).as_bytes());
     }
 
     fn say(&self, line: &str) {

@@ -1,6 +1,7 @@
 //! What was measured so far, as numbers, a table and a page.
 
 use super::statistics::{conclude, values_of};
+use crate::escape::escaped_json;
 use crate::events::Scores;
 use crate::lang::Bilingual;
 use crate::messages::{compare as say, count};
@@ -90,7 +91,7 @@ impl Results {
     }
 
     /// `compare.json`.
-    pub(super) fn json(&self) -> serde_json::Result<Vec<u8>> {
+    pub(super) fn json(&self) -> serde_json::Result<String> {
         let Common { program, config, recipe, heads, seeds, .. } = &self.common;
         let comparison = self.comparison();
         let whole = serde_json::json!({
@@ -108,9 +109,7 @@ impl Results {
             "runs": self.runs,
             "comparison": comparison,
         });
-        let mut text = serde_json::to_vec_pretty(&whole)?;
-        text.push(b'\n');
-        Ok(text)
+        Ok(escaped_json(&serde_json::to_string_pretty(&whole)?) + "\n")
     }
 
     /// `compare.csv`: a row for each run.

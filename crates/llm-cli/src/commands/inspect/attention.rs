@@ -4,7 +4,7 @@ use super::output::{PAGE, PICTURE, check_place, made_by, say_written};
 use crate::args::InspectAttentionArgs;
 use crate::console::{Out, note, stdout_has_colours};
 use crate::error::{CliError, Result};
-use crate::escape::{one_line, safe_text};
+use crate::escape::{json_line, one_line, safe_text};
 use crate::generation::prompt_tokens;
 use crate::messages::{count, inspect as say};
 use crate::output::to_load;
@@ -236,7 +236,7 @@ impl View<'_> {
             "head_mask": self.loaded.run.model.attention().spec().head_mask,
             "layers": layers,
         });
-        format!("{line}\n")
+        json_line(&line)
     }
 
     fn write_picture(&self, layer: usize, file: &Path) -> Result<()> {

@@ -5,7 +5,7 @@ use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
 use crate::console::print;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
+use crate::escape::{json_line, one_line};
 use crate::messages::{inspect as say, plural};
 use crate::output::to_load;
 use crate::plan::load;
@@ -30,7 +30,7 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     if let Some(file) = &args.on.html {
         check_place(file, PAGE)?;
     }
-    let (data, name) = measured_on(&loaded, &args.on.data, "heads")?;
+    let (data, name) = measured_on(&loaded, &args.on.data, "heads", &signals)?;
     let model = &loaded.run.model;
     let t = model.config().seq_len.min(LONGEST);
     // Marks, scores and weights of one window.
@@ -43,7 +43,8 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
     signals.check()?;
     let measured = format!(
-        "{name}: {} tokens in {} {}",
+        "{}: {} tokens in {} {}",
+        one_line(&name),
         thousands(report.tokens),
         thousands(report.windows),
         plural(report.windows, "window")
@@ -74,7 +75,7 @@ fn json(name: &str, report: &HeadsReport) -> String {
         "heads": report.rows.iter().map(head).collect::<Vec<_>>(),
         "outputs": report.spreads,
     });
-    format!("{line}\n")
+    json_line(&line)
 }
 
 fn text(measured: &str, report: &HeadsReport) -> String {

@@ -3,6 +3,7 @@
 use crate::data::{Data, Input, Reading, Validation, one_stdin};
 use crate::error::{CliError, Result};
 use crate::plan::Loaded;
+use crate::signals::Signals;
 use llm_core::recipe::DataSource;
 use std::path::PathBuf;
 
@@ -12,10 +13,12 @@ pub(super) fn measured_on(
     loaded: &Loaded,
     files: &[PathBuf],
     verb: &str,
+    signals: &Signals,
 ) -> Result<(Validation, String)> {
     one_stdin(files)?;
     let (tokenizer, source) = (&loaded.tokenizer, &loaded.run.recipe.data);
-    let input = Input::again(source, files, Reading::again(tokenizer.name(), source, None))?;
+    let reading = Reading::again(tokenizer.name(), source, None);
+    let input = signals.reading(|| Input::again(source, files, reading))?;
     let input = input.ok_or_else(|| {
         let why = match *source == DataSource::NONE {
             true => "the model was imported",

@@ -4,7 +4,7 @@ use crate::args::InspectModelArgs;
 use crate::console::print;
 use crate::defaults::Start;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
+use crate::escape::{json_line, one_line};
 use crate::flags;
 use crate::messages::count;
 use crate::output::to_load;
@@ -36,7 +36,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
             })
         });
         let line = json!({ "event": "model", "model": report, "known_models": known });
-        return print(format!("{line}\n"));
+        return print(json_line(&line));
     }
     print(text(&title, &report))
 }

@@ -49,12 +49,15 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     {
         return Err(CliError::Usage("--save and --html name the same file".into()));
     }
-    let target = args.save.as_deref().map(|save| claim(save, &path)).transpose()?;
-    let (data, name) = measured_on(&loaded, &args.on.data, "prune")?;
+    // Tried before anything is read, taken after it: who stops the reading leaves no lock behind.
+    let claim = || args.save.as_deref().map(|save| claim(save, &path)).transpose();
+    drop(claim()?);
+    let (data, name) = measured_on(&loaded, &args.on.data, "prune", &signals)?;
+    let target = claim()?;
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let quiet = args.on.output.quiet();
     if !quiet {
-        note(&format!("measuring on {name}"));
+        note(&format!("measuring on {}", one_line(&name)));
     }
     let found = measure(program, &loaded, args, &data, limit, on, &signals);
     if signals.pending().is_some() && !quiet {
@@ -62,7 +65,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     }
     signals.check()?;
     let found = found?;
-    let measured = format!("{name}: {} tokens", thousands(found.tokens));
+    let measured = format!("{}: {} tokens", one_line(&name), thousands(found.tokens));
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }

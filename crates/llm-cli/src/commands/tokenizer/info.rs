@@ -5,6 +5,7 @@ use crate::args::InfoArgs;
 use crate::console::Out;
 use crate::data::{Input, Reading, one_stdin};
 use crate::error::{CliError, Result};
+use crate::escape::json_line;
 use crate::generation::shown;
 use llm_core::TokenId;
 use llm_core::base::thousands;
@@ -35,7 +36,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<()> {
             "data_bytes": measured.map(|m| m.0),
             "data_tokens": measured.map(|m| m.1),
         });
-        out.write(format!("{line}\n").as_bytes());
+        out.write(json_line(&line).as_bytes());
         return out.finish();
     }
     let mut text = format!(

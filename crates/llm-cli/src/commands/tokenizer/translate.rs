@@ -5,7 +5,7 @@ use crate::args::{DecodeArgs, EncodeArgs};
 use crate::console::Out;
 use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
-use crate::escape::{Printer, Show};
+use crate::escape::{Printer, Show, json_line};
 use llm_core::{Error, TokenId};
 use serde_json::json;
 use std::borrow::Cow;
@@ -23,7 +23,7 @@ pub(super) fn encode(args: &EncodeArgs) -> Result<()> {
     if args.json || args.output.json() {
         let words = tokens.iter().map(|&id| String::from_utf8_lossy(tokenizer.bytes_of(id)));
         let line = json!({ "ids": tokens, "tokens": words.collect::<Vec<_>>() });
-        out.write(format!("{line}\n").as_bytes());
+        out.write(json_line(&line).as_bytes());
     } else {
         for (i, some) in tokens.chunks(1 << 16).enumerate() {
             let words: Vec<String> = some.iter().map(ToString::to_string).collect();

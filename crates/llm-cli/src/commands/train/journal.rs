@@ -3,6 +3,7 @@
 use crate::args::TrainArgs;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::output::REPORT;
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::report;
@@ -59,12 +60,20 @@ impl Journal {
         !self.log.exists()
     }
 
-    /// Makes the log again in a folder that was made again with a checkpoint of step `done`: the
-    /// rows up to it went with the old folder.
+    /// The run's folder, with all that is in it, has another name now.
+    pub(super) fn moved_to(&mut self, dir: &Path) {
+        self.log.moved_to(dir);
+        self.samples.moved_to(dir);
+        self.dir = dir.to_path_buf();
+    }
+
+    /// Makes the log again, in the folder `dir` that was made again after `done` steps: the rows up
+    /// to there went with the old folder.
     ///
     /// # Errors
     /// As [`Journal::open`].
-    pub(super) fn begin_again(&mut self, done: u64) -> Result<()> {
+    pub(super) fn begin_again(&mut self, dir: &Path, done: u64) -> Result<()> {
+        self.dir = dir.to_path_buf();
         llm_run_log::write_config(&self.dir, &self.config)?;
         self.log = RunLog::open(&self.dir, done)?;
         self.samples = Samples::open(&self.dir, done)?;
@@ -128,7 +137,7 @@ impl Journal {
             ending,
         );
         self.curves = Some(curves);
-        let path = self.dir.join("report.html");
+        let path = self.dir.join(REPORT);
         report::write(&path, &page)?;
         Ok(path)
     }

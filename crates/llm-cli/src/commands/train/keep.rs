@@ -1,10 +1,14 @@
 //! The best measurement of a run, kept in its folder as `ckpt/best.json` beside the state itself.
 
-use llm_core::base::replace_file;
+use llm_core::base::{open_regular, replace_file};
 use llm_core::train::Best;
 use llm_core::{Error, IoAction, Result};
 use serde::{Deserialize, Serialize};
+use std::io::Read;
 use std::path::Path;
+
+/// More than `best.json` has.
+const MOST_BYTES: u64 = 1 << 10;
 
 /// [`Best`], as the file has it.
 #[derive(Serialize, Deserialize)]
@@ -18,8 +22,8 @@ pub(super) fn read_best(folder: &Path, done: u64) -> Option<Best> {
     if !folder.join("best").is_file() {
         return None;
     }
-    let text = std::fs::read_to_string(folder.join("best.json")).ok()?;
-    let Stored { step, val_loss } = serde_json::from_str(&text).ok()?;
+    let (file, _) = open_regular(&folder.join("best.json")).ok()?;
+    let Stored { step, val_loss } = serde_json::from_reader(file.take(MOST_BYTES)).ok()?;
     (step <= done).then_some(Best { step, val_loss })
 }
 

@@ -15,6 +15,7 @@ use crate::console::{Out, note};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
+use crate::escape::one_line;
 use crate::events::{self, Event};
 use crate::generation::Request;
 use crate::lang::Bilingual;
@@ -123,7 +124,7 @@ impl Training<'_> {
         let run = self.target.as_ref().and_then(|t| t.run.as_deref()).filter(|_| plan.steps > 0);
         let Some(dir) = run else { return Ok(()) };
         let journal = Journal::open(dir, self.program, plan, self.args, threads)?;
-        journal.notes().iter().for_each(|line| self.say(line));
+        journal.notes().iter().for_each(|line| self.say(&one_line(line)));
         self.journal = Some(journal);
         Ok(())
     }
@@ -246,6 +247,7 @@ impl Training<'_> {
 
     /// The sample at the end.
     fn write(&mut self, trainer: Snapshot<'_>, request: &Request) -> Result<()> {
+        self.find_folder(trainer.step)?;
         self.say(&format!("sample  temperature {}:", request.sampling.temperature));
         let journal = &self.journal;
         let keep = |sample: &Sample| {

@@ -6,15 +6,17 @@ use super::{Training, keep};
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::events::Event;
-use llm_core::Error;
+use crate::output::Found;
 use llm_core::checkpoint::{self, Snapshot};
 use llm_core::train::check_usable;
+use llm_core::{Error, Result as CoreResult};
 use std::path::Path;
 
 impl Training<'_> {
     /// Saves, unless this step is saved already or nothing is to be. A state that nobody could use
     /// is not: a good one may lie there.
     pub(super) fn store(&mut self, trainer: Snapshot<'_>) -> Result<()> {
+        self.find_folder(trainer.step)?;
         let Some(target) = &self.target else { return Ok(()) };
         // What was saved may have gone away since.
         if self.saved == Some(trainer.step) && target.path.exists() {
@@ -22,24 +24,17 @@ impl Training<'_> {
         }
         check_usable(trainer).map_err(|e| self.not_saved(e, trainer, ""))?;
         self.write_log()?;
-        let Some(target) = &self.target else { return Ok(()) };
         let moments = self.moments();
-        let path = target.path.clone();
-        let save = || checkpoint::save(&path, trainer, &self.tokenizer, moments);
-        // A folder that was removed meanwhile is made again, once.
-        let mut again = false;
-        let saved = save().or_else(|e| {
-            target.remake_folder();
-            again = true;
-            if path.parent().is_some_and(|p| p.exists()) { save() } else { Err(e) }
+        let path = self.wherever_the_folder_is(trainer.step, |session| {
+            let Some(target) = &session.target else { return Ok(None) };
+            checkpoint::save(&target.path, trainer, &session.tokenizer, moments)?;
+            Ok(Some(target.path.clone()))
         });
-        if let Err(e) = saved {
-            return Err(CliError::hint(e, self.kept("make room there, or choose another --save")));
-        }
+        let advice = "make room there, or choose another --save";
+        let Some(path) = path.map_err(|e| CliError::hint(e, self.kept(advice)))? else {
+            return Ok(());
+        };
         self.saved = Some(trainer.step);
-        if again {
-            self.log_again(trainer.step)?;
-        }
         let numbered = self.keeper.number(&path, trainer);
         numbered.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
         let (step, shown) = (trainer.step, path.display().to_string());
@@ -51,10 +46,12 @@ impl Training<'_> {
 
     /// Saves this state as the best one, if that is what the measurement says.
     pub(super) fn keep_best(&mut self, val_loss: f64, run: Snapshot<'_>) -> Result<()> {
+        self.find_folder(run.step)?;
         self.write_log()?;
-        let kept = self.keeper.measured(run, val_loss).and_then(|is_best| {
-            let path = self.keeper.best_path();
-            match (path.as_deref().and_then(Path::parent), self.keeper.best()) {
+        let kept = self.wherever_the_folder_is(run.step, |session| {
+            let is_best = session.keeper.measured(run, val_loss)?;
+            let path = session.keeper.best_path();
+            match (path.as_deref().and_then(Path::parent), session.keeper.best()) {
                 (Some(folder), Some(best)) if is_best => keep::write_best(folder, best),
                 _ => Ok(()),
             }
@@ -72,20 +69,51 @@ impl Training<'_> {
         CliError::hint(e, self.kept(advice))
     }
 
+    /// What saves; once more if it failed because the folder went away meanwhile.
+    fn wherever_the_folder_is<T>(
+        &mut self,
+        step: u64,
+        mut save: impl FnMut(&mut Self) -> CoreResult<T>,
+    ) -> CoreResult<T> {
+        match save(self) {
+            Err(e) if !matches!(self.find_folder(step), Ok(true)) => Err(e),
+            Err(_) => save(self),
+            saved => saved,
+        }
+    }
+
+    /// Finds the run's folder, should it have been renamed, or makes it again, should it be gone;
+    /// whether something had to be done about it.
+    pub(super) fn find_folder(&mut self, step: u64) -> Result<bool> {
+        let Some(target) = &mut self.target else { return Ok(false) };
+        let found = target.find();
+        let Some(dir) = target.run.clone() else { return Ok(false) };
+        if found != Found::There {
+            self.keeper.moved_to(&dir.join("ckpt"));
+        }
+        let shown = one_line(&dir.display().to_string());
+        if found == Found::Renamed {
+            self.say(&format!("the run's folder is called '{shown}' now: the run goes on there"));
+            self.journal.iter_mut().for_each(|journal| journal.moved_to(&dir));
+        }
+        let gone = |journal: &&mut Journal| found == Found::Remade || journal.is_gone();
+        let Some(journal) = self.journal.as_mut().filter(gone) else {
+            return Ok(found != Found::There);
+        };
+        let begun = journal.begin_again(&dir, step);
+        let what = if found == Found::Remade { "folder" } else { "log" };
+        self.say(&format!(
+            "the run's {what} was gone and is made again in '{shown}'; its log begins after step \
+             {step}"
+        ));
+        begun.map_err(|e| self.with_kept(e, "make room there"))?;
+        Ok(true)
+    }
+
     /// Before any checkpoint is saved: none may know a step that the log does not.
     pub(super) fn write_log(&mut self) -> Result<()> {
         let logged = self.journal.as_mut().map_or(Ok(()), Journal::flush);
         logged.map_err(|e| self.with_kept(e, "make room there"))
-    }
-
-    /// After the run's folder was made again: the log may have gone with the old one.
-    pub(super) fn log_again(&mut self, step: u64) -> Result<()> {
-        let Some(journal) = self.journal.as_mut().filter(|j| j.is_gone()) else { return Ok(()) };
-        let begun = journal.begin_again(step);
-        self.say(&format!(
-            "the run's folder was gone and is made again; its log begins after step {step}"
-        ));
-        begun.map_err(|e| self.with_kept(e, "make room there"))
     }
 
     /// Whether the optimizer's moments are saved too.

@@ -97,7 +97,12 @@ impl Hooks for Watched<'_, '_> {
         self.progress.step(self.done, report, &mut self.session.out);
         let rate = self.progress.rate();
         let logged = self.session.journal.as_mut().map_or(Ok(()), |j| j.step(report, rate));
-        logged.map_err(|e| self.session.with_kept(e, "make room there").in_hook())?;
+        match logged {
+            // The log may have gone away with its folder, which is found again.
+            Err(_) if matches!(self.session.find_folder(run.step), Ok(true)) => {}
+            Err(e) => return Err(self.session.with_kept(e, "make room there").in_hook()),
+            Ok(()) => {}
+        }
         Ok(Flow::Continue(()))
     }
 

@@ -1,6 +1,7 @@
 //! What pruning found, to be read and as JSON.
 
 use super::found::{Found, Score, Scored};
+use crate::escape::json_line;
 use llm_stories::FactTable;
 use serde_json::{Value, json};
 use std::path::Path;
@@ -109,7 +110,7 @@ pub(super) fn json(name: &str, found: &Found, saved: Option<&Path>) -> String {
         extend(&mut value, &dropped.score);
         line["dropped"] = value;
     }
-    format!("{line}\n")
+    json_line(&line)
 }
 
 /// Adds what a score says to an object.

@@ -1,0 +1,76 @@
+//! A run's folder: which files are a run's, and what a killed one left of them.
+
+use crate::error::{CliError, Result, system_reason};
+use llm_core::base;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// The page about a run, in its folder.
+pub(crate) const REPORT: &str = "report.html";
+
+/// Where a run's folder was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// Where it was.
+    There,
+    /// Under another name.
+    Renamed,
+    /// Nowhere; a new one is made.
+    Remade,
+}
+
+pub(super) fn in_run(dir: &Path) -> PathBuf {
+    dir.join("ckpt").join("last")
+}
+
+/// Makes the folder and those above it. Their names are on the disk before anything is saved in
+/// them: a checkpoint that is safe in a folder that is not would be lost with it.
+pub(crate) fn make_folder(dir: &Path) -> Result<()> {
+    std::fs::create_dir_all(dir).map_err(|e| cannot_create(dir, &e))?;
+    if cfg!(unix) {
+        for above in dir.ancestors().skip(1).take(3) {
+            let above = if above.as_os_str().is_empty() { Path::new(".") } else { above };
+            // Some file systems cannot; then there is nothing to be done.
+            let _ = File::open(above).and_then(|folder| folder.sync_all());
+        }
+    }
+    Ok(())
+}
+
+pub(crate) fn cannot_create(path: &Path, e: &io::Error) -> CliError {
+    CliError::Create { path: path.to_path_buf(), why: system_reason(e) }
+}
+
+/// The names of what a run writes, but for numbered checkpoints.
+fn names() -> impl Iterator<Item = &'static str> {
+    llm_run_log::FILES.into_iter().chain([REPORT, "ckpt/last", "ckpt/best", "ckpt/best.json"])
+}
+
+/// The numbered checkpoints whose names stand in the folder between these two texts.
+fn numbered(dir: &Path, before: &str, after: &str) -> Vec<String> {
+    let entries = std::fs::read_dir(dir.join("ckpt")).into_iter().flatten().flatten();
+    let name = |entry: std::fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let name = name.strip_prefix(before)?;
+        let name = if after.is_empty() { name } else { name.split_once(after)?.0 };
+        let number = name.strip_prefix("step-")?;
+        let is_one = !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit());
+        is_one.then(|| format!("ckpt/{name}"))
+    };
+    entries.filter_map(name).collect()
+}
+
+/// The first file in the folder that a new run would replace. An empty file is nobody's.
+pub(super) fn occupied(dir: &Path) -> Option<PathBuf> {
+    let names = names().map(String::from).chain(numbered(dir, "", ""));
+    let is_taken = |path: &PathBuf| path.metadata().is_ok_and(|m| !m.is_file() || m.len() > 0);
+    names.map(|name| dir.join(name)).find(is_taken)
+}
+
+/// Removes what killed saves left of anything that a run writes. For who owns the folder.
+pub(super) fn sweep(dir: &Path) {
+    for name in names().map(String::from).chain(numbered(dir, ".", ".tmp-")) {
+        base::sweep_stale(&dir.join(name));
+    }
+}

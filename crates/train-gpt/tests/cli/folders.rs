@@ -1,0 +1,158 @@
+//! A run's folder: what is in it already, what a kill left there, and where it goes meanwhile.
+
+use crate::sandbox;
+use std::fs;
+use workspace_tests::cli_support::{Running, Sandbox, TINY};
+
+const DATA: [&str; 4] = ["--data", "text.txt", "--gen", "0"];
+
+/// A run without an end in the folder `run`, which was saved once.
+fn started(sandbox: &Sandbox) -> Running {
+    let often = ["--save-every", "50", "--eval-every", "50", "--log-every", "0"];
+    let words = ["--steps", "10000000", "--out", "run"];
+    let mut run = sandbox.start(&[&TINY[..], &DATA, &often, &words].concat());
+    run.wait_for("saved checkpoint");
+    run
+}
+
+/// The log holds every step from the first on, and the checkpoint goes on after it.
+fn has_every_step(sandbox: &Sandbox, folder: &str) {
+    let log = fs::read_to_string(sandbox.path(folder).join("metrics.csv")).unwrap();
+    let steps = log.lines().skip(1).map(|row| row.split(',').next().unwrap().to_owned());
+    assert!(steps.enumerate().all(|(i, step)| step == (i + 1).to_string()), "{log}");
+    let on = ["--load", folder, "--out", folder, "--steps", "1"];
+    let outcome = sandbox.ok(&[&on[..], &DATA].concat());
+    assert!(!outcome.stderr.contains("a new one is begun"), "{outcome}");
+}
+
+#[test]
+fn what_is_not_known_to_be_the_runs_own_is_not_replaced() {
+    let sandbox = sandbox();
+    let whole = ["--steps", "2", "--gen", "3", "--keep", "1", "--out", "whole"];
+    sandbox.train(&[&DATA[..2], &whole].concat());
+    let whole = sandbox.path("whole");
+    let files: Vec<_> = sandbox.everything().into_iter().filter(|f| f.1.is_some()).collect();
+    let mut tried = 0;
+    for (path, bytes) in files {
+        let Ok(name) = path.strip_prefix(&whole) else { continue };
+        if name.ends_with("last") {
+            continue; // that is a run, which is another refusal
+        }
+        tried += 1;
+        let theirs = sandbox.path(format!("theirs-{tried}"));
+        fs::create_dir_all(theirs.join("ckpt")).unwrap();
+        fs::write(theirs.join(name), bytes.unwrap()).unwrap();
+        let out = theirs.to_str().unwrap();
+        let new = ["--data", "text.txt", "--steps", "1", "--out", out];
+        sandbox.refuses(&[&TINY[..], &new].concat(), 73, &[name.to_str().unwrap(), "--out"]);
+        let on = ["--load", "whole", "--data", "text.txt", "--steps", "1", "--out", out];
+        sandbox.refuses(&on, 73, &[name.to_str().unwrap(), "--out"]);
+        // An empty one is nobody's.
+        fs::write(theirs.join(name), b"").unwrap();
+        sandbox.train(&[&DATA[..], &new[2..]].concat());
+    }
+    assert_eq!(tried, 9); // all but `last`
+}
+
+#[test]
+fn a_run_that_was_killed_before_its_first_save_is_not_replaced() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "10000000", "--save-every", "0", "--out", "run"];
+    let words = [&TINY[..], &words].concat();
+    let mut run = sandbox.start(&words);
+    run.wait_for("step 10 ");
+    run.signal("KILL");
+    run.end();
+    fs::remove_file(sandbox.path("run/ckpt/last.lock")).unwrap();
+    sandbox.refuses(&words, 73, &["run/", "ckpt/last", "--out"]);
+}
+
+#[test]
+fn what_killed_saves_left_goes_with_the_next_run_in_the_folder() {
+    let sandbox = sandbox();
+    sandbox.train(&[&DATA[..], &["--steps", "2", "--out", "run"]].concat());
+    // `best` lies on another disk, and so do its leftovers.
+    fs::create_dir(sandbox.path("disk")).unwrap();
+    fs::rename(sandbox.path("run/ckpt/best"), sandbox.path("disk/best")).unwrap();
+    std::os::unix::fs::symlink("../../disk/best", sandbox.path("run/ckpt/best")).unwrap();
+    let left = [
+        "disk/.best.tmp-aB3dE6",
+        "run/ckpt/.best.json.tmp-aB3dE6",
+        "run/ckpt/.last.tmp-aB3dE6",
+        "run/ckpt/.step-00000002.tmp-aB3dE6",
+        "run/.config.toml.tmp-aB3dE6",
+        "run/.loss.svg.tmp-aB3dE6",
+        "run/.metrics.csv.tmp-aB3dE6",
+        "run/.metrics.jsonl.tmp-aB3dE6",
+        "run/.report.html.tmp-aB3dE6",
+        "run/.samples.jsonl.tmp-aB3dE6",
+    ];
+    let theirs = ["run/.best.tmp-aB3dE6", "run/ckpt/.best.tmp-notes", "run/.thesis.tmp-aB3dE6"];
+    left.iter().chain(&theirs).for_each(|name| sandbox.write(name, b"half"));
+    // A run elsewhere does not own the folder.
+    let on = ["--load", "run", "--data", "text.txt", "--steps", "1", "--gen", "0"];
+    sandbox.ok(&[&on[..], &["--save", "elsewhere"]].concat());
+    assert!(left.iter().all(|name| sandbox.path(name).exists()));
+    sandbox.ok(&[&on[..], &["--out", "run"]].concat());
+    for name in left {
+        assert!(!sandbox.path(name).exists(), "{name} is still there");
+    }
+    theirs.iter().for_each(|name| assert_eq!(sandbox.read(name), b"half"));
+}
+
+#[cfg(target_os = "linux")] // only there an open folder says its name
+#[test]
+fn a_run_goes_on_in_its_folder_under_a_new_name() {
+    let sandbox = sandbox();
+    let mut run = started(&sandbox);
+    // At once, as no removal of a folder in use could be.
+    fs::rename(sandbox.path("run"), sandbox.path("elsewhere")).unwrap();
+    run.wait_for("'elsewhere' now");
+    run.wait_for("saved checkpoint 'elsewhere/ckpt/last'");
+    run.signal("INT");
+    let outcome = run.end();
+    assert_eq!(outcome.code, Some(130), "{outcome}");
+    outcome.says(&["--load elsewhere"]);
+    assert!(!sandbox.path("run").exists(), "{outcome}");
+    for name in ["loss.svg", "report.html", "ckpt/best.json"] {
+        assert!(sandbox.path("elsewhere").join(name).exists(), "{name}");
+    }
+    assert!(!sandbox.path("elsewhere/ckpt/last.lock").exists());
+    has_every_step(&sandbox, "elsewhere");
+}
+
+#[test]
+fn a_folder_that_is_gone_is_made_again_and_beside_what_took_its_place() {
+    for (taken, now) in [(false, "run"), (true, "run-2")] {
+        let sandbox = sandbox();
+        let mut run = started(&sandbox);
+        run.signal("STOP");
+        fs::remove_dir_all(sandbox.path("run")).unwrap();
+        if taken {
+            fs::create_dir(sandbox.path("run")).unwrap();
+            sandbox.write("run/thesis", b"years of work");
+        }
+        run.signal("CONT");
+        run.wait_for(&format!("made again in '{now}'"));
+        run.signal("INT");
+        let outcome = run.end();
+        assert_eq!(outcome.code, Some(130), "{outcome}");
+        outcome.says(&[&format!("saved checkpoint '{now}/ckpt/last'"), &format!("--load {now}")]);
+        sandbox.ok(&["generate", "--load", now, "-n", "1"]);
+        if taken {
+            assert_eq!(fs::read_dir(sandbox.path("run")).unwrap().count(), 1, "{outcome}");
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_folder_that_goes_away_takes_no_row_of_the_log_along() {
+    let sandbox = sandbox();
+    let mut run = started(&sandbox);
+    fs::rename(sandbox.path("run/ckpt"), sandbox.path("elsewhere")).unwrap();
+    run.signal("INT");
+    let outcome = run.end();
+    assert_eq!(outcome.code, Some(130), "{outcome}");
+    assert!(sandbox.path("run/ckpt/last").exists());
+    has_every_step(&sandbox, "run");
+}

@@ -79,6 +79,10 @@ pub enum Event<'a> {
         logprobs: &'a [f32],
         /// Why it ended.
         finish: Finish,
+        /// The likeliest next tokens after the prompt, and with `--print-next-top-each-step` after
+        /// each token that was drawn.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        next: &'a [Vec<NextToken>],
     },
     /// A probe of `--sanity-next-from-data`.
     Probe {
@@ -110,6 +114,17 @@ pub enum Event<'a> {
         /// The last saved file.
         checkpoint: Option<&'a str>,
     },
+}
+
+/// A token that may come next.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct NextToken {
+    /// Its number.
+    pub id: TokenId,
+    /// Its text; what is no UTF-8 has replacement characters.
+    pub text: String,
+    /// Its probability, after temperature and before any filter.
+    pub p: f64,
 }
 
 /// Why a text ended.

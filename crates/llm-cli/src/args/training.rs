@@ -68,7 +68,8 @@ pub struct TrainArgs {
     /// Save nothing
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
     pub no_save: Option<bool>,
-    /// Save the optimizer's moments too, for going on exactly [default: 1]
+    /// Save the optimizer's moments too, for going on exactly; 1: in `best` as well
+    /// [default: 1, but not in `best`]
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
     pub save_opt: Option<bool>,
     /// Save after every N steps too; 0: only at the end [default: 250]

@@ -69,7 +69,8 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         rate(&recipe.schedule, trainer.step),
         bytes(peak(plan))
     ));
-    if trainer.step == 0 {
+    // A model that comes from somewhere knows something already.
+    if plan.loaded.is_none() {
         let floor = floor(plan).map_or(String::new(), |nats| {
             format!("; below {nats:.3}, the stories' own entropy, no model can get")
         });

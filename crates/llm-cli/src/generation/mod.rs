@@ -12,7 +12,7 @@ use crate::console::{Out, note};
 use crate::defaults::TextDefaults;
 use crate::error::{CliError, Result};
 use crate::escape::{Printer, Show, safe_text};
-use crate::events::{self, Event, Finish};
+use crate::events::{self, Event, Finish, NextToken};
 use crate::signals::Signals;
 use llm_core::generate::{Choice, Generator, Sampling, Stops};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
@@ -138,8 +138,17 @@ impl Request {
         for sample in 0..self.samples {
             generator.restart(sample);
             let written = if json {
-                let written = self.sample(&mut generator, signals, |_| true)?;
-                out.write(&self.sample_line(step, sample, &text, &written));
+                let mut next = Vec::new();
+                if self.table > 0 {
+                    next.push(self.next_tokens(&self.likeliest(generator.logits()?)?));
+                }
+                let written = self.sample(&mut generator, signals, |part| {
+                    if let Part::Table(likeliest) = part {
+                        next.push(self.next_tokens(likeliest));
+                    }
+                    true
+                })?;
+                out.write(&self.sample_line(step, sample, &text, &written, &next));
                 written
             } else {
                 if sample > 0 {
@@ -166,13 +175,15 @@ impl Request {
     ) -> Result<Written> {
         let mut printer = Printer::new(self.show);
         if self.table > 0 {
-            out.write(self.next_table(generator.logits()?)?.as_bytes());
+            out.write(self.table(&self.likeliest(generator.logits()?)?).as_bytes());
         }
         out.write(&printer.push(prompt));
         let written = self.sample(generator, signals, |event| {
             match event {
                 Part::Text(bytes) => out.write(&printer.push(bytes)),
-                Part::Table(table) => out.write(format!("\n{table}").as_bytes()),
+                Part::Table(likeliest) => {
+                    out.write(format!("\n{}", self.table(likeliest)).as_bytes());
+                }
             }
             !out.is_closed()
         })?;
@@ -204,8 +215,8 @@ impl Request {
                 return Ok(written);
             }
             if self.table > 0 && self.table_each {
-                let table = self.next_table(generator.logits()?)?;
-                go_on &= progress(Part::Table(&table));
+                let likeliest = self.likeliest(generator.logits()?)?;
+                go_on &= progress(Part::Table(&likeliest));
             }
             if !go_on {
                 break;
@@ -231,7 +242,14 @@ impl Request {
         Sample { step, prompt: safe_text(prompt), text: safe_text(&text) }
     }
 
-    fn sample_line(&self, step: u64, sample: u64, prompt: &[u8], written: &Written) -> Vec<u8> {
+    fn sample_line(
+        &self,
+        step: u64,
+        sample: u64,
+        prompt: &[u8],
+        written: &Written,
+        next: &[Vec<NextToken>],
+    ) -> Vec<u8> {
         events::line(&Event::Sample {
             step,
             sample,
@@ -241,6 +259,7 @@ impl Request {
             ids: &written.choices.iter().map(|c| c.token).collect::<Vec<_>>(),
             logprobs: &written.choices.iter().map(|c| c.logprob).collect::<Vec<_>>(),
             finish: written.finish,
+            next,
         })
     }
 }
@@ -253,7 +272,7 @@ fn number(token: TokenId) -> Vec<u8> {
 /// What happens while a text is written.
 enum Part<'a> {
     Text(&'a [u8]),
-    Table(&'a str),
+    Table(&'a [(TokenId, f64)]),
 }
 
 /// The tokens that are printable ASCII, tab, line feed and carriage return.

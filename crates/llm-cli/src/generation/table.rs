@@ -3,26 +3,42 @@
 use super::Request;
 use crate::error::Result;
 use crate::escape::safe_text;
+use crate::events::NextToken;
 use llm_core::TokenId;
 use llm_core::generate::Sampling;
 use llm_core::tokenizer::Tokenizer;
 
 impl Request {
     /// The most likely next tokens, after temperature and before any filter or draw.
-    pub(super) fn next_table(&self, logits: &[f32]) -> Result<String> {
+    pub(super) fn likeliest(&self, logits: &[f32]) -> Result<Likeliest> {
         let all = Sampling {
             temperature: self.sampling.temperature.max(f32::MIN_POSITIVE),
             allowed: self.sampling.allowed.clone(),
             ..Sampling::default()
         };
-        let mut text =
+        let mut found = all.distribution(logits, &[])?;
+        found.truncate(self.table);
+        Ok(found)
+    }
+
+    /// [`Request::likeliest`] to be read.
+    pub(super) fn table(&self, likeliest: &[(TokenId, f64)]) -> String {
+        let head =
             format!("Top-{} next tokens (after temperature, before sampling):\n", self.table);
-        for (rank, (id, p)) in all.distribution(logits, &[])?.iter().take(self.table).enumerate() {
-            text.push_str(&row(rank, *id, *p, self.tokenizer.as_ref()));
-        }
-        Ok(text)
+        let rows = likeliest.iter().enumerate();
+        let rows = rows.map(|(rank, (id, p))| row(rank, *id, *p, self.tokenizer.as_ref()));
+        [head].into_iter().chain(rows).collect()
+    }
+
+    /// [`Request::likeliest`] for a program.
+    pub(super) fn next_tokens(&self, likeliest: &[(TokenId, f64)]) -> Vec<NextToken> {
+        let text = |id| String::from_utf8_lossy(self.tokenizer.bytes_of(id)).into_owned();
+        likeliest.iter().map(|&(id, p)| NextToken { id, text: text(id), p }).collect()
     }
 }
+
+/// Tokens with their probabilities, the likeliest first.
+pub(super) type Likeliest = Vec<(TokenId, f64)>;
 
 /// A line of a table.
 pub(crate) fn row(rank: usize, id: TokenId, p: f64, tokenizer: &dyn Tokenizer) -> String {

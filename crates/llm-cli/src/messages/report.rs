@@ -27,6 +27,9 @@ super::messages! {
     heads_too_large()
         "What its heads do is not measured here, the model is too large for that; inspect heads does it.",
         "模型太大，这里没有测量每个头做什么；可以用 inspect heads 测量。";
+    attention_not_shown()
+        "The attention of this model is not shown: this kind does not show its weights.",
+        "这里不显示这个模型的注意力：这种注意力不展示它的权重。";
     attention_too_large()
         "The attention of this model is not shown: the model is too large for that.",
         "模型太大，这里不显示它的注意力。";

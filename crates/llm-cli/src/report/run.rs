@@ -111,9 +111,7 @@ pub fn page(
     if about.measured.too_large {
         notes.push(label::heads_too_large());
     }
-    if attention.is_none() {
-        notes.push(label::attention_too_large());
-    }
+    let attention = attention.map_err(|why| notes.push(why)).ok();
     Page {
         title: title.to_string(),
         made_by: format!("{} {}", about.program, env!("CARGO_PKG_VERSION")),

@@ -106,7 +106,7 @@ impl Sheet {
         s.given("max_time", args.recipe.max_time.map(seconds));
         s.given("patience", args.recipe.patience.map(whole));
         s.given("skip_spikes", args.recipe.skip_spikes.map(number));
-        s.put("save_opt", args.save_opt.unwrap_or(true));
+        s.given("save_opt", args.save_opt);
 
         s.table("output");
         s.put("log_every", whole(args.log_every.unwrap_or(LOG_EVERY)));

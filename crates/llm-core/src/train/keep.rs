@@ -25,6 +25,7 @@ pub struct Keeper {
     folder: Option<PathBuf>,
     tokenizer: TokenizerSpec,
     with_optimizer: bool,
+    best_with_optimizer: bool,
     numbered: usize,
     best: Option<Best>,
     worse: u64,
@@ -38,13 +39,26 @@ impl Keeper {
 
     /// Saves nothing; only watches which state is the best.
     pub fn nowhere(tokenizer: TokenizerSpec) -> Keeper {
-        let with_optimizer = true;
-        Keeper { folder: None, tokenizer, with_optimizer, numbered: 0, best: None, worse: 0 }
+        Keeper {
+            folder: None,
+            tokenizer,
+            with_optimizer: true,
+            best_with_optimizer: false,
+            numbered: 0,
+            best: None,
+            worse: 0,
+        }
     }
 
-    /// With the optimizer's state (default), or without.
+    /// `last` with the optimizer's state (default), or without.
     pub fn with_optimizer(self, with_optimizer: bool) -> Keeper {
         Keeper { with_optimizer, ..self }
+    }
+
+    /// `best` with the optimizer's state, or without (default): it is there to be used, and is a
+    /// third as large then.
+    pub fn best_with_optimizer(self, best_with_optimizer: bool) -> Keeper {
+        Keeper { best_with_optimizer, ..self }
     }
 
     /// Keeps the last `numbered` saves under their numbers too.
@@ -88,7 +102,7 @@ impl Keeper {
         }
         if let Some(path) = self.best_path() {
             check_usable(run)?;
-            checkpoint::save(&path, run, &self.tokenizer, self.with_optimizer)?;
+            checkpoint::save(&path, run, &self.tokenizer, self.best_with_optimizer)?;
         }
         (self.best, self.worse) = (Some(Best { step: run.step, val_loss }), 0);
         Ok(true)

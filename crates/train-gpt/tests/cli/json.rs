@@ -65,7 +65,15 @@ fn every_flag_that_prints_keeps_to_json() {
     let each = ["--print-next-top-each-step", "--prompt", "the"];
     let outcome = sandbox().train(&[&TEXT[..], &more, &each].concat());
     assert_eq!(outcome.events_of("probe").len(), 2);
-    assert_eq!(outcome.events_of("sample")[0]["prompt"], "the");
+    let sample = &outcome.events_of("sample")[0];
+    assert_eq!(sample["prompt"], "the");
+    let next = sample["next"].as_array().unwrap();
+    assert_eq!(next.len(), 1 + sample["ids"].as_array().unwrap().len());
+    for tokens in next.iter().map(|tokens| tokens.as_array().unwrap()) {
+        let p: Vec<f64> = tokens.iter().map(|token| token["p"].as_f64().unwrap()).collect();
+        assert!(p.len() == 3 && p.is_sorted_by(|a, b| a >= b) && p[0] <= 1.0, "{p:?}");
+        assert!(tokens.iter().all(|token| token["id"].is_u64() && token["text"].is_string()));
+    }
 }
 
 #[test]

@@ -57,6 +57,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     };
     let keeper =
         keeper.with_numbered(args.keep.unwrap_or(0)).with_optimizer(args.save_opt.unwrap_or(true));
+    let keeper = keeper.best_with_optimizer(args.save_opt == Some(true));
     let mut session = Training {
         program,
         args,

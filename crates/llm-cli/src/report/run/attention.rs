@@ -2,6 +2,8 @@
 //! llm-lens, on so little that the end of a run is not held up.
 
 use crate::data::Validation;
+use crate::lang::Bilingual;
+use crate::messages::report as label;
 use crate::report::AttentionMaps;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, TinyGPT, TokenId};
@@ -36,17 +38,21 @@ fn affordable(model: &TinyGPT) -> usize {
     usize::try_from(MOST_OPERATIONS / of_one).unwrap_or(usize::MAX)
 }
 
-/// What the heads look at in `text`; nothing when there is no text, or no memory for it.
+/// What the heads look at in `text`, or why that is not shown: there is no text, no memory for it, or
+/// an attention that does not show its weights.
 pub(super) fn maps(
     model: &TinyGPT,
     text: &[TokenId],
     tokenizer: &dyn Tokenizer,
-) -> Option<AttentionMaps> {
+) -> Result<AttentionMaps, Bilingual> {
     if text.is_empty() {
-        return None;
+        return Err(label::attention_too_large());
     }
-    let maps = attention_maps(model, text, text.len()).ok()?;
-    Some(AttentionMaps::new(maps, tokenizer))
+    match attention_maps(model, text, text.len()) {
+        Ok(maps) => Ok(AttentionMaps::new(maps, tokenizer)),
+        Err(Error::Config { field: "attention", .. }) => Err(label::attention_not_shown()),
+        Err(_) => Err(label::attention_too_large()),
+    }
 }
 
 /// A [`Piece`] with the text that it knows.
@@ -97,5 +103,40 @@ impl Measured {
         }
         let pieces = self.pieces.iter().map(|piece| Ok::<_, Error>(piece.piece()));
         measure_heads(model, tokenizer, pieces, || false).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::model::{Context, Parameters};
+    use llm_core::tokenizer::ByteTokenizer;
+    use llm_core::{Attention, AttentionSpec, Config, Tensor};
+    use std::sync::Arc;
+
+    /// Looks at nothing, and says nothing about it.
+    struct Shy;
+
+    impl Attention for Shy {
+        fn spec(&self) -> AttentionSpec {
+            AttentionSpec::new("shy", 1)
+        }
+        fn check(&self, _: &Config) -> llm_core::Result<()> {
+            Ok(())
+        }
+        fn forward(&self, x: &Tensor, _: &Parameters, _: &Context<'_>) -> llm_core::Result<Tensor> {
+            Ok(x.clone())
+        }
+    }
+
+    #[test]
+    fn why_no_attention_is_shown_is_said_as_it_is() {
+        let config = Config::new(256, 8, 8, 1);
+        let shy = TinyGPT::with_attention(config.clone(), Arc::new(Shy), 1).unwrap();
+        let why = |text: &[TokenId]| maps(&shy, text, &ByteTokenizer).unwrap_err();
+        assert_eq!(why(&[1, 2, 3]), label::attention_not_shown());
+        assert_eq!(why(&[]), label::attention_too_large());
+        let open = TinyGPT::new(config, 1).unwrap();
+        assert!(maps(&open, &[1, 2, 3], &ByteTokenizer).is_ok());
     }
 }

@@ -5,6 +5,7 @@
 
 mod compare;
 mod inspect;
+mod pages;
 mod trace;
 
 use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};

@@ -1,0 +1,161 @@
+//! Every command of the README and of the pages, typed from top to bottom: each page in a folder of
+//! its own that holds what the repository holds, and `runs/001` from the README's first command.
+//! Models are made smaller and runs shorter; nothing else is changed.
+
+use crate::sandbox;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// What a page needs that is not made on it, or what takes long: not typed here.
+const ELSEWHERE: [(&str, &str); 4] = [
+    ("bench", "measures, for a long time"),
+    ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
+    ("--load continued.ckpt", "made by a program in Python, see tests/hf/roundtrip.py"),
+    (
+        "import llm-cpp prefix",
+        "made by the C++ original, see crates/llm-formats/src/llm_cpp/tests.rs",
+    ),
+];
+
+/// Flags of a small model, where the page does not say otherwise.
+const SMALL: [(&str, &str); 6] = [
+    ("--dmodel", "16"),
+    ("--layers", "2"),
+    ("--seq", "128"),
+    ("--batch", "2"),
+    ("--steps", "3"),
+    ("--gen", "5"),
+];
+
+/// The programs by name: the other one lies beside ours, or is built there.
+fn program(name: &str) -> PathBuf {
+    let ours = PathBuf::from(env!("CARGO_BIN_EXE_train-gpt-mha"));
+    let path = ours.with_file_name(name);
+    if !path.exists() {
+        let profile = if cfg!(debug_assertions) { "dev" } else { "release" };
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--locked", "-p", name, "--profile", profile]);
+        assert!(cargo.status().unwrap().success(), "{name} cannot be built");
+    }
+    path
+}
+
+/// A command of a page as it is typed here; `None` for what is none of our programs'.
+fn typed(line: &str) -> Option<String> {
+    let line = line.split(" #").next().unwrap_or_default().trim();
+    if line.starts_with("cat ") || line.starts_with("echo ") {
+        return Some(line.to_string());
+    }
+    let rest = line.strip_prefix("cargo run --release -p ").or(line.strip_prefix("cargo run -p "));
+    let rest = rest.or(line.strip_prefix("target/release/"))?;
+    let (name, words) = rest.split_once(' ').unwrap_or((rest, ""));
+    if !["train-gpt", "train-gpt-mha"].contains(&name) {
+        return None;
+    }
+    let words = words.trim().strip_prefix("--").filter(|w| w.starts_with([' '])).unwrap_or(words);
+    let program = program(name);
+    Some(format!("'{}' {}", program.display(), smaller(words.trim())))
+}
+
+fn smaller(words: &str) -> String {
+    // What goes into a file stays at the end.
+    let (words, into) = words.split_once(" > ").map_or((words, None), |(w, i)| (w, Some(i)));
+    let mut all: Vec<String> = words.split_whitespace().map(Into::into).collect();
+    let trains = all.first().is_none_or(|word| word.starts_with('-') || word == "compare");
+    let from_a_file = ["--load", "--config"].iter().any(|flag| all.iter().any(|w| w == flag));
+    for (flag, value) in SMALL {
+        match all.iter().position(|word| word == flag) {
+            Some(at) if trains && flag == "--steps" => all[at + 1] = value.into(),
+            None if trains
+                && !from_a_file
+                && !(flag == "--gen" && words.starts_with("compare")) =>
+            {
+                all.extend([flag.into(), value.into()]);
+            }
+            _ => {}
+        }
+    }
+    if let Some(file) = into {
+        all.extend([">".into(), file.into()]);
+    }
+    all.join(" ")
+}
+
+/// Lines of the shell blocks of a page, those that end in `\` joined with the next.
+fn commands(page: &Path) -> Vec<String> {
+    let text = fs::read_to_string(page).unwrap().replace("\\\n", " ");
+    let mut found = Vec::new();
+    let mut inside = false;
+    for line in text.lines().map(str::trim) {
+        if line.starts_with("```") {
+            inside = line == "```sh";
+        } else if inside {
+            found.push(line.to_string());
+        }
+    }
+    found
+}
+
+fn pages(root: &Path) -> Vec<PathBuf> {
+    let mut open = vec![root.join("docs")];
+    let mut found = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    while let Some(folder) = open.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                open.push(path);
+            } else if path.to_string_lossy().ends_with(".md") {
+                found.push(path);
+            }
+        }
+    }
+    found.retain(|page| !page.to_string_lossy().ends_with(".zh-CN.md"));
+    found.sort();
+    found
+}
+
+fn shell(folder: &Path, command: &str) -> std::process::Output {
+    Command::new("/bin/sh").args(["-c", command]).current_dir(folder).output().unwrap()
+}
+
+#[test]
+fn every_command_of_every_page_works_from_top_to_bottom() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let mut missing: Vec<&str> = ELSEWHERE.iter().map(|(what, _)| *what).collect();
+    let (mut problems, mut count) = (Vec::new(), 0);
+    for page in pages(&root) {
+        let all = commands(&page);
+        let skipped = |line: &str| ELSEWHERE.iter().find(|(what, _)| line.contains(what));
+        all.iter().filter_map(|line| skipped(line)).for_each(|(w, _)| missing.retain(|m| m != w));
+        let typed: Vec<String> = all
+            .iter()
+            .filter(|line| skipped(line).is_none())
+            .filter_map(|line| typed(line))
+            .collect();
+        if typed.is_empty() {
+            continue;
+        }
+        let sandbox = sandbox();
+        let folder = sandbox.path("");
+        let link = |name: &str| std::os::unix::fs::symlink(root.join(name), sandbox.path(name));
+        for name in ["docs", "README.md"] {
+            link(name).unwrap();
+        }
+        if !page.ends_with("README.md") {
+            let first = format!("'{}' {}", program("train-gpt-mha").display(), smaller(""));
+            assert!(shell(&folder, &first).status.success(), "{first}");
+        }
+        for command in typed {
+            count += 1;
+            let output = shell(&folder, &command);
+            if !output.status.success() {
+                let why = String::from_utf8_lossy(&output.stderr).into_owned();
+                let last = why.lines().last().unwrap_or_default();
+                problems.push(format!("{}: {command}\n    {last}", page.display()));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{} of {count} fail:\n{}", problems.len(), problems.join("\n"));
+    assert!(count > 40, "only {count} commands are found");
+    assert_eq!(missing, Vec::<&str>::new(), "named as done elsewhere, and on no page");
+}

@@ -2,7 +2,7 @@
 
 use llm_core::gradcheck::check;
 use llm_core::kernels::dropout::Dropout;
-use llm_core::model::{Mode, Place};
+use llm_core::model::{Activation, Mode, Place};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Batch, Config, Error, Result, Tensor, TinyGPT, ops};
 use llm_courses::{
@@ -45,6 +45,7 @@ fn every_op() {
         ("matmul2d", vec![&[4, 6], &[6, 3]], Box::new(|x| ops::matmul2d(&x[0], &x[1]))),
         ("bmm", vec![&[2, 4, 6], &[2, 6, 3]], Box::new(|x| ops::bmm(&x[0], &x[1]))),
         ("gelu", vec![&[40]], Box::new(|x| ops::gelu(&x[0]))),
+        ("gelu_exact", vec![&[40]], Box::new(|x| ops::gelu_exact(&x[0]))),
         ("layernorm", vec![&[3, 17]], Box::new(|x| ops::layernorm_lastdim(&x[0], 1e-5))),
         (
             "layernorm_affine",
@@ -197,7 +198,8 @@ fn the_general_attention() {
 /// All parameters of a two-layer, two-head model through its loss.
 #[test]
 fn the_whole_model() {
-    for config in [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2)] {
+    let inner = Config { activation: Activation::Gelu, n_inner: 13, ..Config::gpt2(11, 6, 8, 2) };
+    for config in [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2), inner] {
         let attention = Arc::new(MultiHead::new(2));
         let model = TinyGPT::with_attention(config, attention, 3).unwrap();
         let tokens: Vec<u32> = (0..12).map(|i| (i * 7 % 11) as u32).collect();

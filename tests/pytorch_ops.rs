@@ -36,6 +36,7 @@ fn elementwise() {
     check(&f, "add_scalar", &["x"], |x| ops::add_scalar(&x[0], t));
     check(&f, "sum", &["x"], |x| ops::sum(&x[0]));
     check(&f, "gelu", &["x"], |x| ops::gelu(&x[0]));
+    check(&f, "gelu_exact", &["x"], |x| ops::gelu_exact(&x[0]));
 }
 
 #[test]

@@ -69,10 +69,10 @@ def compare(what, ours, model, ids, checkpoint):
     print(f"{what}: logits within {worst:.1e}, {len(our_greedy)} greedy tokens equal")
 
 
-def random_gpt2(heads, tied, vocab, seed):
+def random_gpt2(heads, tied, vocab, seed, **more):
     torch.manual_seed(seed)
     config = GPT2Config(vocab_size=vocab, n_positions=64, n_embd=48, n_layer=3, n_head=heads, bos_token_id=None,
-                        eos_token_id=None, tie_word_embeddings=tied)
+                        eos_token_id=None, tie_word_embeddings=tied, **more)
     model = GPT2LMHeadModel(config).eval()
     # Its biases and gains begin as 0 and 1, which would hide an error.
     for name, p in model.named_parameters():
@@ -133,6 +133,21 @@ def stored_otherwise(ours):
             checkpoint = ours.folder / "imported"
             ours.run(ours.many, "import", "hf", folder, "--save", checkpoint)
             compare(f"import of {what}", ours, model.float(), [5, 17, 0, 99, 42, 3], checkpoint)
+
+
+def relatives(ours):
+    """An exact GELU, and an MLP that is not four times as wide."""
+    for activation, inner in (("gelu", None), ("gelu", 100), ("gelu_new", 100)):
+        model = random_gpt2(4, True, 101, 9, activation_function=activation, n_inner=inner)
+        folder, checkpoint = ours.folder / f"relative-{activation}-{inner}", ours.folder / "imported"
+        model.save_pretrained(folder)
+        ours.run(ours.many, "import", "hf", folder, "--save", checkpoint)
+        what = f"{activation} with an inner width of {inner}"
+        compare(f"import, {what}", ours, model, [5, 17, 0, 99, 42, 3], checkpoint)
+        out = ours.folder / f"out-{activation}-{inner}"
+        ours.run(ours.many, "export", "hf", "--load", checkpoint, out)
+        again = GPT2LMHeadModel.from_pretrained(out).eval()
+        compare(f"export, {what}", ours, again, [5, 17, 0, 99, 42, 3], checkpoint)
 
 
 TEXTS = ["the cat sat on a mat", " Two  spaces,\n\nlines\tand tabs ", "naïve 猫 🐈 Ünïcode", "12,345 <|endoftext|> it's", ""]
@@ -197,6 +212,7 @@ def main():
         ours = Ours(pathlib.Path(folder))
         imports(ours)
         stored_otherwise(ours)
+        relatives(ours)
         exports(ours)
     print("all equal")
 

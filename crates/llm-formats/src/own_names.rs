@@ -165,11 +165,13 @@ fn undescribed<R: Read>(
         None => Err(FormatError::content(format!("tensor {name} is missing"))),
     };
     let ((vocab_size, d_model), (seq_len, _)) = (shape("wte")?, shape("wpe")?);
+    let inner = shape("blocks.0.w_fc").map_or(0, |(_, inner)| inner);
     let layers = 0..=Config::MAX_LAYERS;
     let config = Config {
         norm_affine: has("lnf_g"),
         tied_head: !has("w_lm"),
         head_bias: has("b_lm"),
+        n_inner: if Some(inner) == d_model.checked_mul(4) { 0 } else { inner },
         ..Config::new(
             vocab_size,
             seq_len,

@@ -332,7 +332,7 @@ fn a_file_with_our_names_alone_needs_the_number_of_heads() {
     for (config, kind) in [
         (Config::new(256, 6, 4, 2), "byte"),
         (Config { tied_head: true, ..Config::new(9, 6, 4, 1) }, "ids"),
-        (Config::gpt2(9, 6, 4, 1), "ids"),
+        (Config { n_inner: 5, ..Config::gpt2(9, 6, 4, 1) }, "ids"),
     ] {
         let model = TinyGPT::new(config.clone(), 7).unwrap();
         let tensors = model.parameters().map(|(name, p)| Named {

@@ -40,20 +40,19 @@ impl MultiHead {
     /// # Errors
     /// [`Error::Config`] when the spec describes another attention.
     pub fn from_spec(spec: &AttentionSpec) -> Result<MultiHead> {
-        let AttentionSpec { name, n_heads, head_mask, .. } = spec;
+        let AttentionSpec { name, n_heads, head_mask, settings } = spec;
         let contradiction = match name.as_str() {
             MultiHead::NAME => None,
             SingleHead::NAME if *n_heads != 1 => Some(format!("with {n_heads} heads")),
-            SingleHead::NAME if !head_mask.is_empty() => Some("with a mask of heads".into()),
-            SingleHead::NAME => None,
+            SingleHead::NAME => None, // of which a layer's head may be switched off
             _ => Some("is not known here".into()),
         };
         if let Some(what) = contradiction {
             let reason = format!("'{}' {what}", name.escape_default());
             return Err(Error::config("attention", reason));
         }
-        spec.settings.expect_empty()?;
-        Ok(MultiHead { n_heads: spec.n_heads, head_mask: spec.head_mask.clone() })
+        settings.expect_empty()?;
+        Ok(MultiHead { n_heads: *n_heads, head_mask: head_mask.clone() })
     }
 
     /// Which heads of a layer are used; empty: all.
@@ -140,6 +139,9 @@ mod tests {
         let masked = MultiHead::with_head_mask(2, vec![true, false]);
         let again = MultiHead::from_spec(&masked.spec()).unwrap();
         assert_eq!((again.n_heads, again.head_mask), (2, vec![true, false]));
+        let one = AttentionSpec::new(SingleHead::NAME, 1);
+        let off = MultiHead::from_spec(&AttentionSpec { head_mask: vec![false], ..one }).unwrap();
+        assert_eq!((off.n_heads, off.head_mask), (1, vec![false]));
     }
 
     #[test]
@@ -150,7 +152,6 @@ mod tests {
         for (spec, needle) in [
             (single(4), "'single-head' with 4 heads"),
             (single(0), "'single-head' with 0 heads"),
-            (AttentionSpec { head_mask: vec![true], ..single(1) }, "'single-head' with a mask"),
             (AttentionSpec::new("rotary\u{1b}", 4), "'rotary\\u{1b}' is not known here"),
             (AttentionSpec::new("", 1), "'' is not known"),
             (unknown_setting, "'window' is unknown"),

@@ -102,6 +102,8 @@ pub fn flags() -> impl Iterator<Item = &'static Flag> {
 /// Core's settings that cannot be typed, and why.
 pub const WITHOUT_A_FLAG: &[(&str, &str)] = &[
     ("model.vocab_size", "the tokenizer's"),
+    ("model.activation", "that of an imported model"),
+    ("model.n_inner", "that of an imported model"),
     ("train.eps", "the same, core's, whatever a run starts from"),
 ];
 

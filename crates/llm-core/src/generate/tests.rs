@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::Config;
+use crate::model::Activation;
 
 fn model(config: Config) -> TinyGPT {
     let mut model = TinyGPT::new(config, 3).unwrap();
@@ -16,11 +17,12 @@ fn model(config: Config) -> TinyGPT {
     model
 }
 
-fn configs() -> [Config; 3] {
+fn configs() -> [Config; 4] {
     let baseline = Config::new(11, 6, 8, 2);
     [
         baseline.clone(),
         Config::gpt2(11, 6, 8, 2),
+        Config { activation: Activation::Gelu, n_inner: 19, ..baseline.clone() },
         Config { tied_head: true, head_bias: true, norm_affine: false, ..baseline },
     ]
 }

@@ -15,6 +15,7 @@ pub mod dropout;
 pub mod elementwise;
 pub mod embedding;
 pub mod gelu;
+pub mod gelu_exact;
 pub mod gemm;
 pub mod gemv;
 pub mod layernorm;

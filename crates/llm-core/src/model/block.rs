@@ -2,10 +2,10 @@
 //! remember how to go back, and beside each part the same on the plain rows of a text that grows.
 
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
-use super::{Attention, Context, Decode, NORM_EPS, Place, Workspace};
+use super::{Activation, Attention, Context, Decode, NORM_EPS, Place, Workspace};
 use crate::base::{Error, Result};
 use crate::kernels::layernorm::{self, STATS};
-use crate::kernels::{gelu, rows};
+use crate::kernels::{gelu, gelu_exact, rows};
 use crate::ops;
 use crate::profile::enter;
 use crate::tensor::Tensor;
@@ -24,12 +24,12 @@ parameters! {
         ln2_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
         /// `[C]`, only with `norm_affine`.
         ln2_b: Option<Tensor> = plan.config.norm_affine.then(|| Param::bias(plan.config.d_model)),
-        /// `[C, 4C]`: into the MLP.
-        w_fc: Tensor = Param::weight([plan.config.d_model, 4 * plan.config.d_model]),
-        /// `[4C]`.
-        b_fc: Tensor = Param::bias(4 * plan.config.d_model),
-        /// `[4C, C]`: out of the MLP.
-        w_out: Tensor = Param::into_stream([4 * plan.config.d_model, plan.config.d_model]),
+        /// `[C, I]`, I = 4C unless the settings say otherwise: into the MLP.
+        w_fc: Tensor = Param::weight([plan.config.d_model, plan.config.inner()]),
+        /// `[I]`.
+        b_fc: Tensor = Param::bias(plan.config.inner()),
+        /// `[I, C]`: out of the MLP.
+        w_out: Tensor = Param::into_stream([plan.config.inner(), plan.config.d_model]),
         /// `[C]`.
         b_out: Tensor = Param::bias(plan.config.d_model),
     }
@@ -47,6 +47,7 @@ impl Block {
         &self,
         x: &Tensor,
         attention: &dyn Attention,
+        activation: Activation,
         ctx: &Context<'_>,
     ) -> Result<Tensor> {
         let _span = enter("block");
@@ -61,7 +62,7 @@ impl Block {
             ));
         }
         let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
-        let y = self.mlp(&norm(&h, &self.ln2_g, &self.ln2_b)?)?;
+        let y = self.mlp(&norm(&h, &self.ln2_g, &self.ln2_b)?, activation)?;
         ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)
     }
 
@@ -88,22 +89,30 @@ impl Block {
     }
 
     /// gelu(x·W_fc + b_fc)·W_out + b_out.
-    fn mlp(&self, x: &Tensor) -> Result<Tensor> {
-        let hidden = ops::gelu(&ops::linear_lastdim(x, &self.w_fc, Some(&self.b_fc))?)?; // [B, T, 4C]
+    fn mlp(&self, x: &Tensor, activation: Activation) -> Result<Tensor> {
+        let gelu = match activation {
+            Activation::GeluTanh => ops::gelu,
+            Activation::Gelu => ops::gelu_exact,
+        };
+        let hidden = gelu(&ops::linear_lastdim(x, &self.w_fc, Some(&self.b_fc))?)?; // [B, T, I]
         ops::linear_lastdim(&hidden, &self.w_out, Some(&self.b_out)) // [B, T, C]
     }
 
     /// x ← x + MLP(norm(x)).
     fn mlp_rows(&self, n: usize, work: &mut Workspace) {
-        let c = work.d_model;
+        let (c, inner) = (work.d_model, work.inner);
+        let activate = match work.activation {
+            Activation::GeluTanh => gelu::forward,
+            Activation::Gelu => gelu_exact::forward,
+        };
         let Workspace { stream, x, hidden, gelu, stats, scratch, .. } = work;
         let partial = &mut scratch.partial;
         let (stream, x) = (&mut stream[..n * c], &mut x[..n * c]);
-        let (hidden, gelu) = (&mut hidden[..n * 4 * c], &mut gelu[..n * 4 * c]);
+        let (hidden, gelu) = (&mut hidden[..n * inner], &mut gelu[..n * inner]);
         norm_rows(x, &mut stats[..n * STATS], stream, &self.ln2_g, &self.ln2_b);
         rows::fill(hidden, self.b_fc.data());
         rows::add_linear(hidden, x, self.w_fc.data(), n, partial);
-        gelu::forward(gelu, hidden);
+        activate(gelu, hidden);
         rows::add_each(stream, self.b_out.data());
         rows::add_linear(stream, gelu, self.w_out.data(), n, partial);
     }

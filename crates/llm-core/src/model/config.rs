@@ -16,6 +16,17 @@ pub enum Init {
     Gpt2,
 }
 
+/// What the MLP does between its two products.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activation {
+    /// GELU in its tanh form, as GPT-2 has it: the baseline.
+    #[default]
+    GeluTanh,
+    /// GELU as it is defined, with the error function.
+    Gelu,
+}
+
 /// What a model is, apart from its attention. The defaults of [`Config::new`] are the baseline;
 /// [`Config::gpt2`] sets the options to GPT-2's.
 ///
@@ -42,6 +53,18 @@ pub struct Config {
     /// Probability that a number is dropped in training: of the embeddings, of the attention's
     /// weights, and of what attention and MLP add to the stream. 0: none.
     pub dropout: f32,
+    /// What the MLP does between its two products.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub activation: Activation,
+    /// Width of the MLP between its two products; 0: four times `d_model`. See [`Config::inner`].
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub n_inner: usize,
+}
+
+/// What later settings are left out by where files are written, so that a model without them has
+/// the file that it had before there were any.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Config {
@@ -53,6 +76,8 @@ impl Config {
     pub const MAX_D_MODEL: usize = 1 << 14;
     /// Deepest model.
     pub const MAX_LAYERS: usize = 512;
+    /// Widest MLP.
+    pub const MAX_INNER: usize = 4 * Config::MAX_D_MODEL;
     /// Most parameters.
     pub const MAX_PARAMETERS: u64 = 1 << 33;
 
@@ -68,6 +93,8 @@ impl Config {
             head_bias: true,
             init: Init::FanIn,
             dropout: 0.0,
+            activation: Activation::GeluTanh,
+            n_inner: 0,
         }
     }
 
@@ -80,6 +107,11 @@ impl Config {
             init: Init::Gpt2,
             ..Config::new(vocab_size, seq_len, d_model, n_layers)
         }
+    }
+
+    /// I: width of the MLP between its two products.
+    pub fn inner(&self) -> usize {
+        if self.n_inner == 0 { self.d_model.saturating_mul(4) } else { self.n_inner }
     }
 
     /// Validates each size's limits.
@@ -95,6 +127,10 @@ impl Config {
         within("seq_len", self.seq_len, Config::MAX_SEQ)?;
         within("d_model", self.d_model, Config::MAX_D_MODEL)?;
         within("n_layers", self.n_layers, Config::MAX_LAYERS)?;
+        if self.n_inner > Config::MAX_INNER {
+            let reason = format!("{} is outside 0..={}", self.n_inner, Config::MAX_INNER);
+            return Err(Error::config("n_inner", reason));
+        }
         match self.dropout {
             p if (0.0..1.0).contains(&p) => Ok(()),
             p => Err(Error::config("dropout", format!("{p} is outside 0..1"))),

@@ -65,7 +65,7 @@ impl TinyGPT {
         h = ops::dropout(&h, dropout.map(|masks| masks.at(Place::Embedding, t)))?;
         for (layer, block) in self.blocks.iter().enumerate() {
             let ctx = Context::new(layer).with_probe(probe).with_dropout(dropout);
-            h = block.forward(&h, &**self.attention(), &ctx)?;
+            h = block.forward(&h, &**self.attention(), self.config().activation, &ctx)?;
         }
         self.head(&norm(&h, &self.lnf_g, &self.lnf_b)?)
     }

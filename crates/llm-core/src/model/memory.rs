@@ -70,9 +70,10 @@ impl Footprint<'_> {
 
     /// Estimated bytes for running the model forward only on a batch `[B, T]`.
     pub fn inference(&self, batch_size: usize, seq_len: usize) -> u64 {
-        let [v, c] = [self.config.vocab_size, self.config.d_model].map(|n| n as u128);
+        let sizes = [self.config.vocab_size, self.config.d_model, self.config.inner()];
+        let [v, c, inner] = sizes.map(|n| n as u128);
         let rows = batch_size as u128 * seq_len as u128;
-        let floats = u128::from(self.parameter_count()) + rows * (20 * c + 2 * v);
+        let floats = u128::from(self.parameter_count()) + rows * (12 * c + 2 * inner + 2 * v);
         u64::try_from(4 * floats).unwrap_or(u64::MAX)
     }
 }
@@ -108,15 +109,16 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     let kept = u128::from(of.kept_gradients()) * parameters;
     // All projections of an attention but the last give it something to keep.
     let matrices: Vec<_> = attention.iter().filter(|(_, p)| p.shape.len() == 2).collect();
-    let inner: u128 =
+    let projected: u128 =
         matrices.iter().rev().skip(1).map(|(_, p)| p.shape.get(1).map_or(0, |&n| n as u128)).sum();
     let gradients: Vec<u128> = attention.iter().map(|(_, p)| u128::from(p.numel())).collect();
-    let [v, c, t] = [config.vocab_size, config.d_model, config.seq_len].map(|n| n as u128);
+    let sizes = [config.vocab_size, config.d_model, config.seq_len, config.inner()];
+    let [v, c, t, inner] = sizes.map(|n| n as u128);
     let n = rows as u128;
-    let (stream, qkv, wide) = (n * c, n * inner, n * 4 * c);
+    let (stream, qkv, wide) = (n * c, n * projected, n * inner);
     let mut buffers = BuffersInUse::default();
 
-    // Forward: both embeddings and their sum; per block x, norm, qkv, y, x', norm', 4C twice stay.
+    // Forward: both embeddings and their sum; per block x, norm, qkv, y, x', norm', I twice stay.
     buffers.take([stream; 3]);
     buffers.give([stream; 2]);
     for _ in 0..config.n_layers {
@@ -143,12 +145,12 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     for _ in 0..config.n_layers {
         buffers.take([stream]); // the other way of the sum
         buffers.take([wide]);
-        buffers.take([4 * c * c, c]); // out
+        buffers.take([inner * c, c]); // out
         buffers.give([stream, wide]);
         buffers.take([wide]); // gelu
         buffers.give([wide, wide]);
         buffers.take([stream]);
-        buffers.take([4 * c * c, 4 * c]); // hidden
+        buffers.take([c * inner, inner]); // hidden
         buffers.give([wide, stream]);
         buffers.take([stream]); // norm'
         buffers.give([stream; 3]);
@@ -196,9 +198,11 @@ mod tests {
     #[test]
     fn every_gradient_is_on_paper() {
         // Without rows nothing but weights, moments and gradients is left.
-        for config in
-            [Config::new(256, 64, 48, 3), Config { tied_head: true, ..Config::new(9, 5, 7, 2) }]
-        {
+        for config in [
+            Config::new(256, 64, 48, 3),
+            Config { tied_head: true, ..Config::new(9, 5, 7, 2) },
+            Config { n_inner: 11, ..Config::new(9, 5, 7, 2) },
+        ] {
             let all = 4 * u128::from(config.parameter_count());
             assert_eq!(config.footprint(|of| training(&of, 0)), all, "{config:?}");
         }

@@ -18,7 +18,7 @@ pub use crate::ops::{Context, Place, Probe};
 pub use attention::{Attention, AttentionSpec};
 pub use batch::{Batch, Mode, Origin};
 pub use block::Block;
-pub use config::{Config, Init, NORM_EPS};
+pub use config::{Activation, Config, Init, NORM_EPS};
 pub use decode::{Decode, Position, Scratch};
 pub use memory::Footprint;
 pub use parameters::{Param, ParamList, Parameters, Start, standard_parameters};

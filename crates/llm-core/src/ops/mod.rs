@@ -6,7 +6,7 @@
 //! | [`sum`], [`mean`] | Σ x, (1/N)·Σ x over all elements |
 //! | [`matmul2d`], [`bmm`] | C = A·B, and one product per batch entry |
 //! | [`linear_lastdim`] | y = x·W + b, [`linear_tied`]: y = x·Wᵀ |
-//! | [`gelu`] | x·½(1 + tanh(√(2/π)(x + 0.044715x³))) |
+//! | [`gelu`], [`gelu_exact`] | x·½(1 + tanh(√(2/π)(x + 0.044715x³))), x·Φ(x) |
 //! | [`layernorm_lastdim`], [`layernorm_affine_lastdim`] | (x − μ)/√(σ² + ε), with gain and bias |
 //! | [`softmax_lastdim`], [`softmax()`] | e^x / Σ e^x over the last axis, over any |
 //! | [`self_attention_1h`] | softmax(Q·Kᵀ/√C + mask)·V·W_proj + b_proj |
@@ -45,7 +45,7 @@ pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
 pub use elementwise::{add, add_scalar, mean, mul, mul_scalar, sub, sum};
 pub use embedding::embedding;
-pub use gelu::gelu;
+pub use gelu::{gelu, gelu_exact};
 pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};
 pub use linear::{linear_lastdim, linear_tied};
 pub use matmul::{bmm, matmul2d};

@@ -21,6 +21,7 @@ mod run;
 mod tests;
 
 pub use crate::base::{Settings, Value};
+use model::LATER;
 pub use model::MODEL;
 pub use row::Row;
 pub use run::RECIPE;
@@ -47,8 +48,12 @@ pub fn key_of(field: &str) -> Option<&'static str> {
 /// [`Error::Config`](crate::Error::Config) when a number is not finite or a text too long.
 pub fn collect(config: &Config, recipe: &Recipe) -> Result<Settings> {
     let mut all = Settings::default();
+    let defaults = Config::new(0, 0, 0, 0);
     for row in MODEL {
-        all.insert(row.key, (row.get)(config))?;
+        let value = (row.get)(config);
+        if !LATER.contains(&row.key) || value != (row.get)(&defaults) {
+            all.insert(row.key, value)?;
+        }
     }
     for row in RECIPE {
         all.insert(row.key, (row.get)(recipe))?;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::Error;
-use crate::model::Init;
+use crate::model::{Activation, Init};
 use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
 use crate::recipe::DataForm;
 
@@ -18,6 +18,8 @@ fn config() -> Config {
         head_bias: false,
         init: Init::Gpt2,
         dropout: 0.5,
+        activation: Activation::Gelu,
+        n_inner: 15,
     }
 }
 
@@ -58,6 +60,18 @@ fn everything_comes_back() {
     assert_eq!(read(collect(&plain.0, &plain.1).unwrap()).unwrap(), plain);
 }
 
+/// A file that says nothing of a later setting is that of a model without it.
+#[test]
+fn later_settings_are_written_where_they_are_not_the_default() {
+    let recipe = Recipe::new(5, 6, 7, 0.5);
+    let plain = collect(&Config::new(1, 2, 3, 4), &recipe).unwrap();
+    assert!(LATER.iter().all(|key| plain.get(key).is_none()));
+    assert_eq!(read(plain).unwrap().0, Config::new(1, 2, 3, 4));
+    let all = collect(&config(), &recipe).unwrap();
+    assert_eq!(all.get("model.activation"), Some(&Value::Text("gelu".into())));
+    assert_eq!(all.get("model.n_inner"), Some(&Value::Whole(15)));
+}
+
 /// A field that is added does not compile here until it has a row.
 #[test]
 fn every_field_has_one_row() {
@@ -71,6 +85,8 @@ fn every_field_has_one_row() {
         head_bias: _,
         init: _,
         dropout: _,
+        activation: _,
+        n_inner: _,
     } = config();
     let own = [
         "vocab_size",
@@ -82,6 +98,8 @@ fn every_field_has_one_row() {
         "head_bias",
         "init",
         "dropout",
+        "activation",
+        "n_inner",
     ];
     assert_eq!(
         MODEL.iter().map(|row| row.key).collect::<Vec<_>>(),
@@ -205,6 +223,7 @@ fn ranges_are_those_of_check() {
         ("model.seq_len", Config::MAX_SEQ),
         ("model.d_model", Config::MAX_D_MODEL),
         ("model.n_layers", Config::MAX_LAYERS),
+        ("model.n_inner", Config::MAX_INNER),
     ];
     for (key, max) in over {
         let row = MODEL.iter().find(|row| row.key == key).unwrap();

@@ -3,7 +3,7 @@
 use crate::error::{FormatError, Result, shown};
 use crate::imported::Note;
 use llm_core::Config;
-use llm_core::model::{Init, NORM_EPS};
+use llm_core::model::{Activation, Init, NORM_EPS};
 use serde_json::{Map, Value, json};
 
 /// Bytes of config.json.
@@ -37,15 +37,18 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
         }
     }
     let d_model = fields.size("n_embd", 768)?;
-    if let Some(inner) = fields.0.get("n_inner").filter(|v| !v.is_null())
-        && inner.as_u64() != (d_model as u64).checked_mul(4)
-    {
-        return Err(unsupported("n_inner", inner, "null or four times n_embd"));
-    }
-    // Two names of one function.
-    if fields.text("activation_function", "gelu_new")? != "gelu_pytorch_tanh" {
-        fields.only("activation_function", "gelu_new", "gelu_new, gelu_pytorch_tanh")?;
-    }
+    let inner = match fields.0.get("n_inner").filter(|v| !v.is_null()) {
+        Some(_) => fields.size("n_inner", 0)?,
+        None => 0,
+    };
+    let activation = match fields.text("activation_function", "gelu_new")? {
+        "gelu_new" | "gelu_pytorch_tanh" => Activation::GeluTanh, // two names of one function
+        "gelu" => Activation::Gelu,
+        other => {
+            let supported = "gelu_new, gelu_pytorch_tanh, gelu";
+            return Err(unsupported("activation_function", &json!(other), supported));
+        }
+    };
     let eps = fields.real("layer_norm_epsilon", f64::from(NORM_EPS))?;
     if eps as f32 != NORM_EPS {
         return Err(unsupported("layer_norm_epsilon", &json!(eps), "1e-05"));
@@ -66,6 +69,9 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
         head_bias: false,
         init: Init::Gpt2,
         dropout,
+        activation,
+        // The usual width is not written down, so that a model that says it is one that does not.
+        n_inner: if Some(inner) == d_model.checked_mul(4) { 0 } else { inner },
         ..Config::new(
             fields.size("vocab_size", 50257)?,
             fields.size("n_positions", 1024)?,
@@ -79,7 +85,10 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
 /// Writes config.json of a model with `n_heads`; `end` is the token that ends a text.
 pub fn write(config: &Config, n_heads: usize, end: Option<u32>) -> Value {
     json!({
-        "activation_function": "gelu_new",
+        "activation_function": match config.activation {
+            Activation::GeluTanh => "gelu_new",
+            Activation::Gelu => "gelu",
+        },
         "add_cross_attention": false,
         "architectures": ["GPT2LMHeadModel"],
         "attn_pdrop": config.dropout,
@@ -93,7 +102,7 @@ pub fn write(config: &Config, n_heads: usize, end: Option<u32>) -> Value {
         "n_ctx": config.seq_len, // an older name of n_positions, which llama.cpp's converter reads
         "n_embd": config.d_model,
         "n_head": n_heads,
-        "n_inner": null,
+        "n_inner": (config.n_inner != 0).then_some(config.n_inner),
         "n_layer": config.n_layers,
         "n_positions": config.seq_len,
         "pad_token_id": null,
@@ -193,6 +202,11 @@ mod tests {
     fn what_is_written_is_read_again() {
         for (tied_head, dropout) in [(true, 0.0), (false, 0.25)] {
             let config = Config { tied_head, dropout, ..Config::gpt2(300, 64, 32, 3) };
+            // One of both has an MLP of its own kind.
+            let config = match tied_head {
+                true => config,
+                false => Config { activation: Activation::Gelu, n_inner: 100, ..config },
+            };
             let settings = ConfigJson { config: config.clone(), n_heads: 4, notes: Vec::new() };
             let written = write(&config, 4, None);
             assert_eq!(written["n_ctx"], written["n_positions"]);
@@ -226,7 +240,8 @@ mod tests {
             ("n_layer", json!(null)),
             ("n_positions", json!(1e30)),
             ("vocab_size", json!([])),
-            ("n_inner", json!(100)),
+            ("n_inner", json!(0)),
+            ("n_inner", json!("100")),
             ("layer_norm_epsilon", json!(1e-6)),
             ("layer_norm_epsilon", json!("1e-5")),
             ("scale_attn_weights", json!(false)),

@@ -5,6 +5,7 @@ use super::*;
 use crate::error::FormatError;
 use crate::imported::Note;
 use crate::tests::{Mend, file, mend, one_head};
+use llm_core::model::Activation;
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::{Config, Error, IoAction, TinyGPT};
 use serde_json::{Value, json};
@@ -62,6 +63,25 @@ fn what_is_exported_is_imported() {
     let names = ["model.safetensors", "config.json", "generation_config.json"];
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), names.len());
     assert!(names.iter().all(|name| folder.path().join(name).is_file()));
+}
+
+#[test]
+fn an_mlp_of_another_kind_or_width_comes_along() {
+    let narrow = Config { activation: Activation::Gelu, n_inner: 7, ..small() };
+    let imported = import(exported(narrow.clone()).path(), &one_head).unwrap();
+    assert_eq!(imported.config, narrow);
+    let model = imported.into_model().unwrap().0;
+    assert_eq!(
+        (model.blocks[1].w_fc.shape(), model.blocks[1].w_out.shape()),
+        (&[4, 7][..], &[7, 4][..])
+    );
+    // The usual width is the usual width, also where it is said.
+    let imported = import(with_config("n_inner", json!(16)).path(), &one_head).unwrap();
+    assert_eq!(imported.config, small());
+    let line = refused(with_config("n_inner", json!(15)).path(), Mend::Content);
+    assert!(line.contains("mlp.c_fc.weight is [4, 16], this model needs [4, 15]"), "{line}");
+    let line = refused(with_config("n_inner", json!(1 << 20)).path(), Mend::Content);
+    assert!(line.contains("n_inner: 1048576 is outside 0..=65536"), "{line}");
 }
 
 #[test]

@@ -186,6 +186,7 @@ fn the_shapes_are_those_of_the_model() {
                 norm_affine: options & 1 > 0,
                 tied_head: options & 2 > 0,
                 head_bias: options & 4 > 0,
+                n_inner: if options & 1 > 0 { 11 } else { 0 },
                 ..base
             };
             let model = TinyGPT::new(config.clone(), 1).unwrap();

@@ -5,6 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
 use llm_core::train::evaluate;
 use llm_core::{Config, TinyGPT, TokenDataset};
+use llm_formats::data_file::{Kind, gunzip, utf16};
 use llm_fuzz::seed;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
@@ -19,12 +20,14 @@ fn model() -> &'static TinyGPT {
 
 fuzz_target!(
     init: {
-        seed([&b""[..], b"\0", b"ab", b"once upon a time, a cat", &[0xff; 40], "猫\r\n\u{feff}".as_bytes()]
+        seed([&b""[..], b"\0", b"ab", b"once upon a time, a cat", &[0xff; 40], "猫\r\n\u{feff}".as_bytes(),
+            b"\x1F\x8B\x08\0\0\0\0\0\0\x03\x4B\x04\0\x43\xBE\xB7\xE8\x01\0\0\0", b"\xFF\xFEa\0"]
             .map(|text| [&[3, 2, 128, 7][..], text].concat()));
         model();
     },
     |input: &[u8]| {
         let Some((&[seq_len, rows, share, step], text)) = input.split_first_chunk() else { return };
+        let _ = (Kind::of(text), utf16(text, step & 1 == 0), gunzip(text, 1 << 16));
         let tokens = ByteTokenizer.encode(text).expect("every byte is a token");
         assert_eq!(ByteTokenizer.decode(&tokens).expect("bytes"), text);
         if let Ok(chars) = CharTokenizer::from_text(text) {

@@ -7,14 +7,14 @@ const KEPT: f64 = 0.1;
 
 /// When a command began, and how long it may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Clock {
+pub struct TimeBudget {
     /// When it began.
     pub begin: Instant,
     /// How long all of it may take; `None`: as long as it does.
     pub most: Option<Duration>,
 }
 
-impl Clock {
+impl TimeBudget {
     /// How long it takes until its steps end; the rest is for the last measurement.
     pub fn for_steps(&self) -> Option<Duration> {
         self.most.map(|most| most.mul_f64(1.0 - KEPT))
@@ -38,12 +38,12 @@ mod tests {
     #[test]
     fn the_steps_leave_time_for_the_rest() {
         let begin = Instant::now();
-        let endless = Clock { begin, most: None };
+        let endless = TimeBudget { begin, most: None };
         assert_eq!((endless.for_steps(), endless.left(), endless.is_up()), (None, None, false));
-        let hour = Clock { begin, most: Some(Duration::from_secs(3600)) };
+        let hour = TimeBudget { begin, most: Some(Duration::from_secs(3600)) };
         assert_eq!(hour.for_steps(), Some(Duration::from_secs(3240)));
         assert!(!hour.is_up() && hour.left() <= hour.most);
-        let over = Clock { begin, most: Some(Duration::ZERO) };
+        let over = TimeBudget { begin, most: Some(Duration::ZERO) };
         assert!(over.is_up());
     }
 }

@@ -1,6 +1,6 @@
 //! A measurement that may take long: it says how far it is, and a signal cuts it.
 
-use crate::clock::Clock;
+use crate::clock::TimeBudget;
 use crate::console::{bar, note};
 use crate::data::{Report, Validation};
 use crate::error::Result;
@@ -21,7 +21,7 @@ pub struct Scoring<'a> {
     /// What cuts it.
     pub signals: &'a Signals,
     /// What it has to keep to.
-    pub clock: Option<&'a Clock>,
+    pub clock: Option<&'a TimeBudget>,
 }
 
 /// Tokens that tell how fast a model is scored.
@@ -44,7 +44,7 @@ impl Scoring<'_> {
         let wanted = val.tokens_of(limit);
         let limit = self.in_time(val, model, batch_size, wanted)?;
         let total = val.tokens_of(limit) as u64;
-        let mut shown = Shown::new(total, self.quiet);
+        let mut shown = Watching::new(total, self.quiet);
         let report = val.score(model, batch_size, limit, |scored| {
             shown.position(scored);
             self.is_cut()
@@ -64,7 +64,7 @@ impl Scoring<'_> {
 
     /// No signal came and there is time.
     fn is_cut(&self) -> bool {
-        self.signals.pending().is_some() || self.clock.is_some_and(Clock::is_up)
+        self.signals.pending().is_some() || self.clock.is_some_and(TimeBudget::is_up)
     }
 
     /// The tokens that there is time for, of `wanted`: a few are scored to know. They are spread
@@ -82,25 +82,25 @@ impl Scoring<'_> {
         let begin = Instant::now();
         let pilot = val.score(model, batch_size, PILOT, |_| self.is_cut())?;
         let rate = pilot.evaluation.tokens as f64 / begin.elapsed().as_secs_f64().max(1e-9);
-        let left = self.clock.and_then(Clock::left).unwrap_or_default();
+        let left = self.clock.and_then(TimeBudget::left).unwrap_or_default();
         Ok(wanted.min((0.8 * rate * left.as_secs_f64()) as usize).max(1))
     }
 }
 
 /// A bar on a terminal, lines elsewhere.
-struct Shown {
+struct Watching {
     total: u64,
     bar: Option<ProgressBar>,
     /// When the next line is due; `None`: there are none.
     due: Option<Instant>,
 }
 
-impl Shown {
-    fn new(total: u64, quiet: bool) -> Shown {
+impl Watching {
+    fn new(total: u64, quiet: bool) -> Watching {
         let style = "{spinner} [{wide_bar}] {msg}  eta {eta}";
         let bar = bar(total, style, quiet);
         let due = (bar.is_none() && !quiet).then(|| Instant::now() + LINES);
-        Shown { total, bar, due }
+        Watching { total, bar, due }
     }
 
     fn position(&mut self, scored: u64) {

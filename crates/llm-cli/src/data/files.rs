@@ -1,7 +1,7 @@
 //! Files as one sequence, and its tokens.
 
 use super::folder;
-use super::reading::{self, Change, Held, Looked, Reading, look, shown};
+use super::reading::{self, Held, Looked, Reading, Wrapping, look, shown};
 use crate::defaults::in_memory;
 use crate::error::{CliError, Result};
 use crate::messages::count;
@@ -175,7 +175,7 @@ fn one_form(files: &[(PathBuf, Looked)]) -> Result<DataForm> {
 
 /// What was done to so many of the files.
 fn changes(files: &[(PathBuf, Looked)], left_out: usize) -> Vec<String> {
-    let changed = Change::ALL.iter().filter_map(|(change, name)| {
+    let changed = Wrapping::ALL.iter().filter_map(|(change, name)| {
         match files.iter().filter(|(_, looked)| looked.changes.contains(change)).count() {
             0 => None,
             n if n == files.len() => Some(name.to_string()),

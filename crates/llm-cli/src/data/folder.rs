@@ -6,7 +6,7 @@ use walkdir::{DirEntry, WalkDir};
 
 /// A file to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct DataPath {
     /// Where it is.
     pub(super) path: PathBuf,
     /// It was found in a folder, not named.
@@ -18,19 +18,19 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// [`CliError::Input`] naming a folder that cannot be read, or has no file.
-pub(super) fn expand(paths: &[PathBuf]) -> Result<Vec<Found>> {
+pub(super) fn expand(paths: &[PathBuf]) -> Result<Vec<DataPath>> {
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
         if path.is_dir() {
             found.extend(files_in(path)?);
         } else {
-            found.push(Found { path: path.clone(), in_folder: false });
+            found.push(DataPath { path: path.clone(), in_folder: false });
         }
     }
     Ok(found)
 }
 
-fn files_in(folder: &Path) -> Result<Vec<Found>> {
+fn files_in(folder: &Path) -> Result<Vec<DataPath>> {
     let unreadable = |why: String| CliError::Input { path: folder.into(), why };
     let mut found = Vec::new();
     let shown = |entry: &DirEntry| {
@@ -40,7 +40,7 @@ fn files_in(folder: &Path) -> Result<Vec<Found>> {
     for entry in entries.filter_entry(shown) {
         let entry = entry.map_err(|e| unreadable(e.to_string()))?;
         if entry.file_type().is_file() {
-            found.push(Found { path: entry.into_path(), in_folder: true });
+            found.push(DataPath { path: entry.into_path(), in_folder: true });
         }
     }
     match found.is_empty() {
@@ -65,8 +65,8 @@ mod tests {
         }
         let found = expand(&[path("c.txt"), folder.path().into(), "-".into()]).unwrap();
         let names = ["a.txt", "b/y.txt", "b/z.txt", "c.txt"];
-        let inside = names.map(|name| Found { path: path(name), in_folder: true });
-        let named = |path| Found { path, in_folder: false };
+        let inside = names.map(|name| DataPath { path: path(name), in_folder: true });
+        let named = |path| DataPath { path, in_folder: false };
         let expected = [&[named(path("c.txt"))], &inside[..], &[named("-".into())]].concat();
         assert_eq!(found, expected);
         assert!(matches!(expand(&[path("empty")]), Err(CliError::Input { .. })));

@@ -2,6 +2,7 @@
 
 use super::files::Files;
 use super::reading::{Reading, is_stdin};
+use crate::args::DataAs;
 use crate::defaults::{STORY_COUNT, STORY_SEED};
 use crate::error::{CliError, Result};
 use llm_core::recipe::DataSource;
@@ -67,6 +68,17 @@ impl Input {
             Input::Files(files) => files.source().clone(),
         }
     }
+}
+
+/// Refuses a word on what files hold when there are none.
+///
+/// # Errors
+/// [`CliError::Usage`].
+pub fn check_data_as(data: &[PathBuf], data_as: Option<DataAs>) -> Result<()> {
+    if data_as.is_none() || !data.is_empty() {
+        return Ok(());
+    }
+    Err(CliError::Usage("--data-as is for files of one's own: it needs --data".into()))
 }
 
 /// Refuses to read standard input more than once.

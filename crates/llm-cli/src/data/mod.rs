@@ -8,7 +8,7 @@ mod small;
 mod validation;
 
 pub use files::Files;
-pub use input::{Input, one_stdin};
+pub use input::{Input, check_data_as, one_stdin};
 pub use reading::Reading;
 pub use small::{small_file, small_regular_file, small_stdin};
 pub use validation::{Report, Validation};

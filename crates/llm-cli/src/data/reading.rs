@@ -1,6 +1,6 @@
 //! What is in a file that is given, and its text out of what it is wrapped in.
 
-use super::folder::Found;
+use super::folder::DataPath;
 use crate::args::DataAs;
 use crate::error::{CliError, Result, system_reason};
 use llm_core::Error;
@@ -54,26 +54,26 @@ impl From<DataAs> for DataForm {
     }
 }
 
-/// What was done to a file's bytes before they were learnt.
+/// What a text was taken out of, or rid of, before it is learnt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Change {
+pub(super) enum Wrapping {
     Unmarked,
     Converted,
     Unpacked,
 }
 
-impl Change {
-    pub(super) const ALL: [(Change, &str); 3] = [
-        (Change::Unpacked, "unpacked (gzip)"),
-        (Change::Converted, "converted from UTF-16"),
-        (Change::Unmarked, "without the byte order mark"),
+impl Wrapping {
+    pub(super) const ALL: [(Wrapping, &str); 3] = [
+        (Wrapping::Unpacked, "unpacked (gzip)"),
+        (Wrapping::Converted, "converted from UTF-16"),
+        (Wrapping::Unmarked, "without the byte order mark"),
     ];
 }
 
 /// One file, looked at.
 pub(super) struct Looked {
     pub(super) form: DataForm,
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<Wrapping>,
     pub(super) held: Held,
 }
 
@@ -110,7 +110,7 @@ pub(super) fn shown(path: &Path) -> String {
 /// # Errors
 /// [`CliError::Input`] for what cannot be read, [`CliError::Data`] for what is no text and was not
 /// said to be what it is, [`CliError::Memory`].
-pub(super) fn look(found: &Found, reading: &Reading, held: u64) -> Result<Option<Looked>> {
+pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Option<Looked>> {
     let path = &found.path;
     let room = memory::available().saturating_sub(held);
     let (sample, whole) = match is_stdin(path) {
@@ -148,11 +148,11 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
     match (kind, whole) {
         (Kind::MarkedUtf8, Held::Disk { len, .. }) => {
             let skipped = UTF8_MARK.len() as u64;
-            Ok(text(vec![Change::Unmarked], Held::Disk { skipped, len: len - skipped }))
+            Ok(text(vec![Wrapping::Unmarked], Held::Disk { skipped, len: len - skipped }))
         }
         (Kind::MarkedUtf8, Held::Memory(mut bytes)) => {
             bytes.drain(..UTF8_MARK.len());
-            Ok(text(vec![Change::Unmarked], Held::Memory(bytes)))
+            Ok(text(vec![Wrapping::Unmarked], Held::Memory(bytes)))
         }
         (Kind::Text, held) => Ok(text(Vec::new(), held)),
         (Kind::Utf16 { big, mark }, held) => {
@@ -163,7 +163,7 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
                      or take it as it is with --data-as bytes"
                 ))
             })?;
-            Ok(text(vec![Change::Converted], Held::Memory(converted.into_bytes())))
+            Ok(text(vec![Wrapping::Converted], Held::Memory(converted.into_bytes())))
         }
         (Kind::Gzip, held) => {
             let unpacked = match held {
@@ -178,7 +178,7 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
             }
             let room = room.saturating_sub(bytes.len() as u64);
             let mut looked = unwrap(path, inner, Held::Memory(bytes), room)?;
-            looked.changes.insert(0, Change::Unpacked);
+            looked.changes.insert(0, Wrapping::Unpacked);
             Ok(looked)
         }
         (Kind::Foreign(what), _) => Err(CliError::Data(format!(

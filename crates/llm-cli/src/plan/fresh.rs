@@ -91,10 +91,6 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         let why = "--allow-data-change is for going on with a run: it needs --load";
         return Err(CliError::Usage(why.into()));
     }
-    if stories && args.data_as.is_some() {
-        let why = "--data-as is for files of one's own: it needs --data";
-        return Err(CliError::Usage(why.into()));
-    }
     if stories && !args.val.is_empty() {
         let why = "--val is for text of one's own: it needs --data";
         return Err(CliError::Usage(why.into()));

@@ -87,7 +87,9 @@ fn what_is_no_text_is_refused_unless_somebody_insists() {
     // To insist where there was no doubt changes nothing.
     let insisted = learnt(&sandbox, &["text.txt", "--data-as", "bytes"]);
     assert!(insisted == learnt(&sandbox, &["text.txt"]));
-    sandbox.refuses(&["--data-as", "bytes"], 2, &["--data-as", "--data"]);
+    for words in [&[][..], &["--load", "made"], &["eval", "--load", "made"]] {
+        sandbox.refuses(&[words, &["--data-as", "bytes"]].concat(), 2, &["--data-as", "--data"]);
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod steps;
 
 use super::{banner, eval::facts_table};
 use crate::args::TrainArgs;
-use crate::clock::Clock;
+use crate::clock::TimeBudget;
 use crate::console::{Out, note};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
@@ -37,7 +37,7 @@ use std::time::Instant;
 /// # Errors
 /// Each with its exit code; what is kept is said.
 pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
-    let clock = Clock { begin: Instant::now(), most: args.recipe.max_time };
+    let clock = TimeBudget { begin: Instant::now(), most: args.recipe.max_time };
     alone::refuse_prompt_alone(program, args)?;
     let mut plan = Plan::new(program, args)?;
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
@@ -114,7 +114,7 @@ struct Training<'a> {
     /// Step of the last saved checkpoint.
     saved: Option<u64>,
     /// When the command began, and how long it may take.
-    clock: Clock,
+    clock: TimeBudget,
     /// Why there were fewer steps than planned, for the report.
     early: Option<Bilingual>,
 }

@@ -9,6 +9,12 @@ use llm_core::{Error, TokenDataset, TokenId};
 
 /// Bytes of a part, at most.
 pub const PART: usize = 32 << 20;
+/// Shorter parts would save nothing.
+const LEAST_PART: usize = 1 << 18;
+/// What a byte of a part takes while it is cut: a token at most, twice, in a list that doubles.
+const PART_MEMORY: u64 = 12;
+/// What cutting takes in any case: the words that each thread remembers.
+const AT_LEAST: u64 = 16 << 20;
 
 /// The tokens of a BPE tokenizer, read in parts of `part_size` bytes, [`PART`] at most. Parts end
 /// where a word ends in every case, so that the tokens are those of the whole text.
@@ -17,7 +23,10 @@ pub const PART: usize = 32 << 20;
 /// [`FormatError::Core`] when there is no room for the tokens, or reading fails;
 /// [`FormatError::LongRun`] when a part cannot end anywhere, and a longer one has no room.
 pub fn in_parts(text: &Text, tokenizer: &dyn Tokenizer, part_size: usize) -> Result<TokenDataset> {
-    let part_size = part_size.clamp(1, PART);
+    // Less memory, smaller parts: the tokens are the same.
+    let room = usize::try_from(memory::available() / PART_MEMORY / 2).unwrap_or(PART);
+    let part_size = part_size.min(room.max(LEAST_PART)).clamp(1, PART);
+    memory::require(AT_LEAST + part_size.min(text.len()) as u64 * PART_MEMORY)?;
     let mut tokens = Tokens::new(tokenizer.vocab_size());
     let (mut place, mut size) = (0, part_size);
     while place < text.len() {
@@ -39,7 +48,7 @@ pub fn in_parts(text: &Text, tokenizer: &dyn Tokenizer, part_size: usize) -> Res
             memory::require(all as u64 * tokens.width())?;
             tokens.reserve(all);
         }
-        tokens.extend(&made);
+        tokens.extend(&made)?;
         (place, size) = (place + end, part_size);
     }
     Ok(tokens.finish())
@@ -70,11 +79,31 @@ impl Tokens {
         }
     }
 
-    fn extend(&mut self, more: &[TokenId]) {
+    fn room(&self) -> usize {
+        match self {
+            Tokens::Narrow(tokens) => tokens.capacity() - tokens.len(),
+            Tokens::Wide(tokens) => tokens.capacity() - tokens.len(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Tokens::Narrow(tokens) => tokens.len(),
+            Tokens::Wide(tokens) => tokens.len(),
+        }
+    }
+
+    fn extend(&mut self, more: &[TokenId]) -> Result<()> {
+        if self.room() < more.len() {
+            // A list that grows is copied: for a while there are both.
+            memory::require((self.len() + more.len()) as u64 * self.width())?;
+            self.reserve(more.len());
+        }
         match self {
             Tokens::Narrow(tokens) => tokens.extend(more.iter().map(|&token| token as u16)),
             Tokens::Wide(tokens) => tokens.extend_from_slice(more),
         }
+        Ok(())
     }
 
     fn finish(self) -> TokenDataset {

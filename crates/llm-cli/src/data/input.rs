@@ -2,7 +2,7 @@
 
 use crate::defaults::{STORY_COUNT, STORY_SEED, in_memory};
 use crate::error::{CliError, Result, system_reason};
-use llm_core::base::memory;
+use llm_core::base::{self, memory};
 use llm_core::data::{ByteFiles, TokenDataset};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
@@ -15,6 +15,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+
+/// Most bytes of standard input that are read.
+const MOST_OF_STREAM: u64 = 4 << 30;
 
 /// Data as it was given.
 #[derive(Debug)]
@@ -251,9 +254,17 @@ fn read_into(bytes: &mut Vec<u8>, path: &Path) -> Result<()> {
         CliError::Memory(error, "the size of --data")
     };
     if is_stdin(path) {
-        let read = std::io::stdin().lock().take(room).read_to_end(bytes);
+        // A stream may have no end. Half of the memory: what is made of it needs some too.
+        let most = MOST_OF_STREAM.min(room / 2);
+        let read = std::io::stdin().lock().take(most.saturating_add(1)).read_to_end(bytes);
         let n = read.map_err(|e| unreadable(e.to_string()))?;
-        return if n as u64 == room { Err(too_large(room.saturating_add(1))) } else { Ok(()) };
+        return if n as u64 > most {
+            let most = base::bytes(most);
+            let why = format!("it goes on after {most}, the most that is read of a stream here");
+            Err(unreadable(why + "; put it into a file"))
+        } else {
+            Ok(())
+        };
     }
     let length = regular_length(path)?;
     if length > room {

@@ -4,7 +4,8 @@ use super::choice::Choice;
 use crate::console::bar;
 use crate::data::{Input, learnt};
 use crate::defaults::VOCAB_SIZE;
-use crate::error::Result;
+use crate::error::{CliError, Result};
+use llm_core::Error;
 use llm_core::base::{bytes, thousands};
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
 use llm_formats::bpe::{self, Learning};
@@ -40,7 +41,7 @@ pub fn make(choice: &Choice, input: &Input, val_frac: f64, quiet: bool) -> Resul
         }
         Choice::File(_) | Choice::Pair { .. } => {
             let loaded = choice.load()?;
-            loaded.ok_or_else(|| crate::CliError::Internal("a file without tokenizer".into()))?
+            loaded.ok_or_else(|| CliError::Internal("a file without tokenizer".into()))?
         }
     };
     Ok(Made { tokenizer, note: None })
@@ -68,6 +69,10 @@ fn learn(text: &[u8], vocab_size: usize, quiet: bool) -> Result<Made> {
             Learning::Read(bytes) => bar.set_position(bytes as u64),
             Learning::Merge => bar.set_message("merging the pairs that come most often"),
         }
+    });
+    let tokenizer = tokenizer.map_err(|e| match e {
+        e @ Error::Memory { .. } => CliError::Memory(e, "the size of --data"),
+        other => other.into(),
     })?;
     if let Some(bar) = bar {
         bar.finish_and_clear();

@@ -148,6 +148,13 @@ impl Sandbox {
         Running::new(words, command)
     }
 
+    /// Runs it to its end as a shell script does, in which `"$0" "$@"` is the command.
+    pub fn run_by_script(&self, script: &str, words: &[&str]) -> Outcome {
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", script, self.program]).args(words).current_dir(self.folder.path());
+        Outcome::new(words, command.output().unwrap())
+    }
+
     /// [`Sandbox::start`] with a standard input of which more is read than a pipe holds, and which
     /// then goes on for ever without a byte.
     pub fn start_reading(&self, words: &[&str]) -> Running {

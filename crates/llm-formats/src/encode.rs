@@ -9,6 +9,12 @@ use llm_core::{Error, TokenDataset, TokenId};
 
 /// Bytes of a part, at most.
 pub const PART: usize = 32 << 20;
+/// Shorter parts would save nothing.
+const LEAST_PART: usize = 1 << 18;
+/// What a byte of a part takes while it is cut: a token at most, twice, in a list that doubles.
+const PART_MEMORY: u64 = 12;
+/// What cutting takes in any case: the words that each thread remembers.
+const AT_LEAST: u64 = 16 << 20;
 
 /// Of characters, which need no long parts.
 const CHAR_PART: usize = 1 << 20;
@@ -25,7 +31,12 @@ const CHAR_PART: usize = 1 << 20;
 pub fn in_parts(text: &Text, tokenizer: &dyn Tokenizer, part_size: usize) -> Result<TokenDataset> {
     let chars = tokenizer.name() == CharTokenizer::NAME;
     let last_cut = if chars { CharTokenizer::last_cut } else { bpe::last_cut };
-    let part_size = part_size.clamp(1, if chars { CHAR_PART } else { PART });
+    // Less memory, smaller parts: the tokens are the same.
+    let room = usize::try_from(memory::available() / PART_MEMORY / 2).unwrap_or(PART);
+    let most = if chars { CHAR_PART } else { PART };
+    let part_size = part_size.min(room.max(LEAST_PART)).clamp(1, most);
+    let at_least = if chars { 0 } else { AT_LEAST };
+    memory::require(at_least + part_size.min(text.len()) as u64 * PART_MEMORY)?;
     let mut tokens = Tokens::new(tokenizer.vocab_size());
     let (mut place, mut size) = (0, part_size);
     while place < text.len() {
@@ -49,7 +60,8 @@ pub fn in_parts(text: &Text, tokenizer: &dyn Tokenizer, part_size: usize) -> Res
             let per_byte = (tokens.len() + made.len()) as f64 / (place + end) as f64;
             let rest = ((text.len() - place) as f64 * per_byte * 1.05) as usize;
             let rest = rest.max(made.len());
-            memory::require(rest as u64 * tokens.width())?;
+            // A list that grows is copied: for a while there are both.
+            memory::require((tokens.len() + rest) as u64 * tokens.width())?;
             tokens.reserve(rest);
         }
         tokens.extend(&made);

@@ -4,7 +4,7 @@ use super::folder::DataPath;
 use crate::args::DataAs;
 use crate::error::{CliError, Result, system_reason};
 use llm_core::Error;
-use llm_core::base::memory;
+use llm_core::base::{self, memory};
 use llm_core::recipe::{DataForm, DataSource};
 use llm_core::tokenizer::IdsTokenizer;
 use llm_formats::data_file::{Kind, SAMPLE, UTF8_MARK, gunzip, utf16};
@@ -12,6 +12,9 @@ use llm_formats::tokenizers::reads_in_parts;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
+
+/// Most bytes of standard input that are read.
+const MOST_OF_STREAM: u64 = 4 << 30;
 
 /// How files are to be read.
 #[derive(Clone, Copy, Debug)]
@@ -218,9 +221,16 @@ pub(super) fn in_memory(path: &Path, held: Held, room: u64) -> Result<Vec<u8>> {
 
 fn all_of(path: &Path, stream: impl Read, room: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let read = stream.take(room).read_to_end(&mut bytes);
+    // A stream may have no end. Half of the memory: what is made of it needs some too.
+    let most = MOST_OF_STREAM.min(room / 2);
+    let read = stream.take(most.saturating_add(1)).read_to_end(&mut bytes);
     let n = read.map_err(|e| input(path, e.to_string()))?;
-    if n as u64 == room { Err(too_large(room.saturating_add(1), room)) } else { Ok(bytes) }
+    if n as u64 <= most {
+        return Ok(bytes);
+    }
+    let most = base::bytes(most);
+    let why = format!("it goes on after {most}, the most that is read of a stream here");
+    Err(input(path, why + "; put it into a file"))
 }
 
 fn open(path: &Path) -> Result<File> {

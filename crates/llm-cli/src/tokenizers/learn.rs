@@ -5,6 +5,7 @@ use crate::console::bar;
 use crate::data::{Input, learnt};
 use crate::defaults::VOCAB_SIZE;
 use crate::error::{CliError, Result};
+use llm_core::Error;
 use llm_core::base::{bytes, thousands};
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_formats::bpe::{self, Learning};
@@ -83,6 +84,10 @@ fn learn(text: &[u8], vocab_size: usize, quiet: bool) -> Result<Made> {
             Learning::Read(bytes) => bar.set_position(bytes as u64),
             Learning::Merge => bar.set_message("merging the pairs that come most often"),
         }
+    });
+    let tokenizer = tokenizer.map_err(|e| match e {
+        e @ Error::Memory { .. } => CliError::Memory(e, "the size of --data"),
+        other => other.into(),
     })?;
     if let Some(bar) = bar {
         bar.finish_and_clear();

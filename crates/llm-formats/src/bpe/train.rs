@@ -4,8 +4,10 @@ use super::load::of_library;
 use super::parts::refuse;
 use super::split::{Splitter, pieces};
 use super::{Bpe, alphabet};
+use llm_core::base::memory;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Config, Result};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tokenizers::Trainer;
@@ -17,6 +19,16 @@ use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 const LONGEST: usize = 256;
 /// A pair that came once says nothing about other text.
 const LEAST: u64 = 2;
+
+/// What the library takes for each byte of the words that differ, at most 85 as measured, ..
+const BYTE_MEMORY: u64 = 100;
+/// .. for each token that it finds, in its tables and ours, ..
+const TOKEN_MEMORY: u64 = 1 << 10;
+/// .. and in any case.
+const AT_LEAST: u64 = 32 << 20;
+
+/// What counting takes for each of those words, when its table grows.
+const COUNTED_MEMORY: u64 = 64;
 
 /// What learning reports on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,7 +43,8 @@ pub enum Learning {
 /// the text has not so many pairs that come twice. The same text gives the same tokens.
 ///
 /// # Errors
-/// [`llm_core::Error::Tokenizer`] for a size outside 256..=[`Config::MAX_VOCAB`].
+/// [`llm_core::Error::Tokenizer`] for a size outside 256..=[`Config::MAX_VOCAB`];
+/// [`llm_core::Error::Memory`] when the words of the text need more than there is.
 pub fn learn(
     text: &[u8],
     vocab_size: usize,
@@ -42,6 +55,7 @@ pub fn learn(
         return Err(refuse(why));
     }
     let splitter = Splitter::get()?;
+    require_memory(text, vocab_size, splitter)?;
     let mut trainer = BpeTrainer::builder()
         .vocab_size(vocab_size)
         .min_frequency(LEAST)
@@ -61,6 +75,22 @@ pub fn learn(
     let mut model = BPE::default();
     trainer.train(&mut model).map_err(|e| refuse(e.to_string()))?;
     Ok(Arc::new(Bpe::new(of_library(&model)?)?))
+}
+
+/// What learning takes is about the words that differ, each of which is kept once: they are
+/// counted, and more is not begun than there is memory for.
+fn require_memory(text: &[u8], vocab_size: usize, splitter: &Splitter) -> Result<()> {
+    let (mut words, mut bytes) = (HashSet::new(), 0);
+    for piece in pieces(text) {
+        memory::require(words.len() as u64 * COUNTED_MEMORY)?;
+        for chunk in piece.utf8_chunks() {
+            let new = splitter.words(chunk.valid()).filter(|&word| words.insert(word));
+            bytes += new.map(|word| word.len() as u64).sum::<u64>();
+        }
+    }
+    drop(words);
+    let tokens = bytes.min(vocab_size as u64);
+    memory::require(AT_LEAST + bytes * BYTE_MEMORY + tokens * TOKEN_MEMORY)
 }
 
 /// A word in parts of at most [`LONGEST`] bytes, whole characters each.

@@ -15,6 +15,8 @@ mod generating;
 mod inspect;
 mod json;
 mod large_data;
+#[cfg(target_os = "linux")] // elsewhere `ulimit` may have no such limit
+mod limits;
 mod recipe;
 mod refusals;
 mod report;

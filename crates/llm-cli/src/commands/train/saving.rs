@@ -10,6 +10,7 @@ use crate::output::Found;
 use llm_core::checkpoint::{self, Snapshot};
 use llm_core::train::check_usable;
 use llm_core::{Error, Result as CoreResult};
+use std::io;
 use std::path::Path;
 
 impl Training<'_> {
@@ -23,7 +24,7 @@ impl Training<'_> {
             return Ok(());
         }
         check_usable(trainer).map_err(|e| self.not_saved(e, trainer, ""))?;
-        self.write_log()?;
+        self.write_log(trainer.step)?;
         let moments = self.moments();
         let path = self.wherever_the_folder_is(trainer.step, |session| {
             let Some(target) = &session.target else { return Ok(None) };
@@ -47,9 +48,14 @@ impl Training<'_> {
     /// Saves this state as the best one, if that is what the measurement says.
     pub(super) fn keep_best(&mut self, val_loss: f64, run: Snapshot<'_>) -> Result<()> {
         self.find_folder(run.step)?;
-        self.write_log()?;
+        self.write_log(run.step)?;
+        let mut known = None; // the same measurement again is no better than itself
         let kept = self.wherever_the_folder_is(run.step, |session| {
-            let is_best = session.keeper.measured(run, val_loss)?;
+            let is_best = match known {
+                Some(is_best) => is_best,
+                None => session.keeper.measured(run, val_loss)?,
+            };
+            known = Some(is_best);
             let path = session.keeper.best_path();
             match (path.as_deref().and_then(Path::parent), session.keeper.best()) {
                 (Some(folder), Some(best)) if is_best => keep::write_best(folder, best),
@@ -75,11 +81,12 @@ impl Training<'_> {
         step: u64,
         mut save: impl FnMut(&mut Self) -> CoreResult<T>,
     ) -> CoreResult<T> {
-        match save(self) {
-            Err(e) if !matches!(self.find_folder(step), Ok(true)) => Err(e),
-            Err(_) => save(self),
-            saved => saved,
-        }
+        save(self).or_else(|e| {
+            let missing = |source: &io::Error| source.kind() == io::ErrorKind::NotFound;
+            let was_missing = matches!(&e, Error::Io { source, .. } if missing(source));
+            let found = matches!(self.find_folder(step), Ok(true));
+            if found || was_missing { save(self) } else { Err(e) }
+        })
     }
 
     /// Finds the run's folder, should it have been renamed, or makes it again, should it be gone;
@@ -111,8 +118,12 @@ impl Training<'_> {
     }
 
     /// Before any checkpoint is saved: none may know a step that the log does not.
-    pub(super) fn write_log(&mut self) -> Result<()> {
-        let logged = self.journal.as_mut().map_or(Ok(()), Journal::flush);
+    fn write_log(&mut self, step: u64) -> Result<()> {
+        let write = |session: &mut Self| session.journal.as_mut().map_or(Ok(()), Journal::flush);
+        let logged = write(self).or_else(|e| match self.find_folder(step)? {
+            true => write(self), // it went away meanwhile
+            false => Err(e),
+        });
         logged.map_err(|e| self.with_kept(e, "make room there"))
     }
 

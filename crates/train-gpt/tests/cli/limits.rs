@@ -1,0 +1,35 @@
+//! Less memory than a command would like, and data without an end.
+
+use crate::sandbox;
+use workspace_tests::cli_support::TINY;
+
+#[test]
+fn a_stream_without_an_end_is_read_up_to_a_bound() {
+    let sandbox = sandbox();
+    let words = [&TINY[..], &["--threads", "1", "--data", "-", "--steps", "1"]].concat();
+    let endless = "yes | (ulimit -v 600000; exec \"$0\" \"$@\")";
+    let outcome = sandbox.run_by_script(endless, &words);
+    assert_eq!(outcome.code, Some(66), "{outcome}");
+    outcome.says_one_error(&["'-'", "goes on after", "put it into a file"]);
+}
+
+#[cfg(feature = "bpe")]
+#[test]
+fn a_vocabulary_that_has_no_room_is_refused_before_it_is_learnt() {
+    let sandbox = sandbox();
+    // Words that all differ: each is kept.
+    let letter = |n: u32| char::from(b'a' + (n % 26) as u8);
+    let word =
+        |n: u32| (0..7).map(move |i| letter(n.wrapping_mul(2_654_435_761) >> (4 * i))).chain([' ']);
+    let text: String = (0..700_000).flat_map(word).collect();
+    sandbox.write("words", text.as_bytes());
+    let little = "ulimit -v 300000; exec \"$0\" \"$@\"";
+    let learn = ["tokenizer", "train", "--threads", "1", "--data", "words", "--save", "bpe.json"];
+    let run = ["--threads", "1", "--data", "words", "--tokenizer", "bpe", "--steps", "1"];
+    for words in [&learn[..], &run] {
+        let outcome = sandbox.run_by_script(little, words);
+        assert_eq!(outcome.code, Some(71), "{outcome}");
+        outcome.says_one_error(&["memory", "available", "--data"]);
+        assert!(!sandbox.path("bpe.json").exists());
+    }
+}

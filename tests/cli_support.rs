@@ -216,8 +216,16 @@ impl Running {
 
     /// Waits for the end.
     pub fn end(&mut self) -> Outcome {
-        let _open = self.child.stdin.take(); // `wait` would close it, and so end what reads it
-        let status = self.child.wait().unwrap();
+        let start = Instant::now();
+        // Not `wait`, which would close its standard input and so end what reads it.
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            let why = "does not end; do the tests run where signals are ignored (nohup, &)?";
+            assert!(start.elapsed() < 2 * PATIENCE, "{} {why}", self.words);
+            std::thread::sleep(Duration::from_millis(5));
+        };
         let stderr = std::fs::read(self.log.path()).unwrap();
         Outcome::new(&[&self.words], Output { status, stdout: Vec::new(), stderr })
     }

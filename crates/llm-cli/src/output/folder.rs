@@ -61,10 +61,11 @@ fn numbered(dir: &Path, before: &str, after: &str) -> Vec<String> {
     entries.filter_map(name).collect()
 }
 
-/// The first file in the folder that a new run would replace. An empty file is nobody's.
+/// The first file in the folder that a new run would replace. An empty file is nobody's, and what
+/// is no file is never replaced.
 pub(super) fn occupied(dir: &Path) -> Option<PathBuf> {
     let names = names().map(String::from).chain(numbered(dir, "", ""));
-    let is_taken = |path: &PathBuf| path.metadata().is_ok_and(|m| !m.is_file() || m.len() > 0);
+    let is_taken = |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.len() > 0);
     names.map(|name| dir.join(name)).find(is_taken)
 }
 

@@ -4,7 +4,7 @@ mod find;
 mod folder;
 mod lock;
 
-pub(crate) use folder::{Found, REPORT, cannot_create, make_folder};
+pub(crate) use folder::{REPORT, Whereabouts, cannot_create, make_folder};
 
 use crate::error::{CliError, Result, system_reason};
 use folder::in_run;

@@ -1,7 +1,7 @@
 //! Where a run's folder is by now.
 
 use super::Target;
-use super::folder::{self, Found};
+use super::folder::{self, Whereabouts};
 use super::lock::{self, Lock};
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,23 +10,23 @@ impl Target {
     /// Finds the run's folder, wherever it is by now, makes it again when it is gone, and makes
     /// its `ckpt` again when that is. Afterwards `run` and `path` say where. What cannot be made is
     /// for the next save to say.
-    pub(crate) fn find(&mut self) -> Found {
+    pub(crate) fn find(&mut self) -> Whereabouts {
         let (Some(run), Some(home)) = (&self.run, &self.home) else {
             if let Some(parent) = self.path.parent() {
                 let _ = std::fs::create_dir_all(parent);
             }
-            return Found::There;
+            return Whereabouts::There;
         };
         let (dir, found) = match (lock::is(home, run), name_of(home)) {
-            (true, _) => (run.clone(), Found::There),
-            (false, Some(now)) => (now, Found::Renamed),
-            (false, None) => (free_place(run), Found::Remade),
+            (true, _) => (run.clone(), Whereabouts::There),
+            (false, Some(now)) => (now, Whereabouts::Renamed),
+            (false, None) => (free_place(run), Whereabouts::Remade),
         };
         if !dir.join("ckpt").is_dir() {
             let _ = folder::make_folder(&dir.join("ckpt"));
         }
         self.path = folder::in_run(&dir);
-        if found == Found::Remade {
+        if found == Whereabouts::Remade {
             self.home = File::open(&dir).ok();
             self.lock = Lock::take(&self.path).ok();
         } else if let Some(lock) = &mut self.lock {

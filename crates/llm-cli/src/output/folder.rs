@@ -11,7 +11,7 @@ pub(crate) const REPORT: &str = "report.html";
 
 /// Where a run's folder was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Found {
+pub(crate) enum Whereabouts {
     /// Where it was.
     There,
     /// Under another name.

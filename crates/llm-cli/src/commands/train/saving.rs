@@ -6,7 +6,7 @@ use super::{Training, keep};
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::events::Event;
-use crate::output::Found;
+use crate::output::Whereabouts;
 use llm_core::checkpoint::{self, Snapshot};
 use llm_core::train::check_usable;
 use llm_core::{Error, Result as CoreResult};
@@ -95,20 +95,20 @@ impl Training<'_> {
         let Some(target) = &mut self.target else { return Ok(false) };
         let found = target.find();
         let Some(dir) = target.run.clone() else { return Ok(false) };
-        if found != Found::There {
+        if found != Whereabouts::There {
             self.keeper.moved_to(&dir.join("ckpt"));
         }
         let shown = one_line(&dir.display().to_string());
-        if found == Found::Renamed {
+        if found == Whereabouts::Renamed {
             self.say(&format!("the run's folder is called '{shown}' now: the run goes on there"));
             self.journal.iter_mut().for_each(|journal| journal.moved_to(&dir));
         }
-        let gone = |journal: &&mut Journal| found == Found::Remade || journal.is_gone();
+        let gone = |journal: &&mut Journal| found == Whereabouts::Remade || journal.is_gone();
         let Some(journal) = self.journal.as_mut().filter(gone) else {
-            return Ok(found != Found::There);
+            return Ok(found != Whereabouts::There);
         };
         let begun = journal.begin_again(&dir, step);
-        let what = if found == Found::Remade { "folder" } else { "log" };
+        let what = if found == Whereabouts::Remade { "folder" } else { "log" };
         self.say(&format!(
             "the run's {what} was gone and is made again in '{shown}'; its log begins after step \
              {step}"

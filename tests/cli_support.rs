@@ -17,6 +17,21 @@ use tempfile::TempDir;
 /// A model and a batch so small that a step takes a millisecond.
 pub const TINY: [&str; 8] = ["--seq", "16", "--dmodel", "16", "--layers", "1", "--batch", "2"];
 
+/// The program as a shell starts it in the foreground. Who runs the tests in the background may
+/// ignore signals; a program would inherit that, and heed it.
+fn hearing_signals(program: &str) -> Command {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    let [hup, int, term] = [1, 2, 15].map(|signal| 1 << (signal - 1));
+    if ignored & (hup | int | term) == 0 {
+        return Command::new(program);
+    }
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", program]);
+    command
+}
+
 /// Longest time that anything here may take.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -70,7 +85,7 @@ impl Sandbox {
 
     /// The program with these words, in the folder, with pipes and an empty standard input.
     pub fn command<S: AsRef<OsStr>>(&self, words: &[S]) -> Command {
-        let mut command = Command::new(self.program);
+        let mut command = hearing_signals(self.program);
         command.args(words).current_dir(self.folder.path()).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command

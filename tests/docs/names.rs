@@ -161,7 +161,15 @@ fn variable_problem(site: &Site, spans: &[String], name: &str) -> Option<String>
 /// Paths that stand in a code block, one a word.
 fn bare_paths(site: &Site, page: &Page, line: &Line) -> Vec<String> {
     let words = line.text.split_whitespace().filter(|w| FOLDERS.iter().any(|f| w.starts_with(f)));
-    let dead = words.filter(|w| !site.exists(w.trim_end_matches('/')));
+    // `docs/*.md` stands for what a shell finds there: the folder has to have such files.
+    let there = |word: &str| match word.split_once("/*.") {
+        Some((folder, kind)) => std::fs::read_dir(site.root.join(folder)).is_ok_and(|entries| {
+            let paths = entries.flatten().map(|entry| entry.path());
+            paths.into_iter().any(|path| path.extension().is_some_and(|ext| ext == kind))
+        }),
+        None => site.exists(word.trim_end_matches('/')),
+    };
+    let dead = words.filter(|w| !there(w));
     dead.map(|w| page.at(line, format!("no file {w:?}"))).collect()
 }
 

@@ -2,7 +2,7 @@
 
 use crate::escape::one_line;
 use crate::events::Event;
-use crate::messages::{count, plural};
+use crate::messages::{count, plural, short};
 use crate::plan::Plan;
 use crate::program::Program;
 use llm_core::base::{bytes, memory, thousands};
@@ -82,17 +82,12 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
 
 /// The learning rate: at the start of a run its peak, later the rate that the next step will have.
 fn rate(schedule: &Schedule, step: u64) -> String {
-    let (peak, next) = (schedule.lr, schedule.at(step));
+    let [peak, next] = [schedule.lr, schedule.at(step)].map(short);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     if step == 0 || next == peak {
         return format!("lr {peak} ({kind})");
     }
-    format!("lr {} now ({kind}, peak {peak})", short(next))
-}
-
-/// Three digits that count: a course gives many.
-fn short(rate: f32) -> String {
-    format!("{rate:.2e}").parse().map_or_else(|_| rate.to_string(), |three: f32| three.to_string())
+    format!("lr {next} now ({kind}, peak {peak})")
 }
 
 /// What measurements, samples and saving take besides, in bytes.
@@ -128,5 +123,6 @@ mod tests {
         assert_eq!(rate(&cosine, 9), "lr 0.00055 now (cosine, peak 0.001)");
         assert_eq!(rate(&cosine, 100), "lr 0.0001 now (cosine, peak 0.001)");
         assert_eq!(rate(&Schedule::constant(0.5), 7), "lr 0.5 (constant)");
+        assert_eq!(rate(&Schedule::constant(1e20), 7), "lr 1e20 (constant)");
     }
 }

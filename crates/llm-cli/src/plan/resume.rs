@@ -9,6 +9,7 @@ use crate::args::TrainArgs;
 use crate::defaults::{Start, TextDefaults};
 use crate::error::{CliError, Result};
 use crate::flags::{self, Beside, Flag, GROUPS, Given, Initial, LEARNING};
+use crate::messages::{short, typed};
 use crate::program::Program;
 use crate::tokenizers::Choice;
 use llm_core::Config;
@@ -222,7 +223,7 @@ fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Resul
         && given.contains_key("lr")
         && run.step >= schedule.decay_steps
     {
-        let (end, min) = (schedule.decay_steps, schedule.min_lr);
+        let (end, min) = (schedule.decay_steps, short(schedule.min_lr));
         notes.push(format!(
             "--lr has no effect: the rate's course ended at step {end} and stays at {min}; \
              --schedule constant or a later --decay-steps changes that"
@@ -234,8 +235,9 @@ fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Resul
 /// A value in a note; the courses of the rate are called as in the library.
 fn said(flag: &Flag, value: &Value) -> String {
     let text = value.to_string();
-    match flag.name {
-        "schedule" => text[..1].to_uppercase() + &text[1..],
+    match (flag.name, value) {
+        ("schedule", _) => text[..1].to_uppercase() + &text[1..],
+        (_, Value::Float(x)) => typed(*x),
         _ => text,
     }
 }

@@ -14,6 +14,7 @@ pub mod cross_entropy;
 pub mod dropout;
 pub mod elementwise;
 pub mod embedding;
+pub mod finite;
 pub mod gelu;
 pub mod gelu_exact;
 pub mod gemm;

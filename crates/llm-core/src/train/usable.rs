@@ -3,7 +3,7 @@
 use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
 use crate::checkpoint::Snapshot;
-use crate::kernels::norm::sum_of_squares;
+use crate::kernels::finite::all_finite;
 use crate::model::TinyGPT;
 
 /// Refuses a state that nobody could use: a weight or a number of the optimizer that is not finite,
@@ -36,8 +36,7 @@ pub(super) fn check_weights(model: &TinyGPT, step: u64) -> Result<()> {
 
 /// Names the first number that is not finite, if there is one.
 fn refuse(step: u64, what: impl FnOnce() -> String, values: &[f32]) -> Result<()> {
-    // In f64 no sum of squares of finite f32 overflows, and this sum is taken by all threads.
-    if sum_of_squares(values).is_finite() {
+    if all_finite(values) {
         return Ok(());
     }
     let value = values.iter().copied().find(|x| !x.is_finite()).unwrap_or(f32::NAN);

@@ -79,16 +79,12 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         other => other,
     })?;
     let learns = steps > 0 || args.recipe.epochs.is_some();
-    let files = match wants_data || !args.data.is_empty() {
-        true => TextFiles::of_run(args, path),
-        false => TextFiles::default(),
-    };
-    let read = match wants_data || !args.data.is_empty() {
-        true => {
-            let recipe = &mut trainer.recipe;
-            Some(data::resumed(args, &files, recipe, &tokenizer, learns, path)?)
-        }
-        false => None,
+    let (files, read) = if wants_data || !args.data.is_empty() {
+        let (files, recipe) = (TextFiles::of_run(args, path), &mut trainer.recipe);
+        let read = data::resumed(args, &files, recipe, &tokenizer, learns, path)?;
+        (files, Some(read))
+    } else {
+        (TextFiles::default(), None)
     };
     if files.remembered {
         notes.push(format!("the run's own text is used: {}", files.shown()));

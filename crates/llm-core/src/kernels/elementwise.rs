@@ -5,10 +5,7 @@ use super::simd::simd_kernel;
 
 /// y ← a + b.
 pub fn add(y: &mut [f32], a: &[f32], b: &[f32]) {
-    parallel::chunks(y, LIGHT, |start, y| {
-        let end = start + y.len();
-        add_chunk(y, &a[start..end], &b[start..end]);
-    });
+    parallel::with_two(y, a, b, LIGHT, add_chunk);
 }
 
 simd_kernel! {
@@ -21,10 +18,7 @@ simd_kernel! {
 
 /// y ← a − b.
 pub fn sub(y: &mut [f32], a: &[f32], b: &[f32]) {
-    parallel::chunks(y, LIGHT, |start, y| {
-        let end = start + y.len();
-        sub_chunk(y, &a[start..end], &b[start..end]);
-    });
+    parallel::with_two(y, a, b, LIGHT, sub_chunk);
 }
 
 simd_kernel! {
@@ -37,10 +31,7 @@ simd_kernel! {
 
 /// y ← a·b, element by element.
 pub fn mul(y: &mut [f32], a: &[f32], b: &[f32]) {
-    parallel::chunks(y, LIGHT, |start, y| {
-        let end = start + y.len();
-        mul_chunk(y, &a[start..end], &b[start..end]);
-    });
+    parallel::with_two(y, a, b, LIGHT, mul_chunk);
 }
 
 simd_kernel! {
@@ -53,10 +44,7 @@ simd_kernel! {
 
 /// y ← y + x.
 pub fn add_assign(y: &mut [f32], x: &[f32]) {
-    parallel::chunks(y, LIGHT, |start, y| {
-        let end = start + y.len();
-        add_assign_chunk(y, &x[start..end]);
-    });
+    parallel::with_one(y, x, LIGHT, add_assign_chunk);
 }
 
 simd_kernel! {
@@ -69,10 +57,7 @@ simd_kernel! {
 
 /// y ← scale·x + shift.
 pub fn scale_shift(y: &mut [f32], x: &[f32], scale: f32, shift: f32) {
-    parallel::chunks(y, LIGHT, |start, y| {
-        let end = start + y.len();
-        scale_shift_chunk(y, &x[start..end], scale, shift);
-    });
+    parallel::with_one(y, x, LIGHT, |y, x| scale_shift_chunk(y, x, scale, shift));
 }
 
 simd_kernel! {

@@ -16,7 +16,7 @@ const C1: f32 = 0.044_715;
 
 /// y ← gelu(x).
 pub fn forward(y: &mut [f32], x: &[f32]) {
-    parallel::chunks(y, HEAVY, |start, y| forward_chunk(y, &x[start..start + y.len()]));
+    parallel::with_one(y, x, HEAVY, forward_chunk);
 }
 
 simd_kernel! {
@@ -32,10 +32,7 @@ simd_kernel! {
 ///
 /// With s = σ(2u):  gelu′(x) = s + x·s·(1 − s)·2u′,  u′ = √(2/π)·(1 + 3·0.044715·x²).
 pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-    parallel::chunks(dx, HEAVY, |start, dx| {
-        let end = start + dx.len();
-        backward_chunk(dx, &dy[start..end], &x[start..end]);
-    });
+    parallel::with_two(dx, dy, x, HEAVY, backward_chunk);
 }
 
 simd_kernel! {

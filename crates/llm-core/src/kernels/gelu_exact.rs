@@ -43,7 +43,7 @@ fn share_below<const FMA: bool>(x: f32) -> f32 {
 
 /// y ← gelu(x).
 pub fn forward(y: &mut [f32], x: &[f32]) {
-    parallel::chunks(y, HEAVY, |start, y| forward_chunk(y, &x[start..start + y.len()]));
+    parallel::with_one(y, x, HEAVY, forward_chunk);
 }
 
 simd_kernel! {
@@ -56,10 +56,7 @@ simd_kernel! {
 
 /// dx ← dy·gelu′(x),  gelu′(x) = Φ(x) + x·φ(x),  φ(x) = exp(−½x²)/√(2π).
 pub fn backward(dx: &mut [f32], dy: &[f32], x: &[f32]) {
-    parallel::chunks(dx, HEAVY, |start, dx| {
-        let end = start + dx.len();
-        backward_chunk(dx, &dy[start..end], &x[start..end]);
-    });
+    parallel::with_two(dx, dy, x, HEAVY, backward_chunk);
 }
 
 simd_kernel! {

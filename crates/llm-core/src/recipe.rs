@@ -25,6 +25,8 @@ pub enum DataSource {
         blake3: [u8; 32],
         /// What the bytes are.
         form: DataForm,
+        /// Where a text ends.
+        end_of_text: EndOfText,
     },
 }
 
@@ -40,11 +42,29 @@ pub enum DataForm {
     U16,
 }
 
+/// Where in files a text ends, and the token that says so stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EndOfText {
+    /// Nowhere: all is one text.
+    #[default]
+    None,
+    /// After every file.
+    Files,
+    /// After every file, when there are several, and wherever
+    /// [`END_OF_TEXT`](crate::tokenizer::END_OF_TEXT) is written.
+    Marked,
+}
+
 impl DataSource {
     /// That of a model from elsewhere, which has learnt nothing here yet. No file that a run
     /// learns from has this length.
-    pub const NONE: DataSource =
-        DataSource::Files { len: 0, blake3: [0; 32], form: DataForm::Text };
+    pub const NONE: DataSource = DataSource::text(0, [0; 32]);
+
+    /// One text of so many bytes, with the BLAKE3 of them.
+    pub const fn text(len: u64, blake3: [u8; 32]) -> DataSource {
+        let (form, end_of_text) = (DataForm::Text, EndOfText::None);
+        DataSource::Files { len, blake3, form, end_of_text }
+    }
 }
 
 /// The settings of a run. A checkpoint holds them, so that it alone can go on.

@@ -4,8 +4,10 @@ use crate::bpe;
 use crate::error::{FormatError, Result};
 use crate::text::Text;
 use llm_core::base::memory;
-use llm_core::tokenizer::{CharTokenizer, Tokenizer};
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, Tokenizer, split_at_marks};
 use llm_core::{Error, TokenDataset, TokenId};
+use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// Bytes of a part, at most.
 pub const PART: usize = 32 << 20;
@@ -19,73 +21,179 @@ const AT_LEAST: u64 = 16 << 20;
 /// Of characters, which need no long parts.
 const CHAR_PART: usize = 1 << 20;
 
-/// The tokens of a BPE or character tokenizer, read in parts of `part_size` bytes, [`PART`] at
-/// most. Parts end where a word, or a character, ends in every case, so that the tokens are those
-/// of the whole text. They take a byte each where the vocabulary has at most 256, two bytes where
-/// it has at most 65,536, else four.
+/// Where texts end in what is read as one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Ends<'a> {
+    /// The places after the last byte of each text, in rising order, when there are several.
+    pub places: &'a [usize],
+    /// Does a text end where [`END_OF_TEXT`] is written, too?
+    pub marked: bool,
+}
+
+/// The tokens of a text, read in parts of `part_size` bytes, [`PART`] at most. Parts end where a
+/// word, or a character, ends in every case, so that the tokens are those of the whole text; where
+/// a text `ends` there is the token that says so, and nothing else goes over that place. Tokens take
+/// a byte each where the vocabulary has at most 256, two bytes where it has at most 65,536, else
+/// four.
 ///
 /// # Errors
 /// [`FormatError::Core`] when there is no room for the tokens, reading fails, or a character at
-/// this place of the text is not in the vocabulary; [`FormatError::LongRun`] when a part cannot end
-/// anywhere, and a longer one has no room.
-pub fn in_parts(text: &Text, tokenizer: &dyn Tokenizer, part_size: usize) -> Result<TokenDataset> {
-    let chars = tokenizer.name() == CharTokenizer::NAME;
-    let last_cut = if chars { CharTokenizer::last_cut } else { bpe::last_cut };
+/// this place of the text is not in the vocabulary, or there is no token for an end;
+/// [`FormatError::LongRun`] when a part cannot end anywhere, and a longer one has no room.
+pub fn in_parts(
+    text: &Text,
+    ends: Ends<'_>,
+    tokenizer: &dyn Tokenizer,
+    part_size: usize,
+) -> Result<TokenDataset> {
+    let words = tokenizer.name() == bpe::NAME;
     // Less memory, smaller parts: the tokens are the same.
     let room = usize::try_from(memory::available() / PART_MEMORY / 2).unwrap_or(PART);
-    let most = if chars { CHAR_PART } else { PART };
+    let most = if words { PART } else { CHAR_PART };
     let part_size = part_size.min(room.max(LEAST_PART)).clamp(1, most);
-    let at_least = if chars { 0 } else { AT_LEAST };
+    let at_least = if words { AT_LEAST } else { 0 };
     memory::require(at_least + part_size.min(text.len()) as u64 * PART_MEMORY)?;
+    let end = tokenizer.end_of_text();
+    if end.is_none() && (ends.marked || !ends.places.is_empty()) {
+        let why = "it has no token that ends a text";
+        return Err(Error::tokenizer(tokenizer.name(), why).into());
+    }
     let mut tokens = Tokens::new(tokenizer.vocab_size());
-    let (mut place, mut size) = (0, part_size);
-    while place < text.len() {
-        let part = text.read(place, size)?;
-        let is_last = place + part.len() == text.len();
-        let end = if is_last { Some(part.len()) } else { last_cut(&part) };
-        let Some(end) = end else {
-            size = size.saturating_mul(2); // a word that is longer than a part
-            memory::require(2 * size as u64).map_err(FormatError::LongRun)?;
-            continue;
-        };
-        let made = tokenizer.encode(&part[..end]).map_err(|e| match e {
+    let mut parts = Parts::new(text, ends, part_size, last_cut_of(tokenizer.name()));
+    while let Some(Part { start, bytes, ended }) = parts.next()? {
+        let made = if ends.marked { marked(tokenizer, &bytes) } else { tokenizer.encode(&bytes) };
+        let mut made = made.map_err(|e| match e {
             Error::Memory { .. } => FormatError::LongRun(e),
-            Error::UnknownUnit { unit, position } => {
-                Error::UnknownUnit { unit, position: position + place as u64 }.into()
-            }
-            other => other.into(),
+            other => other.after(start as u64).into(),
         })?;
+        made.extend(end.filter(|_| ended));
         if tokens.room() < made.len() {
             // As many for the rest as for what is read, and some more.
-            let per_byte = (tokens.len() + made.len()) as f64 / (place + end) as f64;
-            let rest = ((text.len() - place) as f64 * per_byte * 1.05) as usize;
+            let per_byte = (tokens.len() + made.len()) as f64 / parts.place as f64;
+            let rest = ((text.len() - start) as f64 * per_byte * 1.05) as usize;
             let rest = rest.max(made.len());
             // A list that grows is copied: for a while there are both.
             memory::require((tokens.len() + rest) as u64 * tokens.width())?;
             tokens.reserve(rest);
         }
         tokens.extend(&made);
-        (place, size) = (place + end, part_size);
     }
     Ok(tokens.finish())
 }
 
-/// The vocabulary of the characters of a text, read in parts.
+/// The vocabulary of the characters of a text, read in parts; without the marks, where there are
+/// such.
 ///
 /// # Errors
 /// What [`CharTokenizer::from_text`] refuses; what reading says.
-pub fn characters(text: &Text) -> llm_core::Result<CharTokenizer> {
-    let mut place = 0;
-    CharTokenizer::from_parts(std::iter::from_fn(|| {
-        let part = (place < text.len()).then(|| text.read(place, CHAR_PART))?;
-        Some(part.map(|mut part| {
-            let is_last = place + part.len() == text.len();
-            let end = CharTokenizer::last_cut(&part).filter(|_| !is_last).unwrap_or(part.len());
-            place += end;
-            part.to_mut().truncate(end);
-            part
-        }))
-    }))
+pub fn characters(text: &Text, is_marked: bool) -> Result<CharTokenizer> {
+    let ends = Ends { marked: is_marked, ..Ends::default() };
+    let mut parts = Parts::new(text, ends, CHAR_PART, last_cut_of(CharTokenizer::NAME));
+    let mut failed = None;
+    let read = std::iter::from_fn(|| match parts.next() {
+        Ok(part) => part,
+        Err(e) => {
+            failed = Some(e);
+            None
+        }
+    });
+    let pieces = read.flat_map(|part| match is_marked {
+        true => split_at_marks(&part.bytes).map(|piece| Ok(piece.to_vec().into())).collect(),
+        false => vec![Ok(part.bytes)],
+    });
+    let made = CharTokenizer::from_parts(pieces);
+    match failed {
+        Some(e) => Err(e),
+        None => Ok(made?),
+    }
+}
+
+/// The tokens of a text with marks, whose parts are cut by several threads.
+fn marked(tokenizer: &dyn Tokenizer, text: &[u8]) -> llm_core::Result<Vec<TokenId>> {
+    let pieces: Vec<&[u8]> = split_at_marks(text).collect();
+    let tokens = |piece: &&[u8]| {
+        let start = piece.as_ptr().addr() - text.as_ptr().addr();
+        tokenizer.encode(piece).map_err(|e| e.after(start as u64))
+    };
+    let made = pieces.par_iter().map(tokens).collect::<llm_core::Result<Vec<_>>>()?;
+    Ok(made.join(tokenizer.end_of_text().as_slice()))
+}
+
+/// The last place where a token ends, whatever comes after: `None` where there is none.
+type LastCut = fn(&[u8]) -> Option<usize>;
+
+fn last_cut_of(kind: &str) -> LastCut {
+    match kind {
+        ByteTokenizer::NAME => |part| (!part.is_empty()).then_some(part.len()),
+        CharTokenizer::NAME => CharTokenizer::last_cut,
+        _ => bpe::last_cut,
+    }
+}
+
+/// Reads a text part by part.
+struct Parts<'t> {
+    text: &'t Text,
+    ends: Ends<'t>,
+    part_size: usize,
+    last_cut: LastCut,
+    /// Bytes that were read.
+    place: usize,
+}
+
+/// A part, whose tokens do not depend on what stands before and after it.
+struct Part<'t> {
+    start: usize,
+    bytes: Cow<'t, [u8]>,
+    /// Does a text end with it?
+    ended: bool,
+}
+
+impl<'t> Parts<'t> {
+    fn new(text: &'t Text, ends: Ends<'t>, part_size: usize, last_cut: LastCut) -> Parts<'t> {
+        Parts { text, ends, part_size, last_cut, place: 0 }
+    }
+
+    fn next(&mut self) -> Result<Option<Part<'t>>> {
+        let start = self.place;
+        if start == self.text.len() {
+            return Ok(None);
+        }
+        let end = self.ends.places.first().copied();
+        let rest = end.unwrap_or(self.text.len()) - start;
+        let mut size = self.part_size;
+        loop {
+            let mut bytes = self.text.read(start, size.min(rest))?;
+            let is_last = bytes.len() == rest;
+            let cut = if is_last { Some(rest) } else { self.cut(start, &bytes)? };
+            let Some(cut) = cut else {
+                size = size.saturating_mul(2); // a word that is longer than a part
+                memory::require(2 * size as u64).map_err(FormatError::LongRun)?;
+                continue;
+            };
+            match &mut bytes {
+                Cow::Borrowed(bytes) => *bytes = &bytes[..cut],
+                Cow::Owned(bytes) => bytes.truncate(cut),
+            }
+            self.place = start + cut;
+            let ended = is_last && end.is_some();
+            if ended {
+                self.ends.places = &self.ends.places[1..];
+            }
+            return Ok(Some(Part { start, bytes, ended }));
+        }
+    }
+
+    /// Where `part`, which begins at `start`, may end: not within a mark.
+    fn cut(&self, start: usize, part: &[u8]) -> Result<Option<usize>> {
+        let Some(cut) = (self.last_cut)(part) else { return Ok(None) };
+        if !self.ends.marked {
+            return Ok(Some(cut));
+        }
+        let from = cut.saturating_sub(END_OF_TEXT.len() - 1);
+        let around = self.text.read(start + from, cut - from + END_OF_TEXT.len() - 1)?;
+        let mark = around.windows(END_OF_TEXT.len()).position(|w| w == END_OF_TEXT.as_bytes());
+        Ok(Some(mark.map_or(cut, |place| from + place)).filter(|&cut| cut > 0))
+    }
 }
 
 /// Tokens in as few bytes each as the vocabulary allows.
@@ -158,6 +266,9 @@ impl Tokens {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tokenizers::with_end_of_text;
+    use llm_core::tokenizer::encode_marked;
+    use std::sync::Arc;
 
     #[test]
     fn characters_in_parts_are_those_of_the_whole_text() {
@@ -167,17 +278,53 @@ mod tests {
         let whole = CharTokenizer::from_text(&text).unwrap();
         let expected = whole.encode(&text).unwrap();
         let text = Text::Memory(text);
-        assert_eq!(characters(&text).unwrap(), whole);
+        assert_eq!(characters(&text, false).unwrap(), whole);
         for part_size in [1, 2, 3, 4, 5, 7, 64, 1 << 20] {
-            let tokens = in_parts(&text, &whole, part_size).unwrap();
+            let tokens = in_parts(&text, Ends::default(), &whole, part_size).unwrap();
             assert_eq!(tokens.tokens(0, tokens.len()).unwrap(), expected, "{part_size}");
         }
         let few = CharTokenizer::from_text("naïve ".as_bytes()).unwrap();
-        let refused = in_parts(&text, &few, 5).unwrap_err();
+        let refused = in_parts(&text, Ends::default(), &few, 5).unwrap_err();
         let FormatError::Core(Error::UnknownUnit { position, .. }) = refused else {
             panic!("{refused}")
         };
         assert_eq!(position, 7);
+    }
+
+    #[test]
+    fn texts_end_at_places_and_marks_however_they_are_read() {
+        let mark = END_OF_TEXT;
+        let text = format!("ab naïve{mark}猫 c{mark}{mark} d<|endoftext|x\n\n{mark}{mark}");
+        let whole = text.as_bytes();
+        let places = [2, 3, whole.len()];
+        let bytes: Arc<dyn Tokenizer> = Arc::new(ByteTokenizer);
+        let held = Text::Memory(whole.to_vec());
+        let chars: Arc<dyn Tokenizer> = Arc::new(characters(&held, true).unwrap());
+        let learnt = bpe::AVAILABLE.then(|| bpe::learn(whole, 262, |_| ()).unwrap());
+        for tokenizer in [bytes, chars].into_iter().chain(learnt) {
+            let tokenizer = with_end_of_text(tokenizer).unwrap();
+            let end = tokenizer.end_of_text().unwrap();
+            for marked in [false, true] {
+                let encode = |text: &[u8]| match marked {
+                    true => encode_marked(&*tokenizer, text).unwrap(),
+                    false => tokenizer.encode(text).unwrap_or_default(),
+                };
+                if !marked && tokenizer.encode(whole).is_err() {
+                    continue; // the characters of the mark are none of the text's
+                }
+                let texts = [&whole[..2], &whole[2..3], &whole[3..]];
+                let expected: Vec<_> = texts.iter().flat_map(|t| [encode(t), vec![end]]).collect();
+                let expected = expected.concat();
+                for part_size in (1..40).chain([1 << 20]) {
+                    let ends = Ends { places: &places, marked };
+                    let made = in_parts(&held, ends, &*tokenizer, part_size).unwrap();
+                    let made = made.tokens(0, made.len()).unwrap();
+                    assert_eq!(made, expected, "{tokenizer:?} {part_size}");
+                }
+            }
+        }
+        let none = in_parts(&held, Ends { places: &places, marked: false }, &ByteTokenizer, 9);
+        assert!(matches!(none, Err(FormatError::Core(Error::Tokenizer { .. }))));
     }
 
     #[test]
@@ -186,7 +333,7 @@ mod tests {
         let text = [&"猫".repeat(4000).into_bytes()[..], &text].concat();
         let chars = CharTokenizer::from_text(&text).unwrap();
         let expected = chars.encode(&text).unwrap();
-        let tokens = in_parts(&Text::Memory(text), &chars, 100).unwrap();
+        let tokens = in_parts(&Text::Memory(text), Ends::default(), &chars, 100).unwrap();
         assert_eq!(tokens.tokens(0, tokens.len()).unwrap(), expected);
     }
 }

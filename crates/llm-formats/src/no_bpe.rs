@@ -56,6 +56,14 @@ pub fn gpt2_files(_: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
     Err(refused())
 }
 
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn with_end_of_text(_: &[u8]) -> Result<Arc<dyn Tokenizer>> {
+    Err(refused())
+}
+
 /// Nothing is ever cut.
 pub fn last_cut(_: &[u8]) -> Option<usize> {
     None

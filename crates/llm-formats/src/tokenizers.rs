@@ -3,7 +3,9 @@
 use crate::bpe;
 use crate::error::{FormatError, Result};
 use llm_core::checkpoint::TokenizerSpec;
-use llm_core::tokenizer::{self, ByteTokenizer, CharTokenizer, PaddedTokenizer, Tokenizer};
+use llm_core::tokenizer::{
+    self, ByteTokenizer, CharTokenizer, PaddedTokenizer, Tokenizer, WithEndOfText,
+};
 use std::sync::Arc;
 
 /// Makes a tokenizer from its blob; `None` when it is not of this kind.
@@ -34,6 +36,19 @@ pub fn fit(tokenizer: Arc<dyn Tokenizer>, rows: usize) -> Result<Arc<dyn Tokeniz
         return Ok(PaddedTokenizer::pad(tokenizer, rows));
     }
     Err(FormatError::Vocabulary { kind: name.into(), tokens, rows })
+}
+
+/// The same tokenizer with one more token, which ends a text; itself when it has one. A padded one
+/// loses its padding.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for numbers, which stand for no text.
+pub fn with_end_of_text(tokenizer: Arc<dyn Tokenizer>) -> llm_core::Result<Arc<dyn Tokenizer>> {
+    match tokenizer.name() {
+        _ if tokenizer.end_of_text().is_some() => Ok(tokenizer),
+        bpe::NAME => bpe::with_end_of_text(&tokenizer.blob()),
+        kind => WithEndOfText::extend(tokenizer::from_spec(kind, &tokenizer.blob())?),
+    }
 }
 
 /// What a token is called: `byte` where it is one.

@@ -31,7 +31,7 @@ pub use tokenizer::{
     TokenizerTrainArgs, TokenizerVerb,
 };
 pub use trace::TraceArgs;
-pub use training::{DataAs, ModelArgs, RecipeArgs, TrainArgs};
+pub use training::{DataAs, ModelArgs, RecipeArgs, TextEnds, TrainArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

@@ -8,7 +8,8 @@ use std::path::PathBuf;
 /// A prompt, in one of three ways.
 #[derive(Clone, Debug, Default, Args)]
 pub struct PromptArgs {
-    /// Text to continue [default: a line break, or the first words of a story]
+    /// Text to continue; <|endoftext|> in it is the token, if the model has it [default: a new text:
+    /// that token, a line break, or the first words of a story]
     #[arg(
         id = "prompt",
         short = 'p',

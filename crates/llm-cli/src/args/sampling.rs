@@ -22,6 +22,9 @@ pub struct SamplingArgs {
     /// Stop where this text comes up, and leave it out; repeatable
     #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
     pub stop: Vec<OsString>,
+    /// Write on, never ending the text: the token for that is not drawn
+    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1")]
+    pub ignore_eos: Option<bool>,
     /// Temperature; 0: always the most likely token [default: 0.8]
     #[arg(long, visible_alias = "temperature", value_name = "X")]
     pub temp: Option<f32>,

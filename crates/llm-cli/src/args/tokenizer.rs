@@ -1,6 +1,6 @@
 //! Flags that say how text becomes tokens, and the verb `tokenizer`.
 
-use super::OutputArgs;
+use super::{OutputArgs, TextEnds};
 use clap::builder::{OsStringValueParser, TypedValueParser, ValueParser};
 use clap::{Args, Subcommand, ValueHint};
 use std::ffi::{OsStr, OsString};
@@ -112,6 +112,10 @@ pub struct TokenizerTrainArgs {
     /// Text to learn from, repeatable; `-` is standard input [default: built-in stories]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
+    /// Where a text ends, for which there is a token then: none, files (after each of several) or
+    /// marked (also where <|endoftext|> is written) [default: files]
+    #[arg(long, value_name = "WHERE")]
+    pub end_of_text: Option<TextEnds>,
     /// Number of tokens, 256 or more; fewer from little text [default: 1024]
     #[arg(long, value_name = "V")]
     pub vocab_size: Option<usize>,

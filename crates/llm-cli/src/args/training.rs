@@ -28,6 +28,10 @@ pub struct TrainArgs {
     /// What --data and --val hold, where it is not seen or is no text
     #[arg(long, visible_alias = "tokens", value_name = "KIND", help_heading = "Data")]
     pub data_as: Option<DataAs>,
+    /// Where a text ends, and a token says so: none, files (after each of several) or marked
+    /// (also where <|endoftext|> is written) [default: files]
+    #[arg(long, value_name = "WHERE", help_heading = "Data")]
+    pub end_of_text: Option<TextEnds>,
     /// What is unseen.
     #[command(flatten)]
     pub val_frac: Typed<VAL_FRAC>,
@@ -160,6 +164,17 @@ pub enum DataAs {
     Bytes,
     /// Token numbers of 16 bits, little-endian, as in nanoGPT's train.bin
     U16,
+}
+
+/// Where texts end in files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TextEnds {
+    /// Nowhere: all files are one text
+    None,
+    /// After each file, when there are several
+    Files,
+    /// There, and where <|endoftext|> is written
+    Marked,
 }
 
 /// Sets of model options.

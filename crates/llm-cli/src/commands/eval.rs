@@ -2,7 +2,7 @@
 
 use crate::args::EvalArgs;
 use crate::console::print;
-use crate::data::{Data, Input, Reading, Report, check_data_as, one_stdin};
+use crate::data::{Data, Input, Reading, Report, check_about_files, one_stdin};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::output::to_load;
@@ -20,9 +20,9 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
     let Loaded { run, tokenizer, .. } = load(program, &path)?;
-    check_data_as(&args.data, args.data_as)?;
+    check_about_files(&args.data, args.data_as, None)?;
     one_stdin(&args.data)?;
-    let reading = Reading::again(tokenizer.name(), &run.recipe.data, args.data_as);
+    let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
     let input = signals
         .reading(|| Input::again(&run.recipe.data, &args.data, reading))?
         .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;

@@ -7,11 +7,11 @@ use crate::error::{CliError, Result};
 use crate::messages::count;
 use llm_core::base::memory;
 use llm_core::data::{ByteFiles, TokenDataset};
-use llm_core::recipe::{DataForm, DataSource};
+use llm_core::recipe::{DataForm, DataSource, EndOfText};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::{Error, TokenId};
 use llm_formats::FormatError;
-use llm_formats::encode::{PART, in_parts};
+use llm_formats::encode::{Ends, PART, in_parts};
 use llm_formats::text::Text;
 use std::borrow::Cow;
 use std::fmt;
@@ -28,6 +28,7 @@ pub struct Files {
     largest: Option<TokenId>,
     /// What to call each, and the place after its last byte.
     ends: Vec<(String, u64)>,
+    end_of_text: EndOfText,
     source: DataSource,
 }
 
@@ -67,14 +68,19 @@ impl Files {
             Some((shown(path), *end))
         };
         let ends: Vec<_> = files.iter().scan(0, place).collect();
+        let end_of_text = match (reading.end_of_text, form, files.len()) {
+            // Numbers have their ends among them.
+            (_, DataForm::U16, _) | (EndOfText::Files, _, 0..=1) => EndOfText::None,
+            (asked, ..) => asked,
+        };
         let text = text_of(files, reading.in_parts || form == DataForm::U16)?;
-        let (len, blake3) = (text.len(), blake3_of(&text)?);
+        let (len, blake3) = (text.len(), blake3_of(&text, &ends_of(end_of_text, &ends))?);
         if len == 0 {
             return Err(CliError::Data(format!("{name} is empty; a run needs some text")));
         }
         let largest = if form == DataForm::U16 { Some(largest(&text, &name)?) } else { None };
-        let source = DataSource::Files { len: len as u64, blake3, form };
-        Ok(Files { text, name, changes, largest, ends, source })
+        let source = DataSource::Files { len: len as u64, blake3, form, end_of_text };
+        Ok(Files { text, name, changes, largest, ends, end_of_text, source })
     }
 
     /// What a checkpoint remembers of them.
@@ -85,6 +91,16 @@ impl Files {
     /// The largest token, when the files hold token numbers of 16 bits.
     pub fn largest(&self) -> Option<TokenId> {
         self.largest
+    }
+
+    /// Where a text ends in them.
+    pub fn end_of_text(&self) -> EndOfText {
+        self.end_of_text
+    }
+
+    /// How many texts they are said to be, where marks do not count.
+    pub(super) fn texts(&self) -> usize {
+        ends_of(self.end_of_text, &self.ends).len().max(1)
     }
 
     /// Bytes in all.
@@ -127,12 +143,18 @@ impl Files {
         if let Some(largest) = self.largest {
             return numbers(self.text, largest, &self.name, tokenizer);
         }
-        let made = match (self.text, tokenizer.name()) {
-            (Text::Disk(files), ByteTokenizer::NAME) => return Ok(TokenDataset::from_files(files)),
-            (Text::Memory(text), ByteTokenizer::NAME) => return Ok(TokenDataset::from_bytes(text)),
-            (text, _) => {
+        let places = ends_of(self.end_of_text, &self.ends);
+        let marked = self.end_of_text == EndOfText::Marked;
+        let made = match (self.text, tokenizer.name(), tokenizer.end_of_text()) {
+            (Text::Disk(files), ByteTokenizer::NAME, end) if !marked => {
+                return with_ends(TokenDataset::from_files(files), places, end);
+            }
+            (Text::Memory(text), ByteTokenizer::NAME, end) if !marked => {
+                return with_ends(TokenDataset::from_bytes(text), places, end);
+            }
+            (text, ..) => {
                 let part_size = usize::try_from(in_memory()).unwrap_or(PART);
-                in_parts(&text, tokenizer, part_size)
+                in_parts(&text, Ends { places: &places, marked }, tokenizer, part_size)
             }
         };
         made.map_err(|e| match e {
@@ -253,9 +275,43 @@ fn numbers(
     })
 }
 
-fn blake3_of(text: &Text) -> Result<[u8; 32]> {
-    Ok(match text {
+/// Bytes as tokens, with the token `end` after each of the places.
+fn with_ends(
+    bytes: TokenDataset,
+    places: Vec<usize>,
+    end: Option<TokenId>,
+) -> Result<TokenDataset> {
+    match end {
+        _ if places.is_empty() => Ok(bytes),
+        Some(end) => Ok(bytes.with_ends(places, end)?),
+        None => Err(CliError::Internal("texts end, and no token says so".into())),
+    }
+}
+
+/// The places after the last byte of each text; none where all is one.
+fn ends_of(end_of_text: EndOfText, ends: &[(String, u64)]) -> Vec<usize> {
+    if end_of_text == EndOfText::None || ends.len() < 2 {
+        return Vec::new();
+    }
+    let mut places: Vec<_> = ends.iter().map(|(_, end)| *end as usize).collect();
+    places.dedup(); // an empty file is no text
+    places.retain(|&end| end > 0);
+    places
+}
+
+/// The hash of all bytes, and of the places where a text ends, if there are such.
+fn blake3_of(text: &Text, ends: &[usize]) -> Result<[u8; 32]> {
+    let bytes = match text {
         Text::Memory(bytes) => blake3::hash(bytes).into(),
         Text::Disk(files) => files.blake3()?,
-    })
+    };
+    if ends.is_empty() {
+        return Ok(bytes);
+    }
+    let mut hash = blake3::Hasher::new();
+    hash.update(&bytes);
+    for &end in ends {
+        hash.update(&(end as u64).to_le_bytes());
+    }
+    Ok(hash.finalize().into())
 }

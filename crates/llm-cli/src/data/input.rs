@@ -2,7 +2,7 @@
 
 use super::files::Files;
 use super::reading::{Reading, is_stdin};
-use crate::args::DataAs;
+use crate::args::{DataAs, TextEnds};
 use crate::defaults::{STORY_COUNT, STORY_SEED};
 use crate::error::{CliError, Result};
 use llm_core::recipe::DataSource;
@@ -70,15 +70,26 @@ impl Input {
     }
 }
 
-/// Refuses a word on what files hold when there are none.
+/// Refuses a word on what files hold when there are none, and on texts where they hold none.
 ///
 /// # Errors
 /// [`CliError::Usage`].
-pub fn check_data_as(data: &[PathBuf], data_as: Option<DataAs>) -> Result<()> {
-    if data_as.is_none() || !data.is_empty() {
-        return Ok(());
+pub fn check_about_files(
+    data: &[PathBuf],
+    data_as: Option<DataAs>,
+    ends: Option<TextEnds>,
+) -> Result<()> {
+    let said = [("--data-as", data_as.is_some()), ("--end-of-text", ends.is_some())];
+    match said.iter().find(|(_, said)| *said) {
+        Some((flag, _)) if data.is_empty() => {
+            Err(CliError::Usage(format!("{flag} is for files of one's own: it needs --data")))
+        }
+        _ if data_as == Some(DataAs::U16) && !matches!(ends, None | Some(TextEnds::None)) => {
+            let why = "--end-of-text is for text: token numbers have their ends among them";
+            Err(CliError::Usage(why.into()))
+        }
+        _ => Ok(()),
     }
-    Err(CliError::Usage("--data-as is for files of one's own: it needs --data".into()))
 }
 
 /// Refuses to read standard input more than once.

@@ -8,7 +8,7 @@ mod small;
 mod validation;
 
 pub use files::Files;
-pub use input::{Input, check_data_as, one_stdin};
+pub use input::{Input, check_about_files, one_stdin};
 pub use reading::Reading;
 pub use small::{small_file, small_regular_file, small_stdin};
 pub use validation::{Report, Validation};
@@ -18,7 +18,8 @@ use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use llm_core::base;
 use llm_core::data::TokenDataset;
-use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
+use llm_core::recipe::EndOfText;
+use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_formats::tokenizers::is_bytes;
 use llm_stories::{GRAMMAR_VERSION, StoryCorpus};
 use std::sync::Arc;
@@ -159,6 +160,10 @@ fn labelled(files: &Files, tokenizer: &dyn Tokenizer) -> String {
     let tokens = format!("{} tokens of 16 bits", base::thousands(files.len() / 2));
     let facts = numbers.then_some(tokens).into_iter();
     let facts = facts.chain(stays.then(|| "read from the disk".into()));
+    let texts = (files.texts() > 1).then(|| format!("{} texts", files.texts()));
+    let facts = facts.chain(texts);
+    let marked = files.end_of_text() == EndOfText::Marked;
+    let facts = facts.chain(marked.then(|| format!("{END_OF_TEXT} ends a text")));
     let facts: String =
         facts.chain(files.changes.clone()).map(|fact| format!(", {fact}")).collect();
     format!("{}, {}{facts}", files.name, base::bytes(files.len()))

@@ -1,12 +1,12 @@
 //! What is in a file that is given, and its text out of what it is wrapped in.
 
 use super::folder::DataPath;
-use crate::args::DataAs;
+use crate::args::{DataAs, TextEnds};
 use crate::error::{CliError, Result, system_reason};
 use llm_core::Error;
 use llm_core::base::{self, memory};
-use llm_core::recipe::{DataForm, DataSource};
-use llm_core::tokenizer::IdsTokenizer;
+use llm_core::recipe::{DataForm, DataSource, EndOfText};
+use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_formats::data_file::{Kind, SAMPLE, UTF8_MARK, gunzip, utf16};
 use llm_formats::tokenizers::reads_in_parts;
 use std::fs::File;
@@ -25,24 +25,56 @@ pub struct Reading {
     said: Option<DataForm>,
     /// May what is no text be token numbers?
     numbers: bool,
+    /// Where a text ends in them.
+    pub(super) end_of_text: EndOfText,
 }
 
 impl Reading {
-    /// For a tokenizer of this kind.
+    /// For a tokenizer of this kind; all files are one text.
     pub fn new(kind: &str, data_as: Option<DataAs>) -> Reading {
         let numbers = kind == IdsTokenizer::NAME;
-        Reading { in_parts: reads_in_parts(kind), said: data_as.map(DataForm::from), numbers }
+        let (in_parts, said) = (reads_in_parts(kind), data_as.map(DataForm::from));
+        Reading { in_parts, said, numbers, end_of_text: EndOfText::None }
+    }
+
+    /// The same with texts that end there.
+    pub fn ending(self, end_of_text: EndOfText) -> Reading {
+        Reading { end_of_text, ..self }
     }
 
     /// As the data of a run were read, for its tokenizer's kind.
     pub fn again(kind: &str, run: &DataSource, data_as: Option<DataAs>) -> Reading {
         let reading = Reading::new(kind, data_as);
-        match run {
-            DataSource::Files { form: DataForm::Bytes, .. } => {
-                Reading { said: reading.said.or(Some(DataForm::Bytes)), ..reading }
-            }
-            DataSource::Files { form: DataForm::U16, .. } => Reading { numbers: true, ..reading },
-            DataSource::Files { .. } | DataSource::Stories { .. } => reading,
+        let DataSource::Files { form, end_of_text, .. } = run else { return reading };
+        let reading = reading.ending(*end_of_text);
+        match form {
+            DataForm::Bytes => Reading { said: reading.said.or(Some(DataForm::Bytes)), ..reading },
+            DataForm::U16 => Reading { numbers: true, ..reading },
+            DataForm::Text => reading,
+        }
+    }
+
+    /// As [`Reading::again`] for a model that is there. One from elsewhere has learnt how texts end,
+    /// if it has a token for that.
+    pub fn for_model(
+        tokenizer: &dyn Tokenizer,
+        run: &DataSource,
+        data_as: Option<DataAs>,
+    ) -> Reading {
+        let reading = Reading::again(tokenizer.name(), run, data_as);
+        match *run == DataSource::NONE && tokenizer.end_of_text().is_some() {
+            true => reading.ending(EndOfText::Files),
+            false => reading,
+        }
+    }
+}
+
+impl From<TextEnds> for EndOfText {
+    fn from(ends: TextEnds) -> EndOfText {
+        match ends {
+            TextEnds::None => EndOfText::None,
+            TextEnds::Files => EndOfText::Files,
+            TextEnds::Marked => EndOfText::Marked,
         }
     }
 }

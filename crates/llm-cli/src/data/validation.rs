@@ -132,7 +132,12 @@ impl Validation {
         let mut facts = self.stories.as_ref().map(|_| FactTable::default());
         let (mut tokens, mut bytes) = (0, 0);
         let evaluation = evaluate(model, &self.data, &windows, batch_size, |scored| {
-            let length = |&token| self.tokenizer.bytes_of(token).len() as u64;
+            let end = self.tokenizer.end_of_text();
+            // The token that ends a text stands for none of its bytes.
+            let length = |&token| match Some(token) == end {
+                true => 0,
+                false => self.tokenizer.bytes_of(token).len() as u64,
+            };
             bytes += scored.targets.iter().map(length).sum::<u64>();
             if let (Some(facts), Some(stories), Some(window)) =
                 (&mut facts, &self.stories, windows.get(scored.window))

@@ -38,6 +38,8 @@ pub const GROUPS: [Group; 6] = [
         Flag { beside_load: Fixed, ..row("model.norm_affine", "norm-affine", "0|1", Switch, "Norms with gain and bias") },
         Flag { beside_load: Fixed, ..row("model.tied_head", "tied-head", "0|1", Switch, "The output head shares the token table") },
         Flag { beside_load: Fixed, ..row("model.head_bias", "head-bias", "0|1", Switch, "The output head has a bias") },
+        Flag { beside_load: Fixed, ..row("model.activation", "activation", "KIND", Word(|| vec![("gelu_tanh", "GELU in its tanh form, GPT-2's"), ("gelu", "GELU as it is defined")]), "What the MLP does between its products") },
+        Flag { beside_load: Fixed, ..row("model.n_inner", "n-inner", "N", Whole, "Width of the MLP between its products; 0: four times the width") },
         Flag { beside_load: Fixed, ..row("model.init", "init", "KIND", Word(|| vec![("fan-in", "Standard deviation 1/√fan_in"), ("gpt2", "GPT-2's")]), "How weights start") },
     ] },
     Group { heading: "Training", flags: &[
@@ -102,8 +104,6 @@ pub fn flags() -> impl Iterator<Item = &'static Flag> {
 /// Core's settings that cannot be typed, and why.
 pub const WITHOUT_A_FLAG: &[(&str, &str)] = &[
     ("model.vocab_size", "the tokenizer's"),
-    ("model.activation", "that of an imported model"),
-    ("model.n_inner", "that of an imported model"),
     ("train.eps", "the same, core's, whatever a run starts from"),
 ];
 

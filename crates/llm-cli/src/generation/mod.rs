@@ -76,7 +76,7 @@ impl Request {
             repeat_last_n: args.repeat_last_n.unwrap_or(0),
             seed,
             sample: 0,
-            allowed: if yes(args.ascii_only) { ascii(tokenizer.as_ref()) } else { Vec::new() },
+            allowed: allowed(tokenizer.as_ref(), yes(args.ascii_only), yes(args.ignore_eos)),
         };
         sampling.check().map_err(SamplingArgs::refused)?;
         let samples = args.num_samples.unwrap_or(1);
@@ -133,7 +133,7 @@ impl Request {
         let mut generator = Generator::new(model, &self.prompt, self.sampling.clone(), slide)?;
         let text = match self.numbers() && !json {
             true => self.prompt.iter().flat_map(|&token| number(token)).collect(),
-            false => self.tokenizer.decode(&self.prompt)?,
+            false => self.tokenizer.decode(&self.without_ends())?,
         };
         for sample in 0..self.samples {
             generator.restart(sample);
@@ -204,6 +204,10 @@ impl Request {
         while written.choices.len() < self.n && signals.pending().is_none() {
             let choice = generator.next_token()?;
             written.choices.push(choice);
+            if Some(choice.token) == self.tokenizer.end_of_text() {
+                written.finish = Finish::Stop;
+                break;
+            }
             let (text, stop) = stops.push(self.tokenizer.bytes_of(choice.token));
             written.text.extend_from_slice(&text);
             let mut go_on = match self.numbers() {
@@ -226,6 +230,12 @@ impl Request {
         progress(Part::Text(&rest));
         written.text.extend_from_slice(&rest);
         Ok(written)
+    }
+
+    /// The prompt without what only says that a text ends.
+    fn without_ends(&self) -> Vec<TokenId> {
+        let end = self.tokenizer.end_of_text();
+        self.prompt.iter().copied().filter(|&token| Some(token) != end).collect()
     }
 
     /// Are tokens shown as numbers, because they stand for no text?
@@ -275,9 +285,14 @@ enum Part<'a> {
     Table(&'a [(TokenId, f64)]),
 }
 
-/// The tokens that are printable ASCII, tab, line feed and carriage return.
-fn ascii(tokenizer: &dyn Tokenizer) -> Vec<bool> {
-    let plain = |b: &u8| matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
+/// The tokens that may be drawn, all of them when the list is empty: with `ascii` those that are
+/// printable ASCII, tab, line feed and carriage return; with `endless` all but the end of a text.
+fn allowed(tokenizer: &dyn Tokenizer, ascii: bool, endless: bool) -> Vec<bool> {
+    let end = tokenizer.end_of_text().filter(|_| endless);
+    if !ascii && end.is_none() {
+        return Vec::new();
+    }
+    let plain = |b: &u8| !ascii || matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
     let all = 0..tokenizer.vocab_size() as TokenId;
-    all.map(|token| tokenizer.bytes_of(token).iter().all(plain)).collect()
+    all.map(|token| Some(token) != end && tokenizer.bytes_of(token).iter().all(plain)).collect()
 }

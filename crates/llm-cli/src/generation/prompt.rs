@@ -4,7 +4,7 @@ use crate::args::PromptArgs;
 use crate::console::note;
 use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
-use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
+use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
 use std::ffi::OsStr;
 use std::path::Path;
@@ -35,7 +35,7 @@ impl PromptArgs {
         if text.is_empty() {
             return Ok(Vec::new());
         }
-        tokenizer.encode(&text).map_err(|e| match e {
+        encode_marked(tokenizer, &text).map_err(|e| match e {
             Error::UnknownUnit { .. } => {
                 let flag = self.flag().unwrap_or_default();
                 CliError::Data(format!("{flag}: {e}; the model never saw it, leave it out"))
@@ -45,7 +45,8 @@ impl PromptArgs {
     }
 }
 
-/// The tokens of the prompt; `opening`, else a line break, stands in for one that is not given.
+/// The tokens of the prompt; `opening`, else the end of a text or a line break, stands in for one
+/// that is not given.
 ///
 /// # Errors
 /// As [`PromptArgs::tokens`].
@@ -58,14 +59,22 @@ pub(crate) fn tokens(
     if !given.is_empty() {
         return Ok(given);
     }
-    // A vocabulary without them has a first token at least.
-    let tokens = tokenizer.encode(opening.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]);
+    // Where texts end, a new one begins. A vocabulary without line breaks has a first token at
+    // least.
+    let tokens = match (tokenizer.end_of_text(), opening) {
+        (Some(end), None) => vec![end],
+        (_, text) => tokenizer.encode(text.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]),
+    };
     if tokenizer.name() == IdsTokenizer::NAME {
         note("no --prompt-ids: the text begins with token 0");
         return Ok(tokens);
     }
     if let Some(flag) = prompt.flag() {
-        let instead = if opening.is_some() { "a story's first words" } else { "a line break" };
+        let instead = match (opening, tokenizer.end_of_text()) {
+            (Some(_), _) => "a story's first words",
+            (None, Some(_)) => "the end of the one before",
+            (None, None) => "a line break",
+        };
         note(&format!("{flag} is empty: the text begins with {instead}"));
     }
     Ok(tokens)

@@ -5,7 +5,7 @@ use crate::args::TrainArgs;
 use crate::data::{Data, Input, Reading};
 use crate::error::{CliError, Result};
 use llm_core::base::bytes;
-use llm_core::recipe::{DataForm, DataSource, Recipe};
+use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::Tokenizer;
 use std::path::Path;
 use std::sync::Arc;
@@ -20,7 +20,20 @@ pub(super) fn resumed(
     judged: bool,
     path: &Path,
 ) -> Result<Data> {
-    let reading = Reading::again(tokenizer.name(), &recipe.data, args.data_as);
+    let reading = Reading::for_model(&**tokenizer, &recipe.data, args.data_as);
+    let reading = match args.end_of_text.map(EndOfText::from) {
+        None => reading,
+        Some(ends) if ends == EndOfText::None || tokenizer.end_of_text().is_some() => {
+            reading.ending(ends)
+        }
+        Some(_) => {
+            return Err(CliError::Usage(format!(
+                "--end-of-text: the model of '{}' has no token that ends a text; leave the flag \
+                 out, or train a new model",
+                path.display()
+            )));
+        }
+    };
     let untrained = recipe.data == DataSource::NONE;
     let Some(input) = Input::again(&recipe.data, &files.data, reading)? else {
         if untrained {
@@ -109,10 +122,12 @@ impl Change {
 fn describe(source: &DataSource) -> String {
     match source {
         DataSource::Stories { version, .. } => format!("built-in stories (grammar {version})"),
-        DataSource::Files { len, blake3: [a, b, c, ..], form } => {
-            let what = match form {
-                DataForm::Text | DataForm::Bytes => "",
-                DataForm::U16 => " of token numbers",
+        DataSource::Files { len, blake3: [a, b, c, ..], form, end_of_text } => {
+            let what = match (form, end_of_text) {
+                (DataForm::U16, _) => " of token numbers",
+                (_, EndOfText::None) => "",
+                (_, EndOfText::Files) => " in several texts",
+                (_, EndOfText::Marked) => " in marked texts",
             };
             format!("{len} bytes{what} (BLAKE3 {a:02x}{b:02x}{c:02x}..)")
         }

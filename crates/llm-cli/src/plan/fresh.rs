@@ -5,12 +5,12 @@ use super::files::TextFiles;
 use super::run::Plan;
 use crate::args::{DataAs, TrainArgs};
 use crate::data::{Data, Input, Reading};
-use crate::defaults::{Start, TextDefaults, VOCAB_SIZE};
+use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{CliError, Result};
 use crate::flags::{self, Given};
 use crate::program::{Heads, Program};
 use crate::tokenizers::{self, Choice, Made};
-use llm_core::recipe::Recipe;
+use llm_core::recipe::{EndOfText, Recipe};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
@@ -22,9 +22,20 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     require(training_memory(&config, attention.as_ref(), &recipe)?)?;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
-    let reading = Reading::new(tokens.kind(), args.data_as);
+    let ends = match (args.end_of_text, args.recipe.preset) {
+        (Some(said), _) => said.into(),
+        (None, Some(Preset::Original)) => EndOfText::None,
+        (None, None) => EndOfText::Files,
+    };
+    let reading = Reading::new(tokens.kind(), args.data_as).ending(ends);
     let stories = args.data.is_empty();
     let input = if stories { Input::stories() } else { Input::files(&args.data, reading)? };
+    if let Input::Files(files) = &input
+        && files.largest().is_some()
+    {
+        // What was not to be seen before the files were.
+        Choice::of_numbers(&args.tokenizer)?;
+    }
     let val = match args.val.is_empty() {
         true => None,
         false => Some(Input::files(

@@ -3,7 +3,8 @@
 use crate::error::{CliError, Result};
 use crate::messages::count;
 use crate::program::{Heads, Program};
-use llm_core::checkpoint::Checkpoint;
+use llm_core::Error;
+use llm_core::checkpoint::{Checkpoint, CheckpointError};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_formats::tokenizers;
@@ -29,7 +30,7 @@ pub struct Loaded {
 /// [`CliError::Core`] naming the file, [`CliError::Data`] when this program has not the attention
 /// or the tokenizer.
 pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
-    let checkpoint = Checkpoint::load(path)?;
+    let checkpoint = Checkpoint::load(path).map_err(|e| with_way_out(e, path))?;
     let spec = &checkpoint.meta.attention;
     let attention = (program.from_spec)(spec).map_err(|_| {
         let other = match program.heads {
@@ -51,6 +52,54 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
         .map_err(|why| CliError::Data(format!("checkpoint '{}': {why}", path.display())))?;
     let (has_optimizer, format) = (checkpoint.has_optimizer(), checkpoint.format());
     Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer, format })
+}
+
+/// What to do about a file that is damaged or not whole: the run may have saved other states.
+fn with_way_out(e: Error, path: &Path) -> CliError {
+    use CheckpointError as Why;
+    match &e {
+        Error::Checkpoint {
+            source:
+                Why::TooShort { .. }
+                | Why::Length { .. }
+                | Why::Padding { .. }
+                | Why::HeaderChecksum
+                | Why::HeaderEncoding(_)
+                | Why::HeaderRest { .. }
+                | Why::TensorChecksum { .. }
+                | Why::FileChecksum
+                | Why::TokenizerHash,
+            ..
+        } => {}
+        _ => return e.into(),
+    }
+    let others = other_states(path);
+    match others.is_empty() {
+        true => CliError::hint(e, "it is damaged or not whole: load another copy of it"),
+        false => {
+            let others = others.join(", ");
+            CliError::hint(
+                e,
+                format!("it is damaged or not whole: the run has also saved {others}"),
+            )
+        }
+    }
+}
+
+/// The other states that lie beside one of a run's.
+fn other_states(path: &Path) -> Vec<String> {
+    let folder = path.parent().filter(|folder| folder.ends_with("ckpt"));
+    let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
+    let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
+    let names = entries.into_iter().flatten().flatten().filter_map(name);
+    let is_state = |name: &String| {
+        (matches!(&**name, "last" | "best") || name.starts_with("step-"))
+            && path.file_name().is_none_or(|own| own != &**name)
+    };
+    let mut found: Vec<_> = names.filter(is_state).collect();
+    found.sort();
+    let shown = |name: String| format!("'{}'", path.with_file_name(name).display());
+    found.into_iter().map(shown).collect()
 }
 
 /// The tokenizer of a checkpoint, or why there is none that fits its model.

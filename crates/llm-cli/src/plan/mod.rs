@@ -22,7 +22,7 @@ pub use loaded::{Loaded, load};
 pub use run::{Decided, Plan};
 
 use crate::args::TrainArgs;
-use crate::data::{check_data_as, one_stdin};
+use crate::data::{check_about_files, one_stdin};
 use crate::error::Result;
 use crate::output::to_load;
 use crate::probes::Probes;
@@ -36,7 +36,7 @@ impl Plan {
     /// Usage, data, checkpoint or memory errors, each naming the flag or file.
     pub fn new(program: &Program, args: &TrainArgs) -> Result<Plan> {
         check_heads_flag(program, args.heads)?;
-        check_data_as(&args.data, args.data_as)?;
+        check_about_files(&args.data, args.data_as, args.end_of_text)?;
         one_stdin(args.data.iter().chain(&args.val))?;
         let mut plan = match &args.load {
             None => fresh::plan(program, args)?,
@@ -59,7 +59,7 @@ impl Plan {
 pub(crate) fn check_flags(program: &Program, args: &TrainArgs) -> Result<Settings> {
     const TOKENS: usize = 4000;
     check_heads_flag(program, args.heads)?;
-    check_data_as(&args.data, args.data_as)?;
+    check_about_files(&args.data, args.data_as, args.end_of_text)?;
     one_stdin(args.data.iter().chain(&args.val))?;
     let mut settings = fresh::settings(program, args)?;
     fresh::plan_epochs(args, TOKENS, &mut settings.recipe)?;

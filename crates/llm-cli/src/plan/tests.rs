@@ -104,11 +104,8 @@ impl Saved {
         let settings = check_flags(&BASELINE, &args(&words.map(String::from), "")).unwrap();
         let decided = settings.decided();
         let (config, mut recipe) = (decided.config.clone(), decided.recipe.clone());
-        recipe.data = llm_core::recipe::DataSource::Files {
-            len: text.len() as u64,
-            blake3: *blake3::hash(&text).as_bytes(),
-            form: llm_core::recipe::DataForm::Text,
-        };
+        recipe.data =
+            llm_core::recipe::DataSource::text(text.len() as u64, *blake3::hash(&text).as_bytes());
         let model = TinyGPT::new(config.clone(), 1).unwrap();
         let mut trainer = Trainer::new(model, recipe.clone()).unwrap();
         trainer.step(&TokenDataset::from_bytes(text)).unwrap();

@@ -1,12 +1,13 @@
 //! The settings of a run as TOML, each with the value that counts.
 
-use crate::args::{TokenizerArg, TrainArgs};
+use crate::args::{TextEnds, TokenizerArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
+use crate::escape::{json_line, one_line};
 use crate::flags::{Flag, GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC};
 use crate::plan::Decided;
 use crate::program::Program;
 use clap::ValueEnum;
-use llm_core::recipe::Recipe;
+use llm_core::recipe::{DataSource, EndOfText, Recipe};
 use llm_core::settings;
 use llm_core::tokenizer::IdsTokenizer;
 use std::ffi::OsStr;
@@ -72,6 +73,7 @@ impl Sheet {
         s.table("data");
         s.list("data", files.data.iter().map(|path| text(path.as_os_str())).collect());
         s.given("data_as", args.data_as.map(name));
+        s.given("end_of_text", args.end_of_text.map(name).or(ends_of(&recipe.data)));
         rows(s, &mut GROUPS[VAL_FRAC].flags.iter());
         let tokens = &args.tokenizer;
         match &tokens.kind {
@@ -126,6 +128,7 @@ impl Sheet {
         s.given("gen", sampling.n.map(|n| whole(n as u64)));
         s.given("num_samples", sampling.num_samples.map(whole));
         s.list("stop", sampling.stop.iter().map(|stop| text(stop)).collect());
+        s.given("ignore_eos", sampling.ignore_eos);
         s.given("temp", sampling.temp.map(number));
         s.given("topk", sampling.topk.map(|k| whole(k as u64)));
         s.given("top_p", sampling.top_p.map(number));
@@ -182,12 +185,39 @@ impl Sheet {
     }
 
     fn text(&self, program: &Program) -> String {
-        format!(
-            "# {} {}: the settings of a run; --config FILE takes them, flags win over them\n\n{}",
+        let mut text = format!(
+            "# {} {}: the settings of a run; --config FILE takes them, flags win over them\n",
             program.name,
             env!("CARGO_PKG_VERSION"),
-            toml::to_string(&self.tables).unwrap_or_default()
-        )
+        );
+        for (name, table) in &self.tables {
+            text.push_str(&format!("\n[{name}]\n"));
+            for (key, value) in table.as_table().into_iter().flatten() {
+                text.push_str(&format!("{key} = {}\n", shown(value)));
+            }
+        }
+        text
+    }
+}
+
+/// A value in a line, in which nothing can control a terminal.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", "))
+        }
+        // JSON's string, with JSON's escapes, is one of TOML's.
+        Value::String(text) if one_line(text) != *text => json_line(text).trim_end().into(),
+        other => other.to_string(),
+    }
+}
+
+/// Where a text ends in the data, as the flag says it; nothing where all is one text.
+fn ends_of(data: &DataSource) -> Option<String> {
+    match data {
+        DataSource::Files { end_of_text: EndOfText::Files, .. } => Some(name(TextEnds::Files)),
+        DataSource::Files { end_of_text: EndOfText::Marked, .. } => Some(name(TextEnds::Marked)),
+        DataSource::Files { .. } | DataSource::Stories { .. } => None,
     }
 }
 

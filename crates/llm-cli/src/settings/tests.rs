@@ -47,6 +47,20 @@ fn numbers_are_short_and_exact() {
     assert_eq!(whole(u64::MAX).to_string(), "\"18446744073709551615\"");
 }
 
+/// What a terminal would obey is written so that it does not, and read back as it was.
+#[test]
+fn texts_in_settings_cannot_control_a_terminal() {
+    for prompt in ["a\u{9b}2J", "\u{202e}b \"quoted\" 'both'", "\u{7f}\\x\u{1b}[m", "C:\\x\u{2066}"]
+    {
+        let (plan, args) = plan(&["--steps", "1", "--layers", "1", "--prompt", prompt]);
+        let written = printable_config(&BASELINE, &plan.decided(), &args, 1);
+        let obeyed = |c: char| c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(c));
+        assert!(!written.contains(obeyed), "{written}");
+        let read: toml::Table = written.parse().unwrap();
+        assert_eq!(read["text"]["prompt"].as_str(), Some(prompt));
+    }
+}
+
 /// A run's folder says what decides the run, and not where it went.
 #[test]
 fn a_run_s_settings() {

@@ -7,6 +7,7 @@ use llm_core::Config;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_formats::bpe;
+use llm_formats::tokenizers::with_end_of_text;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -180,10 +181,15 @@ impl Choice {
         }
         if let Choice::Learn { vocab_size: Some(wanted) } = self {
             // Fewer than were asked for is what little text gives.
-            let differs = size > *wanted;
+            let least = 256 + usize::from(stored.end_of_text().is_some());
+            let differs = size > least.max(*wanted);
             return Ok(differs.then(|| (name(kind, size), name(kind, *wanted))));
         }
-        let given = self.load()?.filter(|given| given.blob() != stored.blob());
+        let given = match (self.load()?, stored.end_of_text()) {
+            (Some(given), Some(_)) => Some(with_end_of_text(given)?),
+            (given, _) => given,
+        };
+        let given = given.filter(|given| given.blob() != stored.blob());
         Ok(given.map(|given| {
             let other = if given.vocab_size() == size { ", but others" } else { "" };
             (name(kind, size), name(kind, given.vocab_size()) + other)

@@ -7,9 +7,12 @@ use crate::defaults::VOCAB_SIZE;
 use crate::error::{CliError, Result};
 use llm_core::Error;
 use llm_core::base::{bytes, thousands};
-use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
+use llm_core::recipe::EndOfText;
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, split_at_marks};
+use llm_formats::FormatError;
 use llm_formats::bpe::{self, Learning};
 use llm_formats::encode::characters;
+use llm_formats::tokenizers::with_end_of_text;
 use llm_stories::StoryCorpus;
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -33,6 +36,25 @@ pub struct Made {
 /// # Errors
 /// What making a vocabulary refuses.
 pub fn make(choice: &Choice, input: &Input, val_frac: f64, quiet: bool) -> Result<Made> {
+    let ends = if let Input::Files(files) = input { files.end_of_text() } else { EndOfText::None };
+    let Made { tokenizer, note } = without_end(choice, input, val_frac, quiet, ends)?;
+    let tokenizer = match ends {
+        EndOfText::None => tokenizer,
+        EndOfText::Files | EndOfText::Marked => with_end_of_text(tokenizer)?,
+    };
+    Ok(Made { tokenizer, note })
+}
+
+/// The tokenizer as it is found; a learnt one leaves room for a token that ends a text, if there is
+/// to be one.
+fn without_end(
+    choice: &Choice,
+    input: &Input,
+    val_frac: f64,
+    quiet: bool,
+    ends: EndOfText,
+) -> Result<Made> {
+    let marked = ends == EndOfText::Marked;
     let largest = if let Input::Files(files) = input { files.largest() } else { None };
     let tokenizer: Arc<dyn Tokenizer> = match choice {
         Choice::Byte | Choice::Numbers { .. } if largest.is_some() => {
@@ -47,12 +69,18 @@ pub fn make(choice: &Choice, input: &Input, val_frac: f64, quiet: bool) -> Resul
         Choice::Byte => Arc::new(ByteTokenizer),
         Choice::Numbers { .. } => return Err(CliError::Internal("text for numbers".into())),
         Choice::Char => Arc::new(match input {
-            Input::Files(files) => characters(files.text())?,
+            Input::Files(files) => characters(files.text(), marked).map_err(of_data)?,
             stories => CharTokenizer::from_text(&text(stories, 0.0, None)?)?,
         }),
         Choice::Learn { vocab_size } => {
-            let text = text(input, val_frac, Some(MOST_TEXT))?;
-            return learn(&text, vocab_size.unwrap_or(VOCAB_SIZE), quiet);
+            let mut text = text(input, val_frac, Some(MOST_TEXT))?;
+            if marked {
+                text = split_at_marks(&text).collect::<Vec<_>>().join(&b"\n"[..]).into();
+            }
+            let vocab_size = vocab_size.unwrap_or(VOCAB_SIZE);
+            let least = ByteTokenizer::VOCAB_SIZE;
+            let ended = usize::from(ends != EndOfText::None && vocab_size > least);
+            return learn(&text, vocab_size - ended, ended, quiet);
         }
         Choice::File(_) | Choice::Pair { .. } => {
             let loaded = choice.load()?;
@@ -74,7 +102,8 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
     }
 }
 
-fn learn(text: &[u8], vocab_size: usize, quiet: bool) -> Result<Made> {
+/// `ended` tokens come to those that are learnt.
+fn learn(text: &[u8], vocab_size: usize, ended: usize, quiet: bool) -> Result<Made> {
     let start = Instant::now();
     let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
     let bar = bar(text.len() as u64, style, quiet).map(|bar| bar.with_message("reading words"));
@@ -92,7 +121,8 @@ fn learn(text: &[u8], vocab_size: usize, quiet: bool) -> Result<Made> {
     if let Some(bar) = bar {
         bar.finish_and_clear();
     }
-    let (found, text) = (tokenizer.vocab_size(), bytes(text.len() as u64));
+    let (found, text) = (tokenizer.vocab_size() + ended, bytes(text.len() as u64));
+    let vocab_size = vocab_size + ended;
     let note = if found < vocab_size {
         format!(
             "bpe     {} tokens, not {}: no other pair comes twice in {text}",
@@ -104,4 +134,12 @@ fn learn(text: &[u8], vocab_size: usize, quiet: bool) -> Result<Made> {
         format!("bpe     {} tokens learnt from {text} in {seconds:.1} s", thousands(found as u64))
     };
     Ok(Made { tokenizer, note: Some(note) })
+}
+
+/// What reading a text refuses.
+fn of_data(e: FormatError) -> CliError {
+    match e {
+        FormatError::Core(e) => e.into(),
+        other => CliError::Data(other.to_string()),
+    }
 }

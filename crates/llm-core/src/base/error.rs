@@ -164,6 +164,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same about a part of a text that begins at byte `start`.
+    pub fn after(self, start: u64) -> Error {
+        match self {
+            Error::UnknownUnit { unit, position } => {
+                Error::UnknownUnit { unit, position: position.saturating_add(start) }
+            }
+            other => other,
+        }
+    }
+
     /// The shape error, in one call.
     pub fn shape(op: &'static str, expected: impl Into<String>, got: &[usize]) -> Error {
         Error::Shape { op, expected: expected.into(), got: got.to_vec() }

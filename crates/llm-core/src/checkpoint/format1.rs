@@ -9,7 +9,7 @@ use super::table::{self, Entry};
 use crate::base::CheckpointError;
 use crate::model::{AttentionSpec, Config, Init, standard_parameters};
 use crate::optim::ScheduleKind;
-use crate::recipe::{DataForm, DataSource, Recipe};
+use crate::recipe::{DataSource, Recipe};
 use serde::{Deserialize, Serialize};
 
 /// The name of its only optimizer.
@@ -125,9 +125,7 @@ impl From<&StoredSource> for DataSource {
             StoredSource::Stories { version, seed, count } => {
                 DataSource::Stories { version, seed, count }
             }
-            StoredSource::Files { len, blake3 } => {
-                DataSource::Files { len, blake3, form: DataForm::Text }
-            }
+            StoredSource::Files { len, blake3 } => DataSource::text(len, blake3),
         }
     }
 }

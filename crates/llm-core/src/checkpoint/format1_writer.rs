@@ -21,7 +21,7 @@ impl From<&DataSource> for StoredSource {
             DataSource::Stories { version, seed, count } => {
                 StoredSource::Stories { version, seed, count }
             }
-            DataSource::Files { len, blake3, form: _ } => StoredSource::Files { len, blake3 },
+            DataSource::Files { len, blake3, .. } => StoredSource::Files { len, blake3 },
         }
     }
 }

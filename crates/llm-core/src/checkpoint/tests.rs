@@ -27,7 +27,7 @@ use crate::data::TokenDataset;
 use crate::model::{Attention, AttentionSpec, Config, Parameters, SingleHead};
 use crate::model::{TinyGPT, parameter_shapes};
 use crate::optim::{Hyperparameters, ParameterState, Schedule, ScheduleKind};
-use crate::recipe::{DataForm, DataSource, Recipe};
+use crate::recipe::{DataSource, Recipe};
 use crate::tensor::Tensor;
 use crate::train::Trainer;
 use std::fmt;
@@ -55,7 +55,7 @@ fn recipe() -> Recipe {
         clip: 0.5,
         seed: 99,
         val_frac: 0.25,
-        data: DataSource::Files { len: 1234, blake3: [7; 32], form: DataForm::Text },
+        data: DataSource::text(1234, [7; 32]),
         ..Recipe::new(2, 3, 11, 0.01)
     }
 }

@@ -55,6 +55,19 @@ impl TokenDataset {
         TokenDataset { starts: Some(starts), ..self }
     }
 
+    /// The same with the token `end` after so many tokens each time: where texts end.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the places do not rise, or one is beyond the last token.
+    pub fn with_ends(self, places: Vec<usize>, end: TokenId) -> Result<TokenDataset> {
+        let len = self.len();
+        if !places.is_sorted() || places.last().is_some_and(|&last| last > len) {
+            let reason = format!("they have to rise, up to the number of tokens, {len}");
+            return Err(Error::config("places", reason));
+        }
+        Ok(TokenDataset { tokens: self.tokens.ended(places, end), ..self })
+    }
+
     /// Number of tokens.
     pub fn len(&self) -> usize {
         self.tokens.len()
@@ -230,6 +243,17 @@ mod tests {
         let windows = data.windows(12);
         let expected = [(0, 10), (11, 12), (25, 4)].map(|(start, len)| Window { start, len });
         assert_eq!(windows.iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn texts_end_with_a_token() {
+        let data = counting(5).with_ends(vec![2, 5], 300).unwrap();
+        assert_eq!(data.tokens(0, data.len()).unwrap(), [0, 1, 300, 2, 3, 4, 300]);
+        assert_eq!(data.split(0.5).1.tokens(0, 3).unwrap(), [3, 4, 300]);
+        for wrong in [vec![6], vec![3, 2]] {
+            let refused = counting(5).with_ends(wrong, 300);
+            assert!(matches!(refused, Err(Error::Config { field: "places", .. })));
+        }
     }
 
     #[test]

@@ -20,6 +20,15 @@ enum Store {
     Files(Arc<ByteFiles>),
     /// Two bytes each, little-endian.
     NarrowFiles(Arc<ByteFiles>),
+    Ended(Arc<Ended>),
+}
+
+/// Tokens with one more after each of some places.
+struct Ended {
+    tokens: StoredTokens,
+    /// In rising order, none beyond the last token.
+    places: Vec<usize>,
+    end: TokenId,
 }
 
 impl StoredTokens {
@@ -49,6 +58,13 @@ impl StoredTokens {
     /// The numbers in files, two bytes each, read when they are asked for.
     pub(super) fn narrow_files(files: ByteFiles) -> StoredTokens {
         StoredTokens { range: 0..files.len() / 2, store: Store::NarrowFiles(Arc::new(files)) }
+    }
+
+    /// These tokens and the token `end` after each of these numbers of them, which rise and are no
+    /// more than there are.
+    pub(super) fn ended(self, places: Vec<usize>, end: TokenId) -> StoredTokens {
+        let range = 0..self.len() + places.len();
+        StoredTokens { range, store: Store::Ended(Arc::new(Ended { tokens: self, places, end })) }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -94,6 +110,33 @@ impl StoredTokens {
                     }
                 }
             }
+            Store::Ended(ended) => ended.read(first, out)?,
+        }
+        Ok(())
+    }
+}
+
+impl Ended {
+    /// `out` becomes what is at `start` and after, which must be there.
+    fn read(&self, start: usize, mut out: &mut [TokenId]) -> Result<()> {
+        // The i-th added token stands at places[i] + i.
+        let (mut low, mut high) = (0, self.places.len());
+        while low < high {
+            let i = low.midpoint(high);
+            if self.places[i] + i < start { low = i + 1 } else { high = i }
+        }
+        let (mut added, mut place) = (low, start - low);
+        while !out.is_empty() {
+            let until = self.places.get(added).map_or(out.len(), |&end| end - place);
+            let (now, later) = out.split_at_mut(until.min(out.len()));
+            self.tokens.read(place, now)?;
+            place += now.len();
+            out = later;
+            if let [first, rest @ ..] = out {
+                *first = self.end;
+                added += 1;
+                out = rest;
+            }
         }
         Ok(())
     }
@@ -108,6 +151,25 @@ fn widen<N: Copy + Into<TokenId>>(out: &mut [TokenId], tokens: &[N]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn added_tokens_stand_after_their_places() {
+        let bytes = StoredTokens::bytes((0..10).collect());
+        let ended = bytes.part(2..9).ended(vec![0, 3, 3, 7], 99);
+        let all = [99, 2, 3, 4, 99, 99, 5, 6, 7, 8, 99];
+        assert_eq!(ended.len(), all.len());
+        for start in 0..=all.len() {
+            for len in 0..=all.len() + 2 {
+                let mut out = vec![77; len];
+                ended.read(start, &mut out).unwrap();
+                let want = (start..start + len).map(|p| all.get(p).copied().unwrap_or(0));
+                assert!(out.iter().copied().eq(want), "{start} {len}: {out:?}");
+            }
+        }
+        let mut part = [0; 3];
+        ended.part(3..6).read(1, &mut part).unwrap();
+        assert_eq!(part, [99, 99, 0]);
+    }
 
     #[test]
     fn every_store_reads_the_same() {

@@ -181,8 +181,8 @@ pub fn generate(
     Ok(generator.written().to_vec())
 }
 
-/// Continues a text by `n` tokens: what [`generate`] writes, as text. Bytes that are no UTF-8, such
-/// as a character cut in two by the end, become �.
+/// Continues a text by `n` tokens, or up to the one that ends a text: what [`generate`] writes, as
+/// text. Bytes that are no UTF-8, such as a character cut in two by the end, become �.
 ///
 /// ```
 /// use llm_core::generate::{Sampling, write_text};
@@ -204,7 +204,15 @@ pub fn write_text(
     sampling: Sampling,
 ) -> Result<String> {
     let prompt = tokenizer.encode(prompt.as_bytes())?;
-    let written = tokenizer.decode(&generate(model, &prompt, n, sampling)?)?;
+    let mut generator = Generator::new(model, &prompt, sampling, 1)?;
+    let mut written = Vec::new();
+    for _ in 0..n {
+        let Choice { token, .. } = generator.next_token()?;
+        if Some(token) == tokenizer.end_of_text() {
+            break;
+        }
+        written.extend_from_slice(tokenizer.bytes_of(token));
+    }
     Ok(String::from_utf8_lossy(&written).into_owned())
 }
 

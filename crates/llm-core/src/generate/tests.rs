@@ -134,3 +134,20 @@ fn samples_of_one_seed_differ_and_come_back() {
         assert_eq!(first, generate(&model, &text(4), n, sampling.clone()).unwrap());
     }
 }
+
+/// A model that is certain what comes: token 256, which ends a text.
+#[test]
+fn writing_stops_at_the_end_of_a_text() {
+    use crate::tokenizer::{ByteTokenizer, WithEndOfText};
+    let mut model = TinyGPT::new(Config::new(257, 6, 8, 1), 3).unwrap();
+    let mut sure = vec![0.0; 257];
+    sure[256] = 1e3;
+    model.b_lm = Some(crate::Tensor::from_vec(&[257], sure).unwrap());
+    let bytes = WithEndOfText::extend(std::sync::Arc::new(ByteTokenizer)).unwrap();
+    let written = |tokenizer: &dyn Tokenizer| {
+        write_text(&model, tokenizer, "a", 5, Sampling::greedy()).unwrap()
+    };
+    assert_eq!(written(&*bytes), "");
+    let stops = generate(&model, &[97], 3, Sampling::greedy()).unwrap();
+    assert_eq!(stops, [256; 3]);
+}

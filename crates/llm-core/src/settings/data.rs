@@ -2,9 +2,10 @@
 
 use super::row::{Typed, named, typed};
 use crate::base::{Error, Result, Settings, Value};
-use crate::recipe::{DataForm, DataSource};
+use crate::recipe::{DataForm, DataSource, EndOfText};
 
 named!(DataForm, "'text', 'bytes' or 'u16'", Text = "text", Bytes = "bytes", U16 = "u16");
+named!(EndOfText, "'none', 'files' or 'marked'", None = "none", Files = "files", Marked = "marked");
 
 pub(super) fn write(name: &str, source: &DataSource, into: &mut Settings) -> Result<()> {
     let mut put = |key: &str, value: Value| into.insert(&format!("{name}.{key}"), value);
@@ -15,12 +16,18 @@ pub(super) fn write(name: &str, source: &DataSource, into: &mut Settings) -> Res
             put("seed", seed.to_value())?;
             put("count", count.to_value())
         }
-        DataSource::Files { len, blake3, form } => {
+        DataSource::Files { len, blake3, form, end_of_text } => {
             put("kind", Value::Text("files".into()))?;
             put("length", len.to_value())?;
             put("blake3", blake3.to_value())?;
             // A file from before there was a choice has no such key.
-            if *form == DataForm::Text { Ok(()) } else { put("form", form.to_value()) }
+            if *form != DataForm::default() {
+                put("form", form.to_value())?;
+            }
+            if *end_of_text != EndOfText::default() {
+                put("end_of_text", end_of_text.to_value())?;
+            }
+            Ok(())
         }
     }
 }
@@ -37,10 +44,8 @@ pub(super) fn read(name: &str, from: &mut Settings) -> Result<Option<DataSource>
         "files" => DataSource::Files {
             len: member(name, "length", from)?,
             blake3: member(name, "blake3", from)?,
-            form: match from.take(&format!("{name}.form")) {
-                Some(form) => typed(&format!("{name}.form"), form)?,
-                None => DataForm::Text,
-            },
+            form: later(name, "form", from)?,
+            end_of_text: later(name, "end_of_text", from)?,
         },
         other => {
             let other = other.escape_default();
@@ -54,4 +59,10 @@ fn member<T: Typed>(name: &str, key: &str, from: &mut Settings) -> Result<T> {
     let key = format!("{name}.{key}");
     let missing = || Error::config("settings", format!("'{key}' is missing"));
     typed(&key, from.take(&key).ok_or_else(missing)?)
+}
+
+/// A key that files from before there was a choice do not have.
+fn later<T: Typed + Default>(name: &str, key: &str, from: &mut Settings) -> Result<T> {
+    let key = format!("{name}.{key}");
+    from.take(&key).map_or_else(|| Ok(T::default()), |value| typed(&key, value))
 }

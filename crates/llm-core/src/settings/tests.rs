@@ -4,7 +4,7 @@ use super::*;
 use crate::base::Error;
 use crate::model::{Activation, Init};
 use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
-use crate::recipe::DataForm;
+use crate::recipe::{DataForm, EndOfText};
 
 /// Values of which none is a default.
 fn config() -> Config {
@@ -48,7 +48,12 @@ fn recipe() -> Recipe {
         seed: 27,
         val_frac: 0.375,
         data: DataSource::Stories { version: 3, seed: 28, count: 29 },
-        val_data: Some(DataSource::Files { len: 30, blake3: [31; 32], form: DataForm::U16 }),
+        val_data: Some(DataSource::Files {
+            len: 30,
+            blake3: [31; 32],
+            form: DataForm::U16,
+            end_of_text: EndOfText::Marked,
+        }),
     }
 }
 

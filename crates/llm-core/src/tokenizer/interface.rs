@@ -24,6 +24,12 @@ pub trait Tokenizer: Send + Sync {
     /// What makes it again, together with its name.
     fn blob(&self) -> Vec<u8>;
 
+    /// The token that ends a text, if there is one: no text is cut into it, and what writes it has
+    /// no more to say.
+    fn end_of_text(&self) -> Option<TokenId> {
+        None
+    }
+
     /// The text of tokens.
     ///
     /// # Errors

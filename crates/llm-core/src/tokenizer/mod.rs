@@ -5,12 +5,14 @@
 
 mod byte;
 mod char;
+mod end_of_text;
 mod ids;
 mod interface;
 mod padded;
 
 pub use self::char::CharTokenizer;
 pub use byte::ByteTokenizer;
+pub use end_of_text::{END_OF_TEXT, WithEndOfText, encode_marked, split_at_marks};
 pub use ids::IdsTokenizer;
 pub use interface::Tokenizer;
 pub use padded::PaddedTokenizer;
@@ -33,6 +35,14 @@ use std::sync::Arc;
 /// [`Error::Tokenizer`] for a kind that this crate does not have, or a blob that is none of its
 /// kind.
 pub fn from_spec(kind: &str, blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
+    match end_of_text::inner_blob(blob) {
+        Some(inner) => WithEndOfText::extend(plain(kind, inner)?),
+        None => plain(kind, blob),
+    }
+}
+
+/// One without a token of its own that ends a text.
+fn plain(kind: &str, blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
     match kind {
         ByteTokenizer::NAME if blob.is_empty() => Ok(Arc::new(ByteTokenizer)),
         ByteTokenizer::NAME => {

@@ -42,6 +42,10 @@ impl Tokenizer for PaddedTokenizer {
     fn blob(&self) -> Vec<u8> {
         self.inner.blob()
     }
+
+    fn end_of_text(&self) -> Option<TokenId> {
+        self.inner.end_of_text()
+    }
 }
 
 #[cfg(test)]

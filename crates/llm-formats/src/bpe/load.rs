@@ -3,14 +3,12 @@
 use super::parts::{Merge, Parts, refuse};
 use llm_core::Result;
 use llm_core::checkpoint::limits::MAX_BLOB;
+use llm_core::tokenizer::END_OF_TEXT;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use std::fmt;
 use tokenizers::models::bpe::BPE;
-
-/// GPT-2's mark between documents: in its vocabulary, but never made of text.
-const END_OF_TEXT: &str = "<|endoftext|>";
 
 /// A tokenizer.json.
 ///
@@ -110,6 +108,7 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
             None => return Err(refuse(format!("merges line {place} is not two tokens"))),
         }
     }
+    // GPT-2's mark between documents: in its vocabulary, but never made of text.
     let special = vocab.iter().find(|(token, _)| token == END_OF_TEXT).cloned();
     let special = special.into_iter().collect();
     Ok(Parts { vocab, merges: pairs, special, ignore_merges: false, place: "merges line" })

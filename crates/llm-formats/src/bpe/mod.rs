@@ -6,7 +6,8 @@
 //! take, become their single-byte tokens. So every sequence of bytes comes back as it was.
 //!
 //! The text of special tokens such as `<|endoftext|>` is text like any other, as in tiktoken's
-//! `encode_ordinary`.
+//! `encode_ordinary`; where it shall be the token, that is done around the tokenizer
+//! ([`encode_marked`](llm_core::tokenizer::encode_marked)).
 
 mod alphabet;
 mod load;
@@ -20,7 +21,7 @@ pub use split::last_cut;
 pub use train::{Learning, learn};
 
 use llm_core::base::memory;
-use llm_core::tokenizer::Tokenizer;
+use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
 use llm_core::{Result, TokenId};
 use parts::{Checked, Parts, refuse};
 use rayon::prelude::*;
@@ -65,6 +66,21 @@ pub fn from_vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Arc<dyn Toke
     Ok(Arc::new(Bpe::new(load::vocab_and_merges(vocab, merges)?)?))
 }
 
+/// The tokenizer that [`Tokenizer::blob`] wrote, with one more token, which ends a text; as it was
+/// when there is one.
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn with_end_of_text(blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
+    let mut parts = load::tokenizer_json(blob)?;
+    let numbers = parts.vocab.iter().chain(&parts.special).map(|(_, id)| id + 1);
+    let next = numbers.max().unwrap_or(0);
+    if !parts.special.iter().any(|(token, _)| token == END_OF_TEXT) {
+        parts.special.push((END_OF_TEXT.into(), next));
+    }
+    Ok(Arc::new(Bpe::new(parts)?))
+}
+
 /// GPT-2's two files, vocab.json and merges.txt, of what a checkpoint holds.
 ///
 /// # Errors
@@ -87,6 +103,7 @@ pub struct Bpe {
     singles: [TokenId; 256],
     /// Its tokenizer.json.
     blob: Vec<u8>,
+    end_of_text: Option<TokenId>,
 }
 
 impl fmt::Debug for Bpe {
@@ -98,6 +115,9 @@ impl fmt::Debug for Bpe {
 impl Bpe {
     fn new(parts: Parts) -> Result<Bpe> {
         let Checked { bytes: tokens, singles, ordinary } = parts.check()?;
+        let mut special = parts.special.iter();
+        let end_of_text = special.find(|(token, _)| token == END_OF_TEXT);
+        let end_of_text = end_of_text.map(|(_, id)| *id as TokenId); // one of those numbered
         let blob = parts.to_json()?;
         let (mut bytes, mut starts) = (Vec::new(), vec![0]);
         for token in tokens {
@@ -112,7 +132,7 @@ impl Bpe {
             .cache_capacity(0)
             .build()
             .map_err(|e| refuse(e.to_string()))?;
-        Ok(Bpe { model, splitter: Splitter::get()?, bytes, starts, singles, blob })
+        Ok(Bpe { model, splitter: Splitter::get()?, bytes, starts, singles, blob, end_of_text })
     }
 
     /// The tokens of a piece of text.
@@ -183,5 +203,9 @@ impl Tokenizer for Bpe {
 
     fn blob(&self) -> Vec<u8> {
         self.blob.clone()
+    }
+
+    fn end_of_text(&self) -> Option<TokenId> {
+        self.end_of_text
     }
 }

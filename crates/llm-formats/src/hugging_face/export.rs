@@ -57,7 +57,7 @@ pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Resu
     check_model(model)?;
     let config = model.config();
     let mut files = tokenizer::export(tokenizer, config.seq_len)?;
-    let end = tokenizer::end_of_text(tokenizer);
+    let end = tokenizer.end_of_text();
     let generation = json!({"_from_model_config": true, "bos_token_id": end, "eos_token_id": end});
     files.push((GENERATION, pretty(&generation)));
     let n_heads = model.attention().spec().n_heads;

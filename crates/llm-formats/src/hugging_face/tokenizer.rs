@@ -14,7 +14,9 @@ use crate::error::{FormatError, Result, shown};
 use crate::files::read_small;
 use crate::tokenizers;
 use llm_core::checkpoint::limits::MAX_BLOB;
-use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
+use llm_core::tokenizer::{
+    ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer, WithEndOfText,
+};
 use llm_core::{Error, TokenId};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -37,8 +39,6 @@ const SETTINGS: &str = "tokenizer_config.json";
 const NO_MERGES: &[u8] = b"#version: 0.2\n";
 /// Bytes of a tokenizer.json that may be one of ours: of char, with every character there is.
 const MAX_OURS: usize = 4 << 20;
-/// What ends a text in GPT-2's vocabulary.
-const END_OF_TEXT: &[u8] = b"<|endoftext|>";
 
 /// The files of a tokenizer, for a model with this context.
 ///
@@ -48,27 +48,25 @@ pub fn export(tokenizer: &dyn Tokenizer, context: usize) -> Result<Vec<(&'static
     let json = |value: &Value| value.to_string().into_bytes();
     let mut files = match tokenizer.name() {
         IdsTokenizer::NAME => return Ok(Vec::new()),
-        ByteTokenizer::NAME => without_merges(byte_file()),
-        CharTokenizer::NAME => without_merges(char_file(tokenizer)),
+        ByteTokenizer::NAME => without_merges(byte_file(), tokenizer),
+        CharTokenizer::NAME => without_merges(char_file(tokenizer), tokenizer),
         kind => bpe_files(kind, tokenizer.blob())?,
     };
-    files.push((
-        SETTINGS,
-        json(&json!({
-            "add_prefix_space": false,
-            "clean_up_tokenization_spaces": false,
-            // Without this it makes token types too, and GPT-2 would add what it has for token 0.
-            "model_input_names": ["input_ids", "attention_mask"],
-            "model_max_length": context,
-            "tokenizer_class": "PreTrainedTokenizerFast",
-        })),
-    ));
+    let mut settings = json!({
+        "add_prefix_space": false,
+        "clean_up_tokenization_spaces": false,
+        // Without this it makes token types too, and GPT-2 would add what it has for token 0.
+        "model_input_names": ["input_ids", "attention_mask"],
+        "model_max_length": context,
+        "tokenizer_class": "PreTrainedTokenizerFast",
+    });
+    if tokenizer.end_of_text().is_some() {
+        // As GPT-2: one token parts texts, wherever one looks from.
+        settings["bos_token"] = json!(END_OF_TEXT);
+        settings["eos_token"] = json!(END_OF_TEXT);
+    }
+    files.push((SETTINGS, json(&settings)));
     Ok(files)
-}
-
-/// The token that ends a text, where there is one.
-pub fn end_of_text(tokenizer: &dyn Tokenizer) -> Option<TokenId> {
-    (0..tokenizer.vocab_size() as TokenId).find(|&id| tokenizer.bytes_of(id) == END_OF_TEXT)
 }
 
 /// The tokenizer of a folder, if it has one, for a model with so many tokens.
@@ -114,8 +112,13 @@ pub fn import(folder: &Path, rows: usize) -> Result<Option<Arc<dyn Tokenizer>>> 
 }
 
 /// tokenizer.json and its two older parts, the second of them empty.
-fn without_merges(file: Value) -> Vec<(&'static str, Vec<u8>)> {
-    let vocab = file["model"]["vocab"].to_string().into_bytes();
+fn without_merges(mut file: Value, tokenizer: &dyn Tokenizer) -> Vec<(&'static str, Vec<u8>)> {
+    let mut vocab = file["model"]["vocab"].clone();
+    if let Some(end) = tokenizer.end_of_text() {
+        vocab[END_OF_TEXT] = json!(end);
+        file["added_tokens"] = json!([added(end)]);
+    }
+    let vocab = vocab.to_string().into_bytes();
     vec![(TOKENIZER, file.to_string().into_bytes()), (VOCAB, vocab), (MERGES, NO_MERGES.to_vec())]
 }
 
@@ -141,6 +144,19 @@ fn file(vocab: Map<String, Value>, pre_tokenizer: Value, decoder: Value) -> Valu
             "vocab": vocab,
             "merges": [],
         },
+    })
+}
+
+/// The entry of the token that ends a text.
+fn added(end: TokenId) -> Value {
+    json!({
+        "id": end,
+        "content": END_OF_TEXT,
+        "single_word": false,
+        "lstrip": false,
+        "rstrip": false,
+        "normalized": false,
+        "special": true,
     })
 }
 
@@ -176,7 +192,9 @@ fn char_file(tokenizer: &dyn Tokenizer) -> Value {
     };
     // The tokens proper: a padded vocabulary ends with numbers that stand for nothing.
     let units = (0..tokenizer.vocab_size() as TokenId).map(|id| (id, tokenizer.bytes_of(id)));
-    let units = units.take_while(|(_, unit)| !unit.is_empty());
+    // The token that ends a text is none of the model's.
+    let units =
+        units.take_while(|(id, unit)| !unit.is_empty() && Some(*id) != tokenizer.end_of_text());
     let vocab = units.map(|(id, unit)| (name(unit), json!(id))).collect();
     let decoders = json!([{"type": "ByteFallback"}, {"type": "Fuse"}]);
     file(vocab, Value::Null, json!({"type": "Sequence", "decoders": decoders}))
@@ -189,7 +207,7 @@ fn ours(text: &[u8]) -> Option<Arc<dyn Tokenizer>> {
     }
     let file: Value = serde_json::from_slice(text).ok()?;
     if same(&file, &byte_file()) {
-        return Some(Arc::new(ByteTokenizer));
+        return with_added(&file, Arc::new(ByteTokenizer));
     }
     let mut units: Vec<(u64, Vec<u8>)> = Vec::new();
     for (name, id) in file["model"]["vocab"].as_object()? {
@@ -202,7 +220,22 @@ fn ours(text: &[u8]) -> Option<Arc<dyn Tokenizer>> {
         blob.extend(unit);
     }
     let chars = CharTokenizer::from_blob(&blob).ok()?;
-    same(&file, &char_file(&chars)).then(|| Arc::new(chars) as Arc<dyn Tokenizer>)
+    if !same(&file, &char_file(&chars)) {
+        return None;
+    }
+    with_added(&file, Arc::new(chars))
+}
+
+/// The tokenizer with what the file adds to it, which is nothing or the token that ends a text.
+fn with_added(file: &Value, tokenizer: Arc<dyn Tokenizer>) -> Option<Arc<dyn Tokenizer>> {
+    match file["added_tokens"].as_array().map(Vec::as_slice).unwrap_or_default() {
+        [] => Some(tokenizer),
+        [only] => {
+            let ended = WithEndOfText::extend(tokenizer).ok()?;
+            (*only == added(ended.end_of_text()?)).then_some(ended)
+        }
+        _ => None,
+    }
 }
 
 /// One character, or a byte that is none.
@@ -215,12 +248,12 @@ fn unit(name: &str) -> Option<Vec<u8>> {
     u8::from_str_radix(byte, 16).ok().map(|byte| vec![byte])
 }
 
-/// Whether both files make the same tokens of the same text.
+/// Whether both files make the same tokens of the same text, but for added tokens.
 fn same(file: &Value, ours: &Value) -> bool {
     let equal = |path: &str| file.pointer(path) == ours.pointer(path);
     let empty = |path: &str| file.pointer(path).and_then(Value::as_array).is_none_or(Vec::is_empty);
     let matter = ["/model/type", "/model/vocab", "/pre_tokenizer", "/normalizer"];
-    matter.iter().all(|path| equal(path)) && empty("/model/merges") && empty("/added_tokens")
+    matter.iter().all(|path| equal(path)) && empty("/model/merges")
 }
 
 /// The files of a tokenizer whose data are its tokenizer.json.
@@ -253,7 +286,15 @@ mod tests {
             let chars = CharTokenizer::from_text(text).unwrap();
             let again = round_trip(&chars);
             assert_eq!((again.name(), again.blob()), ("char", chars.blob()));
+            let ended = WithEndOfText::extend(Arc::new(chars)).unwrap();
+            assert_eq!(round_trip(&*ended).blob(), ended.blob());
         }
+        let ended = WithEndOfText::extend(Arc::new(ByteTokenizer)).unwrap();
+        let again = round_trip(&*ended);
+        assert_eq!((again.blob(), again.end_of_text()), (ended.blob(), Some(256)));
+        let settings = export(&*ended, 16).unwrap().pop().unwrap().1;
+        let settings: Value = serde_json::from_slice(&settings).unwrap();
+        assert_eq!(settings["eos_token"], END_OF_TEXT);
     }
 
     #[test]

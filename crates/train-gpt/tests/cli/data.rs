@@ -19,7 +19,7 @@ fn text_bytes_standard_input_and_several_files() {
     ] {
         let rest = ["--steps", "2", "--gen", "9", "--save", "got"];
         let data: Vec<&str> = words.iter().flat_map(|name| ["--data", name]).collect();
-        let words = [&TINY[..], &data, &rest].concat();
+        let words = [&TINY[..], &data, &["--end-of-text", "none"], &rest].concat();
         let none = Vec::new();
         let outcome = sandbox.run_with_input(&words, input.unwrap_or(&none));
         assert_eq!(outcome.code, Some(0), "{outcome}");

@@ -134,6 +134,9 @@ fn token_numbers_are_learnt_as_they_are() {
     sandbox.write("run.toml", config.as_bytes());
     sandbox.ok(&["--config", "run.toml", "--steps", "1", "--gen", "0"]);
     sandbox.write("odd.bin", b"abc");
+    sandbox.write("meta.pkl", b"");
+    let seen = ["--data", "train.bin", "--tokenizer", "byte"];
+    sandbox.refuses(&seen, 2, &["holds token numbers", "leave --tokenizer out"]);
     sandbox.refuses(&["--data", "odd.bin", "--data-as", "u16"], 65, &["'odd.bin'", "3 bytes"]);
 }
 
@@ -148,10 +151,14 @@ fn several_files_after_one_flag_and_folders() {
     sandbox.write("books/.hidden", b"nobody reads this");
     sandbox.write("books/picture.png", b"\x89PNG\r\n\x1a\n\0\0");
     let plain = learnt(&sandbox, &["text.txt"]);
-    assert!(learnt(&sandbox, &["books/a.txt", "books/more/b.txt", "books/z.gz"]) == plain);
-    assert!(learnt(&sandbox, &["books"]) == plain);
+    let one = ["--end-of-text", "none"];
+    let files = ["books/a.txt", "books/more/b.txt", "books/z.gz", one[0], one[1]];
+    assert!(learnt(&sandbox, &files) == plain);
+    assert!(learnt(&sandbox, &["books", one[0], one[1]]) == plain);
+    assert!(learnt(&sandbox, &["books"]) == learnt(&sandbox, &files[..3]));
     let outcome = sandbox.train(&["--data", "books", "--dry-run"]);
-    outcome.says(&["'books' (3 files), 4.0 kB, 1 unpacked (gzip), 1 file left out: no text"]);
+    outcome
+        .says(&["'books' (3 files), 4.0 kB, 3 texts, 1 unpacked (gzip), 1 file left out: no text"]);
     sandbox.ok(&["eval", "--load", "made", "--data", "books/a.txt", "text.txt"]);
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.refuses(&["--data", "empty"], 66, &["'empty'", "folder"]);

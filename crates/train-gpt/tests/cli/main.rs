@@ -26,6 +26,7 @@ mod saving;
 mod settings;
 mod signals;
 mod terminal;
+mod texts;
 #[cfg(feature = "bpe")]
 mod tokenizer_verb;
 mod tokenizers;

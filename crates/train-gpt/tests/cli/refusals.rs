@@ -115,6 +115,14 @@ fn checkpoints_that_cannot_be_read_or_used() {
             sandbox.refuses(words, 65, &["checkpoint", &shown, needle]);
         }
     }
+    // What to do: another copy, or what else the run has saved.
+    sandbox.refuses(&["--load", "truncated"], 65, &["not whole", "another copy"]);
+    let run = ["--data", "text.txt", "--steps", "4", "--eval-every", "2", "--keep", "1"];
+    sandbox.train(&[&run[..], &["--save-every", "2", "--out", "run", "--gen", "0"]].concat());
+    sandbox.write("run/ckpt/last", &good[..5000]);
+    let refused =
+        sandbox.refuses(&["--load", "run"], 65, &["5000 bytes", "the run has also saved"]);
+    refused.says(&["'run/ckpt/best', 'run/ckpt/step-"]);
     std::fs::create_dir(sandbox.path("folder")).unwrap();
     for (file, needle) in [("missing", "missing"), ("folder", "folder"), ("/proc/nothing", "/proc")]
     {

@@ -48,6 +48,9 @@ fn what_is_printed_makes_the_same_run() {
         &[&TINY[..], &RUN, &["--data", "two words.txt", "--schedule", "constant", "--quiet"]]
             .concat(),
         &[&TINY[..], &RUN, &["--arch", "gpt2", "--seed", "18446744073709551615"]].concat(),
+        &[&TINY[..], &RUN, &["--activation", "gelu", "--n-inner", "24"]].concat(),
+        &[&TINY[..], &RUN, &["--data", "two words.txt", "text.txt"]].concat(),
+        &[&TINY[..], &RUN, &["--data", "text.txt", "text.txt", "--end-of-text", "none"]].concat(),
         &[&TINY[..], &RUN, &["--lr", "3.3e-3", "--warmup", "2", "--min-lr", "1e-7"]].concat(),
         &[&TINY[..], &RUN, &["--preset", "original", "--accum", "2", "--dropout", "0.1"]].concat(),
         &[&load[..], &["--steps", "3"]].concat(),

@@ -17,7 +17,7 @@ pub(super) fn measured_on(
 ) -> Result<(Validation, String)> {
     one_stdin(files)?;
     let (tokenizer, source) = (&loaded.tokenizer, &loaded.run.recipe.data);
-    let reading = Reading::again(tokenizer.name(), source, None);
+    let reading = Reading::for_model(&**tokenizer, source, None);
     let input = signals.reading(|| Input::again(source, files, reading))?;
     let input = input.ok_or_else(|| {
         let why = match *source == DataSource::NONE {

@@ -30,6 +30,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<()> {
         let line = json!({
             "kind": tokenizer.name(),
             "vocab_size": tokenizer.vocab_size(),
+            "end_of_text": tokenizer.end_of_text(),
             "stored_bytes": blob.len(),
             "blake3": fingerprint.as_str(),
             "longest": words.collect::<Vec<_>>(),
@@ -46,6 +47,9 @@ pub(super) fn info(args: &InfoArgs) -> Result<()> {
         thousands(blob.len() as u64),
         fingerprint
     );
+    if let Some(end) = tokenizer.end_of_text() {
+        text.push_str(&format!("end of a text    token {end}\n"));
+    }
     if let Some((bytes, tokens)) = measured {
         text.push_str(&format!(
             "bytes per token  {:.3} ({} bytes, {} tokens)\n",
@@ -77,9 +81,10 @@ fn measure(args: &InfoArgs, tokenizer: &dyn Tokenizer) -> Result<Option<(u64, u6
     }
 }
 
-/// The longest tokens, longest first, of equal ones the first.
+/// The longest tokens of text, longest first, of equal ones the first.
 fn longest(tokenizer: &dyn Tokenizer) -> Vec<TokenId> {
-    let mut all: Vec<TokenId> = (0..tokenizer.vocab_size() as TokenId).collect();
+    let of_text = |id: &TokenId| Some(*id) != tokenizer.end_of_text();
+    let mut all: Vec<_> = (0..tokenizer.vocab_size() as TokenId).filter(of_text).collect();
     all.sort_by_key(|&id| std::cmp::Reverse(tokenizer.bytes_of(id).len()));
     all.truncate(LONGEST);
     all

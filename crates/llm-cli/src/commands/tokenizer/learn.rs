@@ -1,8 +1,8 @@
 //! `tokenizer train`: a vocabulary of one's own.
 
-use crate::args::{TokenizerArg, TokenizerArgs, TokenizerTrainArgs};
+use crate::args::{TextEnds, TokenizerArg, TokenizerArgs, TokenizerTrainArgs};
 use crate::console::note;
-use crate::data::{Input, Reading, one_stdin};
+use crate::data::{Input, Reading, check_about_files, one_stdin};
 use crate::error::{CliError, Result, system_reason};
 use crate::escape::one_line;
 use crate::next_commands;
@@ -22,10 +22,14 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
     let choice =
         Choice::of(&flags)?.ok_or_else(|| CliError::Internal("flags without a choice".into()))?;
     one_stdin(&args.data)?;
+    check_about_files(&args.data, None, args.end_of_text)?;
     check_target(&args.save)?;
     let input = match args.data.is_empty() {
         true => Input::stories(),
-        false => Input::files(&args.data, Reading::new(choice.kind(), None))?,
+        false => {
+            let ends = args.end_of_text.unwrap_or(TextEnds::Files).into();
+            Input::files(&args.data, Reading::new(choice.kind(), None).ending(ends))?
+        }
     };
     let quiet = args.output.quiet();
     let made = make(&choice, &input, 0.0, quiet)?;

@@ -21,8 +21,7 @@ fn everything_comes_back_bit_by_bit() {
             // What the golden file does not have.
             trainer.model.set_dropout(0.125).unwrap();
             trainer.recipe.accum = 5;
-            trainer.recipe.val_data =
-                Some(DataSource::Files { len: 321, blake3: [8; 32], form: DataForm::Text });
+            trainer.recipe.val_data = Some(DataSource::text(321, [8; 32]));
             let file = bytes_of(&trainer, &tokenizer, with_optimizer);
             assert_eq!(file, bytes_of(&trainer, &tokenizer, with_optimizer));
             let checkpoint = read(&file).unwrap();

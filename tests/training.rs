@@ -2,7 +2,7 @@
 
 use llm_core::data::{Batch, ByteFiles, Origin, TokenDataset};
 use llm_core::model::Mode;
-use llm_core::recipe::{DataForm, DataSource, Recipe};
+use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::{Hooks, StepReport, Trainer, Verdict, evaluate};
 use llm_core::{Config, Error, Gradients, TinyGPT};
 use llm_variant_mha::MultiHead;
@@ -16,7 +16,7 @@ fn text() -> TokenDataset {
 fn recipe(data: &TokenDataset) -> Recipe {
     Recipe {
         val_frac: 0.1,
-        data: DataSource::Files { len: data.len() as u64, blake3: [0; 32], form: DataForm::Text },
+        data: DataSource::text(data.len() as u64, [0; 32]),
         ..Recipe::new(4, 32, 20, 3e-3)
     }
 }

@@ -4,6 +4,7 @@ mod bench;
 mod clap_error;
 mod command;
 mod compare;
+mod data;
 mod duration;
 mod import_export;
 mod inspect;
@@ -18,6 +19,7 @@ pub use bench::{BenchArgs, BenchName};
 pub(crate) use clap_error::in_one_line;
 pub use command::command;
 pub use compare::CompareArgs;
+pub use data::{DataAs, TextEnds};
 pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub use inspect::{
     HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
@@ -31,7 +33,7 @@ pub use tokenizer::{
     TokenizerTrainArgs, TokenizerVerb,
 };
 pub use trace::TraceArgs;
-pub use training::{DataAs, ModelArgs, RecipeArgs, TextEnds, TrainArgs};
+pub use training::{ModelArgs, RecipeArgs, TrainArgs};
 
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;

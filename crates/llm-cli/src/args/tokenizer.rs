@@ -1,6 +1,7 @@
 //! Flags that say how text becomes tokens, and the verb `tokenizer`.
 
-use super::{OutputArgs, TextEnds};
+use super::OutputArgs;
+use super::data::TextEnds;
 use clap::builder::{OsStringValueParser, TypedValueParser, ValueParser};
 use clap::{Args, Subcommand, ValueHint};
 use std::ffi::{OsStr, OsString};

@@ -1,6 +1,7 @@
 //! Flags of a training run. Every one is optional: what is not given comes from the checkpoint,
 //! the preset or the built-in values, in that order.
 
+use super::data::{DataAs, TextEnds};
 use super::duration::duration;
 use super::{OutputArgs, ProbeArgs, SamplingArgs, TokenizerArgs};
 use crate::defaults::Preset;
@@ -153,28 +154,6 @@ pub struct RecipeArgs {
     /// A set of values to start from: `original` has those of the C++ trainer
     #[arg(long, value_name = "NAME")]
     pub preset: Option<Preset>,
-}
-
-/// What files hold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum DataAs {
-    /// Text; what is none is refused
-    Text,
-    /// Any bytes, learnt as if they were text
-    Bytes,
-    /// Token numbers of 16 bits, little-endian, as in nanoGPT's train.bin
-    U16,
-}
-
-/// Where texts end in files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum TextEnds {
-    /// Nowhere: all files are one text
-    None,
-    /// After each file, when there are several
-    Files,
-    /// There, and where <|endoftext|> is written
-    Marked,
 }
 
 /// Sets of model options.

@@ -112,7 +112,7 @@ mod tests {
         replace_file(&path, |out| out.write_all(b"new")).unwrap();
         assert_eq!(fs::read(&path).unwrap(), b"new");
         let is_there = |name: &&str| folder.path().join(name).exists();
-        assert!(kept.iter().all(is_there) && is_there(&young) && !old.iter().any(|n| is_there(&n)));
+        assert!(kept.iter().all(is_there) && is_there(&young) && !old.iter().any(is_there));
         assert_eq!(sweep_stale(&path), 1);
         assert!(!is_there(&young));
     }

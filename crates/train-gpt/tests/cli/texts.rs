@@ -12,7 +12,7 @@ fn three() -> Sandbox {
     let sandbox = sandbox();
     let text = some_text(3000);
     for (name, part) in ["a", "b", "c"].iter().zip(text.chunks(1000)) {
-        sandbox.write(&format!("{name}.txt"), part);
+        sandbox.write(format!("{name}.txt"), part);
     }
     let marked: Vec<u8> =
         text.chunks(1000).flat_map(|part| [part, MARK.as_bytes()].concat()).collect();
@@ -124,7 +124,7 @@ fn other_programs_are_told() {
         train(&sandbox, &[&FILES[..], &kind].concat(), "made");
         sandbox.ok(&["export", "hf", "--load", "made", folder]);
         let read =
-            |name: &str| String::from_utf8(sandbox.read(&format!("{folder}/{name}"))).unwrap();
+            |name: &str| String::from_utf8(sandbox.read(format!("{folder}/{name}"))).unwrap();
         let settings = read("tokenizer_config.json");
         assert!(settings.contains("\"eos_token\":\"<|endoftext|>\""), "{settings}");
         assert!(settings.contains("\"bos_token\":\"<|endoftext|>\""), "{settings}");

@@ -163,6 +163,9 @@ def exports(ours):
         ("characters", ours.many, ["--arch", "gpt2", "--tokenizer", "char"]),
         ("bpe", ours.many, ["--arch", "gpt2", "--tokenizer", "bpe", "--vocab-size", "300"]),
     ]
+    # The corpus has marks: with a token for them.
+    cases += [(f"{what}, marked", program, [*words, "--end-of-text", "marked"])
+              for what, program, words in cases if "gpt2" in words]
     for n, (what, program, words) in enumerate(cases):
         checkpoint, folder, back = (ours.folder / f"{name}-{n}" for name in ("trained", "exported", "back"))
         ours.run(program, "--data", corpus, "--seq", 64, "--dmodel", 32, "--layers", 2, "--batch", 8, "--steps", 60,
@@ -178,6 +181,7 @@ def exports(ours):
         if set(made) != {"input_ids", "attention_mask"}:
             fail(f"{what}: the tokenizer also makes {set(made)}, which changes what the model computes")
         ids = made["input_ids"]
+        check_end(what, ours, program, checkpoint, tokenizer, model)
         compare(f"export, {what}", ours, model.eval(), ids, checkpoint)
         check_tokens(what, ours, program, checkpoint, tokenizer)
         ours.run(program, "import", "hf", folder, "--save", back)
@@ -192,6 +196,17 @@ def exports(ours):
             fail(f"{what}: not a GPT2LMHeadModel")
 
 
+def check_end(what, ours, program, checkpoint, tokenizer, model):
+    """The token that ends a text is known to all, or to none."""
+    info = json.loads(ours.run(program, "tokenizer", "info", "--load", checkpoint, "--json"))
+    end = info["end_of_text"]
+    if "marked" in what and end is None:
+        fail(f"{what}: no token ends a text")
+    known = {tokenizer.eos_token_id, tokenizer.bos_token_id, model.config.eos_token_id, model.generation_config.eos_token_id}
+    if known != {end} or (end is not None and tokenizer.eos_token != "<|endoftext|>"):
+        fail(f"{what}: token {end} ends a text, there {known}, {tokenizer.eos_token!r}")
+
+
 def our_ids(ours, program, checkpoint, text):
     file = ours.folder / "text"
     file.write_text(text)
@@ -200,7 +215,8 @@ def our_ids(ours, program, checkpoint, text):
 
 def check_tokens(what, ours, program, checkpoint, tokenizer):
     for text in TEXTS:
-        ids, expected = tokenizer(text)["input_ids"], our_ids(ours, program, checkpoint, text)
+        # As text: what is written like a token is none.
+        ids, expected = tokenizer(text, split_special_tokens=True)["input_ids"], our_ids(ours, program, checkpoint, text)
         if ids != expected:
             fail(f"{what}: {text!r} is {ids}, ours is {expected}")
         if tokenizer.decode(ids) != text:

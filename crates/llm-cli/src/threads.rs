@@ -2,7 +2,7 @@
 
 use crate::args::OutputArgs;
 use crate::error::{CliError, Result};
-use llm_core::base::memory;
+use llm_core::base::{arenas, memory};
 
 /// Runs `f` inside the pool, and tells it the number of threads.
 ///
@@ -16,6 +16,7 @@ pub(crate) fn in_pool(
     /// Address space of a thread: its stack, and what it sets up before it can report a failure.
     const STACK: u64 = 3 << 20;
     let threads = number_of_threads(output)?;
+    arenas::share_if_limited();
     memory::require(threads as u64 * STACK).map_err(|_| CliError::Threads(threads))?;
     // Said here: what `RUST_MIN_STACK` says may be less than any work needs.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(2 << 20).build();

@@ -53,6 +53,7 @@
 //! | `kernels/simd.rs` | the run-time choice of an instruction set |
 //! | `kernels/peak.rs` | the measurement of the machine's peak |
 //! | `base/large_pages.rs` | the wish for large pages |
+//! | `base/arenas.rs` | one word to the system's allocator, where a limit leaves few addresses |
 //! | `base/allocations.rs` | an allocator that counts |
 
 pub mod base;

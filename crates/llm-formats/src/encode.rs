@@ -15,8 +15,6 @@ pub const PART: usize = 32 << 20;
 const LEAST_PART: usize = 1 << 18;
 /// What a byte of a part takes while it is cut: a token at most, twice, in a list that doubles.
 const PART_MEMORY: u64 = 12;
-/// What cutting takes in any case: the words that each thread remembers.
-const AT_LEAST: u64 = 16 << 20;
 
 /// Of characters, which need no long parts.
 const CHAR_PART: usize = 1 << 20;
@@ -51,8 +49,8 @@ pub fn in_parts(
     let room = usize::try_from(memory::available() / PART_MEMORY / 2).unwrap_or(PART);
     let most = if words { PART } else { CHAR_PART };
     let part_size = part_size.min(room.max(LEAST_PART)).clamp(1, most);
-    let at_least = if words { AT_LEAST } else { 0 };
-    memory::require(at_least + part_size.min(text.len()) as u64 * PART_MEMORY)?;
+    let part = part_size.min(text.len());
+    memory::require(if words { bpe::memory_of(part) } else { part as u64 * PART_MEMORY })?;
     let end = tokenizer.end_of_text();
     if end.is_none() && (ends.marked || !ends.places.is_empty()) {
         let why = "it has no token that ends a text";

@@ -48,8 +48,13 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
             program.name
         ))
     })?;
-    let tokenizer = tokenizer_of(&checkpoint)
-        .map_err(|why| CliError::Data(format!("checkpoint '{}': {why}", path.display())))?;
+    let refused = |why: String| CliError::Data(format!("checkpoint '{}': {why}", path.display()));
+    let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| match e {
+        e @ Error::Memory { .. } => e.into(),
+        other => refused(other.to_string()),
+    })?;
+    let tokenizer = tokenizers::fit(tokenizer, checkpoint.meta.config.vocab_size)
+        .map_err(|e| refused(e.to_string()))?;
     let (has_optimizer, format) = (checkpoint.has_optimizer(), checkpoint.format());
     Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer, format })
 }
@@ -100,10 +105,4 @@ fn other_states(path: &Path) -> Vec<String> {
     found.sort();
     let shown = |name: String| format!("'{}'", path.with_file_name(name).display());
     found.into_iter().map(shown).collect()
-}
-
-/// The tokenizer of a checkpoint, or why there is none that fits its model.
-fn tokenizer_of(checkpoint: &Checkpoint) -> std::result::Result<Arc<dyn Tokenizer>, String> {
-    let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| e.to_string())?;
-    tokenizers::fit(tokenizer, checkpoint.meta.config.vocab_size).map_err(|e| e.to_string())
 }

@@ -3,9 +3,9 @@
 use crate::args::{SourceArgs, TokenizerArg, TokenizerArgs};
 use crate::data::small_regular_file;
 use crate::error::{CliError, Result};
-use llm_core::Config;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
+use llm_core::{Config, Error};
 use llm_formats::bpe;
 use llm_formats::tokenizers::with_end_of_text;
 use std::path::PathBuf;
@@ -166,7 +166,10 @@ impl Choice {
                 )
             }
         };
-        made.map(Some).map_err(|e| CliError::Data(format!("{files}: {e}")))
+        made.map(Some).map_err(|e| match e {
+            e @ Error::Memory { .. } => CliError::Memory(e, "the size of the tokenizer"),
+            other => CliError::Data(format!("{files}: {other}")),
+        })
     }
 
     /// How this differs from a run's tokenizer, if it does: the two names.

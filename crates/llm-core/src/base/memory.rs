@@ -76,7 +76,7 @@ fn left_in_groups(groups: &str, mounted: &Path) -> Option<u64> {
 }
 
 /// `RLIMIT_AS` less what is mapped already.
-fn address_space() -> Option<u64> {
+pub(super) fn address_space() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/limits").ok()?;
     let line = text.lines().find(|l| l.starts_with("Max address space"))?;
     let limit = line.split_whitespace().nth(3)?.parse::<u64>().ok()?;

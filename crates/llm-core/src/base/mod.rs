@@ -6,11 +6,12 @@
 //! | `io_action.rs`, `error.rs`, `checkpoint_error.rs` | what can go wrong |
 //! | [`rng`] | random streams that are functions of what they are for |
 //! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
-//! | [`memory`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
+//! | [`memory`], [`arenas`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
 //! | `regular.rs` | opening a file that is one |
 //! | `replace.rs`, `target.rs`, `temporary.rs`, `file_calls.rs` | replacing a file so that it is always whole |
 
 pub mod allocations;
+pub mod arenas;
 mod checkpoint_error;
 mod error;
 pub(crate) mod file_calls;

@@ -2,6 +2,7 @@
 
 use super::parts::{Merge, Parts, refuse};
 use llm_core::Result;
+use llm_core::base::memory;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::END_OF_TEXT;
 use serde::Deserialize;
@@ -114,10 +115,15 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
     Ok(Parts { vocab, merges: pairs, special, ignore_merges: false, place: "merges line" })
 }
 
+/// What reading takes for each byte of a file, in the library's tables and ours (17 as measured),
+const FILE_MEMORY: u64 = 32;
+/// .. and in any case.
+const AT_LEAST: u64 = 4 << 20;
+
 fn check_size(file: &[u8]) -> Result<()> {
     match file.len() as u64 {
         n if n > MAX_BLOB => Err(refuse(format!("{n} bytes are more than {MAX_BLOB}"))),
-        _ => Ok(()),
+        n => memory::require(AT_LEAST + n * FILE_MEMORY),
     }
 }
 

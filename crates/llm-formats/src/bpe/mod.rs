@@ -45,6 +45,18 @@ pub const UNAVAILABLE: &str = "";
 const LONG_WORD: usize = 1 << 20;
 /// What the library takes for each byte of a word, about.
 const WORD_MEMORY: u64 = 200;
+/// Texts longer than this are not cut before there is memory for it.
+const LONG_TEXT: usize = 1 << 16;
+/// What a byte of a text takes while it is cut: a token at most, twice, in a list that doubles ..
+const TEXT_MEMORY: u64 = 12;
+/// .. and what cutting takes in any case: the words that each thread remembers.
+const AT_LEAST: u64 = 16 << 20;
+
+/// What cutting a text of so many bytes takes, at most.
+pub fn memory_of(len: usize) -> u64 {
+    (len as u64).saturating_mul(TEXT_MEMORY).saturating_add(AT_LEAST)
+}
+
 /// Different words of a piece that are remembered.
 const MOST_WORDS: usize = 1 << 16;
 
@@ -178,8 +190,12 @@ impl Tokenizer for Bpe {
     /// The merged tokens of all words, and a token for each byte that is no text.
     ///
     /// # Errors
-    /// [`llm_core::Error::Memory`] for a word of many megabytes.
+    /// [`llm_core::Error::Memory`] when there is no room for the tokens of a long text, or for a word
+    /// of many megabytes.
     fn encode(&self, text: &[u8]) -> Result<Vec<TokenId>> {
+        if text.len() > LONG_TEXT {
+            memory::require(memory_of(text.len()))?;
+        }
         let pieces: Vec<&[u8]> = split::pieces(text).collect();
         match pieces[..] {
             [] => Ok(Vec::new()),

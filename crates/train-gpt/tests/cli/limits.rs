@@ -1,7 +1,7 @@
 //! Less memory than a command would like, and data without an end.
 
 use crate::sandbox;
-use workspace_tests::cli_support::TINY;
+use workspace_tests::cli_support::{TINY, some_text};
 
 #[test]
 fn a_stream_without_an_end_is_read_up_to_a_bound() {
@@ -11,6 +11,37 @@ fn a_stream_without_an_end_is_read_up_to_a_bound() {
     let outcome = sandbox.run_by_script(endless, &words);
     assert_eq!(outcome.code, Some(66), "{outcome}");
     outcome.says_one_error(&["'-'", "goes on after", "put it into a file"]);
+}
+
+/// Little address space is no reason to abort, or to take long: it is enough, or it is refused.
+#[cfg(feature = "bpe")]
+#[test]
+fn tokens_are_made_or_refused_under_any_limit() {
+    let sandbox = sandbox();
+    sandbox.write("long", &some_text(300_000));
+    sandbox.ok(&[
+        "tokenizer",
+        "train",
+        "--data",
+        "long",
+        "--vocab-size",
+        "300",
+        "--save",
+        "t.json",
+    ]);
+    let encode = ["tokenizer", "encode", "--tokenizer", "t.json", "--file", "long"];
+    let run =
+        ["--data", "long", "--tokenizer", "t.json", "--steps", "1", "--gen", "0", "--no-save"];
+    let mut codes = Vec::new();
+    for limit in (30_000..260_000).step_by(23_000) {
+        let script = format!("ulimit -v {limit}; exec \"$0\" \"$@\"");
+        for words in [encode.to_vec(), [&TINY[..], &run].concat()] {
+            let outcome = sandbox.run_by_script(&script, &words);
+            assert!(matches!(outcome.code, Some(0 | 71)), "{limit}: {outcome}");
+            codes.push(outcome.code);
+        }
+    }
+    assert!(codes.contains(&Some(0)) && codes.contains(&Some(71)), "{codes:?}");
 }
 
 #[cfg(feature = "bpe")]

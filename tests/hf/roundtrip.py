@@ -215,6 +215,8 @@ def our_ids(ours, program, checkpoint, text):
 
 def check_tokens(what, ours, program, checkpoint, tokenizer):
     for text in TEXTS:
+        if what == "characters, marked" and "<|" in text:
+            continue  # the signs of the mark are none of its characters
         # As text: what is written like a token is none.
         ids, expected = tokenizer(text, split_special_tokens=True)["input_ids"], our_ids(ours, program, checkpoint, text)
         if ids != expected:

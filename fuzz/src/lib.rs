@@ -7,7 +7,7 @@ use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
 use llm_core::model::SingleHead;
 use llm_core::optim::{AdamW, Lion};
-use llm_core::recipe::{DataForm, DataSource, Recipe};
+use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::train::Trainer;
 use llm_core::{Config, TinyGPT};
 use llm_variant_mha::MultiHead;
@@ -87,7 +87,12 @@ pub fn checkpoints() -> Vec<Vec<u8>> {
 fn recipe() -> Recipe {
     Recipe {
         val_frac: 0.5,
-        data: DataSource::Files { len: 10, blake3: [1; 32], form: DataForm::U16 },
+        data: DataSource::Files {
+            len: 10,
+            blake3: [1; 32],
+            form: DataForm::U16,
+            end_of_text: EndOfText::Marked,
+        },
         val_data: Some(DataSource::Stories { version: 1, seed: 1, count: 2 }),
         ..Recipe::new(1, 2, 3, 0.01)
     }

@@ -1,6 +1,6 @@
 //! From the words typed to [`Cli`], with errors in one line.
 
-use crate::args::{Cli, command, in_one_line};
+use crate::args::{Cli, TRAIN, command, in_one_line};
 use crate::error::{CliError, Result};
 use crate::program::Program;
 use crate::settings;
@@ -38,7 +38,7 @@ pub(crate) fn parse_with(
 ) -> Parsed {
     let mut words: Vec<OsString> = words.into_iter().collect();
     match words.get(1).and_then(|w| w.to_str()) {
-        Some("train") => drop(words.remove(1)),
+        Some(TRAIN) => drop(words.remove(1)),
         Some("help") => words[1] = "--help".into(),
         _ => {}
     }
@@ -65,7 +65,7 @@ pub(crate) fn parse_with(
         Err(e) => Err(e),
     };
     match matches.and_then(|m| Cli::from_arg_matches(&m)) {
-        Ok(cli) => Parsed::Run(Box::new(cli)),
+        Ok(cli) => Parsed::Run(Box::new(Cli { train: cli.train.with_dataset(), ..cli })),
         Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
             Parsed::Text(e.render().to_string())
         }

@@ -4,6 +4,9 @@ use crate::escape::one_line;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
+/// How clap begins what may have been meant.
+const SIMILAR: &str = "a similar argument exists";
+
 /// clap's several lines as one: what is wrong, and what may have been meant.
 pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
     let text = |kind| match e.get(kind) {
@@ -35,8 +38,19 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
         (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
             format!("a verb is missing: {}", verbs.join(", "))
         }
-        _ => plain_lines(&e.render().to_string()),
+        (_, flag, _) => {
+            let meant = text(ContextKind::SuggestedArg);
+            let is_near = flag.zip(meant).is_none_or(|(typed, meant)| are_near(&typed, &meant));
+            plain_lines(&e.render().to_string(), is_near)
+        }
     }
+}
+
+/// May somebody have typed the one and meant the other? clap finds more words similar.
+fn are_near(typed: &str, meant: &str) -> bool {
+    let [typed, meant] = [typed, meant].map(|flag| flag.trim_start_matches('-'));
+    let distance = strsim::damerau_levenshtein(typed, meant);
+    5 * distance <= 2 * typed.chars().count().max(meant.chars().count())
 }
 
 /// Why `value` is none of those that are taken.
@@ -62,13 +76,29 @@ fn open_range(why: &str) -> Option<&str> {
     ends.iter().any(|largest| end.trim_start_matches('=') == largest).then_some(range)
 }
 
-fn plain_lines(text: &str) -> String {
+/// The lines in one; without the word on what was meant, unless `is_near`.
+fn plain_lines(text: &str, is_near: bool) -> String {
     let parts: Vec<String> = text
         .lines()
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .map(|line| line.trim().trim_start_matches("error: ").trim_start_matches("tip: "))
-        .filter(|line| !line.is_empty())
+        .filter(|line| !line.is_empty() && (is_near || !line.starts_with(SIMILAR)))
         .map(one_line)
         .collect();
     parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_suggested_may_have_been_meant() {
+        for (typed, meant) in [("--stesp", "--steps"), ("--lernrate", "--learning-rate")] {
+            assert!(are_near(typed, meant), "{typed} {meant}");
+        }
+        for (typed, meant) in [("--compile", "--prompt-file"), ("--gpu", "--topp")] {
+            assert!(!are_near(typed, meant), "{typed} {meant}");
+        }
+    }
 }

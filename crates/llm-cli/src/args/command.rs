@@ -4,6 +4,66 @@ use super::Cli;
 use crate::program::{Heads, Program};
 use clap::{Command, CommandFactory};
 
+/// The verb that need not be typed.
+pub(crate) const TRAIN: &str = "train";
+
+/// Flags of training that `-h` leaves to `--help`.
+const RARE: [&str; 53] = [
+    "accum",
+    "arch",
+    "top_p",
+    "num_samples",
+    "vocab_size",
+    "min-lr",
+    "patience",
+    "epochs",
+    "message_format",
+    "save_every",
+    "log_every",
+    "prompt_file",
+    "print_config",
+    "data_as",
+    "end_of_text",
+    "bpe_vocab",
+    "bpe_merges",
+    "allow_data_change",
+    "norm-affine",
+    "tied-head",
+    "head-bias",
+    "activation",
+    "n-inner",
+    "init",
+    "decay-steps",
+    "optimizer",
+    "decay-all",
+    "beta1",
+    "beta2",
+    "skip_spikes",
+    "preset",
+    "save_opt",
+    "keep",
+    "sample_every",
+    "overfit",
+    "prompt_ids",
+    "stop",
+    "ignore_eos",
+    "min_p",
+    "repetition_penalty",
+    "repeat_last_n",
+    "slide",
+    "ascii_only",
+    "escape_bytes",
+    "raw",
+    "print_next_top",
+    "print_next_top_each_step",
+    "sanity_next_from_data",
+    "sanity_ctx",
+    "sanity_top",
+    "sanity_offset",
+    "min_acc",
+    "sanity_preview",
+];
+
 /// The clap command of a program.
 pub fn command(program: &Program) -> Command {
     let name = program.name;
@@ -16,10 +76,21 @@ pub fn command(program: &Program) -> Command {
          {name} eval --load runs/001 --data other.txt"
     );
     let command = Cli::command().name(name).bin_name(name).about(program.about);
-    let command = with_negative_numbers(command.after_help(examples));
+    // Stands in the list and in completions, first; what it says is said without it.
+    let train = Command::new(TRAIN).about("Train a model, or go on with a run: so does no verb");
+    let train = train.args(command.get_arguments().cloned()).display_order(0);
+    let mut place = 0;
+    let command = command.mut_subcommands(|verb| {
+        place += 1;
+        verb.display_order(place)
+    });
+    let command = in_short_help(command.subcommand(train));
+    let command = with_negative_numbers(with_underscores(command.after_help(examples)));
     match program.heads {
         Heads::One { .. } => {
             let command = command.mut_arg("heads", |arg| arg.hide(true));
+            let command =
+                command.mut_subcommand(TRAIN, |verb| verb.mut_arg("heads", |arg| arg.hide(true)));
             let command = command.mut_subcommand("compare", |verb| verb.hide(true));
             command.mut_subcommand("trace", |verb| verb.mut_arg("heads", |arg| arg.hide(true)))
         }
@@ -29,6 +100,29 @@ pub fn command(program: &Program) -> Command {
             ))
         }),
     }
+}
+
+/// `-h` shows what most people need, and says that there is more.
+fn in_short_help(command: Command) -> Command {
+    let command = RARE
+        .iter()
+        .fold(command, |command, rare| command.mut_arg(rare, |arg| arg.hide_short_help(true)));
+    command.mut_args(|arg| {
+        // Their names are said once, by what stands for the value.
+        let is_switch = arg.get_value_names().is_some_and(|names| names == ["0|1"]);
+        arg.hide_possible_values(is_switch)
+    })
+}
+
+/// Every flag is understood with underscores too, as Python's programs spell theirs.
+fn with_underscores(command: Command) -> Command {
+    let command = command.mut_args(|arg| {
+        let names = arg.get_long().into_iter().chain(arg.get_all_aliases().unwrap_or_default());
+        let spelt: Vec<_> =
+            names.filter(|name| name.contains('-')).map(|n| n.replace('-', "_")).collect();
+        arg.aliases(spelt)
+    });
+    command.mut_subcommands(with_underscores)
 }
 
 /// What follows a flag and looks like a number is its value, also in the verbs of verbs: the flag

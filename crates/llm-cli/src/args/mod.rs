@@ -8,6 +8,7 @@ mod data;
 mod duration;
 mod import_export;
 mod inspect;
+mod nano_gpt;
 mod output;
 mod prompt;
 mod sampling;
@@ -17,6 +18,7 @@ mod training;
 
 pub use bench::{BenchArgs, BenchName};
 pub(crate) use clap_error::in_one_line;
+pub(crate) use command::TRAIN;
 pub use command::command;
 pub use compare::CompareArgs;
 pub use data::{DataAs, TextEnds};
@@ -25,6 +27,7 @@ pub use inspect::{
     HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
     InspectPruneArgs, InspectVerb, MeasuredArgs,
 };
+pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
 pub use output::OutputArgs;
 pub use prompt::PromptArgs;
 pub use sampling::{ProbeArgs, SamplingArgs};
@@ -87,7 +90,7 @@ pub enum Verb {
 #[derive(Debug, Args)]
 pub struct GenerateArgs {
     /// Checkpoint, or the folder of a run
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, alias = "out-dir", value_name = "FILE")]
     pub load: PathBuf,
     /// How text is drawn.
     #[command(flatten)]
@@ -101,6 +104,9 @@ pub struct GenerateArgs {
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,
+    /// What nanoGPT's `sample.py` takes besides.
+    #[command(flatten)]
+    pub nano_gpt: NanoGptFlags<SAMPLE_PY>,
 }
 
 /// `eval`.

@@ -26,6 +26,9 @@ pub struct PromptArgs {
         conflicts_with = "prompt"
     )]
     pub file: Option<PathBuf>,
+    /// nanoGPT's name for it, where FILE:PATH is a file.
+    #[arg(long, value_name = "TEXT", hide = true, allow_hyphen_values = true, conflicts_with_all = ["prompt", "prompt_file", "prompt_ids"])]
+    pub start: Option<OsString>,
     /// The same as token numbers: 1,2,3
     #[arg(id = "prompt_ids", long = "prompt-ids", value_name = "IDS", value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"])]
     pub ids: Vec<TokenId>,
@@ -34,11 +37,12 @@ pub struct PromptArgs {
 impl PromptArgs {
     /// The flag that was given, if any.
     pub fn flag(&self) -> Option<&'static str> {
-        match (&self.text, &self.file, &*self.ids) {
-            (_, _, [_, ..]) => Some("--prompt-ids"),
-            (Some(_), _, _) => Some("--prompt"),
-            (None, Some(_), _) => Some("--prompt-file"),
-            (None, None, []) => None,
+        match (&self.text, &self.file, &self.start, &*self.ids) {
+            (_, _, _, [_, ..]) => Some("--prompt-ids"),
+            (Some(_), _, _, _) => Some("--prompt"),
+            (None, Some(_), _, _) => Some("--prompt-file"),
+            (None, None, Some(_), _) => Some("--start"),
+            (None, None, None, []) => None,
         }
     }
 }

@@ -3,13 +3,13 @@
 
 use super::data::{DataAs, TextEnds};
 use super::duration::duration;
-use super::{OutputArgs, ProbeArgs, SamplingArgs, TokenizerArgs};
+use super::{NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
 use crate::defaults::Preset;
 use crate::flags::{Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use llm_core::Config;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Everything that training takes.
@@ -26,6 +26,9 @@ pub struct TrainArgs {
     /// built-in stories]
     #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Data")]
     pub data: Vec<PathBuf>,
+    /// nanoGPT's name for data/NAME/train.bin and val.bin beside it.
+    #[arg(long, value_name = "NAME", hide = true, conflicts_with_all = ["data", "val"])]
+    pub dataset: Option<PathBuf>,
     /// What --data and --val hold, where it is not seen or is no text
     #[arg(long, visible_alias = "tokens", value_name = "KIND", help_heading = "Data")]
     pub data_as: Option<DataAs>,
@@ -68,7 +71,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "FILE", help_heading = "Checkpoints", conflicts_with = "out")]
     pub save: Option<PathBuf>,
     /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
-    #[arg(long, value_name = "DIR", help_heading = "Checkpoints")]
+    #[arg(long, alias = "out-dir", value_name = "DIR", help_heading = "Checkpoints")]
     pub out: Option<PathBuf>,
     /// Save nothing
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
@@ -107,6 +110,9 @@ pub struct TrainArgs {
     /// Probes after training.
     #[command(flatten)]
     pub probes: ProbeArgs,
+    /// What nanoGPT's `train.py` takes besides.
+    #[command(flatten)]
+    pub nano_gpt: NanoGptFlags<TRAIN_PY>,
 }
 
 /// Sizes of a new model.
@@ -166,6 +172,16 @@ pub enum Arch {
 }
 
 impl TrainArgs {
+    /// The same with the files that `--dataset` stands for.
+    pub fn with_dataset(mut self) -> TrainArgs {
+        if let Some(name) = self.dataset.take() {
+            let folder = Path::new("data").join(name);
+            self.data = vec![folder.join("train.bin")];
+            self.val = vec![folder.join("val.bin")];
+        }
+        self
+    }
+
     /// The settings that were given.
     pub fn given(&self) -> Given {
         let TrainArgs { val_frac, model, recipe, .. } = self;

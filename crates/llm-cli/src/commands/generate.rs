@@ -1,7 +1,7 @@
 //! `generate`: text from a trained model.
 
 use crate::args::GenerateArgs;
-use crate::console::Out;
+use crate::console::{Out, note};
 use crate::defaults::TextDefaults;
 use crate::error::Result;
 use crate::generation::Request;
@@ -15,6 +15,10 @@ use crate::signals::Signals;
 /// # Errors
 /// What loading or writing refuses.
 pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
+    let foreign = args.nano_gpt.notes()?;
+    if !args.output.quiet() {
+        foreign.iter().for_each(|line| note(line));
+    }
     let signals = Signals::listen();
     let Loaded { run, tokenizer, .. } = load(program, &to_load(&args.load)?)?;
     let seed = args.seed.unwrap_or(run.recipe.seed);

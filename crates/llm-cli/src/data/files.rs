@@ -12,10 +12,11 @@ use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::{Error, TokenId};
 use llm_formats::FormatError;
 use llm_formats::encode::{Ends, PART, in_parts};
+use llm_formats::nano_gpt::META;
 use llm_formats::text::Text;
 use std::borrow::Cow;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Files as one text, or as one sequence of token numbers, in order.
 pub struct Files {
@@ -26,6 +27,8 @@ pub struct Files {
     pub changes: Vec<String>,
     /// The largest of token numbers, when that is what they are.
     largest: Option<TokenId>,
+    /// The file that says which characters they are, if there is one beside them.
+    meta: Option<PathBuf>,
     /// What to call each, and the place after its last byte.
     ends: Vec<(String, u64)>,
     end_of_text: EndOfText,
@@ -68,6 +71,11 @@ impl Files {
             Some((shown(path), *end))
         };
         let ends: Vec<_> = files.iter().scan(0, place).collect();
+        let meta = match (form, &files[..]) {
+            (DataForm::U16, [(first, _), ..]) => Some(first.with_file_name(META)),
+            _ => None,
+        };
+        let meta = meta.filter(|path| path.is_file());
         let end_of_text = match (reading.end_of_text, form, files.len()) {
             // Numbers have their ends among them.
             (_, DataForm::U16, _) | (EndOfText::Files, _, 0..=1) => EndOfText::None,
@@ -80,7 +88,7 @@ impl Files {
         }
         let largest = if form == DataForm::U16 { Some(largest(&text, &name)?) } else { None };
         let source = DataSource::Files { len: len as u64, blake3, form, end_of_text };
-        Ok(Files { text, name, changes, largest, ends, end_of_text, source })
+        Ok(Files { text, name, changes, largest, meta, ends, end_of_text, source })
     }
 
     /// What a checkpoint remembers of them.
@@ -91,6 +99,11 @@ impl Files {
     /// The largest token, when the files hold token numbers of 16 bits.
     pub fn largest(&self) -> Option<TokenId> {
         self.largest
+    }
+
+    /// nanoGPT's `meta.pkl` beside them, when they are token numbers.
+    pub fn meta(&self) -> Option<&Path> {
+        self.meta.as_deref()
     }
 
     /// Where a text ends in them.

@@ -8,6 +8,7 @@ use llm_core::base::{self, memory};
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_formats::data_file::{Kind, SAMPLE, UTF8_MARK, gunzip, utf16};
+use llm_formats::nano_gpt::META;
 use llm_formats::tokenizers::reads_in_parts;
 use std::fs::File;
 use std::io::{self, Read};
@@ -173,7 +174,7 @@ pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Opt
 /// Is a file that is no text one of token numbers, as nanoGPT has them?
 fn is_numbers(path: &Path, reading: &Reading) -> bool {
     let named = path.extension().is_some_and(|ext| ext == "bin");
-    reading.numbers || named && path.with_file_name("meta.pkl").is_file()
+    reading.numbers || named && path.with_file_name(META).is_file()
 }
 
 /// The text of what is not simply text.

@@ -106,10 +106,22 @@ impl Flag {
         }
     }
 
+    /// What the help says, with the values of a new run by what it learns.
+    fn help(&self) -> String {
+        let [stories, text] =
+            [true, false].map(|stories| self.initial(Start::choose(None, stories)));
+        match (stories, text) {
+            (Some(stories), Some(text)) if stories != text => {
+                format!("{} [default: {stories} for the stories, {text} for --data]", self.help)
+            }
+            _ => self.help.to_string(),
+        }
+    }
+
     pub(super) fn arg(&self, heading: &'static str) -> Arg {
         let arg = Arg::new(self.name).long(self.name).value_name(self.placeholder);
         let arg = arg.visible_aliases(self.aliases.iter().copied());
-        let arg = arg.help(self.help).help_heading(heading).value_parser(self.kind.parser());
+        let arg = arg.help(self.help()).help_heading(heading).value_parser(self.kind.parser());
         match self.kind {
             Kind::Switch => arg.num_args(0..=1).default_missing_value("true"),
             _ => arg,

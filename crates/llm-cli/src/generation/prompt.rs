@@ -12,6 +12,17 @@ use std::path::Path;
 /// Most bytes of a prompt: more than any model's context can hold.
 const MOST_BYTES: u64 = 16 << 20;
 
+/// What `--start` means.
+enum Start<'a> {
+    Text(&'a OsStr),
+    File(&'a Path),
+}
+
+fn start(word: &OsStr) -> Start<'_> {
+    let file = word.to_str().and_then(|word| word.strip_prefix("FILE:"));
+    file.map_or(Start::Text(word), |path| Start::File(Path::new(path)))
+}
+
 impl PromptArgs {
     /// Its tokens; none when nothing was given, or an empty text.
     ///
@@ -26,7 +37,13 @@ impl PromptArgs {
                 vocab_size.saturating_sub(1)
             )));
         }
-        let text = match (&*self.ids, &self.text, &self.file) {
+        let (start, file) = match self.start.as_deref().map(start) {
+            Some(Start::File(path)) => (None, Some(path)),
+            Some(Start::Text(text)) => (Some(text), None),
+            None => (None, None),
+        };
+        let text = self.text.as_deref().or(start);
+        let text = match (&*self.ids, text, self.file.as_deref().or(file)) {
             (ids @ [_, ..], _, _) => return Ok(ids.to_vec()),
             ([], Some(text), _) => bytes_of(text),
             ([], None, Some(path)) => read(path)?,

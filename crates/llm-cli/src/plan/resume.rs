@@ -56,7 +56,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     }
     let done = !given.contains_key("steps")
         && args.recipe.epochs.is_none()
-        && args.sampling.prompt.text.is_none();
+        && args.sampling.prompt.flag().is_none();
     if steps == 0 && done && trainer.recipe.data == DataSource::NONE {
         notes.push(
             "an imported model: --data FILE --steps N trains it, --prompt TEXT writes".into(),

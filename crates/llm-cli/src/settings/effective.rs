@@ -123,6 +123,7 @@ impl Sheet {
         s.given("prompt", sampling.prompt.text.as_deref().map(text));
         let file = sampling.prompt.file.as_ref();
         s.given("prompt_file", file.map(|path| text(path.as_os_str())));
+        s.given("start", sampling.prompt.start.as_deref().map(text));
         let ids = sampling.prompt.ids.iter().map(|&id| whole(id.into()));
         s.list("prompt_ids", ids.collect());
         s.given("gen", sampling.n.map(|n| whole(n as u64)));

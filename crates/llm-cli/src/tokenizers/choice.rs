@@ -52,7 +52,9 @@ impl Choice {
         let TokenizerArgs { kind, vocab_size, bpe_vocab, bpe_merges: _ } = args;
         match (kind, bpe_vocab) {
             (None, None) => Ok(Some(Choice::Numbers { vocab_size: *vocab_size })),
-            (Some(TokenizerArg::Byte | TokenizerArg::Char | TokenizerArg::Bpe), None) => {
+            // Those of a meta.pkl, if there is one.
+            (Some(TokenizerArg::Char), None) => Ok(Some(Choice::Char)),
+            (Some(TokenizerArg::Byte | TokenizerArg::Bpe), None) => {
                 Err(CliError::Usage(NO_TEXT.into()))
             }
             _ => Choice::of(args),

@@ -2,9 +2,10 @@
 
 use super::choice::{Choice, NO_TEXT};
 use crate::console::bar;
-use crate::data::{Input, learnt};
+use crate::data::{Files, Input, learnt, small_regular_file};
 use crate::defaults::VOCAB_SIZE;
 use crate::error::{CliError, Result};
+use crate::escape::one_line;
 use llm_core::Error;
 use llm_core::base::{bytes, thousands};
 use llm_core::recipe::EndOfText;
@@ -12,9 +13,11 @@ use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer,
 use llm_formats::FormatError;
 use llm_formats::bpe::{self, Learning};
 use llm_formats::encode::characters;
+use llm_formats::nano_gpt;
 use llm_formats::tokenizers::with_end_of_text;
 use llm_stories::StoryCorpus;
 use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -55,7 +58,14 @@ fn without_end(
     ends: EndOfText,
 ) -> Result<Made> {
     let marked = ends == EndOfText::Marked;
-    let largest = if let Input::Files(files) = input { files.largest() } else { None };
+    let files = if let Input::Files(files) = input { Some(files) } else { None };
+    let (largest, mut note) = (files.and_then(Files::largest), None);
+    if let (Some(meta), true) = (files.and_then(Files::meta), may_be_characters(choice)) {
+        match of_meta(meta)? {
+            Ok(made) => return Ok(made),
+            Err(why) => note = Some(why),
+        }
+    }
     let tokenizer: Arc<dyn Tokenizer> = match choice {
         Choice::Byte | Choice::Numbers { .. } if largest.is_some() => {
             let needed = largest.map_or(1, |token| token as usize + 1);
@@ -87,7 +97,26 @@ fn without_end(
             loaded.ok_or_else(|| CliError::Internal("a file without tokenizer".into()))?
         }
     };
-    Ok(Made { tokenizer, note: None })
+    Ok(Made { tokenizer, note })
+}
+
+/// Does this choice leave it open what token numbers stand for, or ask for characters?
+fn may_be_characters(choice: &Choice) -> bool {
+    matches!(choice, Choice::Byte | Choice::Char | Choice::Numbers { vocab_size: None })
+}
+
+/// The characters that a `meta.pkl` names, or why it names none.
+fn of_meta(meta: &Path) -> Result<std::result::Result<Made, String>> {
+    let shown = one_line(&meta.display().to_string());
+    let characters = nano_gpt::characters(&small_regular_file(meta, nano_gpt::MOST_META)?);
+    Ok(match characters {
+        Ok(tokenizer) => {
+            let size = thousands(tokenizer.vocab_size() as u64);
+            let note = format!("tokens  {size} characters, from '{shown}'");
+            Ok(Made { tokenizer: Arc::new(tokenizer), note: Some(note) })
+        }
+        Err(why) => Err(format!("tokens  stay numbers: '{shown}': {why}")),
+    })
 }
 
 /// The text before the validation part, or parts of it that are no more than `most`.

@@ -5,6 +5,7 @@
 
 mod compare;
 mod inspect;
+mod nano_gpt;
 mod pages;
 mod trace;
 

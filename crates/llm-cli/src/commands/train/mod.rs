@@ -39,7 +39,9 @@ use std::time::Instant;
 pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: args.recipe.max_time };
     alone::refuse_prompt_alone(program, args)?;
+    let foreign = args.nano_gpt.notes()?;
     let mut plan = Plan::new(program, args)?;
+    plan.notes.extend(foreign);
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let request =
         Request::new(&args.sampling, &plan.text, &plan.tokenizer, plan.sample_seed, opening)?;

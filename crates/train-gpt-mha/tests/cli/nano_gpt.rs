@@ -1,0 +1,126 @@
+//! Who comes from nanoGPT types what they always typed.
+
+use super::sandbox;
+use workspace_tests::cli_support::{Sandbox, some_text};
+
+/// `data/NAME` as `prepare.py` leaves it: the text's characters, sorted, as numbers of 16 bits, and a
+/// pickle of their table.
+fn prepared(sandbox: &Sandbox) -> String {
+    let text = String::from_utf8(some_text(3000)).unwrap();
+    let mut characters: Vec<char> = text.chars().collect();
+    characters.sort_unstable();
+    characters.dedup();
+    let number = |c: char| characters.binary_search(&c).unwrap() as u16;
+    let numbers: Vec<u8> = text.chars().flat_map(|c| number(c).to_le_bytes()).collect();
+    let (train, val) = numbers.split_at(2 * 2700);
+    std::fs::create_dir_all(sandbox.path("data/shakespeare_char")).unwrap();
+    sandbox.write("data/shakespeare_char/train.bin", train);
+    sandbox.write("data/shakespeare_char/val.bin", val);
+    let word = |s: &str| [&[0x8c, s.len() as u8][..], s.as_bytes(), b"\x94"].concat();
+    let each = |of: &dyn Fn(char) -> Vec<u8>| characters.iter().flat_map(|&c| of(c)).collect();
+    let by_number: Vec<u8> =
+        each(&|c| [&[b'K', number(c) as u8][..], &word(&c.to_string())].concat());
+    let by_character: Vec<u8> =
+        each(&|c| [&word(&c.to_string())[..], &[b'K', number(c) as u8]].concat());
+    let size = [b'K', characters.len() as u8];
+    let table = [
+        &b"\x80\x04}\x94("[..],
+        &[&word("vocab_size")[..], &size].concat(),
+        &[&word("itos")[..], b"}\x94(", &by_number, b"u"].concat(),
+        &[&word("stoi")[..], b"}\x94(", &by_character, b"uu."].concat(),
+    ];
+    sandbox.write("data/shakespeare_char/meta.pkl", &table.concat());
+    text
+}
+
+/// The settings of `config/train_shakespeare_char.py`, and what its own comments add for a CPU;
+/// the model is smaller, and fewer steps are done.
+const TYPED: [&str; 24] = [
+    "--out_dir=out-shakespeare-char",
+    "--eval_interval=250",
+    "--eval_iters=200",
+    "--log_interval=10",
+    "--always_save_checkpoint=False",
+    "--wandb_log=False",
+    "--wandb_project=shakespeare-char",
+    "--wandb_run_name=mini-gpt",
+    "--dataset=shakespeare_char",
+    "--gradient_accumulation_steps=1",
+    "--batch_size=4",
+    "--block_size=16",
+    "--n_layer=1",
+    "--n_head=2",
+    "--n_embd=16",
+    "--dropout=0.2",
+    "--learning_rate=1e-3",
+    "--max_iters=3",
+    "--lr_decay_iters=3",
+    "--min_lr=1e-4",
+    "--beta2=0.99",
+    "--warmup_iters=1",
+    "--device=cpu",
+    "--compile=False",
+];
+
+#[test]
+fn its_settings_typed_as_they_stand() {
+    let sandbox = sandbox();
+    let text = prepared(&sandbox);
+    let run = sandbox.ok(&TYPED);
+    run.says(&["from 'data/shakespeare_char/meta.pkl'", "--eval-iters 200:", "--wandb-project"]);
+    // The same as the text itself, cut where train.bin ends.
+    sandbox.write("train.txt", text[..2700].as_bytes());
+    sandbox.write("val.txt", text[2700..].as_bytes());
+    let ours = ["--data", "train.txt", "--val", "val.txt", "--tokenizer", "char", "--out", "ours"];
+    sandbox.ok(&[&TYPED[9..22], &ours].concat());
+    let loss = |run: &str| {
+        let log = String::from_utf8(sandbox.read(format!("{run}/metrics.csv"))).unwrap();
+        let column = |line: &str| line.split(',').nth(2).unwrap().to_string();
+        log.lines().skip(1).map(column).collect::<Vec<_>>()
+    };
+    assert_eq!(loss("out-shakespeare-char"), loss("ours"));
+
+    // It is trained on, resumed and sampled.
+    sandbox.ok(&["--load", "out-shakespeare-char", "--max_iters=2", "--device=cpu", "--gen=0"]);
+    let sample = ["generate", "--out_dir=out-shakespeare-char", "--start=the ", "--num_samples=2"];
+    let more = ["--max_new_tokens=5", "--temperature=0.8", "--top_k=200", "--device=cpu"];
+    let written = sandbox.ok(&[&sample[..], &more, &["--init_from=resume"]].concat()).text();
+    assert_eq!(written.matches("the ").count(), 2, "{written}");
+    sandbox.write("prompt.txt", b"the ");
+    let from_file = [&sample[..2], &["--start=FILE:prompt.txt", "-n", "3"]].concat();
+    assert!(sandbox.ok(&from_file).text().starts_with("the "));
+    // The settings printed are the same command.
+    let fresh: Vec<_> = TYPED[1..].iter().chain(&["--print-config"]).copied().collect();
+    sandbox.write("run.toml", sandbox.ok(&fresh).text().as_bytes());
+    sandbox.ok(&["--config", "run.toml", "--out", "again", "--gen", "0"]);
+    assert_eq!(loss("again"), loss("ours"));
+}
+
+#[test]
+fn what_is_not_so_here_is_answered() {
+    let sandbox = sandbox();
+    for (flag, answer) in [
+        ("--device=cuda", "on the CPU"),
+        ("--dtype=bfloat16", "float32"),
+        ("--init_from=resume", "--load RUN"),
+        ("--init_from=gpt2-xl", "import hf"),
+        ("--eval_only=True", "eval --load"),
+        ("--wandb_log=True", "metrics.csv"),
+        ("--decay_lr=False", "--schedule constant"),
+        ("--bias=False", "bias"),
+    ] {
+        sandbox.refuses(&["--data", "text.txt", flag], 2, &[&flag[2..6], answer]);
+    }
+    let generate = ["generate", "--load", "x", "--init_from=gpt2"];
+    sandbox.refuses(&generate, 2, &["import hf"]);
+    sandbox.refuses(&["--dataset=none"], 66, &["data/none/train.bin"]);
+    // What needs nothing is said in a line, and what is so anyway is not.
+    let run = ["--data", "text.txt", "--compile", "--backend=nccl", "--bias=True", "--dry-run"];
+    let said = sandbox.train(&[&run[..], &["--decay_lr=True", "--dtype=float32"]].concat());
+    said.says(&["--compile: nothing", "--backend nccl: one process", "--bias True:"]);
+    assert!(!said.stderr.contains("decay-lr") && !said.stderr.contains("dtype"), "{said}");
+    // Nothing is suggested that nobody meant.
+    let far = sandbox.refuses(&["--workers", "3"], 2, &["--workers"]);
+    assert!(!far.stderr.contains("similar"), "{far}");
+    sandbox.refuses(&["--stesp", "3"], 2, &["--steps"]);
+}

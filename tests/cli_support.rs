@@ -88,6 +88,8 @@ impl Sandbox {
         let mut command = hearing_signals(self.program);
         command.args(words).current_dir(self.folder.path()).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // How long a run would take is not what is tested.
+        command.env("LLM_ESTIMATE_MS", "1");
         command
     }
 

@@ -82,6 +82,17 @@ pub(crate) fn bar(len: u64, style: &str, quiet: bool) -> Option<ProgressBar> {
     Some(bar).filter(|bar| !bar.is_hidden())
 }
 
+/// Columns of a terminal of which nothing is known.
+const USUAL_COLUMNS: usize = 80;
+
+/// Columns that a line of standard output may take: the terminal's, or what `COLUMNS` says.
+pub fn columns() -> usize {
+    let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let terminal = || terminal_size::terminal_size_of(io::stdout());
+    let found = set.or_else(|| terminal().map(|(width, _)| usize::from(width.0)));
+    found.filter(|&columns| columns > 0).unwrap_or(USUAL_COLUMNS)
+}
+
 /// Whether standard output is a terminal that is to have colours.
 pub fn stdout_has_colours() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());

@@ -37,6 +37,15 @@ pub enum Event<'a> {
         #[serde(skip_serializing_if = "Option::is_none")]
         entropy_floor: Option<f64>,
     },
+    /// How long the run would take, by `--dry-run`.
+    Estimate {
+        /// All of it.
+        seconds: f64,
+        /// A step, in milliseconds.
+        step_ms: f64,
+        /// A measurement on the way.
+        measurement_seconds: f64,
+    },
     /// A training step.
     Step {
         /// Steps done.

@@ -6,6 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`program`] | what a binary is: its name, its attention |
+//! | [`machine`] | which version it is, and what it runs on |
 //! | [`lang`] | the language of what is printed |
 //! | `messages` | every sentence that there is in both languages |
 //! | [`escape`] | text that cannot control the terminal |
@@ -18,6 +19,7 @@
 //! | [`args`] | what can be typed |
 //! | `threads` | the one thread pool |
 //! | [`output`] | where something is saved, and found again |
+//! | [`run_folder`] | what a run left in its folder |
 //! | [`data`] | what is read, what it is judged on |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`report`] | one page about a run, a model or a comparison; pictures of attention |
@@ -29,12 +31,14 @@
 //! | [`settings`] | the flags as a TOML file, read and written |
 //! | [`command_line`] | from the words typed to what is to be done |
 //! | [`next_commands`] | commands to type next |
-//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `inspect`, `compare`, `bench`, `export`, `import`, `completions` |
+//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `inspect`, `runs`, `compare`, `bench`, `export`, `import`, `completions` |
 //!
 //! This crate knows libraries and no variant: the multi-head binary brings its attention along.
 //! The allocator and the panic hook are the binary's too, so that another program can have its own.
 
 pub mod program;
+
+pub mod machine;
 
 pub mod lang;
 
@@ -60,6 +64,8 @@ pub mod args;
 mod threads;
 
 pub mod output;
+
+pub mod run_folder;
 
 pub mod data;
 
@@ -130,6 +136,7 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Inspect(args)) => {
             in_pool(args.verb.output(), |_| commands::inspect(program, args))
         }
+        Some(Verb::Runs(args)) => commands::runs(args),
         Some(Verb::Completions { shell }) => commands::completions(program, *shell),
         None => in_pool(&cli.train.output, |threads| match cli.train.print_config {
             Some(true) => commands::print_config(program, &cli.train, threads),

@@ -156,6 +156,16 @@ pub fn to_load(path: &Path) -> Result<PathBuf> {
     Err(CliError::Input { path: path.into(), why })
 }
 
+/// Does the folder hold what only a run leaves?
+pub(crate) fn is_run(dir: &Path) -> bool {
+    ["run.json", "metrics.csv", "ckpt/last"].iter().any(|name| dir.join(name).is_file())
+}
+
+/// Does a process work on the run in this folder?
+pub(crate) fn is_at_work(run: &Path) -> bool {
+    lock::is_held(&in_run(run))
+}
+
 /// The run below `runs` that was saved last, if there is one.
 pub fn newest_run() -> Option<PathBuf> {
     let runs = std::fs::read_dir("runs").ok()?.filter_map(|entry| Some(entry.ok()?.path()));

@@ -1,5 +1,7 @@
-//! What attention costs: why H heads multiply as often as one, and what they do more of.
+//! What attention costs: why H heads multiply as often as one, and what they do more of. What
+//! learning from a token takes.
 
+use llm_core::Config;
 use serde::Serialize;
 
 /// Work of one block's attention on one window, counted over the whole `[T, T]` square (our kernels
@@ -35,6 +37,17 @@ impl AttentionCost {
             softmax_elements: h * t * t,
         }
     }
+}
+
+/// Useful floating-point operations of learning from a token in windows of `seq_len`: 6 for every
+/// weight of a matrix (2 forward, 4 backward), and causal attention, whose half of T² counts 3.5
+/// times (forward 1, backward 2.5). What is computed again, or for nothing, does not count.
+pub fn training_flops(config: &Config, seq_len: usize) -> f64 {
+    let Config { n_layers, d_model, vocab_size, .. } = *config;
+    let [l, c, t, v] = [n_layers, d_model, seq_len, vocab_size].map(|n| n as f64);
+    let inner = config.inner() as f64;
+    let matrices = l * (4.0 * c * c + 2.0 * c * inner) + v * c;
+    6.0 * matrices + 3.5 * l * t * c * 2.0
 }
 
 #[cfg(test)]

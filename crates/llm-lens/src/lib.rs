@@ -51,7 +51,7 @@ mod prune;
 
 pub mod trace;
 
-pub use flops::AttentionCost;
+pub use flops::{AttentionCost, training_flops};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
 pub use known_models::{KNOWN_MODELS, KnownModel};
 pub use maps::{AttentionMaps, attention_maps};

@@ -7,6 +7,7 @@
 //! | `samples.jsonl` | what the model wrote on the way ([`Samples`]) |
 //! | `loss.svg` | the losses as a picture ([`plot`]) |
 //! | `config.toml` | the settings ([`write_config`]) |
+//! | `run.json` | what the run is and what came of it ([`RunInfo`]) |
 //!
 //! A log never lies about its run. [`RunLog::open`] takes away the rows of steps that the loaded
 //! checkpoint does not know, and [`RunLog::flush`] before each save makes sure that no checkpoint
@@ -36,6 +37,7 @@
 //! | `reopen` | what may stay of a log when its run goes on |
 //! | `log` | the log of a run, open at its end |
 //! | `samples` | what the model wrote on the way |
+//! | `info` | what the run is and what came of it |
 //! | `curves` | the losses of a log as a few hundred points |
 //! | [`plot`] | the losses as a picture |
 //! | `groups` | groups of runs beside each other: mean, spread, a picture |
@@ -50,6 +52,8 @@ mod log;
 
 mod samples;
 
+mod info;
+
 mod curves;
 
 pub mod plot;
@@ -60,11 +64,12 @@ mod groups;
 mod tests;
 
 /// The names of the files that this crate writes into a run's folder.
-pub const FILES: [&str; 5] =
-    ["config.toml", "loss.svg", "metrics.csv", "metrics.jsonl", "samples.jsonl"];
+pub const FILES: [&str; 6] =
+    ["config.toml", "loss.svg", "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
 
 pub use curves::{Curves, Point, rows};
 pub use groups::{GroupSpread, Groups, Panel, Series};
+pub use info::{BestLoss, RunInfo, RunResult, RunState};
 pub use log::{RunLog, write_config};
 pub use row::{Format, Row};
 pub use samples::{Sample, Samples};

@@ -11,6 +11,7 @@ mod inspect;
 mod nano_gpt;
 mod output;
 mod prompt;
+mod runs;
 mod sampling;
 mod tokenizer;
 mod trace;
@@ -30,6 +31,7 @@ pub use inspect::{
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
 pub use output::OutputArgs;
 pub use prompt::PromptArgs;
+pub use runs::{RunsArgs, RunsOrder};
 pub use sampling::{ProbeArgs, SamplingArgs};
 pub use tokenizer::{
     DecodeArgs, EncodeArgs, InfoArgs, SourceArgs, TokenizerArg, TokenizerArgs, TokenizerCommand,
@@ -71,6 +73,8 @@ pub enum Verb {
     Inspect(InspectCommand),
     /// Follow one number of attention by hand: where it lies, what it is made of
     Trace(TraceArgs),
+    /// List runs: what they learn, how far they are, what came of them
+    Runs(RunsArgs),
     /// Train models that differ in their number of heads only, and say what differs
     Compare(Box<CompareArgs>),
     /// Measure the speed of training steps and of attention on this machine

@@ -98,7 +98,7 @@ pub struct TrainArgs {
     /// Learn one batch by heart, as a check of the settings; nothing is saved
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"])]
     pub overfit: Option<bool>,
-    /// Say what would be done and what memory it takes, and do nothing
+    /// Say what would be done, what memory and time it takes here, and do nothing
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output")]
     pub dry_run: Option<bool>,
     /// What is printed.

@@ -5,9 +5,13 @@ use crate::events::Event;
 use crate::messages::{count, plural, short};
 use crate::plan::Plan;
 use crate::program::Program;
+use llm_core::TinyGPT;
 use llm_core::base::{bytes, memory, thousands};
 use llm_core::kernels::simd;
 use llm_core::optim::Schedule;
+use llm_core::recipe::DataSource;
+use llm_formats::FormatError;
+use llm_formats::hugging_face::check_model;
 use llm_formats::tokenizers::unit;
 
 /// The `start` event.
@@ -76,8 +80,23 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         });
         let v = config.vocab_size;
         lines.push(format!("expect  a first loss near ln {v} = {:.2}{floor}", (v as f64).ln()));
+        let stories = matches!(recipe.data, DataSource::Stories { .. });
+        lines.extend(not_to_hugging_face(&trainer.model).filter(|_| !stories));
     }
     lines
+}
+
+/// Where the model cannot go: to be known before it is trained.
+fn not_to_hugging_face(model: &TinyGPT) -> Option<String> {
+    let why = match check_model(model) {
+        // A bias that is still zero would not hinder.
+        Ok(()) if !model.config().head_bias => return None,
+        Ok(()) | Err(FormatError::HeadBias) => {
+            "GPT-2 has no head bias; --head-bias 0 leaves it out".into()
+        }
+        Err(other) => other.to_string(),
+    };
+    Some(format!("note    cannot go to Hugging Face: {why}"))
 }
 
 /// The learning rate: at the start of a run its peak, later the rate that the next step will have.

@@ -49,3 +49,27 @@ pub(crate) fn short(x: f32) -> String {
 pub(crate) fn plural(n: u64, what: &str) -> String {
     format!("{what}{}", if n == 1 { "" } else { "s" })
 }
+
+/// A time as a person says it: `0.4 s`, `38 s`, `2 min 5 s`, `1 h 3 min`.
+pub(crate) fn lasting(seconds: f64) -> String {
+    if seconds < 9.95 {
+        return format!("{seconds:.1} s");
+    }
+    let whole = seconds.round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_said_as_a_person_says_it() {
+        let said = [0.04, 9.94, 9.96, 59.6, 125.0, 3780.0].map(lasting);
+        assert_eq!(said, ["0.0 s", "9.9 s", "10 s", "1 min 0 s", "2 min 5 s", "1 h 3 min"]);
+    }
+}

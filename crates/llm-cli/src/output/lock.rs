@@ -55,6 +55,12 @@ impl Drop for Lock {
     }
 }
 
+/// Does somebody hold the lock of the file that `path` means?
+pub(super) fn is_held(path: &Path) -> bool {
+    let file = File::open(beside(path));
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
 fn beside(path: &Path) -> PathBuf {
     let real = real_path(path);
     let mut name = real.file_name().unwrap_or_default().to_os_string();

@@ -20,7 +20,7 @@ pub(super) fn width(text: &str) -> usize {
 }
 
 /// The text, cut to `most` columns with an ellipsis, and padded to them on the left.
-pub(super) fn fitted(text: &str, most: usize) -> String {
+pub(crate) fn fitted(text: &str, most: usize) -> String {
     let mut short = text.to_string();
     if width(text) > most {
         short.clear();

@@ -21,6 +21,7 @@ pub use data::{
 
 pub(crate) use heat::MOST as MOST_TOKENS;
 pub use heat::{Ink, heat_map};
+pub(crate) use label::fitted;
 pub use label::label;
 pub use svg::layer_picture;
 

@@ -10,8 +10,8 @@ use crate::lang::Bilingual;
 use crate::messages::report as label;
 use crate::program::Program;
 use llm_core::base::thousands;
+use llm_core::checkpoint::Snapshot;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::train::Trainer;
 use llm_core::{TinyGPT, TokenId};
 use llm_formats::tokenizers::unit;
 use llm_run_log::Sample;
@@ -92,17 +92,17 @@ impl About {
     }
 }
 
-/// The page: what `trainer` is now, what its log says, and what its heads look at.
+/// The page: what the run is now, what its log says, and what its heads look at.
 pub fn page(
     title: &str,
     about: &About,
-    trainer: &Trainer,
+    run: Snapshot<'_>,
     curves: Curves,
     samples: Vec<Sample>,
     ending: Ending<'_>,
 ) -> Page {
     let mut notes: Vec<_> = ending.early.clone().into_iter().collect();
-    let (model, tokenizer) = (&trainer.model, about.tokenizer.as_ref());
+    let (model, tokenizer) = (run.model, about.tokenizer.as_ref());
     let attention = attention::maps(model, &about.text, tokenizer);
     let measured = about.measured.heads(model, tokenizer);
     let (heads, even) = measured
@@ -115,7 +115,7 @@ pub fn page(
     Page {
         title: title.to_string(),
         made_by: format!("{} {}", about.program, env!("CARGO_PKG_VERSION")),
-        facts: facts(about, trainer, &curves, &ending),
+        facts: facts(about, run, &curves, &ending),
         curves: (!curves.train.is_empty() || !curves.val.is_empty()).then_some(curves),
         samples: thinned(samples),
         attention,
@@ -126,20 +126,20 @@ pub fn page(
     }
 }
 
-fn facts(about: &About, trainer: &Trainer, curves: &Curves, ending: &Ending<'_>) -> Vec<Fact> {
-    let (recipe, tokenizer) = (&trainer.recipe, about.tokenizer.as_ref());
-    let heads = trainer.model.attention().spec().n_heads;
+fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>) -> Vec<Fact> {
+    let (recipe, tokenizer) = (run.recipe, about.tokenizer.as_ref());
+    let heads = run.model.attention().spec().n_heads;
     let mut facts = settings(&Shared {
         program: about.program,
         data: &about.data,
         tokenizer,
-        config: trainer.model.config(),
+        config: run.model.config(),
         heads: &[heads],
         recipe,
         seeds: &[recipe.seed],
         threads: about.threads,
     });
-    let (step, all) = (thousands(trainer.step), thousands(recipe.total_steps));
+    let (step, all) = (thousands(run.step), thousands(recipe.total_steps));
     facts.push(Fact::new(label::steps(), format!("{step} / {all}")));
     facts.push(Fact::new(label::tokens(), thousands(ending.tokens)));
     facts.push(Fact::new(label::seconds(), format!("{:.1} s", ending.seconds)));

@@ -57,7 +57,7 @@ fn every_run_gets_the_next_free_number() {
 #[test]
 fn a_file_a_folder_or_nothing() {
     let folder = ["ckpt/best", "ckpt/best.json", "ckpt/last", "config.toml", "loss.svg"];
-    let more = ["metrics.csv", "metrics.jsonl", "report.html", "samples.jsonl"];
+    let more = ["metrics.csv", "metrics.jsonl", "report.html", "run.json", "samples.jsonl"];
     let folder = [&folder[..], &more].concat();
     for (words, file, all) in [
         (&["--save", "model.ckpt"][..], Some("model.ckpt"), vec!["model.ckpt".to_string()]),

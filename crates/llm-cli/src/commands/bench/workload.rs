@@ -2,6 +2,7 @@
 
 use crate::args::{BenchArgs, BenchName};
 use llm_core::Config;
+use llm_lens::training_flops;
 
 /// Sizes of a training step.
 #[derive(Clone, Copy, Debug)]
@@ -60,13 +61,9 @@ impl Workload {
         Config::gpt2(self.vocab_size, self.seq_len.max(64), self.d_model, self.layers)
     }
 
-    /// Useful floating-point operations of a step: 6 for every weight of a matrix and token, and
-    /// causal attention, whose half of T² counts 3.5 times (forward 1, backward 2.5).
+    /// Useful floating-point operations of a step.
     pub fn flops(&self) -> f64 {
-        let [l, c, t, v] =
-            [self.layers, self.d_model, self.seq_len, self.vocab_size].map(|n| n as f64);
-        let tokens = self.batch_size as f64 * t;
-        let matrices = l * 12.0 * c * c + v * c;
-        6.0 * matrices * tokens + 3.5 * l * tokens * t * c * 2.0
+        let tokens = self.batch_size * self.seq_len;
+        tokens as f64 * training_flops(&self.config(), self.seq_len)
     }
 }

@@ -10,9 +10,9 @@ use crate::messages::train as say;
 use crate::next_commands;
 use crate::plan::Plan;
 use crate::report;
+use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Ending, Trainer};
-use llm_formats::FormatError;
-use llm_formats::hugging_face::check_model;
+use llm_run_log::RunState;
 use std::path::Path;
 
 impl Training<'_> {
@@ -48,7 +48,7 @@ impl Training<'_> {
         }
         let step = trainer.step;
         self.early = Some(say::interrupted(step));
-        self.report(trainer, None);
+        self.report(trainer.into(), None, RunState::Interrupted);
         match &self.target {
             Some(target) => {
                 let path = one_line(&target.path.display().to_string());
@@ -72,22 +72,46 @@ impl Training<'_> {
         if remembered { String::new() } else { next_commands::data(data, val) }
     }
 
-    /// The page in the run's folder. Without it nothing of the run is lost.
-    pub(super) fn report(&mut self, trainer: &Trainer, report: Option<&Report>) {
+    /// How a run stands whose steps are done.
+    pub(super) fn ended(&self) -> RunState {
+        if self.early.is_some() { RunState::Stopped } else { RunState::Done }
+    }
+
+    /// The page in the run's folder, and what the run is. Without it nothing of the run is lost.
+    pub(super) fn report(&mut self, run: Snapshot<'_>, report: Option<&Report>, state: RunState) {
+        let ending = self.ending(report);
         let Some(journal) = &mut self.journal else { return };
+        if let Some(report) = report {
+            journal.result(run.step, report);
+        }
+        journal.best(self.keeper.best());
+        match journal.report(run, ending, state) {
+            Ok(path) if state != RunState::Running => {
+                self.say(&format!("report  {}", one_line(&path.display().to_string())));
+            }
+            Ok(_) => {}
+            Err(e) => note(&format!("no report: {}", e.message())),
+        }
+    }
+
+    /// What a page says about the end.
+    fn ending<'r>(&self, report: Option<&'r Report>) -> report::run::Ending<'r> {
         let shown = |path: &Path| one_line(&path.display().to_string());
         let last = self.target.as_ref().map(|target| shown(&target.path));
         let best = self.keeper.best().and(self.keeper.best_path()).map(|path| shown(&path));
-        let ending = report::run::Ending {
+        report::run::Ending {
             report,
             seconds: self.clock.begin.elapsed().as_secs_f64(),
             checkpoints: last.into_iter().chain(best).collect(),
             early: self.early.clone(),
             ..Default::default()
-        };
-        match journal.report(trainer, ending) {
-            Ok(path) => self.say(&format!("report  {}", shown(&path))),
-            Err(e) => note(&format!("no report: {}", e.message())),
+        }
+    }
+
+    /// What ended the run by something else than its numbers or a signal.
+    pub(super) fn failed(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            let _ = journal.write_info(RunState::Failed);
         }
     }
 
@@ -121,12 +145,7 @@ impl Training<'_> {
                 best.val_loss
             ));
         }
-        self.report(&plan.trainer, report);
-        match check_model(&plan.trainer.model) {
-            Err(FormatError::HeadBias) => self.say("note    cannot go to Hugging Face: GPT-2 has no head bias (train with --head-bias 0)"),
-            Err(other) => self.say(&format!("note    cannot go to Hugging Face: {other}")),
-            Ok(()) => {}
-        }
+        self.report((&plan.trainer).into(), report, self.ended());
         self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
         self.say(&format!("        {name}{load}{data} --steps 500"));
     }

@@ -1,17 +1,32 @@
 //! What a run writes about itself into its folder, see [`llm_run_log`].
 
 use crate::args::TrainArgs;
+use crate::data::Report;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::machine::{now, processor, version};
 use crate::output::REPORT;
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::report;
 use crate::report::run::{About, Ending};
 use crate::settings::effective_config;
-use llm_core::train::{SpikeGuard, StepReport, Trainer};
-use llm_run_log::{Curves, Row, RunLog, Sample, Samples, plot};
+use llm_core::checkpoint::Snapshot;
+use llm_core::kernels::{peak, simd};
+use llm_core::train::{Best, SpikeGuard, StepReport};
+use llm_lens::training_flops;
+use llm_run_log::{
+    BestLoss, Curves, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples, plot,
+};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// While a run goes, its page is written no more often than this, ..
+const PAGE_EVERY: Duration = Duration::from_secs(60);
+/// .. and takes no larger part of the time than one in so many.
+const PAGE_SHARE: u32 = 200;
+/// A machine's peak is measured for runs that train longer than this: less says nothing.
+const WORTH_A_PEAK: Duration = Duration::from_secs(1);
 
 /// The log of a run in its folder.
 pub(super) struct Journal {
@@ -24,8 +39,22 @@ pub(super) struct Journal {
     tokens: u64,
     vocab_size: usize,
     floor: Option<f64>,
-    /// Of all steps, once the last is done.
-    curves: Option<Curves>,
+    info: RunInfo,
+    time: Time,
+    /// The picture shows all steps that are in the log.
+    drawn: bool,
+}
+
+/// When things were done.
+struct Time {
+    begin: Instant,
+    /// Seconds of the commands before this one.
+    before: f64,
+    /// Seconds of training, without measurements and saves, and the tokens of them.
+    training: f64,
+    trained: u64,
+    /// When the next page is due.
+    page: Instant,
 }
 
 impl Journal {
@@ -52,7 +81,31 @@ impl Journal {
         let tokens = log.tokens().unwrap_or(before);
         let stories = plan.data.as_ref().and_then(|d| d.val.as_ref()?.stories.as_ref());
         let (vocab_size, floor) = (trainer.model.config().vocab_size, stories.map(|s| s.floor));
-        Ok(Journal { dir, config, log, samples, about, tokens, vocab_size, floor, curves: None })
+        let earlier = RunInfo::read(&dir).filter(|_| trainer.step > 0);
+        let begin = Instant::now();
+        let time = Time {
+            begin,
+            before: earlier.as_ref().map_or(0.0, |info| info.seconds),
+            training: 0.0,
+            trained: 0,
+            page: begin + page_every(),
+        };
+        let info = about_the_run(program, plan, threads, floor, earlier);
+        let mut journal = Journal {
+            dir,
+            config,
+            log,
+            samples,
+            about,
+            tokens,
+            vocab_size,
+            floor,
+            info,
+            time,
+            drawn: false,
+        };
+        journal.write_info(RunState::Running)?;
+        Ok(journal)
     }
 
     /// Whether the log went away.
@@ -77,7 +130,7 @@ impl Journal {
         llm_run_log::write_config(&self.dir, &self.config)?;
         self.log = RunLog::open(&self.dir, done)?;
         self.samples = Samples::open(&self.dir, done)?;
-        Ok(())
+        self.write_info(RunState::Running)
     }
 
     /// What the user should know about the log that was there.
@@ -99,6 +152,11 @@ impl Journal {
     pub(super) fn step(&mut self, report: &StepReport, tokens_per_s: f64) -> Result<()> {
         let StepReport { step, loss, lr, grad_norm, tokens, skipped: _ } = *report;
         self.tokens = self.tokens.saturating_add(tokens);
+        if tokens_per_s > 0.0 {
+            self.time.training += tokens as f64 / tokens_per_s;
+            self.time.trained += tokens;
+        }
+        (self.info.step, self.drawn) = (step, false);
         let (tokens, memory_bytes) = (self.tokens, self.log.memory_bytes());
         let tokens_per_s = tokens_per_s as f32;
         let row =
@@ -119,27 +177,79 @@ impl Journal {
         self.samples.push(sample).map_err(CliError::from)
     }
 
-    /// Writes the page of the run, after its last step, and says where.
+    /// Is it time to write the page again, while the run goes?
+    pub(super) fn page_is_due(&self) -> bool {
+        Instant::now() >= self.time.page
+    }
+
+    /// Writes the page of the run, its picture and what it is, and says where.
     ///
     /// # Errors
     /// [`CliError::Core`] naming the file; nothing else is lost by it.
-    pub(super) fn report(&mut self, trainer: &Trainer, ending: Ending<'_>) -> Result<PathBuf> {
+    pub(super) fn report(
+        &mut self,
+        run: Snapshot<'_>,
+        ending: Ending<'_>,
+        state: RunState,
+    ) -> Result<PathBuf> {
+        let begin = Instant::now();
         self.log.flush(false)?;
+        self.write_info(state)?;
         let curves = Curves::read(&self.dir, self.vocab_size, self.floor)?;
         let ending = Ending { tokens: self.tokens, ..ending };
         let (title, samples) = (self.dir.display().to_string(), self.samples.all()?);
         let page = report::run::page(
             &one_line(&title),
             &self.about,
-            trainer,
+            run,
             (&curves).into(),
             samples,
             ending,
         );
-        self.curves = Some(curves);
+        plot::write(&self.dir, &curves)?;
+        self.drawn = true;
         let path = self.dir.join(REPORT);
         report::write(&path, &page)?;
+        self.time.page = Instant::now() + page_every().max(begin.elapsed() * PAGE_SHARE);
         Ok(path)
+    }
+
+    /// What came of the measurement after the last step.
+    pub(super) fn result(&mut self, step: u64, report: &Report) {
+        self.info.result = Some(RunResult {
+            step,
+            val_loss: report.evaluation.loss,
+            tokens: report.evaluation.tokens,
+            accuracy: report.evaluation.accuracy,
+            bits_per_byte: report.bits_per_byte(),
+            facts: report.facts.as_ref().map(|facts| facts.total().share()),
+        });
+    }
+
+    /// The lowest loss so far.
+    pub(super) fn best(&mut self, best: Option<Best>) {
+        self.info.best = best.map(|Best { step, val_loss }| BestLoss { step, val_loss });
+    }
+
+    /// Says what the run is and how it stands.
+    ///
+    /// # Errors
+    /// [`CliError::Core`] naming the file; nothing else is lost by it.
+    pub(super) fn write_info(&mut self, state: RunState) -> Result<()> {
+        let Journal { info, time, .. } = self;
+        info.state = state;
+        info.written = now();
+        info.seconds = time.before + time.begin.elapsed().as_secs_f64();
+        if time.training > 0.0 {
+            info.tokens_per_s = time.trained as f64 / time.training;
+            info.gflops = info.flops_per_token * info.tokens_per_s / 1e9;
+        }
+        let ended = state != RunState::Running;
+        if ended && time.training > WORTH_A_PEAK.as_secs_f64() {
+            let peak = peak::gflops();
+            (info.peak_gflops, info.mfu) = (Some(peak), Some(info.gflops / peak));
+        }
+        info.write(&self.dir).map_err(CliError::from)
     }
 
     /// Before a checkpoint is saved: it must not know a step that the log does not.
@@ -155,12 +265,51 @@ impl Drop for Journal {
     /// However a run ends, its picture shows all of its steps.
     fn drop(&mut self) {
         let _ = self.log.flush(false);
-        let curves = self
-            .curves
-            .take()
-            .map_or_else(|| Curves::read(&self.dir, self.vocab_size, self.floor), Ok);
-        if let Ok(curves) = curves {
+        if self.drawn {
+            return;
+        }
+        if let Ok(curves) = Curves::read(&self.dir, self.vocab_size, self.floor) {
             let _ = plot::write(&self.dir, &curves);
         }
     }
+}
+
+/// What there is to say about a run when it begins, or goes on.
+fn about_the_run(
+    program: &Program,
+    plan: &Plan,
+    threads: usize,
+    entropy_floor: Option<f64>,
+    earlier: Option<RunInfo>,
+) -> RunInfo {
+    let (config, recipe) = (plan.trainer.model.config(), &plan.trainer.recipe);
+    RunInfo {
+        program: program.name.into(),
+        version: version(),
+        started: earlier.as_ref().map_or_else(now, |info| info.started.clone()),
+        processor: processor(),
+        kernels: simd::level().name().into(),
+        threads,
+        data: plan.data.as_ref().map_or_else(String::new, |data| data.label.clone()),
+        tokenizer: plan.tokenizer.name().into(),
+        vocab_size: config.vocab_size,
+        seq_len: config.seq_len,
+        d_model: config.d_model,
+        n_layers: config.n_layers,
+        n_heads: plan.trainer.model.attention().spec().n_heads,
+        parameters: plan.trainer.model.parameter_count(),
+        tokens_per_step: recipe.tokens_per_step(),
+        step: plan.trainer.step,
+        steps: recipe.total_steps,
+        entropy_floor,
+        flops_per_token: training_flops(config, recipe.seq_len),
+        best: earlier.and_then(|info| info.best),
+        ..RunInfo::default()
+    }
+}
+
+/// [`PAGE_EVERY`]; the environment variable `LLM_PAGE_MS` sets another time, for tests.
+fn page_every() -> Duration {
+    let set = std::env::var("LLM_PAGE_MS").ok().and_then(|text| text.parse().ok());
+    set.map_or(PAGE_EVERY, Duration::from_millis)
 }

@@ -2,6 +2,7 @@
 
 mod alone;
 mod ending;
+mod estimate;
 mod journal;
 mod keep;
 mod overfit;
@@ -29,7 +30,7 @@ use journal::Journal;
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
 use llm_core::train::Keeper;
 use llm_core::{Error, IoAction};
-use llm_run_log::Sample;
+use llm_run_log::{RunState, Sample};
 use std::time::Instant;
 
 /// The whole command.
@@ -81,7 +82,9 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     if dry || plan.steps > 0 {
         banner::lines(program, &plan, threads).iter().for_each(|line| session.say(line));
     }
-    if !dry {
+    if dry {
+        session.estimate(&mut plan)?;
+    } else {
         session.open_journal(&plan, threads)?;
         session.go(&mut plan, &request)?;
     }
@@ -137,13 +140,15 @@ impl Training<'_> {
             return self.overfit(plan);
         }
         let ended = self.train_and_save(plan, request);
-        // What went wrong is best seen in the curves.
-        if let Err(e) = &ended
-            && diverged(e)
-        {
-            let why = e.message();
-            self.early = Some(Bilingual::new(why.clone(), why));
-            self.report(&plan.trainer, None);
+        match &ended {
+            // What went wrong is best seen in the curves.
+            Err(e) if diverged(e) => {
+                let why = e.message();
+                self.early = Some(Bilingual::new(why.clone(), why));
+                self.report((&plan.trainer).into(), None, RunState::Diverged);
+            }
+            Ok(()) | Err(CliError::Signal(_)) => {}
+            Err(_) => self.failed(),
         }
         ended
     }
@@ -177,7 +182,7 @@ impl Training<'_> {
         if wanted && request.n > 0 {
             let written = self.write(trainer.into(), request);
             if let Err(e) = written {
-                self.report(&plan.trainer, report.as_ref());
+                self.report(trainer.into(), report.as_ref(), self.ended());
                 return Err(e);
             }
         }
@@ -251,7 +256,8 @@ impl Training<'_> {
     /// The sample at the end.
     fn write(&mut self, trainer: Snapshot<'_>, request: &Request) -> Result<()> {
         self.find_folder(trainer.step)?;
-        self.say(&format!("sample  temperature {}:", request.sampling.temperature));
+        let (step, temperature) = (trainer.step, request.sampling.temperature);
+        self.say(&format!("sample  after step {step}, temperature {temperature}:"));
         let journal = &self.journal;
         let keep = |sample: &Sample| {
             if let Some(Err(e)) = journal.as_ref().map(|journal| journal.sample(sample)) {

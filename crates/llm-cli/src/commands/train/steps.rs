@@ -2,6 +2,7 @@
 //! reasons to stop.
 
 use super::Training;
+use super::journal::Journal;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
@@ -13,6 +14,7 @@ use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, SPIKE_WINDOW, Spike, SpikeGuard, StepReport,
     TimeLimit, Verdict,
 };
+use llm_run_log::RunState;
 
 impl Training<'_> {
     /// All steps, or as many as there is time and hope for.
@@ -102,6 +104,11 @@ impl Hooks for Watched<'_, '_> {
             Err(_) if matches!(self.session.find_folder(run.step), Ok(true)) => {}
             Err(e) => return Err(self.session.with_kept(e, "make room there").in_hook()),
             Ok(()) => {}
+        }
+        if self.session.journal.as_ref().is_some_and(Journal::page_is_due) {
+            let Watched { session, progress, .. } = self;
+            progress.aside(|| session.report(run, None, RunState::Running));
+            progress.resume();
         }
         Ok(Flow::Continue(()))
     }

@@ -1,0 +1,172 @@
+//! `runs`: what there is, how far it is, what came of it.
+
+use crate::args::{RunsArgs, RunsOrder};
+use crate::console::{columns, note, print};
+use crate::error::{CliError, Result};
+use crate::escape::{json_line, one_line};
+use crate::report::fitted;
+use crate::run_folder::{RunFolder, below};
+use llm_core::base::thousands;
+use serde_json::{Value, json};
+use std::path::PathBuf;
+
+/// Prints the list.
+///
+/// # Errors
+/// [`CliError::Input`] for a folder that is not there; when standard output fails.
+pub fn runs(args: &RunsArgs) -> Result<()> {
+    let folders = match args.folders.as_slice() {
+        [] => vec![PathBuf::from("runs")],
+        given => given.to_vec(),
+    };
+    let missing = folders.iter().find(|folder| !folder.is_dir());
+    if let (Some(path), false) = (missing, args.folders.is_empty()) {
+        let why = "there is no such folder".into();
+        return Err(CliError::Input { path: path.clone(), why });
+    }
+    let paths = folders.iter().flat_map(|folder| below(folder));
+    let mut found: Vec<RunFolder> = paths.map(|path| RunFolder::read(&path)).collect();
+    match args.sort.unwrap_or(RunsOrder::Name) {
+        RunsOrder::Name => {}
+        RunsOrder::Loss => found.sort_by(|a, b| {
+            let loss = |run: &RunFolder| run.info.lowest_loss().unwrap_or(f64::INFINITY);
+            loss(a).total_cmp(&loss(b))
+        }),
+        RunsOrder::Date => found.sort_by(|a, b| b.info.started.cmp(&a.info.started)),
+    }
+    if args.json {
+        return print(found.iter().map(|run| json_line(&object(run))).collect::<String>());
+    }
+    if found.is_empty() {
+        note("no runs here; a training run makes one below the folder 'runs'");
+    }
+    print(table(&found, columns()))
+}
+
+fn object(run: &RunFolder) -> Value {
+    let mut object = json!(run.info);
+    if let Value::Object(fields) = &mut object {
+        fields.insert("path".into(), json!(run.path.to_string_lossy()));
+        fields.insert("state".into(), json!(run.state()));
+        fields.insert("lowest_loss".into(), json!(run.info.lowest_loss()));
+    }
+    object
+}
+
+/// A column: its name, whether numbers stand in it, and how soon it goes where there is no room; 0:
+/// never.
+const COLUMNS: [(&str, bool, u8); 8] = [
+    ("run", false, 0),
+    ("state", false, 4),
+    ("steps", true, 5),
+    ("val loss", true, 0),
+    ("parameters", true, 3),
+    ("L C H T", false, 2),
+    ("data", false, 6),
+    ("began (UTC)", false, 1),
+];
+/// The column that is cut before another one goes, and no shorter than this.
+const CUT: (usize, usize) = (6, 12);
+
+fn table(runs: &[RunFolder], room: usize) -> String {
+    if runs.is_empty() {
+        return String::new();
+    }
+    let lowest = |run: &RunFolder| {
+        let same = |other: &&RunFolder| other.info.data == run.info.data;
+        let losses = runs.iter().filter(same).filter_map(|other| other.info.lowest_loss());
+        let several = runs.iter().filter(same).count() > 1;
+        several && run.info.lowest_loss().is_some_and(|own| losses.fold(own, f64::min) == own)
+    };
+    let mut cells: Vec<[String; 8]> = vec![COLUMNS.map(|(name, ..)| name.to_string())];
+    cells.extend(runs.iter().map(|run| cells_of(run, lowest(run))));
+    let width = |cells: &[[String; 8]], i: usize| {
+        cells.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)
+    };
+    let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
+    let needed = |shown: &[usize], cut: bool| {
+        let of = |&i: &usize| match cut && i == CUT.0 {
+            true => width(&cells, i).min(CUT.1),
+            false => width(&cells, i),
+        };
+        shown.iter().map(of).sum::<usize>() + 2 * (shown.len() - 1)
+    };
+    for sooner in 1..=6 {
+        if needed(&shown, true) > room {
+            shown.retain(|&i| COLUMNS[i].2 != sooner);
+        }
+    }
+    let over = needed(&shown, false).saturating_sub(room);
+    let most = width(&cells, CUT.0).saturating_sub(over).max(CUT.1);
+    let widths: Vec<usize> = (0..COLUMNS.len())
+        .map(|i| if i == CUT.0 { width(&cells, i).min(most) } else { width(&cells, i) })
+        .collect();
+    let line = |row: &[String; 8]| {
+        let cell = |&i: &usize| {
+            let text = fitted(&row[i], widths[i]);
+            if COLUMNS[i].1 { text } else { format!("{:<1$}", text.trim_start(), widths[i]) }
+        };
+        shown.iter().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
+    };
+    let mut text: String = cells.iter().map(line).collect();
+    if runs.iter().any(lowest) {
+        text.push_str("* lowest validation loss of the runs on the same data\n");
+    }
+    text
+}
+
+fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; 8] {
+    let info = &run.info;
+    let loss = info.lowest_loss().map_or("–".into(), |loss| format!("{loss:.4}"));
+    let data = info.data.split([',', ':']).next().unwrap_or_default();
+    let sizes = [info.n_layers, info.d_model, info.n_heads, info.seq_len];
+    [
+        one_line(&run.path.display().to_string()),
+        run.state().to_string(),
+        format!("{}/{}", thousands(info.step), thousands(info.steps)),
+        format!("{loss}{}", if is_lowest { "*" } else { " " }),
+        if info.parameters == 0 { "–".into() } else { thousands(info.parameters) },
+        sizes.map(|n| n.to_string()).join(" "),
+        one_line(data.trim_matches('\'')),
+        info.started.get(..16).unwrap_or_default().replace('T', " "),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_run_log::{BestLoss, RunInfo, RunState};
+
+    fn run(name: &str, data: &str, loss: f64) -> RunFolder {
+        let info = RunInfo {
+            state: RunState::Done,
+            data: data.into(),
+            started: "2026-11-22T17:40:01Z".into(),
+            step: 1500,
+            steps: 1500,
+            best: Some(BestLoss { step: 1, val_loss: loss }),
+            ..RunInfo::default()
+        };
+        RunFolder { path: name.into(), info, ..RunFolder::default() }
+    }
+
+    #[test]
+    fn a_list_fits_the_terminal() {
+        let text = "'a rather long name of a text file.txt', 4 kB";
+        let runs = [
+            run("runs/001", text, 0.5),
+            run("runs/002", text, 0.25),
+            run("runs/003", "b, x", 0.75),
+        ];
+        for room in [60, 80, 120, 200] {
+            let list = table(&runs, room);
+            let longest = list.lines().map(|line| line.chars().count()).max().unwrap();
+            assert!(longest <= room, "{room}: {longest}\n{list}");
+            let lines: Vec<&str> = list.lines().collect();
+            assert!(lines[1].contains("0.5000") && lines[2].contains("0.2500*"), "{list}");
+            assert!(!lines[3].contains('*'), "{list}");
+        }
+        assert!(table(&runs, 120).contains("2026-11-22 17:40"));
+        assert_eq!(table(&[], 80), "");
+    }
+}

@@ -1,0 +1,112 @@
+//! What a run left in its folder: for lists of runs and for pages about them. The program that made
+//! it may have been killed, or be an older one.
+
+use crate::output::{is_at_work, is_run};
+use llm_run_log::{BestLoss, RunInfo, RunState, rows};
+use std::path::{Path, PathBuf};
+use toml::{Table, Value};
+
+/// A run's folder, read.
+#[derive(Clone, Debug, Default)]
+pub struct RunFolder {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says about itself, or what its log and its settings say.
+    pub info: RunInfo,
+    /// The settings by their keys, as `--config` takes them.
+    pub settings: Vec<(String, String)>,
+    /// No process works on it, and none has said how it ended.
+    pub is_cut_off: bool,
+}
+
+impl RunFolder {
+    /// Reads it. What is not there, or not to be understood, says nothing.
+    pub fn read(path: &Path) -> RunFolder {
+        let settings = settings(path);
+        let said = RunInfo::read(path);
+        let mut info = said.clone().unwrap_or_else(|| of_settings(&settings));
+        if said.is_none() || info.state == RunState::Running {
+            of_log(path, &mut info);
+        }
+        let is_cut_off = info.state == RunState::Running && !is_at_work(path);
+        RunFolder { path: path.into(), info, settings, is_cut_off }
+    }
+
+    /// How it stands, in a word.
+    pub fn state(&self) -> &'static str {
+        match (self.is_cut_off, self.info.step) {
+            // An older program said nothing, also when all was well.
+            (true, step) if step > 0 && step == self.info.steps => RunState::Done.name(),
+            (true, _) => "cut off",
+            (false, _) => self.info.state.name(),
+        }
+    }
+}
+
+/// The runs among `folders` and right below them, or below their folders `runs` of a comparison, by
+/// name.
+pub fn below(folder: &Path) -> Vec<PathBuf> {
+    if is_run(folder) {
+        return vec![folder.to_path_buf()];
+    }
+    let mut found: Vec<PathBuf> = folders_in(folder)
+        .into_iter()
+        .flat_map(|inner| match is_run(&inner) {
+            true => vec![inner],
+            false => folders_in(&inner).into_iter().filter(|dir| is_run(dir)).collect(),
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+fn folders_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+/// The keys and values of the settings, without the tables that they stand in.
+fn settings(run: &Path) -> Vec<(String, String)> {
+    let path = run.join("config.toml");
+    // Nothing that a program waits at.
+    let text = path.is_file().then(|| std::fs::read_to_string(&path).ok()).flatten();
+    let tables: Table = text.and_then(|text| text.parse().ok()).unwrap_or_default();
+    let plain = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let of_table = |table: &Value| match table {
+        Value::Table(table) => {
+            table.iter().map(|(key, value)| (key.clone(), plain(value))).collect()
+        }
+        _ => Vec::new(),
+    };
+    tables.values().flat_map(of_table).collect()
+}
+
+/// What the settings of an older program's run say.
+fn of_settings(settings: &[(String, String)]) -> RunInfo {
+    let text = |key: &str| settings.iter().find(|(name, _)| name == key).map(|(_, v)| v.clone());
+    let number = |key: &str| text(key).and_then(|value| value.parse().ok()).unwrap_or(0);
+    RunInfo {
+        data: text("data").unwrap_or_else(|| "built-in stories".into()),
+        tokenizer: text("tokenizer").unwrap_or_default(),
+        seq_len: number("seq"),
+        d_model: number("dmodel"),
+        n_layers: number("layers"),
+        n_heads: number("heads"),
+        steps: number("steps") as u64,
+        ..RunInfo::default()
+    }
+}
+
+/// How far the log knows it to be.
+fn of_log(run: &Path, info: &mut RunInfo) {
+    for row in rows(run).into_iter().flatten().flatten() {
+        info.step = row.step;
+        let (step, lowest) = (row.step, info.best.map_or(f64::INFINITY, |best| best.val_loss));
+        if let Some(val_loss) = row.val_loss.filter(|&loss| loss < lowest) {
+            info.best = Some(BestLoss { step, val_loss });
+        }
+    }
+}

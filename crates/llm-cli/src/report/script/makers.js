@@ -53,6 +53,8 @@ function shownMark(v, decimals) {
   const exact = decimals === undefined ? Number(v.toPrecision(2)) : Number(v.toFixed(Math.min(decimals, 20)));
   if (exact === 0) return '0';
   if (Math.abs(exact) < 1e-3) return Number(v.toPrecision(2)).toExponential().replace('-', '−');
+  if (Math.abs(exact) >= 1e6) return `${Number((exact / 1e6).toPrecision(3))} M`;
+  if (Math.abs(exact) >= 1e5) return `${Number((exact / 1e3).toPrecision(3))} k`;
   if (Math.abs(exact) >= 1e4) return whole(exact);
   return decimals === undefined ? String(exact) : fixed(v, decimals);
 }

@@ -125,6 +125,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
         Some(Verb::Export(args)) => drop(threads(&args.output)?),
         Some(Verb::Import(args)) => drop(threads(&args.output)?),
         Some(Verb::Inspect(args)) => drop(threads(args.verb.output())?),
+        Some(Verb::Report(args)) => drop(threads(&args.output)?),
         Some(Verb::Runs(_) | Verb::Completions { .. }) => {}
     }
     Ok(None)

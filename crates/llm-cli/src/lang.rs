@@ -23,6 +23,14 @@ pub struct Bilingual {
     pub zh: String,
 }
 
+/// Numbers and names are the same in both.
+impl<T: Into<String>> From<T> for Bilingual {
+    fn from(text: T) -> Bilingual {
+        let text = text.into();
+        Bilingual { en: text.clone(), zh: text }
+    }
+}
+
 impl Bilingual {
     /// Both texts.
     pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Bilingual {

@@ -31,7 +31,7 @@
 //! | [`settings`] | the flags as a TOML file, read and written |
 //! | [`command_line`] | from the words typed to what is to be done |
 //! | [`next_commands`] | commands to type next |
-//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `inspect`, `runs`, `compare`, `bench`, `export`, `import`, `completions` |
+//! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `inspect`, `runs`, `report`, `compare`, `bench`, `export`, `import`, `completions` |
 //!
 //! This crate knows libraries and no variant: the multi-head binary brings its attention along.
 //! The allocator and the panic hook are the binary's too, so that another program can have its own.
@@ -137,6 +137,7 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
             in_pool(args.verb.output(), |_| commands::inspect(program, args))
         }
         Some(Verb::Runs(args)) => commands::runs(args),
+        Some(Verb::Report(args)) => in_pool(&args.output, |n| commands::report(program, args, n)),
         Some(Verb::Completions { shell }) => commands::completions(program, *shell),
         None => in_pool(&cli.train.output, |threads| match cli.train.print_config {
             Some(true) => commands::print_config(program, &cli.train, threads),

@@ -9,8 +9,10 @@ pub type Point = (f64, f64);
 
 /// Most buckets that a curve is made of; when they are full, two neighbours become one.
 const MOST_BUCKETS: usize = 512;
+/// The same of what is shown smaller than the losses.
+const MOST_BESIDE: usize = 160;
 
-/// What the picture shows.
+/// The losses, and what runs beside them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
     /// Loss of the batches. Of many steps, the smallest and the largest.
@@ -19,6 +21,12 @@ pub struct Curves {
     pub smooth: Vec<Point>,
     /// Loss on unseen data.
     pub val: Vec<Point>,
+    /// Learning rate. Of many steps, the smallest and the largest, as of all that follow.
+    pub lr: Vec<Point>,
+    /// Norm of the gradient before clipping.
+    pub grad_norm: Vec<Point>,
+    /// Speed of training.
+    pub tokens_per_s: Vec<Point>,
     /// V: a model that knows nothing has a loss of ln V.
     pub vocab_size: usize,
     /// What no model's expected loss is below, where that is known.
@@ -32,15 +40,20 @@ impl Curves {
     /// # Errors
     /// [`Error::Io`] with the path.
     pub fn read(dir: &Path, vocab_size: usize, entropy_floor: Option<f64>) -> Result<Curves> {
-        let (mut train, mut val) = (Buckets::default(), Buckets::default());
+        let [mut train, mut val] = [(); 2].map(|()| Buckets::at_most(MOST_BUCKETS));
+        let [mut lr, mut grad_norm, mut speed] = [(); 3].map(|()| Buckets::at_most(MOST_BESIDE));
         for row in rows(dir)? {
             let row = row?;
             train.add(row.step, f64::from(row.loss));
             row.val_loss.into_iter().for_each(|loss| val.add(row.step, loss));
+            lr.add(row.step, f64::from(row.lr));
+            grad_norm.add(row.step, f64::from(row.grad_norm));
+            speed.add(row.step, f64::from(row.tokens_per_s));
         }
         let entropy_floor = entropy_floor.filter(|floor| floor.is_finite());
         let (smooth, train, val) = (train.smooth(), train.extremes(), val.extremes());
-        Ok(Curves { train, smooth, val, vocab_size, entropy_floor })
+        let [lr, grad_norm, tokens_per_s] = [lr, grad_norm, speed].map(|of| of.extremes());
+        Ok(Curves { train, smooth, val, lr, grad_norm, tokens_per_s, vocab_size, entropy_floor })
     }
 }
 
@@ -89,17 +102,16 @@ struct Bucket {
 /// A curve of any length in bounded memory: buckets of equal width, which doubles when there are
 /// too many.
 struct Buckets {
+    most: usize,
     width: u64,
     all: Vec<Bucket>,
 }
 
-impl Default for Buckets {
-    fn default() -> Buckets {
-        Buckets { width: 1, all: Vec::new() }
-    }
-}
-
 impl Buckets {
+    fn at_most(most: usize) -> Buckets {
+        Buckets { most, width: 1, all: Vec::new() }
+    }
+
     fn add(&mut self, step: u64, loss: f64) {
         if !loss.is_finite() {
             return;
@@ -112,7 +124,7 @@ impl Buckets {
             steps: 1.0,
             sums: point,
         });
-        while self.all.len() > MOST_BUCKETS {
+        while self.all.len() > self.most {
             self.width *= 2;
             for bucket in std::mem::take(&mut self.all) {
                 self.push(Bucket { at: bucket.at / 2, ..bucket });
@@ -182,7 +194,7 @@ mod tests {
             if let Some(loss) = losses.get_mut(spike) {
                 *loss = 1e9;
             }
-            let mut buckets = Buckets::default();
+            let mut buckets = Buckets::at_most(MOST_BUCKETS);
             for (i, &loss) in losses.iter().enumerate() {
                 buckets.add(first + i as u64, loss);
             }
@@ -199,7 +211,7 @@ mod tests {
 
     #[test]
     fn a_straight_line_stays_one_when_smoothed() {
-        let mut buckets = Buckets::default();
+        let mut buckets = Buckets::at_most(MOST_BUCKETS);
         (1..=5000u32).for_each(|i| buckets.add(u64::from(i), 0.25 * f64::from(i)));
         for (step, loss) in buckets.smooth() {
             assert!((loss - 0.25 * step).abs() < 1e-9);

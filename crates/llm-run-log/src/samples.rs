@@ -48,6 +48,14 @@ impl Samples {
         Ok(Samples { dir: dir.to_path_buf() })
     }
 
+    /// Those in the folder of a run, whatever became of it.
+    ///
+    /// # Errors
+    /// [`Error::Io`] with the path.
+    pub fn read(dir: &Path) -> Result<Vec<Sample>> {
+        Samples { dir: dir.to_path_buf() }.all()
+    }
+
     /// Their folder has another name now.
     pub fn moved_to(&mut self, dir: &Path) {
         self.dir = dir.to_path_buf();

@@ -11,6 +11,7 @@ mod inspect;
 mod nano_gpt;
 mod output;
 mod prompt;
+mod report;
 mod runs;
 mod sampling;
 mod tokenizer;
@@ -31,6 +32,7 @@ pub use inspect::{
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
 pub use output::OutputArgs;
 pub use prompt::PromptArgs;
+pub use report::ReportArgs;
 pub use runs::{RunsArgs, RunsOrder};
 pub use sampling::{ProbeArgs, SamplingArgs};
 pub use tokenizer::{
@@ -75,6 +77,8 @@ pub enum Verb {
     Trace(TraceArgs),
     /// List runs: what they learn, how far they are, what came of them
     Runs(RunsArgs),
+    /// Write a page about a run, also one that was killed, or about several beside each other
+    Report(ReportArgs),
     /// Train models that differ in their number of heads only, and say what differs
     Compare(Box<CompareArgs>),
     /// Measure the speed of training steps and of attention on this machine

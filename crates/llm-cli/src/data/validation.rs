@@ -6,6 +6,7 @@ use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::{Evaluation, evaluate};
 use llm_core::{TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
+use llm_run_log::RunResult;
 use llm_stories::{FactTable, Story, StoryCorpus, UnseenStories};
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -34,6 +35,15 @@ pub struct Report {
 }
 
 impl Report {
+    /// From what a run's folder remembers of it, for tokens that are called `unit`.
+    pub fn known(result: &RunResult, unit: &'static str) -> Report {
+        let RunResult { val_loss: loss, tokens, accuracy, bits_per_byte, .. } = *result;
+        let evaluation = Evaluation { loss, accuracy, tokens };
+        let bits = evaluation.bits_per_token() * tokens as f64;
+        let bytes = bits_per_byte.map_or(0.0, |of_one| bits / of_one).round() as u64;
+        Report { evaluation, bytes, unit, facts: None }
+    }
+
     /// What the text costs in bits, for each of its bytes: comparable between tokenizers. `None` of
     /// tokens that stand for no text.
     pub fn bits_per_byte(&self) -> Option<f64> {

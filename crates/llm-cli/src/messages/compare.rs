@@ -2,6 +2,7 @@
 
 use super::count;
 use crate::lang::Bilingual;
+use llm_stories::FactKind;
 
 /// A quantity that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,7 @@ super::messages! {
     runs() "Runs done", "已完成的训练";
     loss() "Validation loss", "验证损失";
     all_facts() "All facts", "全部事实";
-    facts_of(kind) "Facts of kind {kind}", "“{kind}”类事实";
+    facts_of(en, zh) "Facts of kind {en}", "“{zh}”类事实";
     beyond() "beyond", "超出";
     within() "within", "没有超出";
     incomplete(done, planned)
@@ -94,7 +95,11 @@ fn found(quantity: Quantity<'_>, difference: Difference, seeds: usize) -> Biling
     let Bilingual { en: name, zh } = match quantity {
         Quantity::Loss => loss(),
         Quantity::AllFacts => all_facts(),
-        Quantity::FactsOf(kind) => facts_of(kind),
+        Quantity::FactsOf(name) => {
+            let kind = FactKind::ALL.iter().find(|kind| kind.name() == name);
+            let named = kind.map_or_else(|| name.into(), |kind| super::report::kind(*kind));
+            facts_of(named.en, named.zh)
+        }
     };
     let shown = |x: f64| match quantity {
         Quantity::Loss => format!("{x:.4} nats"),

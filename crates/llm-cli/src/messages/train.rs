@@ -1,4 +1,6 @@
-//! Why a run ended before its last step, for its page.
+//! Why a run ended before its last step, and how it stands, for its page.
+
+use crate::lang::Bilingual;
 
 super::messages! {
     time_is_up(step)
@@ -10,4 +12,33 @@ super::messages! {
     interrupted(step)
         "Interrupted at step {step}; --load goes on from there.",
         "在第 {step} 步被中断；可以用 --load 从那里继续。";
+    ended_early(step, steps, en, zh)
+        "{step} of {steps} steps are done: the run is {en}.",
+        "{steps} 步中完成了 {step} 步：{zh}。";
+    running() "running", "正在运行";
+    done() "done", "已完成";
+    stopped() "stopped", "提前停止";
+    interrupted_state() "interrupted", "被中断";
+    diverged() "diverged", "发散";
+    failed() "failed", "失败";
+    cut_off() "cut off", "被强行终止";
+}
+
+/// How a run stands, by its name in run.json and in lists.
+pub(crate) fn state(name: &str) -> Bilingual {
+    match name {
+        "running" => running(),
+        "done" => done(),
+        "stopped" => stopped(),
+        "interrupted" => interrupted_state(),
+        "diverged" => diverged(),
+        "failed" => failed(),
+        _ => cut_off(),
+    }
+}
+
+/// That a run has not done all of its steps.
+pub(crate) fn not_done(step: String, steps: String, how: &str) -> Bilingual {
+    let Bilingual { en, zh } = state(how);
+    ended_early(step, steps, en, zh)
 }

@@ -65,6 +65,20 @@ pub(super) fn resumed(
     Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
 }
 
+/// The text of the run whose checkpoint is at `path`, as far as its folder remembers it.
+///
+/// # Errors
+/// As for a run that goes on.
+pub(crate) fn own_data(
+    path: &Path,
+    recipe: &Recipe,
+    tokenizer: &Arc<dyn Tokenizer>,
+) -> Result<Data> {
+    let args = TrainArgs::default();
+    let files = TextFiles::of_run(&args, path);
+    resumed(&args, &files, &mut recipe.clone(), tokenizer, false, path)
+}
+
 /// Files that a run needs and that were not given.
 fn missing(path: &Path, how: &str, source: &DataSource, files: &TextFiles, flag: &str) -> CliError {
     let size = match source {

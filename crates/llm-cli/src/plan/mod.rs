@@ -17,6 +17,7 @@ pub(crate) use checks::{check_heads_flag, named_by_flag};
 pub(crate) use fresh::Settings;
 pub(crate) use fresh::largest_divisor;
 
+pub(crate) use data::own_data;
 pub use files::TextFiles;
 pub use loaded::{Loaded, load};
 pub use run::{Decided, Plan};

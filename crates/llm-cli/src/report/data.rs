@@ -1,6 +1,7 @@
 //! What a report shows. Every part is optional: a page has the sections that it has data for.
 
 use super::label::label;
+use super::runs::SeveralRuns;
 use crate::lang::Bilingual;
 use crate::messages::inspect;
 use llm_core::tokenizer::Tokenizer;
@@ -29,8 +30,12 @@ pub struct Page {
     pub even: Vec<(&'static str, f64)>,
     /// What the model loses without which heads.
     pub prune: Option<Pruning>,
-    /// Runs side by side.
+    /// Numbers of heads side by side.
     pub compare: Option<Comparison>,
+    /// Runs beside each other.
+    pub runs: Option<SeveralRuns>,
+    /// Kinds of facts: the name in the data, and what a person reads.
+    pub kinds: Vec<(&'static str, Bilingual)>,
     /// What is not on the page, and why.
     pub notes: Vec<Bilingual>,
 }
@@ -41,42 +46,79 @@ pub struct Fact {
     /// What it is.
     pub label: Bilingual,
     /// Its value, with its unit.
-    pub value: String,
+    pub value: Bilingual,
 }
 
 impl Fact {
     /// A label and its value.
-    pub fn new(label: Bilingual, value: impl Into<String>) -> Fact {
+    pub fn new(label: Bilingual, value: impl Into<Bilingual>) -> Fact {
         Fact { label, value: value.into() }
     }
 }
 
-/// Losses by step, in nats for a token.
+/// Losses by step, in nats for a token, and what runs beside them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Curves {
     /// Step and training loss.
     pub train: Vec<(u64, f64)>,
     /// The same, as a mean over its neighbours.
     pub smooth: Vec<(u64, f64)>,
-    /// Step and validation loss.
+    /// Step and validation loss, of measurements on the same tokens.
     pub val: Vec<(u64, f64)>,
+    /// So many tokens.
+    pub val_tokens: Option<u64>,
+    /// The measurement after the last step, when it was made on other tokens than those.
+    pub final_val: Option<FinalLoss>,
+    /// Step and learning rate.
+    pub lr: Vec<(u64, f64)>,
+    /// Step and norm of the gradient before clipping.
+    pub grad_norm: Vec<(u64, f64)>,
+    /// Step and speed.
+    pub tokens_per_s: Vec<(u64, f64)>,
     /// ln V, what an untrained model is expected to have.
     pub start: Option<f64>,
     /// What no model can be better than, where it is known.
     pub floor: Option<f64>,
 }
 
+/// A validation loss that has no other beside it to be compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct FinalLoss {
+    /// After so many steps.
+    pub step: u64,
+    /// In nats for a token.
+    pub loss: f64,
+    /// Measured on so many tokens, ..
+    pub tokens: u64,
+    /// .. which are all that there are.
+    pub all: bool,
+}
+
+/// As many digits of a loss as a page has use for.
+pub(super) fn rounded(loss: f64) -> f64 {
+    (1e5 * loss).round() / 1e5
+}
+
+/// Four digits that count: rates and norms have any size.
+fn four_digits(x: f64) -> f64 {
+    format!("{x:.3e}").parse().unwrap_or(x)
+}
+
 impl From<&llm_run_log::Curves> for Curves {
     /// A log's curves have a few hundred points, however long the run was.
     fn from(log: &llm_run_log::Curves) -> Curves {
-        let rounded = |x: f64| (1e5 * x).round() / 1e5;
-        let points = |from: &[llm_run_log::Point]| {
-            from.iter().map(|&(step, loss)| (step.round() as u64, rounded(loss))).collect()
+        let points = |from: &[llm_run_log::Point], short: fn(f64) -> f64| {
+            from.iter().map(|&(step, value)| (step.round() as u64, short(value))).collect()
         };
         Curves {
-            train: points(&log.train),
-            smooth: points(&log.smooth),
-            val: points(&log.val),
+            train: points(&log.train, rounded),
+            smooth: points(&log.smooth, rounded),
+            val: points(&log.val, rounded),
+            val_tokens: None,
+            final_val: None,
+            lr: points(&log.lr, four_digits),
+            grad_norm: points(&log.grad_norm, four_digits),
+            tokens_per_s: points(&log.tokens_per_s, four_digits),
             start: (log.vocab_size > 1).then(|| (log.vocab_size as f64).ln()),
             floor: log.entropy_floor,
         }
@@ -125,17 +167,19 @@ pub struct HeadRow {
     pub scores: Vec<(&'static str, f64)>,
     /// What it does most, in words; empty when nothing stands out.
     pub role: Bilingual,
+    /// The column that says so.
+    pub evidence: Option<&'static str>,
 }
 
 impl From<&MeasuredHead> for HeadRow {
     fn from(measured: &MeasuredHead) -> HeadRow {
         let MeasuredHead { layer, head, scores, role, is_off } = measured;
-        let role = match (role, is_off) {
-            (_, true) => inspect::switched_off(),
-            (Some(role), false) => inspect::description(*role),
-            (None, false) => Bilingual::default(),
+        let (role, evidence) = match (role, is_off) {
+            (_, true) => (inspect::switched_off(), None),
+            (Some(role), false) => (inspect::description(*role), Some(role.name())),
+            (None, false) => (Bilingual::default(), None),
         };
-        HeadRow { layer: *layer, head: *head, scores: named(scores), role }
+        HeadRow { layer: *layer, head: *head, scores: named(scores), role, evidence }
     }
 }
 

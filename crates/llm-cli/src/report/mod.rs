@@ -1,23 +1,25 @@
 //! `report.html`: one self-contained page about a run, a model or a comparison.
 //!
-//! The page is a template (`page.html`, `page.css`, `page.js` beside this file) and a [`Page`] as
-//! JSON. It fetches nothing, and what a model wrote can never become a part of it: `<` is escaped
-//! in the JSON, the script shows texts as texts only, and no other script may run.
+//! The page is a template (`page.html`, `page.css` and the folder `script` beside this file) and a
+//! [`Page`] as JSON. It fetches nothing, and what a model wrote can never become a part of it: `<`
+//! is escaped in the JSON, the script shows texts as texts only, and no other script may run.
 
 mod data;
 pub(crate) mod facts;
 mod heat;
 mod label;
 pub mod run;
+mod runs;
 mod svg;
 
 #[cfg(test)]
 mod tests;
 
 pub use data::{
-    AttentionMaps, Compared, Comparison, Curves, Fact, HeadRow, Page, Pruned, Pruning, WEIGHT_STEP,
-    named,
+    AttentionMaps, Compared, Comparison, Curves, Fact, FinalLoss, HeadRow, Page, Pruned, Pruning,
+    WEIGHT_STEP, named,
 };
+pub use runs::{OneRun, SeveralRuns};
 
 pub(crate) use heat::MOST as MOST_TOKENS;
 pub use heat::{Ink, heat_map};
@@ -25,10 +27,27 @@ pub(crate) use label::fitted;
 pub use label::label;
 pub use svg::layer_picture;
 
+use crate::lang::Bilingual;
 use llm_core::base::replace_file;
 use llm_core::{Error, IoAction, Result};
 use std::io;
 use std::path::Path;
+
+/// What the page does: the files are one script, in this order.
+const SCRIPT: &str = concat!(
+    "\n'use strict';\n{\n",
+    include_str!("script/words.js"),
+    include_str!("script/state.js"),
+    include_str!("script/makers.js"),
+    include_str!("script/overview.js"),
+    include_str!("script/losses.js"),
+    include_str!("script/attention.js"),
+    include_str!("script/heads.js"),
+    include_str!("script/compare.js"),
+    include_str!("script/runs.js"),
+    include_str!("script/build.js"),
+    "}\n"
+);
 
 /// Writes the page; an older one is replaced.
 ///
@@ -56,7 +75,7 @@ fn html(page: &Page) -> serde_json::Result<String> {
         match name {
             "nonce" => html.push_str(&nonce),
             "style" => html.push_str(include_str!("page.css")),
-            "script" => html.push_str(include_str!("page.js")),
+            "script" => html.push_str(SCRIPT),
             "data" => html.push_str(&json),
             "title" => html.push_str(&escaped(&page.title)),
             "facts" => html.push_str(&escaped(&plain_facts(page))),
@@ -68,7 +87,11 @@ fn html(page: &Page) -> serde_json::Result<String> {
 
 /// The facts for a browser without scripts.
 fn plain_facts(page: &Page) -> String {
-    let facts = page.facts.iter().map(|f| format!("{} / {}: {}", f.label.en, f.label.zh, f.value));
+    let both = |Bilingual { en, zh }: &Bilingual| match en == zh {
+        true => en.clone(),
+        false => format!("{en} / {zh}"),
+    };
+    let facts = page.facts.iter().map(|f| format!("{}: {}", both(&f.label), both(&f.value)));
     facts.collect::<Vec<_>>().join("\n")
 }
 

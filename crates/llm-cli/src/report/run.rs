@@ -1,6 +1,7 @@
 //! The page of a training run.
 
 mod attention;
+mod unseen;
 
 use super::facts::{Shared, percent, settings};
 use super::{Curves, Fact, HeadRow, Page, named};
@@ -18,6 +19,7 @@ use llm_run_log::Sample;
 use llm_stories::FactTable;
 use std::fmt;
 use std::sync::Arc;
+use unseen::Unseen;
 
 /// Most samples on a page: those of a long run are thinned out, the first and the last stay.
 const MOST_SAMPLES: usize = 24;
@@ -32,6 +34,8 @@ pub struct About {
     text: Vec<TokenId>,
     /// Unseen text to measure heads on.
     measured: attention::Measured,
+    /// How much there is to score.
+    unseen: Option<Unseen>,
     /// Facts right without reading, 0..=1: the most frequent word, the last mentioned.
     without_reading: Option<[f64; 2]>,
 }
@@ -87,6 +91,7 @@ impl About {
             tokenizer: tokenizer.clone(),
             text,
             measured: measured.unwrap_or_default(),
+            unseen: val.map(Unseen::of),
             without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
         })
     }
@@ -101,6 +106,10 @@ pub fn page(
     samples: Vec<Sample>,
     ending: Ending<'_>,
 ) -> Page {
+    let curves = match about.unseen {
+        Some(unseen) => unseen.with_last(curves, run.step, ending.report),
+        None => curves,
+    };
     let mut notes: Vec<_> = ending.early.clone().into_iter().collect();
     let (model, tokenizer) = (run.model, about.tokenizer.as_ref());
     let attention = attention::maps(model, &about.text, tokenizer);
@@ -116,7 +125,7 @@ pub fn page(
         title: title.to_string(),
         made_by: format!("{} {}", about.program, env!("CARGO_PKG_VERSION")),
         facts: facts(about, run, &curves, &ending),
-        curves: (!curves.train.is_empty() || !curves.val.is_empty()).then_some(curves),
+        curves: has_points(&curves).then_some(curves),
         samples: thinned(samples),
         attention,
         heads,
@@ -124,6 +133,10 @@ pub fn page(
         notes,
         ..Page::default()
     }
+}
+
+fn has_points(curves: &Curves) -> bool {
+    !curves.train.is_empty() || !curves.val.is_empty()
 }
 
 fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>) -> Vec<Fact> {
@@ -148,9 +161,11 @@ fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>)
     }
     if let Some(report) = ending.report {
         let of = &report.evaluation;
+        let is_all = about.unseen.is_some_and(|unseen| unseen.all == of.tokens);
+        let (loss, tokens) = (format!("{:.4}", of.loss), thousands(of.tokens));
         facts.push(Fact::new(
             label::validation_loss(),
-            format!("{:.4} nats / {}", of.loss, unit(tokenizer)),
+            label::measured(&loss, unit(tokenizer), &tokens, is_all),
         ));
         let bits = report.bits_per_byte();
         facts.extend(bits.map(|bits| Fact::new(label::bits_per_byte(), format!("{bits:.3}"))));
@@ -166,12 +181,12 @@ fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>)
 }
 
 fn facts_right(about: &About, known: &FactTable) -> Vec<Fact> {
-    let by_kind = known.kinds.iter().map(|(k, s)| format!("{} {}", k.name(), percent(s.share())));
+    let by_kind = known.kinds.iter().map(|(k, s)| (label::kind(*k), percent(s.share())));
     let mut facts = vec![
         Fact::new(label::facts_right(), percent(known.total().share())),
         Fact::new(label::one_place(), percent(known.with_places(1).share())),
         Fact::new(label::two_places(), percent(known.with_places(2).share())),
-        Fact::new(label::by_kind(), by_kind.collect::<Vec<_>>().join(" · ")),
+        Fact::new(label::by_kind(), listed(by_kind)),
     ];
     if let Some([frequent, last]) = about.without_reading {
         facts.push(Fact::new(
@@ -180,6 +195,15 @@ fn facts_right(about: &About, known: &FactTable) -> Vec<Fact> {
         ));
     }
     facts
+}
+
+/// Names and values in one line.
+fn listed(of: impl Iterator<Item = (Bilingual, String)>) -> Bilingual {
+    let lines = of.map(|(name, value)| {
+        (format!("{}\u{a0}{value}", name.en), format!("{}\u{a0}{value}", name.zh))
+    });
+    let (en, zh): (Vec<_>, Vec<_>) = lines.unzip();
+    Bilingual::new(en.join(" · "), zh.join(" · "))
 }
 
 /// Evenly spaced samples, the first and the last among them.

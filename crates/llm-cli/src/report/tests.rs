@@ -16,14 +16,20 @@ fn full() -> Page {
     Page {
         title: HOSTILE.into(),
         made_by: HOSTILE.into(),
-        facts: vec![Fact { label: both(), value: HOSTILE.into() }],
+        facts: vec![Fact::new(both(), HOSTILE)],
         curves: Some(Curves { train: vec![(1, 5.5), (2, 4.0)], ..Curves::default() }),
         samples: vec![Sample { step: 2, prompt: HOSTILE.into(), text: HOSTILE.into() }],
         attention: Some(AttentionMaps {
             tokens: vec![HOSTILE.into(), "<".into()],
             layers: vec![vec![vec![vec![1.0], vec![0.25, 0.75]]]],
         }),
-        heads: vec![HeadRow { layer: 0, head: 0, scores: vec![("copy", 0.5)], role: both() }],
+        heads: vec![HeadRow {
+            layer: 0,
+            head: 0,
+            scores: vec![("copy", 0.5)],
+            role: both(),
+            evidence: Some("copy"),
+        }],
         even: vec![("copy", 0.25)],
         prune: Some(Pruning {
             loss: 0.4,
@@ -36,6 +42,17 @@ fn full() -> Page {
             conclusion: vec![both()],
             ..Comparison::default()
         }),
+        runs: Some(SeveralRuns {
+            rows: vec![OneRun {
+                name: HOSTILE.into(),
+                settings: vec![HOSTILE.into()],
+                val: vec![(1, 5.0)],
+                state: both(),
+                ..OneRun::default()
+            }],
+            differing: vec![HOSTILE.into()],
+        }),
+        kinds: vec![("thing", both())],
         notes: vec![both()],
     }
 }
@@ -59,13 +76,21 @@ fn hostile_text_stays_text() {
     assert!(!html.contains("<img"));
     assert_eq!(html.matches("<!--").count(), 1, "the page's own mark");
     let data = data(&html);
-    for place in ["/title", "/samples/0/text", "/attention/tokens/0", "/notes/0/zh"] {
+    for place in [
+        "/title",
+        "/samples/0/text",
+        "/attention/tokens/0",
+        "/notes/0/zh",
+        "/facts/0/value/en",
+        "/runs/rows/0/name",
+        "/runs/rows/0/settings/0",
+        "/runs/differing/0",
+    ] {
         assert_eq!(data.pointer(place).unwrap(), HOSTILE, "{place}");
     }
-    let script = include_str!("page.js");
     for door in ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function("]
     {
-        assert!(!script.contains(door), "{door}");
+        assert!(!SCRIPT.contains(door), "{door}");
     }
 }
 
@@ -91,7 +116,11 @@ fn data_reads_back() {
     assert_eq!(data["curves"]["train"], serde_json::json!([[1, 5.5], [2, 4.0]]));
     assert_eq!(data["attention"]["layers"], serde_json::json!([[[[10000], [2500, 7500]]]]));
     assert_eq!(data["heads"][0]["scores"], serde_json::json!([["copy", 0.5]]));
+    assert_eq!(data["heads"][0]["evidence"], "copy");
     assert_eq!(data["even"], serde_json::json!([["copy", 0.25]]));
+    assert_eq!(data["runs"]["rows"][0]["val"], serde_json::json!([[1, 5.0]]));
+    assert!(data["runs"]["rows"][0]["best"].is_null());
+    assert!(data["kinds"][0][1]["zh"].is_string());
 }
 
 /// A million steps, the text of the largest attention that a run's page shows, long samples.
@@ -101,7 +130,17 @@ fn the_page_of_a_long_run_is_small() {
     let all: Vec<_> = (0..1024).map(point).collect();
     let smooth = all.iter().step_by(2).copied().collect();
     let (train, val) = (all.clone(), all);
-    let log = run_log::Curves { train, smooth, val, vocab_size: 256, entropy_floor: Some(0.5) };
+    let beside: Vec<_> = (0..320).map(point).collect();
+    let log = run_log::Curves {
+        train,
+        smooth,
+        val,
+        lr: beside.clone(),
+        grad_norm: beside.clone(),
+        tokens_per_s: beside,
+        vocab_size: 256,
+        entropy_floor: Some(0.5),
+    };
     let row = |i: usize| vec![1.0 / (i as f32 + 1.0); i + 1];
     let head = || (0..128).map(row).collect();
     let text = "a\u{1}猫".repeat(2730);

@@ -37,6 +37,10 @@ fn a_run_leaves_a_page_that_shows_it() {
     assert!(run.text().ends_with(&format!("the <b>{text}\n")), "{run}");
     assert_eq!(page["attention"]["tokens"].as_array().unwrap().len(), 16);
     assert_eq!(page["attention"]["layers"][0][0][0], serde_json::json!([10000]));
+    // So little is measured whole each time: the last loss is the end of the line.
+    let curves = &page["curves"];
+    assert_eq!((&curves["val"][0][0], &curves["final_val"]), (&6.into(), &Value::Null));
+    assert_eq!(curves["lr"].as_array().unwrap().len(), 6);
     let facts = page["facts"].to_string();
     for needle in ["text.txt", "Validation loss", "mine/ckpt/last", "6 / 6", "L 1 · C 16 · H 1"] {
         assert!(facts.contains(needle), "no {needle} in {facts}");

@@ -4,7 +4,7 @@ use super::statistics::{conclude, values_of};
 use crate::escape::escaped_json;
 use crate::events::Scores;
 use crate::lang::Bilingual;
-use crate::messages::{compare as say, count};
+use crate::messages::{compare as say, count, report as label};
 use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, Comparison, Fact, Page};
 use llm_core::Config;
@@ -156,6 +156,7 @@ impl Results {
             made_by: format!("{program} {} compare", env!("CARGO_PKG_VERSION")),
             facts,
             compare: Some(self.comparison()),
+            kinds: FactKind::ALL.iter().map(|kind| (kind.name(), label::kind(*kind))).collect(),
             ..Page::default()
         }
     }

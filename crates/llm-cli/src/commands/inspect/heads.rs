@@ -63,7 +63,7 @@ fn json(name: &str, report: &HeadsReport) -> String {
         serde_json::Value::Object(columns.iter().map(entry).collect())
     };
     let head = |row: &MeasuredHead| {
-        let HeadRow { layer, head, scores: _, role } = HeadRow::from(row);
+        let HeadRow { layer, head, scores: _, role, evidence: _ } = HeadRow::from(row);
         json!({ "layer": layer, "head": head, "scores": object(&row.scores), "role": role })
     };
     let line = json!({

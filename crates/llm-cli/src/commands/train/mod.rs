@@ -216,10 +216,6 @@ impl Training<'_> {
         let step = trainer.step;
         let checked = report.evaluation.check(step);
         checked.map_err(|e| self.not_saved(e, trainer.into(), ""))?;
-        let loss = report.evaluation.loss;
-        if let Some(journal) = &mut self.journal {
-            journal.val_loss(step, loss);
-        }
         // The last state may be the best: measured on as much as the others were.
         let (clock, as_many) = (self.clock, val.tokens_of(PERIODIC_TOKENS) as u64);
         let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {

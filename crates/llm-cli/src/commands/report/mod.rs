@@ -1,0 +1,70 @@
+//! `report`: a page from what runs left in their folders, also when they were killed.
+
+mod one;
+mod several;
+
+use crate::args::ReportArgs;
+use crate::console::{note, print};
+use crate::error::{CliError, Result};
+use crate::escape::one_line;
+use crate::output::{REPORT, may_replace};
+use crate::program::Program;
+use crate::report;
+use crate::run_folder::{RunFolder, below};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Writes the page and says where.
+///
+/// # Errors
+/// [`CliError::Input`] for a folder without a run, [`CliError::Create`] for a page that cannot be
+/// written.
+pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()> {
+    let mut paths = Vec::new();
+    for folder in &args.runs {
+        let found = below(folder);
+        if found.is_empty() {
+            let why = "there is no run in it; a run's folder has a metrics.csv".into();
+            return Err(CliError::Input { path: folder.clone(), why });
+        }
+        paths.extend(found.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
+    }
+    let target = args.html.clone().unwrap_or_else(|| usual_place(&paths));
+    let is_ours =
+        |path: &Path| path.file_name().is_some_and(|name| name == REPORT) || is_page(path);
+    may_replace(&target, is_ours, "it exists and is no page of ours")
+        .map_err(|e: io::Error| CliError::Create { path: target.clone(), why: e.to_string() })?;
+    let runs: Vec<RunFolder> = paths.iter().map(|path| RunFolder::read(path)).collect();
+    let say = |line: &str| {
+        if !args.output.quiet() {
+            note(line)
+        }
+    };
+    let page = match runs.as_slice() {
+        [run] => one::page(program, run, threads, &say)?,
+        several => several::page(several)?,
+    };
+    report::write(&target, &page)?;
+    print(format!("{}\n", one_line(&target.display().to_string())))
+}
+
+/// Where a page is looked for: with its run, or beside its runs.
+fn usual_place(runs: &[PathBuf]) -> PathBuf {
+    match runs {
+        [run] => run.join(REPORT),
+        several => {
+            several.first().and_then(|run| run.parent()).unwrap_or(Path::new("")).join(REPORT)
+        }
+    }
+}
+
+/// Does the file begin as the pages do that are written here?
+fn is_page(path: &Path) -> bool {
+    let begins = |text: String| text.contains("A page of train-gpt");
+    let text = llm_core::base::open_regular(path).and_then(|(file, _)| {
+        let mut text = String::new();
+        io::Read::read_to_string(&mut io::Read::take(file, 256), &mut text)?;
+        Ok(text)
+    });
+    text.is_ok_and(begins)
+}

@@ -1,0 +1,50 @@
+// The page of its sections.
+
+/** One of several views, kept in the address. */
+function toggle(key, value, text) {
+  return el('button', { type: 'button', 'data-set': value, 'aria-pressed': state[key] === value, lang: value === 'zh' ? 'zh-CN' : null, onclick: () => {
+    state[key] = value;
+    putInAddress({ [key]: value });
+    build();
+    document.querySelector(`[data-set="${value}"]`)?.focus({ preventScroll: true });
+  } }, text);
+}
+
+/** Buttons of which one is on, and what they choose. */
+function choice(key, ...buttons) {
+  return el('div', { class: 'choice', role: 'group', 'aria-label': say(key) }, el('span', { class: 'soft', 'aria-hidden': 'true' }, say(key)), ...buttons);
+}
+
+/** What depends on colours that only a script can draw. */
+const repaint = [];
+
+function build() {
+  repaint.length = 0;
+  root.lang = state.lang === 'zh' ? 'zh-CN' : 'en';
+  root.dataset.theme = state.theme;
+  const sections = [
+    page.curves && curvesSection, page.runs && runsSection, page.compare && compareSection, page.facts.length && factsSection,
+    page.attention && attentionSection, page.heads.length && headsSection, page.prune && pruneSection, page.samples.length && samplesSection,
+  ].filter(Boolean).map(make => make());
+  const jump = made => el('a', { href: `#${made.id}`, onclick: event => {
+    event.preventDefault();
+    made.scrollIntoView({ behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
+  } }, say(made.id));
+  document.getElementById('page').replaceChildren(
+    el('header', {},
+      el('div', {}, el('h1', {}, page.title), el('div', { class: 'soft' }, page.made_by)),
+      choice('language', toggle('lang', 'en', 'English'), toggle('lang', 'zh', '中文')),
+      choice('colours', toggle('theme', 'light', say('light')), toggle('theme', 'dark', say('dark')))),
+    ...(sections.length > 1 ? [el('nav', { 'aria-label': page.title }, ...sections.map(jump))] : []),
+    ...page.notes.map(text => el('p', { class: 'note' }, both(text))),
+    el('main', {}, ...sections),
+    el('footer', {}, page.attention ? say('link') : ''));
+  repaint.forEach(draw => draw());
+}
+
+readAddress();
+build();
+let wasNarrow = narrow();
+addEventListener('resize', () => { if (wasNarrow !== narrow()) { wasNarrow = narrow(); build(); } });
+addEventListener('hashchange', () => { readAddress(); build(); });
+dark.addEventListener('change', () => { if (!asked().has('theme')) { readAddress(); build(); } });

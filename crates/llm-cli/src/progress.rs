@@ -3,6 +3,7 @@
 use crate::args::OutputArgs;
 use crate::console::{Out, bar, note};
 use crate::data::Report;
+use crate::defaults::LOG_EVERY;
 use crate::events::{self, Event};
 use crate::signals::Signals;
 use indicatif::ProgressBar;
@@ -84,6 +85,12 @@ impl Progress {
         let clock = Clock { since: Instant::now(), tokens: 0, rate: 0.0 };
         let (quiet, json) = (args.quiet(), args.json());
         Progress { bar, quiet, json, log_every, total, val_loss: None, clock }
+    }
+
+    /// A bar on a terminal, and nothing else.
+    pub fn bar_alone(total: u64) -> Progress {
+        let shown = Progress::new(&OutputArgs::default(), LOG_EVERY, total);
+        Progress { quiet: true, ..shown }
     }
 
     /// Runs `f`, which may print, with the bar out of the way.

@@ -9,10 +9,13 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub struct CompareArgs {
     /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those of
-    /// 1,2,4,8 that do]
+    /// 1,2,4,8 that do; with --vary one number, as in training]
     #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H,H,...", value_delimiter = ',')]
     pub heads: Vec<usize>,
-    /// Trainings of each number of heads, with the seeds --seed, --seed + 1, ... [default: 3]
+    /// Compare trainings that differ in this setting, lr=1e-3,3e-3; repeatable: every combination
+    #[arg(long, value_name = "FLAG=V,V,...")]
+    pub vary: Vec<String>,
+    /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
     #[arg(long, value_name = "N")]
     pub seeds: Option<u64>,
     /// Where the results go [default: runs/compare-NNN, the next free number]

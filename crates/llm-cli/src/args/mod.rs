@@ -79,7 +79,7 @@ pub enum Verb {
     Runs(RunsArgs),
     /// Write a page about a run, also one that was killed, or about several beside each other
     Report(ReportArgs),
-    /// Train models that differ in their number of heads only, and say what differs
+    /// Train models that differ in their number of heads, or in any setting, and say what differs
     Compare(Box<CompareArgs>),
     /// Measure the speed of training steps and of attention on this machine
     Bench(BenchArgs),

@@ -92,7 +92,7 @@ impl ProbeArgs {
 }
 
 /// Next-token checks against the data.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Checks after training")]
 pub struct ProbeArgs {
     /// At N places of the data, compare the model's first choice with the token that comes

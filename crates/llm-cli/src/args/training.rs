@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Everything that training takes.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct TrainArgs {
     /// Settings from a TOML file, its keys named like flags (lr = 1e-3); flags typed here win,
     /// paths in it count from the current folder

@@ -1,4 +1,4 @@
-//! What may be said about models that differ in their number of heads.
+//! What may be said about models that differ in their number of heads, or in other settings.
 
 use super::count;
 use crate::lang::Bilingual;
@@ -15,37 +15,38 @@ pub(crate) enum Quantity<'a> {
     FactsOf(&'a str),
 }
 
-/// A number of heads, and the mean over its seeds.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// One of those that are compared, and the mean over its seeds.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Mean {
-    pub heads: usize,
+    pub name: Bilingual,
     pub value: f64,
 }
 
-/// How the numbers of heads differ in a quantity.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// How those that are compared differ in a quantity. The first is that with the fewest heads, or
+/// that with the first values that were given.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Difference {
-    /// Not at all: this value with all heads and seeds.
+    /// Not at all: this value with all of them and all seeds.
     Never(f64),
-    /// The fewest heads are best; `beyond`: by more than the spread over the seeds.
-    FewestAreBest { fewest: Mean, next: Mean, beyond: bool },
-    /// More heads are better by more than the spread.
-    Beyond { best: Mean, fewest: Mean },
+    /// The first is best; `beyond`: by more than the spread over the seeds.
+    FirstIsBest { first: Mean, next: Mean, beyond: bool },
+    /// Another one is better by more than the spread.
+    Beyond { best: Mean, first: Mean },
     /// By no more than the spread.
-    Within { best: Mean, fewest: Mean },
+    Within { best: Mean, first: Mean },
 }
 
-/// What follows from a comparison.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// What follows from a comparison; `by_heads`: of numbers of heads and nothing else.
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Conclusion<'a> {
     /// Nothing yet.
     Incomplete { done: usize, planned: usize },
     /// Nothing from one seed.
     OneSeed,
     /// By which rule.
-    Rule { seeds: usize },
+    Rule { seeds: usize, by_heads: bool },
     /// About one quantity.
-    Found { quantity: Quantity<'a>, difference: Difference, seeds: usize },
+    Found { quantity: Quantity<'a>, difference: Difference, seeds: usize, by_heads: bool },
     /// What it is no statement about.
     Limits,
 }
@@ -72,6 +73,16 @@ super::messages! {
         "规则：对每个量，把均值最好的头数与最少的头数相比（如果最少的就是最好的，则与其次的相比）；\
          只有当两者在 {seeds} 个种子上的取值范围不重叠时，才算有差异。最好的头数是测量之后挑出来的，\
          所以偶然性有不止一次机会。";
+    rule_of_settings(seeds)
+        "Rule: for each quantity, the setting with the best mean is compared with the first one \
+         (or, where that is the best, with the next); a difference counts when the two ranges over \
+         {seeds} seeds do not overlap. The best is chosen after measuring, so chance has several \
+         tries.",
+        "规则：对每个量，把均值最好的设置与第一个设置相比（如果第一个就是最好的，则与其次的相比）；\
+         只有当两者在 {seeds} 个种子上的取值范围不重叠时，才算有差异。最好的设置是测量之后挑出来的，\
+         所以偶然性有不止一次机会。";
+    number_of_heads() "number of heads", "头数";
+    setting() "setting", "设置";
     limits()
         "This was measured with these settings, this data and these seeds, and says nothing about \
          others.",
@@ -81,76 +92,96 @@ super::messages! {
 impl Conclusion<'_> {
     /// In words.
     pub(crate) fn text(&self) -> Bilingual {
-        match *self {
+        match self {
             Conclusion::Incomplete { done, planned } => incomplete(done, planned),
             Conclusion::OneSeed => one_seed(),
-            Conclusion::Rule { seeds } => rule(seeds),
-            Conclusion::Found { quantity, difference, seeds } => found(quantity, difference, seeds),
+            Conclusion::Rule { seeds, by_heads: true } => rule(seeds),
+            Conclusion::Rule { seeds, by_heads: false } => rule_of_settings(seeds),
+            Conclusion::Found { quantity, difference, seeds, by_heads } => {
+                found(*quantity, difference, *seeds, *by_heads)
+            }
             Conclusion::Limits => limits(),
         }
     }
 }
 
-fn found(quantity: Quantity<'_>, difference: Difference, seeds: usize) -> Bilingual {
+/// `4 heads`.
+pub(crate) fn heads(n: usize) -> Bilingual {
+    Bilingual::new(count(n, "head"), format!("{n} 个头"))
+}
+
+fn found(
+    quantity: Quantity<'_>,
+    difference: &Difference,
+    seeds: usize,
+    by_heads: bool,
+) -> Bilingual {
     let Bilingual { en: name, zh } = match quantity {
         Quantity::Loss => loss(),
         Quantity::AllFacts => all_facts(),
         Quantity::FactsOf(name) => {
             let kind = FactKind::ALL.iter().find(|kind| kind.name() == name);
-            let named = kind.map_or_else(|| name.into(), |kind| super::report::kind(*kind));
-            facts_of(named.en, named.zh)
+            let Bilingual { en, zh } =
+                kind.map_or_else(|| name.into(), |kind| super::report::kind(*kind));
+            facts_of(en, zh)
         }
     };
     let shown = |x: f64| match quantity {
         Quantity::Loss => format!("{x:.4} nats"),
         Quantity::AllFacts | Quantity::FactsOf(_) => format!("{:.1} %", 100.0 * x),
     };
-    let of = |mean: Mean| (count(mean.heads, "head"), mean.heads, shown(mean.value));
+    let of = |mean: &Mean| (mean.name.en.clone(), mean.name.zh.clone(), shown(mean.value));
+    let what = if by_heads { number_of_heads() } else { setting() };
     match difference {
         Difference::Never(value) => {
-            let value = shown(value);
+            let value = shown(*value);
+            let each = if by_heads {
+                "不论几个头、哪个种子"
+            } else {
+                "不论哪种设置、哪个种子"
+            };
             Bilingual::new(
-                format!("{name}: {value} with every number of heads and every seed."),
-                format!("{zh}：不论几个头、哪个种子，都是 {value}。"),
+                format!("{name}: {value} with every {} and every seed.", what.en),
+                format!("{zh}：{each}，都是 {value}。"),
             )
         }
-        Difference::FewestAreBest { fewest, next, beyond: is_beyond } => {
-            let ((few, few_n, low), (others, others_n, shown)) = (of(fewest), of(next));
-            let how = if is_beyond { beyond() } else { within() };
+        Difference::FirstIsBest { first, next, beyond: is_beyond } => {
+            let ((few, few_zh, low), (others, others_zh, shown)) = (of(first), of(next));
+            let how = if *is_beyond { beyond() } else { within() };
             Bilingual::new(
                 format!(
-                    "{name}: no number of heads has a better mean than {few}, {low}; the next, \
-                     {others} with {shown}, is {} the spread of {seeds} seeds.",
-                    how.en
+                    "{name}: no {} has a better mean than {few}, {low}; the next, {others} with \
+                     {shown}, is {} the spread of {seeds} seeds.",
+                    what.en, how.en
                 ),
                 format!(
-                    "{zh}：没有别的头数的均值好过 {few_n} 个头的 {low}；其次是 {others_n} 个头的 {shown}，\
+                    "{zh}：没有别的{}的均值好过 {few_zh}的 {low}；其次是 {others_zh}的 {shown}，\
                      差异{} {seeds} 个种子的波动范围。",
-                    how.zh
+                    what.zh, how.zh
                 ),
             )
         }
-        Difference::Beyond { best, fewest } => {
-            let ((many, many_n, high), (few, few_n, low)) = (of(best), of(fewest));
+        Difference::Beyond { best, first } => {
+            let ((many, many_zh, high), (few, few_zh, low)) = (of(best), of(first));
             Bilingual::new(
                 format!(
                     "{name}: {high} with {many} against {low} with {few}, a difference beyond the \
                      spread of {seeds} seeds."
                 ),
                 format!(
-                    "{zh}：{many_n} 个头 {high}，{few_n} 个头 {low}，差异超出 {seeds} 个种子的波动范围。"
+                    "{zh}：{many_zh} {high}，{few_zh} {low}，差异超出 {seeds} 个种子的波动范围。"
                 ),
             )
         }
-        Difference::Within { best, fewest } => {
-            let ((many, many_n, high), (few, few_n, low)) = (of(best), of(fewest));
+        Difference::Within { best, first } => {
+            let ((many, many_zh, high), (few, few_zh, low)) = (of(best), of(first));
             Bilingual::new(
                 format!(
                     "{name}: no difference beyond the spread of {seeds} seeds ({high} with {many}, \
                      {low} with {few})."
                 ),
                 format!(
-                    "{zh}：没有超出 {seeds} 个种子波动范围的差异（{many_n} 个头 {high}，{few_n} 个头 {low}）。"
+                    "{zh}：没有超出 {seeds} 个种子波动范围的差异（{many_zh} {high}，{few_zh} {low}）。"
                 ),
             )
         }

@@ -73,7 +73,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
 pub(crate) struct Settings {
     files: TextFiles,
     pub(super) config: Config,
-    attention: Arc<dyn Attention>,
+    pub(super) attention: Arc<dyn Attention>,
     pub(super) recipe: Recipe,
     tokens: Choice,
 }
@@ -149,7 +149,7 @@ pub(crate) fn largest_divisor(d_model: usize, default: usize) -> usize {
     (1..=default).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1)
 }
 
-fn check_config(config: &Config) -> Result<()> {
+pub(super) fn check_config(config: &Config) -> Result<()> {
     config.check().map_err(named_by_flag)?;
     if config.parameter_count() > Config::MAX_PARAMETERS {
         return require(config.training_memory(1, 1)).and(Err(CliError::Usage(format!(

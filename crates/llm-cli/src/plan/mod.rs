@@ -1,6 +1,7 @@
 //! Flags, checkpoint and data made into a run. Everything that can be refused is refused here,
 //! before a step is taken or a byte written.
 
+mod beside;
 mod checks;
 mod data;
 mod files;

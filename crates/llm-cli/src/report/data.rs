@@ -214,12 +214,16 @@ pub struct Pruned {
     pub facts: Option<f64>,
 }
 
-/// Models that differ in their number of heads only, each trained with several seeds.
+/// Models that differ in some settings only, each trained with several seeds.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Comparison {
     /// Every planned run is done.
     pub complete: bool,
-    /// One for each number of heads.
+    /// The settings in which they differ: `heads`, or `lr/heads`.
+    pub differ_in: String,
+    /// They differ in their number of heads only.
+    pub by_heads: bool,
+    /// One for each combination of these settings.
     pub rows: Vec<Compared>,
     /// What no model's expected loss is below, where that is known.
     pub floor: Option<f64>,
@@ -229,9 +233,13 @@ pub struct Comparison {
     pub conclusion: Vec<Bilingual>,
 }
 
-/// One number of heads.
+/// One number of heads, or one combination of other settings.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Compared {
+    /// In words: `4 heads`, `lr 0.003`.
+    pub name: Bilingual,
+    /// The values alone: `4`, `0.003`.
+    pub values: String,
     /// H.
     pub n_heads: usize,
     /// D = C / H.

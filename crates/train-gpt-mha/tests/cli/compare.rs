@@ -4,7 +4,16 @@ use crate::sandbox;
 use serde_json::Value;
 use workspace_tests::cli_support::{Sandbox, TINY};
 
-const FILES: [&str; 4] = ["compare.csv", "compare.json", "compare.svg", "report.html"];
+const FILES: [&str; 8] = [
+    "compare.csv",
+    "compare.json",
+    "compare.svg",
+    "heads-1-seed-1",
+    "heads-1-seed-2",
+    "heads-4-seed-1",
+    "heads-4-seed-2",
+    "report.html",
+];
 
 /// Two numbers of heads, two seeds, few steps.
 fn words<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -20,7 +29,7 @@ fn json(sandbox: &Sandbox, file: &str) -> Value {
 fn the_same_training_with_other_heads() {
     let sandbox = sandbox();
     let done = sandbox.ok(&words(&["--data", "text.txt", "--out", "out"]));
-    done.says(&["run 1/4  heads 1  seed 1 ", "run 4/4  heads 4  seed 2 ", "min for the other 3"]);
+    done.says(&["run 1/4  heads 1  seed 1 ", "run 4/4  heads 4  seed 2 ", " s for the other 3"]);
     done.says(&["written out/compare.json", "report  out/report.html"]);
     let text = done.text();
     for needle in
@@ -124,17 +133,54 @@ fn an_interrupted_comparison_writes_what_is_complete() {
 }
 
 #[test]
-fn an_interrupted_first_run_leaves_nothing() {
+fn an_interrupted_first_run_is_kept() {
     let sandbox = sandbox();
     let long = ["--data", "text.txt", "--steps", "10000000", "--heads", "1,2"];
-    let before = sandbox.everything();
     let mut run = sandbox.start(&[&["compare", "--out", "out"][..], &TINY, &long].concat());
     run.wait_for("runs    ");
     run.signal("INT");
     let outcome = run.end();
     assert_eq!(outcome.code, Some(130), "{outcome}");
-    outcome.says(&["interrupted: nothing is written"]);
-    assert!(sandbox.everything() == before);
+    outcome.says(&["interrupted: 0 of 6 runs are complete", "--load out/heads-1-seed-1"]);
+    sandbox.ok(&["--load", "out/heads-1-seed-1", "--steps", "1", "--gen", "0"]);
+}
+
+/// Three rates with two seeds each, from one command; the best is found by `runs`.
+#[test]
+fn any_setting_can_be_varied() {
+    let sandbox = sandbox();
+    let vary = ["--vary", "lr=1e-3,1e-2", "--vary", "clip=0,1", "--seeds", "2", "--steps", "4"];
+    let words = [&["compare", "--data", "text.txt", "--out", "out"][..], &TINY, &vary].concat();
+    let done = sandbox.ok(&words);
+    done.says(&["compare lr 1e-3, 1e-2 · clip 0, 1 · seeds 1–2"]);
+    done.says(&["run 1/8  lr 1e-3  clip 0  seed 1 ", "run 8/8  lr 1e-2  clip 1  seed 2 "]);
+    done.prints(&["lr/clip ", "1e-2/1 ", "compared with the first one", "lr 1e-2, clip 1"]);
+    let result = json(&sandbox, "out/compare.json");
+    let rows = result["comparison"]["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 4);
+    assert_eq!(rows[2]["values"], "1e-2/0");
+    assert_eq!(result["runs"][7]["settings"], serde_json::json!({"lr": "1e-2", "clip": "1"}));
+    let table = String::from_utf8(sandbox.read("out/compare.csv")).unwrap();
+    let (head, last) = (table.lines().next().unwrap(), table.lines().last().unwrap());
+    assert!(head.ends_with(",lr,clip,path"), "{head}");
+    assert!(last.ends_with(",1e-2,1,out/lr-1e-2-clip-1-seed-2"), "{last}");
+    // Each of them is a run of its own.
+    let alone =
+        ["--data", "text.txt", "--steps", "4", "--lr", "1e-2", "--clip", "0", "--seed", "2"];
+    let alone = sandbox.train(&[&alone[..], &["--out", "alone", "--gen", "0"]].concat());
+    assert_eq!(alone.code, Some(0));
+    let state = |run: &str| sandbox.read(format!("{run}/ckpt/last"));
+    assert!(state("alone") == state("out/lr-1e-2-clip-0-seed-2"));
+    let listed = sandbox.ok(&["runs", "out", "--sort", "loss", "--json"]).text();
+    let best: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
+    assert_eq!(listed.lines().count(), 8);
+    assert!(best["path"].as_str().unwrap().contains("lr-1e-2"), "{best}");
+    // With several numbers of heads, and on other windows.
+    let more = ["--heads", "1,2", "--vary", "seq=8,16", "--seeds", "1", "--steps", "2", "-q"];
+    let tiny = ["--dmodel", "16", "--layers", "1", "--batch", "2"];
+    let words = [&["compare", "--data", "text.txt", "--out", "both"][..], &tiny, &more].concat();
+    sandbox.ok(&words);
+    assert!(sandbox.path("both/seq-8-heads-2-seed-1/report.html").exists());
 }
 
 #[test]
@@ -154,6 +200,12 @@ fn what_cannot_be_compared_is_refused() {
     refused(&["--seeds", "0"], 2, &["--seeds 0"]);
     refused(&["--seed", "18446744073709551615"], 2, &["--seed 18446744073709551615"]);
     refused(&["--steps", "0"], 2, &["--steps 0"]);
+    refused(&["--vary", "lr"], 2, &["--vary lr", "lr=1e-3,3e-3"]);
+    refused(&["--vary", "lr=1,x"], 2, &["--lr x"]);
+    refused(&["--vary", "dmodel=16,17", "--heads", "4"], 2, &["--dmodel"]);
+    refused(&["--vary", "batch=1,2", "--batch", "2"], 2, &["--batch"]);
+    refused(&["--vary", "lr=1,2", "--vary", "lr=3,4"], 2, &["--vary lr", "twice"]);
+    refused(&["--vary", "tokenizer=byte,char"], 2, &["--vary", "only settings"]);
     refused(&["--load", "x"], 2, &["--load", "new models"]);
     refused(&["--save", "x"], 2, &["--save", "--out"]);
     refused(&["--max-time", "1s"], 2, &["--max-time", "--steps"]);

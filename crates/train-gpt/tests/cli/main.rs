@@ -21,6 +21,7 @@ mod recipe;
 mod refusals;
 mod report;
 mod resuming;
+mod runs;
 mod sampling;
 mod saving;
 mod settings;

@@ -3,7 +3,7 @@
 use super::results::Results;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
-use crate::output::{cannot_create, make_folder, next_free};
+use crate::output::{REPORT, cannot_create, make_folder, next_free};
 use crate::report;
 use llm_core::base::{check_writable, replace_file};
 use llm_core::{Error, IoAction, Result as CoreResult};
@@ -53,7 +53,7 @@ impl Folder {
     ///
     /// # Errors
     /// [`Error::Io`] with the path.
-    pub(super) fn write(&self, results: &Results) -> CoreResult<()> {
+    pub(super) fn write(&self, results: &Results) -> Result<()> {
         self.put("compare.json", || {
             results.json().map(String::into_bytes).map_err(io::Error::other)
         })?;
@@ -61,7 +61,8 @@ impl Folder {
         self.put("compare.svg", || {
             super::plot::svg(results).map(String::into_bytes).map_err(io::Error::other)
         })?;
-        report::write(&self.path.join("report.html"), &results.page(&self.name()))
+        report::write(&self.path.join(REPORT), &results.page(&self.name())?)?;
+        Ok(())
     }
 
     fn put(&self, name: &str, bytes: impl FnOnce() -> io::Result<Vec<u8>>) -> CoreResult<()> {

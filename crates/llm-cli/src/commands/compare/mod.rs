@@ -1,40 +1,40 @@
-//! `compare`: the same training with different numbers of heads, and what differs.
+//! `compare`: the same training with different numbers of heads, or with other settings that
+//! differ, and what comes of it.
 
 mod folder;
 mod plot;
 mod results;
 mod statistics;
+mod vary;
 
-use crate::args::{CompareArgs, OutputArgs};
-use crate::console::{Out, note, stderr_is_terminal};
-use crate::data::Data;
-use crate::defaults::{FINAL_TOKENS, LOG_EVERY};
+use super::train::one_of_many;
+use crate::args::{CompareArgs, TrainArgs};
+use crate::console::{Out, note};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
 use crate::flags::whole;
-use crate::messages::count;
+use crate::messages::{count, lasting};
 use crate::plan::{Plan, named_by_flag};
 use crate::program::{Heads, Program};
-use crate::progress::{Progress, Shown};
 use crate::report::facts::from_to;
 use crate::signals::Signals;
 use folder::Folder;
-use llm_core::TinyGPT;
 use llm_core::base::thousands;
-use llm_core::recipe::Recipe;
-use llm_core::train::{RunPlan, Trainer};
 use results::{Common, Results, Run};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::time::Instant;
+use vary::{HEADS, variants};
 
 /// Numbers of heads when none are given.
-const HEADS: [usize; 4] = [1, 2, 4, 8];
+const USUAL_HEADS: [usize; 4] = [1, 2, 4, 8];
 /// Seeds when nothing is said: the fewest that show a spread worth the name.
 const SEEDS: u64 = 3;
 /// Most seeds.
 const MOST_SEEDS: u64 = 1000;
 
-/// Trains one model for every number of heads and every seed, and says what differs.
+/// Trains one model for every number of heads, or combination of settings, and every seed, and says
+/// what differs.
 ///
 /// # Errors
 /// What a training refuses, and flags that have no meaning here. Whatever ends it early, what is
@@ -48,17 +48,24 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     }
     check_flags(args)?;
     let seeds = seeds(args)?;
-    let mut plan = Plan::new(program, &args.training(args.heads.first().copied().unwrap_or(1)))?;
+    let first = args.heads.first().copied().or(args.vary.is_empty().then_some(1));
+    let mut plan = Plan::new(program, &TrainArgs { heads: first, ..args.training(1) })?;
     let heads = heads(program, args, &plan)?;
-    let Some(data) = plan.data.take() else {
+    let variants = variants(program, args, &heads)?;
+    // What one of them is refused for is said before another is trained.
+    for variant in &variants {
+        let planned = plan.beside(program, &variant.args)?;
+        if planned.steps == 0 {
+            return Err(CliError::Usage("--steps 0: nothing would be learnt".into()));
+        }
+        plan.data = plan.data.take().or(planned.data);
+    }
+    let Some(data) = &plan.data else {
         return Err(CliError::Internal("a comparison without data".into()));
     };
     let Some(val) = &data.val else {
         return Err(CliError::Usage("compare needs validation data: --val-frac or --val".into()));
     };
-    if plan.steps == 0 {
-        return Err(CliError::Usage("--steps 0: nothing would be learnt".into()));
-    }
     let folder = Folder::claim(args.out.as_deref())?;
     let stories = val.stories.as_ref();
     let common = Common {
@@ -68,25 +75,24 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         tokenizer: plan.tokenizer.clone(),
         config: plan.trainer.model.config().clone(),
         recipe: plan.trainer.recipe.clone(),
-        heads,
+        variants,
         seeds,
         floor: stories.map(|s| s.floor),
         without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
     };
     let comparison = Comparing {
         program,
+        threads,
         signals: Signals::listen(),
         json: args.json || args.output.json(),
         quiet: args.output.quiet(),
-        output: &args.output,
         out: Out::default(),
-        data,
+        notes: std::mem::take(&mut plan.notes),
+        plan,
         folder,
         results: Results { common, runs: Vec::new() },
     };
-    let notes = std::mem::take(&mut plan.notes);
-    drop(plan); // its model is none of those that are trained
-    comparison.go(&notes)
+    comparison.go()
 }
 
 /// Flags that are a training's, and no comparison's.
@@ -122,9 +128,12 @@ fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
 /// The numbers of heads, each of which a model of this width can have.
 fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize>> {
     let config = plan.trainer.model.config();
+    if !args.vary.is_empty() && args.heads.len() < 2 {
+        return Ok(vec![plan.trainer.model.attention().spec().n_heads]);
+    }
     let divides = |h: &usize| config.d_model.is_multiple_of(*h);
     let heads = match args.heads.as_slice() {
-        [] => HEADS.into_iter().filter(divides).collect(),
+        [] => USUAL_HEADS.into_iter().filter(divides).collect(),
         given => given.to_vec(),
     };
     for (i, &h) in heads.iter().enumerate() {
@@ -148,26 +157,28 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
 
 struct Comparing<'a> {
     program: &'a Program,
+    threads: usize,
     signals: Signals,
     json: bool,
     quiet: bool,
-    output: &'a OutputArgs,
     out: Out,
-    data: Data,
+    notes: Vec<String>,
+    /// Holds the data between two trainings; its model is none of those that are trained.
+    plan: Plan,
     folder: Folder,
     results: Results,
 }
 
 impl Comparing<'_> {
-    fn go(mut self, notes: &[String]) -> Result<()> {
-        self.open(notes);
+    fn go(mut self) -> Result<()> {
+        self.open();
         let ended = self.runs();
         if !self.results.runs.is_empty() {
             self.close();
         }
         let (done, all) = (self.results.runs.len(), self.results.planned());
         let kept = match done {
-            0 => "nothing is written".to_string(),
+            0 => format!("0 of {all} runs are complete"),
             _ => format!("{done} of {all} runs are complete, in '{}'", self.folder.name()),
         };
         match ended {
@@ -181,13 +192,16 @@ impl Comparing<'_> {
         }
     }
 
-    fn open(&mut self, notes: &[String]) {
-        let Common { config, recipe, heads, seeds, threads, data, floor, .. } =
-            &self.results.common;
+    fn open(&mut self) {
+        let Common { config, recipe, seeds, threads, data, floor, .. } = &self.results.common;
         if self.json {
+            let variants = self.results.common.variants.iter();
+            let variants: Vec<BTreeMap<_, _>> =
+                variants.map(|of| of.settings.iter().cloned().collect()).collect();
             let start = json!({
                 "event": "start", "program": self.program.name, "version": env!("CARGO_PKG_VERSION"),
-                "threads": threads, "heads": heads, "seeds": seeds, "steps": recipe.total_steps,
+                "threads": threads, "heads": self.results.heads(), "variants": variants,
+                "seeds": seeds, "steps": recipe.total_steps,
                 "runs": self.results.planned(), "parameters": config.parameter_count(),
                 "expected_loss": (config.vocab_size as f64).ln(), "entropy_floor": floor,
                 "path": self.folder.path.display().to_string(),
@@ -195,13 +209,13 @@ impl Comparing<'_> {
             self.emit(&start);
             return;
         }
-        let heads = heads.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        let seeds = from_to(seeds);
+        let (what, seeds) = (self.results.compared(), from_to(seeds));
+        let is_same = if self.results.differ_in() == [HEADS] { ", whatever the heads" } else { "" };
         let lines = [
-            format!("compare heads {heads} · seeds {seeds} · {threads} threads"),
+            format!("compare {what} · seeds {seeds} · {threads} threads"),
             format!("data    {}", one_line(data)),
             format!(
-                "model   {} · width {} · context {} · {} parameters, whatever the heads",
+                "model   {} · width {} · context {} · {} parameters{is_same}",
                 count(config.n_layers, "layer"),
                 config.d_model,
                 config.seq_len,
@@ -216,17 +230,18 @@ impl Comparing<'_> {
                 recipe.schedule.lr
             ),
         ];
-        notes.iter().chain(&lines).for_each(|line| self.say(line));
+        self.notes.iter().chain(&lines).for_each(|line| self.say(line));
     }
 
-    /// All trainings, a seed of every number of heads before the next seed: whenever it ends,
-    /// every number of heads has had about as many.
+    /// All trainings, a seed of every variant before the next seed: whenever it ends, every variant
+    /// has had about as many.
     fn runs(&mut self) -> Result<()> {
-        let Common { heads, seeds, .. } = &self.results.common;
-        let all: Vec<_> = seeds.iter().flat_map(|&s| heads.iter().map(move |&h| (s, h))).collect();
-        for (i, &(seed, heads)) in all.iter().enumerate() {
+        let Common { variants, seeds, .. } = &self.results.common;
+        let all: Vec<_> =
+            seeds.iter().flat_map(|&seed| (0..variants.len()).map(move |v| (seed, v))).collect();
+        for (i, &(seed, variant)) in all.iter().enumerate() {
             let begin = Instant::now();
-            let run = self.run(heads, seed)?;
+            let run = self.run(variant, seed)?;
             let (number, left) = (i + 1, all.len() - i - 1);
             if self.json {
                 let mut line = json!({ "event": "run", "number": number, "of": all.len() });
@@ -236,47 +251,39 @@ impl Comparing<'_> {
             let facts = run.scores.facts_accuracy;
             let facts = facts.map_or(String::new(), |f| format!("  facts={:.1} %", 100.0 * f));
             self.say(&format!(
-                "run {number}/{}  heads {heads}  seed {seed}  val_loss={:.4}{facts}  {:.1} s",
+                "run {number}/{}  {}  seed {seed}  val_loss={:.4}{facts}  {:.1} s",
                 all.len(),
+                self.results.common.variants[variant].in_a_line(),
                 run.scores.val_loss,
                 run.seconds
             ));
             if i == 0 && left > 0 {
-                let minutes = left as f64 * begin.elapsed().as_secs_f64() / 60.0;
-                self.say(&format!("        about {minutes:.1} min for the other {left}"));
+                let rest = lasting(left as f64 * begin.elapsed().as_secs_f64());
+                self.say(&format!("        about {rest} for the other {left}"));
             }
             self.results.runs.push(run);
-            self.folder.write(&self.results).map_err(CliError::from)?;
+            self.folder.write(&self.results)?;
         }
         Ok(())
     }
 
-    /// One training, and what it came to.
-    fn run(&self, heads: usize, seed: u64) -> Result<Run> {
-        let Common { config, recipe, .. } = &self.results.common;
-        let attention = (self.program.with_heads)(heads);
-        let model = TinyGPT::with_attention(config.clone(), attention, seed)?;
-        let recipe = Recipe { seed, ..recipe.clone() };
-        let (steps, batch_size) = (recipe.total_steps, recipe.batch_size);
-        let mut trainer = Trainer::new(model, recipe)?;
-        // Thousands of lines of steps would hide the runs; a bar does not.
-        let human = OutputArgs { message_format: None, ..self.output.clone() };
-        let bar = stderr_is_terminal().then(|| Progress::new(&human, LOG_EVERY, steps));
-        let begin = Instant::now();
-        let mut shown = Shown::new(bar, self.signals.clone(), Out::default());
-        trainer.run(&self.data.train, &RunPlan::new(steps), &mut shown)?;
-        shown.finish();
+    /// One training in a folder of its own, and what it came to.
+    fn run(&mut self, variant: usize, seed: u64) -> Result<Run> {
+        let of = &self.results.common.variants[variant];
+        let dir = self.folder.path.join(of.folder(seed));
+        let args = TrainArgs { out: Some(dir.clone()), ..of.with_seed(seed) };
+        let mut plan = self.plan.beside(self.program, &args)?;
+        let done = one_of_many(self.program, &args, &mut plan, self.threads, &self.signals);
+        let model = &plan.trainer.model;
+        let (heads, parameters) = (model.attention().spec().n_heads, model.parameter_count());
+        let head_dim = model.config().d_model / heads.max(1);
+        // For the next one.
+        self.plan.data = self.plan.data.take().or(plan.data.take());
+        let (report, seconds) = done?;
         self.signals.check()?;
-        let stop = |_| self.signals.pending().is_some();
-        let seconds = begin.elapsed().as_secs_f64();
-        let Some(val) = &self.data.val else {
-            return Err(CliError::Internal("a comparison without validation data".into()));
-        };
-        let report = val.score(&trainer.model, batch_size, FINAL_TOKENS, stop)?;
-        self.signals.check()?;
-        let (head_dim, parameters) =
-            (config.d_model / heads.max(1), trainer.model.parameter_count());
-        Ok(Run { heads, head_dim, parameters, seed, seconds, scores: (&report).into() })
+        let settings = of.settings.iter().cloned().collect();
+        let (path, scores) = (dir.display().to_string(), (&report).into());
+        Ok(Run { variant, heads, head_dim, parameters, settings, seed, seconds, path, scores })
     }
 
     /// What is complete, for a person or a program.
@@ -293,6 +300,7 @@ impl Comparing<'_> {
         let name = self.folder.name();
         self.say(&format!("\nwritten {name}/compare.json, compare.csv, compare.svg"));
         self.say(&format!("report  {name}/report.html"));
+        self.say(&format!("runs    {name}/{}, ...", self.results.first_folder()));
     }
 
     fn emit(&mut self, line: &serde_json::Value) {

@@ -5,13 +5,13 @@ use super::statistics::values_of;
 use crate::report::Comparison;
 use llm_run_log::{Groups, Panel, Series};
 
-/// Loss by heads, each seed a point; below it the facts by kind, where there are facts.
+/// Loss by what differs, each seed a point; below it the facts by kind, where there are facts.
 pub(super) fn svg(results: &Results) -> Result<String, String> {
     let comparison = results.comparison();
-    let names = comparison.rows.iter().map(|row| row.n_heads.to_string()).collect();
+    let names = comparison.rows.iter().map(|row| row.values.clone()).collect();
     let has_facts = comparison.rows.iter().any(|row| !row.facts.is_empty());
     let facts = has_facts.then(|| facts(&comparison));
-    Groups { differ_in: "heads", names }.svg(&losses(&comparison), facts.as_ref())
+    Groups { differ_in: &comparison.differ_in, names }.svg(&losses(&comparison), facts.as_ref())
 }
 
 fn losses(comparison: &Comparison) -> Panel {

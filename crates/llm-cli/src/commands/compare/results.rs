@@ -1,12 +1,15 @@
 //! What was measured so far, as numbers, a table and a page.
 
 use super::statistics::{conclude, values_of};
+use super::vary::{HEADS, Variant};
+use crate::error::Result;
 use crate::escape::escaped_json;
 use crate::events::Scores;
 use crate::lang::Bilingual;
-use crate::messages::{compare as say, count, report as label};
+use crate::messages::{compare as say, report as label};
 use crate::report::facts::{Shared, settings};
-use crate::report::{Compared, Comparison, Fact, Page};
+use crate::report::{Compared, Comparison, Fact, Page, SeveralRuns};
+use crate::run_folder::RunFolder;
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
@@ -14,18 +17,27 @@ use llm_core::tokenizer::Tokenizer;
 use llm_run_log::GroupSpread;
 use llm_stories::FactKind;
 use serde::Serialize;
+use std::collections::BTreeMap;
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 /// One training.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Run {
+    /// Which of [`Common::variants`].
+    #[serde(skip)]
+    pub variant: usize,
     pub heads: usize,
     pub head_dim: usize,
     pub parameters: u64,
+    /// The settings in which it differs, by their flags.
+    pub settings: BTreeMap<String, String>,
     pub seed: u64,
-    /// Of training, without the measurement after it.
+    /// Of training, without measurements and saves.
     pub seconds: f64,
+    /// Its folder.
+    pub path: String,
     #[serde(flatten)]
     pub scores: Scores,
 }
@@ -38,7 +50,7 @@ pub(super) struct Common {
     pub tokenizer: Arc<dyn Tokenizer>,
     pub config: Config,
     pub recipe: Recipe,
-    pub heads: Vec<usize>,
+    pub variants: Vec<Variant>,
     pub seeds: Vec<u64>,
     /// Of the stories, see [`Comparison`].
     pub floor: Option<f64>,
@@ -54,14 +66,23 @@ pub(super) struct Results {
 impl Results {
     /// Number of trainings that were asked for.
     pub(super) fn planned(&self) -> usize {
-        self.common.heads.len() * self.common.seeds.len()
+        self.common.variants.len() * self.common.seeds.len()
     }
 
-    /// By numbers of heads, and what is to be said about them.
+    /// The flags in which they differ.
+    pub(super) fn differ_in(&self) -> Vec<&str> {
+        let first = self.common.variants.first().map_or(&[][..], |variant| &variant.settings);
+        first.iter().map(|(flag, _)| flag.as_str()).collect()
+    }
+
+    /// By what differs, and what is to be said about it.
     pub(super) fn comparison(&self) -> Comparison {
-        let rows = self.common.heads.iter().map(|&heads| self.row(heads));
+        let rows = (0..self.common.variants.len()).map(|variant| self.row(variant));
+        let differ_in = self.differ_in();
         let mut comparison = Comparison {
             complete: self.runs.len() == self.planned(),
+            by_heads: differ_in == [HEADS],
+            differ_in: differ_in.join("/"),
             rows: rows.filter(|row| !row.loss.is_empty()).collect(),
             floor: self.common.floor,
             without_reading: self.common.without_reading,
@@ -72,16 +93,20 @@ impl Results {
         comparison
     }
 
-    fn row(&self, n_heads: usize) -> Compared {
-        let runs = || self.runs.iter().filter(move |run| run.heads == n_heads);
+    fn row(&self, variant: usize) -> Compared {
+        let runs = || self.runs.iter().filter(move |run| run.variant == variant);
+        let Variant { n_heads, .. } = self.common.variants[variant];
+        let of_first = |of: fn(&Run) -> u64| runs().next().map_or(0, of);
         let share = |run: &Run, kind: &str| run.scores.facts.as_ref()?.get(kind).copied();
         let facts = FactKind::ALL.iter().map(|kind| {
             (kind.name().to_string(), runs().filter_map(|run| share(run, kind.name())).collect())
         });
         Compared {
+            name: self.common.variants[variant].name(),
+            values: self.common.variants[variant].values(),
             n_heads,
-            head_dim: self.common.config.d_model / n_heads.max(1),
-            parameters: self.common.config.parameter_count(),
+            head_dim: of_first(|run| run.head_dim as u64) as usize,
+            parameters: of_first(|run| run.parameters),
             seeds: runs().map(|run| run.seed).collect(),
             loss: runs().map(|run| run.scores.val_loss).collect(),
             seconds: runs().map(|run| run.seconds).collect(),
@@ -92,8 +117,8 @@ impl Results {
 
     /// `compare.json`.
     pub(super) fn json(&self) -> serde_json::Result<String> {
-        let Common { program, config, recipe, heads, seeds, .. } = &self.common;
-        let comparison = self.comparison();
+        let Common { program, config, recipe, seeds, .. } = &self.common;
+        let (comparison, heads) = (self.comparison(), self.heads());
         let whole = serde_json::json!({
             "program": program,
             "version": env!("CARGO_PKG_VERSION"),
@@ -118,31 +143,38 @@ impl Results {
         let names = ["heads", "head_dim", "parameters", "seed", "seconds", "val_loss"];
         let more = ["bits_per_byte", "accuracy", "tokens", "facts_accuracy"];
         let kinds = || FactKind::ALL.iter().map(|kind| kind.name());
-        table.write_record(names.into_iter().chain(more).chain(kinds()))?;
-        for Run { heads, head_dim, parameters, seed, seconds, scores } in &self.runs {
+        let varied = self.differ_in().into_iter().filter(|flag| *flag != HEADS);
+        let last: Vec<&str> = varied.chain(["path"]).collect();
+        table.write_record(names.into_iter().chain(more).chain(kinds()).chain(last.clone()))?;
+        for run in &self.runs {
+            let Run { heads, head_dim, parameters, seed, seconds, scores, settings, path, .. } =
+                run;
             let known = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
             let first = [heads.to_string(), head_dim.to_string(), parameters.to_string()];
             let then = [seed.to_string(), seconds.to_string(), scores.val_loss.to_string()];
-            let last = [known(scores.bits_per_byte), scores.accuracy.to_string()];
+            let next = [known(scores.bits_per_byte), scores.accuracy.to_string()];
             let all = [scores.tokens.to_string(), known(scores.facts_accuracy)];
             let facts = scores.facts.as_ref();
             let facts = kinds().map(|kind| known(facts.and_then(|f| f.get(kind).copied())));
-            let cells = first.into_iter().chain(then).chain(last).chain(all).chain(facts);
+            let own = |flag: &&str| settings.get(*flag).unwrap_or(path).clone();
+            let cells = first.into_iter().chain(then).chain(next).chain(all).chain(facts);
+            let cells = cells.chain(last.iter().map(own));
             table.write_record(cells)?;
         }
         table.into_inner().map_err(|e| io::Error::other(e.to_string()))
     }
 
     /// `report.html`.
-    pub(super) fn page(&self, title: &str) -> Page {
-        let Common { program, threads, data, tokenizer, config, recipe, heads, seeds, .. } =
-            &self.common;
+    pub(super) fn page(&self, title: &str) -> Result<Page> {
+        let Common { program, threads, data, tokenizer, config, recipe, seeds, .. } = &self.common;
+        let folders: Vec<_> =
+            self.runs.iter().map(|run| RunFolder::read(Path::new(&run.path))).collect();
         let mut facts = settings(&Shared {
             program,
             data,
             tokenizer: tokenizer.as_ref(),
             config,
-            heads,
+            heads: &self.heads(),
             recipe,
             seeds,
             threads: *threads,
@@ -151,14 +183,54 @@ impl Results {
         facts.push(Fact::new(say::steps(), steps));
         let runs = format!("{} / {}", self.runs.len(), self.planned());
         facts.push(Fact::new(say::runs(), runs));
-        Page {
+        Ok(Page {
             title: title.to_string(),
             made_by: format!("{program} {} compare", env!("CARGO_PKG_VERSION")),
             facts,
             compare: Some(self.comparison()),
+            runs: Some(SeveralRuns::of(&folders)?),
             kinds: FactKind::ALL.iter().map(|kind| (kind.name(), label::kind(*kind))).collect(),
             ..Page::default()
-        }
+        })
+    }
+
+    /// What is compared, in a line: `heads 1, 4`, or `lr 1e-3, 3e-3 · heads 1, 4`.
+    pub(super) fn compared(&self) -> String {
+        let variants = &self.common.variants;
+        let values = |flag: &str| {
+            let of = |variant: &Variant| {
+                let found = variant.settings.iter().find(|(known, _)| known == flag);
+                found.map(|(_, value)| value.clone())
+            };
+            let mut values: Vec<String> = Vec::new();
+            for value in variants.iter().filter_map(of) {
+                if !values.contains(&value) {
+                    values.push(value);
+                }
+            }
+            format!("{flag} {}", values.join(", "))
+        };
+        self.differ_in().into_iter().map(values).collect::<Vec<_>>().join(" · ")
+    }
+
+    /// The name of the first run's folder.
+    pub(super) fn first_folder(&self) -> String {
+        let Common { variants, seeds, .. } = &self.common;
+        let first = variants.first().zip(seeds.first());
+        first.map_or_else(String::new, |(variant, seed)| variant.folder(*seed))
+    }
+
+    /// Their numbers of heads, each once.
+    pub(super) fn heads(&self) -> Vec<usize> {
+        let mut heads: Vec<_> = self.common.variants.iter().map(|of| of.n_heads).collect();
+        let mut seen = Vec::new();
+        heads.retain(|n| {
+            !seen.contains(n) && {
+                seen.push(*n);
+                true
+            }
+        });
+        heads
     }
 
     /// Everything for a person at a terminal.
@@ -187,23 +259,32 @@ impl Results {
 }
 
 fn main_table(comparison: &Comparison) -> String {
-    let mut text = String::from(
-        "heads     D   parameters   seeds   validation loss (min–max)            facts right (min–max)            s/run\n",
+    let rows = &comparison.rows;
+    let wide = rows.iter().map(|row| row.values.chars().count()).max().unwrap_or(0);
+    let wide = wide.max(comparison.differ_in.chars().count());
+    let mut text = match comparison.by_heads {
+        true => "heads     D".to_string(),
+        false => format!("{:<wide$}", comparison.differ_in),
+    };
+    text.push_str(
+        "   parameters   seeds   validation loss (min–max)            facts right (min–max)            s/run\n",
     );
-    for row in &comparison.rows {
+    for row in rows {
         let loss = GroupSpread::of(&row.loss).map_or(String::new(), |s| shown(&s, 1.0, 4, ""));
         let facts = GroupSpread::of(&row.facts_total);
         let facts = facts.map_or("–".to_string(), |s| shown(&s, 100.0, 1, " %"));
         let seconds = GroupSpread::of(&row.seconds).map_or(0.0, |s| s.mean);
+        text.push_str(&match comparison.by_heads {
+            true => format!("{:>5} {:>5}", row.n_heads, row.head_dim),
+            false => format!("{:<wide$}", row.values),
+        });
         text.push_str(&format!(
-            "{:>5} {:>5} {:>12} {:>7}   {loss:<34}   {facts:<30} {seconds:>7.1}\n",
-            row.n_heads,
-            row.head_dim,
+            " {:>12} {:>7}   {loss:<34}   {facts:<30} {seconds:>7.1}\n",
             thousands(row.parameters),
             row.seeds.len(),
         ));
     }
-    text + "(mean ± sample standard deviation over the seeds; same data, steps and parameters)\n\n"
+    text + "(mean ± sample standard deviation over the seeds; all else is the same)\n\n"
 }
 
 fn facts_table(comparison: &Comparison) -> String {
@@ -213,7 +294,7 @@ fn facts_table(comparison: &Comparison) -> String {
     }
     let mut text = format!("{:<16}{:>6}", "facts right, %", "places");
     for row in &comparison.rows {
-        text.push_str(&format!("  {:>13}", count(row.n_heads, "head")));
+        text.push_str(&format!("  {:>13}", row.name.en));
     }
     text.push('\n');
     for (name, _) in kinds {

@@ -7,12 +7,12 @@ use llm_run_log::GroupSpread;
 /// What is measured about one quantity.
 struct Findings<'a> {
     quantity: Quantity<'a>,
-    /// One for each number of heads.
+    /// One for each row.
     spreads: Vec<GroupSpread>,
 }
 
 impl<'a> Findings<'a> {
-    /// `None` when some number of heads has no values of it.
+    /// `None` when some row has no values of it.
     fn of<'r>(
         quantity: Quantity<'a>,
         rows: &'r [Compared],
@@ -33,32 +33,34 @@ impl<'a> Findings<'a> {
         best
     }
 
-    /// Whether the best number of heads differs from the fewest, which is the first row.
+    /// Whether the best of them differs from the first row.
     fn difference(&self, rows: &[Compared]) -> Difference {
         let top = self.best(0);
         let spreads = &self.spreads;
-        let mean = |i: usize| Mean { heads: rows[i].n_heads, value: spreads[i].mean };
-        let (fewest, best) = (mean(0), mean(top));
+        let mean = |i: usize| Mean { name: rows[i].name.clone(), value: spreads[i].mean };
+        let (first, best) = (mean(0), mean(top));
         if spreads.iter().all(|s| s.low == spreads[0].high && s.high == spreads[0].low) {
-            return Difference::Never(fewest.value);
+            return Difference::Never(first.value);
         }
         if top == 0 {
             let next = self.best(1.min(spreads.len() - 1));
             let beyond = spreads[0].is_apart_from(&spreads[next]);
-            return Difference::FewestAreBest { fewest, next: mean(next), beyond };
+            return Difference::FirstIsBest { first, next: mean(next), beyond };
         }
         match spreads[top].is_apart_from(&spreads[0]) {
-            true => Difference::Beyond { best, fewest },
-            false => Difference::Within { best, fewest },
+            true => Difference::Beyond { best, first },
+            false => Difference::Within { best, first },
         }
     }
 }
 
 /// What follows from the measurements, and nothing beyond it. `planned` is the number of runs.
 pub(super) fn conclude(comparison: &Comparison, planned: usize) -> Vec<Conclusion<'_>> {
-    // The fewest heads first, in whatever order they were given.
-    let mut rows = comparison.rows.clone();
-    rows.sort_by_key(|row| row.n_heads);
+    let (by_heads, mut rows) = (comparison.by_heads, comparison.rows.clone());
+    if by_heads {
+        // The fewest first, in whatever order they were given.
+        rows.sort_by_key(|row| row.n_heads);
+    }
     let done: usize = rows.iter().map(|row| row.loss.len()).sum();
     if !comparison.complete {
         return vec![Conclusion::Incomplete { done, planned }];
@@ -75,9 +77,9 @@ pub(super) fn conclude(comparison: &Comparison, planned: usize) -> Vec<Conclusio
     });
     let found = loss.into_iter().chain(all).chain(kinds).map(|findings| {
         let difference = findings.difference(&rows);
-        Conclusion::Found { quantity: findings.quantity, difference, seeds }
+        Conclusion::Found { quantity: findings.quantity, difference, seeds, by_heads }
     });
-    let rule = std::iter::once(Conclusion::Rule { seeds });
+    let rule = std::iter::once(Conclusion::Rule { seeds, by_heads });
     rule.chain(found).chain([Conclusion::Limits]).collect()
 }
 
@@ -89,9 +91,11 @@ pub(super) fn values_of<'a>(row: &'a Compared, kind: &str) -> &'a [f64] {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::messages::compare::heads;
 
     fn row(n_heads: usize, loss: &[f64], spot: &[f64]) -> Compared {
         Compared {
+            name: heads(n_heads),
             n_heads,
             loss: loss.to_vec(),
             facts_total: spot.to_vec(),
@@ -101,7 +105,7 @@ mod tests {
     }
 
     fn english(rows: Vec<Compared>, complete: bool) -> Vec<String> {
-        let comparison = Comparison { complete, rows, ..Comparison::default() };
+        let comparison = Comparison { complete, rows, by_heads: true, ..Comparison::default() };
         conclude(&comparison, 6).iter().map(|found| found.text().en).collect()
     }
 
@@ -157,5 +161,20 @@ mod tests {
         assert_eq!(english(rows(), true).len(), 1);
         let half = english(rows(), false);
         assert_eq!(half, ["Incomplete: 2 of 6 runs are done. Nothing is concluded."]);
+    }
+
+    #[test]
+    fn of_other_settings_the_first_is_the_measure() {
+        let rate = |name: &str, loss: &[f64]| Compared { name: name.into(), ..row(4, loss, &[]) };
+        let rows = vec![rate("lr 1e-3", &[0.5, 0.6]), rate("lr 3e-3", &[0.3, 0.4])];
+        let comparison = Comparison { complete: true, rows, ..Comparison::default() };
+        let said = conclude(&comparison, 4);
+        let said: Vec<_> = said.iter().map(|found| found.text().en).collect();
+        assert!(said[0].contains("compared with the first one"), "{said:?}");
+        assert_eq!(
+            said[1],
+            "Validation loss: 0.3500 nats with lr 3e-3 against 0.5500 nats with lr 1e-3, a \
+             difference beyond the spread of 2 seeds."
+        );
     }
 }

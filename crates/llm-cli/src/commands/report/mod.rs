@@ -1,7 +1,6 @@
 //! `report`: a page from what runs left in their folders, also when they were killed.
 
 mod one;
-mod several;
 
 use crate::args::ReportArgs;
 use crate::console::{note, print};
@@ -9,7 +8,7 @@ use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::output::{REPORT, may_replace};
 use crate::program::Program;
-use crate::report;
+use crate::report::{self, Page, SeveralRuns};
 use crate::run_folder::{RunFolder, below};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -42,7 +41,12 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
     };
     let page = match runs.as_slice() {
         [run] => one::page(program, run, threads, &say)?,
-        several => several::page(several)?,
+        several => Page {
+            title: format!("{} runs", several.len()),
+            made_by: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
+            runs: Some(SeveralRuns::of(several)?),
+            ..Page::default()
+        },
     };
     report::write(&target, &page)?;
     print(format!("{}\n", one_line(&target.display().to_string())))

@@ -88,7 +88,7 @@ impl Journal {
             before: earlier.as_ref().map_or(0.0, |info| info.seconds),
             training: 0.0,
             trained: 0,
-            page: begin + page_every(),
+            page: begin + next_page(Duration::ZERO),
         };
         let info = about_the_run(program, plan, threads, floor, earlier);
         let mut journal = Journal {
@@ -210,8 +210,13 @@ impl Journal {
         self.drawn = true;
         let path = self.dir.join(REPORT);
         report::write(&path, &page)?;
-        self.time.page = Instant::now() + page_every().max(begin.elapsed() * PAGE_SHARE);
+        self.time.page = Instant::now() + next_page(begin.elapsed());
         Ok(path)
+    }
+
+    /// Seconds of this command's steps, without measurements and saves.
+    pub(super) fn training_seconds(&self) -> f64 {
+        self.time.training
     }
 
     /// What came of the measurement after the last step.
@@ -308,8 +313,9 @@ fn about_the_run(
     }
 }
 
-/// [`PAGE_EVERY`]; the environment variable `LLM_PAGE_MS` sets another time, for tests.
-fn page_every() -> Duration {
+/// How long it is until the next page, after one that took so long. The environment variable
+/// `LLM_PAGE_MS` sets another time, for tests.
+fn next_page(took: Duration) -> Duration {
     let set = std::env::var("LLM_PAGE_MS").ok().and_then(|text| text.parse().ok());
-    set.map_or(PAGE_EVERY, Duration::from_millis)
+    set.map_or(PAGE_EVERY.max(took * PAGE_SHARE), Duration::from_millis)
 }

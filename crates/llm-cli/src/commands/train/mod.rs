@@ -10,7 +10,7 @@ mod saving;
 mod steps;
 
 use super::{banner, eval::facts_table};
-use crate::args::TrainArgs;
+use crate::args::{SamplingArgs, TrainArgs};
 use crate::clock::TimeBudget;
 use crate::console::{Out, note};
 use crate::data::Report;
@@ -50,32 +50,7 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
     // A dry run tries a named file, and makes no folder.
     let target = if dry && args.save.is_none() { None } else { plan.target(args)? };
     let signals = Signals::listen();
-    let (json, quiet) = (args.output.json(), args.output.quiet());
-    let run = target.as_ref().and_then(|t| t.run.as_deref());
-    let tokenizer = TokenizerSpec::of(plan.tokenizer.as_ref());
-    let keeper = match run.map(|run| run.join("ckpt")) {
-        Some(folder) => Keeper::new(&folder, tokenizer.clone())
-            .with_best(keep::read_best(&folder, plan.trainer.step)),
-        None => Keeper::nowhere(tokenizer.clone()),
-    };
-    let keeper =
-        keeper.with_numbered(args.keep.unwrap_or(0)).with_optimizer(args.save_opt.unwrap_or(true));
-    let keeper = keeper.best_with_optimizer(args.save_opt == Some(true));
-    let mut session = Training {
-        program,
-        args,
-        json,
-        quiet,
-        out: Out::default(),
-        signals,
-        keeper,
-        tokenizer,
-        journal: None,
-        target,
-        saved: None,
-        clock,
-        early: None,
-    };
+    let mut session = Training::new(program, args, &plan, target, signals, clock);
 
     session.emit(&banner::start_event(program, &plan, threads));
     banner::loaded(&plan).iter().for_each(|line| session.say(line));
@@ -118,10 +93,81 @@ struct Training<'a> {
     target: Option<Target>,
     /// Step of the last saved checkpoint.
     saved: Option<u64>,
+    /// One of several: the others' command speaks for it.
+    is_one_of_many: bool,
     /// When the command began, and how long it may take.
     clock: TimeBudget,
     /// Why there were fewer steps than planned, for the report.
     early: Option<Bilingual>,
+}
+
+/// One training of several, in a folder of its own: what was measured at its end, and the seconds
+/// of its steps. A bar is all that is seen of it.
+///
+/// # Errors
+/// As [`train`]. After a signal it is saved, and can go on by itself.
+pub(super) fn one_of_many(
+    program: &Program,
+    args: &TrainArgs,
+    plan: &mut Plan,
+    threads: usize,
+    signals: &Signals,
+) -> Result<(Report, f64)> {
+    let clock = TimeBudget { begin: Instant::now(), most: None };
+    let target = plan.target(args)?;
+    let no_text = SamplingArgs { n: Some(0), ..SamplingArgs::default() };
+    let (text, tokenizer) = (&plan.text, &plan.tokenizer);
+    let request = Request::new(&no_text, text, tokenizer, plan.sample_seed, None)?;
+    let mut session = Training::new(program, args, plan, target, signals.clone(), clock);
+    (session.quiet, session.json, session.is_one_of_many) = (true, false, true);
+    session.open_journal(plan, threads)?;
+    session.ended_or_not(plan, |session, plan| {
+        let measured = session.train(plan, &request)?;
+        let report = measured
+            .ok_or_else(|| CliError::Internal("a comparison without validation data".into()))?;
+        session.store((&plan.trainer).into())?;
+        session.report((&plan.trainer).into(), Some(&report), session.ended());
+        let seconds = session.journal.as_ref().map_or(0.0, Journal::training_seconds);
+        Ok((report, seconds))
+    })
+}
+
+impl<'a> Training<'a> {
+    /// What a run needs besides its plan.
+    fn new(
+        program: &'a Program,
+        args: &'a TrainArgs,
+        plan: &Plan,
+        target: Option<Target>,
+        signals: Signals,
+        clock: TimeBudget,
+    ) -> Training<'a> {
+        let run = target.as_ref().and_then(|t| t.run.as_deref());
+        let tokenizer = TokenizerSpec::of(plan.tokenizer.as_ref());
+        let keeper = match run.map(|run| run.join("ckpt")) {
+            Some(folder) => Keeper::new(&folder, tokenizer.clone())
+                .with_best(keep::read_best(&folder, plan.trainer.step)),
+            None => Keeper::nowhere(tokenizer.clone()),
+        };
+        let keeper = keeper.with_numbered(args.keep.unwrap_or(0));
+        let keeper = keeper.with_optimizer(args.save_opt.unwrap_or(true));
+        Training {
+            program,
+            args,
+            json: args.output.json(),
+            quiet: args.output.quiet(),
+            out: Out::default(),
+            signals,
+            keeper: keeper.best_with_optimizer(args.save_opt == Some(true)),
+            tokenizer,
+            journal: None,
+            target,
+            saved: None,
+            is_one_of_many: false,
+            clock,
+            early: None,
+        }
+    }
 }
 
 impl Training<'_> {
@@ -139,7 +185,16 @@ impl Training<'_> {
         if self.args.overfit.unwrap_or(false) {
             return self.overfit(plan);
         }
-        let ended = self.train_and_save(plan, request);
+        self.ended_or_not(plan, |session, plan| session.train_and_save(plan, request))
+    }
+
+    /// Does this, and writes down how it ended if that was not well.
+    fn ended_or_not<T>(
+        &mut self,
+        plan: &mut Plan,
+        run: impl FnOnce(&mut Self, &mut Plan) -> Result<T>,
+    ) -> Result<T> {
+        let ended = run(self, plan);
         match &ended {
             // What went wrong is best seen in the curves.
             Err(e) if diverged(e) => {
@@ -147,7 +202,7 @@ impl Training<'_> {
                 self.early = Some(Bilingual::new(why.clone(), why));
                 self.report((&plan.trainer).into(), None, RunState::Diverged);
             }
-            Ok(()) | Err(CliError::Signal(_)) => {}
+            Ok(_) | Err(CliError::Signal(_)) => {}
             Err(_) => self.failed(),
         }
         ended
@@ -266,7 +321,7 @@ impl Training<'_> {
 
     /// What a command is run for, on standard output, however quiet it is to be.
     fn tell(&mut self, line: &str) {
-        if self.json {
+        if self.json || self.is_one_of_many {
             return self.say(line);
         }
         self.out.write(format!("{line}\n").as_bytes());

@@ -10,6 +10,7 @@ use crate::output::Whereabouts;
 use llm_core::checkpoint::{self, Snapshot};
 use llm_core::train::check_usable;
 use llm_core::{Error, Result as CoreResult};
+use llm_run_log::RunState;
 use std::io;
 use std::path::Path;
 
@@ -36,6 +37,10 @@ impl Training<'_> {
             return Ok(());
         };
         self.saved = Some(trainer.step);
+        if let Some(journal) = &mut self.journal {
+            journal.best(self.keeper.best());
+            let _ = journal.write_info(RunState::Running); // a list of runs is all that misses it
+        }
         let numbered = self.keeper.number(&path, trainer);
         numbered.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
         let (step, shown) = (trainer.step, path.display().to_string());

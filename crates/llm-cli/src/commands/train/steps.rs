@@ -27,7 +27,10 @@ impl Training<'_> {
             [args.eval_every, args.save_every].map(|every| every.unwrap_or(INTERVAL));
         let run = RunPlan { eval_every, save_every, ..RunPlan::new(plan.steps) };
         let log_every = args.log_every.unwrap_or(LOG_EVERY);
-        let progress = Progress::new(&args.output, log_every, plan.steps);
+        let progress = match self.is_one_of_many {
+            true => Progress::bar_alone(plan.steps),
+            false => Progress::new(&args.output, log_every, plan.steps),
+        };
         let mut guard = args.recipe.skip_spikes.map(SpikeGuard::new);
         if let (Some(guard), Some(journal)) = (&mut guard, &self.journal) {
             journal.remind(guard);

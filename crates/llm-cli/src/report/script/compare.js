@@ -1,4 +1,4 @@
-// Numbers of heads side by side.
+// Numbers of heads, or other settings, side by side.
 
 function spread(values) {
   const n = values.length, mean = values.reduce((a, b) => a + b, 0) / n;
@@ -31,25 +31,27 @@ function dots(label, rows, valuesOf, color, options = {}) {
   const span = Math.max(...all) - Math.min(...all) || Math.abs(all[0]) * 0.02 || 0.01;
   const range = [Math.min(...all) - 0.12 * span, Math.max(...all) + 0.12 * span];
   const { picture, x, y, margin } = plane(options.width ?? 300, options.height ?? 200, [-0.5, rows.length - 0.5], options.range ?? range,
-    { columns: rows.map((row, i) => [i, String(row.n_heads)]), x: say('H'), label, rows: 4, ...options });
+    { columns: rows.map((row, i) => [i, row.values]), x: page.compare.by_heads ? say('H') : page.compare.differ_in, label, rows: 4, ...options });
   if (floor) picture.append(svg('line', { class: 'dashed k-floor', x1: margin.left, x2: (options.width ?? 300) - margin.right, y1: y(floor), y2: y(floor) }));
   const means = rows.map((row, i) => [x(i), y(spread(valuesOf(row)).mean)]).filter(p => Number.isFinite(p[1]));
   picture.append(svg('path', { class: `curve k-${color}`, d: path(means) }));
   rows.forEach((row, i) => valuesOf(row).forEach((v, k) => picture.append(svg('circle', { class: `seed f-${color}`, cx: x(i) + 5 * (k - (valuesOf(row).length - 1) / 2), cy: y(v), r: 4.5 },
-    svg('title', {}, `${row.n_heads}: ${options.percent ? percent(v) : fixed(v, 4)} (seed ${row.seeds[k]})`)))));
+    svg('title', {}, `${both(row.name)}: ${options.percent ? percent(v) : fixed(v, 4)} (seed ${row.seeds[k]})`)))));
   return el('figure', {}, el('figcaption', {}, label), picture);
 }
 
 function compareSection() {
-  const { rows, floor, without_reading: reading, conclusion, complete } = page.compare;
+  const { rows, floor, without_reading: reading, conclusion, complete, by_heads, differ_in } = page.compare;
   const th = (text, attributes = {}) => el('th', { scope: 'col', ...attributes }, text);
   const share = x => fixed(100 * x, 1), loss = x => fixed(x, 4);
   const hasFacts = rows.some(row => row.facts_total.length);
   const main = el('table', {}, el('thead', {}, el('tr', {},
-    ...[say('H'), say('D'), say('parameters'), say('seeds'), say('val'), say('range')].map(t => th(t)),
+    ...(by_heads ? [say('H'), say('D')] : [differ_in]).map(t => th(t)),
+    ...[say('parameters'), say('seeds'), say('val'), say('range')].map(t => th(t)),
     ...(hasFacts ? [th(`${say('factsRight')}, %`), th(say('range'))] : []), th(say('seconds')))),
   el('tbody', {}, ...rows.map(row => el('tr', {},
-    ...[row.n_heads, row.head_dim, whole(row.parameters), row.seeds.length, shownSpread(row.loss, loss), shownRange(row.loss, loss)].map(t => el('td', {}, String(t))),
+    ...(by_heads ? [row.n_heads, row.head_dim] : [row.values]).map(t => el('td', {}, String(t))),
+    ...[whole(row.parameters), row.seeds.length, shownSpread(row.loss, loss), shownRange(row.loss, loss)].map(t => el('td', {}, String(t))),
     ...(hasFacts ? [el('td', {}, shownSpread(row.facts_total, share)), el('td', {}, shownRange(row.facts_total, share))] : []),
     el('td', {}, fixed(spread(row.seconds).mean, 1))))));
   const kinds = rows[0]?.facts.map(([name]) => name) ?? [];
@@ -69,7 +71,7 @@ function compareSection() {
     const line = (name, of) => el('tr', {}, el('td', {}, name), ...rows.map(row => shade(el('td', {}, shownSpread(of(row), share)), (spread(of(row)).mean - 0.5) * 2 || 0)));
     parts.push(el('h3', {}, `${say('kinds')}, %`),
       el('div', { class: 'scroll', tabindex: 0 }, el('table', {},
-        el('thead', {}, el('tr', {}, th(say('kind')), ...rows.map(row => th(`H ${row.n_heads}`)))),
+        el('thead', {}, el('tr', {}, th(say('kind')), ...rows.map(row => th(both(row.name))))),
         el('tbody', {}, ...kinds.map(kind => line(kindName(kind), row => values(row, kind))), line(say('allFacts'), row => row.facts_total)))),
       reading ? el('p', { class: 'soft' }, say('reading').replace('{a}', percent(reading[0])).replace('{b}', percent(reading[1]))) : null,
       el('p', { class: 'soft' }, say('oneScale')),

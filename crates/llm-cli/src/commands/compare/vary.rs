@@ -1,0 +1,185 @@
+//! What is compared: the settings in which trainings differ.
+
+use crate::args::{CompareArgs, TrainArgs, command, in_one_line};
+use crate::error::{CliError, Result};
+use crate::flags::{Given, flags};
+use crate::lang::Bilingual;
+use crate::messages::compare as say;
+use crate::program::Program;
+use clap::FromArgMatches;
+use llm_core::settings::Value;
+
+/// A training apart from its seed.
+#[derive(Clone, Debug)]
+pub(super) struct Variant {
+    /// The settings in which it differs: flags and values, as they were typed.
+    pub settings: Vec<(String, String)>,
+    /// H.
+    pub n_heads: usize,
+    /// Everything that it takes.
+    pub args: TrainArgs,
+}
+
+/// The flag that has its own name, and says how models differ when nothing else does.
+pub(super) const HEADS: &str = "heads";
+
+impl Variant {
+    /// `4 heads`, or `lr 0.003, heads 4`.
+    pub(super) fn name(&self) -> Bilingual {
+        match self.settings.as_slice() {
+            [(flag, _)] if flag == HEADS => say::heads(self.n_heads),
+            _ => self.in_words(" ", ", ").into(),
+        }
+    }
+
+    /// `heads 4`, or `lr 0.003  heads 4`.
+    pub(super) fn in_a_line(&self) -> String {
+        self.in_words(" ", "  ")
+    }
+
+    /// `heads-4-seed-1`: the folder of one of its runs.
+    pub(super) fn folder(&self, seed: u64) -> String {
+        format!("{}-seed-{seed}", self.in_words("-", "-"))
+    }
+
+    /// `0.003/4`: its values alone.
+    pub(super) fn values(&self) -> String {
+        self.settings.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("/")
+    }
+
+    fn in_words(&self, within: &str, between: &str) -> String {
+        let each = self.settings.iter().map(|(flag, value)| format!("{flag}{within}{value}"));
+        each.collect::<Vec<_>>().join(between)
+    }
+
+    /// What it takes, with this seed.
+    pub(super) fn with_seed(&self, seed: u64) -> TrainArgs {
+        let mut args = self.args.clone();
+        args.recipe.seed.0.insert("seed", Value::Whole(seed));
+        args
+    }
+}
+
+/// All combinations of the values of `--vary`, the first flag's changing the slowest, each for
+/// every number of heads.
+pub(super) fn variants(
+    program: &Program,
+    args: &CompareArgs,
+    heads: &[usize],
+) -> Result<Vec<Variant>> {
+    let mut all = vec![(Vec::new(), args.training(heads.first().copied().unwrap_or(1)))];
+    for text in &args.vary {
+        let (flag, values) = split(text)?;
+        let mut more = Vec::new();
+        for (settings, args) in &all {
+            for value in &values {
+                let mut settings: Vec<(String, String)> = settings.clone();
+                if settings.iter().any(|(known, _)| known == flag) {
+                    return Err(CliError::Usage(format!("--vary {flag} is there twice")));
+                }
+                settings.push((flag.into(), value.clone()));
+                more.push((settings, with(program, args.clone(), flag, value)?));
+            }
+        }
+        all = more;
+    }
+    let varied = heads.len() > 1;
+    let each = |(settings, args): (Vec<(String, String)>, TrainArgs)| {
+        heads.iter().map(move |&n_heads| {
+            let mut settings = settings.clone();
+            if varied {
+                settings.push((HEADS.into(), n_heads.to_string()));
+            }
+            Variant { settings, n_heads, args: TrainArgs { heads: Some(n_heads), ..args.clone() } }
+        })
+    };
+    Ok(all.into_iter().flat_map(each).collect())
+}
+
+/// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.
+fn split(text: &str) -> Result<(&'static str, Vec<String>)> {
+    let usage = |why: String| CliError::Usage(format!("--vary {text}: {why}"));
+    let form = || usage("give a flag and its values, lr=1e-3,3e-3".into());
+    let (typed, values) = text.split_once('=').ok_or_else(form)?;
+    let values: Vec<String> = values.split(',').map(|value| value.trim().to_string()).collect();
+    if values.iter().any(String::is_empty) {
+        return Err(form());
+    }
+    if let Some(twice) = (1..values.len()).find(|&i| values[..i].contains(&values[i])) {
+        return Err(usage(format!("{} is there twice", values[twice])));
+    }
+    let plain = typed.trim().trim_start_matches('-').replace('_', "-");
+    if plain == HEADS || plain == "n-heads" || plain == "n-head" {
+        return Err(usage(format!("numbers of heads are given as --heads {}", values.join(","))));
+    }
+    if plain == "seed" {
+        return Err(usage("seeds are counted: --seed FIRST --seeds N".into()));
+    }
+    let is_meant = |name: &str, aliases: &[&str]| name == plain || aliases.contains(&&*plain);
+    let found = flags().find(|flag| is_meant(flag.name, flag.aliases)).map(|flag| flag.name);
+    let others = ["arch", "epochs"].into_iter().find(|name| *name == plain);
+    found.or(others).map(|flag| (flag, values)).ok_or_else(|| {
+        let known = flags().map(|flag| flag.name).filter(|name| *name != "seed");
+        usage(format!(
+            "only settings of a model and of its training can be varied: {}",
+            known.chain(["arch", "epochs"]).collect::<Vec<_>>().join(", ")
+        ))
+    })
+}
+
+/// The same with this flag typed too.
+fn with(program: &Program, mut args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
+    let given: Given = args.given();
+    if given.contains_key(flag) {
+        return Err(CliError::Usage(format!("--{flag} is given, and varied by --vary {flag}=..")));
+    }
+    let words = [program.name.to_string(), format!("--{flag}={value}")];
+    let mut command = command(program);
+    let typed = command
+        .try_get_matches_from_mut(words)
+        .and_then(|matches| args.update_from_arg_matches(&matches));
+    typed.map_err(|e| CliError::Usage(format!("--vary: {}", in_one_line(&e, &[]))))?;
+    Ok(args)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flag_and_its_values() {
+        assert_eq!(split("lr=1e-3, 3e-3").unwrap(), ("lr", vec!["1e-3".into(), "3e-3".into()]));
+        assert_eq!(split("--learning_rate=1").unwrap().0, "lr");
+        assert_eq!(split("epochs=1").unwrap().0, "epochs");
+        for (text, why) in [
+            ("lr", "give a flag"),
+            ("lr=", "give a flag"),
+            ("lr=1,,2", "give a flag"),
+            ("lr=1,2,1", "1 is there twice"),
+            ("heads=1,2", "--heads 1,2"),
+            ("seed=1,2", "--seeds N"),
+            ("data=a,b", "only settings"),
+            ("tokenizer=char", "only settings"),
+        ] {
+            let line = split(text).unwrap_err().line();
+            assert!(line.contains(why) && line.contains(text), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_variant_is_named_by_what_differs() {
+        let variant = |settings: &[(&str, &str)], n_heads| Variant {
+            settings: settings.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
+            n_heads,
+            args: TrainArgs::default(),
+        };
+        let heads = variant(&[(HEADS, "4")], 4);
+        assert_eq!((heads.name().en, heads.in_a_line()), ("4 heads".into(), "heads 4".into()));
+        let both = variant(&[("lr", "3e-3"), (HEADS, "4")], 4);
+        assert_eq!(both.name().en, "lr 3e-3, heads 4");
+        assert_eq!(
+            (both.folder(2), both.values()),
+            ("lr-3e-3-heads-4-seed-2".into(), "3e-3/4".into())
+        );
+    }
+}

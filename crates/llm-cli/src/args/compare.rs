@@ -1,5 +1,6 @@
 //! Flags of `compare`.
 
+use super::data::{DataAs, TextEnds};
 use super::{ModelArgs, OutputArgs, RecipeArgs, TokenizerArgs, TrainArgs};
 use crate::flags::{Typed, VAL_FRAC};
 use clap::Args;
@@ -21,15 +22,22 @@ pub struct CompareArgs {
     /// Where the results go [default: runs/compare-NNN, the next free number]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Text to learn: any bytes; repeatable; `-` is standard input [default: built-in stories]
-    #[arg(long, value_name = "FILE", help_heading = "Data")]
+    /// Text to learn: files and folders; `-` is standard input [default: built-in stories]
+    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Data")]
     pub data: Vec<PathBuf>,
+    /// What --data and --val hold, where it is not seen or is no text
+    #[arg(long, visible_alias = "tokens", value_name = "KIND", help_heading = "Data")]
+    pub data_as: Option<DataAs>,
+    /// Where a text ends: none, files or marked, as in training
+    #[arg(long, value_name = "WHERE", help_heading = "Data")]
+    pub end_of_text: Option<TextEnds>,
     /// What is unseen.
     #[command(flatten)]
     pub val_frac: Typed<VAL_FRAC>,
-    /// Validation text of its own, repeatable; all of --data is then learnt
+    /// Validation text of its own: files and folders; all of --data is then learnt
     #[arg(
         long,
+        num_args = 1..,
         visible_alias = "val-data",
         value_name = "FILE",
         help_heading = "Data",
@@ -64,6 +72,8 @@ impl CompareArgs {
     pub fn training(&self, heads: usize) -> TrainArgs {
         TrainArgs {
             data: self.data.clone(),
+            data_as: self.data_as,
+            end_of_text: self.end_of_text,
             val_frac: self.val_frac.clone(),
             val: self.val.clone(),
             tokenizer: self.tokenizer.clone(),

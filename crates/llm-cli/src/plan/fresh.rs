@@ -46,6 +46,10 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     recipe.data = input.source();
     recipe.val_data = val.as_ref().map(Input::source);
     let (val_frac, quiet) = (recipe.val_frac, args.output.quiet());
+    let hint = match (&args.tokenizer.kind, &tokens) {
+        (None, Choice::Byte) => long_characters(&input)?,
+        _ => None,
+    };
     let Made { tokenizer, note } = tokenizers::make(&tokens, &input, val_frac, quiet)?;
     let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
     check_config(&config)?;
@@ -60,13 +64,33 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         tokenizer,
         files,
         loaded: None,
-        notes: note.into_iter().chain(ignored(&args.given(), &trainer.recipe)).collect(),
+        notes: note
+            .into_iter()
+            .chain(hint)
+            .chain(ignored(&args.given(), &trainer.recipe))
+            .collect(),
         memory,
         probes: None,
         sample_seed: trainer.recipe.seed,
         text: TextDefaults::choose(args.recipe.preset),
         trainer,
     })
+}
+
+/// Said where most of a text takes several bytes a character, so that bytes are poor tokens.
+fn long_characters(input: &Input) -> Result<Option<String>> {
+    const SAMPLE: usize = 1 << 16;
+    let Input::Files(files) = input else { return Ok(None) };
+    if files.largest().is_some() {
+        return Ok(None);
+    }
+    let sample = files.parts(0.0, Some(SAMPLE))?;
+    let outside = sample.iter().filter(|byte| !byte.is_ascii()).count();
+    Ok((2 * outside > sample.len()).then(|| {
+        "tokens  are bytes, and most characters of this text take two or three: --tokenizer char \
+         (or bpe) makes each one token"
+            .into()
+    }))
 }
 
 /// What follows from the flags alone.

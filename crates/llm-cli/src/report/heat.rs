@@ -1,4 +1,4 @@
-//! Attention as a map of characters, at most 80 columns wide.
+//! Attention as a map of characters, no wider than the terminal.
 
 use super::label::{fitted, width};
 
@@ -11,29 +11,31 @@ pub enum Ink {
     Greys,
 }
 
-/// Columns of a terminal that nobody widened.
-const COLUMNS: usize = 80;
 /// Columns of the tokens at the rows.
 const LABEL: usize = 8;
 /// Between two maps.
 const GAP: usize = 2;
 
-/// Most tokens that a map has room for.
-pub(crate) const MOST: usize = COLUMNS - LABEL - 1;
+/// Most tokens that a map has room for in so many columns.
+pub(crate) fn most_tokens(columns: usize) -> usize {
+    columns.saturating_sub(LABEL + 1).max(1)
+}
 
-/// Maps of one text beside one another, as many as there is room for, each with its title. Rows are
-/// queries, columns keys, both named by `tokens`; `first` is the number of the first of them.
+/// Maps of one text beside one another, as many as there is room for in so many `columns`, each with
+/// its title. Rows are queries, columns keys, both named by `tokens`; `first` is the number of the
+/// first of them.
 pub fn heat_map(
     tokens: &[String],
     first: usize,
     maps: &[(String, &[Vec<f32>])],
     ink: Ink,
+    columns: usize,
 ) -> String {
-    let n = tokens.len();
-    let cell = if ink == Ink::Greys && 2 * n <= MOST { 2 } else { 1 };
+    let (n, most) = (tokens.len(), most_tokens(columns));
+    let cell = if ink == Ink::Greys && 2 * n <= most { 2 } else { 1 };
     let titles = maps.iter().map(|map| width(&map.0)).max().unwrap_or(0);
-    let wide = (n * cell).max(titles.min(MOST));
-    let beside = ((MOST + GAP) / (wide + GAP)).max(1);
+    let wide = (n * cell).max(titles.min(most));
+    let beside = ((most + GAP) / (wide + GAP)).max(1);
     let mut text = String::new();
     for group in maps.chunks(beside) {
         let line = |parts: Vec<String>| {
@@ -118,7 +120,7 @@ mod tests {
     fn digits_are_tenths() {
         let map = [vec![1.0, 0.0, 0.0], vec![0.96, 0.04, 0.0], vec![0.05, 0.349, 0.601]];
         let maps = [("one".to_string(), &map[..]), ("longer".to_string(), &map[..])];
-        let shown = heat_map(&names(3), 0, &maps, Ink::Digits);
+        let shown = heat_map(&names(3), 0, &maps, Ink::Digits, 80);
         let lines: Vec<&str> = shown.lines().collect();
         let want = [
             "         one     longer",
@@ -132,11 +134,14 @@ mod tests {
 
     #[test]
     fn lines_fit_the_terminal() {
-        for n in [1, 2, 7, 22, 36, MOST] {
+        let sizes = [40, 60, 80, 120]
+            .into_iter()
+            .flat_map(|room| [1, 2, 7, 22, 36, most_tokens(room)].map(|n| (room, n)));
+        for (room, n) in sizes.filter(|(room, n)| *n <= most_tokens(*room)) {
             let map = triangle(n);
             let maps = vec![("layer 0 head 0 and a long title".to_string(), &map[..]); 5];
             for ink in [Ink::Digits, Ink::Greys] {
-                let shown = heat_map(&names(n), 0, &maps, ink);
+                let shown = heat_map(&names(n), 0, &maps, ink, room);
                 let mut columns = 0;
                 for line in shown.lines() {
                     let plain: String = line
@@ -148,7 +153,7 @@ mod tests {
                         .collect();
                     columns = columns.max(width(&plain));
                 }
-                assert!(columns <= COLUMNS, "{n}: {columns}\n{shown}");
+                assert!(columns <= room, "{n} in {room}: {columns}\n{shown}");
             }
         }
     }
@@ -156,7 +161,7 @@ mod tests {
     #[test]
     fn a_long_token_is_cut_and_keys_are_numbered() {
         let tokens = ["a-very-long-token".to_string(), "猫".to_string()];
-        let shown = heat_map(&tokens, 8, &[("t".into(), &triangle(2)[..])], Ink::Digits);
+        let shown = heat_map(&tokens, 8, &[("t".into(), &triangle(2)[..])], Ink::Digits, 80);
         assert!(shown.contains("a-very-… 9"), "{shown}");
         assert!(shown.contains("      猫 55"), "{shown}");
         assert!(shown.lines().nth(1).unwrap().ends_with("89"), "{shown}");

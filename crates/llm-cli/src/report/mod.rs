@@ -21,7 +21,7 @@ pub use data::{
 };
 pub use runs::{OneRun, SeveralRuns};
 
-pub(crate) use heat::MOST as MOST_TOKENS;
+pub(crate) use heat::most_tokens;
 pub use heat::{Ink, heat_map};
 pub(crate) use label::fitted;
 pub use label::label;

@@ -163,3 +163,21 @@ fn several_files_after_one_flag_and_folders() {
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.refuses(&["--data", "empty"], 66, &["'empty'", "folder"]);
 }
+
+/// Bytes are poor tokens of a text whose characters take several.
+#[test]
+fn a_text_of_long_characters_gets_a_hint() {
+    let sandbox = sandbox();
+    sandbox.write("zh.txt", "小猫在河边看见一条鱼。".repeat(100).as_bytes());
+    sandbox.write("mixed.txt", "cafés and naïve words, mostly ASCII. ".repeat(100).as_bytes());
+    let run = ["--steps", "1", "--gen", "0", "--no-save"];
+    let hinted = |words: &[&str]| {
+        sandbox.train(&[&["--data"], words, &run].concat()).stderr.contains("--tokenizer char")
+    };
+    assert!(hinted(&["zh.txt"]));
+    for words in
+        [&["zh.txt", "--tokenizer", "char"][..], &["zh.txt", "--tokenizer", "byte"], &["mixed.txt"]]
+    {
+        assert!(!hinted(words), "{words:?}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::output::{PAGE, PICTURE, check_place, made_by, say_written};
 use crate::args::InspectAttentionArgs;
-use crate::console::{Out, note, stdout_has_colours};
+use crate::console::{Out, columns, note, stdout_has_colours};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line, safe_text};
 use crate::generation::prompt_tokens;
@@ -10,7 +10,7 @@ use crate::messages::{count, inspect as say};
 use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
-use crate::report::{self, AttentionMaps, Fact, Ink, MOST_TOKENS, Page, heat_map, layer_picture};
+use crate::report::{self, AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
 use llm_core::base::thousands;
 use llm_core::base::{real_path, replace_file};
 use llm_core::recipe::DataSource;
@@ -188,9 +188,11 @@ impl View<'_> {
     fn terminal(&self, quiet: bool) -> String {
         let ink = if stdout_has_colours() { Ink::Greys } else { Ink::Digits };
         let all = self.maps.tokens.len();
-        let skipped = all.saturating_sub(MOST_TOKENS);
+        let columns = columns();
+        let most = most_tokens(columns);
+        let skipped = all.saturating_sub(most);
         if skipped > 0 && !quiet {
-            note(&format!("80 columns have room for the last {MOST_TOKENS} tokens"));
+            note(&format!("{columns} columns have room for the last {most} tokens"));
         }
         let mut text = String::from(match ink {
             Ink::Digits => {
@@ -209,7 +211,7 @@ impl View<'_> {
             let maps: Vec<_> = heads.iter().map(|(t, map)| (t.clone(), &map[..])).collect();
             let tokens = &self.maps.tokens[skipped..];
             text.push_str(&format!("\nlayer {layer}\n"));
-            text.push_str(&heat_map(tokens, self.first + skipped, &maps, ink));
+            text.push_str(&heat_map(tokens, self.first + skipped, &maps, ink, columns));
         }
         text
     }

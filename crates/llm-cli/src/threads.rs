@@ -3,6 +3,7 @@
 use crate::args::OutputArgs;
 use crate::error::{CliError, Result};
 use llm_core::base::{arenas, memory};
+use llm_core::threads::{MAX, STACK};
 
 /// Runs `f` inside the pool, and tells it the number of threads.
 ///
@@ -13,8 +14,6 @@ pub(crate) fn in_pool(
     output: &OutputArgs,
     f: impl FnOnce(usize) -> Result<()> + Send,
 ) -> Result<()> {
-    /// Address space of a thread: its stack, and what it sets up before it can report a failure.
-    const STACK: u64 = 3 << 20;
     let threads = number_of_threads(output)?;
     arenas::share_if_limited();
     memory::require(threads as u64 * STACK).map_err(|_| CliError::Threads(threads))?;
@@ -30,7 +29,7 @@ pub(crate) fn in_pool(
 pub(crate) fn number_of_threads(output: &OutputArgs) -> Result<usize> {
     let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
     match output.threads.unwrap_or_else(cores) {
-        threads @ 1..=1024 => Ok(threads),
-        threads => Err(CliError::Usage(format!("--threads {threads} is outside 1..=1024"))),
+        threads @ 1..=MAX => Ok(threads),
+        threads => Err(CliError::Usage(format!("--threads {threads} is outside 1..={MAX}"))),
     }
 }

@@ -9,8 +9,8 @@ use crate::base::{Error, Result, memory};
 /// The most threads that [`with`] starts.
 pub const MAX: usize = 1024;
 
-/// Address space of a thread: its stack, and what it sets up before it can report a failure.
-const STACK: u64 = 3 << 20;
+/// Address space of a thread in bytes: its stack, and what it sets up before it can report a failure.
+pub const STACK: u64 = 3 << 20;
 
 /// Runs `f` on a pool of `n` threads, which end with it. Starting them takes a fraction of a
 /// millisecond, so a whole run belongs into one call. Inside [`no_grad`] nothing is recorded there

@@ -4,7 +4,9 @@ use crate::bpe;
 use crate::error::{FormatError, Result};
 use crate::text::Text;
 use llm_core::base::memory;
-use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, Tokenizer, split_at_marks};
+use llm_core::tokenizer::{
+    ByteTokenizer, CharTokenizer, END_OF_TEXT, Tokenizer, first_mark, split_at_marks,
+};
 use llm_core::{Error, TokenDataset, TokenId};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -189,7 +191,7 @@ impl<'t> Parts<'t> {
         }
         let from = cut.saturating_sub(END_OF_TEXT.len() - 1);
         let around = self.text.read(start + from, cut - from + END_OF_TEXT.len() - 1)?;
-        let mark = around.windows(END_OF_TEXT.len()).position(|w| w == END_OF_TEXT.as_bytes());
+        let mark = first_mark(&around);
         Ok(Some(mark.map_or(cut, |place| from + place)).filter(|&cut| cut > 0))
     }
 }

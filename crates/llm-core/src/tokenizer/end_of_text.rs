@@ -78,7 +78,7 @@ pub fn split_at_marks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
         let text = rest?;
-        let (part, after) = match find(text) {
+        let (part, after) = match first_mark(text) {
             Some(place) => (&text[..place], Some(&text[place + END_OF_TEXT.len()..])),
             None => (text, None),
         };
@@ -87,7 +87,8 @@ pub fn split_at_marks(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     })
 }
 
-fn find(text: &[u8]) -> Option<usize> {
+/// The place where [`END_OF_TEXT`] is written first.
+pub fn first_mark(text: &[u8]) -> Option<usize> {
     text.windows(END_OF_TEXT.len()).position(|window| window == END_OF_TEXT.as_bytes())
 }
 

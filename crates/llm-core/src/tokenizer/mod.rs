@@ -12,7 +12,7 @@ mod padded;
 
 pub use self::char::CharTokenizer;
 pub use byte::ByteTokenizer;
-pub use end_of_text::{END_OF_TEXT, WithEndOfText, encode_marked, split_at_marks};
+pub use end_of_text::{END_OF_TEXT, WithEndOfText, encode_marked, first_mark, split_at_marks};
 pub use ids::IdsTokenizer;
 pub use interface::Tokenizer;
 pub use padded::PaddedTokenizer;

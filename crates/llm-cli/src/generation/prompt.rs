@@ -13,14 +13,14 @@ use std::path::Path;
 const MOST_BYTES: u64 = 16 << 20;
 
 /// What `--start` means.
-enum Start<'a> {
+enum StartWords<'a> {
     Text(&'a OsStr),
     File(&'a Path),
 }
 
-fn start(word: &OsStr) -> Start<'_> {
+fn start(word: &OsStr) -> StartWords<'_> {
     let file = word.to_str().and_then(|word| word.strip_prefix("FILE:"));
-    file.map_or(Start::Text(word), |path| Start::File(Path::new(path)))
+    file.map_or(StartWords::Text(word), |path| StartWords::File(Path::new(path)))
 }
 
 impl PromptArgs {
@@ -38,8 +38,8 @@ impl PromptArgs {
             )));
         }
         let (start, file) = match self.start.as_deref().map(start) {
-            Some(Start::File(path)) => (None, Some(path)),
-            Some(Start::Text(text)) => (Some(text), None),
+            Some(StartWords::File(path)) => (None, Some(path)),
+            Some(StartWords::Text(text)) => (Some(text), None),
             None => (None, None),
         };
         let text = self.text.as_deref().or(start);

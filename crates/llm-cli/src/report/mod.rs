@@ -10,6 +10,7 @@ mod heat;
 mod label;
 pub mod run;
 mod runs;
+mod several;
 mod svg;
 
 #[cfg(test)]

@@ -1,0 +1,129 @@
+//! Several runs from their folders: their curves, and in what they differ.
+
+use super::data::Curves;
+use super::runs::{OneRun, SeveralRuns};
+use crate::error::Result;
+use crate::escape::one_line;
+use crate::messages::train as say;
+use crate::run_folder::RunFolder;
+
+/// Settings that say nothing about what is learnt, or how.
+const ELSEWHERE: [&str; 18] = [
+    "out",
+    "save",
+    "load",
+    "threads",
+    "quiet",
+    "message_format",
+    "no_save",
+    "save_every",
+    "save_opt",
+    "keep",
+    "log_every",
+    "sample_every",
+    "eval_every",
+    "prompt",
+    "prompt_file",
+    "gen",
+    "temp",
+    "num_samples",
+];
+
+impl SeveralRuns {
+    /// What their folders say.
+    ///
+    /// # Errors
+    /// When a log cannot be read.
+    pub fn of(runs: &[RunFolder]) -> Result<SeveralRuns> {
+        let rows = runs.iter().map(row).collect::<Result<Vec<_>>>()?;
+        Ok(with_settings(runs, rows))
+    }
+}
+
+/// These rows, one for each run, with the settings in which they differ.
+fn with_settings(runs: &[RunFolder], rows: Vec<OneRun>) -> SeveralRuns {
+    let differing = differing(runs);
+    let value = |run: &RunFolder, key: &String| {
+        let found = run.settings.iter().find(|(name, _)| name == key);
+        found.map_or("–".into(), |(_, value)| one_line(value))
+    };
+    let rows = rows.into_iter().zip(runs).map(|(row, run)| OneRun {
+        settings: differing.iter().map(|key| value(run, key)).collect(),
+        ..row
+    });
+    SeveralRuns { rows: rows.collect(), differing: differing.clone() }
+}
+
+fn row(run: &RunFolder) -> Result<OneRun> {
+    let info = &run.info;
+    let log = llm_run_log::Curves::read(&run.path, info.vocab_size, info.entropy_floor)?;
+    let Curves { val, smooth, .. } = Curves::from(&log);
+    Ok(OneRun {
+        name: one_line(&run.path.display().to_string()),
+        settings: Vec::new(),
+        val,
+        smooth,
+        // A run that was cut off has the measurements on the way.
+        val_loss: info.result.as_ref().map(|result| result.val_loss).or(info.lowest_loss()),
+        best: info.best.map(|best| best.val_loss),
+        steps: info.step,
+        seconds: (info.seconds > 0.0).then_some(info.seconds),
+        state: say::state(run.state()),
+    })
+}
+
+/// The keys whose values differ, in the order of the first run that has them. What only follows
+/// from another one that differs is left out.
+fn differing(runs: &[RunFolder]) -> Vec<String> {
+    let mut keys: Vec<String> = Vec::new();
+    for (key, _) in runs.iter().flat_map(|run| &run.settings) {
+        if !keys.contains(key) && !ELSEWHERE.contains(&key.as_str()) {
+            keys.push(key.clone());
+        }
+    }
+    let value = |run: &RunFolder, key: &str| {
+        run.settings.iter().find(|(name, _)| name == key).map(|(_, value)| value.clone())
+    };
+    let number = |run: &RunFolder, key: &str| value(run, key)?.parse::<f64>().ok();
+    // Defaults that are a part of another setting.
+    let follows = |key: &str| {
+        let (of, share) = match key {
+            "min_lr" => ("lr", 0.1),
+            "decay_steps" => ("steps", 1.0),
+            "warmup" => ("steps", 0.05),
+            _ => return false,
+        };
+        runs.iter().all(|run| match (number(run, key), number(run, of)) {
+            (Some(own), Some(whole)) => (own - share * whole).abs() <= 1e-3 * whole.abs().max(1e-3),
+            (own, _) => own.is_none(),
+        })
+    };
+    keys.retain(|key| {
+        let first = value(&runs[0], key);
+        runs.iter().any(|run| value(run, key) != first) && !follows(key)
+    });
+    keys
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(settings: &[(&str, &str)]) -> RunFolder {
+        let settings = settings.iter().map(|(key, value)| (key.to_string(), value.to_string()));
+        RunFolder { settings: settings.collect(), ..RunFolder::default() }
+    }
+
+    #[test]
+    fn what_differs_is_named_and_what_follows_from_it_is_not() {
+        let slow = [("lr", "0.001"), ("min_lr", "0.0001"), ("seed", "1"), ("threads", "2")];
+        let fast = [("lr", "0.01"), ("min_lr", "0.001"), ("seed", "1"), ("threads", "1")];
+        assert_eq!(differing(&[run(&slow), run(&fast)]), ["lr"]);
+        let own = [("lr", "0.01"), ("min_lr", "0.005"), ("heads", "2")];
+        assert_eq!(differing(&[run(&slow), run(&own)]), ["lr", "min_lr", "seed", "heads"]);
+        let rows = vec![OneRun::default(), OneRun::default()];
+        let several = with_settings(&[run(&slow), run(&own)], rows);
+        assert_eq!(several.rows[1].settings, ["0.01", "0.005", "–", "2"]);
+        assert!(differing(&[run(&slow), run(&slow)]).is_empty());
+    }
+}

@@ -19,6 +19,9 @@ pub struct CompareArgs {
     /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
     #[arg(long, value_name = "N")]
     pub seeds: Option<u64>,
+    /// Measure the validation loss of each after every N steps; 0: only at the end [default: 250]
+    #[arg(long, visible_alias = "eval-interval", value_name = "N")]
+    pub eval_every: Option<u64>,
     /// Where the results go [default: runs/compare-NNN, the next free number]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -80,6 +83,7 @@ impl CompareArgs {
             model: self.model.clone(),
             heads: Some(heads),
             recipe: self.recipe.clone(),
+            eval_every: self.eval_every,
             output: self.output.clone(),
             ..TrainArgs::default()
         }

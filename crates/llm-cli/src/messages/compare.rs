@@ -81,6 +81,8 @@ super::messages! {
         "规则：对每个量，把均值最好的设置与第一个设置相比（如果第一个就是最好的，则与其次的相比）；\
          只有当两者在 {seeds} 个种子上的取值范围不重叠时，才算有差异。最好的设置是测量之后挑出来的，\
          所以偶然性有不止一次机会。";
+    varied() "Varied", "变化的设置";
+    first_below(what) "{what} (below stand those of the first)", "{what}（下面是第一种的）";
     number_of_heads() "number of heads", "头数";
     setting() "setting", "设置";
     limits()

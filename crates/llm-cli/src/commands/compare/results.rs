@@ -179,6 +179,9 @@ impl Results {
             seeds,
             threads: *threads,
         });
+        if self.differ_in() != [HEADS] {
+            facts.insert(0, Fact::new(say::varied(), say::first_below(self.compared())));
+        }
         let steps = thousands(recipe.total_steps);
         facts.push(Fact::new(say::steps(), steps));
         let runs = format!("{} / {}", self.runs.len(), self.planned());

@@ -4,7 +4,7 @@ use super::performance::flatten;
 use super::{Values, list};
 use llm_core::Config;
 use llm_core::model::{Footprint, standard_parameters};
-use llm_lens::{AttentionCost, KNOWN_MODELS, ModelReport};
+use llm_lens::{AttentionCost, KNOWN_MODELS, ModelReport, training_flops};
 use serde_json::Value;
 
 pub fn add(values: &mut Values) {
@@ -38,7 +38,22 @@ pub fn add(values: &mut Values) {
     });
     values.insert("inside.costs", list![1, 8, 64].into_iter().chain(rows).collect());
     values.insert("inside.sum", list![16, 16, 512, 8, 16, 16, 64]);
+    useful(values);
     measured(values);
+}
+
+/// The equation of the page on runs, and the model of the default run in it.
+fn useful(values: &mut Values) {
+    let [matrix, attention] = [6.0, 3.5];
+    let of = |[l, c, t, v, i]: [f64; 5]| {
+        matrix * (l * (4.0 * c * c + 2.0 * c * i) + v * c) + attention * 2.0 * l * t * c
+    };
+    let default_run = training_flops(&Config::new(256, 256, 64, 2), 256);
+    assert_eq!(default_run, of([2.0, 64.0, 256.0, 256.0, 256.0]));
+    let narrow = Config { n_inner: 96, ..Config::new(100, 32, 48, 3) };
+    assert_eq!(training_flops(&narrow, 16), of([3.0, 48.0, 16.0, 100.0, 96.0]));
+    values.insert("run.flops", vec![matrix, 4.0, 2.0, 2.0, attention, 2.0]);
+    values.insert("run.default_flops", vec![default_run]);
 }
 
 fn measured(values: &mut Values) {

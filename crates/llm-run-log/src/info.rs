@@ -36,6 +36,9 @@ pub struct RunInfo {
     pub threads: usize,
     /// What is learnt, in words.
     pub data: String,
+    /// A hash of the text, of the part of it that is unseen, and of the tokenizer: where it is the
+    /// same, losses compare. Empty in the folders of older programs.
+    pub judged_on: String,
     /// The tokenizer's name.
     pub tokenizer: String,
     /// V.

@@ -73,7 +73,8 @@ fn table(runs: &[RunFolder], room: usize) -> String {
         return String::new();
     }
     let lowest = |run: &RunFolder| {
-        let same = |other: &&RunFolder| other.info.data == run.info.data;
+        let judged_on = |run: &RunFolder| (run.info.judged_on.clone(), run.info.data.clone());
+        let same = |other: &&RunFolder| judged_on(other) == judged_on(run);
         let losses = runs.iter().filter(same).filter_map(|other| other.info.lowest_loss());
         let several = runs.iter().filter(same).count() > 1;
         several && run.info.lowest_loss().is_some_and(|own| losses.fold(own, f64::min) == own)

@@ -175,6 +175,8 @@ fn any_setting_can_be_varied() {
     let best: Value = serde_json::from_str(listed.lines().next().unwrap()).unwrap();
     assert_eq!(listed.lines().count(), 8);
     assert!(best["path"].as_str().unwrap().contains("lr-1e-2"), "{best}");
+    // A page about its runs does not replace that of the comparison.
+    assert_eq!(sandbox.ok(&["report", "out"]).text(), "out/runs.html\n");
     // With several numbers of heads, and on other windows.
     let more = ["--heads", "1,2", "--vary", "seq=8,16", "--seeds", "1", "--steps", "2", "-q"];
     let tiny = ["--dmodel", "16", "--layers", "1", "--batch", "2"];

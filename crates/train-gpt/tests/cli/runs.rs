@@ -63,6 +63,9 @@ fn runs_are_listed_with_what_came_of_them() {
     assert!(table.starts_with("run ") && table.lines().count() == 5, "{table}");
     assert!(table.contains('*') && table.lines().all(|line| line.chars().count() <= 80), "{table}");
     assert_eq!(listed(&sandbox, &["runs/002"])[0]["path"], "runs/002");
+    // Of other unseen text the lowest loss is another.
+    trained(&sandbox, "3", &["--val-frac", "0.3", "--out", "runs/004"]);
+    assert!(!sandbox.ok(&["runs", "runs/001", "runs/004"]).text().contains('*'));
     sandbox.refuses(&["runs", "nowhere"], 66, &["nowhere"]);
     // What another program wrote, or nobody understands, is no reason to stop.
     sandbox.write("runs/001/run.json", b"{\"steps\": \"many\"}");
@@ -88,7 +91,8 @@ fn a_killed_run_gets_its_page() {
     std::fs::rename(sandbox.path("text.txt"), sandbox.path("moved.txt")).unwrap();
     sandbox.ok(&["report", "saved", "--html", "own.html"]).says(&["without a text", "text.txt"]);
     assert!(page(&sandbox, "own.html")["attention"].is_null());
-    sandbox.refuses(&["report", "saved", "--html", "moved.txt"], 73, &["moved.txt", "no page"]);
+    let foreign = ["report", "saved", "--html", "moved.txt"];
+    sandbox.refuses(&foreign, 73, &["moved.txt", "no page", "choose another --html"]);
     sandbox.refuses(&["report", "nowhere"], 66, &["nowhere", "no run"]);
 }
 

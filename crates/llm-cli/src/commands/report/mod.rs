@@ -32,7 +32,8 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
     let is_ours =
         |path: &Path| path.file_name().is_some_and(|name| name == REPORT) || is_page(path);
     may_replace(&target, is_ours, "it exists and is no page of ours")
-        .map_err(|e: io::Error| CliError::Create { path: target.clone(), why: e.to_string() })?;
+        .map_err(|e: io::Error| CliError::Create { path: target.clone(), why: e.to_string() })
+        .map_err(|e| e.of_verb("choose another --html"))?;
     let runs: Vec<RunFolder> = paths.iter().map(|path| RunFolder::read(path)).collect();
     let say = |line: &str| {
         if !args.output.quiet() {
@@ -57,7 +58,10 @@ fn usual_place(runs: &[PathBuf]) -> PathBuf {
     match runs {
         [run] => run.join(REPORT),
         several => {
-            several.first().and_then(|run| run.parent()).unwrap_or(Path::new("")).join(REPORT)
+            let folder = several.first().and_then(|run| run.parent()).unwrap_or(Path::new(""));
+            // The page of a comparison says more than one of its runs.
+            let is_comparison = folder.join("compare.json").is_file();
+            folder.join(if is_comparison { "runs.html" } else { REPORT })
         }
     }
 }

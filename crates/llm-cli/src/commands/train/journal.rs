@@ -13,6 +13,8 @@ use crate::report::run::{About, Ending};
 use crate::settings::effective_config;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::{peak, simd};
+use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Best, SpikeGuard, StepReport};
 use llm_lens::training_flops;
 use llm_run_log::{
@@ -296,6 +298,7 @@ fn about_the_run(
         kernels: simd::level().name().into(),
         threads,
         data: plan.data.as_ref().map_or_else(String::new, |data| data.label.clone()),
+        judged_on: judged_on(recipe, plan.tokenizer.as_ref()),
         tokenizer: plan.tokenizer.name().into(),
         vocab_size: config.vocab_size,
         seq_len: config.seq_len,
@@ -311,6 +314,15 @@ fn about_the_run(
         best: earlier.and_then(|info| info.best),
         ..RunInfo::default()
     }
+}
+
+/// See [`RunInfo::judged_on`].
+fn judged_on(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> String {
+    let Recipe { data, val_data, val_frac, .. } = recipe;
+    let mut hash = blake3::Hasher::new();
+    hash.update(format!("{data:?} {val_data:?} {val_frac} {}", tokenizer.name()).as_bytes());
+    hash.update(&tokenizer.blob());
+    hash.finalize().to_hex()[..16].to_string()
 }
 
 /// How long it is until the next page, after one that took so long. The environment variable

@@ -101,9 +101,10 @@ fn flag_sources(site: &Site) -> String {
 }
 
 fn has_flag(sources: &str, flag: &str) -> bool {
-    let name = flag.trim_start_matches('-');
+    // Underscores are understood too.
+    let name = &flag.trim_start_matches('-').replace('_', "-");
     // Flags of cargo itself that the pages explain.
-    ["help", "version", "release", "workspace", "no-default-features"].contains(&name)
+    ["help", "version", "release", "workspace", "no-default-features"].contains(&name.as_str())
         || sources.contains(&format!("pub {}:", name.replace('-', "_")))
         || sources.contains(&format!("\"{name}\""))
 }

@@ -7,7 +7,7 @@
 use super::pages::{Kind, Line, Page, Site, files};
 use std::collections::HashSet;
 
-const FOLDERS: [&str; 5] = ["crates/", "docs/", "examples/", "tests/", ".ci/"];
+const FOLDERS: [&str; 6] = ["crates/", "docs/", "examples/", "tests/", "tools/", ".ci/"];
 const ENDINGS: [&str; 3] = [".rs", ".md", ".toml"];
 
 /// Does inline code look like a path, perhaps with a symbol behind it?

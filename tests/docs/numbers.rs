@@ -6,7 +6,7 @@
 //! indices (`S[2,0]`) do not count; `check-all` counts indices too.
 //!
 //! In docs/ every number of 4 or more, and every decimal one, must be under such a mark; headings,
-//! commands, code with a file of its own, what an example or a program prints and flags excepted.
+//! commands, code with a file or a test of its own, what an example or a program prints and flags excepted.
 
 use super::names::is_path;
 use super::pages::{Kind, Line, Page, Site};
@@ -155,7 +155,7 @@ fn shown(line: &Line) -> String {
 fn unchecked(line: &Line) -> impl Iterator<Item = Number> {
     let exempt = match &line.kind {
         Kind::Heading(_) | Kind::Mark => true,
-        Kind::Code(language) => ["rust", "sh"].contains(&language.as_str()),
+        Kind::Code(language) => ["rust", "sh", "python"].contains(&language.as_str()),
         _ => false,
     };
     let found = if exempt { Vec::new() } else { numbers(&shown(line), true) };

@@ -52,7 +52,7 @@ fn outline(page: &Page) -> Vec<(&'static str, Vec<String>)> {
     });
     // Commands and code are the same text; other blocks have the same numbers.
     let code = blocks(|k| matches!(k, Kind::Code(_))).into_iter().map(|lines| match lines[0] {
-        "```rust" => lines.join("\n"),
+        "```rust" | "```python" => lines.join("\n"),
         "```sh" => lines.iter().map(|l| command(l)).collect::<Vec<_>>().join("\n"),
         fence => format!("{fence} {} lines {:?}", lines.len(), numbers(&lines.join("\n"), true)),
     });

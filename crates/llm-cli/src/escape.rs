@@ -100,6 +100,25 @@ pub fn safe_text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(&out).into_owned()
 }
 
+/// A token's bytes in one line, so that they can be read back: `\\\\`, `\\n`, `\\t`, and `\\xNN` for
+/// what else is no plain text.
+pub fn escaped_token(bytes: &[u8]) -> String {
+    let mut out = String::new();
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\\' => out.push_str("\\\\"),
+                '\n' => out.push_str("\\n"),
+                '\t' => out.push_str("\\t"),
+                c if is_unsafe(c) => push_escaped(&mut out, c),
+                c => out.push(c),
+            }
+        }
+        push_bytes(&mut out, chunk.invalid());
+    }
+    out
+}
+
 fn escape_bytes(bytes: &[u8]) -> String {
     let mut out = String::new();
     for &b in bytes {
@@ -188,6 +207,13 @@ mod tests {
         }
         shown.extend(printer.finish());
         assert_eq!(String::from_utf8(shown).unwrap(), "猫 naïve 🐈");
+    }
+
+    #[test]
+    fn a_token_is_one_line_that_can_be_read_back() {
+        let token = escaped_token("a\\x0A\n\t\u{7}猫\"".as_bytes());
+        assert_eq!(token, "a\\\\x0A\\n\\t\\x07猫\"");
+        assert_eq!(escaped_token(b"\xe7\x8c"), "\\xE7\\x8C");
     }
 
     #[test]

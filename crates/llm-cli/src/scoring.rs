@@ -8,6 +8,8 @@ use crate::signals::Signals;
 use indicatif::ProgressBar;
 use llm_core::TinyGPT;
 use llm_core::base::thousands;
+use llm_core::data::Window;
+use llm_core::train::Scored;
 use std::time::{Duration, Instant};
 
 /// Between two lines where there is no bar, and before the first: what ends sooner says nothing.
@@ -41,12 +43,28 @@ impl Scoring<'_> {
         batch_size: usize,
         limit: usize,
     ) -> Result<Report> {
+        self.run_seen(val, model, batch_size, limit, |_, _| {})
+    }
+
+    /// The same, and `seen` is told each window and what the model said about it.
+    ///
+    /// # Errors
+    /// As [`Scoring::run`].
+    pub fn run_seen(
+        &self,
+        val: &Validation,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
+        mut seen: impl FnMut(Window, &Scored<'_>),
+    ) -> Result<Report> {
         let wanted = val.tokens_of(limit);
         let limit = self.in_time(val, model, batch_size, wanted)?;
         let total = val.tokens_of(limit) as u64;
         let mut shown = Watching::new(total, self.quiet);
-        let report = val.score(model, batch_size, limit, |scored| {
-            shown.position(scored);
+        let report = val.score_seen(model, batch_size, limit, |tokens, window, scored| {
+            shown.position(tokens);
+            seen(window, scored);
             self.is_cut()
         });
         shown.finish();

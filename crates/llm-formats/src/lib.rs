@@ -8,6 +8,7 @@
 //! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: learnt, read, written |
 //! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
 //! | [`data_file`] | what a data file is; text out of gzip and UTF-16 |
+//! | [`npz`] | NumPy's files of arrays, written |
 //! | [`nano_gpt`] | the characters of nanoGPT's token numbers |
 //! | [`text`], [`encode`] | a text in memory or on the disk; its tokens, part by part |
 //! | [`safetensors`] | the safetensors format, with our own checks |
@@ -52,6 +53,8 @@ pub mod bpe;
 pub mod tokenizers;
 
 pub mod data_file;
+
+pub mod npz;
 
 pub mod nano_gpt;
 

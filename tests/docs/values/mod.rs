@@ -9,6 +9,7 @@ mod heads_by_hand;
 mod inside;
 mod pages;
 mod performance;
+mod python;
 mod trace;
 mod walkthrough;
 mod why;
@@ -25,6 +26,7 @@ pub fn all() -> Values {
     trace::add(&mut values);
     pages::add(&mut values);
     performance::add(&mut values);
+    python::add(&mut values);
     writing::add(&mut values);
     inside::add(&mut values);
     hand::add(&mut values);

@@ -133,6 +133,18 @@ pub struct EvalArgs {
     /// Windows scored together [default: the run's batch]
     #[arg(long, visible_alias = "batch-size", value_name = "N")]
     pub batch: Option<usize>,
+    /// Write a row for every scored token into this file as CSV, with --json an object a line:
+    /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone or
+    /// `-`: to standard output, the table to standard error
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
+    pub per_token: Option<PathBuf>,
+    /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows, losses [N]
+    /// and logits [N, V]
+    #[arg(long, value_name = "FILE")]
+    pub npz: Option<PathBuf>,
+    /// One JSON object; with --per-token one for each token
+    #[arg(long)]
+    pub json: bool,
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,

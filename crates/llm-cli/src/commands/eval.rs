@@ -1,7 +1,11 @@
 //! `eval`: how well a model predicts a whole file.
 
+mod arrays;
+mod rows;
+
+use super::written::{check_place, save, say_written};
 use crate::args::EvalArgs;
-use crate::console::print;
+use crate::console::{note, print};
 use crate::data::{Data, Input, Reading, Report, check_about_files, one_stdin};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
@@ -10,7 +14,12 @@ use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::scoring::Scoring;
 use crate::signals::Signals;
-use llm_core::base::{memory, thousands};
+use arrays::Arrays;
+use llm_core::base::{memory, real_path, thousands};
+use llm_core::tokenizer::Tokenizer;
+use rows::TokenRows;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 /// Loads the model and scores the data.
 ///
@@ -34,13 +43,81 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     memory::require(config.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
     let val = Data::whole(input, config.seq_len, &tokenizer)?;
+    let mut details = Details::new(args, val.tokens(), config.vocab_size)?;
     let scoring = Scoring { quiet: args.output.quiet(), signals: &signals, clock: None };
-    let report = scoring.run(&val, &run.model, batch, usize::MAX)?;
+    let report = scoring.run_seen(&val, &run.model, batch, usize::MAX, |window, scored| {
+        details.rows.iter_mut().for_each(|rows| rows.add(window, scored));
+        details.arrays.iter_mut().for_each(|arrays| arrays.add(window, scored));
+    })?;
     signals.check()?;
-    if args.output.json() {
+    details.write(args, tokenizer.as_ref())?;
+    if details.on_stdout() {
+        note_below(args, &report);
+        return Ok(());
+    }
+    if args.output.json() || args.json {
         return print(events::line(&Event::Eval { step: run.step, scores: (&report).into() }));
     }
     print(table(&report))
+}
+
+/// The means on standard error, where the other output has the rows.
+fn note_below(args: &EvalArgs, report: &Report) {
+    if !args.output.quiet() {
+        note(table(report).trim_end());
+    }
+}
+
+/// What is written besides the means.
+struct Details {
+    rows: Option<TokenRows>,
+    arrays: Option<Arrays>,
+    /// Where the rows go; `None`: to standard output.
+    file: Option<PathBuf>,
+}
+
+impl Details {
+    fn new(args: &EvalArgs, tokens: usize, vocab: usize) -> Result<Details> {
+        let file = args.per_token.clone().filter(|file| file != Path::new("-"));
+        if args.per_token.is_some() && file.is_none() && args.output.json() {
+            let what = "--per-token on standard output: --message-format json writes there too; \
+                        name a file";
+            return Err(CliError::Usage(what.into()));
+        }
+        if let (Some(rows), Some(npz)) = (&file, &args.npz)
+            && real_path(rows) == real_path(npz)
+        {
+            return Err(CliError::Usage("--per-token and --npz name the same file".into()));
+        }
+        if let Some(file) = &file {
+            check_place(file, |start| rows::BEGINS.iter().any(|begin| start.starts_with(begin)))?;
+        }
+        let arrays = args.npz.as_ref().map(|path| Arrays::for_tokens(tokens, vocab, path));
+        let rows = args.per_token.as_ref().map(|_| TokenRows::for_tokens(tokens));
+        Ok(Details { rows: rows.transpose()?, arrays: arrays.transpose()?, file })
+    }
+
+    fn on_stdout(&self) -> bool {
+        self.rows.is_some() && self.file.is_none()
+    }
+
+    fn write(&self, args: &EvalArgs, tokenizer: &dyn Tokenizer) -> Result<()> {
+        let quiet = args.output.quiet();
+        if let (Some(arrays), Some(path)) = (&self.arrays, &args.npz) {
+            arrays.write(path)?;
+            say_written(path, quiet);
+        }
+        let Some(rows) = &self.rows else { return Ok(()) };
+        let write = |out: &mut dyn Write| rows.write(out, tokenizer, args.json);
+        let Some(path) = &self.file else {
+            let mut text = Vec::new();
+            write(&mut text).map_err(CliError::Stdout)?;
+            return print(text);
+        };
+        save(path, write)?;
+        say_written(path, quiet);
+        Ok(())
+    }
 }
 
 /// The measurement as a person reads it.

@@ -13,6 +13,7 @@ mod runs;
 mod tokenizer;
 mod trace;
 mod train;
+mod written;
 
 pub use bench::{Workload as BenchWorkload, bench, workload as bench_workload};
 pub use compare::compare;

@@ -1,9 +1,9 @@
 //! Unseen data, and what an evaluation of it finds.
 
 use crate::error::Result;
-use llm_core::data::{TokenDataset, Windows};
+use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::train::{Evaluation, evaluate};
+use llm_core::train::{Evaluation, Scored, evaluate};
 use llm_core::{TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
 use llm_run_log::RunResult;
@@ -138,6 +138,20 @@ impl Validation {
         limit: usize,
         mut stop: impl FnMut(u64) -> bool,
     ) -> Result<Report> {
+        self.score_seen(model, batch_size, limit, |tokens, _, _| stop(tokens))
+    }
+
+    /// The same, and `seen` is told each window and what the model said about it.
+    ///
+    /// # Errors
+    /// As [`Validation::score`].
+    pub fn score_seen(
+        &self,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
+        mut seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
+    ) -> Result<Report> {
         let windows = self.windows.evenly_spaced(limit);
         let mut facts = self.stories.as_ref().map(|_| FactTable::default());
         let (mut tokens, mut bytes) = (0, 0);
@@ -149,13 +163,16 @@ impl Validation {
                 false => self.tokenizer.bytes_of(token).len() as u64,
             };
             bytes += scored.targets.iter().map(length).sum::<u64>();
-            if let (Some(facts), Some(stories), Some(window)) =
-                (&mut facts, &self.stories, windows.get(scored.window))
-            {
+            let Some(window) = windows.get(scored.window) else { return ControlFlow::Break(()) };
+            if let (Some(facts), Some(stories)) = (&mut facts, &self.stories) {
                 stories.add_facts(facts, window, &scored, self.tokenizer.as_ref());
             }
             tokens += scored.targets.len() as u64;
-            if stop(tokens) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if seen(tokens, window, &scored) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })?;
         Ok(Report {
             evaluation,

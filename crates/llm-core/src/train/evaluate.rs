@@ -6,6 +6,7 @@ use crate::buffer::Buffer;
 use crate::data::{TokenDataset, Window, Windows};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
 use crate::model::TinyGPT;
+use crate::tensor::Tensor;
 use std::ops::ControlFlow;
 
 /// Means over all scored tokens.
@@ -48,12 +49,16 @@ impl Evaluation {
 pub struct Scored<'a> {
     /// Number of the window in the given list.
     pub window: usize,
+    /// The tokens that stood before them.
+    pub inputs: &'a [TokenId],
     /// The tokens that came, each the target of one position.
     pub targets: &'a [TokenId],
     /// For each scored token: −ln p, in nats.
     pub losses: &'a [f32],
     /// For each scored token: was it the model's first choice?
     pub right: &'a [bool],
+    /// `[len, V]`: what the model said at each of these positions.
+    pub logits: &'a [f32],
 }
 
 /// Scores all windows, `batch_size` at a time, and shows each to `seen`, which may stop early; the
@@ -85,11 +90,14 @@ pub fn evaluate(
         let scores = score(model, data, &group, t)?;
         for (i, w) in group.iter().enumerate() {
             let range = i * t..i * t + w.len;
+            let v = model.config().vocab_size;
             let scored = Scored {
                 window: first + i,
+                inputs: &scores.inputs[range.clone()],
                 targets: &scores.targets[range.clone()],
                 losses: &scores.losses[range.clone()],
-                right: &scores.right[range],
+                right: &scores.right[range.clone()],
+                logits: &scores.logits.data()[range.start * v..range.end * v],
             };
             total += scored.losses.iter().map(|&l| f64::from(l)).sum::<f64>();
             right += scored.right.iter().filter(|&&r| r).count() as u64;
@@ -104,9 +112,11 @@ pub fn evaluate(
 }
 
 struct Scores {
+    inputs: Vec<TokenId>,
     targets: Vec<TokenId>,
     losses: Vec<f32>,
     right: Vec<bool>,
+    logits: Tensor,
 }
 
 fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Result<Scores> {
@@ -128,7 +138,7 @@ fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Re
         .zip(&targets)
         .map(|(row, &target)| is_first_choice(row, target as usize))
         .collect();
-    Ok(Scores { targets, losses, right })
+    Ok(Scores { inputs, targets, losses, right, logits })
 }
 
 /// Is `target` the greatest logit (the first of equals)?

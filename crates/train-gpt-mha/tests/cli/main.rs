@@ -6,6 +6,7 @@
 mod compare;
 mod inspect;
 mod nano_gpt;
+mod numbers;
 mod pages;
 mod trace;
 

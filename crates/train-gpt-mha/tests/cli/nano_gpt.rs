@@ -69,8 +69,8 @@ fn its_settings_typed_as_they_stand() {
     let run = sandbox.ok(&TYPED);
     run.says(&["from 'data/shakespeare_char/meta.pkl'", "--eval-iters 200:", "--wandb-project"]);
     // The same as the text itself, cut where train.bin ends.
-    sandbox.write("train.txt", text[..2700].as_bytes());
-    sandbox.write("val.txt", text[2700..].as_bytes());
+    sandbox.write("train.txt", &text.as_bytes()[..2700]);
+    sandbox.write("val.txt", &text.as_bytes()[2700..]);
     let ours = ["--data", "train.txt", "--val", "val.txt", "--tokenizer", "char", "--out", "ours"];
     sandbox.ok(&[&TYPED[9..22], &ours].concat());
     let loss = |run: &str| {
@@ -123,4 +123,118 @@ fn what_is_not_so_here_is_answered() {
     let far = sandbox.refuses(&["--workers", "3"], 2, &["--workers"]);
     assert!(!far.stderr.contains("similar"), "{far}");
     sandbox.refuses(&["--stesp", "3"], 2, &["--steps"]);
+}
+
+/// The flags of `train.py` and of `sample.py`.
+const TRAIN_PY: &str = "out_dir eval_interval log_interval eval_iters eval_only \
+    always_save_checkpoint init_from wandb_log wandb_project wandb_run_name dataset \
+    gradient_accumulation_steps batch_size block_size n_layer n_head n_embd dropout bias learning_rate \
+    max_iters weight_decay beta1 beta2 grad_clip decay_lr warmup_iters lr_decay_iters min_lr backend \
+    device dtype compile";
+const SAMPLE_PY: &str = "init_from out_dir start num_samples max_new_tokens temperature top_k seed \
+    device dtype compile";
+
+/// What a row of the page is tried with, where it does not set the same.
+const SMALL: [[&str; 2]; 5] = [
+    ["--data", "long.txt"],
+    ["--dmodel", "48"],
+    ["--layers", "1"],
+    ["--seq", "16"],
+    ["--batch", "2"],
+];
+
+/// A row of the page's tables: what nanoGPT's user types, our flags for it, and what happens.
+struct Row {
+    typed: String,
+    ours: Vec<String>,
+    happens: String,
+}
+
+impl Row {
+    fn name(&self) -> &str {
+        self.typed[2..].split('=').next().unwrap()
+    }
+
+    fn value(&self) -> &str {
+        self.typed.split_once('=').unwrap().1
+    }
+}
+
+/// The rows of the tables of flags in a language's page.
+fn rows_of(page: &str) -> Vec<Row> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+    let text = std::fs::read_to_string(root.join(page)).unwrap();
+    let spans =
+        |cell: &str| cell.split('`').skip(1).step_by(2).map(String::from).collect::<Vec<_>>();
+    let rows = text.lines().filter(|line| line.starts_with("| `--"));
+    let cells = rows.map(|row| row.trim_matches('|').split('|').map(str::trim).collect::<Vec<_>>());
+    let flags = cells.filter_map(|cells| match cells[..] {
+        [theirs, ours, happens] => {
+            Some(Row { typed: spans(theirs).remove(0), ours: spans(ours), happens: happens.into() })
+        }
+        _ => None,
+    });
+    flags.collect()
+}
+
+#[test]
+fn the_page_has_every_flag_and_what_it_says_of_each_is_so() {
+    let rows = rows_of("from_nano_gpt.md");
+    let names: Vec<&str> = rows.iter().map(Row::name).collect();
+    let all: Vec<&str> = TRAIN_PY.split(' ').chain(SAMPLE_PY.split(' ')).collect();
+    let all: Vec<&str> = all.into_iter().filter(|name| !name.is_empty()).collect();
+    assert_eq!(names, all);
+    let (train, sample) = rows.split_at(names.len() - 11);
+
+    let sandbox = sandbox();
+    prepared(&sandbox);
+    std::fs::rename(sandbox.path("data/shakespeare_char"), sandbox.path("data/openwebtext"))
+        .unwrap();
+    sandbox.write("long.txt", &some_text(30_000));
+    for row in train {
+        let with = |words: &[&str]| {
+            // A dry run measures a step: all that the row does not say is small.
+            let said = |[flag, _]: &&[&str; 2]| row.ours.iter().any(|ours| ours == flag);
+            let rest = SMALL.iter().filter(|pair| !said(pair)).flatten().copied();
+            sandbox.run(&rest.chain(words.iter().copied()).collect::<Vec<_>>())
+        };
+        answered(row, &with(&[&row.typed, "--dry-run"]));
+        if let [ours] = &row.ours[..] {
+            let theirs = with(&[&row.typed, "--print-config"]).text();
+            assert_eq!(
+                theirs,
+                with(&[ours, row.value(), "--print-config"]).text(),
+                "{}",
+                row.typed
+            );
+        }
+    }
+    sandbox.train(&["--data", "text.txt", "--steps", "2", "--gen", "0", "--out", "out"]);
+    for row in sample {
+        let with = |words: &[&str]| {
+            let load: &[&str] = if row.name() == "out_dir" { &[] } else { &["--load", "out"] };
+            let few: &[&str] = if row.name() == "max_new_tokens" { &[] } else { &["-n", "5"] };
+            sandbox.run(&[&["generate"], load, few, words].concat())
+        };
+        let written = with(&[&row.typed]);
+        answered(row, &written);
+        if let [ours] = &row.ours[..] {
+            assert_eq!(written.text(), with(&[ours, row.value()]).text(), "{}", row.typed);
+        }
+    }
+}
+
+/// Did what the row says happen?
+fn answered(row: &Row, outcome: &workspace_tests::cli_support::Outcome) {
+    let refused = row.happens.starts_with("refused");
+    assert_eq!(outcome.code, Some(if refused { 2 } else { 0 }), "{}: {outcome}", row.typed);
+    let noted = outcome.stderr.contains(&format!("--{}", row.name().replace('_', "-")));
+    let says = refused || row.happens.starts_with("a note");
+    assert_eq!(noted, says, "{}: {outcome}", row.typed);
+}
+
+#[test]
+fn both_languages_have_the_same_rows() {
+    let typed = |page| rows_of(page).into_iter().map(|r| (r.typed, r.ours)).collect::<Vec<_>>();
+    assert_eq!(typed("from_nano_gpt.md"), typed("from_nano_gpt.zh-CN.md"));
 }

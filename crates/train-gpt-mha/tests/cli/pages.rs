@@ -8,10 +8,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
-const ELSEWHERE: [(&str, &str); 4] = [
+const ELSEWHERE: [(&str, &str); 7] = [
     ("bench", "measures, for a long time"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--load continued.ckpt", "made by a program in Python, see tests/hf/roundtrip.py"),
+    ("--dataset=", "made by nanoGPT, see crates/train-gpt-mha/tests/cli/nano_gpt.rs"),
+    ("import hf from-nano", "made by a program in Python, see tests/nano_gpt/checkpoint.py"),
+    ("--load from-nano.ckpt", "made by a program in Python, see tests/nano_gpt/checkpoint.py"),
     (
         "import llm-cpp prefix",
         "made by the C++ original, see crates/llm-formats/src/llm_cpp/tests.rs",
@@ -26,6 +29,15 @@ const SMALL: [(&str, &str); 6] = [
     ("--batch", "2"),
     ("--steps", "3"),
     ("--gen", "5"),
+];
+
+/// nanoGPT's words for some of them.
+const NANO_GPT: [(&str, &str); 5] = [
+    ("--n_embd=", "--dmodel"),
+    ("--n_layer=", "--layers"),
+    ("--block_size=", "--seq"),
+    ("--batch_size=", "--batch"),
+    ("--max_iters=", "--steps"),
 ];
 
 /// The programs by name: the other one lies beside ours, or is built there.
@@ -58,10 +70,18 @@ fn typed(line: &str) -> Option<String> {
     Some(format!("'{}' {}", program.display(), smaller(words.trim())))
 }
 
+/// A word, or the two that nanoGPT's is here.
+fn in_our_words(word: &str) -> Vec<String> {
+    let ours = NANO_GPT
+        .iter()
+        .find_map(|(theirs, ours)| Some(vec![ours.to_string(), word.strip_prefix(theirs)?.into()]));
+    ours.unwrap_or_else(|| vec![word.into()])
+}
+
 fn smaller(words: &str) -> String {
     // What goes into a file stays at the end.
     let (words, into) = words.split_once(" > ").map_or((words, None), |(w, i)| (w, Some(i)));
-    let mut all: Vec<String> = words.split_whitespace().map(Into::into).collect();
+    let mut all: Vec<String> = words.split_whitespace().flat_map(in_our_words).collect();
     let trains = all.first().is_none_or(|word| word.starts_with('-') || word == "compare");
     let from_a_file = ["--load", "--config"].iter().any(|flag| all.iter().any(|w| w == flag));
     for (flag, value) in SMALL {

@@ -2,6 +2,7 @@
 
 use super::output::{PAGE, PICTURE, check_place, made_by, say_written};
 use crate::args::InspectAttentionArgs;
+use crate::commands::written;
 use crate::console::{Out, columns, note, stdout_has_colours};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line, safe_text};
@@ -11,16 +12,18 @@ use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::report::{self, AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
-use llm_core::base::thousands;
-use llm_core::base::{real_path, replace_file};
+use llm_core::base::{memory, real_path, replace_file, thousands};
 use llm_core::recipe::DataSource;
 use llm_core::{Error, IoAction, TokenId};
+use llm_formats::npz::{self, Npz};
 use llm_lens::attention_maps;
 use llm_stories::story;
 use serde_json::json;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+/// What makes maps large.
+const PROMPT: &str = "the length of the prompt, or --last";
 /// Tokens shown when nothing is said.
 const LAST: usize = 64;
 /// Bytes of an unseen story that stand in for a prompt: two maps of them have room side by side.
@@ -36,14 +39,22 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     if let Some(file) = &args.html {
         check_place(file, PAGE)?;
     }
+    if let Some(file) = &args.npz {
+        written::check_place(file, |start| npz::begins_with(start, "tokens"))?;
+    }
     let tokens = prompt(&loaded, args)?;
-    let last = args.last.map_or(LAST, |n| n as usize);
+    let usual = if args.npz.is_some() { tokens.len() } else { LAST };
+    let last = args.last.map_or(usual, |n| n as usize);
     check_size(args, &chosen, &loaded, last.min(tokens.len()))?;
     let pictures = pictures(args, &chosen)?;
     let maps = attention_maps(&loaded.run.model, &tokens, last).map_err(|e| match e {
-        Error::Memory { .. } => CliError::Memory(e, "the length of the prompt, or --last"),
+        Error::Memory { .. } => CliError::Memory(e, PROMPT),
         other => other.into(),
     })?;
+    if let Some(file) = &args.npz {
+        write_arrays(file, &maps)?;
+        say_written(file, args.output.quiet());
+    }
     let maps = AttentionMaps::new(maps, loaded.tokenizer.as_ref());
     let view = View { loaded: &loaded, chosen, first: tokens.len() - maps.tokens.len(), maps };
     let json = args.json || args.output.json();
@@ -69,10 +80,26 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     let mut out = Out::default();
     if json {
         out.write(view.json(&tokens).as_bytes());
-    } else if args.svg.is_none() && args.html.is_none() {
+    } else if args.svg.is_none() && args.html.is_none() && args.npz.is_none() {
         out.write(view.terminal(quiet).as_bytes());
     }
     out.finish()
+}
+
+/// All maps as a file of NumPy's.
+fn write_arrays(file: &Path, maps: &llm_lens::AttentionMaps) -> Result<()> {
+    let heads = maps.layers.first().map_or(0, Vec::len);
+    let (layers, t) = (maps.layers.len(), maps.tokens.len());
+    // They lie a row each, and are gathered.
+    let numbers = [heads, t, t].iter().fold(layers as u64, |all, &n| all.saturating_mul(n as u64));
+    memory::require(numbers.saturating_mul(4)).map_err(|e| CliError::Memory(e, PROMPT))?;
+    let weights: Vec<f32> = maps.layers.iter().flatten().flatten().flatten().copied().collect();
+    written::save(file, |out| {
+        let mut file = Npz::to(out);
+        file.add("tokens", &[t], &maps.tokens)?; // first: begins_with looks for it
+        file.add("attention", &[layers, heads, t, t], &weights)?;
+        file.finish()
+    })
 }
 
 /// Refuses more weights than a file of them could be opened with.

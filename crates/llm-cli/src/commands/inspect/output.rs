@@ -1,12 +1,10 @@
 //! Files that `inspect` writes besides standard output.
 
-use crate::console::note;
-use crate::error::{CliError, Result};
-use crate::escape::one_line;
-use crate::output::may_replace;
+use crate::commands::written;
+pub(super) use crate::commands::written::say_written;
+use crate::error::Result;
 use crate::program::Program;
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 /// What a page begins with.
@@ -20,28 +18,16 @@ pub(super) const PICTURE: &str = "<svg";
 /// # Errors
 /// [`CliError::Core`] with exit code 73.
 pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
-    let hint = "nothing was written, choose another file";
-    let refused = |source| Err(CliError::not_created(path, source, hint));
-    let is_ours = |path: &Path| begins_with(path, begins).unwrap_or(false);
-    may_replace(path, is_ours, "it exists and was not written by this program").or_else(refused)?;
+    let is_ours = |start: &[u8]| {
+        let start = start.get(..begins.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(begins.as_bytes()))
+    };
+    written::check_place(path, is_ours)?;
     let of_run = begins == PAGE && path.with_file_name("metrics.jsonl").exists();
     if of_run && path.file_name().is_some_and(|name| name == "report.html") {
-        return refused(io::Error::other("it is the page of a run"));
+        return Err(written::refused(path, io::Error::other("it is the page of a run")));
     }
     Ok(())
-}
-
-fn begins_with(path: &Path, begins: &str) -> io::Result<bool> {
-    let mut start = vec![0; begins.len()];
-    File::open(path)?.read_exact(&mut start)?;
-    Ok(start.eq_ignore_ascii_case(begins.as_bytes()))
-}
-
-/// Says where something was written.
-pub(super) fn say_written(path: &Path, quiet: bool) {
-    if !quiet {
-        note(&format!("wrote   {}", one_line(&path.display().to_string())));
-    }
 }
 
 /// What a page says about its making.

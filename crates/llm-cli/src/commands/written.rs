@@ -1,0 +1,55 @@
+//! Files that a verb writes besides standard output.
+
+use crate::console::note;
+use crate::error::{CliError, Result};
+use crate::escape::one_line;
+use crate::output::may_replace;
+use llm_core::base::replace_file;
+use llm_core::{Error, IoAction};
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+/// Bytes that tell what a file is.
+const START: u64 = 64;
+
+/// Refuses a place where nothing can be written, or where there is a file that does not begin as
+/// those that are written there.
+///
+/// # Errors
+/// [`CliError::Core`] with exit code 73.
+pub(super) fn check_place(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<()> {
+    let is_ours = |path: &Path| start_of(path).is_ok_and(|start| is_ours(&start));
+    let why = "it exists and was not written by this program";
+    may_replace(path, is_ours, why).map_err(|source| refused(path, source))
+}
+
+/// Why nothing can be written there.
+pub(super) fn refused(path: &Path, source: io::Error) -> CliError {
+    CliError::not_created(path, source, "nothing was written, choose another file")
+}
+
+fn start_of(path: &Path) -> io::Result<Vec<u8>> {
+    let mut start = Vec::new();
+    File::open(path)?.take(START).read_to_end(&mut start)?;
+    Ok(start)
+}
+
+/// Writes the whole file, or leaves the old one.
+///
+/// # Errors
+/// [`CliError::Core`] with exit code 74.
+pub(super) fn save(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<()> {
+    let failed = |source| Error::io(IoAction::Save, path, source).into();
+    replace_file(path, write).map_err(failed)
+}
+
+/// Says where something was written.
+pub(super) fn say_written(path: &Path, quiet: bool) {
+    if !quiet {
+        note(&format!("wrote   {}", one_line(&path.display().to_string())));
+    }
+}

@@ -8,16 +8,22 @@ use crate::events::Event;
 use crate::messages::{lasting, plural};
 use crate::plan::Plan;
 use crate::signals::Signals;
-use llm_core::TinyGPT;
 use llm_core::base::thousands;
 use llm_core::checkpoint::Snapshot;
-use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport};
+use llm_core::kernels::peak;
+use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
+use llm_core::{TinyGPT, TokenDataset};
+use llm_lens::training_flops;
 use std::time::{Duration, Instant};
 
 /// Steps are measured for this long ..
 const STEPS: Duration = Duration::from_millis(1500);
 /// .. but so many at least, and the first does not count: it finds caches and buffers empty.
 const FEWEST: usize = 3;
+/// A step that would take much longer than this is told from shorter ones, ..
+const LONG: Duration = Duration::from_millis(500);
+/// .. which is judged by the share of the machine's peak that training usually reaches.
+const USUAL_SHARE: f64 = 0.5;
 /// A measurement is measured for a third of that.
 const SCORING: u32 = 3;
 
@@ -26,6 +32,7 @@ struct Timed<'a> {
     signals: &'a Signals,
     begin: Instant,
     last: Instant,
+    fewest: usize,
     seconds: Vec<f64>,
 }
 
@@ -38,7 +45,7 @@ impl Hooks for Timed<'_> {
         let now = Instant::now();
         self.seconds.push((now - self.last).as_secs_f64());
         self.last = now;
-        let enough = self.seconds.len() >= FEWEST && now - self.begin >= measured_time();
+        let enough = self.seconds.len() >= self.fewest && now - self.begin >= measured_time();
         let over = Flow::Break(Ending::TimeIsUp { left: 0 });
         Ok(if enough { over } else { Flow::Continue(()) })
     }
@@ -53,12 +60,8 @@ impl Training<'_> {
         if steps == 0 {
             return Ok(());
         }
-        let begin = Instant::now();
-        let mut timed = Timed { signals: &self.signals, begin, last: begin, seconds: Vec::new() };
-        plan.trainer.run(&data.train, &RunPlan::new(steps), &mut timed)?;
-        let mut seconds = timed.seconds;
+        let step = step_seconds(&mut plan.trainer, &data.train, &self.signals)?;
         self.signals.check()?;
-        let step = middle(&mut seconds);
         let model = &plan.trainer.model;
         let batch_size = plan.trainer.recipe.batch_size;
         let rate = match &data.val {
@@ -87,6 +90,41 @@ impl Training<'_> {
         ));
         Ok(())
     }
+}
+
+/// How long a step takes. One that would take long is told from two with fewer windows: what every
+/// step takes, and what a window does.
+fn step_seconds(trainer: &mut Trainer, data: &TokenDataset, signals: &Signals) -> Result<f64> {
+    let recipe = &trainer.recipe;
+    let all = recipe.batch_size * recipe.accum as usize;
+    let flops = training_flops(trainer.model.config(), recipe.seq_len) * recipe.seq_len as f64;
+    let window = flops / (1e9 * USUAL_SHARE * peak::gflops());
+    let few = ((LONG.as_secs_f64() / window) as usize).max(1);
+    if window * all as f64 <= LONG.as_secs_f64() * 2.0 || 2 * few >= all {
+        return Ok(middle(&mut timed_steps(trainer, data, signals, FEWEST)?));
+    }
+    // So long that caches and buffers no longer matter.
+    let fewest = if window > LONG.as_secs_f64() { 1 } else { 2 };
+    let mut some = |windows: usize| {
+        (trainer.recipe.batch_size, trainer.recipe.accum) = (windows, 1);
+        timed_steps(trainer, data, signals, fewest).map(|mut seconds| middle(&mut seconds))
+    };
+    let (once, twice) = (some(few)?, some(2 * few)?);
+    let of_one = (twice - once).max(0.0) / few as f64;
+    Ok(once + (all - few) as f64 * of_one)
+}
+
+/// Steps, as many as there are in the time for that, but no fewer than `fewest`.
+fn timed_steps(
+    trainer: &mut Trainer,
+    data: &TokenDataset,
+    signals: &Signals,
+    fewest: usize,
+) -> Result<Vec<f64>> {
+    let begin = Instant::now();
+    let mut timed = Timed { signals, begin, last: begin, fewest, seconds: Vec::new() };
+    trainer.run(data, &RunPlan::new(u64::MAX), &mut timed)?;
+    Ok(timed.seconds)
 }
 
 /// Tokens that are scored a second.

@@ -15,6 +15,7 @@ pub fn mistake<D: Dimension>(
 }
 
 /// Panics unless `got` is `want` to about five places, and says what was probably done.
+#[track_caller]
 pub fn check<D: Dimension>(
     what: &str,
     got: llm_core::ndarray::Array<f64, D>,
@@ -28,8 +29,9 @@ pub fn check<D: Dimension>(
     let mut message = format!("{what} is not right.\n");
     let looks_like = mistakes.iter().filter(|(_, gives)| close(&got, gives));
     // On numbers as small as those done by hand a mistake may come out right, or like another one.
-    let names: Vec<&str> =
+    let mut names: Vec<&str> =
         looks_like.filter(|(_, gives)| !close(gives, &want)).map(|m| m.0).collect();
+    names.dedup();
     if !names.is_empty() {
         let _ = writeln!(message, "  This is what comes out when {}.", names.join(",\n  or when "));
     }

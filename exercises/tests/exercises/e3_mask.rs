@@ -41,6 +41,7 @@ fn mistakes(scores: &Array2) -> Vec<Mistake> {
             each(scores, |i, j, s| if j > i { f64::INFINITY } else { s })
         }),
     ];
+    // Set or added: with the larger ones it is the same.
     for number in [-1e4, -1e9, -1e10, -1e30, f64::from(f32::MIN), f64::MIN] {
         all.push(mistake(large, each(scores, |i, j, s| if j > i { number } else { s })));
         all.push(mistake(large, each(scores, |i, j, s| if j > i { s + number } else { s })));

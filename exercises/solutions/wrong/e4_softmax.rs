@@ -17,8 +17,14 @@ pub fn softmax(scores: &Array2) -> Array2 {
 
 fn rows(scores: &Array2) -> Array2 {
     let mut p = scores.clone();
+    let table = scores.fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+    let mut running = 0.0;
     for mut row in p.rows_mut() {
-        let mut max = row.fold(f64::NEG_INFINITY, |a, b| a.max(*b));
+        let start = if planted("softmax_max_from_0") { 0.0 } else { f64::NEG_INFINITY };
+        let mut max = row.fold(start, |a, b| a.max(*b));
+        if planted("softmax_max_of_table") {
+            max = table;
+        }
         if planted("softmax_no_max") || planted("softmax_no_sum") {
             max = 0.0;
         }
@@ -28,7 +34,8 @@ fn rows(scores: &Array2) -> Array2 {
             continue;
         }
         row.mapv_inplace(|s| (s - max).exp());
-        let sum = row.sum();
+        running += row.sum();
+        let sum = if planted("softmax_sum_runs_on") { running } else { row.sum() };
         if !planted("softmax_no_sum") && !planted("softmax_max_no_sum") {
             row.mapv_inplace(|e| e / sum);
         }
@@ -48,6 +55,9 @@ pub fn causal_attention(q: &Array2, k: &Array2, v: &Array2) -> Array2 {
     if planted("attention_cut_after") {
         let p = Array2::from_shape_fn(s.raw_dim(), |(i, j)| if j > i { 0.0 } else { 1.0 });
         return weighted_sum(&(p * softmax(&s)), v);
+    }
+    if planted("attention_hide_after") {
+        return weighted_sum(&hide_future(&softmax(&s)), v);
     }
     if planted("attention_hidden_as_zero") {
         let seen = Array2::from_shape_fn(s.raw_dim(), |(i, j)| if j > i { 0.0 } else { s[[i, j]] });

@@ -17,6 +17,9 @@ pub fn linear_backward(x: &Array2, w: &Array2, dy: &Array2) -> (Array2, Array2, 
                     () if planted("dx_mean") => dy[[t, o]] * w[[i, o]] / n,
                     () => dy[[t, o]] * w[[i, o]],
                 };
+                if planted("db_in_the_loop") {
+                    db[o] += dy[[t, o]];
+                }
                 let product = x[[t, i]] * dy[[t, o]];
                 match () {
                     () if planted("dw_exchanged") => dw[[o, i]] += product,
@@ -31,6 +34,7 @@ pub fn linear_backward(x: &Array2, w: &Array2, dy: &Array2) -> (Array2, Array2, 
                 () if planted("db_mean") => db[o] += dy[[t, o]] / n,
                 () if planted("db_set") => db[o] = dy[[t, o]],
                 () if planted("db_one") => db[o] = 1.0,
+                () if planted("db_in_the_loop") => {}
                 () => db[o] += dy[[t, o]],
             }
         }
@@ -43,8 +47,13 @@ pub fn softmax_backward(p: &Array2, dp: &Array2) -> Array2 {
     let mut ds = Array2::zeros(p.raw_dim());
     let all: f64 =
         (0..t_len).flat_map(|i| (0..n).map(move |j| [i, j])).map(|at| p[at] * dp[at]).sum();
+    let mut running = 0.0;
     for i in 0..t_len {
-        let dot: f64 = (0..n).map(|j| p[[i, j]] * dp[[i, j]]).sum();
+        let mut dot: f64 = (0..n).map(|j| p[[i, j]] * dp[[i, j]]).sum();
+        running += dot;
+        if planted("ds_sum_runs_on") {
+            dot = running;
+        }
         for j in 0..n {
             let (p_ij, dp_ij) = (p[[i, j]], dp[[i, j]]);
             ds[[i, j]] = match () {

@@ -51,6 +51,9 @@ pub fn next_token(x: &Array1, weights: &Weights, n_heads: usize, cache: &mut Cac
         let sum: f64 = scores.iter().map(|s| s.exp()).sum();
         p = scores.mapv(|s| s.exp() / sum);
     }
+    if planted("cache_column") {
+        p.fill(1.0); // softmax of rows of one number
+    }
     for h in 0..n_heads {
         for j in 0..n {
             let value = if planted("cache_last_only") { n - 1 } else { j };

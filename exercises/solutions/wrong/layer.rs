@@ -40,6 +40,9 @@ pub fn layer(x: &Array3, w: &Weights, n_heads: usize, keep: &[bool]) -> Array3 {
         };
         let number = |which: usize, h: usize, t: usize, d: usize| {
             let [t, c] = place(h, t, d);
+            if planted("layer_packed_by_head") {
+                return project(t, (3 * h + which) * d_len + d);
+            }
             project(t, part(which) * c_len + c)
         };
         let mut y = vec![vec![0.0; c_len]; t_len];

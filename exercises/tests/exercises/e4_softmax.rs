@@ -8,6 +8,12 @@ use llm_core::ops::softmax_lastdim;
 use llm_exercises::{Array2, causal_attention, softmax};
 use llm_variant_mha::causal_attention_heads;
 
+/// e^(S − m), m the largest of the row.
+fn shares_unscaled(s: &Array2) -> Array2 {
+    let max = s.map_axis(Axis(1), |r| r.fold(f64::NEG_INFINITY, |a, b| a.max(*b)));
+    (s - &max.insert_axis(Axis(1))).exp()
+}
+
 fn mistakes(s: &Array2) -> Vec<Mistake> {
     let exps = s.mapv(f64::exp);
     let over_rows = |x: &Array2| x / &x.sum_axis(Axis(1)).insert_axis(Axis(1));
@@ -20,10 +26,28 @@ fn mistakes(s: &Array2) -> Vec<Mistake> {
         mistake("nothing is divided by the sum of its row", exps.clone()),
         mistake(
             "the largest number of a row is subtracted, and nothing is divided by the sum",
-            (s - &s.map_axis(Axis(1), |r| r.fold(f64::MIN, |a, b| a.max(*b))).insert_axis(Axis(1)))
-                .exp(),
+            shares_unscaled(s),
         ),
         mistake("e^x is forgotten: scores are divided by their sum", over_rows(s)),
+        mistake(
+            "the largest number starts at 0: rows of negative numbers have a larger one, and should start at −∞",
+            {
+                let max = s.map_axis(Axis(1), |r| r.fold(0.0, |a: f64, b| a.max(*b)));
+                over_rows(&(s - &max.insert_axis(Axis(1))).exp())
+            },
+        ),
+        mistake("the largest number of the whole table is subtracted, and not that of the row", {
+            over_rows(&(s - s.fold(f64::NEG_INFINITY, |a, b| a.max(*b))).exp())
+        }),
+        mistake("the sum does not begin at 0 for each row", {
+            let (exps, mut sum) = (shares_unscaled(s), 0.0);
+            let mut p = exps.clone();
+            for (mut p, e) in p.rows_mut().into_iter().zip(exps.rows()) {
+                sum += e.sum();
+                p /= sum;
+            }
+            p
+        }),
         mistake(
             "the largest number of the row is not subtracted first: e^1000 is more than a number can hold",
             over_rows(&exps),
@@ -71,6 +95,16 @@ fn head_mistakes(q: &Array2, k: &Array2, v: &Array2) -> Vec<Mistake> {
             sees(Sees::AllThenCut),
         ),
         mistake("hidden scores are 0 and not −∞", sees(Sees::AllHiddenAsZero)),
+        mistake(
+            "−∞ is put behind the softmax: it belongs into the scores, and a share has to be 0",
+            {
+                let mut p = shares(&(q.dot(&k.t()) / (q.ncols() as f64).sqrt()), 1);
+                p.indexed_iter_mut()
+                    .filter(|((i, j), _)| j > i)
+                    .for_each(|(_, p)| *p = f64::NEG_INFINITY);
+                p.dot(v)
+            },
+        ),
         mistake("the scale is forgotten", with(How { root_of: Some(1), ..How::default() })),
         mistake(
             "it is a softmax over the wrong axis",

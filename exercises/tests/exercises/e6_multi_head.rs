@@ -27,6 +27,10 @@ pub fn mistakes(x: &Array3, w: &Weights, n_heads: usize) -> Vec<Mistake> {
         mistake("the keys are taken for the values", parts([0, 1, 1])),
         mistake("the order in W_qkv is read as k, q, v or v, q, k", parts([2, 0, 1])),
         mistake(
+            "W_qkv is read head by head: its columns are all queries, then all keys, then all values",
+            with(How { packed_by_head: true, ..How::default() }),
+        ),
+        mistake(
             "heads are joined in the wrong order: the last one first",
             cut(Cut::ByHead, Cut::Backwards),
         ),

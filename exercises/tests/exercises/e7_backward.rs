@@ -68,12 +68,16 @@ fn dw_mistakes(x: &Array2, dy: &Array2) -> Vec<Mistake> {
     all
 }
 
-fn db_mistakes(dy: &Array2) -> Vec<Mistake> {
+fn db_mistakes(n_in: usize, dy: &Array2) -> Vec<Mistake> {
     let mut all = vec![
         mistake("db is a mean over positions and not their sum", dy.mean_axis(Axis(0)).unwrap()),
         mistake(
             "db is set and not added to: only the last position is left",
             dy.row(dy.nrows() - 1).to_owned(),
+        ),
+        mistake(
+            "db is added in the loop over the channels of x: as often as there are such channels",
+            dy.sum_axis(Axis(0)) * n_in as f64,
         ),
         mistake(
             "db is 1: each y grows with its b, but L grows with y by dy",
@@ -96,7 +100,7 @@ fn of_a_map_by_hand() {
     let (dx, dw, db) = linear_backward(&x, &w, &dy);
     check("dx", dx, arr2(&[[1.0, 3.0], [2.0, 7.0]]), &dx_mistakes(&w, &dy));
     check("dW", dw, arr2(&[[1.0, 0.0], [0.0, -1.0]]), &dw_mistakes(&x, &dy));
-    check("db", db, llm_core::ndarray::arr1(&[3.0, 1.0]), &db_mistakes(&dy));
+    check("db", db, llm_core::ndarray::arr1(&[3.0, 1.0]), &db_mistakes(x.ncols(), &dy));
 }
 
 #[test]
@@ -109,7 +113,7 @@ fn of_a_map_as_in_the_library() {
         let y = || ops::linear_lastdim(&lx, &lw, Some(&lb)).unwrap();
         check("dx", dx, library(&y(), &dy, &lx, &x), &dx_mistakes(&w, &dy));
         check("dW", dw, library(&y(), &dy, &lw, &w), &dw_mistakes(&x, &dy));
-        check("db", db, library(&y(), &dy, &lb, &b), &db_mistakes(&dy));
+        check("db", db, library(&y(), &dy, &lb, &b), &db_mistakes(x.ncols(), &dy));
     }
 }
 
@@ -121,7 +125,7 @@ fn of_a_map_by_moving_each_number() {
     let loss = |x: &Array2, w: &Array2, b: &Array1| ((x.dot(w) + b) * &dy).sum();
     check("dx", dx, moved(&x, |x| loss(x, &w, &b)), &dx_mistakes(&w, &dy));
     check("dW", dw, moved(&w, |w| loss(&x, w, &b)), &dw_mistakes(&x, &dy));
-    check("db", db, moved(&b, |b| loss(&x, &w, b)), &db_mistakes(&dy));
+    check("db", db, moved(&b, |b| loss(&x, &w, b)), &db_mistakes(x.ncols(), &dy));
 }
 
 fn ds_mistakes(p: &Array2, dp: &Array2) -> Vec<Mistake> {
@@ -136,6 +140,11 @@ fn ds_mistakes(p: &Array2, dp: &Array2) -> Vec<Mistake> {
             "each share is taken alone: P·(1 − P)·dP has only what a score does to its own share",
             &both * &p.mapv(|p| 1.0 - p),
         ),
+        mistake("the sum Σ P·dP does not begin at 0 for each row", {
+            let mut sums = both.sum_axis(Axis(1)).insert_axis(Axis(1));
+            sums.accumulate_axis_inplace(Axis(0), |before, sum| *sum += before);
+            p * &(dp - &sums)
+        }),
         mistake("Σ P·dP is added and not subtracted", p * &(dp + &rows)),
         mistake("Σ P·dP is subtracted but not multiplied by P", both.clone() - &rows),
         mistake("the sum is Σ dP, without the shares", {

@@ -56,6 +56,10 @@ fn mistakes(x: &Array3, w: &Weights, n_heads: usize) -> Vec<Mistake> {
         rows(&|t| one_softmax(&prefix(t), w, n_heads)),
     ));
     all.push(mistake(
+        "every share is 1: the scores stand in a column, and softmax makes each row of one number 1",
+        rows(&|t| all_ones(&prefix(t), w, n_heads)),
+    ));
+    all.push(mistake(
         "values meet the wrong shares: keys and values are not in the same order in the cache",
         rows(&|t| backwards(&prefix(t), w, n_heads)),
     ));
@@ -86,6 +90,13 @@ fn one_softmax(x: &Array3, w: &Weights, n_heads: usize) -> Array3 {
         y.slice_mut(s![0, h, last, ..]).assign(&row);
     }
     project(&join(&y, Cut::ByHead), &w.w_proj, Some(&w.b_proj))
+}
+
+/// Values are added up.
+fn all_ones(x: &Array3, w: &Weights, n_heads: usize) -> Array3 {
+    let (_, _, mut v) = parts(x, w, n_heads);
+    v.accumulate_axis_inplace(Axis(2), |before, v| *v += before);
+    project(&join(&v, Cut::ByHead), &w.w_proj, Some(&w.b_proj))
 }
 
 /// The newest key meets the oldest value.

@@ -58,6 +58,8 @@ pub struct How {
     pub root_of: Option<usize>,
     /// Which thirds of qkv are q, k and v.
     pub parts: [usize; 3],
+    /// qkv has q, k and v of head 0, then those of head 1.
+    pub packed_by_head: bool,
     pub split: Cut,
     pub join: Cut,
     /// Softmax over i and not over j.
@@ -78,6 +80,7 @@ impl Default for How {
             sees: Sees::PastAndItself,
             root_of: None,
             parts: [0, 1, 2],
+            packed_by_head: false,
             split: Cut::ByHead,
             join: Cut::ByHead,
             wrong_axis: false,
@@ -163,6 +166,9 @@ pub fn heads(x: &Array3, w: &Weights, n_heads: usize, how: &How) -> Array4 {
     let c = x.dim().2;
     let qkv = project(x, &w.w_qkv, how.b_qkv.then_some(&w.b_qkv));
     let [q, k, v] = how.parts.map(|part| {
+        if how.packed_by_head {
+            return split(&qkv, 3 * n_heads, how.split).slice_move(s![.., part..;3, .., ..]);
+        }
         split(&qkv.slice(s![.., .., part * c..(part + 1) * c]).to_owned(), n_heads, how.split)
     });
     let mut y = Array4::zeros(q.raw_dim());

@@ -44,6 +44,8 @@ mod one_head_by_hand;
 pub mod own_attention;
 #[path = "../../crates/llm-core/examples/own_op.rs"]
 mod own_op;
+#[path = "../../crates/llm-lens/examples/score_loop.rs"]
+mod score_loop;
 #[path = "../../crates/llm-core/examples/tensors.rs"]
 mod tensors;
 #[path = "../../crates/llm-core/examples/text_in_text_out.rs"]
@@ -76,6 +78,7 @@ const LESSONS: &[Lesson] = &[
     ("import_gpt2", import_gpt2::main),
     #[cfg(feature = "bpe")]
     ("learn_bpe", || Ok(learn_bpe::main()?)),
+    ("score_loop", || Ok(score_loop::main()?)),
     ("head_roles", head_roles::main),
     ("cut_heads", || Ok(cut_heads::main()?)),
     ("log_a_run", log_a_run::main),

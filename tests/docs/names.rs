@@ -7,7 +7,8 @@
 use super::pages::{Kind, Line, Page, Site, files};
 use std::collections::HashSet;
 
-const FOLDERS: [&str; 6] = ["crates/", "docs/", "examples/", "tests/", "tools/", ".ci/"];
+const FOLDERS: [&str; 7] =
+    ["crates/", "docs/", "examples/", "exercises/", "tests/", "tools/", ".ci/"];
 const ENDINGS: [&str; 3] = [".rs", ".md", ".toml"];
 
 /// Does inline code look like a path, perhaps with a symbol behind it?
@@ -181,6 +182,7 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
 fn source_words(site: &Site) -> HashSet<String> {
     let mut paths = files(&site.root.join("crates"), &["rs", "toml"]);
     paths.extend(files(&site.root.join("examples"), &["rs", "toml"]));
+    paths.extend(files(&site.root.join("exercises"), &["rs", "toml"]));
     paths.extend(files(&site.root.join("tests"), &["rs", "toml"]));
     paths.push(site.root.join("Cargo.toml"));
     paths.retain(|p| !p.starts_with(site.root.join("tests/docs")) && !p.ends_with("docs.rs"));

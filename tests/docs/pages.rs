@@ -39,11 +39,12 @@ pub struct Site {
 }
 
 impl Site {
-    /// Every page under docs/, and those of the workspace's folder if there are any. The book's table
+    /// Every page under docs/ and exercises/, and those of the workspace's folder if there are any. The book's table
     /// of contents is no page: it has both languages.
     pub fn read(root: &Path) -> Site {
         let mut paths = files(&root.join("docs"), &["md"]);
         paths.retain(|path| !path.ends_with("docs/SUMMARY.md"));
+        paths.extend(files(&root.join("exercises"), &["md"]));
         for name in ["README", "CONTRIBUTING"] {
             paths.extend(["md", "zh-CN.md"].map(|end| root.join(format!("{name}.{end}"))));
         }

@@ -5,6 +5,7 @@ use super::{Values, list, offset, offsets, wide};
 use crate::docs::examples::{BASE, HEADS, Rows, qkv, two_heads};
 use llm_core::kernels::attention::{MASKED, head_view, head_views};
 use llm_core::{Tensor, ops};
+use llm_lens::trace::scores_mha;
 use llm_variant_mha::causal_attention_heads;
 
 const B: usize = 1;
@@ -92,6 +93,16 @@ fn places(values: &mut Values) {
     values.insert("walk.mha_trace", trace);
     values.insert("walk.mha_products", products(&q, &k));
     values.insert("walk.mha_off", list![off_h, off]);
+
+    // What the debugger shows: the query's base, the key's, and the score.
+    let part = |n: usize| ops::slice_lastdim(&two_heads(), n * C, C).unwrap();
+    let scores = scores_mha(&part(0), &part(1), H).unwrap();
+    let stopped =
+        list![off_h, 1, place(2, 1, 0), 2, place(1, 1, 0), 3, scores.data()[off_h as usize]];
+    values.insert("walk.stop", stopped);
+    values.insert("walk.stop_lldb", list![off_h]);
+    let [qi, kj] = [2, 1].map(|t| offset(&[B, T, C], &[0, t, 0]));
+    values.insert("walk.stop_base", list![off, qi, kj, 2]);
 
     let mut inside = Vec::new();
     for (part, t) in [(0, 2), (1, 1), (2, 1)] {

@@ -4,6 +4,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `sizes` | lengths of the axes, and row-major offsets |
+//! | `loops` | all scores by plain loops: a place for a breakpoint |
 //! | `numbers` | the equations of one query of one head |
 //! | `watch` | what a layer is given, and what its kernels make of it |
 //! | `example` | a layer of three positions whose numbers are small |
@@ -11,6 +12,8 @@
 //! | `follow` | the walk of a layer by itself, and of a layer of a model |
 
 mod sizes;
+
+mod loops;
 
 mod numbers;
 
@@ -27,6 +30,7 @@ mod tests;
 
 pub use example::{Example, example};
 pub use follow::{trace_example, trace_model};
+pub use loops::{scores_1h, scores_mha};
 pub use numbers::{Bias, QueryRow, Sum, Term};
 pub use sizes::{Place, Sizes};
 pub use walk::{Kernel, Offsets, Token, Walk};

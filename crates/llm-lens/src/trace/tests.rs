@@ -153,6 +153,68 @@ fn places_that_are_not_there_are_refused() {
     }
 }
 
+/// The loops against the kernels: their softmax is P, their ln Σ e^S what `forward` keeps.
+#[test]
+fn the_loops_have_the_scores_of_the_kernels() {
+    for [b, t, h, d] in [[1, 3, 1, 4], [2, 5, 1, 3], [1, 3, 2, 2], [2, 5, 3, 4], [1, 1, 2, 1]] {
+        let (c, scale) = (h * d, 1.0 / (d as f32).sqrt());
+        let qkv = numbers(&[b, t, 3 * c], 7);
+        let cut = |part| ops::slice_lastdim(&qkv, part * c, c).unwrap();
+        let (q, k) = (cut(0), cut(1));
+        let scores = scores_mha(&q, &k, h).unwrap();
+        assert_eq!(scores.shape(), [b, h, t, t]);
+        if h == 1 {
+            let one = scores_1h(&q, &k).unwrap();
+            assert_eq!((one.shape(), one.data()), (&[b, t, t][..], scores.data()));
+        }
+        let p = ops::softmax_lastdim(&scores).unwrap();
+
+        let parts = head_views(qkv.data(), [b, t, 3 * h, d]);
+        let (mut y, mut lse) = (vec![0.0; b * t * c], vec![0.0; b * h * t]);
+        let outputs = [head_views_mut(&mut y, [b, t, h, d]), row_views_mut(&mut lse, [b, h, t])];
+        each_head(outputs, 0, |b, head, [y, lse]| {
+            let [q, k, v] = [0, 1, 2].map(|part| head_view(&parts, b, part * h + head));
+            forward(q, k, v, scale, y, lse, None);
+        });
+        for (b, head) in (0..b).flat_map(|b| (0..h).map(move |head| (b, head))) {
+            let [q, k] = [0, 1].map(|part| head_view(&parts, b, part * h + head));
+            let of_kernel = probs(q, k, scale);
+            let first = (b * h + head) * t * t;
+            for (loops, kernel) in p.data()[first..].iter().zip(&of_kernel) {
+                assert!((loops - kernel).abs() < 1e-6, "{loops}, not {kernel}");
+            }
+        }
+        for (row, lse) in scores.data().chunks(t).zip(&lse) {
+            let sum: f64 = row.iter().map(|s| f64::from(*s).exp()).sum();
+            assert!((sum.ln() - f64::from(*lse)).abs() < 1e-5, "{}, not {lse}", sum.ln());
+        }
+    }
+}
+
+#[test]
+fn the_loops_have_the_offsets_of_the_pages() {
+    let parts = |heads, salt: usize| {
+        let Example { x, w_qkv, b_qkv, .. } = example(heads, 1).unwrap();
+        let qkv = ops::linear_lastdim(&x, &w_qkv, Some(&b_qkv)).unwrap();
+        ops::slice_lastdim(&qkv, salt * 4, 4).unwrap()
+    };
+    let one = scores_1h(&parts(1, 0), &parts(1, 1)).unwrap();
+    assert_eq!((one.data()[7], one.data()[5]), (0.0, -1e9));
+    let two = scores_mha(&parts(2, 0), &parts(2, 1), 2).unwrap();
+    assert!((f64::from(two.data()[16]) + FRAC_1_SQRT_2).abs() < 1e-7);
+    assert_eq!(two.data()[14], -1e9);
+}
+
+#[test]
+fn the_loops_refuse_what_does_not_fit() {
+    let (q, k) = (numbers(&[1, 3, 4], 1), numbers(&[1, 3, 4], 2));
+    assert!(matches!(scores_1h(&q, &numbers(&[1, 2, 4], 2)), Err(Error::Shape { .. })));
+    assert!(matches!(scores_1h(&numbers(&[3, 4], 1), &k), Err(Error::Shape { .. })));
+    for heads in [0, 3] {
+        assert!(matches!(scores_mha(&q, &k, heads), Err(Error::Config { .. })));
+    }
+}
+
 /// Numbers without a pattern, between -1.5 and 1.5.
 fn numbers(shape: &[usize], salt: usize) -> Tensor {
     let n = shape.iter().product();

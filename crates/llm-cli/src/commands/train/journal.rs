@@ -11,6 +11,7 @@ use crate::program::Program;
 use crate::report;
 use crate::report::run::{About, Ending};
 use crate::settings::effective_config;
+use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::{peak, simd};
 use llm_core::recipe::Recipe;
@@ -200,6 +201,9 @@ impl Journal {
         let curves = Curves::read(&self.dir, self.vocab_size, self.floor)?;
         let ending = Ending { tokens: self.tokens, ..ending };
         let (title, samples) = (self.dir.display().to_string(), self.samples.all()?);
+        // Texts of many lengths are read for the page: their buffers shall not come on top of those
+        // of training, nor stay among them.
+        buffer::release_pool();
         let page = report::run::page(
             &one_line(&title),
             &self.about,
@@ -208,6 +212,7 @@ impl Journal {
             samples,
             ending,
         );
+        buffer::release_pool();
         plot::write(&self.dir, &curves)?;
         self.drawn = true;
         let path = self.dir.join(REPORT);

@@ -7,6 +7,9 @@ pub fn split_heads(x: &Array3, n_heads: usize) -> Array4 {
     let (b_len, t_len, c_len) = x.dim();
     let d_len = c_len / n_heads;
     let shape = (b_len, n_heads, t_len, d_len);
+    if planted("split_not_exchanged") {
+        return x.clone().into_shape_with_order((b_len, t_len, n_heads, d_len)).unwrap();
+    }
     if planted("split_reread") {
         return x.clone().into_shape_with_order(shape).unwrap();
     }

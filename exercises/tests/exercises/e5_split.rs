@@ -18,6 +18,11 @@ fn split_mistakes(x: &Array3, n_heads: usize) -> Vec<Mistake> {
             "channels are dealt out in turn: head h has h·D + d, neighbours, and not d·H + h",
             split(x, n_heads, Cut::Interleaved),
         ),
+        mistake("the axes are not exchanged: this is [B, T, H, D] and not [B, H, T, D]", {
+            let list = x.as_standard_layout().into_owned();
+            let (b, t, c) = x.dim();
+            list.into_shape_with_order((b, t, n_heads, c / n_heads)).unwrap()
+        }),
         mistake("the last head comes first", split(x, n_heads, Cut::Backwards)),
     ]
 }

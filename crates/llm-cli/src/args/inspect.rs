@@ -99,7 +99,7 @@ pub struct InspectAttentionArgs {
     /// Write a page with all maps
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
-    /// Write arrays for NumPy: tokens [T] and attention [L, H, T, T], of all tokens unless --last
+    /// Write arrays for NumPy: tokens (T) and attention (L × H × T × T), of all tokens unless --last
     /// says fewer
     #[arg(long, value_name = "FILE")]
     pub npz: Option<PathBuf>,

@@ -138,8 +138,8 @@ pub struct EvalArgs {
     /// `-`: to standard output, the table to standard error
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
     pub per_token: Option<PathBuf>,
-    /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows, losses [N]
-    /// and logits [N, V]
+    /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows and losses (N),
+    /// logits (N × V)
     #[arg(long, value_name = "FILE")]
     pub npz: Option<PathBuf>,
     /// One JSON object; with --per-token one for each token

@@ -203,6 +203,7 @@ fn what_cannot_be_compared_is_refused() {
     refused(&["--seed", "18446744073709551615"], 2, &["--seed 18446744073709551615"]);
     refused(&["--steps", "0"], 2, &["--steps 0"]);
     refused(&["--vary", "lr"], 2, &["--vary lr", "lr=1e-3,3e-3"]);
+    refused(&["--vary", "lr=1e-3"], 2, &["--vary lr=1e-3", "two or more"]);
     refused(&["--vary", "lr=1,x"], 2, &["--lr x"]);
     refused(&["--vary", "dmodel=16,17", "--heads", "4"], 2, &["--dmodel"]);
     refused(&["--vary", "batch=1,2", "--batch", "2"], 2, &["--batch"]);

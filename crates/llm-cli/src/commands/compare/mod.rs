@@ -210,7 +210,9 @@ impl Comparing<'_> {
             return;
         }
         let (what, seeds) = (self.results.compared(), from_to(seeds));
-        let is_same = if self.results.differ_in() == [HEADS] { ", whatever the heads" } else { "" };
+        let by_heads = self.results.differ_in() == [HEADS];
+        let is_same = if by_heads { ", whatever the heads" } else { " (the first)" };
+        let unless = if by_heads { "" } else { ", unless varied," };
         let lines = [
             format!("compare {what} · seeds {seeds} · {threads} threads"),
             format!("data    {}", one_line(data)),
@@ -222,7 +224,7 @@ impl Comparing<'_> {
                 thousands(config.parameter_count())
             ),
             format!(
-                "runs    {} of {} steps of {} × {} · lr {}",
+                "runs    {}{unless} of {} steps of {} × {} · lr {}",
                 self.results.planned(),
                 thousands(recipe.total_steps),
                 recipe.batch_size,

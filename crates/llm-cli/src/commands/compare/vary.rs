@@ -93,7 +93,13 @@ pub(super) fn variants(
             Variant { settings, n_heads, args: TrainArgs { heads: Some(n_heads), ..args.clone() } }
         })
     };
-    Ok(all.into_iter().flat_map(each).collect())
+    let variants: Vec<Variant> = all.into_iter().flat_map(each).collect();
+    match (variants.as_slice(), args.vary.first()) {
+        ([_], Some(one)) => {
+            Err(CliError::Usage(format!("--vary {one}: give two or more values to compare")))
+        }
+        _ => Ok(variants),
+    }
 }
 
 /// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.

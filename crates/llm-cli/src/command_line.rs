@@ -2,6 +2,7 @@
 
 use crate::args::{Cli, TRAIN, command, in_one_line};
 use crate::error::{CliError, Result};
+use crate::machine;
 use crate::program::Program;
 use crate::settings;
 use clap::error::ErrorKind;
@@ -66,8 +67,11 @@ pub(crate) fn parse_with(
     };
     match matches.and_then(|m| Cli::from_arg_matches(&m)) {
         Ok(cli) => Parsed::Run(Box::new(Cli { train: cli.train.with_dataset(), ..cli })),
-        Err(e) if matches!(e.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) => {
-            Parsed::Text(e.render().to_string())
+        Err(e) if e.kind() == ErrorKind::DisplayHelp => Parsed::Text(e.render().to_string()),
+        Err(e) if e.kind() == ErrorKind::DisplayVersion => {
+            let is_long = words.iter().any(|word| word == "--version");
+            let more = if is_long { machine::details() } else { String::new() };
+            Parsed::Text(e.render().to_string() + &more)
         }
         Err(e) => Parsed::Wrong(format!("error: {}; see {help}", in_one_line(&e, &known))),
     }

@@ -87,7 +87,7 @@ const USUAL_COLUMNS: usize = 80;
 
 /// Columns that a line of standard output may take: the terminal's, or what `COLUMNS` says.
 pub fn columns() -> usize {
-    let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok());
+    let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()); // as clap has it
     let terminal = || terminal_size::terminal_size_of(io::stdout());
     let found = set.or_else(|| terminal().map(|(width, _)| usize::from(width.0)));
     found.filter(|&columns| columns > 0).unwrap_or(USUAL_COLUMNS)

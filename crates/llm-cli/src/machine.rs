@@ -9,14 +9,13 @@ pub fn version() -> String {
     option_env!("LLM_COMMIT").map_or(version.into(), |commit| format!("{version} ({commit})"))
 }
 
-/// The same with what decides about speed.
-pub fn long_version() -> String {
+/// What else decides about speed, in lines.
+pub fn details() -> String {
     let features = [("avx512", cfg!(feature = "avx512")), ("bpe", cfg!(feature = "bpe"))];
     let features: Vec<_> = features.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
     let features = if features.is_empty() { "none".into() } else { features.join(", ") };
     format!(
-        "{}\nkernels    {} on this machine\nprocessor  {}\nfeatures   {features}",
-        version(),
+        "kernels    {} on this machine\nprocessor  {}\nfeatures   {features}\n",
         simd::level().name(),
         processor()
     )

@@ -8,9 +8,8 @@ use crate::events::{self, Event};
 use crate::signals::Signals;
 use indicatif::ProgressBar;
 use llm_core::base::thousands;
-use llm_core::checkpoint::Snapshot;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::train::{Flow, Hooks, StepReport};
+use llm_core::train::{Hooks, StepReport};
 use std::time::Instant;
 
 /// Reports steps and measurements.
@@ -28,31 +27,27 @@ pub struct Progress {
 /// Training with nothing but its progress shown, until a signal comes.
 #[derive(Debug)]
 pub struct Shown {
-    progress: Option<Progress>,
+    progress: Progress,
     signals: Signals,
     out: Out,
     done: u64,
 }
 
 impl Shown {
-    /// Reports go to `progress`, if there is any, and to `out`.
-    pub fn new(progress: Option<Progress>, signals: Signals, out: Out) -> Shown {
+    /// Reports go to `progress` and to `out`.
+    pub fn new(progress: Progress, signals: Signals, out: Out) -> Shown {
         Shown { progress, signals, out, done: 0 }
     }
 
     /// Reports a step.
     pub fn step(&mut self, report: &StepReport) {
         self.done += 1;
-        if let Some(progress) = &mut self.progress {
-            progress.step(self.done, report, &mut self.out);
-        }
+        self.progress.step(self.done, report, &mut self.out);
     }
 
     /// The last report, and the output back.
     pub fn finish(mut self) -> Out {
-        if let Some(progress) = &mut self.progress {
-            progress.finish();
-        }
+        self.progress.finish();
         self.out
     }
 }
@@ -60,11 +55,6 @@ impl Shown {
 impl Hooks for Shown {
     fn interrupted(&mut self) -> bool {
         self.signals.pending().is_some()
-    }
-
-    fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
-        self.step(report);
-        Ok(Flow::Continue(()))
     }
 }
 

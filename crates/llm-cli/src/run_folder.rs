@@ -23,9 +23,9 @@ impl RunFolder {
     /// Reads it. What is not there, or not to be understood, says nothing.
     pub fn read(path: &Path) -> RunFolder {
         let settings = settings(path);
-        let said = RunInfo::read(path);
-        let mut info = said.clone().unwrap_or_else(|| of_settings(&settings));
-        if said.is_none() || info.state == RunState::Running {
+        // What an older program left is as if it still ran.
+        let mut info = RunInfo::read(path).unwrap_or_else(|| of_settings(&settings));
+        if info.state == RunState::Running {
             of_log(path, &mut info);
         }
         let is_cut_off = info.state == RunState::Running && !is_at_work(path);
@@ -43,8 +43,7 @@ impl RunFolder {
     }
 }
 
-/// The runs among `folders` and right below them, or below their folders `runs` of a comparison, by
-/// name.
+/// The run that `folder` is, or those in it and in the folders of comparisons in it, by name.
 pub fn below(folder: &Path) -> Vec<PathBuf> {
     if is_run(folder) {
         return vec![folder.to_path_buf()];
@@ -65,12 +64,19 @@ fn folders_in(folder: &Path) -> Vec<PathBuf> {
     entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
 }
 
-/// The keys and values of the settings, without the tables that they stand in.
-fn settings(run: &Path) -> Vec<(String, String)> {
+/// The settings in a run's folder. A person may have changed them: what cannot be read says nothing.
+pub(crate) fn config(run: &Path) -> Option<Table> {
     let path = run.join("config.toml");
     // Nothing that a program waits at.
-    let text = path.is_file().then(|| std::fs::read_to_string(&path).ok()).flatten();
-    let tables: Table = text.and_then(|text| text.parse().ok()).unwrap_or_default();
+    if !path.is_file() {
+        return None;
+    }
+    std::fs::read_to_string(path).ok()?.parse().ok()
+}
+
+/// The keys and values of the settings, without the tables that they stand in.
+fn settings(run: &Path) -> Vec<(String, String)> {
+    let tables = config(run).unwrap_or_default();
     let plain = |value: &Value| match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),

@@ -1,7 +1,7 @@
 //! The clap command of a program.
 
 use super::Cli;
-use crate::machine::{long_version, version};
+use crate::machine::version;
 use crate::program::{Heads, Program};
 use clap::{Command, CommandFactory};
 
@@ -77,7 +77,7 @@ pub fn command(program: &Program) -> Command {
          {name} eval --load runs/001 --data other.txt"
     );
     let command = Cli::command().name(name).bin_name(name).about(program.about);
-    let command = command.version(version()).long_version(long_version());
+    let command = command.version(version());
     // Stands in the list and in completions, first; what it says is said without it.
     let train = Command::new(TRAIN).about("Train a model, or go on with a run: so does no verb");
     let train = train.args(command.get_arguments().cloned()).display_order(0);

@@ -29,11 +29,21 @@ fn yes(value: &str) -> bool {
     matches!(value.to_lowercase().as_str(), "" | "true" | "1" | "yes")
 }
 
+/// Nothing where it `is_so` here.
+fn unless(is_so: bool, answer: Answer) -> Answer {
+    if is_so { Nothing } else { answer }
+}
+
+const GPT2: Answer =
+    Instead("import hf FOLDER --save FILE makes a checkpoint of GPT-2 that --load takes");
+
 const ALWAYS_SAVE: Row = Row {
     name: "always-save-checkpoint",
-    answer: |value| match yes(value) {
-        true => Nothing,
-        false => Note("ckpt/last is always saved, and the best state beside it, as ckpt/best"),
+    answer: |value| {
+        unless(
+            yes(value),
+            Note("ckpt/last is always saved, and the best state beside it, as ckpt/best"),
+        )
     },
 };
 const BACKEND: Row = Row {
@@ -49,28 +59,24 @@ const BIAS: Row = Row {
 };
 const COMPILE: Row = Row {
     name: "compile",
-    answer: |value| match yes(value) {
-        true => Note("nothing needs it: the fastest kernels for this processor are chosen anyway"),
-        false => Nothing,
+    answer: |value| {
+        unless(
+            !yes(value),
+            Note("nothing needs it: the fastest kernels for this processor are chosen anyway"),
+        )
     },
 };
 const DECAY_LR: Row = Row {
     name: "decay-lr",
-    answer: |value| if yes(value) { Nothing } else { Instead("use --schedule constant") },
+    answer: |value| unless(yes(value), Instead("use --schedule constant")),
 };
 const DEVICE: Row = Row {
     name: "device",
-    answer: |value| match value {
-        "cpu" => Nothing,
-        _ => Instead("this program trains on the CPU; leave it out"),
-    },
+    answer: |value| unless(value == "cpu", Instead("this program trains on the CPU; leave it out")),
 };
 const DTYPE: Row = Row {
     name: "dtype",
-    answer: |value| match value {
-        "float32" => Nothing,
-        _ => Instead("numbers are float32 here; leave it out"),
-    },
+    answer: |value| unless(value == "float32", Instead("numbers are float32 here; leave it out")),
 };
 const EVAL_ITERS: Row = Row {
     name: "eval-iters",
@@ -78,28 +84,24 @@ const EVAL_ITERS: Row = Row {
 };
 const EVAL_ONLY: Row = Row {
     name: "eval-only",
-    answer: |value| if yes(value) { Instead("use eval --load RUN --data FILE") } else { Nothing },
+    answer: |value| unless(!yes(value), Instead("use eval --load RUN --data FILE")),
 };
 const INIT_FROM: Row = Row {
     name: "init-from",
     answer: |value| match value {
         "scratch" => Nothing,
         "resume" => Instead("use --load RUN, the run's folder"),
-        _ => Instead("import hf FOLDER --save FILE makes a checkpoint of GPT-2 that --load takes"),
+        _ => GPT2,
     },
 };
-const SAMPLE_FROM: Row = Row {
-    name: "init-from",
-    answer: |value| match value {
-        "resume" => Nothing,
-        _ => Instead("import hf FOLDER --save FILE makes a checkpoint of GPT-2 that --load takes"),
-    },
-};
+const SAMPLE_FROM: Row = Row { name: "init-from", answer: |value| unless(value == "resume", GPT2) };
 const WANDB_LOG: Row = Row {
     name: "wandb-log",
-    answer: |value| match yes(value) {
-        true => Instead("leave it out; the run's folder has metrics.csv and report.html"),
-        false => Nothing,
+    answer: |value| {
+        unless(
+            !yes(value),
+            Instead("leave it out; the run's folder has metrics.csv and report.html"),
+        )
     },
 };
 const WANDB_PROJECT: Row =

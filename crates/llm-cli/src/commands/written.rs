@@ -10,6 +10,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+/// What a page begins with.
+pub(super) const PAGE: &str = "<!DOCTYPE html>\n<!-- A page of train-gpt. -->";
 /// Bytes that tell what a file is.
 const START: u64 = 64;
 
@@ -27,6 +29,17 @@ pub(super) fn check_place(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Resul
 /// Why nothing can be written there.
 pub(super) fn refused(path: &Path, source: io::Error) -> CliError {
     CliError::not_created(path, source, "nothing was written, choose another file")
+}
+
+/// Is the file a page of these programs?
+pub(super) fn is_page(path: &Path) -> bool {
+    start_of(path).is_ok_and(|start| begins_with(&start, PAGE))
+}
+
+/// Does it begin so, in letters of whatever case?
+pub(super) fn begins_with(start: &[u8], begins: &str) -> bool {
+    let start = start.get(..begins.len());
+    start.is_some_and(|start| start.eq_ignore_ascii_case(begins.as_bytes()))
 }
 
 fn start_of(path: &Path) -> io::Result<Vec<u8>> {

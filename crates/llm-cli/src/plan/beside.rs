@@ -1,41 +1,88 @@
-//! Another training on the data of one that is planned already.
+//! Several trainings on the same data.
 
 use super::checks::{named_by_flag, require, training_memory};
+use super::files::TextFiles;
 use super::fresh::{check_config, plan_epochs, settings};
 use super::run::Plan;
 use crate::args::TrainArgs;
+use crate::data::Data;
+use crate::defaults::TextDefaults;
 use crate::error::Result;
 use crate::program::Program;
+use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_core::{Config, TinyGPT};
+use llm_core::{Attention, Config, TinyGPT};
+use std::sync::Arc;
 
-impl Plan {
-    /// The plan of another new run: with the settings of `args`, on the same text. The data are
-    /// taken out of this plan where they are the same for both, and else read again.
+/// What several trainings share. Between two of them it holds the data, and never a model.
+#[derive(Debug)]
+pub struct SharedData {
+    data: Option<Data>,
+    /// What tokens mean.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    files: TextFiles,
+    text: TextDefaults,
+    /// Of the first training.
+    pub config: Config,
+    /// Likewise.
+    pub recipe: Recipe,
+}
+
+/// A training that is decided, without its model.
+struct Settled {
+    config: Config,
+    attention: Arc<dyn Attention>,
+    recipe: Recipe,
+    memory: u64,
+}
+
+impl SharedData {
+    /// The data of this plan, whose model is let go.
+    pub(crate) fn of(plan: Plan) -> SharedData {
+        SharedData {
+            data: plan.data,
+            tokenizer: plan.tokenizer,
+            files: plan.files,
+            text: plan.text,
+            config: plan.trainer.model.config().clone(),
+            recipe: plan.trainer.recipe,
+        }
+    }
+
+    /// The data, while no training has them.
+    pub(crate) fn data(&self) -> Option<&Data> {
+        self.data.as_ref()
+    }
+
+    /// The number of steps that a training with the settings of `args` has.
+    ///
+    /// # Errors
+    /// What such a training is refused for.
+    pub(crate) fn steps(&self, program: &Program, args: &TrainArgs) -> Result<u64> {
+        match self.settled(program, args)? {
+            Some(settled) => Ok(settled.recipe.total_steps),
+            None => Plan::new(program, args).map(|plan| plan.steps),
+        }
+    }
+
+    /// The plan of a training with the settings of `args`. It takes the data along, see
+    /// [`SharedData::back`], unless it needs others: those are read again.
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub(crate) fn beside(&mut self, program: &Program, args: &TrainArgs) -> Result<Plan> {
-        let decided = settings(program, args)?;
-        let mut recipe = decided.recipe;
-        let old = &self.trainer.recipe;
-        // Windows and what is unseen are cut when the data are read.
-        let same = recipe.seq_len == old.seq_len && recipe.val_frac == old.val_frac;
-        let Some(data) = self.data.take_if(|_| same) else { return Plan::new(program, args) };
-        let config = Config { vocab_size: self.tokenizer.vocab_size(), ..decided.config };
-        (recipe.data, recipe.val_data) = (old.data.clone(), old.val_data.clone());
-        check_config(&config)?;
-        plan_epochs(args, data.train.len(), &mut recipe)?;
-        recipe.check().map_err(named_by_flag)?;
-        let memory = training_memory(&config, decided.attention.as_ref(), &recipe)?;
-        require(memory)?;
-        let model = TinyGPT::with_attention(config, decided.attention, recipe.seed)?;
+    pub(crate) fn plan(&mut self, program: &Program, args: &TrainArgs) -> Result<Plan> {
+        let Some(Settled { config, attention, recipe, memory }) = self.settled(program, args)?
+        else {
+            return Plan::new(program, args);
+        };
+        let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
         Ok(Plan {
             steps: recipe.total_steps,
             sample_seed: recipe.seed,
             trainer: Trainer::new(model, recipe)?,
             tokenizer: self.tokenizer.clone(),
-            data: Some(data),
+            data: self.data.take(),
             files: self.files.clone(),
             loaded: None,
             notes: Vec::new(),
@@ -43,5 +90,28 @@ impl Plan {
             probes: None,
             text: self.text,
         })
+    }
+
+    /// Takes the data back from a training that is done with them.
+    pub(crate) fn back(&mut self, plan: Plan) {
+        self.data = self.data.take().or(plan.data);
+    }
+
+    /// What the settings come to on these data; nothing where windows, or what is unseen, would be
+    /// cut otherwise.
+    fn settled(&self, program: &Program, args: &TrainArgs) -> Result<Option<Settled>> {
+        let decided = settings(program, args)?;
+        let (mut recipe, first) = (decided.recipe, &self.recipe);
+        let same = recipe.seq_len == first.seq_len && recipe.val_frac == first.val_frac;
+        let Some(data) = self.data.as_ref().filter(|_| same) else { return Ok(None) };
+        let config = Config { vocab_size: self.tokenizer.vocab_size(), ..decided.config };
+        (recipe.data, recipe.val_data) = (first.data.clone(), first.val_data.clone());
+        check_config(&config)?;
+        plan_epochs(args, data.train.len(), &mut recipe)?;
+        recipe.check().map_err(named_by_flag)?;
+        let attention = decided.attention;
+        let memory = training_memory(&config, attention.as_ref(), &recipe)?;
+        require(memory)?;
+        Ok(Some(Settled { config, attention, recipe, memory }))
     }
 }

@@ -5,6 +5,7 @@
 
 use crate::args::TrainArgs;
 use crate::escape::one_line;
+use crate::run_folder::config;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -33,7 +34,7 @@ impl TextFiles {
     pub(super) fn of_run(args: &TrainArgs, checkpoint: &Path) -> TextFiles {
         let mut files = TextFiles::typed(args);
         let Some(run) = run_of(checkpoint) else { return files };
-        let Some(config) = read(&run) else { return files };
+        let Some(config) = config(&run) else { return files };
         let TextFiles { data, val, remembered, gone } = &mut files;
         for (list, key) in [(&mut *data, "data"), (val, "val")] {
             if !list.is_empty() {
@@ -73,17 +74,6 @@ fn run_of(checkpoint: &Path) -> Option<PathBuf> {
     let folder = checkpoint.parent()?;
     let parent = folder.parent().filter(|_| folder.ends_with("ckpt"))?;
     Some(if parent.as_os_str().is_empty() { ".".into() } else { parent.to_path_buf() })
-}
-
-/// The settings in the run's folder. A person may have changed them: what cannot be read says
-/// nothing.
-fn read(run: &Path) -> Option<Table> {
-    let path = run.join("config.toml");
-    // Nothing that a program waits at.
-    if !path.is_file() {
-        return None;
-    }
-    std::fs::read_to_string(path).ok()?.parse().ok()
 }
 
 /// The files named by `data = [..]` or `data = ".."`; standard input cannot be read again.

@@ -13,6 +13,7 @@ mod run;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use beside::SharedData;
 pub(crate) use checks::{check_heads_flag, named_by_flag};
 #[cfg(any(test, fuzzing))]
 pub(crate) use fresh::Settings;

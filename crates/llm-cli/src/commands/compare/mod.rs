@@ -14,7 +14,7 @@ use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
 use crate::flags::whole;
 use crate::messages::{count, lasting};
-use crate::plan::{Plan, named_by_flag};
+use crate::plan::{Plan, SharedData, named_by_flag};
 use crate::program::{Heads, Program};
 use crate::report::facts::from_to;
 use crate::signals::Signals;
@@ -53,14 +53,13 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let heads = heads(program, args, &plan)?;
     let variants = variants(program, args, &heads)?;
     // What one of them is refused for is said before another is trained.
+    let (notes, shared) = (std::mem::take(&mut plan.notes), SharedData::of(plan));
     for variant in &variants {
-        let planned = plan.beside(program, &variant.args)?;
-        if planned.steps == 0 {
+        if shared.steps(program, &variant.args)? == 0 {
             return Err(CliError::Usage("--steps 0: nothing would be learnt".into()));
         }
-        plan.data = plan.data.take().or(planned.data);
     }
-    let Some(data) = &plan.data else {
+    let Some(data) = shared.data() else {
         return Err(CliError::Internal("a comparison without data".into()));
     };
     let Some(val) = &data.val else {
@@ -72,9 +71,9 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         program: program.name,
         threads,
         data: data.label.clone(),
-        tokenizer: plan.tokenizer.clone(),
-        config: plan.trainer.model.config().clone(),
-        recipe: plan.trainer.recipe.clone(),
+        tokenizer: shared.tokenizer.clone(),
+        config: shared.config.clone(),
+        recipe: shared.recipe.clone(),
         variants,
         seeds,
         floor: stories.map(|s| s.floor),
@@ -87,8 +86,8 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         json: args.json || args.output.json(),
         quiet: args.output.quiet(),
         out: Out::default(),
-        notes: std::mem::take(&mut plan.notes),
-        plan,
+        notes,
+        shared,
         folder,
         results: Results { common, runs: Vec::new() },
     };
@@ -163,8 +162,7 @@ struct Comparing<'a> {
     quiet: bool,
     out: Out,
     notes: Vec<String>,
-    /// Holds the data between two trainings; its model is none of those that are trained.
-    plan: Plan,
+    shared: SharedData,
     folder: Folder,
     results: Results,
 }
@@ -274,13 +272,12 @@ impl Comparing<'_> {
         let of = &self.results.common.variants[variant];
         let dir = self.folder.path.join(of.folder(seed));
         let args = TrainArgs { out: Some(dir.clone()), ..of.with_seed(seed) };
-        let mut plan = self.plan.beside(self.program, &args)?;
+        let mut plan = self.shared.plan(self.program, &args)?;
         let done = one_of_many(self.program, &args, &mut plan, self.threads, &self.signals);
         let model = &plan.trainer.model;
         let (heads, parameters) = (model.attention().spec().n_heads, model.parameter_count());
         let head_dim = model.config().d_model / heads.max(1);
-        // For the next one.
-        self.plan.data = self.plan.data.take().or(plan.data.take());
+        self.shared.back(plan);
         let (report, seconds) = done?;
         self.signals.check()?;
         let settings = of.settings.iter().cloned().collect();

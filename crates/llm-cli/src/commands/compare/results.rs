@@ -205,12 +205,7 @@ impl Results {
                 let found = variant.settings.iter().find(|(known, _)| known == flag);
                 found.map(|(_, value)| value.clone())
             };
-            let mut values: Vec<String> = Vec::new();
-            for value in variants.iter().filter_map(of) {
-                if !values.contains(&value) {
-                    values.push(value);
-                }
-            }
+            let values = each_once(variants.iter().filter_map(of));
             format!("{flag} {}", values.join(", "))
         };
         self.differ_in().into_iter().map(values).collect::<Vec<_>>().join(" · ")
@@ -225,15 +220,7 @@ impl Results {
 
     /// Their numbers of heads, each once.
     pub(super) fn heads(&self) -> Vec<usize> {
-        let mut heads: Vec<_> = self.common.variants.iter().map(|of| of.n_heads).collect();
-        let mut seen = Vec::new();
-        heads.retain(|n| {
-            !seen.contains(n) && {
-                seen.push(*n);
-                true
-            }
-        });
-        heads
+        each_once(self.common.variants.iter().map(|of| of.n_heads))
     }
 
     /// Everything for a person at a terminal.
@@ -259,6 +246,16 @@ impl Results {
         }
         text
     }
+}
+
+/// Without those that came before, in order.
+fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
+    all.fold(Vec::new(), |mut kept, one| {
+        if !kept.contains(&one) {
+            kept.push(one);
+        }
+        kept
+    })
 }
 
 fn main_table(comparison: &Comparison) -> String {

@@ -1,14 +1,12 @@
 //! Files that `inspect` writes besides standard output.
 
 use crate::commands::written;
-pub(super) use crate::commands::written::say_written;
+pub(super) use crate::commands::written::{PAGE, say_written};
 use crate::error::Result;
 use crate::program::Program;
 use std::io;
 use std::path::Path;
 
-/// What a page begins with.
-pub(super) const PAGE: &str = "<!DOCTYPE html>\n<!-- A page of train-gpt. -->";
 /// What a picture begins with.
 pub(super) const PICTURE: &str = "<svg";
 
@@ -18,11 +16,7 @@ pub(super) const PICTURE: &str = "<svg";
 /// # Errors
 /// [`CliError::Core`] with exit code 73.
 pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
-    let is_ours = |start: &[u8]| {
-        let start = start.get(..begins.len());
-        start.is_some_and(|start| start.eq_ignore_ascii_case(begins.as_bytes()))
-    };
-    written::check_place(path, is_ours)?;
+    written::check_place(path, |start| written::begins_with(start, begins))?;
     let of_run = begins == PAGE && path.with_file_name("metrics.jsonl").exists();
     if of_run && path.file_name().is_some_and(|name| name == "report.html") {
         return Err(written::refused(path, io::Error::other("it is the page of a run")));

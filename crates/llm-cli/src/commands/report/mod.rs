@@ -2,6 +2,7 @@
 
 mod one;
 
+use super::written::is_page;
 use crate::args::ReportArgs;
 use crate::console::{note, print};
 use crate::error::{CliError, Result};
@@ -10,7 +11,6 @@ use crate::output::{REPORT, may_replace};
 use crate::program::Program;
 use crate::report::{self, Page, SeveralRuns};
 use crate::run_folder::{RunFolder, below};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Writes the page and says where.
@@ -32,8 +32,7 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
     let is_ours =
         |path: &Path| path.file_name().is_some_and(|name| name == REPORT) || is_page(path);
     may_replace(&target, is_ours, "it exists and is no page of ours")
-        .map_err(|e: io::Error| CliError::Create { path: target.clone(), why: e.to_string() })
-        .map_err(|e| e.of_verb("choose another --html"))?;
+        .map_err(|e| CliError::not_created(&target, e, "choose another --html"))?;
     let runs: Vec<RunFolder> = paths.iter().map(|path| RunFolder::read(path)).collect();
     let say = |line: &str| {
         if !args.output.quiet() {
@@ -64,15 +63,4 @@ fn usual_place(runs: &[PathBuf]) -> PathBuf {
             folder.join(if is_comparison { "runs.html" } else { REPORT })
         }
     }
-}
-
-/// Does the file begin as the pages do that are written here?
-fn is_page(path: &Path) -> bool {
-    let begins = |text: String| text.contains("A page of train-gpt");
-    let text = llm_core::base::open_regular(path).and_then(|(file, _)| {
-        let mut text = String::new();
-        io::Read::read_to_string(&mut io::Read::take(file, 256), &mut text)?;
-        Ok(text)
-    });
-    text.is_ok_and(begins)
 }

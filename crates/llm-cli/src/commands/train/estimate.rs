@@ -2,7 +2,7 @@
 
 use super::Training;
 use crate::data::Validation;
-use crate::defaults::{FINAL_TOKENS, INTERVAL, PERIODIC_TOKENS};
+use crate::defaults::{FINAL_TOKENS, INTERVAL, PERIODIC_TOKENS, set_by};
 use crate::error::Result;
 use crate::events::Event;
 use crate::messages::{lasting, plural};
@@ -142,8 +142,7 @@ fn tokens_per_second(
 
 /// [`STEPS`]; the environment variable `LLM_ESTIMATE_MS` sets another time, for tests.
 fn measured_time() -> Duration {
-    let set = std::env::var("LLM_ESTIMATE_MS").ok().and_then(|text| text.parse().ok());
-    set.map_or(STEPS, Duration::from_millis)
+    set_by("LLM_ESTIMATE_MS").map_or(STEPS, Duration::from_millis)
 }
 
 /// The middle one of all but the first.

@@ -2,6 +2,7 @@
 
 use crate::args::TrainArgs;
 use crate::data::Report;
+use crate::defaults::set_by;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::machine::{now, processor, version};
@@ -333,6 +334,5 @@ fn judged_on(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> String {
 /// How long it is until the next page, after one that took so long. The environment variable
 /// `LLM_PAGE_MS` sets another time, for tests.
 fn next_page(took: Duration) -> Duration {
-    let set = std::env::var("LLM_PAGE_MS").ok().and_then(|text| text.parse().ok());
-    set.map_or(PAGE_EVERY.max(took * PAGE_SHARE), Duration::from_millis)
+    set_by("LLM_PAGE_MS").map_or(PAGE_EVERY.max(took * PAGE_SHARE), Duration::from_millis)
 }

@@ -18,7 +18,7 @@ impl Training<'_> {
         let log_every = self.args.log_every.unwrap_or(LOG_EVERY);
         let progress = Progress::new(&self.args.output, log_every, plan.steps);
         let out = std::mem::take(&mut self.out);
-        let mut shown = Shown::new(Some(progress), self.signals.clone(), out);
+        let mut shown = Shown::new(progress, self.signals.clone(), out);
         let (mut first, mut last) = (None, 0.0);
         for step in 0..plan.steps {
             let update = Update { step, lr: recipe.schedule.at(step), clip: recipe.clip };

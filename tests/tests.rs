@@ -5,6 +5,7 @@
 mod attention_modules;
 #[cfg(feature = "bpe")]
 mod bpe_packages;
+mod crew;
 mod docs;
 mod exchange;
 mod floors;

@@ -9,6 +9,7 @@
 //! | [`profile`] | where the time goes |
 //! | [`buffer`] | recycled storage |
 //! | [`kernels`] | the maths, on slices and views |
+//! | [`crew`] | who works on a step: one process, or several |
 //! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
 //! | [`threads`] | how many threads work |
 //! | [`ops`] | shapes, kernel, backward: one file per equation |
@@ -61,6 +62,8 @@ pub mod profile;
 
 pub mod buffer;
 pub mod kernels;
+
+pub mod crew;
 
 pub mod autograd;
 pub mod tensor;

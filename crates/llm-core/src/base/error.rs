@@ -118,6 +118,9 @@ pub enum Error {
         /// Steps done before.
         step: u64,
     },
+    /// Members of a crew cannot go on together.
+    #[error(transparent)]
+    Crew(#[from] super::crew_error::CrewError),
     /// A hook of a run failed.
     #[error(transparent)]
     Hook(Box<dyn std::error::Error + Send + Sync>),

@@ -3,7 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `sizes.rs` | byte counts and numbers as a person reads them |
-//! | `io_action.rs`, `error.rs`, `checkpoint_error.rs` | what can go wrong |
+//! | `io_action.rs`, `error.rs`, `checkpoint_error.rs`, `crew_error.rs` | what can go wrong |
 //! | [`rng`] | random streams that are functions of what they are for |
 //! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
 //! | [`memory`], [`arenas`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
@@ -13,6 +13,7 @@
 pub mod allocations;
 pub mod arenas;
 mod checkpoint_error;
+mod crew_error;
 mod error;
 pub(crate) mod file_calls;
 mod io_action;
@@ -28,6 +29,7 @@ mod temporary;
 mod value;
 
 pub use checkpoint_error::CheckpointError;
+pub use crew_error::CrewError;
 pub use error::{Error, Result};
 pub use io_action::IoAction;
 pub use regular::open_regular;

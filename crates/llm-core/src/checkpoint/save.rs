@@ -82,13 +82,26 @@ impl Data<'_> {
 
     fn crc32(&self) -> u32 {
         let mut crc = crc32fast::Hasher::new();
+        self.feed(&mut crc);
+        crc.finalize()
+    }
+
+    fn feed(&self, crc: &mut crc32fast::Hasher) {
         let fed = self.for_each_piece(|bytes| {
             crc.update(bytes);
             Ok(())
         });
         debug_assert!(fed.is_ok(), "feeding a checksum cannot fail");
-        crc.finalize()
     }
+}
+
+/// CRC32 of all weights in the model's order: are those of two processes the same?
+pub(crate) fn weights_checksum(model: &TinyGPT) -> u32 {
+    let mut crc = crc32fast::Hasher::new();
+    for (_, parameter) in model.parameters() {
+        Data::Floats(parameter.data()).feed(&mut crc);
+    }
+    crc.finalize()
 }
 
 /// A checkpoint that only needs to be written down.

@@ -52,6 +52,18 @@ impl Tree {
     }
 }
 
+/// The same tree over numbers: halves at the largest power of two below their count.
+pub(super) fn pairwise(values: &[f64]) -> f64 {
+    match values {
+        [] => 0.0,
+        [one] => *one,
+        _ => {
+            let (left, right) = values.split_at(values.len().next_power_of_two() / 2);
+            pairwise(left) + pairwise(right)
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,6 +4,7 @@ use super::{Evaluation, StepReport};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::checkpoint::Snapshot;
+use crate::crew::Crew;
 use crate::model::TinyGPT;
 use std::ops::ControlFlow;
 
@@ -64,6 +65,11 @@ pub type Flow = ControlFlow<Ending>;
 /// A method that fails ends the run with its error; errors of your own go through
 /// [`Error::Hook`](crate::Error::Hook).
 pub trait Hooks: Send {
+    /// Who works on each step; nobody else unless a hook brings a crew.
+    fn crew(&mut self) -> Option<&mut dyn Crew> {
+        None
+    }
+
     /// Asked before each micro-batch, and after a measurement: give up what is not done yet?
     fn interrupted(&mut self) -> bool {
         false
@@ -131,6 +137,13 @@ impl Hooks for () {}
 
 /// One after the other; the first that ends the run or leaves an update out is heard.
 impl<A: Hooks, B: Hooks> Hooks for (A, B) {
+    fn crew(&mut self) -> Option<&mut dyn Crew> {
+        match self.0.crew() {
+            None => self.1.crew(),
+            first => first,
+        }
+    }
+
     fn interrupted(&mut self) -> bool {
         self.0.interrupted() || self.1.interrupted()
     }
@@ -178,6 +191,10 @@ impl<A: Hooks, B: Hooks> Hooks for (A, B) {
 
 /// Borrowed, so that it can be looked at after the run.
 impl<H: Hooks + ?Sized> Hooks for &mut H {
+    fn crew(&mut self) -> Option<&mut dyn Crew> {
+        (**self).crew()
+    }
+
     fn interrupted(&mut self) -> bool {
         (**self).interrupted()
     }

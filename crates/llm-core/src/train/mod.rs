@@ -3,6 +3,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `step.rs`, `accumulate.rs` | [`train_step`]: loss, backward, clip, update, of one micro-batch or many |
+//! | `together.rs`, `agree.rs` | what the members of a crew make of their parts of a step, and agree on between steps |
 //! | `hooks.rs` | [`Hooks`]: who looks at a run, or takes part in it |
 //! | `trainer.rs`, `run.rs` | [`Trainer`]: a run between two steps; [`Trainer::run`], the loop |
 //! | `evaluate.rs` | loss and accuracy over many windows |
@@ -10,6 +11,7 @@
 //! | `keep.rs`, `limits.rs`, `spikes.rs` | best and last states; time and patience; steps that stand out |
 
 mod accumulate;
+mod agree;
 mod evaluate;
 mod hooks;
 mod keep;
@@ -18,6 +20,7 @@ mod report;
 mod run;
 mod spikes;
 mod step;
+mod together;
 mod trainer;
 mod usable;
 

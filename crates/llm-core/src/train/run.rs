@@ -1,5 +1,6 @@
 //! The loop: steps, and on the way measurements, saves and reasons to stop.
 
+use super::agree::{agree, check_equal};
 use super::hooks::{Ending, Flow, Hooks};
 use super::{Evaluation, Trainer, evaluate};
 use crate::base::{Error, Result};
@@ -56,6 +57,9 @@ impl Trainer {
     /// [`Hooks::evaluated`]; if due, [`Hooks::save`]; [`Hooks::before_next`]. The last step is
     /// followed by the first of these only: what comes after a run is its caller's.
     ///
+    /// With a crew every member calls this with the same data and plan. What one's hooks end, ends
+    /// for all after the same step. Only hooks that keep something belong to one member alone.
+    ///
     /// ```
     /// use llm_core::train::{Ending, RunPlan, TimeLimit, Trainer};
     /// use llm_core::{Config, Recipe, TinyGPT, TokenDataset};
@@ -85,26 +89,31 @@ impl Trainer {
                 Err(Error::Stopped { .. }) => return Ok(Ending::Interrupted),
                 done => done?,
             };
-            if let Flow::Break(ending) = hooks.after_step(Snapshot::from(&*self), &report)? {
+            let flow = hooks.after_step(Snapshot::from(&*self), &report)?;
+            if let Flow::Break(ending) = agree(hooks, flow)? {
                 return Ok(ending);
             }
             let left = plan.steps - done;
             let due = |every: u64| every > 0 && done.is_multiple_of(every) && left > 0;
-            if due(plan.eval_every)
-                && let Flow::Break(ending) = self.measure(plan, hooks)?
-            {
-                return Ok(ending);
+            let mut flow = Flow::Continue(());
+            if due(plan.eval_every) {
+                flow = self.measure(plan, hooks)?;
             }
-            if hooks.interrupted() {
-                return Ok(Ending::Interrupted);
+            if flow.is_continue() && hooks.interrupted() {
+                flow = Flow::Break(Ending::Interrupted);
+            }
+            if let Flow::Break(ending) = agree(hooks, flow)? {
+                return Ok(ending);
             }
             if due(plan.save_every) {
+                check_equal(hooks, &self.model)?;
                 hooks.save(Snapshot::from(&*self))?;
             }
-            if left > 0
-                && let Flow::Break(ending) = hooks.before_next(Snapshot::from(&*self), left)?
-            {
-                return Ok(ending);
+            if left > 0 {
+                let flow = hooks.before_next(Snapshot::from(&*self), left)?;
+                if let Flow::Break(ending) = agree(hooks, flow)? {
+                    return Ok(ending);
+                }
             }
         }
         Ok(Ending::AllSteps)

@@ -3,6 +3,7 @@
 use super::StepReport;
 use super::accumulate::Tree;
 use super::hooks::{Hooks, Pending, Verdict};
+use super::together::{Part, join};
 use super::usable::check_weights;
 use crate::autograd::Gradients;
 use crate::base::{Error, Result};
@@ -33,6 +34,9 @@ pub struct Update {
 /// One batch is a step of one micro-batch: `[data.batch(..)]`. Several are asked for one after the
 /// other, as they are needed; the update is that of one batch of all of them.
 ///
+/// With a crew ([`Hooks::crew`]) the batches are this member's, equally many for each, and M counts
+/// those of all. Every member ends with the bits that one alone would have.
+///
 /// # Errors
 /// [`Error::Config`] when the rate is not finite, the clip is NaN or there is no batch,
 /// [`Error::Diverged`] when the loss or a gradient is not finite, [`Error::Stopped`] when a hook
@@ -57,18 +61,28 @@ pub fn train_step(
         return Err(Error::config("batches", "a step needs one or more"));
     }
     parallel::awake(|| {
-        let share = 1.0 / batches.len() as f32;
+        let members = hooks.crew().map_or(1, |crew| crew.size());
+        let share = 1.0 / (batches.len() * members) as f32;
         let mut sum = Tree::default();
+        let mut stopped = false;
         for batch in batches {
-            if hooks.interrupted() {
-                return Err(Error::Stopped { step: update.step });
+            stopped = hooks.interrupted();
+            if stopped {
+                break;
             }
             let batch = batch?;
             let loss = model.loss(&batch, Mode::Training)?;
             let grads = loss.backward_into(Gradients::default(), share)?;
             sum.push(grads, f64::from(loss.item()) * f64::from(share), batch.inputs.len() as u64);
         }
-        let (mut grads, mut loss, tokens) = sum.total();
+        let (mut grads, loss, tokens) = sum.total();
+        let mut done = Part { loss, tokens, stopped };
+        if let Some(crew) = hooks.crew() {
+            done = join(crew, done, model, &mut grads, update.step)?;
+        } else if stopped {
+            return Err(Error::Stopped { step: update.step });
+        }
+        let Part { mut loss, tokens, .. } = done;
         let (grads_mut, loss_mut, step) = (&mut grads, &mut loss, update.step);
         let pending = &mut Pending { model, grads: grads_mut, loss: loss_mut, step, tokens };
         hooks.before_update(pending)?;

@@ -5,10 +5,12 @@ use super::hooks::Hooks;
 use super::step::{Update, train_step};
 use crate::base::{Error, Result};
 use crate::checkpoint::{Checkpoint, Snapshot, State};
+use crate::crew::micro_batches;
 use crate::data::TokenDataset;
 use crate::model::{Attention, Config, Origin, TinyGPT};
 use crate::optim::{Optimizer, make_optimizer};
 use crate::recipe::Recipe;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// A run between two steps: all that a checkpoint holds.
@@ -65,7 +67,9 @@ impl Trainer {
     pub fn step_with(&mut self, data: &TokenDataset, hooks: &mut dyn Hooks) -> Result<StepReport> {
         let Recipe { seed, batch_size, seq_len, accum, schedule, clip, .. } = self.recipe;
         let step = self.step;
-        let batches = (0..accum).map(|micro| {
+        let (rank, size) = hooks.crew().map_or((0, 1), |crew| (crew.rank(), crew.size()));
+        let Range { start, end } = micro_batches(rank, size, u64::from(accum))?;
+        let batches = (start as u32..end as u32).map(|micro| {
             let first_row = u64::from(micro) * batch_size as u64;
             data.rows(Origin { seed, step, first_row }, [batch_size, seq_len])
         });

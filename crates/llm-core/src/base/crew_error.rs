@@ -1,0 +1,69 @@
+//! What can go wrong between those who work on a step together.
+
+/// Why members of a crew cannot go on together.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CrewError {
+    /// Not a number of members that can share a step.
+    #[error("{size} processes cannot share {micro_batches} micro-batches, {} can", fitting(*.micro_batches))]
+    Size {
+        /// Members.
+        size: usize,
+        /// Micro-batches of a step.
+        micro_batches: u64,
+    },
+    /// A member did not answer in time.
+    #[error("process {member} did not answer within {seconds} s")]
+    Silent {
+        /// Its number.
+        member: usize,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// A member ended, or its machine did.
+    #[error("process {member} is gone")]
+    Gone {
+        /// Its number.
+        member: usize,
+    },
+    /// What must be the same for all is not.
+    #[error("process {member} has other {what} than process 0")]
+    Unequal {
+        /// What differs, in the plural.
+        what: &'static str,
+        /// The first that differs.
+        member: usize,
+    },
+    /// The library that carries the messages refused a call.
+    #[error("{call} failed: {reason}")]
+    Engine {
+        /// The call.
+        call: &'static str,
+        /// What the library says.
+        reason: String,
+    },
+}
+
+/// The numbers of processes that can share so many micro-batches, in words: powers of two that divide it.
+fn fitting(micro_batches: u64) -> String {
+    let fit = |shift: &u32| micro_batches.is_multiple_of(1 << shift);
+    let sizes: Vec<String> =
+        (0..63).take_while(fit).map(|shift| (1u64 << shift).to_string()).collect();
+    match sizes.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => "1".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_that_fit_are_named() {
+        let says = |size, micro_batches| CrewError::Size { size, micro_batches }.to_string();
+        assert_eq!(says(3, 16), "3 processes cannot share 16 micro-batches, 1, 2, 4, 8 or 16 can");
+        assert_eq!(says(4, 6), "4 processes cannot share 6 micro-batches, 1 or 2 can");
+        assert_eq!(says(2, 1), "2 processes cannot share 1 micro-batches, 1 can");
+    }
+}

@@ -1,0 +1,109 @@
+//! What several do together, made of exchanges between two of them.
+
+use super::Crew;
+use crate::base::Result;
+use crate::buffer::Buffer;
+use crate::kernels::elementwise::add_assign;
+use std::ops::Range;
+
+/// The parts of a list that [`halve`] went through, the whole first, this member's share last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Spans(Vec<Range<usize>>);
+
+impl Spans {
+    /// Where this member's share lies.
+    pub fn share(&self) -> Range<usize> {
+        self.0.last().cloned().unwrap_or_default()
+    }
+}
+
+/// Leaves in each member's share of x the sum over all members, by the binary tree over their
+/// numbers; elsewhere x holds arbitrary sums.
+///
+/// In round k = 0, 1, .. a member has a partner whose number differs in bit k. Both cut the part
+/// that they still care for at `cut`; the lower number keeps the left piece and gets the partner's
+/// numbers for it, the higher one the right piece. For every element the additions are those of the
+/// tree: neighbours first, then pairs of neighbours. 2ᵏ members later each element has met all.
+///
+/// Every member sends n·(1/2 + 1/4 + ..) = n·(R − 1)/R numbers in log₂ R messages.
+///
+/// Reference: Rabenseifner, "Optimization of Collective Reduction Operations" (ICCS 2004).
+///
+/// # Errors
+/// [`Error::Crew`](crate::Error::Crew).
+pub fn halve(
+    crew: &mut (impl Crew + ?Sized),
+    x: &mut [f32],
+    cut: impl Fn(Range<usize>) -> usize,
+) -> Result<Spans> {
+    let (rank, size) = (crew.rank(), crew.size());
+    let mut spans = vec![0..x.len()];
+    let mut span = 0..x.len();
+    for distance in distances(size) {
+        let middle = cut(span.clone()).clamp(span.start, span.end);
+        let (left, right) = (span.start..middle, middle..span.end);
+        let (keep, give) = if rank & distance == 0 { (left, right) } else { (right, left) };
+        let mut theirs = Buffer::stale(keep.len());
+        crew.exchange(rank ^ distance, &x[give], &mut theirs)?;
+        add_assign(&mut x[keep.clone()], &theirs);
+        spans.push(keep.clone());
+        span = keep;
+    }
+    Ok(Spans(spans))
+}
+
+/// Gives every member's share of x to all: [`halve`] backwards.
+///
+/// # Errors
+/// [`Error::Crew`](crate::Error::Crew).
+pub fn double(crew: &mut (impl Crew + ?Sized), x: &mut [f32], spans: Spans) -> Result<()> {
+    let (rank, size) = (crew.rank(), crew.size());
+    let Spans(mut spans) = spans;
+    for distance in distances(size).rev() {
+        let (Some(mine), Some(whole)) = (spans.pop(), spans.last()) else { break };
+        if rank & distance == 0 {
+            let (left, right) = x[whole.clone()].split_at_mut(mine.len());
+            crew.exchange(rank ^ distance, left, right)?;
+        } else {
+            let (left, right) = x[whole.clone()].split_at_mut(whole.len() - mine.len());
+            crew.exchange(rank ^ distance, right, left)?;
+        }
+    }
+    Ok(())
+}
+
+/// [`Crew::gather`]: blocks of 1, 2, 4, .. neighbours are exchanged.
+pub(super) fn gather(crew: &mut (impl Crew + ?Sized), mine: &[u8]) -> Result<Vec<u8>> {
+    let (rank, size, len) = (crew.rank(), crew.size(), mine.len());
+    let mut all = vec![0; size * len];
+    all[rank * len..(rank + 1) * len].copy_from_slice(mine);
+    for distance in distances(size) {
+        let first = rank & !(2 * distance - 1); // of the group of two blocks
+        let group = &mut all[first * len..(first + 2 * distance) * len];
+        let (low, high) = group.split_at_mut(distance * len);
+        if rank & distance == 0 {
+            crew.exchange_bytes(rank ^ distance, low, high)?;
+        } else {
+            crew.exchange_bytes(rank ^ distance, high, low)?;
+        }
+    }
+    Ok(all)
+}
+
+/// [`Crew::share`]: 1, 2, 4, .. members have the bytes.
+pub(super) fn share(crew: &mut (impl Crew + ?Sized), bytes: &mut [u8]) -> Result<()> {
+    let (rank, size) = (crew.rank(), crew.size());
+    for distance in distances(size) {
+        if rank < distance {
+            crew.exchange_bytes(rank + distance, bytes, &mut [])?;
+        } else if rank < 2 * distance {
+            crew.exchange_bytes(rank - distance, &[], bytes)?;
+        }
+    }
+    Ok(())
+}
+
+/// 1, 2, 4, .. below `size`.
+fn distances(size: usize) -> impl DoubleEndedIterator<Item = usize> {
+    (0..size.max(1).ilog2()).map(|bit| 1 << bit)
+}

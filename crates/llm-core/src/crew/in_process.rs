@@ -1,0 +1,163 @@
+//! A crew of threads.
+
+use super::Crew;
+use crate::base::{CrewError, Result};
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// One of several threads of this process that work on a step together.
+///
+/// ```
+/// use llm_core::crew::{Crew, InProcess};
+///
+/// let sums = InProcess::run(4, |crew| {
+///     let mut x = [crew.rank() as f32, 1.0];
+///     crew.sum(&mut x).map(|()| x)
+/// });
+/// assert!(sums.into_iter().all(|sum| sum.unwrap() == [6.0, 4.0]));
+/// ```
+#[derive(Debug)]
+pub struct InProcess {
+    rank: usize,
+    everyone: Arc<Vec<Sender<Letter>>>,
+    inbox: Receiver<Letter>,
+    /// Came before they were asked for.
+    early: VecDeque<Letter>,
+    deadline: Duration,
+    traffic: Traffic,
+}
+
+/// What a member has sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Traffic {
+    /// Messages that held something.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u64,
+}
+
+#[derive(Debug)]
+struct Letter {
+    from: usize,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Numbers(Vec<f32>),
+    Bytes(Vec<u8>),
+}
+
+impl InProcess {
+    /// How long a member waits for another.
+    const DEADLINE: Duration = Duration::from_secs(60);
+
+    /// A crew of `size`, to be spread over threads.
+    pub fn crew(size: usize) -> Vec<InProcess> {
+        let (senders, inboxes): (Vec<_>, Vec<_>) = (0..size).map(|_| channel()).unzip();
+        let everyone = Arc::new(senders);
+        let member = |(rank, inbox)| InProcess {
+            rank,
+            everyone: everyone.clone(),
+            inbox,
+            early: VecDeque::new(),
+            deadline: InProcess::DEADLINE,
+            traffic: Traffic::default(),
+        };
+        inboxes.into_iter().enumerate().map(member).collect()
+    }
+
+    /// Does `work` with every member of a crew of `size`, each on a thread of its own; the results
+    /// in the order of their numbers.
+    ///
+    /// # Panics
+    /// When a member does.
+    pub fn run<T: Send>(size: usize, work: impl Fn(&mut InProcess) -> T + Sync) -> Vec<T> {
+        let work = &work;
+        std::thread::scope(|scope| {
+            let start = |mut member: InProcess| scope.spawn(move || work(&mut member));
+            let threads: Vec<_> = InProcess::crew(size).into_iter().map(start).collect();
+            let join = |thread: std::thread::ScopedJoinHandle<'_, T>| {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+            };
+            threads.into_iter().map(join).collect()
+        })
+    }
+
+    /// Waits so long for others, and no longer.
+    pub fn with_deadline(self, deadline: Duration) -> InProcess {
+        InProcess { deadline, ..self }
+    }
+
+    /// What this member has sent so far.
+    pub fn traffic(&self) -> Traffic {
+        self.traffic
+    }
+
+    fn send(&mut self, to: usize, content: Content, bytes: usize) -> Result<()> {
+        if bytes > 0 {
+            self.traffic.messages += 1;
+            self.traffic.bytes += bytes as u64;
+        }
+        let gone = CrewError::Gone { member: to };
+        let sender = self.everyone.get(to).ok_or_else(|| gone.clone())?;
+        Ok(sender.send(Letter { from: self.rank, content }).map_err(|_| gone)?)
+    }
+
+    /// The oldest letter of a member.
+    fn take(&mut self, from: usize) -> Result<Content> {
+        if let Some(letter) = self.early.iter().position(|letter| letter.from == from) {
+            let letter = self.early.remove(letter).ok_or(CrewError::Gone { member: from })?;
+            return Ok(letter.content);
+        }
+        let end = Instant::now() + self.deadline;
+        loop {
+            match self.inbox.recv_timeout(end.saturating_duration_since(Instant::now())) {
+                Ok(letter) if letter.from == from => return Ok(letter.content),
+                Ok(letter) => self.early.push_back(letter),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(CrewError::Gone { member: from }.into());
+                }
+                Err(RecvTimeoutError::Timeout) => {
+                    let seconds = self.deadline.as_secs();
+                    return Err(CrewError::Silent { member: from, seconds }.into());
+                }
+            }
+        }
+    }
+}
+
+/// What came is not what was asked for: members call other methods than each other.
+fn unfitting(call: &'static str) -> CrewError {
+    CrewError::Engine { call, reason: "the other member sent something else".into() }
+}
+
+impl Crew for InProcess {
+    fn rank(&self) -> usize {
+        self.rank
+    }
+
+    fn size(&self) -> usize {
+        self.everyone.len()
+    }
+
+    fn exchange(&mut self, with: usize, give: &[f32], take: &mut [f32]) -> Result<()> {
+        self.send(with, Content::Numbers(give.to_vec()), size_of_val(give))?;
+        match self.take(with)? {
+            Content::Numbers(theirs) if theirs.len() == take.len() => take.copy_from_slice(&theirs),
+            _ => return Err(unfitting("exchange").into()),
+        }
+        Ok(())
+    }
+
+    fn exchange_bytes(&mut self, with: usize, give: &[u8], take: &mut [u8]) -> Result<()> {
+        self.send(with, Content::Bytes(give.to_vec()), give.len())?;
+        match self.take(with)? {
+            Content::Bytes(theirs) if theirs.len() == take.len() => take.copy_from_slice(&theirs),
+            _ => return Err(unfitting("exchange_bytes").into()),
+        }
+        Ok(())
+    }
+}

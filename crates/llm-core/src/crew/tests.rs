@@ -1,0 +1,123 @@
+//! The order of additions, and everybody's share, for every number of members.
+
+use super::*;
+use crate::Error;
+use std::time::Duration;
+
+const SIZES: [usize; 5] = [1, 2, 4, 8, 16];
+
+/// Numbers of which every order of additions gives another sum.
+fn number(member: usize, i: usize) -> f32 {
+    let exponent = ((member * 7 + i * 3) % 11) as i32 - 5;
+    (1.0 + 0.37 * member as f32 + 0.011 * i as f32) * 10f32.powi(exponent)
+}
+
+/// The definition: neighbours first.
+fn tree(values: &[f32]) -> f32 {
+    match values.len() {
+        1 => values[0],
+        n => tree(&values[..n / 2]) + tree(&values[n / 2..]),
+    }
+}
+
+#[test]
+fn the_sum_is_the_tree_for_every_length_and_number_of_members() {
+    for size in SIZES {
+        for len in [0, 1, 2, 3, 5, 16, 17, 1000, 100_003] {
+            let sums = InProcess::run(size, |crew| {
+                let mut x: Vec<f32> = (0..len).map(|i| number(crew.rank(), i)).collect();
+                crew.sum(&mut x).map(|()| x)
+            });
+            for sum in sums {
+                let sum = sum.unwrap();
+                for (i, s) in sum.iter().enumerate() {
+                    let values: Vec<f32> = (0..size).map(|member| number(member, i)).collect();
+                    assert_eq!(s.to_bits(), tree(&values).to_bits(), "{size} members, {len}: {i}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn shares_are_apart_and_together_the_whole_wherever_it_is_cut() {
+    for size in SIZES {
+        // Cuts only at multiples of 8, as far as there are any.
+        let cut = |span: std::ops::Range<usize>| (span.start + span.len() / 2).next_multiple_of(8);
+        let shares = InProcess::run(size, |crew| {
+            let mut x = vec![1.0; 50];
+            let spans = halve(crew, &mut x, cut).unwrap();
+            let share = spans.share();
+            assert!(x[share.clone()].iter().all(|&v| v == size as f32));
+            x[share.clone()].fill(0.5);
+            double(crew, &mut x, spans).unwrap();
+            assert!(x.iter().all(|&v| v == 0.5));
+            share
+        });
+        let mut all: Vec<usize> = shares.into_iter().flatten().collect();
+        all.sort_unstable();
+        assert_eq!(all, (0..50).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn blocks_are_gathered_in_order_and_the_first_member_shares() {
+    for size in SIZES {
+        let all = InProcess::run(size, |crew| {
+            let mine = [crew.rank() as u8, 100 + crew.rank() as u8];
+            let gathered = crew.gather(&mine).unwrap();
+            let mut shared = [crew.rank() as u8 + 1; 3];
+            crew.share(&mut shared).unwrap();
+            (gathered, shared)
+        });
+        let expected: Vec<u8> = (0..size as u8).flat_map(|rank| [rank, 100 + rank]).collect();
+        assert!(all.iter().all(|got| *got == (expected.clone(), [1; 3])), "{all:?}");
+    }
+}
+
+#[test]
+fn who_differs_is_named_to_all() {
+    let found = InProcess::run(4, |crew| {
+        let mine = [7, u8::from(crew.rank() == 2)];
+        crew.equal("data", &[7, 0]).unwrap();
+        crew.equal("data", &mine).unwrap_err()
+    });
+    for error in found {
+        assert_eq!(error.to_string(), "process 2 has other data than process 0");
+    }
+}
+
+#[test]
+fn a_silent_or_lost_member_is_named() {
+    let mut crew =
+        InProcess::crew(2).into_iter().map(|m| m.with_deadline(Duration::from_millis(20)));
+    let (mut first, second) = (crew.next().unwrap(), crew.next().unwrap());
+    let error = first.sum(&mut [1.0, 2.0]).unwrap_err();
+    assert!(matches!(error, Error::Crew(CrewError::Silent { member: 1, .. })), "{error}");
+    drop((second, crew));
+    let error = first.sum(&mut [1.0, 2.0]).unwrap_err();
+    assert!(matches!(error, Error::Crew(CrewError::Gone { member: 1 })), "{error}");
+}
+
+#[test]
+fn messages_and_bytes_are_those_of_the_page() {
+    for size in SIZES {
+        let n = 1 << 12;
+        let sent = InProcess::run(size, |crew| {
+            crew.sum(&mut vec![1.0; n]).unwrap();
+            crew.traffic()
+        });
+        let messages = 2 * u64::from(size.ilog2());
+        let bytes = (2 * 4 * n * (size - 1) / size) as u64;
+        assert!(sent.iter().all(|t| *t == Traffic { messages, bytes }), "{size}: {sent:?}");
+    }
+}
+
+#[test]
+fn every_member_has_an_aligned_group_of_micro_batches() {
+    let of = |size, all| (0..size).map(|rank| micro_batches(rank, size, all).unwrap()).collect();
+    assert_eq!(of(4, 8), Vec::from([0..2, 2..4, 4..6, 6..8]));
+    for (size, all) in [(3, 9), (4, 6), (2, 1), (0, 4)] {
+        assert!(micro_batches(0, size, all).is_err(), "{size} members, {all}");
+    }
+}

@@ -12,6 +12,8 @@ pub struct Manifest {
     /// Names of its examples.
     pub examples: Vec<String>,
     pub features: Vec<String>,
+    /// Keys of `[package]`.
+    pub says: Vec<String>,
     /// Names under `[dependencies]`.
     pub uses: Vec<String>,
 }
@@ -44,6 +46,7 @@ impl Manifests {
                     .filter_map(|p| example_name(&at.join("examples"), p))
                     .collect(),
                 features: keys("[features]"),
+                says: keys("[package]"),
                 uses: keys("[dependencies]"),
             }
         });
@@ -70,8 +73,9 @@ fn example_name(folder: &Path, path: &Path) -> Option<String> {
     name.to_str().map(String::from)
 }
 
-/// `<!-- crates -->` before a table of packages, `<!-- tree -->` before a tree of folders,
-/// `<!-- unsafe -->` before a table of the files that may contain unsafe code.
+/// `<!-- crates -->` before a table of packages, `<!-- published -->` before one of their names on
+/// crates.io, `<!-- tree -->` before a tree of folders, `<!-- unsafe -->` before a table of the files
+/// that may contain unsafe code.
 pub fn problems(site: &Site) -> Vec<String> {
     let manifests = Manifests::read(&site.root);
     let mut found = Vec::new();
@@ -79,6 +83,9 @@ pub fn problems(site: &Site) -> Vec<String> {
         for (i, line) in page.lines.iter().enumerate() {
             if line.mark("crates").is_some() {
                 found.extend(table_problems(page, line, page.block_after(i), &manifests));
+            }
+            if line.mark("published").is_some() {
+                found.extend(published_problems(page, line, page.block_after(i), &manifests));
             }
             if line.mark("unsafe").is_some() {
                 found.extend(unsafe_problems(site, page, line, page.block_after(i)));
@@ -112,6 +119,35 @@ fn table_problems(page: &Page, mark: &Line, rows: &[Line], manifests: &Manifests
             found.push(page.at(row, format!("{name} uses {uses:?}, the page says {:?}", codes(1))));
         }
         seen.insert(name);
+    }
+    let crates = manifests.all.iter().filter(|m| m.folder.starts_with("crates/"));
+    let missing = crates.filter(|m| !seen.contains(&m.name));
+    found.extend(missing.map(|m| page.at(mark, format!("{} is not in the table", m.name))));
+    found
+}
+
+/// Column 1 names a package, each after those that it uses; its manifest says what crates.io shows.
+fn published_problems(
+    page: &Page,
+    mark: &Line,
+    rows: &[Line],
+    manifests: &Manifests,
+) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut seen: Vec<String> = Vec::new();
+    for row in rows.iter().skip(2) {
+        let name = row.code_spans().into_iter().next().unwrap_or_default();
+        let Some(manifest) = manifests.get(&name) else {
+            found.push(page.at(row, format!("no package {name:?}")));
+            continue;
+        };
+        let ours = manifest.uses.iter().filter(|used| manifests.get(used).is_some());
+        let late = ours.filter(|used| !seen.contains(used));
+        found.extend(late.map(|used| page.at(row, format!("{name} stands before {used}"))));
+        let shown = ["description", "license", "readme", "keywords", "categories"];
+        let missing = shown.iter().filter(|key| !manifest.says.iter().any(|said| said == *key));
+        found.extend(missing.map(|key| page.at(row, format!("{name} has no {key} in Cargo.toml"))));
+        seen.push(name);
     }
     let crates = manifests.all.iter().filter(|m| m.folder.starts_with("crates/"));
     let missing = crates.filter(|m| !seen.contains(&m.name));

@@ -41,8 +41,13 @@ impl Hooks for Member<'_> {
 
     fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
         self.steps = report.step;
-        let is_up = self.time_is_up.is_some_and(|(rank, s)| rank == self.rank() && s == report.step);
-        Ok(if is_up { ControlFlow::Break(Ending::TimeIsUp { left: 7 }) } else { Flow::Continue(()) })
+        let is_up =
+            self.time_is_up.is_some_and(|(rank, s)| rank == self.rank() && s == report.step);
+        Ok(if is_up {
+            ControlFlow::Break(Ending::TimeIsUp { left: 7 })
+        } else {
+            Flow::Continue(())
+        })
     }
 
     fn save(&mut self, _: Snapshot<'_>) -> Result<()> {
@@ -123,5 +128,10 @@ fn other_weights_are_found_before_a_save() {
         let error = trainer.run(&data(), &RunPlan::new(4).saving(1), &mut member).unwrap_err();
         (error.to_string(), member.saves)
     });
-    assert!(found.iter().all(|(error, saves)| *saves == 0 && error.contains("process 1 has other weights")), "{found:?}");
+    assert!(
+        found
+            .iter()
+            .all(|(error, saves)| *saves == 0 && error.contains("process 1 has other weights")),
+        "{found:?}"
+    );
 }

@@ -18,9 +18,9 @@
 //! `unsafe` is denied but for `library.rs`, which opens the library, and `member.rs`, which calls
 //! it; every call names its contract.
 
-mod launcher;
 #[cfg(unix)]
 mod abi;
+mod launcher;
 #[cfg(unix)]
 mod library;
 #[cfg(unix)]
@@ -45,7 +45,9 @@ pub enum MpiError {
         reason: String,
     },
     /// A library, but another than the one that started the processes.
-    #[error("started as one of {started} processes, but {library} knows of {known}; LLM_MPI names another library")]
+    #[error(
+        "started as one of {started} processes, but {library} knows of {known}; LLM_MPI names another library"
+    )]
     Other {
         /// What the launcher said.
         started: usize,

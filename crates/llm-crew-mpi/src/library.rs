@@ -37,15 +37,8 @@ struct Calls {
 type InitThread =
     unsafe extern "C" fn(*mut c_int, *mut *mut *mut c_char, c_int, *mut c_int) -> c_int;
 type SetErrhandler = unsafe extern "C" fn(Handle, Handle) -> c_int;
-type Isend = unsafe extern "C" fn(
-    *const c_void,
-    c_int,
-    Handle,
-    c_int,
-    c_int,
-    Handle,
-    *mut Handle,
-) -> c_int;
+type Isend =
+    unsafe extern "C" fn(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle) -> c_int;
 type Irecv =
     unsafe extern "C" fn(*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut Handle) -> c_int;
 
@@ -134,8 +127,12 @@ impl Library {
                 },
             )
         };
-        let library =
-            Library { abi, world: file.handle(abi.world())?, byte: file.handle(abi.byte())?, calls };
+        let library = Library {
+            abi,
+            world: file.handle(abi.world())?,
+            byte: file.handle(abi.byte())?,
+            calls,
+        };
         let mut provided = 0;
         // SAFETY: once in a process (the caller sees to it); no arguments are handed on, which the
         // standard allows.
@@ -241,7 +238,12 @@ impl Library {
         self.check("MPI_Finalize", done)
     }
 
-    fn fits(&self, call: &'static str, len: usize, member: usize) -> Result<(c_int, c_int), MpiError> {
+    fn fits(
+        &self,
+        call: &'static str,
+        len: usize,
+        member: usize,
+    ) -> Result<(c_int, c_int), MpiError> {
         match (c_int::try_from(len), c_int::try_from(member)) {
             (Ok(len), Ok(member)) => Ok((len, member)),
             _ => Err(MpiError::Call { call, reason: format!("{len} bytes are too many") }),

@@ -37,7 +37,7 @@ pub fn check<D: Dimension>(
         let _ = writeln!(message, "  This is what comes out when {}.", names.join(",\n  or when "));
     }
     let file = Location::caller().file().rsplit(['/', '\\']).next().unwrap_or_default();
-    let _ = writeln!(message, "  Where to look: src/{file}.");
+    let _ = writeln!(message, "  Where to look: src/{file}, and what it calls.");
     if got.shape() != want.shape() {
         let _ = writeln!(message, "  Yours has the shape {:?}.", got.shape());
         let _ = writeln!(message, "  Wanted is        {:?}.", want.shape());
@@ -62,8 +62,9 @@ pub fn check<D: Dimension>(
         }
     }
     if names.is_empty() {
-        message += "  No usual mistake alone gives this. Is an exercise before this one red? Then begin there. If not, print\n  \
-                    every step of the test that is done by hand and hold it against the page; `hints.md` has three hints.\n";
+        message += "  No usual mistake alone gives this. Does another red test name one, or is an exercise before this one red?\n  \
+                    Then begin there. If not, print every step of the test that is done by hand, and hold it against the page;\n  \
+                    `hints.md` has three hints for each exercise.\n";
     }
     panic!("{message}");
 }

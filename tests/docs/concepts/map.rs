@@ -35,6 +35,22 @@ fn every_row_is_a_share_of_one() {
     }
 }
 
+/// The commands on the page are those that `tools/figures` runs.
+#[test]
+fn the_page_shows_what_the_figures_are_made_with() {
+    let read = |path: &str| std::fs::read_to_string(crate::docs::crate_root().join(path)).unwrap();
+    let (tool, page) = (read("tools/figures"), read("docs/concepts/a_map_of_words.md"));
+    let line = |name: &str| {
+        let start = format!("{name} = ");
+        tool.lines().find_map(|line| line.strip_prefix(&start)).expect("a setting of the tool")
+    };
+    let flags = line("MODEL").trim_matches(['[', ']']).replace(['"', ','], "");
+    assert!(page.contains(&flags), "{flags}");
+    for prompt in ["SENTENCE", "ASKED"].map(line) {
+        assert!(page.contains(&format!("-p {prompt}")), "{prompt}");
+    }
+}
+
 impl Map {
     /// The number of the n-th token that reads so, from 0.
     pub fn place(&self, token: &str, n: usize) -> usize {

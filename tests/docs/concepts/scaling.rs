@@ -61,7 +61,7 @@ fn median_length(rows: &[f32]) -> f64 {
 /// The products of every q of four numbers ±1 at every k alike are sums of four signs: how often each sum comes.
 pub fn sums_of_four_signs() -> Vec<(i32, u32)> {
     let sum =
-        |signs: u32| (0..4).map(|bit| if signs >> bit & 1 == 1 { 1 } else { -1 }).sum::<i32>();
+        |signs: u32| (0..4).map(|bit| if (signs >> bit) & 1 == 1 { 1 } else { -1 }).sum::<i32>();
     [-4, -2, 0, 2, 4].map(|s| (s, (0..16).filter(|&signs| sum(signs) == s).count() as u32)).to_vec()
 }
 

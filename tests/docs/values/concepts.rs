@@ -153,15 +153,14 @@ fn cross(values: &mut Values) {
     );
     let out = row::<2>(&all.output, 0);
     let mut shown = Vec::new();
-    for h in 0..2 {
+    for (h, (q, y)) in query.into_iter().zip(out).enumerate() {
         shown.extend(list![h as u32, 0]);
-        for k in key {
-            let score = query[h] * k[h];
-            shown.extend(if h == 0 { list![query[h], k[h], score] } else { list![score] });
+        for k in key.map(|key| key[h]) {
+            shown.extend(if h == 0 { list![q, k, q * k] } else { list![q * k] });
         }
         shown.extend(wide(&p(h)));
         (0..3).for_each(|j| shown.extend(list![p(h)[j], value[j][h]]));
-        shown.push(f64::from(out[h]));
+        shown.push(f64::from(y));
     }
     values.insert("mask.cross", shown);
     close(&row::<2>(&all.output, 1), &[out[1], out[0]]);

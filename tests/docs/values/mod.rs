@@ -1,5 +1,7 @@
 //! What the code computes for every `check` in the pages.
 
+mod concept_heads;
+mod concepts;
 mod course;
 mod cutting;
 mod exercises;
@@ -12,7 +14,7 @@ mod performance;
 mod python;
 mod trace;
 mod walkthrough;
-mod why;
+pub mod why;
 mod writing;
 
 use llm_core::Tensor;
@@ -35,6 +37,8 @@ pub fn all() -> Values {
     exercises::add(&mut values);
     cutting::add(&mut values);
     heads_by_hand::add(&mut values);
+    concepts::add(&mut values);
+    concept_heads::add(&mut values);
     values
 }
 

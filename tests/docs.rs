@@ -4,6 +4,7 @@
 mod checklist;
 mod commands;
 mod contents;
+mod crates;
 mod examples;
 pub mod lessons;
 mod manifests;
@@ -12,9 +13,11 @@ mod names;
 mod numbers;
 pub mod pages;
 mod planted;
+mod readme;
 mod twins;
 mod values;
 mod way_one;
+mod words;
 
 use pages::Site;
 
@@ -98,8 +101,13 @@ fn answers_name_a_program_and_its_lines() {
 }
 
 #[test]
-fn every_row_of_the_seeds_has_a_place() {
+fn every_promise_has_a_place() {
     none(checklist::problems(&site()));
+}
+
+#[test]
+fn one_word_for_one_thing_in_chinese() {
+    none(words::problems(&site()));
 }
 
 #[test]
@@ -110,6 +118,11 @@ fn commands_exist() {
 #[test]
 fn tables_of_crates_and_trees_of_folders_are_right() {
     none(manifests::problems(&site()));
+}
+
+#[test]
+fn the_order_of_modules_and_the_features_are_right() {
+    none(crates::problems(&site()));
 }
 
 #[test]

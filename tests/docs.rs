@@ -6,6 +6,7 @@ mod commands;
 mod contents;
 mod crates;
 mod examples;
+mod figures;
 pub mod lessons;
 mod manifests;
 mod modules;
@@ -76,15 +77,7 @@ fn links_paths_and_names_exist() {
 #[test]
 fn figures_are_shown_in_both_languages() {
     let site = site();
-    for figure in pages::files(&crate_root().join("docs/figures"), &["svg"]) {
-        let name = figure.file_name().unwrap().to_str().unwrap();
-        let shows = |page: &&pages::Page| {
-            page.lines.iter().flat_map(|l| l.links()).any(|l| l.ends_with(&format!("/{name}")))
-        };
-        let pages: Vec<_> = site.pages.iter().filter(shows).collect();
-        assert!(pages.iter().any(|p| p.is_chinese()), "{name}");
-        assert!(pages.iter().any(|p| !p.is_chinese()), "{name}");
-    }
+    none(figures::problems(&site, &figures::read(&site)));
 }
 
 #[test]

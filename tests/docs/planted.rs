@@ -2,7 +2,8 @@
 
 use super::pages::{Page, Site};
 use super::{
-    checklist, commands, contents, crates, lessons, manifests, names, numbers, twins, words,
+    checklist, commands, contents, crates, figures, lessons, manifests, names, numbers, twins,
+    words,
 };
 use std::collections::BTreeMap;
 
@@ -170,6 +171,32 @@ fn faults_in_the_list_of_promises_are_found() {
         let found = problems(&text.replace(row, &planted));
         assert!(found.iter().any(|p| p.contains(fault)), "{planted}: {found:?}");
     }
+}
+
+#[test]
+fn faults_in_figures_are_found() {
+    let real = Site::read(&super::crate_root());
+    let figures = figures::read(&real);
+    assert_eq!(figures::problems(&real, &figures), Vec::<String>::new());
+    let change = |name: &str, from: &str, to: &str| {
+        let mut figures = figures.clone();
+        let text = figures.get_mut(name).unwrap();
+        assert!(text.contains(from), "{name}");
+        *text = text.replace(from, to);
+        figures::problems(&real, &figures)
+    };
+    for (fault, found) in [
+        ("is English", change("model.zh-CN.svg", "注意力", "attention")),
+        ("where the English figure has", change("model.zh-CN.svg", "x=\"210\"", "x=\"211\"")),
+        ("other numbers", change("concat_wo.zh-CN.svg", "512 个", "511 个")),
+        ("no two_splits.zh-CN.svg", change("two_splits.svg", "[C, D]", "channels")),
+    ] {
+        assert!(found.iter().any(|p| p.contains(fault)), "{fault}: {found:?}");
+    }
+    let mut without = figures.clone();
+    without.remove("model.zh-CN.svg");
+    let found = figures::problems(&real, &without);
+    assert!(found.iter().any(|p| p.contains("and no model.zh-CN.svg")), "{found:?}");
 }
 
 #[test]

@@ -1,4 +1,24 @@
-//! The code of README.md.
+//! The code of README.md, and its first screen.
+
+/// What one learns here, both commands, the way to all pages and both programs are seen at once.
+#[test]
+fn the_first_screen_says_what_this_is() {
+    for (page, course, pages) in [
+        ("README.md", "multi-head attention", "(docs/README.md)"),
+        ("README.zh-CN.md", "多头注意力", "(docs/README.zh-CN.md)"),
+    ] {
+        let text = std::fs::read_to_string(super::crate_root().join(page)).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines.len() < 150, "{page}: {} lines", lines.len());
+        let screen = lines[..25].join("\n");
+        let commands =
+            ["cargo run --release -p train-gpt-mha", "cargo test --workspace", ".ci/run"];
+        let more = [course, pages, "exercises/README", "`train-gpt`", "`train-gpt-mha`"];
+        for what in commands.iter().chain(&more) {
+            assert!(screen.contains(what), "{page}: {what}");
+        }
+    }
+}
 
 #[test]
 fn the_code_of_the_readme_trains() -> Result<(), Box<dyn std::error::Error>> {

@@ -12,6 +12,7 @@ mod inside;
 mod pages;
 mod performance;
 mod python;
+mod readme;
 mod trace;
 mod walkthrough;
 pub mod why;
@@ -29,6 +30,7 @@ pub fn all() -> Values {
     pages::add(&mut values);
     performance::add(&mut values);
     python::add(&mut values);
+    readme::add(&mut values);
     writing::add(&mut values);
     inside::add(&mut values);
     hand::add(&mut values);

@@ -116,7 +116,7 @@ fn order_figure(language: usize) -> String {
 fn masks_figure(language: usize) -> String {
     let title = [
         "Masks: 1 is seen, 0 is hidden; and looking into another text",
-        "遮罩：1 可见，0 隐藏；以及看另一段文本",
+        "掩码：1 可见，0 隐藏；以及看另一段文本",
     ];
     let mut picture = Picture::new(760.0, 310.0, title[language]);
     let [causal, padding, both] = masks::masks();

@@ -46,9 +46,14 @@ fn the_page_shows_what_the_figures_are_made_with() {
     };
     let flags = line("MODEL").trim_matches(['[', ']']).replace(['"', ','], "");
     assert!(page.contains(&flags), "{flags}");
-    for prompt in ["SENTENCE", "ASKED"].map(line) {
+    let [sentence, asked] = ["SENTENCE", "ASKED"].map(line);
+    for prompt in [sentence, asked] {
         assert!(page.contains(&format!("-p {prompt}")), "{prompt}");
     }
+    // The model learnt from the first 18,000 stories; no story tells this.
+    let asked = asked.trim_matches('"');
+    assert!(sentence.contains(asked));
+    assert!((0..20_000).all(|i| !llm_stories::story(1, i).text.contains(asked)), "{asked}");
 }
 
 impl Map {
@@ -64,7 +69,7 @@ impl Map {
         self.weights[layer][head][i][j].as_f64().unwrap()
     }
 
-    /// How likely the next words Ella and Carl are after "He gave", with these heads switched off.
+    /// How likely the next words Lucy and Finn are after "He gave", with these heads switched off.
     pub fn expected(&self, off: &str) -> [f64; 2] {
         [0, 1].map(|name| self.expected[off][name].as_f64().unwrap())
     }

@@ -33,7 +33,7 @@ pub fn map_of_words(language: usize) -> String {
         picture.rect([x, y], [side, side], COLOURS[0], 0.03);
         // The row that the page speaks of.
         let gave = map.place("gave", 0) as f64;
-        picture.rect([x, y + gave * CELL], [(gave + 1.0) * CELL, CELL], COLOURS[1], 0.25);
+        picture.rect([x, y + gave * CELL], [(gave + 1.0) * CELL, CELL], COLOURS[1], 0.12);
         for i in 0..map.tokens.len() {
             for j in (0..=i).filter(|&j| map.weight([layer, head], i, j) > FAINT) {
                 let at = [x + j as f64 * CELL, y + i as f64 * CELL];

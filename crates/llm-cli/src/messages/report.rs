@@ -1,6 +1,6 @@
 //! Labels of the facts on a page, and what is not on it.
 
-use crate::lang::Bilingual;
+use crate::lang::{Bilingual, Lang};
 use llm_stories::FactKind;
 
 super::messages! {
@@ -64,6 +64,11 @@ pub(crate) fn kind(kind: FactKind) -> Bilingual {
         FactKind::OtherPerson => other_person(),
         FactKind::OtherItem => other_item(),
     }
+}
+
+/// The same in the language that was chosen.
+pub(crate) fn kind_said(of: FactKind) -> String {
+    kind(of).text(Lang::chosen())
 }
 
 /// A loss with its unit, and on how much unseen text it was measured.

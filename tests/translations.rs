@@ -107,10 +107,13 @@ fn is_sentence(line: &str) -> bool {
 /// as in the list of examples.
 fn is_known(line: &str) -> bool {
     let (text, end) = (line.trim(), format!("7{line}"));
+    // One place stands for what a token is.
+    let (unit, units) = (text.replace("per 7", "per byte"), text.replace("7 7s", "7 bytes"));
+    let one = text.replace("one 7", "one byte");
     let alone = text.trim_start_matches([';', ',', ':']).trim();
     let without_default = text.split(" [default:").next().unwrap_or_default();
     let behind = text.rsplit("  ").next().unwrap_or_default();
-    [text, &end, alone, without_default, behind]
+    [text, &end, alone, without_default, behind, &unit, &units, &one]
         .iter()
         .filter_map(|part| llm_cli::in_chinese(part))
         .any(|said| has_han(&said))

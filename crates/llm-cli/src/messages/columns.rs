@@ -44,9 +44,13 @@ fn pieces(text: &str) -> Vec<&str> {
     let mut begin = 0;
     let mut pieces = Vec::new();
     let chars: Vec<(usize, char)> = text.char_indices().collect();
+    // What a bracket is about stays beside it: `[默认：`.
+    let mut is_label = false;
     for pair in chars.windows(2) {
         let ((_, a), (at, b)) = (pair[0], pair[1]);
-        let between = (is_wide(a) || is_wide(b)) && !CLOSING.contains(b) && !OPENING.contains(a);
+        is_label = a == '[' || is_label && !"： ]".contains(a);
+        let between =
+            !is_label && (is_wide(a) || is_wide(b)) && !CLOSING.contains(b) && !OPENING.contains(a);
         if (a == ' ' || between) && b != ' ' {
             pieces.push(&text[begin..at]);
             begin = at;

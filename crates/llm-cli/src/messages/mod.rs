@@ -43,7 +43,7 @@ pub(crate) fn said(text: &str) -> String {
     }
 }
 
-/// What [`said`] finds for a line, for the test that reads the sources.
+/// What `said` finds for a line, for the test that reads the sources.
 pub fn in_chinese(line: &str) -> Option<String> {
     catalogue::chinese(line)
 }

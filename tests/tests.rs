@@ -21,4 +21,5 @@ mod pytorch_ops;
 mod pytorch_training;
 mod random_shapes;
 mod training;
+mod translations;
 mod type_names;

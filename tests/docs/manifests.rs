@@ -73,7 +73,7 @@ fn example_name(folder: &Path, path: &Path) -> Option<String> {
     name.to_str().map(String::from)
 }
 
-/// `<!-- crates -->` before a table of packages, `<!-- published -->` before one of their names on
+/// `<!-- crates -->` before a table of packages, `<!-- release -->` before one of their names on
 /// crates.io, `<!-- tree -->` before a tree of folders, `<!-- unsafe -->` before a table of the files
 /// that may contain unsafe code.
 pub fn problems(site: &Site) -> Vec<String> {
@@ -84,7 +84,7 @@ pub fn problems(site: &Site) -> Vec<String> {
             if line.mark("crates").is_some() {
                 found.extend(table_problems(page, line, page.block_after(i), &manifests));
             }
-            if line.mark("published").is_some() {
+            if line.mark("release").is_some() {
                 found.extend(published_problems(page, line, page.block_after(i), &manifests));
             }
             if line.mark("unsafe").is_some() {

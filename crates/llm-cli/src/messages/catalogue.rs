@@ -27,6 +27,9 @@ const JOINTS: [(&str, &str); 3] = [("; ", "；"), (": ", "："), (", ", "，")];
 /// A pair that begins with a place needs so many letters to be more than `{} of {}`.
 const LITTLE: usize = 12;
 
+/// Parts of a line at most: all ways to join them are tried, which is slow where there are many.
+const MOST_PARTS: usize = 40;
+
 /// A pair.
 #[derive(Debug)]
 pub(super) struct Pair {
@@ -95,6 +98,9 @@ fn said(text: &str) -> Option<Said> {
     let mut cuts: Vec<(usize, usize, &str)> =
         joints.map(|(at, (joint, zh))| (at, at + joint.len(), *zh)).collect();
     cuts.push((text.len(), text.len(), ""));
+    if cuts.len() > MOST_PARTS {
+        return sentence(text);
+    }
     // From the last part on: what the text says from each part to its end.
     let mut rest = vec![Said { text: String::new(), known: 0 }];
     for first in (0..cuts.len()).rev() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How the time of a training step grows with T, C, L, V and threads: one size at a time, from W1.
+"""How the time of a training step grows with T, C, L, H, V and threads: one size at a time, from W1.
 
     cargo build --release && python benches/sweep.py        # the table of docs/performance.md
 """
@@ -14,6 +14,7 @@ SWEEPS = {
     "T (B·T = 768)": [["--seq", t, "--batch", 768 // t] for t in (32, 64, 128, 256)],
     "C": [["--dmodel", c] for c in (64, 128, 256, 512)],
     "L": [["--layers", l] for l in (1, 2, 4, 8)],
+    "H": [["--heads", h] for h in (1, 2, 4, 8)],
     "V": [["--vocab", v] for v in (65, 256, 4096, 32768)],
     "threads": [["--threads", n] for n in (1, 2)],
 }

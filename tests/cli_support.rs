@@ -90,6 +90,8 @@ impl Sandbox {
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         // How long a run would take is not what is tested.
         command.env("LLM_ESTIMATE_MS", "1");
+        // Nor is the language of who runs the tests.
+        command.env_remove("LLM_LANG");
         command
     }
 

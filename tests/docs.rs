@@ -3,8 +3,11 @@
 
 mod checklist;
 mod commands;
+pub mod concepts;
 mod contents;
+mod crates;
 mod examples;
+mod figures;
 pub mod lessons;
 mod manifests;
 mod modules;
@@ -12,9 +15,11 @@ mod names;
 mod numbers;
 pub mod pages;
 mod planted;
+mod readme;
 mod twins;
 mod values;
 mod way_one;
+mod words;
 
 use pages::Site;
 
@@ -43,10 +48,13 @@ fn the_pages_are_there() {
         "doors/setting",
         "architecture/hidden_states_vs_attention_matrices",
         "attention_indexing_trace",
+        "concepts/README",
+        "concepts/queries_keys_values",
         "autograd_and_memory_layout",
         "learn_by_hand",
         "library_examples",
         "looking_inside",
+        "promises",
         "training_and_inference_walkthrough",
         "transformer_math_to_code",
         "architecture/folder_layout_and_targets",
@@ -73,15 +81,7 @@ fn links_paths_and_names_exist() {
 #[test]
 fn figures_are_shown_in_both_languages() {
     let site = site();
-    for figure in pages::files(&crate_root().join("docs/figures"), &["svg"]) {
-        let name = figure.file_name().unwrap().to_str().unwrap();
-        let shows = |page: &&pages::Page| {
-            page.lines.iter().flat_map(|l| l.links()).any(|l| l.ends_with(&format!("/{name}")))
-        };
-        let pages: Vec<_> = site.pages.iter().filter(shows).collect();
-        assert!(pages.iter().any(|p| p.is_chinese()), "{name}");
-        assert!(pages.iter().any(|p| !p.is_chinese()), "{name}");
-    }
+    none(figures::problems(&site, &figures::read(&site)));
 }
 
 #[test]
@@ -98,8 +98,13 @@ fn answers_name_a_program_and_its_lines() {
 }
 
 #[test]
-fn every_row_of_the_seeds_has_a_place() {
+fn every_promise_has_a_place() {
     none(checklist::problems(&site()));
+}
+
+#[test]
+fn one_word_for_one_thing_in_chinese() {
+    none(words::problems(&site()));
 }
 
 #[test]
@@ -110,6 +115,11 @@ fn commands_exist() {
 #[test]
 fn tables_of_crates_and_trees_of_folders_are_right() {
     none(manifests::problems(&site()));
+}
+
+#[test]
+fn the_order_of_modules_and_the_features_are_right() {
+    none(crates::problems(&site()));
 }
 
 #[test]

@@ -78,14 +78,21 @@ impl<'ast> Visit<'ast> for Literals {
     }
 }
 
-/// Texts of a crate that `is_wrong`, with their places.
-fn found_in(krate: &str, is_wrong: impl Fn(&str, &str) -> bool) -> Vec<String> {
+/// The sources of a crate, by their files below its `src`.
+pub fn sources(krate: &str) -> impl Iterator<Item = (String, String)> {
     let folder = workspace().join("crates").join(krate);
     let modules = Crate::in_folder(&folder).unwrap().modules;
     let files: BTreeSet<String> = modules.into_iter().map(|module| module.file).collect();
-    let mut found = Vec::new();
-    for file in files {
+    files.into_iter().map(move |file| {
         let source = std::fs::read_to_string(folder.join("src").join(&file)).unwrap();
+        (file, source)
+    })
+}
+
+/// Texts of a crate that `is_wrong`, with their places.
+pub fn found_in(krate: &str, is_wrong: impl Fn(&str, &str) -> bool) -> Vec<String> {
+    let mut found = Vec::new();
+    for (file, source) in sources(krate) {
         let wrong = Literals::of(&source).into_iter().filter(|(_, text)| is_wrong(&file, text));
         found.extend(wrong.map(|(line, text)| format!("{krate}/src/{file}:{line}: {text:?}")));
     }
@@ -104,7 +111,7 @@ fn no_library_spells_a_flag() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-fn has_han(text: &str) -> bool {
+pub fn has_han(text: &str) -> bool {
     text.contains(|c| ('\u{3400}'..='\u{9FFF}').contains(&c))
 }
 

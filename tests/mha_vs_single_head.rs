@@ -121,6 +121,37 @@ fn the_future_is_hidden() {
     }
 }
 
+/// The same four shapes for one head and for several: what the one refuses, the other does too.
+#[test]
+fn parameters_of_other_shapes_are_refused_alike() {
+    let (c, fit) = (8, [vec![2, 3, 8], vec![8, 24], vec![24], vec![8, 8], vec![8]]);
+    let names = ["x of", "w_qkv", "b_qkv", "w_proj", "b_proj"];
+    for (which, name) in names.into_iter().enumerate() {
+        for wrong in
+            [vec![c], vec![c, 2 * c], vec![2 * c], vec![c, c, 3 * c + 1], vec![3 * c, c], vec![]]
+        {
+            let mut shapes = fit.clone();
+            let is_wrong = wrong != shapes[which];
+            shapes[which] = wrong;
+            let [x, w_qkv, b_qkv, w_proj, b_proj] = shapes.map(|shape| input(&shape, 1));
+            let ctx = ops::Context::new(0);
+            let one = ops::self_attention_1h(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, &ctx);
+            let four = self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, 4, &ctx);
+            // Another x of three axes is another C, for which w_qkv is wrong.
+            let named = |error: &Error| {
+                let text = error.to_string();
+                text.contains(name) || which == 0 && text.contains("w_qkv")
+            };
+            for result in [one, four] {
+                match result {
+                    Ok(_) => assert!(!is_wrong, "{name}"),
+                    Err(error) => assert!(is_wrong && named(&error), "{name}: {error}"),
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn heads_that_do_not_fit_are_refused_with_what_does() {
     for h in [0, 3, 5, 13] {

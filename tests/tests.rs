@@ -22,4 +22,5 @@ mod pytorch_ops;
 mod pytorch_training;
 mod random_shapes;
 mod training;
+mod translations;
 mod type_names;

@@ -12,6 +12,8 @@
 //! | P | `[T, T]` | shares: every row adds up to 1 |
 //! | y | `[T, D]` | |
 //!
+//! Every i meets every j here, later positions too: hiding them is exercise 3.
+//!
 //! Scores have no unit. Dividing by √D keeps them the same size for narrow heads and wide ones. What makes shares of scores
 //! is exercise 4; here the shares are given.
 //!

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! x and the result are `[B, T, C]`, `W_qkv [C, 3C]`, `b_qkv [3C]`, `W_proj [C, C]`, `b_proj [C]`, D = C / H. Sequences do not see
-//! each other, nor do heads before the output projection. Everything needed is there: exercises 1, 4 and 5.
+//! each other, nor do heads before the output projection. Everything needed is there: exercises 1, 4 and 5; the scale too, in
+//! `scores`.
 //!
 //! To read first: `docs/variants/mha/learn_by_hand.md`, sections 1 to 4. Stuck? `hints.md`.
 #![allow(unused_variables)] // take this line away when you begin

@@ -275,7 +275,7 @@ def main():
         scales = [scale_of(browser.dom(flat.as_uri() + f"#lang=en{more}")[0]) for more in ["", "&scale=linear"]]
         check("a run that is soon at its floor has a logarithmic one, unless asked", scales == ["log", "linear"], scales)
         dom, _ = browser.dom(compare.as_uri() + "#lang=en")
-        check("a comparison's sections", dom.sections() == ["compare", "facts"], dom.sections())
+        check("a comparison's sections", dom.sections() == ["runs", "compare", "facts"], dom.sections())
         check("a point for every run", dom.raw.count('class="seed f-0"') >= 9, dom.raw.count('class="seed f-0"'))
 
         dom, _ = browser.dom(runs.as_uri() + "#lang=en&theme=light")

@@ -73,7 +73,7 @@ fn example_name(folder: &Path, path: &Path) -> Option<String> {
     name.to_str().map(String::from)
 }
 
-/// `<!-- crates -->` before a table of packages, `<!-- published -->` before one of their names on
+/// `<!-- crates -->` before a table of packages, `<!-- release -->` before one of their names on
 /// crates.io, `<!-- tree -->` before a tree of folders, `<!-- unsafe -->` before a table of the files
 /// that may contain unsafe code.
 pub fn problems(site: &Site) -> Vec<String> {
@@ -84,7 +84,7 @@ pub fn problems(site: &Site) -> Vec<String> {
             if line.mark("crates").is_some() {
                 found.extend(table_problems(page, line, page.block_after(i), &manifests));
             }
-            if line.mark("published").is_some() {
+            if line.mark("release").is_some() {
                 found.extend(published_problems(page, line, page.block_after(i), &manifests));
             }
             if line.mark("unsafe").is_some() {
@@ -100,29 +100,17 @@ pub fn problems(site: &Site) -> Vec<String> {
 
 /// Column 1 names a package, column 2 the packages of ours that it uses.
 fn table_problems(page: &Page, mark: &Line, rows: &[Line], manifests: &Manifests) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut seen = BTreeSet::new();
-    for row in rows.iter().skip(2) {
-        let cells = row.cells();
-        let codes = |n: usize| -> BTreeSet<String> {
-            let cell = cells.get(n).map_or("", String::as_str);
-            cell.split('`').skip(1).step_by(2).map(String::from).collect()
-        };
-        let name = codes(0).into_iter().next().unwrap_or_default();
-        let Some(manifest) = manifests.get(&name) else {
-            found.push(page.at(row, format!("no package {name:?}")));
-            continue;
-        };
+    let (packages, mut found) = packages(page, mark, rows, manifests);
+    for (row, manifest) in packages {
+        let cell = row.cells().get(1).cloned().unwrap_or_default();
+        let said: BTreeSet<String> = cell.split('`').skip(1).step_by(2).map(String::from).collect();
         let uses = manifest.uses.iter().filter(|u| manifests.get(u).is_some()).cloned();
         let uses: BTreeSet<String> = uses.collect();
-        if uses != codes(1) {
-            found.push(page.at(row, format!("{name} uses {uses:?}, the page says {:?}", codes(1))));
+        if uses != said {
+            let what = format!("{} uses {uses:?}, the page says {said:?}", manifest.name);
+            found.push(page.at(row, what));
         }
-        seen.insert(name);
     }
-    let crates = manifests.all.iter().filter(|m| m.folder.starts_with("crates/"));
-    let missing = crates.filter(|m| !seen.contains(&m.name));
-    found.extend(missing.map(|m| page.at(mark, format!("{} is not in the table", m.name))));
     found
 }
 
@@ -133,26 +121,41 @@ fn published_problems(
     rows: &[Line],
     manifests: &Manifests,
 ) -> Vec<String> {
-    let mut found = Vec::new();
-    let mut seen: Vec<String> = Vec::new();
-    for row in rows.iter().skip(2) {
-        let name = row.code_spans().into_iter().next().unwrap_or_default();
-        let Some(manifest) = manifests.get(&name) else {
-            found.push(page.at(row, format!("no package {name:?}")));
-            continue;
-        };
-        let ours = manifest.uses.iter().filter(|used| manifests.get(used).is_some());
-        let late = ours.filter(|used| !seen.contains(used));
+    let (packages, mut found) = packages(page, mark, rows, manifests);
+    let mut seen: Vec<&str> = Vec::new();
+    for (row, Manifest { name, uses, says, .. }) in packages {
+        let ours = uses.iter().filter(|used| manifests.get(used).is_some());
+        let late = ours.filter(|used| !seen.contains(&used.as_str()));
         found.extend(late.map(|used| page.at(row, format!("{name} stands before {used}"))));
         let shown = ["description", "license", "readme", "keywords", "categories"];
-        let missing = shown.iter().filter(|key| !manifest.says.iter().any(|said| said == *key));
+        let missing = shown.iter().filter(|key| !says.iter().any(|said| said == *key));
         found.extend(missing.map(|key| page.at(row, format!("{name} has no {key} in Cargo.toml"))));
         seen.push(name);
     }
-    let crates = manifests.all.iter().filter(|m| m.folder.starts_with("crates/"));
-    let missing = crates.filter(|m| !seen.contains(&m.name));
-    found.extend(missing.map(|m| page.at(mark, format!("{} is not in the table", m.name))));
     found
+}
+
+/// The rows of a table whose column 1 names every package of `crates/`, and what is wrong with that.
+fn packages<'a>(
+    page: &Page,
+    mark: &Line,
+    rows: &'a [Line],
+    manifests: &'a Manifests,
+) -> (Vec<(&'a Line, &'a Manifest)>, Vec<String>) {
+    let (mut known, mut found) = (Vec::new(), Vec::new());
+    for row in rows.iter().skip(2) {
+        let cell = row.cells().into_iter().next().unwrap_or_default();
+        let name = cell.split('`').nth(1).unwrap_or_default();
+        match manifests.get(name) {
+            Some(manifest) => known.push((row, manifest)),
+            None => found.push(page.at(row, format!("no package {name:?}"))),
+        }
+    }
+    let is_there = |m: &&Manifest| known.iter().any(|(_, manifest)| manifest.name == m.name);
+    let crates = manifests.all.iter().filter(|m| m.folder.starts_with("crates/"));
+    let missing = crates.filter(|m| !is_there(m));
+    found.extend(missing.map(|m| page.at(mark, format!("{} is not in the table", m.name))));
+    (known, found)
 }
 
 /// Column 1 names every file that allows unsafe code, and so does core's lib.rs.
@@ -217,8 +220,8 @@ fn tree_problems(
     found
 }
 
-/// `<!-- code: file -->` before a block of Rust: the file has the same lines. In docs/ every block
-/// of Rust has such a mark.
+/// `<!-- code: file -->` before a block of Rust: the file has the same lines. Every block of Rust has
+/// such a mark, but in exercises/, where they are what the reader writes.
 pub fn code_problems(site: &Site) -> Vec<String> {
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut found = Vec::new();
@@ -238,7 +241,7 @@ pub fn code_problems(site: &Site) -> Vec<String> {
         }
         let rust = page.lines.iter().filter(|l| l.kind == Kind::Code("rust".into()));
         let rust = rust.filter(|l| l.text.starts_with("```rust") && !marked.contains(&l.block));
-        if page.path.starts_with("docs/") {
+        if !page.path.starts_with("exercises/") {
             found.extend(rust.map(|l| page.at(l, "Rust without `<!-- code: file -->`")));
         }
     }

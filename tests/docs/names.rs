@@ -7,8 +7,8 @@
 use super::pages::{Kind, Line, Page, Site, files};
 use std::collections::HashSet;
 
-const FOLDERS: [&str; 7] =
-    ["crates/", "docs/", "examples/", "exercises/", "tests/", "tools/", ".ci/"];
+const FOLDERS: [&str; 8] =
+    ["benches/", "crates/", "docs/", "examples/", "exercises/", "tests/", "tools/", ".ci/"];
 const ENDINGS: [&str; 3] = [".rs", ".md", ".toml"];
 
 /// Does inline code look like a path, perhaps with a symbol behind it?

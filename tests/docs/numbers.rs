@@ -5,7 +5,7 @@
 //! digits that are printed. Digits that are part of a name (`self_attention_1h`, `3C`) and
 //! indices (`S[2,0]`) do not count; `check-all` counts indices too.
 //!
-//! In docs/ every number of 4 or more, and every decimal one, must be under such a mark; headings,
+//! In docs/ and in the workspace's own pages every number of 4 or more, and every decimal one, must be under such a mark; headings,
 //! commands, code with a file or a test of its own, what an example or a program prints and flags excepted.
 
 use super::names::is_path;
@@ -102,7 +102,7 @@ pub fn problems(site: &Site, values: &BTreeMap<&str, Vec<f64>>) -> Vec<String> {
                 covered.extend(page.block_after(i).iter().map(|l| l.number));
             }
         }
-        if page.path.starts_with("docs/") {
+        if !page.path.starts_with("exercises/") {
             found.extend(page.lines.iter().filter(|l| !covered.contains(&l.number)).flat_map(
                 |l| {
                     let bare =
@@ -137,9 +137,13 @@ fn mismatch(
     Some(page.at(mark, format!("{id}: {} where the code computes {value}", number.text)))
 }
 
-/// A line without comments, link targets, paths and flags.
+/// A line without comments, link targets, paths, flags, and the number of a list's item.
 fn shown(line: &Line) -> String {
     let mut text = line.visible();
+    let item = text.split_once(". ").filter(|(n, _)| n.parse::<u32>().is_ok());
+    if let (Kind::Text, Some((_, rest))) = (&line.kind, item) {
+        text = rest.to_string();
+    }
     for target in line.links() {
         text = text.replace(&format!("]({target})"), "]");
     }

@@ -1,7 +1,10 @@
 //! Faults put into pages on purpose are found.
 
 use super::pages::{Page, Site};
-use super::{checklist, commands, contents, lessons, manifests, names, numbers, twins};
+use super::{
+    checklist, commands, contents, crates, figures, lessons, manifests, names, numbers, twins,
+    words,
+};
 use std::collections::BTreeMap;
 
 const ENGLISH: &str = "> [简体中文](page.zh-CN.md)\n\n# One\n\nThe root is `Cargo.toml`.\n";
@@ -25,6 +28,7 @@ fn both(body: &str) -> Vec<String> {
     found.extend(commands::problems(&site));
     found.extend(manifests::problems(&site));
     found.extend(manifests::code_problems(&site));
+    found.extend(crates::problems(&site));
     let outputs = BTreeMap::from([("lesson", vec!["loss 5.55".into(), "done".into()])]);
     let all = lessons::problems(&site, &outputs);
     found.extend(all.into_iter().filter(|p| !p.starts_with("no page shows")));
@@ -76,6 +80,10 @@ fn planted_faults_are_found() {
         ("nothing checks", "```text\noffset 8\n```"),
         ("does not have this code", "<!-- code: tests/docs.rs -->\n```rust\nfn nowhere() {}\n```"),
         ("Rust without", "```rust\nfn nowhere() {}\n```"),
+        ("the order is", "<!-- order -->\n```text\nbase -> kernels\n```"),
+        ("avx512 is in", "<!-- features -->\n| a | b |\n|---|---|\n| `avx512` | `llm-core` |"),
+        ("bpe is not in", "<!-- features -->\n| a | b |\n|---|---|\n| `avx512` | all |"),
+        ("which features stay", "`cargo build -p train-gpt --no-default-features`"),
         ("prints \"loss 5.55\"", "<!-- prints: lesson -->\n```text\nloss 5.56\ndone\n```"),
         ("prints \"done\"", "<!-- prints: lesson -->\n```text\nloss …\n… one\n```"),
         ("1 lines where", "<!-- prints: lesson -->\n```text\nloss …\n```"),
@@ -145,8 +153,8 @@ fn faults_in_the_table_of_contents_are_found() {
 }
 
 #[test]
-fn faults_in_the_list_of_the_seeds_are_found() {
-    let path = "docs/seeds_checklist.md";
+fn faults_in_the_list_of_promises_are_found() {
+    let path = "docs/promises.md";
     let real = Site::read(&super::crate_root());
     let text = std::fs::read_to_string(real.root.join(path)).unwrap();
     let problems = |text: &str| checklist::page_problems(&real, &Page::new(path, text)).0;
@@ -162,6 +170,60 @@ fn faults_in_the_list_of_the_seeds_are_found() {
     ] {
         let found = problems(&text.replace(row, &planted));
         assert!(found.iter().any(|p| p.contains(fault)), "{planted}: {found:?}");
+    }
+}
+
+#[test]
+fn faults_in_figures_are_found() {
+    let real = Site::read(&super::crate_root());
+    let figures = figures::read(&real);
+    assert_eq!(figures::problems(&real, &figures), Vec::<String>::new());
+    let change = |name: &str, from: &str, to: &str| {
+        let mut figures = figures.clone();
+        let text = figures.get_mut(name).unwrap();
+        assert!(text.contains(from), "{name}");
+        *text = text.replace(from, to);
+        figures::problems(&real, &figures)
+    };
+    for (fault, found) in [
+        ("is English", change("model.zh-CN.svg", "注意力", "attention")),
+        ("where the English figure has", change("model.zh-CN.svg", "x=\"210\"", "x=\"211\"")),
+        ("other numbers", change("concat_wo.zh-CN.svg", "512 个", "511 个")),
+        ("no two_splits.zh-CN.svg", change("two_splits.svg", "[C, D]", "channels")),
+    ] {
+        assert!(found.iter().any(|p| p.contains(fault)), "{fault}: {found:?}");
+    }
+    let mut without = figures.clone();
+    without.remove("model.zh-CN.svg");
+    let found = figures::problems(&real, &without);
+    assert!(found.iter().any(|p| p.contains("and no model.zh-CN.svg")), "{found:?}");
+}
+
+#[test]
+fn a_page_without_the_answer_is_found() {
+    let mut real = Site::read(&super::crate_root());
+    assert_eq!(checklist::answers(&real), Vec::<String>::new());
+    let page = real.pages.iter_mut().find(|p| p.path == "docs/performance.md").unwrap();
+    *page = Page::new(&page.path, "# How fast, and why\n");
+    assert_eq!(checklist::answers(&real).len(), 1);
+}
+
+#[test]
+fn words_that_are_not_used_are_found() {
+    let refused = words::refused(&Site::read(&super::crate_root()));
+    let problems = |text: &str| {
+        words::page_problems(
+            &Page::new("docs/page.zh-CN.md", &format!("{CHINESE}\n{text}\n")),
+            &refused,
+        )
+    };
+    for text in ["每个 token 一行。", "## 一个 block", "| 遮罩 |", "优化器的动量", "0.5 nat。"]
+    {
+        assert_eq!(problems(text).len(), 1, "{text}");
+    }
+    for text in ["`token`", "[词元](token.md)", "tokenizer", "一个块", "```text\n9 tokens\n```"]
+    {
+        assert_eq!(problems(text), Vec::<String>::new(), "{text}");
     }
 }
 

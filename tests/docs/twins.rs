@@ -88,7 +88,7 @@ fn command(line: &str) -> &str {
 
 /// A link without its language and its heading.
 fn page_of(link: &str) -> String {
-    link.split('#').next().unwrap_or(link).replace(".zh-CN.md", ".md")
+    link.split('#').next().unwrap_or(link).replace(".zh-CN.", ".")
 }
 
 fn differences(page: &Page, twin: &Page) -> Vec<String> {

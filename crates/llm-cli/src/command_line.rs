@@ -1,14 +1,20 @@
 //! From the words typed to [`Cli`], with errors in one line.
 
 use crate::args::{Cli, TRAIN, command, in_one_line};
+use crate::console::columns;
 use crate::error::{CliError, Result};
+use crate::lang::Lang;
 use crate::machine;
+use crate::messages::{help as in_chinese, said};
 use crate::program::Program;
 use crate::settings;
 use clap::error::ErrorKind;
 use clap::{Command, FromArgMatches};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+
+/// Columns of a line of help at most, as clap has it.
+const WIDEST: usize = 100;
 
 /// What came of parsing.
 #[derive(Debug)]
@@ -26,7 +32,13 @@ pub enum Parsed {
 /// Reads the words, the program's name first. Training needs no verb; `train` and `help` are
 /// understood all the same.
 pub fn parse(program: &Program, words: impl IntoIterator<Item = OsString>) -> Parsed {
-    parse_with(program, &mut command(program), words, settings::read)
+    let command = command(program);
+    // Chinese has no spaces at which clap could break lines.
+    let mut command = match Lang::chosen() {
+        Lang::En => command,
+        Lang::Zh => command.term_width(0),
+    };
+    parse_with(program, &mut command, words, settings::read)
 }
 
 /// [`parse`] with the program's [`command`], which may serve again, and with what reads the file
@@ -67,11 +79,17 @@ pub(crate) fn parse_with(
     };
     match matches.and_then(|m| Cli::from_arg_matches(&m)) {
         Ok(cli) => Parsed::Run(Box::new(Cli { train: cli.train.with_dataset(), ..cli })),
-        Err(e) if e.kind() == ErrorKind::DisplayHelp => Parsed::Text(e.render().to_string()),
+        Err(e) if e.kind() == ErrorKind::DisplayHelp => {
+            let text = e.render().to_string();
+            Parsed::Text(match Lang::chosen() {
+                Lang::En => text,
+                Lang::Zh => in_chinese(&text, columns().min(WIDEST)),
+            })
+        }
         Err(e) if e.kind() == ErrorKind::DisplayVersion => {
             let is_long = words.iter().any(|word| word == "--version");
             let more = if is_long { machine::details() } else { String::new() };
-            Parsed::Text(e.render().to_string() + &more)
+            Parsed::Text(e.render().to_string() + &said(&more))
         }
         Err(e) => Parsed::Wrong(format!("error: {}; see {help}", in_one_line(&e, &known))),
     }
@@ -81,6 +99,7 @@ pub(crate) fn parse_with(
 mod tests {
     use super::*;
     use crate::escape::one_line;
+    use crate::messages::about;
     use crate::program::BASELINE;
 
     fn outcome(parsed: Parsed) -> String {
@@ -131,5 +150,54 @@ mod tests {
                 assert_eq!(outcome(again), outcome(fresh), "{line}");
             }
         }
+    }
+
+    /// Everything that help says beside flags and verbs, with what stands in brackets there.
+    fn said_in(command: &Command) -> Vec<String> {
+        let plain = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
+        let mut texts: Vec<String> = [plain(command.get_about()), plain(command.get_long_about())]
+            .into_iter()
+            .flatten()
+            .collect();
+        for arg in command.get_arguments().filter(|arg| !arg.is_hide_set()) {
+            texts.extend([plain(arg.get_help()), plain(arg.get_long_help())].into_iter().flatten());
+            texts.extend(arg.get_help_heading().map(|heading| format!("{heading}:")));
+            let values = arg.get_possible_values();
+            texts.extend(values.iter().filter_map(|value| plain(value.get_help())));
+        }
+        texts.extend(command.get_subcommands().flat_map(said_in));
+        texts
+    }
+
+    /// What is meant for programs is the same in both languages: flags, numbers, words in quotes.
+    fn facts(text: &str) -> Vec<&str> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.<>|/`".contains(c);
+        let words = text.split(|c| !is_part(c)).map(|word| word.trim_matches('.'));
+        let is_fact = |word: &&str| {
+            word.starts_with("--")
+                || word.starts_with('`')
+                || word.starts_with(|c: char| c.is_ascii_digit())
+        };
+        let mut facts: Vec<&str> = words.filter(is_fact).collect();
+        facts.sort_unstable();
+        facts
+    }
+
+    #[test]
+    fn every_text_of_the_help_is_there_in_chinese() {
+        let many = Program { heads: crate::program::Heads::Many { default: 4 }, ..BASELINE };
+        let is_han = |c: char| ('\u{3400}'..='\u{9FFF}').contains(&c);
+        let mut missing = Vec::new();
+        for program in [BASELINE, many] {
+            let texts = said_in(&command(&program));
+            assert!(texts.len() > 200);
+            for line in texts.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()) {
+                let said = about(line);
+                if !said.contains(is_han) || facts(&said) != facts(line) {
+                    missing.push(format!("{line:?}: {said:?}"));
+                }
+            }
+        }
+        assert!(missing.is_empty(), "{}", missing.join("\n"));
     }
 }

@@ -4,6 +4,7 @@
 
 use crate::error::{CliError, Result};
 use crate::escape::safe_lines;
+use crate::messages::said;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -32,6 +33,11 @@ impl Out {
         self.write_to(&mut io::stdout().lock(), bytes);
     }
 
+    /// A text for a person, in the language that was chosen.
+    pub fn tell(&mut self, text: &str) {
+        self.write(said(text).as_bytes());
+    }
+
     /// [`Out::write`] on any output.
     pub(crate) fn write_to(&mut self, output: &mut impl Write, bytes: &[u8]) {
         if self.closed || self.error.is_some() {
@@ -58,10 +64,18 @@ impl Out {
     }
 }
 
+/// A whole result for a person, in the language that was chosen.
+///
+/// # Errors
+/// As [`Out::finish`].
+pub fn tell(result: &str) -> Result<()> {
+    print(said(result))
+}
+
 /// A line on standard error, which cannot control the terminal whatever is in it; failures are
 /// ignored, there is nowhere to report them.
 pub fn note(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", safe_lines(line));
+    let _ = writeln!(io::stderr().lock(), "{}", said(&safe_lines(line)));
 }
 
 /// Whether standard error is a terminal.
@@ -75,7 +89,7 @@ pub(crate) fn bar(len: u64, style: &str, quiet: bool) -> Option<ProgressBar> {
         return None;
     }
     let bar = ProgressBar::new(len);
-    if let Ok(style) = ProgressStyle::with_template(style) {
+    if let Ok(style) = ProgressStyle::with_template(&said(style)) {
         bar.set_style(style.progress_chars("#>-"));
     }
     bar.enable_steady_tick(Duration::from_millis(200));

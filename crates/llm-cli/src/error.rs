@@ -5,6 +5,7 @@
 mod tests;
 
 use crate::escape::one_line;
+use crate::messages::said;
 use llm_core::{Error, IoAction};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -242,7 +243,7 @@ pub(crate) fn exit(result: Result<()>) -> ExitCode {
             // What a signal interrupted has been reported where it happened.
             if !matches!(e, CliError::Signal(_)) {
                 // A failure to write is ignored: there is nowhere to report it.
-                let _ = writeln!(io::stderr().lock(), "{}", e.line());
+                let _ = writeln!(io::stderr().lock(), "{}", said(&e.line()));
             }
             ExitCode::from(e.exit_code())
         }

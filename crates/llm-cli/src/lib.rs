@@ -8,7 +8,7 @@
 //! | [`program`] | what a binary is: its name, its attention |
 //! | [`machine`] | which version it is, and what it runs on |
 //! | [`lang`] | the language of what is printed |
-//! | `messages` | every sentence that there is in both languages |
+//! | `messages` | the words of both languages |
 //! | [`escape`] | text that cannot control the terminal |
 //! | [`error`] | what ends a command, exit codes |
 //! | [`console`] | the terminal's two ends |
@@ -97,6 +97,8 @@ pub mod commands;
 pub mod fuzzing;
 
 pub use error::{CliError, Result};
+#[doc(hidden)]
+pub use messages::{in_chinese, sentences};
 pub use panics::Panics;
 pub use program::{Heads, Program};
 
@@ -104,12 +106,15 @@ use args::{Cli, Verb};
 use command_line::Parsed;
 use console::{note, print};
 use error::exit;
+use lang::Lang;
 use std::process::ExitCode;
 use threads::in_pool;
 
 /// Does what the command line says; the whole of a binary.
 pub fn run(program: &Program) -> ExitCode {
-    let cli = match command_line::parse(program, std::env::args_os()) {
+    let (lang, words) = Lang::taken_from(std::env::args_os());
+    lang.choose();
+    let cli = match command_line::parse(program, words) {
         Parsed::Run(cli) => *cli,
         Parsed::Text(text) => return exit(print(text)),
         Parsed::Failed(e) => return exit(Err(e)),

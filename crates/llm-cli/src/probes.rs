@@ -126,12 +126,12 @@ pub fn run(
         for (rank, (id, p)) in choices.iter().take(args.sanity_top.unwrap_or(10)).enumerate() {
             text.push_str(&row(rank, *id, *p, tokenizer));
         }
-        out.write(text.as_bytes());
+        out.tell(&text);
     }
     let share = right as f64 / count as f64;
     if !json {
         let line = format!("Sanity top1 accuracy: {right}/{count} = {share:.4}\n");
-        out.write(line.as_bytes());
+        out.tell(&line);
     }
     match args.min_acc {
         Some(wanted) if share < wanted && !out.is_closed() => {

@@ -5,6 +5,7 @@ use crate::console::{Out, bar, note};
 use crate::data::Report;
 use crate::defaults::LOG_EVERY;
 use crate::events::{self, Event};
+use crate::messages::said;
 use crate::signals::Signals;
 use indicatif::ProgressBar;
 use llm_core::base::thousands;
@@ -112,7 +113,7 @@ impl Progress {
             bar.set_position(local);
             let val = self.val_loss.map_or(String::new(), |v| format!("  val {v:.3}"));
             let rate = thousands(self.clock.rate as u64);
-            bar.set_message(format!("loss {:.3}{val}  {rate} tok/s", report.loss));
+            bar.set_message(said(&format!("loss {:.3}{val}  {rate} tok/s", report.loss)));
         }
         if !due {
             return;

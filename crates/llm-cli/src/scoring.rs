@@ -4,6 +4,7 @@ use crate::clock::TimeBudget;
 use crate::console::{bar, note};
 use crate::data::{Report, Validation};
 use crate::error::Result;
+use crate::messages::said;
 use crate::signals::Signals;
 use indicatif::ProgressBar;
 use llm_core::TinyGPT;
@@ -124,7 +125,7 @@ impl Watching {
     fn position(&mut self, scored: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(scored);
-            bar.set_message(format!("scoring {}", self.share(scored)));
+            bar.set_message(said(&format!("scoring {}", self.share(scored))));
         }
         let now = Instant::now();
         if self.due.is_some_and(|due| due <= now) {

@@ -1,4 +1,5 @@
-//! Attention as two courses write it: any batch axes, any scale, any mask, any lengths.
+//! Attention as two courses write it, `skyzh/tiny-llm` and chapter 11 of Wayland Zhang's book on
+//! transformers: any batch axes, any scale, any mask, any lengths.
 //!
 //! | item | equation |
 //! |---|---|

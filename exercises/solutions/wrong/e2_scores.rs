@@ -8,14 +8,20 @@ pub fn scores(q: &Array2, k: &Array2) -> Array2 {
     let root = (d_len as f64).sqrt();
     let k = if planted("scores_q_meets_q") { q } else { k };
     let mut s = Array2::zeros((t_len, t_len));
+    let mut running = 0.0;
     for i in 0..t_len {
         for j in 0..t_len {
             let mut dot = 0.0;
             for d in 0..d_len {
-                dot += q[[i, d]] * k[[j, d]];
+                let product = q[[i, d]] * k[[if planted("scores_k_at_i") { i } else { j }, d]];
+                dot = if planted("scores_set") { product } else { dot + product };
+                running += product;
             }
             let score = match () {
                 () if planted("scores_unscaled") => dot,
+                () if planted("scores_runs_on") => running / root,
+                () if planted("scores_left_out") && j > i => 0.0,
+                () if planted("scores_hidden") && j > i => f64::NEG_INFINITY,
                 () if planted("scores_by_d") => dot / d_len as f64,
                 () if planted("scores_times_root") => dot * root,
                 () if planted("scores_by_root_t") => dot / (t_len as f64).sqrt(),
@@ -40,7 +46,8 @@ pub fn weighted_sum(p: &Array2, v: &Array2) -> Array2 {
                     () if planted("sum_divided") => p[[i, j]] / t_len as f64,
                     () => p[[i, j]],
                 };
-                y[[i, d]] += share * v[[j, d]];
+                let product = share * v[[if planted("sum_v_at_i") { i } else { j }, d]];
+                y[[i, d]] = if planted("sum_set") { product } else { y[[i, d]] + product };
             }
         }
     }

@@ -25,6 +25,15 @@ fn rows(scores: &Array2) -> Array2 {
         if planted("softmax_max_of_table") {
             max = table;
         }
+        if planted("softmax_first") {
+            max = row[0];
+        }
+        if planted("softmax_last") {
+            max = row[row.len() - 1];
+        }
+        if planted("softmax_smallest") {
+            max = row.fold(f64::INFINITY, |a, b| a.min(*b));
+        }
         if planted("softmax_no_max") || planted("softmax_no_sum") {
             max = 0.0;
         }
@@ -34,6 +43,14 @@ fn rows(scores: &Array2) -> Array2 {
             continue;
         }
         row.mapv_inplace(|s| (s - max).exp());
+        if planted("softmax_too_early") {
+            let mut sum = 0.0;
+            row.mapv_inplace(|e| {
+                sum += e;
+                e / sum
+            });
+            continue;
+        }
         running += row.sum();
         let sum = if planted("softmax_sum_runs_on") { running } else { row.sum() };
         if !planted("softmax_no_sum") && !planted("softmax_max_no_sum") {
@@ -62,6 +79,18 @@ pub fn causal_attention(q: &Array2, k: &Array2, v: &Array2) -> Array2 {
     if planted("attention_hidden_as_zero") {
         let seen = Array2::from_shape_fn(s.raw_dim(), |(i, j)| if j > i { 0.0 } else { s[[i, j]] });
         return weighted_sum(&softmax(&seen), v);
+    }
+    let added = match () {
+        () if planted("attention_keep_added") => Some([0.0, 1.0]),
+        () if planted("attention_hide_added") => Some([1.0, 0.0]),
+        () => None,
+    };
+    if let Some([hidden, visible]) = added {
+        let mask = |(i, j)| if j > i { hidden } else { visible };
+        return weighted_sum(&softmax(&(&s + &Array2::from_shape_fn(s.raw_dim(), mask))), v);
+    }
+    if planted("attention_hides_itself") {
+        s.indexed_iter_mut().filter(|((i, j), _)| j >= i).for_each(|(_, s)| *s = f64::NEG_INFINITY);
     }
     let mut p = softmax(&hide_future(&s));
     if planted("attention_columns") {

@@ -15,6 +15,7 @@ pub fn split_heads(x: &Array3, n_heads: usize) -> Array4 {
     }
     Array4::from_shape_fn(shape, |(b, h, t, d)| match () {
         () if planted("split_in_turn") => x[[b, t, d * n_heads + h]],
+        () if planted("split_from_h") => x[[b, t, h * n_heads + d]],
         () if planted("split_backwards") => x[[b, t, (n_heads - 1 - h) * d_len + d]],
         () => x[[b, t, h * d_len + d]],
     })
@@ -23,6 +24,13 @@ pub fn split_heads(x: &Array3, n_heads: usize) -> Array4 {
 pub fn join_heads(heads: &Array4) -> Array3 {
     let (b_len, n_heads, t_len, d_len) = heads.dim();
     let shape = (b_len, t_len, n_heads * d_len);
+    if planted("join_from_h") {
+        let mut x = Array3::zeros(shape);
+        for ((b, h, t, d), number) in heads.indexed_iter() {
+            x[[b, t, h * n_heads + d]] = *number;
+        }
+        return x;
+    }
     if planted("join_reread") {
         return heads.clone().into_shape_with_order(shape).unwrap();
     }

@@ -12,6 +12,9 @@ pub fn linear_backward(x: &Array2, w: &Array2, dy: &Array2) -> (Array2, Array2, 
     for t in 0..t_len {
         for o in 0..n_out {
             for i in 0..n_in {
+                if planted("dx_set") {
+                    dx[[t, i]] = 0.0;
+                }
                 dx[[t, i]] += match () {
                     () if planted("dx_turned") => dy[[t, o]] * w[[o, i]],
                     () if planted("dx_mean") => dy[[t, o]] * w[[i, o]] / n,

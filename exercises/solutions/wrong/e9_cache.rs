@@ -1,7 +1,7 @@
 //! Exercise 9 with its usual mistakes.
 
 use crate::planted::planted;
-use crate::{Array1, Array2, Cache, Weights, linear, softmax};
+use crate::{Array1, Array2, Cache, Weights, hide_future, linear, softmax};
 use llm_core::ndarray::{Axis, s};
 
 pub fn next_token(x: &Array1, weights: &Weights, n_heads: usize, cache: &mut Cache) -> Array1 {
@@ -22,6 +22,10 @@ pub fn next_token(x: &Array1, weights: &Weights, n_heads: usize, cache: &mut Cac
         } else {
             cache.keys.push(key);
         }
+        if planted("cache_whole_row") {
+            cache.keys.pop();
+            cache.keys.push(qkv.slice(s![0, c_len..]).to_owned());
+        }
         if planted("cache_newest_first") {
             cache.values.insert(0, v.clone());
         } else {
@@ -41,9 +45,19 @@ pub fn next_token(x: &Array1, weights: &Weights, n_heads: usize, cache: &mut Cac
     for h in 0..n_heads {
         for j in 0..n {
             let j_used = if planted("cache_last_only") { n - 1 } else { j };
-            let dot: f64 =
-                (0..d_len).map(|d| q[h * d_len + d] * cache.keys[j_used][h * d_len + d]).sum();
+            let (start, len) = match () {
+                () if planted("cache_head_0") => (0, d_len),
+                () if planted("cache_all_channels") => (0, c_len),
+                () => (h * d_len, d_len),
+            };
+            let dot: f64 = (start..start + len).map(|c| q[c] * cache.keys[j_used][c]).sum();
             scores[[h, j]] = dot / (root as f64).sqrt();
+        }
+    }
+    if planted("cache_hidden") {
+        for h in 0..n_heads {
+            let row = scores.slice(s![h..h + 1, ..]).to_owned();
+            scores.slice_mut(s![h..h + 1, ..]).assign(&hide_future(&row));
         }
     }
     let mut p = softmax(&scores);

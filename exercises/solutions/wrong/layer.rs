@@ -34,9 +34,10 @@ pub fn layer(x: &Array3, w: &Weights, n_heads: usize, keep: &[bool]) -> Array3 {
     };
     let mut out = Array3::zeros(x.raw_dim());
     for b in 0..b_len {
+        let sequence = if planted("layer_first_sequence") { 0 } else { b };
         let project = |t: usize, column: usize| {
             let bias = if planted("layer_no_b_qkv") { 0.0 } else { w.b_qkv[column] };
-            bias + (0..c_len).map(|c| x[[b, t, c]] * w.w_qkv[[c, column]]).sum::<f64>()
+            bias + (0..c_len).map(|c| x[[sequence, t, c]] * w.w_qkv[[c, column]]).sum::<f64>()
         };
         let number = |which: usize, h: usize, t: usize, d: usize| {
             let [t, c] = place(h, t, d);
@@ -50,31 +51,39 @@ pub fn layer(x: &Array3, w: &Weights, n_heads: usize, keep: &[bool]) -> Array3 {
             let root = match () {
                 () if planted("layer_root_c") => c_len as f64,
                 () if planted("layer_no_scale") => 1.0,
+                () if planted("layer_scaled_twice") => (d_len * d_len) as f64,
                 () => d_len as f64,
             };
             let used = keep.get(h) != Some(&false);
+            if !used && planted("off_break") {
+                break;
+            }
             if !used && !silent_otherwise() {
                 continue;
             }
-            for i in 0..t_len {
-                let mut exps = vec![0.0; t_len];
-                for (j, e) in exps.iter_mut().enumerate() {
-                    let hidden = match () {
-                        () if planted("layer_sees_all") => false,
-                        () if planted("layer_hides_itself") => j >= i,
-                        () => j > i,
-                    };
-                    let mut dot: f64 =
-                        (0..d_len).map(|d| number(0, h, i, d) * number(1, h, j, d)).sum();
-                    if !used && planted("off_scores") {
-                        dot = 0.0;
-                    }
-                    *e = if hidden { 0.0 } else { (dot / root.sqrt()).exp() };
+            let e = |i: usize, j: usize| {
+                let hidden = match () {
+                    () if planted("layer_sees_all") => false,
+                    () if planted("layer_hides_itself") => j >= i,
+                    () => j > i,
+                };
+                let mut dot: f64 =
+                    (0..d_len).map(|d| number(0, h, i, d) * number(1, h, j, d)).sum();
+                if !used && planted("off_scores") {
+                    dot = 0.0;
                 }
-                let sum: f64 = exps.iter().sum();
+                if hidden { 0.0 } else { (dot / root.sqrt()).exp() }
+            };
+            let exps: Vec<Vec<f64>> =
+                (0..t_len).map(|i| (0..t_len).map(|j| e(i, j)).collect()).collect();
+            for i in 0..t_len {
+                let sum = |j: usize| match () {
+                    () if planted("layer_columns") => exps.iter().map(|row| row[j]).sum::<f64>(),
+                    () => exps[i].iter().sum(),
+                };
                 for d in 0..d_len {
                     let [t, c] = joined(h, i, d);
-                    y[t][c] = (0..t_len).map(|j| exps[j] / sum * number(2, h, j, d)).sum();
+                    y[t][c] = (0..t_len).map(|j| exps[i][j] / sum(j) * number(2, h, j, d)).sum();
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 use llm_core::ndarray::{ArrayD, Dimension};
 use std::fmt::Write;
+use std::panic::Location;
 
 /// What somebody does, as the end of "this is what comes out when", and what comes out.
 pub type Mistake = (&'static str, ArrayD<f64>);
@@ -14,7 +15,7 @@ pub fn mistake<D: Dimension>(
     (what, gives.into_dyn())
 }
 
-/// Panics unless `got` is `want` to about five places, and says what was probably done.
+/// Panics unless `got` is `want` to about five places, and says what was probably done, and in which file.
 #[track_caller]
 pub fn check<D: Dimension>(
     what: &str,
@@ -35,6 +36,8 @@ pub fn check<D: Dimension>(
     if !names.is_empty() {
         let _ = writeln!(message, "  This is what comes out when {}.", names.join(",\n  or when "));
     }
+    let file = Location::caller().file().rsplit(['/', '\\']).next().unwrap_or_default();
+    let _ = writeln!(message, "  Where to look: src/{file}, and what it calls.");
     if got.shape() != want.shape() {
         let _ = writeln!(message, "  Yours has the shape {:?}.", got.shape());
         let _ = writeln!(message, "  Wanted is        {:?}.", want.shape());
@@ -57,6 +60,11 @@ pub fn check<D: Dimension>(
         if want.len() <= 24 {
             let _ = writeln!(message, "  Yours:\n{got:.4}\n  Wanted:\n{want:.4}");
         }
+    }
+    if names.is_empty() {
+        message += "  No usual mistake alone gives this. Does another red test name one, or is an exercise before this one red?\n  \
+                    Then begin there. If not, print every step of the test that is done by hand, and hold it against the page;\n  \
+                    `hints.md` has three hints for each exercise.\n";
     }
     panic!("{message}");
 }

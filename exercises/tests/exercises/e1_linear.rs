@@ -1,7 +1,7 @@
 //! y = x·W + b.
 
 use crate::check::{Mistake, check, mistake};
-use crate::library::{array, tensor};
+use crate::library::{array, running, tensor};
 use crate::numbers::some;
 use llm_core::ndarray::{Axis, arr1, arr2};
 use llm_core::ops::linear_lastdim;
@@ -21,6 +21,13 @@ fn mistakes(x: &Array2, w: &Array2, b: &Array1) -> Vec<Mistake> {
             x.dot(&w) + b
         }),
     ];
+    for anew_for_each_row in [false, true] {
+        let sums = running(&x.dot(w), anew_for_each_row);
+        all.push(mistake(
+            "the sum goes on from the number before: it begins anew for each t and o",
+            sums + b,
+        ));
+    }
     if w.is_square() {
         let turned = x.dot(&w.t()) + b;
         all.push(mistake("W is read as [out, in]: W[o, i] in place of W[i, o]", turned));

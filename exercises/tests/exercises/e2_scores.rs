@@ -1,7 +1,7 @@
 //! S = q·kᵀ / √D and y = P·v.
 
 use crate::check::{Mistake, check, mistake};
-use crate::library::{array, shares, tensor};
+use crate::library::{array, running, shares, tensor};
 use crate::numbers::some;
 use llm_core::ndarray::{Axis, arr2};
 use llm_exercises::{Array2, scores, weighted_sum};
@@ -13,7 +13,8 @@ const K: [[f64; 2]; 3] = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]];
 fn score_mistakes(q: &Array2, k: &Array2) -> Vec<Mistake> {
     let (t, d) = (q.nrows() as f64, q.ncols() as f64);
     let dots = q.dot(&k.t());
-    vec![
+    let last = q.ncols() - 1;
+    let mut all = vec![
         mistake("scores are not divided by √D", dots.clone()),
         mistake("scores are divided by D and not by √D", &dots / d),
         mistake("scores are multiplied by √D and not divided by it", &dots * d.sqrt()),
@@ -26,7 +27,31 @@ fn score_mistakes(q: &Array2, k: &Array2) -> Vec<Mistake> {
             dots.t().to_owned() / d.sqrt(),
         ),
         mistake("q meets q: k is not used", q.dot(&q.t()) / d.sqrt()),
-    ]
+        mistake("k is read at i: column j of S belongs to k[j]", {
+            let own = (q * k).sum_axis(Axis(1)).insert_axis(Axis(1)) / d.sqrt();
+            own.broadcast(dots.raw_dim()).unwrap().to_owned()
+        }),
+        mistake(
+            "each product is set and not added to: only the last channel is left",
+            Array2::from_shape_fn(dots.raw_dim(), |(i, j)| q[[i, last]] * k[[j, last]]) / d.sqrt(),
+        ),
+    ];
+    for anew_for_each_row in [false, true] {
+        all.push(mistake(
+            "the sum goes on from the score before: it begins at 0 for each i and j",
+            running(&dots, anew_for_each_row) / d.sqrt(),
+        ));
+    }
+    for hidden in [0.0, f64::NEG_INFINITY, -1e9] {
+        all.push(mistake(
+            "the future is left out already: here every i meets every j, and hiding is exercise 3",
+            {
+                let seen = |(i, j)| if j > i { hidden } else { dots[[i, j]] / d.sqrt() };
+                Array2::from_shape_fn(dots.raw_dim(), seen)
+            },
+        ));
+    }
+    all
 }
 
 #[test]
@@ -55,6 +80,13 @@ fn sum_mistakes(p: &Array2, v: &Array2) -> Vec<Mistake> {
             "the sum is divided by T: the shares add up to 1 already",
             p.dot(v) / v.nrows() as f64,
         ),
+        mistake("each position takes its own value: v[i] in place of v[j]", {
+            p.sum_axis(Axis(1)).insert_axis(Axis(1)) * v
+        }),
+        mistake("each product is set and not added to: only the last position is left", {
+            let last = v.nrows() - 1;
+            Array2::from_shape_fn(v.raw_dim(), |(i, d)| p[[i, last]] * v[[last, d]])
+        }),
     ]
 }
 

@@ -3,7 +3,7 @@
 use crate::check::{Mistake, check, mistake};
 use crate::library::{How, Sees, array, head, shares, tensor};
 use crate::numbers::some;
-use llm_core::ndarray::{Axis, Ix3, arr2, concatenate};
+use llm_core::ndarray::{ArrayView1, Axis, Ix3, arr2, concatenate};
 use llm_core::ops::softmax_lastdim;
 use llm_exercises::{Array2, causal_attention, softmax};
 use llm_variant_mha::causal_attention_heads;
@@ -17,6 +17,9 @@ fn shares_unscaled(s: &Array2) -> Array2 {
 fn mistakes(s: &Array2) -> Vec<Mistake> {
     let exps = s.mapv(f64::exp);
     let over_rows = |x: &Array2| x / &x.sum_axis(Axis(1)).insert_axis(Axis(1));
+    let less = |of_row: &dyn Fn(ArrayView1<f64>) -> f64| {
+        over_rows(&(s - &s.map_axis(Axis(1), of_row).insert_axis(Axis(1))).exp())
+    };
     vec![
         mistake(
             "it is a softmax over the wrong axis: columns add up to 1 and not rows",
@@ -38,6 +41,24 @@ fn mistakes(s: &Array2) -> Vec<Mistake> {
         ),
         mistake("the largest number of the whole table is subtracted, and not that of the row", {
             over_rows(&(s - s.fold(f64::NEG_INFINITY, |a, b| a.max(*b))).exp())
+        }),
+        mistake(
+            "the first number of a row is subtracted, and not its largest",
+            less(&|row| row[0]),
+        ),
+        mistake(
+            "the last number of a row is subtracted, and not its largest",
+            less(&|row| row[row.len() - 1]),
+        ),
+        mistake(
+            "the smallest number of a row is subtracted, and not its largest",
+            less(&|row| row.fold(f64::INFINITY, |a, b| a.min(*b))),
+        ),
+        mistake("numbers are divided before the sum is whole: dividing is a loop of its own", {
+            let exps = shares_unscaled(s);
+            let mut sums = exps.clone();
+            sums.accumulate_axis_inplace(Axis(1), |before, e| *e += before);
+            exps / sums
         }),
         mistake("the sum does not begin at 0 for each row", {
             let (exps, mut sum) = (shares_unscaled(s), 0.0);
@@ -72,8 +93,8 @@ fn of_rows_as_in_the_library() {
 
 #[test]
 fn of_large_numbers() {
-    let s = arr2(&[[1000.0, 1000.0], [-1000.0, -1001.0], [1000.0, -1000.0]]);
-    let want = arr2(&[[0.5, 0.5], [0.731059, 0.268941], [1.0, 0.0]]);
+    let s = arr2(&[[1000.0, 1000.0], [-1000.0, -1001.0], [1000.0, -1000.0], [-1000.0, 1000.0]]);
+    let want = arr2(&[[0.5, 0.5], [0.731059, 0.268941], [1.0, 0.0], [0.0, 1.0]]);
     check("P of numbers near 1000 and −1000", softmax(&s), want, &mistakes(&s));
 }
 
@@ -90,6 +111,18 @@ fn head_mistakes(q: &Array2, k: &Array2, v: &Array2) -> Vec<Mistake> {
     let sees = |sees: Sees| with(How { sees, ..How::default() });
     vec![
         mistake("the future is not hidden", sees(Sees::All)),
+        mistake(
+            "`j >= i` hides the position itself: the first one sees nothing, and 0/0 is NaN",
+            sees(Sees::Past),
+        ),
+        mistake(
+            "the mask was added as 0 and 1, 1 for the visible: that hides nothing",
+            sees(Sees::AllVisiblePlusOne),
+        ),
+        mistake(
+            "the mask was added as 0 and 1, 1 for the hidden: that makes them larger",
+            sees(Sees::AllHiddenPlusOne),
+        ),
         mistake(
             "shares are set to 0 behind the softmax: those left do not add up to 1",
             sees(Sees::AllThenCut),

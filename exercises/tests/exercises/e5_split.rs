@@ -8,7 +8,7 @@ use llm_core::ndarray::{Array, arr3, s};
 use llm_exercises::{Array3, Array4, join_heads, split_heads};
 
 fn split_mistakes(x: &Array3, n_heads: usize) -> Vec<Mistake> {
-    vec![
+    let mut all = vec![
         mistake(
             "the list of numbers is read under the other shape: a view in place of a transpose; \
              head 0 then has whole positions of all channels",
@@ -24,7 +24,31 @@ fn split_mistakes(x: &Array3, n_heads: usize) -> Vec<Mistake> {
             list.into_shape_with_order((b, t, n_heads, c / n_heads)).unwrap()
         }),
         mistake("the last head comes first", split(x, n_heads, Cut::Backwards)),
-    ]
+    ];
+    let (b, t, c) = x.dim();
+    let d = c / n_heads;
+    if d > n_heads {
+        // With d < H there are not so many channels.
+        let shape = (b, n_heads, t, d);
+        all.push(mistake(
+            FROM_H,
+            Array4::from_shape_fn(shape, |(b, h, t, d)| x[[b, t, h * n_heads + d]]),
+        ));
+    }
+    all
+}
+
+const FROM_H: &str =
+    "a head begins at channel h·H: it begins at h·D, behind the D channels of each head before it";
+
+/// Heads written to channel h·H and those behind it, one over the other.
+fn joined_from_h(heads: &Array4) -> Array3 {
+    let (b_len, n_heads, t_len, d_len) = heads.dim();
+    let mut x = Array3::zeros((b_len, t_len, n_heads * d_len));
+    for ((b, h, t, d), number) in heads.indexed_iter() {
+        x[[b, t, h * n_heads + d]] = *number;
+    }
+    x
 }
 
 #[test]
@@ -39,7 +63,7 @@ fn into_two_heads_by_hand() {
 
 #[test]
 fn into_heads_as_in_the_library() {
-    for [b, t, h, d] in [[2, 5, 3, 2], [2, 4, 4, 1], [1, 3, 1, 4]] {
+    for [b, t, h, d] in [[1, 4, 2, 3], [2, 5, 3, 2], [2, 4, 4, 1], [1, 3, 1, 4]] {
         let x = some((b, t, h * d), 1);
         let single: Vec<f32> = x.iter().map(|x| *x as f32).collect();
         let views = head_views(&single, [b, t, h, d]); // where they lie: nothing is copied
@@ -54,7 +78,7 @@ fn into_heads_as_in_the_library() {
 
 #[test]
 fn out_of_heads() {
-    let heads = Array::from_shape_fn((2, 3, 4, 2), |(b, h, t, d)| {
+    let heads = Array::from_shape_fn((2, 3, 2, 4), |(b, h, t, d)| {
         (1000 * b + 100 * h + 10 * t + d) as f64 // b, h, t and d can be read off
     });
     let mistakes = [
@@ -70,6 +94,7 @@ fn out_of_heads() {
             "heads are joined in the wrong order: channel by channel, d·H + h, and not head by head",
             join(&heads, Cut::Interleaved),
         ),
+        mistake(FROM_H, joined_from_h(&heads)),
     ];
     check("the heads side by side", join_heads(&heads), join(&heads, Cut::ByHead), &mistakes);
 }

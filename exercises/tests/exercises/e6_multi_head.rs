@@ -3,7 +3,7 @@
 use crate::check::{Mistake, check, mistake};
 use crate::library::{Cut, How, Sees, layer, layer_with};
 use crate::numbers::{layer_by_hand, some, some_weights};
-use llm_core::ndarray::arr3;
+use llm_core::ndarray::{arr3, s};
 use llm_exercises::{Array3, Weights, multi_head};
 
 pub fn mistakes(x: &Array3, w: &Weights, n_heads: usize) -> Vec<Mistake> {
@@ -11,12 +11,26 @@ pub fn mistakes(x: &Array3, w: &Weights, n_heads: usize) -> Vec<Mistake> {
     let with = |how: How| layer_with(x, w, n_heads, &how);
     let parts = |parts: [usize; 3]| with(How { parts, ..How::default() });
     let cut = |split: Cut, join: Cut| with(How { split, join, ..How::default() });
+    let d = c / n_heads;
+    let first = x.slice(s![..1, .., ..]).broadcast(x.raw_dim()).unwrap().to_owned();
     vec![
         mistake(
             "scores are divided by √C and not √D: a head's dot product has D terms",
             with(How { root_of: Some(c), ..How::default() }),
         ),
         mistake("scores are not divided by √D", with(How { root_of: Some(1), ..How::default() })),
+        mistake(
+            "scores are divided by √D twice: `scores` of exercise 2 does it already",
+            with(How { root_of: Some(d * d), ..How::default() }),
+        ),
+        mistake(
+            "every sequence is computed from the first one: take x[b] for each b",
+            layer(&first, w, n_heads, &[]),
+        ),
+        mistake(
+            "it is a softmax over the wrong axis: every row has to add up to 1",
+            with(How { wrong_axis: true, ..How::default() }),
+        ),
         mistake("the future is not hidden", with(How { sees: Sees::All, ..How::default() })),
         mistake(
             "`j >= i` hides the token itself",
@@ -74,6 +88,9 @@ fn as_in_the_library() {
     }
 }
 
+const HEARD: &str = "it listens to a later position. Where to look: `hide_future`, and how heads are split and joined";
+const DEAF: &str = "a position hears itself and all before it. Where to look: `hide_future`, and where results are put";
+
 #[test]
 fn the_future_is_not_heard() {
     let (mut x, w) = (some((1, 5, 4), 3), some_weights(4, 4));
@@ -82,6 +99,16 @@ fn the_future_is_not_heard() {
     let after = multi_head(&x, &w, 2);
     for t in 0..5 {
         let changed = (0..4).any(|c| before[[0, t, c]] != after[[0, t, c]]);
-        assert_eq!(changed, t >= 3, "x changed at position 3: did the result at position {t}?");
+        if t < 3 {
+            assert!(
+                !changed,
+                "the result at position {t} changes when x changes at position 3: {HEARD}"
+            );
+        } else {
+            assert!(
+                changed,
+                "the result at position {t} is the same when x changes at position 3: {DEAF}"
+            );
+        }
     }
 }

@@ -37,9 +37,19 @@ fn library<D: Dimension>(
     array(&Tensor::from_vec(like.shape(), grad).unwrap())
 }
 
+fn last_of(a: &Array2, axis: usize) -> Array2 {
+    a.slice_axis(Axis(axis), (-1..).into()).to_owned()
+}
+
 fn dx_mistakes(w: &Array2, dy: &Array2) -> Vec<Mistake> {
     let t = dy.nrows() as f64;
-    let mut all = vec![mistake("dx is divided by T", dy.dot(&w.t()) / t)];
+    let mut all = vec![
+        mistake("dx is divided by T", dy.dot(&w.t()) / t),
+        mistake(
+            "dx is set and not added to: only the last channel of y is left",
+            last_of(dy, 1).dot(&last_of(w, 1).t()),
+        ),
+    ];
     if w.is_square() {
         all.push(mistake("W is not turned over: Σ_o dy[t, o]·W[o, i]", dy.dot(w)));
     }
@@ -48,12 +58,11 @@ fn dx_mistakes(w: &Array2, dy: &Array2) -> Vec<Mistake> {
 
 fn dw_mistakes(x: &Array2, dy: &Array2) -> Vec<Mistake> {
     let (t, right) = (x.nrows(), x.t().dot(dy));
-    let last = |a: &Array2| a.slice_axis(Axis(0), (t - 1..).into()).to_owned();
     let mut all = vec![
         mistake("dW is a mean over positions and not their sum", &right / t as f64),
         mistake(
             "dW is set and not added to: only the last position is left",
-            last(x).t().dot(&last(dy)),
+            last_of(x, 0).t().dot(&last_of(dy, 0)),
         ),
     ];
     if x.ncols() == dy.ncols() {

@@ -48,6 +48,17 @@ fn mistakes(x: &Array3, w: &Weights, n_heads: usize, keep: &[bool]) -> Vec<Mista
             layer_with(x, w, n_heads, &How { b_proj: false, ..off.clone() }),
         ),
     ];
+    let before: Vec<bool> = keep
+        .iter()
+        .scan(true, |on, keep| {
+            *on &= keep;
+            Some(*on)
+        })
+        .collect();
+    all.push(mistake(
+        "the heads behind one that is off are lost too: `continue` goes on with the next head, `break` does not",
+        layer_with(x, w, n_heads, &How { keep: before, ..off.clone() }),
+    ));
     if kept > 0 {
         let larger = without(&|c| c / d, &whole) * (n_heads as f64 / kept as f64);
         all.push(mistake(

@@ -36,6 +36,12 @@ fn mistakes(x: &Array3, w: &Weights, n_heads: usize) -> Vec<Mistake> {
             },
         ),
     ];
+    all.push(mistake(
+        "each token sees only the oldest one: the only row of the new token was hidden as if it were row 0; in a cache \
+         there is no future, and nothing to hide",
+        layer_with(x, w, n_heads, &How { sees: Sees::Oldest, ..How::default() }),
+    ));
+    all.extend(wrong_channels(x, w, n_heads));
     // What a step does that is not a step of the whole text: rows of texts that are changed.
     let rows = |text: &dyn Fn(usize) -> Array3| {
         let mut out = Array3::zeros(x.raw_dim());
@@ -68,6 +74,47 @@ fn mistakes(x: &Array3, w: &Weights, n_heads: usize) -> Vec<Mistake> {
         layer_with(x, w, n_heads, &How { root_of: Some(c), ..How::default() }),
     ));
     all.extend(e6_multi_head::mistakes(x, w, n_heads).into_iter().skip(1)); // √C is there already
+    all
+}
+
+/// The channels of a head are h·D..(h+1)·D of q, of each key and of each value.
+fn wrong_channels(x: &Array3, w: &Weights, n_heads: usize) -> Vec<Mistake> {
+    let (q, k, v) = parts(x, w, n_heads);
+    let head_0 = |part: &Array4| {
+        part.slice(s![.., ..1, .., ..]).broadcast(part.raw_dim()).unwrap().to_owned()
+    };
+    let out = |q: &Array4, k: &Array4, v: &Array4, root_of: usize| {
+        let mut y = Array4::zeros(v.raw_dim());
+        for h in 0..n_heads {
+            let of = |part: &Array4| part.slice(s![0, h, .., ..]).to_owned();
+            let how = How { root_of: Some(root_of), ..How::default() };
+            y.slice_mut(s![0, h, .., ..]).assign(&head(&of(q), &of(k), &of(v), &how));
+        }
+        project(&join(&y, Cut::ByHead), &w.w_proj, Some(&w.b_proj))
+    };
+    let (q0, k0, v0) = (head_0(&q), head_0(&k), head_0(&v));
+    let d = q.dim().3;
+    let mut all: Vec<Mistake> =
+        [(&q0, &k0, &v), (&q, &k0, &v), (&q, &k, &v0), (&q, &k0, &v0), (&q0, &k0, &v0)]
+            .map(|(q, k, v)| {
+                mistake(
+                    "every head reads the channels of head 0: head h begins at h·D",
+                    out(q, k, v, d),
+                )
+            })
+            .into();
+    // [1, H, T, C]: all channels for each head.
+    let whole = |part: &Array4| {
+        let c = x.dim().2;
+        let all = join(part, Cut::ByHead).insert_axis(Axis(1));
+        all.broadcast((1, n_heads, x.dim().1, c)).unwrap().to_owned()
+    };
+    for root_of in [d, x.dim().2] {
+        all.push(mistake(
+            "a head's scores are summed over all C channels: they have only its own, h·D..(h+1)·D",
+            out(&whole(&q), &whole(&k), &v, root_of),
+        ));
+    }
     all
 }
 
@@ -144,6 +191,9 @@ fn one_by_one_as_the_library_all_at_once() {
     }
 }
 
+const CUT_FIRST: &str =
+    "cut the row qkv into q, k and v, C columns each, before k and v are put into the cache";
+
 #[test]
 fn holds_one_key_and_one_value_for_each_token() {
     let (x, w) = (some((1, 4, 6), 3), some_weights(6, 4));
@@ -152,7 +202,13 @@ fn holds_one_key_and_one_value_for_each_token() {
         next_token(&row.to_owned(), &w, 3, &mut cache);
         assert_eq!(cache.keys.len(), t + 1, "keys in the cache after {} tokens", t + 1);
         assert_eq!(cache.values.len(), t + 1, "values in the cache after {} tokens", t + 1);
-        assert!(cache.keys.iter().chain(&cache.values).all(|x| x.len() == 6), "C numbers each");
+        for kept in cache.keys.iter().chain(&cache.values) {
+            let got = kept.len();
+            assert_eq!(
+                got, 6,
+                "a key or a value in the cache has {got} numbers and not C: {CUT_FIRST}"
+            );
+        }
     }
     let qkv = x.index_axis(Axis(0), 0).dot(&w.w_qkv) + &w.b_qkv;
     for (t, (key, value)) in cache.keys.iter().zip(&cache.values).enumerate() {

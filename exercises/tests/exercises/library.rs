@@ -30,7 +30,12 @@ pub enum Sees {
     PastAndItself,
     Past,
     Itself,
+    Oldest,
     All,
+    /// The visible ones have a score that is larger by 1.
+    AllVisiblePlusOne,
+    /// The hidden ones have.
+    AllHiddenPlusOne,
     /// The others have the score 0 and not −∞.
     AllHiddenAsZero,
     /// Softmax over everything, hidden shares set to 0 behind it.
@@ -130,19 +135,42 @@ pub fn shares(scores: &Array2, axis: usize) -> Array2 {
     &exps / &exps.sum_axis(Axis(axis)).insert_axis(Axis(axis))
 }
 
+/// What comes out when the sum of one number goes on from that of the number before, in the order of reading: through the
+/// whole table, or anew for each row.
+pub fn running(sums: &Array2, anew_for_each_row: bool) -> Array2 {
+    let mut sum = 0.0;
+    let mut all = sums.clone();
+    for mut row in all.rows_mut() {
+        if anew_for_each_row {
+            sum = 0.0;
+        }
+        row.mapv_inplace(|s| {
+            sum += s;
+            sum
+        });
+    }
+    all
+}
+
 /// One head.
 pub fn head(q: &Array2, k: &Array2, v: &Array2, how: &How) -> Array2 {
     let root = (how.root_of.unwrap_or(q.ncols()) as f64).sqrt();
     let mut scores = q.dot(&k.t()) / root;
     for ((i, j), s) in scores.indexed_iter_mut() {
         let hidden = match how.sees {
-            Sees::PastAndItself | Sees::AllHiddenAsZero => j > i,
             Sees::Past => j >= i,
             Sees::Itself => j != i,
+            Sees::Oldest => j != 0,
             Sees::All | Sees::AllThenCut => false,
+            _ => j > i,
         };
-        if hidden {
-            *s = if how.sees == Sees::AllHiddenAsZero { 0.0 } else { f64::NEG_INFINITY };
+        match how.sees {
+            Sees::AllHiddenAsZero if hidden => *s = 0.0,
+            Sees::AllVisiblePlusOne if !hidden => *s += 1.0,
+            Sees::AllHiddenPlusOne if hidden => *s += 1.0,
+            Sees::AllHiddenAsZero | Sees::AllVisiblePlusOne | Sees::AllHiddenPlusOne => {}
+            _ if hidden => *s = f64::NEG_INFINITY,
+            _ => {}
         }
     }
     let mut p = shares(&scores, if how.wrong_axis { 0 } else { 1 });

@@ -2,6 +2,8 @@
 
 use super::head::close;
 use super::{Values, list, offset, wide};
+use crate::docs::examples::{BASE, HEADS, TRACE};
+use crate::docs::modules::layer;
 use llm_core::kernels::adamw::{AdamWUpdate, step};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Tensor, ops};
@@ -15,6 +17,21 @@ pub fn add(values: &mut Values) {
     backward(values);
     update(values);
     places(values);
+    sizes(values);
+}
+
+/// B, T, C and heads of the small examples, as docs/README.md tells them apart.
+fn sizes(values: &mut Values) {
+    let here = states().0.shape().to_vec();
+    let two_heads = layer()[0].shape().to_vec();
+    let walk = [1, BASE[0].len(), BASE[0][0].len()].to_vec();
+    assert_eq!(walk[2], HEADS.len() * HEADS[0][0][0].len());
+    let trace = [1, TRACE[0].len(), TRACE[0][0].len()].to_vec();
+    let rows = [(here, &[1][..]), (two_heads, &[2]), (walk, &[1, 2]), (trace, &[1])];
+    let rows = rows.iter().flat_map(|(sizes, heads)| [&sizes[..], heads].concat());
+    let last = values["trace.big_sizes"][..4].to_vec();
+    let all = rows.map(|n| n as f64).chain(last);
+    values.insert("docs.examples", all.collect());
 }
 
 fn tensor(shape: &[usize], data: &[f32]) -> Tensor {

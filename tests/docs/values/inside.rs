@@ -1,11 +1,10 @@
 //! The page on looking inside: sizes and costs are computed, what training decides is measured.
 
-use super::performance::flatten;
+use super::performance::{flatten, measured};
 use super::{Values, list};
 use llm_core::Config;
 use llm_core::model::{Footprint, standard_parameters};
 use llm_lens::{AttentionCost, KNOWN_MODELS, ModelReport, training_flops};
-use serde_json::Value;
 
 pub fn add(values: &mut Values) {
     let config = Config::new(256, 256, 64, 2);
@@ -39,7 +38,7 @@ pub fn add(values: &mut Values) {
     values.insert("inside.costs", list![1, 8, 64].into_iter().chain(rows).collect());
     values.insert("inside.sum", list![16, 16, 512, 8, 16, 16, 64]);
     useful(values);
-    measured(values);
+    trained(values);
 }
 
 /// The equation of the page on runs, and the model of the default run in it.
@@ -56,9 +55,9 @@ fn useful(values: &mut Values) {
     values.insert("run.default_flops", vec![default_run]);
 }
 
-fn measured(values: &mut Values) {
-    let measured: Value =
-        serde_json::from_str(include_str!("../../../benches/measured.json")).unwrap();
+/// What training decides.
+fn trained(values: &mut Values) {
+    let measured = measured();
     let mut of = |id, keys: &[&str]| {
         let mut numbers = Vec::new();
         keys.iter().for_each(|key| flatten(&measured["inside"][key], &mut numbers));

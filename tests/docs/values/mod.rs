@@ -1,5 +1,7 @@
 //! What the code computes for every `check` in the pages.
 
+mod concept_heads;
+mod concepts;
 mod course;
 mod cutting;
 mod exercises;
@@ -10,9 +12,10 @@ mod inside;
 mod pages;
 mod performance;
 mod python;
+mod readme;
 mod trace;
 mod walkthrough;
-mod why;
+pub mod why;
 mod writing;
 
 use llm_core::Tensor;
@@ -27,6 +30,7 @@ pub fn all() -> Values {
     pages::add(&mut values);
     performance::add(&mut values);
     python::add(&mut values);
+    readme::add(&mut values);
     writing::add(&mut values);
     inside::add(&mut values);
     hand::add(&mut values);
@@ -35,6 +39,8 @@ pub fn all() -> Values {
     exercises::add(&mut values);
     cutting::add(&mut values);
     heads_by_hand::add(&mut values);
+    concepts::add(&mut values);
+    concept_heads::add(&mut values);
     values
 }
 

@@ -33,6 +33,7 @@ pub fn add(values: &mut Values) {
     let cut = ops::reshape(&keys, &[4, 16, 4, 128]).unwrap();
     let in_front = permute(&cut, &[0, 2, 1, 3]).unwrap();
     let shapes = [&keys, &cut, &in_front].map(|x| x.shape().to_vec()).concat();
+    values.insert("math.section", list![5]); // of docs/transformer_math_to_code.md
     values.insert("changed.split", shapes.iter().map(|&n| n as f64).collect());
     let codes =
         [OK, USAGE, DIVERGED, BAD_DATA, NO_INPUT, INTERNAL, NO_MEMORY, CANNOT_CREATE, IO, BUSY];

@@ -8,8 +8,8 @@ use llm_core::TokenId;
 use serde_json::Value;
 
 pub fn add(values: &mut Values) {
-    let measured: Value =
-        serde_json::from_str(include_str!("../../../benches/measured.json")).unwrap();
+    let measured = measured();
+    assert!(measured["how"].as_str().is_some_and(|how| how.contains("two cores")));
     for (id, key) in [
         ("perf.ratios", "ratios"),
         ("perf.ops", "ops"),
@@ -35,6 +35,11 @@ pub fn add(values: &mut Values) {
         let useful = 6 * b * t * (12 * l * c * c + v * c) + 7 * l * b * t * t * c;
         assert!((w.flops() / useful as f64 - 1.0).abs() < 1e-12);
     }
+    let w1 = bench_workload(BenchName::W1).unwrap();
+    let sweep = include_str!("../../../benches/sweep.py");
+    let tokens = w1.batch_size * w1.seq_len;
+    assert!(sweep.contains(&format!("\"--batch\", {tokens} // t]")), "B falls as T rises");
+    values.insert("perf.sweep_tokens", list![tokens as u32]);
     values.insert("perf.formula", list![6, 12, 2, 7]);
     values.insert("perf.clip", list![1]);
     values.insert("outgrow.bytes", list![300_000]);
@@ -54,6 +59,11 @@ pub fn add(values: &mut Values) {
         [layers, heads, d_model, seq_len, batch_size, vocab_size].map(|n| n as f64)
     });
     values.insert("perf.sizes", sizes.collect());
+}
+
+/// What was measured, with the commands and the machine.
+pub(super) fn measured() -> Value {
+    serde_json::from_str(include_str!("../../../benches/measured.json")).unwrap()
 }
 
 /// All numbers in order.

@@ -15,15 +15,39 @@ const SEED: u64 = 7;
 pub fn add(values: &mut Values) {
     values.insert("why.sizes", wide(&[B, T, C, H, C, H, D]));
     values.insert("why.seed", vec![SEED as f64, -1.0, 1.0]);
-    let module = MultiHeadAttention::new(C, H, SEED).unwrap();
-    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(SEED);
-    let x = ArrayD::from_shape_fn(vec![B, T, C], |_| rng.random_range(-1.0f32..1.0));
-    let x = Tensor::new(x);
+    let (module, x) = example();
     shapes(values, &module, &x);
     outputs(values, &module, &x);
+    let [p, v, a, out] = corner();
+    let row = |i: usize| [&p, &v, &a, &out].map(|m| super::wide(&m.data()[3 * i..][..3])).concat();
+    values.insert("why.corner", [row(0), row(1), row(2)].concat());
+    let [p, v] = [p.data(), v.data()];
+    let sum = p[3] * v[0] + p[4] * v[3];
+    super::head::close(&[sum], &[a.data()[3]]);
+    values.insert("why.corner_sum", super::wide(&[p[3], v[0], p[4], v[3], sum]));
     costs(values);
     // The titles of the trace's steps that show A and the output.
     values.insert("why.steps", list![8, 9]);
+}
+
+/// The page's module, and its input.
+fn example() -> (MultiHeadAttention, Tensor) {
+    let module = MultiHeadAttention::new(C, H, SEED).unwrap();
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(SEED);
+    let x = ArrayD::from_shape_fn(vec![B, T, C], |_| rng.random_range(-1.0f32..1.0));
+    (module, Tensor::new(x))
+}
+
+/// The first three positions and columns of the first head of the first sequence: P, V, A, and A times the output
+/// matrix.
+pub fn corner() -> [Tensor; 4] {
+    let (module, x) = example();
+    let all = module.attend(&x, Some(&KeepMask::causal(T, T).unwrap())).unwrap();
+    let v = module.wv.forward(&x).unwrap();
+    [(&all.weights, T), (&v, C), (&all.concat, C), (&all.output, C)].map(|(of, width)| {
+        let rows = of.data().chunks(width).take(3).flat_map(|row| row[..3].to_vec());
+        Tensor::from_vec(&[3, 3], rows.collect()).unwrap()
+    })
 }
 
 fn wide(numbers: &[usize]) -> Vec<f64> {

@@ -42,6 +42,7 @@ pub use tokenizer::{
 pub use trace::TraceArgs;
 pub use training::{ModelArgs, RecipeArgs, TrainArgs};
 
+use crate::lang::Lang;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -60,6 +61,10 @@ pub struct Cli {
     /// What training takes.
     #[command(flatten)]
     pub train: TrainArgs,
+    // Lang::taken_from has read it before: what comes as far as here is no language.
+    /// Language of results, help and errors; the variable LLM_LANG sets it too [default: en]
+    #[arg(long, global = true, value_name = "LANG", help_heading = "Output")]
+    pub lang: Option<Lang>,
 }
 
 /// What can be done besides training.

@@ -1,7 +1,6 @@
 //! `trace`.
 
 use super::{OutputArgs, PromptArgs};
-use crate::lang::Lang;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -39,9 +38,6 @@ pub struct TraceArgs {
     /// Every term of long sums and every line of long tables
     #[arg(long)]
     pub all: bool,
-    /// Language of the text
-    #[arg(long, value_name = "LANG", value_enum, default_value_t)]
-    pub lang: Lang,
     /// One JSON object with everything
     #[arg(long)]
     pub json: bool,

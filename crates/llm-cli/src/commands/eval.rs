@@ -5,10 +5,11 @@ mod rows;
 
 use super::written::{check_place, save, say_written};
 use crate::args::EvalArgs;
-use crate::console::{note, print};
+use crate::console::{note, print, tell};
 use crate::data::{Data, Input, Reading, Report, check_about_files, one_stdin};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
+use crate::messages::{report::kind_said, said};
 use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
@@ -58,7 +59,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     if args.output.json() || args.json {
         return print(events::line(&Event::Eval { step: run.step, scores: (&report).into() }));
     }
-    print(table(&report))
+    tell(&table(&report))
 }
 
 /// The means on standard error, where the other output has the rows.
@@ -152,13 +153,14 @@ pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
             100.0 * score.share(),
             thousands(score.all),
             kind.places(),
-            kind.name()
+            kind_said(*kind)
         ));
     }
     let total = facts.total();
     text + &format!(
-        "             {:5.1} % {:8}          all\n",
+        "             {:5.1} % {:8}          {}\n",
         100.0 * total.share(),
-        thousands(total.all)
+        thousands(total.all),
+        said("all")
     )
 }

@@ -1,9 +1,11 @@
 //! `runs`: what there is, how far it is, what came of it.
 
 use crate::args::{RunsArgs, RunsOrder};
-use crate::console::{columns, note, print};
+use crate::console::{columns, note, print, tell};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
+use crate::lang::Lang;
+use crate::messages::{left, said, train::state, width as wide};
 use crate::report::fitted;
 use crate::run_folder::{RunFolder, below};
 use llm_core::base::thousands;
@@ -40,7 +42,7 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
     if found.is_empty() {
         note("no runs here; a training run makes one below the folder 'runs'");
     }
-    print(table(&found, columns()))
+    tell(&table(&found, columns()))
 }
 
 fn object(run: &RunFolder) -> Value {
@@ -79,11 +81,10 @@ fn table(runs: &[RunFolder], room: usize) -> String {
         let several = runs.iter().filter(same).count() > 1;
         several && run.info.lowest_loss().is_some_and(|own| losses.fold(own, f64::min) == own)
     };
-    let mut cells: Vec<[String; 8]> = vec![COLUMNS.map(|(name, ..)| name.to_string())];
+    let mut cells: Vec<[String; 8]> = vec![COLUMNS.map(|(name, ..)| said(name))];
     cells.extend(runs.iter().map(|run| cells_of(run, lowest(run))));
-    let width = |cells: &[[String; 8]], i: usize| {
-        cells.iter().map(|row| row[i].chars().count()).max().unwrap_or(0)
-    };
+    let width =
+        |cells: &[[String; 8]], i: usize| cells.iter().map(|row| wide(&row[i])).max().unwrap_or(0);
     let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
     let needed = |shown: &[usize], cut: bool| {
         let of = |&i: &usize| match cut && i == CUT.0 {
@@ -105,7 +106,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     let line = |row: &[String; 8]| {
         let cell = |&i: &usize| {
             let text = fitted(&row[i], widths[i]);
-            if COLUMNS[i].1 { text } else { format!("{:<1$}", text.trim_start(), widths[i]) }
+            if COLUMNS[i].1 { text } else { left(text.trim_start(), widths[i]) }
         };
         shown.iter().map(cell).collect::<Vec<_>>().join("  ").trim_end().to_string() + "\n"
     };
@@ -120,15 +121,20 @@ fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; 8] {
     let info = &run.info;
     let loss = info.lowest_loss().map_or("–".into(), |loss| format!("{loss:.4}"));
     let data = info.data.split([',', ':']).next().unwrap_or_default();
+    // In quotes it is a file, and nothing of ours.
+    let data = match data.strip_prefix('\'') {
+        Some(_) => one_line(data.trim_matches('\'')),
+        None => said(&one_line(data)),
+    };
     let sizes = [info.n_layers, info.d_model, info.n_heads, info.seq_len];
     [
         one_line(&run.path.display().to_string()),
-        run.state().to_string(),
+        state(run.state()).text(Lang::chosen()),
         format!("{}/{}", thousands(info.step), thousands(info.steps)),
         format!("{loss}{}", if is_lowest { "*" } else { " " }),
         if info.parameters == 0 { "–".into() } else { thousands(info.parameters) },
         sizes.map(|n| n.to_string()).join(" "),
-        one_line(data.trim_matches('\'')),
+        data,
         info.started.get(..16).unwrap_or_default().replace('T', " "),
     ]
 }

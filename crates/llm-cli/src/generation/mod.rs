@@ -175,14 +175,14 @@ impl Request {
     ) -> Result<Written> {
         let mut printer = Printer::new(self.show);
         if self.table > 0 {
-            out.write(self.table(&self.likeliest(generator.logits()?)?).as_bytes());
+            out.tell(&self.table(&self.likeliest(generator.logits()?)?));
         }
         out.write(&printer.push(prompt));
         let written = self.sample(generator, signals, |event| {
             match event {
                 Part::Text(bytes) => out.write(&printer.push(bytes)),
                 Part::Table(likeliest) => {
-                    out.write(format!("\n{}", self.table(likeliest)).as_bytes());
+                    out.tell(&format!("\n{}", self.table(likeliest)));
                 }
             }
             !out.is_closed()

@@ -85,6 +85,8 @@ super::messages! {
     first_below(what) "{what} (below stand those of the first)", "{what}（下面是第一种的）";
     number_of_heads() "number of heads", "头数";
     setting() "setting", "设置";
+    nats(value) "{value} nats", "{value} 奈特";
+    percent(value) "{value} %", "{value} %";
     limits()
         "This was measured with these settings, this data and these seeds, and says nothing about \
          others.",
@@ -129,14 +131,17 @@ fn found(
         }
     };
     let shown = |x: f64| match quantity {
-        Quantity::Loss => format!("{x:.4} nats"),
-        Quantity::AllFacts | Quantity::FactsOf(_) => format!("{:.1} %", 100.0 * x),
+        Quantity::Loss => nats(format!("{x:.4}")),
+        Quantity::AllFacts | Quantity::FactsOf(_) => percent(format!("{:.1}", 100.0 * x)),
     };
-    let of = |mean: &Mean| (mean.name.en.clone(), mean.name.zh.clone(), shown(mean.value));
+    let of = |mean: &Mean| {
+        let (name, value) = (&mean.name, shown(mean.value));
+        (name.en.clone(), name.zh.clone(), value.en, value.zh)
+    };
     let what = if by_heads { number_of_heads() } else { setting() };
     match difference {
         Difference::Never(value) => {
-            let value = shown(*value);
+            let Bilingual { en: value, zh: value_zh } = shown(*value);
             let each = if by_heads {
                 "不论几个头、哪个种子"
             } else {
@@ -144,11 +149,12 @@ fn found(
             };
             Bilingual::new(
                 format!("{name}: {value} with every {} and every seed.", what.en),
-                format!("{zh}：{each}，都是 {value}。"),
+                format!("{zh}：{each}，都是 {value_zh}。"),
             )
         }
         Difference::FirstIsBest { first, next, beyond: is_beyond } => {
-            let ((few, few_zh, low), (others, others_zh, shown)) = (of(first), of(next));
+            let ((few, few_zh, low, low_zh), (others, others_zh, shown, shown_zh)) =
+                (of(first), of(next));
             let how = if *is_beyond { beyond() } else { within() };
             Bilingual::new(
                 format!(
@@ -157,33 +163,35 @@ fn found(
                     what.en, how.en
                 ),
                 format!(
-                    "{zh}：没有别的{}的均值好过 {few_zh}的 {low}；其次是 {others_zh}的 {shown}，\
+                    "{zh}：没有别的{}的均值好过 {few_zh}的 {low_zh}；其次是 {others_zh}的 {shown_zh}，\
                      差异{} {seeds} 个种子的波动范围。",
                     what.zh, how.zh
                 ),
             )
         }
         Difference::Beyond { best, first } => {
-            let ((many, many_zh, high), (few, few_zh, low)) = (of(best), of(first));
+            let ((many, many_zh, high, high_zh), (few, few_zh, low, low_zh)) =
+                (of(best), of(first));
             Bilingual::new(
                 format!(
                     "{name}: {high} with {many} against {low} with {few}, a difference beyond the \
                      spread of {seeds} seeds."
                 ),
                 format!(
-                    "{zh}：{many_zh} {high}，{few_zh} {low}，差异超出 {seeds} 个种子的波动范围。"
+                    "{zh}：{many_zh} {high_zh}，{few_zh} {low_zh}，差异超出 {seeds} 个种子的波动范围。"
                 ),
             )
         }
         Difference::Within { best, first } => {
-            let ((many, many_zh, high), (few, few_zh, low)) = (of(best), of(first));
+            let ((many, many_zh, high, high_zh), (few, few_zh, low, low_zh)) =
+                (of(best), of(first));
             Bilingual::new(
                 format!(
                     "{name}: no difference beyond the spread of {seeds} seeds ({high} with {many}, \
                      {low} with {few})."
                 ),
                 format!(
-                    "{zh}：没有超出 {seeds} 个种子波动范围的差异（{many_zh} {high}，{few_zh} {low}）。"
+                    "{zh}：没有超出 {seeds} 个种子波动范围的差异（{many_zh} {high_zh}，{few_zh} {low_zh}）。"
                 ),
             )
         }

@@ -1,5 +1,9 @@
-//! Every sentence that there is in both languages, side by side. What is measured, trained or
-//! followed is data elsewhere; here it gets its words.
+//! The words of both languages. What is measured, trained or followed is data elsewhere; here it
+//! gets its words.
+//!
+//! Pages and `compare.json` say everything twice: their sentences stand side by side, a function
+//! each. What is printed is said once, in the language that was chosen: it is written in English
+//! where it is known, and [`said`] finds the Chinese in the catalogue.
 //!
 //! | file | holds |
 //! |---|---|
@@ -8,14 +12,46 @@
 //! | `inspect.rs` | what heads do |
 //! | `compare.rs` | what may be concluded about numbers of heads |
 //! | `trace.rs` | one score of attention, step by step |
+//! | `catalogue.rs`, `zh/` | Chinese for what is printed: results, help, errors |
+//! | `help.rs` | the lines of `--help` |
+//! | `columns.rs` | tables and lines where a character may take two columns |
 //!
 //! The script of a page has its own words, see `report/page.js`.
 
+mod catalogue;
+mod columns;
 pub(crate) mod compare;
+mod help;
 pub(crate) mod inspect;
 pub(crate) mod report;
 pub(crate) mod trace;
 pub(crate) mod train;
+
+pub(crate) use columns::{left, right, width};
+#[cfg(test)]
+pub(crate) use help::about;
+pub(crate) use help::help;
+
+use crate::lang::Lang;
+
+/// A text in the language that was chosen, line by line.
+pub(crate) fn said(text: &str) -> String {
+    let line = |line: &str| catalogue::chinese(line).unwrap_or_else(|| line.into());
+    match Lang::chosen() {
+        Lang::En => text.into(),
+        Lang::Zh => text.split('\n').map(line).collect::<Vec<_>>().join("\n"),
+    }
+}
+
+/// What `said` finds for a line, for the test that reads the sources.
+pub fn in_chinese(line: &str) -> Option<String> {
+    catalogue::chinese(line)
+}
+
+/// The English of the catalogue, for the same.
+pub fn sentences() -> impl Iterator<Item = &'static str> {
+    catalogue::PAIRS.iter().map(|pair| pair.en.as_str())
+}
 
 /// Functions that say the same in English and in Chinese: a name, what is to be filled in, both
 /// texts as [`format!`] takes them.

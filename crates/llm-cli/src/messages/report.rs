@@ -1,6 +1,6 @@
 //! Labels of the facts on a page, and what is not on it.
 
-use crate::lang::Bilingual;
+use crate::lang::{Bilingual, Lang};
 use llm_stories::FactKind;
 
 super::messages! {
@@ -19,10 +19,10 @@ super::messages! {
     validation_loss() "Validation loss at the end", "结束时的验证损失";
     on_all(loss, unit, tokens)
         "{loss} nats / {unit}, on all {tokens} tokens of the unseen text",
-        "{loss} nats / {unit}，在未见文本的全部 {tokens} 个词元上";
+        "{loss} 奈特 / {unit}，在未见文本的全部 {tokens} 个词元上";
     on_some(loss, unit, tokens)
         "{loss} nats / {unit}, on {tokens} tokens of the unseen text",
-        "{loss} nats / {unit}，在未见文本的 {tokens} 个词元上";
+        "{loss} 奈特 / {unit}，在未见文本的 {tokens} 个词元上";
     bits_per_byte() "Bits per byte", "每字节比特数";
     top_1() "Top-1", "首选命中率";
     checkpoints() "Checkpoints", "检查点";
@@ -64,6 +64,11 @@ pub(crate) fn kind(kind: FactKind) -> Bilingual {
         FactKind::OtherPerson => other_person(),
         FactKind::OtherItem => other_item(),
     }
+}
+
+/// The same in the language that was chosen.
+pub(crate) fn kind_said(of: FactKind) -> String {
+    kind(of).text(Lang::chosen())
 }
 
 /// A loss with its unit, and on how much unseen text it was measured.

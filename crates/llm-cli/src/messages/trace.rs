@@ -42,20 +42,20 @@ super::messages! {
         "Dot product: number by number, the two rows multiplied and added up",
         "点积：两行逐个相乘，再加起来";
 
-    score() "Scale, mask, and where the score is stored", "缩放、遮挡，以及分数存到哪里";
+    score() "Scale, mask, and where the score is stored", "缩放、掩码，以及分数存到哪里";
     scale(scale)
         "scale  {scale} (a product with the reciprocal, no division)",
         "缩放因子  {scale}（乘以倒数，不用除法）";
     scaled(product, scaled) "scaled  {product} = {scaled}", "缩放后  {product} = {scaled}";
     hidden(i, j)
         "mask  j = {j} > i = {i}: hidden; -1e9 is written in its place, before softmax",
-        "遮挡  j = {j} > i = {i}：被遮住；softmax 之前在这里写入 -1e9";
+        "掩码  j = {j} > i = {i}：被遮住；softmax 之前在这里写入 -1e9";
     hidden_weighs_nothing()
         "so its weight is 0, v[j] adds nothing, and no gradient flows through this pair",
         "所以它的权重是 0，v[j] 不起作用，也没有梯度流过这一对";
     allowed(i, j)
         "mask  j = {j} <= i = {i}: allowed, nothing is changed",
-        "遮挡  j = {j} <= i = {i}：允许看，不改动";
+        "掩码  j = {j} <= i = {i}：允许看，不改动";
 
     softmax(i, span)
         "Softmax of row i = {i} over all j, scores[{span}]",

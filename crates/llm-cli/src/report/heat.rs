@@ -1,6 +1,7 @@
 //! Attention as a map of characters, no wider than the terminal.
 
-use super::label::{fitted, width};
+use super::label::fitted;
+use crate::messages::width;
 
 /// How weights are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! A token as a label of one line.
 
 use crate::escape::safe_text;
+use crate::messages::width;
 use llm_core::TokenId;
 use llm_core::tokenizer::Tokenizer;
 
@@ -11,12 +12,6 @@ pub fn label(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
         [] => format!("#{token}"),
         bytes => safe_text(bytes).replace('\n', "↵").replace('\t', "\\t").replace(' ', "␣"),
     }
-}
-
-/// Columns that a terminal gives to a text: two for the wide characters of East Asia.
-pub(super) fn width(text: &str) -> usize {
-    let wide = |c: &char| matches!(*c, '\u{1100}'..='\u{115F}' | '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FE30}'..='\u{FE6F}' | '\u{FF00}'..='\u{FF60}' | '\u{FFE0}'..='\u{FFE6}' | '\u{1F300}'..='\u{1FAFF}' | '\u{20000}'..='\u{3FFFD}');
-    text.chars().map(|c| if wide(&c) { 2 } else { 1 }).sum()
 }
 
 /// The text, cut to `most` columns with an ellipsis, and padded to them on the left.

@@ -1,6 +1,7 @@
 //! Attention as a picture: one block, all heads side by side.
 
-use super::label::{fitted, width};
+use super::label::fitted;
+use crate::messages::width;
 use plotters::prelude::*;
 use plotters::style::FontTransform;
 use plotters::style::text_anchor::{HPos, Pos, VPos};

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Flags that a file cannot hold.
-const NOT_IN_FILES: [&str; 4] = ["config", "print_config", "help", "version"];
+const NOT_IN_FILES: [&str; 5] = ["config", "print_config", "lang", "help", "version"];
 
 /// One key of a file.
 struct Setting {

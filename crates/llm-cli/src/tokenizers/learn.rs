@@ -6,6 +6,7 @@ use crate::data::{Files, Input, learnt, small_regular_file};
 use crate::defaults::VOCAB_SIZE;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::messages::said;
 use llm_core::Error;
 use llm_core::base::{bytes, thousands};
 use llm_core::recipe::EndOfText;
@@ -135,12 +136,13 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
 fn learn(text: &[u8], vocab_size: usize, ended: usize, quiet: bool) -> Result<Made> {
     let start = Instant::now();
     let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
-    let bar = bar(text.len() as u64, style, quiet).map(|bar| bar.with_message("reading words"));
+    let bar =
+        bar(text.len() as u64, style, quiet).map(|bar| bar.with_message(said("reading words")));
     let tokenizer = bpe::learn(text, vocab_size, |step| {
         let Some(bar) = &bar else { return };
         match step {
             Learning::Read(bytes) => bar.set_position(bytes as u64),
-            Learning::Merge => bar.set_message("merging the pairs that come most often"),
+            Learning::Merge => bar.set_message(said("merging the pairs that come most often")),
         }
     });
     let tokenizer = tokenizer.map_err(|e| match e {

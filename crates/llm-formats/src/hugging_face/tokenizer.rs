@@ -30,8 +30,9 @@ const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
 /// What other models have in place of these.
 const SENTENCEPIECE: &str = "tokenizer.model";
-const NO_SENTENCEPIECE: &str = "SentencePiece's files are not read: save the tokenizer as     tokenizer.json too (AutoTokenizer.from_pretrained(..).save_pretrained(..)), or take this one away \
-    to import the model without";
+const NO_SENTENCEPIECE: &str = "SentencePiece's files are not read: save the tokenizer as \
+    tokenizer.json too (AutoTokenizer.from_pretrained(..).save_pretrained(..)), or take this one \
+    away to import the model without";
 /// Which class reads the files.
 const SETTINGS: &str = "tokenizer_config.json";
 

@@ -57,6 +57,20 @@ fn maps_of_chosen_layers_and_heads() {
     }
 }
 
+/// What docs/looking_inside.md calls the columns: the words of the terminal, where it says them apart.
+fn columns_of_the_page() -> Vec<&'static str> {
+    let page = include_str!("../../../../docs/looking_inside.md");
+    let rows = page.lines().skip_while(|line| !line.starts_with("| column | places |")).skip(2);
+    let cells = rows.map_while(|row| row.strip_prefix("| ")?.split(" |").next());
+    let names = cells.flat_map(|cell| match cell.contains('`') {
+        true => cell.split('`').skip(1).step_by(2).collect(),
+        false => vec![cell],
+    });
+    let names: Vec<_> = names.collect();
+    assert!(names.len() > 10, "{names:?}");
+    names
+}
+
 #[test]
 fn stories_say_which_facts_are_lost() {
     let sandbox = sandbox();
@@ -71,6 +85,13 @@ fn stories_say_which_facts_are_lost() {
     let heads = [&["inspect", "heads", "--load", "model", "--json"][..], &few].concat();
     let heads = json(&sandbox.ok(&heads));
     assert!(heads["uniform"]["answer"].is_f64(), "{heads}");
+    let table = sandbox.ok(&[&["inspect", "heads", "--load", "model"][..], &few].concat()).text();
+    let line = table.lines().find(|line| line.starts_with("head ")).unwrap();
+    let mut rest = line;
+    for name in columns_of_the_page() {
+        let (_, after) = rest.split_once(name).unwrap_or_else(|| panic!("{name}: {line}"));
+        rest = after;
+    }
     let shown = sandbox.ok(&["inspect", "attention", "--load", "model"]).text();
     assert!(shown.contains("layer 0"), "{shown}");
 }

@@ -5,6 +5,7 @@
 
 mod compare;
 mod inspect;
+mod lang;
 mod nano_gpt;
 mod numbers;
 mod pages;

@@ -62,6 +62,36 @@ const TYPED: [&str; 24] = [
     "--compile=False",
 ];
 
+/// The same as the file that it is: Python, with comments.
+fn config_file() -> String {
+    let line = |typed: &&str| {
+        let (name, value) = typed.trim_start_matches('-').split_once('=').unwrap();
+        let is_text =
+            ["out_dir", "dataset", "device"].contains(&name) || name.starts_with("wandb_p");
+        let value = if is_text { format!("'{value}'") } else { value.to_string() };
+        format!("{name} = {value} # as it stands\n")
+    };
+    let lines = TYPED.iter().filter(|typed| !typed.starts_with("--wandb_run")).map(line);
+    format!("# a small model of characters\n\n{}", lines.collect::<String>())
+}
+
+#[test]
+fn its_file_of_settings_through_the_line_of_the_page() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/from_nano_gpt.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let line = page.lines().find(|line| line.contains("$(sed ")).unwrap();
+    let typed = line.replacen("target/release/train-gpt-mha", "exec \"$0\"", 1);
+    let sandbox = sandbox();
+    prepared(&sandbox);
+    std::fs::create_dir(sandbox.path("config")).unwrap();
+    sandbox.write("config/train_shakespeare_char.py", config_file().as_bytes());
+    let run = sandbox.run_by_script(&typed, &[]);
+    assert_eq!(run.code, Some(0), "{run}");
+    sandbox.ok(&[&TYPED[1..], &["--out_dir=typed"]].concat());
+    let log = |run: &str| String::from_utf8(sandbox.read(format!("{run}/config.toml"))).unwrap();
+    assert_eq!(log("out-shakespeare-char").replace("out-shakespeare-char", "typed"), log("typed"));
+}
+
 #[test]
 fn its_settings_typed_as_they_stand() {
     let sandbox = sandbox();

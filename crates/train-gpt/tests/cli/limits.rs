@@ -1,7 +1,9 @@
 //! Less memory than a command would like, and data without an end.
 
 use crate::sandbox;
-use workspace_tests::cli_support::{TINY, some_text};
+use workspace_tests::cli_support::TINY;
+#[cfg(feature = "bpe")]
+use workspace_tests::cli_support::some_text;
 
 #[test]
 fn a_stream_without_an_end_is_read_up_to_a_bound() {

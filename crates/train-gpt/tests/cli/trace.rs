@@ -41,7 +41,7 @@ fn the_example_has_the_numbers_of_the_pages() {
     let zh = sandbox.ok(&["trace", "--lang", "zh"]);
     has(&zh, &both);
     has(&zh, &["缩放因子  1/√C = 1/√4 = 0.5（乘以倒数，不用除法）"]);
-    has(&zh, &["遮挡  j = 1 <= i = 2：允许看，不改动"]);
+    has(&zh, &["掩码  j = 1 <= i = 2：允许看，不改动"]);
     assert!(zh.text().lines().last().unwrap().ends_with("不超过舍入误差"), "{zh}");
 }
 

@@ -54,11 +54,11 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
                 line.push(b'\n');
                 out.write(&line);
             } else {
-                out.write(human(m).as_bytes());
+                out.tell(&human(m));
             }
         }
         if !args.json {
-            out.write(report.table.as_bytes());
+            out.tell(&report.table);
         }
     }
     out.finish()

@@ -4,6 +4,7 @@ use super::measurement::{Measurement, WorkloadResult, median};
 use super::workload::Workload;
 use crate::args::{BenchArgs, BenchName};
 use crate::error::Result;
+use crate::messages::{left, said};
 use crate::plan::named_by_flag;
 use crate::program::Program;
 use llm_core::base::{allocations, bytes, memory};
@@ -113,8 +114,8 @@ fn by_op(
         format!("; blocks of 4 KiB and more from the system while measured: {n}")
     });
     text.push_str(&format!(
-        "    {:<15} {:>6.3} ms           {:>5.1} %\n    peak memory so far: {}{blocks}\n",
-        "the rest",
+        "    {} {:>6.3} ms           {:>5.1} %\n    peak memory so far: {}{blocks}\n",
+        left(&said("the rest"), 15),
         rest * 1e3,
         100.0 * rest / whole,
         bytes(memory::peak_resident())

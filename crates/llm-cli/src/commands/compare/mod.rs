@@ -295,7 +295,7 @@ impl Comparing<'_> {
             self.emit(&line);
             return;
         }
-        self.out.write(format!("\n{}", self.results.table()).as_bytes());
+        self.out.tell(&format!("\n{}", self.results.table()));
         let name = self.folder.name();
         self.say(&format!("\nwritten {name}/compare.json, compare.csv, compare.svg"));
         self.say(&format!("report  {name}/report.html"));

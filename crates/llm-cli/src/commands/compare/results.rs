@@ -5,8 +5,8 @@ use super::vary::{HEADS, Variant};
 use crate::error::Result;
 use crate::escape::escaped_json;
 use crate::events::Scores;
-use crate::lang::Bilingual;
-use crate::messages::{compare as say, report as label};
+use crate::lang::Lang;
+use crate::messages::{compare as say, left, report as label, report::kind_said, right, said};
 use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, Comparison, Fact, Page, SeveralRuns};
 use crate::run_folder::RunFolder;
@@ -241,8 +241,8 @@ impl Results {
             ));
         }
         text.push('\n');
-        for Bilingual { en, zh: _ } in &comparison.conclusion {
-            text.push_str(&format!("{en}\n"));
+        for line in &comparison.conclusion {
+            text.push_str(&format!("{}\n", line.clone().text(Lang::chosen())));
         }
         text
     }
@@ -263,12 +263,12 @@ fn main_table(comparison: &Comparison) -> String {
     let wide = rows.iter().map(|row| row.values.chars().count()).max().unwrap_or(0);
     let wide = wide.max(comparison.differ_in.chars().count());
     let mut text = match comparison.by_heads {
-        true => "heads     D".to_string(),
+        true => said("heads     D"),
         false => format!("{:<wide$}", comparison.differ_in),
     };
-    text.push_str(
+    text.push_str(&said(
         "   parameters   seeds   validation loss (min–max)            facts right (min–max)            s/run\n",
-    );
+    ));
     for row in rows {
         let loss = GroupSpread::of(&row.loss).map_or(String::new(), |s| shown(&s, 1.0, 4, ""));
         let facts = GroupSpread::of(&row.facts_total);
@@ -292,20 +292,22 @@ fn facts_table(comparison: &Comparison) -> String {
     if kinds.is_empty() {
         return String::new();
     }
-    let mut text = format!("{:<16}{:>6}", "facts right, %", "places");
+    let mut text = left(&said("facts right, %"), 16) + &right(&said("places"), 6);
     for row in &comparison.rows {
-        text.push_str(&format!("  {:>13}", row.name.en));
+        text.push_str(&right(&row.name.clone().text(Lang::chosen()), 15));
     }
     text.push('\n');
     for (name, _) in kinds {
-        let places = FactKind::ALL.iter().find(|kind| kind.name() == name).map(|k| k.places());
-        text.push_str(&format!("{name:<16}{:>6}", places.unwrap_or(0)));
+        let kind = FactKind::ALL.iter().copied().find(|kind| kind.name() == name);
+        let said = kind.map_or_else(|| name.clone(), kind_said);
+        let places = kind.map_or(0, FactKind::places);
+        text.push_str(&format!("{}{places:>6}", left(&said, 16)));
         for row in &comparison.rows {
             text.push_str(&format!("  {:>13}", cell(values_of(row, name))));
         }
         text.push('\n');
     }
-    text.push_str(&format!("{:<16}{:>6}", "all", ""));
+    text.push_str(&left(&said("all"), 16 + 6));
     for row in &comparison.rows {
         text.push_str(&format!("  {:>13}", cell(&row.facts_total)));
     }

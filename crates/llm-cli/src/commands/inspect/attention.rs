@@ -7,7 +7,7 @@ use crate::console::{Out, columns, note, stdout_has_colours};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line, safe_text};
 use crate::generation::prompt_tokens;
-use crate::messages::{count, inspect as say};
+use crate::messages::{count, inspect as say, said};
 use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
@@ -81,7 +81,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     if json {
         out.write(view.json(&tokens).as_bytes());
     } else if args.svg.is_none() && args.html.is_none() && args.npz.is_none() {
-        out.write(view.terminal(quiet).as_bytes());
+        out.tell(&view.terminal(quiet));
     }
     out.finish()
 }
@@ -232,7 +232,10 @@ impl View<'_> {
         for layer in self.chosen.layers.clone() {
             let heads = self.heads(layer).into_iter().map(|(title, map)| {
                 let rows = map.iter().skip(skipped);
-                (title, rows.map(|row| row[skipped.min(row.len())..].to_vec()).collect::<Vec<_>>())
+                (
+                    said(&title),
+                    rows.map(|row| row[skipped.min(row.len())..].to_vec()).collect::<Vec<_>>(),
+                )
             });
             let heads: Vec<_> = heads.collect();
             let maps: Vec<_> = heads.iter().map(|(t, map)| (t.clone(), &map[..])).collect();

@@ -3,10 +3,11 @@
 use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
-use crate::console::print;
+use crate::console::{print, tell};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
-use crate::messages::{inspect as say, plural};
+use crate::lang::Lang;
+use crate::messages::{inspect as say, left, plural, right, said};
 use crate::output::to_load;
 use crate::plan::load;
 use crate::program::Program;
@@ -54,7 +55,7 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
         say_written(file, args.on.output.quiet());
     }
     let as_json = args.on.json || args.on.output.json();
-    print(if as_json { json(&name, &report) } else { text(&measured, &report) })
+    if as_json { print(json(&name, &report)) } else { tell(&text(&measured, &report)) }
 }
 
 fn json(name: &str, report: &HeadsReport) -> String {
@@ -79,9 +80,9 @@ fn json(name: &str, report: &HeadsReport) -> String {
 }
 
 fn text(measured: &str, report: &HeadsReport) -> String {
-    let mut text = format!("measured on {measured}\n\n{:<5}", "head");
+    let mut text = format!("measured on {measured}\n\n{}", left(&said("head"), 5));
     for (column, _) in &report.uniform {
-        text.push_str(&format!("{:>7}", heading(*column)));
+        text.push_str(&right(&said(heading(*column)), 7));
     }
     text.push('\n');
     let line = |name: String, columns: &[(Column, f64)]| {
@@ -89,13 +90,13 @@ fn text(measured: &str, report: &HeadsReport) -> String {
             Column::Entropy => format!("{value:>7.2}"),
             Column::Weight(_) | Column::EntropyShare => format!("{:>6.0}%", 100.0 * value),
         };
-        let line = format!("{name:<5}{}", columns.iter().map(value).collect::<String>());
+        let line = left(&name, 5) + &columns.iter().map(value).collect::<String>();
         format!("{}\n", line.trim_end())
     };
     for row in &report.rows {
         text.push_str(&line(name(row), &row.scores));
     }
-    text.push_str(&line("even".into(), &report.uniform));
+    text.push_str(&line(said("even"), &report.uniform));
     text.push_str(
         "\nMean weight on such places; even: what even attention to everything puts there.\n\
          Then the entropy of the weights in nats, and as a share of its most, ln(i + 1).\n",
@@ -108,10 +109,11 @@ fn text(measured: &str, report: &HeadsReport) -> String {
     text.push('\n');
     for row in &report.rows {
         let role = match (row.role, row.is_off) {
-            (_, true) => HeadRow::from(row).role.en,
-            (None, false) => "nothing stands out".to_string(),
+            (_, true) => HeadRow::from(row).role.text(Lang::chosen()),
+            (None, false) => said("nothing stands out"),
             (Some(role), false) => {
-                format!("{}{}", say::description(role).en, evidence(row, role, &report.uniform))
+                let what = say::description(role).text(Lang::chosen());
+                what + &evidence(row, role, &report.uniform)
             }
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));

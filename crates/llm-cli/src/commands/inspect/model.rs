@@ -1,12 +1,12 @@
 //! `inspect model`.
 
 use crate::args::InspectModelArgs;
-use crate::console::print;
+use crate::console::{print, tell};
 use crate::defaults::Start;
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
 use crate::flags;
-use crate::messages::count;
+use crate::messages::{count, left, right, said};
 use crate::output::to_load;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
 use crate::program::{Heads, Program};
@@ -38,7 +38,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         let line = json!({ "event": "model", "model": report, "known_models": known });
         return print(json_line(&line));
     }
-    print(text(&title, &report))
+    tell(&text(&title, &report))
 }
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
@@ -128,17 +128,11 @@ fn text(title: &str, report: &ModelReport) -> String {
             100.0 * times as f64 * tensor.share
         ));
     }
-    text.push_str(&format!(
-        "{:<18}  {:<13}  {:>13}\n{:<18}  {:<13}  {:>13}\n\n\
-         {}\n\n",
-        "all",
-        "",
-        thousands(report.parameters),
-        "without biases",
-        "",
-        thousands(report.without_biases),
-        of_attention(report)
-    ));
+    for (name, count) in [("all", report.parameters), ("without biases", report.without_biases)] {
+        let name = left(&said(name), 18);
+        text.push_str(&format!("{name}  {:<13}  {:>13}\n", "", thousands(count)));
+    }
+    text.push_str(&format!("\n{}\n\n", of_attention(report)));
     let m = report.memory;
     text.push_str(&format!(
         "memory of training with {b} windows of {seq} tokens: {}\n  \
@@ -174,8 +168,8 @@ fn costs(report: &ModelReport) -> String {
     }
     let line = |name: &str, f: &dyn Fn(usize) -> String| {
         let columns: Vec<_> =
-            (0..report.attention.len()).map(|i| format!("{:>20}", f(i))).collect();
-        format!("{name:<40}{}\n", columns.concat())
+            (0..report.attention.len()).map(|i| right(&said(&f(i)), 20)).collect();
+        format!("{}{}\n", left(&said(name), 40), columns.concat())
     };
     let of = |i: usize| &report.attention[i];
     let heads = |i: usize| match of(i).n_heads {

@@ -78,7 +78,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if args.on.json || args.on.output.json() {
         out.write(show::json(&name, &found, saved).as_bytes());
     } else {
-        out.write(show::text(&measured, &found).as_bytes());
+        out.tell(&show::text(&measured, &found));
     }
     if let (Some(saved), false) = (saved, quiet) {
         let step = loaded.run.step;

@@ -63,7 +63,7 @@ pub(super) fn info(args: &InfoArgs) -> Result<()> {
         let (bytes, name) = (tokenizer.bytes_of(id).len(), shown(tokenizer, id));
         text.push_str(&format!("  {id:>7}  {bytes:>3} B  {name}\n"));
     }
-    out.write(text.as_bytes());
+    out.tell(&text);
     out.finish()
 }
 

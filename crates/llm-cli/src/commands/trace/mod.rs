@@ -7,6 +7,7 @@ use crate::console::print;
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::generation::shown;
+use crate::lang::Lang;
 use crate::output::to_load;
 use crate::plan::{Loaded, check_heads_flag, load};
 use crate::program::{Heads, Program};
@@ -36,7 +37,7 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
     if args.json || args.output.json() {
         return print(events::line(&Event::Trace(&walk)));
     }
-    print(printed::text(&walk, args.lang, args.all))
+    print(printed::text(&walk, Lang::chosen(), args.all))
 }
 
 fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {

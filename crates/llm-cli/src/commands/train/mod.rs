@@ -324,7 +324,7 @@ impl Training<'_> {
         if self.json || self.is_one_of_many {
             return self.say(line);
         }
-        self.out.write(format!("{line}\n").as_bytes());
+        self.out.tell(&format!("{line}\n"));
     }
 
     fn say(&self, line: &str) {

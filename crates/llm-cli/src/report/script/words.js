@@ -11,7 +11,7 @@ const WORDS = {
   valAtEnd: ['validation loss at the end, on all unseen data ({n} tokens)', '结束时的验证损失，在全部未见数据上（{n} 个词元）'],
   valAtEndSome: ['validation loss at the end, on {n} tokens of the unseen data', '结束时的验证损失，在未见数据的 {n} 个词元上'],
   scale: ['Scale', '刻度'], linear: ['Linear', '线性'], log: ['Logarithmic', '对数'],
-  step: ['step', '步'], nats: ['nats per token', '每词元 nat'], lossAxis: ['loss, nats per token', '损失，每词元 nat'],
+  step: ['step', '步'], nats: ['nats per token', '每词元奈特'], lossAxis: ['loss, nats per token', '损失，每词元奈特'],
   lr: ['learning rate', '学习率'], gradNorm: ['gradient norm before clipping', '梯度范数（裁剪前）'], speed: ['tokens per second', '每秒词元数'],
   rate: ['learning rate', '学习率'], norm: ['gradient norm', '梯度范数'], perSecond: ['tokens/s', '词元/秒'], onLog: ['logarithmic', '对数刻度'],
   curvesHint: ['Point at the picture, or use the arrow keys, to read values.', '把指针移到图上，或用方向键，即可读数。'],
@@ -71,6 +71,6 @@ const MEASURES = {
   copy: [['copy', '复制'], ['tokens equal to the one that comes next', '与下一个词元相同的词元']],
   separator: [['separator', '分隔'], ['spaces, punctuation, line ends', '空格、标点、换行']],
   answer: [['answer', '答案'], ['earlier mentions of the word that has to be told', '将要说出的词先前出现的地方']],
-  entropy: [['entropy', '熵'], ['of the weights, in nats', '权重的熵，单位 nat']],
+  entropy: [['entropy', '熵'], ['of the weights, in nats', '权重的熵，单位奈特']],
   entropy_share: [['share', '份额'], ['the entropy as a share of its most, ln(i + 1)', '熵占其最大值 ln(i + 1) 的份额']],
 };

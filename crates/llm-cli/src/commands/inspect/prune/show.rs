@@ -2,7 +2,8 @@
 
 use super::found::{Found, Score, Scored};
 use crate::escape::json_line;
-use llm_stories::FactTable;
+use crate::messages::{left, report::kind_said, said};
+use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -12,7 +13,7 @@ const KINDS: usize = 2;
 pub(super) fn text(measured: &str, found: &Found) -> String {
     let whole = &found.whole;
     let mut text = format!("measured on {measured}\n\n{}\n", heading(whole));
-    text.push_str(&line("all", whole, whole));
+    text.push_str(&line(&said("all"), whole, whole));
     let tables = [
         ("each head alone switched off", &found.alone),
         ("one after the other, the least missed first", &found.greedy),
@@ -41,7 +42,8 @@ fn heading(whole: &Score) -> String {
 }
 
 fn line(name: &str, score: &Score, whole: &Score) -> String {
-    let mut line = format!("{name:<6}  {:>8.4}  {:>+7.4}", score.loss, score.loss - whole.loss);
+    let (name, change) = (left(name, 6), score.loss - whole.loss);
+    let mut line = format!("{name}  {:>8.4}  {change:>+7.4}", score.loss);
     if let (Some(before), Some(after)) = (&whole.details, &score.details) {
         let share = 100.0 * after.total().share();
         line.push_str(&format!("  {share:>5.1} %   {}", lost_most(before, after)));
@@ -53,8 +55,11 @@ fn line(name: &str, score: &Score, whole: &Score) -> String {
 fn lost_most(before: &FactTable, after: &FactTable) -> String {
     let mut lost: Vec<_> = changes(before, after).filter(|(_, change)| *change <= -1.0).collect();
     lost.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let shown: Vec<_> =
-        lost.iter().take(KINDS).map(|(name, change)| format!("{name} {change:+.0}")).collect();
+    let shown: Vec<_> = lost
+        .iter()
+        .take(KINDS)
+        .map(|(kind, change)| format!("{} {change:+.0}", kind_said(*kind)))
+        .collect();
     shown.join(", ")
 }
 
@@ -62,10 +67,10 @@ fn lost_most(before: &FactTable, after: &FactTable) -> String {
 fn changes<'a>(
     before: &'a FactTable,
     after: &'a FactTable,
-) -> impl Iterator<Item = (&'static str, f64)> + 'a {
+) -> impl Iterator<Item = (FactKind, f64)> + 'a {
     before.kinds.iter().map(|(kind, was)| {
         let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
-        (kind.name(), 100.0 * (is - was.share()))
+        (*kind, 100.0 * (is - was.share()))
     })
 }
 
@@ -74,8 +79,8 @@ fn kinds_table(before: &FactTable, after: &FactTable) -> String {
     for (kind, was) in &before.kinds {
         let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
         text.push_str(&format!(
-            "{:<14} {:>6.1} %  {:>6.1} %\n",
-            kind.name(),
+            "{} {:>6.1} %  {:>6.1} %\n",
+            left(&kind_said(*kind), 14),
             100.0 * was.share(),
             100.0 * is
         ));

@@ -1,0 +1,114 @@
+//! The pairs say the same, and lines are found among them.
+
+use super::super::columns::width;
+use super::*;
+use std::collections::BTreeSet;
+
+/// Flags and numbers of a text, in order of their letters.
+fn facts(text: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let words = text.split(|c| !is_part(c)).map(|word| word.trim_matches(['.', '_']));
+    let fact = |word: &str| match word.starts_with(|c: char| c.is_ascii_digit()) {
+        true => Some(word.split(|c: char| c.is_ascii_alphabetic()).next()?.into()),
+        false => (word.starts_with("--") && word.len() > 2).then(|| word.to_string()),
+    };
+    let mut facts: Vec<String> = words.filter_map(fact).collect();
+    facts.sort();
+    facts
+}
+
+/// A text with this in its places.
+fn with(text: &str, place: &str) -> String {
+    let parts = text.split('{').enumerate();
+    let part = |(i, part): (usize, &str)| match part.split_once('}') {
+        Some((_, after)) if i > 0 => format!("{place}{after}"),
+        _ => part.to_string(),
+    };
+    parts.map(part).collect()
+}
+
+#[test]
+fn every_file_is_read() {
+    for file in FILES {
+        let table: Table = file.parse().unwrap();
+        assert!(!table.is_empty());
+    }
+    let keys: BTreeSet<&str> = PAIRS.iter().map(|pair| pair.en.as_str()).collect();
+    assert_eq!(keys.len(), PAIRS.len(), "a line is there twice");
+    assert!(keys.len() > 900, "{}", keys.len());
+}
+
+#[test]
+fn both_languages_have_the_same_places_flags_and_numbers() {
+    for pair in PAIRS.iter() {
+        let Pair { en, zh, pieces, phrases, .. } = pair;
+        for phrase in phrases {
+            let Phrase::Place { at, .. } = phrase else { continue };
+            assert!(at + 1 < pieces.len(), "{en:?}: no place {} in English", at + 1);
+        }
+        assert_eq!(facts(&with(en, " ")), facts(&with(zh, " ")), "{en:?}: {zh:?}");
+        assert!(!en.starts_with(' ') && !en.is_empty(), "{en:?}");
+    }
+}
+
+/// Begin and end of what stands between two spaces or more.
+fn cells(line: &str) -> Vec<(usize, usize)> {
+    let (mut cells, mut at) = (Vec::new(), 0);
+    for cell in line.split("  ") {
+        let begin = at + width(cell) - width(cell.trim_start());
+        if !cell.trim().is_empty() {
+            cells.push((begin, at + width(cell.trim_end())));
+        }
+        at += width(cell) + 2;
+    }
+    cells
+}
+
+#[test]
+fn columns_stand_where_they_stand_in_english() {
+    let bars = |pair: &&Pair| !pair.en.starts_with("{spinner}");
+    for Pair { en, zh, .. } in PAIRS.iter().filter(bars) {
+        // What comes behind a place may be anywhere.
+        let fixed = |text: &str| text.split('{').next().unwrap_or_default().to_string();
+        let (ours, theirs) = (cells(&fixed(zh)), cells(&fixed(en)));
+        let numbers = [zh, en].map(|text| cells(&with(text, "7")).len());
+        assert!(!en.contains("  ") || numbers[0] == numbers[1], "{en:?}: {zh:?}");
+        for ((begin, end), (left, right)) in ours.into_iter().zip(theirs) {
+            let is_last = right == width(fixed(en).trim_end());
+            assert!(begin == left || end == right || is_last, "{en:?}: {zh:?}");
+        }
+    }
+}
+
+#[test]
+fn lines_become_chinese() {
+    for (en, zh) in [
+        (
+            "error: cannot read 'no file': no such file or directory",
+            "错误：无法读取 'no file'：没有这个文件或目录",
+        ),
+        ("  layer 3", "  第 3 层"),
+        ("about 1 h 3 min for the other 5", "其余 5 次约需 1 小时 3 分"),
+        (
+            "error: --lr: -1 is not a finite number of 0 or more; see train-gpt --help",
+            "错误：--lr：-1 不是 0 或更大的有限数；参见 train-gpt --help",
+        ),
+        // A file may be called like something of ours.
+        (
+            "error: 'all' is in use by another run; wait for it, or choose another --save or --out",
+            "错误：'all' 正被另一次训练使用；请等它结束，或换一个 --save 或 --out",
+        ),
+        ("wrote   tokens", "已写入  tokens"),
+        ("[0.5, 0.25]: something new; no file", "[0.5, 0.25]: something new; no file"),
+    ] {
+        assert_eq!(chinese(en).unwrap_or_else(|| en.into()), zh);
+    }
+}
+
+#[test]
+fn places_may_change_theirs() {
+    let pair = Pair::new("{} of {}, '{'", "{2} 的 {1:zh}，'{'");
+    let said = |line| pair.said(&pair.places(line)?).map(|said| said.text);
+    assert_eq!(said("all of it, '{'").unwrap(), "it 的 全部，'{'");
+    assert_eq!(said("all of it"), None);
+}

@@ -1,0 +1,85 @@
+//! Texts in columns of a terminal, where a Chinese character takes two.
+
+/// Columns that a terminal gives to a text: two for the wide characters of East Asia.
+pub(crate) fn width(text: &str) -> usize {
+    text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
+}
+
+fn is_wide(c: char) -> bool {
+    matches!(c, '\u{1100}'..='\u{115F}' | '\u{2E80}'..='\u{A4CF}' | '\u{AC00}'..='\u{D7A3}' | '\u{F900}'..='\u{FAFF}' | '\u{FE30}'..='\u{FE6F}' | '\u{FF00}'..='\u{FF60}' | '\u{FFE0}'..='\u{FFE6}' | '\u{1F300}'..='\u{1FAFF}' | '\u{20000}'..='\u{3FFFD}')
+}
+
+/// The text, and spaces up to this width.
+pub(crate) fn left(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// Spaces, and the text at the end of this width.
+pub(crate) fn right(text: &str, columns: usize) -> String {
+    format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// May not begin a line, ..
+const CLOSING: &str = "，。：；、！？）”》】…,.:;!?)]}'%";
+/// .. or end one.
+const OPENING: &str = "（“《【([{<";
+
+/// The text in lines of so many columns at most, the second and the rest behind `indent` columns.
+/// Chinese has no spaces: a line may end behind every character of it.
+pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
+    let (mut lines, mut line) = (Vec::new(), String::new());
+    for piece in pieces(text) {
+        if width(&line) + width(piece.trim_end()) > columns && !line.trim().is_empty() {
+            lines.push(line.trim_end().to_string());
+            line = " ".repeat(indent);
+        }
+        line.push_str(piece);
+    }
+    lines.push(line.trim_end().to_string());
+    lines.join("\n")
+}
+
+/// The parts of a text that stay whole.
+fn pieces(text: &str) -> Vec<&str> {
+    let mut begin = 0;
+    let mut pieces = Vec::new();
+    let chars: Vec<(usize, char)> = text.char_indices().collect();
+    // What a bracket is about stays beside it: `[默认：`.
+    let mut is_label = false;
+    for pair in chars.windows(2) {
+        let ((_, a), (at, b)) = (pair[0], pair[1]);
+        is_label = a == '[' || is_label && !"： ]".contains(a);
+        let between =
+            !is_label && (is_wide(a) || is_wide(b)) && !CLOSING.contains(b) && !OPENING.contains(a);
+        if (a == ' ' || between) && b != ' ' {
+            pieces.push(&text[begin..at]);
+            begin = at;
+        }
+    }
+    pieces.push(&text[begin..]);
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chinese_character_takes_two_columns() {
+        assert_eq!((width("loss"), width("损失")), (4, 4));
+        assert_eq!(
+            (left("头", 4), right("头", 4), left("头数", 3)),
+            ("头  ".into(), "  头".into(), "头数".into())
+        );
+    }
+
+    #[test]
+    fn lines_end_where_they_may() {
+        assert_eq!(
+            wrapped("训练损失（平滑），即 --loss 的值", 10, 2),
+            "训练损失\n  （平\n  滑），即\n  --loss\n  的值"
+        );
+        assert_eq!(wrapped("one two three", 7, 1), "one two\n three");
+        assert_eq!(wrapped("       train-gpt", 4, 0), "       train-gpt");
+    }
+}

@@ -1,0 +1,232 @@
+//! Each figure: what stands where, and its words in both languages.
+
+use super::svg::{Grid, Picture};
+use super::words::map_of_words;
+use crate::docs::concepts::{lookup, masks, order, products, pytorch, robust, scaling};
+use llm_core::{Tensor, ops};
+
+type Draw = fn(usize) -> String;
+
+pub const ALL: [(&str, Draw); 9] = [
+    ("lookup", lookup_figure),
+    ("root_d", root_d),
+    ("order", order_figure),
+    ("masks", masks_figure),
+    ("products", products_figure),
+    ("robust", robust_figure),
+    ("view_and_transpose", view_and_transpose),
+    ("map_of_words", map_of_words),
+    ("heads_and_wo", heads_and_wo),
+];
+
+const NONE: &[&str] = &[];
+
+fn plain<'a>(
+    title: &'a str,
+    rows: &'a [&'a str],
+    columns: &'a [&'a str],
+    matrix: &'a Tensor,
+) -> Grid<'a> {
+    Grid { title, rows, columns, matrix, shares: false }
+}
+
+fn shares<'a>(
+    title: &'a str,
+    rows: &'a [&'a str],
+    columns: &'a [&'a str],
+    matrix: &'a Tensor,
+) -> Grid<'a> {
+    Grid { title, rows, columns, matrix, shares: true }
+}
+
+fn lookup_figure(language: usize) -> String {
+    let found = lookup::run(1.0).unwrap();
+    let words = &lookup::WORDS[language][..];
+    let title = ["Three words: questions, labels, contents", "三个词：提问、标签、内容"][language];
+    let mut picture = Picture::new(720.0, 330.0, title);
+    let names = [
+        ["q: what it asks", "k: what it is found by", "S = q·kᵀ"],
+        ["q：它问什么", "k：凭什么被找到", "S = q·kᵀ"],
+    ][language];
+    picture.grid([70.0, 60.0], &plain(names[0], words, NONE, &found.q));
+    picture.grid([280.0, 60.0], &plain(names[1], words, NONE, &found.k));
+    picture.grid([490.0, 60.0], &plain(names[2], words, words, &found.scores));
+    let names = [
+        ["P: shares", "v: what it hands over", "Y = P·v"],
+        ["P：份额", "v：它交出什么", "Y = P·v"],
+    ][language];
+    picture.grid([70.0, 210.0], &shares(names[0], words, words, &found.p));
+    picture.text([252.0, 253.0], "middle", 18, "·");
+    picture.grid([335.0, 210.0], &plain(names[1], words, NONE, &found.v));
+    picture.text([460.0, 253.0], "middle", 18, "=");
+    picture.grid([530.0, 210.0], &plain(names[2], words, NONE, &found.y));
+    picture.finish()
+}
+
+fn root_d(language: usize) -> String {
+    let measured = |divided: bool| {
+        scaling::WIDTHS
+            .map(|d| scaling::measure(d, if divided { (d as f32).sqrt() } else { 1.0 }).unwrap())
+    };
+    let [raw, divided] = [false, true].map(measured);
+    let title =
+        ["What the length D does, without and with the division", "长度 D 的影响，除之前与除之后"]
+            [language];
+    let names = [["q·k", "q·k / √D"]; 2][language];
+    let labels = scaling::WIDTHS.map(|d| format!("D = {d}"));
+    let mut picture = Picture::new(760.0, 260.0, title);
+    let panels = [
+        ["largest weight of 16", "gradient of the middle row"],
+        ["16 个权重里最大的", "居中一行的梯度"],
+    ][language];
+    let largest = [raw.map(|m| m.largest), divided.map(|m| m.largest)];
+    let gradient = [raw.map(|m| m.gradient), divided.map(|m| m.gradient)];
+    for (i, (of, most)) in [(largest, 1.0), (gradient, 0.4)].into_iter().enumerate() {
+        let series = [(names[0], &of[0][..]), (names[1], &of[1][..])];
+        picture.bars([80.0 + 370.0 * i as f64, 76.0], panels[i], &labels, series, most);
+    }
+    picture.finish()
+}
+
+fn order_figure(language: usize) -> String {
+    let title = ["Two orders, without and with positions", "两种词序，没有位置与有位置"][language];
+    let mut picture = Picture::new(760.0, 370.0, title);
+    let panels = [["without positions", "with positions"], ["没有位置", "有位置"]][language];
+    for (i, positions) in [false, true].into_iter().enumerate() {
+        for (n, order) in order::ORDERS.into_iter().enumerate() {
+            let words = order.map(|word| order::WORDS[language][word]);
+            let read = order::read(order, positions).unwrap();
+            let (x, y) = (70.0 + 370.0 * n as f64, 90.0 + 160.0 * i as f64);
+            picture.grid([x, y], &shares(&format!("P, {}", panels[i]), &words, &words, &read.p));
+            picture.grid([x + 180.0, y], &plain("Y", NONE, NONE, &read.y));
+        }
+    }
+    for (n, order) in order::ORDERS.into_iter().enumerate() {
+        let words = order.map(|word| order::WORDS[language][word]);
+        picture.text(
+            [215.0 + 370.0 * n as f64, 30.0],
+            "middle",
+            15,
+            &words.join([" ", ""][language]),
+        );
+    }
+    picture.finish()
+}
+
+fn masks_figure(language: usize) -> String {
+    let title = [
+        "Masks: 1 is seen, 0 is hidden; and looking into another text",
+        "掩码：1 可见，0 隐藏；以及看另一段文本",
+    ];
+    let mut picture = Picture::new(760.0, 310.0, title[language]);
+    let [causal, padding, both] = masks::masks();
+    let second = |mask: &llm_core::ndarray::ArrayD<f32>| {
+        Tensor::new(mask.index_axis(llm_core::ndarray::Axis(0), 1).to_owned())
+    };
+    let padding = ops::broadcast_to(&second(&padding), &[3, 3]).unwrap();
+    let names =
+        [["causal", "padding in place 2", "both"], ["因果", "位置 2 是填充", "两者"]][language];
+    let places = &["0", "1", "2"][..];
+    let grids = [(names[0], Tensor::new(causal)), (names[1], padding), (names[2], second(&both))];
+    for (i, (name, mask)) in grids.iter().enumerate() {
+        picture.grid([60.0 + 240.0 * i as f64, 60.0], &shares(name, places, places, mask));
+    }
+    let all = masks::cross().unwrap();
+    let names = [
+        ["head 0: two queries, three keys", "head 1", "out"],
+        ["头 0：两个查询，三个键", "头 1", "输出"],
+    ][language];
+    for head in 0..2 {
+        let p =
+            Tensor::from_vec(&[2, 3], all.weights.data()[6 * head..6 * head + 6].to_vec()).unwrap();
+        picture.grid(
+            [60.0 + 240.0 * head as f64, 220.0],
+            &shares(names[head], &["0", "1"], places, &p),
+        );
+    }
+    picture.grid([540.0, 220.0], &plain(names[2], &["0", "1"], NONE, &all.output));
+    picture.finish()
+}
+
+fn products_figure(language: usize) -> String {
+    let title =
+        ["Projection and comparison: the same operation", "投影与比较：同一种运算"][language];
+    let mut picture = Picture::new(720.0, 310.0, title);
+    let words = &["a", "b", "c"][..];
+    let names = [
+        ["x: three words", "W: learnt", "x·W: projected"],
+        ["x：三个词", "W：学来的", "x·W：投影"],
+    ][language];
+    let (x, w) = (products::vectors(), products::directions());
+    let [projected, compared] = products::both().unwrap();
+    let turned = ops::transpose(&x, 0, 1).unwrap();
+    picture.grid([60.0, 60.0], &plain(names[0], words, NONE, &x));
+    picture.grid([270.0, 60.0], &plain(names[1], NONE, NONE, &w));
+    picture.grid([500.0, 60.0], &plain(names[2], words, NONE, &projected));
+    let names = [
+        ["x: three words", "xᵀ: the same words", "x·xᵀ: compared"],
+        ["x：三个词", "xᵀ：同样的词", "x·xᵀ：比较"],
+    ][language];
+    picture.grid([60.0, 205.0], &plain(names[0], words, NONE, &x));
+    picture.grid([270.0, 205.0], &plain(names[1], NONE, words, &turned));
+    picture.grid([500.0, 205.0], &plain(names[2], words, words, &compared));
+    for y in [92.0, 243.0] {
+        picture.text([215.0, y], "middle", 18, "·");
+        picture.text([460.0, y], "middle", 18, "=");
+    }
+    picture.finish()
+}
+
+fn robust_figure(language: usize) -> String {
+    let (rows, [loss, _]) = robust::table();
+    let title = ["What the loss is without a head", "少一个头时的损失"][language];
+    let names = [["all heads on", "this one off"], ["全部的头", "关掉这一个"]][language];
+    let head = ["head", "头"][language];
+    let labels: Vec<String> = rows.iter().map(|row| format!("{head} {}", row.head)).collect();
+    let (whole, without): (Vec<f64>, Vec<f64>) =
+        rows.iter().map(|row| (loss, loss + row.alone)).unzip();
+    let mut picture = Picture::new(420.0, 420.0, title);
+    let series = [(names[0], &whole[..]), (names[1], &without[..])];
+    picture.bars([90.0, 76.0], title, &labels, series, 1.2);
+    picture.finish()
+}
+
+fn heads_and_wo(language: usize) -> String {
+    let title = ["One head, then the output matrix", "一个头，然后输出矩阵"][language];
+    let mut picture = Picture::new(780.0, 190.0, title);
+    let names =
+        [["P, head 0", "V, head 0", "A", "A·W_o"], ["P，头 0", "V，头 0", "A", "A·W_o"]][language];
+    let [p, v, a, out] = crate::docs::values::why::corner();
+    let grids = [
+        shares(names[0], NONE, NONE, &p),
+        plain(names[1], NONE, NONE, &v),
+        plain(names[2], NONE, NONE, &a),
+        plain(names[3], NONE, NONE, &out),
+    ];
+    for (i, grid) in grids.iter().enumerate() {
+        let x = 20.0 + 192.0 * i as f64;
+        picture.grid([x, 60.0], grid);
+        picture.text([x - 15.0, 104.0], "middle", 18, ["", "·", "=", "→"][i]);
+    }
+    let said = [
+        "the first three positions and channels of [16, 16], [16, 128], [16, 512], [16, 512]",
+        "[16, 16]、[16, 128]、[16, 512]、[16, 512] 的前三个位置和通道",
+    ][language];
+    picture.text([390.0, 168.0], "middle", 12, said);
+    picture.finish()
+}
+
+fn view_and_transpose(language: usize) -> String {
+    let title = ["reshape is not transpose", "reshape 不是 transpose"][language];
+    let mut picture = Picture::new(600.0, 200.0, title);
+    let [x, reshaped, turned] = pytorch::two_ways().unwrap();
+    let names = [["x [2, 3]", "reshape [3, 2]", "transpose [3, 2]"]; 2][language];
+    picture.grid([40.0, 70.0], &plain(names[0], NONE, NONE, &x));
+    picture.grid([270.0, 70.0], &plain(names[1], NONE, NONE, &reshaped));
+    picture.grid([440.0, 70.0], &plain(names[2], NONE, NONE, &turned));
+    let said = [["the same numbers in a row", "rows become columns"], ["数的次序不变", "行变成列"]]
+        [language];
+    picture.text([324.0, 172.0], "middle", 12, said[0]);
+    picture.text([494.0, 172.0], "middle", 12, said[1]);
+    picture.finish()
+}

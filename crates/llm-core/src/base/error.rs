@@ -120,7 +120,7 @@ pub enum Error {
     },
     /// Members of a crew cannot go on together.
     #[error(transparent)]
-    Crew(#[from] super::crew_error::CrewError),
+    Crew(super::crew_error::CrewError),
     /// A hook of a run failed.
     #[error(transparent)]
     Hook(Box<dyn std::error::Error + Send + Sync>),
@@ -204,6 +204,7 @@ mod tests {
     use super::super::memory;
     use super::*;
     use crate::checkpoint::Checkpoint;
+    use crate::crew::micro_batches;
     use crate::data::{Batch, TokenDataset};
     use crate::generate::Sampling;
     use crate::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, from_spec};
@@ -231,9 +232,10 @@ mod tests {
             Error::Hook(_) => 14,
             Error::NumbersOnly => 15,
             Error::Unusable { .. } => 16,
+            Error::Crew(_) => 17,
         }
     }
-    const KINDS: usize = 17;
+    const KINDS: usize = 18;
 
     /// y = 2x with the gradient of y = 3x.
     fn wrong(x: &Tensor) -> Result<Tensor> {
@@ -308,6 +310,7 @@ mod tests {
             (unusable(), "not usable after step 0: wte is NaN"),
             (stopped(true), "stopped in the step after 7"),
             (stopped(false), "the hook's own"),
+            (micro_batches(0, 3, 8).unwrap_err(), "1, 2, 4 or 8 can"),
             (greedy.draw(&[0.0, 1.0], &[], 0).unwrap_err(), "no token is allowed"),
             (greedy.draw(&[f32::NAN, 1.0], &[], 0).unwrap_err(), "NaN"),
             (Checkpoint::load(&missing).unwrap_err(), "cannot read"),

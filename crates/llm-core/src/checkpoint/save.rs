@@ -14,6 +14,7 @@ use crate::base::file_calls::{Disk, Files};
 use crate::base::replace::replace;
 use crate::base::{CheckpointError, Error, IoAction, Result};
 use crate::buffer::Buffer;
+use crate::model::TinyGPT;
 use crate::tensor::Tensor;
 use std::collections::BTreeMap;
 use std::io::{self, Write};

@@ -1,7 +1,7 @@
 //! A crew of threads.
 
 use super::Crew;
-use crate::base::{CrewError, Result};
+use crate::base::{CrewError, Error, Result};
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -101,15 +101,15 @@ impl InProcess {
             self.traffic.messages += 1;
             self.traffic.bytes += bytes as u64;
         }
-        let gone = CrewError::Gone { member: to };
-        let sender = self.everyone.get(to).ok_or_else(|| gone.clone())?;
-        Ok(sender.send(Letter { from: self.rank, content }).map_err(|_| gone)?)
+        let letter = Letter { from: self.rank, content };
+        let sent = self.everyone.get(to).is_some_and(|sender| sender.send(letter).is_ok());
+        if sent { Ok(()) } else { Err(Error::Crew(CrewError::Gone { member: to })) }
     }
 
     /// The oldest letter of a member.
     fn take(&mut self, from: usize) -> Result<Content> {
-        if let Some(letter) = self.early.iter().position(|letter| letter.from == from) {
-            let letter = self.early.remove(letter).ok_or(CrewError::Gone { member: from })?;
+        let early = self.early.iter().position(|letter| letter.from == from);
+        if let Some(letter) = early.and_then(|place| self.early.remove(place)) {
             return Ok(letter.content);
         }
         let end = Instant::now() + self.deadline;
@@ -118,11 +118,11 @@ impl InProcess {
                 Ok(letter) if letter.from == from => return Ok(letter.content),
                 Ok(letter) => self.early.push_back(letter),
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(CrewError::Gone { member: from }.into());
+                    return Err(Error::Crew(CrewError::Gone { member: from }));
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     let seconds = self.deadline.as_secs();
-                    return Err(CrewError::Silent { member: from, seconds }.into());
+                    return Err(Error::Crew(CrewError::Silent { member: from, seconds }));
                 }
             }
         }
@@ -130,8 +130,8 @@ impl InProcess {
 }
 
 /// What came is not what was asked for: members call other methods than each other.
-fn unfitting(call: &'static str) -> CrewError {
-    CrewError::Engine { call, reason: "the other member sent something else".into() }
+fn unfitting(call: &'static str) -> Error {
+    Error::Crew(CrewError::Engine { call, reason: "the other member sent something else".into() })
 }
 
 impl Crew for InProcess {
@@ -147,7 +147,7 @@ impl Crew for InProcess {
         self.send(with, Content::Numbers(give.to_vec()), size_of_val(give))?;
         match self.take(with)? {
             Content::Numbers(theirs) if theirs.len() == take.len() => take.copy_from_slice(&theirs),
-            _ => return Err(unfitting("exchange").into()),
+            _ => return Err(unfitting("exchange")),
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ impl Crew for InProcess {
         self.send(with, Content::Bytes(give.to_vec()), give.len())?;
         match self.take(with)? {
             Content::Bytes(theirs) if theirs.len() == take.len() => take.copy_from_slice(&theirs),
-            _ => return Err(unfitting("exchange_bytes").into()),
+            _ => return Err(unfitting("exchange_bytes")),
         }
         Ok(())
     }

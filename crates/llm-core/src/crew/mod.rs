@@ -20,7 +20,7 @@ mod tests;
 pub use collective::{Spans, double, halve};
 pub use in_process::{InProcess, Traffic};
 
-use crate::base::{CrewError, Result};
+use crate::base::{CrewError, Error, Result};
 
 /// Members of a crew. Each calls the same methods in the same order; a call ends when all those
 /// that it needs have made theirs.
@@ -82,7 +82,7 @@ pub trait Crew: std::fmt::Debug + Send {
         let all = self.gather(fingerprint)?;
         let mut members = all.chunks(fingerprint.len().max(1)).enumerate();
         match members.find(|(_, other)| !all.starts_with(other)) {
-            Some((member, _)) => Err(CrewError::Unequal { what, member }.into()),
+            Some((member, _)) => Err(Error::Crew(CrewError::Unequal { what, member })),
             None => Ok(()),
         }
     }
@@ -117,7 +117,7 @@ impl Crew for Alone {
 pub fn micro_batches(rank: usize, size: usize, all: u64) -> Result<std::ops::Range<u64>> {
     let members = size as u64;
     if !size.is_power_of_two() || !all.is_multiple_of(members) || rank >= size {
-        return Err(CrewError::Size { size, micro_batches: all }.into());
+        return Err(Error::Crew(CrewError::Size { size, micro_batches: all }));
     }
     let each = all / members;
     Ok(rank as u64 * each..(rank as u64 + 1) * each)

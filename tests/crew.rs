@@ -2,8 +2,8 @@
 
 use llm_core::base::CrewError;
 use llm_core::checkpoint::Snapshot;
-use llm_core::crew::{Crew, InProcess};
-use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
+use llm_core::crew::{Alone, Crew, InProcess};
+use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer, evaluate_together};
 use llm_core::{Config, Error, Recipe, Result, TinyGPT, TokenDataset};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow;
@@ -95,6 +95,42 @@ fn a_number_of_members_that_does_not_fit_is_refused_before_the_step() {
         });
         assert!(refused.into_iter().all(|it_is| it_is), "{size} members");
     }
+}
+
+#[test]
+fn a_measurement_is_the_same_for_every_number_of_members() {
+    let (trainer, data) = (trainer(), data());
+    let windows = data.windows(13).evenly_spaced(400);
+    let scored = |crew: &mut dyn Crew| {
+        let mut seen = Vec::new();
+        let sum = evaluate_together(crew, &trainer.model, &data, &windows, 3, |scored| {
+            seen.push((scored.window, scored.targets.to_vec(), scored.right.to_vec()));
+            ControlFlow::Continue(())
+        });
+        (sum.unwrap(), seen)
+    };
+    let alone = scored(&mut Alone);
+    assert_eq!(alone.1.len(), windows.len());
+    for size in [2, 4, 16] {
+        let all = InProcess::run(size, |crew| scored(crew));
+        assert!(all.iter().all(|member| *member == alone), "{size} members");
+    }
+}
+
+#[test]
+fn a_measurement_that_one_stops_ends_for_all_at_the_same_window() {
+    let (trainer, data) = (trainer(), data());
+    let windows = data.windows(13);
+    let counts = InProcess::run(4, |crew| {
+        let stops = crew.rank() == 2;
+        let mut seen = 0;
+        let sum = evaluate_together(crew, &trainer.model, &data, &windows, 2, |_| {
+            seen += 1;
+            if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        (seen, sum.unwrap())
+    });
+    assert!(counts[0].0 < windows.len() && counts.iter().all(|of| *of == counts[0]), "{counts:?}");
 }
 
 /// How a run of 6 steps ended for each member, and after how many steps.

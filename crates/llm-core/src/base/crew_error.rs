@@ -5,7 +5,11 @@
 #[non_exhaustive]
 pub enum CrewError {
     /// Not a number of members that can share a step.
-    #[error("{size} processes cannot share {micro_batches} micro-batches, {} can", fitting(*.micro_batches))]
+    #[error(
+        "{size} processes cannot share {micro_batches} micro-batch{}, {} can",
+        if *.micro_batches == 1 { "" } else { "es" },
+        fitting(*.micro_batches)
+    )]
     Size {
         /// Members.
         size: usize,
@@ -64,6 +68,6 @@ mod tests {
         let says = |size, micro_batches| CrewError::Size { size, micro_batches }.to_string();
         assert_eq!(says(3, 16), "3 processes cannot share 16 micro-batches, 1, 2, 4, 8 or 16 can");
         assert_eq!(says(4, 6), "4 processes cannot share 6 micro-batches, 1 or 2 can");
-        assert_eq!(says(2, 1), "2 processes cannot share 1 micro-batches, 1 can");
+        assert_eq!(says(2, 1), "2 processes cannot share 1 micro-batch, 1 can");
     }
 }

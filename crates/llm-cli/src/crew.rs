@@ -60,6 +60,12 @@ pub(crate) fn with_crew(
     team.map_or(Ok(()), |team| team.end(done))
 }
 
+/// How many processes work on a step, as far as that is known before they met.
+pub(crate) fn members(args: &CrewArgs) -> usize {
+    let started = Launcher::found().filter(|_| args.crew != Some(CrewKind::None));
+    started.map_or(1, |(_, size)| size)
+}
+
 /// After a panic: nobody waits for this process any more.
 pub(crate) fn abandon(code: u8) {
     if let Some(team) = TEAM.lock().unwrap_or_else(PoisonError::into_inner).take() {

@@ -120,6 +120,8 @@ use threads::in_pool;
 pub fn run(program: &Program) -> ExitCode {
     let (lang, words) = Lang::taken_from(std::env::args_os());
     lang.choose();
+    let words: Vec<_> = words.into_iter().collect();
+    let verb = words.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
     let parsed = command_line::parse(program, words);
     if !matches!(parsed, Parsed::Run(_)) {
         crew::first_speaks(); // all were given the same words
@@ -133,7 +135,7 @@ pub fn run(program: &Program) -> ExitCode {
             return ExitCode::from(error::code::USAGE);
         }
     };
-    exit(dispatch(program, cli))
+    exit(dispatch(program, cli, &verb))
 }
 
 /// No verb: train, or say how.
@@ -155,9 +157,9 @@ fn train(program: &Program, args: &TrainArgs) -> Result<()> {
     })
 }
 
-fn dispatch(program: &Program, cli: Cli) -> Result<()> {
+fn dispatch(program: &Program, cli: Cli, verb: &str) -> Result<()> {
     if cli.verb.is_some() {
-        crew::alone("a verb")?;
+        crew::alone(verb)?;
     }
     match &cli.verb {
         Some(Verb::Generate(args)) => in_pool(&args.output, |_| commands::generate(program, args)),

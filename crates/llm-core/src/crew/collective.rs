@@ -11,6 +11,11 @@ use std::ops::Range;
 pub struct Spans(Vec<Range<usize>>);
 
 impl Spans {
+    /// Each within the one before it.
+    pub(super) fn of(spans: Vec<Range<usize>>) -> Spans {
+        Spans(spans)
+    }
+
     /// Where this member's share lies.
     pub fn share(&self) -> Range<usize> {
         self.0.last().cloned().unwrap_or_default()

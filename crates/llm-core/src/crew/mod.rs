@@ -8,15 +8,18 @@
 //! | file | holds |
 //! |---|---|
 //! | `collective.rs` | sums, gathering and sharing, made of exchanges between two |
+//! | `buckets.rs` | many lists laid end to end, and what of them is whose share |
 //! | `in_process.rs` | a crew of threads, for tests and for counting messages |
 //!
 //! The crate `llm-crew-mpi` has the crew of processes.
 
+mod buckets;
 mod collective;
 mod in_process;
 #[cfg(test)]
 mod tests;
 
+pub use buckets::{Bucket, Piece, buckets};
 pub use collective::{Spans, double, halve};
 pub use in_process::{InProcess, Traffic};
 

@@ -1,6 +1,6 @@
 //! What the training step asks of an optimizer.
 
-use super::{Hyperparameters, OptimizerState, Slot};
+use super::{Divided, Hyperparameters, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::tensor::Tensor;
@@ -49,6 +49,11 @@ pub trait Optimizer: std::fmt::Debug + Send + Sync {
 
     /// A copy, state and all.
     fn boxed(&self) -> Box<dyn Optimizer>;
+
+    /// Itself, if it is divided over a crew.
+    fn divided(&mut self) -> Option<&mut Divided> {
+        None
+    }
 }
 
 impl Clone for Box<dyn Optimizer> {

@@ -108,8 +108,9 @@ pub use messages::{in_chinese, sentences};
 pub use panics::Panics;
 pub use program::{Heads, Program};
 
-use args::{Cli, CrewKind, TrainArgs, Verb};
+use args::{Cli, TrainArgs, Verb};
 use command_line::Parsed;
+use crew::CrewKind;
 use console::{note, print};
 use error::exit;
 use lang::Lang;
@@ -152,7 +153,7 @@ fn train(program: &Program, args: &TrainArgs) -> Result<()> {
     if args.print_config == Some(true) {
         return in_pool(&args.output, |threads| commands::print_config(program, args, threads));
     }
-    crew::with_crew(&args.crew, |team| {
+    crew::with_crew(args.crew.crew, args.crew.crew_timeout, |team| {
         in_pool(&args.output, |threads| commands::train(program, args, threads, team))
     })
 }

@@ -63,7 +63,7 @@ pub(super) fn training_memory(
 ) -> Result<u64> {
     let own = attention.parameters(config);
     let footprint = recipe.footprint(config, &own)?;
-    let members = crew::members(crew) as u64;
+    let members = crew::members(crew.crew) as u64;
     let micro_batches = (u64::from(recipe.accum) / members).max(1) as u32;
     let footprint = Footprint { micro_batches, ..footprint };
     let elsewhere = match crew.shard_optimizer {

@@ -8,6 +8,7 @@ use crate::crew::{Bucket, Crew, buckets};
 use crate::kernels::norm::CHUNK;
 use crate::tensor::Tensor;
 use ndarray::ArrayD;
+use std::any::Any;
 use std::ops::Range;
 
 /// Numbers that go over the wire at once: 16 MiB. No sum depends on it.
@@ -50,6 +51,11 @@ struct Share {
 }
 
 impl Divided {
+    /// This optimizer, if it is a divided one.
+    pub(crate) fn of(optimizer: &mut dyn Optimizer) -> Option<&mut Divided> {
+        (optimizer as &mut dyn Any).downcast_mut()
+    }
+
     /// Divides an optimizer, with what it remembers, for member `rank` of `size`.
     ///
     /// # Errors
@@ -227,9 +233,5 @@ impl Optimizer for Divided {
 
     fn boxed(&self) -> Box<dyn Optimizer> {
         Box::new(self.clone())
-    }
-
-    fn divided(&mut self) -> Option<&mut Divided> {
-        Some(self)
     }
 }

@@ -1,16 +1,17 @@
 //! What the training step asks of an optimizer.
 
-use super::{Divided, Hyperparameters, OptimizerState, Slot};
+use super::{Hyperparameters, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::tensor::Tensor;
+use std::any::Any;
 
 /// A way to move weights along their gradients, with what it remembers from update to update.
 ///
 /// A new one is a file beside [`AdamW`](super::AdamW) and a row in
 /// [`OPTIMIZERS`](super::OPTIMIZERS): its slots are then saved, loaded and checked by their names,
 /// and its memory is counted.
-pub trait Optimizer: std::fmt::Debug + Send + Sync {
+pub trait Optimizer: Any + std::fmt::Debug + Send + Sync {
     /// Its name in checkpoints and settings, such as `adamw`.
     fn name(&self) -> &'static str;
 
@@ -49,11 +50,6 @@ pub trait Optimizer: std::fmt::Debug + Send + Sync {
 
     /// A copy, state and all.
     fn boxed(&self) -> Box<dyn Optimizer>;
-
-    /// Itself, if it is divided over a crew.
-    fn divided(&mut self) -> Option<&mut Divided> {
-        None
-    }
 }
 
 impl Clone for Box<dyn Optimizer> {

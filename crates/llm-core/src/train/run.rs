@@ -143,7 +143,7 @@ impl Trainer {
     /// same weights: a fault of a machine's memory would else go on unseen.
     pub fn before_saving(&mut self, crew: &mut dyn Crew) -> Result<()> {
         crew.equal("weights", &weights_checksum(&self.model).to_le_bytes())?;
-        self.optimizer.divided().map_or(Ok(()), |divided| divided.gather(crew))
+        Divided::of(self.optimizer.as_mut()).map_or(Ok(()), |divided| divided.gather(crew))
     }
 
     /// Trains up to the end of the recipe: the steps that are left, and nothing else.

@@ -9,7 +9,7 @@ use crate::autograd::Gradients;
 use crate::base::{Error, Result};
 use crate::kernels::parallel;
 use crate::model::{Batch, Mode, TinyGPT};
-use crate::optim::{Optimizer, clip_scale, grad_norm};
+use crate::optim::{Divided, Optimizer, clip_scale, grad_norm};
 use crate::profile::enter;
 
 /// What decides a step besides weights and batches.
@@ -77,7 +77,7 @@ pub fn train_step(
         }
         let (mut grads, loss, tokens) = sum.total();
         let mut done = Part { loss, tokens, stopped };
-        let divided = optimizer.divided().is_some();
+        let divided = Divided::of(optimizer).is_some();
         if let Some(crew) = hooks.crew() {
             done = join(crew, done, model, &mut grads, divided, update.step)?;
         } else if stopped {
@@ -103,13 +103,13 @@ fn apply(
     clip: f32,
     hooks: &mut dyn Hooks,
 ) -> Result<StepReport> {
-    let norm = match (optimizer.divided(), hooks.crew()) {
+    let norm = match (Divided::of(optimizer), hooks.crew()) {
         (Some(divided), Some(crew)) => together::norm(crew, divided, model, grads)?,
         _ => grad_norm(model.parameters(), grads),
     };
     let report = StepReport { step: report.step + 1, grad_norm: norm as f32, ..report };
     if !report.loss.is_finite() || !report.grad_norm.is_finite() {
-        let culprit = match (optimizer.divided(), hooks.crew()) {
+        let culprit = match (Divided::of(optimizer), hooks.crew()) {
             (Some(divided), Some(crew)) => together::culprit(crew, divided, model, grads)?,
             _ => culprit(model, grads),
         };
@@ -119,7 +119,7 @@ fn apply(
         return Ok(StepReport { skipped: true, ..report });
     }
     let scale = clip_scale(norm, clip);
-    match (optimizer.divided(), hooks.crew()) {
+    match (Divided::of(optimizer), hooks.crew()) {
         (Some(divided), Some(crew)) => {
             let parameters = model.parameters_mut().collect();
             divided.step_together(crew, parameters, grads, report.lr, scale)?;

@@ -76,7 +76,9 @@ pub(crate) fn train(
     banner::loaded(&plan).iter().for_each(|line| session.say(line));
     if dry || plan.steps > 0 {
         banner::lines(program, &plan, threads).iter().for_each(|line| session.say(line));
-        session.say_crew(plan.trainer.recipe.accum);
+        if let Some(team) = &session.team {
+            session.say(&several::line(team.size(), plan.trainer.recipe.accum));
+        }
     }
     if dry {
         session.estimate(&mut plan)?;

@@ -1,6 +1,5 @@
 //! What several processes must have in common before the first step.
 
-use super::Training;
 use crate::args::TrainArgs;
 use crate::crew::Team;
 use crate::defaults::INTERVAL;
@@ -39,15 +38,10 @@ pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Resu
     Err(CliError::Usage(format!("{unfit}; {}{more}", same.unwrap_or_default())))
 }
 
-impl Training<'_> {
-    /// Who works on it, if not one alone.
-    pub(super) fn say_crew(&self, micro_batches: u32) {
-        let Some(team) = &self.team else { return };
-        let (size, each) = (team.size(), micro_batches as usize / team.size());
-        self.say(&format!(
-            "crew    {size} processes, each with {each} of {micro_batches} micro-batches"
-        ));
-    }
+/// Who works on it, for the banner.
+pub(super) fn line(size: usize, micro_batches: u32) -> String {
+    let each = micro_batches as usize / size;
+    format!("crew    {size} processes, each with {each} of {micro_batches} micro-batches")
 }
 
 /// Has everybody the same run before them?

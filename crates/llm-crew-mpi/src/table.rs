@@ -112,7 +112,8 @@ impl<H: Handle> Table<H> {
         text[ERROR_ROOM - 1] = 0;
         let reason = if said == 0 {
             // SAFETY: a NUL byte ends the text, at the latest at the end of its room.
-            unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy().into_owned()
+            let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
+            text.split_whitespace().collect::<Vec<_>>().join(" ") // MPICH's has several lines
         } else {
             format!("error {done}")
         };

@@ -5,6 +5,7 @@
 use crate::error::{CliError, Result};
 use crate::escape::safe_lines;
 use crate::messages::said;
+use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -40,7 +41,7 @@ impl Out {
 
     /// [`Out::write`] on any output.
     pub(crate) fn write_to(&mut self, output: &mut impl Write, bytes: &[u8]) {
-        if self.closed || self.error.is_some() {
+        if self.closed || self.error.is_some() || voice::is_silent() {
             return;
         }
         match output.write_all(bytes).and_then(|()| output.flush()) {
@@ -75,6 +76,9 @@ pub fn tell(result: &str) -> Result<()> {
 /// A line on standard error, which cannot control the terminal whatever is in it; failures are
 /// ignored, there is nowhere to report them.
 pub fn note(line: &str) {
+    if voice::is_silent() {
+        return;
+    }
     let _ = writeln!(io::stderr().lock(), "{}", said(&safe_lines(line)));
 }
 
@@ -85,7 +89,7 @@ pub fn stderr_is_terminal() -> bool {
 
 /// A bar on a terminal that can move its cursor; none elsewhere, or when it is to be `quiet`.
 pub(crate) fn bar(len: u64, style: &str, quiet: bool) -> Option<ProgressBar> {
-    if quiet || !stderr_is_terminal() {
+    if quiet || voice::is_silent() || !stderr_is_terminal() {
         return None;
     }
     let bar = ProgressBar::new(len);

@@ -6,6 +6,8 @@ mod tests;
 
 use crate::escape::one_line;
 use crate::messages::said;
+use crate::voice;
+use llm_core::base::CrewError;
 use llm_core::{Error, IoAction};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -26,6 +28,8 @@ pub mod code {
     pub const BAD_DATA: u8 = 65;
     /// An input file that is missing or unreadable.
     pub const NO_INPUT: u8 = 66;
+    /// Several processes were started that cannot speak with each other.
+    pub const UNAVAILABLE: u8 = 69;
     /// A fault of this program.
     pub const INTERNAL: u8 = 70;
     /// Not enough memory.
@@ -108,6 +112,12 @@ pub enum CliError {
         /// The share that was asked for.
         wanted: f64,
     },
+    /// Several processes were started that cannot speak with each other.
+    #[error("{0}")]
+    NoCrew(String),
+    /// Another process of the same run says why it ends, and with which code.
+    #[error("another process ended the run")]
+    Elsewhere(u8),
     /// A signal stopped the run; it was handled and reported.
     #[error("stopped by signal {0}")]
     Signal(u8),
@@ -176,10 +186,12 @@ impl CliError {
             CliError::Memory(..) | CliError::Threads(_) => code::NO_MEMORY,
             CliError::Stdout(_) => code::IO,
             CliError::Spikes { .. } | CliError::Accuracy { .. } => code::DIVERGED,
+            CliError::NoCrew(_) => code::UNAVAILABLE,
+            CliError::Elsewhere(code) => *code,
             CliError::Signal(n) => 128 + n,
             CliError::Internal(_) => code::INTERNAL,
             CliError::Core { source, .. } => match source {
-                Error::Config { .. } => code::USAGE,
+                Error::Config { .. } | Error::Crew(CrewError::Size { .. }) => code::USAGE,
                 Error::Diverged { .. } | Error::Unusable { .. } => code::DIVERGED,
                 Error::Checkpoint { .. }
                 | Error::DataTooSmall { .. }
@@ -191,7 +203,8 @@ impl CliError {
                 Error::Memory { .. } => code::NO_MEMORY,
                 Error::Io { action: IoAction::Read, .. } => code::NO_INPUT,
                 Error::Io { action: IoAction::Create, .. } => code::CANNOT_CREATE,
-                Error::Io { .. } => code::IO,
+                Error::Io { .. }
+                | Error::Crew(CrewError::Silent { .. } | CrewError::Gone { .. }) => code::IO,
                 _ => code::INTERNAL,
             },
         }
@@ -241,9 +254,10 @@ pub(crate) fn exit(result: Result<()>) -> ExitCode {
         Ok(()) => ExitCode::from(code::OK),
         Err(e) => {
             // What a signal interrupted has been reported where it happened.
-            if !matches!(e, CliError::Signal(_)) {
+            if !matches!(e, CliError::Signal(_) | CliError::Elsewhere(_)) {
                 // A failure to write is ignored: there is nowhere to report it.
-                let _ = writeln!(io::stderr().lock(), "{}", said(&e.line()));
+                let line = voice::prefix() + &said(&e.line());
+                let _ = writeln!(io::stderr().lock(), "{line}");
             }
             ExitCode::from(e.exit_code())
         }

@@ -9,9 +9,11 @@
 //! | [`machine`] | which version it is, and what it runs on |
 //! | [`lang`] | the language of what is printed |
 //! | `messages` | the words of both languages |
+//! | `voice` | which of several processes speaks |
 //! | [`escape`] | text that cannot control the terminal |
 //! | [`error`] | what ends a command, exit codes |
 //! | [`console`] | the terminal's two ends |
+//! | `crew` | several processes on one run |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
 //! | [`clock`] | the time that a command may take |
 //! | [`defaults`] | the values of flags that are not given |
@@ -44,11 +46,15 @@ pub mod lang;
 
 mod messages;
 
+mod voice;
+
 pub mod escape;
 
 pub mod error;
 
 pub mod console;
+
+mod crew;
 
 pub mod panics;
 pub mod signals;
@@ -102,8 +108,9 @@ pub use messages::{in_chinese, sentences};
 pub use panics::Panics;
 pub use program::{Heads, Program};
 
-use args::{Cli, Verb};
+use args::{Cli, TrainArgs, Verb};
 use command_line::Parsed;
+use crew::CrewKind;
 use console::{note, print};
 use error::exit;
 use lang::Lang;
@@ -114,19 +121,47 @@ use threads::in_pool;
 pub fn run(program: &Program) -> ExitCode {
     let (lang, words) = Lang::taken_from(std::env::args_os());
     lang.choose();
-    let cli = match command_line::parse(program, words) {
+    let words: Vec<_> = words.into_iter().collect();
+    let verb = words.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
+    let parsed = command_line::parse(program, words);
+    if !matches!(parsed, Parsed::Run(_)) {
+        crew::first_speaks(); // all were given the same words
+    }
+    let cli = match parsed {
         Parsed::Run(cli) => *cli,
         Parsed::Text(text) => return exit(print(text)),
-        Parsed::Failed(e) => return exit(Err(e)),
+        Parsed::Failed(e) => return exit(Err(crew::said_once(e))),
         Parsed::Wrong(line) => {
             note(&line);
             return ExitCode::from(error::code::USAGE);
         }
     };
-    exit(dispatch(program, cli))
+    exit(dispatch(program, cli, &verb))
 }
 
-fn dispatch(program: &Program, cli: Cli) -> Result<()> {
+/// No verb: train, or say how.
+fn train(program: &Program, args: &TrainArgs) -> Result<()> {
+    let several = args.crew.crew != Some(CrewKind::None);
+    let one_flag = [
+        (args.print_config, "--print-config"),
+        (args.dry_run, "--dry-run"),
+        (args.overfit, "--overfit"),
+    ];
+    if let Some((_, flag)) = one_flag.iter().find(|(on, _)| several && *on == Some(true)) {
+        crew::alone(flag)?;
+    }
+    if args.print_config == Some(true) {
+        return in_pool(&args.output, |threads| commands::print_config(program, args, threads));
+    }
+    crew::with_crew(args.crew.crew, args.crew.crew_timeout, |team| {
+        in_pool(&args.output, |threads| commands::train(program, args, threads, team))
+    })
+}
+
+fn dispatch(program: &Program, cli: Cli, verb: &str) -> Result<()> {
+    if cli.verb.is_some() {
+        crew::alone(verb)?;
+    }
     match &cli.verb {
         Some(Verb::Generate(args)) => in_pool(&args.output, |_| commands::generate(program, args)),
         Some(Verb::Eval(args)) => in_pool(&args.output, |_| commands::eval(program, args)),
@@ -144,9 +179,6 @@ fn dispatch(program: &Program, cli: Cli) -> Result<()> {
         Some(Verb::Runs(args)) => commands::runs(args),
         Some(Verb::Report(args)) => in_pool(&args.output, |n| commands::report(program, args, n)),
         Some(Verb::Completions { shell }) => commands::completions(program, *shell),
-        None => in_pool(&cli.train.output, |threads| match cli.train.print_config {
-            Some(true) => commands::print_config(program, &cli.train, threads),
-            _ => commands::train(program, &cli.train, threads),
-        }),
+        None => train(program, &cli.train),
     }
 }

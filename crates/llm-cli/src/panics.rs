@@ -1,5 +1,6 @@
 //! A panic as one line and an exit code, never as its own message.
 
+use crate::crew;
 use crate::error::{CliError, Result, exit};
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
@@ -30,7 +31,12 @@ impl Panics {
 
     /// Does `f`; a panic becomes a line on standard error and an exit code.
     pub fn catch(&self, f: impl FnOnce() -> ExitCode) -> ExitCode {
-        self.caught(f).unwrap_or_else(|e| exit(Err(e)))
+        self.caught(f).unwrap_or_else(|e| {
+            let code = e.exit_code();
+            let exit = exit(Err(e));
+            crew::abandon(code);
+            exit
+        })
     }
 
     /// Turns a panic into an error with its message and place.

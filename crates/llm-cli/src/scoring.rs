@@ -9,6 +9,7 @@ use crate::signals::Signals;
 use indicatif::ProgressBar;
 use llm_core::TinyGPT;
 use llm_core::base::thousands;
+use llm_core::crew::{Alone, Crew};
 use llm_core::data::Window;
 use llm_core::train::Scored;
 use std::time::{Duration, Instant};
@@ -47,6 +48,21 @@ impl Scoring<'_> {
         self.run_seen(val, model, batch_size, limit, |_, _| {})
     }
 
+    /// The same with the members of a crew, who come to the same result.
+    ///
+    /// # Errors
+    /// As [`Scoring::run`].
+    pub fn run_together(
+        &self,
+        crew: &mut dyn Crew,
+        val: &Validation,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
+    ) -> Result<Report> {
+        self.run_all(crew, val, model, batch_size, limit, |_, _| {})
+    }
+
     /// The same, and `seen` is told each window and what the model said about it.
     ///
     /// # Errors
@@ -57,17 +73,30 @@ impl Scoring<'_> {
         model: &TinyGPT,
         batch_size: usize,
         limit: usize,
+        seen: impl FnMut(Window, &Scored<'_>),
+    ) -> Result<Report> {
+        self.run_all(&mut Alone, val, model, batch_size, limit, seen)
+    }
+
+    fn run_all(
+        &self,
+        crew: &mut dyn Crew,
+        val: &Validation,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
         mut seen: impl FnMut(Window, &Scored<'_>),
     ) -> Result<Report> {
         let wanted = val.tokens_of(limit);
-        let limit = self.in_time(val, model, batch_size, wanted)?;
+        let limit = self.in_time(crew, val, model, batch_size, wanted)?;
         let total = val.tokens_of(limit) as u64;
         let mut shown = Watching::new(total, self.quiet);
-        let report = val.score_seen(model, batch_size, limit, |tokens, window, scored| {
-            shown.position(tokens);
-            seen(window, scored);
-            self.is_cut()
-        });
+        let report =
+            val.score_together(crew, model, batch_size, limit, |tokens, window, scored| {
+                shown.position(tokens);
+                seen(window, scored);
+                self.is_cut()
+            });
         shown.finish();
         let report = report?;
         let scored = report.evaluation.tokens;
@@ -90,6 +119,7 @@ impl Scoring<'_> {
     /// over the whole text, where those until the time is up would be its beginning.
     fn in_time(
         &self,
+        crew: &mut dyn Crew,
         val: &Validation,
         model: &TinyGPT,
         batch_size: usize,
@@ -99,10 +129,14 @@ impl Scoring<'_> {
             return Ok(wanted);
         }
         let begin = Instant::now();
-        let pilot = val.score(model, batch_size, PILOT, |_| self.is_cut())?;
+        let cut = |_, _, _: &Scored<'_>| self.is_cut();
+        let pilot = val.score_together(crew, model, batch_size, PILOT, cut)?;
         let rate = pilot.evaluation.tokens as f64 / begin.elapsed().as_secs_f64().max(1e-9);
         let left = self.clock.and_then(TimeBudget::left).unwrap_or_default();
-        Ok(wanted.min((0.8 * rate * left.as_secs_f64()) as usize).max(1))
+        let mine = wanted.min((0.8 * rate * left.as_secs_f64()) as usize).max(1);
+        let mut bytes = (mine as u64).to_le_bytes();
+        crew.share(&mut bytes)?; // clocks differ
+        Ok(u64::from_le_bytes(bytes) as usize)
     }
 }
 

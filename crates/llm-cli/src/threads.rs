@@ -4,6 +4,7 @@ use crate::args::OutputArgs;
 use crate::error::{CliError, Result};
 use llm_core::base::{arenas, memory};
 use llm_core::threads::{MAX, STACK};
+use llm_crew_mpi::Launcher;
 
 /// Runs `f` inside the pool, and tells it the number of threads.
 ///
@@ -22,14 +23,49 @@ pub(crate) fn in_pool(
     pool.map_err(|_| CliError::Threads(threads))?.install(|| f(threads))
 }
 
-/// As many as are asked for, or as there are cores.
+/// As many as are asked for, or as there are cores for each process that shares them.
 ///
 /// # Errors
 /// [`CliError::Usage`] for a number that cannot be.
 pub(crate) fn number_of_threads(output: &OutputArgs) -> Result<usize> {
-    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+    let cores = || {
+        let free = std::thread::available_parallelism().map_or(1, |n| n.get());
+        cores_of_one(free, all_cores(), Launcher::neighbours())
+    };
     match output.threads.unwrap_or_else(cores) {
         threads @ 1..=MAX => Ok(threads),
         threads => Err(CliError::Usage(format!("--threads {threads} is outside 1..={MAX}"))),
+    }
+}
+
+/// The cores of one of several `neighbours` on a machine with `all` cores, of which this process may
+/// use `free`. A launcher that has bound each process to cores of its own has divided them already.
+fn cores_of_one(free: usize, all: usize, neighbours: usize) -> usize {
+    let share = (all / neighbours.max(1)).max(1);
+    if neighbours > 1 && free < all { free } else { share.min(free) }
+}
+
+/// The cores of the machine, also those that this process may not use.
+fn all_cores() -> usize {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let found = info.lines().filter(|line| line.starts_with("processor")).count();
+    let free = std::thread::available_parallelism().map_or(1, |n| n.get());
+    found.max(free)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cores_of_one;
+
+    #[test]
+    fn processes_share_the_cores_of_their_machine() {
+        assert_eq!(cores_of_one(16, 16, 1), 16);
+        assert_eq!(cores_of_one(16, 16, 4), 4);
+        assert_eq!(cores_of_one(2, 2, 8), 1);
+        // Bound to cores of its own.
+        assert_eq!(cores_of_one(4, 16, 4), 4);
+        assert_eq!(cores_of_one(1, 16, 4), 1);
+        // One process that may not use all.
+        assert_eq!(cores_of_one(3, 16, 1), 3);
     }
 }

@@ -44,6 +44,28 @@ impl Launcher {
         Launcher::of(|name| std::env::var(name).ok())
     }
 
+    /// Its command, as one types it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Launcher::OpenMpi => "mpirun",
+            Launcher::Mpich => "mpiexec",
+            Launcher::Slurm => "srun",
+        }
+    }
+
+    /// The number of this process among those that were started, before any library is asked.
+    pub fn rank() -> Option<usize> {
+        let names = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "SLURM_PROCID"];
+        names.iter().find_map(|name| std::env::var(name).ok()?.trim().parse().ok())
+    }
+
+    /// How many processes share this machine, this one included.
+    pub fn neighbours() -> usize {
+        let several = Launcher::found().is_some();
+        let said = || Launcher::on_this_machine(|name| std::env::var(name).ok());
+        said().filter(|_| several).unwrap_or(1)
+    }
+
     /// How many of them run on this machine, where the launcher says so: its cores are divided by it.
     pub fn on_this_machine(variable: impl Fn(&str) -> Option<String>) -> Option<usize> {
         let names = ["OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"];

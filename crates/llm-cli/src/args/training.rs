@@ -3,7 +3,7 @@
 
 use super::data::{DataAs, TextEnds};
 use super::duration::duration;
-use super::{NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
+use super::{CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
 use crate::defaults::Preset;
 use crate::flags::{Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
 use clap::builder::BoolishValueParser;
@@ -101,6 +101,9 @@ pub struct TrainArgs {
     /// Say what would be done, what memory and time it takes here, and do nothing
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output")]
     pub dry_run: Option<bool>,
+    /// Who works on it.
+    #[command(flatten)]
+    pub crew: CrewArgs,
     /// What is printed.
     #[command(flatten)]
     pub output: OutputArgs,

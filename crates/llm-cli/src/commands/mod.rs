@@ -26,7 +26,7 @@ pub use report::report;
 pub use runs::runs;
 pub use tokenizer::tokenizer;
 pub use trace::trace;
-pub use train::train;
+pub(crate) use train::train;
 
 use crate::args::{TrainArgs, command};
 use crate::console::print;

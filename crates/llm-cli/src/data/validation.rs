@@ -1,9 +1,10 @@
 //! Unseen data, and what an evaluation of it finds.
 
 use crate::error::Result;
+use llm_core::crew::{Alone, Crew};
 use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::train::{Evaluation, Scored, evaluate};
+use llm_core::train::{Evaluation, Scored, evaluate_together};
 use llm_core::{TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
 use llm_run_log::RunResult;
@@ -130,7 +131,7 @@ impl Validation {
     /// many were scored, and says whether that is enough.
     ///
     /// # Errors
-    /// What [`evaluate`] refuses.
+    /// What [`evaluate`](llm_core::train::evaluate) refuses.
     pub fn score(
         &self,
         model: &TinyGPT,
@@ -150,12 +151,28 @@ impl Validation {
         model: &TinyGPT,
         batch_size: usize,
         limit: usize,
+        seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
+    ) -> Result<Report> {
+        self.score_together(&mut Alone, model, batch_size, limit, seen)
+    }
+
+    /// The same, divided over the members of a crew, each of whom is shown all windows.
+    ///
+    /// # Errors
+    /// As [`evaluate_together`].
+    pub fn score_together(
+        &self,
+        crew: &mut dyn Crew,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
         mut seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
     ) -> Result<Report> {
         let windows = self.windows.evenly_spaced(limit);
         let mut facts = self.stories.as_ref().map(|_| FactTable::default());
         let (mut tokens, mut bytes) = (0, 0);
-        let evaluation = evaluate(model, &self.data, &windows, batch_size, |scored| {
+        let data = &self.data;
+        let evaluation = evaluate_together(crew, model, data, &windows, batch_size, |scored| {
             let end = self.tokenizer.end_of_text();
             // The token that ends a text stands for none of its bytes.
             let length = |&token| match Some(token) == end {

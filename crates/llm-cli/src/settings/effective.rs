@@ -1,6 +1,6 @@
 //! The settings of a run as TOML, each with the value that counts.
 
-use crate::args::{TextEnds, TokenizerArg, TrainArgs};
+use crate::args::{CrewArgs, TextEnds, TokenizerArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
 use crate::escape::{json_line, one_line};
 use crate::flags::{Flag, GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC};
@@ -104,7 +104,6 @@ impl Sheet {
         s.put("save_every", whole(args.save_every.unwrap_or(INTERVAL)));
         s.given("keep", args.keep.map(|n| whole(n as u64)));
         s.given("epochs", None::<f64>); // in `steps`
-        let seconds = |d: Duration| format!("{}s", d.as_secs_f64());
         s.given("max_time", args.recipe.max_time.map(seconds));
         s.given("patience", args.recipe.patience.map(whole));
         s.given("skip_spikes", args.recipe.skip_spikes.map(number));
@@ -154,13 +153,18 @@ impl Sheet {
         sheet
     }
 
-    /// Where it is saved, and whether anything is done at all.
+    /// Where it is saved, whether anything is done at all, and by whom.
     pub(super) fn place(&mut self, args: &TrainArgs) {
         self.table("checkpoints");
         self.given("save", args.save.as_ref().map(|path| text(path.as_os_str())));
         self.given("out", args.out.as_ref().map(|path| text(path.as_os_str())));
         self.given("no_save", args.no_save);
         self.given("dry_run", args.dry_run);
+        let CrewArgs { crew, crew_timeout, shard_optimizer } = &args.crew;
+        self.table("processes");
+        self.given("crew", crew.map(name));
+        self.given("crew_timeout", crew_timeout.map(seconds));
+        self.given("shard_optimizer", *shard_optimizer);
     }
 
     fn table(&mut self, name: &'static str) {
@@ -252,4 +256,9 @@ fn text(word: &OsStr) -> Value {
 /// What is typed for it.
 fn name(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_string())
+}
+
+/// A length of time, as it is typed.
+fn seconds(d: Duration) -> String {
+    format!("{}s", d.as_secs_f64())
 }

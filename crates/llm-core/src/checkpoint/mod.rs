@@ -40,5 +40,5 @@ pub use fixed::{FORMAT_VERSION, looks_like_checkpoint};
 pub use meta::{Meta, TokenizerSpec};
 pub use opened::Checkpoint;
 pub use save::save;
-pub(crate) use save::weights_checksum;
+pub use save::weights_checksum;
 pub use state::{Snapshot, State};

@@ -97,7 +97,7 @@ impl Data<'_> {
 }
 
 /// CRC32 of all weights in the model's order: are those of two processes the same?
-pub(crate) fn weights_checksum(model: &TinyGPT) -> u32 {
+pub fn weights_checksum(model: &TinyGPT) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     for (_, parameter) in model.parameters() {
         Data::Floats(parameter.data()).feed(&mut crc);

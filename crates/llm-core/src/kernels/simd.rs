@@ -22,6 +22,9 @@ pub enum Level {
 }
 
 impl Level {
+    /// All of them, each at the place of its number.
+    pub const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
+
     /// `portable`, `avx2` or `avx512`.
     pub fn name(self) -> &'static str {
         match self {
@@ -32,17 +35,27 @@ impl Level {
     }
 }
 
-/// The level in use: what the processor has, lowered by `LLM_KERNELS` if that is set.
+static LEVEL: OnceLock<Level> = OnceLock::new();
+
+/// The level in use: [`available`], unless [`at_most`] came first.
 pub fn level() -> Level {
-    static LEVEL: OnceLock<Level> = OnceLock::new();
-    *LEVEL.get_or_init(|| {
-        let wanted = match std::env::var("LLM_KERNELS").as_deref() {
-            Ok("portable") => Level::Portable,
-            Ok("avx2") => Level::Avx2,
-            _ => Level::Avx512,
-        };
-        detected().min(wanted)
-    })
+    *LEVEL.get_or_init(available)
+}
+
+/// What the processor has, lowered by `LLM_KERNELS` if that is set.
+pub fn available() -> Level {
+    let wanted = match std::env::var("LLM_KERNELS").as_deref() {
+        Ok("portable") => Level::Portable,
+        Ok("avx2") => Level::Avx2,
+        _ => Level::Avx512,
+    };
+    detected().min(wanted)
+}
+
+/// Uses this level where a higher one is available, from now on, and says which one is in use: for
+/// machines that are to compute the same bits. Too late when a kernel has run already.
+pub fn at_most(most: Level) -> Level {
+    *LEVEL.get_or_init(|| available().min(most))
 }
 
 #[cfg(target_arch = "x86_64")]

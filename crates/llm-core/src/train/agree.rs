@@ -2,8 +2,6 @@
 
 use super::hooks::{Ending, Flow, Hooks};
 use crate::base::Result;
-use crate::checkpoint::weights_checksum;
-use crate::model::TinyGPT;
 
 /// What all do now: what the member of the lowest number that ends the run says, else they go on.
 /// Clocks differ from machine to machine, so that one's time may be up earlier than another's.
@@ -12,16 +10,6 @@ pub(super) fn agree(hooks: &mut dyn Hooks, mine: Flow) -> Result<Flow> {
     let all = crew.gather(&to_bytes(mine))?;
     let all = all.as_chunks().0.iter().map(from_bytes);
     Ok(all.into_iter().find(Flow::is_break).unwrap_or(Flow::Continue(())))
-}
-
-/// Before a save: has everybody the same weights? A fault of a machine's memory, or another
-/// program, would else go on unseen.
-///
-/// # Errors
-/// [`CrewError::Unequal`](crate::base::CrewError::Unequal), for all; nothing is saved then.
-pub(super) fn check_equal(hooks: &mut dyn Hooks, model: &TinyGPT) -> Result<()> {
-    let Some(crew) = hooks.crew() else { return Ok(()) };
-    crew.equal("weights", &weights_checksum(model).to_le_bytes())
 }
 
 const BYTES: usize = 9;

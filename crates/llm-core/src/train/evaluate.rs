@@ -3,6 +3,7 @@
 use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Buffer;
+use crate::crew::{Alone, Crew};
 use crate::data::{TokenDataset, Window, Windows};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
 use crate::model::TinyGPT;
@@ -76,44 +77,143 @@ pub fn evaluate(
     data: &TokenDataset,
     windows: &Windows,
     batch_size: usize,
+    seen: impl FnMut(Scored<'_>) -> ControlFlow<()>,
+) -> Result<Evaluation> {
+    evaluate_together(&mut Alone, model, data, windows, batch_size, seen)
+}
+
+/// [`evaluate`] with its groups of `batch_size` windows dealt out to the members of a crew. Each
+/// member is shown all windows in their order, without logits, and gets the means that one alone
+/// would get, to the bit. When `seen` of one stops, all stop, at most two groups a member later.
+///
+/// # Errors
+/// As [`evaluate`], and [`Error::Crew`](crate::Error::Crew).
+pub fn evaluate_together(
+    crew: &mut dyn Crew,
+    model: &TinyGPT,
+    data: &TokenDataset,
+    windows: &Windows,
+    batch_size: usize,
     mut seen: impl FnMut(Scored<'_>) -> ControlFlow<()>,
 ) -> Result<Evaluation> {
-    let (mut total, mut right, mut tokens) = (0.0f64, 0u64, 0u64);
+    let (rank, size) = (crew.rank(), crew.size());
     let batch_size = batch_size.max(1);
     // One length for all, if possible that of training, so that every group takes the same
     // recycled storage.
     let longest = windows.longest();
     let t = longest.next_multiple_of(64).min(model.config().seq_len.max(longest));
-    'all: for first in (0..windows.len()).step_by(batch_size) {
-        let places = (first..windows.len()).take(batch_size);
-        let group: Vec<Window> = places.filter_map(|i| windows.get(i)).collect();
-        let scores = score(model, data, &group, t)?;
-        for (i, w) in group.iter().enumerate() {
-            let range = i * t..i * t + w.len;
-            let v = model.config().vocab_size;
-            let scored = Scored {
-                window: first + i,
-                inputs: &scores.inputs[range.clone()],
-                targets: &scores.targets[range.clone()],
-                losses: &scores.losses[range.clone()],
-                right: &scores.right[range.clone()],
-                logits: &scores.logits.data()[range.start * v..range.end * v],
+    let v = model.config().vocab_size;
+    let mut sum = Sum::default();
+    let mut stop = false;
+    for round in (0..windows.len()).step_by(batch_size * size) {
+        let group = |member: usize| -> Vec<Window> {
+            let first = round + member * batch_size;
+            (first..windows.len()).take(batch_size).filter_map(|i| windows.get(i)).collect()
+        };
+        let mine = group(rank);
+        let scores = if mine.is_empty() { None } else { Some(score(model, data, &mine, t)?) };
+        let places = batch_size * t;
+        let all = exchange(crew, scores.as_ref().filter(|_| size > 1), places, stop)?;
+        if all.iter().any(|of| of.stop) {
+            break;
+        }
+        for member in 0..size {
+            let theirs = group(member);
+            let (losses, right) = match (&scores, all.get(member)) {
+                (_, Some(of)) => (&of.losses, &of.right),
+                (Some(scores), None) => (&scores.losses, &scores.right),
+                (None, None) => break,
             };
-            total += scored.losses.iter().map(|&l| f64::from(l)).sum::<f64>();
-            right += scored.right.iter().filter(|&&r| r).count() as u64;
-            tokens += w.len as u64;
-            if seen(scored).is_break() {
-                break 'all;
+            for (i, w) in theirs.iter().enumerate() {
+                let range = i * t..i * t + w.len;
+                let tokens = data.tokens(w.start, w.len + 1)?;
+                let targets: Vec<TokenId> = tokens[1..].iter().map(|&id| clamp(id, v)).collect();
+                let own = scores.as_ref().filter(|_| size == 1);
+                let scored = Scored {
+                    window: round + member * batch_size + i,
+                    inputs: &tokens[..w.len],
+                    targets: &targets,
+                    losses: &losses[range.clone()],
+                    right: &right[range.clone()],
+                    logits: own.map_or(&[], |s| &s.logits.data()[range.start * v..range.end * v]),
+                };
+                sum.add(&scored);
+                stop |= seen(scored).is_break();
+                if stop && size == 1 {
+                    return Ok(sum.means());
+                }
             }
         }
     }
-    let mean = |x: f64| if tokens == 0 { 0.0 } else { x / tokens as f64 };
-    Ok(Evaluation { loss: mean(total), accuracy: mean(right as f64), tokens })
+    Ok(sum.means())
+}
+
+/// What was scored so far.
+#[derive(Default)]
+struct Sum {
+    loss: f64,
+    right: u64,
+    tokens: u64,
+}
+
+impl Sum {
+    fn add(&mut self, scored: &Scored<'_>) {
+        self.loss += scored.losses.iter().map(|&l| f64::from(l)).sum::<f64>();
+        self.right += scored.right.iter().filter(|&&r| r).count() as u64;
+        self.tokens += scored.targets.len() as u64;
+    }
+
+    fn means(&self) -> Evaluation {
+        let Sum { loss, right, tokens } = *self;
+        let mean = |x: f64| if tokens == 0 { 0.0 } else { x / tokens as f64 };
+        Evaluation { loss: mean(loss), accuracy: mean(right as f64), tokens }
+    }
+}
+
+/// What a member found out about its group.
+struct Found {
+    losses: Vec<f32>,
+    right: Vec<bool>,
+    /// It was told to stop before.
+    stop: bool,
+}
+
+/// What all members found, each for as many `places`; nothing where there is one.
+fn exchange(
+    crew: &mut dyn Crew,
+    mine: Option<&Scores>,
+    places: usize,
+    stop: bool,
+) -> Result<Vec<Found>> {
+    if crew.size() == 1 {
+        return Ok(Vec::new());
+    }
+    const EACH: usize = size_of::<f32>() + 1;
+    let mut bytes = vec![0u8; EACH * places + 1];
+    if let Some(scores) = mine {
+        let found = scores.losses.iter().zip(&scores.right);
+        for (place, (loss, &right)) in bytes.chunks_exact_mut(EACH).zip(found) {
+            place[..EACH - 1].copy_from_slice(&loss.to_le_bytes());
+            place[EACH - 1] = u8::from(right);
+        }
+    }
+    bytes[EACH * places] = u8::from(stop);
+    let all = crew.gather(&bytes)?;
+    let found = all.chunks_exact(bytes.len()).map(|bytes| {
+        let rows = bytes[..EACH * places].as_chunks::<EACH>().0;
+        Found {
+            losses: rows
+                .iter()
+                .map(|[a, b, c, d, _]| f32::from_le_bytes([*a, *b, *c, *d]))
+                .collect(),
+            right: rows.iter().map(|[.., right]| *right != 0).collect(),
+            stop: bytes[EACH * places] != 0,
+        }
+    });
+    Ok(found.collect())
 }
 
 struct Scores {
-    inputs: Vec<TokenId>,
-    targets: Vec<TokenId>,
     losses: Vec<f32>,
     right: Vec<bool>,
     logits: Tensor,
@@ -121,12 +221,11 @@ struct Scores {
 
 fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Result<Scores> {
     let v = model.config().vocab_size;
-    let clamp = |id: TokenId| id.min(v as TokenId - 1);
     let (mut inputs, mut targets) = (Vec::new(), Vec::new());
     for window in group {
         let tokens = data.tokens(window.start, t + 1)?;
         inputs.extend_from_slice(&tokens[..t]);
-        targets.extend(tokens[1..].iter().copied().map(clamp));
+        targets.extend(tokens[1..].iter().map(|&id| clamp(id, v)));
     }
     let logits = no_grad(|| model.logits(&inputs, [group.len(), t]))?;
     let mut lse = Buffer::stale(inputs.len());
@@ -138,7 +237,12 @@ fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Re
         .zip(&targets)
         .map(|(row, &target)| is_first_choice(row, target as usize))
         .collect();
-    Ok(Scores { inputs, targets, losses, right, logits })
+    Ok(Scores { losses, right, logits })
+}
+
+/// A target that the model knows: what stands behind a window's end is not scored, whatever it is.
+fn clamp(id: TokenId, vocab_size: usize) -> TokenId {
+    id.min(vocab_size as TokenId - 1)
 }
 
 /// Is `target` the greatest logit (the first of equals)?

@@ -1,11 +1,13 @@
 //! The loop: steps, and on the way measurements, saves and reasons to stop.
 
-use super::agree::{agree, check_equal};
+use super::agree::agree;
 use super::hooks::{Ending, Flow, Hooks};
-use super::{Evaluation, Trainer, evaluate};
+use super::{Evaluation, Scored, Trainer, evaluate, evaluate_together};
 use crate::base::{Error, Result};
-use crate::checkpoint::Snapshot;
+use crate::checkpoint::{Snapshot, weights_checksum};
+use crate::crew::Crew;
 use crate::data::{TokenDataset, Windows};
+use crate::optim::Divided;
 use std::ops::ControlFlow;
 
 /// What is done during a run, and how often.
@@ -106,7 +108,9 @@ impl Trainer {
                 return Ok(ending);
             }
             if due(plan.save_every) {
-                check_equal(hooks, &self.model)?;
+                if let Some(crew) = hooks.crew() {
+                    self.before_saving(crew)?;
+                }
                 hooks.save(Snapshot::from(&*self))?;
             }
             if left > 0 {
@@ -117,6 +121,29 @@ impl Trainer {
             }
         }
         Ok(Ending::AllSteps)
+    }
+
+    /// Divides the memory of the optimizer over the members of a crew, see [`Divided`]. All members
+    /// do it, before the first step that they make together.
+    ///
+    /// # Errors
+    /// As [`Divided::new`].
+    pub fn divide_optimizer(&mut self, crew: &dyn Crew) -> Result<()> {
+        let whole = self.optimizer.boxed();
+        let parameters = self.model.parameters();
+        self.optimizer = Box::new(Divided::new(whole, parameters, crew.rank(), crew.size())?);
+        Ok(())
+    }
+
+    /// Makes the state one that can be saved: gathers what a divided optimizer remembers. All members of a crew call this before one of them
+    /// saves; [`Trainer::run`] does it for what [`Hooks::save`] gets.
+    ///
+    /// # Errors
+    /// [`CrewError::Unequal`](crate::base::CrewError::Unequal), for all, when they do not have the
+    /// same weights: a fault of a machine's memory would else go on unseen.
+    pub fn before_saving(&mut self, crew: &mut dyn Crew) -> Result<()> {
+        crew.equal("weights", &weights_checksum(&self.model).to_le_bytes())?;
+        Divided::of(self.optimizer.as_mut()).map_or(Ok(()), |divided| divided.gather(crew))
     }
 
     /// Trains up to the end of the recipe: the steps that are left, and nothing else.
@@ -143,7 +170,12 @@ impl Trainer {
     }
 
     fn evaluate(&self, on: &Validation<'_>, hooks: &mut dyn Hooks) -> Result<Evaluation> {
-        evaluate(&self.model, on.data, &on.windows, self.recipe.batch_size, |_| {
+        let (model, batch_size) = (&self.model, self.recipe.batch_size);
+        if let Some(crew) = hooks.crew() {
+            let all = |_: Scored<'_>| ControlFlow::Continue(());
+            return evaluate_together(crew, model, on.data, &on.windows, batch_size, all);
+        }
+        evaluate(model, on.data, &on.windows, batch_size, |_| {
             if hooks.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
     }

@@ -42,7 +42,10 @@ impl Training<'_> {
 
     /// After a signal: save and say so. What the command ends with.
     pub(super) fn interrupted(&mut self, trainer: &Trainer) -> CliError {
-        let signal = self.signals.pending().unwrap_or(2);
+        let signal = match self.signal() {
+            Ok(signal) => signal.unwrap_or(2),
+            Err(e) => return e,
+        };
         if let Err(e) = self.store(trainer.into()) {
             return e;
         }

@@ -7,12 +7,14 @@ mod journal;
 mod keep;
 mod overfit;
 mod saving;
+mod several;
 mod steps;
 
 use super::{banner, eval::facts_table};
 use crate::args::{SamplingArgs, TrainArgs};
 use crate::clock::TimeBudget;
 use crate::console::{Out, note};
+use crate::crew::{Team, said_once};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
@@ -28,7 +30,8 @@ use crate::scoring::Scoring;
 use crate::signals::Signals;
 use journal::Journal;
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
-use llm_core::train::Keeper;
+use llm_core::crew::{Alone, Crew};
+use llm_core::train::{Keeper, Scored, Trainer};
 use llm_core::{Error, IoAction};
 use llm_run_log::{RunState, Sample};
 use std::time::Instant;
@@ -37,25 +40,45 @@ use std::time::Instant;
 ///
 /// # Errors
 /// Each with its exit code; what is kept is said.
-pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
+pub(crate) fn train(
+    program: &Program,
+    args: &TrainArgs,
+    threads: usize,
+    mut team: Option<&mut Team>,
+) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: args.recipe.max_time };
-    alone::refuse_prompt_alone(program, args)?;
-    let foreign = args.nano_gpt.notes()?;
-    let mut plan = Plan::new(program, args)?;
-    plan.notes.extend(foreign);
-    let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
-    let request =
-        Request::new(&args.sampling, &plan.text, &plan.tokenizer, plan.sample_seed, opening)?;
+    if let Some(size) = team.as_ref().map(|team| team.size()).filter(|n| !n.is_power_of_two()) {
+        // So many cannot speak with each other: each finds the same.
+        let (plan, _) = planned(program, args, None).map_err(said_once)?;
+        return several::check_size(args, &plan.trainer.recipe, size).map_err(said_once);
+    }
+    let lowered = team.as_mut().map_or(Ok(None), |team| team.greet())?;
+    let (mut plan, request) = agreed(&mut team, || planned(program, args, lowered))?;
+    if let Some(team) = &mut team {
+        several::check_size(args, &plan.trainer.recipe, team.size()).map_err(said_once)?;
+        several::check_same(team, args, &plan)?;
+        if args.crew.shard_optimizer == Some(true) {
+            plan.trainer.divide_optimizer(team.crew())?;
+        }
+    }
     let dry = args.dry_run.unwrap_or(false);
-    // A dry run tries a named file, and makes no folder.
-    let target = if dry && args.save.is_none() { None } else { plan.target(args)? };
+    let follows = team.as_ref().is_some_and(|team| team.rank() > 0);
+    // A dry run tries a named file, and makes no folder; only the first of several saves.
+    let target = agreed(&mut team, || match follows || (dry && args.save.is_none()) {
+        true => Ok(None),
+        false => plan.target(args),
+    })?;
     let signals = Signals::listen();
     let mut session = Training::new(program, args, &plan, target, signals, clock);
+    session.join(team);
 
     session.emit(&banner::start_event(program, &plan, threads));
     banner::loaded(&plan).iter().for_each(|line| session.say(line));
     if dry || plan.steps > 0 {
         banner::lines(program, &plan, threads).iter().for_each(|line| session.say(line));
+        if let Some(team) = &session.team {
+            session.say(&several::line(team.size(), plan.trainer.recipe.accum));
+        }
     }
     if dry {
         session.estimate(&mut plan)?;
@@ -64,6 +87,31 @@ pub fn train(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> 
         session.go(&mut plan, &request)?;
     }
     session.out.finish()
+}
+
+/// What will be done.
+fn planned(
+    program: &Program,
+    args: &TrainArgs,
+    lowered: Option<String>,
+) -> Result<(Plan, Request)> {
+    alone::refuse_prompt_alone(program, args)?;
+    let foreign = args.nano_gpt.notes()?;
+    let mut plan = Plan::new(program, args)?;
+    plan.notes.extend(foreign.into_iter().chain(lowered));
+    let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
+    let (text, tokenizer) = (&plan.text, &plan.tokenizer);
+    let request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
+    Ok((plan, request))
+}
+
+/// What this process did, if all of a crew could.
+fn agreed<T>(team: &mut Option<&mut Team>, f: impl FnOnce() -> Result<T>) -> Result<T> {
+    let done = f();
+    match team {
+        Some(team) => team.agree(done),
+        None => done,
+    }
 }
 
 /// Whether a data file could be opened and then no longer be read.
@@ -99,6 +147,8 @@ struct Training<'a> {
     clock: TimeBudget,
     /// Why there were fewer steps than planned, for the report.
     early: Option<Bilingual>,
+    /// The other processes that work on it.
+    team: Option<&'a mut Team>,
 }
 
 /// One training of several, in a folder of its own: what was measured at its end, and the seconds
@@ -166,7 +216,14 @@ impl<'a> Training<'a> {
             is_one_of_many: false,
             clock,
             early: None,
+            team: None,
         }
+    }
+
+    /// Works on it with other processes.
+    fn join(&mut self, team: Option<&'a mut Team>) {
+        self.team = team;
+        self.together(true);
     }
 }
 
@@ -179,6 +236,30 @@ impl Training<'_> {
         journal.notes().iter().for_each(|line| self.say(&one_line(line)));
         self.journal = Some(journal);
         Ok(())
+    }
+
+    /// From now on all processes call the same methods, or no longer.
+    fn together(&mut self, together: bool) {
+        if let Some(team) = &mut self.team {
+            team.set_together(together);
+        }
+    }
+
+    /// The signal that came to any of the processes, if one did. All ask at the same place.
+    fn signal(&mut self) -> Result<Option<u8>> {
+        let pending = self.signals.pending();
+        self.team.as_mut().map_or(Ok(pending), |team| team.first_of(pending))
+    }
+
+    /// Makes the state of a run one that can be saved. All processes do it at the same place.
+    fn before_saving(&mut self, trainer: &mut Trainer) -> Result<()> {
+        let Some(team) = &mut self.team else { return Ok(()) };
+        Ok(trainer.before_saving(team.crew())?)
+    }
+
+    /// Whether another process prints and saves.
+    fn follows(&self) -> bool {
+        self.team.as_ref().is_some_and(|team| team.rank() > 0)
     }
 
     fn go(&mut self, plan: &mut Plan, request: &Request) -> Result<()> {
@@ -222,6 +303,10 @@ impl Training<'_> {
                 done => done?,
             };
         }
+        self.together(false);
+        if self.follows() {
+            return Ok(());
+        }
         let trainer = &plan.trainer;
         let checked = match (&plan.probes, &plan.data) {
             (Some(probes), Some(data)) => {
@@ -249,6 +334,7 @@ impl Training<'_> {
     fn train(&mut self, plan: &mut Plan, request: &Request) -> Result<Option<Report>> {
         let ending = self.steps(plan, request)?;
         self.say_ending(&ending, plan.trainer.step);
+        self.before_saving(&mut plan.trainer)?;
         // A measurement may take longer than the steps did: nothing is lost by it.
         self.store((&plan.trainer).into())?;
         self.measure(plan)
@@ -264,8 +350,10 @@ impl Training<'_> {
         let signals = self.signals.clone();
         let scoring = Scoring { quiet: self.quiet, signals: &signals, clock: Some(&self.clock) };
         let batch_size = trainer.recipe.batch_size;
-        let report = scoring.run(val, &trainer.model, batch_size, FINAL_TOKENS)?;
-        if self.signals.pending().is_some() {
+        let (mut nobody, model) = (Alone, &trainer.model);
+        let crew = self.team.as_mut().map_or(&mut nobody as &mut dyn Crew, |team| team.crew());
+        let report = scoring.run_together(crew, val, model, batch_size, FINAL_TOKENS)?;
+        if self.signal()?.is_some() {
             return Err(self.interrupted(trainer));
         }
         let step = trainer.step;
@@ -275,8 +363,10 @@ impl Training<'_> {
         let (clock, as_many) = (self.clock, val.tokens_of(PERIODIC_TOKENS) as u64);
         let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
             true => {
-                let stop = |_| signals.pending().is_some() || clock.is_up();
-                val.score(&trainer.model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
+                let stop = |_, _, _: &Scored<'_>| signals.pending().is_some() || clock.is_up();
+                let crew =
+                    self.team.as_mut().map_or(&mut nobody as &mut dyn Crew, |team| team.crew());
+                val.score_together(crew, model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
             }
             false => report.evaluation,
         };

@@ -10,8 +10,9 @@ use crate::generation::Request;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use llm_core::checkpoint::Snapshot;
+use llm_core::crew::{Alone, Crew};
 use llm_core::train::{
-    Ending, Evaluation, Flow, Hooks, RunPlan, SPIKE_WINDOW, Spike, SpikeGuard, StepReport,
+    Ending, Evaluation, Flow, Hooks, RunPlan, SPIKE_WINDOW, Scored, Spike, SpikeGuard, StepReport,
     TimeLimit, Verdict,
 };
 use llm_run_log::RunState;
@@ -38,12 +39,24 @@ impl Training<'_> {
         let begin = self.clock.begin;
         let limit = self.clock.for_steps().map(|most| TimeLimit::since(begin, most));
         let clipped = trainer.recipe.clip > 0.0;
-        let mut watched =
-            Watched { session: self, data, request, progress, guard, limit, report: None, done: 0 };
+        let mut watched = Watched {
+            session: self,
+            data,
+            request,
+            progress,
+            guard,
+            limit,
+            skipped_in_a_row: 0,
+            report: None,
+            done: 0,
+        };
         let ending = trainer.run(&data.train, &run, &mut watched);
         watched.progress.finish();
         match ending {
-            Ok(Ending::Interrupted) => Err(self.interrupted(trainer)),
+            Ok(Ending::Interrupted) => {
+                self.before_saving(trainer)?;
+                Err(self.interrupted(trainer))
+            }
             Ok(ending) => Ok(ending),
             Err(own @ llm_core::Error::Hook(_)) => Err(CliError::of_hook(own)),
             Err(e) => Err(CliError::hint(e, self.kept(advice_on_rate(clipped)))),
@@ -64,6 +77,8 @@ struct Watched<'a, 'b> {
     progress: Progress,
     guard: Option<SpikeGuard>,
     limit: Option<TimeLimit>,
+    /// Steps that the guard left out in a row.
+    skipped_in_a_row: u32,
     /// The last measurement.
     report: Option<Report>,
     /// Steps of this command.
@@ -81,19 +96,31 @@ impl Watched<'_, '_> {
 }
 
 impl Hooks for Watched<'_, '_> {
+    fn crew(&mut self) -> Option<&mut dyn Crew> {
+        self.session.team.as_mut().map(|team| team.crew())
+    }
+
     fn interrupted(&mut self) -> bool {
         self.session.signals.pending().is_some()
     }
 
     fn check(&mut self, report: &StepReport) -> llm_core::Result<Verdict> {
-        let spike = self.guard.as_mut().and_then(|g| g.compare(report.loss, report.grad_norm));
-        let Some(spike) = spike else { return Ok(Verdict::Update) };
-        self.say_skipped(report.step, spike);
-        Ok(Verdict::Skip)
+        let Some(guard) = &mut self.guard else { return Ok(Verdict::Update) };
+        let spike = guard.compare(report.loss, report.grad_norm);
+        let mut mine = [u8::from(spike.is_some()), guard.in_a_row().min(u8::MAX.into()) as u8];
+        if let Some(team) = &mut self.session.team {
+            mine = team.of_first(mine)?; // which alone may remember the steps of an earlier run
+        }
+        let [skip, in_a_row] = mine;
+        self.skipped_in_a_row = in_a_row.into();
+        if let Some(spike) = spike {
+            self.say_skipped(report.step, spike);
+        }
+        Ok(if skip == 0 { Verdict::Update } else { Verdict::Skip })
     }
 
     fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
-        let skipped = self.guard.as_ref().map_or(0, SpikeGuard::in_a_row);
+        let skipped = self.skipped_in_a_row;
         if skipped >= SpikeGuard::MOST_IN_A_ROW {
             let kept = self.session.kept(advice_on_rate(run.recipe.clip > 0.0));
             return Err(CliError::Spikes { step: run.step, skipped, kept }.in_hook());
@@ -118,13 +145,15 @@ impl Hooks for Watched<'_, '_> {
 
     fn evaluate(&mut self, run: Snapshot<'_>) -> llm_core::Result<Option<Evaluation>> {
         let Some(val) = &self.data.val else { return Ok(None) };
-        let clock = self.session.clock;
-        let stop = |_| self.session.signals.pending().is_some() || clock.is_up();
-        let report = val.score(run.model, run.recipe.batch_size, PERIODIC_TOKENS, stop);
+        let (clock, signals) = (self.session.clock, self.session.signals.clone());
+        let stop = |_, _, _: &Scored<'_>| signals.pending().is_some() || clock.is_up();
+        let (model, batch_size, mut nobody) = (run.model, run.recipe.batch_size, Alone);
+        let crew = self.crew().unwrap_or(&mut nobody);
+        let report = val.score_together(crew, model, batch_size, PERIODIC_TOKENS, stop);
         let report = report.map_err(CliError::in_hook)?;
         let evaluation = report.evaluation;
         // One that was cut says nothing beside the others.
-        if clock.is_up() && evaluation.tokens < val.tokens_of(PERIODIC_TOKENS) as u64 {
+        if evaluation.tokens < val.tokens_of(PERIODIC_TOKENS) as u64 {
             return Ok(None);
         }
         self.report = Some(report);
@@ -154,7 +183,7 @@ impl Hooks for Watched<'_, '_> {
 
     fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> llm_core::Result<Flow> {
         let every = self.session.args.sample_every.unwrap_or(0);
-        if every > 0 && self.done.is_multiple_of(every) {
+        if !self.session.follows() && every > 0 && self.done.is_multiple_of(every) {
             let Watched { session, progress, request, .. } = self;
             progress.aside(|| session.write(run, request)).map_err(CliError::in_hook)?;
             progress.resume();

@@ -1,0 +1,101 @@
+//! What several processes must have in common before the first step.
+
+use crate::args::TrainArgs;
+use crate::crew::Team;
+use crate::defaults::INTERVAL;
+use crate::error::{CliError, Result};
+use crate::messages::count;
+use crate::plan::Plan;
+use llm_core::checkpoint::weights_checksum;
+use llm_core::crew::micro_batches;
+use llm_core::recipe::Recipe;
+use llm_core::settings;
+
+/// Can so many share a step of this run?
+///
+/// # Errors
+/// [`CliError::Usage`] with the numbers that fit, or the flags that make this one fit.
+pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Result<()> {
+    let Err(unfit) = micro_batches(0, size, recipe.accum.into()) else { return Ok(()) };
+    if !size.is_power_of_two() || args.given().contains_key("accum") || recipe.accum > 1 {
+        return Err(unfit.into());
+    }
+    let Recipe { batch_size: batch, seq_len, .. } = *recipe;
+    let windows = |n: usize| format!("{} of {seq_len}", count(n, "window"));
+    let more = format!(
+        "--accum {size} makes steps of {} tokens, {} for each process",
+        batch * size * seq_len,
+        windows(batch)
+    );
+    let same = batch.is_multiple_of(size).then(|| {
+        let share = batch / size;
+        format!(
+            "--batch {share} --accum {size} makes steps of {} tokens as now, {} for each process; ",
+            batch * seq_len,
+            windows(share)
+        )
+    });
+    Err(CliError::Usage(format!("{unfit}; {}{more}", same.unwrap_or_default())))
+}
+
+/// Who works on it, for the banner.
+pub(super) fn line(size: usize, micro_batches: u32) -> String {
+    let each = micro_batches as usize / size;
+    format!("crew    {size} processes, each with {each} of {micro_batches} micro-batches")
+}
+
+/// Has everybody the same run before them?
+///
+/// # Errors
+/// [`CliError::Usage`] or [`CliError::Data`] for all, naming the first that has not.
+pub(super) fn check_same(team: &mut Team, args: &TrainArgs, plan: &Plan) -> Result<()> {
+    let trainer = &plan.trainer;
+    let (config, recipe) = (trainer.model.config(), &trainer.recipe);
+    let data = format!("{:?} {:?}", recipe.data, recipe.val_data);
+    team.same("data", data.as_bytes(), |member| {
+        CliError::Data(format!("process {member} reads other data than process 0"))
+    })?;
+    let every = [args.eval_every, args.save_every].map(|every| every.unwrap_or(INTERVAL));
+    let watched = (args.recipe.skip_spikes, args.crew.shard_optimizer, every);
+    let attention = trainer.model.attention().spec();
+    let course = (trainer.step, plan.steps, &attention, plan.tokenizer.name(), watched);
+    let all = format!("{:?} {course:?}", settings::collect(config, recipe)?);
+    team.same("settings", all.as_bytes(), |member| {
+        CliError::Usage(format!("process {member} has other settings than process 0"))
+    })?;
+    let weights = weights_checksum(&trainer.model).to_le_bytes();
+    team.same("weights", &weights, |member| {
+        CliError::Data(format!("process {member} has loaded other weights than process 0"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::settings::Value;
+
+    fn refused(size: usize, accum: u32, batch: usize, given: bool) -> String {
+        let recipe = Recipe { accum, ..Recipe::new(batch, 64, 10, 1e-3) };
+        let mut args = TrainArgs::default();
+        if given {
+            args.recipe.learning.0.insert("accum", Value::Whole(1));
+        }
+        check_size(&args, &recipe, size).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn numbers_and_flags_that_fit_are_named() {
+        assert_eq!(
+            refused(3, 16, 8, false),
+            "16 micro-batches can be shared by 1, 2, 4, 8 or 16 processes, not by 3"
+        );
+        assert_eq!(
+            refused(4, 1, 8, false),
+            "1 micro-batch can be shared by 1 process, not by 4; --batch 2 --accum 4 makes steps of 512 \
+             tokens as now, 2 windows of 64 for each process; --accum 4 makes steps of 2048 tokens, \
+             8 windows of 64 for each process"
+        );
+        assert!(!refused(4, 1, 6, false).contains("as now"));
+        assert!(!refused(4, 1, 8, true).contains("--batch"));
+    }
+}

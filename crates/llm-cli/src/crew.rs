@@ -1,0 +1,266 @@
+//! Several processes on one run: how they come together, what they must have in common, how all of
+//! them end.
+//!
+//! The first process alone prints, logs and saves. An error that only one has ends all, since the
+//! others would wait for it; what all find out at the same place is said once.
+
+use crate::error::{CliError, Result, exit};
+use crate::machine::version;
+use crate::voice;
+use clap::ValueEnum;
+use llm_core::Error;
+use llm_core::base::CrewError;
+use llm_core::crew::Crew;
+use llm_core::kernels::simd::{self, Level};
+use llm_crew_mpi::{Launcher, MpiCrew};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+/// How long a process may be silent.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Who works on each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CrewKind {
+    /// All that a launcher has started, if one has.
+    Auto,
+    /// All that the MPI library knows of.
+    Mpi,
+    /// This process alone.
+    None,
+}
+
+/// The crew of this process, if it is one of several.
+static TEAM: Mutex<Option<Team>> = Mutex::new(None);
+
+/// This process as one of several.
+#[derive(Debug)]
+pub(crate) struct Team {
+    crew: MpiCrew,
+    /// The others wait for this process, within the same call.
+    together: bool,
+}
+
+/// Does `run`, with the crew that was started, if one was.
+///
+/// # Errors
+/// [`CliError::NoCrew`]; what `run` says.
+pub(crate) fn with_crew(
+    kind: Option<CrewKind>,
+    timeout: Option<Duration>,
+    run: impl FnOnce(Option<&mut Team>) -> Result<()>,
+) -> Result<()> {
+    let launcher = Launcher::found();
+    let several = match kind.unwrap_or(CrewKind::Auto) {
+        CrewKind::None => false,
+        CrewKind::Auto => launcher.is_some(),
+        CrewKind::Mpi => true,
+    };
+    if !several {
+        return run(None);
+    }
+    let deadline = timeout.unwrap_or(TIMEOUT);
+    let joined = MpiCrew::join(launcher, deadline, Box::new(last_words));
+    let crew = joined.map_err(|e| CliError::NoCrew(not_joined(&e, launcher)))?;
+    voice::is_of(crew.rank());
+    let done = {
+        let mut held = TEAM.lock().unwrap_or_else(PoisonError::into_inner);
+        let team = held.insert(Team { crew, together: false });
+        if team.crew.size() == 1 { run(None) } else { run(Some(team)) }
+    };
+    let team = TEAM.lock().unwrap_or_else(PoisonError::into_inner).take();
+    team.map_or(Ok(()), |team| team.end(done))
+}
+
+/// How many processes work on a step, as far as that is known before they met.
+pub(crate) fn members(kind: Option<CrewKind>) -> usize {
+    let started = Launcher::found().filter(|_| kind != Some(CrewKind::None));
+    started.map_or(1, |(_, size)| size)
+}
+
+/// After a panic: nobody waits for this process any more.
+pub(crate) fn abandon(code: u8) {
+    if let Some(team) = TEAM.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        team.crew.abort(code.into());
+    }
+}
+
+/// What comes to light before the processes know each other is said by the first alone: all were
+/// given the same words.
+pub(crate) fn first_speaks() {
+    if Launcher::found().is_some() {
+        voice::is_of(Launcher::rank().unwrap_or(0));
+    }
+}
+
+/// The same for an error.
+pub(crate) fn said_once(e: CliError) -> CliError {
+    if voice::is_silent() { CliError::Elsewhere(e.exit_code()) } else { e }
+}
+
+/// Refuses a command that several processes would do at once, each for itself. The first one says
+/// so.
+///
+/// # Errors
+/// [`CliError::Usage`].
+pub(crate) fn alone(what: &str) -> Result<()> {
+    let Some((launcher, size)) = Launcher::found() else { return Ok(()) };
+    first_speaks();
+    let launcher = launcher.name();
+    Err(said_once(CliError::Usage(format!(
+        "{what} is for one process, and {launcher} has started {size}; type it without {launcher}"
+    ))))
+}
+
+/// Why there is no crew, and what helps.
+fn not_joined(e: &llm_crew_mpi::MpiError, launcher: Option<(Launcher, usize)>) -> String {
+    let how = match launcher {
+        Some((launcher, size)) => format!("{size} processes were started by {}", launcher.name()),
+        None => "--crew mpi".into(),
+    };
+    format!("{how}: {e}; install openmpi-bin or mpich, or name the library with LLM_MPI")
+}
+
+/// What is said when all must end because of one.
+fn last_words(why: &CrewError) -> i32 {
+    let kept = "what was saved is kept, --load goes on with as many processes as are left";
+    let e = CliError::hint(Error::Crew(why.clone()), kept);
+    let code = e.exit_code();
+    exit(Err(e));
+    code.into()
+}
+
+impl Team {
+    /// The number of this process.
+    pub(crate) fn rank(&self) -> usize {
+        self.crew.rank()
+    }
+
+    /// How many there are.
+    pub(crate) fn size(&self) -> usize {
+        self.crew.size()
+    }
+
+    /// Who carries numbers from one to another.
+    pub(crate) fn crew(&mut self) -> &mut dyn Crew {
+        &mut self.crew
+    }
+
+    /// From now on the others wait for this one within the same calls, or no longer.
+    pub(crate) fn set_together(&mut self, together: bool) {
+        self.together = together;
+    }
+
+    /// What this process found out, if all the others could do the same. One that could speaks no
+    /// word; of several that found the same reason the first says it.
+    ///
+    /// # Errors
+    /// This process's own, or [`CliError::Elsewhere`].
+    pub(crate) fn agree<T>(&mut self, mine: Result<T>) -> Result<T> {
+        let found = |e: &CliError| {
+            let reason = blake3::hash(e.message().as_bytes());
+            (e.exit_code(), reason.as_bytes()[..8].to_vec())
+        };
+        let (code, reason) = mine.as_ref().err().map_or((0, vec![0; 8]), found);
+        let all = self.crew.gather(&[&[code], &reason[..]].concat())?;
+        let mut all = all.chunks_exact(1 + reason.len());
+        let first = all.clone().next().map(|of| of[1..].to_vec());
+        let Some(failed) = all.find(|of| of[0] != 0) else { return mine };
+        match mine {
+            Ok(_) => Err(CliError::Elsewhere(failed[0])),
+            Err(_) if self.rank() > 0 && first == Some(reason) => Err(CliError::Elsewhere(code)),
+            own => own,
+        }
+    }
+
+    /// Before anything is read: one program for all, and kernels that all have. What is to be said
+    /// about these.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] for all when the programs differ.
+    pub(crate) fn greet(&mut self) -> Result<Option<String>> {
+        let program = format!("{} {}", version(), std::env::consts::ARCH);
+        self.same("program", program.as_bytes(), |member| {
+            CliError::Usage(format!(
+                "process {member} runs another version of the program than process 0"
+            ))
+        })?;
+        let mine = simd::available();
+        let all = self.crew.gather(&[mine as u8])?;
+        let least = all.iter().min().and_then(|&level| Level::ALL.get(usize::from(level)));
+        let used = simd::at_most(least.copied().unwrap_or(Level::Portable));
+        let most = all.iter().max().and_then(|&level| Level::ALL.get(usize::from(level)));
+        Ok(most.filter(|most| **most > used).map(|most| {
+            format!("kernels are {} for all: not every process has {}", used.name(), most.name())
+        }))
+    }
+
+    /// Has everybody the same?
+    ///
+    /// # Errors
+    /// `differs`, for all, with the first that has not what process 0 has.
+    pub(crate) fn same(
+        &mut self,
+        what: &'static str,
+        text: &[u8],
+        differs: impl FnOnce(usize) -> CliError,
+    ) -> Result<()> {
+        let same = self.crew.equal(what, blake3::hash(text).as_bytes());
+        let mine = same.map_err(|e| match e {
+            Error::Crew(CrewError::Unequal { member, .. }) => differs(member),
+            other => other.into(),
+        });
+        self.agree(mine)
+    }
+
+    /// The number of the lowest process that has one, if any has.
+    ///
+    /// # Errors
+    /// [`Error::Crew`].
+    pub(crate) fn first_of(&mut self, mine: Option<u8>) -> Result<Option<u8>> {
+        let all = self.crew.gather(&[mine.unwrap_or(0)])?;
+        Ok(all.into_iter().find(|&of| of != 0))
+    }
+
+    /// What process 0 says.
+    ///
+    /// # Errors
+    /// [`Error::Crew`].
+    pub(crate) fn of_first<const N: usize>(
+        &mut self,
+        mut mine: [u8; N],
+    ) -> llm_core::Result<[u8; N]> {
+        self.crew.share(&mut mine)?;
+        Ok(mine)
+    }
+
+    /// The end of a command: together, or of all at once for a reason of this process alone.
+    fn end(self, done: Result<()>) -> Result<()> {
+        match done {
+            Err(own) if self.together && !is_of_all(&own) => {
+                let code = own.exit_code();
+                exit(Err(own));
+                self.crew.abort(code.into())
+            }
+            done => {
+                let left = self.crew.finish();
+                done?;
+                left.map_err(|e| CliError::NoCrew(e.to_string()))
+            }
+        }
+    }
+}
+
+/// Whether all processes come to this end at the same place.
+fn is_of_all(e: &CliError) -> bool {
+    match e {
+        CliError::Core { source, .. } => matches!(
+            source,
+            Error::Diverged { .. }
+                | Error::Unusable { .. }
+                | Error::Crew(CrewError::Unequal { .. } | CrewError::Size { .. })
+        ),
+        CliError::Spikes { .. } | CliError::Signal(_) | CliError::Elsewhere(_) => true,
+        _ => false,
+    }
+}

@@ -1,6 +1,7 @@
 //! How long a sum takes.
 
 use crate::Both;
+use llm_core::buffer::Buffer;
 use llm_core::crew::Crew;
 use mpi::collective::SystemOperation;
 use mpi::traits::*;
@@ -30,8 +31,10 @@ fn median(mut all: Vec<f64>) -> f64 {
 pub fn in_memory(both: &mut Both) {
     const TIMES: usize = 7;
     let size = both.crew.size() as f64;
-    let mut x = vec![1e-3f32; MANY];
-    let mut y = vec![0f32; MANY];
+    // As the trainer has its numbers: in large pages, where the system has some.
+    let (mut x, mut y) = (Buffer::zeros(MANY), Buffer::zeros(MANY));
+    x.fill(1e-3);
+    y.fill(0.0);
     let (mut copies, mut theirs, mut ours) = (vec![], vec![], vec![]);
     for time in 0..TIMES {
         let copy = seconds(both, |_| y.copy_from_slice(&x));
@@ -67,7 +70,7 @@ pub fn on_the_wire(both: &mut Both, rate: f64) {
     let sums_of_one =
         (0..50).map(|_| seconds(both, |both| both.crew.sum(&mut one).expect("a sum")));
     let alpha = median(sums_of_one.collect()) / rounds;
-    let mut x = vec![1e-9f32; SOME];
+    let mut x = Buffer::zeros(SOME);
     let ours = (0..5).map(|_| seconds(both, |both| both.crew.sum(&mut x).expect("a sum")));
     let ours = median(ours.collect());
     let bytes = 2.0 * (size - 1.0) / size * 4.0 * SOME as f64;

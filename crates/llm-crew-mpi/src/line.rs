@@ -12,13 +12,13 @@ use std::time::Duration;
 /// Says why all processes end, and gives the exit code.
 pub type LastWords = Box<dyn Fn(&CrewError) -> i32 + Send>;
 
-/// Most bytes of one message. A long list goes as many, so that something comes through every few
-/// hundred microseconds and nobody takes a nap meanwhile (see `patience.rs`); and since MPI counts
-/// in 32 bits.
-const MESSAGE: usize = 1 << 20;
+/// Most bytes of one message. A long list goes as many, so that something comes through every
+/// millisecond or so, and nobody takes naps while the bytes flow (see `patience.rs`); and since MPI
+/// counts in 32 bits. Half a piece of a sum (see `member.rs`) is one message.
+const MESSAGE: usize = 4 << 20;
 
 /// Messages that are begun before the first of them is through, in each direction.
-const AHEAD: usize = 4;
+const AHEAD: usize = 2;
 
 /// Carries bytes between this process and others.
 ///

@@ -11,9 +11,9 @@ use llm_core::Result;
 use llm_core::crew::{Crew, double, halve};
 use std::time::Duration;
 
-/// Numbers that are summed at once, 4 MiB of them: what came is added, and sent on, while it is
+/// Numbers that are summed at once, 8 MiB of them: what came is added, and sent on, while it is
 /// still in the processor's cache. The order of the additions of an element does not depend on it.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = 2 << 20;
 
 /// One of several processes that work on a step together.
 ///

@@ -2,7 +2,8 @@
 
 use crate::Both;
 use llm_core::buffer::Buffer;
-use llm_core::crew::Crew;
+use llm_core::crew::{Crew, buckets};
+
 use mpi::collective::SystemOperation;
 use mpi::traits::*;
 use std::time::Instant;
@@ -26,8 +27,9 @@ fn median(mut all: Vec<f64>) -> f64 {
     all[all.len() / 2]
 }
 
-/// Every process sends and takes 2·(R − 1)/R of the bytes: for two it is as many as a copy of all
-/// numbers in memory writes, which all processes make at once here.
+/// A copy reads and writes every number. A sum does so with (R − 1)/R of them on the way back, and on
+/// the way there it reads another's number and its own, and writes the sum: 5/2·(R − 1)/R of a copy
+/// that all processes make at once is the least that a sum can cost.
 pub fn in_memory(both: &mut Both) {
     const TIMES: usize = 7;
     let size = both.crew.size() as f64;
@@ -35,29 +37,49 @@ pub fn in_memory(both: &mut Both) {
     let (mut x, mut y) = (Buffer::zeros(MANY), Buffer::zeros(MANY));
     x.fill(1e-3);
     y.fill(0.0);
-    let (mut copies, mut theirs, mut ours) = (vec![], vec![], vec![]);
+    let (mut copies, mut theirs, mut ours, mut trainers) = (vec![], vec![], vec![], vec![]);
     for time in 0..TIMES {
         let copy = seconds(both, |_| y.copy_from_slice(&x));
         let their = seconds(both, |both| {
             both.world.all_reduce_into(&x[..], &mut y[..], SystemOperation::sum());
         });
         let our = seconds(both, |both| both.crew.sum(&mut x).expect("a sum"));
+        let trainer = seconds(both, |both| in_buckets(both, &mut x));
         if time > 0 {
-            copies.push(copy * 2.0 * (size - 1.0) / size);
+            trainers.push(trainer);
+            copies.push(copy);
             theirs.push(their);
             ours.push(our);
         }
     }
     let (copy, theirs, ours) = (median(copies), median(theirs), median(ours));
+    let trainer = median(trainers);
+    let least = 2.5 * (size - 1.0) / size * copy;
     if both.is_first() {
+        let ms = |seconds: f64| format!("{:.0} ms", 1e3 * seconds);
         println!(
-            "{MANY} numbers: copied {:.0} ms, MPI_Allreduce {:.0} ms, ours {:.0} ms: {:.2} of the copy, {:.2} of MPI_Allreduce",
-            1e3 * copy,
-            1e3 * theirs,
-            1e3 * ours,
-            ours / copy,
-            ours / theirs
+            "{MANY} numbers: copied {}, so a sum is {} at least; ours {}, {:.2} of that; as the trainer does it {}; MPI_Allreduce {}",
+            ms(copy),
+            ms(least),
+            ms(ours),
+            ours / least,
+            ms(trainer),
+            ms(theirs),
         );
+    }
+}
+
+/// The gradients of many parameters: laid end to end and back.
+fn in_buckets(both: &mut Both, x: &mut [f32]) {
+    /// The weights of one of GPT-2 small's blocks.
+    const BLOCK: usize = 12 * 768 * 768;
+    let mut lists: Vec<&mut [f32]> = x.chunks_mut(BLOCK).collect();
+    let lens: Vec<usize> = lists.iter().map(|list| list.len()).collect();
+    for bucket in buckets(&lens, 1 << 15, 1 << 22) {
+        let mut flat = bucket.collect(&lists);
+        bucket.halve(&mut both.crew, &mut flat).expect("a sum");
+        bucket.double(&mut both.crew, &mut flat).expect("a sum");
+        bucket.spread(0..bucket.len(), &flat, &mut lists);
     }
 }
 

@@ -7,10 +7,11 @@ use std::time::Instant;
 
 type Case = (&'static str, fn(Mpi));
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 15] = [
     ("sums", sums),
     ("odd_number", odd_number),
     ("exchanges", exchanges),
+    ("waits", waits),
     ("joined_twice", joined_twice),
     ("silent", silent),
     ("silent_at_the_end", silent_at_the_end),
@@ -97,6 +98,10 @@ fn odd_number(mpi: Mpi) {
 
 fn exchanges(mpi: Mpi) {
     mpi.start(2, "exchanges", &[]).ends_with(0);
+}
+
+fn waits(mpi: Mpi) {
+    mpi.start(4, "waits", &[]).ends_with(0);
 }
 
 fn joined_twice(mpi: Mpi) {

@@ -51,6 +51,7 @@ fn act(part: &str, crew: &mut MpiCrew) -> u8 {
         "joins" => {}
         "joins_twice" => println!("{}", join(part).unwrap_err()),
         "sums" => sums(crew),
+        "waits" => waits(crew),
         "exchanges" => exchanges(crew),
         "long_message" => long_message(crew),
         "is_silent" | "panics_while_it_ends" if is_last => sleep(),
@@ -146,6 +147,26 @@ fn exchanges(crew: &mut MpiCrew) {
         let mut came = vec![0; take];
         crew.exchange_bytes(other, &content(crew.rank(), give), &mut came).unwrap();
         assert!(came == content(other, take), "{lens:?}");
+    }
+}
+
+/// The others wait for the last one, and leave their cores to whoever has work.
+fn waits(crew: &mut MpiCrew) {
+    const LONG: Duration = Duration::from_secs(2);
+    // Nanoseconds that this thread had a core, where the system counts them.
+    let worked = || {
+        let counts = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+        counts.split(' ').next()?.parse().ok().map(Duration::from_nanos)
+    };
+    if crew.rank() + 1 == crew.size() {
+        std::thread::sleep(LONG);
+    }
+    let before = worked();
+    crew.sum(&mut [1.0; 1000]).unwrap();
+    if let (Some(before), Some(after)) = (before, worked()) {
+        let share = (after - before).as_secs_f64() / LONG.as_secs_f64();
+        println!("waiting took {:.1} % of a core", 100.0 * share);
+        assert!(share < 0.1, "{share} of a core for waiting");
     }
 }
 

@@ -110,8 +110,8 @@ pub use program::{Heads, Program};
 
 use args::{Cli, TrainArgs, Verb};
 use command_line::Parsed;
-use crew::CrewKind;
 use console::{note, print};
+use crew::CrewKind;
 use error::exit;
 use lang::Lang;
 use std::process::ExitCode;

@@ -2,8 +2,8 @@
 
 use super::duration::duration;
 use crate::crew::CrewKind;
-use clap::builder::BoolishValueParser;
 use clap::Args;
+use clap::builder::BoolishValueParser;
 use std::time::Duration;
 
 /// Several processes on one run.

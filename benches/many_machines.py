@@ -49,7 +49,7 @@ WORKLOADS = {"w3": (10_770_816, 8 * 256), "w4": (123_702_528, 4 * 64)}
 
 
 def messages(parameters, processes):
-    """Messages that a process sends in a step."""
+    """Messages that a process sends in a step; fewer where there are more processes than pieces to share."""
     rounds = processes.bit_length() - 1
     return rounds * (2 * math.ceil(parameters / BUCKET) + len(GATHERED))
 

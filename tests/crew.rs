@@ -1,12 +1,13 @@
 //! A step is the same bytes for every number of members.
 
 use llm_core::base::CrewError;
-use llm_core::checkpoint::Snapshot;
+use llm_core::checkpoint::{self, Checkpoint, Snapshot, TokenizerSpec};
 use llm_core::crew::{Alone, Crew, InProcess};
 use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer, evaluate_together};
 use llm_core::{Config, Error, Recipe, Result, TinyGPT, TokenDataset};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow;
+use std::path::Path;
 use std::sync::Arc;
 
 const ACCUM: u32 = 8;
@@ -82,6 +83,72 @@ fn one_two_four_and_eight_members_learn_the_same_bits() {
     for size in [1, 2, 4, 8] {
         let all = InProcess::run(size, |crew| learnt(Some(crew)));
         assert!(all.iter().all(|member| *member == alone), "{size} members");
+    }
+}
+
+/// The bytes of a checkpoint after `steps` steps from the first member, whose optimizer is divided.
+fn saved(mut trainer: Trainer, crew: Option<&mut InProcess>, steps: u64, path: &Path) -> Vec<u8> {
+    let mut member = Member { crew, ..Member::default() };
+    if let Some(crew) = &member.crew {
+        trainer.divide_optimizer(&**crew).unwrap();
+    }
+    for _ in 0..steps {
+        trainer.step_with(&data(), &mut member).unwrap();
+    }
+    if let Some(crew) = member.crew() {
+        trainer.before_saving(crew).unwrap();
+    }
+    if member.rank() > 0 {
+        return Vec::new();
+    }
+    let tokenizer = TokenizerSpec { kind: "byte".into(), blob: Vec::new() };
+    checkpoint::save(path, Snapshot::from(&trainer), &tokenizer, true).unwrap();
+    std::fs::read(path).unwrap()
+}
+
+#[test]
+fn a_divided_optimizer_moves_and_saves_the_same_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: String| folder.path().join(name);
+    let adamw = trainer;
+    let lion = || {
+        let start = trainer();
+        let recipe = Recipe { optimizer: "lion".into(), clip: 0.05, ..start.recipe };
+        Trainer::new(start.model, recipe).unwrap()
+    };
+    for (kind, start) in [("adamw", &adamw as &(dyn Fn() -> Trainer + Sync)), ("lion", &lion)] {
+        let alone = saved(start(), None, 4, &path(format!("{kind}-1")));
+        for size in [2, 4, 8] {
+            let name = |steps: u64| path(format!("{kind}-{size}-{steps}"));
+            let all = InProcess::run(size, |crew| saved(start(), Some(crew), 4, &name(4)));
+            assert!(all[0] == alone, "{kind}, {size} members");
+            // Another number of members goes on with what was saved after two steps.
+            InProcess::run(size, |crew| saved(start(), Some(crew), 2, &name(2)));
+            let went_on = InProcess::run(8 / size, |crew| {
+                let attention = Arc::new(MultiHead::new(4));
+                let loaded = Checkpoint::load(&name(2)).unwrap().into_trainer(attention).unwrap();
+                saved(loaded, Some(crew), 2, &path(format!("{kind}-{size}-on")))
+            });
+            assert!(went_on[0] == alone, "{kind}, {size} members and then {}", 8 / size);
+        }
+    }
+}
+
+#[test]
+fn a_loss_that_runs_away_is_the_same_error_for_all() {
+    let error = |crew: Option<&mut InProcess>, divided: bool| {
+        let mut trainer = trainer();
+        trainer.model.blocks[1].b_out.data_mut()[3] = f32::NAN;
+        let mut member = Member { crew, ..Member::default() };
+        if divided {
+            trainer.divide_optimizer(&**member.crew.as_ref().unwrap()).unwrap();
+        }
+        trainer.step_with(&data(), &mut member).unwrap_err().to_string()
+    };
+    let alone = error(None, false);
+    for divided in [false, true] {
+        let all = InProcess::run(4, |crew| error(Some(crew), divided));
+        assert!(all.iter().all(|one| *one == alone), "{alone}: {all:?}");
     }
 }
 

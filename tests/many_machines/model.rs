@@ -2,10 +2,11 @@
 
 use llm_cli::args::BenchName;
 use llm_cli::commands::bench_workload;
+use llm_core::model::parameter_shapes;
 use serde_json::Value;
 
 /// Numbers that are summed at once.
-const BUCKET: u64 = 4 << 20;
+pub const BUCKET: u64 = 4 << 20;
 /// Bytes that a member gives away after a step besides its gradient: its loss, its tokens and
 /// whether it was told to stop; and three times whether it goes on.
 const GATHERED: [u64; 4] = [17, 9, 9, 9];
@@ -45,6 +46,7 @@ impl Network {
 #[derive(Clone, Debug)]
 pub struct Rates {
     pub name: &'static str,
+    of: BenchName,
     pub parameters: u64,
     /// Of a micro-batch.
     pub tokens: u64,
@@ -74,7 +76,7 @@ pub fn rates() -> [Rates; 2] {
         let update = (op("`adamw`") + op("`clip`")) * parameters as f64 / w3 as f64;
         let micro_batch = number(&measured["ratios"], name, 1).unwrap() - update;
         let sum = number(&measured["many"]["sums"], name, 2).unwrap_or(0.0);
-        Rates { name, parameters, tokens, micro_batch, update, sum }
+        Rates { name, of, parameters, tokens, micro_batch, update, sum }
     })
 }
 
@@ -103,7 +105,7 @@ pub fn bytes_of_a_sum(numbers: u64, processes: u64) -> f64 {
     (2 * 4 * numbers * (processes - 1)) as f64 / processes as f64
 }
 
-/// Messages of a member in a step.
+/// Messages of a member in a step; fewer where there are more members than pieces to share.
 pub fn messages(parameters: u64, processes: u64) -> u64 {
     sums(parameters) * messages_of_a_sum(processes) + GATHERED.len() as u64 * rounds(processes)
 }
@@ -115,6 +117,12 @@ pub fn bytes(parameters: u64, processes: u64) -> f64 {
 }
 
 impl Rates {
+    /// How many numbers each parameter has.
+    pub fn lens(&self) -> Vec<usize> {
+        let shapes = parameter_shapes(&bench_workload(self.of).unwrap().config());
+        shapes.iter().map(|(_, shape)| shape.iter().product()).collect()
+    }
+
     /// Milliseconds of a step.
     pub fn step(&self, processes: u64, micro_batches: u64, network: Network, divided: bool) -> f64 {
         let r = processes as f64;

@@ -4,10 +4,10 @@
 //! The first process alone prints, logs and saves. An error that only one has ends all, since the
 //! others would wait for it; what all find out at the same place is said once.
 
-use crate::args::{CrewArgs, CrewKind};
 use crate::error::{CliError, Result, exit};
 use crate::machine::version;
 use crate::voice;
+use clap::ValueEnum;
 use llm_core::Error;
 use llm_core::base::CrewError;
 use llm_core::crew::Crew;
@@ -18,6 +18,17 @@ use std::time::Duration;
 
 /// How long a process may be silent.
 const TIMEOUT: Duration = Duration::from_secs(300);
+
+/// Who works on each step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CrewKind {
+    /// All that a launcher has started, if one has.
+    Auto,
+    /// All that the MPI library knows of.
+    Mpi,
+    /// This process alone.
+    None,
+}
 
 /// The crew of this process, if it is one of several.
 static TEAM: Mutex<Option<Team>> = Mutex::new(None);
@@ -35,11 +46,12 @@ pub(crate) struct Team {
 /// # Errors
 /// [`CliError::NoCrew`]; what `run` says.
 pub(crate) fn with_crew(
-    args: &CrewArgs,
+    kind: Option<CrewKind>,
+    timeout: Option<Duration>,
     run: impl FnOnce(Option<&mut Team>) -> Result<()>,
 ) -> Result<()> {
     let launcher = Launcher::found();
-    let several = match args.crew.unwrap_or(CrewKind::Auto) {
+    let several = match kind.unwrap_or(CrewKind::Auto) {
         CrewKind::None => false,
         CrewKind::Auto => launcher.is_some(),
         CrewKind::Mpi => true,
@@ -47,7 +59,7 @@ pub(crate) fn with_crew(
     if !several {
         return run(None);
     }
-    let deadline = args.crew_timeout.unwrap_or(TIMEOUT);
+    let deadline = timeout.unwrap_or(TIMEOUT);
     let joined = MpiCrew::join(launcher, deadline, Box::new(last_words));
     let crew = joined.map_err(|e| CliError::NoCrew(not_joined(&e, launcher)))?;
     voice::is_of(crew.rank());
@@ -58,6 +70,12 @@ pub(crate) fn with_crew(
     };
     let team = TEAM.lock().unwrap_or_else(PoisonError::into_inner).take();
     team.map_or(Ok(()), |team| team.end(done))
+}
+
+/// How many processes work on a step, as far as that is known before they met.
+pub(crate) fn members(kind: Option<CrewKind>) -> usize {
+    let started = Launcher::found().filter(|_| kind != Some(CrewKind::None));
+    started.map_or(1, |(_, size)| size)
 }
 
 /// After a panic: nobody waits for this process any more.

@@ -108,9 +108,10 @@ pub use messages::{in_chinese, sentences};
 pub use panics::Panics;
 pub use program::{Heads, Program};
 
-use args::{Cli, CrewKind, TrainArgs, Verb};
+use args::{Cli, TrainArgs, Verb};
 use command_line::Parsed;
 use console::{note, print};
+use crew::CrewKind;
 use error::exit;
 use lang::Lang;
 use std::process::ExitCode;
@@ -120,6 +121,8 @@ use threads::in_pool;
 pub fn run(program: &Program) -> ExitCode {
     let (lang, words) = Lang::taken_from(std::env::args_os());
     lang.choose();
+    let words: Vec<_> = words.into_iter().collect();
+    let verb = words.get(1).map_or_else(String::new, |word| word.to_string_lossy().into_owned());
     let parsed = command_line::parse(program, words);
     if !matches!(parsed, Parsed::Run(_)) {
         crew::first_speaks(); // all were given the same words
@@ -133,7 +136,7 @@ pub fn run(program: &Program) -> ExitCode {
             return ExitCode::from(error::code::USAGE);
         }
     };
-    exit(dispatch(program, cli))
+    exit(dispatch(program, cli, &verb))
 }
 
 /// No verb: train, or say how.
@@ -150,14 +153,14 @@ fn train(program: &Program, args: &TrainArgs) -> Result<()> {
     if args.print_config == Some(true) {
         return in_pool(&args.output, |threads| commands::print_config(program, args, threads));
     }
-    crew::with_crew(&args.crew, |team| {
+    crew::with_crew(args.crew.crew, args.crew.crew_timeout, |team| {
         in_pool(&args.output, |threads| commands::train(program, args, threads, team))
     })
 }
 
-fn dispatch(program: &Program, cli: Cli) -> Result<()> {
+fn dispatch(program: &Program, cli: Cli, verb: &str) -> Result<()> {
     if cli.verb.is_some() {
-        crew::alone("a verb")?;
+        crew::alone(verb)?;
     }
     match &cli.verb {
         Some(Verb::Generate(args)) => in_pool(&args.output, |_| commands::generate(program, args)),

@@ -11,6 +11,9 @@ use llm_core::Result;
 use llm_core::base::CrewError;
 use llm_core::crew::{Crew, InProcess};
 
+const ENGLISH: &str = include_str!("../../../docs/many_machines.md");
+const CHINESE: &str = include_str!("../../../docs/many_machines.zh-CN.md");
+
 /// What the four processes of the page begin with.
 const START: [[f32; 4]; 4] = [
     [1.0, 16_777_216.0, 100.0, 1000.0],
@@ -169,6 +172,9 @@ fn tables(values: &mut Values, all: &[Rates; 2]) {
 /// What is refused, and how a crew's run ends.
 fn failures(values: &mut Values) {
     let refused = CrewError::Size { size: 3, micro_batches: 8 }.to_string();
+    for page in [ENGLISH, CHINESE] {
+        assert!(page.contains(&format!("\n{refused}\n")), "{refused}");
+    }
     let words = refused.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok());
     values.insert("many.refused", words.collect());
     let codes = [USAGE, UNAVAILABLE, USAGE, BAD_DATA, IO, INTERNAL, BUSY];

@@ -1,8 +1,9 @@
 //! Several processes on one run.
 
 use super::duration::duration;
+use crate::crew::CrewKind;
+use clap::Args;
 use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
 use std::time::Duration;
 
 /// Several processes on one run.
@@ -20,15 +21,4 @@ pub struct CrewArgs {
     /// are saved
     #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", hide_short_help = true)]
     pub shard_optimizer: Option<bool>,
-}
-
-/// Who works on each step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CrewKind {
-    /// All that a launcher has started, if one has.
-    Auto,
-    /// All that the MPI library knows of.
-    Mpi,
-    /// This process alone.
-    None,
 }

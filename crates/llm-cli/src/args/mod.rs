@@ -24,7 +24,7 @@ pub(crate) use clap_error::in_one_line;
 pub(crate) use command::TRAIN;
 pub use command::command;
 pub use compare::CompareArgs;
-pub use crew::{CrewArgs, CrewKind};
+pub use crew::CrewArgs;
 pub use data::{DataAs, TextEnds};
 pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
 pub use inspect::{

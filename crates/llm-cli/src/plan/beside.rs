@@ -110,7 +110,7 @@ impl SharedData {
         plan_epochs(args, data.train.len(), &mut recipe)?;
         recipe.check().map_err(named_by_flag)?;
         let attention = decided.attention;
-        let memory = training_memory(&config, attention.as_ref(), &recipe)?;
+        let memory = training_memory(&config, attention.as_ref(), &recipe, &args.crew)?;
         require(memory)?;
         Ok(Some(Settled { config, attention, recipe, memory }))
     }

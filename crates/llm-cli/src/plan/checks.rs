@@ -1,11 +1,13 @@
 //! What both ways to a run check: flags that need one another, memory, settings under the names of
 //! their flags.
 
-use crate::args::TrainArgs;
+use crate::args::{CrewArgs, TrainArgs};
+use crate::crew;
 use crate::error::{CliError, Result};
 use crate::flags::{self, Flag, Given};
 use crate::program::{Heads, Program};
 use llm_core::base::memory;
+use llm_core::model::Footprint;
 use llm_core::recipe::Recipe;
 use llm_core::{Attention, Config};
 
@@ -24,6 +26,11 @@ pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Resul
 pub(super) fn check_watches(args: &TrainArgs, measured: bool) -> Result<()> {
     if args.recipe.patience.is_some() && !(measured && args.eval_every != Some(0)) {
         let why = "--patience needs validation data and an --eval-every above 0";
+        return Err(CliError::Usage(why.into()));
+    }
+    if args.crew.shard_optimizer == Some(true) && args.save_opt == Some(true) {
+        let why = "--save-opt 1 keeps moments in `best`, which a divided optimizer cannot; leave \
+                   it out, or --shard-optimizer";
         return Err(CliError::Usage(why.into()));
     }
     match args.recipe.skip_spikes {
@@ -47,14 +54,23 @@ pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u6
 /// What the program takes besides the model: its code, the threads' stacks, the data's window.
 const BASE_MEMORY: u64 = 48 << 20;
 
-/// Estimated bytes of a training with this recipe.
+/// Estimated bytes of a training with this recipe, for one of those who work on it.
 pub(super) fn training_memory(
     config: &Config,
     attention: &dyn Attention,
     recipe: &Recipe,
+    crew: &CrewArgs,
 ) -> Result<u64> {
     let own = attention.parameters(config);
-    Ok(recipe.footprint(config, &own)?.training(recipe.batch_size, recipe.seq_len))
+    let footprint = recipe.footprint(config, &own)?;
+    let members = crew::members(crew.crew) as u64;
+    let micro_batches = (u64::from(recipe.accum) / members).max(1) as u32;
+    let footprint = Footprint { micro_batches, ..footprint };
+    let elsewhere = match crew.shard_optimizer {
+        Some(true) => footprint.optimizer() / members * (members - 1),
+        _ => 0,
+    };
+    Ok(footprint.training(recipe.batch_size, recipe.seq_len).saturating_sub(elsewhere))
 }
 
 /// Said where the course of the rate was given, and there is none.

@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A new run.
 pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     let Settings { files, config, attention, mut recipe, tokens } = settings(program, args)?;
-    require(training_memory(&config, attention.as_ref(), &recipe)?)?;
+    require(training_memory(&config, attention.as_ref(), &recipe, &args.crew)?)?;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
     let ends = match (args.end_of_text, args.recipe.preset) {
@@ -53,7 +53,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     let Made { tokenizer, note } = tokenizers::make(&tokens, &input, val_frac, quiet)?;
     let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
     check_config(&config)?;
-    let memory = training_memory(&config, attention.as_ref(), &recipe)?;
+    let memory = training_memory(&config, attention.as_ref(), &recipe, &args.crew)?;
     require(memory)?;
     let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
     plan_epochs(args, data.train.len(), &mut recipe)?;

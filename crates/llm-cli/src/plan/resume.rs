@@ -70,7 +70,10 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     let wants_data = steps > 0 || args.recipe.epochs.is_some() || args.probes.any();
     let memory = match steps {
         0 if args.recipe.epochs.is_none() => config.inference_memory(1, config.seq_len),
-        _ => training_memory(&config, trainer.model.attention().as_ref(), &trainer.recipe)?,
+        _ => {
+            let attention = trainer.model.attention().as_ref();
+            training_memory(&config, attention, &trainer.recipe, &args.crew)?
+        }
     };
     // What was loaded is no longer in what is available.
     require(memory.saturating_sub(held(&trainer))).map_err(|e| match e {

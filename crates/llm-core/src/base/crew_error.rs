@@ -6,9 +6,10 @@
 pub enum CrewError {
     /// Not a number of members that can share a step.
     #[error(
-        "{size} processes cannot share {micro_batches} micro-batch{}, {} can",
+        "{micro_batches} micro-batch{} can be shared by {} process{}, not by {size}",
         if *.micro_batches == 1 { "" } else { "es" },
-        fitting(*.micro_batches)
+        fitting(*.micro_batches),
+        if .micro_batches % 2 == 1 { "" } else { "es" }
     )]
     Size {
         /// Members.
@@ -66,8 +67,11 @@ mod tests {
     #[test]
     fn the_numbers_that_fit_are_named() {
         let says = |size, micro_batches| CrewError::Size { size, micro_batches }.to_string();
-        assert_eq!(says(3, 16), "3 processes cannot share 16 micro-batches, 1, 2, 4, 8 or 16 can");
-        assert_eq!(says(4, 6), "4 processes cannot share 6 micro-batches, 1 or 2 can");
-        assert_eq!(says(2, 1), "2 processes cannot share 1 micro-batch, 1 can");
+        assert_eq!(
+            says(3, 16),
+            "16 micro-batches can be shared by 1, 2, 4, 8 or 16 processes, not by 3"
+        );
+        assert_eq!(says(4, 6), "6 micro-batches can be shared by 1 or 2 processes, not by 4");
+        assert_eq!(says(2, 1), "1 micro-batch can be shared by 1 process, not by 2");
     }
 }

@@ -310,7 +310,7 @@ mod tests {
             (unusable(), "not usable after step 0: wte is NaN"),
             (stopped(true), "stopped in the step after 7"),
             (stopped(false), "the hook's own"),
-            (micro_batches(0, 3, 8).unwrap_err(), "1, 2, 4 or 8 can"),
+            (micro_batches(0, 3, 8).unwrap_err(), "1, 2, 4 or 8 processes, not by 3"),
             (greedy.draw(&[0.0, 1.0], &[], 0).unwrap_err(), "no token is allowed"),
             (greedy.draw(&[f32::NAN, 1.0], &[], 0).unwrap_err(), "NaN"),
             (Checkpoint::load(&missing).unwrap_err(), "cannot read"),

@@ -1,16 +1,86 @@
 //! What several do together, made of exchanges between two of them.
 
-use super::Crew;
-use crate::base::Result;
+use crate::base::{CrewError, Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_assign;
 use std::ops::Range;
+
+/// Members of a crew. Each calls the same methods in the same order; a call ends when all those
+/// that it needs have made theirs.
+///
+/// An implementation says who it is and carries numbers from one member to another. What is made
+/// of that, the order of additions above all, is the same for every crew.
+pub trait Crew: std::fmt::Debug + Send {
+    /// The number of this member, from 0.
+    fn rank(&self) -> usize;
+
+    /// How many members there are: a power of two.
+    fn size(&self) -> usize;
+
+    /// Sends `give` to member `with` and takes as many numbers from it as fit into `take`. Both
+    /// call this, each with the other's number, and with lengths that fit; one may be 0.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn exchange(&mut self, with: usize, give: &[f32], take: &mut [f32]) -> Result<()>;
+
+    /// [`Crew::exchange`] of bytes.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn exchange_bytes(&mut self, with: usize, give: &[u8], take: &mut [u8]) -> Result<()>;
+
+    /// x ← Σ over the members, by the binary tree over their numbers: (0 + 1) + (2 + 3).. The same
+    /// bits for all.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn sum(&mut self, x: &mut [f32]) -> Result<()> {
+        let spans = halve(self, x, |span| span.start + span.len() / 2)?;
+        double(self, x, spans)
+    }
+
+    /// The blocks of all members, one after the other in the order of their numbers; `mine` is this
+    /// member's, and all have the same length.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn gather(&mut self, mine: &[u8]) -> Result<Vec<u8>> {
+        gather(self, mine)
+    }
+
+    /// Bytes of member 0, for all.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn share(&mut self, bytes: &mut [u8]) -> Result<()> {
+        share(self, bytes)
+    }
+
+    /// Do all have the same of `what`, a word in the plural, told by a fingerprint?
+    ///
+    /// # Errors
+    /// [`CrewError::Unequal`], the same for all, with the first that has another than member 0.
+    fn equal(&mut self, what: &'static str, fingerprint: &[u8]) -> Result<()> {
+        let all = self.gather(fingerprint)?;
+        let mut members = all.chunks(fingerprint.len().max(1)).enumerate();
+        match members.find(|(_, other)| !all.starts_with(other)) {
+            Some((member, _)) => Err(Error::Crew(CrewError::Unequal { what, member })),
+            None => Ok(()),
+        }
+    }
+}
 
 /// The parts of a list that [`halve`] went through, the whole first, this member's share last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spans(Vec<Range<usize>>);
 
 impl Spans {
+    /// Each within the one before it.
+    pub(super) fn of(spans: Vec<Range<usize>>) -> Spans {
+        Spans(spans)
+    }
+
     /// Where this member's share lies.
     pub fn share(&self) -> Range<usize> {
         self.0.last().cloned().unwrap_or_default()
@@ -73,7 +143,7 @@ pub fn double(crew: &mut (impl Crew + ?Sized), x: &mut [f32], spans: Spans) -> R
 }
 
 /// [`Crew::gather`]: blocks of 1, 2, 4, .. neighbours are exchanged.
-pub(super) fn gather(crew: &mut (impl Crew + ?Sized), mine: &[u8]) -> Result<Vec<u8>> {
+fn gather(crew: &mut (impl Crew + ?Sized), mine: &[u8]) -> Result<Vec<u8>> {
     let (rank, size, len) = (crew.rank(), crew.size(), mine.len());
     let mut all = vec![0; size * len];
     all[rank * len..(rank + 1) * len].copy_from_slice(mine);
@@ -91,7 +161,7 @@ pub(super) fn gather(crew: &mut (impl Crew + ?Sized), mine: &[u8]) -> Result<Vec
 }
 
 /// [`Crew::share`]: 1, 2, 4, .. members have the bytes.
-pub(super) fn share(crew: &mut (impl Crew + ?Sized), bytes: &mut [u8]) -> Result<()> {
+fn share(crew: &mut (impl Crew + ?Sized), bytes: &mut [u8]) -> Result<()> {
     let (rank, size) = (crew.rank(), crew.size());
     for distance in distances(size) {
         if rank < distance {

@@ -1,7 +1,7 @@
 //! Sums of squares in f64, for gradient norms.
 
 /// Elements per partial sum: fixed, so the sum does not depend on the number of threads.
-const CHUNK: usize = 1 << 15;
+pub const CHUNK: usize = 1 << 15;
 
 /// Σ xᵢ² in f64.
 pub fn sum_of_squares(x: &[f32]) -> f64 {
@@ -14,7 +14,20 @@ pub fn sum_of_squares(x: &[f32]) -> f64 {
     left + right
 }
 
-fn chunk_squares(x: &[f32]) -> f64 {
+/// [`sum_of_squares`] of numbers whose chunks of [`CHUNK`] have these sums.
+pub fn sum_of_chunks(chunks: &[f64]) -> f64 {
+    match chunks {
+        [] => 0.0,
+        [one] => *one,
+        _ => {
+            let (left, right) = chunks.split_at(chunks.len() / 2);
+            sum_of_chunks(left) + sum_of_chunks(right)
+        }
+    }
+}
+
+/// Σ xᵢ² of at most [`CHUNK`] numbers.
+pub fn chunk_squares(x: &[f32]) -> f64 {
     let (chunks, rest) = x.as_chunks::<16>();
     let mut acc = [0.0f64; 16];
     for c in chunks {
@@ -28,6 +41,15 @@ fn chunk_squares(x: &[f32]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn chunks_come_to_the_same_bits() {
+        for n in [0, 1, CHUNK, CHUNK + 1, 3 * CHUNK, 5 * CHUNK + 17] {
+            let x: Vec<f32> = (0..n).map(|i| (i as f32).sin() * 1e3).collect();
+            let chunks: Vec<f64> = x.chunks(CHUNK).map(chunk_squares).collect();
+            assert_eq!(sum_of_chunks(&chunks).to_bits(), sum_of_squares(&x).to_bits(), "{n}");
+        }
+    }
 
     #[test]
     fn equals_its_naive_twin() {

@@ -61,6 +61,11 @@ impl Footprint<'_> {
         self.micro_batches.max(1).ilog2()
     }
 
+    /// Bytes of what the optimizer remembers.
+    pub fn optimizer(&self) -> u64 {
+        self.parameter_count().saturating_mul(4 * self.slots as u64)
+    }
+
     /// Estimated bytes of a training run: parameters, gradients, the optimizer's state, and what a
     /// batch `[B, T]` leaves for backward.
     pub fn training(&self, batch_size: usize, seq_len: usize) -> u64 {

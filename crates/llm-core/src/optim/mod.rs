@@ -3,6 +3,7 @@
 mod adamw;
 mod choice;
 mod clip;
+mod divided;
 mod hyperparameters;
 mod lion;
 mod optimizer;
@@ -12,6 +13,8 @@ mod state;
 pub use adamw::AdamW;
 pub use choice::{OPTIMIZERS, OptimizerRow, find_optimizer, make_optimizer};
 pub use clip::{clip_scale, grad_norm};
+pub use divided::Divided;
+pub(crate) use divided::buckets_of;
 pub use hyperparameters::Hyperparameters;
 pub use lion::Lion;
 pub use optimizer::Optimizer;

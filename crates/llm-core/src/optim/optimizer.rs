@@ -4,13 +4,14 @@ use super::{Hyperparameters, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::tensor::Tensor;
+use std::any::Any;
 
 /// A way to move weights along their gradients, with what it remembers from update to update.
 ///
 /// A new one is a file beside [`AdamW`](super::AdamW) and a row in
 /// [`OPTIMIZERS`](super::OPTIMIZERS): its slots are then saved, loaded and checked by their names,
 /// and its memory is counted.
-pub trait Optimizer: std::fmt::Debug + Send + Sync {
+pub trait Optimizer: Any + std::fmt::Debug + Send + Sync {
     /// Its name in checkpoints and settings, such as `adamw`.
     fn name(&self) -> &'static str;
 

@@ -7,6 +7,7 @@ use crate::base::{Error, Result};
 use crate::checkpoint::{Snapshot, weights_checksum};
 use crate::crew::Crew;
 use crate::data::{TokenDataset, Windows};
+use crate::optim::Divided;
 use std::ops::ControlFlow;
 
 /// What is done during a run, and how often.
@@ -122,14 +123,27 @@ impl Trainer {
         Ok(Ending::AllSteps)
     }
 
-    /// Makes the state one that can be saved. All members of a crew call this before one of them
+    /// Divides the memory of the optimizer over the members of a crew, see [`Divided`]. All members
+    /// do it, before the first step that they make together.
+    ///
+    /// # Errors
+    /// As [`Divided::new`].
+    pub fn divide_optimizer(&mut self, crew: &dyn Crew) -> Result<()> {
+        let whole = self.optimizer.boxed();
+        let parameters = self.model.parameters();
+        self.optimizer = Box::new(Divided::new(whole, parameters, crew.rank(), crew.size())?);
+        Ok(())
+    }
+
+    /// Makes the state one that can be saved: gathers what a divided optimizer remembers. All members of a crew call this before one of them
     /// saves; [`Trainer::run`] does it for what [`Hooks::save`] gets.
     ///
     /// # Errors
     /// [`CrewError::Unequal`](crate::base::CrewError::Unequal), for all, when they do not have the
     /// same weights: a fault of a machine's memory would else go on unseen.
     pub fn before_saving(&mut self, crew: &mut dyn Crew) -> Result<()> {
-        crew.equal("weights", &weights_checksum(&self.model).to_le_bytes())
+        crew.equal("weights", &weights_checksum(&self.model).to_le_bytes())?;
+        Divided::of(self.optimizer.as_mut()).map_or(Ok(()), |divided| divided.gather(crew))
     }
 
     /// Trains up to the end of the recipe: the steps that are left, and nothing else.

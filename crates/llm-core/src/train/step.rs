@@ -3,13 +3,13 @@
 use super::StepReport;
 use super::accumulate::Tree;
 use super::hooks::{Hooks, Pending, Verdict};
-use super::together::{Part, join};
+use super::together::{self, Part, join};
 use super::usable::check_weights;
 use crate::autograd::Gradients;
 use crate::base::{Error, Result};
 use crate::kernels::parallel;
 use crate::model::{Batch, Mode, TinyGPT};
-use crate::optim::{Optimizer, clip_scale, grad_norm};
+use crate::optim::{Divided, Optimizer, clip_scale, grad_norm};
 use crate::profile::enter;
 
 /// What decides a step besides weights and batches.
@@ -77,8 +77,9 @@ pub fn train_step(
         }
         let (mut grads, loss, tokens) = sum.total();
         let mut done = Part { loss, tokens, stopped };
+        let divided = Divided::of(optimizer).is_some();
         if let Some(crew) = hooks.crew() {
-            done = join(crew, done, model, &mut grads, update.step)?;
+            done = join(crew, done, model, &mut grads, divided, update.step)?;
         } else if stopped {
             return Err(Error::Stopped { step: update.step });
         }
@@ -102,33 +103,50 @@ fn apply(
     clip: f32,
     hooks: &mut dyn Hooks,
 ) -> Result<StepReport> {
-    let norm = grad_norm(model.parameters(), grads);
+    let norm = match (Divided::of(optimizer), hooks.crew()) {
+        (Some(divided), Some(crew)) => together::norm(crew, divided, model, grads)?,
+        _ => grad_norm(model.parameters(), grads),
+    };
     let report = StepReport { step: report.step + 1, grad_norm: norm as f32, ..report };
-    check_finite(model, grads, &report)?;
+    if !report.loss.is_finite() || !report.grad_norm.is_finite() {
+        let culprit = match (Divided::of(optimizer), hooks.crew()) {
+            (Some(divided), Some(crew)) => together::culprit(crew, divided, model, grads)?,
+            _ => culprit(model, grads),
+        };
+        return Err(diverged(culprit, &report));
+    }
     if hooks.check(&report)? == Verdict::Skip {
         return Ok(StepReport { skipped: true, ..report });
     }
-    optimizer.step(&mut model.parameters_mut(), grads, report.lr, clip_scale(norm, clip))?;
+    let scale = clip_scale(norm, clip);
+    match (Divided::of(optimizer), hooks.crew()) {
+        (Some(divided), Some(crew)) => {
+            let parameters = model.parameters_mut().collect();
+            divided.step_together(crew, parameters, grads, report.lr, scale)?;
+        }
+        _ => optimizer.step(&mut model.parameters_mut(), grads, report.lr, scale)?,
+    }
     check_weights(model, report.step)?;
     Ok(report)
 }
 
-/// `Err(Diverged)` naming the loss or the first parameter with a gradient that is not finite.
-fn check_finite(model: &TinyGPT, grads: &Gradients, report: &StepReport) -> Result<()> {
-    if report.loss.is_finite() && report.grad_norm.is_finite() {
-        return Ok(());
-    }
-    let culprit = model.parameters().find_map(|(name, p)| {
+/// The first parameter with a gradient that is not finite, and that number.
+fn culprit(model: &TinyGPT, grads: &Gradients) -> Option<(String, f32)> {
+    model.parameters().find_map(|(name, p)| {
         let bad = grads.get(p)?.iter().find(|g| !g.is_finite())?;
-        Some((format!("the gradient of {name}"), *bad))
-    });
+        Some((name, *bad))
+    })
+}
+
+/// `Diverged`, naming the loss or the gradient that is not finite.
+fn diverged(culprit: Option<(String, f32)>, report: &StepReport) -> Error {
     let (what, value) = match culprit {
-        Some(found) if report.loss.is_finite() => found,
+        Some((name, bad)) if report.loss.is_finite() => (format!("the gradient of {name}"), bad),
         _ if report.loss.is_finite() => ("the gradient norm".to_string(), report.grad_norm),
         _ => ("the loss".to_string(), report.loss),
     };
     let StepReport { step, lr, grad_norm, .. } = *report;
-    Err(Error::Diverged { what, value, step, lr, grad_norm })
+    Error::Diverged { what, value, step, lr, grad_norm }
 }
 
 #[cfg(test)]

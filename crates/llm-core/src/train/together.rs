@@ -3,14 +3,12 @@
 use super::accumulate::pairwise;
 use crate::autograd::Gradients;
 use crate::base::{Error, Result};
-use crate::buffer::Buffer;
 use crate::crew::Crew;
+use crate::kernels::norm::{CHUNK, chunk_squares, sum_of_chunks};
 use crate::model::TinyGPT;
+use crate::optim::{Divided, buckets_of};
 use crate::profile::enter;
-use std::ops::Range;
-
-/// Gradients that are summed at once: 16 MiB of them. The sum of an element does not depend on it.
-const BUCKET: usize = 4 << 20;
+use crate::tensor::Tensor;
 
 /// What a member has done of a step, besides its gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -45,7 +43,8 @@ impl Part {
 }
 
 /// The step as all members did it: the loss by the tree over their numbers, and the gradient too,
-/// unless one was told to stop.
+/// unless one was told to stop. With a divided optimizer each member gets the finished gradient of
+/// its share alone.
 ///
 /// # Errors
 /// [`Error::Stopped`] for all when one was told to, [`Error::Crew`].
@@ -54,6 +53,7 @@ pub(super) fn join(
     mine: Part,
     model: &TinyGPT,
     grads: &mut Gradients,
+    divided: bool,
     step: u64,
 ) -> Result<Part> {
     let _span = enter("together");
@@ -64,58 +64,109 @@ pub(super) fn join(
         return Err(Error::Stopped { step });
     }
     let losses: Vec<f64> = parts.iter().map(|part| part.loss).collect();
-    let mut grads: Vec<_> = grads.named_mut(model.parameters());
-    let mut grads: Vec<&mut [f32]> = grads.iter_mut().map(|(_, grad)| &mut **grad).collect();
-    sum(crew, &mut grads, BUCKET)?;
+    let mut lists = lists(grads, model);
+    if divided && !model.parameters().zip(&lists).all(|((_, p), list)| p.numel() == list.len()) {
+        let why = "it cannot be divided: the loss does not depend on every parameter";
+        return Err(Error::config("optimizer", why));
+    }
+    sum(crew, &mut lists, divided)?;
     let tokens = parts.iter().map(|part| part.tokens).sum();
     Ok(Part { loss: pairwise(&losses), tokens, stopped: false })
 }
 
-/// Sums all lists over the members, `most` numbers at once.
-fn sum(crew: &mut dyn Crew, lists: &mut [&mut [f32]], most: usize) -> Result<()> {
+/// A list for each parameter; an empty one where there is no gradient.
+fn lists<'g>(grads: &'g mut Gradients, model: &TinyGPT) -> Vec<&'g mut [f32]> {
+    let mut named = grads.named_mut(model.parameters()).into_iter().peekable();
+    let list = |(name, _): (String, &Tensor)| match named.peek() {
+        Some((next, _)) if *next == name => named.next().map(|(_, g)| g).unwrap_or_default(),
+        _ => Default::default(),
+    };
+    model.parameters().map(list).collect()
+}
+
+/// Sums all lists over the members; `divided`: each member its share of them.
+fn sum(crew: &mut dyn Crew, lists: &mut [&mut [f32]], divided: bool) -> Result<()> {
     let lens: Vec<usize> = lists.iter().map(|list| list.len()).collect();
-    for bucket in buckets(&lens, most) {
-        let len = bucket.iter().map(|(_, range)| range.len()).sum();
-        let mut flat = Buffer::stale(len);
-        for_each(&bucket, |list, range, place| flat[place].copy_from_slice(&lists[list][range]));
-        crew.sum(&mut flat)?;
-        for_each(&bucket, |list, range, place| lists[list][range].copy_from_slice(&flat[place]));
+    for bucket in buckets_of(&lens) {
+        let mut flat = bucket.collect(lists);
+        let mut done = bucket.halve(crew, &mut flat)?.share();
+        if !divided {
+            bucket.double(crew, &mut flat)?;
+            done = 0..bucket.len();
+        }
+        bucket.spread(done, &flat, lists);
     }
     Ok(())
 }
 
-/// A piece of one of several lists.
-type Piece = (usize, Range<usize>);
-
-/// Calls with each piece's list, its range there, and its place in the bucket.
-fn for_each(bucket: &[Piece], mut visit: impl FnMut(usize, Range<usize>, Range<usize>)) {
-    let mut at = 0;
-    for (list, range) in bucket {
-        let place = at..at + range.len();
-        at = place.end;
-        visit(*list, range.clone(), place);
-    }
-}
-
-/// Lists of these lengths in pieces, so that each bucket holds `most` numbers but the last.
-fn buckets(lens: &[usize], most: usize) -> Vec<Vec<Piece>> {
-    let (mut all, mut bucket, mut room) = (Vec::new(), Vec::new(), most);
-    for (list, &len) in lens.iter().enumerate() {
-        let mut start = 0;
-        while start < len {
-            let piece = start..len.min(start + room);
-            (start, room) = (piece.end, room - piece.len());
-            bucket.push((list, piece));
-            if room == 0 {
-                all.push(std::mem::take(&mut bucket));
-                room = most;
-            }
+/// The gradient's norm where each member has the gradient of its share: as
+/// [`grad_norm`](crate::optim::grad_norm) of the whole, to the bit.
+///
+/// # Errors
+/// [`Error::Crew`].
+pub(super) fn norm(
+    crew: &mut dyn Crew,
+    divided: &Divided,
+    model: &TinyGPT,
+    grads: &Gradients,
+) -> Result<f64> {
+    let _span = enter("clip");
+    let parameters: Vec<&Tensor> = model.parameters().map(|(_, p)| p).collect();
+    let pieces = divided.shares().flat_map(|(bucket, share)| bucket.within(share.clone()));
+    let squares = pieces.map(|((list, range), _)| {
+        let gradient = grads.get(parameters[*list]);
+        (*list, range.start / CHUNK, gradient.map_or(0.0, |g| chunk_squares(&g[range.clone()])))
+    });
+    let mut chunks: Vec<Vec<f64>> =
+        parameters.iter().map(|p| vec![0.0; p.numel().div_ceil(CHUNK)]).collect();
+    for (list, chunk, sum) in gather_all(crew, squares.collect())? {
+        if let Some(of) = chunks.get_mut(list).and_then(|list| list.get_mut(chunk)) {
+            *of = sum;
         }
     }
-    if !bucket.is_empty() {
-        all.push(bucket);
-    }
-    all
+    Ok(chunks.iter().map(|chunks| sum_of_chunks(chunks)).sum::<f64>().sqrt())
+}
+
+/// Rows of two numbers and a value from all members, however many each has.
+fn gather_all(
+    crew: &mut dyn Crew,
+    mine: Vec<(usize, usize, f64)>,
+) -> Result<Vec<(usize, usize, f64)>> {
+    let counts = crew.gather(&(mine.len() as u64).to_le_bytes())?;
+    let counts: Vec<u64> = counts.as_chunks().0.iter().map(|n| u64::from_le_bytes(*n)).collect();
+    let most = counts.iter().copied().max().unwrap_or(0) as usize;
+    let row = |(a, b, v): &(usize, usize, f64)| {
+        [(*a as u64).to_le_bytes(), (*b as u64).to_le_bytes(), v.to_le_bytes()]
+    };
+    let mut bytes: Vec<[u8; 8]> = mine.iter().flat_map(row).collect();
+    bytes.resize(3 * most, [0; 8]);
+    let all = crew.gather(bytes.as_flattened())?;
+    let members = all.as_chunks::<8>().0.chunks_exact((3 * most).max(1));
+    let rows = members.zip(counts).flat_map(|(rows, n)| rows.chunks_exact(3).take(n as usize));
+    let number = |bytes: [u8; 8]| u64::from_le_bytes(bytes) as usize;
+    Ok(rows.map(|r| (number(r[0]), number(r[1]), f64::from_le_bytes(r[2]))).collect())
+}
+
+/// The first gradient that is not finite, by name, where each member has those of its share.
+///
+/// # Errors
+/// [`Error::Crew`].
+pub(super) fn culprit(
+    crew: &mut dyn Crew,
+    divided: &Divided,
+    model: &TinyGPT,
+    grads: &Gradients,
+) -> Result<Option<(String, f32)>> {
+    let parameters: Vec<(String, &Tensor)> = model.parameters().collect();
+    let pieces = divided.shares().flat_map(|(bucket, share)| bucket.within(share.clone()));
+    let found = pieces.filter_map(|((list, range), _)| {
+        let gradient = &grads.get(parameters[*list].1)?[range.clone()];
+        let at = gradient.iter().position(|g| !g.is_finite())?;
+        Some((*list, range.start + at, f64::from(gradient[at])))
+    });
+    let all = gather_all(crew, found.take(1).collect())?;
+    let first = all.into_iter().min_by_key(|(list, at, _)| (*list, *at));
+    Ok(first.and_then(|(list, _, g)| Some((parameters.get(list)?.0.clone(), g as f32))))
 }
 
 #[cfg(test)]
@@ -124,36 +175,15 @@ mod tests {
     use crate::crew::InProcess;
 
     #[test]
-    fn every_number_is_in_one_bucket() {
-        for lens in [vec![], vec![0], vec![10], vec![3, 4, 5], vec![1, 0, 9, 2], vec![5, 5]] {
-            let buckets = buckets(&lens, 5);
-            let sizes: Vec<usize> =
-                buckets.iter().map(|b| b.iter().map(|(_, range)| range.len()).sum()).collect();
-            assert!(sizes.iter().rev().skip(1).all(|&size| size == 5), "{lens:?}: {sizes:?}");
-            let found: Vec<(usize, usize)> = buckets
-                .iter()
-                .flatten()
-                .flat_map(|(list, range)| range.clone().map(move |i| (*list, i)))
-                .collect();
-            let wanted: Vec<(usize, usize)> =
-                lens.iter().enumerate().flat_map(|(l, &n)| (0..n).map(move |i| (l, i))).collect();
-            assert_eq!(found, wanted, "{lens:?}");
-        }
-    }
-
-    #[test]
-    fn the_size_of_a_bucket_does_not_change_a_sum() {
-        let with = |most: usize| {
-            let sums = InProcess::run(4, |crew| {
-                let value = |i: usize| (0.1 + crew.rank() as f32) * 1.7f32.powi(i as i32);
-                let mut a: Vec<f32> = (0..7).map(value).collect();
-                let mut b: Vec<f32> = (7..12).map(value).collect();
-                sum(crew, &mut [&mut a[..], &mut b[..]], most).map(|()| [a, b].concat())
-            });
-            sums.into_iter().map(Result::unwrap).collect::<Vec<_>>()
-        };
-        let whole = with(100);
-        assert!(whole.windows(2).all(|w| w[0] == w[1]));
-        assert!((1..8).all(|most| with(most) == whole));
+    fn rows_are_gathered_however_many_each_has() {
+        let all = InProcess::run(4, |crew| {
+            let rank = crew.rank();
+            let mine = (0..rank % 3).map(|i| (rank, i, 0.5 + i as f64)).collect();
+            gather_all(crew, mine).unwrap()
+        });
+        let wanted = [(1, 0, 0.5), (2, 0, 0.5), (2, 1, 1.5)];
+        assert!(all.iter().all(|rows| *rows == wanted), "{all:?}");
+        let none = InProcess::run(2, |crew| gather_all(crew, Vec::new()).unwrap());
+        assert!(none.iter().all(Vec::is_empty));
     }
 }

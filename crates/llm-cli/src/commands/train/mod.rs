@@ -14,7 +14,7 @@ use super::{banner, eval::facts_table};
 use crate::args::{SamplingArgs, TrainArgs};
 use crate::clock::TimeBudget;
 use crate::console::{Out, note};
-use crate::crew::Team;
+use crate::crew::{Team, said_once};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
@@ -47,13 +47,19 @@ pub(crate) fn train(
     mut team: Option<&mut Team>,
 ) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: args.recipe.max_time };
+    if let Some(size) = team.as_ref().map(|team| team.size()).filter(|n| !n.is_power_of_two()) {
+        // So many cannot speak with each other: each finds the same.
+        let (plan, _) = planned(program, args, None).map_err(said_once)?;
+        return several::check_size(args, &plan.trainer.recipe, size).map_err(said_once);
+    }
     let lowered = team.as_mut().map_or(Ok(None), |team| team.greet())?;
-    let planned = agreed(&mut team, || planned(program, args, lowered))?;
-    let (mut plan, request) = planned;
+    let (mut plan, request) = agreed(&mut team, || planned(program, args, lowered))?;
     if let Some(team) = &mut team {
-        several::check_size(args, &plan.trainer.recipe, team.size())
-            .or_else(|e| team.agree(Err(e)))?;
+        several::check_size(args, &plan.trainer.recipe, team.size()).map_err(said_once)?;
         several::check_same(team, args, &plan)?;
+        if args.crew.shard_optimizer == Some(true) {
+            plan.trainer.divide_optimizer(team.crew())?;
+        }
     }
     let dry = args.dry_run.unwrap_or(false);
     let follows = team.as_ref().is_some_and(|team| team.rank() > 0);
@@ -70,6 +76,9 @@ pub(crate) fn train(
     banner::loaded(&plan).iter().for_each(|line| session.say(line));
     if dry || plan.steps > 0 {
         banner::lines(program, &plan, threads).iter().for_each(|line| session.say(line));
+        if let Some(team) = &session.team {
+            session.say(&several::line(team.size(), plan.trainer.recipe.accum));
+        }
     }
     if dry {
         session.estimate(&mut plan)?;

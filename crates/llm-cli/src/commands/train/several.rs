@@ -38,6 +38,12 @@ pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Resu
     Err(CliError::Usage(format!("{unfit}; {}{more}", same.unwrap_or_default())))
 }
 
+/// Who works on it, for the banner.
+pub(super) fn line(size: usize, micro_batches: u32) -> String {
+    let each = micro_batches as usize / size;
+    format!("crew    {size} processes, each with {each} of {micro_batches} micro-batches")
+}
+
 /// Has everybody the same run before them?
 ///
 /// # Errors
@@ -81,11 +87,11 @@ mod tests {
     fn numbers_and_flags_that_fit_are_named() {
         assert_eq!(
             refused(3, 16, 8, false),
-            "3 processes cannot share 16 micro-batches, 1, 2, 4, 8 or 16 can"
+            "16 micro-batches can be shared by 1, 2, 4, 8 or 16 processes, not by 3"
         );
         assert_eq!(
             refused(4, 1, 8, false),
-            "4 processes cannot share 1 micro-batch, 1 can; --batch 2 --accum 4 makes steps of 512 \
+            "1 micro-batch can be shared by 1 process, not by 4; --batch 2 --accum 4 makes steps of 512 \
              tokens as now, 2 windows of 64 for each process; --accum 4 makes steps of 2048 tokens, \
              8 windows of 64 for each process"
         );

@@ -1,0 +1,189 @@
+//! Lists of numbers laid end to end and cut into buckets, of which every member has a share.
+
+use super::Crew;
+use super::collective::{Spans, double, halve};
+use crate::base::Result;
+use crate::buffer::Buffer;
+use std::ops::Range;
+
+/// A part of one of several lists.
+pub type Piece = (usize, Range<usize>);
+
+/// Pieces that go over the wire together, and of which every member has a share of whole pieces.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Bucket {
+    pieces: Vec<Piece>,
+    /// Where each piece begins in the bucket, and where the last one ends.
+    places: Vec<usize>,
+}
+
+/// Cuts lists of these lengths into pieces of at most `piece` numbers, each list anew, and puts them
+/// in their order into buckets of at most `most`.
+pub fn buckets(lens: &[usize], piece: usize, most: usize) -> Vec<Bucket> {
+    let mut all: Vec<Bucket> = Vec::new();
+    for (list, &len) in lens.iter().enumerate() {
+        for start in (0..len).step_by(piece.max(1)) {
+            let range = start..len.min(start + piece.max(1));
+            match all.last_mut() {
+                Some(last) if last.len() + range.len() <= most => last.push((list, range)),
+                _ => {
+                    let mut new = Bucket { pieces: Vec::new(), places: vec![0] };
+                    new.push((list, range));
+                    all.push(new);
+                }
+            }
+        }
+    }
+    all
+}
+
+impl Bucket {
+    fn push(&mut self, piece: Piece) {
+        self.places.push(self.len() + piece.1.len());
+        self.pieces.push(piece);
+    }
+
+    /// How many numbers there are.
+    pub fn len(&self) -> usize {
+        self.places.last().copied().unwrap_or(0)
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The pieces with their places in the bucket.
+    pub fn pieces(&self) -> impl Iterator<Item = (&Piece, Range<usize>)> {
+        let places = self.places.windows(2).map(|ends| ends[0]..ends[1]);
+        self.pieces.iter().zip(places)
+    }
+
+    /// The pieces within a part of the bucket that begins and ends with pieces.
+    pub fn within(&self, part: Range<usize>) -> impl Iterator<Item = (&Piece, Range<usize>)> {
+        let inside = move |place: &Range<usize>| part.start <= place.start && place.end <= part.end;
+        self.pieces().filter(move |(_, place)| inside(place) && !place.is_empty())
+    }
+
+    /// Where a part is halved: between two pieces, as near to its middle as can be.
+    fn cut(&self, part: Range<usize>) -> usize {
+        let middle = part.start + part.len() / 2;
+        let near = self.places.partition_point(|&place| place < middle);
+        let candidates = [near.saturating_sub(1), near].map(|i| self.places.get(i));
+        let inside =
+            candidates.into_iter().flatten().filter(|&&p| part.start <= p && p <= part.end);
+        inside.min_by_key(|place| place.abs_diff(middle)).copied().unwrap_or(part.end)
+    }
+
+    /// The share of a member: what [`Bucket::halve`] leaves it.
+    pub fn share(&self, rank: usize, size: usize) -> Range<usize> {
+        let mut part = 0..self.len();
+        for bit in 0..size.max(1).ilog2() {
+            let cut = self.cut(part.clone()).clamp(part.start, part.end);
+            part = if rank >> bit & 1 == 0 { part.start..cut } else { cut..part.end };
+        }
+        part
+    }
+
+    /// Leaves in this member's share of x, which holds the bucket's numbers, their sums over all
+    /// members: see [`halve`].
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    pub fn halve(&self, crew: &mut dyn Crew, x: &mut [f32]) -> Result<Spans> {
+        halve(crew, x, |part| self.cut(part))
+    }
+
+    /// Gives this member's share of x to all, and gets theirs.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    pub fn double(&self, crew: &mut dyn Crew, x: &mut [f32]) -> Result<()> {
+        let (rank, size) = (crew.rank(), crew.size());
+        let mut spans = vec![0..self.len()];
+        for bit in 0..size.max(1).ilog2() {
+            let part = spans[spans.len() - 1].clone();
+            let cut = self.cut(part.clone()).clamp(part.start, part.end);
+            spans.push(if rank >> bit & 1 == 0 { part.start..cut } else { cut..part.end });
+        }
+        double(crew, x, Spans::of(spans))
+    }
+
+    /// The numbers of the bucket, out of their lists.
+    pub fn collect(&self, lists: &[&mut [f32]]) -> Buffer {
+        let mut flat = Buffer::stale(self.len());
+        for ((list, range), place) in self.pieces() {
+            flat[place].copy_from_slice(&lists[*list][range.clone()]);
+        }
+        flat
+    }
+
+    /// The numbers of a part of the bucket, back into their lists.
+    pub fn spread(&self, part: Range<usize>, flat: &[f32], lists: &mut [&mut [f32]]) {
+        for ((list, range), place) in self.within(part) {
+            lists[*list][range.clone()].copy_from_slice(&flat[place]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crew::InProcess;
+
+    const LENS: [&[usize]; 6] = [&[], &[0], &[10], &[3, 4, 5], &[1, 0, 9, 2], &[5, 5, 100]];
+
+    #[test]
+    fn every_number_is_in_one_piece_and_one_share() {
+        for lens in LENS {
+            let buckets = buckets(lens, 4, 9);
+            let pieces = || buckets.iter().flat_map(Bucket::pieces);
+            assert!(buckets.iter().all(|b| b.len() <= 9));
+            assert!(pieces().all(|((_, range), place)| {
+                range.len() == place.len() && range.len() <= 4 && range.start % 4 == 0
+            }));
+            let found = pieces().flat_map(|((list, range), _)| range.clone().map(|i| (*list, i)));
+            let wanted = lens.iter().enumerate().flat_map(|(l, &n)| (0..n).map(move |i| (l, i)));
+            assert!(found.eq(wanted), "{lens:?}");
+            for (bucket, size) in buckets.iter().zip([1, 2, 4, 8].into_iter().cycle()) {
+                let mut shares: Vec<_> = (0..size).map(|rank| bucket.share(rank, size)).collect();
+                shares.sort_unstable_by_key(|share| (share.start, share.end));
+                assert_eq!(shares[0].start, 0);
+                assert!(shares.windows(2).all(|two| two[0].end == two[1].start), "{shares:?}");
+                assert_eq!(shares[size - 1].end, bucket.len());
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_is_what_halving_leaves_and_doubling_gives_it_to_all() {
+        for (lens, size) in LENS.into_iter().flat_map(|lens| [1, 2, 4, 8].map(|size| (lens, size)))
+        {
+            let sums = InProcess::run(size, |crew| {
+                let value = |list: usize, i: usize| (1 + list * 1000 + i + crew.rank()) as f32;
+                let mut lists: Vec<Vec<f32>> = lens
+                    .iter()
+                    .enumerate()
+                    .map(|(list, &len)| (0..len).map(|i| value(list, i)).collect())
+                    .collect();
+                let mut lists: Vec<&mut [f32]> =
+                    lists.iter_mut().map(|list| &mut list[..]).collect();
+                for bucket in buckets(lens, 4, 9) {
+                    let mut flat = bucket.collect(&lists);
+                    let share = bucket.halve(crew, &mut flat).unwrap().share();
+                    assert_eq!(share, bucket.share(crew.rank(), size));
+                    flat[..share.start].fill(-1.0);
+                    flat[share.end..].fill(-1.0);
+                    bucket.double(crew, &mut flat).unwrap();
+                    bucket.spread(0..bucket.len(), &flat, &mut lists);
+                }
+                lists.concat()
+            });
+            let ranks = (size * (size - 1) / 2) as f32;
+            let all =
+                lens.iter().enumerate().flat_map(|(l, &n)| (0..n).map(move |i| l * 1000 + i + 1));
+            let wanted: Vec<f32> = all.map(|v| (v * size) as f32 + ranks).collect();
+            assert!(sums.iter().all(|sum| *sum == wanted), "{lens:?} {size}: {sums:?}");
+        }
+    }
+}

@@ -4,6 +4,7 @@ use super::*;
 use crate::args::Cli;
 use crate::command_line::{Parsed, parse};
 use crate::console::Out;
+use crate::crew::{self, CrewKind};
 use crate::output::Target;
 use crate::panics::Panics;
 use crate::plan::Plan;
@@ -30,9 +31,11 @@ fn number(error: &CliError) -> usize {
         CliError::Internal(_) => 10,
         CliError::Spikes { .. } => 11,
         CliError::Accuracy { .. } => 12,
+        CliError::NoCrew(_) => 13,
+        CliError::Elsewhere(_) => 14,
     }
 }
-const KINDS: usize = 13;
+const KINDS: usize = 15;
 
 fn typed(words: &[&str]) -> Cli {
     let words = std::iter::once(&"train-gpt").chain(words).map(Into::into);
@@ -74,6 +77,7 @@ fn every_error_happens_and_reads_well() {
         .arg(std::env::current_exe().unwrap())
         .arg("error::tests::every_error_happens_and_reads_well")
         .env(VARIABLE, &folder)
+        .env("LLM_MPI", folder.join("text"))
         .output()
         .unwrap();
     let _ = std::fs::remove_dir_all(&folder);
@@ -107,12 +111,19 @@ fn check_all(folder: &Path) {
         let small =
             "--seq 4 --batch 1 --layers 1 --dmodel 8 --gen 0 --val-frac 0 --no-save -q --data";
         let words: Vec<&str> = small.split(' ').chain([&*text]).chain(words.split(' ')).collect();
-        crate::commands::train(&BASELINE, &typed(&words).train, 1).unwrap_err()
+        crate::commands::train(&BASELINE, &typed(&words).train, 1, None).unwrap_err()
     };
     let spikes = train("--steps 20000 --lr 1e-9 --skip-spikes 1e-6");
     let accuracy = train("--steps 1 --sanity-next-from-data 50 --min-acc 1");
 
+    let no_library = crew::with_crew(Some(CrewKind::Mpi), None, |_| Ok(())).unwrap_err();
+    voice::is_of(1);
+    let elsewhere = crew::said_once(refused(&["--heads", "4"]));
+    voice::is_of(0);
+
     let all = [
+        (no_library, 69, "name the library with LLM_MPI"),
+        (elsewhere, 2, "another process"),
         (spikes, 3, "in a row were skipped"),
         (accuracy, 3, "--min-acc 1"),
         (refused(&["--heads", "4"]), 2, "--heads 4"),

@@ -5,12 +5,7 @@
 #[non_exhaustive]
 pub enum CrewError {
     /// Not a number of members that can share a step.
-    #[error(
-        "{micro_batches} micro-batch{} can be shared by {} process{}, not by {size}",
-        if *.micro_batches == 1 { "" } else { "es" },
-        fitting(*.micro_batches),
-        if .micro_batches % 2 == 1 { "" } else { "es" }
-    )]
+    #[error("{}", unfitting(*.size, *.micro_batches))]
     Size {
         /// Members.
         size: usize,
@@ -49,14 +44,21 @@ pub enum CrewError {
     },
 }
 
-/// The numbers of processes that can share so many micro-batches, in words: powers of two that divide it.
-fn fitting(micro_batches: u64) -> String {
+/// Which numbers of processes can share so many micro-batches: powers of two that divide it.
+fn unfitting(size: usize, micro_batches: u64) -> String {
     let fit = |shift: &u32| micro_batches.is_multiple_of(1 << shift);
     let sizes: Vec<String> =
         (0..63).take_while(fit).map(|shift| (1u64 << shift).to_string()).collect();
     match sizes.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => "1".into(),
+        Some((last, rest)) if !rest.is_empty() => {
+            let rest = rest.join(", ");
+            format!(
+                "{micro_batches} micro-batches can be shared by {rest} or {last} processes, not by \
+                 {size}"
+            )
+        }
+        _ if micro_batches == 1 => format!("one micro-batch is for one process, not for {size}"),
+        _ => format!("{micro_batches} micro-batches are for one process, not for {size}"),
     }
 }
 
@@ -72,6 +74,7 @@ mod tests {
             "16 micro-batches can be shared by 1, 2, 4, 8 or 16 processes, not by 3"
         );
         assert_eq!(says(4, 6), "6 micro-batches can be shared by 1 or 2 processes, not by 4");
-        assert_eq!(says(2, 1), "1 micro-batch can be shared by 1 process, not by 2");
+        assert_eq!(says(2, 9), "9 micro-batches are for one process, not for 2");
+        assert_eq!(says(2, 1), "one micro-batch is for one process, not for 2");
     }
 }

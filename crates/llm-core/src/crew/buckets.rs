@@ -77,12 +77,21 @@ impl Bucket {
 
     /// The share of a member: what [`Bucket::halve`] leaves it.
     pub fn share(&self, rank: usize, size: usize) -> Range<usize> {
-        let mut part = 0..self.len();
-        for bit in 0..size.max(1).ilog2() {
+        self.parts(rank, size).last().unwrap_or_default()
+    }
+
+    /// The whole, and what is left of it for a member after each halving.
+    fn parts(&self, rank: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
+        let halved = move |part: &Range<usize>, bit: u32| {
             let cut = self.cut(part.clone()).clamp(part.start, part.end);
-            part = if rank >> bit & 1 == 0 { part.start..cut } else { cut..part.end };
-        }
-        part
+            if rank >> bit & 1 == 0 { part.start..cut } else { cut..part.end }
+        };
+        let halvings = 0..size.max(1).ilog2();
+        let later = halvings.scan(0..self.len(), move |part, bit| {
+            *part = halved(part, bit);
+            Some(part.clone())
+        });
+        std::iter::once(0..self.len()).chain(later)
     }
 
     /// Leaves in this member's share of x, which holds the bucket's numbers, their sums over all
@@ -100,13 +109,8 @@ impl Bucket {
     /// [`Error::Crew`](crate::Error::Crew).
     pub fn double(&self, crew: &mut dyn Crew, x: &mut [f32]) -> Result<()> {
         let (rank, size) = (crew.rank(), crew.size());
-        let mut spans = vec![0..self.len()];
-        for bit in 0..size.max(1).ilog2() {
-            let part = spans[spans.len() - 1].clone();
-            let cut = self.cut(part.clone()).clamp(part.start, part.end);
-            spans.push(if rank >> bit & 1 == 0 { part.start..cut } else { cut..part.end });
-        }
-        double(crew, x, Spans::of(spans))
+        let parts = self.parts(rank, size);
+        double(crew, x, Spans::of(parts.collect()))
     }
 
     /// The numbers of the bucket, out of their lists.

@@ -107,8 +107,8 @@ pub fn halve(
     cut: impl Fn(Range<usize>) -> usize,
 ) -> Result<Spans> {
     let (rank, size) = (crew.rank(), crew.size());
-    let mut spans = vec![0..x.len()];
     let mut span = 0..x.len();
+    let mut spans = Vec::from([span.clone()]);
     for distance in distances(size) {
         let middle = cut(span.clone()).clamp(span.start, span.end);
         let (left, right) = (span.start..middle, middle..span.end);

@@ -108,13 +108,10 @@ fn apply(
         _ => grad_norm(model.parameters(), grads),
     };
     let report = StepReport { step: report.step + 1, grad_norm: norm as f32, ..report };
-    if !report.loss.is_finite() || !report.grad_norm.is_finite() {
-        let culprit = match (Divided::of(optimizer), hooks.crew()) {
-            (Some(divided), Some(crew)) => together::culprit(crew, divided, model, grads)?,
-            _ => culprit(model, grads),
-        };
-        return Err(diverged(culprit, &report));
-    }
+    check_finite(&report, || match (Divided::of(optimizer), hooks.crew()) {
+        (Some(divided), Some(crew)) => together::culprit(crew, divided, model, grads),
+        _ => Ok(culprit(model, grads)),
+    })?;
     if hooks.check(&report)? == Verdict::Skip {
         return Ok(StepReport { skipped: true, ..report });
     }
@@ -138,15 +135,21 @@ fn culprit(model: &TinyGPT, grads: &Gradients) -> Option<(String, f32)> {
     })
 }
 
-/// `Diverged`, naming the loss or the gradient that is not finite.
-fn diverged(culprit: Option<(String, f32)>, report: &StepReport) -> Error {
-    let (what, value) = match culprit {
+/// `Err(Diverged)` naming the loss, or the gradient that is not finite, which `culprit` finds.
+fn check_finite(
+    report: &StepReport,
+    culprit: impl FnOnce() -> Result<Option<(String, f32)>>,
+) -> Result<()> {
+    if report.loss.is_finite() && report.grad_norm.is_finite() {
+        return Ok(());
+    }
+    let (what, value) = match culprit()? {
         Some((name, bad)) if report.loss.is_finite() => (format!("the gradient of {name}"), bad),
         _ if report.loss.is_finite() => ("the gradient norm".to_string(), report.grad_norm),
         _ => ("the loss".to_string(), report.loss),
     };
     let StepReport { step, lr, grad_norm, .. } = *report;
-    Error::Diverged { what, value, step, lr, grad_norm }
+    Err(Error::Diverged { what, value, step, lr, grad_norm })
 }
 
 #[cfg(test)]

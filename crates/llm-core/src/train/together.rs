@@ -33,10 +33,10 @@ impl Part {
     }
 
     fn from_bytes(bytes: &[u8; Part::BYTES]) -> Part {
-        let (loss, tokens) = (bytes[..8].as_array(), bytes[8..16].as_array());
+        let [loss, tokens] = [0, 1].map(|i| bytes.as_chunks().0[i]);
         Part {
-            loss: loss.map_or(0.0, |b| f64::from_le_bytes(*b)),
-            tokens: tokens.map_or(0, |b| u64::from_le_bytes(*b)),
+            loss: f64::from_le_bytes(loss),
+            tokens: u64::from_le_bytes(tokens),
             stopped: bytes[16] != 0,
         }
     }

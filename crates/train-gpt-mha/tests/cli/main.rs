@@ -9,6 +9,7 @@ mod lang;
 mod nano_gpt;
 mod numbers;
 mod pages;
+mod several_processes;
 mod trace;
 
 use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};

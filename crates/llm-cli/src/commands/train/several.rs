@@ -4,7 +4,6 @@ use crate::args::TrainArgs;
 use crate::crew::Team;
 use crate::defaults::INTERVAL;
 use crate::error::{CliError, Result};
-use crate::messages::count;
 use crate::plan::Plan;
 use llm_core::checkpoint::weights_checksum;
 use llm_core::crew::micro_batches;
@@ -21,21 +20,20 @@ pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Resu
         return Err(unfit.into());
     }
     let Recipe { batch_size: batch, seq_len, .. } = *recipe;
-    let windows = |n: usize| format!("{} of {seq_len}", count(n, "window"));
-    let more = format!(
-        "--accum {size} makes steps of {} tokens, {} for each process",
-        batch * size * seq_len,
-        windows(batch)
-    );
-    let same = batch.is_multiple_of(size).then(|| {
+    let mut ways = vec![unfit.to_string()];
+    if batch.is_multiple_of(size) {
         let share = batch / size;
-        format!(
-            "--batch {share} --accum {size} makes steps of {} tokens as now, {} for each process; ",
-            batch * seq_len,
-            windows(share)
-        )
-    });
-    Err(CliError::Usage(format!("{unfit}; {}{more}", same.unwrap_or_default())))
+        ways.push(format!(
+            "--batch {share} --accum {size} makes steps of {} tokens as now, {share} × {seq_len} for each \
+             process",
+            batch * seq_len
+        ));
+    }
+    ways.push(format!(
+        "--accum {size} makes steps of {} tokens, {batch} × {seq_len} for each process",
+        batch * size * seq_len
+    ));
+    Err(CliError::Usage(ways.join("; ")))
 }
 
 /// Who works on it, for the banner.
@@ -91,9 +89,9 @@ mod tests {
         );
         assert_eq!(
             refused(4, 1, 8, false),
-            "1 micro-batch can be shared by 1 process, not by 4; --batch 2 --accum 4 makes steps of 512 \
-             tokens as now, 2 windows of 64 for each process; --accum 4 makes steps of 2048 tokens, \
-             8 windows of 64 for each process"
+            "one micro-batch is for one process, not for 4; --batch 2 --accum 4 makes steps of 512 \
+             tokens as now, 2 × 64 for each process; --accum 4 makes steps of 2048 tokens, 8 × 64 for \
+             each process"
         );
         assert!(!refused(4, 1, 6, false).contains("as now"));
         assert!(!refused(4, 1, 8, true).contains("--batch"));

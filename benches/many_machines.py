@@ -16,7 +16,9 @@ tests/many_machines counts them. With --shard-optimizer t_u is divided by R.
 
 In benches/measured.json, `many.sums` has a row for each measured sum of a workload's gradients over two processes
 of one machine: workload, library, milliseconds of our sum, of the library's MPI_Allreduce, of copying as many
-bytes. The first row of a workload is its t_s; without one t_s counts as nothing.
+bytes. The first row of a workload is its t_s; without one t_s counts as nothing. With the first rows the sentence of the
+pages that says so, under the check many.unmeasured, gives way to a table under the check many.sums, with the columns
+workload, library, our sum, MPI_Allreduce, a copy; --write fills it.
 """
 import argparse
 import json

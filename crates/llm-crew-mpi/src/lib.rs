@@ -10,58 +10,48 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `launcher.rs` | [`Launcher`]: has somebody started several of us? |
-//! | `abi.rs` | the numbers and names in which the libraries differ |
-//! | `library.rs` | the functions of the opened library |
-//! | `member.rs` | [`MpiCrew`]: a member of the crew |
+//! | `error` | [`MpiError`]: what can be wrong with a library |
+//! | `launcher` | [`Launcher`]: has somebody started several of us? |
+//! | `mpi` | what is asked of a library |
+//! | `file` | an opened library file |
+//! | `handle` | handles: that in which the libraries differ |
+//! | `table` | the functions of a library, with handles as it has them |
+//! | `library`, `without` | finds the machine's library and starts it; where none is known |
+//! | `patience` | how a member waits for another |
+//! | `line` | messages come through, or all processes end |
+//! | `member` | [`MpiCrew`]: a member of the crew |
 //!
-//! `unsafe` is denied but for `library.rs`, which opens the library, and `member.rs`, which calls
-//! it; every call names its contract.
+//! `unsafe` is denied but for these fenced files:
+//!
+//! | file | why |
+//! |---|---|
+//! | `mpi.rs` | declares the calls that have a contract |
+//! | `file.rs` | the system's loader: names become functions |
+//! | `handle.rs` | an address that goes from one thread to another |
+//! | `table.rs`, `library.rs` | calls into the library |
+//! | `line.rs` | bytes that belong to the library while a message is under way |
 
+mod error;
 #[cfg(unix)]
-mod abi;
+mod file;
+#[cfg(unix)]
+mod handle;
+#[cfg(unix)]
+#[cfg(test)]
+mod headers;
 mod launcher;
 #[cfg(unix)]
 mod library;
-#[cfg(unix)]
+mod line;
 mod member;
+mod mpi;
+mod patience;
+#[cfg(unix)]
+mod table;
 #[cfg(not(unix))]
 mod without;
 
+pub use error::MpiError;
 pub use launcher::Launcher;
-#[cfg(unix)]
+pub use line::LastWords;
 pub use member::MpiCrew;
-#[cfg(not(unix))]
-pub use without::MpiCrew;
-
-/// Why there is no crew.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum MpiError {
-    /// No library that is known.
-    #[error("no MPI library: {reason}")]
-    Missing {
-        /// What was tried, and what the system said.
-        reason: String,
-    },
-    /// A library, but another than the one that started the processes.
-    #[error(
-        "started as one of {started} processes, but {library} knows of {known}; LLM_MPI names another library"
-    )]
-    Other {
-        /// What the launcher said.
-        started: usize,
-        /// What the library said.
-        known: usize,
-        /// Its name.
-        library: String,
-    },
-    /// A call at the start failed.
-    #[error("{call} failed: {reason}")]
-    Call {
-        /// Which one.
-        call: &'static str,
-        /// What the library says.
-        reason: String,
-    },
-}

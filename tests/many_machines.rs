@@ -88,7 +88,7 @@ fn sent_in_a_step(rank: usize, size: usize, config: &Config, divided: bool) -> T
 #[test]
 fn messages_and_bytes_of_a_step_are_the_formulas() {
     let config = Config::new(256, 8, 8, 1);
-    let parameters = config.parameter_count() as u64;
+    let parameters = config.parameter_count();
     for size in [1, 2, 8, 64, 1024] {
         let all = (0..size).map(|rank| sent_in_a_step(rank, size, &config, false));
         let all: Vec<Traffic> = all.collect();
@@ -107,7 +107,7 @@ fn messages_and_bytes_of_a_step_are_the_formulas() {
 #[test]
 fn a_large_model_is_summed_in_as_many_parts_as_the_formula_says() {
     let config = Config::new(256, 8, 448, 2);
-    let parameters = config.parameter_count() as u64;
+    let parameters = config.parameter_count();
     assert_eq!(model::sums(parameters), 2, "{parameters}");
     for size in [2, 16, 1024] {
         let sent = sent_in_a_step(size - 1, size, &config, false);

@@ -83,7 +83,7 @@ pub fn rates() -> [Rates; 2] {
 fn sizes(name: BenchName) -> (u64, u64) {
     let workload = bench_workload(name).unwrap();
     let tokens = workload.batch_size * workload.seq_len;
-    (workload.config().parameter_count() as u64, tokens as u64)
+    (workload.config().parameter_count(), tokens as u64)
 }
 
 /// Sums that a gradient takes.

@@ -44,6 +44,7 @@ fn expected(rates: &Rates) -> [(&'static str, Vec<f64>); 4] {
 }
 
 #[test]
+#[allow(clippy::print_stderr)] // what is left out is said
 fn the_script_computes_the_same() {
     let script = workspace_tests::workspace().join("benches/many_machines.py");
     let mut python = Command::new("python3");

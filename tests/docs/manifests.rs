@@ -158,7 +158,7 @@ fn packages<'a>(
     (known, found)
 }
 
-/// Column 1 names every file that allows unsafe code, and so does the lib.rs of its crate.
+/// Column 1 names every file that allows unsafe code, and so does its crate's lib.rs.
 fn unsafe_problems(site: &Site, page: &Page, mark: &Line, rows: &[Line]) -> Vec<String> {
     let mut found = Vec::new();
     let listed: BTreeSet<_> = rows.iter().flat_map(|row| row.code_spans()).collect();
@@ -175,10 +175,10 @@ fn unsafe_problems(site: &Site, page: &Page, mark: &Line, rows: &[Line]) -> Vec<
         found.push(page.at(mark, what));
     }
     for path in &sources {
-        let (package, place) = path.split_once("/src/").unwrap_or_default();
-        let lib = format!("{package}/src/lib.rs");
-        if !site.read_file(&lib).unwrap_or_default().contains(&format!("`{place}`")) {
-            found.push(page.at(mark, format!("{lib} does not name `{place}`")));
+        let Some((root, place)) = path.split_once("/src/") else { continue };
+        let map = site.read_file(&format!("{root}/src/lib.rs")).unwrap_or_default();
+        if !map.contains(&format!("`{place}`")) {
+            found.push(page.at(mark, format!("{root}/src/lib.rs does not name `{place}`")));
         }
     }
     found

@@ -251,7 +251,8 @@ impl Team {
                 self.crew.abort(code)
             }
             done => {
-                let left = self.crew.finish();
+                // The first may still write text, or measure what is its own.
+                let left = self.crew.without_deadline().finish();
                 done?;
                 left.map_err(|e| CliError::NoCrew(e.to_string()))
             }

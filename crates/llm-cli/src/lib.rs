@@ -12,6 +12,7 @@
 //! | [`escape`] | text that cannot control the terminal |
 //! | [`error`] | what ends a command, exit codes |
 //! | [`console`] | the terminal's two ends |
+//! | `table` | tables that fit the terminal |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
 //! | [`clock`] | the time that a command may take |
 //! | [`defaults`] | the values of flags that are not given |
@@ -49,6 +50,8 @@ pub mod escape;
 pub mod error;
 
 pub mod console;
+
+mod table;
 
 pub mod panics;
 pub mod signals;

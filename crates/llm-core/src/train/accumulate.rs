@@ -102,7 +102,7 @@ mod tests {
             for &v in &values {
                 most = most.max(tree.groups.len() as u32);
                 let loss = ops::sum(&ops::mul_scalar(&x, v).unwrap()).unwrap();
-                tree.push(loss.backward().unwrap(), f64::from(v), 3);
+                tree.push(loss.backward().unwrap(), f64::from(v) / 3.0, 3);
             }
             assert!(most <= kept(n as u32), "{n}: {most}");
             let (grads, loss, tokens) = tree.total();
@@ -111,7 +111,9 @@ mod tests {
                 by_definition(&values).to_bits(),
                 "{n}"
             );
-            let plain: f64 = values.iter().map(|&v| f64::from(v)).sum();
+            let losses: Vec<f64> = values.iter().map(|&v| f64::from(v) / 3.0).collect();
+            assert_eq!(loss.to_bits(), pairwise(&losses).to_bits(), "{n}");
+            let plain: f64 = losses.iter().sum();
             assert!((loss - plain).abs() < 1e-9 * plain.abs() && tokens == 3 * n as u64);
         }
     }

@@ -1,4 +1,4 @@
-"""What .ci/kill-loop and .ci/soak share: the baseline program, a small text, a folder to work in."""
+"""What .ci/kill-loop, .ci/soak and .ci/several-processes share: a program, a small text, a folder to work in."""
 
 import os
 import pathlib
@@ -23,17 +23,18 @@ def fail(what):
 class Trainer:
     """Runs the program in a folder that goes away at the end, unless something failed."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, program="train-gpt"):
         if os.name != "posix":
             fail("signals are needed; nothing was run")
-        subprocess.run(["cargo", "build", "-q", "--release", "--locked", "-p", "train-gpt"], cwd=ROOT, check=True)
+        subprocess.run(["cargo", "build", "-q", "--release", "--locked", "-p", program], cwd=ROOT, check=True)
         target = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-        self.program = (ROOT / target / "release" / "train-gpt").resolve()
+        self.program = (ROOT / target / "release" / program).resolve()
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="train-gpt-"))
         self.random = random.Random(seed)
         print(f"folder {self.folder}, seed {seed}", flush=True)
         words = ["the ", "cat ", "sat ", "on ", "a ", "mat.\n", "where ", "is ", "it? "]
-        text = "".join(random.Random(1).choice(words) for _ in range(5000))
+        source = random.Random(1)
+        text = "".join(source.choice(words) for _ in range(5000))
         (self.folder / TEXT).write_text(text)
 
     def start(self, words):
@@ -45,10 +46,11 @@ class Trainer:
     def log(self):
         return (self.folder / "log.txt").read_text(errors="replace")
 
-    def run(self, words):
+    def run(self, words, **variables):
         """Runs it to its end, which must be a good one; the result is all it says."""
         done = subprocess.run([self.program, *words], cwd=self.folder, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600,
+                              env={**os.environ, **variables})
         said = done.stdout.decode(errors="replace")
         if done.returncode != 0:
             fail(f"exit code {done.returncode} from {' '.join(map(str, words))}:\n{said}")

@@ -13,6 +13,7 @@ mod gradients;
 mod grouped_queries;
 mod hooks;
 mod literals;
+mod many_machines;
 mod mha_vs_single_head;
 mod named_path;
 mod original_replay;

@@ -19,6 +19,10 @@ pub fn problems(site: &Site) -> Vec<String> {
                 let problems = wrong_words(command, &manifests, &flags, &tests);
                 found.extend(problems.map(|p| page.at(line, format!("`cargo {command}`: {p}"))));
             }
+            if line.kind == Kind::Code("sh".into()) {
+                let unknown = unknown_flags(&line.text, &flags);
+                found.extend(unknown.map(|flag| page.at(line, format!("no flag {flag}"))));
+            }
             for flag in line.code_spans() {
                 let first = flag.split([' ', '=']).next().unwrap_or_default();
                 if first.starts_with("--") && !has_flag(&flags, first) {
@@ -83,6 +87,17 @@ fn wrong_words(
         }
     }
     found.into_iter()
+}
+
+/// Flags behind the path of a program: also those of a command that another program starts, such as
+/// `mpirun`, which nobody types here.
+fn unknown_flags<'a>(line: &'a str, flags: &str) -> impl Iterator<Item = &'a str> {
+    let words =
+        line.split([' ', '"']).skip_while(|word| !word.starts_with("target/release/train-gpt"));
+    let words = words.take_while(|word| !["#", "|", "&&"].contains(word));
+    words.filter(|word| {
+        word.starts_with("--") && !has_flag(flags, word.split('=').next().unwrap_or(word))
+    })
 }
 
 /// `cargo test WORD` runs the tests whose path holds the word: is it in the name of a function or a

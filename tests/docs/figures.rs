@@ -75,7 +75,6 @@ fn words(figure: &str) -> Vec<&str> {
         let mut long = latin.filter(|word| word.len() >= 4 && !word.contains('_'));
         long.any(|word| !NAMES.contains(&word))
     });
-    texts.retain(|text| !figure.contains(&format!("<title>{text}")));
     texts
 }
 

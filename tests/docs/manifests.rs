@@ -158,7 +158,7 @@ fn packages<'a>(
     (known, found)
 }
 
-/// Column 1 names every file that allows unsafe code, and so does core's lib.rs.
+/// Column 1 names every file that allows unsafe code, and so does its crate's lib.rs.
 fn unsafe_problems(site: &Site, page: &Page, mark: &Line, rows: &[Line]) -> Vec<String> {
     let mut found = Vec::new();
     let listed: BTreeSet<_> = rows.iter().flat_map(|row| row.code_spans()).collect();
@@ -174,11 +174,11 @@ fn unsafe_problems(site: &Site, page: &Page, mark: &Line, rows: &[Line]) -> Vec<
         let what = format!("unsafe code is allowed in {sources:?}, the page says {listed:?}");
         found.push(page.at(mark, what));
     }
-    let core = site.read_file("crates/llm-core/src/lib.rs").unwrap_or_default();
     for path in &sources {
-        let place = path.trim_start_matches("crates/llm-core/src/");
-        if !core.contains(&format!("`{place}`")) {
-            found.push(page.at(mark, format!("llm-core's lib.rs does not name `{place}`")));
+        let Some((root, place)) = path.split_once("/src/") else { continue };
+        let map = site.read_file(&format!("{root}/src/lib.rs")).unwrap_or_default();
+        if !map.contains(&format!("`{place}`")) {
+            found.push(page.at(mark, format!("{root}/src/lib.rs does not name `{place}`")));
         }
     }
     found

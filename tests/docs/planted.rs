@@ -43,6 +43,7 @@ fn sound_pages_have_no_problems() {
         "See [the root](../Cargo.toml).",
         "`crates/llm-core/src/model/tiny_gpt.rs::TinyGPT::with_attention` and `TinyGPT`",
         "`crates/llm-core/src/ops/attention.rs::causal_attention_1h`: `let parts`",
+        "```sh\nmpirun -n 2 --bind-to none target/release/train-gpt-mha --heads 2\n```",
         "`cargo run --release -p train-gpt-mha -- --heads 4` and `cargo test -p workspace-tests`",
         "P[2,1] is 0.3837, T is 4. <!-- check: pair -->",
         "<!-- prints: lesson -->\n```text\nloss 5.55\ndone\n```",
@@ -70,6 +71,7 @@ fn planted_faults_are_found() {
         ("no test", "`cargo test -p llm-core heads_that_fly`"),
         ("no -p", "`cargo run -p llm-core`"),
         ("no flag", "`cargo run -p train-gpt -- --wheels 4`"),
+        ("no flag", "```sh\nmpirun -n 2 target/release/train-gpt-mha --wheels 4\n```"),
         ("no verb", "```sh\ncargo run -p train-gpt -- fly\n```"),
         ("where the code computes", "0.3838 4 <!-- check: pair -->"),
         ("where the code computes", "0.383653 4 <!-- check: pair -->"),
@@ -189,14 +191,17 @@ fn faults_in_figures_are_found() {
         ("is English", change("model.zh-CN.svg", "注意力", "attention")),
         ("where the English figure has", change("model.zh-CN.svg", "x=\"210\"", "x=\"211\"")),
         ("other numbers", change("concat_wo.zh-CN.svg", "512 个", "511 个")),
-        ("no two_splits.zh-CN.svg", change("two_splits.svg", "[C, D]", "channels")),
+        ("is English", change("two_splits.zh-CN.svg", "两种等价", "two equal")),
     ] {
         assert!(found.iter().any(|p| p.contains(fault)), "{fault}: {found:?}");
     }
-    let mut without = figures.clone();
-    without.remove("model.zh-CN.svg");
-    let found = figures::problems(&real, &without);
-    assert!(found.iter().any(|p| p.contains("and no model.zh-CN.svg")), "{found:?}");
+    // A title is read aloud: a figure with no other words needs a twin too.
+    for twin in ["model.zh-CN.svg", "two_splits.zh-CN.svg"] {
+        let mut without = figures.clone();
+        without.remove(twin);
+        let found = figures::problems(&real, &without);
+        assert!(found.iter().any(|p| p.contains(&format!("and no {twin}"))), "{found:?}");
+    }
 }
 
 #[test]

@@ -4,11 +4,12 @@
 
 use crate::error::{CliError, Result};
 use crate::escape::safe_lines;
-use crate::messages::said;
+use crate::messages::{broken, said};
 use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
+use terminal_size::{Height, Width};
 
 /// Writes a whole result to standard output.
 ///
@@ -36,7 +37,7 @@ impl Out {
 
     /// A text for a person, in the language that was chosen.
     pub fn tell(&mut self, text: &str) {
-        self.write(said(text).as_bytes());
+        self.write(in_lines(&said(text), room()).as_bytes());
     }
 
     /// [`Out::write`] on any output.
@@ -70,16 +71,25 @@ impl Out {
 /// # Errors
 /// As [`Out::finish`].
 pub fn tell(result: &str) -> Result<()> {
-    print(said(result))
+    show(&said(result))
 }
 
-/// A line on standard error, which cannot control the terminal whatever is in it; failures are
-/// ignored, there is nowhere to report them.
+/// A whole result for a person that is in that language already.
+///
+/// # Errors
+/// As [`Out::finish`].
+pub fn show(result: &str) -> Result<()> {
+    print(in_lines(result, room()))
+}
+
+/// A line on standard error, which cannot control the terminal whatever is in it; on a terminal in as
+/// many as it needs. Failures are ignored, there is nowhere to report them.
 pub fn note(line: &str) {
     if voice::is_silent() {
         return;
     }
-    let _ = writeln!(io::stderr().lock(), "{}", said(&safe_lines(line)));
+    let text = in_lines(&said(&safe_lines(line)), room_for_notes());
+    let _ = writeln!(io::stderr().lock(), "{text}");
 }
 
 /// Whether standard error is a terminal.
@@ -87,17 +97,27 @@ pub fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
+/// How the style of a line with a bar begins, ..
+const BAR: &str = "{spinner} [{wide_bar}] ";
+/// .. and where it has room for one; elsewhere numbers alone say how far it is.
+const ROOM_FOR_A_BAR: usize = 75;
+
 /// A bar on a terminal that can move its cursor; none elsewhere, or when it is to be `quiet`.
 pub(crate) fn bar(len: u64, style: &str, quiet: bool) -> Option<ProgressBar> {
     if quiet || voice::is_silent() || !stderr_is_terminal() {
         return None;
     }
     let bar = ProgressBar::new(len);
-    if let Ok(style) = ProgressStyle::with_template(&said(style)) {
+    let style = said(style);
+    if let Ok(style) = ProgressStyle::with_template(fitted(&style, room_for_notes())) {
         bar.set_style(style.progress_chars("#>-"));
     }
     bar.enable_steady_tick(Duration::from_millis(200));
     Some(bar).filter(|bar| !bar.is_hidden())
+}
+
+fn fitted(style: &str, room: usize) -> &str {
+    style.strip_prefix(BAR).filter(|_| room < ROOM_FOR_A_BAR).unwrap_or(style)
 }
 
 /// Columns of a terminal of which nothing is known.
@@ -105,10 +125,29 @@ const USUAL_COLUMNS: usize = 80;
 
 /// Columns that a line of standard output may take: the terminal's, or what `COLUMNS` says.
 pub fn columns() -> usize {
+    known_columns(terminal_size::terminal_size_of(io::stdout())).unwrap_or(USUAL_COLUMNS)
+}
+
+/// The same for tables and sentences: where nothing is known they may be as long as they are.
+pub fn room() -> usize {
+    known_columns(terminal_size::terminal_size_of(io::stdout())).unwrap_or(usize::MAX)
+}
+
+/// Columns of a line of standard error.
+fn room_for_notes() -> usize {
+    let terminal = terminal_size::terminal_size_of(io::stderr());
+    terminal.and_then(|size| known_columns(Some(size))).unwrap_or(usize::MAX)
+}
+
+fn known_columns(terminal: Option<(Width, Height)>) -> Option<usize> {
     let set = std::env::var("COLUMNS").ok().and_then(|text| text.parse().ok()); // as clap has it
-    let terminal = || terminal_size::terminal_size_of(io::stdout());
-    let found = set.or_else(|| terminal().map(|(width, _)| usize::from(width.0)));
-    found.filter(|&columns| columns > 0).unwrap_or(USUAL_COLUMNS)
+    let found = set.or_else(|| terminal.map(|(width, _)| usize::from(width.0)));
+    found.filter(|&columns| columns > 0)
+}
+
+/// A text whose sentences are in lines of so many columns.
+fn in_lines(text: &str, columns: usize) -> String {
+    text.split('\n').map(|line| broken(line, columns)).collect::<Vec<_>>().join("\n")
 }
 
 /// Whether standard output is a terminal that is to have colours.
@@ -116,4 +155,25 @@ pub fn stdout_has_colours() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     io::stdout().is_terminal() && !set("NO_COLOR") && !dumb
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::messages::in_chinese;
+
+    #[test]
+    fn a_narrow_terminal_has_numbers_and_no_bar() {
+        let style = "{spinner} [{wide_bar}] {pos}/{len}  {msg}  eta {eta}";
+        assert_eq!(fitted(style, 80), style);
+        assert_eq!(fitted(style, 60), "{pos}/{len}  {msg}  eta {eta}");
+        let chinese = in_chinese(style).unwrap();
+        assert!(fitted(&chinese, 60).starts_with("{pos}/{len}"), "{chinese}");
+    }
+
+    #[test]
+    fn sentences_are_broken_and_tables_are_not() {
+        let text = "one two three\none  two  three\n";
+        assert_eq!(in_lines(text, 8), "one two\nthree\none  two  three\n");
+    }
 }

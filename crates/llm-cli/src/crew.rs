@@ -16,6 +16,9 @@ use llm_crew_mpi::{Launcher, MpiCrew};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+/// How long a word takes to the terminal, at most.
+const ON_THE_WAY: Duration = Duration::from_millis(300);
+
 /// How long a process may be silent.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
@@ -81,6 +84,7 @@ pub(crate) fn members(kind: Option<CrewKind>) -> usize {
 /// After a panic: nobody waits for this process any more.
 pub(crate) fn abandon(code: u8) {
     if let Some(team) = TEAM.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        std::thread::sleep(ON_THE_WAY);
         team.crew.abort(code.into());
     }
 }
@@ -124,9 +128,14 @@ fn not_joined(e: &llm_crew_mpi::MpiError, launcher: Option<(Launcher, usize)>) -
 /// What is said when all must end because of one.
 fn last_words(why: &CrewError) -> i32 {
     let kept = "what was saved is kept, --load goes on with as many processes as are left";
-    let e = CliError::hint(Error::Crew(why.clone()), kept);
+    say_and_wait(CliError::hint(Error::Crew(why.clone()), kept))
+}
+
+/// Says why all end. The launcher carries the words to the terminal, and an abort may overtake them.
+fn say_and_wait(e: CliError) -> i32 {
     let code = e.exit_code();
     exit(Err(e));
+    std::thread::sleep(ON_THE_WAY);
     code.into()
 }
 
@@ -238,12 +247,12 @@ impl Team {
     fn end(self, done: Result<()>) -> Result<()> {
         match done {
             Err(own) if self.together && !is_of_all(&own) => {
-                let code = own.exit_code();
-                exit(Err(own));
-                self.crew.abort(code.into())
+                let code = say_and_wait(own);
+                self.crew.abort(code)
             }
             done => {
-                let left = self.crew.finish();
+                // The first may still write text, or measure what is its own.
+                let left = self.crew.without_deadline().finish();
                 done?;
                 left.map_err(|e| CliError::NoCrew(e.to_string()))
             }

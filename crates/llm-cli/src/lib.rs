@@ -14,6 +14,7 @@
 //! | [`error`] | what ends a command, exit codes |
 //! | [`console`] | the terminal's two ends |
 //! | `crew` | several processes on one run |
+//! | `table` | tables that fit the terminal |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
 //! | [`clock`] | the time that a command may take |
 //! | [`defaults`] | the values of flags that are not given |
@@ -55,6 +56,7 @@ pub mod error;
 pub mod console;
 
 mod crew;
+mod table;
 
 pub mod panics;
 pub mod signals;

@@ -5,7 +5,8 @@ use crate::console::{Out, bar, note};
 use crate::data::Report;
 use crate::defaults::LOG_EVERY;
 use crate::events::{self, Event};
-use crate::messages::said;
+use crate::lang::Lang;
+use crate::messages::train as say;
 use crate::signals::Signals;
 use indicatif::ProgressBar;
 use llm_core::base::thousands;
@@ -111,9 +112,11 @@ impl Progress {
         }
         if let Some(bar) = &self.bar {
             bar.set_position(local);
-            let val = self.val_loss.map_or(String::new(), |v| format!("  val {v:.3}"));
+            let lang = Lang::chosen();
+            let val = |loss| say::on_the_way(format!("{loss:.3}")).text(lang);
+            let val = self.val_loss.map_or_else(String::new, val);
             let rate = thousands(self.clock.rate as u64);
-            bar.set_message(said(&format!("loss {:.3}{val}  {rate} tok/s", report.loss)));
+            bar.set_message(say::at_work(format!("{:.3}", report.loss), val, rate).text(lang));
         }
         if !due {
             return;

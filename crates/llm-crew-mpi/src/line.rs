@@ -36,6 +36,11 @@ impl Line {
         Line { mpi, deadline, last_words }
     }
 
+    /// Waits as long as it takes, from now on.
+    pub fn without_deadline(self) -> Line {
+        Line { deadline: Duration::MAX, ..self }
+    }
+
     pub fn mpi(&self) -> &dyn Mpi {
         &*self.mpi
     }

@@ -63,6 +63,12 @@ impl MpiCrew {
         self.line.mpi().name()
     }
 
+    /// Waits for the others as long as it takes, from now on: one of them still has work that is not
+    /// the others'.
+    pub fn without_deadline(self) -> MpiCrew {
+        MpiCrew { line: self.line.without_deadline(), ..self }
+    }
+
     /// Ends all processes with this exit code. For a panic or an error of one member alone, which
     /// the others would wait for.
     pub fn abort(&self, code: i32) -> ! {

@@ -9,6 +9,7 @@ mod hand;
 mod head;
 mod heads_by_hand;
 mod inside;
+mod many;
 mod pages;
 mod performance;
 mod python;
@@ -32,6 +33,7 @@ pub fn all() -> Values {
     python::add(&mut values);
     readme::add(&mut values);
     writing::add(&mut values);
+    many::add(&mut values);
     inside::add(&mut values);
     hand::add(&mut values);
     course::add(&mut values);

@@ -35,8 +35,19 @@ pub fn add(values: &mut Values) {
     let shapes = [&keys, &cut, &in_front].map(|x| x.shape().to_vec()).concat();
     values.insert("math.section", list![5]); // of docs/transformer_math_to_code.md
     values.insert("changed.split", shapes.iter().map(|&n| n as f64).collect());
-    let codes =
-        [OK, USAGE, DIVERGED, BAD_DATA, NO_INPUT, INTERNAL, NO_MEMORY, CANNOT_CREATE, IO, BUSY];
+    let codes = [
+        OK,
+        USAGE,
+        DIVERGED,
+        BAD_DATA,
+        NO_INPUT,
+        UNAVAILABLE,
+        INTERNAL,
+        NO_MEMORY,
+        CANNOT_CREATE,
+        IO,
+        BUSY,
+    ];
     let signal = CliError::Signal(0).exit_code();
     values.insert("run.exit_codes", codes.into_iter().chain([signal]).map(f64::from).collect());
     let manifest = include_str!("../../../Cargo.toml");

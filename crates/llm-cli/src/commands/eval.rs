@@ -149,7 +149,7 @@ pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
     let mut text = String::from("facts          right       of  places  kind\n");
     for (kind, score) in &facts.kinds {
         text.push_str(&format!(
-            "             {:5.1} % {:8}       {}  {}\n",
+            "             {:5.1} % {:>8}       {}  {}\n",
             100.0 * score.share(),
             thousands(score.all),
             kind.places(),
@@ -158,9 +158,28 @@ pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
     }
     let total = facts.total();
     text + &format!(
-        "             {:5.1} % {:8}          {}\n",
+        "             {:5.1} % {:>8}          {}\n",
         100.0 * total.share(),
         thousands(total.all),
         said("all")
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_stories::{FactKind, FactScores, FactTable};
+
+    #[test]
+    fn numbers_end_where_their_headings_end() {
+        let kinds = [(FactKind::Thing, 8569), (FactKind::OtherItem, 9)];
+        let kinds = kinds.map(|(kind, all)| (kind, FactScores { right: 0, all }));
+        let text = facts_table(&FactTable { kinds: kinds.into() });
+        let ends: Vec<_> = ["of", "8,569", "9", "8,578"]
+            .iter()
+            .zip(text.lines())
+            .map(|(cell, line)| line.find(&format!(" {cell} ")).map(|at| at + 1 + cell.len()))
+            .collect();
+        assert_eq!(ends, [Some(29); 4], "{text}");
+    }
 }

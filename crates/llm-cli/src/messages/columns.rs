@@ -39,6 +39,25 @@ pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     lines.join("\n")
 }
 
+/// Columns that a label takes at most, with the spaces behind it.
+const LABEL: usize = 16;
+
+/// A line of prose in as many as it needs, each of so many columns at most; those after the first
+/// begin where its text does, behind a label and two spaces. A table's line stays, and so does what
+/// can be typed: it is there to be copied.
+pub(crate) fn broken(line: &str, columns: usize) -> String {
+    let begin = line.len() - line.trim_start().len();
+    let gap = line[begin..].find("  ").map(|at| &line[begin + at..]);
+    let text = gap.map_or(begin, |gap| line.len() - gap.trim_start().len());
+    let (beside, text) = line.split_at(text);
+    let is_table = text.contains("  ") || text.contains('\x1b');
+    let is_flag = |rest: &str| rest.starts_with(|c: char| c == '-' || c.is_ascii_alphabetic());
+    if width(line) <= columns || is_table || text.split(" -").skip(1).any(is_flag) {
+        return line.into();
+    }
+    wrapped(line, columns, if width(beside) <= LABEL { width(beside) } else { begin })
+}
+
 /// The parts of a text that stay whole.
 fn pieces(text: &str) -> Vec<&str> {
     let mut begin = 0;
@@ -71,6 +90,20 @@ mod tests {
             (left("头", 4), right("头", 4), left("头数", 3)),
             ("头  ".into(), "  头".into(), "头数".into())
         );
+    }
+
+    #[test]
+    fn prose_is_broken_behind_its_label_and_nothing_else_is() {
+        for (line, want) in [
+            ("model   4 layers · width 128", "model   4 layers ·\n        width 128"),
+            ("  one two three four", "  one two three\n  four"),
+            ("数据    内置故事，文法 1：学", "数据    内置故事，\n        文法 1：学"),
+            ("step 7  (7/90)  loss=1.25  lr=0.1", "step 7  (7/90)  loss=1.25  lr=0.1"),
+            ("next    train-gpt generate --load x", "next    train-gpt generate --load x"),
+            ("short", "short"),
+        ] {
+            assert_eq!(broken(line, 18), want);
+        }
     }
 
     #[test]

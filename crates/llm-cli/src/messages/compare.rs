@@ -163,7 +163,7 @@ fn found(
                     what.en, how.en
                 ),
                 format!(
-                    "{zh}：没有别的{}的均值好过 {few_zh}的 {low_zh}；其次是 {others_zh}的 {shown_zh}，\
+                    "{zh}：没有别的{}的均值好过 {low_zh}（{few_zh}）；其次是 {shown_zh}（{others_zh}），\
                      差异{} {seeds} 个种子的波动范围。",
                     what.zh, how.zh
                 ),
@@ -178,7 +178,7 @@ fn found(
                      spread of {seeds} seeds."
                 ),
                 format!(
-                    "{zh}：{many_zh} {high_zh}，{few_zh} {low_zh}，差异超出 {seeds} 个种子的波动范围。"
+                    "{zh}：{high_zh}（{many_zh}），{low_zh}（{few_zh}），差异超出 {seeds} 个种子的波动范围。"
                 ),
             )
         }
@@ -191,7 +191,7 @@ fn found(
                      {low} with {few})."
                 ),
                 format!(
-                    "{zh}：没有超出 {seeds} 个种子波动范围的差异（{many_zh} {high_zh}，{few_zh} {low_zh}）。"
+                    "{zh}：没有超出 {seeds} 个种子波动范围的差异（{many_zh}：{high_zh}；{few_zh}：{low_zh}）。"
                 ),
             )
         }

@@ -23,6 +23,9 @@ super::messages! {
         "looks the answer up: earlier mentions of the word to be told",
         "查找答案：将要说出的词先前出现的地方";
     measured_on() "Measured on", "测量所用";
+    spread(mean, std, min, max)
+        "mean {mean}, std {std}, {min} .. {max}",
+        "均值 {mean}，标准差 {std}，{min} .. {max}";
     outputs_of(layer) "Outputs of layer {layer}", "第 {layer} 层的输出";
     heads_off() "Switched off", "关闭的头";
     loss_then() "Loss then", "此时的损失";

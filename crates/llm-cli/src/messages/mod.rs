@@ -7,7 +7,7 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `train.rs` | why a run ended early |
+//! | `train.rs` | the bar of a run; why it ended early |
 //! | `report.rs` | labels of a page, what is not on it |
 //! | `inspect.rs` | what heads do |
 //! | `compare.rs` | what may be concluded about numbers of heads |
@@ -27,12 +27,12 @@ pub(crate) mod report;
 pub(crate) mod trace;
 pub(crate) mod train;
 
-pub(crate) use columns::{left, right, width};
+pub(crate) use columns::{broken, left, right, width};
 #[cfg(test)]
 pub(crate) use help::about;
 pub(crate) use help::help;
 
-use crate::lang::Lang;
+use crate::lang::{Bilingual, Lang};
 
 /// A text in the language that was chosen, line by line.
 pub(crate) fn said(text: &str) -> String {
@@ -41,6 +41,11 @@ pub(crate) fn said(text: &str) -> String {
         Lang::En => text.into(),
         Lang::Zh => text.split('\n').map(line).collect::<Vec<_>>().join("\n"),
     }
+}
+
+/// A text that is known in English, for a page.
+pub(crate) fn in_both(text: &str) -> Bilingual {
+    Bilingual::new(text, in_chinese(text).unwrap_or_else(|| text.into()))
 }
 
 /// What `said` finds for a line, for the test that reads the sources.

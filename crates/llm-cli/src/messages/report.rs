@@ -10,6 +10,9 @@ super::messages! {
     model() "Model", "模型";
     parameters() "Parameters", "参数量";
     recipe() "Recipe", "训练设置";
+    learning(batch, rate, warmup, clip, decay, betas, dropout)
+        "{batch} · lr {rate} · warm-up {warmup} · clip {clip} · weight decay {decay} · β {betas} · dropout {dropout}",
+        "{batch} · 学习率 {rate} · 预热 {warmup} · 裁剪 {clip} · 权重衰减 {decay} · β {betas} · dropout {dropout}";
     seed() "Seed", "随机种子";
     threads() "Threads", "线程";
     steps() "Steps", "步数";

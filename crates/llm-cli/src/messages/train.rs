@@ -1,8 +1,12 @@
-//! Why a run ended before its last step, and how it stands, for its page.
+//! What stands beside the bar of a run; for its page, why it ended before its last step, and how it
+//! stands.
 
 use crate::lang::Bilingual;
 
 super::messages! {
+    /// At every step: nothing is looked up for it.
+    at_work(loss, val, rate) "loss {loss}{val}  {rate} tok/s", "损失 {loss}{val}  {rate} 词元/秒";
+    on_the_way(loss) "  val {loss}", "  验证 {loss}";
     time_is_up(step)
         "Stopped at step {step}: --max-time was up.",
         "在第 {step} 步停止：--max-time 的时间到了。";

@@ -2,7 +2,8 @@
 
 use super::Fact;
 use crate::flags::flags;
-use crate::messages::report as label;
+use crate::lang::Bilingual;
+use crate::messages::{in_both, report as label};
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
@@ -27,16 +28,28 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
+    let learning = label::learning(
+        format!("B {}{accum} × T {}", recipe.batch_size, recipe.seq_len),
+        format!("{} ({kind})", schedule.lr),
+        schedule.warmup_steps,
+        recipe.clip,
+        update.weight_decay,
+        format!("{} / {}", update.beta1, update.beta2),
+        config.dropout,
+    );
     let further = flags().filter_map(|flag| {
         let (name, value) = (flag.report?, flag.value(config, recipe)?);
-        Some(format!(" · {name} {value}"))
+        Some((in_both(name), value))
     });
-    let further: String = further.collect();
+    let joined = |all: Bilingual, (name, value): (Bilingual, _)| {
+        let one = |all: String, name: String| format!("{all} · {name} {value}");
+        Bilingual::new(one(all.en, name.en), one(all.zh, name.zh))
+    };
     let dims: Vec<_> = heads.iter().map(|h| config.d_model / (*h).max(1)).collect();
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
         Fact::new(label::program(), format!("{program} {}", env!("CARGO_PKG_VERSION"))),
-        Fact::new(label::data(), *data),
+        Fact::new(label::data(), in_both(data)),
         Fact::new(label::tokenizer(), format!("{}, V {vocab_size}", tokenizer.name())),
         Fact::new(
             label::model(),
@@ -50,22 +63,7 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
             ),
         ),
         Fact::new(label::parameters(), thousands(config.parameter_count())),
-        Fact::new(
-            label::recipe(),
-            format!(
-                "B {}{accum} × T {} · lr {} ({kind}) · warm-up {} · clip {} · weight decay {} · \
-                 β {} / {} · dropout {}{further}",
-                recipe.batch_size,
-                recipe.seq_len,
-                schedule.lr,
-                schedule.warmup_steps,
-                recipe.clip,
-                update.weight_decay,
-                update.beta1,
-                update.beta2,
-                config.dropout
-            ),
-        ),
+        Fact::new(label::recipe(), further.fold(learning, joined)),
         Fact::new(label::seed(), from_to(seeds)),
         Fact::new(label::threads(), threads.to_string()),
     ]
@@ -87,4 +85,34 @@ pub(crate) fn from_to(seeds: &[u64]) -> String {
 /// 0..=1 as a person reads it.
 pub(crate) fn percent(share: f64) -> String {
     format!("{:.1}\u{a0}%", 100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::tokenizer::ByteTokenizer;
+
+    #[test]
+    fn values_with_words_are_said_in_both_languages() {
+        let facts = settings(&Shared {
+            program: "train-gpt",
+            data: "built-in stories, grammar 1: 9,000 to learn (1.2 MB), 1,000 unseen",
+            tokenizer: &ByteTokenizer,
+            config: &Config::new(256, 64, 128, 4),
+            heads: &[4],
+            recipe: &Recipe::new(8, 64, 1500, 1e-3),
+            seeds: &[1],
+            threads: 2,
+        });
+        let chinese = |label: &str| {
+            let fact = facts.iter().find(|fact| fact.label.en == label).unwrap();
+            (fact.value.en.clone(), fact.value.zh.clone())
+        };
+        assert_eq!(chinese("Data").1, "内置故事，文法 1：学 9,000 篇（1.2 MB），留 1,000 篇不学");
+        let (en, zh) = chinese("Recipe");
+        assert!(en.starts_with("B 8 × T 64 · lr 0.001 (constant) · warm-up 0 · "), "{en}");
+        assert!(en.ends_with(" · dropout 0 · optimizer adamw"), "{en}");
+        assert!(zh.starts_with("B 8 × T 64 · 学习率 0.001 (constant) · 预热 0 · "), "{zh}");
+        assert!(zh.ends_with(" · dropout 0 · 优化器 adamw"), "{zh}");
+    }
 }

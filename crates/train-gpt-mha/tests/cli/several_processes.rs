@@ -54,6 +54,7 @@ fn what_one_process_does_is_refused_and_said_once() {
 }
 
 /// The command of each MPI on this machine, with what lets it start more processes than cores.
+#[allow(clippy::print_stderr)] // a test that tries nothing says so
 fn engines() -> Vec<Vec<&'static str>> {
     let mut found = Vec::new();
     for name in ["mpirun.openmpi", "mpirun.mpich", "mpirun"] {

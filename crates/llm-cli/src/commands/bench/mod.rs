@@ -7,8 +7,9 @@ mod training;
 mod workload;
 
 use crate::args::{BenchArgs, BenchName};
-use crate::console::{Out, note};
+use crate::console::{Out, note, room};
 use crate::error::{CliError, Result};
+use crate::messages::{said, width};
 use crate::program::{Heads, Program};
 use llm_core::kernels::{peak, simd};
 use measurement::Measurement;
@@ -54,7 +55,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
                 line.push(b'\n');
                 out.write(&line);
             } else {
-                out.tell(&human(m));
+                out.write(fitted(&said(&human(m)), room()).as_bytes());
             }
         }
         if !args.json {
@@ -86,4 +87,33 @@ fn human(m: &Measurement) -> String {
         m.gflops,
         100.0 * m.share_of_peak
     )
+}
+
+/// The line, where there is no room for it in several: its parts stand between three spaces.
+fn fitted(line: &str, room: usize) -> String {
+    if width(line.trim_end()) <= room {
+        return line.into();
+    }
+    let mut lines: Vec<String> = Vec::new();
+    for part in line.split("   ").map(str::trim).filter(|part| !part.is_empty()) {
+        let indent = if lines.is_empty() { "" } else { "   " };
+        match lines.last_mut().filter(|last| width(last) + 3 + width(part) <= room) {
+            Some(last) => last.push_str(&format!("   {part}")),
+            None => lines.push(format!("{indent}{part}")),
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_line_falls_into_its_parts() {
+        let line = "w1           12.64 ms   60759 tokens/s   385.2 GFLOP/s    57.0 % of peak\n";
+        assert_eq!(fitted(line, 72), line);
+        let want = "w1   12.64 ms   60759 tokens/s\n   385.2 GFLOP/s   57.0 % of peak\n";
+        assert_eq!(fitted(line, 40), want);
+    }
 }

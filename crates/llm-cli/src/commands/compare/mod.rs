@@ -9,7 +9,7 @@ mod vary;
 
 use super::train::one_of_many;
 use crate::args::{CompareArgs, TrainArgs};
-use crate::console::{Out, note};
+use crate::console::{Out, note, room};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
 use crate::flags::whole;
@@ -209,8 +209,8 @@ impl Comparing<'_> {
         }
         let (what, seeds) = (self.results.compared(), from_to(seeds));
         let by_heads = self.results.differ_in() == [HEADS];
-        let is_same = if by_heads { ", whatever the heads" } else { " (the first)" };
-        let unless = if by_heads { "" } else { ", unless varied," };
+        let is_same = if by_heads { ", whatever the heads" } else { ", in the first run" };
+        let unless = if by_heads { "" } else { ", unless varied" };
         let lines = [
             format!("compare {what} · seeds {seeds} · {threads} threads"),
             format!("data    {}", one_line(data)),
@@ -222,7 +222,7 @@ impl Comparing<'_> {
                 thousands(config.parameter_count())
             ),
             format!(
-                "runs    {}{unless} of {} steps of {} × {} · lr {}",
+                "runs    {} of {} steps of {} × {} · lr {}{unless}",
                 self.results.planned(),
                 thousands(recipe.total_steps),
                 recipe.batch_size,
@@ -295,7 +295,7 @@ impl Comparing<'_> {
             self.emit(&line);
             return;
         }
-        self.out.tell(&format!("\n{}", self.results.table()));
+        self.out.tell(&format!("\n{}", self.results.text(room())));
         let name = self.folder.name();
         self.say(&format!("\nwritten {name}/compare.json, compare.csv, compare.svg"));
         self.say(&format!("report  {name}/report.html"));

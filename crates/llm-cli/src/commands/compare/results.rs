@@ -6,10 +6,11 @@ use crate::error::Result;
 use crate::escape::escaped_json;
 use crate::events::Scores;
 use crate::lang::Lang;
-use crate::messages::{compare as say, left, report as label, report::kind_said, right, said};
+use crate::messages::{compare as say, report as label, report::kind_said, said};
 use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, Comparison, Fact, Page, SeveralRuns};
 use crate::run_folder::RunFolder;
+use crate::table::{Column, table};
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
@@ -224,10 +225,10 @@ impl Results {
     }
 
     /// Everything for a person at a terminal.
-    pub(super) fn table(&self) -> String {
+    pub(super) fn text(&self, room: usize) -> String {
         let comparison = self.comparison();
-        let mut text = main_table(&comparison);
-        text.push_str(&facts_table(&comparison));
+        let mut text = main_table(&comparison, room);
+        text.push_str(&facts_table(&comparison, room));
         if let Some([frequent, last]) = comparison.without_reading {
             text.push_str(&format!(
                 "without reading: most frequent word {:.1} %, last mentioned {:.1} %\n",
@@ -258,61 +259,54 @@ fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
     })
 }
 
-fn main_table(comparison: &Comparison) -> String {
-    let rows = &comparison.rows;
-    let wide = rows.iter().map(|row| row.values.chars().count()).max().unwrap_or(0);
-    let wide = wide.max(comparison.differ_in.chars().count());
-    let mut text = match comparison.by_heads {
-        true => said("heads     D"),
-        false => format!("{:<wide$}", comparison.differ_in),
+fn main_table(comparison: &Comparison, room: usize) -> String {
+    let numbers =
+        ["parameters", "seeds", "validation loss (min–max)", "facts right (min–max)", "s/run"];
+    let (mut columns, mut first) = match comparison.by_heads {
+        true => (vec![Column::right(0, 5), Column::right(1, 5)], vec![said("heads"), "D".into()]),
+        false => (vec![Column::left(0, 0)], vec![comparison.differ_in.clone()]),
     };
-    text.push_str(&said(
-        "   parameters   seeds   validation loss (min–max)            facts right (min–max)            s/run\n",
-    ));
-    for row in rows {
+    columns.extend([Column::right(1, 12), Column::right(1, 7), Column::left(3, 34)]);
+    columns.extend([Column::left(3, 30), Column::right(1, 7)]);
+    first.extend(numbers.map(said));
+    let cells = |row: &Compared| {
         let loss = GroupSpread::of(&row.loss).map_or(String::new(), |s| shown(&s, 1.0, 4, ""));
         let facts = GroupSpread::of(&row.facts_total);
         let facts = facts.map_or("–".to_string(), |s| shown(&s, 100.0, 1, " %"));
         let seconds = GroupSpread::of(&row.seconds).map_or(0.0, |s| s.mean);
-        text.push_str(&match comparison.by_heads {
-            true => format!("{:>5} {:>5}", row.n_heads, row.head_dim),
-            false => format!("{:<wide$}", row.values),
-        });
-        text.push_str(&format!(
-            " {:>12} {:>7}   {loss:<34}   {facts:<30} {seconds:>7.1}\n",
-            thousands(row.parameters),
-            row.seeds.len(),
-        ));
-    }
-    text + "(mean ± sample standard deviation over the seeds; all else is the same)\n\n"
+        let mut cells = match comparison.by_heads {
+            true => vec![row.n_heads.to_string(), row.head_dim.to_string()],
+            false => vec![row.values.clone()],
+        };
+        cells.extend([thousands(row.parameters), row.seeds.len().to_string()]);
+        cells.extend([loss, facts, format!("{seconds:.1}")]);
+        cells
+    };
+    let rows: Vec<_> = std::iter::once(first).chain(comparison.rows.iter().map(cells)).collect();
+    table(&columns, &rows, room)
+        + "(mean ± sample standard deviation over the seeds; all else is the same)\n\n"
 }
 
-fn facts_table(comparison: &Comparison) -> String {
+fn facts_table(comparison: &Comparison, room: usize) -> String {
     let kinds = comparison.rows.first().map_or(&[][..], |row| &row.facts);
     if kinds.is_empty() {
         return String::new();
     }
-    let mut text = left(&said("facts right, %"), 16) + &right(&said("places"), 6);
-    for row in &comparison.rows {
-        text.push_str(&right(&row.name.clone().text(Lang::chosen()), 15));
-    }
-    text.push('\n');
+    let row = |name: String, places: String, of: &dyn Fn(&Compared) -> String| {
+        [name, places].into_iter().chain(comparison.rows.iter().map(of)).collect::<Vec<_>>()
+    };
+    let names = |row: &Compared| row.name.clone().text(Lang::chosen());
+    let mut rows = vec![row(said("facts right, %"), said("places"), &names)];
     for (name, _) in kinds {
         let kind = FactKind::ALL.iter().copied().find(|kind| kind.name() == name);
         let said = kind.map_or_else(|| name.clone(), kind_said);
         let places = kind.map_or(0, FactKind::places);
-        text.push_str(&format!("{}{places:>6}", left(&said, 16)));
-        for row in &comparison.rows {
-            text.push_str(&format!("  {:>13}", cell(values_of(row, name))));
-        }
-        text.push('\n');
+        rows.push(row(said, places.to_string(), &|row| cell(values_of(row, name))));
     }
-    text.push_str(&left(&said("all"), 16 + 6));
-    for row in &comparison.rows {
-        text.push_str(&format!("  {:>13}", cell(&row.facts_total)));
-    }
-    text.push('\n');
-    text
+    rows.push(row(said("all"), String::new(), &|row| cell(&row.facts_total)));
+    let mut columns = vec![Column::left(0, 14), Column::right(2, 6)];
+    columns.resize(2 + comparison.rows.len(), Column::right(2, 13));
+    table(&columns, &rows, room)
 }
 
 fn cell(values: &[f64]) -> String {

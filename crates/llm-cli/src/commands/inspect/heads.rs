@@ -3,16 +3,17 @@
 use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
-use crate::console::{print, tell};
+use crate::console::{print, room, tell};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
-use crate::lang::Lang;
-use crate::messages::{inspect as say, left, plural, right, said};
+use crate::lang::{Bilingual, Lang};
+use crate::messages::{in_both, inspect as say, plural, said};
 use crate::output::to_load;
 use crate::plan::load;
 use crate::program::Program;
 use crate::report::{self, Fact, HeadRow, Page, named};
 use crate::signals::Signals;
+use crate::table::{Column as Shown, table};
 use llm_core::base::{memory, thousands};
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use serde_json::json;
@@ -55,7 +56,7 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
         say_written(file, args.on.output.quiet());
     }
     let as_json = args.on.json || args.on.output.json();
-    if as_json { print(json(&name, &report)) } else { tell(&text(&measured, &report)) }
+    if as_json { print(json(&name, &report)) } else { tell(&text(&measured, &report, room())) }
 }
 
 fn json(name: &str, report: &HeadsReport) -> String {
@@ -79,24 +80,21 @@ fn json(name: &str, report: &HeadsReport) -> String {
     json_line(&line)
 }
 
-fn text(measured: &str, report: &HeadsReport) -> String {
-    let mut text = format!("measured on {measured}\n\n{}", left(&said("head"), 5));
-    for (column, _) in &report.uniform {
-        text.push_str(&right(&said(heading(*column)), 7));
-    }
-    text.push('\n');
-    let line = |name: String, columns: &[(Column, f64)]| {
+fn text(measured: &str, report: &HeadsReport, room: usize) -> String {
+    let cells = |name: String, columns: &[(Column, f64)]| {
         let value = |(column, value): &(Column, f64)| match column {
-            Column::Entropy => format!("{value:>7.2}"),
-            Column::Weight(_) | Column::EntropyShare => format!("{:>6.0}%", 100.0 * value),
+            Column::Entropy => format!("{value:.2}"),
+            Column::Weight(_) | Column::EntropyShare => format!("{:.0}%", 100.0 * value),
         };
-        let line = left(&name, 5) + &columns.iter().map(value).collect::<String>();
-        format!("{}\n", line.trim_end())
+        std::iter::once(name).chain(columns.iter().map(value)).collect::<Vec<_>>()
     };
-    for row in &report.rows {
-        text.push_str(&line(name(row), &row.scores));
-    }
-    text.push_str(&line(said("even"), &report.uniform));
+    let headings = report.uniform.iter().map(|(column, _)| said(heading(*column)));
+    let mut rows = vec![std::iter::once(said("head")).chain(headings).collect()];
+    rows.extend(report.rows.iter().map(|row| cells(name(row), &row.scores)));
+    rows.push(cells(said("even"), &report.uniform));
+    let mut columns = vec![Shown::left(0, 5)];
+    columns.resize(1 + report.uniform.len(), Shown::right(1, 6));
+    let mut text = format!("measured on {measured}\n\n{}", table(&columns, &rows, room));
     text.push_str(
         "\nMean weight on such places; even: what even attention to everything puts there.\n\
          Then the entropy of the weights in nats, and as a share of its most, ln(i + 1).\n",
@@ -159,13 +157,15 @@ fn evidence(row: &MeasuredHead, role: Role, uniform: &[(Column, f64)]) -> String
 }
 
 fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) -> Page {
-    let mut facts = vec![Fact::new(say::measured_on(), measured)];
+    let mut facts = vec![Fact::new(say::measured_on(), in_both(measured))];
     for (layer, spreads) in report.spreads.iter().enumerate() {
-        let show = |s: &Spread| {
-            format!("mean {:.3}, std {:.3}, {:.3} .. {:.3}", s.mean, s.std, s.min, s.max)
+        let shown = |s: &Spread| {
+            let [mean, std, min, max] = [s.mean, s.std, s.min, s.max].map(|x| format!("{x:.3}"));
+            say::spread(mean, std, min, max)
         };
-        let value =
-            format!("A: {} | A·W_o: {}", show(&spreads.concatenated), show(&spreads.projected));
+        let (a, projected) = (shown(&spreads.concatenated), shown(&spreads.projected));
+        let both = |a: String, projected: String| format!("A: {a} | A·W_o: {projected}");
+        let value = Bilingual::new(both(a.en, projected.en), both(a.zh, projected.zh));
         facts.push(Fact::new(say::outputs_of(layer), value));
     }
     Page {

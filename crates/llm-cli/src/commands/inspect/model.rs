@@ -1,20 +1,21 @@
 //! `inspect model`.
 
 use crate::args::InspectModelArgs;
-use crate::console::{print, tell};
+use crate::console::{print, room, tell};
 use crate::defaults::Start;
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
 use crate::flags;
-use crate::messages::{count, left, right, said};
+use crate::messages::{count, left, said};
 use crate::output::to_load;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
 use crate::program::{Heads, Program};
+use crate::table::{Column, table};
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{AttentionSpec, Config, Error};
-use llm_lens::{KNOWN_MODELS, ModelReport, TensorRow};
+use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
 use serde_json::json;
 
 /// Prints sizes. Any checkpoint will do, whatever its attention.
@@ -38,7 +39,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         let line = json!({ "event": "model", "model": report, "known_models": known });
         return print(json_line(&line));
     }
-    tell(&text(&title, &report))
+    tell(&text(&title, &report, room()))
 }
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
@@ -99,7 +100,7 @@ fn compared(config: &Config, n_heads: usize) -> usize {
     if n_heads > 1 { n_heads } else { largest_divisor(config.d_model, 8) }
 }
 
-fn text(title: &str, report: &ModelReport) -> String {
+fn text(title: &str, report: &ModelReport, room: usize) -> String {
     let [v, t, c, l] = report.sizes;
     let ModelReport { n_heads, heads_off, batch: [b, seq], .. } = *report;
     let off = if heads_off > 0 { format!(", {heads_off} switched off") } else { String::new() };
@@ -143,7 +144,7 @@ fn text(title: &str, report: &ModelReport) -> String {
         bytes(m.moments),
         bytes(m.activations)
     ));
-    text + &costs(report) + &known()
+    text + &costs(report, room) + &known(room)
 }
 
 fn of_attention(report: &ModelReport) -> String {
@@ -162,42 +163,41 @@ fn is_of_first_block(tensor: &TensorRow) -> bool {
 }
 
 /// One head beside several.
-fn costs(report: &ModelReport) -> String {
+fn costs(report: &ModelReport, room: usize) -> String {
     if report.attention.is_empty() {
         return String::new();
     }
-    let line = |name: &str, f: &dyn Fn(usize) -> String| {
-        let columns: Vec<_> =
-            (0..report.attention.len()).map(|i| right(&said(&f(i)), 20)).collect();
-        format!("{}{}\n", left(&said(name), 40), columns.concat())
+    let row = |name: &str, of: &dyn Fn(&AttentionCost) -> String| {
+        let costs = report.attention.iter().map(|costs| said(&of(costs)));
+        std::iter::once(said(name)).chain(costs).collect()
     };
-    let of = |i: usize| &report.attention[i];
-    let heads = |i: usize| match of(i).n_heads {
+    let heads = |costs: &AttentionCost| match costs.n_heads {
         1 => "1 head".to_string(),
-        n => format!("{n} heads of {}", of(i).head_dim),
+        n => format!("{n} heads of {}", costs.head_dim),
     };
     let [_, seq] = report.batch;
-    line(&format!("a block's attention on {seq} tokens"), &heads)
-        + &line("  multiplications, Q·Kᵀ         H·(T²·D)", &|i| thousands(of(i).score_macs))
-        + &line("  multiplications, P·V          H·(T²·D)", &|i| thousands(of(i).value_macs))
-        + &line("  multiplications, projections  4·T·C²", &|i| thousands(of(i).projection_macs))
-        + &line("  numbers through softmax       H·T²", &|i| thousands(of(i).softmax_elements))
-        + "\n"
+    let rows: [Vec<String>; 5] = [
+        row(&format!("a block's attention on {seq} tokens"), &heads),
+        row("  multiplications, Q·Kᵀ         H·(T²·D)", &|of| thousands(of.score_macs)),
+        row("  multiplications, P·V          H·(T²·D)", &|of| thousands(of.value_macs)),
+        row("  multiplications, projections  4·T·C²", &|of| thousands(of.projection_macs)),
+        row("  numbers through softmax       H·T²", &|of| thousands(of.softmax_elements)),
+    ];
+    let mut columns = vec![Column::left(0, 40)];
+    columns.resize(1 + report.attention.len(), Column::right(2, 18));
+    table(&columns, &rows, room) + "\n"
 }
 
-fn known() -> String {
-    let mut text =
-        String::from("known models      d_model  heads  d_key   4·C² of a block  (+ 4·C)\n");
-    for m in KNOWN_MODELS {
-        text.push_str(&format!(
-            "{:<16}  {:>7}  {:>5}  {:>5}  {:>16}  {:>7}\n",
-            m.name,
-            thousands(m.d_model as u64),
-            m.n_heads,
-            m.d_key,
-            thousands(m.attention_weights()),
-            thousands(m.attention_biases())
-        ));
-    }
-    text
+fn known(room: usize) -> String {
+    let headings = ["known models", "d_model", "heads", "d_key", "4·C² of a block", "(+ 4·C)"];
+    let row = |m: &KnownModel| {
+        let sizes = [thousands(m.d_model as u64), m.n_heads.to_string(), m.d_key.to_string()];
+        let costs = [m.attention_weights(), m.attention_biases()].map(thousands);
+        [m.name.to_string()].into_iter().chain(sizes).chain(costs).collect()
+    };
+    let rows: Vec<Vec<String>> =
+        std::iter::once(headings.map(said).to_vec()).chain(KNOWN_MODELS.iter().map(row)).collect();
+    let wide = [7, 5, 5, 16, 7].map(|wide| Column::right(2, wide));
+    let columns: Vec<_> = std::iter::once(Column::left(0, 16)).chain(wide).collect();
+    table(&columns, &rows, room)
 }

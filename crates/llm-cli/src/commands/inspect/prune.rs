@@ -7,11 +7,11 @@ mod show;
 use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::{HeadName, InspectPruneArgs};
-use crate::console::{Out, note};
+use crate::console::{Out, note, room};
 use crate::data::Validation;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
-use crate::messages::{count, inspect as say};
+use crate::messages::{count, in_both, inspect as say};
 use crate::next_commands;
 use crate::output::{Target, to_load};
 use crate::plan::{Loaded, load};
@@ -78,7 +78,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if args.on.json || args.on.output.json() {
         out.write(show::json(&name, &found, saved).as_bytes());
     } else {
-        out.tell(&show::text(&measured, &found));
+        out.tell(&show::text(&measured, &found, room()));
     }
     if let (Some(saved), false) = (saved, quiet) {
         let step = loaded.run.step;
@@ -259,7 +259,7 @@ fn pruning(Found { whole, alone, greedy, .. }: &Found) -> Pruning {
 }
 
 fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
-    let mut facts = vec![Fact::new(say::measured_on(), measured)];
+    let mut facts = vec![Fact::new(say::measured_on(), in_both(measured))];
     if let Some(dropped) = &found.dropped {
         let names: Vec<_> =
             dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();

@@ -4,8 +4,7 @@ use crate::data::Report;
 use crate::error::Result;
 use crate::escape::one_line;
 use crate::lang::Bilingual;
-use crate::messages::report as label;
-use crate::messages::train as say;
+use crate::messages::{in_both, report as label, train as say};
 use crate::output::to_load;
 use crate::plan::{Loaded, load, own_data};
 use crate::program::Program;
@@ -76,7 +75,7 @@ fn facts(run: &RunFolder) -> Vec<Fact> {
     );
     vec![
         Fact::new(label::program(), format!("{} {}", info.program, info.version)),
-        Fact::new(label::data(), info.data.clone()),
+        Fact::new(label::data(), in_both(&info.data)),
         Fact::new(label::tokenizer(), info.tokenizer.clone()),
         Fact::new(label::model(), sizes),
         Fact::new(label::parameters(), thousands(info.parameters)),

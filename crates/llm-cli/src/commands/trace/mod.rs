@@ -3,7 +3,7 @@
 mod printed;
 
 use crate::args::TraceArgs;
-use crate::console::print;
+use crate::console::{print, room, show};
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::generation::shown;
@@ -37,7 +37,7 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
     if args.json || args.output.json() {
         return print(events::line(&Event::Trace(&walk)));
     }
-    print(printed::text(&walk, Lang::chosen(), args.all))
+    show(&printed::text(&walk, Lang::chosen(), args.all, room()))
 }
 
 fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {

@@ -88,6 +88,10 @@ fn lines_become_chinese() {
             "错误：无法读取 'no file'：没有这个文件或目录",
         ),
         ("  layer 3", "  第 3 层"),
+        (
+            "runs    8 of 2 steps of 2 × 16 · lr 0.006, unless varied",
+            "训练    共 8 次，每次 2 步，每步 2 × 16 · 学习率 0.006（变化的设置除外）",
+        ),
         ("about 1 h 3 min for the other 5", "其余 5 次约需 1 小时 3 分"),
         (
             "error: --lr: -1 is not a finite number of 0 or more; see train-gpt --help",

@@ -2,7 +2,7 @@
 
 use super::found::{Found, Score, Scored};
 use crate::escape::json_line;
-use crate::messages::{left, report::kind_said, said};
+use crate::messages::{left, report::kind_said, said, width};
 use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
 use std::path::Path;
@@ -10,10 +10,11 @@ use std::path::Path;
 /// Kinds of facts that a line has room for.
 const KINDS: usize = 2;
 
-pub(super) fn text(measured: &str, found: &Found) -> String {
+pub(super) fn text(measured: &str, found: &Found, room: usize) -> String {
     let whole = &found.whole;
     let mut text = format!("measured on {measured}\n\n{}\n", heading(whole));
-    text.push_str(&line(&said("all"), whole, whole));
+    let line = |name: &str, score: &Score| line(name, score, whole, room);
+    text.push_str(&line(&said("all"), whole));
     let tables = [
         ("each head alone switched off", &found.alone),
         ("one after the other, the least missed first", &found.greedy),
@@ -21,14 +22,14 @@ pub(super) fn text(measured: &str, found: &Found) -> String {
     for (title, list) in tables.into_iter().filter(|(_, list)| !list.is_empty()) {
         text.push_str(&format!("\n{title}\n"));
         for s in list {
-            text.push_str(&line(&format!("{}.{}", s.layer, s.head), &s.score, whole));
+            text.push_str(&line(&format!("{}.{}", s.layer, s.head), &s.score));
         }
     }
     if let Some(dropped) = &found.dropped {
         let heads: Vec<_> =
             dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
         text.push_str(&format!("\nwithout {}\n", heads.join(", ")));
-        text.push_str(&line("", &dropped.score, whole));
+        text.push_str(&line("", &dropped.score));
         if let (Some(before), Some(after)) = (&whole.details, &dropped.score.details) {
             text.push_str(&kinds_table(before, after));
         }
@@ -41,25 +42,27 @@ fn heading(whole: &Score) -> String {
     format!("head        loss   change{facts}")
 }
 
-fn line(name: &str, score: &Score, whole: &Score) -> String {
+fn line(name: &str, score: &Score, whole: &Score, room: usize) -> String {
     let (name, change) = (left(name, 6), score.loss - whole.loss);
     let mut line = format!("{name}  {:>8.4}  {change:>+7.4}", score.loss);
     if let (Some(before), Some(after)) = (&whole.details, &score.details) {
         let share = 100.0 * after.total().share();
-        line.push_str(&format!("  {share:>5.1} %   {}", lost_most(before, after)));
+        line.push_str(&format!("  {share:>5.1} %   "));
+        let room = room.saturating_sub(width(&line));
+        line.push_str(&lost_most(before, after, room));
     }
     format!("{}\n", line.trim_end())
 }
 
-/// The kinds of facts that lost most, in percentage points.
-fn lost_most(before: &FactTable, after: &FactTable) -> String {
+/// The kinds of facts that lost most, in percentage points, as many as there is room for.
+fn lost_most(before: &FactTable, after: &FactTable, room: usize) -> String {
     let mut lost: Vec<_> = changes(before, after).filter(|(_, change)| *change <= -1.0).collect();
     lost.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let shown: Vec<_> = lost
-        .iter()
-        .take(KINDS)
-        .map(|(kind, change)| format!("{} {change:+.0}", kind_said(*kind)))
-        .collect();
+    let named = |(kind, change): &(FactKind, f64)| format!("{} {change:+.0}", kind_said(*kind));
+    let mut shown: Vec<_> = lost.iter().take(KINDS).map(named).collect();
+    while shown.len() > 1 && width(&shown.join(", ")) > room {
+        shown.pop();
+    }
     shown.join(", ")
 }
 

@@ -13,9 +13,12 @@ use crate::messages::trace as say;
 use llm_lens::trace::{Bias, Place, Sum, Walk};
 use numbers::{Line, columns, lines, number};
 
-/// The whole text; `all`: nothing is left out of long sums and tables.
-pub(super) fn text(walk: &Walk, lang: Lang, all: bool) -> String {
-    let mut page = Printed { walk, lang, all, steps: 0, text: String::new() };
+/// Before every line but the titles.
+const INDENT: &str = "   ";
+
+/// The whole text in `room` columns; `all`: nothing is left out of long sums and tables.
+pub(super) fn text(walk: &Walk, lang: Lang, all: bool, room: usize) -> String {
+    let mut page = Printed { walk, lang, all, room, steps: 0, text: String::new() };
     page.opening();
     page.sizes();
     page.shapes();
@@ -35,6 +38,7 @@ struct Printed<'a> {
     walk: &'a Walk,
     lang: Lang,
     all: bool,
+    room: usize,
     steps: usize,
     text: String,
 }
@@ -54,11 +58,13 @@ impl Printed<'_> {
 
     /// A line that is the same in all languages.
     fn line(&mut self, line: impl AsRef<str>) {
-        self.text.push_str(&format!("   {}\n", line.as_ref()));
+        self.text.push_str(&format!("{INDENT}{}\n", line.as_ref()));
     }
 
     fn table(&mut self, rows: &[Vec<String>]) {
-        columns(rows).iter().for_each(|line| self.line(line));
+        columns(rows, self.room.saturating_sub(INDENT.len()))
+            .iter()
+            .for_each(|line| self.line(line));
     }
 
     /// What stands for lines that are left out.

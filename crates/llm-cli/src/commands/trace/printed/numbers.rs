@@ -1,5 +1,9 @@
 //! Numbers and tables as they are printed.
 
+use crate::messages::{left, width};
+
+/// Before what stands below its row.
+const BELOW: &str = "    ";
 /// Lines that stay at each end of a long table.
 const ENDS: usize = 4;
 
@@ -55,18 +59,30 @@ pub(super) fn list(numbers: &[f64], all: bool) -> String {
     format!("[{}]", words.collect::<Vec<_>>().join(", "))
 }
 
-/// Rows whose columns stand below each other; only the last column may have wide characters.
-pub(super) fn columns(rows: &[Vec<String>]) -> Vec<String> {
-    let width = |column: usize| {
+/// Rows whose columns stand below each other, one space or two between them. Where that is too wide,
+/// the last word of a row stands below it.
+pub(super) fn columns(rows: &[Vec<String>], room: usize) -> Vec<String> {
+    let widest = |column: usize| {
         let rows = rows.iter().filter(|row| row.len() > 1); // a word alone stands in no column
-        rows.filter_map(|row| row.get(column)).map(|word| word.chars().count()).max()
+        rows.filter_map(|row| row.get(column)).map(|word| width(word)).max().unwrap_or(0)
     };
-    let line = |row: &Vec<String>| {
-        let words = row.iter().enumerate();
-        let padded = words.map(|(at, word)| format!("{word:<0$}", width(at).unwrap_or(0)));
-        padded.collect::<Vec<_>>().join("  ").trim_end().to_string()
+    let line = |row: &[String], gap: &str| {
+        let words = row.iter().enumerate().map(|(at, word)| left(word, widest(at)));
+        words.collect::<Vec<_>>().join(gap).trim_end().to_string()
     };
-    rows.iter().map(line).collect()
+    for gap in ["  ", " "] {
+        let lines: Vec<_> = rows.iter().map(|row| line(row, gap)).collect();
+        if lines.iter().all(|line| width(line) <= room) {
+            return lines;
+        }
+    }
+    let below = |row: &Vec<String>| match (line(row, "  "), row.split_last()) {
+        (long, Some((last, first))) if width(&long) > room && !first.is_empty() => {
+            vec![line(first, "  "), format!("{BELOW}{last}")]
+        }
+        (line, _) => vec![line],
+    };
+    rows.iter().flat_map(below).collect()
 }
 
 #[cfg(test)]
@@ -89,6 +105,16 @@ mod tests {
         ] {
             assert_eq!(number(x), text);
         }
+    }
+
+    #[test]
+    fn a_long_row_has_its_last_word_below() {
+        let row = |words: [&str; 3]| words.map(String::from).to_vec();
+        let rows = [row(["qkv", "[B, T]", "合计"]), row(["x", "[B, T, C]", "a view of it"])];
+        let shown = |room| columns(&rows, room).join("\n");
+        assert_eq!(shown(28), "qkv  [B, T]     合计\nx    [B, T, C]  a view of it");
+        assert_eq!(shown(27), "qkv [B, T]    合计\nx   [B, T, C] a view of it");
+        assert_eq!(shown(20), "qkv  [B, T]     合计\nx    [B, T, C]\n    a view of it");
     }
 
     #[test]

@@ -8,9 +8,10 @@ use syn::visit::{self, Visit};
 use workspace_tests::workspace;
 
 /// Everything below the command line.
-const LIBRARIES: [&str; 7] = [
+const LIBRARIES: [&str; 8] = [
     "llm-core",
     "llm-courses",
+    "llm-crew-mpi",
     "llm-formats",
     "llm-lens",
     "llm-run-log",

@@ -192,6 +192,9 @@ impl<H: Handle> Mpi for Table<H> {
     fn abort(&self, code: i32) -> ! {
         /// The library may need this to reach the other machines, and not more.
         const GRACE: Duration = Duration::from_secs(5);
+        /// What this process said last goes through the launcher, and MPICH's drops what it has not
+        /// yet handed on when it is told to end.
+        const MOMENT: Duration = Duration::from_millis(200);
         // Should the call not come back, this process ends nevertheless. Where there is no thread to
         // be had it goes without.
         let late = move || {
@@ -199,6 +202,7 @@ impl<H: Handle> Mpi for Table<H> {
             end(code)
         };
         let _watch = std::thread::Builder::new().spawn(late);
+        std::thread::sleep(MOMENT);
         // SAFETY: started. What is under way is dropped with the process.
         unsafe { (self.abort)(self.world, code) };
         end(code) // a library that comes back has told the others

@@ -8,7 +8,7 @@ use syn::visit::{self, Visit};
 use workspace_tests::workspace;
 
 /// Everything below the command line.
-const LIBRARIES: [&str; 7] = [
+const LIBRARIES: [&str; 8] = [
     "llm-core",
     "llm-courses",
     "llm-formats",
@@ -16,6 +16,7 @@ const LIBRARIES: [&str; 7] = [
     "llm-run-log",
     "llm-stories",
     "llm-variant-mha",
+    "llm-variant-modern",
 ];
 
 /// The texts of a source, each with its line; code that only tests, fuzzing or the documentation

@@ -13,6 +13,7 @@ mod grouped_queries;
 mod hooks;
 mod literals;
 mod mha_vs_single_head;
+mod modern_attention;
 mod named_path;
 mod original_replay;
 mod pruning;

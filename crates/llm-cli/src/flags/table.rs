@@ -91,7 +91,7 @@ pub const GROUPS: [Group; 6] = [
 pub const FURTHER: Group = Group { heading: "Model", flags: &[
     Flag { beside_load: Fixed, ..row("model.norm", "norm", "KIND", Word(|| vec![("layer", "Layer normalisation"), ("rms", "By the root of the mean square; --norm-affine then means a gain")]), "What every norm does [default: layer]") },
     Flag { beside_load: Fixed, ..row("model.mlp", "mlp", "KIND", Word(|| vec![("gelu", "One product, GELU"), ("swiglu", "Two products, one the gate of the other; --n-inner 0: about as many weights"), ("relu2", "One product, the square of ReLU")]), "What kind of MLP a block has [default: gelu]") },
-    Flag { beside_load: Fixed, ..row("model.mlp_bias", "mlp-bias", "0|1", Switch, "The products of the MLP add biases [default: 1]") },
+    Flag { beside_load: Fixed, ..row("model.mlp_bias", "mlp-bias", "0|1", Switch, "The products of the MLP add biases") },
     Flag { beside_load: Fixed, ..row("model.positions", "positions", "KIND", Word(|| vec![("learned", "A table of positions"), ("none", "Nothing says them"), ("rotary", "The attention turns queries and keys by them")]), "How the order of tokens is known [default: learned]") },
 ] };
 

@@ -102,6 +102,16 @@ impl Fixture {
         self.meta.get(name).map(|text| text.parse().unwrap())
     }
 
+    /// Whether there is metadata of this name.
+    pub fn has_meta(&self, name: &str) -> bool {
+        self.meta.contains_key(name)
+    }
+
+    /// A word from the file's metadata.
+    pub fn word(&self, name: &str) -> &str {
+        &self.meta[name]
+    }
+
     /// A yes-or-no from the file's metadata.
     pub fn flag(&self, name: &str) -> bool {
         self.meta[name] == "true"

@@ -2,14 +2,16 @@
 
 use llm_core::gradcheck::check;
 use llm_core::kernels::dropout::Dropout;
-use llm_core::model::{Activation, Mode, Place};
+use llm_core::kernels::rotary::Angles;
+use llm_core::model::{Activation, Mlp, Mode, Norm, Place, Positions};
 use llm_core::ndarray::ArrayD;
-use llm_core::{Batch, Config, Error, Result, Tensor, TinyGPT, ops};
+use llm_core::{Attention, Batch, Config, Error, Result, Tensor, TinyGPT, ops};
 use llm_courses::{
     AdditiveMask, KeepMask, Linear, MultiHeadAttention, SimpleMultiHeadAttention, linear, permute,
     scaled_dot_product_attention, softmax,
 };
 use llm_variant_mha::{MultiHead, causal_attention_heads, self_attention_mha};
+use llm_variant_modern::{Heads, Modern, causal_attention_grouped};
 use rand::{Rng, SeedableRng};
 use std::sync::Arc;
 
@@ -46,6 +48,20 @@ fn every_op() {
         ("bmm", vec![&[2, 4, 6], &[2, 6, 3]], Box::new(|x| ops::bmm(&x[0], &x[1]))),
         ("gelu", vec![&[40]], Box::new(|x| ops::gelu(&x[0]))),
         ("gelu_exact", vec![&[40]], Box::new(|x| ops::gelu_exact(&x[0]))),
+        ("silu", vec![&[40]], Box::new(|x| ops::silu(&x[0]))),
+        ("swiglu", vec![&[3, 2, 14]], Box::new(|x| ops::swiglu(&x[0]))),
+        ("relu2", vec![&[40]], Box::new(|x| ops::relu2(&x[0]))),
+        ("rmsnorm", vec![&[3, 17]], Box::new(|x| ops::rmsnorm_lastdim(&x[0], None, 1e-5))),
+        (
+            "rmsnorm with a gain",
+            vec![&[3, 17], &[17]],
+            Box::new(|x| ops::rmsnorm_lastdim(&x[0], Some(&x[1]), 1e-5)),
+        ),
+        (
+            "rotary",
+            vec![&[2, 5, 17]],
+            Box::new(|x| ops::rotary(&x[0], 3, 5, &Arc::new(Angles::new(100.0, 4, 8)), 3)),
+        ),
         ("layernorm", vec![&[3, 17]], Box::new(|x| ops::layernorm_lastdim(&x[0], 1e-5))),
         (
             "layernorm_affine",
@@ -105,6 +121,23 @@ fn every_op() {
             Box::new(move |x| {
                 let masks = masks.at(Place::Attention(0), 12);
                 causal_attention_heads(&x[0], 2, &[], Some(masks))
+            }),
+        ),
+        (
+            "grouped heads in windows, some switched off, with dropout",
+            vec![&[2, 9, 24]],
+            Box::new(move |x| {
+                let heads = Heads { n_heads: 4, kv_heads: 2, head_dim: 3, window: 4 };
+                let masks = masks.at(Place::Attention(0), 36);
+                causal_attention_grouped(&x[0], heads, &[true, true, false, true], Some(masks))
+            }),
+        ),
+        (
+            "one group, longer than a block, in windows",
+            vec![&[1, 70, 10]],
+            Box::new(|x| {
+                let heads = Heads { n_heads: 3, kv_heads: 1, head_dim: 2, window: 65 };
+                causal_attention_grouped(&x[0], heads, &[], None)
             }),
         ),
         (
@@ -199,8 +232,19 @@ fn the_general_attention() {
 #[test]
 fn the_whole_model() {
     let inner = Config { activation: Activation::Gelu, n_inner: 13, ..Config::gpt2(11, 6, 8, 2) };
-    for config in [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2), inner] {
-        let attention = Arc::new(MultiHead::new(2));
+    let gated = Config { norm: Norm::Rms, mlp: Mlp::SwiGlu, mlp_bias: false, ..inner.clone() };
+    let gated = Config { activation: Activation::GeluTanh, positions: Positions::None, ..gated };
+    let squared = Config { norm: Norm::Rms, mlp: Mlp::Relu2, ..Config::new(11, 6, 8, 2) };
+    let rotary = Config { positions: Positions::Rotary, ..gated.clone() };
+    let modern = Modern::grouped(4, 2).with_head_dim(4).with_partial_rotary(10.0, 2);
+    let modern = modern.with_window(3).with_qk_norm().with_biases(true, false);
+    for config in
+        [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2), inner, gated, squared, rotary]
+    {
+        let attention: Arc<dyn Attention> = match config.positions {
+            Positions::Rotary => Arc::new(modern.clone()),
+            _ => Arc::new(MultiHead::new(2)),
+        };
         let model = TinyGPT::with_attention(config, attention, 3).unwrap();
         let tokens: Vec<u32> = (0..12).map(|i| (i * 7 % 11) as u32).collect();
         let targets: Vec<_> = (0..12).map(|i| (i * 5 % 11) as u32).collect();

@@ -17,6 +17,7 @@ const LIBRARIES: [&str; 8] = [
     "llm-run-log",
     "llm-stories",
     "llm-variant-mha",
+    "llm-variant-modern",
 ];
 
 /// The texts of a source, each with its line; code that only tests, fuzzing or the documentation

@@ -1,7 +1,10 @@
 //! Every op's value and gradients against PyTorch in float64.
 
+use llm_core::kernels::rotary::Angles;
 use llm_core::{Gradients, Result, Tensor, ops};
 use llm_variant_mha::self_attention_mha;
+use llm_variant_modern::{Heads, causal_attention_grouped};
+use std::sync::Arc;
 use workspace_tests::assert_close;
 use workspace_tests::fixture::Fixture;
 
@@ -112,6 +115,41 @@ fn embedding_and_cross_entropy() {
     assert_close("dlogits", grads.get(&logits).unwrap(), f.values("cross_entropy.dlogits"), TOL);
     // The caller still holds the logits: they were not written over.
     assert_close("logits", logits.data(), f.values("cross_entropy.logits"), 0.0);
+}
+
+/// Norms, gates and rotary positions of today's models.
+#[test]
+fn modern_pieces() {
+    let f = Fixture::read("modern");
+    check(&f, "rmsnorm", &["x"], |x| ops::rmsnorm_lastdim(&x[0], None, 1e-5));
+    check(&f, "rmsnorm_gain", &["x", "g"], |x| ops::rmsnorm_lastdim(&x[0], Some(&x[1]), 1e-5));
+    check(&f, "silu", &["x"], |x| ops::silu(&x[0]));
+    check(&f, "swiglu", &["x"], |x| ops::swiglu(&x[0]));
+    check(&f, "relu2", &["x"], |x| ops::relu2(&x[0]));
+    for i in 0..f.meta("rotary") as usize {
+        let n = |name: &str| f.meta(&format!("rotary{i}.{name}")) as usize;
+        let [heads, depth, width, start] = ["heads", "depth", "width", "start"].map(n);
+        let theta = f.meta(&format!("rotary{i}.theta"));
+        let angles = Arc::new(Angles::new(theta, width, start + 5));
+        check(&f, &format!("rotary{i}"), &["x"], |x| {
+            ops::rotary(&x[0], heads, depth, &angles, start)
+        });
+    }
+}
+
+/// Heads that share keys and values, and see a window: y, P and the gradient.
+#[test]
+fn grouped_heads_and_windows() {
+    let f = Fixture::read("modern");
+    for i in 0..f.meta("grouped") as usize {
+        let (key, n) = (format!("grouped{i}"), |name: &str| f.meta(&format!("grouped{i}.{name}")));
+        let [n_heads, kv_heads, window] =
+            ["heads", "groups", "window"].map(|name| n(name) as usize);
+        let head_dim = f.shape(&format!("{key}.qkv"))[2] / (n_heads + 2 * kv_heads);
+        let window = if window == 0 { usize::MAX } else { window };
+        let heads = Heads { n_heads, kv_heads, head_dim, window };
+        check(&f, &key, &["qkv"], |x| causal_attention_grouped(&x[0], heads, &[], None));
+    }
 }
 
 /// `set`: where the inputs are; `outputs`: where values and gradients for H heads are.

@@ -1,9 +1,11 @@
 //! The whole model, its gradients, and twenty AdamW steps against PyTorch in float64.
 
-use llm_core::model::Mode;
+use llm_core::model::{Mode, Positions, SingleHead};
+use llm_core::settings::{MODEL, Value};
 use llm_core::train::{Update, train_step};
-use llm_core::{AdamW, Batch, Config, Hyperparameters, TinyGPT};
+use llm_core::{AdamW, Attention, Batch, Config, Hyperparameters, TinyGPT};
 use llm_variant_mha::MultiHead;
+use llm_variant_modern::Modern;
 use std::sync::Arc;
 use workspace_tests::assert_close;
 use workspace_tests::fixture::Fixture;
@@ -19,10 +21,15 @@ fn model(f: &Fixture) -> TinyGPT {
         head_bias: f.flag("head_bias"),
         ..Config::new(n("vocab"), n("seq_len"), n("channels"), n("layers"))
     };
-    let mut model = match n("heads") {
-        1 => TinyGPT::new(config, 0).unwrap(),
-        h => TinyGPT::with_attention(config, Arc::new(MultiHead::new(h)), 0).unwrap(),
+    let config = if f.has_meta("mlp") { beyond_the_baseline(f, config) } else { config };
+    let attention: Arc<dyn Attention> = match n("heads") {
+        1 => Arc::new(SingleHead),
+        h if f.has_meta("groups") && config.positions == Positions::Rotary => {
+            Arc::new(modern(f, h))
+        }
+        h => Arc::new(MultiHead::new(h)),
     };
+    let mut model = TinyGPT::with_attention(config, attention, 0).unwrap();
     let names = f.names("param.");
     assert_eq!(model.parameters().count(), names.len(), "{names:?}");
     for (name, p) in model.parameters_mut() {
@@ -32,9 +39,30 @@ fn model(f: &Fixture) -> TinyGPT {
     model
 }
 
+/// The same with the fixture's norms, MLPs and positions.
+fn beyond_the_baseline(f: &Fixture, config: Config) -> Config {
+    let mut config = Config { n_inner: f.meta("inner") as usize, ..config };
+    for name in ["norm", "mlp", "positions"] {
+        let row = MODEL.iter().find(|row| row.field == name).unwrap();
+        (row.put)(&mut config, Value::Text(f.word(name).into())).unwrap();
+    }
+    Config { mlp_bias: f.flag("mlp_bias"), ..config }
+}
+
+/// The fixture's attention.
+fn modern(f: &Fixture, n_heads: usize) -> Modern {
+    let n = |name: &str| f.meta(name) as usize;
+    let on = f.flag("attention_bias");
+    let heads = Modern::grouped(n_heads, n("groups")).with_head_dim(n("depth")).with_biases(on, on);
+    let turned = heads.with_partial_rotary(f.meta("theta"), n("rotated"));
+    let windowed = if n("window") == 0 { turned } else { turned.with_window(n("window")) };
+    if f.flag("qk_norm") { windowed.with_qk_norm() } else { windowed }
+}
+
 #[test]
 fn logits_loss_and_every_gradient() {
-    for name in ["tiny_gpt_h1", "tiny_gpt_h2", "tiny_gpt_h4", "tiny_gpt_h8", "tiny_gpt_gpt2_h2"] {
+    let baseline = ["tiny_gpt_h1", "tiny_gpt_h2", "tiny_gpt_h4", "tiny_gpt_h8", "tiny_gpt_gpt2_h2"];
+    for name in baseline.into_iter().chain(["modern_core", "modern_llama", "modern_qwen"]) {
         let f = Fixture::read(name);
         let model = model(&f);
         let shape = [f.shape("tokens")[0], f.shape("tokens")[1]];

@@ -312,6 +312,30 @@ proptest! {
             },
         );
 
+        let rms = |x: &[f64]| -> Vec<f64> {
+            let mean = x.iter().map(|x| x * x).sum::<f64>() / c as f64;
+            x.iter().map(|x| x / (mean + f64::from(EPS)).sqrt()).collect()
+        };
+        let twin = |x: &[Vec<f64>]| x[0].chunks(c).flat_map(rms).collect();
+        agree(&[&shape], seed, |x| ops::rmsnorm_lastdim(&x[0], None, EPS), twin);
+        agree(
+            &[&shape, &[c]],
+            seed,
+            |x| ops::rmsnorm_lastdim(&x[0], Some(&x[1]), EPS),
+            |x| {
+                let gain = |(i, y): (usize, f64)| y * x[1][i];
+                x[0].chunks(c).flat_map(|row| rms(row).into_iter().enumerate().map(gain)).collect()
+            },
+        );
+
+        let both = [&leading[..], &[2 * c]].concat();
+        let gate = |row: &[f64]| -> Vec<f64> {
+            let silu = |a: f64| a / (1.0 + (-a).exp());
+            (0..c).map(|i| silu(row[i]) * row[c + i]).collect()
+        };
+        let twin = |x: &[Vec<f64>]| x[0].chunks(2 * c).flat_map(gate).collect();
+        agree(&[&both], seed, |x| ops::swiglu(&x[0]), twin);
+
         let start = cut.0 % c;
         let len = 1 + cut.1 % (c - start);
         let twin = |x: &[Vec<f64>]| {

@@ -15,6 +15,7 @@ mod hooks;
 mod literals;
 mod many_machines;
 mod mha_vs_single_head;
+mod modern_attention;
 mod named_path;
 mod original_replay;
 mod pruning;

@@ -20,6 +20,7 @@ pub const ONE: Program = Program {
     about: "",
     heads: Heads::One { other: "train-gpt-mha" },
     with_heads: |_| Arc::new(SingleHead),
+    options: &[],
     attend: None,
     from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
 };
@@ -30,6 +31,7 @@ pub const MANY: Program = Program {
     about: "",
     heads: Heads::Many { default: 4 },
     with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
+    options: &[],
     attend: None,
     from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
 };

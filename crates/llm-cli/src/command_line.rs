@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::escape::one_line;
     use crate::messages::about;
-    use crate::program::BASELINE;
+    use crate::program::{BASELINE, EVERYTHING};
 
     fn outcome(parsed: Parsed) -> String {
         match parsed {
@@ -188,7 +188,7 @@ mod tests {
         let many = Program { heads: crate::program::Heads::Many { default: 4 }, ..BASELINE };
         let is_han = |c: char| ('\u{3400}'..='\u{9FFF}').contains(&c);
         let mut missing = Vec::new();
-        for program in [BASELINE, many] {
+        for program in [BASELINE, EVERYTHING, many] {
             let texts = said_in(&command(&program));
             assert!(texts.len() > 200);
             for line in texts.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()) {

@@ -30,9 +30,15 @@ pub(crate) const BASELINE: Program = Program {
     about: "",
     heads: Heads::One { other: "another" },
     with_heads: |_| Arc::new(SingleHead),
+    options: &[],
     attend: None,
     from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
 };
+
+/// One with everything that may go beyond it, for tests.
+#[cfg(test)]
+pub(crate) const EVERYTHING: Program =
+    Program { options: &["norm", "mlp", "mlp-bias", "positions"], ..BASELINE };
 
 /// A binary's description of itself, for [`run`](crate::run).
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +51,9 @@ pub struct Program {
     pub heads: Heads,
     /// The attention of a new model with H heads.
     pub with_heads: fn(usize) -> Arc<dyn Attention>,
+    /// What its models may be beyond the baseline: flags of [`FURTHER`](crate::flags::FURTHER), by
+    /// their names. Without the flag there is no such model: none is made, loaded or imported.
+    pub options: &'static [&'static str],
     /// For `bench`; none where there is one head.
     pub attend: Option<Attend>,
     /// The attention that a checkpoint names; an error when this program does not have it.

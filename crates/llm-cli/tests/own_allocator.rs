@@ -14,6 +14,7 @@ const PROGRAM: Program = Program {
     about: "",
     heads: Heads::One { other: "another" },
     with_heads: |_| Arc::new(SingleHead),
+    options: &[],
     attend: None,
     from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
 };

@@ -67,6 +67,12 @@ pub enum FormatError {
     /// The output head adds something, which GPT-2's cannot.
     #[error("its output head has a bias (b_lm), which GPT-2 cannot hold")]
     HeadBias,
+    /// A piece of the model is not one of GPT-2's.
+    #[error("it has {piece}, which GPT-2 cannot hold")]
+    Piece {
+        /// Which one, in words.
+        piece: &'static str,
+    },
     /// GPT-2 would compute something else with these weights.
     #[error("it has '{name}' attention, which GPT-2 cannot hold")]
     AttentionKind {

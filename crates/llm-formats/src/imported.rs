@@ -2,7 +2,7 @@
 
 use crate::error::{FormatError, Result};
 use llm_core::checkpoint::TokenizerSpec;
-use llm_core::model::{SingleHead, parameter_list};
+use llm_core::model::{SingleHead, check_attention, parameter_list};
 use llm_core::optim::{Hyperparameters, OptimizerState};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
@@ -147,7 +147,7 @@ pub(crate) fn attention(
 pub(crate) fn check(config: &Config, attention: &dyn Attention) -> Result<()> {
     let refused = |e: llm_core::Error| FormatError::content(e.to_string());
     config.check().map_err(refused)?;
-    attention.check(config).map_err(refused)?;
+    check_attention(attention, config).map_err(refused)?;
     let list = parameter_list(config, &attention.parameters(config));
     let count = list.iter().map(|(_, p)| p.numel()).fold(0, u64::saturating_add);
     if count > Config::MAX_PARAMETERS {

@@ -14,7 +14,7 @@ use crate::imported::{
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use crate::tokenizers;
 use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
-use llm_core::model::parameter_list;
+use llm_core::model::{Mlp, Norm, parameter_list};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
 use serde::{Deserialize, Serialize};
@@ -165,13 +165,16 @@ fn undescribed<R: Read>(
         None => Err(FormatError::content(format!("tensor {name} is missing"))),
     };
     let ((vocab_size, d_model), (seq_len, _)) = (shape("wte")?, shape("wpe")?);
-    let inner = shape("blocks.0.w_fc").map_or(0, |(_, inner)| inner);
+    let hidden = shape("blocks.0.w_fc").map_or(0, |(_, hidden)| hidden);
+    let inner = shape("blocks.0.w_out").map_or(hidden, |(inner, _)| inner);
     let layers = 0..=Config::MAX_LAYERS;
     let config = Config {
         norm_affine: has("lnf_g"),
+        norm: if has("lnf_g") && !has("lnf_b") { Norm::Rms } else { Norm::Layer },
         tied_head: !has("w_lm"),
         head_bias: has("b_lm"),
-        n_inner: if Some(inner) == d_model.checked_mul(4) { 0 } else { inner },
+        mlp: if inner.checked_mul(2) == Some(hidden) { Mlp::SwiGlu } else { Mlp::Gelu },
+        mlp_bias: has("blocks.0.b_fc") || has("blocks.0.b_out"),
         ..Config::new(
             vocab_size,
             seq_len,
@@ -179,6 +182,9 @@ fn undescribed<R: Read>(
             layers.into_iter().take_while(|i| has(&format!("blocks.{i}.w_qkv"))).count(),
         )
     };
+    // The usual width is not written down, so that a model that says it is one that does not.
+    let n_inner = if inner == config.inner() { 0 } else { inner };
+    let config = Config { n_inner, ..config };
     Ok((config, heads(n_heads, from_spec)?, None))
 }
 

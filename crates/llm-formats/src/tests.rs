@@ -3,7 +3,7 @@
 use crate::error::{FormatError, Result};
 use crate::own_names;
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
-use llm_core::model::SingleHead;
+use llm_core::model::{Mlp, Norm, Positions, SingleHead};
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::{Attention, AttentionSpec, Config, TinyGPT};
 use serde_json::{Value, json};
@@ -292,7 +292,10 @@ fn our_own_file_comes_back_as_it_was() {
     let path = folder.path().join("model.safetensors");
     for tokenizer in tokenizers() {
         let v = tokenizer.vocab_size();
-        for base in [Config::new(v, 6, 4, 2), Config::gpt2(v, 6, 4, 1)] {
+        let gated = Config { norm: Norm::Rms, mlp: Mlp::SwiGlu, ..Config::gpt2(v, 6, 4, 1) };
+        let gated = Config { mlp_bias: false, positions: Positions::None, ..gated };
+        let squared = Config { mlp: Mlp::Relu2, n_inner: 5, ..Config::new(v, 6, 4, 1) };
+        for base in [Config::new(v, 6, 4, 2), Config::gpt2(v, 6, 4, 1), gated, squared] {
             let config = Config { dropout: 0.25, ..base };
             let mut model = TinyGPT::new(config.clone(), 7).unwrap();
             for (_, p) in model.parameters_mut() {
@@ -333,6 +336,11 @@ fn a_file_with_our_names_alone_needs_the_number_of_heads() {
         (Config::new(256, 6, 4, 2), "byte"),
         (Config { tied_head: true, ..Config::new(9, 6, 4, 1) }, "ids"),
         (Config { n_inner: 5, ..Config::gpt2(9, 6, 4, 1) }, "ids"),
+        (Config { norm: Norm::Rms, mlp: Mlp::SwiGlu, ..Config::gpt2(9, 6, 4, 2) }, "ids"),
+        (
+            Config { mlp: Mlp::SwiGlu, mlp_bias: false, n_inner: 7, ..Config::new(9, 6, 4, 1) },
+            "ids",
+        ),
     ] {
         let model = TinyGPT::new(config.clone(), 7).unwrap();
         let tensors = model.parameters().map(|(name, p)| Named {

@@ -2,6 +2,7 @@
 //! learning from a token takes.
 
 use llm_core::Config;
+use llm_core::model::{ParamList, standard_parameters};
 use serde::Serialize;
 
 /// Work of one block's attention on one window, counted over the whole `[T, T]` square (our kernels
@@ -43,16 +44,25 @@ impl AttentionCost {
 /// weight of a matrix (2 forward, 4 backward), and causal attention, whose half of T² counts 3.5
 /// times (forward 1, backward 2.5). What is computed again, or for nothing, does not count.
 pub fn training_flops(config: &Config, seq_len: usize) -> f64 {
+    training_flops_with(config, &standard_parameters(config), seq_len)
+}
+
+/// [`training_flops`] with an attention of these parameters, which reads the whole text before a
+/// position. The last of its matrices takes what its heads give.
+pub fn training_flops_with(config: &Config, attention: &ParamList, seq_len: usize) -> f64 {
     let Config { n_layers, d_model, vocab_size, .. } = *config;
     let [l, c, t, v] = [n_layers, d_model, seq_len, vocab_size].map(|n| n as f64);
-    let inner = config.inner() as f64;
-    let matrices = l * (4.0 * c * c + 2.0 * c * inner) + v * c;
-    6.0 * matrices + 3.5 * l * t * c * 2.0
+    let matrices: Vec<_> = attention.iter().filter(|(_, p)| p.shape.len() == 2).collect();
+    let heads = matrices.last().map_or(0.0, |(_, p)| p.shape[0] as f64); // H·D
+    let own: f64 = matrices.iter().map(|(_, p)| p.numel() as f64).sum();
+    let mlp = c * (config.hidden() + config.inner()) as f64;
+    6.0 * (l * (own + mlp) + v * c) + 3.5 * l * t * heads * 2.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use llm_core::model::{Mlp, Param};
 
     #[test]
     fn heads_multiply_as_often_as_one_and_take_more_softmaxes() {
@@ -64,6 +74,23 @@ mod tests {
         assert_eq!(eight.projection_macs, one.projection_macs);
         assert_eq!((one.softmax_elements, eight.softmax_elements), (256, 2048));
         assert_eq!((one.head_dim, eight.head_dim), (512, 64));
+    }
+
+    /// Shared keys and a gate change the count by their matrices, and heads wider than C/H by theirs.
+    #[test]
+    fn what_an_attention_and_an_mlp_have_is_what_is_counted() {
+        let config = Config::new(10, 16, 8, 1);
+        let own = |wide, heads| -> ParamList {
+            let [a, b] = [Param::weight([8, wide]), Param::into_stream([heads, 8])];
+            vec![("w_qkv".into(), a), ("b".into(), Param::bias(wide)), ("w_proj".into(), b)]
+        };
+        assert_eq!(training_flops_with(&config, &own(24, 8), 16), training_flops(&config, 16));
+        let narrow = training_flops_with(&config, &own(12, 8), 16);
+        assert_eq!(training_flops(&config, 16) - narrow, 6.0 * 8.0 * 12.0);
+        let deep = training_flops_with(&config, &own(24, 16), 16);
+        assert_eq!(deep - training_flops(&config, 16), 6.0 * 8.0 * 8.0 + 7.0 * 16.0 * 8.0);
+        let gated = Config { mlp: Mlp::SwiGlu, n_inner: 32, ..config.clone() };
+        assert_eq!(training_flops(&gated, 16) - training_flops(&config, 16), 6.0 * 8.0 * 32.0);
     }
 
     #[test]

@@ -51,12 +51,12 @@ mod prune;
 
 pub mod trace;
 
-pub use flops::{AttentionCost, training_flops};
+pub use flops::{AttentionCost, training_flops, training_flops_with};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
 pub use known_models::{KNOWN_MODELS, KnownModel};
 pub use maps::{AttentionMaps, attention_maps};
 pub use marks::{KnownText, Piece};
-pub use model::{Memory, ModelReport, TensorRow};
+pub use model::{Beyond, Memory, ModelReport, TensorRow};
 pub use prune::{FromSpec, Pruner, Score, Scored, head_mask, measurements, with_head_mask};
 pub use roles::{Column, Role};
 pub use spread::{Spread, Spreads};

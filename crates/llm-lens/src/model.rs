@@ -3,6 +3,7 @@
 use crate::flops::AttentionCost;
 use llm_core::Config;
 use llm_core::model::{Footprint, ParamList, parameter_list, standard_parameters};
+use llm_core::settings::MODEL;
 use serde::Serialize;
 
 /// What there is to know about a model without running it.
@@ -12,6 +13,10 @@ pub struct ModelReport {
     pub sizes: [usize; 4],
     /// H.
     pub n_heads: usize,
+    /// D: channels of a head, C/H unless the attention says otherwise.
+    pub head_dim: usize,
+    /// What it is beyond the baseline, by the names of the settings.
+    pub beyond: Vec<Beyond>,
     /// Heads that are switched off.
     pub heads_off: usize,
     /// Every tensor, in the model's order.
@@ -31,6 +36,15 @@ pub struct ModelReport {
     /// One block's attention with one head, and with as many as the model has or could have. Empty
     /// for an attention with tensors of its own: what it costs is not known here.
     pub attention: Vec<AttentionCost>,
+}
+
+/// A setting of a model that is not the baseline's.
+#[derive(Clone, Debug, Serialize)]
+pub struct Beyond {
+    /// `norm`, `mlp`, `mlp_bias` or `positions`.
+    pub setting: &'static str,
+    /// Its value.
+    pub value: String,
 }
 
 /// A tensor.
@@ -96,6 +110,7 @@ impl ModelReport {
         let moments = weights * slots as u64;
         let all = footprint.training(batch[0], batch[1]);
         let cost = |heads| AttentionCost::new(batch[1], config.d_model, heads);
+        let joined = own.iter().rev().find(|(_, p)| p.shape.len() == 2).map(|(_, p)| p.shape[0]);
         let counts = match is_standard(config, own) {
             true if compared > 1 => vec![1, compared],
             true => vec![1],
@@ -104,6 +119,8 @@ impl ModelReport {
         ModelReport {
             sizes: [config.vocab_size, config.seq_len, config.d_model, config.n_layers],
             n_heads,
+            head_dim: joined.unwrap_or(config.d_model) / n_heads.max(1),
+            beyond: beyond(config),
             heads_off,
             without_biases: parameters - biases(&tensors),
             parameters,
@@ -120,6 +137,13 @@ impl ModelReport {
             tensors,
         }
     }
+}
+
+fn beyond(config: &Config) -> Vec<Beyond> {
+    let (baseline, settings) = (Config::new(0, 0, 0, 0), ["norm", "mlp", "mlp_bias", "positions"]);
+    let rows = MODEL.iter().filter(|row| settings.contains(&row.field));
+    let changed = rows.filter(|row| (row.get)(config) != (row.get)(&baseline));
+    changed.map(|row| Beyond { setting: row.field, value: (row.get)(config).to_string() }).collect()
 }
 
 /// Are these the tensors of single-head and multi-head attention? How they start does not matter.
@@ -145,7 +169,7 @@ impl TensorRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use llm_core::model::Param;
+    use llm_core::model::{Mlp, Param};
 
     fn adamw<'a>(config: &'a Config, attention: &'a ParamList) -> Footprint<'a> {
         Footprint { config, attention, slots: 2, micro_batches: 1 }
@@ -189,6 +213,20 @@ mod tests {
         assert!(report.tensors.iter().any(|t| t.name == "blocks.2.w_v" && t.shape == [48, 12]));
         assert!(report.memory.total() < config.training_memory(2, 64));
         assert!(report.attention.is_empty());
+    }
+
+    #[test]
+    fn what_a_model_is_beyond_the_baseline_is_said() {
+        let baseline = Config::new(256, 64, 48, 3);
+        let gated = Config { mlp: Mlp::SwiGlu, mlp_bias: false, ..baseline.clone() };
+        let said = |config: &Config| {
+            let own = vec![("w_proj".into(), Param::into_stream([24, 48]))];
+            let report = ModelReport::new(adamw(config, &own), 4, 0, [2, 64], 4);
+            assert_eq!(report.head_dim, 6);
+            report.beyond.iter().map(|b| format!("{} {}", b.setting, b.value)).collect::<Vec<_>>()
+        };
+        assert!(said(&baseline).is_empty());
+        assert_eq!(said(&gated), ["mlp swiglu", "mlp_bias false"]);
     }
 
     #[test]

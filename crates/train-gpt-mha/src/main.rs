@@ -15,6 +15,7 @@ const PROGRAM: Program = Program {
     about: "Train a small GPT with multi-head attention on the CPU, and write text with it.",
     heads: Heads::Many { default: 4 },
     with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
+    options: &[],
     attend: Some(|qkv, n_heads| causal_attention_heads(qkv, n_heads, &[], None)),
     from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
 };

@@ -15,6 +15,7 @@ const PROGRAM: Program = Program {
     about: "Train a small GPT with one attention head on the CPU, and write text with it.",
     heads: Heads::One { other: "train-gpt-mha" },
     with_heads: |_| Arc::new(SingleHead),
+    options: &[],
     attend: None,
     from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
 };

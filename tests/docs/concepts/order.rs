@@ -83,7 +83,9 @@ fn a_model_of_one_block_needs_its_positions() -> Result<()> {
     let orders = [[1, 2, 3, 9], [3, 1, 2, 9]];
     let [a, b] = orders.map(|tokens| last(&model, tokens).unwrap());
     assert!(a.iter().zip(&b).any(|(a, b)| (a - b).abs() > 1e-3));
-    model.wpe.data_mut().fill(0.0);
+    if let Some(wpe) = &mut model.wpe {
+        wpe.data_mut().fill(0.0);
+    }
     let [a, b] = orders.map(|tokens| last(&model, tokens).unwrap());
     let want: Vec<f64> = a.into_iter().map(f64::from).collect();
     workspace_tests::assert_close("the next token", &b, &want, 1e-5);

@@ -1,6 +1,7 @@
 //! The clap command of a program.
 
 use super::Cli;
+use crate::flags::further_args;
 use crate::machine::version;
 use crate::program::{Heads, Program};
 use clap::{Command, CommandFactory};
@@ -77,7 +78,7 @@ pub fn command(program: &Program) -> Command {
          {name} eval --load runs/001 --data other.txt"
     );
     let command = Cli::command().name(name).bin_name(name).about(program.about);
-    let command = command.version(version());
+    let command = with_options(command.version(version()), program);
     // Stands in the list and in completions, first; what it says is said without it.
     let train = Command::new(TRAIN).about("Train a model, or go on with a run: so does no verb");
     let train = train.args(command.get_arguments().cloned()).display_order(0);
@@ -102,6 +103,15 @@ pub fn command(program: &Program) -> Command {
             ))
         }),
     }
+}
+
+/// The flags of models that not every program has.
+fn with_options(command: Command, program: &Program) -> Command {
+    let of_new_models =
+        |verb: Command| verb.args(further_args(program).map(|arg| arg.conflicts_with("load")));
+    let command = command.args(further_args(program));
+    let command = command.mut_subcommand("compare", |verb| verb.args(further_args(program)));
+    command.mut_subcommand("inspect", |verb| verb.mut_subcommand("model", of_new_models))
 }
 
 /// `-h` shows what most people need, and says that there is more.

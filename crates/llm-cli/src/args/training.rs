@@ -5,7 +5,7 @@ use super::data::{DataAs, TextEnds};
 use super::duration::duration;
 use super::{CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
 use crate::defaults::Preset;
-use crate::flags::{Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
+use crate::flags::{Further, Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
 use clap::builder::BoolishValueParser;
 use clap::{Args, ValueEnum};
 use llm_core::Config;
@@ -131,6 +131,9 @@ pub struct ModelArgs {
     /// Choices.
     #[command(flatten)]
     pub options: Typed<OPTIONS>,
+    /// Those that not every program offers.
+    #[command(flatten)]
+    pub further: Further,
 }
 
 /// How a model learns.
@@ -188,17 +191,18 @@ impl TrainArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
         let TrainArgs { val_frac, model, recipe, .. } = self;
-        let (ModelArgs { sizes, options, .. }, RecipeArgs { length, learning, seed, .. }) =
-            (model, recipe);
-        let all = [&val_frac.0, &sizes.0, &options.0, &length.0, &learning.0, &seed.0];
-        all.into_iter().flatten().map(|(flag, value)| (*flag, value.clone())).collect()
+        let RecipeArgs { length, learning, seed, .. } = recipe;
+        let of_run = [&val_frac.0, &length.0, &learning.0, &seed.0];
+        let of_run = of_run.into_iter().flatten().map(|(flag, value)| (*flag, value.clone()));
+        of_run.chain(model.given()).collect()
     }
 }
 
 impl ModelArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        self.sizes.0.clone().into_iter().chain(self.options.0.clone()).collect()
+        let all = [&self.sizes.0, &self.options.0, &self.further.0];
+        all.into_iter().flatten().map(|(flag, value)| (*flag, value.clone())).collect()
     }
 
     /// The options that `--arch` stands for, without sizes.

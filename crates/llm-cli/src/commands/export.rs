@@ -85,6 +85,9 @@ fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
     if !model.config().norm_affine {
         notes.push("norms are written with gains of 1 and biases of 0".to_string());
     }
+    if !model.config().mlp_bias {
+        notes.push("the MLPs are written with biases of 0".to_string());
+    }
     if off > 0 {
         notes.push(format!(
             "{off} heads are switched off: what their outputs are multiplied by is written as 0"

@@ -8,7 +8,7 @@ use crate::events::{self, Event};
 use crate::messages::count;
 use crate::next_commands;
 use crate::output::Target;
-use crate::plan::check_heads_flag;
+use crate::plan::{check_heads_flag, more_than_offered};
 use crate::program::{Heads, Program};
 use llm_core::Config;
 use llm_core::base::thousands;
@@ -61,7 +61,11 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
             }
         }),
     };
-    imported.map_err(|e| refused(program, source, e))
+    let imported = imported.map_err(|e| refused(program, source, e))?;
+    match more_than_offered(program, &imported.config) {
+        None => Ok(imported),
+        Some(more) => Err(refused(program, source, FormatError::Content(more))),
+    }
 }
 
 /// Why nothing was imported from `path`, unless the error names another file.

@@ -23,9 +23,10 @@ pub use fill::{fill, follow, new_model, new_recipe, of_field, of_key};
 pub use given::{Given, whole};
 pub use row::{Beside, Flag, Initial, Kind, Words};
 pub use table::{
-    GROUPS, Group, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC, WITHOUT_A_FLAG, flags,
+    FURTHER, GROUPS, Group, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC, WITHOUT_A_FLAG,
+    flags, flags_of,
 };
-pub use typed::Typed;
+pub use typed::{Further, Typed, further_args};
 
 #[cfg(test)]
 mod tests;

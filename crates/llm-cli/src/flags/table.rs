@@ -5,6 +5,7 @@ use super::row::Beside::{Else, Fixed};
 use super::row::Initial::{By, Follows};
 use super::row::Kind::{Few, Number, Share, Switch, Whole, Word};
 use super::row::{Flag, row};
+use crate::program::Program;
 use llm_core::optim::{OPTIMIZERS, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::settings::Value;
@@ -83,6 +84,17 @@ pub const GROUPS: [Group; 6] = [
             ..row("train.seed", "seed", "N", Whole, "Seed of weights, batches and samples [default: 1]; with --load: of samples only") },
     ] },
 ];
+
+/// What goes beyond the baseline's model. A program has those that its description names, and no
+/// other: they are put into its command, and its models may have them.
+#[rustfmt::skip]
+pub const FURTHER: Group = Group { heading: "Model", flags: &[
+    Flag { beside_load: Fixed, ..row("model.norm", "norm", "KIND", Word(|| vec![("layer", "Layer normalisation"), ("rms", "By the root of the mean square; --norm-affine then means a gain")]), "What every norm does [default: layer]") },
+    Flag { beside_load: Fixed, ..row("model.mlp", "mlp", "KIND", Word(|| vec![("gelu", "One product, GELU"), ("swiglu", "Two products, one the gate of the other; --n-inner 0: about as many weights"), ("relu2", "One product, the square of ReLU")]), "What kind of MLP a block has [default: gelu]") },
+    Flag { beside_load: Fixed, ..row("model.mlp_bias", "mlp-bias", "0|1", Switch, "The products of the MLP add biases") },
+    Flag { beside_load: Fixed, ..row("model.positions", "positions", "KIND", Word(|| vec![("learned", "A table of positions"), ("none", "Nothing says them"), ("rotary", "The attention turns queries and keys by them")]), "How the order of tokens is known [default: learned]") },
+] };
+
 /// The share of the data that is not learnt.
 pub const VAL_FRAC: usize = 0;
 /// Sizes of a model.
@@ -98,7 +110,15 @@ pub const SEED: usize = 5;
 
 /// Every row.
 pub fn flags() -> impl Iterator<Item = &'static Flag> {
-    GROUPS.iter().flat_map(|group| group.flags)
+    GROUPS.iter().flat_map(|group| group.flags).chain(FURTHER.flags)
+}
+
+/// Every row of a program.
+pub fn flags_of(program: &Program) -> impl Iterator<Item = &'static Flag> {
+    flags().filter(|flag| {
+        let is_further = FURTHER.flags.iter().any(|further| further.name == flag.name);
+        !is_further || program.options.contains(&flag.name)
+    })
 }
 
 /// Core's settings that cannot be typed, and why.

@@ -1,8 +1,9 @@
 //! Rows as arguments of a command.
 
 use super::given::Given;
-use super::table::{GROUPS, Group};
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches};
+use super::table::{FURTHER, GROUPS, Group};
+use crate::program::Program;
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 
 /// What was typed of the flags in a group of [`GROUPS`].
 #[derive(Clone, Debug, Default)]
@@ -29,6 +30,46 @@ impl<const GROUP: usize> FromArgMatches for Typed<GROUP> {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         for flag in GROUPS[GROUP].flags {
             if let Some(value) = flag.read(matches) {
+                self.0.insert(flag.name, value);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was typed of the flags of [`FURTHER`]. Which of them there are is the program's matter: see
+/// [`further_args`].
+#[derive(Clone, Debug, Default)]
+pub struct Further(pub Given);
+
+/// The arguments of those flags of [`FURTHER`] that the program offers. Each is left to the long help.
+pub fn further_args(program: &Program) -> impl Iterator<Item = Arg> {
+    let offered = FURTHER.flags.iter().filter(|flag| program.options.contains(&flag.name));
+    offered.map(|flag| flag.arg(FURTHER.heading).hide_short_help(true))
+}
+
+impl Args for Further {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+impl FromArgMatches for Further {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut typed = Self::default();
+        typed.update_from_arg_matches(matches)?;
+        Ok(typed)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        for flag in FURTHER.flags {
+            // One that the program does not offer is not known to its command.
+            let offered = matches.try_contains_id(flag.name).is_ok();
+            if let Some(value) = offered.then(|| flag.read(matches)).flatten() {
                 self.0.insert(flag.name, value);
             }
         }

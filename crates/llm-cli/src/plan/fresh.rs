@@ -10,6 +10,7 @@ use crate::error::{CliError, Result};
 use crate::flags::{self, Given};
 use crate::program::{Heads, Program};
 use crate::tokenizers::{self, Choice, Made};
+use llm_core::model::check_attention;
 use llm_core::recipe::{EndOfText, Recipe};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
@@ -150,7 +151,7 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         }
     };
     let attention = (program.with_heads)(heads);
-    attention.check(&config).map_err(named_by_flag)?;
+    check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
     let mut recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
     if !args.val.is_empty() {
         recipe.val_frac = 0.0;

@@ -1,12 +1,14 @@
 //! A checkpoint made into a run.
 
 use crate::error::{CliError, Result};
+use crate::flags::{FURTHER, Flag};
 use crate::messages::count;
 use crate::program::{Heads, Program};
-use llm_core::Error;
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
+use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
+use llm_core::{Config, Error};
 use llm_formats::tokenizers;
 use std::path::Path;
 use std::sync::Arc;
@@ -49,6 +51,9 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
         ))
     })?;
     let refused = |why: String| CliError::Data(format!("checkpoint '{}': {why}", path.display()));
+    if let Some(more) = more_than_offered(program, &checkpoint.meta.config) {
+        return Err(refused(more));
+    }
     let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| match e {
         e @ Error::Memory { .. } => e.into(),
         other => refused(other.to_string()),
@@ -57,6 +62,18 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
         .map_err(|e| refused(e.to_string()))?;
     let (has_optimizer, format) = (checkpoint.has_optimizer(), checkpoint.format());
     Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer, format })
+}
+
+/// What a model is beyond those that the program makes, in words; nothing when it is one of them.
+pub(crate) fn more_than_offered(program: &Program, config: &Config) -> Option<String> {
+    let (baseline, recipe) = (Config::new(0, 0, 0, 0), Recipe::new(0, 0, 0, 0.0));
+    let is_more = |flag: &&Flag| {
+        !program.options.contains(&flag.name)
+            && flag.value(config, &recipe) != flag.value(&baseline, &recipe)
+    };
+    let flag = FURTHER.flags.iter().find(is_more)?;
+    let (name, value) = (flag.name, flag.value(config, &recipe)?);
+    Some(format!("a model with {name} {value}, which {} does not have", program.name))
 }
 
 /// What to do about a file that is damaged or not whole: the run may have saved other states.
@@ -105,4 +122,40 @@ fn other_states(path: &Path) -> Vec<String> {
     found.sort();
     let shown = |name: String| format!("'{}'", path.with_file_name(name).display());
     found.into_iter().map(shown).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::{BASELINE, EVERYTHING};
+    use llm_core::TinyGPT;
+    use llm_core::checkpoint::{TokenizerSpec, save};
+    use llm_core::model::{Mlp, Norm, Positions};
+
+    /// A model beyond the baseline is named by what it is, and opened by who has it.
+    #[test]
+    fn a_model_of_another_program_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let baseline = Config::new(256, 8, 8, 1);
+        for (config, what) in [
+            (Config { norm: Norm::Rms, ..baseline.clone() }, "norm rms"),
+            (Config { mlp: Mlp::SwiGlu, ..baseline.clone() }, "mlp swiglu"),
+            (Config { mlp_bias: false, ..baseline.clone() }, "mlp-bias false"),
+            (Config { positions: Positions::None, ..baseline.clone() }, "positions none"),
+        ] {
+            let model = TinyGPT::new(config.clone(), 1).unwrap();
+            let trainer = Trainer::new(model, Recipe::new(1, 8, 1, 1e-3)).unwrap();
+            save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
+            let refused = load(&BASELINE, &path).unwrap_err();
+            assert_eq!(refused.exit_code(), crate::error::code::BAD_DATA);
+            let why = format!("': a model with {what}, which train-gpt does not have");
+            assert!(refused.line().ends_with(&why), "{}", refused.line());
+            assert_eq!(*load(&EVERYTHING, &path).unwrap().run.model.config(), config);
+        }
+        let model = TinyGPT::new(baseline, 1).unwrap();
+        let trainer = Trainer::new(model, Recipe::new(1, 8, 1, 1e-3)).unwrap();
+        save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
+        assert!(load(&BASELINE, &path).is_ok());
+    }
 }

@@ -21,6 +21,7 @@ pub(crate) use fresh::largest_divisor;
 
 pub(crate) use data::own_data;
 pub use files::TextFiles;
+pub(crate) use loaded::more_than_offered;
 pub use loaded::{Loaded, load};
 pub use run::{Decided, Plan};
 

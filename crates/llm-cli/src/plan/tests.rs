@@ -6,7 +6,7 @@ use crate::CliError;
 use crate::args::{Cli, TrainArgs};
 use crate::command_line::{Parsed, parse_with};
 use crate::flags::{Beside, Flag, Kind, flags};
-use crate::program::BASELINE;
+use crate::program::EVERYTHING;
 use llm_core::Config;
 use llm_core::checkpoint::{TokenizerSpec, save};
 use llm_core::recipe::Recipe;
@@ -18,10 +18,10 @@ use std::path::PathBuf;
 
 /// The words in the mouth of a user, and a file of settings.
 fn args(words: &[String], file: &str) -> TrainArgs {
-    let program = [BASELINE.name, "--config", "run.toml"].map(String::from);
+    let program = [EVERYTHING.name, "--config", "run.toml"].map(String::from);
     let all = program.iter().chain(words).map(Into::into);
-    let mut command = crate::args::command(&BASELINE);
-    match parse_with(&BASELINE, &mut command, all, |_| Ok(file.into())) {
+    let mut command = crate::args::command(&EVERYTHING);
+    match parse_with(&EVERYTHING, &mut command, all, |_| Ok(file.into())) {
         Parsed::Run(cli) => {
             let Cli { train, .. } = *cli;
             train
@@ -54,7 +54,7 @@ fn value(flag: &Flag, config: &Config, recipe: &Recipe) -> Value {
 #[test]
 fn every_flag_reaches_a_new_run() {
     let decided = |words: &[String], file: &str| {
-        let settings = check_flags(&BASELINE, &args(words, file)).map_err(|e| e.line()).unwrap();
+        let settings = check_flags(&EVERYTHING, &args(words, file)).map_err(|e| e.line()).unwrap();
         let decided = settings.decided();
         (decided.config.clone(), decided.recipe.clone())
     };
@@ -80,9 +80,9 @@ fn every_flag_reaches_a_new_run() {
 
 /// What `compare` gives to a training.
 fn compared(words: Vec<String>) -> crate::flags::Given {
-    let all = [BASELINE.name, "compare"].map(String::from).into_iter().chain(words);
-    let mut command = crate::args::command(&BASELINE);
-    let parsed = parse_with(&BASELINE, &mut command, all.map(Into::into), |_| Ok(String::new()));
+    let all = [EVERYTHING.name, "compare"].map(String::from).into_iter().chain(words);
+    let mut command = crate::args::command(&EVERYTHING);
+    let parsed = parse_with(&EVERYTHING, &mut command, all.map(Into::into), |_| Ok(String::new()));
     let Parsed::Run(cli) = parsed else { panic!("{parsed:?}") };
     let Some(crate::args::Verb::Compare(args)) = cli.verb else { panic!("no comparison") };
     args.training(1).given()
@@ -101,7 +101,7 @@ impl Saved {
         let text = b"a small text to go on with. ".repeat(40);
         std::fs::write(folder.path().join("text"), &text).unwrap();
         let words = ["--seq=8", "--dmodel=8", "--layers=1", "--batch=2", "--steps=20"];
-        let settings = check_flags(&BASELINE, &args(&words.map(String::from), "")).unwrap();
+        let settings = check_flags(&EVERYTHING, &args(&words.map(String::from), "")).unwrap();
         let decided = settings.decided();
         let (config, mut recipe) = (decided.config.clone(), decided.recipe.clone());
         recipe.data =
@@ -124,7 +124,7 @@ impl Saved {
             format!("--{flag}={}", self.folder.path().join(name).display())
         };
         let all = [&[file("load", "run"), file("data", "text")], words].concat();
-        Plan::new(&BASELINE, &args(&all, ""))
+        Plan::new(&EVERYTHING, &args(&all, ""))
     }
 }
 

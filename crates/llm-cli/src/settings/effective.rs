@@ -3,10 +3,11 @@
 use crate::args::{CrewArgs, TextEnds, TokenizerArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
 use crate::escape::{json_line, one_line};
-use crate::flags::{Flag, GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC};
+use crate::flags::{FURTHER, Flag, GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC};
 use crate::plan::Decided;
 use crate::program::Program;
 use clap::ValueEnum;
+use llm_core::Config;
 use llm_core::recipe::{DataSource, EndOfText, Recipe};
 use llm_core::settings;
 use llm_core::tokenizer::IdsTokenizer;
@@ -95,6 +96,13 @@ impl Sheet {
         s.put("heads", whole(n_heads as u64));
         rows(s, &mut GROUPS[OPTIONS].flags.iter());
         rows(s, &mut of_model.into_iter());
+        // Only where they are not the baseline's: a program that has no such flag reads the file.
+        let baseline = Config::new(0, 0, 0, 0);
+        for flag in FURTHER.flags {
+            let [value, usual] = [config, &baseline].map(|config| flag.value(config, recipe));
+            let value = value.filter(|value| usual.as_ref() != Some(value));
+            s.given(flag.name.replace('-', "_"), value.and_then(typed));
+        }
 
         s.table("training");
         s.given("load", args.load.as_ref().map(|path| text(path.as_os_str())));

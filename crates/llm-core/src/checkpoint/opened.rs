@@ -3,7 +3,9 @@
 use super::meta::Meta;
 use super::state::State;
 use crate::base::{CheckpointError, Error, Result};
-use crate::model::{Attention, AttentionSpec, Param, ParamList, Start, TinyGPT, parameter_list};
+use crate::model::{
+    Attention, AttentionSpec, Param, ParamList, Start, TinyGPT, check_attention, parameter_list,
+};
 use crate::optim::{OptimizerState, make_optimizer};
 use crate::tensor::Tensor;
 use std::collections::HashSet;
@@ -96,7 +98,7 @@ impl Checkpoint {
             return Err(Error::Checkpoint { path, source });
         }
         config.check()?;
-        attention.check(&config)?;
+        check_attention(attention.as_ref(), &config)?;
         let expected = parameter_list(&config, &attention.parameters(&config));
         fits(expected, &parameters).map_err(|source| Error::Checkpoint { path, source })?;
         let model = TinyGPT::from_parameters(config, attention, parameters)?;

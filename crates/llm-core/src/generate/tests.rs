@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::Config;
-use crate::model::Activation;
+use crate::model::{Activation, Mlp, Norm, Positions};
 
 fn model(config: Config) -> TinyGPT {
     let mut model = TinyGPT::new(config, 3).unwrap();
@@ -17,9 +17,13 @@ fn model(config: Config) -> TinyGPT {
     model
 }
 
-fn configs() -> [Config; 4] {
+fn configs() -> [Config; 7] {
     let baseline = Config::new(11, 6, 8, 2);
+    let rms = Config { norm: Norm::Rms, positions: Positions::None, ..Config::gpt2(11, 6, 8, 2) };
     [
+        Config { mlp: Mlp::SwiGlu, ..rms.clone() },
+        Config { mlp: Mlp::SwiGlu, mlp_bias: false, n_inner: 7, ..rms },
+        Config { norm: Norm::Rms, mlp: Mlp::Relu2, ..baseline.clone() },
         baseline.clone(),
         Config::gpt2(11, 6, 8, 2),
         Config { activation: Activation::Gelu, n_inner: 19, ..baseline.clone() },

@@ -5,8 +5,8 @@
 //! must know to make it again. So a variant is another crate with one small type, and the baseline
 //! keeps reading as it does.
 
-use super::{Config, Context, Decode, ParamList, Parameters, standard_parameters};
-use crate::base::{Result, Settings};
+use super::{Config, Context, Decode, ParamList, Parameters, Positions, standard_parameters};
+use crate::base::{Error, Result, Settings};
 use crate::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -56,6 +56,13 @@ pub trait Attention: Send + Sync {
     /// heads that do not divide `d_model`.
     fn check(&self, config: &Config) -> Result<()>;
 
+    /// Does it turn queries and keys by their positions? A model with
+    /// [`Positions::Rotary`](super::Positions::Rotary) wants one that does, and every other one that
+    /// does not: order would be told twice.
+    fn is_rotary(&self) -> bool {
+        false
+    }
+
     /// The parameters of one block's attention; unless said otherwise those of single-head and
     /// multi-head attention, see [`standard_parameters`]. Their names must not be those of the
     /// block's own.
@@ -87,6 +94,26 @@ pub trait Attention: Send + Sync {
     fn decode(&self, step: Decode<'_>) -> Result<()> {
         step.again(|x, p, ctx| self.forward(x, p, ctx))
     }
+}
+
+/// Do a model and an attention fit each other?
+///
+/// # Errors
+/// Those of [`Attention::check`]; [`Error::Config`] when one wants rotary positions and the other
+/// does not.
+pub fn check_attention(attention: &dyn Attention, config: &Config) -> Result<()> {
+    attention.check(config)?;
+    let rotary = config.positions == Positions::Rotary;
+    if rotary == attention.is_rotary() {
+        return Ok(());
+    }
+    let name = attention.spec().name;
+    let does = match rotary {
+        true => "does not turn its heads, so positions cannot be rotary",
+        false => "turns its heads by their positions, so positions have to be rotary",
+    };
+    let reason = format!("'{}' attention {does}", name.escape_default());
+    Err(Error::config("positions", reason))
 }
 
 impl fmt::Debug for dyn Attention + '_ {

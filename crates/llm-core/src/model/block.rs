@@ -2,10 +2,11 @@
 //! remember how to go back, and beside each part the same on the plain rows of a text that grows.
 
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
-use super::{Activation, Attention, Context, Decode, NORM_EPS, Place, Workspace};
+use super::{
+    Activation, Attention, Config, Context, Decode, Mlp, NORM_EPS, Norm, Place, Workspace,
+};
 use crate::base::{Error, Result};
-use crate::kernels::layernorm::{self, STATS};
-use crate::kernels::{gelu, gelu_exact, rows};
+use crate::kernels::{gelu, gelu_exact, layernorm, relu2, rmsnorm, rows, silu};
 use crate::ops;
 use crate::profile::enter;
 use crate::tensor::Tensor;
@@ -16,22 +17,23 @@ parameters! {
     pub struct Block(plan) {
         /// `[C]`, only with `norm_affine`: gain of the norm before attention.
         ln1_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
-        /// `[C]`, only with `norm_affine`.
-        ln1_b: Option<Tensor> = plan.config.norm_affine.then(|| Param::bias(plan.config.d_model)),
+        /// `[C]`, only with `norm_affine` where the norm is a [`Norm::Layer`].
+        ln1_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
         /// What the attention owns, see [`Attention::parameters`].
         attention: Parameters = plan.attention.clone(),
         /// `[C]`, only with `norm_affine`: gain of the norm before the MLP.
         ln2_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
-        /// `[C]`, only with `norm_affine`.
-        ln2_b: Option<Tensor> = plan.config.norm_affine.then(|| Param::bias(plan.config.d_model)),
-        /// `[C, I]`, I = 4C unless the settings say otherwise: into the MLP.
-        w_fc: Tensor = Param::weight([plan.config.d_model, plan.config.inner()]),
-        /// `[I]`.
-        b_fc: Tensor = Param::bias(plan.config.inner()),
+        /// `[C]`, only with `norm_affine` where the norm is a [`Norm::Layer`].
+        ln2_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
+        /// `[C, I]`, I = 4C unless the settings say otherwise: into the MLP. `[C, 2I]` for a gated
+        /// one: columns 0..I make what opens the gate, I..2I what goes through it.
+        w_fc: Tensor = Param::weight([plan.config.d_model, plan.config.hidden()]),
+        /// `[I]`, or `[2I]`; absent without `mlp_bias`.
+        b_fc: Option<Tensor> = plan.config.mlp_bias.then(|| Param::bias(plan.config.hidden())),
         /// `[I, C]`: out of the MLP.
         w_out: Tensor = Param::into_stream([plan.config.inner(), plan.config.d_model]),
-        /// `[C]`.
-        b_out: Tensor = Param::bias(plan.config.d_model),
+        /// `[C]`, absent without `mlp_bias`.
+        b_out: Option<Tensor> = plan.config.mlp_bias.then(|| Param::bias(plan.config.d_model)),
     }
 }
 
@@ -47,12 +49,13 @@ impl Block {
         &self,
         x: &Tensor,
         attention: &dyn Attention,
-        activation: Activation,
+        config: &Config,
         ctx: &Context<'_>,
     ) -> Result<Tensor> {
         let _span = enter("block");
         let masks = |place| ctx.dropout.map(|masks| masks.at(place, x.shape()[1]));
-        let y = attention.forward(&norm(x, &self.ln1_g, &self.ln1_b)?, &self.attention, ctx)?;
+        let norm_of = |x: &Tensor, g, b| norm(x, config.norm, g, b);
+        let y = attention.forward(&norm_of(x, &self.ln1_g, &self.ln1_b)?, &self.attention, ctx)?;
         if y.shape() != x.shape() {
             // A sum would repeat a smaller result in silence.
             return Err(Error::shape(
@@ -62,7 +65,7 @@ impl Block {
             ));
         }
         let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
-        let y = self.mlp(&norm(&h, &self.ln2_g, &self.ln2_b)?, activation)?;
+        let y = self.mlp(&norm_of(&h, &self.ln2_g, &self.ln2_b)?, config)?;
         ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)
     }
 
@@ -74,6 +77,7 @@ impl Block {
     pub(crate) fn forward_rows(
         &self,
         attention: &dyn Attention,
+        config: &Config,
         [layer, before, n]: [usize; 3],
         cache: &mut [f32],
         work: &mut Workspace,
@@ -81,68 +85,93 @@ impl Block {
         let d_model = work.d_model;
         let Workspace { stream, x, stats, scratch, .. } = work;
         let (stream, x) = (&mut stream[..n * d_model], &mut x[..n * d_model]);
-        norm_rows(x, &mut stats[..n * STATS], stream, &self.ln1_g, &self.ln1_b);
+        norm_rows(x, stats, stream, d_model, config.norm, &self.ln1_g, &self.ln1_b);
         let p = &self.attention;
         attention.decode(Decode { layer, before, x, p, cache, scratch, stream, d_model })?;
-        self.mlp_rows(n, work);
+        self.mlp_rows(config, n, work);
         Ok(())
     }
 
-    /// gelu(x·W_fc + b_fc)·W_out + b_out.
-    fn mlp(&self, x: &Tensor, activation: Activation) -> Result<Tensor> {
-        let gelu = match activation {
-            Activation::GeluTanh => ops::gelu,
-            Activation::Gelu => ops::gelu_exact,
+    /// act(x·W_fc + b_fc)·W_out + b_out.
+    fn mlp(&self, x: &Tensor, config: &Config) -> Result<Tensor> {
+        let act = match (config.mlp, config.activation) {
+            (Mlp::Gelu, Activation::GeluTanh) => ops::gelu,
+            (Mlp::Gelu, Activation::Gelu) => ops::gelu_exact,
+            (Mlp::SwiGlu, _) => ops::swiglu,
+            (Mlp::Relu2, _) => ops::relu2,
         };
-        let hidden = gelu(&ops::linear_lastdim(x, &self.w_fc, Some(&self.b_fc))?)?; // [B, T, I]
-        ops::linear_lastdim(&hidden, &self.w_out, Some(&self.b_out)) // [B, T, C]
+        let hidden = act(&ops::linear_lastdim(x, &self.w_fc, self.b_fc.as_ref())?)?; // [B, T, I]
+        ops::linear_lastdim(&hidden, &self.w_out, self.b_out.as_ref()) // [B, T, C]
     }
 
     /// x ← x + MLP(norm(x)).
-    fn mlp_rows(&self, n: usize, work: &mut Workspace) {
-        let (c, inner) = (work.d_model, work.inner);
-        let activate = match work.activation {
-            Activation::GeluTanh => gelu::forward,
-            Activation::Gelu => gelu_exact::forward,
-        };
-        let Workspace { stream, x, hidden, gelu, stats, scratch, .. } = work;
+    fn mlp_rows(&self, config: &Config, n: usize, work: &mut Workspace) {
+        let (c, inner, width) = (work.d_model, config.inner(), config.hidden());
+        let Workspace { stream, x, hidden, act, stats, scratch, .. } = work;
         let partial = &mut scratch.partial;
         let (stream, x) = (&mut stream[..n * c], &mut x[..n * c]);
-        let (hidden, gelu) = (&mut hidden[..n * inner], &mut gelu[..n * inner]);
-        norm_rows(x, &mut stats[..n * STATS], stream, &self.ln2_g, &self.ln2_b);
-        rows::fill(hidden, self.b_fc.data());
+        let (hidden, act) = (&mut hidden[..n * width], &mut act[..n * inner]);
+        norm_rows(x, stats, stream, c, config.norm, &self.ln2_g, &self.ln2_b);
+        match &self.b_fc {
+            Some(b) => rows::fill(hidden, b.data()),
+            None => hidden.fill(0.0),
+        }
         rows::add_linear(hidden, x, self.w_fc.data(), n, partial);
-        activate(gelu, hidden);
-        rows::add_each(stream, self.b_out.data());
-        rows::add_linear(stream, gelu, self.w_out.data(), n, partial);
+        match (config.mlp, config.activation) {
+            (Mlp::Gelu, Activation::GeluTanh) => gelu::forward(act, hidden),
+            (Mlp::Gelu, Activation::Gelu) => gelu_exact::forward(act, hidden),
+            (Mlp::SwiGlu, _) => silu::gate_forward(act, hidden, inner),
+            (Mlp::Relu2, _) => relu2::forward(act, hidden),
+        }
+        if let Some(b) = &self.b_out {
+            rows::add_each(stream, b.data());
+        }
+        rows::add_linear(stream, act, self.w_out.data(), n, partial);
     }
 }
 
 /// The norm with or without gain and bias, as the model has them.
-pub(super) fn norm(x: &Tensor, g: &Option<Tensor>, b: &Option<Tensor>) -> Result<Tensor> {
-    match (g, b) {
-        (Some(g), Some(b)) => ops::layernorm_affine_lastdim(x, g, b, NORM_EPS),
-        _ => ops::layernorm_lastdim(x, NORM_EPS),
+pub(super) fn norm(
+    x: &Tensor,
+    kind: Norm,
+    g: &Option<Tensor>,
+    b: &Option<Tensor>,
+) -> Result<Tensor> {
+    match (kind, g, b) {
+        (Norm::Layer, Some(g), Some(b)) => ops::layernorm_affine_lastdim(x, g, b, NORM_EPS),
+        (Norm::Layer, ..) => ops::layernorm_lastdim(x, NORM_EPS),
+        (Norm::Rms, g, _) => ops::rmsnorm_lastdim(x, g.as_ref(), NORM_EPS),
     }
 }
 
-/// [`norm`] of rows: y ← norm(x).
+/// [`norm`] of rows of `width`: y ← norm(x); `stats` is the room that a [`Workspace`] has for them.
 pub(super) fn norm_rows(
     y: &mut [f32],
     stats: &mut [f32],
     x: &[f32],
+    width: usize,
+    kind: Norm,
     g: &Option<Tensor>,
     b: &Option<Tensor>,
 ) {
-    let affine = g.as_ref().zip(b.as_ref()).map(|(g, b)| (g.data(), b.data()));
-    let width = x.len() / (stats.len() / STATS);
-    layernorm::forward(y, stats, x, affine, width, NORM_EPS);
+    let (rows, g, b) = (x.len() / width, g.as_ref(), b.as_ref());
+    match kind {
+        Norm::Layer => {
+            let affine = g.zip(b).map(|(g, b)| (g.data(), b.data()));
+            let stats = &mut stats[..rows * layernorm::STATS];
+            layernorm::forward(y, stats, x, affine, width, NORM_EPS);
+        }
+        Norm::Rms => {
+            let stats = &mut stats[..rows * rmsnorm::STATS];
+            rmsnorm::forward(y, stats, x, g.map(Tensor::data), width, NORM_EPS);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{AttentionSpec, Config, TinyGPT};
+    use crate::model::{AttentionSpec, TinyGPT};
     use std::sync::Arc;
 
     /// Forgets all positions but the first.

@@ -1,31 +1,11 @@
 //! The sizes and options of a model, with their limits and costs.
 
+use super::{Activation, Init, Mlp, Norm, Positions};
 use crate::base::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// ε inside the root of every norm.
 pub const NORM_EPS: f32 = 1e-5;
-
-/// How the weights are drawn at the start. Biases are always 0, gains 1.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Init {
-    /// Normal with standard deviation 1/√fan_in: the baseline.
-    #[default]
-    FanIn,
-    /// GPT-2's: normal with 0.02, and 0.02/√(2L) for the two projections into the residual stream.
-    Gpt2,
-}
-
-/// What the MLP does between its two products.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Activation {
-    /// GELU in its tanh form, as GPT-2 has it: the baseline.
-    #[default]
-    GeluTanh,
-    /// GELU as it is defined, with the error function.
-    Gelu,
-}
 
 /// What a model is, apart from its attention. The defaults of [`Config::new`] are the baseline;
 /// [`Config::gpt2`] sets the options to GPT-2's.
@@ -42,7 +22,7 @@ pub struct Config {
     pub d_model: usize,
     /// L: number of blocks.
     pub n_layers: usize,
-    /// Norms with gain and bias (default: without).
+    /// Norms with gain and bias, or with the gain alone where [`Norm`] has no bias (default: without).
     pub norm_affine: bool,
     /// The output head uses `wte` transposed (default: its own `w_lm`).
     pub tied_head: bool,
@@ -53,12 +33,33 @@ pub struct Config {
     /// Probability that a number is dropped in training: of the embeddings, of the attention's
     /// weights, and of what attention and MLP add to the stream. 0: none.
     pub dropout: f32,
-    /// What the MLP does between its two products.
+    /// Which form of GELU an MLP of that kind has.
     #[serde(default, skip_serializing_if = "is_default")]
     pub activation: Activation,
-    /// Width of the MLP between its two products; 0: four times `d_model`. See [`Config::inner`].
+    /// Width of the MLP between its two products; 0: the usual one, see [`Config::inner`].
     #[serde(default, skip_serializing_if = "is_default")]
     pub n_inner: usize,
+    /// What every norm does.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub norm: Norm,
+    /// What the MLP does between its two products.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub mlp: Mlp,
+    /// The two products of the MLP add `b_fc` and `b_out` (default: yes). An attention says by
+    /// itself which biases it has.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub mlp_bias: bool,
+    /// How the model knows the order of its tokens.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub positions: Positions,
+}
+
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
 }
 
 /// What later settings are left out by where files are written, so that a model without them has
@@ -95,6 +96,10 @@ impl Config {
             dropout: 0.0,
             activation: Activation::GeluTanh,
             n_inner: 0,
+            norm: Norm::Layer,
+            mlp: Mlp::Gelu,
+            mlp_bias: true,
+            positions: Positions::Learned,
         }
     }
 
@@ -109,9 +114,30 @@ impl Config {
         }
     }
 
-    /// I: width of the MLP between its two products.
+    /// I: width of the MLP between its two products: `n_inner`, or the usual one, 4·C. A gated MLP has
+    /// three matrices in place of two, so its usual width is two thirds of that, in whole vectors
+    /// of 16: about as many weights.
     pub fn inner(&self) -> usize {
-        if self.n_inner == 0 { self.d_model.saturating_mul(4) } else { self.n_inner }
+        const VECTOR: usize = 16;
+        let usual = self.d_model.saturating_mul(4);
+        match self.mlp {
+            _ if self.n_inner != 0 => self.n_inner,
+            Mlp::Gelu | Mlp::Relu2 => usual,
+            Mlp::SwiGlu => usual.div_ceil(3).saturating_mul(2).div_ceil(VECTOR) * VECTOR,
+        }
+    }
+
+    /// Numbers that the first product of the MLP gives: I, or 2·I for a gated one.
+    pub fn hidden(&self) -> usize {
+        match self.mlp {
+            Mlp::Gelu | Mlp::Relu2 => self.inner(),
+            Mlp::SwiGlu => self.inner().saturating_mul(2),
+        }
+    }
+
+    /// Have the norms a bias?
+    pub(super) fn norm_bias(&self) -> bool {
+        self.norm_affine && self.norm == Norm::Layer
     }
 
     /// Validates each size's limits.
@@ -131,16 +157,44 @@ impl Config {
             let reason = format!("{} is outside 0..={}", self.n_inner, Config::MAX_INNER);
             return Err(Error::config("n_inner", reason));
         }
-        match self.dropout {
-            p if (0.0..1.0).contains(&p) => Ok(()),
-            p => Err(Error::config("dropout", format!("{p} is outside 0..1"))),
+        if !(0.0..1.0).contains(&self.dropout) {
+            let reason = format!("{} is outside 0..1", self.dropout);
+            return Err(Error::config("dropout", reason));
         }
+        // What two say together comes last: each alone is named first.
+        if self.activation != Activation::default() && self.mlp != Mlp::Gelu {
+            let reason = "a form of GELU was chosen for an MLP without GELU";
+            return Err(Error::config("activation", reason));
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_usual_width_of_a_gated_mlp_has_about_as_many_weights() {
+        for (d_model, inner) in [(64, 176), (128, 352), (576, 1536), (768, 2048)] {
+            let gated = Config { mlp: Mlp::SwiGlu, ..Config::new(1, 1, d_model, 1) };
+            assert_eq!((gated.inner(), gated.hidden()), (inner, 2 * inner));
+            assert!((3 * inner).abs_diff(8 * d_model) < 3 * 16);
+            let narrow = Config { n_inner: 7, ..gated };
+            assert_eq!((narrow.inner(), narrow.hidden()), (7, 14));
+        }
+        assert_eq!(Config { mlp: Mlp::Relu2, ..Config::new(1, 1, 5, 1) }.hidden(), 20);
+    }
+
+    #[test]
+    fn a_form_of_gelu_is_for_an_mlp_with_gelu() {
+        for mlp in [Mlp::SwiGlu, Mlp::Relu2] {
+            let config = Config { mlp, ..Config::new(1, 1, 1, 1) };
+            assert!(config.check().is_ok());
+            let formed = Config { activation: Activation::Gelu, ..config };
+            assert!(matches!(formed.check(), Err(Error::Config { field: "activation", .. })));
+        }
+    }
 
     #[test]
     fn limits_hold_at_their_edges() {

@@ -9,7 +9,6 @@ use super::{Batch, Context, Mode, Origin, Place, Probe, TinyGPT, Workspace};
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Tokens;
 use crate::kernels::dropout::Dropout;
-use crate::kernels::layernorm::STATS;
 use crate::kernels::{elementwise, gemv, rows};
 use crate::ops;
 use crate::profile::enter;
@@ -56,18 +55,18 @@ impl TinyGPT {
             let expected = format!("the shape [B, T] of {} tokens, not none", tokens.len());
             return Err(Error::shape("model", expected, &[b, t]));
         }
-        let mut positions = Tokens::stale(b * t);
-        positions.iter_mut().enumerate().for_each(|(i, p)| *p = (i % t) as TokenId);
-        let mut h = ops::add(
-            &ops::embedding(&self.wte, tokens, &[b, t])?,
-            &ops::embedding(&self.wpe, &positions, &[b, t])?,
-        )?; // [B, T, C]
+        let mut h = ops::embedding(&self.wte, tokens, &[b, t])?; // [B, T, C]
+        if let Some(wpe) = &self.wpe {
+            let mut positions = Tokens::stale(b * t);
+            positions.iter_mut().enumerate().for_each(|(i, p)| *p = (i % t) as TokenId);
+            h = ops::add(&h, &ops::embedding(wpe, &positions, &[b, t])?)?;
+        }
         h = ops::dropout(&h, dropout.map(|masks| masks.at(Place::Embedding, t)))?;
         for (layer, block) in self.blocks.iter().enumerate() {
             let ctx = Context::new(layer).with_probe(probe).with_dropout(dropout);
-            h = block.forward(&h, &**self.attention(), self.config().activation, &ctx)?;
+            h = block.forward(&h, &**self.attention(), self.config(), &ctx)?;
         }
-        self.head(&norm(&h, &self.lnf_g, &self.lnf_b)?)
+        self.head(&norm(&h, self.config().norm, &self.lnf_g, &self.lnf_b)?)
     }
 
     /// [`TinyGPT::run`] for the next positions of a text, the first of which is number `before`:
@@ -84,14 +83,16 @@ impl TinyGPT {
         work: &mut Workspace,
     ) -> Result<()> {
         let c = work.d_model;
-        let (wte, wpe) = (self.wte.data(), self.wpe.data());
         for (i, (&token, h)) in tokens.iter().zip(work.stream.chunks_exact_mut(c)).enumerate() {
-            let (token, position) = (token as usize, before + i);
-            elementwise::add(h, &wte[token * c..][..c], &wpe[position * c..][..c]);
+            let row = &self.wte.data()[token as usize * c..][..c];
+            match &self.wpe {
+                Some(wpe) => elementwise::add(h, row, &wpe.data()[(before + i) * c..][..c]),
+                None => h.copy_from_slice(row),
+            }
         }
         for (layer, (block, cache)) in self.blocks.iter().zip(cache).enumerate() {
             let place = [layer, before, tokens.len()];
-            block.forward_rows(&**self.attention(), place, cache, work)?;
+            block.forward_rows(&**self.attention(), self.config(), place, cache, work)?;
         }
         Ok(())
     }
@@ -109,7 +110,7 @@ impl TinyGPT {
         let c = work.d_model;
         let Workspace { stream, x, stats, logits, scratch, .. } = work;
         let (h, x) = (&stream[i * c..(i + 1) * c], &mut x[..c]);
-        norm_rows(x, &mut stats[..STATS], h, &self.lnf_g, &self.lnf_b);
+        norm_rows(x, stats, h, c, self.config().norm, &self.lnf_g, &self.lnf_b);
         match &self.b_lm {
             Some(bias) => logits.copy_from_slice(bias.data()),
             None => logits.fill(0.0),

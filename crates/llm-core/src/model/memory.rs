@@ -3,7 +3,7 @@
 //! Storage is recycled by length (see [`buffer`](crate::buffer)), so what counts is, for each
 //! length, the most buffers of it that are in use at once.
 
-use super::{Config, ParamList, parameter_list, standard_parameters};
+use super::{Config, ParamList, Positions, parameter_list, standard_parameters};
 use std::collections::BTreeMap;
 
 /// Buffers by length, in numbers of f32.
@@ -75,10 +75,11 @@ impl Footprint<'_> {
 
     /// Estimated bytes for running the model forward only on a batch `[B, T]`.
     pub fn inference(&self, batch_size: usize, seq_len: usize) -> u64 {
-        let sizes = [self.config.vocab_size, self.config.d_model, self.config.inner()];
-        let [v, c, inner] = sizes.map(|n| n as u128);
+        let Config { vocab_size, d_model, .. } = *self.config;
+        let mlp = self.config.hidden() + self.config.inner();
+        let [v, c, mlp] = [vocab_size, d_model, mlp].map(|n| n as u128);
         let rows = batch_size as u128 * seq_len as u128;
-        let floats = u128::from(self.parameter_count()) + rows * (12 * c + 2 * inner + 2 * v);
+        let floats = u128::from(self.parameter_count()) + rows * (12 * c + mlp + 2 * v);
         u64::try_from(4 * floats).unwrap_or(u64::MAX)
     }
 }
@@ -117,20 +118,29 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     let projected: u128 =
         matrices.iter().rev().skip(1).map(|(_, p)| p.shape.get(1).map_or(0, |&n| n as u128)).sum();
     let gradients: Vec<u128> = attention.iter().map(|(_, p)| u128::from(p.numel())).collect();
-    let sizes = [config.vocab_size, config.d_model, config.seq_len, config.inner()];
-    let [v, c, t, inner] = sizes.map(|n| n as u128);
+    let sizes = [config.vocab_size, config.d_model, config.seq_len];
+    let [v, c, t] = sizes.map(|n| n as u128);
+    let [inner, hidden] = [config.inner(), config.hidden()].map(|n| n as u128);
     let n = rows as u128;
-    let (stream, qkv, wide) = (n * c, n * projected, n * inner);
+    // What the heads give together, as wide as the stream unless they say otherwise.
+    let joined = matrices.last().and_then(|(_, p)| p.shape.first()).map_or(c, |&n| n as u128);
+    let (stream, qkv, heads) = (n * c, n * projected, n * joined);
+    let (act, wide) = (n * inner, n * hidden);
+    let learned = config.positions == Positions::Learned;
     let mut buffers = BuffersInUse::default();
 
-    // Forward: both embeddings and their sum; per block x, norm, qkv, y, x', norm', I twice stay.
-    buffers.take([stream; 3]);
-    buffers.give([stream; 2]);
+    // Forward: both embeddings and their sum; per block x, norm, qkv, y, x', norm', and what the
+    // MLP's activation took and made stay.
+    buffers.take([stream]);
+    if learned {
+        buffers.take([stream; 2]);
+        buffers.give([stream; 2]);
+    }
     for _ in 0..config.n_layers {
-        buffers.take([stream, qkv, stream]); // norm, qkv, y
+        buffers.take([stream, qkv, heads]); // norm, qkv, y
         buffers.take([stream, stream]); // projection, sum
         buffers.give([stream]);
-        buffers.take([stream, wide, wide]); // norm, hidden, gelu
+        buffers.take([stream, wide, act]); // norm, hidden, gelu
         buffers.take([stream, stream]); // out, sum
         buffers.give([stream]);
     }
@@ -149,21 +159,27 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     buffers.give([stream; 2]);
     for _ in 0..config.n_layers {
         buffers.take([stream]); // the other way of the sum
-        buffers.take([wide]);
-        buffers.take([inner * c, c]); // out
-        buffers.give([stream, wide]);
+        buffers.take([act]);
+        buffers.take([inner * c]); // out
+        if config.mlp_bias {
+            buffers.take([c]);
+        }
+        buffers.give([stream, act]);
         buffers.take([wide]); // gelu
-        buffers.give([wide, wide]);
+        buffers.give([wide, act]);
         buffers.take([stream]);
-        buffers.take([c * inner, inner]); // hidden
+        buffers.take([c * hidden]); // hidden
+        if config.mlp_bias {
+            buffers.take([hidden]);
+        }
         buffers.give([wide, stream]);
         buffers.take([stream]); // norm'
         buffers.give([stream; 3]);
         buffers.take([stream]); // the other way of the sum
-        buffers.take([stream]);
+        buffers.take([heads]);
         buffers.give([stream]);
         buffers.take([qkv]); // attention
-        buffers.give([stream, stream, qkv]);
+        buffers.give([heads, heads, qkv]);
         buffers.take([stream]);
         gradients.iter().for_each(|&len| buffers.take([len])); // of the attention's parameters
         buffers.give([qkv, stream]);
@@ -173,13 +189,16 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     if !config.tied_head {
         buffers.take([v * c]);
     }
-    buffers.take([t * c]);
+    if learned {
+        buffers.take([t * c]);
+    }
     (1 + slots as u128) * parameters + kept + buffers.total()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Mlp, Param};
 
     #[test]
     fn counts_of_known_models() {
@@ -207,10 +226,26 @@ mod tests {
             Config::new(256, 64, 48, 3),
             Config { tied_head: true, ..Config::new(9, 5, 7, 2) },
             Config { n_inner: 11, ..Config::new(9, 5, 7, 2) },
+            Config { mlp: Mlp::SwiGlu, mlp_bias: false, n_inner: 11, ..Config::new(9, 5, 7, 2) },
+            Config { positions: Positions::None, mlp: Mlp::Relu2, ..Config::new(9, 5, 7, 2) },
         ] {
             let all = 4 * u128::from(config.parameter_count());
             assert_eq!(config.footprint(|of| training(&of, 0)), all, "{config:?}");
         }
+    }
+
+    /// Heads that are together wider than the stream leave more of a row.
+    #[test]
+    fn wide_heads_are_on_paper() {
+        let config = Config::new(300, 64, 64, 8);
+        let floats = |joined: usize| {
+            let own = [Param::weight([64, 192]), Param::into_stream([joined, 64])];
+            let attention = &own.map(|p| ("w".to_string(), p)).to_vec();
+            let of = Footprint { config: &config, attention, slots: 2, micro_batches: 1 };
+            training(&of, 1000) - training(&of, 0)
+        };
+        assert_eq!(floats(64), config.footprint(|of| training(&of, 1000) - training(&of, 0)));
+        assert!(floats(128) >= floats(64) + 8 * 1000 * 64);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::initial::initial;
 use super::parameters::{Field, Given, Plan, Structure, parameters, standard_parameters};
-use super::{Attention, Block, Config, Param, ParamList, SingleHead};
+use super::{Attention, Block, Config, Param, ParamList, Positions, SingleHead, check_attention};
 use crate::base::{Error, Result};
 use crate::tensor::Tensor;
 use std::collections::HashMap;
@@ -42,14 +42,15 @@ parameters! {
     pub struct Weights(plan) {
         /// `[V, C]`: a row for every token.
         wte: Tensor = Param::table([plan.config.vocab_size, plan.config.d_model]),
-        /// `[seq_len, C]`: a row for every position.
-        wpe: Tensor = Param::table([plan.config.seq_len, plan.config.d_model]),
+        /// `[seq_len, C]`, only with learned positions: a row for every position.
+        wpe: Option<Tensor> = (plan.config.positions == Positions::Learned)
+            .then(|| Param::table([plan.config.seq_len, plan.config.d_model])),
         /// L blocks.
         blocks: Vec<Block> = plan.config.n_layers,
         /// `[C]`, only with `norm_affine`: gain of the final norm.
         lnf_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
-        /// `[C]`, only with `norm_affine`.
-        lnf_b: Option<Tensor> = plan.config.norm_affine.then(|| Param::bias(plan.config.d_model)),
+        /// `[C]`, only with `norm_affine` where the norm is a [`Norm::Layer`](super::Norm).
+        lnf_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
         /// `[C, V]`, absent with `tied_head`: the output head.
         w_lm: Option<Tensor> = (!plan.config.tied_head)
             .then(|| Param::weight([plan.config.d_model, plan.config.vocab_size])),
@@ -114,7 +115,7 @@ impl TinyGPT {
         seed: u64,
     ) -> Result<TinyGPT> {
         config.check()?;
-        attention.check(&config)?;
+        check_attention(attention.as_ref(), &config)?;
         let list = parameter_list(&config, &attention.parameters(&config));
         let draw = |(name, param): (String, Param)| {
             let value = initial(&config, seed, &name, &param);
@@ -137,7 +138,7 @@ impl TinyGPT {
         parameters: Vec<(String, Tensor)>,
     ) -> Result<TinyGPT> {
         config.check()?;
-        attention.check(&config)?;
+        check_attention(attention.as_ref(), &config)?;
         let own = attention.parameters(&config);
         let mut list: HashMap<String, Param> = HashMap::new();
         for (name, param) in parameter_list(&config, &own) {
@@ -192,7 +193,7 @@ impl TinyGPT {
     /// # Errors
     /// [`Error::Config`] when the attention does not fit the model.
     pub fn attending_with(&self, attention: Arc<dyn Attention>) -> Result<TinyGPT> {
-        attention.check(&self.config)?;
+        check_attention(attention.as_ref(), &self.config)?;
         if attention.parameters(&self.config) != self.attention.parameters(&self.config) {
             let reason = "it has other parameters than the model's attention";
             return Err(Error::config("attention", reason));

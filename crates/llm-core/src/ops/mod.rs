@@ -7,7 +7,11 @@
 //! | [`matmul2d`], [`bmm`] | C = A·B, and one product per batch entry |
 //! | [`linear_lastdim`] | y = x·W + b, [`linear_tied`]: y = x·Wᵀ |
 //! | [`gelu`], [`gelu_exact`] | x·½(1 + tanh(√(2/π)(x + 0.044715x³))), x·Φ(x) |
+//! | [`silu`], [`swiglu`] | x·σ(x); silu(a) ∘ u, a and u the halves of the last axis |
+//! | [`relu2`] | max(x, 0)² |
 //! | [`layernorm_lastdim`], [`layernorm_affine_lastdim`] | (x − μ)/√(σ² + ε), with gain and bias |
+//! | [`rmsnorm_lastdim`] | x/√(mean(x²) + ε), with gain |
+//! | [`rotary`] | pairs of a head's channels turned by position·θ^(−2i/R) |
 //! | [`softmax_lastdim`], [`softmax()`] | e^x / Σ e^x over the last axis, over any |
 //! | [`self_attention_1h`] | softmax(Q·Kᵀ/√C + mask)·V·W_proj + b_proj |
 //! | [`cross_entropy`] | −mean ln p(target) |
@@ -33,7 +37,11 @@ mod layernorm;
 mod linear;
 mod matmul;
 mod place;
+mod relu2;
+mod rmsnorm;
+mod rotary;
 mod shape;
+mod silu;
 mod softmax;
 mod transpose;
 
@@ -50,7 +58,11 @@ pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};
 pub use linear::{linear_lastdim, linear_tied};
 pub use matmul::{bmm, matmul2d};
 pub use place::Place;
+pub use relu2::relu2;
+pub use rmsnorm::rmsnorm_lastdim;
+pub use rotary::rotary;
 pub use shape::{reshape, slice, slice_lastdim};
+pub use silu::{silu, swiglu};
 pub use softmax::{softmax, softmax_lastdim};
 pub use transpose::transpose;
 

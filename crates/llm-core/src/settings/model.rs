@@ -2,11 +2,23 @@
 
 use super::row::{Row, Typed, named, own, row, typed};
 use crate::base::Value;
-use crate::model::{Activation, Config, Init};
+use crate::model::{Activation, Config, Init, Mlp, Norm, Positions};
 
 named!(Init, "'fan-in' or 'gpt2'", FanIn = "fan-in", Gpt2 = "gpt2");
 
 named!(Activation, "'gelu_tanh' or 'gelu'", GeluTanh = "gelu_tanh", Gelu = "gelu");
+
+named!(Norm, "'layer' or 'rms'", Layer = "layer", Rms = "rms");
+
+named!(Mlp, "'gelu', 'swiglu' or 'relu2'", Gelu = "gelu", SwiGlu = "swiglu", Relu2 = "relu2");
+
+named!(
+    Positions,
+    "'learned', 'none' or 'rotary'",
+    Learned = "learned",
+    None = "none",
+    Rotary = "rotary"
+);
 
 /// Every field of [`Config`].
 #[rustfmt::skip]
@@ -20,10 +32,21 @@ pub const MODEL: &[Row<Config>] = &[
     row!("model.head_bias", head_bias, "head_bias", "the output head adds a bias"),
     row!("model.init", init, "init", "how weights start"),
     row!("model.dropout", dropout, "dropout", "probability that a number is dropped in training"),
-    row!("model.activation", activation, "activation", "what the MLP does between its products"),
-    row!("model.n_inner", n_inner, "n_inner", "width of the MLP between its products; 0: four times C"),
+    row!("model.activation", activation, "activation", "the form of GELU of an MLP that has it"),
+    row!("model.n_inner", n_inner, "n_inner", "width of the MLP between its products; 0: the usual one, four times C or as many weights"),
+    row!("model.norm", norm, "norm", "what every norm does"),
+    row!("model.mlp", mlp, "mlp", "what the MLP does between its products"),
+    row!("model.mlp_bias", mlp_bias, "mlp_bias", "the products of the MLP add biases"),
+    row!("model.positions", positions, "positions", "how the order of tokens is known"),
 ];
 
 /// Those that came after the first files of format 2: written only where they are not the default,
 /// so that a model without them has the file that it had, and older programs read it.
-pub(super) const LATER: [&str; 2] = ["model.activation", "model.n_inner"];
+pub(super) const LATER: [&str; 6] = [
+    "model.activation",
+    "model.n_inner",
+    "model.norm",
+    "model.mlp",
+    "model.mlp_bias",
+    "model.positions",
+];

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::base::Error;
-use crate::model::{Activation, Init};
+use crate::model::{Activation, Init, Mlp, Norm, Positions};
 use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
 use crate::recipe::{DataForm, EndOfText};
 
@@ -20,6 +20,10 @@ fn config() -> Config {
         dropout: 0.5,
         activation: Activation::Gelu,
         n_inner: 15,
+        norm: Norm::Rms,
+        mlp: Mlp::Relu2,
+        mlp_bias: false,
+        positions: Positions::None,
     }
 }
 
@@ -75,6 +79,8 @@ fn later_settings_are_written_where_they_are_not_the_default() {
     let all = collect(&config(), &recipe).unwrap();
     assert_eq!(all.get("model.activation"), Some(&Value::Text("gelu".into())));
     assert_eq!(all.get("model.n_inner"), Some(&Value::Whole(15)));
+    assert_eq!(all.get("model.norm"), Some(&Value::Text("rms".into())));
+    assert_eq!(all.get("model.mlp_bias"), Some(&Value::Bool(false)));
 }
 
 /// A field that is added does not compile here until it has a row.
@@ -92,6 +98,10 @@ fn every_field_has_one_row() {
         dropout: _,
         activation: _,
         n_inner: _,
+        norm: _,
+        mlp: _,
+        mlp_bias: _,
+        positions: _,
     } = config();
     let own = [
         "vocab_size",
@@ -105,6 +115,10 @@ fn every_field_has_one_row() {
         "dropout",
         "activation",
         "n_inner",
+        "norm",
+        "mlp",
+        "mlp_bias",
+        "positions",
     ];
     assert_eq!(
         MODEL.iter().map(|row| row.key).collect::<Vec<_>>(),

@@ -5,7 +5,7 @@ use crate::error::{FormatError, Result};
 use crate::imported::SEVERAL;
 use crate::safetensors::{Data, Named, write};
 use llm_core::base::replace_file;
-use llm_core::model::{SingleHead, parameter_shapes};
+use llm_core::model::{Mlp, Norm, Positions, SingleHead, parameter_shapes};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT};
 use serde_json::{Value, json};
@@ -22,13 +22,30 @@ pub fn has_head_bias(model: &TinyGPT) -> bool {
 /// Is it a model that GPT-2's files can hold?
 ///
 /// # Errors
-/// [`FormatError::AttentionKind`] and [`FormatError::HeadBias`] for what GPT-2 does not have.
+/// [`FormatError::AttentionKind`], [`FormatError::Piece`] and [`FormatError::HeadBias`] for what GPT-2
+/// does not have.
 pub fn check_model(model: &TinyGPT) -> Result<()> {
     let name = model.attention().spec().name;
     if ![SingleHead::NAME, SEVERAL].contains(&name.as_str()) {
         return Err(FormatError::AttentionKind { name: name.escape_default().to_string() });
     }
+    if let Some(piece) = foreign_piece(model.config()) {
+        return Err(FormatError::Piece { piece });
+    }
     if has_head_bias(model) { Err(FormatError::HeadBias) } else { Ok(()) }
+}
+
+/// What the settings ask for and GPT-2 does not compute. MLPs without biases are no such thing: they
+/// are written with biases of 0.
+fn foreign_piece(config: &Config) -> Option<&'static str> {
+    match (config.norm, config.mlp, config.positions) {
+        (Norm::Rms, ..) => Some("root-mean-square norms (rms)"),
+        (_, Mlp::SwiGlu, _) => Some("a gated MLP (swiglu)"),
+        (_, Mlp::Relu2, _) => Some("an MLP with squared ReLU (relu2)"),
+        (.., Positions::None) => Some("an order of tokens that nothing tells (none)"),
+        (.., Positions::Rotary) => Some("rotary positions (rotary)"),
+        (Norm::Layer, Mlp::Gelu, Positions::Learned) => None,
+    }
 }
 
 /// Makes the folder, which must be new or empty: nothing there is ever replaced.
@@ -85,11 +102,12 @@ fn pretty(value: &Value) -> Vec<u8> {
 }
 
 /// The model's tensors under GPT-2's names. Norms without gain and bias get gains of 1 and biases
-/// of 0, and what reads a head that is switched off is 0: the function is the same.
+/// of 0, an MLP without biases gets biases of 0, and what reads a head that is switched off is 0: the function is the same.
 fn tensors(model: &TinyGPT) -> Vec<Named<'_>> {
     let spec = model.attention().spec();
     let ours: HashMap<String, &Tensor> = model.parameters().collect();
-    let theirs = Config { norm_affine: true, head_bias: false, ..model.config().clone() };
+    let (norm_affine, head_bias, mlp_bias) = (true, false, true);
+    let theirs = Config { norm_affine, head_bias, mlp_bias, ..model.config().clone() };
     let named = |(name, mut shape): (String, Vec<usize>)| {
         let data = match ours.get(&name) {
             Some(p) if name == "w_lm" => {

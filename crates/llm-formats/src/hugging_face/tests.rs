@@ -5,7 +5,7 @@ use super::*;
 use crate::error::FormatError;
 use crate::imported::Note;
 use crate::tests::{Mend, file, mend, one_head};
-use llm_core::model::Activation;
+use llm_core::model::{Activation, Mlp, Norm, Positions};
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::{Config, Error, IoAction, TinyGPT};
 use serde_json::{Value, json};
@@ -234,6 +234,39 @@ fn a_head_bias_is_refused_unless_it_is_zero() {
     let refused = export(folder.path(), &model, &IdsTokenizer::new(9).unwrap()).unwrap_err();
     assert!(matches!(refused, FormatError::HeadBias), "{refused}");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn pieces_that_gpt2_does_not_have_are_refused_by_their_names() {
+    for (config, piece) in [
+        (Config { norm: Norm::Rms, ..small() }, "root-mean-square norms (rms)"),
+        (Config { mlp: Mlp::SwiGlu, ..small() }, "a gated MLP (swiglu)"),
+        (Config { mlp: Mlp::Relu2, ..small() }, "an MLP with squared ReLU (relu2)"),
+        (
+            Config { positions: Positions::None, ..small() },
+            "an order of tokens that nothing tells (none)",
+        ),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let model = TinyGPT::new(config, 5).unwrap();
+        let refused = export(folder.path(), &model, &IdsTokenizer::new(9).unwrap()).unwrap_err();
+        assert_eq!(refused.to_string(), format!("it has {piece}, which GPT-2 cannot hold"));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+}
+
+/// An MLP without biases computes what one with biases of 0 does.
+#[test]
+fn an_mlp_without_biases_gets_biases_of_zero() {
+    let config = Config { mlp_bias: false, ..small() };
+    let model = TinyGPT::new(config.clone(), 5).unwrap();
+    let (again, _) = import(exported(config).path(), &one_head).unwrap().into_model().unwrap();
+    assert!(again.blocks.iter().all(|block| {
+        let biases = [&block.b_fc, &block.b_out].map(|b| b.as_ref().unwrap());
+        biases.iter().all(|b| b.data().iter().all(|&b| b == 0.0))
+    }));
+    let logits = |model: &TinyGPT| model.logits(&[1, 2, 8, 0], [1, 4]).unwrap();
+    assert_eq!(logits(&model).data(), logits(&again).data());
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, TrainArgs, command, in_one_line};
 use crate::error::{CliError, Result};
-use crate::flags::{Given, flags};
+use crate::flags::{Given, flags_of};
 use crate::lang::Bilingual;
 use crate::messages::compare as say;
 use crate::program::Program;
@@ -69,7 +69,7 @@ pub(super) fn variants(
 ) -> Result<Vec<Variant>> {
     let mut all = vec![(Vec::new(), args.training(heads.first().copied().unwrap_or(1)))];
     for text in &args.vary {
-        let (flag, values) = split(text)?;
+        let (flag, values) = split(program, text)?;
         let mut more = Vec::new();
         for (settings, args) in &all {
             for value in &values {
@@ -103,7 +103,7 @@ pub(super) fn variants(
 }
 
 /// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.
-fn split(text: &str) -> Result<(&'static str, Vec<String>)> {
+fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     let usage = |why: String| CliError::Usage(format!("--vary {text}: {why}"));
     let form = || usage("give a flag and its values, lr=1e-3,3e-3".into());
     let (typed, values) = text.split_once('=').ok_or_else(form)?;
@@ -122,10 +122,11 @@ fn split(text: &str) -> Result<(&'static str, Vec<String>)> {
         return Err(usage("seeds are counted: --seed FIRST --seeds N".into()));
     }
     let is_meant = |name: &str, aliases: &[&str]| name == plain || aliases.contains(&&*plain);
-    let found = flags().find(|flag| is_meant(flag.name, flag.aliases)).map(|flag| flag.name);
+    let found =
+        flags_of(program).find(|flag| is_meant(flag.name, flag.aliases)).map(|flag| flag.name);
     let others = ["arch", "epochs"].into_iter().find(|name| *name == plain);
     found.or(others).map(|flag| (flag, values)).ok_or_else(|| {
-        let known = flags().map(|flag| flag.name).filter(|name| *name != "seed");
+        let known = flags_of(program).map(|flag| flag.name).filter(|name| *name != "seed");
         usage(format!(
             "only settings of a model and of its training can be varied: {}",
             known.chain(["arch", "epochs"]).collect::<Vec<_>>().join(", ")
@@ -151,12 +152,17 @@ fn with(program: &Program, mut args: TrainArgs, flag: &str, value: &str) -> Resu
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::{BASELINE, EVERYTHING};
 
     #[test]
     fn a_flag_and_its_values() {
-        assert_eq!(split("lr=1e-3, 3e-3").unwrap(), ("lr", vec!["1e-3".into(), "3e-3".into()]));
-        assert_eq!(split("--learning_rate=1").unwrap().0, "lr");
-        assert_eq!(split("epochs=1").unwrap().0, "epochs");
+        assert_eq!(
+            split(&BASELINE, "lr=1e-3, 3e-3").unwrap(),
+            ("lr", vec!["1e-3".into(), "3e-3".into()])
+        );
+        assert_eq!(split(&BASELINE, "--learning_rate=1").unwrap().0, "lr");
+        assert_eq!(split(&BASELINE, "epochs=1").unwrap().0, "epochs");
+        assert_eq!(split(&EVERYTHING, "norm=layer,rms").unwrap().0, "norm");
         for (text, why) in [
             ("lr", "give a flag"),
             ("lr=", "give a flag"),
@@ -165,9 +171,10 @@ mod tests {
             ("heads=1,2", "--heads 1,2"),
             ("seed=1,2", "--seeds N"),
             ("data=a,b", "only settings"),
+            ("norm=layer,rms", "only settings"),
             ("tokenizer=char", "only settings"),
         ] {
-            let line = split(text).unwrap_err().line();
+            let line = split(&BASELINE, text).unwrap_err().line();
             assert!(line.contains(why) && line.contains(text), "{line}");
         }
     }

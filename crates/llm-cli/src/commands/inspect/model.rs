@@ -13,6 +13,7 @@ use crate::program::{Heads, Program};
 use crate::table::{Column, table};
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
+use llm_core::model::check_attention;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{AttentionSpec, Config, Error};
 use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
@@ -62,7 +63,7 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
         }
     };
     let attention = (program.with_heads)(n_heads);
-    attention.check(&config).map_err(named_by_flag)?;
+    check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
     let own = attention.parameters(&config);
     let recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
@@ -104,9 +105,15 @@ fn text(title: &str, report: &ModelReport, room: usize) -> String {
     let [v, t, c, l] = report.sizes;
     let ModelReport { n_heads, heads_off, batch: [b, seq], .. } = *report;
     let off = if heads_off > 0 { format!(", {heads_off} switched off") } else { String::new() };
-    let d = c / n_heads.max(1);
+    let d = report.head_dim;
+    let beyond: Vec<_> =
+        report.beyond.iter().map(|more| format!("{} {}", more.setting, more.value)).collect();
+    let beyond = match beyond.is_empty() {
+        true => String::new(),
+        false => format!("beyond the baseline: {}\n", beyond.join(", ")),
+    };
     let mut text = format!(
-        "{title}: L={}, C={c} wide, H={} of D={d}{off}, context T={t}, V={} tokens\n\n\
+        "{title}: L={}, C={c} wide, H={} of D={d}{off}, context T={t}, V={} tokens\n{beyond}\n\
          tensor              shape                count    share\n",
         count(l, "block"),
         count(n_heads, "head"),

@@ -41,7 +41,7 @@ fn the_helpers_change_nothing_by_themselves() {
 
 #[test]
 fn an_unknown_key_is_refused_by_its_name() {
-    for key in ["model.norm", "train.ema", "val_data.seed", "data.count", "a", "z.z"] {
+    for key in ["model.experts", "train.ema", "val_data.seed", "data.count", "a", "z.z"] {
         let error = refused_setting(&with(key, Value::Bool(true)));
         assert_eq!(error, format!("settings: '{key}' is unknown to this program"));
     }

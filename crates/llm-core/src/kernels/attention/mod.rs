@@ -7,16 +7,23 @@
 //! are never touched, so about half of the T² products are skipped. What is kept for backward is
 //! one number a row, ln Σ eˢ, from which P is made again.
 //!
+//! Two things may be otherwise: a query may see a window of the last positions alone
+//! ([`forward_within`]), and several heads of queries may read the same keys and values
+//! ([`each_group`]).
+//!
 //! Reference: Vaswani et al., "Attention Is All You Need", 3.2.1; Dao et al., "FlashAttention",
 //! for keeping ln Σ eˢ in place of P.
 
 mod causal;
 mod decode;
+mod turned;
 mod views;
 
-pub use causal::{backward, forward, probs};
+pub use causal::{Share, backward, backward_within, forward, forward_within, probs, probs_within};
 pub use decode::attend_one;
-pub use views::{each_head, head_view, head_views, head_views_mut, qkv_views_mut, row_views_mut};
+pub use views::{
+    each_group, each_head, head_view, head_views, head_views_mut, qkv_views_mut, row_views_mut,
+};
 
 /// Query rows handled together.
 const BLOCK: usize = 64;

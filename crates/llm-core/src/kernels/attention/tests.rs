@@ -13,12 +13,14 @@ struct Naive {
     dv: Array2<f64>,
 }
 
-fn naive(q: &Array2<f64>, k: &Array2<f64>, v: &Array2<f64>, dy: &Array2<f64>, scale: f64) -> Naive {
+/// `x`: q, k, v and dy.
+fn naive(x: &[Array2<f64>; 4], scale: f64, window: usize) -> Naive {
+    let [q, k, v, dy] = x;
     let (t, d) = q.dim();
     let mut p = Array2::zeros((t, t));
     for i in 0..t {
         let score = |j: usize| {
-            if j > i {
+            if j > i || i - j >= window {
                 f64::from(MASKED)
             } else {
                 (0..d).map(|c| q[[i, c]] * k[[j, c]]).sum::<f64>() * scale
@@ -52,19 +54,19 @@ fn close(got: &[f32], want: &Array2<f64>, what: &str) {
     }
 }
 
+/// Windows, and what they do in a text of 130: all of it, one block and less, one position.
+const WINDOWS: [usize; 6] = [usize::MAX, 130, 66, 64, 9, 1];
+
 #[test]
 fn one_head_equals_its_naive_twin() {
-    for t in [1, 2, 3, 5, 17, 63, 64, 65, 66, 130] {
+    for (t, window) in [1, 2, 3, 5, 17, 63, 64, 65, 66, 130]
+        .into_iter()
+        .flat_map(|t| WINDOWS.map(|window| (t, window)))
+    {
         for d in [1, 2, 7, 16, 33] {
             let [q, k, v, dy] = [1, 2, 3, 4].map(|salt| numbers(t, d, salt));
             let scale = 1.0 / (d as f32).sqrt();
-            let want = naive(
-                &wide(&q, t, d),
-                &wide(&k, t, d),
-                &wide(&v, t, d),
-                &wide(&dy, t, d),
-                scale.into(),
-            );
+            let want = naive(&[&q, &k, &v, &dy].map(|x| wide(x, t, d)), scale.into(), window);
             // The three operands interleaved as in qkv, and NaN wherever an output goes.
             let mut qkv = vec![0.0; t * 3 * d];
             for i in 0..t {
@@ -78,16 +80,19 @@ fn one_head_equals_its_naive_twin() {
             let outputs =
                 [head_views_mut(&mut y, [1, t, 1, d]), row_views_mut(&mut lse, [1, 1, t])];
             each_head(outputs, 0, |_, _, [y, lse]| {
-                forward(q_view, k_view, v_view, scale, y, lse, None)
+                forward_within(q_view, k_view, v_view, scale, y, lse, None, window)
             });
             close(&y, &want.y, "y");
-            close(&probs(q_view, k_view, scale), &want.p, "p");
+            close(&probs_within(q_view, k_view, scale, window), &want.p, "p");
 
             let mut dqkv = vec![f32::NAN; t * 3 * d];
             let [y_views, dy_views] = [&y, &dy].map(|x| head_views(x, [1, t, 1, d]));
             each_head(qkv_views_mut(&mut dqkv, [1, t, 1, d]), 0, |_, _, [dq, dk, dv]| {
                 let [y, dy] = [&y_views, &dy_views].map(|x| head_view(x, 0, 0));
-                backward(q_view, k_view, v_view, scale, y, &lse, dy, dq, dk, dv, None);
+                let (only, lse) = (Share::Only, &lse[..]);
+                backward_within(
+                    q_view, k_view, v_view, scale, y, lse, dy, dq, dk, dv, None, window, only,
+                );
             });
             let grads = head_views(&dqkv, [1, t, 3, d]);
             for (n, want) in [&want.dq, &want.dk, &want.dv].into_iter().enumerate() {
@@ -95,11 +100,108 @@ fn one_head_equals_its_naive_twin() {
                 close(&got, want, ["dq", "dk", "dv"][n]);
             }
 
-            // The last row again, as a step of generation.
-            let (mut scores, mut last) = (vec![f32::NAN; t], vec![f32::NAN; d]);
-            attend_one(&q[(t - 1) * d..], k_view, v_view, scale, &mut scores, &mut last);
+            // The last row again, as a step of generation over the positions that it sees.
+            let first = t.saturating_sub(window);
+            let (mut scores, mut last) = (vec![f32::NAN; t - first], vec![f32::NAN; d]);
+            let [k, v] = [k_view, v_view].map(|x| x.slice_move(ndarray::s![first.., ..]));
+            attend_one(&q[(t - 1) * d..], k, v, scale, &mut scores, &mut last);
             for c in 0..d {
                 assert!((f64::from(last[c]) - want.y[[t - 1, c]]).abs() < 2e-5);
+            }
+        }
+    }
+}
+
+/// A window as long as the text is none, bit for bit, with dropout too.
+#[test]
+fn a_window_over_everything_is_the_whole_text() {
+    let masks = Dropout::new(0.4, 3, 1, 0).unwrap().at(1u64, 130);
+    for (t, masks) in [(1, None), (70, None), (70, Some(masks)), (130, Some(masks))] {
+        let d = 7;
+        let [q, k, v, dy] = [1, 2, 3, 4].map(|salt| numbers(t, d, salt));
+        let [qv, kv, vv, dyv] = [&q, &k, &v, &dy].map(|x| matrix(x, t, d));
+        let run = |window: Option<usize>| {
+            let mut all = [(); 4].map(|()| vec![f32::NAN; t * d]);
+            let mut lse = vec![f32::NAN; t];
+            let [y, dq, dk, dv] = all.each_mut().map(|x| &mut x[..]);
+            let lse_view = matrix_mut(&mut lse, t, 1);
+            match window {
+                None => forward(qv, kv, vv, 0.5, matrix_mut(y, t, d), lse_view, masks),
+                Some(n) => {
+                    forward_within(qv, kv, vv, 0.5, matrix_mut(y, t, d), lse_view, masks, n);
+                }
+            }
+            let (y, n) = (matrix(y, t, d), window.unwrap_or(usize::MAX));
+            let [dq, dk, dv] = [dq, dk, dv].map(|x| matrix_mut(x, t, d));
+            match window {
+                None => backward(qv, kv, vv, 0.5, y, &lse, dyv, dq, dk, dv, masks),
+                Some(_) => backward_within(
+                    qv,
+                    kv,
+                    vv,
+                    0.5,
+                    y,
+                    &lse,
+                    dyv,
+                    dq,
+                    dk,
+                    dv,
+                    masks,
+                    n,
+                    Share::Only,
+                ),
+            }
+            all
+        };
+        assert!(run(None) == run(Some(t)) && run(None) == run(Some(t + 1)));
+    }
+}
+
+/// Two heads of queries over the same keys and values: the sum of what each alone would give.
+#[test]
+fn shares_of_heads_that_read_the_same_keys_add_up() {
+    for (t, window) in [(5, usize::MAX), (70, usize::MAX), (130, 20)] {
+        let d = 3;
+        let [k, v, dy] = [2, 3, 4].map(|salt| numbers(t, d, salt));
+        let [kv, vv, dyv] = [&k, &v, &dy].map(|x| matrix(x, t, d));
+        let (mut dk, mut dv) = (vec![f32::NAN; t * d], vec![f32::NAN; t * d]);
+        let mut sums = [(); 2].map(|()| Array2::<f64>::zeros((t, d)));
+        for (salt, share) in [(1, Share::Only), (7, Share::Further)] {
+            let q = numbers(t, d, salt);
+            let (mut y, mut dq, mut lse) = (vec![0.0; t * d], vec![0.0; t * d], vec![0.0; t]);
+            let (qv, outputs) = (matrix(&q, t, d), (matrix_mut(&mut y, t, d), &mut lse[..]));
+            let lse_view = matrix_mut(outputs.1, t, 1);
+            forward_within(qv, kv, vv, 0.5, outputs.0, lse_view, None, window);
+            let grads = [&mut dq, &mut dk, &mut dv].map(|x| matrix_mut(x, t, d));
+            let [dq, dk, dv] = grads;
+            let y = matrix(&y, t, d);
+            backward_within(qv, kv, vv, 0.5, y, &lse, dyv, dq, dk, dv, None, window, share);
+            let want = naive(&[&q, &k, &v, &dy].map(|x| wide(x, t, d)), 0.5, window);
+            sums[0] += &want.dk;
+            sums[1] += &want.dv;
+        }
+        close(&dk, &sums[0], "dk");
+        close(&dv, &sums[1], "dv");
+    }
+}
+
+#[test]
+fn each_group_is_visited_once_with_all_its_heads() {
+    let [b, t, h, g, d] = [3, 2, 6, 3, 4];
+    for work in [0, usize::MAX] {
+        let (mut x, mut y) = (vec![-1.0; b * t * h * d], vec![-1.0; b * t * g * d]);
+        let outputs = [head_views_mut(&mut x, [b, t, h, d]), head_views_mut(&mut y, [b, t, g, d])];
+        each_group(outputs, g, work, |sequence, group, [mut heads, mut shared]| {
+            assert_eq!((heads.dim(), shared.dim()), ((h / g, t, d), (1, t, d)));
+            for (i, mut head) in heads.outer_iter_mut().enumerate() {
+                head.mapv_inplace(|x| x + 1.0 + (sequence * h + group * (h / g) + i) as f32);
+            }
+            shared.mapv_inplace(|x| x + 1.0 + (sequence * g + group) as f32);
+        });
+        for (data, n) in [(&x, h), (&y, g)] {
+            let views = head_views(data, [b, t, n, d]);
+            for i in 0..b * n {
+                assert!(head_view(&views, i / n, i % n).iter().all(|&x| x == i as f32));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Heads as views: cutting the channel axis of `[B, T, N·D]` into N groups without moving a number.
 
 use super::super::parallel;
-use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut4, Axis};
+use ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut3, ArrayViewMut4, Axis};
 
 /// `data [B, T, N·D]` seen as its groups, `[B, N, T, D]`: group n is channels n·D..(n+1)·D.
 ///
@@ -54,40 +54,63 @@ pub fn each_head<const N: usize>(
     work: usize,
     f: impl Fn(usize, usize, [ArrayViewMut2<'_, f32>; N]) + Sync,
 ) {
-    halves(outputs, [0, 0], work >= 2 * parallel::HEAVY, &f);
+    let Some((_, heads, ..)) = outputs.first().map(ArrayViewMut4::dim) else { return };
+    each_group(outputs, heads, work, |sequence, head, parts| {
+        f(sequence, head, parts.map(|x| x.index_axis_move(Axis(0), 0)));
+    });
 }
 
-/// The heads from `at` on: halved, by sequences and then by heads, until one is left.
+/// [`each_head`] for heads that stand in `groups` of neighbours: calls `f(b, g, ..)` for every
+/// (sequence, group) with what belongs to the group of each output. Outputs are `[B, N, T, ..]`, N a
+/// multiple of `groups` that may be another for each, and a task gets `[N/groups, T, ..]`.
+pub fn each_group<const N: usize>(
+    outputs: [ArrayViewMut4<'_, f32>; N],
+    groups: usize,
+    work: usize,
+    f: impl Fn(usize, usize, [ArrayViewMut3<'_, f32>; N]) + Sync,
+) {
+    let Some((sequences, ..)) = outputs.first().map(ArrayViewMut4::dim) else { return };
+    halves(outputs, [0, 0], [sequences, groups], work >= 2 * parallel::HEAVY, &f);
+}
+
+/// The groups from `at` on, so many sequences of so many: halved, by sequences and then by groups,
+/// until one is left.
 fn halves<const N: usize>(
     outputs: [ArrayViewMut4<'_, f32>; N],
     at: [usize; 2],
+    lengths: [usize; 2],
     fork: bool,
-    f: &(impl Fn(usize, usize, [ArrayViewMut2<'_, f32>; N]) + Sync),
+    f: &(impl Fn(usize, usize, [ArrayViewMut3<'_, f32>; N]) + Sync),
 ) {
-    let Some((sequences, heads, ..)) = outputs.first().map(ArrayViewMut4::dim) else { return };
-    let axis = usize::from(sequences == 1);
-    let len = [sequences, heads][axis];
-    if sequences == 0 || heads == 0 {
+    let [sequences, groups] = lengths;
+    if sequences == 0 || groups == 0 {
         return; // nothing to do
     }
+    let axis = usize::from(sequences == 1);
+    let len = lengths[axis];
     if len == 1 {
-        let single = outputs.map(|x| x.index_axis_move(Axis(0), 0).index_axis_move(Axis(0), 0));
-        return f(at[0], at[1], single);
+        return f(at[0], at[1], outputs.map(|x| x.index_axis_move(Axis(0), 0)));
     }
     let middle = len / 2;
-    let mut later_at = at;
+    let (mut later_at, mut earlier, mut later) = (at, lengths, lengths);
     later_at[axis] += middle;
+    earlier[axis] = middle;
+    later[axis] -= middle;
     let mut cut = outputs.map(|x| {
-        let (first, later) = x.split_at(Axis(axis), middle);
+        let each = x.len_of(Axis(axis)) / len; // heads of a group; 1 for sequences
+        let (first, later) = x.split_at(Axis(axis), middle * each);
         (Some(first), Some(later))
     });
     let first = cut.each_mut().map(|(first, _)| first.take().expect("just cut"));
-    let later = cut.map(|(_, later)| later.expect("just cut"));
+    let second = cut.map(|(_, later)| later.expect("just cut"));
     if fork {
-        rayon::join(|| halves(first, at, fork, f), || halves(later, later_at, fork, f));
+        rayon::join(
+            || halves(first, at, earlier, fork, f),
+            || halves(second, later_at, later, fork, f),
+        );
     } else {
-        halves(first, at, fork, f);
-        halves(later, later_at, fork, f);
+        halves(first, at, earlier, fork, f);
+        halves(second, later_at, later, fork, f);
     }
 }
 

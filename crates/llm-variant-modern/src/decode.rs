@@ -1,0 +1,109 @@
+//! The next positions of a text, from what earlier ones left in the cache.
+
+use crate::grouped::Heads;
+use crate::modern::{Modern, Projections};
+use llm_core::kernels::attention::{attend_one, head_view, head_views};
+use llm_core::kernels::parallel::{LIGHT, rows, rows_with};
+use llm_core::kernels::rmsnorm;
+use llm_core::kernels::rotary::{Turned, turn};
+use llm_core::model::{Decode, NORM_EPS};
+use llm_core::ndarray::ArrayView4;
+use llm_core::{Result, Tensor};
+
+/// Cached numbers that are worth a thread of their own: they come from memory, as weights do.
+const CACHED: usize = LIGHT / 4;
+/// Positions that are worth one.
+const POSITIONS: usize = 4;
+
+impl Modern {
+    /// What `forward` does, for the next positions. The cache keeps a key, normed and turned, and a
+    /// value for each group; a window reads its last rows.
+    pub(crate) fn next_positions(&self, mut step: Decode<'_>) -> Result<()> {
+        let heads = self.heads(step.d_model);
+        let Projections { w_qkv, b_qkv, w_proj, b_proj } = self.projections(step.p)?;
+        let Heads { n_heads: h, kv_heads: g, head_dim: d, .. } = heads;
+        let (n, before, width) = (step.positions(), step.before, heads.all() * d);
+        let mut qkv = step.linear(w_qkv, b_qkv)?; // [n, (H+2G)·D]
+        if self.qk_norm {
+            let [q_g, k_g] = step.p.named(["q_g", "k_g"])?;
+            for row in qkv.chunks_exact_mut(width) {
+                let (q, rest) = row.split_at_mut(h * d);
+                norm_heads(q, q_g);
+                norm_heads(&mut rest[..g * d], k_g);
+            }
+        }
+        if let Some(rotary) = &self.rotary {
+            let angles = &*rotary.angles(before + n, d);
+            let (n_heads, head_dim, seq_len, start) = (h + g, d, n, before);
+            turn(&mut qkv, &Turned { angles, width, n_heads, head_dim, seq_len, start });
+        }
+        let kept: Vec<f32> =
+            qkv.chunks_exact(width).flat_map(|row| &row[h * d..]).copied().collect();
+        let layer = step.layer;
+        let kept = step.keep(&kept)?; // [before + n, 2·G·D]
+        let text = Text { heads, keep: self.kept(layer), kept };
+        let mut y = vec![0.0; n * h * d];
+        if n == 1 {
+            text.attend(&qkv[..h * d], before + 1, &mut y);
+        } else {
+            // Each position is one writer's; short texts are not worth sharing.
+            rows(&mut y, h * d, POSITIONS * h * d, |first, y| {
+                for (i, y) in y.chunks_exact_mut(h * d).enumerate() {
+                    let q = &qkv[(first + i) * width..][..h * d];
+                    text.attend(q, before + first + i + 1, y);
+                }
+            });
+        }
+        step.add_linear(&y, w_proj, b_proj)
+    }
+}
+
+/// Every head of x ← its norm.
+fn norm_heads(x: &mut [f32], gain: &Tensor) {
+    let (old, d) = (x.to_vec(), gain.numel());
+    let mut stats = vec![0.0; x.len() / d * rmsnorm::STATS];
+    rmsnorm::forward(x, &mut stats, &old, Some(gain.data()), d, NORM_EPS);
+}
+
+/// Keys and values of all positions so far.
+struct Text<'a> {
+    heads: Heads,
+    keep: &'a [bool],
+    /// `[.., 2·G·D]`
+    kept: &'a [f32],
+}
+
+impl Text<'_> {
+    /// Every head of the last of `so_far` positions: `q, y [H·D]`.
+    fn attend(&self, q: &[f32], so_far: usize, y: &mut [f32]) {
+        let Heads { kv_heads: g, head_dim: d, window, .. } = self.heads;
+        let first = so_far.saturating_sub(window);
+        let (n, row) = (so_far - first, 2 * g * d);
+        let parts = head_views(&self.kept[first * row..so_far * row], [1, n, 2 * g, d]);
+        let mut scores = vec![0.0; self.heads.n_heads * n];
+        rows_with(y, d, &mut scores, n, CACHED.div_ceil(n), |first, y, scores| {
+            let each = y.chunks_exact_mut(d).zip(scores.chunks_exact_mut(n)).enumerate();
+            for (i, (y, scores)) in each {
+                self.attend_with(first + i, q, &parts, scores, y);
+            }
+        });
+    }
+
+    /// One head: `scores [n]`, `y [D]`.
+    fn attend_with(
+        &self,
+        h: usize,
+        q: &[f32],
+        parts: &ArrayView4<'_, f32>,
+        scores: &mut [f32],
+        y: &mut [f32],
+    ) {
+        if self.keep.get(h) == Some(&false) {
+            return y.fill(0.0);
+        }
+        let Heads { kv_heads: g, head_dim: d, .. } = self.heads;
+        let group = h / self.heads.each();
+        let [k, v] = [group, g + group].map(|part| head_view(parts, 0, part));
+        attend_one(&q[h * d..][..d], k, v, 1.0 / (d as f32).sqrt(), scores, y);
+    }
+}

@@ -1,0 +1,56 @@
+//! Does the attention fit a model?
+
+use crate::modern::{Modern, Rotary};
+use llm_core::{Config, Error, Result};
+
+impl Modern {
+    /// Does it fit a model of these settings?
+    pub(crate) fn fits(&self, config: &Config) -> Result<()> {
+        /// Channels of all heads of queries.
+        const MOST: usize = 4 * Config::MAX_D_MODEL;
+        let (h, g, c) = (self.n_heads, self.kv_heads, config.d_model);
+        if h == 0 || self.head_dim.is_none() && !c.is_multiple_of(h) {
+            let divisors: Vec<_> = (1..=c).filter(|h| c.is_multiple_of(*h)).collect();
+            let reason = format!("{h} heads do not divide a width (d_model) of {c}");
+            return Err(Error::config(
+                "heads",
+                format!("{reason}; possible are {}", list(&divisors)),
+            ));
+        }
+        if g == 0 || !h.is_multiple_of(g) {
+            let divisors: Vec<_> = (1..=h.min(MOST)).filter(|g| h.is_multiple_of(*g)).collect();
+            let reason = format!("{g} do not divide {h} heads; possible are {}", list(&divisors));
+            return Err(Error::config("kv_heads", reason));
+        }
+        let d = self.heads(c).head_dim;
+        if d == 0 || h.checked_mul(d).is_none_or(|joined| joined > MOST) {
+            let reason =
+                format!("{h} heads of {d} channels are none, or more than {MOST} together");
+            return Err(Error::config("head_dim", reason));
+        }
+        if let Some(Rotary { theta, width, .. }) = &self.rotary {
+            let width = width.unwrap_or(d);
+            if width == 0 || width > d || !width.is_multiple_of(2) {
+                let reason = format!("{width} channels of a head of {d} cannot be turned in pairs");
+                return Err(Error::config("rotary", reason));
+            }
+            if !(*theta > 1.0 && theta.is_finite()) {
+                let reason = format!("a theta of {theta} is not a finite number above 1");
+                return Err(Error::config("rotary", reason));
+            }
+        }
+        if self.window == Some(0) {
+            return Err(Error::config("window", "of 0 positions: a query sees at least its own"));
+        }
+        let want = config.n_layers.saturating_mul(h);
+        if !self.head_mask.is_empty() && self.head_mask.len() != want {
+            let reason = format!("{} entries for {want} heads", self.head_mask.len());
+            return Err(Error::config("head_mask", reason));
+        }
+        Ok(())
+    }
+}
+
+fn list(numbers: &[usize]) -> String {
+    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,194 @@
+//! Attention between the projections: heads that may share keys and values, and see a window.
+
+use llm_core::buffer::Buffer;
+use llm_core::kernels::attention::{
+    Share, backward_within, each_group, each_head, forward_within, head_view, head_views,
+    head_views_mut, row_views_mut,
+};
+use llm_core::kernels::dropout::Dropout;
+use llm_core::ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut3, Axis, Slice};
+use llm_core::profile::span;
+use llm_core::{Error, Result, Tensor};
+use std::sync::Arc;
+
+/// How the channels of `qkv` are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Heads {
+    /// H: heads of queries.
+    pub n_heads: usize,
+    /// G: heads of keys, and as many of values; it divides H. Head h reads group h / (H/G).
+    pub kv_heads: usize,
+    /// D.
+    pub head_dim: usize,
+    /// Positions that a query sees, its own among them; `usize::MAX`: all up to its own.
+    pub window: usize,
+}
+
+impl Heads {
+    /// H + 2G: heads of queries, keys and values together.
+    pub fn all(&self) -> usize {
+        self.n_heads + 2 * self.kv_heads
+    }
+
+    /// H/G: heads of queries in a group.
+    pub fn each(&self) -> usize {
+        self.n_heads / self.kv_heads
+    }
+
+    /// The query, key and value of head h of a sequence, `[T, D]` each.
+    pub(crate) fn of<'a>(
+        &self,
+        parts: &ArrayView4<'a, f32>,
+        sequence: usize,
+        h: usize,
+    ) -> [ArrayView2<'a, f32>; 3] {
+        let key = self.n_heads + h / self.each();
+        [h, key, key + self.kv_heads].map(|n| head_view(parts, sequence, n))
+    }
+}
+
+/// Every (sequence, head) by itself, between the projections.
+///
+/// `keep` says for each head of queries whether it is used; an empty list uses all. A head that is
+/// not used gives zeros and gets no gradient. With `dropout` some weights of P are dropped.
+///
+/// # Shapes
+/// `qkv [B, T, (H+2G)·D]`: H heads of queries, G of keys, G of values; result `[B, T, H·D]`; `keep
+/// [H]` or empty.
+///
+/// # Gradient
+/// Into qkv. That of a key or value is the sum over the heads that read it, in their order.
+///
+/// # Errors
+/// [`Error::Config`] when G does not divide H or one of both, D or the window is 0;
+/// [`Error::Shape`] when qkv or `keep` does not fit.
+///
+/// # Reference
+/// Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models".
+pub fn causal_attention_grouped(
+    qkv: &Tensor,
+    heads: Heads,
+    keep: &[bool],
+    dropout: Option<Dropout>,
+) -> Result<Tensor> {
+    let _span = span("attention");
+    const OP: &str = "causal_attention_grouped";
+    let Heads { n_heads: h, kv_heads: g, head_dim: d, window } = heads;
+    if g == 0 || h == 0 || !h.is_multiple_of(g) {
+        return Err(Error::config("kv_heads", format!("{g} do not divide {h} heads")));
+    }
+    if d == 0 || window == 0 {
+        return Err(Error::config("heads", "a head of 0 channels, or that sees 0 positions"));
+    }
+    let [b, t, width] = qkv.dims(OP, "qkv of shape [B, T, (H+2G)·D]")?;
+    if b * t == 0 || width != heads.all() * d {
+        let expected = format!("qkv of shape [B, T, {}], none of them 0", heads.all() * d);
+        return Err(Error::shape(OP, expected, qkv.shape()));
+    }
+    if !keep.is_empty() && keep.len() != h {
+        return Err(Error::shape(OP, format!("a mask of {h} heads"), &[keep.len()]));
+    }
+    let keep: Arc<[bool]> = if keep.is_empty() { vec![true; h].into() } else { keep.into() };
+    let scale = 1.0 / (d as f32).sqrt();
+    let work = b * h * t * t.min(window);
+
+    let (mut y, mut lse) = (Buffer::stale(b * t * h * d), Buffer::stale(b * h * t));
+    let parts = head_views(qkv.data(), [b, t, heads.all(), d]);
+    let outputs = [head_views_mut(&mut y, [b, t, h, d]), row_views_mut(&mut lse, [b, h, t])];
+    each_head(outputs, work, |sequence, head, [mut y, lse]| {
+        if !keep[head] {
+            return y.fill(0.0);
+        }
+        let [q, k, v] = heads.of(&parts, sequence, head);
+        let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
+        forward_within(q, k, v, scale, y, lse, masks, window);
+    });
+
+    let y = Arc::new(y);
+    let (parent, kept_y, value) = (qkv.parent(), y.clone(), qkv.detach());
+    let shape = [b, t, h * d];
+    Ok(Tensor::from_op_sharing("attention", &shape, y, &[&qkv.parent()], move |dy, grads| {
+        let mut dqkv = Buffer::stale(value.numel());
+        let parts = head_views(value.data(), [b, t, heads.all(), d]);
+        let [y, dy] = [&kept_y[..], &dy].map(|x| head_views(x, [b, t, h, d]));
+        let (dq, rest) = head_views_mut(&mut dqkv, [b, t, heads.all(), d]).split_at(Axis(1), h);
+        let (dk, dv) = rest.split_at(Axis(1), g);
+        // One task for all heads that read the same keys: nobody else writes their gradients.
+        each_group([dq, dk, dv], g, work, |sequence, group, [mut dq, dk, dv]| {
+            let [mut dk, mut dv] = [dk, dv].map(|x| x.index_axis_move(Axis(0), 0));
+            let mut share = Share::Only;
+            for i in 0..heads.each() {
+                let (head, mut dq) = (group * heads.each() + i, head_of(&mut dq, i));
+                if !keep[head] {
+                    dq.fill(0.0);
+                    continue;
+                }
+                let [q, k, v] = heads.of(&parts, sequence, head);
+                let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
+                let lse = &lse[(sequence * h + head) * t..][..t];
+                let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
+                let (dk, dv) = (dk.view_mut(), dv.view_mut());
+                backward_within(q, k, v, scale, y, lse, dy, dq, dk, dv, masks, window, share);
+                share = Share::Further;
+            }
+            if share == Share::Only {
+                dk.fill(0.0); // nobody reads them
+                dv.fill(0.0);
+            }
+        });
+        grads.give(&parent, dqkv);
+    }))
+}
+
+/// Head i of a group, `[T, D]`.
+fn head_of<'a>(group: &'a mut ArrayViewMut3<'_, f32>, i: usize) -> ArrayViewMut2<'a, f32> {
+    group.slice_axis_mut(Axis(0), Slice::from(i..i + 1)).index_axis_move(Axis(0), 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::ndarray::ArrayD;
+
+    const HEADS: Heads = Heads { n_heads: 4, kv_heads: 2, head_dim: 3, window: usize::MAX };
+
+    fn run(shape: &[usize], heads: Heads, keep: &[bool]) -> Result<Tensor> {
+        causal_attention_grouped(&Tensor::new(ArrayD::ones(shape)), heads, keep, None)
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert_eq!(run(&[2, 5, 24], HEADS, &[]).unwrap().shape(), [2, 5, 12]);
+        for shape in [&[5, 24][..], &[2, 5, 23], &[2, 5, 36], &[0, 5, 24], &[2, 0, 24]] {
+            let refused = run(shape, HEADS, &[]).unwrap_err();
+            assert!(matches!(refused, Error::Shape { .. }), "{refused}");
+        }
+        assert!(matches!(run(&[2, 5, 24], HEADS, &[true; 2]), Err(Error::Shape { .. })));
+        for (n_heads, kv_heads, head_dim, window) in
+            [(4, 3, 3, 1), (4, 0, 3, 1), (0, 1, 3, 1), (2, 4, 3, 1), (4, 2, 0, 1), (4, 2, 3, 0)]
+        {
+            let heads = Heads { n_heads, kv_heads, head_dim, window };
+            let refused = run(&[2, 5, 24], heads, &[]).unwrap_err();
+            assert!(matches!(refused, Error::Config { .. }), "{refused}");
+        }
+    }
+
+    /// A group of which nobody is used gets zeros, not what lay in the storage before.
+    #[test]
+    fn heads_that_are_not_used_give_and_get_nothing() {
+        let qkv = Tensor::parameter(ArrayD::from_shape_fn(vec![1, 3, 24], |i| {
+            (i[1] * 7 + i[2] * 5 % 11) as f32 / 10.0
+        }));
+        let y = causal_attention_grouped(&qkv, HEADS, &[false, false, false, true], None).unwrap();
+        assert!(y.data().chunks(12).all(|row| row[..9].iter().all(|&y| y == 0.0)));
+        let grads = llm_core::ops::sum(&y).unwrap().backward().unwrap();
+        let used = |channel: usize| match channel {
+            0..9 | 12..15 | 18..21 => false, // queries of three heads; keys and values of group 0
+            _ => channel >= 21 || channel < 18,
+        };
+        for (i, &d) in grads.get(&qkv).unwrap().iter().enumerate() {
+            assert!(d == 0.0 || used(i % 24), "{i}: {d}");
+        }
+        assert!(grads.get(&qkv).unwrap().iter().any(|&d| d != 0.0));
+    }
+}

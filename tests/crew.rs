@@ -138,7 +138,7 @@ fn a_divided_optimizer_moves_and_saves_the_same_bits() {
 fn a_loss_that_runs_away_is_the_same_error_for_all() {
     let error = |crew: Option<&mut InProcess>, divided: bool| {
         let mut trainer = trainer();
-        trainer.model.blocks[1].b_out.data_mut()[3] = f32::NAN;
+        trainer.model.blocks[1].w_out.data_mut()[3] = f32::NAN;
         let mut member = Member { crew, ..Member::default() };
         if divided {
             trainer.divide_optimizer(&**member.crew.as_ref().unwrap()).unwrap();

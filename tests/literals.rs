@@ -8,7 +8,7 @@ use syn::visit::{self, Visit};
 use workspace_tests::workspace;
 
 /// Everything below the command line.
-const LIBRARIES: [&str; 8] = [
+const LIBRARIES: [&str; 9] = [
     "llm-core",
     "llm-courses",
     "llm-crew-mpi",

@@ -127,18 +127,10 @@ impl Line {
         }
     }
 
-    /// Ends all processes, when what was said has had time to arrive: the launcher carries the words,
-    /// and an abort may overtake them.
-    pub fn abort(&self, code: i32) -> ! {
-        const ON_THE_WAY: Duration = Duration::from_millis(300);
-        std::thread::sleep(ON_THE_WAY);
-        self.mpi.abort(code)
-    }
-
     fn end(&self, why: &CrewError) -> ! {
         /// Where even the last words fail, say because nobody reads them.
         const SPEECHLESS: i32 = 70;
         let code = catch_unwind(AssertUnwindSafe(|| (self.last_words)(why)));
-        self.abort(code.unwrap_or(SPEECHLESS))
+        self.mpi.abort(code.unwrap_or(SPEECHLESS))
     }
 }

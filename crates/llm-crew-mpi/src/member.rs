@@ -72,7 +72,7 @@ impl MpiCrew {
     /// Ends all processes with this exit code. For a panic or an error of one member alone, which
     /// the others would wait for.
     pub fn abort(&self, code: i32) -> ! {
-        self.line.abort(code)
+        self.line.mpi().abort(code)
     }
 
     /// The end that all members come to; waits for them. Also for an error that all have alike:

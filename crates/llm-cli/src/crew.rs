@@ -10,7 +10,7 @@ use crate::voice;
 use clap::ValueEnum;
 use llm_core::Error;
 use llm_core::base::CrewError;
-use llm_core::crew::Crew;
+use llm_core::crew::{Alone, Crew};
 use llm_core::kernels::simd::{self, Level};
 use llm_crew_mpi::{Launcher, MpiCrew};
 use std::sync::{Mutex, PoisonError};
@@ -76,6 +76,17 @@ pub(crate) fn with_crew(
 pub(crate) fn members(kind: Option<CrewKind>) -> usize {
     let started = Launcher::found().filter(|_| kind != Some(CrewKind::None));
     started.map_or(1, |(_, size)| size)
+}
+
+/// Who carries numbers to the others, if there are any.
+pub(crate) fn crew_of<'t>(
+    team: &'t mut Option<&mut Team>,
+    nobody: &'t mut Alone,
+) -> &'t mut dyn Crew {
+    match team {
+        Some(team) => team.crew(),
+        None => nobody,
+    }
 }
 
 /// After a panic: nobody waits for this process any more.
@@ -206,11 +217,10 @@ impl Team {
         differs: impl FnOnce(usize) -> CliError,
     ) -> Result<()> {
         let same = self.crew.equal(what, blake3::hash(text).as_bytes());
-        let mine = same.map_err(|e| match e {
-            Error::Crew(CrewError::Unequal { member, .. }) => differs(member),
+        same.map_err(|e| match e {
+            Error::Crew(CrewError::Unequal { member, .. }) => said_once(differs(member)),
             other => other.into(),
-        });
-        self.agree(mine)
+        })
     }
 
     /// The number of the lowest process that has one, if any has.

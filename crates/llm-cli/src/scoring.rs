@@ -34,25 +34,11 @@ const PILOT: usize = 4096;
 impl Scoring<'_> {
     /// Scores at most `limit` tokens of `val`, in evenly spaced windows; with a clock that ends, as
     /// many as there is time for. After a signal, or when the time is up all the same, the result is
-    /// that of the windows that were scored.
+    /// that of the windows that were scored. All members of the crew come to the same result.
     ///
     /// # Errors
     /// What scoring refuses.
     pub fn run(
-        &self,
-        val: &Validation,
-        model: &TinyGPT,
-        batch_size: usize,
-        limit: usize,
-    ) -> Result<Report> {
-        self.run_seen(val, model, batch_size, limit, |_, _| {})
-    }
-
-    /// The same with the members of a crew, who come to the same result.
-    ///
-    /// # Errors
-    /// As [`Scoring::run`].
-    pub fn run_together(
         &self,
         crew: &mut dyn Crew,
         val: &Validation,
@@ -63,7 +49,7 @@ impl Scoring<'_> {
         self.run_all(crew, val, model, batch_size, limit, |_, _| {})
     }
 
-    /// The same, and `seen` is told each window and what the model said about it.
+    /// The same by this process alone, and `seen` is told each window and what the model said about it.
     ///
     /// # Errors
     /// As [`Scoring::run`].

@@ -14,7 +14,7 @@ use super::{banner, eval::facts_table};
 use crate::args::{SamplingArgs, TrainArgs};
 use crate::clock::TimeBudget;
 use crate::console::{Out, note};
-use crate::crew::{Team, said_once};
+use crate::crew::{Team, crew_of, said_once};
 use crate::data::Report;
 use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
@@ -30,7 +30,7 @@ use crate::scoring::Scoring;
 use crate::signals::Signals;
 use journal::Journal;
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
-use llm_core::crew::{Alone, Crew};
+use llm_core::crew::Alone;
 use llm_core::train::{Keeper, Scored, Trainer};
 use llm_core::{Error, IoAction};
 use llm_run_log::{RunState, Sample};
@@ -351,8 +351,8 @@ impl Training<'_> {
         let scoring = Scoring { quiet: self.quiet, signals: &signals, clock: Some(&self.clock) };
         let batch_size = trainer.recipe.batch_size;
         let (mut nobody, model) = (Alone, &trainer.model);
-        let crew = self.team.as_mut().map_or(&mut nobody as &mut dyn Crew, |team| team.crew());
-        let report = scoring.run_together(crew, val, model, batch_size, FINAL_TOKENS)?;
+        let crew = crew_of(&mut self.team, &mut nobody);
+        let report = scoring.run(crew, val, model, batch_size, FINAL_TOKENS)?;
         if self.signal()?.is_some() {
             return Err(self.interrupted(trainer));
         }
@@ -364,8 +364,7 @@ impl Training<'_> {
         let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
             true => {
                 let stop = |_, _, _: &Scored<'_>| signals.pending().is_some() || clock.is_up();
-                let crew =
-                    self.team.as_mut().map_or(&mut nobody as &mut dyn Crew, |team| team.crew());
+                let crew = crew_of(&mut self.team, &mut nobody);
                 val.score_together(crew, model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
             }
             false => report.evaluation,

@@ -3,6 +3,7 @@
 
 use super::Training;
 use super::journal::Journal;
+use crate::crew::crew_of;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{CliError, Result};
@@ -148,7 +149,7 @@ impl Hooks for Watched<'_, '_> {
         let (clock, signals) = (self.session.clock, self.session.signals.clone());
         let stop = |_, _, _: &Scored<'_>| signals.pending().is_some() || clock.is_up();
         let (model, batch_size, mut nobody) = (run.model, run.recipe.batch_size, Alone);
-        let crew = self.crew().unwrap_or(&mut nobody);
+        let crew = crew_of(&mut self.session.team, &mut nobody);
         let report = val.score_together(crew, model, batch_size, PERIODIC_TOKENS, stop);
         let report = report.map_err(CliError::in_hook)?;
         let evaluation = report.evaluation;

@@ -184,7 +184,7 @@ mod tests {
         let grads = llm_core::ops::sum(&y).unwrap().backward().unwrap();
         let used = |channel: usize| match channel {
             0..9 | 12..15 | 18..21 => false, // queries of three heads; keys and values of group 0
-            _ => channel >= 21 || channel < 18,
+            _ => !(18..21).contains(&channel),
         };
         for (i, &d) in grads.get(&qkv).unwrap().iter().enumerate() {
             assert!(d == 0.0 || used(i % 24), "{i}: {d}");

@@ -3,18 +3,19 @@
 
     cargo build --release
     find ~/.cargo/registry/src -name '*.rs' | sort | xargs cat > rust.txt      # a large text: code of the crates in Cargo.lock
-    python benches/size_and_time.py rust.txt results.json                      # about five hours; goes on where it was cut
-    python benches/size_and_time.py --table results.json                       # the table of docs/how_large_how_long.md
+    python benches/size_and_time.py --plan rust.txt results    # quiet machine, some minutes: steps that fit into each time
+    python benches/size_and_time.py rust.txt results           # the runs, about five hours; goes on where it was cut
+    python benches/size_and_time.py --table results            # the table of docs/how_large_how_long.md
 
 Each run gets as many steps as `--dry-run` says will fit into its time, so that the learning rate comes down
-at the end. Its last tenth is never learnt; the loss there is told in bits per byte, which tokenizers do not change.
+at the end. What a step makes of the weights does not depend on how long it takes: once the steps are known, the
+runs may go on beside other work, or in pieces. A text's last tenth is never learnt; the loss there is told in bits
+per byte, which tokenizers do not change.
 """
 import json
 import pathlib
 import subprocess
 import sys
-import tempfile
-import time
 
 BINARY = pathlib.Path(__file__).resolve().parent.parent / "target" / "release" / "train-gpt-mha"
 TEXTS = {"0.1 MB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000, "100 MB": 100_000_000}
@@ -35,54 +36,83 @@ RUNS = [
 ]
 
 
-def seconds_of(flags):
-    """Seconds of a step, and of all else, as the program foresees them."""
+def name(run):
+    return "-".join(run[0].split() + [f"{run[1]}min", run[2]] + run[3].replace("-", "").split())
+
+
+def flags(run, text, folder):
+    """What is typed, once the text is cut."""
+    size, _, model, more = run
+    cut = folder / f"{size.replace(' ', '-')}.txt"
+    if not cut.exists():
+        with open(text, "rb") as whole:
+            cut.write_bytes(whole.read(TEXTS[size]))
+    return ["--data", str(cut), *MODELS[model].split(), *more.split()]
+
+
+def events(*typed):
+    done = subprocess.run([BINARY, *typed, "--message-format", "json"], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def planned(run, text, folder):
+    """Steps that fit, by the seconds of a step and of all else as the program foresees them."""
     steps = 1000
-    done = subprocess.run([BINARY, *flags, "--steps", str(steps), "--dry-run", "--message-format", "json"],
-                          text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-    said = next(line for line in map(json.loads, done.stdout.splitlines()) if line["event"] == "estimate")
+    said = next(line for line in events(*flags(run, text, folder), "--steps", str(steps), "--dry-run") if line["event"] == "estimate")
     step = said["step_ms"] / 1000
-    return step, said["seconds"] - steps * step
+    rest = said["seconds"] - steps * step
+    return {"steps": max(50, int((60 * run[1] - rest) / step)), "step_ms": said["step_ms"], "rest_s": rest}
 
 
-def trained(text, minutes, model, more, folder):
-    with open(folder / "text", "wb") as cut, open(sys.argv[1], "rb") as whole:
-        cut.write(whole.read(TEXTS[text]))
-    flags = ["--data", str(folder / "text"), *MODELS[model].split(), *more.split()]
-    step, rest = seconds_of(flags)
-    steps = max(50, int((60 * minutes - rest) / step))
-    run = folder / f"run-{time.time_ns()}"
-    begin = time.monotonic()
-    events = subprocess.run([BINARY, *flags, "--steps", str(steps), "--eval-every", str(max(1, steps // 10)), "--gen", "0", "--out", str(run),
-                             "--message-format", "json"], text=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True)
-    took = time.monotonic() - begin
-    evals = [line for line in map(json.loads, events.stdout.splitlines()) if line["event"] == "eval"]
-    config = next(json.loads(line) for line in events.stdout.splitlines() if '"event":"start"' in line)
-    best = min(evals, key=lambda e: e["val_loss"])
-    return {"text": text, "minutes": minutes, "model": model, "more": more, "steps": steps, "seconds": round(took), "start": config,
-            "last": evals[-1], "best": best}
+def trained(run, plan, text, folder):
+    """Trains from where the run stands, and says how it ended."""
+    out = folder / name(run)
+    if (out / "ckpt" / "last").exists():
+        typed = ["--load", str(out)]
+    else:
+        every = max(1, plan["steps"] // 10)
+        typed = [*flags(run, text, folder), "--steps", str(plan["steps"]), "--eval-every", str(every), "--gen", "0", "--out", str(out)]
+    if state(out) != "done":
+        events(*typed)
+    rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+    result = json.loads((out / "run.json").read_text())["result"]
+    evals = [row for row in rows if row["val_loss"] is not None]
+    best = min(evals, key=lambda row: row["val_loss"])
+    bits = result["bits_per_byte"] / result["val_loss"]
+    return {"last": result["bits_per_byte"], "best": bits * best["val_loss"], "best_step": best["step"]}
 
 
-def table(results):
-    for text in TEXTS:
-        for minutes in (1, 10, 60):
-            for r in (r for r in results if (r["text"], r["minutes"]) == (text, minutes)):
-                print(f"| {text} | {minutes} min | {r['model']} {r['more']} | {r['steps']:,} | {r['seconds']} s | "
-                      f"{r['last']['bits_per_byte']:.3f} | {r['best']['bits_per_byte']:.3f} at {r['best']['step']:,} |")
+def state(out):
+    told = out / "run.json"
+    return json.loads(told.read_text())["state"] if told.exists() else None
+
+
+def table(plans):
+    for run in (run for run in RUNS if "result" in plans.get(name(run), {})):
+        plan = plans[name(run)]
+        text, minutes, model, more = run
+        print(f"| {text} | {minutes} min | {model} {more} | {plan['steps']:,} | {plan['result']['last']:.3f} | "
+              f"{plan['result']['best']:.3f} at {plan['result']['best_step']:,} |")
 
 
 def main():
-    place = pathlib.Path(sys.argv[2])
-    results = json.loads(place.read_text()) if place.exists() else []
-    if sys.argv[1] == "--table":
-        return table(results)
-    done = {(r["text"], r["minutes"], r["model"], r["more"]) for r in results}
-    with tempfile.TemporaryDirectory() as folder:
-        for run in RUNS:
-            if run not in done:
-                results.append(trained(*run, pathlib.Path(folder)))
-                place.write_text(json.dumps(results, indent=1))
-                print(*run, results[-1]["seconds"], "s", results[-1]["last"], flush=True)
+    verb = sys.argv[1] if sys.argv[1].startswith("--") else ""
+    folder = pathlib.Path(sys.argv[-1])
+    folder.mkdir(exist_ok=True)
+    place = folder / "plans.json"
+    plans = json.loads(place.read_text()) if place.exists() else {}
+    if verb == "--table":
+        return table(plans)
+    text = sys.argv[-2]
+    for run in RUNS:
+        if verb == "--plan" and name(run) not in plans:
+            plans[name(run)] = planned(run, text, folder)
+        elif verb == "" and "result" not in plans[name(run)]:
+            plans[name(run)]["result"] = trained(run, plans[name(run)], text, folder)
+        else:
+            continue
+        place.write_text(json.dumps(plans, indent=1))
+        print(name(run), plans[name(run)], flush=True)
 
 
 main()

@@ -5,6 +5,7 @@
 //! tile it falls into: so the result has the same bits for any number of threads.
 #![allow(unsafe_code)]
 
+use super::cut;
 use super::microkernel::{Factors, Operand, Output, Tile, avx2, avx512};
 use super::pack::{self, Packed};
 use crate::kernels::simd::{Level, level};
@@ -52,17 +53,7 @@ impl Product {
     /// touch C.
     pub(super) unsafe fn run(self, threads: usize) -> bool {
         let Some((tile, mr, nr)) = tile() else { return false };
-        let pieces = (self.m * self.n).saturating_mul(self.k) / PIECE;
-        let most = match threads {
-            1 => 1, // the caller alone, as it asked
-            _ if pieces >= 8 * threads => 2 * threads,
-            _ => threads,
-        };
-        let pieces = pieces.clamp(1, most);
-        let (rows, cols) = (self.m.div_ceil(mr), self.n.div_ceil(nr));
-        // Cutting columns packs nothing of B twice; what is too narrow for that is cut by rows.
-        let across = if cols >= 2 * pieces { pieces } else { 1 };
-        let down = (pieces / across).min(rows);
+        let [across, down] = cut::pieces([self.m, self.n, self.k], [mr, nr], threads, PIECE);
         let grid = Grid { down, across, mr, nr };
         self.pieces(grid, 0..down * across, tile);
         true

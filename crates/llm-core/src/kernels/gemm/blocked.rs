@@ -53,7 +53,11 @@ impl Product {
     /// touch C.
     pub(super) unsafe fn run(self, threads: usize) -> bool {
         let Some((tile, mr, nr)) = tile() else { return false };
-        let [across, down] = cut::pieces([self.m, self.n, self.k], [mr, nr], threads, PIECE);
+        let pieces = cut::pieces([self.m, self.n, self.k], threads, PIECE);
+        let (rows, cols) = (self.m.div_ceil(mr), self.n.div_ceil(nr));
+        // Cutting columns packs nothing of B twice; what is too narrow for that is cut by rows.
+        let across = if cols >= 2 * pieces { pieces } else { 1 };
+        let down = (pieces / across).min(rows);
         let grid = Grid { down, across, mr, nr };
         self.pieces(grid, 0..down * across, tile);
         true

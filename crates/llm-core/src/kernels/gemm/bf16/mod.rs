@@ -86,7 +86,12 @@ impl Product<'_> {
             Threads::One => 1,
             Threads::Pool => rayon::current_num_threads(),
         };
-        let [across, down] = super::cut::pieces([m, n, k], [MR, NR], threads, PIECE);
+        let pieces = super::cut::pieces([m, n, k], threads, PIECE);
+        // Cutting rows packs B again for each piece, cutting columns packs A: the smaller of both.
+        let [down, across] = match m >= n {
+            true => [pieces.min(m.div_ceil(MR)), 1],
+            false => [1, pieces.min(n.div_ceil(NR))],
+        };
         self.pieces::<U>(across, down);
     }
 

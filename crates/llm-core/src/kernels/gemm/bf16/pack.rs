@@ -6,7 +6,11 @@
 
 use super::unit::Unit;
 use super::{NR, WIDE};
+use crate::kernels::simd::prefetch;
 use ndarray::ArrayView2;
+
+/// Pairs of lines that are asked for before they are needed.
+const AHEAD: usize = 4;
 
 /// A part of an operand, k first: `[K, rows of A]` or `[K, columns of B]`.
 pub(super) type Part<'a> = ArrayView2<'a, f32>;
@@ -24,6 +28,15 @@ fn line<'a>(part: &Part<'a>, axis: usize, index: usize) -> &'a [f32] {
     line.to_slice().expect("side by side")
 }
 
+/// Asks for lines `k` and `k + 1` from memory: each is too short for the processor to see by itself
+/// where the next will be.
+fn announce(part: &Part<'_>, k: usize) {
+    for k in k..(k + 2).min(part.nrows()) {
+        let line = line(part, 0, k);
+        (0..line.len()).step_by(WIDE).for_each(|at| prefetch(line, at));
+    }
+}
+
 /// A's part `[K, M]` as words. Any of the two directions will do for the product.
 pub(super) fn pack_a<U: Unit>(a: Part<'_>, out: &mut [u32]) -> Words {
     let (depth, rows) = a.dim();
@@ -36,6 +49,7 @@ pub(super) fn pack_a<U: Unit>(a: Part<'_>, out: &mut [u32]) -> Words {
     }
     let row = rows.next_multiple_of(WIDE);
     for (q, out) in out.chunks_exact_mut(row).take(pairs).enumerate() {
+        announce(&a, 2 * (q + AHEAD));
         let second = if 2 * q + 1 < depth { line(&a, 0, 2 * q + 1) } else { &[] };
         U::across(line(&a, 0, 2 * q), second, out);
     }
@@ -56,6 +70,7 @@ pub(super) fn pack_b<U: Unit>(b: Part<'_>, out: &mut [u32]) {
     if b.strides()[1] == 1 || cols == 1 {
         // Row by row of B, so that memory is read as it lies.
         for q in 0..pairs {
+            announce(&b, 2 * (q + AHEAD));
             let first = line(&b, 0, 2 * q);
             let second = if 2 * q + 1 < depth { line(&b, 0, 2 * q + 1) } else { &[] };
             let panels = first.chunks(NR).zip(out.chunks_mut(stride));

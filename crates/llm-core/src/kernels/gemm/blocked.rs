@@ -18,6 +18,9 @@ const NC: usize = 512;
 /// Fewer multiply-adds than this are not worth a thread of their own (about 12 µs).
 const PIECE: usize = 1_600_000;
 
+/// Numbers of A, from the first term of a sum to the last, that the second cache cannot hold.
+const FAR: isize = 1 << 18;
+
 /// The tile of the instruction set in use, its rows and its columns; none without one of our own.
 fn tile() -> Option<(Tile, usize, usize)> {
     match level() {
@@ -133,9 +136,25 @@ impl Product {
         }
     }
 
+    /// Asks for the rows of A from `i` on: their numbers lie so far apart that the processor does not
+    /// see by itself where the next will be.
+    fn announce(&self, i: usize) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start = self.a.ptr.wrapping_offset(i as isize * self.a.rs);
+        for p in 0..self.k {
+            let at = start.wrapping_offset(p as isize * self.a.cs);
+            // SAFETY: a hint; no address can make it fail, and SSE is part of x86-64.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+        }
+    }
+
     unsafe fn tiles(&self, b: Packed, tile: Tile, mr: usize, nr: usize) {
+        let far = self.a.cs.saturating_mul(self.k as isize) > FAR;
         for i in (0..self.m).step_by(mr) {
             let rows = mr.min(self.m - i);
+            if far && i + mr < self.m {
+                self.announce(i + mr);
+            }
             for j in (0..self.n).step_by(nr) {
                 let cols = nr.min(self.n - j);
                 let t = self.part(i, j, rows, cols);

@@ -4,6 +4,7 @@
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::generate::Decoder;
 use llm_core::kernels::rotary::{Angles, Turned, turn};
+use llm_core::kernels::small::SmallKind;
 use llm_core::model::{Context, Mlp, Mode, Norm, Parameters, Positions};
 use llm_core::ndarray::ArrayD;
 use llm_core::train::Trainer;
@@ -241,6 +242,20 @@ fn text_is_written_from_the_cache_as_it_was_learnt() {
 }
 
 /// No position sees a later one, and in a block none sees one before its window.
+/// With small weights too: no variant's way of decoding knows of them.
+#[test]
+fn text_is_written_with_small_weights_as_the_rounded_model_scores_it() {
+    for (attention, kind) in variants().into_iter().zip(SmallKind::ALL.into_iter().cycle()) {
+        let rounded = model(attention, llama()).rounded(kind).unwrap();
+        let mut decoder = Decoder::with_weights(&rounded, Some(kind)).unwrap();
+        let whole = rounded.logits(&text(T), [1, T]).unwrap();
+        for (token, want) in text(T).into_iter().zip(whole.data().chunks_exact(17)) {
+            let logits = decoder.feed(&[token]).unwrap();
+            assert!(logits.iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-4), "{rounded:?}");
+        }
+    }
+}
+
 #[test]
 fn the_future_and_what_lies_before_the_window_are_hidden() {
     let n = 140;

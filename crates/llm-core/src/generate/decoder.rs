@@ -2,6 +2,7 @@
 
 use crate::base::{Error, Result, TokenId, memory};
 use crate::kernels::parallel;
+use crate::kernels::small::SmallKind;
 use crate::model::{TinyGPT, Workspace};
 use std::fmt;
 
@@ -49,15 +50,41 @@ impl<'m> Decoder<'m> {
     /// [`Error::Memory`] when there is no room for the cache: L·seq_len times what the attention keeps
     /// for a position, 2·C numbers for single-head and multi-head attention.
     pub fn new(model: &'m TinyGPT) -> Result<Decoder<'m>> {
+        Decoder::with_weights(model, None)
+    }
+
+    /// One that multiplies single tokens with small copies of the model's matrices. Several at once,
+    /// as those of a prompt, share what is read, and are multiplied with the model's own: so that it
+    /// is the same text, give it a model that is [`rounded`](TinyGPT::rounded) alike.
+    ///
+    /// ```
+    /// use llm_core::kernels::small::SmallKind;
+    /// use llm_core::{Config, TinyGPT, generate::Decoder};
+    /// let model = TinyGPT::new(Config::new(256, 64, 32, 2), 1)?.rounded(SmallKind::Q8)?;
+    /// let [mut wide, mut small] =
+    ///     [Decoder::new(&model)?, Decoder::with_weights(&model, Some(SmallKind::Q8))?];
+    /// let [wide, small] = [wide.feed(&[111])?, small.feed(&[111])?];
+    /// assert!(wide.iter().zip(small).all(|(a, b)| (a - b).abs() < 1e-5));
+    /// # Ok::<(), llm_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Decoder::new`], with the small weights counted; [`Error::Config`] naming a matrix with a
+    /// number that does not fit.
+    pub fn with_weights(model: &'m TinyGPT, kind: Option<SmallKind>) -> Result<Decoder<'m>> {
         let config = model.config();
         let (n, t) = (CHUNK.min(config.seq_len), config.seq_len);
         let row = model.attention().cache_row(config);
         let n_heads = model.attention().spec().n_heads.max(1);
         let kept = ((config.n_layers * t) as u64).saturating_mul(row as u64);
         let numbers = kept.saturating_add(Workspace::numbers(config, n, n_heads));
-        memory::require(numbers.saturating_mul(4))?;
+        let small = kind.map_or(0, |kind| model.small_bytes(kind));
+        memory::require(numbers.saturating_mul(4).saturating_add(small))?;
         let cache = (0..config.n_layers).map(|_| vec![0.0; t * row]).collect();
-        let work = Workspace::new(config, n);
+        let mut work = Workspace::new(config, n);
+        if let Some(kind) = kind {
+            work.scratch.products.small = model.small_weights(kind)?;
+        }
         Ok(Decoder { model, len: 0, cache, work })
     }
 

@@ -12,6 +12,7 @@ use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Preview;
 use crate::kernels::cross_entropy::log_sum_exp;
+use crate::kernels::small::SmallKind;
 use crate::model::TinyGPT;
 use crate::tokenizer::Tokenizer;
 use std::fmt;
@@ -79,6 +80,20 @@ impl<'m> Generator<'m> {
         sampling: Sampling,
         slide: usize,
     ) -> Result<Generator<'m>> {
+        Generator::with_weights(model, prompt, sampling, slide, None)
+    }
+
+    /// The same with small weights, see [`Decoder::with_weights`].
+    ///
+    /// # Errors
+    /// As [`Generator::new`]; [`Error::Config`] naming a matrix with a number that does not fit.
+    pub fn with_weights(
+        model: &'m TinyGPT,
+        prompt: &[TokenId],
+        sampling: Sampling,
+        slide: usize,
+        kind: Option<SmallKind>,
+    ) -> Result<Generator<'m>> {
         sampling.check()?;
         let window = model.config().seq_len;
         if !(1..=window).contains(&slide) {
@@ -91,7 +106,7 @@ impl<'m> Generator<'m> {
         if let Some(position) = prompt.iter().position(|&t| t as usize >= vocab_size) {
             return Err(Error::TokenOutOfRange { token: prompt[position], position, vocab_size });
         }
-        let decoder = Decoder::new(model)?;
+        let decoder = Decoder::with_weights(model, kind)?;
         let (tokens, prompt_len) = (prompt.to_vec(), prompt.len());
         let start = window_start(prompt_len, window, slide);
         Ok(Generator { decoder, sampling, window, slide, tokens, prompt_len, start })

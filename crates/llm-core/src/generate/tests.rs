@@ -155,3 +155,46 @@ fn writing_stops_at_the_end_of_a_text() {
     let stops = generate(&model, &[97], 3, Sampling::greedy()).unwrap();
     assert_eq!(stops, [256; 3]);
 }
+
+/// Small weights of a rounded model are its weights: token by token as in one pass, for all shapes of
+/// blocks, heads and tables, also where 32 divides no width.
+#[test]
+fn small_weights_agree_with_the_whole_pass_of_a_rounded_model() {
+    for kind in SmallKind::ALL {
+        for config in configs() {
+            let plain = model(config);
+            let rounded = plain.clone().rounded(kind).unwrap();
+            let tokens = text(6);
+            let mut decoder = Decoder::with_weights(&rounded, Some(kind)).unwrap();
+            decoder.feed(&tokens[..2]).unwrap();
+            for n in 2..6 {
+                let logits = decoder.feed(&tokens[n..n + 1]).unwrap().to_vec();
+                assert!(
+                    close(&logits, &next_logits(&rounded, &tokens[..n + 1]).unwrap()),
+                    "{kind}"
+                );
+                assert!(!close(&logits, &next_logits(&plain, &tokens[..n + 1]).unwrap()), "{kind}");
+            }
+            let again = rounded.clone().rounded(kind).unwrap();
+            let pairs = rounded.parameters().zip(again.parameters());
+            assert!(pairs.into_iter().all(|((_, a), (_, b))| a.data() == b.data()), "{kind}");
+        }
+    }
+}
+
+#[test]
+fn a_number_that_does_not_fit_is_named() {
+    for (kind, x) in
+        [(SmallKind::Q8, 1e8), (SmallKind::Q4, f32::NAN), (SmallKind::Bf16, f32::INFINITY)]
+    {
+        let mut model = model(Config::new(11, 6, 8, 2));
+        model.blocks[1].w_out.data_mut()[5] = x;
+        let want = format!("weights: 'blocks.1.w_out' has a number that {kind} cannot hold");
+        for error in [
+            Decoder::with_weights(&model, Some(kind)).map(drop).unwrap_err(),
+            model.rounded(kind).map(drop).unwrap_err(),
+        ] {
+            assert!(error.to_string().contains(&want), "{error}");
+        }
+    }
+}

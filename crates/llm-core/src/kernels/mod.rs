@@ -31,5 +31,6 @@ pub mod rotary;
 pub mod rows;
 pub mod silu;
 pub mod simd;
+pub mod small;
 pub mod softmax;
 pub mod transpose;

@@ -91,7 +91,7 @@ pub(crate) fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
 /// processor's own guess stops at the end of a page of memory.
 #[inline(always)]
 #[allow(unsafe_code)]
-pub(crate) fn prefetch(x: &[f32], ahead: usize) {
+pub(crate) fn prefetch<T>(x: &[T], ahead: usize) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

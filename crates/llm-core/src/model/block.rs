@@ -108,7 +108,7 @@ impl Block {
     fn mlp_rows(&self, config: &Config, n: usize, work: &mut Workspace) {
         let (c, inner, width) = (work.d_model, config.inner(), config.hidden());
         let Workspace { stream, x, hidden, act, stats, scratch, .. } = work;
-        let partial = &mut scratch.partial;
+        let products = &mut scratch.products;
         let (stream, x) = (&mut stream[..n * c], &mut x[..n * c]);
         let (hidden, act) = (&mut hidden[..n * width], &mut act[..n * inner]);
         norm_rows(x, stats, stream, c, config.norm, &self.ln2_g, &self.ln2_b);
@@ -116,7 +116,7 @@ impl Block {
             Some(b) => rows::fill(hidden, b.data()),
             None => hidden.fill(0.0),
         }
-        rows::add_linear(hidden, x, self.w_fc.data(), n, partial);
+        products.add_linear(hidden, x, &self.w_fc, n);
         match (config.mlp, config.activation) {
             (Mlp::Gelu, Activation::GeluTanh) => gelu::forward(act, hidden),
             (Mlp::Gelu, Activation::Gelu) => gelu_exact::forward(act, hidden),
@@ -126,7 +126,7 @@ impl Block {
         if let Some(b) = &self.b_out {
             rows::add_each(stream, b.data());
         }
-        rows::add_linear(stream, act, self.w_out.data(), n, partial);
+        products.add_linear(stream, act, &self.w_out, n);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Attention over a text that grows: new positions against what earlier ones left in a cache.
 
+use super::products::Products;
 use super::{Context, Parameters};
 use crate::autograd::no_grad;
 use crate::base::{Error, Result};
@@ -37,8 +38,8 @@ pub struct Scratch {
     qkv: Vec<f32>,
     heads: Vec<f32>,
     scores: Vec<f32>,
-    /// Sums of groups of rows, for products of a single position.
-    pub(crate) partial: Vec<f32>,
+    /// Products with the model's matrices.
+    pub(crate) products: Products,
 }
 
 /// The first `len` numbers of a buffer, whatever they are.
@@ -103,7 +104,7 @@ impl Decode<'_> {
             expect(b, "b", &[m])?;
             rows::fill(&mut y, b.data());
         }
-        rows::add_linear(&mut y, self.x, w.data(), n, &mut self.scratch.partial);
+        self.scratch.products.add_linear(&mut y, self.x, w, n);
         Ok(y)
     }
 
@@ -137,7 +138,7 @@ impl Decode<'_> {
             expect(b, "b", &[self.d_model])?;
             rows::add_each(self.stream, b.data());
         }
-        rows::add_linear(self.stream, y, w.data(), n, &mut self.scratch.partial);
+        self.scratch.products.add_linear(self.stream, y, w, n);
         Ok(())
     }
 
@@ -155,10 +156,10 @@ impl Decode<'_> {
         let (n, c) = (self.positions(), self.d_model);
         let Decode { before, x, p, cache, scratch, stream, .. } = self;
         let AttentionParams { w_qkv, b_qkv, w_proj, b_proj } = p.standard()?;
-        let Scratch { qkv, heads, scores, partial } = scratch;
+        let Scratch { qkv, heads, scores, products } = scratch;
         let (qkv, heads) = (room(qkv, n * 3 * c), room(heads, n * c));
         rows::fill(qkv, b_qkv.data());
-        rows::add_linear(qkv, x, w_qkv.data(), n, partial);
+        products.add_linear(qkv, x, w_qkv, n);
 
         let (keys, values) = cache.split_at_mut(cache.len() / 2);
         for (i, row) in qkv.chunks_exact(3 * c).enumerate() {
@@ -182,7 +183,7 @@ impl Decode<'_> {
                 .for_each_init(room, |scores, (i, (y, row))| one(i, &row[..c], y, scores));
         }
         rows::add_each(stream, b_proj.data());
-        rows::add_linear(stream, heads, w_proj.data(), n, partial);
+        products.add_linear(stream, heads, w_proj, n);
         Ok(())
     }
 

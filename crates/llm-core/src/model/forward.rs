@@ -9,7 +9,7 @@ use super::{Batch, Context, Mode, Origin, Place, Probe, TinyGPT, Workspace};
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Tokens;
 use crate::kernels::dropout::Dropout;
-use crate::kernels::{elementwise, gemv, rows};
+use crate::kernels::elementwise;
 use crate::ops;
 use crate::profile::enter;
 use crate::tensor::Tensor;
@@ -116,8 +116,8 @@ impl TinyGPT {
             None => logits.fill(0.0),
         }
         match &self.w_lm {
-            Some(w) => rows::add_linear(logits, x, w.data(), 1, &mut scratch.partial),
-            None => gemv::add_dots(logits, x, self.wte.data()),
+            Some(w) => scratch.products.add_linear(logits, x, w, 1),
+            None => scratch.products.add_dots(logits, x, &self.wte),
         }
     }
 

@@ -11,7 +11,9 @@ mod initial;
 mod memory;
 mod options;
 mod parameters;
+mod products;
 mod single_head;
+mod small_weights;
 mod tiny_gpt;
 mod workspace;
 

@@ -1,0 +1,21 @@
+//! Small weights: a matrix in 16, 8 or 4 bits a number, for the products of one new token.
+//!
+//! A token reads every weight once, so it takes the time that memory takes to bring them: half the
+//! bytes, half the time. Numbers are rounded once, when the matrix is packed; products widen them
+//! again and add up in f32.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `half` | the 16 bits of a scale |
+//! | `block` | 32 numbers, rounded together |
+//! | `matrix` | where the blocks of a matrix lie |
+//! | `product` | y ← y + x·W |
+
+pub mod block;
+mod half;
+mod matrix;
+mod product;
+
+pub use block::SmallKind;
+pub use matrix::{SmallMatrix, Stored};
+pub use product::add_product;

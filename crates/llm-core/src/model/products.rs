@@ -1,0 +1,53 @@
+//! Products of rows of a text with the model's matrices, in f32 or with small weights.
+
+use crate::kernels::small::{SmallMatrix, add_product};
+use crate::kernels::{gemv, rows};
+use crate::tensor::Tensor;
+use std::collections::HashMap;
+
+/// Small copies of the matrices that a token is multiplied with, found by where the f32 ones lie: so
+/// whoever multiplies with a matrix need not know that it has one.
+#[derive(Debug, Default)]
+pub(crate) struct SmallWeights(HashMap<usize, SmallMatrix>);
+
+impl SmallWeights {
+    /// `w`, which stays where it is, has this copy.
+    pub fn insert(&mut self, w: &Tensor, small: SmallMatrix) {
+        self.0.insert(w.data().as_ptr().addr(), small);
+    }
+
+    fn get(&self, w: &Tensor) -> Option<&SmallMatrix> {
+        if self.0.is_empty() {
+            return None;
+        }
+        self.0.get(&w.data().as_ptr().addr())
+    }
+}
+
+/// What a product needs besides its row and its matrix.
+#[derive(Debug, Default)]
+pub(crate) struct Products {
+    /// None, unless the text is written with them.
+    pub small: SmallWeights,
+    /// Sums of groups of rows, for products of a single position.
+    partial: Vec<f32>,
+}
+
+impl Products {
+    /// y ← y + X·W for `n` rows: `x [n, K]`, `w [K, M]`, `y [n, M]`. One row is multiplied with the
+    /// small weights if there are any. Several share what is read, so that f32 costs them little.
+    pub fn add_linear(&mut self, y: &mut [f32], x: &[f32], w: &Tensor, n: usize) {
+        match self.small.get(w).filter(|_| n == 1) {
+            Some(w) => add_product(y, x, w),
+            None => rows::add_linear(y, x, w.data(), n, &mut self.partial),
+        }
+    }
+
+    /// y ← y + W·x for one row and a table `w [M, K]`.
+    pub fn add_dots(&mut self, y: &mut [f32], x: &[f32], w: &Tensor) {
+        match self.small.get(w) {
+            Some(w) => add_product(y, x, w),
+            None => gemv::add_dots(y, x, w.data()),
+        }
+    }
+}

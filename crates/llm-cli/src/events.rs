@@ -69,6 +69,9 @@ pub enum Event<'a> {
         /// What was found.
         #[serde(flatten)]
         scores: Scores,
+        /// By `eval --weights`: the same without rounding.
+        #[serde(flatten)]
+        beside: Option<BesideF32>,
     },
     /// Text written by the model.
     Sample {
@@ -144,6 +147,17 @@ pub enum Finish {
     Length,
     /// A stop text came up.
     Stop,
+}
+
+/// What rounding a model's weights does to a measurement.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BesideF32 {
+    /// What they are rounded to: `bf16`, `q8` or `q4`.
+    pub weights: &'static str,
+    /// The loss without rounding, in nats per token.
+    pub f32_loss: f64,
+    /// Share of tokens with the same first choice.
+    pub same_first_choice: f64,
 }
 
 /// A measurement in numbers.

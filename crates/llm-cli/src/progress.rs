@@ -152,7 +152,7 @@ impl Progress {
         let loss = report.evaluation.loss;
         self.line(&format!("eval  step {step}  val_loss={loss:.4}{bits}{facts}"));
         if self.json {
-            out.write(&events::line(&Event::Eval { step, scores: report.into() }));
+            out.write(&events::line(&Event::Eval { step, scores: report.into(), beside: None }));
         }
     }
 

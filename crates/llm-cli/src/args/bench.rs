@@ -1,6 +1,7 @@
 //! The verb `bench`.
 
 use super::OutputArgs;
+use super::weights::KINDS;
 use clap::{Args, ValueEnum};
 
 /// `bench`.
@@ -33,6 +34,9 @@ pub struct BenchArgs {
     /// What matrices are rounded to when they are multiplied
     #[arg(long, value_name = "KIND", value_parser = ["f32", "bf16"], default_value = "f32", hide_default_value = true, hide_possible_values = true)]
     pub matmul: String,
+    /// Write text with weights kept as f32, bf16, q8 or q4
+    #[arg(long, value_name = "KIND", value_parser = KINDS, default_value = "f32", hide_default_value = true, hide_possible_values = true)]
+    pub weights: String,
     /// One JSON object a line, for comparing with others
     #[arg(long)]
     pub json: bool,

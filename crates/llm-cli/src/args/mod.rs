@@ -18,6 +18,7 @@ mod sampling;
 mod tokenizer;
 mod trace;
 mod training;
+mod weights;
 
 pub use bench::{BenchArgs, BenchName};
 pub(crate) use clap_error::in_one_line;
@@ -43,10 +44,12 @@ pub use tokenizer::{
 };
 pub use trace::TraceArgs;
 pub use training::{ModelArgs, RecipeArgs, TrainArgs};
+pub use weights::small_kind;
 
 use crate::lang::Lang;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
+use weights::KINDS;
 
 /// Everything that can be typed.
 #[derive(Debug, Parser)]
@@ -113,6 +116,10 @@ pub struct GenerateArgs {
     /// Seed of the draws [default: the run's]
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
+    /// Keep the weights as f32, bf16, q8 or q4, with 32, 16, 8 or 4 bits each: fewer are faster
+    /// where the model is larger than the processor's caches
+    #[arg(long, value_name = "KIND", value_parser = KINDS, default_value = "f32", hide_default_value = true, hide_possible_values = true)]
+    pub weights: String,
     /// One JSON object for each text, with token numbers and log-probabilities
     #[arg(long)]
     pub json: bool,
@@ -140,6 +147,9 @@ pub struct EvalArgs {
     /// Windows scored together [default: the run's batch]
     #[arg(long, visible_alias = "batch-size", value_name = "N")]
     pub batch: Option<usize>,
+    /// Score the model with weights rounded to bf16, q8 or q4, beside f32
+    #[arg(long, value_name = "KIND", value_parser = KINDS, default_value = "f32", hide_default_value = true, hide_possible_values = true)]
+    pub weights: String,
     /// Write a row for every scored token into this file as CSV, with --json an object a line:
     /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone or
     /// `-`: to standard output, the table to standard error

@@ -1,10 +1,11 @@
 //! `eval`: how well a model predicts a whole file.
 
 mod arrays;
+mod first_choices;
 mod rows;
 
 use super::written::{check_place, save, say_written};
-use crate::args::EvalArgs;
+use crate::args::{EvalArgs, small_kind};
 use crate::console::{note, print, tell};
 use crate::data::{Data, Input, Reading, Report, check_about_files, one_stdin};
 use crate::error::{CliError, Result};
@@ -16,8 +17,10 @@ use crate::program::Program;
 use crate::scoring::Scoring;
 use crate::signals::Signals;
 use arrays::Arrays;
+use first_choices::{FirstChoices, lines};
 use llm_core::base::{memory, real_path, thousands};
 use llm_core::tokenizer::Tokenizer;
+use llm_core::train::Scored;
 use rows::TokenRows;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -29,14 +32,14 @@ use std::path::{Path, PathBuf};
 pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
-    let Loaded { run, tokenizer, .. } = load(program, &path)?;
+    let Loaded { mut run, tokenizer, .. } = load(program, &path)?;
     check_about_files(&args.data, args.data_as, None)?;
     one_stdin(&args.data)?;
     let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
     let input = signals
         .reading(|| Input::again(&run.recipe.data, &args.data, reading))?
         .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;
-    let config = run.model.config();
+    let config = run.model.config().clone();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);
     if batch == 0 {
         return Err(CliError::Usage("--batch 0: there is nothing to score at a time".into()));
@@ -46,26 +49,39 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let val = Data::whole(input, config.seq_len, &tokenizer)?;
     let mut details = Details::new(args, val.tokens(), config.vocab_size)?;
     let scoring = Scoring { quiet: args.output.quiet(), signals: &signals, clock: None };
+    let mut beside = None;
+    if let Some(kind) = small_kind(&args.weights) {
+        let mut choices = FirstChoices::default();
+        let each = |_, scored: &Scored<'_>| choices.remember(scored);
+        let exact = scoring.run_seen(&val, &run.model, batch, usize::MAX, each)?;
+        signals.check()?;
+        run.model = run.model.rounded(kind)?;
+        beside = Some((kind, choices, exact.evaluation.loss));
+    }
     let report = scoring.run_seen(&val, &run.model, batch, usize::MAX, |window, scored| {
+        beside.iter_mut().for_each(|(_, choices, _)| choices.compare(scored));
         details.rows.iter_mut().for_each(|rows| rows.add(window, scored));
         details.arrays.iter_mut().for_each(|arrays| arrays.add(window, scored));
     })?;
     signals.check()?;
     details.write(args, tokenizer.as_ref())?;
+    let beside = beside.map(|(kind, choices, loss)| choices.beside(kind, loss));
+    let more = beside.as_ref().map_or(String::new(), |beside| lines(beside, &report));
     if details.on_stdout() {
-        note_below(args, &report);
+        note_below(args, &(table(&report) + &more));
         return Ok(());
     }
     if args.output.json() || args.json {
-        return print(events::line(&Event::Eval { step: run.step, scores: (&report).into() }));
+        let scores = (&report).into();
+        return print(events::line(&Event::Eval { step: run.step, scores, beside }));
     }
-    tell(&table(&report))
+    tell(&(table(&report) + &more))
 }
 
 /// The means on standard error, where the other output has the rows.
-fn note_below(args: &EvalArgs, report: &Report) {
+fn note_below(args: &EvalArgs, table: &str) {
     if !args.output.quiet() {
-        note(table(report).trim_end());
+        note(table.trim_end());
     }
 }
 

@@ -1,6 +1,6 @@
 //! `generate`: text from a trained model.
 
-use crate::args::GenerateArgs;
+use crate::args::{GenerateArgs, small_kind};
 use crate::console::{Out, note};
 use crate::defaults::TextDefaults;
 use crate::error::Result;
@@ -20,11 +20,15 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
         foreign.iter().for_each(|line| note(line));
     }
     let signals = Signals::listen();
-    let Loaded { run, tokenizer, .. } = load(program, &to_load(&args.load)?)?;
+    let Loaded { mut run, tokenizer, .. } = load(program, &to_load(&args.load)?)?;
     let seed = args.seed.unwrap_or(run.recipe.seed);
     let defaults = TextDefaults::choose(None);
-    let request =
+    let mut request =
         signals.reading(|| Request::new(&args.sampling, &defaults, &tokenizer, seed, None))?;
+    request.weights = small_kind(&args.weights);
+    if let Some(kind) = request.weights {
+        run.model = run.model.rounded(kind)?; // the prompt is read with the same numbers
+    }
     let mut out = Out::default();
     let json = args.json || args.output.json();
     request.write(&run.model, run.step, &mut out, &signals, json, |_| {})?;

@@ -15,6 +15,7 @@ use crate::escape::{Printer, Show, safe_text};
 use crate::events::{self, Event, Finish, NextToken};
 use crate::signals::Signals;
 use llm_core::generate::{Choice, Generator, Sampling, Stops};
+use llm_core::kernels::small::SmallKind;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{TinyGPT, TokenId};
 use llm_run_log::Sample;
@@ -44,6 +45,8 @@ pub struct Request {
     table: usize,
     /// A table before every token.
     table_each: bool,
+    /// What the model's weights are kept as; `None`: f32.
+    pub weights: Option<SmallKind>,
 }
 
 /// A text that was written.
@@ -103,6 +106,7 @@ impl Request {
             },
             table: args.print_next_top.unwrap_or(if each { 10 } else { 0 }),
             table_each: each,
+            weights: None,
         })
     }
 
@@ -130,7 +134,9 @@ impl Request {
             let n = self.prompt.len();
             note(&format!("the prompt has {n} tokens; the model sees the last {window}"));
         }
-        let mut generator = Generator::new(model, &self.prompt, self.sampling.clone(), slide)?;
+        let sampling = self.sampling.clone();
+        let mut generator =
+            Generator::with_weights(model, &self.prompt, sampling, slide, self.weights)?;
         let text = match self.numbers() && !json {
             true => self.prompt.iter().flat_map(|&token| number(token)).collect(),
             false => self.tokenizer.decode(&self.without_ends())?,

@@ -124,3 +124,33 @@ fn eval_does_not_depend_on_the_batch() {
     };
     assert!((loss(&["--batch", "1"]) - loss(&["--batch-size", "7"])).abs() < 1e-6);
 }
+
+/// A model that was made small writes the same text on any number of threads, and what it loses is
+/// told beside f32.
+#[test]
+fn small_weights_write_and_are_measured_beside_f32() {
+    let sandbox = trained();
+    let write = |words: &[&str]| sandbox.ok(&[&WRITE[..], &["-n", "40"], words].concat()).stdout;
+    let exact = write(&["--temp", "1"]);
+    assert_eq!(write(&["--temp", "1", "--weights", "f32"]), exact);
+    assert_ne!(write(&["--temp", "1", "--weights", "q4"]), exact);
+    let eval = ["eval", "--load", "model", "--data", "text.txt"];
+    let json = |words: &[&str]| {
+        let all = [&eval[..], &["--message-format", "json"], words].concat();
+        sandbox.ok(&all).events_of("eval")[0].clone()
+    };
+    let plain = json(&[]);
+    assert!(plain.get("f32_loss").is_none() && plain.get("weights").is_none());
+    for kind in ["bf16", "q8", "q4"] {
+        let one = write(&["--weights", kind, "--threads", "1"]);
+        assert_eq!(write(&["--weights", kind, "--threads", "2"]), one, "{kind}");
+        let text = sandbox.ok(&[&eval[..], &["--weights", kind]].concat()).text();
+        assert!(text.contains(&format!("{kind} changes it by ")), "{text}");
+        assert!(text.contains("same choice "), "{text}");
+        let event = json(&["--weights", kind]);
+        assert_eq!((&event["weights"], &event["f32_loss"]), (&kind.into(), &plain["val_loss"]));
+        assert_ne!(event["val_loss"], plain["val_loss"]);
+        assert!(event["same_first_choice"].as_f64().unwrap() > 0.5, "{event}");
+    }
+    sandbox.refuses(&[&WRITE[..], &["--weights", "q5"]].concat(), 2, &["--weights", "q8"]);
+}

@@ -2,12 +2,13 @@
 
 use super::measurement::{Measurement, WorkloadResult, median};
 use super::workload::workload;
-use crate::args::{BenchArgs, BenchName};
+use crate::args::{BenchArgs, BenchName, small_kind};
 use crate::error::{CliError, Result};
 use crate::program::Program;
 use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::kernels::peak;
+use llm_core::kernels::small::SmallKind;
 use llm_core::{Config, TinyGPT};
 use std::time::Instant;
 
@@ -24,13 +25,14 @@ pub(super) fn run(
     peak: f64,
 ) -> Result<WorkloadResult> {
     let bandwidth = peak::bandwidth();
+    let kind = small_kind(&args.weights);
     let mut measurements = Vec::new();
     for (name, context, n) in MODELS {
         let w = workload(name).ok_or_else(|| CliError::Internal("no such workload".into()))?;
         let config = Config::gpt2(w.vocab_size, context, w.d_model, w.layers);
         memory::require(config.inference_memory(1, context))?;
         let model = TinyGPT::with_attention(config, (program.with_heads)(w.heads), 1)?;
-        let mut generator = Generator::new(&model, &[0], Sampling::greedy(), 1)?;
+        let mut generator = Generator::with_weights(&model, &[0], Sampling::greedy(), 1, kind)?;
         let mut times = Vec::new();
         for sample in 0..=args.steps.unwrap_or(TEXTS).max(1) {
             generator.restart(sample as u64);
@@ -44,19 +46,25 @@ pub(super) fn run(
         let [l, c, v] = [w.layers, w.d_model, w.vocab_size].map(|x| x as f64);
         let weights = l * 12.0 * c * c + v * c;
         let cache = l * 2.0 * c * (n as f64 / 2.0);
+        let bytes = kind.map_or(4.0 * weights, |kind| model.small_bytes(kind) as f64) + 4.0 * cache;
         let gflops = 2.0 * (weights + cache) / seconds / 1e9;
         measurements.push(Measurement {
             peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
-            workload: format!("generate-{}", name.name()),
+            workload: format!("generate-{}{}", name.name(), as_kind(kind)),
             ms_per_step: seconds * 1e3,
             fwd_ms: None,
             tokens_per_s: 1.0 / seconds,
             threads,
             gflops,
             share_of_peak: gflops / peak,
-            share_of_bandwidth: Some(4.0 * (weights + cache) / seconds / 1e9 / bandwidth),
+            share_of_bandwidth: Some(bytes / seconds / 1e9 / bandwidth),
             large_allocations: None,
         });
     }
     Ok(WorkloadResult { measurements, table: String::new() })
+}
+
+/// What the weights are kept as, where it is not f32.
+fn as_kind(kind: Option<SmallKind>) -> String {
+    kind.map_or(String::new(), |kind| format!("-{kind}"))
 }

@@ -373,7 +373,7 @@ impl Training<'_> {
         if self.signals.pending().is_none() && comparable {
             self.keep_best(periodic.loss, trainer.into())?;
         }
-        self.emit(&Event::Eval { step, scores: (&report).into() });
+        self.emit(&Event::Eval { step, scores: (&report).into(), beside: None });
         self.tell(&format!("result  {}", report.summary()));
         let facts = report.facts.as_ref().filter(|f| !f.kinds.is_empty());
         if let (Some(facts), Some(known)) = (facts, &val.stories) {

@@ -1,0 +1,81 @@
+//! `eval --weights`: does rounding change what the model would say?
+
+use crate::data::Report;
+use crate::events::BesideF32;
+use llm_core::TokenId;
+use llm_core::kernels::small::SmallKind;
+use llm_core::train::Scored;
+
+/// The likeliest token at each scored place, by the model as it is, and how often it is the same by
+/// the rounded one.
+#[derive(Debug, Default)]
+pub(super) struct FirstChoices {
+    tokens: Vec<TokenId>,
+    compared: usize,
+    same: usize,
+}
+
+impl FirstChoices {
+    /// What the model as it is said.
+    pub(super) fn remember(&mut self, scored: &Scored<'_>) {
+        self.tokens.extend(first_choices(scored));
+    }
+
+    /// What the rounded one says of the same places, in the same order.
+    pub(super) fn compare(&mut self, scored: &Scored<'_>) {
+        let known = self.tokens[self.compared..].iter();
+        self.same += first_choices(scored).zip(known).filter(|(a, b)| a == *b).count();
+        self.compared += scored.targets.len();
+    }
+
+    /// With the loss that f32 had.
+    pub(super) fn beside(&self, kind: SmallKind, f32_loss: f64) -> BesideF32 {
+        let same_first_choice = self.same as f64 / self.compared.max(1) as f64;
+        BesideF32 { weights: kind.name(), f32_loss, same_first_choice }
+    }
+}
+
+fn first_choices<'a>(scored: &'a Scored<'_>) -> impl Iterator<Item = TokenId> + 'a {
+    let width = scored.logits.len() / scored.targets.len().max(1);
+    scored.logits.chunks_exact(width.max(1)).map(|row| {
+        let higher = |best: usize, i: usize| if row[i] > row[best] { i } else { best };
+        (0..row.len()).fold(0, higher) as TokenId
+    })
+}
+
+/// For a person.
+pub(super) fn lines(beside: &BesideF32, report: &Report) -> String {
+    let change = 100.0 * (report.evaluation.loss / beside.f32_loss - 1.0);
+    format!(
+        "in f32         {:.4} nats per {}: {} changes it by {change:+.3} %\n\
+         same choice    {:.2} %\n",
+        beside.f32_loss,
+        report.unit,
+        beside.weights,
+        100.0 * beside.same_first_choice
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_compared_in_their_order() {
+        let scored = |logits: &'static [f32]| Scored {
+            window: 0,
+            inputs: &[0; 2],
+            targets: &[0; 2],
+            losses: &[0.0; 2],
+            right: &[true; 2],
+            logits,
+        };
+        let mut choices = FirstChoices::default();
+        choices.remember(&scored(&[0.0, 1.0, 0.5, 2.0, 1.0, 2.0])); // 1, and the first of 0 and 2
+        choices.remember(&scored(&[0.0, 0.0, 0.5, 2.0, 1.0, 3.0])); // 2, 2
+        choices.compare(&scored(&[0.0, 2.0, 0.5, 2.0, 1.0, 0.0])); // 1, 0
+        choices.compare(&scored(&[0.0, 2.0, 0.5, 2.0, 1.0, 2.5])); // 1, 2
+        let beside = choices.beside(SmallKind::Q8, 1.5);
+        assert_eq!((beside.weights, beside.same_first_choice), ("q8", 0.75));
+    }
+}

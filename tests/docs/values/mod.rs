@@ -12,6 +12,7 @@ mod inside;
 mod many;
 mod pages;
 mod performance;
+mod precision;
 mod python;
 mod readme;
 mod trace;
@@ -30,6 +31,7 @@ pub fn all() -> Values {
     trace::add(&mut values);
     pages::add(&mut values);
     performance::add(&mut values);
+    precision::add(&mut values);
     python::add(&mut values);
     readme::add(&mut values);
     writing::add(&mut values);

@@ -38,7 +38,7 @@ impl Crew for Alone {
         1
     }
 
-    fn exchange(&mut self, _: usize, _: &[f32], _: &mut [f32]) -> Result<()> {
+    fn exchange(&mut self, _: usize, _: &[&[f32]], _: &mut [&mut [f32]]) -> Result<()> {
         Ok(()) // nobody asks for it: there is no other number
     }
 

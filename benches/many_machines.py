@@ -20,9 +20,8 @@ the end. With --shard-optimizer t_u is divided by R, and the second half of w be
 
 In benches/measured.json, `many.sums` has a row for each measured sum of a workload's gradients over two processes
 of one machine: workload, library, milliseconds of our sum, of the library's MPI_Allreduce, of copying as many
-bytes. The first row of a workload is its t_s; without one t_s counts as nothing. With the first rows the sentence of the
-pages that says so, under the check many.unmeasured, gives way to a table under the check many.sums, with the columns
-workload, library, our sum, MPI_Allreduce, a copy; --write fills it.
+bytes; `.ci/mpi time` prints them. The first row of a workload is its t_s; without one t_s counts as nothing. With the first
+rows --write puts what the pages keep in a comment, "once measured", into the place of the sentence under many.unmeasured.
 """
 import argparse
 import json
@@ -166,6 +165,9 @@ def write(rows):
     """Behind a mark a table keeps its first two lines, its heading; the others are put there."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
+        if "many.sums" in rows:
+            text = re.sub(r".*<!-- check: many.unmeasured -->\n\n<!-- once measured:\n((?:.*\n)*?)-->\n", r"\1", text)
+            text = text.replace("\n(check: many.sums)\n", "\n<!-- check: many.sums -->\n")
         for key, new in rows.items():
             table = re.compile(rf"(<!-- check: {re.escape(key)} -->\n(?:\|.*\n){{2}})(?:\|.*\n)*")
             if not table.search(text):

@@ -8,7 +8,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `collective.rs` | [`Crew`]: sums, gathering and sharing, made of exchanges between two |
-//! | `buckets.rs` | many lists laid end to end, and what of them is whose share |
+//! | `buckets.rs` | many lists as buckets, and what of them is whose share |
 //! | `in_process.rs` | a crew of threads, for tests and for counting messages |
 //!
 //! The crate `llm-crew-mpi` has the crew of processes.

@@ -36,7 +36,8 @@ pub struct Update {
 /// other, as they are needed; the update is that of one batch of all of them.
 ///
 /// With a crew ([`Hooks::crew`]) the batches are this member's, equally many for each, and M counts
-/// those of all. Every member ends with the bits that one alone would have.
+/// those of all. Gradients are summed over the members while that of the last micro-batch is made.
+/// Every member ends with the bits that one alone would have.
 ///
 /// # Errors
 /// [`Error::Config`] when the rate is not finite, the clip is NaN or there is no batch,

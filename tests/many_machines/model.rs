@@ -2,11 +2,13 @@
 
 use llm_cli::args::BenchName;
 use llm_cli::commands::bench_workload;
+use llm_core::kernels::norm::CHUNK;
 use llm_core::model::parameter_shapes;
 use serde_json::Value;
 
-/// Numbers that are summed at once.
-pub const BUCKET: u64 = 2 << 20;
+/// Numbers that are summed at once, on average: where the next piece does not fit in whole, half a
+/// piece of room is left.
+const BUCKET: u64 = (2 << 20) - CHUNK as u64 / 2;
 /// Bytes that a member gives away after a step besides its gradient: its loss, its tokens and
 /// whether it was told to stop; and three times whether it goes on.
 const GATHERED: [u64; 4] = [17, 9, 9, 9];

@@ -10,6 +10,7 @@ mod head;
 mod heads_by_hand;
 mod inside;
 mod many;
+pub mod modern;
 mod pages;
 mod performance;
 mod python;
@@ -43,6 +44,7 @@ pub fn all() -> Values {
     heads_by_hand::add(&mut values);
     concepts::add(&mut values);
     concept_heads::add(&mut values);
+    modern::add(&mut values);
     values
 }
 

@@ -23,6 +23,7 @@ mod pytorch_modules;
 mod pytorch_ops;
 mod pytorch_training;
 mod random_shapes;
+mod rounded_products;
 mod training;
 mod translations;
 mod type_names;

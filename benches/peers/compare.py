@@ -6,6 +6,7 @@ other, and the ratio is one of medians over the rounds.
 
     cargo build --release && python benches/peers/compare.py            # needs: pip install torch; cc
     python benches/peers/compare.py --workloads w1 w3 --rounds 5 --threads 2
+    python benches/peers/compare.py --workloads w1 w3 w4 --matmul bf16   # and beside our own f32
 """
 import argparse
 import json
@@ -24,6 +25,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("--workloads", nargs="+", default=ALL, choices=ALL)
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--threads", type=int, default=2)
+parser.add_argument("--matmul", choices=["f32", "bf16"], default="f32", help="bf16: PyTorch under autocast")
 parser.add_argument("--json", action="store_true", help="print every measurement too")
 args = parser.parse_args()
 
@@ -50,14 +52,19 @@ def measure(command, env=None):
 
 
 threads = str(args.threads)
+OURS = [BINARY, "bench", "--json", "--workload"]
+TORCH = [sys.executable, HERE / "torch_peer.py", "--workload"]
+SETTINGS = ["--threads", threads, "--matmul", args.matmul]
 peers = {
-    "this project": lambda w: measure([BINARY, "bench", "--json", "--workload", w, "--threads", threads]),
-    "torch": lambda w: measure([sys.executable, HERE / "torch_peer.py", "--workload", w, "--threads", threads]),
+    "this project": lambda w: measure([*OURS, w, *SETTINGS]),
+    "torch": lambda w: measure([*TORCH, w, *SETTINGS]),
 }
 library = preload()
+if args.matmul == "bf16":
+    peers["this project, f32"] = lambda w: measure([*OURS, w, "--threads", threads])
 if library:
     peers["torch, AVX-512 forced"] = lambda w: measure(
-        [sys.executable, HERE / "torch_peer.py", "--workload", w, "--threads", threads], {"LD_PRELOAD": str(library)})
+        [*TORCH, w, *SETTINGS], {"LD_PRELOAD": str(library)})
 
 print(f"{args.rounds} rounds, {threads} threads, median ms per step or token; ratio = this project / torch")
 print(f"{'workload':28} {'this project':>14} " + " ".join(f"{p:>24} {'ratio':>7}" for p in list(peers)[1:]))

@@ -28,6 +28,7 @@ WRITING = [("w1", 64, 63), ("w4", 1024, 128)]  # model, context, tokens written
 parser.add_argument("--workload", choices=[*TRAINING, "attention", "generate"], required=True)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int)
+parser.add_argument("--matmul", choices=["f32", "bf16"], default="f32", help="bf16: forward and loss under autocast")
 args = parser.parse_args()
 os.environ.setdefault("OMP_NUM_THREADS", str(args.threads))
 
@@ -38,6 +39,7 @@ from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attentio
 torch.set_num_threads(args.threads)
 torch.manual_seed(1)
 PEER = "torch-avx512" if "mkl_avx512" in os.environ.get("LD_PRELOAD", "") else "torch"
+precision = lambda: torch.autocast("cpu", torch.bfloat16, enabled=args.matmul == "bf16")
 
 
 class Layer(nn.Module):
@@ -107,7 +109,8 @@ def training(name):
     def step():
         starts = torch.randint(len(data) - context, (batch,)).tolist()
         rows = torch.stack([data[s : s + context + 1] for s in starts])
-        loss = model(rows[:, :-1], rows[:, 1:])
+        with precision():
+            loss = model(rows[:, :-1], rows[:, 1:])
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

@@ -1,6 +1,7 @@
 //! Everything that decides the next training step, besides weights and moments.
 
 use crate::base::{Error, Result};
+use crate::kernels::gemm::Precision;
 use crate::model::{Config, Footprint, ParamList};
 use crate::optim::{AdamW, Hyperparameters, Schedule, find_optimizer};
 use serde::{Deserialize, Serialize};
@@ -86,6 +87,9 @@ pub struct Recipe {
     pub hyperparameters: Hyperparameters,
     /// Largest gradient norm; 0: no clipping.
     pub clip: f32,
+    /// What matrices are rounded to inside the products of a training step. Measuring a model and
+    /// writing with it never round.
+    pub matmul: Precision,
     /// Of weights, batches and whatever else is drawn in training.
     pub seed: u64,
     /// Share of the tokens kept for validation, the last ones.
@@ -109,6 +113,7 @@ impl Recipe {
             optimizer: AdamW::NAME.into(),
             hyperparameters: Hyperparameters::default(),
             clip: 1.0,
+            matmul: Precision::F32,
             seed: 1,
             val_frac: 0.0,
             data: DataSource::NONE,

@@ -30,6 +30,9 @@ pub struct BenchArgs {
     /// Another vocabulary
     #[arg(long, visible_alias = "vocab-size", value_name = "V", help_heading = "Sizes")]
     pub vocab: Option<usize>,
+    /// What matrices are rounded to when they are multiplied
+    #[arg(long, value_name = "KIND", value_parser = ["f32", "bf16"], default_value = "f32", hide_default_value = true, hide_possible_values = true)]
+    pub matmul: String,
     /// One JSON object a line, for comparing with others
     #[arg(long)]
     pub json: bool,

@@ -67,6 +67,8 @@ pub const GROUPS: [Group; 6] = [
             ..row("train.decay_steps", "decay-steps", "N", Whole, "Horizon of the course [default: the steps planned at the start]") },
         Flag { aliases: &["grad-clip"], initial: By(|start| Value::Float(start.of([1.0, 1.0, 0.0]))),
             ..row("train.clip", "clip", "X", Number, "Largest gradient norm; 0: no clipping [default: 1]") },
+        row("train.matmul", "matmul", "KIND", Word(|| vec![("f32", "Not rounded"), ("bf16", "8 bits of precision inside the products, f32 everywhere else")]),
+            "What matrices are rounded to when they are multiplied in training [default: f32]"),
         Flag { report: Some("optimizer"),
             ..row("train.optimizer", "optimizer", "NAME", Word(|| OPTIMIZERS.iter().map(|of| (of.name, of.doc)).collect()),
                 "What moves the weights; with --load: only where the file has no optimizer state [default: adamw]") },

@@ -5,7 +5,7 @@ use crate::autograd::Parent;
 use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_column_sums;
-use crate::kernels::gemm::{Threads, gemm, gemm_bias, matrix, matrix_mut};
+use crate::kernels::gemm::{Work, gemm, gemm_bias, matrix, matrix_mut};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
@@ -52,7 +52,7 @@ fn affine(
     [c, o]: [usize; 2],
     transposed: bool,
 ) -> Result<Tensor> {
-    let _span = span("linear");
+    let (_span, work) = (span("linear"), Work::here());
     if let Some(b) = b {
         let op = if transposed { "linear_tied" } else { "linear_lastdim" };
         expect_shape(op, "b of shape", b, &[o])?;
@@ -65,8 +65,8 @@ fn affine(
         true => matrix(w.data(), o, c).reversed_axes(),
     };
     match b {
-        Some(b) => gemm_bias(xm, wm, b.data(), ym, Threads::Pool),
-        None => gemm(1.0, xm, wm, 0.0, ym, Threads::Pool),
+        Some(b) => gemm_bias(xm, wm, b.data(), ym, work),
+        None => gemm(1.0, xm, wm, 0.0, ym, work),
     }
 
     let (px, pw) = (x.parent(), w.parent());
@@ -79,13 +79,13 @@ fn affine(
         grads.accumulate(&px, |dx, beta| {
             let dx = matrix_mut(dx, n, c);
             match transposed {
-                false => gemm(1.0, dym, matrix(vw.data(), c, o).t(), beta, dx, Threads::Pool),
-                true => gemm(1.0, dym, matrix(vw.data(), o, c), beta, dx, Threads::Pool),
+                false => gemm(1.0, dym, matrix(vw.data(), c, o).t(), beta, dx, work),
+                true => gemm(1.0, dym, matrix(vw.data(), o, c), beta, dx, work),
             }
         });
         grads.accumulate(&pw, |dw, beta| match transposed {
-            false => gemm(1.0, xm.t(), dym, beta, matrix_mut(dw, c, o), Threads::Pool),
-            true => gemm(1.0, dym.t(), xm, beta, matrix_mut(dw, o, c), Threads::Pool),
+            false => gemm(1.0, xm.t(), dym, beta, matrix_mut(dw, c, o), work),
+            true => gemm(1.0, dym.t(), xm, beta, matrix_mut(dw, o, c), work),
         });
         grads.accumulate_zeroed(&pb, |db| add_column_sums(db, &dy));
     }))

@@ -3,7 +3,7 @@
 use super::expect_shape;
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
+use crate::kernels::gemm::{Work, gemm, matrix, matrix_mut};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
@@ -49,7 +49,7 @@ fn product(
     [batch, m, k, n]: [usize; 4],
     shape: &[usize],
 ) -> Result<Tensor> {
-    let _span = span("matmul");
+    let (_span, work) = (span("matmul"), Work::here());
     if a.numel() == 0 || b.numel() == 0 {
         return Err(Error::shape("matmul", "no empty axis", a.shape()));
     }
@@ -57,34 +57,20 @@ fn product(
     for i in 0..batch {
         let (a, b) = (entry(a.data(), i, m, k), entry(b.data(), i, k, n));
         let c = matrix_mut(&mut c[i * m * n..(i + 1) * m * n], m, n);
-        gemm(1.0, a, b, 0.0, c, Threads::Pool);
+        gemm(1.0, a, b, 0.0, c, work);
     }
     let (pa, pb, va, vb) = (a.parent(), b.parent(), a.detach(), b.detach());
     Ok(Tensor::from_op("matmul", shape, c, &[&a.parent(), &b.parent()], move |dc, grads| {
         grads.accumulate(&pa, |da, beta| {
             for i in 0..batch {
                 let da = matrix_mut(&mut da[i * m * k..(i + 1) * m * k], m, k);
-                gemm(
-                    1.0,
-                    entry(&dc, i, m, n),
-                    entry(vb.data(), i, k, n).t(),
-                    beta,
-                    da,
-                    Threads::Pool,
-                );
+                gemm(1.0, entry(&dc, i, m, n), entry(vb.data(), i, k, n).t(), beta, da, work);
             }
         });
         grads.accumulate(&pb, |db, beta| {
             for i in 0..batch {
                 let db = matrix_mut(&mut db[i * k * n..(i + 1) * k * n], k, n);
-                gemm(
-                    1.0,
-                    entry(va.data(), i, m, k).t(),
-                    entry(&dc, i, m, n),
-                    beta,
-                    db,
-                    Threads::Pool,
-                );
+                gemm(1.0, entry(va.data(), i, m, k).t(), entry(&dc, i, m, n), beta, db, work);
             }
         });
     }))

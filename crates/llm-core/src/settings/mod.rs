@@ -21,7 +21,6 @@ mod run;
 mod tests;
 
 pub use crate::base::{Settings, Value};
-use model::LATER;
 pub use model::MODEL;
 pub use row::Row;
 pub use run::RECIPE;
@@ -29,6 +28,18 @@ pub use run::RECIPE;
 use crate::base::Result;
 use crate::model::Config;
 use crate::recipe::{DataSource, Recipe};
+
+/// Those that came after the first files of format 2: written only where they are not the default,
+/// so that a run without them has the file that it had, and older programs read it.
+const LATER: [&str; 7] = [
+    "model.activation",
+    "model.n_inner",
+    "model.norm",
+    "model.mlp",
+    "model.mlp_bias",
+    "model.positions",
+    "train.matmul",
+];
 
 /// The value of the setting with this key.
 pub fn value(key: &str, config: &Config, recipe: &Recipe) -> Option<Value> {
@@ -48,21 +59,24 @@ pub fn key_of(field: &str) -> Option<&'static str> {
 /// [`Error::Config`](crate::Error::Config) when a number is not finite or a text too long.
 pub fn collect(config: &Config, recipe: &Recipe) -> Result<Settings> {
     let mut all = Settings::default();
-    let defaults = Config::new(0, 0, 0, 0);
-    for row in MODEL {
-        let value = (row.get)(config);
-        if !LATER.contains(&row.key) || value != (row.get)(&defaults) {
-            all.insert(row.key, value)?;
-        }
-    }
-    for row in RECIPE {
-        all.insert(row.key, (row.get)(recipe))?;
-    }
+    insert(MODEL, config, &Config::new(0, 0, 0, 0), &mut all)?;
+    insert(RECIPE, recipe, &Recipe::new(0, 0, 0, 0.0), &mut all)?;
     data::write("data", &recipe.data, &mut all)?;
     if let Some(source) = &recipe.val_data {
         data::write("val_data", source, &mut all)?;
     }
     Ok(all)
+}
+
+/// The values of rows, but for those that came later and are the default.
+fn insert<T>(rows: &[Row<T>], from: &T, defaults: &T, all: &mut Settings) -> Result<()> {
+    for row in rows {
+        let value = (row.get)(from);
+        if !LATER.contains(&row.key) || value != (row.get)(defaults) {
+            all.insert(row.key, value)?;
+        }
+    }
+    Ok(())
 }
 
 /// The model and the run that settings describe. A key that is not there leaves its default.

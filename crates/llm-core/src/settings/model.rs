@@ -39,14 +39,3 @@ pub const MODEL: &[Row<Config>] = &[
     row!("model.mlp_bias", mlp_bias, "mlp_bias", "the products of the MLP add biases"),
     row!("model.positions", positions, "positions", "how the order of tokens is known"),
 ];
-
-/// Those that came after the first files of format 2: written only where they are not the default,
-/// so that a model without them has the file that it had, and older programs read it.
-pub(super) const LATER: [&str; 6] = [
-    "model.activation",
-    "model.n_inner",
-    "model.norm",
-    "model.mlp",
-    "model.mlp_bias",
-    "model.positions",
-];

@@ -2,6 +2,7 @@
 
 use super::row::{Row, Typed, named, own, row, typed};
 use crate::base::Value;
+use crate::kernels::gemm::Precision;
 use crate::optim::ScheduleKind;
 use crate::recipe::Recipe;
 
@@ -13,6 +14,8 @@ named!(
     Linear = "linear",
     Wsd = "wsd"
 );
+
+named!(Precision, "'f32' or 'bf16'", F32 = "f32", Bf16 = "bf16");
 
 /// Every field of [`Recipe`] but the two that say where data came from.
 #[rustfmt::skip]
@@ -33,6 +36,7 @@ pub const RECIPE: &[Row<Recipe>] = &[
     row!("train.weight_decay", hyperparameters.weight_decay, "weight_decay", "how much weights shrink, times the learning rate"),
     row!("train.decay_all", hyperparameters.decay_all, "decay_all", "biases and gains shrink too, not matrices alone"),
     row!("train.clip", clip, "clip", "largest norm of the gradient; 0: any"),
+    row!("train.matmul", matmul, "matmul", "what products round their matrices to"),
     row!("train.seed", seed, "seed", "of weights, batches and whatever else is drawn"),
     row!("train.val_frac", val_frac, "val_frac", "share of the tokens kept for validation"),
 ];

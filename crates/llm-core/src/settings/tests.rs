@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::base::Error;
+use crate::kernels::gemm::Precision;
 use crate::model::{Activation, Init, Mlp, Norm, Positions};
 use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
 use crate::recipe::{DataForm, EndOfText};
@@ -49,6 +50,7 @@ fn recipe() -> Recipe {
             decay_all: false,
         },
         clip: 2.0,
+        matmul: Precision::Bf16,
         seed: 27,
         val_frac: 0.375,
         data: DataSource::Stories { version: 3, seed: 28, count: 29 },
@@ -135,6 +137,7 @@ fn every_field_has_one_row() {
         hyperparameters:
             Hyperparameters { beta1: _, beta2: _, eps: _, weight_decay: _, decay_all: _ },
         clip: _,
+        matmul: _,
         seed: _,
         val_frac: _,
         data: _,
@@ -157,6 +160,7 @@ fn every_field_has_one_row() {
         "weight_decay",
         "decay_all",
         "clip",
+        "matmul",
         "seed",
         "val_frac",
     ];

@@ -7,6 +7,7 @@ use crate::base::{Error, Result};
 use crate::checkpoint::{Checkpoint, Snapshot, State};
 use crate::crew::micro_batches;
 use crate::data::TokenDataset;
+use crate::kernels::gemm::within;
 use crate::model::{Attention, Config, Origin, TinyGPT};
 use crate::optim::{Optimizer, make_optimizer};
 use crate::recipe::Recipe;
@@ -65,7 +66,7 @@ impl Trainer {
     /// # Errors
     /// As [`Trainer::step`], [`Error::Stopped`] when a hook gave the step up, and the hook's own.
     pub fn step_with(&mut self, data: &TokenDataset, hooks: &mut dyn Hooks) -> Result<StepReport> {
-        let Recipe { seed, batch_size, seq_len, accum, schedule, clip, .. } = self.recipe;
+        let Recipe { seed, batch_size, seq_len, accum, schedule, clip, matmul, .. } = self.recipe;
         let step = self.step;
         let (rank, size) = hooks.crew().map_or((0, 1), |crew| (crew.rank(), crew.size()));
         let Range { start, end } = micro_batches(rank, size, u64::from(accum))?;
@@ -74,7 +75,8 @@ impl Trainer {
             data.rows(Origin { seed, step, first_row }, [batch_size, seq_len])
         });
         let update = Update { step, lr: schedule.at(step), clip };
-        let report = train_step(&mut self.model, self.optimizer.as_mut(), batches, update, hooks)?;
+        let (model, optimizer) = (&mut self.model, self.optimizer.as_mut());
+        let report = within(matmul, || train_step(model, optimizer, batches, update, hooks))?;
         self.step = report.step;
         Ok(report)
     }

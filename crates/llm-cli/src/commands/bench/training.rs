@@ -8,6 +8,7 @@ use crate::messages::{left, said};
 use crate::plan::named_by_flag;
 use crate::program::Program;
 use llm_core::base::{allocations, bytes, memory};
+use llm_core::kernels::gemm::Precision;
 use llm_core::optim::Hyperparameters;
 use llm_core::profile::{self, Phase};
 use llm_core::recipe::Recipe;
@@ -26,6 +27,10 @@ pub(super) fn run(
 ) -> Result<WorkloadResult> {
     let steps = args.steps.unwrap_or(w.steps).max(1);
     let (mut trainer, data) = prepare(program, &w)?;
+    trainer.recipe.matmul = match args.matmul.as_str() {
+        "bf16" => Precision::Bf16,
+        _ => Precision::F32,
+    };
     for _ in 0..(steps / 5).max(3) {
         trainer.step(&data)?;
     }

@@ -5,6 +5,7 @@
 //! tile it falls into: so the result has the same bits for any number of threads.
 #![allow(unsafe_code)]
 
+use super::cut;
 use super::microkernel::{Factors, Operand, Output, Tile, avx2, avx512};
 use super::pack::{self, Packed};
 use crate::kernels::simd::{Level, level};
@@ -16,6 +17,9 @@ const KC: usize = 384;
 const NC: usize = 512;
 /// Fewer multiply-adds than this are not worth a thread of their own (about 12 µs).
 const PIECE: usize = 1_600_000;
+
+/// Numbers of A, from the first term of a sum to the last, that the second cache cannot hold.
+const FAR: isize = 1 << 18;
 
 /// The tile of the instruction set in use, its rows and its columns; none without one of our own.
 fn tile() -> Option<(Tile, usize, usize)> {
@@ -52,13 +56,7 @@ impl Product {
     /// touch C.
     pub(super) unsafe fn run(self, threads: usize) -> bool {
         let Some((tile, mr, nr)) = tile() else { return false };
-        let pieces = (self.m * self.n).saturating_mul(self.k) / PIECE;
-        let most = match threads {
-            1 => 1, // the caller alone, as it asked
-            _ if pieces >= 8 * threads => 2 * threads,
-            _ => threads,
-        };
-        let pieces = pieces.clamp(1, most);
+        let pieces = cut::pieces([self.m, self.n, self.k], threads, PIECE);
         let (rows, cols) = (self.m.div_ceil(mr), self.n.div_ceil(nr));
         // Cutting columns packs nothing of B twice; what is too narrow for that is cut by rows.
         let across = if cols >= 2 * pieces { pieces } else { 1 };
@@ -138,9 +136,25 @@ impl Product {
         }
     }
 
+    /// Asks for the rows of A from `i` on: their numbers lie so far apart that the processor does not
+    /// see by itself where the next will be.
+    fn announce(&self, i: usize) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        let start = self.a.ptr.wrapping_offset(i as isize * self.a.rs);
+        for p in 0..self.k {
+            let at = start.wrapping_offset(p as isize * self.a.cs);
+            // SAFETY: a hint; no address can make it fail, and SSE is part of x86-64.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+        }
+    }
+
     unsafe fn tiles(&self, b: Packed, tile: Tile, mr: usize, nr: usize) {
+        let far = self.a.cs.saturating_mul(self.k as isize) > FAR;
         for i in (0..self.m).step_by(mr) {
             let rows = mr.min(self.m - i);
+            if far && i + mr < self.m {
+                self.announce(i + mr);
+            }
             for j in (0..self.n).step_by(nr) {
                 let cols = nr.min(self.n - j);
                 let t = self.part(i, j, rows, cols);

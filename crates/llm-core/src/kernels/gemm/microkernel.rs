@@ -62,6 +62,15 @@ macro_rules! tile {
             ) {
                 // SAFETY: the caller's promise, see `Tile`; every access below is within it.
                 unsafe {
+                    if f.beta != 0.0 {
+                        // What is there already is fetched while the sums grow.
+                        for r in 0..MR {
+                            let row = c.ptr.wrapping_offset(c.rs.wrapping_mul(r as isize));
+                            for v in 0..NV {
+                                _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(v * LANES).cast());
+                            }
+                        }
+                    }
                     let mut acc = [[$zero(); NV]; MR];
                     // A pointer for every third row: base, base + rs and base + 2·rs are one
                     // addressing mode each. One pointer for all rows would be moved row by row,

@@ -6,12 +6,17 @@
 //! the f32 part of the `gemm` crate does it (NEON, plain code). Views may have any strides, so a
 //! transposed operand is a view (`w.t()`), never a copy.
 
+pub mod bf16;
 #[cfg(target_arch = "x86_64")]
 mod blocked;
+mod cut;
 #[cfg(target_arch = "x86_64")]
 mod microkernel;
 #[cfg(target_arch = "x86_64")]
 mod pack;
+mod precision;
+
+pub use precision::{Precision, precision, within};
 
 use gemm_common::Parallelism;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
@@ -23,6 +28,28 @@ pub enum Threads {
     One,
     /// The Rayon pool that the caller runs in.
     Pool,
+}
+
+/// How a product is worked out. From [`Threads`] alone: in f32.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Work {
+    /// Who works on it.
+    pub threads: Threads,
+    /// What the numbers of A and B are rounded to.
+    pub precision: Precision,
+}
+
+impl Work {
+    /// On the pool, with the precision of the caller's scope: what an op does.
+    pub fn here() -> Work {
+        Work { threads: Threads::Pool, precision: precision() }
+    }
+}
+
+impl From<Threads> for Work {
+    fn from(threads: Threads) -> Work {
+        Work { threads, precision: Precision::F32 }
+    }
 }
 
 /// C ← α·A·B + β·C.
@@ -39,8 +66,9 @@ pub fn gemm(
     b: ArrayView2<'_, f32>,
     beta: f32,
     mut c: ArrayViewMut2<'_, f32>,
-    threads: Threads,
+    work: impl Into<Work>,
 ) {
+    let Work { threads, precision } = work.into();
     let ((m, k), (k2, n)) = (a.dim(), b.dim());
     assert!(k == k2 && c.dim() == (m, n), "gemm: [{m}, {k}]·[{k2}, {n}] into {:?}", c.dim());
     if m == 0 || n == 0 {
@@ -57,6 +85,9 @@ pub fn gemm(
     if c.strides()[1] < 0 {
         c.invert_axis(Axis(1));
         b.invert_axis(Axis(1));
+    }
+    if precision == Precision::Bf16 {
+        return rounded(a, b, c, [alpha, beta], &[], threads);
     }
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
@@ -81,12 +112,16 @@ pub fn gemm_bias(
     b: ArrayView2<'_, f32>,
     bias: &[f32],
     mut c: ArrayViewMut2<'_, f32>,
-    threads: Threads,
+    work: impl Into<Work>,
 ) {
+    let work @ Work { threads, precision } = work.into();
     let (m, n) = c.dim();
     assert!(
         a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()
     );
+    if precision == Precision::Bf16 && m > 0 && n > 0 && a.ncols() > 0 {
+        return rounded(a, b, c, [1.0, 0.0], bias, threads);
+    }
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
     #[cfg(target_arch = "x86_64")]
@@ -94,7 +129,36 @@ pub fn gemm_bias(
         return;
     }
     c.rows_mut().into_iter().for_each(|mut row| row.assign(&ArrayView1::from(bias)));
-    gemm(1.0, a, b, 1.0, c, threads);
+    gemm(1.0, a, b, 1.0, c, work);
+}
+
+/// The same with the numbers of A and B rounded to bf16.
+fn rounded(
+    a: ArrayView2<'_, f32>,
+    b: ArrayView2<'_, f32>,
+    mut c: ArrayViewMut2<'_, f32>,
+    [alpha, beta]: [f32; 2],
+    bias: &[f32],
+    threads: Threads,
+) {
+    // Packing reads lines in which numbers lie side by side, in either direction.
+    let (a, b) = (with_lines(a), with_lines(b));
+    let (a, b) = (a.view(), b.view());
+    if c.strides()[1] == 1 || c.ncols() == 1 {
+        return bf16::Product { a, b, c, alpha, beta, bias }.run(threads);
+    }
+    let mut together = c.as_standard_layout().into_owned();
+    let c_together = together.view_mut();
+    bf16::Product { a, b, c: c_together, alpha, beta, bias }.run(threads);
+    c.assign(&together);
+}
+
+/// The operand itself, or a copy of one that has its numbers side by side in neither direction.
+fn with_lines(x: ArrayView2<'_, f32>) -> CowArray<'_, f32, Ix2> {
+    match x.strides().contains(&1) {
+        true => x.into(),
+        false => x.as_standard_layout().into_owned().into(),
+    }
 }
 
 /// The operand itself, or a copy of one that runs backwards: the kernels step forwards.

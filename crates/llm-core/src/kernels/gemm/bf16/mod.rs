@@ -1,0 +1,193 @@
+//! C ← α·A·B + β·C with the numbers of A and B rounded to bf16, and sums in f32.
+//!
+//! Each element of C is a sum over pairs of neighbours in k, in rising order, of a pair the second
+//! first, rounded to f32 after each: what the processor's instruction does, and what plain
+//! arithmetic does where there is no such instruction. So the result has the same bits on every
+//! machine, for any number of threads. (Sums over more than [`KC`] terms are cut there, and the
+//! parts added.)
+//!
+//! | module | holds |
+//! |---|---|
+//! | `number` | what a bf16 is, and what happens to a pair of them |
+//! | `pack` | operands as pairs |
+//! | `unit` | the tile and the rounding, in plain arithmetic |
+//! | `avx512` | the same by the processor's instructions |
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+pub mod number;
+mod pack;
+mod unit;
+
+use super::Threads;
+use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
+use pack::{pack_a, pack_b, panel_stride};
+use std::cell::RefCell;
+use unit::{Emulated, Factors, Unit};
+
+/// Rows of a tile.
+const MR: usize = 12;
+/// Columns of a tile: two vectors.
+const NR: usize = 32;
+/// Words of a vector.
+const WIDE: usize = 16;
+/// Depth of a block; even, so that no pair is cut.
+const KC: usize = 512;
+/// Columns of a block of B: its words stay in the second cache.
+const NC: usize = 512;
+/// Rows of A that are packed together; whole vectors where A is read across.
+const MC: usize = 192;
+/// Fewer multiply-adds than this are not worth a thread of their own.
+const PIECE: usize = 2_500_000;
+
+/// Does this processor have an instruction for it, and is it used? `LLM_BF16=emulated` says no, for
+/// tests and measurements; so do levels of [`simd`](crate::kernels::simd) below AVX-512.
+pub fn has_unit() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use crate::kernels::simd::{Level, level};
+        static THERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        level() == Level::Avx512
+            && *THERE.get_or_init(|| {
+                avx512::is_there() && std::env::var("LLM_BF16").as_deref() != Ok("emulated")
+            })
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    false
+}
+
+/// A product, or a piece of one. C's columns lie together.
+pub(super) struct Product<'a> {
+    /// `[M, K]`
+    pub a: ArrayView2<'a, f32>,
+    /// `[K, N]`
+    pub b: ArrayView2<'a, f32>,
+    /// `[M, N]`
+    pub c: ArrayViewMut2<'a, f32>,
+    pub alpha: f32,
+    pub beta: f32,
+    /// `[N]`, or empty.
+    pub bias: &'a [f32],
+}
+
+impl Product<'_> {
+    /// On the caller's thread alone, or on those of the pool.
+    pub fn run(self, threads: Threads) {
+        #[cfg(target_arch = "x86_64")]
+        if has_unit() {
+            return self.run_on::<avx512::Avx512>(threads);
+        }
+        self.run_on::<Emulated>(threads);
+    }
+
+    fn run_on<U: Unit>(self, threads: Threads) {
+        let ((m, n), k) = (self.c.dim(), self.a.ncols());
+        let threads = match threads {
+            Threads::One => 1,
+            Threads::Pool => rayon::current_num_threads(),
+        };
+        let pieces = super::cut::pieces([m, n, k], threads, PIECE);
+        // Cutting rows packs B again for each piece, cutting columns packs A: the smaller of both.
+        let [down, across] = match m >= n {
+            true => [pieces.min(m.div_ceil(MR)), 1],
+            false => [1, pieces.min(n.div_ceil(NR))],
+        };
+        self.pieces::<U>(across, down);
+    }
+
+    /// Cut into so many pieces, columns first, halved until one is left.
+    fn pieces<U: Unit>(self, across: usize, down: usize) {
+        let cut = |whole: usize, unit: usize, parts: usize| {
+            (whole.div_ceil(unit) * (parts / 2) / parts * unit).min(whole)
+        };
+        let Product { a, b, c, bias, alpha, beta } = self;
+        let (one, other, parts) = if across > 1 {
+            let j = cut(b.ncols(), NR, across);
+            let ((b, right), (c, c_right)) = (b.split_at(Axis(1), j), c.split_at(Axis(1), j));
+            let (bias, bias_right) = bias.split_at(j.min(bias.len()));
+            let left = Product { a, b, c, bias, alpha, beta };
+            (left, Product { a, b: right, c: c_right, bias: bias_right, alpha, beta }, across)
+        } else if down > 1 {
+            let i = cut(a.nrows(), MR, down);
+            let ((a, below), (c, c_below)) = (a.split_at(Axis(0), i), c.split_at(Axis(0), i));
+            let above = Product { a, b, c, bias, alpha, beta };
+            (above, Product { a: below, b, c: c_below, bias, alpha, beta }, down)
+        } else {
+            return Product { a, b, c, bias, alpha, beta }.blocks::<U>();
+        };
+        let halves = [parts / 2, parts - parts / 2];
+        let [first, second] = halves.map(|n| if across > 1 { [n, down] } else { [1, n] });
+        rayon::join(
+            || one.pieces::<U>(first[0], first[1]),
+            || other.pieces::<U>(second[0], second[1]),
+        );
+    }
+
+    /// Block by block: columns, then depth; then some rows of A, which stay in the first caches
+    /// while the panels of B pass.
+    fn blocks<U: Unit>(mut self) {
+        let ((m, k), n) = (self.a.dim(), self.b.ncols());
+        with_scratch(|[words_a, words_b]| {
+            for j in (0..n).step_by(NC) {
+                let columns = j..(j + NC).min(n);
+                for p in (0..k).step_by(KC) {
+                    let depth = p..(p + KC).min(k);
+                    pack_b::<U>(self.b.slice(s![depth.clone(), columns.clone()]), words_b);
+                    let pairs = depth.len().div_ceil(2);
+                    let stride = panel_stride(depth.len());
+                    let later = p > 0;
+                    let alpha = self.alpha;
+                    let beta = if later { 1.0 } else { self.beta };
+                    let bias = if later || self.bias.is_empty() {
+                        &[]
+                    } else {
+                        &self.bias[columns.clone()]
+                    };
+                    for i in (0..m).step_by(MC) {
+                        let rows = i..(i + MC).min(m);
+                        let a = self.a.slice(s![rows.clone(), depth.clone()]);
+                        let words = pack_a::<U>(a.reversed_axes(), words_a);
+                        for r in (0..rows.len()).step_by(MR) {
+                            let high = MR.min(rows.len() - r);
+                            let a = &words_a[r * words.row..];
+                            for (b, from) in
+                                words_b.chunks(stride).zip((0..columns.len()).step_by(NR))
+                            {
+                                let wide = NR.min(columns.len() - from);
+                                let (top, left) = (i + r, j + from);
+                                let c = self.c.slice_mut(s![top..top + high, left..left + wide]);
+                                let bias = if bias.is_empty() { bias } else { &bias[from..] };
+                                U::tile(
+                                    a,
+                                    words,
+                                    &b[..pairs * NR],
+                                    c,
+                                    Factors { alpha, beta, bias },
+                                );
+                            }
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+thread_local! {
+    static SCRATCH: RefCell<[Vec<u32>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
+}
+
+/// Hands out this thread's room for the words of A and of B, made once and kept.
+fn with_scratch(f: impl FnOnce([&mut [u32]; 2])) {
+    SCRATCH.with_borrow_mut(|scratch| {
+        let [a, b] = scratch;
+        if a.is_empty() {
+            a.resize(MC * (KC / 2), 0);
+            b.resize(NC / NR * panel_stride(KC), 0);
+        }
+        f([a, b]);
+    });
+}
+
+#[cfg(test)]
+mod tests;

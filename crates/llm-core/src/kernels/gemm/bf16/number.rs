@@ -1,0 +1,95 @@
+//! bf16 numbers, two of them side by side, and what a product does with such pairs.
+//!
+//! A bf16 is the upper half of an f32: its sign, its 8 bits of exponent and 7 of 23 bits behind the
+//! point. So it reaches as far as f32, with steps 65,536 times as wide: 1, 1.0078125, 1.015625, …
+
+/// The smallest normal f32, 2⁻¹²⁶.
+const SMALLEST: f32 = f32::MIN_POSITIVE;
+/// Below this f64 (2⁻¹²⁶ − 2⁻¹⁵¹, in size) a sum is smaller than any normal f32 once it is rounded
+/// to 24 bits.
+const TINY: f64 = SMALLEST as f64 * (1.0 - 1.0 / (1u64 << 25) as f64);
+
+/// The nearest bf16 (of two that are as near, the even one), as its 16 bits. Numbers below 2⁻¹²⁶
+/// become 0 of their sign, a NaN stays one.
+#[inline(always)]
+pub fn round(x: f32) -> u16 {
+    let bits = x.to_bits();
+    let sign = bits & 0x8000_0000;
+    let size = bits ^ sign;
+    let nearest = bits.wrapping_add(0x7fff + (bits >> 16 & 1));
+    let kept = if size > 0x7f80_0000 {
+        bits | 0x0040_0000
+    } else if size < SMALLEST.to_bits() {
+        sign
+    } else {
+        nearest
+    };
+    (kept >> 16) as u16
+}
+
+/// The f32 that a bf16 is.
+#[inline(always)]
+pub fn widen(x: u16) -> f32 {
+    f32::from_bits(u32::from(x) << 16)
+}
+
+/// Two numbers, rounded: the first in the lower half.
+#[inline(always)]
+pub(super) fn pair(first: f32, second: f32) -> u32 {
+    u32::from(round(first)) | u32::from(round(second)) << 16
+}
+
+/// sum + a·b rounded once, as a fused multiply-add does it; 0 of its sign where that would be
+/// smaller than 2⁻¹²⁶.
+///
+/// In f64 the product of two bf16 is exact, and the sum of it and an f32 is rounded so far down that
+/// rounding it again to f32 gives what rounding once would have given.
+#[inline(always)]
+fn fused(sum: f32, a: f32, b: f32) -> f32 {
+    let exact = f64::from(sum) + f64::from(a) * f64::from(b);
+    if exact.abs() < TINY { 0f32.copysign(exact as f32) } else { exact as f32 }
+}
+
+/// The two numbers of a word.
+#[inline(always)]
+fn both(word: u32) -> [f32; 2] {
+    [f32::from_bits(word << 16), f32::from_bits(word & 0xffff_0000)]
+}
+
+/// sum ← sum + a₁·b₁, then + a₀·b₀: what the instruction `vdpbf16ps` does, the second of each pair
+/// first, rounded after each.
+#[inline(always)]
+pub fn add_pair(sum: f32, a: u32, b: u32) -> f32 {
+    let ([a0, a1], [b0, b1]) = (both(a), both(b));
+    fused(fused(sum, a1, b1), a0, b0)
+}
+
+/// [`add_pair`] for many sums and one a. With `FMA` by the processor's own fused multiply-add, which
+/// does the same but where a sum lands on 2⁻¹²⁶: there it may have been less before it was rounded.
+#[inline(always)]
+pub(super) fn add_pairs<const FMA: bool, const N: usize>(
+    sums: &mut [f32; N],
+    a: u32,
+    b: &[u32; N],
+) {
+    if FMA {
+        let quick = |sum: f32, a: f32, b: f32| {
+            let new = a.mul_add(b, sum);
+            if new.abs() < SMALLEST { 0f32.copysign(new) } else { new }
+        };
+        let (mut new, mut unsure, [a0, a1]) = (*sums, false, both(a));
+        for (sum, b) in new.iter_mut().zip(b) {
+            let [b0, b1] = both(*b);
+            let half = quick(*sum, a1, b1);
+            *sum = quick(half, a0, b0);
+            unsure |= (half.abs() == SMALLEST) | (sum.abs() == SMALLEST);
+        }
+        if !unsure {
+            *sums = new;
+            return;
+        }
+    }
+    for (sum, b) in sums.iter_mut().zip(b) {
+        *sum = add_pair(*sum, a, *b);
+    }
+}

@@ -1,0 +1,103 @@
+//! What a processor's bf16 unit does, and the same without one.
+
+use super::number::{add_pairs, pair};
+use super::pack::Words;
+use super::{MR, NR, WIDE};
+use crate::kernels::simd::simd_kernel;
+use ndarray::ArrayViewMut2;
+
+/// What happens to the sums: C ← alpha·(sum + bias) + beta·C, each operation rounded for itself.
+#[derive(Clone, Copy)]
+pub(super) struct Factors<'a> {
+    pub alpha: f32,
+    pub beta: f32,
+    /// A number for each column of the tile, or none.
+    pub bias: &'a [f32],
+}
+
+/// The four things that need the unit.
+pub(super) trait Unit {
+    /// out ← pairs of neighbours in `x`; after the last of an odd number comes 0.
+    fn along(x: &[f32], out: &mut [u32]);
+    /// out ← pairs of one number of each line, zeros behind them. `second` may be empty: zeros.
+    fn across(first: &[f32], second: &[f32], out: &mut [u32]);
+    /// Pairs along 16 lines, the lines side by side: word q of line i goes to `q·NR + i`. Lines may
+    /// be empty: zeros.
+    fn turned(lines: [&[f32]; WIDE], out: &mut [u32]);
+    /// A tile of C, its columns together: sums over the pairs of `a` (as `words` says) and of a panel
+    /// of B.
+    fn tile(a: &[u32], words: Words, b: &[u32], c: ArrayViewMut2<'_, f32>, factors: Factors<'_>);
+}
+
+/// Plain arithmetic: any processor, the same bits.
+pub(super) struct Emulated;
+
+impl Unit for Emulated {
+    fn along(x: &[f32], out: &mut [u32]) {
+        plain_along(x, out);
+    }
+
+    fn across(first: &[f32], second: &[f32], out: &mut [u32]) {
+        plain_across(first, second, out);
+    }
+
+    fn turned(lines: [&[f32]; WIDE], out: &mut [u32]) {
+        let depth = lines.iter().map(|line| line.len()).max().unwrap_or(0);
+        for (q, out) in out.chunks_mut(NR).take(depth.div_ceil(2)).enumerate() {
+            for (line, out) in lines.iter().zip(out) {
+                let at = |k: usize| line.get(k).copied().unwrap_or(0.0);
+                *out = pair(at(2 * q), at(2 * q + 1));
+            }
+        }
+    }
+
+    fn tile(a: &[u32], words: Words, b: &[u32], c: ArrayViewMut2<'_, f32>, factors: Factors<'_>) {
+        plain_tile(a, words, b, c, factors);
+    }
+}
+
+simd_kernel! {
+    fn plain_along(x: &[f32], out: &mut [u32]) {
+        let (pairs, rest) = x.as_chunks::<2>();
+        for (out, [first, second]) in out.iter_mut().zip(pairs) {
+            *out = pair(*first, *second);
+        }
+        if let ([last], Some(out)) = (rest, out.last_mut()) {
+            *out = pair(*last, 0.0);
+        }
+    }
+}
+
+simd_kernel! {
+    fn plain_across(first: &[f32], second: &[f32], out: &mut [u32]) {
+        let (filled, rest) = out.split_at_mut(first.len());
+        if second.is_empty() {
+            filled.iter_mut().zip(first).for_each(|(out, x)| *out = pair(*x, 0.0));
+        } else {
+            for ((out, x), y) in filled.iter_mut().zip(first).zip(second) {
+                *out = pair(*x, *y);
+            }
+        }
+        rest.fill(0);
+    }
+}
+
+simd_kernel! {
+    fn plain_tile(a: &[u32], words: Words, b: &[u32], c: ArrayViewMut2<'_, f32>, factors: Factors<'_>) {
+        let mut c = c;
+        for (r, mut out) in c.rows_mut().into_iter().enumerate() {
+            let mut sums = [0.0; NR];
+            for (q, b) in b.as_chunks::<NR>().0.iter().enumerate() {
+                let a = a[r * words.row + q * words.step];
+                add_pairs::<FMA, NR>(&mut sums, a, b);
+            }
+            for (j, (c, sum)) in out.iter_mut().zip(sums).enumerate() {
+                let sum = if factors.bias.is_empty() { sum } else { sum + factors.bias[j] };
+                let scaled = factors.alpha * sum;
+                *c = if factors.beta == 0.0 { scaled } else { scaled + factors.beta * *c };
+            }
+        }
+    }
+}
+
+const _: () = assert!(MR <= WIDE && NR.is_multiple_of(WIDE));

@@ -5,8 +5,15 @@ use crate::literals::{found_in, has_han, sources};
 use std::collections::BTreeSet;
 
 /// Crates whose sentences reach a person at the terminal.
-const CRATES: [&str; 6] =
-    ["llm-cli", "llm-core", "llm-formats", "llm-lens", "llm-run-log", "llm-variant-mha"];
+const CRATES: [&str; 7] = [
+    "llm-cli",
+    "llm-core",
+    "llm-formats",
+    "llm-lens",
+    "llm-run-log",
+    "llm-variant-mha",
+    "llm-variant-modern",
+];
 
 /// Files whose sentences do not, and why.
 const SILENT: [(&str, &str); 25] = [
@@ -156,7 +163,7 @@ fn in_one_line(source: &str) -> String {
 
 #[test]
 fn no_chinese_is_left_over() {
-    let programs = ["train-gpt", "train-gpt-mha"];
+    let programs = ["train-gpt", "train-gpt-mha", "train-gpt-modern"];
     let main = |krate: &str| {
         let file = workspace_tests::workspace().join("crates").join(krate).join("src/main.rs");
         std::fs::read_to_string(file).unwrap()

@@ -108,7 +108,7 @@ pub use error::{CliError, Result};
 #[doc(hidden)]
 pub use messages::{in_chinese, sentences};
 pub use panics::Panics;
-pub use program::{Heads, Program};
+pub use program::{ALL_OPTIONS, AttentionFlags, Beyond, Heads, Program};
 
 use args::{Cli, TrainArgs, Verb};
 use command_line::Parsed;

@@ -62,7 +62,8 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
             args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
         }
     };
-    let attention = (program.with_heads)(n_heads);
+    let flags = args.model.attention(n_heads, &config).map_err(named_by_flag)?;
+    let attention = (program.attention)(&flags);
     check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
     let own = attention.parameters(&config);
     let recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;

@@ -58,7 +58,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     let sizes = Sizes::new([batch, POSITIONS, WIDTH], heads);
     let place = place(program, args, &sizes, heads - 1)?;
     let example = example(heads, batch)?;
-    Ok(trace_example((program.with_heads)(heads), &example, place)?)
+    Ok(trace_example(program.with_heads(heads), &example, place)?)
 }
 
 fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {

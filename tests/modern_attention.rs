@@ -353,7 +353,7 @@ fn what_it_cannot_be_is_refused() {
         (Modern::new(2).with_partial_rotary(100.0, 8), rotary.clone(), "rotary_dim"),
         (Modern::new(2).with_partial_rotary(100.0, 0), rotary.clone(), "rotary_dim"),
         (Modern::new(2).with_rotary(f64::NAN), rotary.clone(), "rope_theta"),
-        (Modern::new(2).with_rotary(1.0), rotary.clone(), "rotary"),
+        (Modern::new(2).with_rotary(1.0), rotary.clone(), "rope_theta"),
         (Modern::new(2).with_window(0), baseline(), "window"),
         (Modern::new(2).with_head_mask(vec![true; 3]), baseline(), "head_mask"),
         // Order is told once: by the table, or by turning.

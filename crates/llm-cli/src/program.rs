@@ -3,6 +3,7 @@
 #[cfg(test)]
 use llm_core::model::SingleHead;
 use llm_core::{Attention, AttentionSpec, Error, Tensor};
+use llm_lens::trace::HeadLayout;
 use std::sync::Arc;
 
 /// How many heads a program's models have.
@@ -92,6 +93,18 @@ impl AttentionFlags {
         }
     }
 
+    /// How its heads lie, for whoever looks at them.
+    pub fn layout(&self) -> HeadLayout {
+        HeadLayout {
+            kv_heads: self.kv_heads,
+            head_dim: self.head_dim,
+            theta: self.rope_theta,
+            rotary_dim: self.rotary_dim,
+            window: self.window,
+            qk_norm: self.qk_norm,
+        }
+    }
+
     /// Of an attention that has heads and nothing else, for [`Program::described`].
     pub fn of_heads(spec: &AttentionSpec) -> AttentionFlags {
         AttentionFlags::new(spec.n_heads)
@@ -155,5 +168,32 @@ impl Program {
             Heads::One { other } if spec.n_heads > 1 || !spec.head_mask.is_empty() => Some(other),
             _ => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A model of another program is opened there, and nowhere when nobody is known to have it.
+    #[test]
+    fn the_program_that_has_a_model_is_named() {
+        let beyond = Some(Beyond { program: "modern", attention: "rare" });
+        let (one, many) = (Program { beyond, ..BASELINE }, Heads::Many { default: 4 });
+        let many = Program { heads: many, ..one };
+        for (name, n_heads, more, of_one, of_many) in [
+            ("single-head", 1, true, Some("modern"), Some("modern")),
+            ("multi-head", 4, true, Some("modern"), Some("modern")),
+            ("multi-head", 4, false, Some("another"), None),
+            ("rare", 4, false, Some("modern"), Some("modern")),
+            ("unknown", 1, false, None, None),
+        ] {
+            let spec = AttentionSpec::new(name, n_heads);
+            assert_eq!(
+                (one.other_for(&spec, more), many.other_for(&spec, more)),
+                (of_one, of_many)
+            );
+        }
+        assert_eq!(EVERYTHING.other_for(&AttentionSpec::new("rare", 1), true), None);
     }
 }

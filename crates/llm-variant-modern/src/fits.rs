@@ -11,11 +11,11 @@ impl Modern {
         let (h, g, c) = (self.n_heads, self.kv_heads, config.d_model);
         if h == 0 || self.head_dim.is_none() && !c.is_multiple_of(h) {
             let divisors: Vec<_> = (1..=c).filter(|h| c.is_multiple_of(*h)).collect();
-            let reason = format!("{h} heads do not divide a width (d_model) of {c}");
-            return Err(Error::config(
-                "heads",
-                format!("{reason}; possible are {}", list(&divisors)),
-            ));
+            let possible = list(&divisors);
+            let reason = format!(
+                "{h} heads do not divide a width (d_model) of {c}; possible are {possible}"
+            );
+            return Err(Error::config("heads", reason));
         }
         if g == 0 || !h.is_multiple_of(g) {
             let divisors: Vec<_> = (1..=h.min(MOST)).filter(|g| h.is_multiple_of(*g)).collect();

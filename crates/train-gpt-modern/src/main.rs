@@ -1,4 +1,8 @@
 //! The modern trainer: multi-head attention with what today's models have, each off by default.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `flags` | from flags to the attention that they make, and back |
 
 mod flags;
 

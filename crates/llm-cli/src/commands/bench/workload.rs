@@ -8,7 +8,7 @@ use crate::program::Program;
 use llm_core::model::{Footprint, ParamList, check_attention};
 use llm_core::settings::MODEL;
 use llm_core::{Attention, Config};
-use llm_lens::training_flops_with;
+use llm_lens::{training_flops, training_flops_with};
 use std::sync::Arc;
 
 /// Sizes of a training step.
@@ -61,6 +61,17 @@ impl Workload {
             vocab_size: args.vocab.unwrap_or(self.vocab_size),
             ..self
         }
+    }
+
+    /// The usual model: GPT-2's architecture. Positions are at least 64, as in the peers' scripts.
+    pub fn config(&self) -> Config {
+        Config::gpt2(self.vocab_size, self.seq_len.max(64), self.d_model, self.layers)
+    }
+
+    /// Useful floating-point operations of a step of it.
+    pub fn flops(&self) -> f64 {
+        let tokens = self.batch_size * self.seq_len;
+        tokens as f64 * training_flops(&self.config(), self.seq_len)
     }
 
     /// The model that learns. Positions are at least 64, as in the peers' scripts.

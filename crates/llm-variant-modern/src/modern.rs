@@ -133,6 +133,41 @@ impl Modern {
         Modern { head_mask, ..self }
     }
 
+    /// G.
+    pub fn kv_heads(&self) -> usize {
+        self.kv_heads
+    }
+
+    /// D, where it was said; C/H otherwise.
+    pub fn head_dim(&self) -> Option<usize> {
+        self.head_dim
+    }
+
+    /// θ of rotary positions, where there are some.
+    pub fn theta(&self) -> Option<f64> {
+        self.rotary.as_ref().map(|rotary| rotary.theta)
+    }
+
+    /// Channels of a head that are turned, where it is not all.
+    pub fn rotary_dim(&self) -> Option<usize> {
+        self.rotary.as_ref().and_then(|rotary| rotary.width)
+    }
+
+    /// Positions that a query sees, where it is not all.
+    pub fn window(&self) -> Option<usize> {
+        self.window
+    }
+
+    /// Are queries and keys normed?
+    pub fn has_qk_norm(&self) -> bool {
+        self.qk_norm
+    }
+
+    /// Has it `b_qkv`, and has it `b_proj`?
+    pub fn biases(&self) -> [bool; 2] {
+        [self.qkv_bias, self.proj_bias]
+    }
+
     /// Is nothing on?
     pub(crate) fn is_plain(&self) -> bool {
         let Modern { n_heads, kv_heads, head_dim, rotary, window, qk_norm, .. } = self;

@@ -1,5 +1,6 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
+mod arch;
 mod bench;
 mod clap_error;
 mod command;
@@ -19,7 +20,8 @@ mod tokenizer;
 mod trace;
 mod training;
 
-pub use bench::{BenchArgs, BenchName};
+pub use arch::Arch;
+pub use bench::{BenchArgs, BenchName, OfModel};
 pub(crate) use clap_error::in_one_line;
 pub(crate) use command::TRAIN;
 pub use command::command;

@@ -25,6 +25,7 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let defaults = TextDefaults::choose(None);
     let request =
         signals.reading(|| Request::new(&args.sampling, &defaults, &tokenizer, seed, None))?;
+    let request = request.by((program.described)(&run.model.attention().spec()));
     let mut out = Out::default();
     let json = args.json || args.output.json();
     request.write(&run.model, run.step, &mut out, &signals, json, |_| {})?;

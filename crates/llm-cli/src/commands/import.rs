@@ -64,7 +64,11 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
     let imported = imported.map_err(|e| refused(program, source, e))?;
     match more_than_offered(program, &imported.config) {
         None => Ok(imported),
-        Some(more) => Err(refused(program, source, FormatError::Content(more))),
+        Some(more) => {
+            let with = program.other_for(&imported.attention.spec(), true);
+            let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
+            Err(refused(program, source, FormatError::Content(more + &with)))
+        }
     }
 }
 
@@ -96,16 +100,19 @@ fn sentence(program: &Program, error: FormatError) -> String {
         FormatError::HeadsDiffer { found, given } => {
             format!("it has {found} heads, --heads {given} was given")
         }
-        FormatError::Attention { spec, .. } => match program.heads {
-            Heads::One { other } if spec.n_heads != 1 => format!(
-                "it has {} attention heads, which {} does not have; import it with {other}",
-                spec.n_heads, program.name
-            ),
-            _ => {
-                let name = spec.name.escape_default();
-                format!("it has {name} attention, which {} does not have", program.name)
+        FormatError::Attention { spec, .. } => {
+            let known = matches!(program.heads, Heads::One { .. }) && spec.n_heads != 1;
+            let with = program.other_for(&spec, false);
+            let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
+            let (n, name) = (spec.n_heads, program.name);
+            match known {
+                true => format!("it has {n} attention heads, which {name} does not have{with}"),
+                false => {
+                    let of = spec.name.escape_default();
+                    format!("it has {of} attention, which {name} does not have{with}")
+                }
             }
-        },
+        }
         other => other.to_string(),
     }
 }

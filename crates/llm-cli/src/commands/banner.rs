@@ -90,8 +90,8 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
 fn not_to_hugging_face(model: &TinyGPT) -> Option<String> {
     let why = match check_model(model) {
         // A bias that is still zero would not hinder.
-        Ok(()) if !model.config().head_bias => return None,
-        Ok(()) | Err(FormatError::HeadBias) => {
+        Ok(_) if !model.config().head_bias => return None,
+        Ok(_) | Err(FormatError::HeadBias) => {
             "GPT-2 has no head bias; --head-bias 0 leaves it out".into()
         }
         Err(other) => other.to_string(),

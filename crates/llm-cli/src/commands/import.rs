@@ -14,8 +14,11 @@ use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_formats::{FormatError, Imported, Note, hugging_face, llm_cpp, own_names};
+use llm_formats::{FormatError, Imported, Note, hugging_face, llm_cpp, modern_spec, own_names};
 use std::path::Path;
+
+/// The program with the attention of today's models.
+const MODERN: &str = "train-gpt-modern";
 
 /// Reads the model and saves it.
 ///
@@ -96,6 +99,12 @@ fn sentence(program: &Program, error: FormatError) -> String {
         FormatError::HeadsDiffer { found, given } => {
             format!("it has {found} heads, --heads {given} was given")
         }
+        FormatError::Attention { spec, .. }
+            if spec.name == modern_spec::NAME && program.name != MODERN =>
+        {
+            let name = program.name;
+            format!("it has rotary positions, which {name} does not have; import it with {MODERN}")
+        }
         FormatError::Attention { spec, .. } => match program.heads {
             Heads::One { other } if spec.n_heads != 1 => format!(
                 "it has {} attention heads, which {} does not have; import it with {other}",
@@ -113,7 +122,9 @@ fn sentence(program: &Program, error: FormatError) -> String {
 /// What the person should know, with the flag that changes it.
 fn note_line(program: &Program, note: &Note) -> Option<String> {
     match note {
-        Note::UnequalDropouts { .. } => Some(format!("{note}, unless --dropout says otherwise")),
+        Note::UnequalDropouts { .. } | Note::AttentionDropout { .. } => {
+            Some(format!("{note}, unless --dropout says otherwise"))
+        }
         Note::NoTokenizer => Some(format!("{note}, generate takes --prompt-ids")),
         Note::HeadsUnknown => match program.heads {
             Heads::One { .. } => None,
@@ -204,6 +215,12 @@ mod tests {
                 &BASELINE,
                 attention("other", 1),
                 "it has other attention, which train-gpt does not have",
+            ),
+            (
+                &many,
+                attention("modern", 2),
+                "it has rotary positions, which train-gpt does not have; import it with \
+                 train-gpt-modern",
             ),
             (&many, attention("a\n", 2), "it has a\\n attention, which train-gpt does not have"),
         ] {

@@ -2,9 +2,8 @@
 //! into one of Unicode's normal forms. The kinds that are known here were each held against the
 //! library; every other one is refused by what it has.
 
-use super::parts::refuse;
 use crate::error::shown;
-use llm_core::Result;
+use llm_core::{Error, Result};
 use serde_json::{Value, json};
 
 /// Which words.
@@ -93,14 +92,18 @@ impl Words {
             Some(pattern) => {
                 let text = pattern.get("Regex").and_then(Value::as_str);
                 let text = shown(&text.map_or_else(|| pattern.to_string(), str::to_string));
-                Err(refuse(format!("its words are cut by a pattern that is not known: {text}")))
+                Err(unknown(format!("its words are cut by a pattern that is not known: {text}")))
             }
-            None => Err(refuse(
+            None => Err(unknown(
                 "its pre-tokenizer is a sequence that is not known: Digits one by one with \
                  ByteLevel is, and Split by Llama 3's or Qwen's pattern with ByteLevel",
             )),
         }
     }
+}
+
+fn unknown(reason: impl Into<String>) -> Error {
+    Error::tokenizer("bpe", reason)
 }
 
 /// Do two parts of a file say the same? What says how places are counted does not matter; what a

@@ -174,8 +174,9 @@ impl Parts {
         }
         if let Some(token) = special.iter().find(|token| token.contains(char::is_whitespace)) {
             let token = shown(token);
-            let why = "has white space in it, which is not supported";
-            return Err(refuse(format!("the added token {token} {why}")));
+            return Err(refuse(format!(
+                "the added token {token} has white space in it, which is not supported"
+            )));
         }
         for (what, name) in [("begins", &self.kept.bos), ("ends", &self.kept.eos)] {
             if let Some(name) = name.as_ref().filter(|name| !special.contains(name.as_str())) {

@@ -2,31 +2,17 @@
 //! here, what is of Llama's kin in [`llama`](super::llama).
 
 use super::family::Family;
+pub use super::fields::ConfigJson;
 use super::fields::{Fields, decimal, unsupported};
 use super::llama;
 use crate::error::{FormatError, Result, shown};
 use crate::imported::{Note, several};
+use llm_core::Config;
 use llm_core::model::{Activation, Init};
-use llm_core::{AttentionSpec, Config};
 use serde_json::{Map, Value, json};
 
 /// Bytes of config.json.
 pub const MAX_LENGTH: u64 = 1 << 20;
-
-/// What config.json says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConfigJson {
-    /// Which of the models that are known here.
-    pub family: Family,
-    /// Sizes and options.
-    pub config: Config,
-    /// Its attention.
-    pub attention: AttentionSpec,
-    /// The tokens that end a text, if it says so.
-    pub ends: Vec<u64>,
-    /// What one should know about it.
-    pub notes: Vec<Note>,
-}
 
 /// Reads config.json. A field that is not there has the value that `transformers` gives it.
 ///
@@ -46,14 +32,6 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
     match family {
         Family::Gpt2 => gpt2(fields),
         _ => llama::parse(fields, family),
-    }
-}
-
-/// One token, or several.
-pub(super) fn numbers(value: Option<&Value>) -> Vec<u64> {
-    match value {
-        Some(Value::Array(all)) => all.iter().filter_map(Value::as_u64).collect(),
-        one => one.and_then(Value::as_u64).into_iter().collect(),
     }
 }
 

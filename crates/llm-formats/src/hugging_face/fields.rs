@@ -1,7 +1,33 @@
-//! The fields of a config.json, with what they may be.
+//! The fields of a config.json, with what they may be, and what is made of them.
 
+use super::family::Family;
 use crate::error::{FormatError, Result, shown};
+use crate::imported::Note;
+use llm_core::{AttentionSpec, Config};
 use serde_json::{Map, Value, json};
+
+/// What config.json says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfigJson {
+    /// Which of the models that are known here.
+    pub family: Family,
+    /// Sizes and options.
+    pub config: Config,
+    /// Its attention.
+    pub attention: AttentionSpec,
+    /// The tokens that end a text, if it says so.
+    pub ends: Vec<u64>,
+    /// What one should know about it.
+    pub notes: Vec<Note>,
+}
+
+/// One token, or several.
+pub(super) fn numbers(value: Option<&Value>) -> Vec<u64> {
+    match value {
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_u64).collect(),
+        one => one.and_then(Value::as_u64).into_iter().collect(),
+    }
+}
 
 /// The fields of the file.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! Reading a folder.
 
 use super::config::{self, ConfigJson};
+use super::fields::numbers;
 use super::names::{Names, Source};
 use super::{CONFIG, GENERATION, names, tokenizer, weights};
 use crate::error::{FormatError, Result, shown};
@@ -60,7 +61,7 @@ fn ends(folder: &Path) -> Result<Vec<u64>> {
     let fields: Map<String, Value> = serde_json::from_slice(&text).map_err(|e| {
         FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))).at(&path)
     })?;
-    Ok(config::numbers(fields.get("eos_token_id")))
+    Ok(numbers(fields.get("eos_token_id")))
 }
 
 /// The same from memory: config.json and model.safetensors, without a tokenizer.

@@ -1,9 +1,8 @@
 //! config.json of Llama and its kin: Mistral, Qwen2, Qwen3. They differ in which biases there are, in
 //! normed queries and keys, and in how a window is said.
 
-use super::config::{ConfigJson, numbers};
 use super::family::Family;
-use super::fields::{Fields, decimal, unsupported};
+use super::fields::{ConfigJson, Fields, decimal, numbers, unsupported};
 use super::rope;
 use crate::error::{FormatError, Result};
 use crate::imported::Note;

@@ -64,17 +64,19 @@ pub enum FormatError {
         /// Rows of the model's table.
         rows: usize,
     },
-    /// The output head adds something, which GPT-2's cannot.
-    #[error("its output head has a bias (b_lm), which GPT-2 cannot hold")]
+    /// The output head adds something, which theirs cannot.
+    #[error("its output head has a bias (b_lm), which Hugging Face's models cannot hold")]
     HeadBias,
-    /// A piece of the model is not one of GPT-2's.
-    #[error("it has {piece}, which GPT-2 cannot hold")]
+    /// A piece of the model is not one of theirs.
+    #[error("it has {piece}, which {holder} cannot hold")]
     Piece {
         /// Which one, in words.
         piece: &'static str,
+        /// Whose: those of GPT-2 or Llama.
+        holder: &'static str,
     },
-    /// GPT-2 would compute something else with these weights.
-    #[error("it has '{name}' attention, which GPT-2 cannot hold")]
+    /// Theirs would compute something else with these weights.
+    #[error("it has '{name}' attention, which Hugging Face's models cannot hold")]
     AttentionKind {
         /// Its name, escaped.
         name: String,

@@ -3,7 +3,9 @@
 
 use crate::error::FormatError;
 use crate::imported::{FromSpec, Imported};
+use crate::safetensors::{Data, Named, write};
 use crate::{hugging_face, own_names, tokenizers};
+use std::path::Path;
 
 /// Reads `weights` with a config.json under Hugging Face's names; with one byte, the number of
 /// heads, or nothing in its place, under ours. What is accepted must make a model.
@@ -62,8 +64,37 @@ pub fn seeds() -> Vec<(Vec<u8>, Vec<u8>)> {
             seeds.push((vec![1], read("own")));
         }
     }
+    seeds.push(llama(&folder.join("llama")));
     let _ = std::fs::remove_dir_all(&folder);
     seeds
+}
+
+/// A small Llama.
+fn llama(file: &Path) -> (Vec<u8>, Vec<u8>) {
+    let config = serde_json::json!({"model_type": "llama", "vocab_size": 2, "hidden_size": 2,
+        "intermediate_size": 1, "num_hidden_layers": 1, "num_attention_heads": 1,
+        "max_position_embeddings": 2, "tie_word_embeddings": true, "rope_scaling": {"rope_type":
+        "llama3", "factor": 2.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}});
+    let shapes: [(&str, &[usize]); 11] = [
+        ("embed_tokens", &[2, 2]),
+        ("layers.0.input_layernorm", &[2]),
+        ("layers.0.self_attn.q_proj", &[2, 2]),
+        ("layers.0.self_attn.k_proj", &[2, 2]),
+        ("layers.0.self_attn.v_proj", &[2, 2]),
+        ("layers.0.self_attn.o_proj", &[2, 2]),
+        ("layers.0.post_attention_layernorm", &[2]),
+        ("layers.0.mlp.gate_proj", &[1, 2]),
+        ("layers.0.mlp.up_proj", &[1, 2]),
+        ("layers.0.mlp.down_proj", &[2, 1]),
+        ("norm", &[2]),
+    ];
+    let tensor = |(name, shape): (&str, &[usize])| {
+        let values = vec![0.5; shape.iter().product()];
+        let (name, data) = (format!("model.{name}.weight"), Data::Floats(values.into()));
+        Named { name, shape: shape.to_vec(), data }
+    };
+    write(file, ("format", "pt"), shapes.map(tensor).into()).expect("a file of a model");
+    (config.to_string().into_bytes(), std::fs::read(file).expect("it was written"))
 }
 
 #[test]
@@ -73,4 +104,14 @@ fn the_door_takes_its_seeds_and_nonsense() {
         read(&weights, &config, &crate::tests::one_head);
         read(b"", b"", &crate::tests::one_head);
     }
+}
+
+#[test]
+fn the_door_takes_a_small_llama() {
+    let (config, weights) = seeds().pop().unwrap();
+    let modern =
+        |spec: &_| Ok(std::sync::Arc::new(llm_variant_modern::Modern::from_spec(spec)?) as _);
+    read(&config, &weights, &modern);
+    let made = hugging_face::from_parts(&config, &weights, &modern).and_then(Imported::into_model);
+    assert!(made.unwrap().0.wpe.is_none());
 }

@@ -1,6 +1,7 @@
 //! Does the attention fit a model?
 
-use crate::modern::{Modern, Rotary};
+use crate::modern::Modern;
+use crate::rotary::Rotary;
 use llm_core::{Config, Error, Result};
 
 impl Modern {
@@ -28,7 +29,7 @@ impl Modern {
                 format!("{h} heads of {d} channels are none, or more than {MOST} together");
             return Err(Error::config("head_dim", reason));
         }
-        if let Some(Rotary { theta, width: said, .. }) = &self.rotary {
+        if let Some(Rotary { theta, width: said, scaling, .. }) = &self.rotary {
             let width = said.unwrap_or(d);
             if width == 0 || width > d || !width.is_multiple_of(2) {
                 let reason = format!("{width} channels of a head of {d} cannot be turned in pairs");
@@ -38,6 +39,9 @@ impl Modern {
             if !(*theta > 1.0 && theta.is_finite()) {
                 let reason = format!("{theta} is not a finite number above 1");
                 return Err(Error::config("rope_theta", reason));
+            }
+            if let Some(reason) = scaling.and_then(|scaling| scaling.wrong()) {
+                return Err(Error::config("rotary", reason));
             }
         }
         if self.window == Some(0) {

@@ -44,7 +44,7 @@ pub struct ImportArgs {
 /// What a model is exported as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExportFormat {
-    /// A folder that Hugging Face's transformers loads as GPT-2
+    /// A folder that Hugging Face's transformers loads as GPT-2, Llama or its kin
     Hf,
     /// One file with this program's own parameter names
     Safetensors,
@@ -53,7 +53,7 @@ pub enum ExportFormat {
 /// What a model is imported from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ImportFormat {
-    /// A folder with a GPT-2 as Hugging Face's transformers saves it
+    /// A folder with a GPT-2, a Llama or its kin as Hugging Face's transformers saves it
     Hf,
     /// A file with this program's own parameter names
     Safetensors,

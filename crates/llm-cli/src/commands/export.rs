@@ -9,6 +9,7 @@ use crate::plan::{Loaded, load};
 use crate::program::Program;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, IoAction, TinyGPT};
+use llm_formats::hugging_face::Family;
 use llm_formats::{FormatError, hugging_face, own_names};
 use std::path::Path;
 
@@ -23,13 +24,13 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     let mut notes = Vec::new();
     match args.format {
         ExportFormat::Hf => {
-            refuse_other_models(model, &path)?;
+            let family = refuse_other_models(model, &path)?;
             hugging_face::prepare_folder(&args.target).map_err(|e| {
                 CliError::hint(e, "nothing was written, choose a new or empty folder")
             })?;
             let written = hugging_face::export(&args.target, model, tokenizer.as_ref());
             written.map_err(not_exported)?;
-            notes = hf_notes(model, tokenizer.as_ref());
+            notes = hf_notes(model, tokenizer.as_ref(), family);
         }
         ExportFormat::Safetensors => {
             refuse_foreign(&args.target)?;
@@ -47,11 +48,11 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// An attention of its own and a head bias that is not 0 have no place in GPT-2.
+/// Which of their models it is. An attention of its own and a head bias that is not 0 have no place in any.
 ///
 /// # Errors
 /// [`CliError::Data`] with what to do.
-fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<()> {
+fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
     hugging_face::check_model(model).map_err(|error| {
         let instead = match error {
             FormatError::HeadBias => "train with --head-bias 0 or --arch gpt2, or ",
@@ -79,14 +80,27 @@ fn not_exported(error: FormatError) -> CliError {
 }
 
 /// What was written otherwise than it is in the checkpoint.
-fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
+fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<String> {
     let mut notes = Vec::new();
     let off = model.attention().spec().head_mask.iter().filter(|used| !**used).count();
-    if !model.config().norm_affine {
-        notes.push("norms are written with gains of 1 and biases of 0".to_string());
-    }
-    if !model.config().mlp_bias {
-        notes.push("the MLPs are written with biases of 0".to_string());
+    let config = model.config();
+    match family {
+        Family::Gpt2 => {
+            if !config.norm_affine {
+                notes.push("norms are written with gains of 1 and biases of 0".to_string());
+            }
+            if !config.mlp_bias {
+                notes.push("the MLPs are written with biases of 0".to_string());
+            }
+        }
+        _ => {
+            if !config.norm_affine {
+                notes.push("norms are written with gains of 1".to_string());
+            }
+            if config.dropout > 0.0 {
+                notes.push("dropout is not written: theirs is of the attention alone".to_string());
+            }
+        }
     }
     if off > 0 {
         notes.push(format!(

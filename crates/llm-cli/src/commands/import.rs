@@ -17,6 +17,8 @@ use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_formats::{FormatError, Imported, Note, hugging_face, llm_cpp, own_names};
 use std::path::Path;
 
+/// The program with the attention of today's models.
+
 /// Reads the model and saves it.
 ///
 /// # Errors
@@ -120,7 +122,9 @@ fn sentence(program: &Program, error: FormatError) -> String {
 /// What the person should know, with the flag that changes it.
 fn note_line(program: &Program, note: &Note) -> Option<String> {
     match note {
-        Note::UnequalDropouts { .. } => Some(format!("{note}, unless --dropout says otherwise")),
+        Note::UnequalDropouts { .. } | Note::AttentionDropout { .. } => {
+            Some(format!("{note}, unless --dropout says otherwise"))
+        }
         Note::NoTokenizer => Some(format!("{note}, generate takes --prompt-ids")),
         Note::HeadsUnknown => match program.heads {
             Heads::One { .. } => None,
@@ -211,6 +215,12 @@ mod tests {
                 &BASELINE,
                 attention("other", 1),
                 "it has other attention, which train-gpt does not have",
+            ),
+            (
+                &many,
+                attention("modern", 2),
+                "it has rotary positions, which train-gpt does not have; import it with \
+                 train-gpt-modern",
             ),
             (&many, attention("a\n", 2), "it has a\\n attention, which train-gpt does not have"),
         ] {

@@ -129,6 +129,7 @@ pub fn flags_of(program: &Program) -> impl Iterator<Item = &'static Flag> {
 /// Core's settings that cannot be typed, and why.
 pub const WITHOUT_A_FLAG: &[(&str, &str)] = &[
     ("model.vocab_size", "the tokenizer's"),
+    ("model.norm_eps", "that of a model from elsewhere; a new one has core's"),
     ("train.eps", "the same, core's, whatever a run starts from"),
 ];
 

@@ -154,3 +154,17 @@ fn a_model_without_a_tokenizer_says_what_it_takes() {
     sandbox.ok(&["export", "hf", "--load", "ids", "again"]).says(&["no tokenizer files"]);
     assert!(!sandbox.path("again/tokenizer.json").exists());
 }
+
+/// What it is follows from its settings alone, and so does who takes it.
+#[test]
+fn a_llama_is_for_another_program() {
+    let sandbox = sandbox();
+    std::fs::create_dir(sandbox.path("llama")).unwrap();
+    sandbox.write("llama/config.json", br#"{"model_type": "llama"}"#);
+    let words = ["import", "hf", "llama", "--save", "new"];
+    let why = ["rotary positions", "import it with train-gpt-modern", "nothing was imported"];
+    sandbox.refuses(&words, 65, &why);
+    sandbox.write("llama/config.json", br#"{"model_type": "llama", "hidden_act": "gelu"}"#);
+    sandbox.refuses(&words, 65, &["hidden_act is \"gelu\", supported: silu"]);
+    assert!(!sandbox.path("new").exists());
+}

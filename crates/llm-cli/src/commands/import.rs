@@ -14,8 +14,11 @@ use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_formats::{FormatError, Imported, Note, hugging_face, llm_cpp, own_names};
+use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
 use std::path::Path;
+
+/// What files call the attention of today's models.
+const MODERN: &str = "modern";
 
 /// Reads the model and saves it.
 ///
@@ -53,18 +56,26 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
     let imported = match args.format {
         ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
         ImportFormat::Safetensors => own_names::import(source, args.heads, from_spec),
-        ImportFormat::Hf => hugging_face::import(source, from_spec).and_then(|imported| {
-            let found = imported.attention.spec().n_heads;
-            match args.heads {
-                Some(given) if given != found => Err(FormatError::HeadsDiffer { found, given }),
-                _ => Ok(imported),
-            }
-        }),
+        ImportFormat::Hf => {
+            hugging_face::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
+        }
+        ImportFormat::Gguf => {
+            gguf::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
+        }
     };
     let imported = imported.map_err(|e| refused(program, source, e))?;
     match more_than_offered(program, &imported.config) {
         None => Ok(imported),
         Some(more) => Err(refused(program, source, FormatError::Content(more))),
+    }
+}
+
+/// The model, unless it has other heads than were given.
+fn same_heads(imported: Imported, given: Option<usize>) -> llm_formats::Result<Imported> {
+    let found = imported.attention.spec().n_heads;
+    match given {
+        Some(given) if given != found => Err(FormatError::HeadsDiffer { found, given }),
+        _ => Ok(imported),
     }
 }
 
@@ -96,6 +107,11 @@ fn sentence(program: &Program, error: FormatError) -> String {
         FormatError::HeadsDiffer { found, given } => {
             format!("it has {found} heads, --heads {given} was given")
         }
+        FormatError::Attention { spec, .. } if spec.name == MODERN => format!(
+            "it has an attention of today's models, which {} does not have; import it with \
+             train-gpt-modern",
+            program.name
+        ),
         FormatError::Attention { spec, .. } => match program.heads {
             Heads::One { other } if spec.n_heads != 1 => format!(
                 "it has {} attention heads, which {} does not have; import it with {other}",
@@ -204,6 +220,12 @@ mod tests {
                 &BASELINE,
                 attention("other", 1),
                 "it has other attention, which train-gpt does not have",
+            ),
+            (
+                &many,
+                attention("modern", 4),
+                "it has an attention of today's models, which train-gpt does not have; import it \
+                 with train-gpt-modern",
             ),
             (&many, attention("a\n", 2), "it has a\\n attention, which train-gpt does not have"),
         ] {

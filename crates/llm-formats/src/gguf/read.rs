@@ -54,6 +54,12 @@ pub struct Needed {
     pub shape: Vec<usize>,
 }
 
+impl From<&TensorInfo> for Needed {
+    fn from(tensor: &TensorInfo) -> Needed {
+        Needed { name: tensor.name.clone(), shape: tensor.shape.clone() }
+    }
+}
+
 /// A file whose part before the tensors has been read.
 pub struct Gguf<R> {
     input: Input<R>,

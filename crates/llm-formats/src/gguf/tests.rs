@@ -82,6 +82,50 @@ fn models_come_back_bit_for_bit() {
     }
 }
 
+/// What a file has under a name: its shape, and its numbers.
+fn tensor(file: &[u8], name: &str) -> (Vec<usize>, Vec<f32>) {
+    let file = Gguf::open(file, file.len() as u64).unwrap();
+    let needed: Vec<Needed> = file.tensors.iter().map(Needed::from).collect();
+    let place = needed.iter().position(|needed| needed.name == name).unwrap();
+    let (shape, mut found) = (needed[place].shape.clone(), Vec::new());
+    let take = |i, _, rows: &[f32]| {
+        if i == place {
+            found.extend(rows);
+        }
+        Ok(())
+    };
+    file.read(&needed, take).unwrap();
+    (shape, found)
+}
+
+/// Both ways with the same mistake would still come back.
+#[test]
+fn names_are_the_columns_that_llama_cpp_takes_them_for() {
+    let mut model = model(llama(true), Modern::grouped(4, 2).with_rotary(10.0).without_biases());
+    let columns = |n: usize| {
+        let values = (0..24 * n).map(|i| (i % n) as f32).collect();
+        crate::imported::parameter(&[24, n], values).unwrap()
+    };
+    // 4 heads of queries over 2 of keys and of values, 6 channels each; an MLP of 64.
+    *model.blocks[1].attention.get_mut("w_qkv").unwrap() = columns(48);
+    model.blocks[1].w_fc = columns(128);
+    let file = written(&model, &ByteTokenizer, Stored::F32);
+    let rows = |name: &str| -> (Vec<usize>, Vec<f32>) {
+        let (shape, numbers) = tensor(&file, name);
+        (shape, numbers.chunks_exact(24).map(|row| row[0]).collect())
+    };
+    let (q, k, v) =
+        (rows("blk.1.attn_q.weight"), rows("blk.1.attn_k.weight"), rows("blk.1.attn_v.weight"));
+    assert_eq!((q.0, k.0, v.0), (vec![24, 24], vec![12, 24], vec![12, 24]));
+    assert_eq!(q.1[..8], [0.0, 3.0, 1.0, 4.0, 2.0, 5.0, 6.0, 9.0]);
+    assert_eq!(k.1[..8], [24.0, 27.0, 25.0, 28.0, 26.0, 29.0, 30.0, 33.0]);
+    assert_eq!((v.1[0], v.1[1], v.1[11]), (36.0, 37.0, 47.0));
+    let (gate, up) = (rows("blk.1.ffn_gate.weight").1, rows("blk.1.ffn_up.weight").1);
+    assert_eq!((gate[0], gate[63], up[0], up[63]), (0.0, 63.0, 64.0, 127.0));
+    let (shape, table) = tensor(&file, "token_embd.weight");
+    assert_eq!((shape, &table[..]), (vec![256, 24], model.wte.data()));
+}
+
 #[test]
 fn rounded_models_come_back_rounded() {
     for (family, model) in kinds() {

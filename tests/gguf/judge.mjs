@@ -1,10 +1,10 @@
-// What llama.cpp makes of a model: reads {model, context, prompts, tokens: [ids], greedy} from standard input and
-// writes, for each prompt, its tokens and its text again, piece by piece; for each list of ids, the
-// probabilities of the next token and what follows greedily.
+// What llama.cpp makes of a model: reads {model, context, prompts, tokens: [ids], greedy, answer} from standard input
+// and writes into the file `answer`, for each prompt, its tokens and its text again, piece by piece; for each
+// list of ids, the probabilities of the next token and what follows greedily.
 //
 // Run by tests/gguf/llama_cpp.py, in a folder where npm has put node-llama-cpp.
 
-import {readFileSync} from "node:fs";
+import {readFileSync, writeFileSync} from "node:fs";
 import {getLlama, LlamaLogLevel} from "node-llama-cpp";
 
 const job = JSON.parse(readFileSync(0, "utf8"));
@@ -29,5 +29,5 @@ for (const tokens of job.tokens) {
     lists.push({probabilities, greedy});
     await context.dispose();
 }
-console.log(JSON.stringify({prompts, lists}));
+writeFileSync(job.answer, JSON.stringify({prompts, lists}));
 process.exit(0);

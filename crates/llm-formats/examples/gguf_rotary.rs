@@ -7,7 +7,7 @@
 use llm_core::generate::{Sampling, generate};
 use llm_core::model::{Init, Mlp, Norm, Positions};
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::{Config, TinyGPT, TokenId, no_grad};
+use llm_core::{Attention, Config, Tensor, TinyGPT, TokenId, no_grad};
 use llm_formats::gguf::{Stored, export, import};
 use llm_variant_modern::Modern;
 use std::error::Error;
@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (mlp_bias, init) = (kind == "biased", Init::FanIn);
     let config =
         Config { norm, mlp, mlp_bias, positions, init, tied_head, ..Config::gpt2(256, 64, 64, 3) };
-    let model = TinyGPT::with_attention(config, Arc::new(attention), 7)?;
+    let model = varied(TinyGPT::with_attention(config, Arc::new(attention), 7)?)?;
     export(path.as_ref(), &model, &ByteTokenizer, stored, kind)?;
 
     // What is judged is what was read again.
@@ -53,4 +53,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     let result = serde_json::json!({ "logits": rows, "greedy": greedy });
     writeln!(std::io::stdout().lock(), "{result}")?;
     Ok(())
+}
+
+/// The same with gains and biases that are not all 1 and 0, which would hide an error.
+fn varied(model: TinyGPT) -> Result<TinyGPT, Box<dyn Error>> {
+    let mut parameters = Vec::new();
+    for (name, p) in model.parameters() {
+        let vector = p.shape().len() == 1;
+        let vary = |(i, x): (usize, &f32)| if vector { x + (i as f32).sin() / 4.0 } else { *x };
+        let values = p.data().iter().enumerate().map(vary).collect();
+        parameters.push((name, Tensor::parameter_from_vec(p.shape(), values)?));
+    }
+    let attention = Modern::from_spec(&model.attention().spec())?;
+    Ok(TinyGPT::from_parameters(model.config().clone(), Arc::new(attention), parameters)?)
 }

@@ -87,6 +87,22 @@ pub enum FormatError {
         /// Its name, escaped.
         kind: String,
     },
+    /// llama.cpp does not have it.
+    #[error("it has {piece}, which a GGUF file for {family} cannot hold")]
+    NotInGguf {
+        /// Which piece of the model, in words.
+        piece: String,
+        /// llama.cpp's name of the nearest kind of model.
+        family: &'static str,
+    },
+    /// llama.cpp has no tokenizer like this one.
+    #[error("a {kind} tokenizer cannot be written as GGUF: {why}")]
+    NoGgufTokens {
+        /// Its name, escaped.
+        kind: String,
+        /// Why.
+        why: &'static str,
+    },
     /// A stretch of text without white space is cut as a whole, and is too long for that.
     #[error("a stretch of text without white space is too long: {0}")]
     LongRun(Error),

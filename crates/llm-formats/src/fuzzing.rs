@@ -1,10 +1,10 @@
-//! The door of the fuzz target `safetensors_in`: weights from memory, under our names and under
-//! Hugging Face's. Compiled for it and for tests.
+//! The doors of the fuzz targets `safetensors_in` and `gguf_in`: weights from memory, under our names,
+//! under Hugging Face's and under llama.cpp's. Compiled for them and for tests.
 
 use crate::error::FormatError;
 use crate::imported::{FromSpec, Imported};
 use crate::safetensors::{Data, Named, write};
-use crate::{hugging_face, own_names, tokenizers};
+use crate::{gguf, hugging_face, own_names, tokenizers};
 use std::path::Path;
 
 /// Reads `weights` with a config.json under Hugging Face's names; with one byte, the number of
@@ -22,6 +22,19 @@ pub fn read(config: &[u8], weights: &[u8], from_spec: &FromSpec<'_>) {
     if let Err(e) = hugging_face::weights::parse(config) {
         assert!(!e.to_string().contains(char::is_control), "{e:?}");
     }
+    check(imported);
+}
+
+/// Reads a GGUF file.
+///
+/// # Panics
+/// As [`read`].
+pub fn read_gguf(file: &[u8], from_spec: &FromSpec<'_>) {
+    check(gguf::read(file, file.len() as u64, from_spec));
+}
+
+/// What is accepted makes a model, what is refused is refused in a line.
+fn check(imported: crate::Result<Imported>) {
     match imported.and_then(Imported::into_trainer) {
         Ok((trainer, tokenizer)) => {
             let again = tokenizers::from_spec(&tokenizer).expect("its own tokenizer");
@@ -95,6 +108,62 @@ fn llama(file: &Path) -> (Vec<u8>, Vec<u8>) {
     };
     write(file, ("format", "pt"), shapes.map(tensor).into()).expect("a file of a model");
     (config.to_string().into_bytes(), std::fs::read(file).expect("it was written"))
+}
+
+/// GGUF files to begin with: of each family, with each way to store numbers.
+pub fn gguf_seeds(from_spec: &FromSpec<'_>) -> Vec<Vec<u8>> {
+    use gguf::Stored;
+    use llm_core::model::{Mlp, Norm, Positions};
+    use llm_core::settings::Value;
+    use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
+    use llm_core::{AttentionSpec, Config, TinyGPT};
+    let path = std::env::temp_dir().join(format!("llm-fuzz-gguf-{}", std::process::id()));
+    let chars = CharTokenizer::from_text("ab\u{732b}".as_bytes()).expect("characters");
+    let mut rotary = AttentionSpec::new("modern", 2);
+    for (key, value) in [
+        ("kv_heads", Value::Whole(1)),
+        ("rotary.theta", Value::Double(100.0)),
+        ("qkv_bias", Value::Bool(false)),
+        ("proj_bias", Value::Bool(false)),
+    ] {
+        rotary.settings.insert(key, value).expect("a setting");
+    }
+    let mut seeds = Vec::new();
+    for (rows, tokenizer) in [(3, &chars as &dyn Tokenizer), (256, &ByteTokenizer)] {
+        let plain = Config::gpt2(rows, 2, 4, 1);
+        let (norm, mlp, positions) = (Norm::Rms, Mlp::SwiGlu, Positions::Rotary);
+        let llama = Config { norm, mlp, positions, mlp_bias: false, ..plain.clone() };
+        let wide = Config { d_model: 32, n_inner: 32, ..plain.clone() };
+        let one = AttentionSpec::new("single-head", 1);
+        for (config, spec, stored) in
+            [(plain, &one, Stored::F32), (wide, &one, Stored::Q8_0), (llama, &rotary, Stored::BF16)]
+        {
+            let attention = from_spec(spec).expect("an attention");
+            let model = TinyGPT::with_attention(config, attention, 1).expect("a model");
+            gguf::export(&path, &model, tokenizer, stored, "m").expect("a file of a model");
+            seeds.push(std::fs::read(&path).expect("it was written"));
+        }
+    }
+    let _ = std::fs::remove_file(&path);
+    seeds
+}
+
+#[test]
+fn the_door_of_gguf_takes_its_seeds_and_nonsense() {
+    let modern = |spec: &llm_core::AttentionSpec| -> llm_core::Result<_> {
+        Ok(std::sync::Arc::new(llm_variant_modern::Modern::from_spec(spec)?)
+            as std::sync::Arc<dyn llm_core::Attention>)
+    };
+    for file in gguf_seeds(&modern) {
+        assert!(gguf::read(&file[..], file.len() as u64, &modern).is_ok());
+        // Every byte up to the tensors, and some of those, changed in turn.
+        for i in 0..file.len().min(1200) {
+            let mut other = file.clone();
+            other[i] ^= 1 << (i % 8);
+            read_gguf(&other, &modern);
+        }
+    }
+    read_gguf(b"", &modern);
 }
 
 #[test]

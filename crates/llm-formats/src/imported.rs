@@ -106,6 +106,18 @@ pub enum Note {
     NoTokenizer,
     /// The number of heads was neither in the files nor given: one.
     HeadsUnknown,
+    /// Weights were stored rounded: they are what was left of them.
+    Rounded {
+        /// One of the types that they were stored as.
+        kind: &'static str,
+    },
+    /// It says how a conversation is written as a text, which has no place here.
+    ChatTemplate,
+    /// It ends a text with a token that is none of those that end one here.
+    OtherEnd {
+        /// Its number.
+        token: u32,
+    },
 }
 
 impl fmt::Display for Note {
@@ -136,6 +148,16 @@ impl fmt::Display for Note {
                 "no tokenizer files (tokenizer.json, or vocab.json and merges.txt): text is not \
                  understood",
             ),
+            Note::Rounded { kind } => {
+                write!(
+                    f,
+                    "weights were stored rounded ({kind}): they go on from what is left of them"
+                )
+            }
+            Note::ChatTemplate => f.write_str("its chat template is not kept"),
+            Note::OtherEnd { token } => {
+                write!(f, "it ends a text with token {token}, which is a token like any other here")
+            }
             Note::HeadsUnknown => f.write_str("the files do not say how many heads: read as one"),
         }
     }

@@ -18,6 +18,7 @@
 //! | [`own_names`] | one safetensors file with this project's parameter names |
 //! | [`llm_cpp`] | reads the C++ original's checkpoints, format version 1 |
 //! | [`hugging_face`] | a folder of Hugging Face's: GPT-2's and Llama's names, config.json, tokenizer files |
+//! | [`gguf`] | one file for llama.cpp: blocks of rounded numbers, names, tokenizer |
 //!
 //! Nothing in a file from elsewhere is believed. Sizes have the limits of
 //! [`Config`](llm_core::Config), and which tensors there must be, of which shapes, follows from the
@@ -75,6 +76,8 @@ pub mod own_names;
 pub mod llm_cpp;
 
 pub mod hugging_face;
+
+pub mod gguf;
 
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]

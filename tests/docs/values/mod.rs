@@ -5,6 +5,7 @@ mod concepts;
 mod course;
 mod cutting;
 mod exercises;
+mod gguf;
 mod hand;
 mod head;
 mod heads_by_hand;
@@ -43,6 +44,7 @@ pub fn all() -> Values {
     cutting::add(&mut values);
     heads_by_hand::add(&mut values);
     concepts::add(&mut values);
+    gguf::add(&mut values);
     concept_heads::add(&mut values);
     modern::add(&mut values);
     values

@@ -28,7 +28,7 @@ pub use command::command;
 pub use compare::CompareArgs;
 pub use crew::CrewArgs;
 pub use data::{DataAs, TextEnds};
-pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
+pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, StoredAs};
 pub use inspect::{
     HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
     InspectPruneArgs, InspectVerb, MeasuredArgs,
@@ -92,7 +92,7 @@ pub enum Verb {
     Compare(Box<CompareArgs>),
     /// Measure the speed of training steps and of attention on this machine
     Bench(BenchArgs),
-    /// Write a model for other programs: a Hugging Face folder, or one safetensors file
+    /// Write a model for other programs: a Hugging Face folder, or one file (safetensors, GGUF)
     Export(ExportArgs),
     /// Make a checkpoint of a model from another program
     Import(ImportArgs),

@@ -14,10 +14,9 @@ use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_formats::{FormatError, Imported, Note, hugging_face, llm_cpp, own_names};
+use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
 use std::path::Path;
 
-/// The program with the attention of today's models.
 
 /// Reads the model and saves it.
 ///
@@ -55,13 +54,12 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
     let imported = match args.format {
         ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
         ImportFormat::Safetensors => own_names::import(source, args.heads, from_spec),
-        ImportFormat::Hf => hugging_face::import(source, from_spec).and_then(|imported| {
-            let found = imported.attention.spec().n_heads;
-            match args.heads {
-                Some(given) if given != found => Err(FormatError::HeadsDiffer { found, given }),
-                _ => Ok(imported),
-            }
-        }),
+        ImportFormat::Hf => {
+            hugging_face::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
+        }
+        ImportFormat::Gguf => {
+            gguf::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
+        }
     };
     let imported = imported.map_err(|e| refused(program, source, e))?;
     match more_than_offered(program, &imported.config) {
@@ -71,6 +69,15 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
             let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
             Err(refused(program, source, FormatError::Content(more + &with)))
         }
+    }
+}
+
+/// The model, unless it has other heads than were given.
+fn same_heads(imported: Imported, given: Option<usize>) -> llm_formats::Result<Imported> {
+    let found = imported.attention.spec().n_heads;
+    match given {
+        Some(given) if given != found => Err(FormatError::HeadsDiffer { found, given }),
+        _ => Ok(imported),
     }
 }
 

@@ -170,7 +170,11 @@ fn tensors(model: &TinyGPT, family: Family) -> Vec<Named<'_>> {
 
 /// `w_proj [H·D, C]` with rows h·D..(h+1)·D set to 0 for every head h that is switched off: what
 /// that head computes is then added to nothing, as if it were not there.
-fn without_heads<'a>(name: &str, w_proj: &'a Tensor, spec: &AttentionSpec) -> Cow<'a, [f32]> {
+pub(crate) fn without_heads<'a>(
+    name: &str,
+    w_proj: &'a Tensor,
+    spec: &AttentionSpec,
+) -> Cow<'a, [f32]> {
     let block = name.split('.').nth(1).and_then(|i| i.parse::<usize>().ok()).unwrap_or(0);
     let mask = spec.head_mask.chunks_exact(spec.n_heads).nth(block).unwrap_or_default();
     let mut values = Cow::Borrowed(w_proj.data());

@@ -23,8 +23,8 @@ pub(crate) mod weights;
 mod export;
 mod import;
 
+pub(crate) use export::without_heads;
 pub use family::Family;
-
 pub use export::{check_model, export, has_head_bias, prepare_folder};
 pub use import::{from_parts, import};
 

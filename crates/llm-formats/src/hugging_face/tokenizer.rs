@@ -269,7 +269,7 @@ fn byte_file() -> Value {
 }
 
 /// GPT-2's character for a byte: itself where it can be seen, else one from U+0100 on, in order.
-fn letter(byte: u8) -> char {
+pub(crate) fn letter(byte: u8) -> char {
     let seen = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
     if seen(byte) {
         return char::from(byte);

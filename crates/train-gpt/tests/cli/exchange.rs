@@ -45,6 +45,46 @@ fn to_hugging_face_and_back() {
 }
 
 #[test]
+fn to_llama_cpp_and_back() {
+    let sandbox = exportable();
+    sandbox.ok(&["export", "gguf", "--load", "model", "out.gguf"]).says(&["exported 'model'"]);
+    sandbox.ok(&["import", "gguf", "out.gguf", "--save", "back"]).says(&[
+        "imported 1 layer · width 16 · 1 head · context 16 · 256 byte tokens",
+        "saved checkpoint 'back' at step 0",
+    ]);
+    let score = |file: &str| sandbox.ok(&["eval", "--load", file, "--data", "text.txt"]).stdout;
+    assert_eq!(score("model"), score("back"));
+    // Exported again it is the same file, and one of ours is replaced.
+    let first = sandbox.read("out.gguf");
+    sandbox.ok(&["export", "gguf", "--load", "back", "out.gguf", "-q"]);
+    assert!(first == sandbox.read("out.gguf"));
+
+    let small = ["export", "gguf", "--load", "model", "--type", "q8_0", "small.gguf"];
+    sandbox.ok(&small).says(&["matrices are written as F32: their rows are no whole blocks of 32"]);
+    sandbox
+        .ok(&["import", "gguf", "small.gguf", "--save", "back"])
+        .says(&["stored rounded (Q8_0)"]);
+    sandbox.refuses(&["export", "hf", "--load", "model", "--type", "f32", "x"], 2, &["--type"]);
+    let other = ["export", "gguf", "--load", "model", "text.txt"];
+    sandbox.refuses(&other, 73, &["text.txt", "was not exported by this program"]);
+    sandbox.refuses(&["import", "gguf", "text.txt", "--save", "x"], 65, &["not a GGUF file"]);
+    sandbox.refuses(&["import", "gguf", "none", "--save", "x"], 66, &["none"]);
+    let heads = ["import", "gguf", "out.gguf", "--save", "x", "--heads", "2"];
+    sandbox.refuses(&heads, 2, &["--heads"]);
+    assert!(!sandbox.path("x").exists());
+
+    let plain = ["--data", "text.txt", "--steps", "1", "--save", "plain", "--gen", "0"];
+    sandbox.train(&plain);
+    let plain = ["export", "gguf", "--load", "plain", "plain.gguf"];
+    sandbox.refuses(
+        &plain,
+        65,
+        &["(b_lm)", "a GGUF file for gpt2 cannot hold", "nothing was written"],
+    );
+    assert!(!sandbox.path("plain.gguf").exists());
+}
+
+#[test]
 fn an_imported_model_learns_what_it_is_given() {
     let sandbox = exportable();
     sandbox.ok(&["export", "safetensors", "--load", "model", "file"]);

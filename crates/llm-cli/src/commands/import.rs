@@ -17,7 +17,6 @@ use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
 use std::path::Path;
 
-
 /// Reads the model and saves it.
 ///
 /// # Errors

@@ -24,8 +24,8 @@ mod export;
 mod import;
 
 pub(crate) use export::without_heads;
-pub use family::Family;
 pub use export::{check_model, export, has_head_bias, prepare_folder};
+pub use family::Family;
 pub use import::{from_parts, import};
 
 /// Weights.

@@ -128,14 +128,16 @@ fn groups_lie_beside_each_other() {
     let sizes = Sizes::new([2, 3, 8], 4).laid_out(&layout);
     assert_eq!([0, 1, 2, 3].map(|h| sizes.group(h)), [0, 0, 1, 1]);
     assert_eq!((sizes.qkv_width(), sizes.groups()), (40, 2));
+    let place = 3 + 2; // the third position of the second text
     for h in 0..4 {
-        let (row, g) = ((1 * 3 + 2) * 40, h / 2);
+        let (row, g) = (place * 40, h / 2);
         assert_eq!(sizes.row_in_qkv(1, 2, 0, h), row + h * 5);
         assert_eq!(sizes.row_in_qkv(1, 2, 1, h), row + (4 + g) * 5);
         assert_eq!(sizes.row_in_qkv(1, 2, 2, h), row + (6 + g) * 5);
-        assert_eq!(sizes.key_row(1, 2, h), ((1 * 3 + 2) * 2 + g) * 5);
+        assert_eq!(sizes.key_row(1, 2, h), (place * 2 + g) * 5);
     }
-    let seen: Vec<_> = (0..3).map(|i| (0..3).filter(|&j| !layout.hides(i, j)).collect()).collect();
+    let seen: Vec<Vec<usize>> =
+        (0..3).map(|i| (0..3).filter(|&j| !layout.hides(i, j)).collect()).collect();
     assert_eq!(seen, [vec![0], vec![0, 1], vec![1, 2]]);
 }
 

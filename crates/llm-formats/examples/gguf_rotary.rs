@@ -7,7 +7,7 @@
 use llm_core::generate::{Sampling, generate};
 use llm_core::model::{Init, Mlp, Norm, Positions};
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::{Attention, Config, Tensor, TinyGPT, TokenId, no_grad};
+use llm_core::{Config, Tensor, TinyGPT, TokenId, no_grad};
 use llm_formats::gguf::{Stored, export, import};
 use llm_variant_modern::Modern;
 use std::error::Error;

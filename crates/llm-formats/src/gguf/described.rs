@@ -1,8 +1,8 @@
 //! What a file says of a model, as our settings, and the other way.
 
+use super::file::TensorInfo;
 use super::layout::Layout;
 use super::pieces::Family;
-use super::read::TensorInfo;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result, shown};
 use llm_core::Config;

@@ -1,10 +1,10 @@
 //! Writing a model.
 
 use super::described::{Described, architecture, family_of};
+use super::file::Gguf;
 use super::layout::Layout;
 use super::pieces::{Family, Piece, pieces};
 use super::quantise::Stored;
-use super::read::Gguf;
 use super::tokens::Tokens;
 use super::value::MetaValue;
 use super::write::{Outgoing, write};

@@ -1,8 +1,8 @@
 //! Reading a model: its matrices become f32, whatever they were stored as.
 
 use super::described::Described;
+use super::file::{Gguf, Needed};
 use super::pieces::{Piece, pieces};
-use super::read::{Gguf, Needed};
 use super::tokens::Tokens;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result};

@@ -24,7 +24,7 @@ mod input;
 mod quantise;
 mod value;
 
-mod read;
+mod file;
 mod write;
 
 mod layout;
@@ -39,10 +39,10 @@ mod import;
 pub use block::BlockType;
 pub use dequantise::dequantise;
 pub use export::{Exported, check_model, export, is_ours};
+pub use file::{Gguf, Needed, TensorInfo};
 pub use import::{import, read};
 pub use pieces::Family;
 pub use quantise::{Stored, quantise};
-pub use read::{Gguf, Needed, TensorInfo};
 pub use value::MetaValue;
 
 #[cfg(test)]

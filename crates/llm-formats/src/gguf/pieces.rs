@@ -6,8 +6,8 @@
 //! llama.cpp turns neighbours of a Llama's head as a pair, channels 2i and 2i + 1; here and in Hugging
 //! Face's files a pair is i and i + D/2. So rows of queries and keys stand in another order there.
 
+use super::file::Needed;
 use super::layout::Layout;
-use super::read::Needed;
 use llm_core::Config;
 use llm_core::model::Mlp;
 

@@ -1,7 +1,7 @@
 //! Writing: streamed into a replacement of the file, some rows a time.
 
+use super::file::{ALIGNMENT, MAGIC};
 use super::quantise::{Stored, quantise};
-use super::read::{ALIGNMENT, MAGIC};
 use super::value::{MetaValue, write_text};
 use llm_core::base::replace_file;
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The instruction, the emulation and plain loops: the same bits.
 
-use super::super::{Precision, Work, gemm, gemm_bias};
+use super::super::{Precision, Threads, Work, gemm, gemm_bias};
 use super::number::{add_pair, round, widen};
 use super::*;
 use crate::base::rng;
@@ -125,7 +125,7 @@ fn product(a: &[f32], b: &[f32], c: &mut f32, emulated: bool) {
     let c = ArrayViewMut2::from_shape((1, 1), std::slice::from_mut(c)).unwrap();
     let (a, b) = (of(a), of(b).reversed_axes());
     let product = Product { a, b, c, alpha: 1.0, beta: 0.0, bias: &[] };
-    if emulated { product.run_on::<Emulated>(Threads::One) } else { product.run(Threads::One) }
+    if emulated { product.run_on::<Emulated>(1) } else { product.run(1) }
 }
 
 /// The meaning of the whole: pairs in rising order, the second of each first, cut at [`KC`].
@@ -193,7 +193,7 @@ fn check(m: usize, n: usize, k: usize, kind: usize) {
         {
             let mut got = c.clone();
             let c = got.view_mut();
-            Product { a, b, c, alpha, beta, bias: &[] }.run_on::<Emulated>(Threads::One);
+            Product { a, b, c, alpha, beta, bias: &[] }.run_on::<Emulated>(1);
             equal(&got, &want, "emulated");
         }
     }

@@ -172,7 +172,7 @@ mod tests {
     use crate::defaults::Start;
     use crate::error::code;
     use crate::flags::{Given, new_recipe};
-    use crate::program::BASELINE;
+    use crate::program::{BASELINE, Beyond};
     use llm_core::{AttentionSpec, Error};
 
     #[test]
@@ -200,7 +200,9 @@ mod tests {
             spec: AttentionSpec::new(name, n_heads),
             source: Error::config("attention", "unknown"),
         };
-        let many = Program { heads: Heads::Many { default: 4 }, ..BASELINE };
+        let beyond = Beyond { program: "the-modern", attention: "modern" };
+        let heads = Heads::Many { default: 4 };
+        let many = Program { heads, beyond: Some(beyond), ..BASELINE };
         for (program, error, line) in [
             (
                 &BASELINE,
@@ -225,8 +227,7 @@ mod tests {
             (
                 &many,
                 attention("modern", 2),
-                "it has rotary positions, which train-gpt does not have; import it with \
-                 train-gpt-modern",
+                "it has modern attention, which train-gpt does not have; import it with the-modern",
             ),
             (&many, attention("a\n", 2), "it has a\\n attention, which train-gpt does not have"),
         ] {

@@ -6,7 +6,7 @@ use super::pieces::Family;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result, shown};
 use llm_core::Config;
-use llm_core::model::{Activation, Init, Mlp, NORM_EPS, Norm, Positions};
+use llm_core::model::{Activation, Init, Mlp, Norm, Positions};
 use std::collections::BTreeMap;
 
 type Metadata = BTreeMap<String, MetaValue>;
@@ -80,7 +80,7 @@ impl Described {
             number("attention.head_count", layout.n_heads),
         ];
         if *family == Family::Gpt2 {
-            let eps = MetaValue::Single(NORM_EPS);
+            let eps = MetaValue::Single(config.norm_eps);
             entries.push((key("attention.layer_norm_epsilon"), eps));
             return entries;
         }
@@ -91,7 +91,7 @@ impl Described {
             number("attention.value_length", layout.head_dim),
             number("rope.dimension_count", layout.head_dim),
             (key("rope.freq_base"), MetaValue::Single(theta)),
-            (key("attention.layer_norm_rms_epsilon"), MetaValue::Single(NORM_EPS)),
+            (key("attention.layer_norm_rms_epsilon"), MetaValue::Single(config.norm_eps)),
         ]);
         entries
     }
@@ -123,6 +123,7 @@ impl Described {
         let gpt2 = family == Family::Gpt2;
         let config = Config {
             norm_affine: true,
+            norm_eps: keys.epsilon()?,
             tied_head: !has("output.weight"),
             head_bias: false,
             init: Init::Gpt2,
@@ -193,27 +194,26 @@ impl Keys<'_> {
         }
     }
 
-    fn epsilon(&self, name: &str) -> Result<()> {
-        match self.get(name) {
-            Some(value) if value.real().is_none_or(|eps| eps as f32 != NORM_EPS) => {
-                Err(self.unsupported(name, value, "1e-05"))
-            }
-            Some(_) => Ok(()),
-            None => {
-                let why = format!("it does not say {}.{name}", self.family.name());
-                Err(FormatError::content(why))
-            }
-        }
+    /// ε of the norms, as it is rounded to f32.
+    fn epsilon(&self) -> Result<f32> {
+        let name = match self.family {
+            Family::Gpt2 => "attention.layer_norm_epsilon",
+            _ => "attention.layer_norm_rms_epsilon",
+        };
+        let Some(value) = self.get(name) else {
+            let why = format!("it does not say {}.{name}", self.family.name());
+            return Err(FormatError::content(why));
+        };
+        let eps = value.real().map(|eps| eps as f32).filter(|eps| *eps > 0.0 && *eps <= 1.0);
+        eps.ok_or_else(|| self.unsupported(name, value, "a number above 0, up to 1"))
     }
 
     fn layout(&self, d_model: usize, has: &impl Fn(&str) -> bool) -> Result<Layout> {
         let plain = Layout::plain(self.size("attention.head_count")?, d_model);
         if self.family == Family::Gpt2 {
-            self.epsilon("attention.layer_norm_epsilon")?;
             self.is("attention.head_count_kv", plain.n_heads)?;
             return Ok(plain);
         }
-        self.epsilon("attention.layer_norm_rms_epsilon")?;
         if has("rope_freqs.weight") {
             let why = "it scales rotary positions (rope_freqs.weight), which is not supported";
             return Err(FormatError::content(why));

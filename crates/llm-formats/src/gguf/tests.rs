@@ -501,8 +501,8 @@ fn a_config_that_lies_is_refused_by_its_key() {
         (
             Family::Gpt2,
             "gpt2.attention.layer_norm_epsilon",
-            Some(MetaValue::Single(1e-6)),
-            "supported: 1e-05",
+            Some(MetaValue::Single(-1e-6)),
+            "supported: a number above 0, up to 1",
         ),
         (
             Family::Gpt2,
@@ -560,7 +560,7 @@ fn a_config_that_lies_is_refused_by_its_key() {
             "value_length is 6, supported: 8",
         ),
         (Family::Llama, "llama.rope.dimension_count", Some(n(4)), "rope.dimension_count is 4"),
-        (Family::Llama, "llama.rope.freq_base", Some(MetaValue::Single(0.5)), "theta of 0.5"),
+        (Family::Llama, "llama.rope.freq_base", Some(MetaValue::Single(0.5)), "rope_theta: 0.5"),
         (
             Family::Llama,
             "llama.rope.scaling.type",

@@ -1,7 +1,7 @@
 //! What an attention may have beyond multi-head attention, as far as a walk needs to know it.
 
 use llm_core::kernels::attention::MASKED;
-use llm_core::model::{NORM_EPS, Parameters};
+use llm_core::model::Parameters;
 use llm_core::{Attention, Config, Error, Result, Tensor};
 use serde::Serialize;
 
@@ -63,19 +63,19 @@ impl HeadLayout {
         self.rotary_dim.unwrap_or(head_dim)
     }
 
-    /// Every row of `head_dim` numbers normed and turned, as far as the layout says; `rows` of a
+    /// Every row of `head_dim` numbers normed and turned, as far as the layout says; `norm` has the gain and ε; `rows` of a
     /// position stand beside each other. Gives the rows before they are turned, and after.
     pub(super) fn prepared(
         &self,
         x: &[f32],
         [seq_len, rows, head_dim]: [usize; 3],
-        gain: Option<&Tensor>,
+        norm: Option<(&Tensor, f32)>,
     ) -> [Vec<f32>; 2] {
         let mut normed = x.to_vec();
-        if let Some(gain) = gain {
+        if let Some((gain, eps)) = norm {
             for row in normed.chunks_exact_mut(head_dim) {
                 let squares: f64 = row.iter().map(|x| f64::from(*x).powi(2)).sum();
-                let root = (squares / head_dim as f64 + f64::from(NORM_EPS)).sqrt();
+                let root = (squares / head_dim as f64 + f64::from(eps)).sqrt();
                 let by = |(x, g): (&mut f32, &f32)| *x = (f64::from(*x) / root) as f32 * g;
                 row.iter_mut().zip(gain.data()).for_each(by);
             }

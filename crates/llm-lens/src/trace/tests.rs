@@ -5,7 +5,7 @@ use super::*;
 use llm_core::kernels::attention::{
     each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
 };
-use llm_core::model::SingleHead;
+use llm_core::model::{NORM_EPS, SingleHead};
 use llm_core::ndarray::{ArrayD, ArrayView4, IxDyn};
 use llm_core::{Config, Error, Tensor, TinyGPT, ops};
 use proptest::prelude::*;
@@ -36,6 +36,7 @@ fn seen(x: Tensor, [w_qkv, b_qkv, w_proj, b_proj]: [Tensor; 4], s: Sizes, place:
         b_proj,
         gains: None,
         biased: [true; 2],
+        norm_eps: NORM_EPS,
         layout: HeadLayout::default(),
         probs: p,
         att,

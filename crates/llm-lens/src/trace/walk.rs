@@ -127,8 +127,9 @@ impl Walk {
         let cut = |from: usize, width: usize| ops::slice_lastdim(&qkv, from, width);
         let (q, k, v) = (cut(0, wide)?, cut(wide, g * d)?, cut(wide + g * d, g * d)?);
         let [q_g, k_g] = [0, 1].map(|i| seen.gains.as_ref().map(|gains| &gains[i]));
-        let [q_before, q] = layout.prepared(q.data(), [t, sizes.n_heads, d], q_g);
-        let [k_before, k] = layout.prepared(k.data(), [t, g, d], k_g);
+        let [q_norm, k_norm] = [q_g, k_g].map(|gain| gain.map(|gain| (gain, seen.norm_eps)));
+        let [q_before, q] = layout.prepared(q.data(), [t, sizes.n_heads, d], q_norm);
+        let [k_before, k] = layout.prepared(k.data(), [t, g, d], k_norm);
         let parts = Parts { layout, q: &q, k: &k, v: v.data() };
 
         let offsets = Offsets {

@@ -26,6 +26,8 @@ pub struct Seen {
     pub gains: Option<[Tensor; 2]>,
     /// Are the two biases there?
     pub biased: [bool; 2],
+    /// ε of norms.
+    pub norm_eps: f32,
     /// How the heads lie.
     pub layout: HeadLayout,
     /// `[T]`: the kernel's P of the query.
@@ -108,6 +110,7 @@ impl Attention for Watch {
                 b_proj,
                 gains,
                 biased,
+                norm_eps: ctx.norm_eps,
                 layout,
                 probs: std::mem::take(&mut notes.probs),
                 att: std::mem::take(&mut notes.att),

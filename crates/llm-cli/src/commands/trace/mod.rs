@@ -85,6 +85,10 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
         let n = tokens.len();
         return usage(format!("{flag}: {n} tokens do not fit the model's window of {window}"));
     }
+    if spec.settings.get("rotary.scaling.factor").is_some() {
+        let why = "trace follows rotary positions, but none that are slowed down for longer texts";
+        return usage(why.into());
+    }
     let batch = batch(args)?;
     let layout = (program.described)(&spec).layout();
     let sizes = Sizes::new([batch, tokens.len(), config.d_model], heads).laid_out(&layout);

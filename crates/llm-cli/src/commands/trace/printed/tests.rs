@@ -5,6 +5,7 @@ use crate::lang::Lang;
 use llm_core::kernels::attention::{
     each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
 };
+use llm_core::model::NORM_EPS;
 use llm_core::{Tensor, ops};
 use llm_lens::trace::{Example, HeadLayout, Place, Seen, Sizes, Walk, example};
 use proptest::prelude::*;
@@ -34,6 +35,7 @@ fn walk(example: Example, s: Sizes, place: Place, keep: &[bool]) -> (Seen, Walk)
         b_proj,
         gains: None,
         biased: [true; 2],
+        norm_eps: NORM_EPS,
         layout: HeadLayout::default(),
         probs: p,
         att,

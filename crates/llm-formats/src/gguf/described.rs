@@ -2,7 +2,7 @@
 
 use super::file::TensorInfo;
 use super::layout::Layout;
-use super::pieces::Family;
+use super::pieces::Architecture;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result, shown};
 use llm_core::Config;
@@ -19,7 +19,7 @@ const THETA: f64 = 10_000.0;
 /// A model of a family, apart from its weights.
 #[derive(Clone, Debug)]
 pub(super) struct Described {
-    pub(super) family: Family,
+    pub(super) family: Architecture,
     pub(super) config: Config,
     pub(super) layout: Layout,
 }
@@ -28,18 +28,24 @@ pub(super) struct Described {
 ///
 /// # Errors
 /// What it has that the nearest family cannot hold, and that family.
-pub(super) fn family_of(config: &Config, layout: &Layout) -> Result<Family, (String, Family)> {
+pub(super) fn family_of(
+    config: &Config,
+    layout: &Layout,
+) -> Result<Architecture, (String, Architecture)> {
     let rotary = match config.positions {
         Positions::Learned => false,
         Positions::Rotary => true,
         Positions::None => {
-            return Err(("an order of tokens that nothing tells (none)".into(), Family::Gpt2));
+            return Err((
+                "an order of tokens that nothing tells (none)".into(),
+                Architecture::Gpt2,
+            ));
         }
     };
     let family = match (rotary, layout.qk_norm) {
-        (false, _) => Family::Gpt2,
-        (true, false) => Family::Llama,
-        (true, true) => Family::Qwen3,
+        (false, _) => Architecture::Gpt2,
+        (true, false) => Architecture::Llama,
+        (true, true) => Architecture::Qwen3,
     };
     let foreign = match (config.norm, config.mlp) {
         (Norm::Rms, _) if !rotary => Some("root-mean-square norms (rms)"),
@@ -55,7 +61,7 @@ pub(super) fn family_of(config: &Config, layout: &Layout) -> Result<Family, (Str
             Some("heads of another width than C/H (head_dim)")
         }
         _ if !rotary && layout.qk_norm => Some("normed queries and keys (qk_norm)"),
-        _ if family == Family::Qwen3
+        _ if family == Architecture::Qwen3
             && (layout.qkv_bias || layout.proj_bias || config.mlp_bias) =>
         {
             Some("biases")
@@ -79,7 +85,7 @@ impl Described {
             number("block_count", config.n_layers),
             number("attention.head_count", layout.n_heads),
         ];
-        if *family == Family::Gpt2 {
+        if *family == Architecture::Gpt2 {
             let eps = MetaValue::Single(config.norm_eps);
             entries.push((key("attention.layer_norm_epsilon"), eps));
             return entries;
@@ -105,9 +111,9 @@ impl Described {
             Some(MetaValue::Text(name)) => name,
             _ => return Err(FormatError::content(format!("it does not say {ARCHITECTURE}"))),
         };
-        let family = Family::ALL.into_iter().find(|family| family.name() == name);
+        let family = Architecture::ALL.into_iter().find(|family| family.name() == name);
         let Some(family) = family else {
-            let known = Family::ALL.map(Family::name).join(", ");
+            let known = Architecture::ALL.map(Architecture::name).join(", ");
             let found = shown(name);
             let why = format!("{ARCHITECTURE} is '{found}', supported: {known}");
             return Err(FormatError::content(why));
@@ -120,7 +126,7 @@ impl Described {
         let vocab_size = vocabulary(tensors)?;
         keys.is("vocab_size", vocab_size)?;
         let inner = keys.size("feed_forward_length")?;
-        let gpt2 = family == Family::Gpt2;
+        let gpt2 = family == Architecture::Gpt2;
         let config = Config {
             norm_affine: true,
             norm_eps: keys.epsilon()?,
@@ -157,7 +163,7 @@ fn vocabulary(tensors: &[TensorInfo]) -> Result<usize> {
 /// The keys of a family.
 struct Keys<'m> {
     metadata: &'m Metadata,
-    family: Family,
+    family: Architecture,
 }
 
 impl Keys<'_> {
@@ -197,7 +203,7 @@ impl Keys<'_> {
     /// ε of the norms, as it is rounded to f32.
     fn epsilon(&self) -> Result<f32> {
         let name = match self.family {
-            Family::Gpt2 => "attention.layer_norm_epsilon",
+            Architecture::Gpt2 => "attention.layer_norm_epsilon",
             _ => "attention.layer_norm_rms_epsilon",
         };
         let Some(value) = self.get(name) else {
@@ -210,7 +216,7 @@ impl Keys<'_> {
 
     fn layout(&self, d_model: usize, has: &impl Fn(&str) -> bool) -> Result<Layout> {
         let plain = Layout::plain(self.size("attention.head_count")?, d_model);
-        if self.family == Family::Gpt2 {
+        if self.family == Architecture::Gpt2 {
             self.is("attention.head_count_kv", plain.n_heads)?;
             return Ok(plain);
         }
@@ -232,7 +238,7 @@ impl Keys<'_> {
             kv_heads: self.size_or("attention.head_count_kv", plain.n_heads)?,
             head_dim,
             theta: Some(theta),
-            qk_norm: self.family == Family::Qwen3,
+            qk_norm: self.family == Architecture::Qwen3,
             qkv_bias: has("blk.0.attn_q.bias"),
             proj_bias: has("blk.0.attn_output.bias"),
             ..plain
@@ -258,7 +264,7 @@ impl Keys<'_> {
             "rope.dimension_count",
             "rope.freq_base",
         ];
-        let more = if self.family == Family::Gpt2 { &GPT2[..] } else { &ROTARY };
+        let more = if self.family == Architecture::Gpt2 { &GPT2[..] } else { &ROTARY };
         let prefix = format!("{}.", self.family.name());
         for (key, value) in self.metadata {
             let Some(name) = key.strip_prefix(&prefix) else { continue };
@@ -276,6 +282,6 @@ impl Keys<'_> {
 }
 
 /// The entry that names a family.
-pub(super) fn architecture(family: Family) -> (String, MetaValue) {
+pub(super) fn architecture(family: Architecture) -> (String, MetaValue) {
     (ARCHITECTURE.into(), MetaValue::text(family.name()))
 }

@@ -3,7 +3,7 @@
 use super::described::{Described, architecture, family_of};
 use super::file::Gguf;
 use super::layout::Layout;
-use super::pieces::{Family, Piece, pieces};
+use super::pieces::{Architecture, Piece, pieces};
 use super::quantise::Stored;
 use super::tokens::Tokens;
 use super::value::MetaValue;
@@ -25,7 +25,7 @@ const OURS: &str = "tiny-gpt.version";
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exported {
     /// As what.
-    pub family: Family,
+    pub family: Architecture,
     /// Matrices that were written as F32, since their rows are no whole blocks.
     pub unrounded: usize,
     /// llama.cpp ends every text at some token. This model has none for that, and every text may hold
@@ -37,18 +37,18 @@ pub struct Exported {
 ///
 /// # Errors
 /// [`FormatError::NotInGguf`] naming what llama.cpp does not have.
-pub fn check_model(model: &TinyGPT) -> Result<Family> {
+pub fn check_model(model: &TinyGPT) -> Result<Architecture> {
     describe(model).map(|described| described.family)
 }
 
 fn describe(model: &TinyGPT) -> Result<Described> {
-    let refused = |(piece, family): (String, Family)| {
+    let refused = |(piece, family): (String, Architecture)| {
         Err(FormatError::NotInGguf { piece, family: family.name() })
     };
     let config = model.config();
     let layout = match Layout::of(&model.attention().spec(), config.d_model) {
         Ok(layout) => layout,
-        Err(piece) => return refused((piece, Family::Gpt2)),
+        Err(piece) => return refused((piece, Architecture::Gpt2)),
     };
     let family = match family_of(config, &layout) {
         Ok(family) => family,
@@ -58,7 +58,7 @@ fn describe(model: &TinyGPT) -> Result<Described> {
         return refused(("a bias of its output head (b_lm)".into(), family));
     }
     // What is not there is written as what computes the same: gains of 1, biases of 0.
-    let gpt2 = family == Family::Gpt2;
+    let gpt2 = family == Architecture::Gpt2;
     let config = Config {
         norm_affine: true,
         head_bias: false,
@@ -128,7 +128,7 @@ fn outgoing(piece: Piece, stored: Stored, values: Option<Cow<'_, [f32]>>) -> Out
     }
 }
 
-fn general(family: Family, stored: Stored, name: &str) -> Vec<(String, MetaValue)> {
+fn general(family: Architecture, stored: Stored, name: &str) -> Vec<(String, MetaValue)> {
     let key = |key: &str| key.to_string();
     let mut entries = vec![
         architecture(family),

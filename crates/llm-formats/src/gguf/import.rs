@@ -41,7 +41,7 @@ pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<I
     let Described { family, config, layout } = Described::read(&file.metadata, &file.tensors)?;
     let attention = attention(layout.spec(config.d_model)?, from_spec)?;
     check(&config, attention.as_ref())?;
-    let tokens = Tokens::read(&file.metadata, family == super::Family::Gpt2)?;
+    let tokens = Tokens::read(&file.metadata, family == super::Architecture::Gpt2)?;
     let mut notes = Vec::new();
     if matches!(file.metadata.get(TEMPLATE), Some(MetaValue::Text(_))) {
         notes.push(Note::ChatTemplate);

@@ -11,7 +11,7 @@
 //! |---|---|
 //! | how numbers are stored: layouts of blocks and their equations | [`BlockType`], [`dequantise`], [`quantise`] |
 //! | the file itself, read and written | [`Gguf`], [`MetaValue`] |
-//! | which of its tensors is which of our parameters | `pieces`, by [`Family`] |
+//! | which of its tensors is which of our parameters | `pieces`, by [`Architecture`] |
 //! | what it says of a model | `described`, `layout` |
 //! | tokens and merges | `tokens` |
 //! | a whole model, out and in | [`export()`], [`import()`] |
@@ -41,7 +41,7 @@ pub use dequantise::dequantise;
 pub use export::{Exported, check_model, export, is_ours};
 pub use file::{Gguf, Needed, TensorInfo};
 pub use import::{import, read};
-pub use pieces::Family;
+pub use pieces::Architecture;
 pub use quantise::{Stored, quantise};
 pub use value::MetaValue;
 

@@ -13,7 +13,7 @@ use llm_core::model::Mlp;
 
 /// What llama.cpp calls a kind of model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
+pub enum Architecture {
     /// Learned positions, LayerNorm, GELU.
     Gpt2,
     /// Rotary positions, RMSNorm, SwiGLU, grouped queries.
@@ -22,16 +22,17 @@ pub enum Family {
     Qwen3,
 }
 
-impl Family {
+impl Architecture {
     /// All that are known here.
-    pub const ALL: [Family; 3] = [Family::Gpt2, Family::Llama, Family::Qwen3];
+    pub const ALL: [Architecture; 3] =
+        [Architecture::Gpt2, Architecture::Llama, Architecture::Qwen3];
 
     /// Its name in `general.architecture`, and what its keys begin with.
     pub fn name(self) -> &'static str {
         match self {
-            Family::Gpt2 => "gpt2",
-            Family::Llama => "llama",
-            Family::Qwen3 => "qwen3",
+            Architecture::Gpt2 => "gpt2",
+            Architecture::Llama => "llama",
+            Architecture::Qwen3 => "qwen3",
         }
     }
 }
@@ -141,11 +142,11 @@ impl Piece {
 }
 
 /// All tensors of a model of these settings, in the order of a file.
-pub(super) fn pieces(family: Family, config: &Config, layout: &Layout) -> Vec<Piece> {
+pub(super) fn pieces(family: Architecture, config: &Config, layout: &Layout) -> Vec<Piece> {
     let (c, v) = (config.d_model, config.vocab_size);
     let mut list = List(Vec::new());
     list.table("token_embd.weight", "wte", [v, c]);
-    if family == Family::Gpt2 {
+    if family == Architecture::Gpt2 {
         list.table("position_embd.weight", "wpe", [config.seq_len, c]);
     }
     for i in 0..config.n_layers {
@@ -209,14 +210,14 @@ impl List {
         }
     }
 
-    fn norm(&mut self, theirs: &str, ours: &str, n: usize, family: Family) {
+    fn norm(&mut self, theirs: &str, ours: &str, n: usize, family: Architecture) {
         self.vector(&format!("{theirs}.weight"), &format!("{ours}_g"), n, Columns::all(n));
-        if family == Family::Gpt2 {
+        if family == Architecture::Gpt2 {
             self.vector(&format!("{theirs}.bias"), &format!("{ours}_b"), n, Columns::all(n));
         }
     }
 
-    fn block(&mut self, family: Family, config: &Config, layout: &Layout, i: usize) {
+    fn block(&mut self, family: Architecture, config: &Config, layout: &Layout, i: usize) {
         let theirs = |name: &str| format!("blk.{i}.{name}");
         let ours = |name: &str| format!("blocks.{i}.{name}");
         let (c, inner, hidden) = (config.d_model, config.inner(), config.hidden());
@@ -225,11 +226,11 @@ impl List {
         let (w_qkv, b_qkv, of) = (ours("w_qkv"), ours("b_qkv"), layout.wide());
         let qkv = [w_qkv.as_str(), &b_qkv];
         match family {
-            Family::Gpt2 => {
+            Architecture::Gpt2 => {
                 self.linear(&theirs("attn_qkv"), qkv, [of, c], Columns::all(of), qkv_bias);
             }
-            Family::Llama | Family::Qwen3 => {
-                let turned = (family == Family::Llama).then_some(d);
+            Architecture::Llama | Architecture::Qwen3 => {
+                let turned = (family == Architecture::Llama).then_some(d);
                 for (name, first, heads, neighbours) in [
                     ("attn_q", 0, h, turned),
                     ("attn_k", h * d, g, turned),

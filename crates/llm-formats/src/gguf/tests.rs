@@ -1,7 +1,7 @@
 //! Files that are GGUF, and files that are not what they should be.
 
 use super::value::{MetaValue, write_text};
-use super::{Family, Gguf, Needed, Stored, check_model, export, import, is_ours, read};
+use super::{Architecture, Gguf, Needed, Stored, check_model, export, import, is_ours, read};
 use crate::error::{FormatError, Result};
 use crate::imported::Note;
 use crate::tests::{Mend, mend};
@@ -41,17 +41,17 @@ fn llama(tied_head: bool) -> Config {
 }
 
 /// Every kind of model that is written: with the attention that is a Llama's or a Qwen's.
-fn kinds() -> Vec<(Family, TinyGPT)> {
+fn kinds() -> Vec<(Architecture, TinyGPT)> {
     let rotary = || Modern::grouped(4, 2).with_rotary(500.0);
     let own = |config| Config { tied_head: false, n_inner: 40, ..config };
     let biased = Config { mlp_bias: true, ..llama(true) };
     vec![
-        (Family::Gpt2, model(Config::gpt2(256, 8, 24, 2), Modern::new(3))),
-        (Family::Gpt2, model(own(Config::gpt2(256, 8, 24, 1)), Modern::new(1))),
-        (Family::Llama, model(llama(true), rotary().without_biases())),
-        (Family::Llama, model(own(llama(true)), rotary().without_biases().with_head_dim(10))),
-        (Family::Llama, model(biased, Modern::new(2).with_rotary(10_000.0))),
-        (Family::Qwen3, model(llama(false), rotary().without_biases().with_qk_norm())),
+        (Architecture::Gpt2, model(Config::gpt2(256, 8, 24, 2), Modern::new(3))),
+        (Architecture::Gpt2, model(own(Config::gpt2(256, 8, 24, 1)), Modern::new(1))),
+        (Architecture::Llama, model(llama(true), rotary().without_biases())),
+        (Architecture::Llama, model(own(llama(true)), rotary().without_biases().with_head_dim(10))),
+        (Architecture::Llama, model(biased, Modern::new(2).with_rotary(10_000.0))),
+        (Architecture::Qwen3, model(llama(false), rotary().without_biases().with_qk_norm())),
     ]
 }
 
@@ -445,7 +445,7 @@ fn files_that_cannot_be_are_refused() {
 }
 
 /// An exported file with one entry of its metadata changed.
-fn lies(family: Family, key: &str, value: Option<MetaValue>) -> String {
+fn lies(family: Architecture, key: &str, value: Option<MetaValue>) -> String {
     let kinds = kinds();
     let (_, model) = kinds.iter().find(|(of, _)| *of == family).unwrap();
     let file = written(model, &ByteTokenizer, Stored::F32);
@@ -477,101 +477,136 @@ fn a_config_that_lies_is_refused_by_its_key() {
     let n = MetaValue::u32;
     let text = MetaValue::text;
     for (family, key, value, needle) in [
-        (Family::Gpt2, "general.architecture", Some(text("falcon")), "'falcon', supported: gpt2"),
-        (Family::Gpt2, "general.architecture", None, "does not say general.architecture"),
-        (Family::Gpt2, "gpt2.embedding_length", Some(n(25)), "do not divide"),
-        (Family::Gpt2, "gpt2.embedding_length", Some(n(27)), "this model needs [256, 27]"),
-        (Family::Gpt2, "gpt2.embedding_length", Some(n(0)), "gpt2.embedding_length is 0"),
-        (Family::Gpt2, "gpt2.embedding_length", Some(text("24")), "is '24', supported: a whole"),
-        (Family::Gpt2, "gpt2.embedding_length", Some(n(u32::MAX)), "d_model"),
-        (Family::Gpt2, "gpt2.context_length", Some(n(9)), "position_embd.weight is [8, 24]"),
-        (Family::Gpt2, "gpt2.context_length", None, "does not say gpt2.context_length"),
-        (Family::Gpt2, "gpt2.block_count", Some(n(1)), "blk.1.attn_norm.weight does not belong"),
-        (Family::Gpt2, "gpt2.block_count", Some(n(3)), "blk.2.attn_norm.weight is missing"),
-        (Family::Gpt2, "gpt2.block_count", Some(n(100_000)), "n_layers"),
-        (Family::Gpt2, "gpt2.feed_forward_length", Some(n(95)), "ffn_up.weight is [96, 24]"),
-        (Family::Gpt2, "gpt2.attention.head_count", Some(n(5)), "5 heads do not divide"),
         (
-            Family::Gpt2,
+            Architecture::Gpt2,
+            "general.architecture",
+            Some(text("falcon")),
+            "'falcon', supported: gpt2",
+        ),
+        (Architecture::Gpt2, "general.architecture", None, "does not say general.architecture"),
+        (Architecture::Gpt2, "gpt2.embedding_length", Some(n(25)), "do not divide"),
+        (Architecture::Gpt2, "gpt2.embedding_length", Some(n(27)), "this model needs [256, 27]"),
+        (Architecture::Gpt2, "gpt2.embedding_length", Some(n(0)), "gpt2.embedding_length is 0"),
+        (
+            Architecture::Gpt2,
+            "gpt2.embedding_length",
+            Some(text("24")),
+            "is '24', supported: a whole",
+        ),
+        (Architecture::Gpt2, "gpt2.embedding_length", Some(n(u32::MAX)), "d_model"),
+        (Architecture::Gpt2, "gpt2.context_length", Some(n(9)), "position_embd.weight is [8, 24]"),
+        (Architecture::Gpt2, "gpt2.context_length", None, "does not say gpt2.context_length"),
+        (
+            Architecture::Gpt2,
+            "gpt2.block_count",
+            Some(n(1)),
+            "blk.1.attn_norm.weight does not belong",
+        ),
+        (Architecture::Gpt2, "gpt2.block_count", Some(n(3)), "blk.2.attn_norm.weight is missing"),
+        (Architecture::Gpt2, "gpt2.block_count", Some(n(100_000)), "n_layers"),
+        (Architecture::Gpt2, "gpt2.feed_forward_length", Some(n(95)), "ffn_up.weight is [96, 24]"),
+        (Architecture::Gpt2, "gpt2.attention.head_count", Some(n(5)), "5 heads do not divide"),
+        (
+            Architecture::Gpt2,
             "gpt2.attention.head_count_kv",
             Some(n(1)),
             "head_count_kv is 1, supported: 3",
         ),
-        (Family::Gpt2, "gpt2.vocab_size", Some(n(255)), "vocab_size is 255, supported: 256"),
+        (Architecture::Gpt2, "gpt2.vocab_size", Some(n(255)), "vocab_size is 255, supported: 256"),
         (
-            Family::Gpt2,
+            Architecture::Gpt2,
             "gpt2.attention.layer_norm_epsilon",
             Some(MetaValue::Single(-1e-6)),
             "supported: a number above 0, up to 1",
         ),
         (
-            Family::Gpt2,
+            Architecture::Gpt2,
             "gpt2.logit_scale",
             Some(MetaValue::Single(2.0)),
             "gpt2.logit_scale is 2, which",
         ),
         (
-            Family::Gpt2,
+            Architecture::Gpt2,
             "tokenizer.ggml.model",
             Some(text("llama")),
             "model is 'llama', supported: 'gpt2'",
         ),
         (
-            Family::Gpt2,
+            Architecture::Gpt2,
             "tokenizer.ggml.pre",
             Some(text("tekken")),
             "pre is 'tekken', supported: gpt-2",
         ),
         (
-            Family::Llama,
+            Architecture::Llama,
             "tokenizer.ggml.pre",
             Some(text("default")),
             "pre is 'default', supported: gpt-2",
         ),
-        (Family::Llama, "tokenizer.ggml.pre", None, "pre is missing"),
-        (Family::Gpt2, "tokenizer.ggml.pre", None, "accepted"),
-        (Family::Gpt2, "tokenizer.ggml.pre", Some(text("default")), "accepted"),
+        (Architecture::Llama, "tokenizer.ggml.pre", None, "pre is missing"),
+        (Architecture::Gpt2, "tokenizer.ggml.pre", None, "accepted"),
+        (Architecture::Gpt2, "tokenizer.ggml.pre", Some(text("default")), "accepted"),
         (
-            Family::Gpt2,
+            Architecture::Gpt2,
             "tokenizer.ggml.tokens",
             Some(MetaValue::Texts(vec!["a".into()])),
             "token_type has 256 numbers for 1 tokens",
         ),
-        (Family::Gpt2, "tokenizer.ggml.tokens", Some(n(1)), "tokens is no list"),
-        (Family::Gpt2, "tokenizer.ggml.merges", None, "merges is missing"),
+        (Architecture::Gpt2, "tokenizer.ggml.tokens", Some(n(1)), "tokens is no list"),
+        (Architecture::Gpt2, "tokenizer.ggml.merges", None, "merges is missing"),
         (
-            Family::Gpt2,
+            Architecture::Gpt2,
             "tokenizer.ggml.token_type",
             Some(MetaValue::Ints(vec![9; 256])),
             "is 9, not 1, 3, 4 or 5",
         ),
         (
-            Family::Gpt2,
+            Architecture::Gpt2,
             "tokenizer.ggml.merges",
             Some(MetaValue::Texts(vec!["ab".into()])),
             "merges has 'ab'",
         ),
-        (Family::Llama, "llama.attention.head_count_kv", Some(n(3)), "3 do not divide 4 heads"),
-        (Family::Llama, "llama.attention.head_count_kv", Some(n(1)), "attn_k.weight is [12, 24]"),
         (
-            Family::Llama,
+            Architecture::Llama,
+            "llama.attention.head_count_kv",
+            Some(n(3)),
+            "3 do not divide 4 heads",
+        ),
+        (
+            Architecture::Llama,
+            "llama.attention.head_count_kv",
+            Some(n(1)),
+            "attn_k.weight is [12, 24]",
+        ),
+        (
+            Architecture::Llama,
             "llama.attention.key_length",
             Some(n(8)),
             "value_length is 6, supported: 8",
         ),
-        (Family::Llama, "llama.rope.dimension_count", Some(n(4)), "rope.dimension_count is 4"),
-        (Family::Llama, "llama.rope.freq_base", Some(MetaValue::Single(0.5)), "rope_theta: 0.5"),
         (
-            Family::Llama,
+            Architecture::Llama,
+            "llama.rope.dimension_count",
+            Some(n(4)),
+            "rope.dimension_count is 4",
+        ),
+        (
+            Architecture::Llama,
+            "llama.rope.freq_base",
+            Some(MetaValue::Single(0.5)),
+            "rope_theta: 0.5",
+        ),
+        (
+            Architecture::Llama,
             "llama.rope.scaling.type",
             Some(text("yarn")),
             "rope.scaling.type is 'yarn'",
         ),
-        (Family::Llama, "llama.rope.scaling.type", Some(text("none")), "accepted"),
-        (Family::Llama, "llama.expert_count", Some(n(8)), "llama.expert_count is 8"),
-        (Family::Llama, "llama.expert_count", Some(n(0)), "accepted"),
+        (Architecture::Llama, "llama.rope.scaling.type", Some(text("none")), "accepted"),
+        (Architecture::Llama, "llama.expert_count", Some(n(8)), "llama.expert_count is 8"),
+        (Architecture::Llama, "llama.expert_count", Some(n(0)), "accepted"),
         (
-            Family::Llama,
+            Architecture::Llama,
             "llama.attention.layer_norm_rms_epsilon",
             None,
             "does not say llama.attention",

@@ -130,7 +130,8 @@ fn commands_that_cannot_be() {
         (&["export", "hf", "--load", "model"], 2, &["TARGET"]),
         (&["export", "onnx", "--load", "model", "x"], 2, &["onnx"]),
         (&["import", "hf", "out"], 2, &["--save"]),
-        (&["import", "gguf", "out", "--save", "x"], 2, &["gguf"]),
+        (&["import", "onnx", "out", "--save", "x"], 2, &["onnx"]),
+        (&["import", "gguf", "out", "--save", "x"], 66, &["out", "is a directory"]),
         (&["import", "hf", "out", "--save", "x", "--heads", "2"], 2, &["--heads 2"]),
         (&["export", "hf", "--load", "missing", "x"], 66, &["missing"]),
         (&["export", "hf", "--load", "text.txt", "x"], 65, &["text.txt", "not a checkpoint"]),
@@ -202,7 +203,7 @@ fn a_llama_is_for_another_program() {
     std::fs::create_dir(sandbox.path("llama")).unwrap();
     sandbox.write("llama/config.json", br#"{"model_type": "llama"}"#);
     let words = ["import", "hf", "llama", "--save", "new"];
-    let why = ["rotary positions", "import it with train-gpt-modern", "nothing was imported"];
+    let why = ["32 attention heads", "import it with train-gpt-modern", "nothing was imported"];
     sandbox.refuses(&words, 65, &why);
     sandbox.write("llama/config.json", br#"{"model_type": "llama", "hidden_act": "gelu"}"#);
     sandbox.refuses(&words, 65, &["hidden_act is \"gelu\", supported: silu"]);

@@ -70,6 +70,9 @@ pub struct AttentionFlags {
     pub rope_theta: Option<f64>,
     /// Channels of a head that are turned; none: all.
     pub rotary_dim: Option<usize>,
+    /// Are slow pairs slowed down further, for longer texts? Nobody can type that: it comes with
+    /// models from elsewhere.
+    pub slowed: bool,
     /// Positions that a query sees, its own among them; none: all up to its own.
     pub window: Option<usize>,
     /// Are queries and keys normed?
@@ -87,6 +90,7 @@ impl AttentionFlags {
             head_dim: None,
             rope_theta: None,
             rotary_dim: None,
+            slowed: false,
             window: None,
             qk_norm: false,
             biases: [true; 2],

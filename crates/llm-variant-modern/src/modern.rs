@@ -120,6 +120,11 @@ impl Modern {
         self.rotary.as_ref().map(|rotary| rotary.theta)
     }
 
+    /// Are slow pairs slowed down further? See [`Modern::with_rotary_scaling`].
+    pub fn is_slowed(&self) -> bool {
+        self.rotary.as_ref().is_some_and(|rotary| rotary.scaling.is_some())
+    }
+
     /// Channels of a head that are turned, where it is not all.
     pub fn rotary_dim(&self) -> Option<usize> {
         self.rotary.as_ref().and_then(|rotary| rotary.width)

@@ -33,6 +33,7 @@ pub(crate) fn described(spec: &AttentionSpec) -> AttentionFlags {
         head_dim: of.head_dim(),
         rope_theta: of.theta(),
         rotary_dim: of.rotary_dim(),
+        slowed: of.is_slowed(),
         window: of.window(),
         qk_norm: of.has_qk_norm(),
         biases: of.biases(),

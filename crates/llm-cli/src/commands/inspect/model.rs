@@ -179,6 +179,9 @@ fn of_heads(flags: &AttentionFlags, head_dim: usize) -> String {
         text.push_str(&format!(
             "rotary positions: pairs of {width} channels turn by 1 to {last:.2e} radians a position\n"
         ));
+        if flags.slowed {
+            text.push_str("slow pairs are slowed down further, for longer texts\n");
+        }
     }
     if let Some(window) = flags.window {
         text.push_str(&format!("a token sees the last {window}, itself among them\n"));

@@ -85,7 +85,7 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
         let n = tokens.len();
         return usage(format!("{flag}: {n} tokens do not fit the model's window of {window}"));
     }
-    if spec.settings.get("rotary.scaling.factor").is_some() {
+    if (program.described)(&spec).slowed {
         let why = "trace follows rotary positions, but none that are slowed down for longer texts";
         return usage(why.into());
     }

@@ -3,7 +3,7 @@
 //! Each element of C is a sum over pairs of neighbours in k, in rising order, of a pair the second
 //! first, rounded to f32 after each: what the processor's instruction does, and what plain
 //! arithmetic does where there is no such instruction. So the result has the same bits on every
-//! machine, for any number of threads. (Sums over more than [`KC`] terms are cut there, and the
+//! machine, for any number of threads. (Sums over more than 512 terms are cut there, and the
 //! parts added.)
 //!
 //! | module | holds |

@@ -1,5 +1,5 @@
 //! config.json: every field that changes what a model computes, read and written. What is GPT-2's is
-//! here, what is of Llama's kin in [`llama`](super::llama).
+//! here, what is of Llama's kin in `llama`.
 
 use super::family::Family;
 pub use super::fields::ConfigJson;

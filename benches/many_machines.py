@@ -8,17 +8,20 @@
 
 A step of R processes with m micro-batches each takes
 
-    m · t_b · (1 + σ √(2 ln R)) + t_u + t_s · 2 (R − 1)/R + messages · α + bytes / rate
+    m · t_b · (1 + σ √(2 ln R)) + t_u + t_s · 2 (R − 1)/R + max(w − (1 − f) · b · t_b, e · w)
+
+    with w = messages · α + bytes / rate
 
 t_b: forward and backward of a micro-batch; t_u: clipping and AdamW; t_s: the sum between two processes of one
 machine, where no wire is in the way: copying and adding. Messages and bytes are those that each process sends;
-tests/many_machines counts them. With --shard-optimizer t_u is divided by R.
+tests/many_machines counts them. b: the share of t_b that is backward. In that of the last micro-batch gradients go to
+the others as they are finished, in buckets: f is the share of the first one, e that of those which are complete only at
+the end. With --shard-optimizer t_u is divided by R, and the second half of w begins after the update.
 
 In benches/measured.json, `many.sums` has a row for each measured sum of a workload's gradients over two processes
 of one machine: workload, library, milliseconds of our sum, of the library's MPI_Allreduce, of copying as many
-bytes. The first row of a workload is its t_s; without one t_s counts as nothing. With the first rows the sentence of the
-pages that says so, under the check many.unmeasured, gives way to a table under the check many.sums, with the columns
-workload, library, our sum, MPI_Allreduce, a copy; --write fills it.
+bytes; `.ci/mpi time` prints them. The first row of a workload is its t_s; without one t_s counts as nothing. With the first
+rows --write puts what the pages keep in a comment, "once measured", into the place of the sentence under many.unmeasured.
 """
 import argparse
 import json
@@ -30,9 +33,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MEASURED = ROOT / "benches" / "measured.json"
 PAGES = [ROOT / "docs" / name for name in ("many_machines.md", "many_machines.zh-CN.md")]
 
-# Of the program: numbers that are summed at once, and the bytes that a process gives away after every step
-# besides its gradient (loss and tokens; three times whether to go on).
-BUCKET = 4 << 20
+# Of the program: numbers that are summed at once, less half a piece, for which there is no room on average; and the
+# bytes that a process gives away after every step besides its gradient (loss and tokens; three times whether to go on).
+BUCKET = (2 << 20) - (1 << 14)
 GATHERED = [17, 9, 9, 9]
 
 # Assumptions. Gbit/s of a machine's wire, and seconds until a message has arrived.
@@ -46,8 +49,9 @@ USEFUL = 512 * 1024
 
 PROCESSES = [2, 8, 64, 1024]
 MICRO_BATCHES = [1, 4, 16]
-# Parameters, and tokens of a micro-batch.
-WORKLOADS = {"w3": (10_770_816, 8 * 256), "w4": (123_702_528, 4 * 64)}
+# Parameters, those of them in tables of rows (tokens and positions), and tokens of a micro-batch. The gradients of
+# tables are complete only at the end of the way back.
+WORKLOADS = {"w3": (10_770_816, (65 + 256) * 384, 8 * 256), "w4": (123_702_528, (50_257 + 64) * 768, 4 * 64)}
 
 
 def messages(parameters, processes):
@@ -61,16 +65,34 @@ def sent(parameters, processes):
     return 2 * 4 * parameters * (processes - 1) / processes + (processes - 1) * sum(GATHERED)
 
 
+def first(rates):
+    """The share of a gradient that goes to the others first."""
+    return min(BUCKET / rates["parameters"], 1)
+
+
+def late(rates):
+    """The share of a gradient that goes when the way back is over: what is not in buckets that are full before the tables."""
+    before = (rates["parameters"] - rates["tables"]) // BUCKET * BUCKET
+    return (rates["parameters"] - before) / rates["parameters"]
+
+
+def waits_ms(rates, under_way, divided):
+    """Of messages that are under way for so long: how long after the last micro-batch's way back."""
+    beside = under_way / 2 if divided else under_way
+    back = rates["back"] * rates["micro_ms"]
+    return under_way - beside + max(beside - (1 - first(rates)) * back, late(rates) * beside)
+
+
 def step_ms(rates, processes, micro_batches, network, divided=False, one_wire=False):
-    """Milliseconds of a step. `one_wire`: what comes and what goes share it, as on a loopback."""
+    """Milliseconds of a step. `one_wire`: all that anybody sends goes over it, as on a loopback."""
     gbits, alpha = network
     waiting = 1 + SIGMA * math.sqrt(2 * math.log(processes))
-    rate = gbits * 1e9 / 8 * PAYLOAD / (2 if one_wire else 1)
+    rate = gbits * 1e9 / 8 * PAYLOAD / (processes if one_wire else 1)
+    under_way = 1e3 * (messages(rates["parameters"], processes) * alpha + sent(rates["parameters"], processes) / rate)
     return (micro_batches * rates["micro_ms"] * waiting
             + rates["update_ms"] / (processes if divided else 1)
             + rates["sum_ms"] * 2 * (processes - 1) / processes
-            + 1e3 * messages(rates["parameters"], processes) * alpha
-            + 1e3 * sent(rates["parameters"], processes) / rate)
+            + waits_ms(rates, under_way, divided))
 
 
 def efficiency(rates, processes, micro_batches, network, **how):
@@ -81,13 +103,14 @@ def efficiency(rates, processes, micro_batches, network, **how):
 
 def rates_of(measured, name):
     """Of a whole step of one micro-batch the update is taken off; it grows with the parameters."""
-    parameters, tokens = WORKLOADS[name]
+    parameters, tables, tokens = WORKLOADS[name]
     step = next(row[1] for row in measured["ratios"] if row[0] == name)
     ops = {row[0].strip("`"): row[1] for row in measured["ops"]}
     update = (ops["adamw"] + ops["clip"]) * parameters / WORKLOADS["w3"][0]
+    forth, back = (sum(row[column] for row in measured["ops"] if row[2] > 0) for column in (1, 2))
     sums = [row[2] for row in measured["many"]["sums"] if row[0] == name]
-    return {"parameters": parameters, "tokens": tokens, "micro_ms": step - update, "update_ms": update,
-            "sum_ms": sums[0] if sums else 0.0}
+    return {"parameters": parameters, "tables": tables, "tokens": tokens, "micro_ms": step - update, "back": back / (forth + back),
+            "update_ms": update, "sum_ms": sums[0] if sums else 0.0}
 
 
 def both(rates, processes, micro_batches, network):
@@ -124,8 +147,8 @@ def tables(measured):
     """The rows of each table by the id of its check; they are the same in both languages."""
     rates = {name: rates_of(measured, name) for name in WORKLOADS}
     rows = {
-        "many.rates": [f"{n.upper()} | {r['parameters']:,} | {r['tokens']:,} | {r['micro_ms']:.1f} ms | {r['update_ms']:.1f} ms"
-                       for n, r in rates.items()],
+        "many.rates": [f"{n.upper()} | {r['parameters']:,} | {r['tokens']:,} | {r['micro_ms']:.1f} ms | {r['update_ms']:.1f} ms | "
+                       f"{r['back']:.2f} | {first(r):.2f} | {late(r):.2f}" for n, r in rates.items()],
         "many.networks": [f"{g} Gbit/s | {1e6 * a:.0f} µs | {g * 125 * PAYLOAD:,.0f} MB/s" for g, a in NETWORKS],
         "many.traffic": [f"{n.upper()} | {r:,} | {count:,} | {megabytes:.1f} MB" for n, w in rates.items() for r, count, megabytes in traffic(w)],
         "many.moments": [f"{n.upper()} | " + " | ".join(f"{mb:,.1f} MB" for mb in moments(r)) for n, r in rates.items()],
@@ -142,6 +165,9 @@ def write(rows):
     """Behind a mark a table keeps its first two lines, its heading; the others are put there."""
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
+        if "many.sums" in rows:
+            text = re.sub(r".*<!-- check: many.unmeasured -->\n\n<!-- once measured:\n((?:.*\n)*?)-->\n", r"\1", text)
+            text = text.replace("\n(check: many.sums)\n", "\n<!-- check: many.sums -->\n")
         for key, new in rows.items():
             table = re.compile(rf"(<!-- check: {re.escape(key)} -->\n(?:\|.*\n){{2}})(?:\|.*\n)*")
             if not table.search(text):
@@ -152,8 +178,8 @@ def write(rows):
 
 def own(args):
     """Sizes of the caller's own."""
-    rates = {"parameters": int(args.parameters), "tokens": args.tokens, "sum_ms": args.sum_ms, "update_ms": args.update_ms,
-             "micro_ms": args.step_ms - args.update_ms}
+    rates = {"parameters": int(args.parameters), "tables": int(args.tables), "tokens": args.tokens, "sum_ms": args.sum_ms,
+             "update_ms": args.update_ms, "micro_ms": args.step_ms - args.update_ms, "back": args.back}
     networks = [(args.gbits, args.latency_us * 1e-6)] if args.gbits else NETWORKS
     processes = [args.processes] if args.processes else PROCESSES
     micro_batches = [args.micro_batches] if args.micro_batches else MICRO_BATCHES
@@ -177,13 +203,15 @@ def main():
     parser.add_argument("--update-ms", type=float, default=0.0, help="the part of it that is clipping and AdamW")
     parser.add_argument("--sum-ms", type=float, default=0.0, help="a sum between two processes of one machine")
     parser.add_argument("--parameters", type=float, help="numbers of the model")
+    parser.add_argument("--tables", type=float, default=0, help="those of them in the tables of tokens and positions")
+    parser.add_argument("--back", type=float, default=2 / 3, help="the share of forward and backward that is backward")
     parser.add_argument("--tokens", type=int, default=0, help="tokens of a micro-batch")
     parser.add_argument("--gbits", type=float, help="one network instead of all")
     parser.add_argument("--latency-us", type=float, default=50.0, help="its latency")
     parser.add_argument("--processes", type=int, help="one number of processes, a power of two")
     parser.add_argument("--micro-batches", type=int, help="one number of micro-batches of a process")
     parser.add_argument("--divided", action="store_true", help="with --shard-optimizer")
-    parser.add_argument("--one-wire", action="store_true", help="both directions share the wire, as on a loopback")
+    parser.add_argument("--one-wire", action="store_true", help="all processes share the wire, as on a loopback")
     args = parser.parse_args()
     if args.step_ms or args.parameters:
         if not (args.step_ms and args.parameters):

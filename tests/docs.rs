@@ -60,6 +60,14 @@ fn the_pages_are_there() {
         "architecture/folder_layout_and_targets",
         "variants/mha/what_changed_vs_core",
         "variants/mha/sample_processing_walkthrough",
+        "variants/modern/README",
+        "variants/modern/rms_norm",
+        "variants/modern/gated_mlp",
+        "variants/modern/rotary_positions",
+        "variants/modern/grouped_queries",
+        "variants/modern/sliding_window",
+        "variants/modern/qk_norm",
+        "variants/modern/llama",
     ] {
         assert!(site.page(&format!("docs/{page}.md")).is_some(), "{page}");
     }

@@ -6,8 +6,8 @@ mod script;
 
 use counting::Counting;
 use llm_core::checkpoint::Snapshot;
-use llm_core::crew::{Crew, InProcess, Traffic};
-use llm_core::kernels::norm::CHUNK;
+use llm_core::crew::{Bucket, Crew, InProcess, Traffic};
+use llm_core::optim::buckets_of;
 use llm_core::train::{Flow, Hooks, RunPlan, StepReport, Trainer};
 use llm_core::{Config, Recipe, Result, TinyGPT, TokenDataset};
 
@@ -108,7 +108,7 @@ fn messages_and_bytes_of_a_step_are_the_formulas() {
 fn a_large_model_is_summed_in_as_many_parts_as_the_formula_says() {
     let config = Config::new(256, 8, 448, 2);
     let parameters = config.parameter_count();
-    assert_eq!(model::sums(parameters), 2, "{parameters}");
+    assert_eq!(model::sums(parameters), 3, "{parameters}");
     for size in [2, 16, 1024] {
         let sent = sent_in_a_step(size - 1, size, &config, false);
         let formula = model::messages(parameters, size as u64);
@@ -123,11 +123,18 @@ fn a_large_model_is_summed_in_as_many_parts_as_the_formula_says() {
     }
 }
 
-/// The workloads of the page are cut into as many sums as the formula says.
+/// The workloads of the page are cut into as many sums as the formula says, and as much as it says
+/// is for the end.
 #[test]
 fn the_pages_models_are_cut_into_as_many_sums_as_the_formula_says() {
     for rates in model::rates() {
-        let buckets = llm_core::crew::buckets(&rates.lens(), CHUNK, model::BUCKET as usize);
+        let buckets = buckets_of(&rates.lens());
         assert_eq!(buckets.len() as u64, model::sums(rates.parameters), "{}", rates.name);
+        let share = |len: usize| len as f64 / rates.parameters as f64;
+        assert!((share(buckets[0].len()) - rates.first()).abs() < 0.01, "{}", rates.name);
+        // The tables are the model's first parameters.
+        let late = buckets.iter().filter(|bucket| bucket.lists().any(|(list, _)| list < 2));
+        let late = share(late.map(Bucket::len).sum());
+        assert!((late - rates.late()).abs() < 0.02, "{}: {late}, not {}", rates.name, rates.late());
     }
 }

@@ -242,7 +242,9 @@ fn decoding_positions_equals_the_rows_of_the_whole() {
             for (i, (stream, x)) in rows.enumerate() {
                 let (cache, scratch) = (&mut cache[..], &mut scratch);
                 let (before, d_model, layer) = (i * together, c, 0);
-                let step = Decode { layer, before, x, p, cache, scratch, stream, d_model };
+                let norm_eps = 1e-5;
+                let step =
+                    Decode { layer, before, x, p, cache, scratch, stream, d_model, norm_eps };
                 attention.decode(step).unwrap();
             }
             for (want, got) in whole.data().iter().zip(&stream) {

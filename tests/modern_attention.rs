@@ -363,12 +363,12 @@ fn what_it_cannot_be_is_refused() {
         (Modern::new(4).with_head_dim(0), baseline(), "head_dim"),
         (Modern::new(4).with_head_dim(usize::MAX), baseline(), "head_dim"),
         (Modern::new(13).with_head_dim(1 << 13), baseline(), "head_dim"),
-        (Modern::new(4).with_rotary(100.0), rotary.clone(), "rotary"), // of three channels
-        (Modern::new(2).with_partial_rotary(100.0, 3), rotary.clone(), "rotary"),
-        (Modern::new(2).with_partial_rotary(100.0, 8), rotary.clone(), "rotary"),
-        (Modern::new(2).with_partial_rotary(100.0, 0), rotary.clone(), "rotary"),
-        (Modern::new(2).with_rotary(f64::NAN), rotary.clone(), "rotary"),
-        (Modern::new(2).with_rotary(1.0), rotary.clone(), "rotary"),
+        (Modern::new(4).with_rotary(100.0), rotary.clone(), "head_dim"), // of three channels
+        (Modern::new(2).with_partial_rotary(100.0, 3), rotary.clone(), "rotary_dim"),
+        (Modern::new(2).with_partial_rotary(100.0, 8), rotary.clone(), "rotary_dim"),
+        (Modern::new(2).with_partial_rotary(100.0, 0), rotary.clone(), "rotary_dim"),
+        (Modern::new(2).with_rotary(f64::NAN), rotary.clone(), "rope_theta"),
+        (Modern::new(2).with_rotary(1.0), rotary.clone(), "rope_theta"),
         (Modern::new(2).with_window(0), baseline(), "window"),
         (Modern::new(2).with_head_mask(vec![true; 3]), baseline(), "head_mask"),
         // Order is told once: by the table, or by turning.

@@ -13,6 +13,7 @@ mod gradients;
 mod grouped_queries;
 mod hooks;
 mod literals;
+mod llama;
 mod many_machines;
 mod mha_vs_single_head;
 mod modern_attention;

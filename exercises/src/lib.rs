@@ -1,6 +1,8 @@
 //! Attention in nine exercises. Each file `e1_linear.rs` to `e9_cache.rs` has functions without a body; write them, and
 //! `cargo test e1` to `cargo test e9` turn green one after the other. How to work: `README.md`.
 //!
+//! Two more go on from there to the models of today: `m1_rotary.rs` and `m2_groups.rs`.
+//!
 //! An exercise may use what the ones before it made: `use crate::linear;`.
 
 mod given;
@@ -43,6 +45,14 @@ pub mod e8_switch_off;
 #[cfg_attr(feature = "solutions", path = "../solutions/e9_cache.rs")]
 pub mod e9_cache;
 
+#[cfg_attr(feature = "wrong", path = "../solutions/wrong/m1_rotary.rs")]
+#[cfg_attr(feature = "solutions", path = "../solutions/m1_rotary.rs")]
+pub mod m1_rotary;
+
+#[cfg_attr(feature = "wrong", path = "../solutions/wrong/m2_groups.rs")]
+#[cfg_attr(feature = "solutions", path = "../solutions/m2_groups.rs")]
+pub mod m2_groups;
+
 pub use e1_linear::linear;
 pub use e2_scores::{scores, weighted_sum};
 pub use e3_mask::hide_future;
@@ -52,6 +62,8 @@ pub use e6_multi_head::multi_head;
 pub use e7_backward::{linear_backward, softmax_backward};
 pub use e8_switch_off::multi_head_with;
 pub use e9_cache::next_token;
+pub use m1_rotary::rotate;
+pub use m2_groups::{cache_numbers, grouped_attention};
 
 #[cfg(feature = "wrong")]
 #[path = "../solutions/wrong/planted.rs"]

@@ -1,6 +1,6 @@
 //! What the targets share.
 
-use llm_cli::{Heads, Program};
+use llm_cli::{AttentionFlags, Heads, Program};
 use llm_core::buffer::release_pool;
 use llm_core::checkpoint::fuzzing::in_format_1;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
@@ -19,8 +19,10 @@ pub const ONE: Program = Program {
     name: "train-gpt",
     about: "",
     heads: Heads::One { other: "train-gpt-mha" },
-    with_heads: |_| Arc::new(SingleHead),
+    attention: |_| Arc::new(SingleHead),
+    described: AttentionFlags::of_heads,
     options: &[],
+    beyond: None,
     attend: None,
     from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
 };
@@ -30,8 +32,10 @@ pub const MANY: Program = Program {
     name: "train-gpt-mha",
     about: "",
     heads: Heads::Many { default: 4 },
-    with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
+    attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
+    described: AttentionFlags::of_heads,
     options: &[],
+    beyond: None,
     attend: None,
     from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
 };

@@ -2,8 +2,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use llm_formats::bpe::learn;
 use llm_core::tokenizer::Tokenizer;
+use llm_formats::bpe::learn;
 use llm_fuzz::seed;
 use std::sync::{Arc, LazyLock};
 

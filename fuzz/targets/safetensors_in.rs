@@ -4,7 +4,9 @@
 
 use libfuzzer_sys::fuzz_target;
 use llm_formats::fuzzing::{read, seeds};
-use llm_fuzz::{ONE, seed};
+use llm_fuzz::seed;
+use llm_variant_modern::Modern;
+use std::sync::Arc;
 
 fuzz_target!(
     init: seed(seeds().into_iter().map(|(config, weights)| {
@@ -15,6 +17,7 @@ fuzz_target!(
         let Some((length, rest)) = input.split_first_chunk() else { return };
         let length = usize::from(u16::from_le_bytes(*length)).min(rest.len());
         let (config, weights) = rest.split_at(length);
-        read(config, weights, &ONE.from_spec);
+        // One head and several are this attention too, with nothing on.
+        read(config, weights, &|spec| Ok(Arc::new(Modern::from_spec(spec)?)));
     }
 );

@@ -35,9 +35,9 @@ impl Crew for Counting {
         self.size
     }
 
-    fn exchange(&mut self, with: usize, give: &[f32], take: &mut [f32]) -> Result<()> {
-        self.count(with, size_of_val(give));
-        take.fill(0.0);
+    fn exchange(&mut self, with: usize, give: &[&[f32]], take: &mut [&mut [f32]]) -> Result<()> {
+        self.count(with, give.iter().map(|list| size_of_val(*list)).sum());
+        take.iter_mut().for_each(|list| list.fill(0.0));
         Ok(())
     }
 

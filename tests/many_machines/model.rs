@@ -2,11 +2,13 @@
 
 use llm_cli::args::BenchName;
 use llm_cli::commands::bench_workload;
+use llm_core::kernels::norm::CHUNK;
 use llm_core::model::parameter_shapes;
 use serde_json::Value;
 
-/// Numbers that are summed at once.
-pub const BUCKET: u64 = 4 << 20;
+/// Numbers that are summed at once, on average: where the next piece does not fit in whole, half a
+/// piece of room is left.
+const BUCKET: u64 = (2 << 20) - CHUNK as u64 / 2;
 /// Bytes that a member gives away after a step besides its gradient: its loss, its tokens and
 /// whether it was told to stop; and three times whether it goes on.
 const GATHERED: [u64; 4] = [17, 9, 9, 9];
@@ -48,10 +50,14 @@ pub struct Rates {
     pub name: &'static str,
     of: BenchName,
     pub parameters: u64,
+    /// Those of them whose gradient is complete only at the end of the way back: tables of rows.
+    pub tables: u64,
     /// Of a micro-batch.
     pub tokens: u64,
     /// Forward and backward of a micro-batch.
     pub micro_batch: f64,
+    /// The share of it that is backward.
+    pub back: f64,
     /// Clipping and AdamW.
     pub update: f64,
     /// The sum between two processes of one machine; 0 as long as it was not measured.
@@ -69,14 +75,22 @@ pub fn rates() -> [Rates; 2] {
         part.as_array().unwrap().iter().find(|row| row[0] == name)?[column].as_f64()
     };
     let op = |name| number(&measured["ops"], name, 1).unwrap();
+    // The ops of W3; those of the update have no way back.
+    let ops = measured["ops"].as_array().unwrap().iter();
+    let ops = ops.map(|row| [1, 2].map(|column| row[column].as_f64().unwrap()));
+    let both = ops.filter(|[_, back]| *back > 0.0);
+    let [forth, back] = both.fold([0.0; 2], |sum, op| [0, 1].map(|i| sum[i] + op[i]));
+    let back = back / (forth + back);
     let [w3, _] = [BenchName::W3, BenchName::W4].map(|name| sizes(name).0);
     [("w3", BenchName::W3), ("w4", BenchName::W4)].map(|(name, of)| {
         let (parameters, tokens) = sizes(of);
+        let config = bench_workload(of).unwrap().config();
+        let tables = ((config.vocab_size + config.seq_len) * config.d_model) as u64;
         // Its time is that of memory, which holds some numbers for each parameter.
         let update = (op("`adamw`") + op("`clip`")) * parameters as f64 / w3 as f64;
         let micro_batch = number(&measured["ratios"], name, 1).unwrap() - update;
         let sum = number(&measured["many"]["sums"], name, 2).unwrap_or(0.0);
-        Rates { name, of, parameters, tokens, micro_batch, update, sum }
+        Rates { name, of, parameters, tables, tokens, micro_batch, back, update, sum }
     })
 }
 
@@ -132,7 +146,29 @@ impl Rates {
         let own = self.sum * 2.0 * (r - 1.0) / r;
         let under_way = messages(self.parameters, processes) as f64 * network.latency
             + bytes(self.parameters, processes) / network.rate();
-        computing + update + own + 1e3 * under_way
+        computing + update + own + self.waits(1e3 * under_way, divided)
+    }
+
+    /// The share of a gradient that goes to the others first.
+    pub fn first(&self) -> f64 {
+        (BUCKET as f64 / self.parameters as f64).min(1.0)
+    }
+
+    /// The share of a gradient that goes to the others when the way back is over: what is not in
+    /// buckets that are full before the tables come.
+    pub fn late(&self) -> f64 {
+        let before = (self.parameters - self.tables) / BUCKET * BUCKET;
+        (self.parameters - before) as f64 / self.parameters as f64
+    }
+
+    /// Of messages that are under way for so long: how long after the last micro-batch's way back.
+    /// They begin with the first bucket, and end with the last. Of a divided optimizer's the second
+    /// half begins after the update.
+    pub fn waits(&self, under_way: f64, divided: bool) -> f64 {
+        let (beside, after) = if divided { (0.5, 0.5) } else { (1.0, 0.0) };
+        let beside = beside * under_way;
+        let back = self.back * self.micro_batch;
+        after * under_way + (beside - (1.0 - self.first()) * back).max(self.late() * beside)
     }
 
     /// One process's time for the same step over R times theirs: without and with

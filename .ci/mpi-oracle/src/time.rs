@@ -1,15 +1,18 @@
 //! How long a sum takes.
 
 use crate::Both;
+use llm_core::Config;
 use llm_core::buffer::Buffer;
-use llm_core::crew::{Crew, buckets};
-
+use llm_core::crew::Crew;
+use llm_core::model::parameter_shapes;
+use llm_core::optim::buckets_of;
 use mpi::collective::SystemOperation;
 use mpi::traits::*;
 use std::time::Instant;
 
-/// The weights of GPT-2 small.
-const MANY: usize = 124_439_808;
+/// Vocabulary, context, width and layers of the workloads of docs/performance.md.
+const WORKLOADS: [(&str, [usize; 4]); 3] =
+    [("w1", [65, 64, 128, 4]), ("w3", [65, 256, 384, 6]), ("w4", [50257, 64, 768, 12])];
 /// 43 MB.
 const SOME: usize = 10_770_000;
 
@@ -27,59 +30,65 @@ fn median(mut all: Vec<f64>) -> f64 {
     all[all.len() / 2]
 }
 
+/// The sum of each workload's gradients, beside MPI_Allreduce and a copy, which all processes make
+/// at once. The rows fit into benches/measured.json, `many.sums`.
+///
 /// A copy reads and writes every number. A sum does so with (R − 1)/R of them on the way back, and on
 /// the way there it reads another's number and its own, and writes the sum: 5/2·(R − 1)/R of a copy
-/// that all processes make at once is the least that a sum can cost.
+/// is the least that it can cost.
 pub fn in_memory(both: &mut Both) {
-    const TIMES: usize = 7;
     let size = both.crew.size() as f64;
-    // As the trainer has its numbers: in large pages, where the system has some.
-    let (mut x, mut y) = (Buffer::zeros(MANY), Buffer::zeros(MANY));
-    x.fill(1e-3);
-    y.fill(0.0);
-    let (mut copies, mut theirs, mut ours, mut trainers) = (vec![], vec![], vec![], vec![]);
-    for time in 0..TIMES {
-        let copy = seconds(both, |_| y.copy_from_slice(&x));
-        let their = seconds(both, |both| {
-            both.world.all_reduce_into(&x[..], &mut y[..], SystemOperation::sum());
-        });
-        let our = seconds(both, |both| both.crew.sum(&mut x).expect("a sum"));
-        let trainer = seconds(both, |both| in_buckets(both, &mut x));
-        if time > 0 {
-            trainers.push(trainer);
-            copies.push(copy);
-            theirs.push(their);
-            ours.push(our);
+    let is_version = |word: &&str| word.starts_with(['v', 'V']);
+    let library = both.crew.library().split(' ').take_while(|word| !is_version(word));
+    let library = library.collect::<Vec<_>>().join(" ");
+    for (name, sizes) in WORKLOADS {
+        let [ours, theirs, copy] = sums(both, sizes).map(|seconds| 1e3 * seconds);
+        if both.is_first() {
+            let least = 2.5 * (size - 1.0) / size;
+            println!(
+                "   [\"{name}\", \"{library}\", {ours:.1}, {theirs:.1}, {copy:.1}]   ours is {:.2} of a copy, and {least:.2} at least",
+                ours / copy
+            );
         }
-    }
-    let (copy, theirs, ours) = (median(copies), median(theirs), median(ours));
-    let trainer = median(trainers);
-    let least = 2.5 * (size - 1.0) / size * copy;
-    if both.is_first() {
-        let ms = |seconds: f64| format!("{:.0} ms", 1e3 * seconds);
-        println!(
-            "{MANY} numbers: copied {}, so a sum is {} at least; ours {}, {:.2} of that; as the trainer does it {}; MPI_Allreduce {}",
-            ms(copy),
-            ms(least),
-            ms(ours),
-            ours / least,
-            ms(trainer),
-            ms(theirs),
-        );
     }
 }
 
-/// The gradients of many parameters: laid end to end and back.
-fn in_buckets(both: &mut Both, x: &mut [f32]) {
-    /// The weights of one of GPT-2 small's blocks.
-    const BLOCK: usize = 12 * 768 * 768;
-    let mut lists: Vec<&mut [f32]> = x.chunks_mut(BLOCK).collect();
+/// Seconds of the sum as the trainer does it, of MPI_Allreduce and of a copy: medians.
+fn sums(both: &mut Both, [vocabulary, context, width, layers]: [usize; 4]) -> [f64; 3] {
+    let shapes = parameter_shapes(&Config::gpt2(vocabulary, context, width, layers));
+    let lens: Vec<usize> = shapes.iter().map(|(_, shape)| shape.iter().product()).collect();
+    let all: usize = lens.iter().sum();
+    let times = if all > 10_000_000 { 7 } else { 51 };
+    // As the trainer has its numbers: in large pages, where the system has some.
+    let filled = |len: usize| {
+        let mut list = Buffer::zeros(len);
+        list.fill(1e-3);
+        list
+    };
+    let (x, mut y) = (filled(all), filled(all));
+    let mut gradients: Vec<Buffer> = lens.iter().map(|&len| filled(len)).collect();
+    let mut seen = [Vec::new(), Vec::new(), Vec::new()];
+    for time in 0..=times {
+        let ours = seconds(both, |both| in_buckets(both, &mut gradients));
+        let theirs = seconds(both, |both| {
+            both.world.all_reduce_into(&x[..], &mut y[..], SystemOperation::sum());
+        });
+        let copy = seconds(both, |_| y.copy_from_slice(&x));
+        if time > 0 {
+            seen.iter_mut().zip([ours, theirs, copy]).for_each(|(all, one)| all.push(one));
+        }
+    }
+    seen.map(median)
+}
+
+/// The gradients of all parameters, where they lie.
+fn in_buckets(both: &mut Both, gradients: &mut [Buffer]) {
+    let mut lists: Vec<&mut [f32]> = gradients.iter_mut().map(|list| &mut list[..]).collect();
     let lens: Vec<usize> = lists.iter().map(|list| list.len()).collect();
-    for bucket in buckets(&lens, 1 << 15, 1 << 22) {
-        let mut flat = bucket.collect(&lists);
-        bucket.halve(&mut both.crew, &mut flat).expect("a sum");
-        bucket.double(&mut both.crew, &mut flat).expect("a sum");
-        bucket.spread(0..bucket.len(), &flat, &mut lists);
+    for bucket in buckets_of(&lens) {
+        let mut x = bucket.of(&mut lists);
+        bucket.halve(&mut both.crew, &mut x).expect("a sum");
+        bucket.double(&mut both.crew, &mut x).expect("a sum");
     }
 }
 

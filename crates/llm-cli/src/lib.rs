@@ -1,4 +1,4 @@
-//! What both trainers share: flags, verbs, messages, exit codes. A library, so that the binaries
+//! What the trainers share: flags, verbs, messages, exit codes. A library, so that the binaries
 //! stay a description of themselves.
 //!
 //! Each module imports only from those above it in this list:
@@ -36,7 +36,7 @@
 //! | [`next_commands`] | commands to type next |
 //! | [`commands`] | training, `generate`, `eval`, `tokenizer`, `trace`, `inspect`, `runs`, `report`, `compare`, `bench`, `export`, `import`, `completions` |
 //!
-//! This crate knows libraries and no variant: the multi-head binary brings its attention along.
+//! This crate knows libraries and no variant: each binary brings its attention along.
 //! The allocator and the panic hook are the binary's too, so that another program can have its own.
 
 pub mod program;
@@ -108,7 +108,7 @@ pub use error::{CliError, Result};
 #[doc(hidden)]
 pub use messages::{in_chinese, sentences};
 pub use panics::Panics;
-pub use program::{Heads, Program};
+pub use program::{ALL_OPTIONS, AttentionFlags, Beyond, Heads, Program};
 
 use args::{Cli, TrainArgs, Verb};
 use command_line::Parsed;

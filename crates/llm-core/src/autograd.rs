@@ -189,6 +189,23 @@ impl Gradients {
         }
     }
 
+    /// Takes out the gradient of a leaf, with more added to it.
+    pub(crate) fn take_with(&mut self, leaf: TensorId, more: Buffer) -> Buffer {
+        let Some(mut gradient) = self.by_id.remove(&leaf) else { return more };
+        elementwise::add_assign(&mut gradient, &more);
+        gradient
+    }
+
+    /// All leaves that have one, with their gradients.
+    pub(crate) fn into_leaves(self) -> impl Iterator<Item = (TensorId, Buffer)> {
+        self.by_id.into_iter()
+    }
+
+    /// The gradients of these leaves.
+    pub(crate) fn of_leaves(leaves: impl IntoIterator<Item = (TensorId, Buffer)>) -> Gradients {
+        Gradients { by_id: leaves.into_iter().collect() }
+    }
+
     /// Adds a share to the gradient of an input, for backward functions.
     ///
     /// `add(dx, beta)` gets the gradient so far and must make it beta·dx + share, as BLAS does:
@@ -242,8 +259,35 @@ impl Gradients {
         root: &Arc<GradFn>,
         weight: f32,
     ) -> Result<Gradients> {
-        let grads = &mut self;
-        grads.by_id.insert(root.id, Buffer::from(vec![weight]));
+        self.walk(root, weight, |_, _| {})?;
+        Ok(self)
+    }
+
+    /// The walk, from which each leaf's gradient is given away as soon as no op adds to it any more.
+    pub(crate) fn give_from(
+        root: &Arc<GradFn>,
+        weight: f32,
+        mut give: impl FnMut(TensorId, Buffer),
+    ) -> Result<()> {
+        let mut leaves = by_last_use(root);
+        let mut grads = Gradients::default();
+        grads.walk(root, weight, |grads, op| {
+            for leaf in leaves.remove(&op).unwrap_or_default() {
+                if let Some(gradient) = grads.by_id.remove(&leaf) {
+                    give(leaf, gradient);
+                }
+            }
+        })
+    }
+
+    /// Calls `done` after each op.
+    fn walk(
+        &mut self,
+        root: &Arc<GradFn>,
+        weight: f32,
+        mut done: impl FnMut(&mut Gradients, TensorId),
+    ) -> Result<()> {
+        self.by_id.insert(root.id, Buffer::from(vec![weight]));
         let mut pending = BTreeMap::from([(root.id, root.clone())]);
         while let Some((id, node)) = pending.pop_last() {
             if node.leaf {
@@ -254,13 +298,32 @@ impl Gradients {
             })?;
             pending.extend(node.parents.iter().map(|p| (p.id, p.clone())));
             // No gradient: every consumer chose not to send one.
-            if let Some(dy) = grads.by_id.remove(&id) {
+            if let Some(dy) = self.by_id.remove(&id) {
                 let _span = profile::open(node.op, Phase::Backward);
-                backward(dy, grads);
+                backward(dy, self);
+            }
+            done(self, id);
+        }
+        Ok(())
+    }
+}
+
+/// The leaves of a graph, by the last op of the walk that uses them.
+fn by_last_use(root: &Arc<GradFn>) -> BTreeMap<TensorId, Vec<TensorId>> {
+    let mut users = BTreeMap::new();
+    let mut pending = BTreeMap::from([(root.id, root)]);
+    while let Some((op, node)) = pending.pop_last() {
+        for parent in &node.parents {
+            if parent.leaf {
+                users.insert(parent.id, op); // in place of one that comes earlier
+            } else {
+                pending.insert(parent.id, parent);
             }
         }
-        Ok(self)
     }
+    let mut leaves: BTreeMap<TensorId, Vec<TensorId>> = BTreeMap::new();
+    users.into_iter().for_each(|(leaf, op)| leaves.entry(op).or_default().push(leaf));
+    leaves
 }
 
 #[cfg(test)]
@@ -279,6 +342,24 @@ mod tests {
         let y = ops::add(&ops::mul(&x, &x).unwrap(), &x).unwrap(); // x² + x
         let grads = ops::sum(&y).unwrap().backward().unwrap();
         assert_eq!(grads.get(&x).unwrap(), [5.0, 7.0]);
+    }
+
+    /// A leaf that two ops use is given away after both, others before: newest first.
+    #[test]
+    fn gradients_are_given_away_once_and_complete() {
+        let [shared, early, late] = [2.0, 3.0, 5.0].map(|x| parameter(&[x]));
+        let loss = || {
+            let first = ops::mul(&shared, &early).unwrap();
+            ops::sum(&ops::mul(&ops::mul(&first, &late).unwrap(), &shared).unwrap()).unwrap()
+        };
+        let whole = loss().backward_into(Gradients::default(), 0.5).unwrap();
+        let mut given = Vec::new();
+        loss().backward_giving(0.5, |leaf, gradient| given.push((leaf, gradient))).unwrap();
+        let order: Vec<TensorId> = given.iter().map(|(leaf, _)| *leaf).collect();
+        assert_eq!(order[0], late.id().unwrap());
+        assert_eq!(order.len(), 3);
+        let given = Gradients::of_leaves(given);
+        assert!([shared, early, late].iter().all(|x| given.get(x) == whole.get(x)), "{given:?}");
     }
 
     #[test]

@@ -207,13 +207,31 @@ impl Tensor {
     /// As [`Tensor::backward`].
     pub fn backward_into(&self, grads: Gradients, weight: f32) -> Result<Gradients> {
         let _span = enter("backward");
+        grads.add_from(self.root()?, weight)
+    }
+
+    /// [`Tensor::backward_into`] of nothing, which gives each parameter's gradient away as soon as
+    /// it is complete: those of the last layers first.
+    ///
+    /// # Errors
+    /// As [`Tensor::backward`].
+    pub(crate) fn backward_giving(
+        &self,
+        weight: f32,
+        give: impl FnMut(TensorId, Buffer),
+    ) -> Result<()> {
+        let _span = enter("backward");
+        Gradients::give_from(self.root()?, weight, give)
+    }
+
+    /// Where a walk back begins.
+    fn root(&self) -> Result<&Arc<GradFn>> {
         if self.numel() != 1 {
             return Err(Error::shape("backward", "a scalar", &self.shape));
         }
-        let root = self.grad_fn.as_ref().ok_or(Error::Backward {
+        self.grad_fn.as_ref().ok_or(Error::Backward {
             reason: "no parameter took part, or it was computed inside no_grad",
-        })?;
-        grads.add_from(root, weight)
+        })
     }
 
     pub(crate) fn id(&self) -> Option<TensorId> {

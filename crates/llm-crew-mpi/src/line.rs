@@ -17,8 +17,9 @@ pub type LastWords = Box<dyn Fn(&CrewError) -> i32 + Send>;
 /// counts in 32 bits. Half a piece of a sum (see `member.rs`) is one message.
 const MESSAGE: usize = 4 << 20;
 
-/// Messages that are begun before the first of them is through, in each direction.
-const AHEAD: usize = 2;
+/// Messages that are begun before the first of them is through, in each direction: short lists, of
+/// which each is one, need not wait for each other.
+const AHEAD: usize = 16;
 
 /// Carries bytes between this process and others.
 ///
@@ -47,7 +48,34 @@ impl Line {
 
     /// Sends bytes to a process, and takes as many as fit from another, which may be the same.
     pub fn exchange(&self, to: usize, give: &[u8], from: usize, take: &mut [u8]) {
-        let (mut give, mut take) = (give.chunks(MESSAGE), take.chunks_mut(MESSAGE));
+        self.exchange_lists(to, [give], from, [take]);
+    }
+
+    /// [`Line::exchange`] of numbers with one process, from where they lie and to where they go.
+    pub fn exchange_numbers(&self, with: usize, give: &[&[f32]], take: &mut [&mut [f32]]) {
+        let give = give.iter().map(|list| {
+            // SAFETY: an f32 is four bytes, none of them padding; a byte needs no alignment.
+            unsafe { std::slice::from_raw_parts(list.as_ptr().cast(), size_of_val(*list)) }
+        });
+        let take = take.iter_mut().map(|list| {
+            let bytes = size_of_val(&**list);
+            // SAFETY: likewise, all bytes are an f32, and these are borrowed for us alone. All
+            // processes have the same order of bytes: MPI hands on bytes as they are.
+            unsafe { std::slice::from_raw_parts_mut(list.as_mut_ptr().cast(), bytes) }
+        });
+        self.exchange_lists(with, give, with, take);
+    }
+
+    /// Each list goes as one message or several; none where it is empty.
+    fn exchange_lists<'b>(
+        &self,
+        to: usize,
+        give: impl IntoIterator<Item = &'b [u8]>,
+        from: usize,
+        take: impl IntoIterator<Item = &'b mut [u8]>,
+    ) {
+        let mut give = give.into_iter().flat_map(|list| list.chunks(MESSAGE));
+        let mut take = take.into_iter().flat_map(|list| list.chunks_mut(MESSAGE));
         let (mut going, mut coming) = (Vec::new(), Vec::new());
         loop {
             while coming.len() < AHEAD
@@ -70,17 +98,6 @@ impl Line {
             let waits_for = if coming.is_empty() { to } else { from };
             self.wait(&mut going, &mut coming, waits_for);
         }
-    }
-
-    /// [`Line::exchange`] of numbers with one process.
-    pub fn exchange_numbers(&self, with: usize, give: &[f32], take: &mut [f32]) {
-        // SAFETY: an f32 is four bytes, none of them padding; a byte needs no alignment.
-        let give = unsafe { std::slice::from_raw_parts(give.as_ptr().cast(), size_of_val(give)) };
-        // SAFETY: likewise, all bytes are an f32, and these are borrowed for us alone. All
-        // processes have the same order of bytes: MPI hands on bytes as they are.
-        let take =
-            unsafe { std::slice::from_raw_parts_mut(take.as_mut_ptr().cast(), size_of_val(take)) };
-        self.exchange(with, give, with, take);
     }
 
     /// Comes back when all processes have called it, however many they are: in round k each hears

@@ -97,7 +97,7 @@ impl Crew for MpiCrew {
         self.size
     }
 
-    fn exchange(&mut self, with: usize, give: &[f32], take: &mut [f32]) -> Result<()> {
+    fn exchange(&mut self, with: usize, give: &[&[f32]], take: &mut [&mut [f32]]) -> Result<()> {
         self.line.exchange_numbers(with, give, take);
         Ok(())
     }
@@ -109,8 +109,8 @@ impl Crew for MpiCrew {
 
     fn sum(&mut self, x: &mut [f32]) -> Result<()> {
         for piece in x.chunks_mut(PIECE) {
-            let spans = halve(self, piece, |span| span.start + span.len() / 2)?;
-            double(self, piece, spans)?;
+            let spans = halve(self, &mut [&mut *piece], |span| span.start + span.len() / 2)?;
+            double(self, &mut [piece], spans)?;
         }
         Ok(())
     }

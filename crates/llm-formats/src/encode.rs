@@ -4,9 +4,7 @@ use crate::bpe;
 use crate::error::{FormatError, Result};
 use crate::text::Text;
 use llm_core::base::memory;
-use llm_core::tokenizer::{
-    ByteTokenizer, CharTokenizer, END_OF_TEXT, Tokenizer, first_mark, split_at_marks,
-};
+use llm_core::tokenizer::{CharTokenizer, END_OF_TEXT, Tokenizer, first_mark, split_at_marks};
 use llm_core::{Error, TokenDataset, TokenId};
 use rayon::prelude::*;
 use std::borrow::Cow;
@@ -59,7 +57,8 @@ pub fn in_parts(
         return Err(Error::tokenizer(tokenizer.name(), why).into());
     }
     let mut tokens = Tokens::new(tokenizer.vocab_size());
-    let mut parts = Parts::new(text, ends, part_size, last_cut_of(tokenizer.name()));
+    let last_cut = |part: &[u8]| tokenizer.last_cut(part);
+    let mut parts = Parts::new(text, ends, part_size, &last_cut);
     while let Some(Part { start, bytes, ended }) = parts.next()? {
         let made = if ends.marked { marked(tokenizer, &bytes) } else { tokenizer.encode(&bytes) };
         let mut made = made.map_err(|e| match e {
@@ -88,7 +87,7 @@ pub fn in_parts(
 /// What [`CharTokenizer::from_text`] refuses; what reading says.
 pub fn characters(text: &Text, is_marked: bool) -> Result<CharTokenizer> {
     let ends = Ends { marked: is_marked, ..Ends::default() };
-    let mut parts = Parts::new(text, ends, CHAR_PART, last_cut_of(CharTokenizer::NAME));
+    let mut parts = Parts::new(text, ends, CHAR_PART, &CharTokenizer::last_cut);
     let mut failed = None;
     let read = std::iter::from_fn(|| match parts.next() {
         Ok(part) => part,
@@ -120,22 +119,14 @@ fn marked(tokenizer: &dyn Tokenizer, text: &[u8]) -> llm_core::Result<Vec<TokenI
 }
 
 /// The last place where a token ends, whatever comes after: `None` where there is none.
-type LastCut = fn(&[u8]) -> Option<usize>;
-
-fn last_cut_of(kind: &str) -> LastCut {
-    match kind {
-        ByteTokenizer::NAME => |part| (!part.is_empty()).then_some(part.len()),
-        CharTokenizer::NAME => CharTokenizer::last_cut,
-        _ => bpe::last_cut,
-    }
-}
+type LastCut<'t> = &'t dyn Fn(&[u8]) -> Option<usize>;
 
 /// Reads a text part by part.
 struct Parts<'t> {
     text: &'t Text,
     ends: Ends<'t>,
     part_size: usize,
-    last_cut: LastCut,
+    last_cut: LastCut<'t>,
     /// Bytes that were read.
     place: usize,
 }
@@ -149,7 +140,7 @@ struct Part<'t> {
 }
 
 impl<'t> Parts<'t> {
-    fn new(text: &'t Text, ends: Ends<'t>, part_size: usize, last_cut: LastCut) -> Parts<'t> {
+    fn new(text: &'t Text, ends: Ends<'t>, part_size: usize, last_cut: LastCut<'t>) -> Parts<'t> {
         Parts { text, ends, part_size, last_cut, place: 0 }
     }
 
@@ -267,6 +258,7 @@ impl Tokens {
 mod tests {
     use super::*;
     use crate::tokenizers::with_end_of_text;
+    use llm_core::tokenizer::ByteTokenizer;
     use llm_core::tokenizer::encode_marked;
     use std::sync::Arc;
 

@@ -64,17 +64,19 @@ pub enum FormatError {
         /// Rows of the model's table.
         rows: usize,
     },
-    /// The output head adds something, which GPT-2's cannot.
-    #[error("its output head has a bias (b_lm), which GPT-2 cannot hold")]
+    /// The output head adds something, which theirs cannot.
+    #[error("its output head has a bias (b_lm), which Hugging Face's models cannot hold")]
     HeadBias,
-    /// A piece of the model is not one of GPT-2's.
-    #[error("it has {piece}, which GPT-2 cannot hold")]
+    /// A piece of the model is not one of theirs.
+    #[error("it has {piece}, which {holder} cannot hold")]
     Piece {
         /// Which one, in words.
         piece: &'static str,
+        /// Whose: those of GPT-2 or Llama.
+        holder: &'static str,
     },
-    /// GPT-2 would compute something else with these weights.
-    #[error("it has '{name}' attention, which GPT-2 cannot hold")]
+    /// Theirs would compute something else with these weights.
+    #[error("it has '{name}' attention, which Hugging Face's models cannot hold")]
     AttentionKind {
         /// Its name, escaped.
         name: String,
@@ -84,6 +86,22 @@ pub enum FormatError {
     TokenizerKind {
         /// Its name, escaped.
         kind: String,
+    },
+    /// llama.cpp does not have it.
+    #[error("it has {piece}, which a GGUF file for {family} cannot hold")]
+    NotInGguf {
+        /// Which piece of the model, in words.
+        piece: String,
+        /// llama.cpp's name of the nearest kind of model.
+        family: &'static str,
+    },
+    /// llama.cpp has no tokenizer like this one.
+    #[error("a {kind} tokenizer cannot be written as GGUF: {why}")]
+    NoGgufTokens {
+        /// Its name, escaped.
+        kind: String,
+        /// Why.
+        why: &'static str,
     },
     /// A stretch of text without white space is cut as a whole, and is too long for that.
     #[error("a stretch of text without white space is too long: {0}")]

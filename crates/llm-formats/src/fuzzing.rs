@@ -1,9 +1,11 @@
-//! The door of the fuzz target `safetensors_in`: weights from memory, under our names and under
-//! Hugging Face's. Compiled for it and for tests.
+//! The doors of the fuzz targets `safetensors_in` and `gguf_in`: weights from memory, under our names,
+//! under Hugging Face's and under llama.cpp's. Compiled for them and for tests.
 
 use crate::error::FormatError;
 use crate::imported::{FromSpec, Imported};
-use crate::{hugging_face, own_names, tokenizers};
+use crate::safetensors::{Data, Named, write};
+use crate::{gguf, hugging_face, own_names, tokenizers};
+use std::path::Path;
 
 /// Reads `weights` with a config.json under Hugging Face's names; with one byte, the number of
 /// heads, or nothing in its place, under ours. What is accepted must make a model.
@@ -20,6 +22,19 @@ pub fn read(config: &[u8], weights: &[u8], from_spec: &FromSpec<'_>) {
     if let Err(e) = hugging_face::weights::parse(config) {
         assert!(!e.to_string().contains(char::is_control), "{e:?}");
     }
+    check(imported);
+}
+
+/// Reads a GGUF file.
+///
+/// # Panics
+/// As [`read`].
+pub fn read_gguf(file: &[u8], from_spec: &FromSpec<'_>) {
+    check(gguf::read(file, file.len() as u64, from_spec));
+}
+
+/// What is accepted makes a model, what is refused is refused in a line.
+fn check(imported: crate::Result<Imported>) {
     match imported.and_then(Imported::into_trainer) {
         Ok((trainer, tokenizer)) => {
             let again = tokenizers::from_spec(&tokenizer).expect("its own tokenizer");
@@ -62,8 +77,93 @@ pub fn seeds() -> Vec<(Vec<u8>, Vec<u8>)> {
             seeds.push((vec![1], read("own")));
         }
     }
+    seeds.push(llama(&folder.join("llama")));
     let _ = std::fs::remove_dir_all(&folder);
     seeds
+}
+
+/// A small Llama.
+fn llama(file: &Path) -> (Vec<u8>, Vec<u8>) {
+    let config = serde_json::json!({"model_type": "llama", "vocab_size": 2, "hidden_size": 2,
+        "intermediate_size": 1, "num_hidden_layers": 1, "num_attention_heads": 1,
+        "max_position_embeddings": 2, "tie_word_embeddings": true, "rope_scaling": {"rope_type":
+        "llama3", "factor": 2.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}});
+    let shapes: [(&str, &[usize]); 11] = [
+        ("embed_tokens", &[2, 2]),
+        ("layers.0.input_layernorm", &[2]),
+        ("layers.0.self_attn.q_proj", &[2, 2]),
+        ("layers.0.self_attn.k_proj", &[2, 2]),
+        ("layers.0.self_attn.v_proj", &[2, 2]),
+        ("layers.0.self_attn.o_proj", &[2, 2]),
+        ("layers.0.post_attention_layernorm", &[2]),
+        ("layers.0.mlp.gate_proj", &[1, 2]),
+        ("layers.0.mlp.up_proj", &[1, 2]),
+        ("layers.0.mlp.down_proj", &[2, 1]),
+        ("norm", &[2]),
+    ];
+    let tensor = |(name, shape): (&str, &[usize])| {
+        let values = vec![0.5; shape.iter().product()];
+        let (name, data) = (format!("model.{name}.weight"), Data::Floats(values.into()));
+        Named { name, shape: shape.to_vec(), data }
+    };
+    write(file, ("format", "pt"), shapes.map(tensor).into()).expect("a file of a model");
+    (config.to_string().into_bytes(), std::fs::read(file).expect("it was written"))
+}
+
+/// GGUF files to begin with: of each family, with each way to store numbers.
+pub fn gguf_seeds(from_spec: &FromSpec<'_>) -> Vec<Vec<u8>> {
+    use gguf::Stored;
+    use llm_core::model::{Mlp, Norm, Positions};
+    use llm_core::settings::Value;
+    use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
+    use llm_core::{AttentionSpec, Config, TinyGPT};
+    let path = std::env::temp_dir().join(format!("llm-fuzz-gguf-{}", std::process::id()));
+    let chars = CharTokenizer::from_text("ab\u{732b}".as_bytes()).expect("characters");
+    let mut rotary = AttentionSpec::new("modern", 2);
+    for (key, value) in [
+        ("kv_heads", Value::Whole(1)),
+        ("rotary.theta", Value::Double(100.0)),
+        ("qkv_bias", Value::Bool(false)),
+        ("proj_bias", Value::Bool(false)),
+    ] {
+        rotary.settings.insert(key, value).expect("a setting");
+    }
+    let mut seeds = Vec::new();
+    for (rows, tokenizer) in [(3, &chars as &dyn Tokenizer), (256, &ByteTokenizer)] {
+        let plain = Config::gpt2(rows, 2, 4, 1);
+        let (norm, mlp, positions) = (Norm::Rms, Mlp::SwiGlu, Positions::Rotary);
+        let llama = Config { norm, mlp, positions, mlp_bias: false, ..plain.clone() };
+        let wide = Config { d_model: 32, n_inner: 32, ..plain.clone() };
+        let one = AttentionSpec::new("single-head", 1);
+        for (config, spec, stored) in
+            [(plain, &one, Stored::F32), (wide, &one, Stored::Q8_0), (llama, &rotary, Stored::BF16)]
+        {
+            let attention = from_spec(spec).expect("an attention");
+            let model = TinyGPT::with_attention(config, attention, 1).expect("a model");
+            gguf::export(&path, &model, tokenizer, stored, "m").expect("a file of a model");
+            seeds.push(std::fs::read(&path).expect("it was written"));
+        }
+    }
+    let _ = std::fs::remove_file(&path);
+    seeds
+}
+
+#[test]
+fn the_door_of_gguf_takes_its_seeds_and_nonsense() {
+    let modern = |spec: &llm_core::AttentionSpec| -> llm_core::Result<_> {
+        Ok(std::sync::Arc::new(llm_variant_modern::Modern::from_spec(spec)?)
+            as std::sync::Arc<dyn llm_core::Attention>)
+    };
+    for file in gguf_seeds(&modern) {
+        assert!(gguf::read(&file[..], file.len() as u64, &modern).is_ok());
+        // Every byte up to the tensors, and some of those, changed in turn.
+        for i in 0..file.len().min(1200) {
+            let mut other = file.clone();
+            other[i] ^= 1 << (i % 8);
+            read_gguf(&other, &modern);
+        }
+    }
+    read_gguf(b"", &modern);
 }
 
 #[test]
@@ -73,4 +173,14 @@ fn the_door_takes_its_seeds_and_nonsense() {
         read(&weights, &config, &crate::tests::one_head);
         read(b"", b"", &crate::tests::one_head);
     }
+}
+
+#[test]
+fn the_door_takes_a_small_llama() {
+    let (config, weights) = seeds().pop().unwrap();
+    let modern =
+        |spec: &_| Ok(std::sync::Arc::new(llm_variant_modern::Modern::from_spec(spec)?) as _);
+    read(&config, &weights, &modern);
+    let made = hugging_face::from_parts(&config, &weights, &modern).and_then(Imported::into_model);
+    assert!(made.unwrap().0.wpe.is_none());
 }

@@ -7,7 +7,7 @@ use llm_core::optim::{Hyperparameters, OptimizerState};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::train::Trainer;
-use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
+use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT, TokenId};
 use std::fmt;
 use std::sync::Arc;
 
@@ -80,6 +80,21 @@ pub enum Note {
         /// `resid_pdrop`.
         resid: f64,
     },
+    /// Dropout is said of the attention alone; here it is everywhere or nowhere.
+    AttentionDropout {
+        /// `attention_dropout`.
+        dropout: f64,
+    },
+    /// It may read more positions than a model here.
+    LongContext {
+        /// `max_position_embeddings`.
+        said: usize,
+    },
+    /// Several tokens end a text; one does here.
+    FurtherEnds {
+        /// The one.
+        end: TokenId,
+    },
     /// The model's table has more rows than the vocabulary has tokens.
     FewerTokens {
         /// In the vocabulary.
@@ -91,6 +106,18 @@ pub enum Note {
     NoTokenizer,
     /// The number of heads was neither in the files nor given: one.
     HeadsUnknown,
+    /// Weights were stored rounded: they are what was left of them.
+    Rounded {
+        /// One of the types that they were stored as.
+        kind: &'static str,
+    },
+    /// It says how a conversation is written as a text, which has no place here.
+    ChatTemplate,
+    /// It ends a text with a token that is none of those that end one here.
+    OtherEnd {
+        /// Its number.
+        token: u32,
+    },
 }
 
 impl fmt::Display for Note {
@@ -101,6 +128,17 @@ impl fmt::Display for Note {
                 "embd_pdrop, attn_pdrop, resid_pdrop are {embd}, {attn} and {resid}, there is one \
                  here: training goes on without dropout"
             ),
+            Note::AttentionDropout { dropout } => write!(
+                f,
+                "attention_dropout is {dropout}, dropout is everywhere or nowhere here: training goes \
+                 on without"
+            ),
+            Note::LongContext { said } => {
+                write!(f, "max_position_embeddings is {said}, {} are read here", Config::MAX_SEQ)
+            }
+            Note::FurtherEnds { end } => {
+                write!(f, "several tokens end a text: token {end} is taken, the others are not")
+            }
             Note::FewerTokens { tokens, rows } => write!(
                 f,
                 "the tokenizer has {tokens} tokens, the model {rows}: the others stay, and stand \
@@ -110,6 +148,16 @@ impl fmt::Display for Note {
                 "no tokenizer files (tokenizer.json, or vocab.json and merges.txt): text is not \
                  understood",
             ),
+            Note::Rounded { kind } => {
+                write!(
+                    f,
+                    "weights were stored rounded ({kind}): they go on from what is left of them"
+                )
+            }
+            Note::ChatTemplate => f.write_str("its chat template is not kept"),
+            Note::OtherEnd { token } => {
+                write!(f, "it ends a text with token {token}, which is a token like any other here")
+            }
             Note::HeadsUnknown => f.write_str("the files do not say how many heads: read as one"),
         }
     }
@@ -129,10 +177,14 @@ pub fn fine_tuning(config: &Config) -> Recipe {
     Recipe { hyperparameters, val_frac: 0.1, ..windows }
 }
 
-/// The attention with so many heads.
+/// The attention with so many heads and nothing else.
+pub(crate) fn several(n_heads: usize) -> AttentionSpec {
+    AttentionSpec::new(if n_heads == 1 { SingleHead::NAME } else { SEVERAL }, n_heads)
+}
+
+/// The same, made.
 pub(crate) fn heads(n_heads: usize, from_spec: &FromSpec<'_>) -> Result<Arc<dyn Attention>> {
-    let name = if n_heads == 1 { SingleHead::NAME } else { SEVERAL };
-    attention(AttentionSpec::new(name, n_heads), from_spec)
+    attention(several(n_heads), from_spec)
 }
 
 /// The attention of a description.

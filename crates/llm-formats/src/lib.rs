@@ -5,6 +5,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`error`], `files` | what can be wrong with a file from elsewhere; opening it |
+//! | [`kept`] | what stands beside a tokenizer's file: its first and last token, a chat template |
 //! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: learnt, read, written |
 //! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
 //! | [`data_file`] | what a data file is; text out of gzip and UTF-16 |
@@ -13,9 +14,11 @@
 //! | [`text`], [`encode`] | a text in memory or on the disk; its tokens, part by part |
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
+//! | [`modern_spec`] | the attention of today's models, by the keys of its settings |
 //! | [`own_names`] | one safetensors file with this project's parameter names |
 //! | [`llm_cpp`] | reads the C++ original's checkpoints, format version 1 |
-//! | [`hugging_face`] | a folder of Hugging Face's: GPT-2's names, config.json, tokenizer files |
+//! | [`hugging_face`] | a folder of Hugging Face's: GPT-2's and Llama's names, config.json, tokenizer files |
+//! | [`gguf`] | one file for llama.cpp: blocks of rounded numbers, names, tokenizer |
 //!
 //! Nothing in a file from elsewhere is believed. Sizes have the limits of
 //! [`Config`](llm_core::Config), and which tensors there must be, of which shapes, follows from the
@@ -44,6 +47,8 @@
 pub mod error;
 mod files;
 
+pub mod kept;
+
 #[cfg(feature = "bpe")]
 pub mod bpe;
 #[cfg(not(feature = "bpe"))]
@@ -64,12 +69,15 @@ pub mod text;
 pub mod safetensors;
 
 pub mod imported;
+pub mod modern_spec;
 
 pub mod own_names;
 
 pub mod llm_cpp;
 
 pub mod hugging_face;
+
+pub mod gguf;
 
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]

@@ -1,5 +1,6 @@
 //! What stands in for byte-level BPE in a program that was built without it.
 
+use crate::kept::Kept;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, Result};
 use std::sync::Arc;
@@ -69,7 +70,26 @@ pub fn memory_of(_: usize) -> u64 {
     0
 }
 
-/// Nothing is ever cut.
-pub fn last_cut(_: &[u8]) -> Option<usize> {
-    None
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn with_kept(_: &[u8], _: &Kept) -> Result<Arc<dyn Tokenizer>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn added_token(_: &[u8], _: u64) -> Result<Option<String>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
+pub fn taken_apart(_: &[u8]) -> Result<(Vec<u8>, Kept, bool)> {
+    Err(refused())
 }

@@ -7,6 +7,7 @@ use llm_core::model::{Mlp, Norm, Positions, SingleHead};
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::{Attention, AttentionSpec, Config, TinyGPT};
 use serde_json::{Value, json};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The attention of programs that have one head.
@@ -260,7 +261,11 @@ fn what_is_written_is_read_by_others_and_by_us() {
     let tensors = || {
         vec![
             named("z", &[3, 7000], Data::Floats((&values[..]).into())),
-            named("turned", &[7000, 3], Data::Transposed { values: &values, columns: 7000 }),
+            named(
+                "turned",
+                &[7000, 3],
+                Data::Transposed { values: Cow::Borrowed(&values), columns: 7000, part: 0..7000 },
+            ),
             named("bytes", &[3], Data::Bytes(b"abc".as_slice().into())),
         ]
     };

@@ -6,6 +6,7 @@
 //! |---|---|
 //! | `flops`, `known_models` | What does attention cost, and in models that everybody has heard of? |
 //! | `model` | How large is a model, and what does training it take? |
+//! | `context` | The same model, for longer texts? |
 //! | `maps` | Who looks at whom in this text? |
 //! | `roles` | What may a head be doing, and when do its scores say so? |
 //! | `marks` | Which places of a text are of which kind? |
@@ -37,6 +38,8 @@ mod known_models;
 
 mod model;
 
+mod context;
+
 mod maps;
 
 mod roles;
@@ -51,6 +54,7 @@ mod prune;
 
 pub mod trace;
 
+pub use context::with_context;
 pub use flops::{AttentionCost, training_flops, training_flops_with};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
 pub use known_models::{KNOWN_MODELS, KnownModel};

@@ -6,7 +6,7 @@ use llm_core::kernels::attention::{attend_one, head_view, head_views};
 use llm_core::kernels::parallel::{LIGHT, rows, rows_with};
 use llm_core::kernels::rmsnorm;
 use llm_core::kernels::rotary::{Turned, turn};
-use llm_core::model::{Decode, NORM_EPS};
+use llm_core::model::Decode;
 use llm_core::ndarray::ArrayView4;
 use llm_core::{Result, Tensor};
 
@@ -23,13 +23,14 @@ impl Modern {
         let Projections { w_qkv, b_qkv, w_proj, b_proj } = self.projections(step.p)?;
         let Heads { n_heads: h, kv_heads: g, head_dim: d, .. } = heads;
         let (n, before, width) = (step.positions(), step.before, heads.all() * d);
+        let eps = step.norm_eps;
         let mut qkv = step.linear(w_qkv, b_qkv)?; // [n, (H+2G)·D]
         if self.qk_norm {
             let [q_g, k_g] = step.p.named(["q_g", "k_g"])?;
             for row in qkv.chunks_exact_mut(width) {
                 let (q, rest) = row.split_at_mut(h * d);
-                norm_heads(q, q_g);
-                norm_heads(&mut rest[..g * d], k_g);
+                norm_heads(q, q_g, eps);
+                norm_heads(&mut rest[..g * d], k_g, eps);
             }
         }
         if let Some(rotary) = &self.rotary {
@@ -59,10 +60,10 @@ impl Modern {
 }
 
 /// Every head of x ← its norm.
-fn norm_heads(x: &mut [f32], gain: &Tensor) {
+fn norm_heads(x: &mut [f32], gain: &Tensor, eps: f32) {
     let (old, d) = (x.to_vec(), gain.numel());
     let mut stats = vec![0.0; x.len() / d * rmsnorm::STATS];
-    rmsnorm::forward(x, &mut stats, &old, Some(gain.data()), d, NORM_EPS);
+    rmsnorm::forward(x, &mut stats, &old, Some(gain.data()), d, eps);
 }
 
 /// Keys and values of all positions so far.

@@ -1,6 +1,7 @@
 //! Does the attention fit a model?
 
-use crate::modern::{Modern, Rotary};
+use crate::modern::Modern;
+use crate::rotary::Rotary;
 use llm_core::{Config, Error, Result};
 
 impl Modern {
@@ -11,11 +12,11 @@ impl Modern {
         let (h, g, c) = (self.n_heads, self.kv_heads, config.d_model);
         if h == 0 || self.head_dim.is_none() && !c.is_multiple_of(h) {
             let divisors: Vec<_> = (1..=c).filter(|h| c.is_multiple_of(*h)).collect();
-            let reason = format!("{h} heads do not divide a width (d_model) of {c}");
-            return Err(Error::config(
-                "heads",
-                format!("{reason}; possible are {}", list(&divisors)),
-            ));
+            let possible = list(&divisors);
+            let reason = format!(
+                "{h} heads do not divide a width (d_model) of {c}; possible are {possible}"
+            );
+            return Err(Error::config("heads", reason));
         }
         if g == 0 || !h.is_multiple_of(g) {
             let divisors: Vec<_> = (1..=h.min(MOST)).filter(|g| h.is_multiple_of(*g)).collect();
@@ -28,19 +29,23 @@ impl Modern {
                 format!("{h} heads of {d} channels are none, or more than {MOST} together");
             return Err(Error::config("head_dim", reason));
         }
-        if let Some(Rotary { theta, width, .. }) = &self.rotary {
-            let width = width.unwrap_or(d);
+        if let Some(Rotary { theta, width: said, scaling, .. }) = &self.rotary {
+            let width = said.unwrap_or(d);
             if width == 0 || width > d || !width.is_multiple_of(2) {
                 let reason = format!("{width} channels of a head of {d} cannot be turned in pairs");
-                return Err(Error::config("rotary", reason));
+                let field = if said.is_some() { "rotary_dim" } else { "head_dim" };
+                return Err(Error::config(field, reason));
             }
             if !(*theta > 1.0 && theta.is_finite()) {
-                let reason = format!("a theta of {theta} is not a finite number above 1");
+                let reason = format!("{theta} is not a finite number above 1");
+                return Err(Error::config("rope_theta", reason));
+            }
+            if let Some(reason) = scaling.and_then(|scaling| scaling.wrong()) {
                 return Err(Error::config("rotary", reason));
             }
         }
         if self.window == Some(0) {
-            return Err(Error::config("window", "of 0 positions: a query sees at least its own"));
+            return Err(Error::config("window", "0 positions: a query sees at least its own"));
         }
         let want = config.n_layers.saturating_mul(h);
         if !self.head_mask.is_empty() && self.head_mask.len() != want {

@@ -40,6 +40,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `grouped` | [`causal_attention_grouped`]: the part between the projections |
+//! | `rotary` | angles, also those that are slowed down for longer texts: [`RotaryScaling`] |
 //! | `modern` | [`Modern`]: what it is, and the whole behind the model's seam |
 //! | `fits` | does it fit a model? |
 //! | `settings` | what a checkpoint says of it |
@@ -50,6 +51,7 @@
 //! Normalization for Transformers".
 
 mod grouped;
+mod rotary;
 
 mod modern;
 
@@ -60,3 +62,4 @@ mod decode;
 
 pub use grouped::{Heads, causal_attention_grouped};
 pub use modern::Modern;
+pub use rotary::RotaryScaling;

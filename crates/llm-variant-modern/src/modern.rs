@@ -1,13 +1,12 @@
 //! Modern: what the attention is, and the whole behind core's seam.
 
 use crate::grouped::{Heads, causal_attention_grouped};
+use crate::rotary::{Rotary, RotaryScaling};
 use llm_core::kernels::attention::{head_views, probs_within};
-use llm_core::kernels::rotary::Angles;
-use llm_core::model::{Context, Decode, NORM_EPS, Param, ParamList, Parameters};
+use llm_core::model::{Context, Decode, Param, ParamList, Parameters};
 use llm_core::ndarray::{ArrayView2, ArrayView3};
 use llm_core::profile::enter;
 use llm_core::{Attention, AttentionSpec, Config, Result, Tensor, ops};
-use std::sync::{Arc, Mutex, PoisonError};
 
 /// H heads with what today's models have, for
 /// [`TinyGPT::with_attention`](llm_core::TinyGPT::with_attention).
@@ -29,39 +28,6 @@ pub struct Modern {
     pub(crate) proj_bias: bool,
     /// `[L·H]`, layer by layer; empty: every head is used.
     pub(crate) head_mask: Vec<bool>,
-}
-
-/// Rotary positions.
-#[derive(Clone, Debug)]
-pub(crate) struct Rotary {
-    /// θ.
-    pub(crate) theta: f64,
-    /// R, channels of a head that are turned; none: all.
-    pub(crate) width: Option<usize>,
-    /// The angles of the positions that there were so far.
-    angles: Arc<Mutex<Option<Arc<Angles>>>>,
-}
-
-impl Rotary {
-    pub(crate) fn new(theta: f64, width: Option<usize>) -> Rotary {
-        Rotary { theta, width, angles: Arc::default() }
-    }
-
-    /// Those of at least so many positions, for heads of `head_dim` channels.
-    pub(crate) fn angles(&self, positions: usize, head_dim: usize) -> Arc<Angles> {
-        let width = self.width.unwrap_or(head_dim);
-        let mut known = self.angles.lock().unwrap_or_else(PoisonError::into_inner);
-        match &*known {
-            Some(angles) if angles.positions() >= positions && angles.width() == width => {
-                angles.clone()
-            }
-            _ => {
-                let more = positions.next_power_of_two(); // so that a growing text asks seldom
-                let angles = Arc::new(Angles::new(self.theta, width, more));
-                known.insert(angles).clone()
-            }
-        }
-    }
 }
 
 impl Modern {
@@ -106,6 +72,12 @@ impl Modern {
         Modern { rotary: Some(Rotary::new(theta, Some(width))), ..self }
     }
 
+    /// Rotary positions whose slow pairs are slowed down, see [`RotaryScaling`]; nothing without
+    /// rotary positions.
+    pub fn with_rotary_scaling(self, scaling: RotaryScaling) -> Modern {
+        Modern { rotary: self.rotary.map(|rotary| rotary.scaled(scaling)), ..self }
+    }
+
     /// A query sees the last `window` positions, its own among them.
     pub fn with_window(self, window: usize) -> Modern {
         Modern { window: Some(window), ..self }
@@ -131,6 +103,46 @@ impl Modern {
     /// not used.
     pub fn with_head_mask(self, head_mask: Vec<bool>) -> Modern {
         Modern { head_mask, ..self }
+    }
+
+    /// G.
+    pub fn kv_heads(&self) -> usize {
+        self.kv_heads
+    }
+
+    /// D, where it was said; C/H otherwise.
+    pub fn head_dim(&self) -> Option<usize> {
+        self.head_dim
+    }
+
+    /// θ of rotary positions, where there are some.
+    pub fn theta(&self) -> Option<f64> {
+        self.rotary.as_ref().map(|rotary| rotary.theta)
+    }
+
+    /// Are slow pairs slowed down further? See [`Modern::with_rotary_scaling`].
+    pub fn is_slowed(&self) -> bool {
+        self.rotary.as_ref().is_some_and(|rotary| rotary.scaling.is_some())
+    }
+
+    /// Channels of a head that are turned, where it is not all.
+    pub fn rotary_dim(&self) -> Option<usize> {
+        self.rotary.as_ref().and_then(|rotary| rotary.width)
+    }
+
+    /// Positions that a query sees, where it is not all.
+    pub fn window(&self) -> Option<usize> {
+        self.window
+    }
+
+    /// Are queries and keys normed?
+    pub fn has_qk_norm(&self) -> bool {
+        self.qk_norm
+    }
+
+    /// Has it `b_qkv`, and has it `b_proj`?
+    pub fn biases(&self) -> [bool; 2] {
+        [self.qkv_bias, self.proj_bias]
     }
 
     /// Is nothing on?
@@ -211,7 +223,7 @@ impl Attention for Modern {
         let mut qkv = ops::linear_lastdim(x, own.w_qkv, own.b_qkv)?; // [B, T, (H+2G)·D]
         if self.qk_norm {
             let [q_g, k_g] = p.named(["q_g", "k_g"])?;
-            qkv = normed(&qkv, heads, q_g, k_g)?;
+            qkv = normed(&qkv, heads, [q_g, k_g], ctx.norm_eps)?;
         }
         if let Some(rotary) = &self.rotary {
             let angles = rotary.angles(t, heads.head_dim);
@@ -236,12 +248,12 @@ impl Attention for Modern {
 }
 
 /// qkv with its queries and keys normed, head by head.
-fn normed(qkv: &Tensor, heads: Heads, q_g: &Tensor, k_g: &Tensor) -> Result<Tensor> {
+fn normed(qkv: &Tensor, heads: Heads, [q_g, k_g]: [&Tensor; 2], eps: f32) -> Result<Tensor> {
     let Heads { n_heads: h, kv_heads: g, head_dim: d, .. } = heads;
     let [b, t, width] = qkv.dims("qk_norm", "qkv of shape [B, T, (H+2G)·D]")?;
     let rows = ops::reshape(qkv, &[b, t, heads.all(), d])?;
-    let q = ops::rmsnorm_lastdim(&ops::slice(&rows, 2, 0, h)?, Some(q_g), NORM_EPS)?;
-    let k = ops::rmsnorm_lastdim(&ops::slice(&rows, 2, h, g)?, Some(k_g), NORM_EPS)?;
+    let q = ops::rmsnorm_lastdim(&ops::slice(&rows, 2, 0, h)?, Some(q_g), eps)?;
+    let k = ops::rmsnorm_lastdim(&ops::slice(&rows, 2, h, g)?, Some(k_g), eps)?;
     let v = ops::slice(&rows, 2, h + g, g)?;
     ops::reshape(&ops::concat(&[&q, &k, &v], 2)?, &[b, t, width])
 }

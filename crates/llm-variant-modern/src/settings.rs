@@ -1,6 +1,7 @@
 //! What a checkpoint says of the attention, and the attention made of it again.
 
-use crate::modern::{Modern, Rotary};
+use crate::modern::Modern;
+use crate::rotary::{Rotary, RotaryScaling};
 use llm_core::model::SingleHead;
 use llm_core::settings::{Settings, Value};
 use llm_core::{AttentionSpec, Error, Result};
@@ -35,10 +36,18 @@ impl Modern {
         if theta.is_none() && width.is_some() {
             return Err(Error::config("attention", "'rotary.width' without 'rotary.theta'"));
         }
+        let scaling = left.scaling()?;
+        if theta.is_none() && scaling.is_some() {
+            return Err(Error::config("attention", "a rotary.scaling without 'rotary.theta'"));
+        }
+        let rotary = theta.map(|theta| Rotary::new(theta, width));
         let made = Modern {
             kv_heads: left.whole("kv_heads")?.unwrap_or(n_heads),
             head_dim: left.whole("head_dim")?,
-            rotary: theta.map(|theta| Rotary::new(theta, width)),
+            rotary: match scaling {
+                Some(scaling) => rotary.map(|rotary| rotary.scaled(scaling)),
+                None => rotary,
+            },
             window: left.whole("window")?,
             qk_norm: left.yes("qk_norm")?.unwrap_or(false),
             qkv_bias: left.yes("qkv_bias")?.unwrap_or(true),
@@ -60,11 +69,16 @@ impl Modern {
         let mut spec = AttentionSpec { head_mask, ..AttentionSpec::new(name, self.n_heads) };
         let whole = |n: usize| Value::Whole(n as u64);
         let (rotary, kv_heads) = (self.rotary.as_ref(), self.kv_heads);
+        let scaling = rotary.and_then(|rotary| rotary.scaling);
         let settings = [
             ("kv_heads", (kv_heads != self.n_heads).then(|| whole(kv_heads))),
             ("head_dim", self.head_dim.map(whole)),
             ("rotary.theta", rotary.map(|rotary| Value::Double(rotary.theta))),
             ("rotary.width", rotary.and_then(|rotary| rotary.width).map(whole)),
+            ("rotary.scaling.factor", scaling.map(|s| Value::Double(s.factor))),
+            ("rotary.scaling.low", scaling.map(|s| Value::Double(s.low))),
+            ("rotary.scaling.high", scaling.map(|s| Value::Double(s.high))),
+            ("rotary.scaling.original", scaling.map(|s| whole(s.original))),
             ("window", self.window.map(whole)),
             ("qk_norm", self.qk_norm.then_some(Value::Bool(true))),
             ("qkv_bias", (!self.qkv_bias).then_some(Value::Bool(false))),
@@ -105,6 +119,19 @@ impl Keys {
         })
     }
 
+    /// All four of its numbers, or none of them.
+    fn scaling(&mut self) -> Result<Option<RotaryScaling>> {
+        let factor = self.number("rotary.scaling.factor")?;
+        let [low, high] = [self.number("rotary.scaling.low")?, self.number("rotary.scaling.high")?];
+        match (factor, low, high, self.whole("rotary.scaling.original")?) {
+            (None, None, None, None) => Ok(None),
+            (Some(factor), Some(low), Some(high), Some(original)) => {
+                Ok(Some(RotaryScaling { factor, low, high, original }))
+            }
+            _ => Err(Error::config("attention", "a part of rotary.scaling is missing")),
+        }
+    }
+
     fn take<T>(
         &mut self,
         key: &str,
@@ -128,6 +155,9 @@ mod tests {
         some.with_window(5).with_qk_norm().with_biases(true, false)
     }
 
+    const SCALING: RotaryScaling =
+        RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 8192 };
+
     #[test]
     fn a_description_comes_back() {
         for attention in [
@@ -139,6 +169,7 @@ mod tests {
             Modern::new(4).with_window(9).with_head_mask(vec![false; 4]),
             Modern::new(4).without_biases(),
             everything(),
+            everything().with_rotary_scaling(SCALING),
         ] {
             let spec = attention.spec();
             assert_eq!(Modern::from_spec(&spec).unwrap().spec(), spec);
@@ -169,6 +200,7 @@ mod tests {
             (of(Modern::NAME, 4, "window", Value::Bool(true)), "'window' is true"),
             (of(Modern::NAME, 4, "qk_norm", Value::Whole(1)), "'qk_norm' is 1"),
             (of(Modern::NAME, 4, "rotary.width", Value::Whole(8)), "without 'rotary.theta'"),
+            (of(Modern::NAME, 4, "rotary.scaling.low", Value::Double(1.0)), "is missing"),
         ] {
             let refused = Modern::from_spec(&spec).unwrap_err().to_string();
             assert!(refused.contains(needle), "{refused}");

@@ -1,6 +1,6 @@
 //! The multi-head trainer: every model attends with H heads, also for H = 1.
 
-use llm_cli::{Heads, Panics, Program};
+use llm_cli::{AttentionFlags, Beyond, Heads, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_variant_mha::{MultiHead, causal_attention_heads};
 use std::process::ExitCode;
@@ -14,8 +14,10 @@ const PROGRAM: Program = Program {
     name: "train-gpt-mha",
     about: "Train a small GPT with multi-head attention on the CPU, and write text with it.",
     heads: Heads::Many { default: 4 },
-    with_heads: |n_heads| Arc::new(MultiHead::new(n_heads)),
+    attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
+    described: AttentionFlags::of_heads,
     options: &[],
+    beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
     attend: Some(|qkv, n_heads| causal_attention_heads(qkv, n_heads, &[], None)),
     from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
 };

@@ -16,3 +16,5 @@ mod e6_multi_head;
 mod e7_backward;
 mod e8_switch_off;
 mod e9_cache;
+mod m1_rotary;
+mod m2_groups;

@@ -60,15 +60,16 @@ impl Crew for Watched<'_> {
         self.crew.size()
     }
 
-    fn exchange(&mut self, with: usize, give: &[f32], take: &mut [f32]) -> Result<()> {
+    fn exchange(&mut self, with: usize, give: &[&[f32]], take: &mut [&mut [f32]]) -> Result<()> {
         self.crew.exchange(with, give, take)?;
+        let ([give], [take]) = (give, take) else { panic!("one list") };
         let lower = self.rank() < with;
         // Halving keeps a part of what is held and adds to it; doubling puts the two side by side.
         if give.len() + take.len() == self.held.len() {
             let keep = if lower { &self.held[..take.len()] } else { &self.held[give.len()..] };
-            self.held = keep.iter().zip(&*take).map(|(mine, theirs)| mine + theirs).collect();
+            self.held = keep.iter().zip(&**take).map(|(mine, theirs)| mine + theirs).collect();
         } else {
-            let (left, right) = if lower { (give, &*take) } else { (&*take, give) };
+            let (left, right) = if lower { (*give, &**take) } else { (&**take, *give) };
             self.held = [left, right].concat();
         }
         self.exchanges.push((with, give.to_vec(), take.to_vec(), self.held.clone()));
@@ -129,8 +130,11 @@ fn orders(values: &mut Values) {
 
 /// Formula, rates and assumptions.
 fn model(values: &mut Values, all: &[Rates; 2]) {
-    values.insert("many.formula", list![1, 2, 2, 1]);
-    let of = |r: &Rates| vec![r.parameters as f64, r.tokens as f64, r.micro_batch, r.update];
+    values.insert("many.formula", list![1, 2, 2, 1, 1]);
+    let of = |r: &Rates| {
+        let times = [r.micro_batch, r.update, r.back, r.first(), r.late()];
+        [[r.parameters as f64, r.tokens as f64].as_slice(), &times].concat()
+    };
     values.insert("many.rates", all.iter().flat_map(of).collect());
     let networks =
         NETWORKS.iter().flat_map(|n| [n.gbits, n.latency * 1e6, (n.rate() / 1e6).round()]);

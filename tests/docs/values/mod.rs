@@ -5,11 +5,13 @@ mod concepts;
 mod course;
 mod cutting;
 mod exercises;
+mod gguf;
 mod hand;
 mod head;
 mod heads_by_hand;
 mod inside;
 mod many;
+pub mod modern;
 mod pages;
 mod performance;
 mod precision;
@@ -44,7 +46,9 @@ pub fn all() -> Values {
     cutting::add(&mut values);
     heads_by_hand::add(&mut values);
     concepts::add(&mut values);
+    gguf::add(&mut values);
     concept_heads::add(&mut values);
+    modern::add(&mut values);
     values
 }
 

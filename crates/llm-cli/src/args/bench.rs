@@ -1,8 +1,9 @@
 //! The verb `bench`.
 
-use super::OutputArgs;
 use super::weights::KINDS;
-use clap::{Args, ValueEnum};
+use super::{Arch, OutputArgs};
+use crate::flags::{Further, Given};
+use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueEnum};
 
 /// `bench`.
 #[derive(Debug, Args)]
@@ -37,12 +38,49 @@ pub struct BenchArgs {
     /// Write text with weights kept as f32, bf16, q8 or q4
     #[arg(long, value_name = "KIND", value_parser = KINDS, default_value = "f32", hide_default_value = true, hide_possible_values = true)]
     pub weights: String,
+    /// What the models are, where the program offers a choice.
+    #[command(flatten)]
+    pub model: OfModel,
     /// One JSON object a line, for comparing with others
     #[arg(long)]
     pub json: bool,
     /// Threads.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What a measured model is beyond its sizes. A program that offers no such choice has no such
+/// flags.
+#[derive(Clone, Debug, Default)]
+pub struct OfModel {
+    /// Its set of options; none: GPT-2's.
+    pub arch: Option<Arch>,
+    /// What was typed beside it.
+    pub given: Given,
+}
+
+impl Args for OfModel {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+impl FromArgMatches for OfModel {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut typed = Self::default();
+        typed.update_from_arg_matches(matches)?;
+        Ok(typed)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        self.given = Further::from_arg_matches(matches)?.0;
+        self.arch = matches.try_get_one("arch").ok().flatten().copied();
+        Ok(())
+    }
 }
 
 /// Workloads by name.

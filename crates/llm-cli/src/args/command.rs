@@ -1,10 +1,12 @@
 //! The clap command of a program.
 
-use super::Cli;
+use super::compare::variants_arg;
+use super::{Arch, Cli};
 use crate::flags::further_args;
 use crate::machine::version;
 use crate::program::{Heads, Program};
-use clap::{Command, CommandFactory};
+use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
+use clap::{Arg, Command, CommandFactory, ValueEnum};
 
 /// The verb that need not be typed.
 pub(crate) const TRAIN: &str = "train";
@@ -107,11 +109,38 @@ pub fn command(program: &Program) -> Command {
 
 /// The flags of models that not every program has.
 fn with_options(command: Command, program: &Program) -> Command {
-    let of_new_models =
-        |verb: Command| verb.args(further_args(program).map(|arg| arg.conflicts_with("load")));
-    let command = command.args(further_args(program));
-    let command = command.mut_subcommand("compare", |verb| verb.args(further_args(program)));
-    command.mut_subcommand("inspect", |verb| verb.mut_subcommand("model", of_new_models))
+    let with_arch = |verb: Command| verb.mut_arg("arch", |arg| arch(arg, program));
+    let of_new_models = |verb: Command| {
+        with_arch(verb).args(further_args(program).map(|arg| arg.conflicts_with("load")))
+    };
+    let trained = |verb: Command| with_arch(verb).args(further_args(program));
+    let command = trained(command).mut_subcommand("compare", trained);
+    let command =
+        command.mut_subcommand("inspect", |verb| verb.mut_subcommand("model", of_new_models));
+    if program.options.is_empty() {
+        return command;
+    }
+    let command = command.mut_subcommand("compare", |verb| verb.arg(variants_arg()));
+    let measured = Arg::new("arch").long("arch").value_name("NAME").help_heading("Model");
+    let measured = arch(measured, program).hide_short_help(true);
+    command.mut_subcommand("bench", |verb| verb.arg(measured).args(further_args(program)))
+}
+
+/// What the names of sets stand for where there are more than GPT-2's.
+const SETS: &str = "A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 \
+    --init gpt2; `llama` for those with --norm rms --mlp swiglu --mlp-bias 0 --positions rotary \
+    --attention-bias 0; `qwen3` for `llama` with --qk-norm --rope-theta 1000000 and heads twice \
+    as wide";
+
+/// `--arch` with those sets that the program has the options for.
+fn arch(arg: Arg, program: &Program) -> Arg {
+    let few = program.options.is_empty();
+    let known = if few { &Arch::EVERYWHERE } else { Arch::value_variants() };
+    let words = known.iter().filter_map(Arch::to_possible_value);
+    let parsed = PossibleValuesParser::new(words)
+        .map(|word| Arch::from_str(&word, false).unwrap_or_default());
+    let arg = arg.value_parser(ValueParser::from(parsed));
+    if few { arg } else { arg.help(SETS) }
 }
 
 /// `-h` shows what most people need, and says that there is more.

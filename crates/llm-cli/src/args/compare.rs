@@ -3,8 +3,44 @@
 use super::data::{DataAs, TextEnds};
 use super::{ModelArgs, OutputArgs, RecipeArgs, TokenizerArgs, TrainArgs};
 use crate::flags::{Typed, VAL_FRAC};
-use clap::Args;
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use std::path::PathBuf;
+
+/// `--variants`, where there is such a flag: see [`variants_arg`].
+#[derive(Clone, Debug, Default)]
+pub struct VariantNames(pub Vec<String>);
+
+/// `--variants`, for a program that offers what they differ in.
+pub(super) fn variants_arg() -> Arg {
+    Arg::new("variants").long("variants").value_name("NAME,NAME,...").value_delimiter(',').help(
+        "Compare kinds of models: mha, gqa:2, mqa, rope, rope:500000, nope, window:64, qk-norm, rms, \
+         swiglu, relu2, gpt2, llama, qwen3; several parts of one are joined by +, rope+window:64",
+    )
+}
+
+impl Args for VariantNames {
+    fn augment_args(command: Command) -> Command {
+        command
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        command
+    }
+}
+
+impl FromArgMatches for VariantNames {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut typed = Self::default();
+        typed.update_from_arg_matches(matches)?;
+        Ok(typed)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        let names = matches.try_get_many::<String>("variants").ok().flatten();
+        self.0 = names.into_iter().flatten().map(|name| name.trim().to_string()).collect();
+        Ok(())
+    }
+}
 
 /// `compare`.
 #[derive(Debug, Args)]
@@ -16,6 +52,9 @@ pub struct CompareArgs {
     /// Compare trainings that differ in this setting, lr=1e-3,3e-3; repeatable: every combination
     #[arg(long, value_name = "FLAG=V,V,...")]
     pub vary: Vec<String>,
+    /// Kinds of models beside each other, where the program offers a choice.
+    #[command(flatten)]
+    pub kinds: VariantNames,
     /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
     #[arg(long, value_name = "N")]
     pub seeds: Option<u64>,

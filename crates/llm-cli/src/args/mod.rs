@@ -1,5 +1,6 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
+mod arch;
 mod bench;
 mod clap_error;
 mod command;
@@ -20,14 +21,15 @@ mod trace;
 mod training;
 mod weights;
 
-pub use bench::{BenchArgs, BenchName};
+pub use arch::Arch;
+pub use bench::{BenchArgs, BenchName, OfModel};
 pub(crate) use clap_error::in_one_line;
 pub(crate) use command::TRAIN;
 pub use command::command;
 pub use compare::CompareArgs;
 pub use crew::CrewArgs;
 pub use data::{DataAs, TextEnds};
-pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat};
+pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, StoredAs};
 pub use inspect::{
     HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
     InspectPruneArgs, InspectVerb, MeasuredArgs,
@@ -93,7 +95,7 @@ pub enum Verb {
     Compare(Box<CompareArgs>),
     /// Measure the speed of training steps and of attention on this machine
     Bench(BenchArgs),
-    /// Write a model for other programs: a Hugging Face folder, or one safetensors file
+    /// Write a model for other programs: a Hugging Face folder, or one file (safetensors, GGUF)
     Export(ExportArgs),
     /// Make a checkpoint of a model from another program
     Import(ImportArgs),

@@ -3,11 +3,16 @@
 
 use super::data::{DataAs, TextEnds};
 use super::duration::duration;
-use super::{CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
+use super::{
+    Arch, CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs,
+};
 use crate::defaults::Preset;
-use crate::flags::{Further, Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
+use crate::flags::{
+    Further, Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC, new_attention,
+};
+use crate::program::AttentionFlags;
+use clap::Args;
 use clap::builder::BoolishValueParser;
-use clap::{Args, ValueEnum};
 use llm_core::Config;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -168,15 +173,6 @@ pub struct RecipeArgs {
     pub preset: Option<Preset>,
 }
 
-/// Sets of model options.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Arch {
-    /// Plain norms, an output head of its own with a bias.
-    Baseline,
-    /// GPT-2's options.
-    Gpt2,
-}
-
 impl TrainArgs {
     /// The same with the files that `--dataset` stands for.
     pub fn with_dataset(mut self) -> TrainArgs {
@@ -207,9 +203,15 @@ impl ModelArgs {
 
     /// The options that `--arch` stands for, without sizes.
     pub fn arch_config(&self, vocab_size: usize) -> Config {
-        match self.arch {
-            None | Some(Arch::Baseline) => Config::new(vocab_size, 1, 1, 1),
-            Some(Arch::Gpt2) => Config::gpt2(vocab_size, 1, 1, 1),
-        }
+        self.arch.unwrap_or_default().config(vocab_size)
+    }
+
+    /// The attention of a new model of these settings.
+    ///
+    /// # Errors
+    /// As [`new_attention`].
+    pub fn attention(&self, n_heads: usize, config: &Config) -> llm_core::Result<AttentionFlags> {
+        let of_arch = self.arch.unwrap_or_default().attention(n_heads, config.d_model);
+        new_attention(of_arch, config, &self.given())
     }
 }

@@ -110,8 +110,8 @@ fn products(has_unit: bool) -> String {
 fn not_to_hugging_face(model: &TinyGPT) -> Option<String> {
     let why = match check_model(model) {
         // A bias that is still zero would not hinder.
-        Ok(()) if !model.config().head_bias => return None,
-        Ok(()) | Err(FormatError::HeadBias) => {
+        Ok(_) if !model.config().head_bias => return None,
+        Ok(_) | Err(FormatError::HeadBias) => {
             "GPT-2 has no head bias; --head-bias 0 leaves it out".into()
         }
         Err(other) => other.to_string(),

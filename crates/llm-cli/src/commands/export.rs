@@ -1,6 +1,6 @@
 //! `export`: a model for other programs.
 
-use crate::args::{ExportArgs, ExportFormat};
+use crate::args::{ExportArgs, ExportFormat, StoredAs};
 use crate::console::note;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
@@ -9,7 +9,8 @@ use crate::plan::{Loaded, load};
 use crate::program::Program;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, IoAction, TinyGPT};
-use llm_formats::{FormatError, hugging_face, own_names};
+use llm_formats::hugging_face::Family;
+use llm_formats::{FormatError, gguf, hugging_face, own_names};
 use std::path::Path;
 
 /// Loads the model and writes it.
@@ -17,26 +18,38 @@ use std::path::Path;
 /// # Errors
 /// What loading or writing refuses; nothing is then left behind.
 pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
+    if args.stored.is_some() && args.format != ExportFormat::Gguf {
+        return Err(CliError::Usage("--type is for export gguf".into()));
+    }
     let path = to_load(&args.load)?;
     let Loaded { run, tokenizer, .. } = load(program, &path)?;
     let model = &run.model;
     let mut notes = Vec::new();
     match args.format {
         ExportFormat::Hf => {
-            refuse_other_models(model, &path)?;
+            let family = refuse_other_models(model, &path)?;
             hugging_face::prepare_folder(&args.target).map_err(|e| {
                 CliError::hint(e, "nothing was written, choose a new or empty folder")
             })?;
             let written = hugging_face::export(&args.target, model, tokenizer.as_ref());
             written.map_err(not_exported)?;
-            notes = hf_notes(model, tokenizer.as_ref());
+            notes = hf_notes(model, tokenizer.as_ref(), family);
         }
         ExportFormat::Safetensors => {
-            refuse_foreign(&args.target)?;
+            refuse_foreign(&args.target, own_names::is_ours)?;
             own_names::export(&args.target, model, tokenizer.as_ref()).map_err(|source| {
                 let source = Error::io(IoAction::Save, &args.target, source);
                 CliError::hint(source, "nothing was exported, choose another file")
             })?;
+        }
+        ExportFormat::Gguf => {
+            gguf::check_model(model).map_err(|e| not_for_llama_cpp(e, &path))?;
+            refuse_foreign(&args.target, gguf::is_ours)?;
+            let name = args.target.file_stem().unwrap_or_default().to_string_lossy();
+            let written =
+                gguf::export(&args.target, model, tokenizer.as_ref(), stored(args.stored), &name);
+            let exported = written.map_err(|e| not_for_llama_cpp(e, &path))?;
+            notes = gguf_notes(&exported, tokenizer.as_ref());
         }
     }
     if !args.output.quiet() {
@@ -47,11 +60,11 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     Ok(())
 }
 
-/// An attention of its own and a head bias that is not 0 have no place in GPT-2.
+/// Which of their models it is. An attention of its own and a head bias that is not 0 have no place in any.
 ///
 /// # Errors
 /// [`CliError::Data`] with what to do.
-fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<()> {
+fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
     hugging_face::check_model(model).map_err(|error| {
         let instead = match error {
             FormatError::HeadBias => "train with --head-bias 0 or --arch gpt2, or ",
@@ -78,15 +91,71 @@ fn not_exported(error: FormatError) -> CliError {
     }
 }
 
+/// How matrices are stored.
+fn stored(flag: Option<StoredAs>) -> gguf::Stored {
+    match flag {
+        None | Some(StoredAs::F32) => gguf::Stored::F32,
+        Some(StoredAs::Bf16) => gguf::Stored::BF16,
+        Some(StoredAs::Q8) => gguf::Stored::Q8_0,
+    }
+}
+
+/// Why a file for llama.cpp was not written.
+fn not_for_llama_cpp(error: FormatError, checkpoint: &Path) -> CliError {
+    let path = checkpoint.display();
+    match error {
+        FormatError::Core(e @ Error::Io { .. }) => {
+            CliError::hint(e, "nothing was exported, make room there or choose another file")
+        }
+        FormatError::Core(other) => other.into(),
+        content => CliError::Data(format!(
+            "checkpoint '{path}': {content}; nothing was written, export safetensors"
+        )),
+    }
+}
+
+/// What one should know about a file for llama.cpp.
+fn gguf_notes(exported: &gguf::Exported, tokenizer: &dyn Tokenizer) -> Vec<String> {
+    let mut notes = Vec::new();
+    if exported.unrounded > 0 {
+        notes.push(format!(
+            "{} of the matrices are written as F32: their rows are no whole blocks of 32 numbers",
+            exported.unrounded
+        ));
+    }
+    if let Some(end) = exported.ends_at {
+        let unit = String::from_utf8_lossy(tokenizer.bytes_of(end)).into_owned();
+        notes.push(format!(
+            "no token ends a text: llama.cpp stops at '{}', unless it gets --ignore-eos; train with \
+             --end-of-text for one",
+            one_line(&unit)
+        ));
+    }
+    notes
+}
+
 /// What was written otherwise than it is in the checkpoint.
-fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
+fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<String> {
     let mut notes = Vec::new();
     let off = model.attention().spec().head_mask.iter().filter(|used| !**used).count();
-    if !model.config().norm_affine {
-        notes.push("norms are written with gains of 1 and biases of 0".to_string());
-    }
-    if !model.config().mlp_bias {
-        notes.push("the MLPs are written with biases of 0".to_string());
+    let config = model.config();
+    match family {
+        Family::Gpt2 => {
+            if !config.norm_affine {
+                notes.push("norms are written with gains of 1 and biases of 0".to_string());
+            }
+            if !config.mlp_bias {
+                notes.push("the MLPs are written with biases of 0".to_string());
+            }
+        }
+        _ => {
+            if !config.norm_affine {
+                notes.push("norms are written with gains of 1".to_string());
+            }
+            if config.dropout > 0.0 {
+                notes.push("dropout is not written: theirs is of the attention alone".to_string());
+            }
+        }
     }
     if off > 0 {
         notes.push(format!(
@@ -100,9 +169,9 @@ fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Vec<String> {
 }
 
 /// An existing file is replaced only when it was exported here.
-fn refuse_foreign(path: &Path) -> Result<()> {
+fn refuse_foreign(path: &Path, is_ours: fn(&Path) -> bool) -> Result<()> {
     let ours = "it exists and was not exported by this program";
-    may_replace(path, own_names::is_ours, ours).map_err(|source| {
+    may_replace(path, is_ours, ours).map_err(|source| {
         CliError::not_created(path, source, "nothing was exported, choose another file")
     })
 }

@@ -14,7 +14,7 @@ use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_formats::{FormatError, Imported, Note, hugging_face, llm_cpp, own_names};
+use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
 use std::path::Path;
 
 /// Reads the model and saves it.
@@ -53,18 +53,30 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
     let imported = match args.format {
         ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
         ImportFormat::Safetensors => own_names::import(source, args.heads, from_spec),
-        ImportFormat::Hf => hugging_face::import(source, from_spec).and_then(|imported| {
-            let found = imported.attention.spec().n_heads;
-            match args.heads {
-                Some(given) if given != found => Err(FormatError::HeadsDiffer { found, given }),
-                _ => Ok(imported),
-            }
-        }),
+        ImportFormat::Hf => {
+            hugging_face::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
+        }
+        ImportFormat::Gguf => {
+            gguf::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
+        }
     };
     let imported = imported.map_err(|e| refused(program, source, e))?;
     match more_than_offered(program, &imported.config) {
         None => Ok(imported),
-        Some(more) => Err(refused(program, source, FormatError::Content(more))),
+        Some(more) => {
+            let with = program.other_for(&imported.attention.spec(), true);
+            let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
+            Err(refused(program, source, FormatError::Content(more + &with)))
+        }
+    }
+}
+
+/// The model, unless it has other heads than were given.
+fn same_heads(imported: Imported, given: Option<usize>) -> llm_formats::Result<Imported> {
+    let found = imported.attention.spec().n_heads;
+    match given {
+        Some(given) if given != found => Err(FormatError::HeadsDiffer { found, given }),
+        _ => Ok(imported),
     }
 }
 
@@ -96,16 +108,19 @@ fn sentence(program: &Program, error: FormatError) -> String {
         FormatError::HeadsDiffer { found, given } => {
             format!("it has {found} heads, --heads {given} was given")
         }
-        FormatError::Attention { spec, .. } => match program.heads {
-            Heads::One { other } if spec.n_heads != 1 => format!(
-                "it has {} attention heads, which {} does not have; import it with {other}",
-                spec.n_heads, program.name
-            ),
-            _ => {
-                let name = spec.name.escape_default();
-                format!("it has {name} attention, which {} does not have", program.name)
+        FormatError::Attention { spec, .. } => {
+            let known = matches!(program.heads, Heads::One { .. }) && spec.n_heads != 1;
+            let with = program.other_for(&spec, false);
+            let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
+            let (n, name) = (spec.n_heads, program.name);
+            match known {
+                true => format!("it has {n} attention heads, which {name} does not have{with}"),
+                false => {
+                    let of = spec.name.escape_default();
+                    format!("it has {of} attention, which {name} does not have{with}")
+                }
             }
-        },
+        }
         other => other.to_string(),
     }
 }
@@ -113,7 +128,9 @@ fn sentence(program: &Program, error: FormatError) -> String {
 /// What the person should know, with the flag that changes it.
 fn note_line(program: &Program, note: &Note) -> Option<String> {
     match note {
-        Note::UnequalDropouts { .. } => Some(format!("{note}, unless --dropout says otherwise")),
+        Note::UnequalDropouts { .. } | Note::AttentionDropout { .. } => {
+            Some(format!("{note}, unless --dropout says otherwise"))
+        }
         Note::NoTokenizer => Some(format!("{note}, generate takes --prompt-ids")),
         Note::HeadsUnknown => match program.heads {
             Heads::One { .. } => None,
@@ -155,7 +172,7 @@ mod tests {
     use crate::defaults::Start;
     use crate::error::code;
     use crate::flags::{Given, new_recipe};
-    use crate::program::BASELINE;
+    use crate::program::{BASELINE, Beyond};
     use llm_core::{AttentionSpec, Error};
 
     #[test]
@@ -183,7 +200,9 @@ mod tests {
             spec: AttentionSpec::new(name, n_heads),
             source: Error::config("attention", "unknown"),
         };
-        let many = Program { heads: Heads::Many { default: 4 }, ..BASELINE };
+        let beyond = Beyond { program: "the-modern", attention: "modern" };
+        let heads = Heads::Many { default: 4 };
+        let many = Program { heads, beyond: Some(beyond), ..BASELINE };
         for (program, error, line) in [
             (
                 &BASELINE,
@@ -204,6 +223,11 @@ mod tests {
                 &BASELINE,
                 attention("other", 1),
                 "it has other attention, which train-gpt does not have",
+            ),
+            (
+                &many,
+                attention("modern", 2),
+                "it has modern attention, which train-gpt does not have; import it with the-modern",
             ),
             (&many, attention("a\n", 2), "it has a\\n attention, which train-gpt does not have"),
         ] {

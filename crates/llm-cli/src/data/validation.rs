@@ -127,6 +127,31 @@ impl Validation {
         self.windows.evenly_spaced(limit).tokens()
     }
 
+    /// Loss in windows of `seq_len`, whatever texts end in them, over the first tokens of which whole
+    /// windows of `longest` can be made, at most `limit`; nothing where there is no such window. The
+    /// same tokens are scored for every length that divides `longest`.
+    ///
+    /// # Errors
+    /// What [`evaluate`](llm_core::train::evaluate) refuses.
+    pub fn loss_in_windows(
+        &self,
+        model: &TinyGPT,
+        [seq_len, longest]: [usize; 2],
+        limit: usize,
+        mut stop: impl FnMut() -> bool,
+    ) -> Result<Option<f64>> {
+        let most = self.data.len().saturating_sub(1).min(limit.max(longest));
+        let scored = most / longest * longest;
+        if scored == 0 {
+            return Ok(None);
+        }
+        let windows = Windows::consecutive(scored + 1, seq_len);
+        let found = evaluate_together(&mut Alone, model, &self.data, &windows, 1, |_| {
+            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(Some(found.loss))
+    }
+
     /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is told after each window how
     /// many were scored, and says whether that is enough.
     ///

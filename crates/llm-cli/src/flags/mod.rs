@@ -5,6 +5,7 @@
 //! | `given.rs` | the values that were typed |
 //! | `row.rs` | what a row is |
 //! | `table.rs` | all rows |
+//! | `attention.rs` | the rows of an attention's own settings |
 //! | `typed.rs` | rows as arguments of a command |
 //! | `fill.rs` | core's settings filled by rows |
 //!
@@ -13,12 +14,14 @@
 //! and the key in a file of settings, the new run and the one that goes on, the file that a run
 //! keeps, the name in errors.
 
+mod attention;
 mod fill;
 mod given;
 mod row;
 mod table;
 mod typed;
 
+pub use attention::{ATTENTION, AttentionRow, new_attention};
 pub use fill::{fill, follow, new_model, new_recipe, of_field, of_key};
 pub use given::{Given, whole};
 pub use row::{Beside, Flag, Initial, Kind, Words};

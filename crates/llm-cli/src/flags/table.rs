@@ -1,5 +1,6 @@
 //! All rows, in the order of the help.
 
+use super::attention::ATTENTION;
 use super::given::{Given, whole};
 use super::row::Beside::{Else, Fixed};
 use super::row::Initial::{By, Follows};
@@ -110,22 +111,25 @@ pub const LEARNING: usize = 4;
 /// What is drawn.
 pub const SEED: usize = 5;
 
-/// Every row.
+/// Every row of core's settings.
 pub fn flags() -> impl Iterator<Item = &'static Flag> {
     GROUPS.iter().flat_map(|group| group.flags).chain(FURTHER.flags)
 }
 
-/// Every row of a program.
+/// Every row of a program, those of its attention last.
 pub fn flags_of(program: &Program) -> impl Iterator<Item = &'static Flag> {
-    flags().filter(|flag| {
-        let is_further = FURTHER.flags.iter().any(|further| further.name == flag.name);
-        !is_further || program.options.contains(&flag.name)
+    let of_attention = || ATTENTION.iter().map(|row| &row.flag);
+    flags().chain(of_attention()).filter(move |flag| {
+        let is_it = |further: &Flag| further.name == flag.name;
+        let is_further = FURTHER.flags.iter().any(is_it) || of_attention().any(is_it);
+        !is_further || program.offers(flag.name)
     })
 }
 
 /// Core's settings that cannot be typed, and why.
 pub const WITHOUT_A_FLAG: &[(&str, &str)] = &[
     ("model.vocab_size", "the tokenizer's"),
+    ("model.norm_eps", "that of a model from elsewhere; a new one has core's"),
     ("train.eps", "the same, core's, whatever a run starts from"),
 ];
 

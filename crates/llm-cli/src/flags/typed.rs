@@ -1,6 +1,8 @@
 //! Rows as arguments of a command.
 
+use super::attention::ATTENTION;
 use super::given::Given;
+use super::row::Flag;
 use super::table::{FURTHER, GROUPS, Group};
 use crate::program::Program;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
@@ -37,14 +39,20 @@ impl<const GROUP: usize> FromArgMatches for Typed<GROUP> {
     }
 }
 
-/// What was typed of the flags of [`FURTHER`]. Which of them there are is the program's matter: see
-/// [`further_args`].
+/// What was typed of the flags of [`FURTHER`] and [`ATTENTION`]. Which of them there are is the
+/// program's matter: see [`further_args`].
 #[derive(Clone, Debug, Default)]
 pub struct Further(pub Given);
 
-/// The arguments of those flags of [`FURTHER`] that the program offers. Each is left to the long help.
+/// The flags that not every program has.
+fn further() -> impl Iterator<Item = &'static Flag> {
+    FURTHER.flags.iter().chain(ATTENTION.iter().map(|row| &row.flag))
+}
+
+/// The arguments of those flags of [`FURTHER`] and [`ATTENTION`] that the program offers. Each is
+/// left to the long help.
 pub fn further_args(program: &Program) -> impl Iterator<Item = Arg> {
-    let offered = FURTHER.flags.iter().filter(|flag| program.options.contains(&flag.name));
+    let offered = further().filter(|flag| program.offers(flag.name));
     offered.map(|flag| flag.arg(FURTHER.heading).hide_short_help(true))
 }
 
@@ -66,7 +74,7 @@ impl FromArgMatches for Further {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for flag in FURTHER.flags {
+        for flag in further() {
             // One that the program does not offer is not known to its command.
             let offered = matches.try_contains_id(flag.name).is_ok();
             if let Some(value) = offered.then(|| flag.read(matches)).flatten() {

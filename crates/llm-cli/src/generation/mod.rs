@@ -13,11 +13,13 @@ use crate::defaults::TextDefaults;
 use crate::error::{CliError, Result};
 use crate::escape::{Printer, Show, safe_text};
 use crate::events::{self, Event, Finish, NextToken};
+use crate::program::AttentionFlags;
 use crate::signals::Signals;
 use llm_core::generate::{Choice, Generator, Sampling, Stops};
 use llm_core::kernels::small::SmallKind;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_core::{TinyGPT, TokenId};
+use llm_core::{Config, TinyGPT, TokenId};
+use llm_lens::with_context;
 use llm_run_log::Sample;
 use std::sync::Arc;
 
@@ -38,6 +40,8 @@ pub struct Request {
     pub sampling: Sampling,
     /// Tokens that leave a full context at once.
     slide: Option<usize>,
+    /// What is known of the attention that writes.
+    attention: Option<AttentionFlags>,
     stops: Stops,
     /// How they are shown.
     show: Show,
@@ -98,6 +102,7 @@ impl Request {
             samples,
             sampling,
             slide: args.slide,
+            attention: None,
             stops: Stops::new(args.stop.iter().map(|stop| prompt::bytes_of(stop))),
             show: match (yes(args.raw), yes(args.escape_bytes)) {
                 (true, _) => Show::Raw,
@@ -108,6 +113,12 @@ impl Request {
             table_each: each,
             weights: None,
         })
+    }
+
+    /// The same for a model with this attention: where it allows to, the text goes on past the model's
+    /// context from what the cache holds.
+    pub fn by(self, attention: AttentionFlags) -> Request {
+        Request { attention: Some(attention), ..self }
     }
 
     /// Writes the prompt and what follows it, as often as asked for: to be read, or with `json` one
@@ -124,6 +135,8 @@ impl Request {
         json: bool,
         mut keep: impl FnMut(&Sample),
     ) -> Result<()> {
+        let longer = self.longer(model);
+        let model = longer.as_ref().unwrap_or(model);
         let window = model.config().seq_len;
         let slide = self.slide.unwrap_or(1);
         if !(1..=window).contains(&slide) {
@@ -169,6 +182,18 @@ impl Request {
             keep(&self.shown(step, &text, &written));
         }
         Ok(())
+    }
+
+    /// The model with room for all of a text, when that changes nothing but the time it takes: with a
+    /// window in its attention, and no table of positions, what lies farther back than the window is
+    /// read by nobody. So the cache goes on where it would have to be made anew for every token.
+    fn longer(&self, model: &TinyGPT) -> Option<TinyGPT> {
+        let (config, all) = (model.config(), self.prompt.len().saturating_add(self.n));
+        let is_windowed = self.attention.is_some_and(|of| {
+            of.window.is_some_and(|window| window <= config.seq_len) && self.slide.is_none()
+        });
+        let room = all.min(Config::MAX_SEQ);
+        if is_windowed && room > config.seq_len { with_context(model, room) } else { None }
     }
 
     /// One text, printed as it comes.

@@ -24,6 +24,27 @@ super::messages! {
     heads() "heads (n_heads)", "头数（n_heads）";
     head_channels() "channels of a head, C/H (head_dim)", "每个头的通道数，C/H（head_dim）";
 
+    groups(group)
+        "heads of keys and values (kv_heads); this head reads number {group}",
+        "键和值的头数（kv_heads）；这个头读第 {group} 个";
+    own_head_channels() "channels of a head (head_dim)", "每个头的通道数（head_dim）";
+    window() "positions that a query sees, its own among them", "一个查询看得见的位置数，包括自己";
+    columns_of(span) "columns {span} of qkv", "qkv 的第 {span} 列";
+    normed() "each row divided by its root mean square, times a gain", "每行除以自己的均方根，再乘增益";
+
+    rotation() "Rotation: the first pair of channels", "旋转：第一对通道";
+    pairs(width, first, second, theta)
+        "pairs are {width}/2 channels apart; pair 0 is channels {first} and {second}, and turns by \
+         position * {theta}^(-0/{width}) = position radians",
+        "一对通道相隔 {width}/2；第 0 对是通道 {first} 和 {second}，转过的角度是 \
+         位置 * {theta}^(-0/{width}) = 位置（弧度）";
+    angle(name, position, angle, cos, sin)
+        "{name} at position {position}: {angle} rad, cos {cos}, sin {sin}",
+        "{name} 在位置 {position}：{angle} 弧度，cos {cos}，sin {sin}";
+    relative(distance)
+        "the product of the two pairs depends on the distance alone: {distance}",
+        "两对的乘积只取决于距离：{distance}";
+
     shapes() "Shapes on the way", "一路上的形状";
     columns(q, k, v) "columns {q}, {k}, {v} of qkv", "qkv 的第 {q}、{k}、{v} 列";
     same_buffer() "a view: the same buffer, no number moves", "视图：同一块存储，数据不动";
@@ -38,6 +59,10 @@ super::messages! {
         "the same inside qkv [B, T, 3C]: (b*T + t)*3C + part*C{head}",
         "同样的数在 qkv [B, T, 3C] 里：(b*T + t)*3C + part*C{head}";
 
+    inside_grouped(heads, groups)
+        "the same inside qkv, where {heads} heads of q come first, then {groups} of k and {groups} of v",
+        "同样的数在 qkv 里：先是 {heads} 个 q 头，再是 {groups} 个 k 头和 {groups} 个 v 头";
+
     product()
         "Dot product: number by number, the two rows multiplied and added up",
         "点积：两行逐个相乘，再加起来";
@@ -50,6 +75,9 @@ super::messages! {
     hidden(i, j)
         "mask  j = {j} > i = {i}: hidden; -1e9 is written in its place, before softmax",
         "掩码  j = {j} > i = {i}：被遮住；softmax 之前在这里写入 -1e9";
+    outside(j, i, window)
+        "mask  j = {j} <= i - W = {i} - {window}: outside the window; -1e9 is written in its place",
+        "掩码  j = {j} <= i - W = {i} - {window}：在窗口之外；在这里写入 -1e9";
     hidden_weighs_nothing()
         "so its weight is 0, v[j] adds nothing, and no gradient flows through this pair",
         "所以它的权重是 0，v[j] 不起作用，也没有梯度流过这一对";

@@ -8,7 +8,7 @@ use crate::args::TrainArgs;
 use crate::data::Data;
 use crate::defaults::TextDefaults;
 use crate::error::Result;
-use crate::program::Program;
+use crate::program::{AttentionFlags, Program};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
@@ -33,6 +33,7 @@ pub struct SharedData {
 struct Settled {
     config: Config,
     attention: Arc<dyn Attention>,
+    described: AttentionFlags,
     recipe: Recipe,
     memory: u64,
 }
@@ -72,12 +73,13 @@ impl SharedData {
     /// # Errors
     /// As [`Plan::new`].
     pub(crate) fn plan(&mut self, program: &Program, args: &TrainArgs) -> Result<Plan> {
-        let Some(Settled { config, attention, recipe, memory }) = self.settled(program, args)?
-        else {
+        let settled = self.settled(program, args)?;
+        let Some(Settled { config, attention, described, recipe, memory }) = settled else {
             return Plan::new(program, args);
         };
         let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
         Ok(Plan {
+            attention: described,
             steps: recipe.total_steps,
             sample_seed: recipe.seed,
             trainer: Trainer::new(model, recipe)?,
@@ -109,9 +111,9 @@ impl SharedData {
         check_config(&config)?;
         plan_epochs(args, data.train.len(), &mut recipe)?;
         recipe.check().map_err(named_by_flag)?;
-        let attention = decided.attention;
+        let (attention, described) = (decided.attention, decided.described);
         let memory = training_memory(&config, attention.as_ref(), &recipe, &args.crew)?;
         require(memory)?;
-        Ok(Some(Settled { config, attention, recipe, memory }))
+        Ok(Some(Settled { config, attention, described, recipe, memory }))
     }
 }

@@ -8,7 +8,7 @@ use crate::data::{Data, Input, Reading};
 use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{CliError, Result};
 use crate::flags::{self, Given};
-use crate::program::{Heads, Program};
+use crate::program::{AttentionFlags, Heads, Program};
 use crate::tokenizers::{self, Choice, Made};
 use llm_core::model::check_attention;
 use llm_core::recipe::{EndOfText, Recipe};
@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 /// A new run.
 pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
-    let Settings { files, config, attention, mut recipe, tokens } = settings(program, args)?;
+    let Settings { files, config, attention, described, mut recipe, tokens } =
+        settings(program, args)?;
     require(training_memory(&config, attention.as_ref(), &recipe, &args.crew)?)?;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
@@ -60,6 +61,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     plan_epochs(args, data.train.len(), &mut recipe)?;
     let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
     Ok(Plan {
+        attention: described,
         steps: trainer.recipe.total_steps,
         data: Some(data),
         tokenizer,
@@ -99,6 +101,7 @@ pub(crate) struct Settings {
     files: TextFiles,
     pub(super) config: Config,
     pub(super) attention: Arc<dyn Attention>,
+    pub(super) described: AttentionFlags,
     pub(super) recipe: Recipe,
     tokens: Choice,
 }
@@ -111,7 +114,7 @@ impl Settings {
             files: &self.files,
             config: &self.config,
             recipe: &self.recipe,
-            n_heads: self.attention.spec().n_heads,
+            attention: self.described,
             tokenizer: self.tokens.kind(),
             steps: self.recipe.total_steps,
             sample_seed: self.recipe.seed,
@@ -150,15 +153,18 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
             args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
         }
     };
-    let attention = (program.with_heads)(heads);
+    let attention = args.model.attention(heads, &config).map_err(named_by_flag)?;
+    let attention = (program.attention)(&attention);
     check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
+    let described = (program.described)(&attention.spec());
     let mut recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
     if !args.val.is_empty() {
         recipe.val_frac = 0.0;
     }
     recipe.data = Input::stories().source(); // until the files are read
     recipe.check().map_err(named_by_flag)?;
-    Ok(Settings { files: TextFiles::typed(args), config, attention, recipe, tokens })
+    let files = TextFiles::typed(args);
+    Ok(Settings { files, config, attention, described, recipe, tokens })
 }
 
 /// Counts steps by `--epochs`, once the data's number of tokens is known.

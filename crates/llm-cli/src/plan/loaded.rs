@@ -3,7 +3,7 @@
 use crate::error::{CliError, Result};
 use crate::flags::{FURTHER, Flag};
 use crate::messages::count;
-use crate::program::{Heads, Program};
+use crate::program::Program;
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
@@ -35,12 +35,8 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
     let checkpoint = Checkpoint::load(path).map_err(|e| with_way_out(e, path))?;
     let spec = &checkpoint.meta.attention;
     let attention = (program.from_spec)(spec).map_err(|_| {
-        let other = match program.heads {
-            Heads::One { other } if spec.n_heads > 1 || !spec.head_mask.is_empty() => {
-                format!("; open it with {other}")
-            }
-            _ => String::new(),
-        };
+        let more = more_than_offered(program, &checkpoint.meta.config).is_some();
+        let other = other(program.other_for(spec, more));
         let off = if spec.head_mask.is_empty() { "" } else { ", some switched off" };
         CliError::Data(format!(
             "checkpoint '{}': {} attention with {}{off}, which {} does not have{other}",
@@ -52,7 +48,7 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
     })?;
     let refused = |why: String| CliError::Data(format!("checkpoint '{}': {why}", path.display()));
     if let Some(more) = more_than_offered(program, &checkpoint.meta.config) {
-        return Err(refused(more));
+        return Err(refused(more + &other(program.other_for(spec, true))));
     }
     let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| match e {
         e @ Error::Memory { .. } => e.into(),
@@ -64,12 +60,16 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
     Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer, format })
 }
 
+/// Who opens it.
+fn other(program: Option<&str>) -> String {
+    program.map_or(String::new(), |other| format!("; open it with {other}"))
+}
+
 /// What a model is beyond those that the program makes, in words; nothing when it is one of them.
 pub(crate) fn more_than_offered(program: &Program, config: &Config) -> Option<String> {
     let (baseline, recipe) = (Config::new(0, 0, 0, 0), Recipe::new(0, 0, 0, 0.0));
     let is_more = |flag: &&Flag| {
-        !program.options.contains(&flag.name)
-            && flag.value(config, &recipe) != flag.value(&baseline, &recipe)
+        !program.offers(flag.name) && flag.value(config, &recipe) != flag.value(&baseline, &recipe)
     };
     let flag = FURTHER.flags.iter().find(is_more)?;
     let (name, value) = (flag.name, flag.value(config, &recipe)?);

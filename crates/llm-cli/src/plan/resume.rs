@@ -8,9 +8,9 @@ use super::run::{Plan, held};
 use crate::args::TrainArgs;
 use crate::defaults::{Start, TextDefaults};
 use crate::error::{CliError, Result};
-use crate::flags::{self, Beside, Flag, GROUPS, Given, Initial, LEARNING};
+use crate::flags::{self, ATTENTION, AttentionRow, Beside, Flag, GROUPS, Given, Initial, LEARNING};
 use crate::messages::{short, typed};
-use crate::program::Program;
+use crate::program::{AttentionFlags, Program};
 use crate::tokenizers::Choice;
 use llm_core::Config;
 use llm_core::optim::{AdamW, ScheduleKind, make_optimizer};
@@ -25,7 +25,8 @@ use std::path::Path;
 pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<Plan> {
     let Loaded { run: loaded, tokenizer, has_optimizer, format } = load(program, path)?;
     let given = args.given();
-    check_shape(args, &given, &loaded, tokenizer.as_ref(), path)?;
+    let attention = (program.described)(&loaded.model.attention().spec());
+    check_shape(args, &given, &loaded, &attention, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val-frac")) {
         let why = format!("--val-frac {share}: this run is judged on text of its own (--val)");
         return Err(CliError::Usage(why));
@@ -99,6 +100,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         trainer.recipe.check().map_err(named_by_flag)?;
     }
     Ok(Plan {
+        attention,
         steps,
         data: read,
         tokenizer,
@@ -118,11 +120,16 @@ fn check_shape(
     args: &TrainArgs,
     given: &Given,
     run: &Trainer,
+    attention: &AttentionFlags,
     tokenizer: &dyn Tokenizer,
     path: &Path,
 ) -> Result<()> {
     let config = run.model.config();
-    let heads = run.model.attention().spec().n_heads;
+    let heads = attention.n_heads;
+    let shown = |value: &Value| match value {
+        Value::Bool(yes) => u8::from(*yes).to_string(),
+        other => other.to_string(),
+    };
     let differs = |what: &str, in_file: &dyn Display, given: &dyn Display| {
         Err(CliError::Data(format!(
             "checkpoint '{}': {what} {in_file} in file, {given} given; leave the flag out, or \
@@ -136,10 +143,6 @@ fn check_shape(
     }
     for row in MODEL {
         let Some(wanted) = fixed(args, given, row) else { continue };
-        let shown = |value: &Value| match value {
-            Value::Bool(yes) => u8::from(*yes).to_string(),
-            other => other.to_string(),
-        };
         let in_file = (row.get)(config);
         if wanted != in_file {
             return differs(row.field.trim_start_matches("n_"), &shown(&in_file), &shown(&wanted));
@@ -148,11 +151,32 @@ fn check_shape(
     if let Some(given) = args.heads.filter(|&given| given != heads) {
         return differs("heads", &heads, &given);
     }
+    let of_arch = args.model.arch.map(|arch| arch.attention(heads, config.d_model));
+    for AttentionRow { flag, get, .. } in &ATTENTION {
+        let wanted = given.get(flag.name).cloned().or_else(|| of_arch.as_ref().and_then(get));
+        let in_file = get(attention).or_else(|| left_out(flag, heads, config));
+        match (wanted, in_file) {
+            (Some(wanted), Some(in_file)) if wanted != in_file => {
+                return differs(flag.name, &shown(&in_file), &shown(&wanted));
+            }
+            (Some(wanted), None) => return differs(flag.name, &"none", &shown(&wanted)),
+            _ => {}
+        }
+    }
     match flags::whole(given, "seq") {
         Some(longer) if longer > config.seq_len as u64 => {
             differs("a context (--seq) of", &config.seq_len, &longer)
         }
         _ => Ok(()),
+    }
+}
+
+/// What an attention has where nothing else is said.
+fn left_out(flag: &Flag, heads: usize, config: &Config) -> Option<Value> {
+    match flag.name {
+        "kv-heads" => Some(Value::Whole(heads as u64)),
+        "head-dim" => Some(Value::Whole((config.d_model / heads.max(1)) as u64)),
+        _ => None,
     }
 }
 

@@ -7,6 +7,7 @@ use crate::defaults::TextDefaults;
 use crate::error::Result;
 use crate::output::Target;
 use crate::probes::Probes;
+use crate::program::AttentionFlags;
 use llm_core::Config;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
@@ -19,6 +20,8 @@ use std::sync::Arc;
 pub struct Plan {
     /// Weights, moments, settings, step.
     pub trainer: Trainer,
+    /// The flags that make the model's attention.
+    pub attention: AttentionFlags,
     /// Steps to do now.
     pub steps: u64,
     /// What tokens mean.
@@ -50,8 +53,8 @@ pub struct Decided<'a> {
     pub config: &'a Config,
     /// How it learns.
     pub recipe: &'a Recipe,
-    /// H.
-    pub n_heads: usize,
+    /// Its attention.
+    pub attention: AttentionFlags,
     /// The tokenizer's name.
     pub tokenizer: &'a str,
     /// Steps to do now.
@@ -72,7 +75,7 @@ impl Plan {
             files: &self.files,
             config: self.trainer.model.config(),
             recipe: &self.trainer.recipe,
-            n_heads: self.trainer.model.attention().spec().n_heads,
+            attention: self.attention,
             tokenizer: self.tokenizer.name(),
             steps: self.steps,
             sample_seed: self.sample_seed,

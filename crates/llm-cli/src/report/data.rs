@@ -256,4 +256,23 @@ pub struct Compared {
     pub facts_total: Vec<f64>,
     /// For each kind of fact: its name, and the share right with each seed.
     pub facts: Vec<(String, Vec<f64>)>,
+    /// What kinds of models cost; none where other settings are compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub costs: Option<ComparedCosts>,
+}
+
+/// What a kind of model costs, and how it reads longer texts than it learnt.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct ComparedCosts {
+    /// Milliseconds of a step, for each seed.
+    pub step_ms: Vec<f64>,
+    /// Tokens learnt a second, for each seed.
+    pub tokens_per_s: Vec<f64>,
+    /// Bytes that are kept of a token while text is written, in all blocks.
+    pub cache_bytes: u64,
+    /// Multiples of the trained length, and the loss of each seed in windows as long; no losses where
+    /// there is no such window.
+    pub at_lengths: Vec<(usize, Vec<f64>)>,
+    /// Longer windows are refused: the table of positions ends at the trained length.
+    pub refused: bool,
 }

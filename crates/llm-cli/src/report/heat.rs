@@ -22,7 +22,7 @@ pub(crate) fn most_tokens(columns: usize) -> usize {
     columns.saturating_sub(LABEL + 1).max(1)
 }
 
-/// Maps of one text beside one another, as many as there is room for in so many `columns`, each with
+/// Maps of one text beside one another; a weight that is not a number is left blank, as many as there is room for in so many `columns`, each with
 /// its title. Rows are queries, columns keys, both named by `tokens`; `first` is the number of the
 /// first of them.
 pub fn heat_map(
@@ -74,6 +74,12 @@ fn row(map: &[Vec<f32>], i: usize, wide: usize, cell: usize, ink: Ink) -> String
     let seen = map.get(i).map_or(&[][..], |row| &row[..(i + 1).min(row.len())]);
     let mut text = String::new();
     for &weight in seen {
+        if weight.is_nan() {
+            // Hidden.
+            text.push_str(if ink == Ink::Greys { "\x1b[0m" } else { "" });
+            text.push_str(&" ".repeat(cell));
+            continue;
+        }
         let weight = weight.clamp(0.0, 1.0);
         match ink {
             Ink::Digits => text.push(digit(weight)),

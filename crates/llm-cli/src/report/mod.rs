@@ -17,8 +17,8 @@ mod svg;
 mod tests;
 
 pub use data::{
-    AttentionMaps, Compared, Comparison, Curves, Fact, FinalLoss, HeadRow, Page, Pruned, Pruning,
-    WEIGHT_STEP, named,
+    AttentionMaps, Compared, ComparedCosts, Comparison, Curves, Fact, FinalLoss, HeadRow, Page,
+    Pruned, Pruning, WEIGHT_STEP, named,
 };
 pub use runs::{OneRun, SeveralRuns};
 

@@ -3,9 +3,12 @@
 use crate::args::{CrewArgs, TextEnds, TokenizerArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
 use crate::escape::{json_line, one_line};
-use crate::flags::{FURTHER, Flag, GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC};
+use crate::flags::{
+    ATTENTION, AttentionRow, FURTHER, Flag, GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES,
+    VAL_FRAC,
+};
 use crate::plan::Decided;
-use crate::program::Program;
+use crate::program::{AttentionFlags, Program};
 use clap::ValueEnum;
 use llm_core::Config;
 use llm_core::recipe::{DataSource, EndOfText, Recipe};
@@ -53,7 +56,7 @@ impl Sheet {
     pub(super) fn of(decided: &Decided<'_>, args: &TrainArgs, threads: usize) -> Sheet {
         let mut sheet = Sheet::default();
         let s = &mut sheet;
-        let Decided { files, config, recipe, n_heads, tokenizer, steps, sample_seed } = *decided;
+        let Decided { files, config, recipe, attention, tokenizer, steps, sample_seed } = *decided;
         // As the flags mean it: the steps from here on, the seed that is left.
         let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
         let (of_model, of_run): (Vec<&Flag>, Vec<&Flag>) =
@@ -93,7 +96,7 @@ impl Sheet {
 
         s.table("model");
         rows(s, &mut GROUPS[SIZES].flags.iter());
-        s.put("heads", whole(n_heads as u64));
+        s.put("heads", whole(attention.n_heads as u64));
         rows(s, &mut GROUPS[OPTIONS].flags.iter());
         rows(s, &mut of_model.into_iter());
         // Only where they are not the baseline's: a program that has no such flag reads the file.
@@ -101,6 +104,11 @@ impl Sheet {
         for flag in FURTHER.flags {
             let [value, usual] = [config, &baseline].map(|config| flag.value(config, recipe));
             let value = value.filter(|value| usual.as_ref() != Some(value));
+            s.given(flag.name.replace('-', "_"), value.and_then(typed));
+        }
+        let usual = AttentionFlags::new(attention.n_heads);
+        for AttentionRow { flag, get, .. } in &ATTENTION {
+            let value = get(&attention).filter(|value| get(&usual).as_ref() != Some(value));
             s.given(flag.name.replace('-', "_"), value.and_then(typed));
         }
 

@@ -1,9 +1,8 @@
-//! Lists of numbers laid end to end and cut into buckets, of which every member has a share.
+//! Many lists of numbers as buckets, of which every member has a share.
 
 use super::Crew;
 use super::collective::{Spans, double, halve};
 use crate::base::Result;
-use crate::buffer::Buffer;
 use std::ops::Range;
 
 /// A part of one of several lists.
@@ -18,10 +17,11 @@ pub struct Bucket {
 }
 
 /// Cuts lists of these lengths into pieces of at most `piece` numbers, each list anew, and puts them
-/// in their order into buckets of at most `most`.
+/// into buckets of at most `most`: the last list first, because the gradients of a model are
+/// finished in that order.
 pub fn buckets(lens: &[usize], piece: usize, most: usize) -> Vec<Bucket> {
     let mut all: Vec<Bucket> = Vec::new();
-    for (list, &len) in lens.iter().enumerate() {
+    for (list, &len) in lens.iter().enumerate().rev() {
         for start in (0..len).step_by(piece.max(1)) {
             let range = start..len.min(start + piece.max(1));
             match all.last_mut() {
@@ -94,12 +94,28 @@ impl Bucket {
         std::iter::once(0..self.len()).chain(later)
     }
 
-    /// Leaves in this member's share of x, which holds the bucket's numbers, their sums over all
-    /// members: see [`halve`].
+    /// The lists that it has something of, the last one first, and what of each.
+    pub fn lists(&self) -> impl Iterator<Item = Piece> {
+        let lists = self.pieces.chunk_by(|(one, _), (next, _)| one == next);
+        lists.filter_map(|of| match of {
+            [] => None,
+            [(list, first), ..] => Some((*list, first.start..of[of.len() - 1].1.end)),
+        })
+    }
+
+    /// Its numbers, where they lie in all lists.
+    pub fn of<'l>(&self, lists: &'l mut [&mut [f32]]) -> Vec<&'l mut [f32]> {
+        let mut found = self.lists().peekable();
+        let all = lists.iter_mut().enumerate().rev();
+        all.filter_map(|(i, list)| Some(&mut list[found.next_if(|(at, _)| *at == i)?.1])).collect()
+    }
+
+    /// Leaves in this member's share of x, the bucket's numbers wherever they lie, their sums over
+    /// all members: see [`halve`].
     ///
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
-    pub fn halve(&self, crew: &mut dyn Crew, x: &mut [f32]) -> Result<Spans> {
+    pub fn halve(&self, crew: &mut dyn Crew, x: &mut [&mut [f32]]) -> Result<Spans> {
         halve(crew, x, |part| self.cut(part))
     }
 
@@ -107,26 +123,10 @@ impl Bucket {
     ///
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
-    pub fn double(&self, crew: &mut dyn Crew, x: &mut [f32]) -> Result<()> {
+    pub fn double(&self, crew: &mut dyn Crew, x: &mut [&mut [f32]]) -> Result<()> {
         let (rank, size) = (crew.rank(), crew.size());
         let parts = self.parts(rank, size);
         double(crew, x, Spans::of(parts.collect()))
-    }
-
-    /// The numbers of the bucket, out of their lists.
-    pub fn collect(&self, lists: &[&mut [f32]]) -> Buffer {
-        let mut flat = Buffer::stale(self.len());
-        for ((list, range), place) in self.pieces() {
-            flat[place].copy_from_slice(&lists[*list][range.clone()]);
-        }
-        flat
-    }
-
-    /// The numbers of a part of the bucket, back into their lists.
-    pub fn spread(&self, part: Range<usize>, flat: &[f32], lists: &mut [&mut [f32]]) {
-        for ((list, range), place) in self.within(part) {
-            lists[*list][range.clone()].copy_from_slice(&flat[place]);
-        }
     }
 }
 
@@ -147,7 +147,8 @@ mod tests {
                 range.len() == place.len() && range.len() <= 4 && range.start % 4 == 0
             }));
             let found = pieces().flat_map(|((list, range), _)| range.clone().map(|i| (*list, i)));
-            let wanted = lens.iter().enumerate().flat_map(|(l, &n)| (0..n).map(move |i| (l, i)));
+            let lists = lens.iter().enumerate().rev();
+            let wanted = lists.flat_map(|(l, &n)| (0..n).map(move |i| (l, i)));
             assert!(found.eq(wanted), "{lens:?}");
             for (bucket, size) in buckets.iter().zip([1, 2, 4, 8].into_iter().cycle()) {
                 let mut shares: Vec<_> = (0..size).map(|rank| bucket.share(rank, size)).collect();
@@ -173,13 +174,14 @@ mod tests {
                 let mut lists: Vec<&mut [f32]> =
                     lists.iter_mut().map(|list| &mut list[..]).collect();
                 for bucket in buckets(lens, 4, 9) {
-                    let mut flat = bucket.collect(&lists);
-                    let share = bucket.halve(crew, &mut flat).unwrap().share();
+                    let mut x = bucket.of(&mut lists);
+                    assert_eq!(x.iter().map(|list| list.len()).sum::<usize>(), bucket.len());
+                    let share = bucket.halve(crew, &mut x).unwrap().share();
                     assert_eq!(share, bucket.share(crew.rank(), size));
-                    flat[..share.start].fill(-1.0);
-                    flat[share.end..].fill(-1.0);
-                    bucket.double(crew, &mut flat).unwrap();
-                    bucket.spread(0..bucket.len(), &flat, &mut lists);
+                    // What is not its share is the others' to say.
+                    let all = x.iter_mut().flat_map(|list| list.iter_mut()).enumerate();
+                    all.filter(|(i, _)| !share.contains(i)).for_each(|(_, v)| *v = -1.0);
+                    bucket.double(crew, &mut x).unwrap();
                 }
                 lists.concat()
             });

@@ -17,14 +17,15 @@ pub trait Crew: std::fmt::Debug + Send {
     /// How many members there are: a power of two.
     fn size(&self) -> usize;
 
-    /// Sends `give` to member `with` and takes as many numbers from it as fit into `take`. Both
-    /// call this, each with the other's number, and with lengths that fit; one may be 0.
+    /// Sends the numbers of the lists `give` to member `with`, and takes from it as many as fit into
+    /// the lists `take`. Both call this, each with the other's number: one gives as many lists as the
+    /// other takes, each as long as there; there may be none.
     ///
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
-    fn exchange(&mut self, with: usize, give: &[f32], take: &mut [f32]) -> Result<()>;
+    fn exchange(&mut self, with: usize, give: &[&[f32]], take: &mut [&mut [f32]]) -> Result<()>;
 
-    /// [`Crew::exchange`] of bytes.
+    /// [`Crew::exchange`] of bytes, which lie in one place.
     ///
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
@@ -36,8 +37,8 @@ pub trait Crew: std::fmt::Debug + Send {
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
     fn sum(&mut self, x: &mut [f32]) -> Result<()> {
-        let spans = halve(self, x, |span| span.start + span.len() / 2)?;
-        double(self, x, spans)
+        let spans = halve(self, &mut [&mut *x], |span| span.start + span.len() / 2)?;
+        double(self, &mut [x], spans)
     }
 
     /// The blocks of all members, one after the other in the order of their numbers; `mine` is this
@@ -88,7 +89,8 @@ impl Spans {
 }
 
 /// Leaves in each member's share of x the sum over all members, by the binary tree over their
-/// numbers; elsewhere x holds arbitrary sums.
+/// numbers; elsewhere x holds arbitrary sums. x may lie in several places: its lists count as one,
+/// and are summed where they lie.
 ///
 /// In round k = 0, 1, .. a member has a partner whose number differs in bit k. Both cut the part
 /// that they still care for at `cut`; the lower number keeps the left piece and gets the partner's
@@ -103,21 +105,29 @@ impl Spans {
 /// [`Error::Crew`](crate::Error::Crew).
 pub fn halve(
     crew: &mut (impl Crew + ?Sized),
-    x: &mut [f32],
+    x: &mut [&mut [f32]],
     cut: impl Fn(Range<usize>) -> usize,
 ) -> Result<Spans> {
     let (rank, size) = (crew.rank(), crew.size());
-    let mut span = 0..x.len();
+    let mut span = 0..x.iter().map(|list| list.len()).sum();
     let mut spans = Vec::from([span.clone()]);
     for distance in distances(size) {
         let middle = cut(span.clone()).clamp(span.start, span.end);
-        let (left, right) = (span.start..middle, middle..span.end);
-        let (keep, give) = if rank & distance == 0 { (left, right) } else { (right, left) };
-        let mut theirs = Buffer::stale(keep.len());
-        crew.exchange(rank ^ distance, &x[give], &mut theirs)?;
-        add_assign(&mut x[keep.clone()], &theirs);
-        spans.push(keep.clone());
-        span = keep;
+        let [left, right] = halves(x, &span, middle);
+        let (keep, give) = if rank & distance == 0 {
+            span.end = middle;
+            (left, right)
+        } else {
+            span.start = middle;
+            (right, left)
+        };
+        let mut theirs: Vec<Buffer> = keep.iter().map(|list| Buffer::stale(list.len())).collect();
+        let mut room: Vec<&mut [f32]> = theirs.iter_mut().map(|list| &mut list[..]).collect();
+        crew.exchange(rank ^ distance, &shared(&give), &mut room)?;
+        for (mine, theirs) in keep.into_iter().zip(&theirs) {
+            add_assign(mine, theirs);
+        }
+        spans.push(span.clone());
     }
     Ok(Spans(spans))
 }
@@ -126,20 +136,44 @@ pub fn halve(
 ///
 /// # Errors
 /// [`Error::Crew`](crate::Error::Crew).
-pub fn double(crew: &mut (impl Crew + ?Sized), x: &mut [f32], spans: Spans) -> Result<()> {
+pub fn double(crew: &mut (impl Crew + ?Sized), x: &mut [&mut [f32]], spans: Spans) -> Result<()> {
     let (rank, size) = (crew.rank(), crew.size());
     let Spans(mut spans) = spans;
     for distance in distances(size).rev() {
         let (Some(mine), Some(whole)) = (spans.pop(), spans.last()) else { break };
         if rank & distance == 0 {
-            let (left, right) = x[whole.clone()].split_at_mut(mine.len());
-            crew.exchange(rank ^ distance, left, right)?;
+            let [left, mut right] = halves(x, whole, mine.end);
+            crew.exchange(rank ^ distance, &shared(&left), &mut right)?;
         } else {
-            let (left, right) = x[whole.clone()].split_at_mut(whole.len() - mine.len());
-            crew.exchange(rank ^ distance, right, left)?;
+            let [mut left, right] = halves(x, whole, mine.start);
+            crew.exchange(rank ^ distance, &shared(&right), &mut left)?;
         }
     }
     Ok(())
+}
+
+/// What of the lists lies in a part of them all, before and from `middle` on.
+fn halves<'x>(
+    lists: &'x mut [&mut [f32]],
+    part: &Range<usize>,
+    middle: usize,
+) -> [Vec<&'x mut [f32]>; 2] {
+    let mut found = [Vec::new(), Vec::new()];
+    let mut start = 0;
+    for list in lists {
+        let end = start + list.len();
+        let [from, cut, to] =
+            [part.start, middle, part.end].map(|place| place.clamp(start, end) - start);
+        let (left, right) = list[from..to].split_at_mut(cut - from);
+        let both = found.iter_mut().zip([left, right]);
+        both.filter(|(_, list)| !list.is_empty()).for_each(|(half, list)| half.push(list));
+        start = end;
+    }
+    found
+}
+
+fn shared<'x>(lists: &'x [&mut [f32]]) -> Vec<&'x [f32]> {
+    lists.iter().map(|list| &**list).collect()
 }
 
 /// [`Crew::gather`]: blocks of 1, 2, 4, .. neighbours are exchanged.

@@ -143,10 +143,20 @@ impl Crew for InProcess {
         self.everyone.len()
     }
 
-    fn exchange(&mut self, with: usize, give: &[f32], take: &mut [f32]) -> Result<()> {
-        self.send(with, Content::Numbers(give.to_vec()), size_of_val(give))?;
+    fn exchange(&mut self, with: usize, give: &[&[f32]], take: &mut [&mut [f32]]) -> Result<()> {
+        let give = give.concat();
+        let bytes = size_of_val(&give[..]);
+        self.send(with, Content::Numbers(give), bytes)?;
+        let room: usize = take.iter().map(|list| list.len()).sum();
         match self.take(with)? {
-            Content::Numbers(theirs) if theirs.len() == take.len() => take.copy_from_slice(&theirs),
+            Content::Numbers(theirs) if theirs.len() == room => {
+                let mut rest = &theirs[..];
+                for list in take {
+                    let (first, others) = rest.split_at(list.len());
+                    list.copy_from_slice(first);
+                    rest = others;
+                }
+            }
             _ => return Err(unfitting("exchange")),
         }
         Ok(())

@@ -8,7 +8,7 @@
 //! | file | holds |
 //! |---|---|
 //! | `collective.rs` | [`Crew`]: sums, gathering and sharing, made of exchanges between two |
-//! | `buckets.rs` | many lists laid end to end, and what of them is whose share |
+//! | `buckets.rs` | many lists as buckets, and what of them is whose share |
 //! | `in_process.rs` | a crew of threads, for tests and for counting messages |
 //!
 //! The crate `llm-crew-mpi` has the crew of processes.
@@ -38,7 +38,7 @@ impl Crew for Alone {
         1
     }
 
-    fn exchange(&mut self, _: usize, _: &[f32], _: &mut [f32]) -> Result<()> {
+    fn exchange(&mut self, _: usize, _: &[&[f32]], _: &mut [&mut [f32]]) -> Result<()> {
         Ok(()) // nobody asks for it: there is no other number
     }
 

@@ -46,17 +46,42 @@ fn shares_are_apart_and_together_the_whole_wherever_it_is_cut() {
         let cut = |span: std::ops::Range<usize>| (span.start + span.len() / 2).next_multiple_of(8);
         let shares = InProcess::run(size, |crew| {
             let mut x = vec![1.0; 50];
-            let spans = halve(crew, &mut x, cut).unwrap();
+            let spans = halve(crew, &mut [&mut x], cut).unwrap();
             let share = spans.share();
             assert!(x[share.clone()].iter().all(|&v| v == size as f32));
             x[share.clone()].fill(0.5);
-            double(crew, &mut x, spans).unwrap();
+            double(crew, &mut [&mut x], spans).unwrap();
             assert!(x.iter().all(|&v| v == 0.5));
             share
         });
         let mut all: Vec<usize> = shares.into_iter().flatten().collect();
         all.sort_unstable();
         assert_eq!(all, (0..50).collect::<Vec<_>>());
+    }
+}
+
+/// Wherever its numbers lie, a sum is the same.
+#[test]
+fn lists_are_summed_where_they_lie() {
+    let lens = [3, 0, 1, 40, 6];
+    let cut = |span: std::ops::Range<usize>| span.start + span.len() / 2;
+    for size in SIZES {
+        let sums = InProcess::run(size, |crew| {
+            let mut x: Vec<f32> = (0..50).map(|i| number(crew.rank(), i)).collect();
+            let mut rest = &mut x[..];
+            let mut lists = Vec::new();
+            for len in lens {
+                let (list, others) = rest.split_at_mut(len);
+                lists.push(list);
+                rest = others;
+            }
+            let spans = halve(crew, &mut lists, cut).unwrap();
+            double(crew, &mut lists, spans).unwrap();
+            let mut as_one: Vec<f32> = (0..50).map(|i| number(crew.rank(), i)).collect();
+            crew.sum(&mut as_one).unwrap();
+            (x, as_one)
+        });
+        assert!(sums.into_iter().all(|(lists, as_one)| lists == as_one), "{size} members");
     }
 }
 

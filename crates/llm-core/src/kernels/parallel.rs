@@ -5,6 +5,7 @@
 //! thread: waking a second one would cost more.
 
 use rayon::prelude::*;
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -115,9 +116,26 @@ pub fn awake<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     })
 }
 
+thread_local! {
+    static ALONE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f` on this thread, and nothing that is cut here on others: they have work of their own.
+pub fn alone<T>(f: impl FnOnce() -> T) -> T {
+    /// Puts the old state back, also when `f` panics.
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            ALONE.set(self.0);
+        }
+    }
+    let _restore = Restore(ALONE.replace(true));
+    f()
+}
+
 /// `None`: not worth cutting.
 fn rows_per_task(len: usize, width: usize, grain: usize) -> Option<usize> {
-    let threads = rayon::current_num_threads();
+    let threads = if ALONE.get() { 1 } else { rayon::current_num_threads() };
     let width = width.max(1);
     if threads == 1 || len < 2 * grain || len < 2 * width {
         return None;
@@ -152,6 +170,20 @@ mod tests {
                 assert!(side.iter().enumerate().all(|(i, &x)| x == i as f32));
             }
         }
+    }
+
+    #[test]
+    fn alone_no_other_thread_takes_part() {
+        let own = std::thread::current().id();
+        let count = || {
+            let mut others = vec![0.0; 1000];
+            rows(&mut others, 1, 1, |_, rows| {
+                rows.fill(f32::from(u8::from(std::thread::current().id() != own)));
+            });
+            others.iter().sum::<f32>()
+        };
+        assert_eq!(alone(count), 0.0);
+        assert!(rayon::current_num_threads() == 1 || count() > 0.0);
     }
 
     /// A thread that watches in the middle of its own part of the work holds nobody up for ever.

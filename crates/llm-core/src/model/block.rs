@@ -2,9 +2,7 @@
 //! remember how to go back, and beside each part the same on the plain rows of a text that grows.
 
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
-use super::{
-    Activation, Attention, Config, Context, Decode, Mlp, NORM_EPS, Norm, Place, Workspace,
-};
+use super::{Activation, Attention, Config, Context, Decode, Mlp, Norm, Place, Workspace};
 use crate::base::{Error, Result};
 use crate::kernels::{gelu, gelu_exact, layernorm, relu2, rmsnorm, rows, silu};
 use crate::ops;
@@ -54,7 +52,7 @@ impl Block {
     ) -> Result<Tensor> {
         let _span = enter("block");
         let masks = |place| ctx.dropout.map(|masks| masks.at(place, x.shape()[1]));
-        let norm_of = |x: &Tensor, g, b| norm(x, config.norm, g, b);
+        let norm_of = |x: &Tensor, g, b| norm(x, config, g, b);
         let y = attention.forward(&norm_of(x, &self.ln1_g, &self.ln1_b)?, &self.attention, ctx)?;
         if y.shape() != x.shape() {
             // A sum would repeat a smaller result in silence.
@@ -85,9 +83,10 @@ impl Block {
         let d_model = work.d_model;
         let Workspace { stream, x, stats, scratch, .. } = work;
         let (stream, x) = (&mut stream[..n * d_model], &mut x[..n * d_model]);
-        norm_rows(x, stats, stream, d_model, config.norm, &self.ln1_g, &self.ln1_b);
-        let p = &self.attention;
-        attention.decode(Decode { layer, before, x, p, cache, scratch, stream, d_model })?;
+        norm_rows(x, stats, stream, d_model, config, &self.ln1_g, &self.ln1_b);
+        let (p, norm_eps) = (&self.attention, config.norm_eps);
+        let step = Decode { layer, before, x, p, cache, scratch, stream, d_model, norm_eps };
+        attention.decode(step)?;
         self.mlp_rows(config, n, work);
         Ok(())
     }
@@ -111,7 +110,7 @@ impl Block {
         let products = &mut scratch.products;
         let (stream, x) = (&mut stream[..n * c], &mut x[..n * c]);
         let (hidden, act) = (&mut hidden[..n * width], &mut act[..n * inner]);
-        norm_rows(x, stats, stream, c, config.norm, &self.ln2_g, &self.ln2_b);
+        norm_rows(x, stats, stream, c, config, &self.ln2_g, &self.ln2_b);
         match &self.b_fc {
             Some(b) => rows::fill(hidden, b.data()),
             None => hidden.fill(0.0),
@@ -133,14 +132,15 @@ impl Block {
 /// The norm with or without gain and bias, as the model has them.
 pub(super) fn norm(
     x: &Tensor,
-    kind: Norm,
+    config: &Config,
     g: &Option<Tensor>,
     b: &Option<Tensor>,
 ) -> Result<Tensor> {
-    match (kind, g, b) {
-        (Norm::Layer, Some(g), Some(b)) => ops::layernorm_affine_lastdim(x, g, b, NORM_EPS),
-        (Norm::Layer, ..) => ops::layernorm_lastdim(x, NORM_EPS),
-        (Norm::Rms, g, _) => ops::rmsnorm_lastdim(x, g.as_ref(), NORM_EPS),
+    let eps = config.norm_eps;
+    match (config.norm, g, b) {
+        (Norm::Layer, Some(g), Some(b)) => ops::layernorm_affine_lastdim(x, g, b, eps),
+        (Norm::Layer, ..) => ops::layernorm_lastdim(x, eps),
+        (Norm::Rms, g, _) => ops::rmsnorm_lastdim(x, g.as_ref(), eps),
     }
 }
 
@@ -150,20 +150,21 @@ pub(super) fn norm_rows(
     stats: &mut [f32],
     x: &[f32],
     width: usize,
-    kind: Norm,
+    config: &Config,
     g: &Option<Tensor>,
     b: &Option<Tensor>,
 ) {
     let (rows, g, b) = (x.len() / width, g.as_ref(), b.as_ref());
-    match kind {
+    let eps = config.norm_eps;
+    match config.norm {
         Norm::Layer => {
             let affine = g.zip(b).map(|(g, b)| (g.data(), b.data()));
             let stats = &mut stats[..rows * layernorm::STATS];
-            layernorm::forward(y, stats, x, affine, width, NORM_EPS);
+            layernorm::forward(y, stats, x, affine, width, eps);
         }
         Norm::Rms => {
             let stats = &mut stats[..rows * rmsnorm::STATS];
-            rmsnorm::forward(y, stats, x, g.map(Tensor::data), width, NORM_EPS);
+            rmsnorm::forward(y, stats, x, g.map(Tensor::data), width, eps);
         }
     }
 }

@@ -2,10 +2,8 @@
 
 use super::{Activation, Init, Mlp, Norm, Positions};
 use crate::base::{Error, Result};
+use crate::ops::NORM_EPS;
 use serde::{Deserialize, Serialize};
-
-/// ε inside the root of every norm.
-pub const NORM_EPS: f32 = 1e-5;
 
 /// What a model is, apart from its attention. The defaults of [`Config::new`] are the baseline;
 /// [`Config::gpt2`] sets the options to GPT-2's.
@@ -42,6 +40,9 @@ pub struct Config {
     /// What every norm does.
     #[serde(default, skip_serializing_if = "is_default")]
     pub norm: Norm,
+    /// ε inside the root of every norm, those of an attention included (default: [`NORM_EPS`]).
+    #[serde(default = "usual_eps", skip_serializing_if = "is_usual_eps")]
+    pub norm_eps: f32,
     /// What the MLP does between its two products.
     #[serde(default, skip_serializing_if = "is_default")]
     pub mlp: Mlp,
@@ -52,6 +53,14 @@ pub struct Config {
     /// How the model knows the order of its tokens.
     #[serde(default, skip_serializing_if = "is_default")]
     pub positions: Positions,
+}
+
+fn usual_eps() -> f32 {
+    NORM_EPS
+}
+
+fn is_usual_eps(value: &f32) -> bool {
+    *value == NORM_EPS
 }
 
 fn yes() -> bool {
@@ -97,6 +106,7 @@ impl Config {
             activation: Activation::GeluTanh,
             n_inner: 0,
             norm: Norm::Layer,
+            norm_eps: NORM_EPS,
             mlp: Mlp::Gelu,
             mlp_bias: true,
             positions: Positions::Learned,
@@ -161,6 +171,10 @@ impl Config {
             let reason = format!("{} is outside 0..1", self.dropout);
             return Err(Error::config("dropout", reason));
         }
+        if !(self.norm_eps > 0.0 && self.norm_eps <= 1.0) {
+            let reason = format!("{} is not above 0, up to 1", self.norm_eps);
+            return Err(Error::config("norm_eps", reason));
+        }
         // What two say together comes last: each alone is named first.
         if self.activation != Activation::default() && self.mlp != Mlp::Gelu {
             let reason = "a form of GELU was chosen for an MLP without GELU";
@@ -193,6 +207,18 @@ mod tests {
             assert!(config.check().is_ok());
             let formed = Config { activation: Activation::Gelu, ..config };
             assert!(matches!(formed.check(), Err(Error::Config { field: "activation", .. })));
+        }
+    }
+
+    #[test]
+    fn a_root_needs_an_eps_above_zero() {
+        for (norm_eps, fits) in [(1e-6, true), (1.0, true), (0.0, false), (-1e-5, false)] {
+            let config = Config { norm_eps, ..Config::new(1, 1, 1, 1) };
+            assert_eq!(config.check().is_ok(), fits, "{norm_eps}");
+        }
+        for norm_eps in [1.1, f32::NAN, f32::INFINITY] {
+            let config = Config { norm_eps, ..Config::new(1, 1, 1, 1) };
+            assert!(matches!(config.check(), Err(Error::Config { field: "norm_eps", .. })));
         }
     }
 

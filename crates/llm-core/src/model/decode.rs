@@ -30,6 +30,8 @@ pub struct Decode<'a> {
     pub stream: &'a mut [f32],
     /// C.
     pub d_model: usize,
+    /// ε inside the root of the model's norms, for an attention that has some of its own.
+    pub norm_eps: f32,
 }
 
 /// Buffers that grow when they are first needed.
@@ -194,11 +196,11 @@ impl Decode<'_> {
         forward: impl FnOnce(&Tensor, &Parameters, &Context<'_>) -> Result<Tensor>,
     ) -> Result<()> {
         let (n, c) = (self.positions(), self.d_model);
-        let Decode { layer, before, x, p, cache, stream, .. } = self;
+        let Decode { layer, before, x, p, cache, stream, norm_eps, .. } = self;
         cache[before * c..(before + n) * c].copy_from_slice(x);
         let all = before + n;
         let x = Tensor::from_vec(&[1, all, c], cache[..all * c].to_vec())?;
-        let y = no_grad(|| forward(&x, p, &Context::new(layer)))?;
+        let y = no_grad(|| forward(&x, p, &Context::new(layer).with_norm_eps(norm_eps)))?;
         let [_, t, width] = y.dims("decode", "an attention's output of shape [1, T, C]")?;
         if (t, width) != (all, c) {
             let expected = format!("an attention's output of shape {:?}", x.shape());
@@ -231,6 +233,7 @@ mod tests {
             scratch: &mut scratch,
             stream: &mut stream,
             d_model: 2,
+            norm_eps: 1e-5,
         };
         assert_eq!(step.linear(&tensor(&[2, 1]), Some(&tensor(&[1]))).unwrap(), [2.0, 4.0]);
         assert_eq!(step.linear(&tensor(&[2, 1]), None).unwrap(), [2.0, 4.0]);

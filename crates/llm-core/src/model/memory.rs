@@ -3,7 +3,7 @@
 //! Storage is recycled by length (see [`buffer`](crate::buffer)), so what counts is, for each
 //! length, the most buffers of it that are in use at once.
 
-use super::{Config, ParamList, Positions, parameter_list, standard_parameters};
+use super::{Config, ParamList, Positions, Start, parameter_list, standard_parameters};
 use std::collections::BTreeMap;
 
 /// Buffers by length, in numbers of f32.
@@ -126,6 +126,9 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     let joined = matrices.last().and_then(|(_, p)| p.shape.first()).map_or(c, |&n| n as u128);
     let (stream, qkv, heads) = (n * c, n * projected, n * joined);
     let (act, wide) = (n * inner, n * hidden);
+    // An attention with gains cuts queries and keys out, norms them and joins them with the values.
+    let normed = attention.iter().any(|(_, p)| p.start == Start::One);
+    let keys = n * (projected.saturating_sub(joined) / 2);
     let learned = config.positions == Positions::Learned;
     let mut buffers = BuffersInUse::default();
 
@@ -137,6 +140,11 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
         buffers.give([stream; 2]);
     }
     for _ in 0..config.n_layers {
+        if normed {
+            buffers.take([heads, keys]); // queries, keys
+            buffers.take([heads, keys, keys, qkv]); // their norms, values, all before
+            buffers.give([heads, keys, keys, qkv]);
+        }
         buffers.take([stream, qkv, heads]); // norm, qkv, y
         buffers.take([stream, stream]); // projection, sum
         buffers.give([stream]);
@@ -180,6 +188,11 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
         buffers.give([stream]);
         buffers.take([qkv]); // attention
         buffers.give([heads, heads, qkv]);
+        if normed {
+            buffers.take([heads, keys, keys, heads, keys, qkv]); // of the parts, of the norms, of all
+            buffers.give([heads, keys, keys, heads, keys, qkv]);
+            buffers.give([heads, keys]);
+        }
         buffers.take([stream]);
         gradients.iter().for_each(|&len| buffers.take([len])); // of the attention's parameters
         buffers.give([qkv, stream]);
@@ -246,6 +259,22 @@ mod tests {
         };
         assert_eq!(floats(64), config.footprint(|of| training(&of, 1000) - training(&of, 0)));
         assert!(floats(128) >= floats(64) + 8 * 1000 * 64);
+    }
+
+    /// Normed queries and keys leave what they were.
+    #[test]
+    fn norms_of_heads_are_on_paper() {
+        let config = Config::new(300, 64, 64, 8);
+        let floats = |gain: bool| {
+            let mut own = standard_parameters(&config);
+            if gain {
+                own.push(("q_g".into(), Param::gain(16)));
+            }
+            let of = Footprint { config: &config, attention: &own, slots: 2, micro_batches: 1 };
+            training(&of, 1000) - training(&of, 0)
+        };
+        let kept = floats(true) - floats(false);
+        assert!((8 * 1000 * 128..8 * 1000 * 128 + 10 * 1000 * 64).contains(&kept), "{kept}");
     }
 
     #[test]

@@ -17,11 +17,11 @@ mod small_weights;
 mod tiny_gpt;
 mod workspace;
 
-pub use crate::ops::{Context, Place, Probe};
+pub use crate::ops::{Context, NORM_EPS, Place, Probe};
 pub use attention::{Attention, AttentionSpec, check_attention};
 pub use batch::{Batch, Mode, Origin};
 pub use block::Block;
-pub use config::{Config, NORM_EPS};
+pub use config::Config;
 pub use decode::{Decode, Position, Scratch};
 pub use memory::Footprint;
 pub use options::{Activation, Init, Mlp, Norm, Positions};

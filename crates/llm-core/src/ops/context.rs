@@ -9,6 +9,9 @@ use crate::tensor::Tensor;
 use ndarray::{ArrayView2, ArrayView3};
 use std::fmt;
 
+/// ε inside the root of a norm, unless a model says otherwise.
+pub const NORM_EPS: f32 = 1e-5;
+
 /// What an attention is told about one call, besides its input and parameters.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -22,12 +25,14 @@ pub struct Context<'a> {
     /// In training with dropout: the batch's masks. The weights P are dropped by the attention
     /// itself, at [`Place::Attention`]; what it returns, by the block.
     pub dropout: Option<Dropout>,
+    /// ε inside the root of the model's norms, for an attention that has some of its own.
+    pub norm_eps: f32,
 }
 
 impl<'a> Context<'a> {
-    /// The context of block `layer`: all heads, no probe, no dropout.
+    /// The context of block `layer`: all heads, no probe, no dropout, the usual ε.
     pub fn new(layer: usize) -> Context<'a> {
-        Context { layer, heads: &[], probe: None, dropout: None }
+        Context { layer, heads: &[], probe: None, dropout: None, norm_eps: NORM_EPS }
     }
 
     /// The same, shown to `probe`.
@@ -38,6 +43,11 @@ impl<'a> Context<'a> {
     /// The same, with only some heads.
     pub fn with_heads(self, heads: &'a [bool]) -> Context<'a> {
         Context { heads, ..self }
+    }
+
+    /// The same, in a model whose norms have this ε.
+    pub fn with_norm_eps(self, norm_eps: f32) -> Context<'a> {
+        Context { norm_eps, ..self }
     }
 
     /// The masks of the weights P, when each sequence has so many rows of them; none without

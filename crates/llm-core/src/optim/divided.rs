@@ -11,10 +11,11 @@ use ndarray::ArrayD;
 use std::any::Any;
 use std::ops::Range;
 
-/// Numbers that go over the wire at once: 16 MiB. No sum depends on it.
-const BUCKET: usize = 128 * CHUNK;
+/// Numbers that go over the wire at once: 8 MiB, so that the first go soon and little is left for the
+/// end; fewer would be more messages. No sum depends on it.
+const BUCKET: usize = 64 * CHUNK;
 
-/// The lists of a model's parameters as they go over the wire.
+/// The lists of a model's parameters as they go over the wire, one bucket after the other.
 pub fn buckets_of(lens: &[usize]) -> Vec<Bucket> {
     buckets(lens, CHUNK, BUCKET)
 }
@@ -142,9 +143,7 @@ impl Divided {
             lists[piece.list][piece.range.clone()].copy_from_slice(piece.weights.data());
         }
         for bucket in &self.buckets {
-            let mut flat = bucket.collect(&lists);
-            bucket.double(crew, &mut flat)?;
-            bucket.spread(0..bucket.len(), &flat, &mut lists);
+            bucket.double(crew, &mut bucket.of(&mut lists))?;
         }
         Ok(())
     }
@@ -172,10 +171,11 @@ impl Divided {
                         flat[place].copy_from_slice(&of.slots[slot]);
                     }
                 }
-                bucket.double(crew, &mut flat)?;
+                bucket.double(crew, &mut [&mut flat])?;
                 if is_first {
-                    let mut lists: Vec<&mut [f32]> = lists.iter_mut().map(|l| &mut l[..]).collect();
-                    bucket.spread(0..bucket.len(), &flat, &mut lists);
+                    for ((list, range), place) in bucket.pieces() {
+                        lists[*list][range.clone()].copy_from_slice(&flat[place]);
+                    }
                 }
             }
         }

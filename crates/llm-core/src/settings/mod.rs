@@ -31,10 +31,11 @@ use crate::recipe::{DataSource, Recipe};
 
 /// Those that came after the first files of format 2: written only where they are not the default,
 /// so that a run without them has the file that it had, and older programs read it.
-const LATER: [&str; 7] = [
+const LATER: [&str; 8] = [
     "model.activation",
     "model.n_inner",
     "model.norm",
+    "model.norm_eps",
     "model.mlp",
     "model.mlp_bias",
     "model.positions",

@@ -35,6 +35,7 @@ pub const MODEL: &[Row<Config>] = &[
     row!("model.activation", activation, "activation", "the form of GELU of an MLP that has it"),
     row!("model.n_inner", n_inner, "n_inner", "width of the MLP between its products; 0: the usual one, four times C or as many weights"),
     row!("model.norm", norm, "norm", "what every norm does"),
+    row!("model.norm_eps", norm_eps, "norm_eps", "epsilon inside the root of every norm"),
     row!("model.mlp", mlp, "mlp", "what the MLP does between its products"),
     row!("model.mlp_bias", mlp_bias, "mlp_bias", "the products of the MLP add biases"),
     row!("model.positions", positions, "positions", "how the order of tokens is known"),

@@ -22,6 +22,7 @@ fn config() -> Config {
         activation: Activation::Gelu,
         n_inner: 15,
         norm: Norm::Rms,
+        norm_eps: 0.25,
         mlp: Mlp::Relu2,
         mlp_bias: false,
         positions: Positions::None,
@@ -82,6 +83,7 @@ fn later_settings_are_written_where_they_are_not_the_default() {
     assert_eq!(all.get("model.activation"), Some(&Value::Text("gelu".into())));
     assert_eq!(all.get("model.n_inner"), Some(&Value::Whole(15)));
     assert_eq!(all.get("model.norm"), Some(&Value::Text("rms".into())));
+    assert_eq!(all.get("model.norm_eps"), Some(&Value::Float(0.25)));
     assert_eq!(all.get("model.mlp_bias"), Some(&Value::Bool(false)));
 }
 
@@ -101,6 +103,7 @@ fn every_field_has_one_row() {
         activation: _,
         n_inner: _,
         norm: _,
+        norm_eps: _,
         mlp: _,
         mlp_bias: _,
         positions: _,
@@ -118,6 +121,7 @@ fn every_field_has_one_row() {
         "activation",
         "n_inner",
         "norm",
+        "norm_eps",
         "mlp",
         "mlp_bias",
         "positions",

@@ -47,6 +47,10 @@ impl Tokenizer for ByteTokenizer {
     fn blob(&self) -> Vec<u8> {
         Vec::new()
     }
+
+    fn last_cut(&self, text: &[u8]) -> Option<usize> {
+        (!text.is_empty()).then_some(text.len())
+    }
 }
 
 #[cfg(test)]

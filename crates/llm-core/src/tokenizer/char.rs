@@ -179,6 +179,10 @@ impl Tokenizer for CharTokenizer {
         }
         blob
     }
+
+    fn last_cut(&self, text: &[u8]) -> Option<usize> {
+        CharTokenizer::last_cut(text)
+    }
 }
 
 /// The units of a text with their places.

@@ -60,6 +60,10 @@ impl Tokenizer for WithEndOfText {
     fn end_of_text(&self) -> Option<TokenId> {
         TokenId::try_from(self.inner.vocab_size()).ok()
     }
+
+    fn last_cut(&self, text: &[u8]) -> Option<usize> {
+        self.inner.last_cut(text)
+    }
 }
 
 /// What is behind the blob of the tokenizer inside.
@@ -93,7 +97,7 @@ pub fn first_mark(text: &[u8]) -> Option<usize> {
 }
 
 /// The tokens of a text in which [`END_OF_TEXT`] stands for the token that ends a text. For a
-/// tokenizer without that token it is text like any other.
+/// tokenizer without that token, or one that writes it in another way, it is text like any other.
 ///
 /// ```
 /// use llm_core::tokenizer::{ByteTokenizer, Tokenizer, WithEndOfText, encode_marked};
@@ -108,7 +112,10 @@ pub fn first_mark(text: &[u8]) -> Option<usize> {
 /// # Errors
 /// As [`Tokenizer::encode`].
 pub fn encode_marked(tokenizer: &dyn Tokenizer, text: &[u8]) -> Result<Vec<TokenId>> {
-    let Some(end) = tokenizer.end_of_text() else { return tokenizer.encode(text) };
+    let is_written_so = |end: &TokenId| tokenizer.bytes_of(*end) == END_OF_TEXT.as_bytes();
+    let Some(end) = tokenizer.end_of_text().filter(is_written_so) else {
+        return tokenizer.encode(text);
+    };
     let (mut tokens, mut place) = (Vec::new(), 0u64);
     for (i, part) in split_at_marks(text).enumerate() {
         tokens.extend((i > 0).then_some(end));

@@ -24,9 +24,16 @@ pub trait Tokenizer: Send + Sync {
     /// What makes it again, together with its name.
     fn blob(&self) -> Vec<u8>;
 
-    /// The token that ends a text, if there is one: no text is cut into it, and what writes it has
-    /// no more to say.
+    /// The token that ends a text, if there is one: what writes it has no more to say. No text is cut
+    /// into it, but by a tokenizer that finds such tokens in texts as they are written.
     fn end_of_text(&self) -> Option<TokenId> {
+        None
+    }
+
+    /// The last place inside `text` where tokens end whatever comes after `text`: its tokens are those
+    /// of the two parts, so a long text need not be in memory as a whole. `None` where there is
+    /// none, or no such place is known.
+    fn last_cut(&self, _text: &[u8]) -> Option<usize> {
         None
     }
 

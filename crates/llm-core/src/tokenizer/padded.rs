@@ -46,6 +46,10 @@ impl Tokenizer for PaddedTokenizer {
     fn end_of_text(&self) -> Option<TokenId> {
         self.inner.end_of_text()
     }
+
+    fn last_cut(&self, text: &[u8]) -> Option<usize> {
+        self.inner.last_cut(text)
+    }
 }
 
 #[cfg(test)]

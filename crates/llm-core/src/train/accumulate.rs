@@ -1,6 +1,7 @@
 //! The order in which the micro-batches of a step are added.
 
-use crate::autograd::Gradients;
+use crate::autograd::{Gradients, TensorId};
+use crate::buffer::Buffer;
 
 /// A sum by a binary tree over the numbers of what is added: ((0 + 1) + (2 + 3)) + ((4 + 5) + ..).
 ///
@@ -43,6 +44,20 @@ impl Tree {
             new = left.plus(new);
         }
         self.groups.push(new);
+    }
+
+    /// The sums of loss and tokens with those of a last micro-batch, of which the gradient is still
+    /// in the making: [`Tree::finish`].
+    pub(super) fn with_last(&self, loss: f64, tokens: u64) -> (f64, u64) {
+        let groups = self.groups.iter().rev();
+        groups.fold((loss, tokens), |right, left| (left.loss + right.0, left.tokens + right.1))
+    }
+
+    /// The sum of a parameter's gradient, of which the last micro-batch's part is given. What
+    /// [`Tree::push`] and [`Tree::total`] do with whole gradients, for one parameter at a time.
+    pub(super) fn finish(&mut self, parameter: TensorId, last: Buffer) -> Buffer {
+        let groups = self.groups.iter_mut().rev();
+        groups.fold(last, |right, left| left.grads.take_with(parameter, right))
     }
 
     /// The sums: gradient, loss, tokens.
@@ -115,6 +130,36 @@ mod tests {
             assert_eq!(loss.to_bits(), pairwise(&losses).to_bits(), "{n}");
             let plain: f64 = losses.iter().sum();
             assert!((loss - plain).abs() < 1e-9 * plain.abs() && tokens == 3 * n as u64);
+        }
+    }
+
+    /// Parameter by parameter, the last micro-batch comes to the same bits.
+    #[test]
+    fn the_last_may_come_in_parts() {
+        let both = [1.0, 2.0].map(|x| Tensor::parameter(arr1(&[x]).into_dyn()));
+        let value = |i: usize| (1.0 + 0.37 * i as f32) * 10f32.powi((i * 7 % 9) as i32 - 4);
+        for n in 1..=33 {
+            let loss = |i: usize| {
+                let scaled = both.iter().map(|x| ops::mul_scalar(x, value(i)).unwrap());
+                let product = scaled.reduce(|a, b| ops::mul(&a, &b).unwrap()).unwrap();
+                ops::sum(&product).unwrap()
+            };
+            let (mut whole, mut parts) = (Tree::default(), Tree::default());
+            for i in 0..n - 1 {
+                parts.push(loss(i).backward().unwrap(), f64::from(value(i)) / 3.0, 3);
+            }
+            for i in 0..n {
+                whole.push(loss(i).backward().unwrap(), f64::from(value(i)) / 3.0, 3);
+            }
+            let sums = parts.with_last(f64::from(value(n - 1)) / 3.0, 3);
+            let mut given = Vec::new();
+            let mut give = |x, gradient| given.push((x, parts.finish(x, gradient)));
+            loss(n - 1).backward_giving(1.0, &mut give).unwrap();
+            let (gradients, loss, tokens) = whole.total();
+            assert_eq!((loss.to_bits(), tokens), (sums.0.to_bits(), sums.1), "{n}");
+            let given = Gradients::of_leaves(given);
+            let bits = |of: &Gradients, x| of.get(x).unwrap()[0].to_bits();
+            assert!(both.iter().all(|x| bits(&given, x) == bits(&gradients, x)), "{n}");
         }
     }
 

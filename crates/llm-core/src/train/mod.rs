@@ -3,7 +3,8 @@
 //! | file | holds |
 //! |---|---|
 //! | `step.rs`, `accumulate.rs` | [`train_step`]: loss, backward, clip, update, of one micro-batch or many |
-//! | `together.rs`, `agree.rs` | what the members of a crew make of their parts of a step, and agree on between steps |
+//! | `beside.rs`, `together.rs` | the sums over a crew's members, beside the way back; what else they make of their parts |
+//! | `agree.rs` | what they agree on between two steps |
 //! | `hooks.rs` | [`Hooks`]: who looks at a run, or takes part in it |
 //! | `trainer.rs`, `run.rs` | [`Trainer`]: a run between two steps; [`Trainer::run`], the loop |
 //! | `evaluate.rs` | loss and accuracy over many windows |
@@ -12,6 +13,7 @@
 
 mod accumulate;
 mod agree;
+mod beside;
 mod evaluate;
 mod hooks;
 mod keep;

@@ -2,8 +2,9 @@
 
 use super::StepReport;
 use super::accumulate::Tree;
+use super::beside::Last;
 use super::hooks::{Hooks, Pending, Verdict};
-use super::together::{self, Part, join};
+use super::together;
 use super::usable::check_weights;
 use crate::autograd::Gradients;
 use crate::base::{Error, Result};
@@ -35,7 +36,8 @@ pub struct Update {
 /// other, as they are needed; the update is that of one batch of all of them.
 ///
 /// With a crew ([`Hooks::crew`]) the batches are this member's, equally many for each, and M counts
-/// those of all. Every member ends with the bits that one alone would have.
+/// those of all. Gradients are summed over the members while that of the last micro-batch is made.
+/// Every member ends with the bits that one alone would have.
 ///
 /// # Errors
 /// [`Error::Config`] when the rate is not finite, the clip is NaN or there is no batch,
@@ -61,29 +63,34 @@ pub fn train_step(
         return Err(Error::config("batches", "a step needs one or more"));
     }
     parallel::awake(|| {
-        let members = hooks.crew().map_or(1, |crew| crew.size());
-        let share = 1.0 / (batches.len() * members) as f32;
+        let members = hooks.crew().map(|crew| crew.size());
+        let count = batches.len();
+        let share = 1.0 / (count * members.unwrap_or(1)) as f32;
         let mut sum = Tree::default();
-        let mut stopped = false;
-        for batch in batches {
+        let (mut stopped, mut last) = (false, None);
+        for (i, batch) in batches.enumerate() {
             stopped = hooks.interrupted();
             if stopped {
                 break;
             }
             let batch = batch?;
+            if members.is_some() && i + 1 == count {
+                last = Some(batch); // its way back goes beside the sums over the members
+                break;
+            }
             let loss = model.loss(&batch, Mode::Training)?;
             let grads = loss.backward_into(Gradients::default(), share)?;
             sum.push(grads, f64::from(loss.item()) * f64::from(share), batch.inputs.len() as u64);
         }
-        let (mut grads, loss, tokens) = sum.total();
-        let mut done = Part { loss, tokens, stopped };
         let divided = Divided::of(optimizer).is_some();
-        if let Some(crew) = hooks.crew() {
-            done = join(crew, done, model, &mut grads, divided, update.step)?;
-        } else if stopped {
-            return Err(Error::Stopped { step: update.step });
-        }
-        let Part { mut loss, tokens, .. } = done;
+        let (mut grads, mut loss, tokens) = match hooks.crew() {
+            Some(crew) => {
+                let last = Last { model, batch: last, sum, share, divided, step: update.step };
+                last.finish(crew)?
+            }
+            None if stopped => return Err(Error::Stopped { step: update.step }),
+            None => sum.total(),
+        };
         let (grads_mut, loss_mut, step) = (&mut grads, &mut loss, update.step);
         let pending = &mut Pending { model, grads: grads_mut, loss: loss_mut, step, tokens };
         hooks.before_update(pending)?;

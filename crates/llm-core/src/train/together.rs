@@ -1,14 +1,16 @@
 //! What the members of a crew make of their parts of a step.
 
 use super::accumulate::pairwise;
-use crate::autograd::Gradients;
+use crate::autograd::{Gradients, TensorId};
 use crate::base::{Error, Result};
+use crate::buffer::Buffer;
 use crate::crew::Crew;
 use crate::kernels::norm::{CHUNK, chunk_squares, sum_of_chunks};
 use crate::model::TinyGPT;
 use crate::optim::{Divided, buckets_of};
 use crate::profile::enter;
 use crate::tensor::Tensor;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a member has done of a step, besides its gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -46,17 +48,19 @@ impl Part {
 /// unless one was told to stop. With a divided optimizer each member gets the finished gradient of
 /// its share alone.
 ///
+/// The member's gradients come one after the other, as they are finished; [`buckets_of`] says in
+/// which order they go to the others, which is the same for all.
+///
 /// # Errors
 /// [`Error::Stopped`] for all when one was told to, [`Error::Crew`].
 pub(super) fn join(
     crew: &mut dyn Crew,
     mine: Part,
     model: &TinyGPT,
-    grads: &mut Gradients,
+    finished: impl Iterator<Item = (TensorId, Buffer)>,
     divided: bool,
     step: u64,
-) -> Result<Part> {
-    let _span = enter("together");
+) -> Result<(Part, Gradients)> {
     let parts = crew.gather(&mine.to_bytes())?;
     let (parts, _) = parts.as_chunks();
     let parts: Vec<Part> = parts.iter().map(Part::from_bytes).collect();
@@ -64,39 +68,52 @@ pub(super) fn join(
         return Err(Error::Stopped { step });
     }
     let losses: Vec<f64> = parts.iter().map(|part| part.loss).collect();
-    let mut lists = lists(grads, model);
-    if divided && !model.parameters().zip(&lists).all(|((_, p), list)| p.numel() == list.len()) {
-        let why = "it cannot be divided: the loss does not depend on every parameter";
-        return Err(Error::config("optimizer", why));
-    }
-    sum(crew, &mut lists, divided)?;
+    let gradients = sum(crew, model, finished, divided)?;
     let tokens = parts.iter().map(|part| part.tokens).sum();
-    Ok(Part { loss: pairwise(&losses), tokens, stopped: false })
+    Ok((Part { loss: pairwise(&losses), tokens, stopped: false }, gradients))
 }
 
-/// A list for each parameter; an empty one where there is no gradient.
-fn lists<'g>(grads: &'g mut Gradients, model: &TinyGPT) -> Vec<&'g mut [f32]> {
-    let mut named = grads.named_mut(model.parameters()).into_iter().peekable();
-    let list = |(name, _): (String, &Tensor)| match named.peek() {
-        Some((next, _)) if *next == name => named.next().map(|(_, g)| g).unwrap_or_default(),
-        _ => Default::default(),
-    };
-    model.parameters().map(list).collect()
-}
-
-/// Sums all lists over the members; `divided`: each member its share of them.
-fn sum(crew: &mut dyn Crew, lists: &mut [&mut [f32]], divided: bool) -> Result<()> {
-    let lens: Vec<usize> = lists.iter().map(|list| list.len()).collect();
+/// Sums all gradients over the members, where they lie; `divided`: each member its share of them.
+fn sum(
+    crew: &mut dyn Crew,
+    model: &TinyGPT,
+    mut finished: impl Iterator<Item = (TensorId, Buffer)>,
+    divided: bool,
+) -> Result<Gradients> {
+    let parameters: Vec<&Tensor> = model.parameters().map(|(_, p)| p).collect();
+    let leaves = parameters.iter().enumerate().filter_map(|(list, p)| Some((p.id()?, list)));
+    let leaves: BTreeMap<TensorId, usize> = leaves.collect();
+    let lens: Vec<usize> = parameters.iter().map(|p| p.numel()).collect();
+    let mut gradients: Vec<Option<Buffer>> = lens.iter().map(|_| None).collect();
+    let mut without = BTreeSet::new();
     for bucket in buckets_of(&lens) {
-        let mut flat = bucket.collect(lists);
-        let mut done = bucket.halve(crew, &mut flat)?.share();
-        if !divided {
-            bucket.double(crew, &mut flat)?;
-            done = 0..bucket.len();
+        for (list, _) in bucket.lists() {
+            while gradients[list].is_none() {
+                if let Some((leaf, gradient)) = finished.next() {
+                    if let Some(&of) = leaves.get(&leaf) {
+                        gradients[of] = Some(gradient);
+                    }
+                    continue;
+                }
+                // The loss does not depend on this parameter, here and everywhere else.
+                if divided {
+                    let why = "it cannot be divided: the loss does not depend on every parameter";
+                    return Err(Error::config("optimizer", why));
+                }
+                gradients[list] = Some(Buffer::zeros(lens[list]));
+                without.insert(list);
+            }
         }
-        bucket.spread(done, &flat, lists);
+        let lists = gradients.iter_mut().map(|of| of.as_deref_mut().unwrap_or_default());
+        let mut lists: Vec<&mut [f32]> = lists.collect();
+        let mut x = bucket.of(&mut lists);
+        bucket.halve(crew, &mut x)?;
+        if !divided {
+            bucket.double(crew, &mut x)?;
+        }
     }
-    Ok(())
+    let summed = gradients.into_iter().enumerate().filter(|(list, _)| !without.contains(list));
+    Ok(Gradients::of_leaves(summed.filter_map(|(list, of)| Some((parameters[list].id()?, of?)))))
 }
 
 /// The gradient's norm where each member has the gradient of its share: as
@@ -164,7 +181,8 @@ pub(super) fn culprit(
         let at = gradient.iter().position(|g| !g.is_finite())?;
         Some((*list, range.start + at, f64::from(gradient[at])))
     });
-    let all = gather_all(crew, found.take(1).collect())?;
+    let mine = found.min_by_key(|(list, at, _)| (*list, *at));
+    let all = gather_all(crew, mine.into_iter().collect())?;
     let first = all.into_iter().min_by_key(|(list, at, _)| (*list, *at));
     Ok(first.and_then(|(list, _, g)| Some((parameters.get(list)?.0.clone(), g as f32))))
 }

@@ -68,15 +68,15 @@ fn act(part: &str, crew: &mut MpiCrew) -> u8 {
         "too_short" => {
             let (mut room, other) = ([0.0; 5], crew.rank() ^ 1);
             match crew.rank() {
-                0 => crew.exchange(other, &[1.0; 3], &mut []).unwrap(),
-                _ => crew.exchange(other, &[], &mut room).unwrap(),
+                0 => crew.exchange(other, &[&[1.0; 3]], &mut []).unwrap(),
+                _ => crew.exchange(other, &[], &mut [&mut room]).unwrap(),
             }
         }
         "too_long" => {
             let (mut room, other) = ([0.0; 2], crew.rank() ^ 1);
             match crew.rank() {
-                0 => crew.exchange(other, &[1.0; 3], &mut []).unwrap(),
-                _ => crew.exchange(other, &[], &mut room).unwrap(),
+                0 => crew.exchange(other, &[&[1.0; 3]], &mut []).unwrap(),
+                _ => crew.exchange(other, &[], &mut [&mut room]).unwrap(),
             }
         }
         "refuses" => {

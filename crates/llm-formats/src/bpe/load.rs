@@ -1,6 +1,8 @@
 //! Vocabularies as others write them, recognised by what is in them.
 
-use super::parts::{Merge, Parts, refuse};
+use super::kind::Words;
+use super::parts::{Added, Merge, Parts, refuse};
+use crate::kept::Kept;
 use llm_core::Result;
 use llm_core::base::memory;
 use llm_core::checkpoint::limits::MAX_BLOB;
@@ -24,13 +26,22 @@ pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
     if kind != "BPE" {
         return Err(refuse(format!("its model is {}, supported is BPE", named(kind))));
     }
-    supported("normalizer", &outline.normalizer, "none", |_| false)?;
-    supported(
-        "pre-tokenizer",
-        &outline.pre_tokenizer,
-        "ByteLevel with add_prefix_space false",
-        byte_level_words,
-    )?;
+    supported("normalizer", &outline.normalizer, "NFC", |normalizer| kind_of(normalizer) == "NFC")?;
+    let nfc = !only_one(&outline.normalizer).is_null();
+    let words = match only_one(&outline.pre_tokenizer) {
+        sequence if sequence.get("type").and_then(Value::as_str) == Some("Sequence") => {
+            Words::of(sequence)?
+        }
+        one => {
+            supported(
+                "pre-tokenizer",
+                one,
+                "ByteLevel with add_prefix_space false",
+                byte_level_words,
+            )?;
+            Words::Gpt2
+        }
+    };
     if outline.pre_tokenizer.is_null() {
         return Err(refuse("it has no pre-tokenizer, supported is ByteLevel"));
     }
@@ -45,18 +56,47 @@ pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
             return Err(refuse(format!("it has a {what}, which byte-level BPE has not")));
         }
     }
-    let mut special = Vec::with_capacity(outline.added_tokens.len());
-    for AddedToken { id, content, special: is_special } in outline.added_tokens {
-        if !is_special {
-            return Err(refuse(format!(
-                "the added token '{}' is not marked as special: it would be found inside words",
-                named(&content)
-            )));
-        }
-        special.push((content, id));
-    }
     let merges = numbered(merges)?;
-    Ok(Parts { vocab: vocab.0, merges, special, ignore_merges, place: "merge" })
+    let mut parts = Parts {
+        vocab: vocab.0,
+        merges,
+        words,
+        nfc,
+        kept: outline.kept,
+        ignore_merges,
+        place: "merge",
+        ..Parts::default()
+    };
+    for token in outline.added_tokens {
+        parts.added.push(added(token, parts.finds_wholes())?);
+    }
+    let post = outline.post_processor;
+    if parts.finds_wholes() && kind_of(&post) != "ByteLevel" {
+        parts.post_processor = post;
+    }
+    Ok(parts)
+}
+
+/// An added token; with `wholes` it is found in a text.
+fn added(token: AddedToken, wholes: bool) -> Result<Added> {
+    let AddedToken { id, content, special, single_word, lstrip, rstrip, normalized } = token;
+    if !wholes && !special {
+        return Err(refuse(format!(
+            "the added token '{}' is not marked as special: it would be found inside words",
+            named(&content)
+        )));
+    }
+    if !wholes {
+        return Ok(Added { content, id, special, normalized: false });
+    }
+    let ways = [("single_word", single_word), ("lstrip", lstrip), ("rstrip", rstrip)];
+    match ways.iter().find(|(_, on)| *on) {
+        Some((way, _)) => Err(refuse(format!(
+            "the added token '{}' has {way}, which is not supported",
+            named(&content)
+        ))),
+        None => Ok(Added { content, id, special, normalized }),
+    }
 }
 
 /// The vocabulary and the merges of the library's model.
@@ -110,9 +150,9 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
         }
     }
     // GPT-2's mark between documents: in its vocabulary, but never made of text.
-    let special = vocab.iter().find(|(token, _)| token == END_OF_TEXT).cloned();
-    let special = special.into_iter().collect();
-    Ok(Parts { vocab, merges: pairs, special, ignore_merges: false, place: "merges line" })
+    let mark = vocab.iter().find(|(token, _)| token == END_OF_TEXT);
+    let added = mark.map(|(_, id)| Added::end_of_text(*id)).into_iter().collect();
+    Ok(Parts { vocab, merges: pairs, added, place: "merges line", ..Parts::default() })
 }
 
 /// What reading takes for each byte of a file, in the library's tables and ours (17 as measured),
@@ -221,7 +261,11 @@ struct Outline {
     #[serde(default)]
     pre_tokenizer: Value,
     #[serde(default)]
+    post_processor: Value,
+    #[serde(default)]
     decoder: Value,
+    #[serde(default)]
+    kept: Kept,
     model: Kind,
 }
 
@@ -237,6 +281,14 @@ struct AddedToken {
     content: String,
     #[serde(default)]
     special: bool,
+    #[serde(default)]
+    single_word: bool,
+    #[serde(default)]
+    lstrip: bool,
+    #[serde(default)]
+    rstrip: bool,
+    #[serde(default)]
+    normalized: bool,
 }
 
 #[derive(Deserialize)]

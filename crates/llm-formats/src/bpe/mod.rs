@@ -1,5 +1,6 @@
 //! Byte-level BPE, GPT-2's way of cutting text: words (`split`), written byte for byte in an
-//! alphabet of 256 characters (`alphabet`), in which pairs of tokens are merged in a learnt order.
+//! alphabet of 256 characters (`alphabet`), in which pairs of tokens are merged in a learnt order. Of
+//! other models it reads those whose words are of a kind that is known (`kind`).
 //!
 //! Merging and learning are the `tokenizers` library's. What is ours stands around it: files are
 //! checked before it sees them (`parts`, `load`), and bytes that are no text, which it cannot
@@ -7,31 +8,40 @@
 //!
 //! The text of special tokens such as `<|endoftext|>` is text like any other, as in tiktoken's
 //! `encode_ordinary`; where it shall be the token, that is done around the tokenizer
-//! ([`encode_marked`](llm_core::tokenizer::encode_marked)).
+//! ([`encode_marked`](llm_core::tokenizer::encode_marked)). This is so for GPT-2's own kind. The tokens
+//! that other tokenizers add to their vocabulary are found wherever they are written (`wholes`), and
+//! a text in Unicode's form NFC is what comes back where the tokenizer asks for that.
 
 mod alphabet;
+mod kind;
+#[cfg(test)]
+mod kinds_tests;
 mod load;
 mod parts;
 mod split;
 #[cfg(test)]
 mod tests;
 mod train;
+mod wholes;
 
-pub use split::last_cut;
 pub use train::{Learning, learn};
 
+use crate::kept::Kept;
+use kind::Words;
 use llm_core::base::memory;
-use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
+use llm_core::tokenizer::Tokenizer;
 use llm_core::{Result, TokenId};
-use parts::{Checked, Parts, refuse};
+use parts::{Added, Checked, Parts, refuse};
 use rayon::prelude::*;
 use split::Splitter;
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 use tokenizers::Model;
 use tokenizers::models::bpe::{BPE, Vocab};
+use wholes::{Part, Wholes};
 
 /// Its name in checkpoints and flags.
 pub const NAME: &str = "bpe";
@@ -85,12 +95,52 @@ pub fn from_vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Arc<dyn Toke
 /// As [`from_tokenizer_json`].
 pub fn with_end_of_text(blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
     let mut parts = load::tokenizer_json(blob)?;
-    let numbers = parts.vocab.iter().chain(&parts.special).map(|(_, id)| id + 1);
-    let next = numbers.max().unwrap_or(0);
-    if !parts.special.iter().any(|(token, _)| token == END_OF_TEXT) {
-        parts.special.push((END_OF_TEXT.into(), next));
+    let numbers = parts.vocab.iter().map(|(_, id)| *id).chain(parts.added.iter().map(|t| t.id));
+    let next = numbers.map(|id| id.saturating_add(1)).max().unwrap_or(0);
+    if parts.end().is_none() {
+        parts.added.push(Added::end_of_text(next));
     }
     Ok(Arc::new(Bpe::new(parts)?))
+}
+
+/// The tokenizer of a tokenizer.json with what stands beside it.
+///
+/// # Errors
+/// As [`from_tokenizer_json`]; when a token that is named there is none of the file's.
+pub fn with_kept(file: &[u8], kept: &Kept) -> Result<Arc<dyn Tokenizer>> {
+    // Whether added tokens are found in texts depends on both, so the file is read with it.
+    let mut whole: serde_json::Value =
+        serde_json::from_slice(file).map_err(|e| refuse(format!("not a tokenizer.json: {e}")))?;
+    if let (false, Some(map)) = (kept.is_empty(), whole.as_object_mut()) {
+        let kept = serde_json::to_value(kept).map_err(|e| refuse(e.to_string()))?;
+        map.insert("kept".into(), kept);
+        let file = serde_json::to_vec(&whole).map_err(|e| refuse(e.to_string()))?;
+        return from_tokenizer_json(&file);
+    }
+    from_tokenizer_json(file)
+}
+
+/// How the added token of this number is written in a tokenizer.json; none where there is no such.
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn added_token(file: &[u8], id: u64) -> Result<Option<String>> {
+    let parts = load::tokenizer_json(file)?;
+    Ok(parts.added.into_iter().find(|token| token.id == id).map(|token| token.content))
+}
+
+/// What a checkpoint holds, as a tokenizer.json and what stands beside it; and is the file one of
+/// GPT-2's own kind, which vocab.json and merges.txt would say as well?
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn taken_apart(blob: &[u8]) -> Result<(Vec<u8>, Kept, bool)> {
+    let mut parts = load::tokenizer_json(blob)?;
+    if !parts.finds_wholes() {
+        return Ok((blob.to_vec(), Kept::default(), true));
+    }
+    let kept = std::mem::take(&mut parts.kept);
+    Ok((parts.to_json()?, kept, false))
 }
 
 /// GPT-2's two files, vocab.json and merges.txt, of what a checkpoint holds.
@@ -107,6 +157,9 @@ pub fn gpt2_files(blob: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
 pub struct Bpe {
     model: BPE,
     splitter: &'static Splitter,
+    words: Words,
+    /// Tokens that are found in texts; none are by GPT-2's own kind.
+    wholes: Option<Wholes>,
     /// The bytes of all tokens.
     bytes: Vec<u8>,
     /// Token i is `bytes[starts[i]..starts[i + 1]]`.
@@ -127,9 +180,9 @@ impl fmt::Debug for Bpe {
 impl Bpe {
     fn new(parts: Parts) -> Result<Bpe> {
         let Checked { bytes: tokens, singles, ordinary } = parts.check()?;
-        let mut special = parts.special.iter();
-        let end_of_text = special.find(|(token, _)| token == END_OF_TEXT);
-        let end_of_text = end_of_text.map(|(_, id)| *id as TokenId); // one of those numbered
+        let end_of_text = parts.end().map(|id| id as TokenId); // one of those numbered
+        let wholes = parts.finds_wholes().then(|| Wholes::new(&parts.added, parts.nfc));
+        let (wholes, words) = (wholes.transpose()?, parts.words);
         let blob = parts.to_json()?;
         let (mut bytes, mut starts) = (Vec::new(), vec![0]);
         for token in tokens {
@@ -144,28 +197,56 @@ impl Bpe {
             .cache_capacity(0)
             .build()
             .map_err(|e| refuse(e.to_string()))?;
-        Ok(Bpe { model, splitter: Splitter::get()?, bytes, starts, singles, blob, end_of_text })
+        let splitter = Splitter::get(words)?;
+        Ok(Bpe { model, splitter, words, wholes, bytes, starts, singles, blob, end_of_text })
     }
 
     /// The tokens of a piece of text.
     fn encode_piece(&self, splitter: &Splitter, piece: &[u8]) -> Result<Vec<TokenId>> {
         let mut tokens = Vec::with_capacity(piece.len() / 3);
-        let mut known: HashMap<&str, Range<usize>> = HashMap::new();
+        let mut known = HashMap::new();
         for chunk in piece.utf8_chunks() {
-            for word in splitter.words(chunk.valid()) {
-                if let Some(before) = known.get(word) {
-                    tokens.extend_from_within(before.clone());
-                    continue;
-                }
-                let start = tokens.len();
-                self.encode_word(word, &mut tokens)?;
-                if known.len() < MOST_WORDS {
-                    known.insert(word, start..tokens.len());
-                }
+            match &self.wholes {
+                None => self.encode_words(splitter, chunk.valid(), &mut known, &mut tokens)?,
+                Some(wholes) => wholes.parts(chunk.valid(), &mut |part| match part {
+                    Part::Whole(token) => {
+                        tokens.push(token);
+                        Ok(())
+                    }
+                    Part::Text(Cow::Borrowed(text)) => {
+                        self.encode_words(splitter, text, &mut known, &mut tokens)
+                    }
+                    Part::Text(Cow::Owned(text)) => {
+                        // Its words do not live on.
+                        self.encode_words(splitter, &text, &mut HashMap::new(), &mut tokens)
+                    }
+                })?,
             }
             tokens.extend(chunk.invalid().iter().map(|&b| self.singles[usize::from(b)]));
         }
         Ok(tokens)
+    }
+
+    /// The tokens of a text's words; those of words that are `known` are copied.
+    fn encode_words<'t>(
+        &self,
+        splitter: &Splitter,
+        text: &'t str,
+        known: &mut HashMap<&'t str, Range<usize>>,
+        tokens: &mut Vec<TokenId>,
+    ) -> Result<()> {
+        for word in splitter.words(text) {
+            if let Some(before) = known.get(word) {
+                tokens.extend_from_within(before.clone());
+                continue;
+            }
+            let start = tokens.len();
+            self.encode_word(word, tokens)?;
+            if known.len() < MOST_WORDS {
+                known.insert(word, start..tokens.len());
+            }
+        }
+        Ok(())
     }
 
     fn encode_word(&self, word: &str, tokens: &mut Vec<TokenId>) -> Result<()> {
@@ -196,7 +277,7 @@ impl Tokenizer for Bpe {
         if text.len() > LONG_TEXT {
             memory::require(memory_of(text.len()))?;
         }
-        let pieces: Vec<&[u8]> = split::pieces(text).collect();
+        let pieces: Vec<&[u8]> = split::pieces(text, self.words).collect();
         match pieces[..] {
             [] => Ok(Vec::new()),
             [one] => self.encode_piece(self.splitter, one),
@@ -223,5 +304,9 @@ impl Tokenizer for Bpe {
 
     fn end_of_text(&self) -> Option<TokenId> {
         self.end_of_text
+    }
+
+    fn last_cut(&self, text: &[u8]) -> Option<usize> {
+        split::last_cut(text, self.words)
     }
 }

@@ -1,10 +1,13 @@
 //! A vocabulary with its merges, checked before anything is made of it, and written in one form.
 
 use super::alphabet;
+use super::kind::Words;
+use crate::kept::Kept;
 use llm_core::checkpoint::limits::MAX_BLOB;
+use llm_core::tokenizer::END_OF_TEXT;
 use llm_core::{Config, Error, Result, TokenId};
 use serde::ser::{Serialize, SerializeMap, Serializer};
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
 
 /// Bytes of a token, as it is written.
@@ -17,12 +20,37 @@ pub(super) struct Parts {
     pub(super) vocab: Vec<(String, u64)>,
     /// Pairs of tokens, the first merged first.
     pub(super) merges: Vec<Merge>,
-    /// Tokens that text is never cut into, as they are.
-    pub(super) special: Vec<(String, u64)>,
+    /// Tokens that nothing is merged into, as they are written.
+    pub(super) added: Vec<Added>,
+    /// Which words text is cut into.
+    pub(super) words: Words,
+    /// Is text put into Unicode's form NFC?
+    pub(super) nfc: bool,
+    /// What the library does to tokens when they are made. It is not done here; it is kept.
+    pub(super) post_processor: Value,
+    /// What stands beside the file.
+    pub(super) kept: Kept,
     /// Words that are tokens are not cut, whatever the merges say.
     pub(super) ignore_merges: bool,
     /// What a merge's place is called: `merge`, or `merges line`.
     pub(super) place: &'static str,
+}
+
+/// A token that nothing is merged into.
+pub(super) struct Added {
+    pub(super) content: String,
+    pub(super) id: u64,
+    /// Of no text; else it is found in any.
+    pub(super) special: bool,
+    /// It is found in the text's normal form.
+    pub(super) normalized: bool,
+}
+
+impl Added {
+    /// The token that ends a text, as GPT-2 has it.
+    pub(super) fn end_of_text(id: u64) -> Added {
+        Added { content: END_OF_TEXT.into(), id, special: true, normalized: false }
+    }
 }
 
 /// Two tokens that become one.
@@ -54,6 +82,18 @@ fn shown(token: &str) -> String {
 }
 
 impl Parts {
+    /// Are added tokens found in a text as wholes? Not by GPT-2's own kind, whose one mark between
+    /// texts is text like any other.
+    pub(super) fn finds_wholes(&self) -> bool {
+        self.words != Words::Gpt2 || self.nfc || !self.kept.is_empty()
+    }
+
+    /// The number of the token that ends a text.
+    pub(super) fn end(&self) -> Option<u64> {
+        let end = self.kept.eos.as_deref().unwrap_or(END_OF_TEXT);
+        self.added.iter().find(|token| token.content == end).map(|token| token.id)
+    }
+
     /// Validates that every text can be cut into this vocabulary.
     ///
     /// # Errors
@@ -61,7 +101,8 @@ impl Parts {
     pub(super) fn check(&self) -> Result<Checked> {
         let names = self.names()?;
         let vocab: HashSet<&str> = self.vocab.iter().map(|(t, _)| t.as_str()).collect();
-        let special: HashSet<&str> = self.special.iter().map(|(t, _)| t.as_str()).collect();
+        let special: HashSet<&str> = self.added.iter().map(|t| t.content.as_str()).collect();
+        self.check_added(&special)?;
         let mut ordinary = HashMap::with_capacity(vocab.len());
         let mut bytes = Vec::with_capacity(names.len());
         for (id, &name) in names.iter().enumerate() {
@@ -90,7 +131,9 @@ impl Parts {
     /// All tokens by number.
     fn names(&self) -> Result<Vec<&str>> {
         let mut ids: HashMap<&str, u64> = HashMap::new();
-        for (i, (token, id)) in self.vocab.iter().chain(&self.special).enumerate() {
+        let added = self.added.iter().map(|token| (&token.content, &token.id));
+        let vocab = self.vocab.iter().map(|(token, id)| (token, id));
+        for (i, (token, id)) in vocab.chain(added).enumerate() {
             if token.is_empty() || token.len() > MAX_TOKEN {
                 let why = format!("token {id} has {} bytes, not 1 to {MAX_TOKEN}", token.len());
                 return Err(refuse(why));
@@ -124,6 +167,27 @@ impl Parts {
         Ok(names.into_iter().flatten().collect())
     }
 
+    /// Refuses added tokens that cannot be found, and names of none.
+    fn check_added(&self, special: &HashSet<&str>) -> Result<()> {
+        if !self.finds_wholes() {
+            return Ok(());
+        }
+        if let Some(token) = special.iter().find(|token| token.contains(char::is_whitespace)) {
+            let token = shown(token);
+            return Err(refuse(format!(
+                "the added token {token} has white space in it, which is not supported"
+            )));
+        }
+        for (what, name) in [("begins", &self.kept.bos), ("ends", &self.kept.eos)] {
+            if let Some(name) = name.as_ref().filter(|name| !special.contains(name.as_str())) {
+                let why =
+                    format!("{}, which {what} a text, is not one of its added tokens", shown(name));
+                return Err(refuse(why));
+            }
+        }
+        Ok(())
+    }
+
     fn check_merges(&self, ordinary: &HashMap<String, TokenId>) -> Result<()> {
         let mut seen = HashSet::with_capacity(self.merges.len());
         for Merge { parts: (a, b), place } in &self.merges {
@@ -149,8 +213,8 @@ impl Parts {
     /// # Errors
     /// [`Error::Tokenizer`] when it is too large for a checkpoint.
     pub(super) fn to_json(&self) -> Result<Vec<u8>> {
-        let mut special: Vec<_> = self.special.iter().collect();
-        special.sort_by_key(|(_, id)| *id);
+        let mut added: Vec<_> = self.added.iter().collect();
+        added.sort_by_key(|token| token.id);
         let mut vocab: Vec<_> = self.vocab.iter().collect();
         vocab.sort_by_key(|(_, id)| *id);
         let level = InOrder(vec![
@@ -159,15 +223,15 @@ impl Parts {
             ("trim_offsets", json!(true)),
             ("use_regex", json!(true)),
         ]);
-        let added = special.iter().map(|(content, id)| {
+        let added = added.iter().map(|token| {
             InOrder(vec![
-                ("id", json!(id)),
-                ("content", json!(content)),
+                ("id", json!(token.id)),
+                ("content", json!(token.content)),
                 ("single_word", json!(false)),
                 ("lstrip", json!(false)),
                 ("rstrip", json!(false)),
-                ("normalized", json!(false)),
-                ("special", json!(true)),
+                ("normalized", json!(token.normalized)),
+                ("special", json!(token.special)),
             ])
         });
         let merges = self.merges.iter().map(|m| &m.parts).collect();
@@ -176,9 +240,12 @@ impl Parts {
             truncation: (),
             padding: (),
             added_tokens: added.collect(),
-            normalizer: (),
-            pre_tokenizer: &level,
-            post_processor: (),
+            normalizer: self.nfc.then(|| json!({"type": "NFC"})),
+            pre_tokenizer: match self.words {
+                Words::Gpt2 => OneOf::Level(&level),
+                other => OneOf::Other(other.pre_tokenizer()),
+            },
+            post_processor: &self.post_processor,
             decoder: &level,
             model: Model {
                 kind: "BPE",
@@ -192,6 +259,7 @@ impl Parts {
                 vocab: InOrder(vocab.iter().map(|(token, id)| (token.as_str(), *id)).collect()),
                 merges,
             },
+            kept: &self.kept,
         };
         let blob = serde_json::to_vec(&file).map_err(|e| refuse(e.to_string()))?;
         if blob.len() as u64 > MAX_BLOB {
@@ -206,8 +274,8 @@ impl Parts {
         let mut vocab: Vec<(&str, u64)> = self
             .vocab
             .iter()
-            .chain(&self.special)
             .map(|(token, id)| (token.as_str(), *id))
+            .chain(self.added.iter().map(|token| (token.content.as_str(), token.id)))
             .collect();
         vocab.sort_by_key(|(_, id)| *id);
         vocab.dedup();
@@ -260,12 +328,22 @@ struct File<'a> {
     version: &'a str,
     truncation: (),
     padding: (),
-    added_tokens: Vec<InOrder<'a, serde_json::Value>>,
-    normalizer: (),
-    pre_tokenizer: &'a InOrder<'a, serde_json::Value>,
-    post_processor: (),
-    decoder: &'a InOrder<'a, serde_json::Value>,
+    added_tokens: Vec<InOrder<'a, Value>>,
+    normalizer: Option<Value>,
+    pre_tokenizer: OneOf<'a>,
+    post_processor: &'a Value,
+    decoder: &'a InOrder<'a, Value>,
     model: Model<'a>,
+    #[serde(skip_serializing_if = "Kept::is_empty")]
+    kept: &'a Kept,
+}
+
+/// A pre-tokenizer.
+#[derive(serde::Serialize)]
+#[serde(untagged)]
+enum OneOf<'a> {
+    Level(&'a InOrder<'a, Value>),
+    Other(Value),
 }
 
 #[derive(serde::Serialize)]

@@ -15,7 +15,7 @@ fn learnt(text: &[u8], vocab_size: usize) -> Arc<dyn Tokenizer> {
     learn(text, vocab_size, |_| {}).unwrap()
 }
 
-static SMALL: LazyLock<Arc<dyn Tokenizer>> =
+pub(super) static SMALL: LazyLock<Arc<dyn Tokenizer>> =
     LazyLock::new(|| learnt(TEXT.repeat(3).as_bytes(), 300));
 
 /// The text of 256 byte tokens and these more, as vocab.json.
@@ -206,14 +206,14 @@ fn what_cannot_be_a_tokenizer_is_refused() {
     for (from, to, needle) in [
         (r#""type":"BPE""#, r#""type":"Unigram""#, "its model is Unigram"),
         (r#""type":"BPE""#, r#""type":"a\u001bb""#, "its model is a\\u{1b}b"),
-        (r#""normalizer":null"#, r#""normalizer":{"type":"NFC"}"#, "its normalizer is NFC"),
+        (r#""normalizer":null"#, r#""normalizer":{"type":"NFD"}"#, "its normalizer is NFD"),
         (prefix, r#""add_prefix_space":true"#, "is ByteLevel with a space put in front"),
         (r#""use_regex":true"#, r#""use_regex":false"#, "is ByteLevel without its words"),
         (r#""ByteLevel""#, r#""Whitespace""#, "its pre-tokenizer is Whitespace"),
         (
             r#""type":"ByteLevel""#,
             r#""pretokenizers":[{"type":"Split"},{"type":"ByteLevel"}],"type":"Sequence""#,
-            "Sequence of Split, ByteLevel",
+            "its pre-tokenizer is a sequence that is not known",
         ),
         (r#""decoder":{"type":"ByteLevel""#, r#""decoder":{"type":"WordPiece""#, "its decoder is"),
         (r#""dropout":null"#, r#""dropout":0.1"#, "dropout"),

@@ -1,5 +1,6 @@
 //! Learning a vocabulary: the library's byte-level BPE on the words of a text.
 
+use super::kind::Words;
 use super::load::of_library;
 use super::parts::refuse;
 use super::split::{Splitter, pieces};
@@ -54,7 +55,7 @@ pub fn learn(
         let why = format!("{vocab_size} tokens are outside 256..={}", Config::MAX_VOCAB);
         return Err(refuse(why));
     }
-    let splitter = Splitter::get()?;
+    let splitter = Splitter::get(Words::Gpt2)?;
     require_memory(text, vocab_size, splitter)?;
     let mut trainer = BpeTrainer::builder()
         .vocab_size(vocab_size)
@@ -63,7 +64,8 @@ pub fn learn(
         .show_progress(false)
         .build();
     let read = AtomicUsize::new(0);
-    let texts = pieces(text).flat_map(|piece| piece.utf8_chunks().map(|chunk| chunk.valid()));
+    let texts =
+        pieces(text, Words::Gpt2).flat_map(|piece| piece.utf8_chunks().map(|chunk| chunk.valid()));
     let fed = trainer.feed(texts, |text| {
         let words = splitter.words(text).flat_map(parts_of);
         let words = words.map(alphabet::symbols).collect();
@@ -81,7 +83,7 @@ pub fn learn(
 /// counted, and more is not begun than there is memory for.
 fn require_memory(text: &[u8], vocab_size: usize, splitter: &Splitter) -> Result<()> {
     let (mut words, mut bytes) = (HashSet::new(), 0);
-    for piece in pieces(text) {
+    for piece in pieces(text, Words::Gpt2) {
         memory::require(words.len() as u64 * COUNTED_MEMORY)?;
         for chunk in piece.utf8_chunks() {
             let new = splitter.words(chunk.valid()).filter(|&word| words.insert(word));

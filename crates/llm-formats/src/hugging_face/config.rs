@@ -1,24 +1,18 @@
-//! config.json: every field that changes what GPT-2 computes, read and written.
+//! config.json: every field that changes what a model computes, read and written. What is GPT-2's is
+//! here, what is of Llama's kin in `llama`.
 
+use super::family::Family;
+pub use super::fields::ConfigJson;
+use super::fields::{Fields, decimal, unsupported};
+use super::llama;
 use crate::error::{FormatError, Result, shown};
-use crate::imported::Note;
+use crate::imported::{Note, several};
 use llm_core::Config;
-use llm_core::model::{Activation, Init, NORM_EPS};
+use llm_core::model::{Activation, Init};
 use serde_json::{Map, Value, json};
 
 /// Bytes of config.json.
 pub const MAX_LENGTH: u64 = 1 << 20;
-
-/// What config.json says.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ConfigJson {
-    /// Sizes and options.
-    pub config: Config,
-    /// H.
-    pub n_heads: usize,
-    /// What one should know about it.
-    pub notes: Vec<Note>,
-}
 
 /// Reads config.json. A field that is not there has the value that `transformers` gives it.
 ///
@@ -28,19 +22,22 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
     let fields: Map<String, Value> = serde_json::from_slice(text)
         .map_err(|e| FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))))?;
     let fields = Fields(&fields);
-    fields.only("model_type", "gpt2", "gpt2")?;
-    fields.architecture()?;
-    for field in ["quantization_config", "pruned_heads"] {
-        let empty = |v: &Value| v.is_null() || v.as_object().is_some_and(Map::is_empty);
-        if fields.0.get(field).is_some_and(|v| !empty(v)) {
-            return Err(FormatError::content(format!("{field} is set, which is not supported")));
-        }
-    }
-    let d_model = fields.size("n_embd", 768)?;
-    let inner = match fields.0.get("n_inner").filter(|v| !v.is_null()) {
-        Some(_) => fields.size("n_inner", 0)?,
-        None => 0,
+    let model_type = fields.text("model_type", Family::Gpt2.model_type())?;
+    let Some(family) = Family::of(model_type) else {
+        let known = Family::ALL.map(Family::model_type).join(", ");
+        return Err(unsupported("model_type", &json!(model_type), &known));
     };
+    fields.architecture(&family.classes())?;
+    fields.unset(&["quantization_config", "pruned_heads", "auto_map"])?;
+    match family {
+        Family::Gpt2 => gpt2(fields),
+        _ => llama::parse(fields, family),
+    }
+}
+
+fn gpt2(fields: Fields<'_>) -> Result<ConfigJson> {
+    let d_model = fields.size("n_embd", 768)?;
+    let inner = fields.size_or_null("n_inner")?.unwrap_or(0);
     let activation = match fields.text("activation_function", "gelu_new")? {
         "gelu_new" | "gelu_pytorch_tanh" => Activation::GeluTanh, // two names of one function
         "gelu" => Activation::Gelu,
@@ -49,10 +46,6 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
             return Err(unsupported("activation_function", &json!(other), supported));
         }
     };
-    let eps = fields.real("layer_norm_epsilon", f64::from(NORM_EPS))?;
-    if eps as f32 != NORM_EPS {
-        return Err(unsupported("layer_norm_epsilon", &json!(eps), "1e-05"));
-    }
     for (field, usual) in [
         ("scale_attn_weights", true),
         ("scale_attn_by_inverse_layer_idx", false),
@@ -62,9 +55,10 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
             return Err(unsupported(field, &json!(!usual), &usual.to_string()));
         }
     }
-    let (dropout, notes) = fields.dropout()?;
+    let (dropout, notes) = dropout(fields)?;
     let config = Config {
         norm_affine: true,
+        norm_eps: fields.eps("layer_norm_epsilon", 1e-5)?,
         tied_head: fields.flag("tie_word_embeddings", true)?,
         head_bias: false,
         init: Init::Gpt2,
@@ -79,10 +73,22 @@ pub fn parse(text: &[u8]) -> Result<ConfigJson> {
             fields.size("n_layer", 12)?,
         )
     };
-    Ok(ConfigJson { config, n_heads: fields.size("n_head", 12)?, notes })
+    let attention = several(fields.size("n_head", 12)?);
+    Ok(ConfigJson { family: Family::Gpt2, config, attention, ends: Vec::new(), notes })
 }
 
-/// Writes config.json of a model with `n_heads`; `end` is the token that ends a text.
+/// The three probabilities as our one.
+fn dropout(fields: Fields<'_>) -> Result<(f32, Vec<Note>)> {
+    let [embd, attn, resid] = ["embd_pdrop", "attn_pdrop", "resid_pdrop"];
+    let [embd, attn, resid] =
+        [fields.dropout(embd, 0.1)?, fields.dropout(attn, 0.1)?, fields.dropout(resid, 0.1)?];
+    if embd == attn && attn == resid {
+        return Ok((embd as f32, Vec::new()));
+    }
+    Ok((0.0, vec![Note::UnequalDropouts { embd, attn, resid }]))
+}
+
+/// Writes config.json of a GPT-2 with `n_heads`; `end` is the token that ends a text.
 pub fn write(config: &Config, n_heads: usize, end: Option<u32>) -> Value {
     json!({
         "activation_function": match config.activation {
@@ -90,15 +96,15 @@ pub fn write(config: &Config, n_heads: usize, end: Option<u32>) -> Value {
             Activation::Gelu => "gelu",
         },
         "add_cross_attention": false,
-        "architectures": ["GPT2LMHeadModel"],
+        "architectures": [Family::Gpt2.classes()[0]],
         "attn_pdrop": config.dropout,
         "bos_token_id": end,
         "dtype": "float32",
         "embd_pdrop": config.dropout,
         "eos_token_id": end,
         "initializer_range": 0.02,
-        "layer_norm_epsilon": 1e-5,
-        "model_type": "gpt2",
+        "layer_norm_epsilon": decimal(config.norm_eps),
+        "model_type": Family::Gpt2.model_type(),
         "n_ctx": config.seq_len, // an older name of n_positions, which llama.cpp's converter reads
         "n_embd": config.d_model,
         "n_head": n_heads,
@@ -114,77 +120,6 @@ pub fn write(config: &Config, n_heads: usize, end: Option<u32>) -> Value {
         "use_cache": true,
         "vocab_size": config.vocab_size,
     })
-}
-
-fn unsupported(field: &str, found: &Value, supported: &str) -> FormatError {
-    let found = shown(&found.to_string());
-    FormatError::content(format!("{field} is {found}, supported: {supported}"))
-}
-
-/// The fields of the file.
-struct Fields<'a>(&'a Map<String, Value>);
-
-impl Fields<'_> {
-    /// A whole number of 1 or more.
-    fn size(&self, field: &str, usual: usize) -> Result<usize> {
-        let Some(value) = self.0.get(field) else { return Ok(usual) };
-        let size = value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-        size.ok_or_else(|| unsupported(field, value, "a whole number of 1 or more"))
-    }
-
-    fn real(&self, field: &str, usual: f64) -> Result<f64> {
-        let Some(value) = self.0.get(field) else { return Ok(usual) };
-        value.as_f64().ok_or_else(|| unsupported(field, value, "a number"))
-    }
-
-    fn flag(&self, field: &str, usual: bool) -> Result<bool> {
-        let Some(value) = self.0.get(field) else { return Ok(usual) };
-        value.as_bool().ok_or_else(|| unsupported(field, value, "true or false"))
-    }
-
-    fn text(&self, field: &str, usual: &'static str) -> Result<&str> {
-        let Some(value) = self.0.get(field) else { return Ok(usual) };
-        value.as_str().ok_or_else(|| unsupported(field, value, usual))
-    }
-
-    /// A field with one possible value.
-    fn only(&self, field: &str, usual: &'static str, supported: &str) -> Result<()> {
-        match self.text(field, usual)? {
-            same if same == usual => Ok(()),
-            other => Err(unsupported(field, &json!(other), supported)),
-        }
-    }
-
-    /// GPT-2 with its output head; or without, when that is tied to the token table.
-    fn architecture(&self) -> Result<()> {
-        const KNOWN: [&str; 2] = ["GPT2LMHeadModel", "GPT2Model"];
-        let Some(value) = self.0.get("architectures").filter(|v| !v.is_null()) else {
-            return Ok(());
-        };
-        let names = value.as_array().map_or(&[][..], Vec::as_slice);
-        let known = |name: &Value| name.as_str().is_some_and(|name| KNOWN.contains(&name));
-        if names.iter().any(known) {
-            return Ok(());
-        }
-        Err(unsupported("architectures", value, &KNOWN.join(", ")))
-    }
-
-    /// The three probabilities as our one.
-    fn dropout(&self) -> Result<(f32, Vec<Note>)> {
-        let names = ["embd_pdrop", "attn_pdrop", "resid_pdrop"];
-        let mut all = [0.0; 3];
-        for (p, field) in all.iter_mut().zip(names) {
-            *p = self.real(field, 0.1)?;
-            if !(0.0..1.0).contains(p) {
-                return Err(unsupported(field, &json!(*p), "0 or more, and less than 1"));
-            }
-        }
-        let [embd, attn, resid] = all;
-        if embd == attn && attn == resid {
-            return Ok((embd as f32, Vec::new()));
-        }
-        Ok((0.0, vec![Note::UnequalDropouts { embd, attn, resid }]))
-    }
 }
 
 #[cfg(test)]
@@ -205,9 +140,17 @@ mod tests {
             // One of both has an MLP of its own kind.
             let config = match tied_head {
                 true => config,
-                false => Config { activation: Activation::Gelu, n_inner: 100, ..config },
+                false => {
+                    Config { activation: Activation::Gelu, n_inner: 100, norm_eps: 1e-6, ..config }
+                }
             };
-            let settings = ConfigJson { config: config.clone(), n_heads: 4, notes: Vec::new() };
+            let settings = ConfigJson {
+                family: Family::Gpt2,
+                config: config.clone(),
+                attention: several(4),
+                ends: Vec::new(),
+                notes: Vec::new(),
+            };
             let written = write(&config, 4, None);
             assert_eq!(written["n_ctx"], written["n_positions"]);
             assert_eq!(read(written).unwrap(), settings);
@@ -218,7 +161,7 @@ mod tests {
     fn what_is_not_said_is_gpt2() {
         let settings = read(json!({})).unwrap();
         let config = Config { dropout: 0.1, ..Config::gpt2(50257, 1024, 768, 12) };
-        assert_eq!((settings.config, settings.n_heads), (config, 12));
+        assert_eq!((settings.config, settings.attention), (config, several(12)));
         let named = json!({"activation_function": "gelu_pytorch_tanh", "n_inner": 3072,
             "reorder_and_upcast_attn": true, "pruned_heads": {}, "architectures": ["GPT2Model"]});
         assert!(read(named).is_ok());
@@ -227,7 +170,7 @@ mod tests {
     #[test]
     fn what_would_compute_something_else_is_refused_by_its_name() {
         for (field, value) in [
-            ("model_type", json!("llama")),
+            ("model_type", json!("mamba")),
             ("model_type", json!(3)),
             ("architectures", json!(["GPT2ForSequenceClassification"])),
             ("architectures", json!("GPT2LMHeadModel")),
@@ -242,7 +185,7 @@ mod tests {
             ("vocab_size", json!([])),
             ("n_inner", json!(0)),
             ("n_inner", json!("100")),
-            ("layer_norm_epsilon", json!(1e-6)),
+            ("layer_norm_epsilon", json!(0.0)),
             ("layer_norm_epsilon", json!("1e-5")),
             ("scale_attn_weights", json!(false)),
             ("scale_attn_by_inverse_layer_idx", json!(true)),

@@ -1,11 +1,13 @@
 //! Writing a folder.
 
-use super::{CONFIG, GENERATION, WEIGHTS, config, names, tokenizer};
+use super::names::Names;
+use super::{CONFIG, Family, GENERATION, WEIGHTS, config, llama, tokenizer};
 use crate::error::{FormatError, Result};
 use crate::imported::SEVERAL;
+use crate::modern_spec::ModernSpec;
 use crate::safetensors::{Data, Named, write};
 use llm_core::base::replace_file;
-use llm_core::model::{Mlp, Norm, Positions, SingleHead, parameter_shapes};
+use llm_core::model::{Mlp, Norm, Param, Positions, SingleHead, parameter_list};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT};
 use serde_json::{Value, json};
@@ -19,20 +21,27 @@ pub fn has_head_bias(model: &TinyGPT) -> bool {
     model.b_lm.as_ref().is_some_and(|bias| bias.data().iter().any(|&x| x != 0.0))
 }
 
-/// Is it a model that GPT-2's files can hold?
+/// Which of their models it is.
 ///
 /// # Errors
-/// [`FormatError::AttentionKind`], [`FormatError::Piece`] and [`FormatError::HeadBias`] for what GPT-2
-/// does not have.
-pub fn check_model(model: &TinyGPT) -> Result<()> {
-    let name = model.attention().spec().name;
-    if ![SingleHead::NAME, SEVERAL].contains(&name.as_str()) {
-        return Err(FormatError::AttentionKind { name: name.escape_default().to_string() });
-    }
-    if let Some(piece) = foreign_piece(model.config()) {
-        return Err(FormatError::Piece { piece });
-    }
-    if has_head_bias(model) { Err(FormatError::HeadBias) } else { Ok(()) }
+/// [`FormatError::AttentionKind`], [`FormatError::Piece`] and [`FormatError::HeadBias`] for what none of
+/// them has.
+pub fn check_model(model: &TinyGPT) -> Result<Family> {
+    let (spec, config) = (model.attention().spec(), model.config());
+    let family = match ModernSpec::read(&spec) {
+        Some(own) => llama::family(config, &own)
+            .map_err(|piece| FormatError::Piece { piece, holder: "Llama" })?,
+        None if ![SingleHead::NAME, SEVERAL].contains(&spec.name.as_str()) => {
+            return Err(FormatError::AttentionKind {
+                name: spec.name.escape_default().to_string(),
+            });
+        }
+        None => match foreign_piece(config) {
+            Some(piece) => return Err(FormatError::Piece { piece, holder: "GPT-2" }),
+            None => Family::Gpt2,
+        },
+    };
+    if has_head_bias(model) { Err(FormatError::HeadBias) } else { Ok(family) }
 }
 
 /// What the settings ask for and GPT-2 does not compute. MLPs without biases are no such thing: they
@@ -71,19 +80,26 @@ pub fn prepare_folder(folder: &Path) -> llm_core::Result<()> {
 /// As [`check_model`]; [`FormatError::TokenizerKind`] for another thing that GPT-2 does not have,
 /// [`FormatError::Core`] with what the system says.
 pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Result<()> {
-    check_model(model)?;
+    let family = check_model(model)?;
     let config = model.config();
     let mut files = tokenizer::export(tokenizer, config.seq_len)?;
     let end = tokenizer.end_of_text();
-    let generation = json!({"_from_model_config": true, "bos_token_id": end, "eos_token_id": end});
+    let begin = tokenizer::begin_of_text(tokenizer)?;
+    let generation =
+        json!({"_from_model_config": true, "bos_token_id": begin, "eos_token_id": end});
     files.push((GENERATION, pretty(&generation)));
-    let n_heads = model.attention().spec().n_heads;
-    files.push((CONFIG, pretty(&config::write(config, n_heads, end))));
+    let spec = model.attention().spec();
+    let own = ModernSpec::read(&spec);
+    let settings = match &own {
+        Some(own) => llama::write(config, own, family, begin, end),
+        None => config::write(config, spec.n_heads, end),
+    };
+    files.push((CONFIG, pretty(&settings)));
     let weights = folder.join(WEIGHTS);
     let mut written = vec![weights.clone()];
     let mut all = || -> Result<(), (PathBuf, io::Error)> {
         let metadata = ("format", "pt"); // which library's shapes these are
-        write(&weights, metadata, tensors(model)).map_err(|e| (weights.clone(), e))?;
+        write(&weights, metadata, tensors(model, family)).map_err(|e| (weights.clone(), e))?;
         for (name, bytes) in &files {
             let path = folder.join(name);
             written.push(path.clone());
@@ -101,34 +117,64 @@ fn pretty(value: &Value) -> Vec<u8> {
     format!("{value:#}\n").into_bytes()
 }
 
-/// The model's tensors under GPT-2's names. Norms without gain and bias get gains of 1 and biases
-/// of 0, an MLP without biases gets biases of 0, and what reads a head that is switched off is 0: the function is the same.
-fn tensors(model: &TinyGPT) -> Vec<Named<'_>> {
+/// The model's tensors under their names. Norms without gain and bias get gains of 1 and biases of
+/// 0, products without biases get biases of 0 where theirs have some, and what reads a head that is
+/// switched off is 0: the function is the same.
+fn tensors(model: &TinyGPT, family: Family) -> Vec<Named<'_>> {
     let spec = model.attention().spec();
+    let own = ModernSpec::read(&spec);
     let ours: HashMap<String, &Tensor> = model.parameters().collect();
-    let (norm_affine, head_bias, mlp_bias) = (true, false, true);
-    let theirs = Config { norm_affine, head_bias, mlp_bias, ..model.config().clone() };
-    let named = |(name, mut shape): (String, Vec<usize>)| {
-        let data = match ours.get(&name) {
-            Some(p) if name == "w_lm" => {
-                shape.reverse();
-                Data::Transposed { values: p.data(), columns: theirs.vocab_size }
-            }
-            Some(p) if name.ends_with(".w_proj") => Data::Floats(without_heads(&name, p, &spec)),
-            Some(p) => Data::Floats(Cow::Borrowed(p.data())),
+    let mut theirs = Config { norm_affine: true, head_bias: false, ..model.config().clone() };
+    let mut attention = model.attention().parameters(&theirs);
+    if family == Family::Gpt2 {
+        theirs.mlp_bias = true;
+    }
+    if let (Some(own), Family::Llama | Family::Qwen3) = (&own, family)
+        && own.qkv_bias != own.proj_bias
+    {
+        let wide = (own.n_heads + 2 * own.kv_heads) * own.head_dim(theirs.d_model);
+        let (name, length) =
+            if own.proj_bias { ("b_qkv", wide) } else { ("b_proj", theirs.d_model) };
+        attention.push((name.into(), Param::bias(length)));
+    }
+    let names = Names::new(family, &theirs, own.as_ref());
+    let mut all = Vec::new();
+    for (name, param) in parameter_list(&theirs, &attention) {
+        let (columns, found) = (param.shape.last().copied().unwrap_or(0), ours.get(&name));
+        let values = match found {
+            Some(p) if name.ends_with(".w_proj") => without_heads(&name, p, &spec),
+            Some(p) => Cow::Borrowed(p.data()),
             None => {
                 let value = if name.ends_with("_g") { 1.0 } else { 0.0 };
-                Data::Floats(vec![value; shape.iter().product()].into())
+                Cow::Owned(vec![value; param.shape.iter().product()])
             }
         };
-        Some(Named { name: names::theirs(&name, names::PREFIX)?, shape, data })
-    };
-    parameter_shapes(&theirs).into_iter().filter_map(named).collect()
+        // A parameter that is in parts is one of ours: nothing is copied.
+        for source in names.sources(&name, &param.shape, names.prefix()).unwrap_or_default() {
+            let (values, part) = (values.clone(), source.columns.clone());
+            let data = match (source.turned, values) {
+                (true, values) => Data::Transposed { values, columns, part },
+                (false, Cow::Borrowed(values)) if param.shape.len() == 1 => {
+                    Data::Floats(Cow::Borrowed(&values[part]))
+                }
+                (false, Cow::Owned(values)) if param.shape.len() == 1 => {
+                    Data::Floats(Cow::Owned(values[part].to_vec()))
+                }
+                (false, values) => Data::Floats(values),
+            };
+            all.push(Named { name: source.name, shape: source.shape, data });
+        }
+    }
+    all
 }
 
-/// `w_proj [C, C]` with rows h·D..(h+1)·D set to 0 for every head h that is switched off: what
+/// `w_proj [H·D, C]` with rows h·D..(h+1)·D set to 0 for every head h that is switched off: what
 /// that head computes is then added to nothing, as if it were not there.
-fn without_heads<'a>(name: &str, w_proj: &'a Tensor, spec: &AttentionSpec) -> Cow<'a, [f32]> {
+pub(crate) fn without_heads<'a>(
+    name: &str,
+    w_proj: &'a Tensor,
+    spec: &AttentionSpec,
+) -> Cow<'a, [f32]> {
     let block = name.split('.').nth(1).and_then(|i| i.parse::<usize>().ok()).unwrap_or(0);
     let mask = spec.head_mask.chunks_exact(spec.n_heads).nth(block).unwrap_or_default();
     let mut values = Cow::Borrowed(w_proj.data());

@@ -1,17 +1,25 @@
 //! Reading a folder.
 
 use super::config::{self, ConfigJson};
-use super::{CONFIG, names, tokenizer, weights};
-use crate::error::{FormatError, Result};
+use super::fields::numbers;
+use super::names::{Names, Source};
+use super::{CONFIG, GENERATION, names, tokenizer, weights};
+use crate::error::{FormatError, Result, shown};
 use crate::files::read_small;
-use crate::imported::{FromSpec, Imported, Note, check, fine_tuning, heads, parameter};
+use crate::imported::{FromSpec, Imported, Note, attention, check, fine_tuning, parameter};
+use crate::modern_spec::ModernSpec;
 use crate::safetensors::{Contents, Values, Wanted};
-use llm_core::model::parameter_shapes;
+use llm_core::model::parameter_list;
 use llm_core::tokenizer::{IdsTokenizer, PaddedTokenizer, Tokenizer};
-use llm_core::{Attention, Config, Tensor};
+use llm_core::{Attention, Tensor};
+use rayon::prelude::*;
+use serde_json::{Map, Value};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
+
+/// Rows that are filled together: 64 bytes of a row of theirs.
+const AT_ONCE: usize = 16;
 
 /// Reads a model from a folder.
 ///
@@ -27,11 +35,33 @@ pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
     }
     let path = folder.join(CONFIG);
     let text = read_small(&path, config::MAX_LENGTH).map_err(|e| e.at(&path))?;
-    let (settings, attention) = checked(&text, from_spec).map_err(|e| e.at(&path))?;
-    let tokenizer = tokenizer::import(folder, settings.config.vocab_size)?;
+    let (mut settings, attention) = checked(&text, from_spec).map_err(|e| e.at(&path))?;
+    let ends = match ends(folder)? {
+        ends if ends.is_empty() => settings.ends.clone(),
+        ends => ends,
+    };
+    let tokenizer = tokenizer::import(folder, settings.config.vocab_size, &ends)?;
+    let end = tokenizer.as_ref().and_then(|tokenizer| tokenizer.end_of_text());
+    if let (Some(end), true) = (end, ends.iter().any(|id| *id != ends[0])) {
+        settings.notes.push(Note::FurtherEnds { end });
+    }
     let (path, contents) = weights::open_all(folder)?;
-    let parameters = parameters(&settings.config, contents).map_err(|e| e.at(&path))?;
+    let parameters =
+        parameters(&settings, attention.as_ref(), contents).map_err(|e| e.at(&path))?;
     assemble(settings, attention, parameters, tokenizer).map_err(|e| e.at(folder))
+}
+
+/// The tokens that end a text by generation_config.json, which may be missing.
+fn ends(folder: &Path) -> Result<Vec<u64>> {
+    let path = folder.join(GENERATION);
+    if !path.exists() {
+        return Ok(Vec::new());
+    }
+    let text = read_small(&path, config::MAX_LENGTH).map_err(|e| e.at(&path))?;
+    let fields: Map<String, Value> = serde_json::from_slice(&text).map_err(|e| {
+        FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))).at(&path)
+    })?;
+    Ok(numbers(fields.get("eos_token_id")))
 }
 
 /// The same from memory: config.json and model.safetensors, without a tokenizer.
@@ -41,30 +71,39 @@ pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
 pub fn from_parts(config: &[u8], weights: &[u8], from_spec: &FromSpec<'_>) -> Result<Imported> {
     let (settings, attention) = checked(config, from_spec)?;
     let contents = Contents::open(weights, weights.len() as u64)?;
-    let parameters = parameters(&settings.config, contents)?;
+    let parameters = parameters(&settings, attention.as_ref(), contents)?;
     assemble(settings, attention, parameters, None)
 }
 
 /// config.json, with everything refused that follows from it alone.
 fn checked(text: &[u8], from_spec: &FromSpec<'_>) -> Result<(ConfigJson, Arc<dyn Attention>)> {
     let settings = config::parse(text)?;
-    let attention = heads(settings.n_heads, from_spec)?;
+    let attention = attention(settings.attention.clone(), from_spec)?;
     check(&settings.config, attention.as_ref())?;
     Ok((settings, attention))
 }
 
 /// The weights under our names.
-fn parameters(config: &Config, contents: Contents<impl Read>) -> Result<Vec<(String, Tensor)>> {
-    let first = format!("{}{}", names::PREFIX, "wte.weight");
-    let prefix = if contents.row(&first).is_some() { names::PREFIX } else { "" };
-    let shapes = parameter_shapes(config);
-    let mut wanted = Vec::with_capacity(shapes.len() + 1);
-    for (ours, shape) in &shapes {
-        let name = names::theirs(ours, prefix)
-            .ok_or_else(|| FormatError::content(format!("GPT-2 has no {ours}")))?;
-        let turned = ours == "w_lm";
-        let shape = if turned { shape.iter().rev().copied().collect() } else { shape.clone() };
-        wanted.push(Wanted::parameter(name, shape));
+fn parameters(
+    settings: &ConfigJson,
+    attention: &dyn Attention,
+    contents: Contents<impl Read>,
+) -> Result<Vec<(String, Tensor)>> {
+    let config = &settings.config;
+    let own = ModernSpec::read(&settings.attention);
+    let names = Names::new(settings.family, config, own.as_ref());
+    let first = format!("{}{}", names.prefix(), names.table());
+    let prefix = if contents.row(&first).is_some() { names.prefix() } else { "" };
+    let list = parameter_list(config, &attention.parameters(config));
+    let (mut wanted, mut places) = (Vec::new(), Vec::new());
+    for (i, (ours, p)) in list.iter().enumerate() {
+        let sources = names.sources(ours, &p.shape, prefix);
+        let missing =
+            || FormatError::content(format!("{} has no {ours}", settings.family.classes()[0]));
+        for source in sources.ok_or_else(missing)? {
+            wanted.push(Wanted::parameter(source.name.clone(), source.shape.clone()));
+            places.push((i, source));
+        }
     }
     // Some files hold the tied head a second time.
     let again = config.tied_head && contents.row(names::HEAD).is_some();
@@ -72,39 +111,58 @@ fn parameters(config: &Config, contents: Contents<impl Read>) -> Result<Vec<(Str
         let shape = vec![config.vocab_size, config.d_model];
         wanted.push(Wanted::parameter(names::HEAD.into(), shape));
     }
-    let (mut parameters, mut head) = (Vec::with_capacity(shapes.len()), None);
-    let mask = |name: &str| names::is_mask(name, prefix, config.n_layers);
-    contents.read(&wanted, mask, |i, values| {
+    let mut made: Vec<Vec<f32>> = vec![Vec::new(); list.len()];
+    let mut head = None;
+    let ignored = |name: &str| names.is_constant(name, prefix, config.n_layers);
+    contents.read(&wanted, ignored, |i, values| {
         let Values::Floats(values) = values else { return Ok(()) };
-        match shapes.get(i) {
-            Some((ours, shape)) if ours == "w_lm" => {
-                let values = transposed(&values, config.d_model);
-                parameters.push((ours.clone(), parameter(shape, values)?));
-            }
-            Some((ours, shape)) => parameters.push((ours.clone(), parameter(shape, values)?)),
+        match places.get(i) {
+            Some((ours, source)) => place(&mut made[*ours], values, source, &list[*ours].1.shape),
             None => head = Some(values),
         }
         Ok(())
     })?;
+    let parameters = list.into_iter().zip(made);
+    let parameters = parameters.map(|((name, p), values)| {
+        let made = parameter(&p.shape, values)?;
+        Ok((name, made))
+    });
+    let parameters = parameters.collect::<Result<Vec<_>>>()?;
     if let Some(head) = head
         && !parameters.iter().any(|(name, p)| name == "wte" && p.data() == head)
     {
         return Err(FormatError::content(format!(
-            "{} differs from {prefix}wte.weight, but config.json ties them; set \
+            "{} differs from {prefix}{}, but config.json ties them; set \
              tie_word_embeddings to false there if the head is its own",
-            names::HEAD
+            names::HEAD,
+            names.table()
         )));
     }
     Ok(parameters)
 }
 
-/// `[V, C]` as `[C, V]`.
-fn transposed(values: &[f32], columns: usize) -> Vec<f32> {
-    let mut out = Vec::with_capacity(values.len());
-    for column in 0..columns {
-        out.extend(values.iter().skip(column).step_by(columns));
+/// Puts a tensor of theirs into ours, of which it is some columns.
+fn place(ours: &mut Vec<f32>, values: Vec<f32>, source: &Source, shape: &[usize]) {
+    let (all, width) = (shape.last().copied().unwrap_or(0), source.columns.len());
+    if !source.turned && width == all {
+        *ours = values;
+        return;
     }
-    out
+    ours.resize(shape.iter().product(), 0.0);
+    if !source.turned {
+        let rows = ours.chunks_exact_mut(all).zip(values.chunks_exact(width));
+        rows.for_each(|(row, part)| row[source.columns.clone()].copy_from_slice(part));
+        return;
+    }
+    // Some rows of ours a time, so that what is read of theirs is still at hand for the next one.
+    let inner = values.len() / width.max(1); // numbers in a row of theirs: rows of ours
+    ours.par_chunks_mut(AT_ONCE * all).enumerate().for_each(|(n, rows)| {
+        let first = n * AT_ONCE;
+        for (column, row) in source.columns.clone().zip(values.chunks_exact(inner)) {
+            let cells = rows.iter_mut().skip(column).step_by(all);
+            cells.zip(&row[first..]).for_each(|(cell, x)| *cell = *x);
+        }
+    });
 }
 
 fn assemble(
@@ -113,7 +171,7 @@ fn assemble(
     parameters: Vec<(String, Tensor)>,
     tokenizer: Option<Arc<dyn Tokenizer>>,
 ) -> Result<Imported> {
-    let ConfigJson { config, n_heads: _, mut notes } = settings;
+    let ConfigJson { config, mut notes, .. } = settings;
     let tokenizer: Arc<dyn Tokenizer> = match tokenizer {
         Some(tokenizer) => {
             let (tokens, rows) = (tokenizer.vocab_size(), config.vocab_size);

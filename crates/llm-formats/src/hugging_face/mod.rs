@@ -1,14 +1,21 @@
-//! A folder as Hugging Face's `transformers` reads and writes it for `GPT2LMHeadModel`.
+//! A folder as Hugging Face's `transformers` reads and writes it for the models of [`Family`]: GPT-2, and
+//! Llama with its kin.
 //!
 //! | file | holds | here |
 //! |---|---|---|
-//! | model.safetensors, or its parts and model.safetensors.index.json | weights | [`names`]: which of ours is which of theirs |
-//! | config.json | sizes and options | [`config`] |
+//! | model.safetensors, or its parts and model.safetensors.index.json | weights | `names`: which of ours is which of theirs |
+//! | config.json | sizes and options | [`config`], `llama` |
 //! | tokenizer.json, or vocab.json and merges.txt | the tokenizer | [`tokenizer`] |
 //! | generation_config.json | how text is drawn | written only |
 
+mod family;
+mod fields;
+mod names;
+mod rope;
+
+mod llama;
+
 pub mod config;
-pub mod names;
 pub mod tokenizer;
 
 pub(crate) mod weights;
@@ -16,7 +23,9 @@ pub(crate) mod weights;
 mod export;
 mod import;
 
+pub(crate) use export::without_heads;
 pub use export::{check_model, export, has_head_bias, prepare_folder};
+pub use family::Family;
 pub use import::{from_parts, import};
 
 /// Weights.
@@ -28,5 +37,7 @@ pub const CONFIG: &str = "config.json";
 /// How text is drawn.
 pub const GENERATION: &str = "generation_config.json";
 
+#[cfg(test)]
+mod llama_tests;
 #[cfg(test)]
 mod tests;

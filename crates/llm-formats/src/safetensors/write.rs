@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::io::{self, Write};
+use std::ops::Range;
 use std::path::Path;
 
 /// Tensors pass through a buffer of about this many numbers.
@@ -17,12 +18,14 @@ const PIECE: usize = 1 << 14;
 pub enum Data<'a> {
     /// As they are.
     Floats(Cow<'a, [f32]>),
-    /// The transposed of `values`, which has rows of this length.
+    /// The transposed of some columns of `values`, which has rows of this length.
     Transposed {
         /// Row-major.
-        values: &'a [f32],
+        values: Cow<'a, [f32]>,
         /// Numbers in a row.
         columns: usize,
+        /// Which columns.
+        part: Range<usize>,
     },
     /// Bytes that are no numbers.
     Bytes(Cow<'a, [u8]>),
@@ -32,9 +35,10 @@ impl fmt::Debug for Data<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Data::Floats(values) => f.debug_tuple("Floats").field(&Preview(values)).finish(),
-            Data::Transposed { values, columns } => {
+            Data::Transposed { values, columns, part } => {
                 let mut fields = f.debug_struct("Transposed");
-                fields.field("values", &Preview(values)).field("columns", columns).finish()
+                let fields = fields.field("values", &Preview(values)).field("columns", columns);
+                fields.field("part", part).finish()
             }
             Data::Bytes(values) => f.debug_tuple("Bytes").field(&Preview(values)).finish(),
         }
@@ -64,12 +68,12 @@ impl Named<'_> {
         match &self.data {
             Data::Bytes(bytes) => out.write_all(bytes),
             Data::Floats(values) => values.chunks(PIECE).try_for_each(|v| write_floats(out, v)),
-            Data::Transposed { values, columns } => {
+            Data::Transposed { values, columns, part } => {
                 // Some columns a time, so that a row of the source is read in one go.
                 let rows = values.len() / columns;
                 let width = (PIECE / rows.max(1)).clamp(1, 64);
-                for first in (0..*columns).step_by(width) {
-                    let columns_now = first..columns.min(&(first + width)).to_owned();
+                for first in part.clone().step_by(width) {
+                    let columns_now = first..part.end.min(first + width);
                     let mut piece = vec![0.0; columns_now.len() * rows];
                     for (i, row) in values.chunks_exact(*columns).enumerate() {
                         for (j, x) in row[columns_now.clone()].iter().enumerate() {

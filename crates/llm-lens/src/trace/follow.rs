@@ -1,11 +1,12 @@
 //! A layer run under watch, and what was seen put together.
 
 use super::example::Example;
+use super::layout::HeadLayout;
 use super::sizes::{Place, Sizes};
 use super::walk::Walk;
 use super::watch::Watch;
 use llm_core::base::memory;
-use llm_core::model::{Context, Parameters, standard_parameters};
+use llm_core::model::{Context, Parameters};
 use llm_core::{Attention, Config, Error, Result, TinyGPT, TokenId, no_grad};
 use std::sync::Arc;
 
@@ -22,7 +23,8 @@ pub fn trace_example(
     let heads = attention.spec().n_heads;
     let sizes = Sizes::new(example.x.dims("trace", "x of shape [B, T, C]")?, heads);
     place.check(&sizes)?;
-    check_parameters(attention.as_ref(), &Config::new(1, sizes.seq_len, sizes.d_model, 1))?;
+    let config = Config::new(1, sizes.seq_len, sizes.d_model, 1);
+    HeadLayout::default().check(attention.as_ref(), &config)?;
     let watch = Watch::new(attention, 0, place);
     let Example { x, w_qkv, b_qkv, w_proj, b_proj } = example;
     let own = [("w_qkv", w_qkv), ("b_qkv", b_qkv), ("w_proj", w_proj), ("b_proj", b_proj)];
@@ -45,34 +47,39 @@ pub fn trace_model(
     batch_size: usize,
     place: Place,
 ) -> Result<Walk> {
+    trace_model_with(model, HeadLayout::default(), layer, tokens, batch_size, place)
+}
+
+/// The same with an attention whose heads lie so.
+///
+/// # Errors
+/// As [`trace_model`].
+pub fn trace_model_with(
+    model: &TinyGPT,
+    layout: HeadLayout,
+    layer: usize,
+    tokens: &[TokenId],
+    batch_size: usize,
+    place: Place,
+) -> Result<Walk> {
     let (config, spec, t) = (model.config(), model.attention().spec(), tokens.len());
     if layer >= config.n_layers {
         let why = format!("{layer} of {}, counted from 0", config.n_layers);
         return Err(Error::config("layer", why));
     }
-    let sizes = Sizes::new([batch_size, t, config.d_model], spec.n_heads);
+    let sizes = Sizes::new([batch_size, t, config.d_model], spec.n_heads).laid_out(&layout);
     place.check(&sizes)?;
-    check_parameters(model.attention().as_ref(), config)?;
+    layout.check(model.attention().as_ref(), config)?;
     // The layer that is watched writes its weights and scores out, for one head at a time.
     let tables = 8 * t as u64 * t as u64;
     memory::require(config.inference_memory(batch_size, t).saturating_add(tables))?;
     // The same model, sharing its weights, with the watch in place of its attention.
-    let watch = Arc::new(Watch::new(model.attention().clone(), layer, place));
+    let watch = Arc::new(Watch::new(model.attention().clone(), layer, place).laid_out(layout));
     let watched = model.attending_with(watch.clone())?;
     no_grad(|| watched.logits(&tokens.repeat(batch_size), [batch_size, t]))?;
     let heads = layer * spec.n_heads..(layer + 1) * spec.n_heads;
     let keep = spec.head_mask.get(heads).unwrap_or(&[]);
     Ok(Walk { layer: Some(layer), ..walk(&watch, sizes, place, keep)? })
-}
-
-/// The walk is that of the four tensors of single-head and multi-head attention.
-fn check_parameters(attention: &dyn Attention, config: &Config) -> Result<()> {
-    if attention.parameters(config) == standard_parameters(config) {
-        return Ok(());
-    }
-    let name = attention.spec().name;
-    let reason = format!("'{}' has tensors of its own, no walk is known", name.escape_default());
-    Err(Error::config("attention", reason))
 }
 
 fn walk(watch: &Watch, sizes: Sizes, place: Place, keep: &[bool]) -> Result<Walk> {

@@ -3,6 +3,7 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | `layout` | what an attention may have beyond multi-head attention |
 //! | `sizes` | lengths of the axes, and row-major offsets |
 //! | `loops` | all scores by plain loops: a place for a breakpoint |
 //! | `numbers` | the equations of one query of one head |
@@ -10,6 +11,8 @@
 //! | `example` | a layer of three positions whose numbers are small |
 //! | `walk` | all of it put together |
 //! | `follow` | the walk of a layer by itself, and of a layer of a model |
+
+mod layout;
 
 mod sizes;
 
@@ -29,7 +32,8 @@ mod follow;
 mod tests;
 
 pub use example::{Example, example};
-pub use follow::{trace_example, trace_model};
+pub use follow::{trace_example, trace_model, trace_model_with};
+pub use layout::{HeadLayout, Rotation, Turn};
 pub use loops::{scores_1h, scores_mha};
 pub use numbers::{Bias, QueryRow, Sum, Term};
 pub use sizes::{Place, Sizes};

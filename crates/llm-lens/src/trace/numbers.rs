@@ -1,17 +1,18 @@
 //! The equations of one query of one head, in f64:
 //!
 //! ```text
-//! S[j] = (Σ_d q[i,d]·k[j,d]) · 1/√D    for j ≤ i;  -1e9 for j > i
+//! S[j] = (Σ_d q[i,d]·k[j,d]) · 1/√D    for j ≤ i;  -1e9 for j > i, and outside a window
 //! P[j] = e^(S[j] − max S) / Σ_j e^(S[j] − max S)
 //! Y[d] = Σ_j P[j]·v[j,d]
 //! ```
 
+use super::layout::HeadLayout;
 use super::sizes::{Place, Sizes};
-use llm_core::kernels::attention::MASKED;
 use serde::Serialize;
 
-/// Queries, keys and values, `[B, T, C]` each.
+/// Queries `[B, T, H·D]`, keys and values `[B, T, G·D]`, and who sees whom.
 pub(super) struct Parts<'a> {
+    pub layout: &'a HeadLayout,
     pub q: &'a [f32],
     pub k: &'a [f32],
     pub v: &'a [f32],
@@ -97,19 +98,19 @@ pub(super) fn scale(sizes: &Sizes) -> f64 {
 pub(super) fn query_row(parts: &Parts<'_>, sizes: &Sizes, place: Place) -> QueryRow {
     let Place { batch_index: b, head: h, query: i, .. } = place;
     let dot = |j: usize| {
-        let (q, k) = (sizes.row(b, i, h), sizes.row(b, j, h));
+        let (q, k) = (sizes.row(b, i, h), sizes.key_row(b, j, h));
         let term = |d: usize| f64::from(parts.q[q + d]) * f64::from(parts.k[k + d]);
         (0..sizes.head_dim).map(term).sum()
     };
     let dots: Vec<f64> = (0..sizes.seq_len).map(dot).collect();
-    let score = |j: usize| if j > i { f64::from(MASKED) } else { dots[j] * scale(sizes) };
+    let score = |j: usize| parts.layout.stored(i, j, dots[j] * scale(sizes));
     let scores: Vec<f64> = (0..sizes.seq_len).map(score).collect();
     let max = scores.iter().copied().fold(f64::MIN, f64::max);
     let exps: Vec<f64> = scores.iter().map(|s| (s - max).exp()).collect();
     let sum: f64 = exps.iter().sum();
     let probs: Vec<f64> = exps.iter().map(|e| e / sum).collect();
     let att = |d: usize| {
-        let term = |j: usize| probs[j] * f64::from(parts.v[sizes.row(b, j, h) + d]);
+        let term = |j: usize| probs[j] * f64::from(parts.v[sizes.key_row(b, j, h) + d]);
         (0..sizes.seq_len).map(term).sum()
     };
     let att = (0..sizes.head_dim).map(att).collect();

@@ -1,9 +1,10 @@
 //! Lengths of the axes, and where an element lies: row-major, the last index moves fastest.
 
+use super::layout::HeadLayout;
 use llm_core::{Error, Result};
 use serde::Serialize;
 
-/// Lengths of the axes, C = H·D.
+/// Lengths of the axes; C = H·D unless the attention has other heads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Sizes {
     /// B.
@@ -14,6 +15,9 @@ pub struct Sizes {
     pub d_model: usize,
     /// H.
     pub n_heads: usize,
+    /// G: heads of keys and values, where there are fewer than of queries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kv_heads: Option<usize>,
     /// D.
     pub head_dim: usize,
 }
@@ -55,19 +59,47 @@ impl Place {
 impl Sizes {
     /// Of `x [B, T, C]` read by H heads; H divides C.
     pub fn new([batch_size, seq_len, d_model]: [usize; 3], n_heads: usize) -> Sizes {
-        Sizes { batch_size, seq_len, d_model, n_heads, head_dim: d_model / n_heads.max(1) }
+        let head_dim = d_model / n_heads.max(1);
+        Sizes { batch_size, seq_len, d_model, n_heads, kv_heads: None, head_dim }
     }
 
-    /// First element of a head's row in `[B, T, H, D]`, which is `[B, T, C]`: ((b·T + t)·H + h)·D.
+    /// The same with other heads.
+    pub fn laid_out(self, layout: &HeadLayout) -> Sizes {
+        let kv_heads = layout.kv_heads.filter(|g| *g != self.n_heads);
+        Sizes { kv_heads, head_dim: layout.head_dim.unwrap_or(self.head_dim), ..self }
+    }
+
+    /// G.
+    pub fn groups(&self) -> usize {
+        self.kv_heads.unwrap_or(self.n_heads)
+    }
+
+    /// The head of keys and values that a head of queries reads: h / (H/G).
+    pub fn group(&self, h: usize) -> usize {
+        h * self.groups() / self.n_heads.max(1)
+    }
+
+    /// (H + 2G)·D: numbers of a position in qkv; 3·C in multi-head attention.
+    pub fn qkv_width(&self) -> usize {
+        (self.n_heads + 2 * self.groups()) * self.head_dim
+    }
+
+    /// First element of a key's or value's row in `[B, T, G, D]`: ((b·T + t)·G + g)·D.
+    pub fn key_row(&self, b: usize, t: usize, h: usize) -> usize {
+        ((b * self.seq_len + t) * self.groups() + self.group(h)) * self.head_dim
+    }
+
+    /// First element of a head's row in `[B, T, H, D]`: ((b·T + t)·H + h)·D.
     pub fn row(&self, b: usize, t: usize, h: usize) -> usize {
         ((b * self.seq_len + t) * self.n_heads + h) * self.head_dim
     }
 
-    /// The same row in `qkv [B, T, 3C]`; `part` is 0 for q, 1 for k, 2 for v:
-    /// (b·T + t)·3C + part·C + h·D.
+    /// The same row in `qkv [B, T, (H+2G)·D]`; `part` is 0 for q, 1 for k, 2 for v. With as many heads
+    /// of each: (b·T + t)·3C + part·C + h·D.
     pub fn row_in_qkv(&self, b: usize, t: usize, part: usize, h: usize) -> usize {
-        let c = self.d_model;
-        (b * self.seq_len + t) * 3 * c + part * c + h * self.head_dim
+        let (all, g) = (self.n_heads, self.groups());
+        let head = [h, all + self.group(h), all + g + self.group(h)][part.min(2)];
+        (b * self.seq_len + t) * self.qkv_width() + head * self.head_dim
     }
 
     /// A score in `[B, H, T, T]`, which is `[B, T, T]` for H = 1: ((b·H + h)·T + i)·T + j.

@@ -5,7 +5,7 @@ use super::*;
 use llm_core::kernels::attention::{
     each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
 };
-use llm_core::model::SingleHead;
+use llm_core::model::{NORM_EPS, SingleHead};
 use llm_core::ndarray::{ArrayD, ArrayView4, IxDyn};
 use llm_core::{Config, Error, Tensor, TinyGPT, ops};
 use proptest::prelude::*;
@@ -28,7 +28,19 @@ fn seen(x: Tensor, [w_qkv, b_qkv, w_proj, b_proj]: [Tensor; 4], s: Sizes, place:
     let [q, k, _] = of(place.batch_index, place.head);
     let p = probs(q, k, scale)[place.query * t..][..t].to_vec();
     let att = y[s.row(place.batch_index, place.query, 0)..][..s.d_model].to_vec();
-    Seen { x, w_qkv, b_qkv, w_proj, b_proj, probs: p, att }
+    Seen {
+        x,
+        w_qkv,
+        b_qkv,
+        w_proj,
+        b_proj,
+        gains: None,
+        biased: [true; 2],
+        norm_eps: NORM_EPS,
+        layout: HeadLayout::default(),
+        probs: p,
+        att,
+    }
 }
 
 fn walk_of_example(heads: usize, batch: usize, [b, h, i, j]: [usize; 4]) -> Walk {
@@ -79,6 +91,57 @@ fn head_1_of_2_has_the_numbers_of_the_pages() {
     close(&walk.att, &[a, b, 7.1797305009, 2.8202694991]);
     close(&walk.out, &[a + 7.1797305009, b + 2.8202694991, a + 7.1797305009, b + 2.8202694991]);
     assert!(walk.kernel.agrees);
+}
+
+/// What is turned by hand: one number and none at position 1 are cos 1 and sin 1.
+#[test]
+fn a_pair_is_turned_by_its_position() {
+    let layout = HeadLayout { theta: Some(10_000.0), ..HeadLayout::default() };
+    let rows = [1.0, 0.0, 0.0, 0.0].repeat(3); // three positions of one head of four channels
+    let [before, after] = layout.prepared(&rows, [3, 1, 4], None);
+    assert_eq!(before, rows);
+    let turned: Vec<f64> = after.iter().map(|&x| x.into()).collect();
+    close_to(&turned[..4], &[1.0, 0.0, 0.0, 0.0]);
+    close_to(&turned[4..8], &[0.5403023059, 0.0, 0.8414709848, 0.0]);
+    close_to(&turned[8..], &[-0.4161468365, 0.0, 0.9092974268, 0.0]);
+    // The second pair turns by a hundredth of that, and not at all where two channels are turned.
+    let second = [0.0, 1.0, 0.0, 0.0].repeat(2);
+    let of = |layout: HeadLayout| layout.prepared(&second, [2, 1, 4], None)[1][4..].to_vec();
+    let turned: Vec<f64> = of(layout).iter().map(|&x| x.into()).collect();
+    close_to(&turned, &[0.0, 0.9999500004, 0.0, 0.0099998333]);
+    let in_part = of(HeadLayout { rotary_dim: Some(2), ..layout });
+    let turned: Vec<f64> = in_part.iter().map(|&x| x.into()).collect();
+    close_to(&turned, &[-0.8414709848, 0.5403023059, 0.0, 0.0]);
+}
+
+fn close_to(got: &[f64], want: &[f64]) {
+    let close = |(a, b): (&f64, &f64)| (a - b).abs() < 1e-7;
+    assert!(got.len() == want.len() && got.iter().zip(want).all(close), "{got:?} {want:?}");
+}
+
+/// Two sequences of three positions, four heads over two groups of five channels.
+#[test]
+fn groups_lie_beside_each_other() {
+    let layout = HeadLayout {
+        kv_heads: Some(2),
+        head_dim: Some(5),
+        window: Some(2),
+        ..HeadLayout::default()
+    };
+    let sizes = Sizes::new([2, 3, 8], 4).laid_out(&layout);
+    assert_eq!([0, 1, 2, 3].map(|h| sizes.group(h)), [0, 0, 1, 1]);
+    assert_eq!((sizes.qkv_width(), sizes.groups()), (40, 2));
+    let place = 3 + 2; // the third position of the second text
+    for h in 0..4 {
+        let (row, g) = (place * 40, h / 2);
+        assert_eq!(sizes.row_in_qkv(1, 2, 0, h), row + h * 5);
+        assert_eq!(sizes.row_in_qkv(1, 2, 1, h), row + (4 + g) * 5);
+        assert_eq!(sizes.row_in_qkv(1, 2, 2, h), row + (6 + g) * 5);
+        assert_eq!(sizes.key_row(1, 2, h), (place * 2 + g) * 5);
+    }
+    let seen: Vec<Vec<usize>> =
+        (0..3).map(|i| (0..3).filter(|&j| !layout.hides(i, j)).collect()).collect();
+    assert_eq!(seen, [vec![0], vec![0, 1], vec![1, 2]]);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The whole way of one score: offsets, factors, softmax row, weighted sum, output, and the
 //! kernel's word on it.
 
+use super::layout::{HeadLayout, Rotation, Turn, turned};
 use super::numbers::{Parts, QueryRow, Sum, query_row, scale};
 use super::sizes::{Place, Sizes};
 use super::watch::Seen;
@@ -81,10 +82,16 @@ pub struct Walk {
     pub scale: f64,
     /// The dot product times the scale.
     pub scaled: f64,
-    /// Is j > i?
+    /// Is j > i, or outside the window?
     pub masked: bool,
     /// What is stored: the scaled product, or the mask's value.
     pub score: f64,
+    /// What the attention has beyond multi-head attention; none: nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub layout: Option<HeadLayout>,
+    /// How the first pair of channels is turned, where positions are rotary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rotation: Option<Rotation>,
     /// The query's row of this head.
     pub row: QueryRow,
     /// `[T]`: where each v row of this head begins.
@@ -114,25 +121,32 @@ impl Walk {
         place.check(&sizes)?;
         let (c, d) = (sizes.d_model, sizes.head_dim);
         let Place { batch_index: b, head: h, query: i, key: j } = place;
-        let qkv = ops::linear_lastdim(&seen.x, &seen.w_qkv, Some(&seen.b_qkv))?; // [B, T, 3C]
-        let cut = |part: usize| ops::slice_lastdim(&qkv, part * c, c); // [B, T, C]
-        let (q, k, v) = (cut(0)?, cut(1)?, cut(2)?);
-        let parts = Parts { q: q.data(), k: k.data(), v: v.data() };
+        let qkv = ops::linear_lastdim(&seen.x, &seen.w_qkv, Some(&seen.b_qkv))?; // [B, T, (H+2G)·D]
+        let (layout, t) = (&seen.layout, sizes.seq_len);
+        let (wide, g) = (sizes.n_heads * d, sizes.groups());
+        let cut = |from: usize, width: usize| ops::slice_lastdim(&qkv, from, width);
+        let (q, k, v) = (cut(0, wide)?, cut(wide, g * d)?, cut(wide + g * d, g * d)?);
+        let [q_g, k_g] = [0, 1].map(|i| seen.gains.as_ref().map(|gains| &gains[i]));
+        let [q_norm, k_norm] = [q_g, k_g].map(|gain| gain.map(|gain| (gain, seen.norm_eps)));
+        let [q_before, q] = layout.prepared(q.data(), [t, sizes.n_heads, d], q_norm);
+        let [k_before, k] = layout.prepared(k.data(), [t, g, d], k_norm);
+        let parts = Parts { layout, q: &q, k: &k, v: v.data() };
 
         let offsets = Offsets {
             q: sizes.row(b, i, h),
-            k: sizes.row(b, j, h),
-            v: sizes.row(b, j, h),
+            k: sizes.key_row(b, j, h),
+            v: sizes.key_row(b, j, h),
             q_in_qkv: sizes.row_in_qkv(b, i, 0, h),
             k_in_qkv: sizes.row_in_qkv(b, j, 1, h),
             v_in_qkv: sizes.row_in_qkv(b, j, 2, h),
             score: sizes.score(place),
             att: sizes.row(b, i, h),
-            out: sizes.row(b, i, 0),
+            out: (b * t + i) * c,
         };
         let column = h * d;
-        let (x, w) = ((seen.x.data(), offsets.out), (seen.w_qkv.data(), column, 3 * c));
-        let projection = Sum::new(c, x, w, Some((seen.b_qkv.data(), column)));
+        let (x, w) = ((seen.x.data(), offsets.out), (seen.w_qkv.data(), column, sizes.qkv_width()));
+        let [in_bias, out_bias] = seen.biased;
+        let projection = Sum::new(c, x, w, in_bias.then_some((seen.b_qkv.data(), column)));
 
         let used = |head: usize| keep.get(head) != Some(&false);
         let rows =
@@ -144,17 +158,29 @@ impl Walk {
         let att: Vec<f64> = rows.iter().flat_map(|row| row.att.iter().copied()).collect();
         let project = |column: usize| {
             let (w, bias) = ((seen.w_proj.data(), column, c), (seen.b_proj.data(), column));
-            Sum::new(c, (&att, 0), w, Some(bias))
+            Sum::new(wide, (&att, 0), w, out_bias.then_some(bias))
         };
         let mut out_first = project(0);
-        out_first.terms.iter_mut().for_each(|term| term.a_offset += offsets.out);
+        let att_row = sizes.row(b, i, 0);
+        out_first.terms.iter_mut().for_each(|term| term.a_offset += att_row);
         let out = (0..c).map(|column| project(column).value).collect();
 
         let row = rows.swap_remove(h);
-        let dot = Sum::new(d, (q.data(), offsets.q), (k.data(), offsets.k, 1), None);
-        let (scale, masked) = (scale(&sizes), j > i);
+        let dot = Sum::new(d, (&q, offsets.q), (&k, offsets.k, 1), None);
+        let (scale, masked) = (scale(&sizes), layout.hides(i, j));
         let scaled = dot.value * scale;
-        let value_offsets: Vec<usize> = (0..sizes.seq_len).map(|j| sizes.row(b, j, h)).collect();
+        let value_offsets: Vec<usize> =
+            (0..sizes.seq_len).map(|j| sizes.key_row(b, j, h)).collect();
+        let rotation = layout.theta.map(|theta| {
+            let width = layout.width(d);
+            let pair = [0, width / 2];
+            let turn = |row: &[f32], at: usize, position: usize| {
+                let (before, angle) = (pair.map(|i| f64::from(row[at + i])), position as f64);
+                Turn { position, angle, before, after: turned(before, angle) }
+            };
+            let (query, key) = (turn(&q_before, offsets.q, i), turn(&k_before, offsets.k, j));
+            Rotation { theta, width, pair, query, key }
+        });
         let values = value_offsets.iter().map(|&at| v.data()[at..at + d].to_vec()).collect();
         Ok(Walk {
             kernel: Kernel::compare(seen, &row.probs, &att, column..column + d),
@@ -171,6 +197,8 @@ impl Walk {
             scale,
             scaled,
             masked,
+            layout: (*layout != HeadLayout::default()).then_some(*layout),
+            rotation,
             row,
             value_offsets,
             values,

@@ -1,6 +1,7 @@
 //! An attention that notes what one of its layers is given and what it makes of it, and otherwise
 //! is the one inside.
 
+use super::layout::{HeadLayout, own};
 use super::sizes::Place;
 use llm_core::model::{Context, Decode, ParamList, Parameters, Probe};
 use llm_core::ndarray::{ArrayView2, ArrayView3, Axis};
@@ -13,17 +14,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Seen {
     /// `[B, T, C]`: what the layer reads, behind the norm.
     pub x: Tensor,
-    /// `[C, 3C]`.
+    /// `[C, 3C]`; `[C, (H+2G)·D]` with other heads.
     pub w_qkv: Tensor,
-    /// `[3C]`.
+    /// `[3C]`, or as wide as that; zeros where there is no bias.
     pub b_qkv: Tensor,
-    /// `[C, C]`.
+    /// `[C, C]`, or `[H·D, C]`.
     pub w_proj: Tensor,
-    /// `[C]`.
+    /// `[C]`; zeros where there is no bias.
     pub b_proj: Tensor,
+    /// Gains of normed queries and keys, `[D]` each.
+    pub gains: Option<[Tensor; 2]>,
+    /// Are the two biases there?
+    pub biased: [bool; 2],
+    /// ε of norms.
+    pub norm_eps: f32,
+    /// How the heads lie.
+    pub layout: HeadLayout,
     /// `[T]`: the kernel's P of the query.
     pub probs: Vec<f32>,
-    /// `[C]`: the kernel's output for the query, all heads side by side.
+    /// `[C]`, or `[H·D]`: the kernel's output for the query, all heads side by side.
     pub att: Vec<f32>,
 }
 
@@ -40,6 +49,7 @@ pub struct Watch {
     inner: Arc<dyn Attention>,
     layer: usize,
     place: Place,
+    layout: HeadLayout,
     notes: Mutex<Notes>,
 }
 
@@ -55,7 +65,13 @@ impl fmt::Debug for Watch {
 impl Watch {
     /// Watches `layer` of `inner` where it computes the query of `place`.
     pub fn new(inner: Arc<dyn Attention>, layer: usize, place: Place) -> Watch {
-        Watch { inner, layer, place, notes: Mutex::default() }
+        let layout = HeadLayout::default();
+        Watch { inner, layer, place, layout, notes: Mutex::default() }
+    }
+
+    /// The same for heads that lie so.
+    pub fn laid_out(self, layout: HeadLayout) -> Watch {
+        Watch { layout, ..self }
     }
 
     /// What was seen in the last forward pass; nothing when there was none.
@@ -82,19 +98,29 @@ impl Attention for Watch {
             return self.inner.forward(x, p, ctx);
         }
         let out = self.inner.forward(x, p, &ctx.with_probe(Some(self)))?;
-        let p = p.standard()?;
+        let ([w_qkv, b_qkv, w_proj, b_proj], gains) = own(p)?;
+        let biased = ["b_qkv", "b_proj"].map(|name| p.get(name).is_some());
+        let (x, layout) = (x.detach(), self.layout);
         self.note(|notes| {
             notes.seen = Some(Seen {
-                x: x.detach(),
-                w_qkv: p.w_qkv.detach(),
-                b_qkv: p.b_qkv.detach(),
-                w_proj: p.w_proj.detach(),
-                b_proj: p.b_proj.detach(),
+                x,
+                w_qkv,
+                b_qkv,
+                w_proj,
+                b_proj,
+                gains,
+                biased,
+                norm_eps: ctx.norm_eps,
+                layout,
                 probs: std::mem::take(&mut notes.probs),
                 att: std::mem::take(&mut notes.att),
             });
         });
         Ok(out)
+    }
+
+    fn is_rotary(&self) -> bool {
+        self.inner.is_rotary()
     }
 
     fn parameters(&self, config: &Config) -> ParamList {

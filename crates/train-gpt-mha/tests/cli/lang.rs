@@ -9,7 +9,7 @@ const LATIN: &str = "train gpt mha mpi mpirun srun en zh nat softmax wte wpe blo
     byte char bpe cosine constant linear wsd adamw lion avx avx2 avx512 scalar none text file files marked \
     heads model runs report eval generate inspect trace compare bench export import tokenizer completions \
     attention prune std token json csv svg html npz config toml data last best ckpt compare lr seed steps \
-    hf safetensors llm cpp help human true false name loss date original baseline gpt2 fan in stories \
+    hf safetensors gguf llm cpp help human true false name loss date original baseline gpt2 fan in stories \
     nanoGPT transformers bash zsh fish elvish powershell default prev first itself word same after copy sep \
     answer w1 w1h1 w2 w3 w4 bytes u16 endoftext gzip shell encode decode info baby nats logits losses inputs tokens positions windows next kB ms read";
 

@@ -45,6 +45,46 @@ fn to_hugging_face_and_back() {
 }
 
 #[test]
+fn to_llama_cpp_and_back() {
+    let sandbox = exportable();
+    sandbox.ok(&["export", "gguf", "--load", "model", "out.gguf"]).says(&["exported 'model'"]);
+    sandbox.ok(&["import", "gguf", "out.gguf", "--save", "back"]).says(&[
+        "imported 1 layer · width 16 · 1 head · context 16 · 256 byte tokens",
+        "saved checkpoint 'back' at step 0",
+    ]);
+    let score = |file: &str| sandbox.ok(&["eval", "--load", file, "--data", "text.txt"]).stdout;
+    assert_eq!(score("model"), score("back"));
+    // Exported again it is the same file, and one of ours is replaced.
+    let first = sandbox.read("out.gguf");
+    sandbox.ok(&["export", "gguf", "--load", "back", "out.gguf", "-q"]);
+    assert!(first == sandbox.read("out.gguf"));
+
+    let small = ["export", "gguf", "--load", "model", "--type", "q8_0", "small.gguf"];
+    sandbox.ok(&small).says(&["matrices are written as F32: their rows are no whole blocks of 32"]);
+    sandbox
+        .ok(&["import", "gguf", "small.gguf", "--save", "back"])
+        .says(&["stored rounded (Q8_0)"]);
+    sandbox.refuses(&["export", "hf", "--load", "model", "--type", "f32", "x"], 2, &["--type"]);
+    let other = ["export", "gguf", "--load", "model", "text.txt"];
+    sandbox.refuses(&other, 73, &["text.txt", "was not exported by this program"]);
+    sandbox.refuses(&["import", "gguf", "text.txt", "--save", "x"], 65, &["not a GGUF file"]);
+    sandbox.refuses(&["import", "gguf", "none", "--save", "x"], 66, &["none"]);
+    let heads = ["import", "gguf", "out.gguf", "--save", "x", "--heads", "2"];
+    sandbox.refuses(&heads, 2, &["--heads"]);
+    assert!(!sandbox.path("x").exists());
+
+    let plain = ["--data", "text.txt", "--steps", "1", "--save", "plain", "--gen", "0"];
+    sandbox.train(&plain);
+    let plain = ["export", "gguf", "--load", "plain", "plain.gguf"];
+    sandbox.refuses(
+        &plain,
+        65,
+        &["(b_lm)", "a GGUF file for gpt2 cannot hold", "nothing was written"],
+    );
+    assert!(!sandbox.path("plain.gguf").exists());
+}
+
+#[test]
 fn an_imported_model_learns_what_it_is_given() {
     let sandbox = exportable();
     sandbox.ok(&["export", "safetensors", "--load", "model", "file"]);
@@ -90,7 +130,8 @@ fn commands_that_cannot_be() {
         (&["export", "hf", "--load", "model"], 2, &["TARGET"]),
         (&["export", "onnx", "--load", "model", "x"], 2, &["onnx"]),
         (&["import", "hf", "out"], 2, &["--save"]),
-        (&["import", "gguf", "out", "--save", "x"], 2, &["gguf"]),
+        (&["import", "onnx", "out", "--save", "x"], 2, &["onnx"]),
+        (&["import", "gguf", "out", "--save", "x"], 66, &["out", "is a directory"]),
         (&["import", "hf", "out", "--save", "x", "--heads", "2"], 2, &["--heads 2"]),
         (&["export", "hf", "--load", "missing", "x"], 66, &["missing"]),
         (&["export", "hf", "--load", "text.txt", "x"], 65, &["text.txt", "not a checkpoint"]),
@@ -153,4 +194,18 @@ fn a_model_without_a_tokenizer_says_what_it_takes() {
     sandbox.refuses(&["eval", "--load", "ids", "--data", "text.txt"], 65, &["ids tokenizer"]);
     sandbox.ok(&["export", "hf", "--load", "ids", "again"]).says(&["no tokenizer files"]);
     assert!(!sandbox.path("again/tokenizer.json").exists());
+}
+
+/// What it is follows from its settings alone, and so does who takes it.
+#[test]
+fn a_llama_is_for_another_program() {
+    let sandbox = sandbox();
+    std::fs::create_dir(sandbox.path("llama")).unwrap();
+    sandbox.write("llama/config.json", br#"{"model_type": "llama"}"#);
+    let words = ["import", "hf", "llama", "--save", "new"];
+    let why = ["32 attention heads", "import it with train-gpt-modern", "nothing was imported"];
+    sandbox.refuses(&words, 65, &why);
+    sandbox.write("llama/config.json", br#"{"model_type": "llama", "hidden_act": "gelu"}"#);
+    sandbox.refuses(&words, 65, &["hidden_act is \"gelu\", supported: silu"]);
+    assert!(!sandbox.path("new").exists());
 }

@@ -1,5 +1,6 @@
 //! Each figure: what stands where, and its words in both languages.
 
+use super::modern;
 use super::svg::{Grid, Picture};
 use super::words::map_of_words;
 use crate::docs::concepts::{lookup, masks, order, products, pytorch, robust, scaling};
@@ -7,7 +8,7 @@ use llm_core::{Tensor, ops};
 
 type Draw = fn(usize) -> String;
 
-pub const ALL: [(&str, Draw); 9] = [
+pub const ALL: [(&str, Draw); 12] = [
     ("lookup", lookup_figure),
     ("root_d", root_d),
     ("order", order_figure),
@@ -17,6 +18,9 @@ pub const ALL: [(&str, Draw); 9] = [
     ("view_and_transpose", view_and_transpose),
     ("map_of_words", map_of_words),
     ("heads_and_wo", heads_and_wo),
+    ("rotary", modern::rotary),
+    ("groups", modern::groups),
+    ("window", modern::window),
 ];
 
 const NONE: &[&str] = &[];

@@ -4,6 +4,7 @@
 //! them instead.
 
 mod draw;
+mod modern;
 mod svg;
 mod words;
 

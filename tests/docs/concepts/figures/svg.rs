@@ -56,6 +56,20 @@ impl Picture {
         ));
     }
 
+    pub fn stroke(&mut self, from: [f64; 2], to: [f64; 2], colour: &str, width: f64) {
+        let ([x1, y1], [x2, y2]) = (from, to);
+        self.line(&format!(
+            "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" stroke-width=\"{width}\" stroke-linecap=\"round\"/>"
+        ));
+    }
+
+    /// Its line alone.
+    pub fn circle(&mut self, [x, y]: [f64; 2], radius: f64) {
+        self.line(&format!(
+            "<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" fill=\"none\" stroke=\"#d5d9e0\"/>"
+        ));
+    }
+
     /// A word above a column, to be read from below.
     pub fn turned(&mut self, [x, y]: [f64; 2], text: &str) {
         self.line(&format!(

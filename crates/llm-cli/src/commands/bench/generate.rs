@@ -5,11 +5,11 @@ use super::workload::workload;
 use crate::args::{BenchArgs, BenchName, small_kind};
 use crate::error::{CliError, Result};
 use crate::program::Program;
+use llm_core::TinyGPT;
 use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::kernels::peak;
 use llm_core::kernels::small::SmallKind;
-use llm_core::{Config, TinyGPT};
 use std::time::Instant;
 
 /// A workload whose model writes, its context, and the tokens that are written.
@@ -29,9 +29,10 @@ pub(super) fn run(
     let mut measurements = Vec::new();
     for (name, context, n) in MODELS {
         let w = workload(name).ok_or_else(|| CliError::Internal("no such workload".into()))?;
-        let config = Config::gpt2(w.vocab_size, context, w.d_model, w.layers);
-        memory::require(config.inference_memory(1, context))?;
-        let model = TinyGPT::with_attention(config, (program.with_heads)(w.heads), 1)?;
+        let of = w.model_of(program, &args.model, context)?;
+        memory::require(of.config.inference_memory(1, context))?;
+        let (weights, row) = (of.weights(), of.attention.cache_row(&of.config) as f64);
+        let model = TinyGPT::with_attention(of.config, of.attention, 1)?;
         let mut generator = Generator::with_weights(&model, &[0], Sampling::greedy(), 1, kind)?;
         let mut times = Vec::new();
         for sample in 0..=args.steps.unwrap_or(TEXTS).max(1) {
@@ -43,9 +44,7 @@ pub(super) fn run(
         times.remove(0); // warming up
         let seconds = median(times);
         // Every weight but the tables of positions and tokens is used once; the latter is the head.
-        let [l, c, v] = [w.layers, w.d_model, w.vocab_size].map(|x| x as f64);
-        let weights = l * 12.0 * c * c + v * c;
-        let cache = l * 2.0 * c * (n as f64 / 2.0);
+        let cache = w.layers as f64 * row * (n as f64 / 2.0);
         let bytes = kind.map_or(4.0 * weights, |kind| model.small_bytes(kind) as f64) + 4.0 * cache;
         let gflops = 2.0 * (weights + cache) / seconds / 1e9;
         measurements.push(Measurement {

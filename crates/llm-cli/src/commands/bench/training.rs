@@ -1,7 +1,7 @@
 //! Training steps: batch, forward, loss, backward, clip at 1.0, AdamW.
 
 use super::measurement::{Measurement, WorkloadResult, median};
-use super::workload::Workload;
+use super::workload::{Built, Workload};
 use crate::args::{BenchArgs, BenchName};
 use crate::error::Result;
 use crate::messages::{left, said};
@@ -26,7 +26,9 @@ pub(super) fn run(
     peak: f64,
 ) -> Result<WorkloadResult> {
     let steps = args.steps.unwrap_or(w.steps).max(1);
-    let (mut trainer, data) = prepare(program, &w)?;
+    let model = w.model(program, &args.model)?;
+    let flops = model.flops(w.batch_size, w.seq_len);
+    let (mut trainer, data) = prepare(model, &w)?;
     trainer.recipe.matmul = match args.matmul.as_str() {
         "bf16" => Precision::Bf16,
         _ => Precision::F32,
@@ -44,7 +46,7 @@ pub(super) fn run(
     // The model alone takes some, so none at all is an allocator that does not count.
     let blocks = allocations::large_blocks().checked_sub(blocks).filter(|_| blocks > 0);
     let seconds = median(times);
-    let gflops = w.flops() / seconds / 1e9;
+    let gflops = flops / seconds / 1e9;
     let measurement = Measurement {
         peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
         workload: name.name().into(),
@@ -62,12 +64,9 @@ pub(super) fn run(
 }
 
 /// A run on random tokens, as the peers' scripts have it.
-fn prepare(program: &Program, w: &Workload) -> Result<(Trainer, TokenDataset)> {
-    let config = w.config();
-    config.check().map_err(named_by_flag)?;
-    memory::require(config.training_memory(w.batch_size, w.seq_len))?;
-    let model =
-        TinyGPT::with_attention(config, (program.with_heads)(w.heads), 1).map_err(named_by_flag)?;
+fn prepare(of: Built, w: &Workload) -> Result<(Trainer, TokenDataset)> {
+    memory::require(of.memory(w.batch_size, w.seq_len))?;
+    let model = TinyGPT::with_attention(of.config, of.attention, 1).map_err(named_by_flag)?;
     let tokens = (0..100_000u64).map(|i| {
         // A scrambled counter: the values do not matter.
         (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as u32 % w.vocab_size as u32

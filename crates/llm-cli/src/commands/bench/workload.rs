@@ -1,8 +1,15 @@
 //! What is measured: known sizes, so that others can be measured beside.
 
-use crate::args::{BenchArgs, BenchName};
-use llm_core::Config;
-use llm_lens::training_flops;
+use crate::args::{Arch, BenchArgs, BenchName, OfModel};
+use crate::error::Result;
+use crate::flags::{fill, new_attention};
+use crate::plan::named_by_flag;
+use crate::program::Program;
+use llm_core::model::{Footprint, ParamList, check_attention};
+use llm_core::settings::MODEL;
+use llm_core::{Attention, Config};
+use llm_lens::{training_flops, training_flops_with};
+use std::sync::Arc;
 
 /// Sizes of a training step.
 #[derive(Clone, Copy, Debug)]
@@ -56,14 +63,69 @@ impl Workload {
         }
     }
 
-    /// The model: GPT-2's architecture. Positions are at least 64, as in the peers' scripts.
+    /// The usual model: GPT-2's architecture. Positions are at least 64, as in the peers' scripts.
     pub fn config(&self) -> Config {
         Config::gpt2(self.vocab_size, self.seq_len.max(64), self.d_model, self.layers)
     }
 
-    /// Useful floating-point operations of a step.
+    /// Useful floating-point operations of a step of it.
     pub fn flops(&self) -> f64 {
         let tokens = self.batch_size * self.seq_len;
         tokens as f64 * training_flops(&self.config(), self.seq_len)
+    }
+
+    /// The model that learns. Positions are at least 64, as in the peers' scripts.
+    ///
+    /// # Errors
+    /// As [`Workload::model_of`].
+    pub(super) fn model(&self, program: &Program, of: &OfModel) -> Result<Built> {
+        self.model_of(program, of, self.seq_len.max(64))
+    }
+
+    /// A model of these sizes with another context: GPT-2's architecture, unless said otherwise.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`](crate::CliError::Usage) naming the flag that does not fit the others.
+    pub(super) fn model_of(
+        &self,
+        program: &Program,
+        of: &OfModel,
+        seq_len: usize,
+    ) -> Result<Built> {
+        let arch = of.arch.unwrap_or(Arch::Gpt2);
+        let (d_model, n_layers) = (self.d_model, self.layers);
+        let mut config = Config { seq_len, d_model, n_layers, ..arch.config(self.vocab_size) };
+        let made = fill(MODEL, &mut config, |flag, _, _| of.given.get(flag.name).cloned())
+            .and_then(|()| config.check())
+            .and_then(|()| new_attention(arch.attention(self.heads, d_model), &config, &of.given));
+        let attention = (program.attention)(&made.map_err(named_by_flag)?);
+        check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
+        Ok(Built { own: attention.parameters(&config), config, attention })
+    }
+}
+
+/// What a workload measures.
+pub(super) struct Built {
+    pub config: Config,
+    pub attention: Arc<dyn Attention>,
+    /// Its parameters.
+    pub own: ParamList,
+}
+
+impl Built {
+    /// Useful floating-point operations of learning from so many windows.
+    pub(super) fn flops(&self, batch_size: usize, seq_len: usize) -> f64 {
+        (batch_size * seq_len) as f64 * training_flops_with(&self.config, &self.own, seq_len)
+    }
+
+    /// Numbers of all matrices that a token goes through.
+    pub(super) fn weights(&self) -> f64 {
+        training_flops_with(&self.config, &self.own, 0) / 6.0
+    }
+
+    /// Its memory in training.
+    pub(super) fn memory(&self, batch_size: usize, seq_len: usize) -> u64 {
+        let Built { config, own: attention, .. } = self;
+        Footprint { config, attention, slots: 2, micro_batches: 1 }.training(batch_size, seq_len)
     }
 }

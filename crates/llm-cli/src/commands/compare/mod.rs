@@ -1,6 +1,7 @@
 //! `compare`: the same training with different numbers of heads, or with other settings that
 //! differ, and what comes of it.
 
+mod costs;
 mod folder;
 mod plot;
 mod results;
@@ -18,6 +19,7 @@ use crate::plan::{Plan, SharedData, named_by_flag};
 use crate::program::{Heads, Program};
 use crate::report::facts::from_to;
 use crate::signals::Signals;
+use costs::Costs;
 use folder::Folder;
 use llm_core::base::thousands;
 use results::{Common, Results, Run};
@@ -48,7 +50,8 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     }
     check_flags(args)?;
     let seeds = seeds(args)?;
-    let first = args.heads.first().copied().or(args.vary.is_empty().then_some(1));
+    let by_heads = args.vary.is_empty() && args.kinds.0.is_empty();
+    let first = args.heads.first().copied().or(by_heads.then_some(1));
     let mut plan = Plan::new(program, &TrainArgs { heads: first, ..args.training(1) })?;
     let heads = heads(program, args, &plan)?;
     let variants = variants(program, args, &heads)?;
@@ -127,7 +130,8 @@ fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
 /// The numbers of heads, each of which a model of this width can have.
 fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize>> {
     let config = plan.trainer.model.config();
-    if !args.vary.is_empty() && args.heads.len() < 2 {
+    let by_heads = args.vary.is_empty() && args.kinds.0.is_empty();
+    if !by_heads && args.heads.len() < 2 {
         return Ok(vec![plan.trainer.model.attention().spec().n_heads]);
     }
     let divides = |h: &usize| config.d_model.is_multiple_of(*h);
@@ -139,7 +143,7 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
         if heads[..i].contains(&h) {
             return Err(CliError::Usage(format!("--heads: {h} is there twice")));
         }
-        (program.with_heads)(h).check(config).map_err(named_by_flag)?;
+        program.with_heads(h).check(config).map_err(named_by_flag)?;
     }
     match (heads.as_slice(), args.heads.len()) {
         ([_, _, ..], _) => Ok(heads),
@@ -276,13 +280,29 @@ impl Comparing<'_> {
         let done = one_of_many(self.program, &args, &mut plan, self.threads, &self.signals);
         let model = &plan.trainer.model;
         let (heads, parameters) = (model.attention().spec().n_heads, model.parameter_count());
-        let head_dim = model.config().d_model / heads.max(1);
+        let head_dim = plan.attention.head_dim.unwrap_or(model.config().d_model / heads.max(1));
+        let costs = match self.results.by_kind() && done.is_ok() {
+            true => Some(Costs::of(model, &plan, &self.signals)?),
+            false => None,
+        };
         self.shared.back(plan);
         let (report, seconds) = done?;
         self.signals.check()?;
         let settings = of.settings.iter().cloned().collect();
         let (path, scores) = (dir.display().to_string(), (&report).into());
-        Ok(Run { variant, heads, head_dim, parameters, settings, seed, seconds, path, scores })
+        let of_run = Run {
+            variant,
+            heads,
+            head_dim,
+            parameters,
+            settings,
+            seed,
+            seconds,
+            path,
+            scores,
+            costs,
+        };
+        Ok(of_run)
     }
 
     /// What is complete, for a person or a program.

@@ -1,14 +1,15 @@
 //! What was measured so far, as numbers, a table and a page.
 
+use super::costs::{AtLength, Costs};
 use super::statistics::{conclude, values_of};
-use super::vary::{HEADS, Variant};
+use super::vary::{HEADS, KIND, Variant};
 use crate::error::Result;
 use crate::escape::escaped_json;
 use crate::events::Scores;
 use crate::lang::Lang;
 use crate::messages::{compare as say, report as label, report::kind_said, said};
 use crate::report::facts::{Shared, settings};
-use crate::report::{Compared, Comparison, Fact, Page, SeveralRuns};
+use crate::report::{Compared, ComparedCosts, Comparison, Fact, Page, SeveralRuns};
 use crate::run_folder::RunFolder;
 use crate::table::{Column, table};
 use llm_core::Config;
@@ -41,6 +42,9 @@ pub(super) struct Run {
     pub path: String,
     #[serde(flatten)]
     pub scores: Scores,
+    /// What else there is to say where kinds of models are compared.
+    #[serde(flatten)]
+    pub costs: Option<Costs>,
 }
 
 /// What all trainings have in common.
@@ -74,6 +78,11 @@ impl Results {
     pub(super) fn differ_in(&self) -> Vec<&str> {
         let first = self.common.variants.first().map_or(&[][..], |variant| &variant.settings);
         first.iter().map(|(flag, _)| flag.as_str()).collect()
+    }
+
+    /// Are they kinds of models?
+    pub(super) fn by_kind(&self) -> bool {
+        self.differ_in().contains(&KIND)
     }
 
     /// By what differs, and what is to be said about it.
@@ -113,7 +122,30 @@ impl Results {
             seconds: runs().map(|run| run.seconds).collect(),
             facts_total: runs().filter_map(|run| run.scores.facts_accuracy).collect(),
             facts: facts.filter(|(_, values): &(_, Vec<f64>)| !values.is_empty()).collect(),
+            costs: self.costs(variant),
         }
+    }
+
+    /// What a kind costs, and its losses in longer windows.
+    fn costs(&self, variant: usize) -> Option<ComparedCosts> {
+        let runs = || self.runs.iter().filter(move |run| run.variant == variant);
+        let first = runs().next()?.costs.as_ref()?;
+        let recipe = &self.common.recipe;
+        let (steps, tokens) = (recipe.total_steps.max(1) as f64, recipe.tokens_per_step() as f64);
+        let at = |length: &AtLength| {
+            let same = |run: &Run| {
+                let lengths = &run.costs.as_ref()?.at_lengths;
+                lengths.iter().find(|other| other.times == length.times)?.loss
+            };
+            (length.times, runs().filter_map(same).collect())
+        };
+        Some(ComparedCosts {
+            step_ms: runs().map(|run| 1e3 * run.seconds / steps).collect(),
+            tokens_per_s: runs().map(|run| steps * tokens / run.seconds.max(1e-9)).collect(),
+            cache_bytes: first.cache_bytes_per_token,
+            at_lengths: first.at_lengths.iter().map(at).collect(),
+            refused: first.at_lengths.iter().any(|length| length.refused),
+        })
     }
 
     /// `compare.json`.
@@ -228,6 +260,7 @@ impl Results {
     pub(super) fn text(&self, room: usize) -> String {
         let comparison = self.comparison();
         let mut text = main_table(&comparison, room);
+        text.push_str(&super::costs::text(&comparison, room));
         text.push_str(&facts_table(&comparison, room));
         if let Some([frequent, last]) = comparison.without_reading {
             text.push_str(&format!(

@@ -9,6 +9,9 @@ use crate::program::Program;
 use clap::FromArgMatches;
 use llm_core::settings::Value;
 
+/// The settings in which a training differs, and all that it takes.
+type Varied = (Vec<(String, String)>, TrainArgs);
+
 /// A training apart from its seed.
 #[derive(Clone, Debug)]
 pub(super) struct Variant {
@@ -22,12 +25,15 @@ pub(super) struct Variant {
 
 /// The flag that has its own name, and says how models differ when nothing else does.
 pub(super) const HEADS: &str = "heads";
+/// What stands for a flag where kinds of models are compared.
+pub(super) const KIND: &str = "variant";
 
 impl Variant {
     /// `4 heads`, or `lr 0.003, heads 4`.
     pub(super) fn name(&self) -> Bilingual {
         match self.settings.as_slice() {
             [(flag, _)] if flag == HEADS => say::heads(self.n_heads),
+            [(flag, name)] if flag == KIND => name.clone().into(),
             _ => self.in_words(" ", ", ").into(),
         }
     }
@@ -39,7 +45,9 @@ impl Variant {
 
     /// `heads-4-seed-1`: the folder of one of its runs.
     pub(super) fn folder(&self, seed: u64) -> String {
-        format!("{}-seed-{seed}", self.in_words("-", "-"))
+        // A name is a folder's on every system.
+        let name = self.in_words("-", "-").replace([':', '+'], "-");
+        format!("{name}-seed-{seed}")
     }
 
     /// `0.003/4`: its values alone.
@@ -48,7 +56,10 @@ impl Variant {
     }
 
     fn in_words(&self, within: &str, between: &str) -> String {
-        let each = self.settings.iter().map(|(flag, value)| format!("{flag}{within}{value}"));
+        let each = self.settings.iter().map(|(flag, value)| match flag.as_str() {
+            KIND => value.clone(),
+            _ => format!("{flag}{within}{value}"),
+        });
         each.collect::<Vec<_>>().join(between)
     }
 
@@ -67,7 +78,11 @@ pub(super) fn variants(
     args: &CompareArgs,
     heads: &[usize],
 ) -> Result<Vec<Variant>> {
-    let mut all = vec![(Vec::new(), args.training(heads.first().copied().unwrap_or(1)))];
+    let first = args.training(heads.first().copied().unwrap_or(1));
+    let mut all = match args.kinds.0.as_slice() {
+        [] => vec![(Vec::new(), first)],
+        names => kinds(program, names, &first)?,
+    };
     for text in &args.vary {
         let (flag, values) = split(program, text)?;
         let mut more = Vec::new();
@@ -84,7 +99,7 @@ pub(super) fn variants(
         all = more;
     }
     let varied = heads.len() > 1;
-    let each = |(settings, args): (Vec<(String, String)>, TrainArgs)| {
+    let each = |(settings, args): Varied| {
         heads.iter().map(move |&n_heads| {
             let mut settings = settings.clone();
             if varied {
@@ -100,6 +115,50 @@ pub(super) fn variants(
         }
         _ => Ok(variants),
     }
+}
+
+/// The trainings of models of these kinds.
+fn kinds(program: &Program, names: &[String], args: &TrainArgs) -> Result<Vec<Varied>> {
+    if let [one] = names {
+        let why = format!("--variants {one}: give two or more to compare, mha,rope");
+        return Err(CliError::Usage(why));
+    }
+    let kind = |(i, name): (usize, &String)| {
+        if names[..i].contains(name) {
+            return Err(CliError::Usage(format!("--variants: {name} is there twice")));
+        }
+        let args = typed(program, args.clone(), &words(name)?)?;
+        Ok((vec![(KIND.into(), name.clone())], args))
+    };
+    names.iter().enumerate().map(kind).collect()
+}
+
+/// The flags that the name of a kind stands for.
+fn words(name: &str) -> Result<Vec<String>> {
+    let part = |part: &str| {
+        let (kind, value) = part.split_once(':').map_or((part, None), |(k, v)| (k, Some(v)));
+        Some(match (kind, value) {
+            ("mha", None) => vec![],
+            ("gqa", Some(groups)) => vec![format!("--kv-heads={groups}")],
+            ("mqa", None) => vec!["--kv-heads=1".into()],
+            ("rope", None) => vec!["--positions=rotary".into()],
+            ("rope", Some(x)) => vec!["--positions=rotary".into(), format!("--rope-theta={x}")],
+            ("nope", None) => vec!["--positions=none".into()],
+            ("window", Some(n)) => vec![format!("--window={n}")],
+            ("qk-norm", None) => vec!["--qk-norm".into()],
+            ("rms", None) => vec!["--norm=rms".into()],
+            ("swiglu" | "relu2", None) => vec![format!("--mlp={kind}")],
+            ("gpt2" | "llama" | "qwen3", None) => vec![format!("--arch={kind}")],
+            _ => return None,
+        })
+    };
+    let parts: Option<Vec<_>> = name.split('+').map(part).collect();
+    parts.map(|parts| parts.concat()).ok_or_else(|| {
+        CliError::Usage(format!(
+            "--variants {name}: known are mha, gqa:G, mqa, rope, rope:THETA, nope, window:N, \
+             qk-norm, rms, swiglu, relu2, gpt2, llama, qwen3, joined by +"
+        ))
+    })
 }
 
 /// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.
@@ -135,17 +194,23 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
 }
 
 /// The same with this flag typed too.
-fn with(program: &Program, mut args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
+fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
     let given: Given = args.given();
     if given.contains_key(flag) {
         return Err(CliError::Usage(format!("--{flag} is given, and varied by --vary {flag}=..")));
     }
-    let words = [program.name.to_string(), format!("--{flag}={value}")];
+    let words = [format!("--{flag}={value}")];
+    typed(program, args, &words).map_err(|e| CliError::Usage(format!("--vary: {}", e.message())))
+}
+
+/// The same with these words typed too.
+fn typed(program: &Program, mut args: TrainArgs, words: &[String]) -> Result<TrainArgs> {
+    let words = std::iter::once(program.name.to_string()).chain(words.iter().cloned());
     let mut command = command(program);
     let typed = command
         .try_get_matches_from_mut(words)
         .and_then(|matches| args.update_from_arg_matches(&matches));
-    typed.map_err(|e| CliError::Usage(format!("--vary: {}", in_one_line(&e, &[]))))?;
+    typed.map_err(|e| CliError::Usage(in_one_line(&e, &[])))?;
     Ok(args)
 }
 
@@ -177,6 +242,31 @@ mod tests {
             let line = split(&BASELINE, text).unwrap_err().line();
             assert!(line.contains(why) && line.contains(text), "{line}");
         }
+    }
+
+    #[test]
+    fn a_kind_stands_for_flags() {
+        let of = |name| words(name).map(|words| words.join(" ")).map_err(|e| e.line());
+        assert_eq!(of("mha").unwrap(), "");
+        assert_eq!(of("gqa:2+rope").unwrap(), "--kv-heads=2 --positions=rotary");
+        assert_eq!(of("rope:5e5").unwrap(), "--positions=rotary --rope-theta=5e5");
+        assert_eq!(of("llama+window:64").unwrap(), "--arch=llama --window=64");
+        for name in ["", "gqa", "mha:2", "llama:2", "rope+", "alibi", "window"] {
+            let line = of(name).unwrap_err();
+            assert!(line.contains("--variants") && line.contains(name), "{line}");
+        }
+        let names = |names: &[&str]| {
+            let names: Vec<_> = names.iter().map(ToString::to_string).collect();
+            kinds(&EVERYTHING, &names, &TrainArgs::default()).map_err(|e| e.line())
+        };
+        assert!(names(&["mha"]).unwrap_err().contains("two or more"));
+        assert!(names(&["mha", "nope", "mha"]).unwrap_err().contains("mha is there twice"));
+        assert!(names(&["mha", "gqa:x"]).unwrap_err().contains("--kv-heads"));
+        let (settings, args) = names(&["mha", "gqa:2+nope"]).unwrap().remove(1);
+        let two = Variant { settings, n_heads: 4, args };
+        assert_eq!((two.name().en.as_str(), two.values()), ("gqa:2+nope", "gqa:2+nope".into()));
+        assert_eq!(two.folder(3), "gqa-2-nope-seed-3");
+        assert_eq!(two.args.given()["kv-heads"], Value::Whole(2));
     }
 
     #[test]

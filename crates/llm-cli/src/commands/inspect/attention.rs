@@ -10,7 +10,7 @@ use crate::generation::prompt_tokens;
 use crate::messages::{count, inspect as say, said};
 use crate::output::to_load;
 use crate::plan::{Loaded, load};
-use crate::program::Program;
+use crate::program::{AttentionFlags, Program};
 use crate::report::{self, AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
 use llm_core::base::{memory, real_path, replace_file, thousands};
 use llm_core::recipe::DataSource;
@@ -56,7 +56,9 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         say_written(file, args.output.quiet());
     }
     let maps = AttentionMaps::new(maps, loaded.tokenizer.as_ref());
-    let view = View { loaded: &loaded, chosen, first: tokens.len() - maps.tokens.len(), maps };
+    let attention = (program.described)(&loaded.run.model.attention().spec());
+    let first = tokens.len() - maps.tokens.len();
+    let view = View { loaded: &loaded, chosen, first, maps, attention };
     let json = args.json || args.output.json();
     let quiet = args.output.quiet();
     if view.first > 0 && !quiet {
@@ -197,6 +199,7 @@ struct View<'a> {
     /// Number of the first token that is shown.
     first: usize,
     maps: AttentionMaps,
+    attention: AttentionFlags,
 }
 
 impl View<'_> {
@@ -206,10 +209,21 @@ impl View<'_> {
         let Some(maps) = self.maps.layers.get(layer) else { return Vec::new() };
         let of = |head: usize| {
             let off = spec.head_mask.get(layer * spec.n_heads + head) == Some(&false);
-            let title = format!("head {head}{}", if off { " (off)" } else { "" });
+            let groups = self.attention.kv_heads;
+            let title = match (groups.map(|n| head * n / spec.n_heads.max(1)), off) {
+                (None, false) => format!("head {head}"),
+                (None, true) => format!("head {head} (off)"),
+                (Some(group), false) => format!("head {head} (keys {group})"),
+                (Some(group), true) => format!("head {head} (keys {group}) (off)"),
+            };
             maps.get(head).map(|map| (title, &map[..]))
         };
         self.chosen.heads.clone().filter_map(of).collect()
+    }
+
+    /// Tokens at the beginning of row i that lie outside its window.
+    fn hidden(&self, i: usize) -> usize {
+        self.attention.window.map_or(0, |window| (i + 1).saturating_sub(window))
     }
 
     fn terminal(&self, quiet: bool) -> String {
@@ -229,13 +243,18 @@ impl View<'_> {
                 "rows look at columns; brighter is more (the square root of the weight)\n"
             }
         });
+        if let Some(window) = self.attention.window {
+            text.push_str(&format!("a row sees {window} columns: blank is outside its window\n"));
+        }
         for layer in self.chosen.layers.clone() {
             let heads = self.heads(layer).into_iter().map(|(title, map)| {
                 let rows = map.iter().skip(skipped);
-                (
-                    said(&title),
-                    rows.map(|row| row[skipped.min(row.len())..].to_vec()).collect::<Vec<_>>(),
-                )
+                let row = |(i, row): (usize, &Vec<f32>)| {
+                    let mut row = row[skipped.min(row.len())..].to_vec();
+                    row.iter_mut().take(self.hidden(i)).for_each(|weight| *weight = f32::NAN);
+                    row
+                };
+                (said(&title), rows.enumerate().map(row).collect::<Vec<_>>())
             });
             let heads: Vec<_> = heads.collect();
             let maps: Vec<_> = heads.iter().map(|(t, map)| (t.clone(), &map[..])).collect();

@@ -9,7 +9,7 @@ use crate::flags;
 use crate::messages::{count, left, said};
 use crate::output::to_load;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
-use crate::program::{Heads, Program};
+use crate::program::{AttentionFlags, Heads, Program};
 use crate::table::{Column, table};
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
@@ -21,11 +21,13 @@ use serde_json::json;
 
 /// Prints sizes. Any checkpoint will do, whatever its attention.
 pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
-    let (title, report) = match &args.load {
+    let (title, (report, heads)) = match &args.load {
         None => ("a new model".to_string(), fresh(program, args)?),
         Some(path) => {
             let path = to_load(path)?;
-            let report = loaded(args, &Checkpoint::load(&path)?)?;
+            let checkpoint = Checkpoint::load(&path)?;
+            let heads = (program.described)(&checkpoint.meta.attention);
+            let report = (loaded(args, &checkpoint)?, heads);
             (format!("'{}'", one_line(&path.display().to_string())), report)
         }
     };
@@ -40,10 +42,10 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         let line = json!({ "event": "model", "model": report, "known_models": known });
         return print(json_line(&line));
     }
-    tell(&text(&title, &report, room()))
+    tell(&text(&title, &report, &heads, room()))
 }
 
-fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
+fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, AttentionFlags)> {
     check_heads_flag(program, args.heads)?;
     let (start, given) = (Start::Stories, args.model.given());
     let vocab_size = args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE);
@@ -62,13 +64,15 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<ModelReport> {
             args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
         }
     };
-    let attention = (program.with_heads)(n_heads);
+    let flags = args.model.attention(n_heads, &config).map_err(named_by_flag)?;
+    let attention = (program.attention)(&flags);
     check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
     let own = attention.parameters(&config);
     let recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
     let footprint = recipe.footprint(&config, &own)?;
-    Ok(ModelReport::new(footprint, n_heads, 0, batch, compared(&config, n_heads)))
+    let report = ModelReport::new(footprint, n_heads, 0, batch, compared(&config, n_heads));
+    Ok((report, (program.described)(&attention.spec())))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
@@ -101,7 +105,7 @@ fn compared(config: &Config, n_heads: usize) -> usize {
     if n_heads > 1 { n_heads } else { largest_divisor(config.d_model, 8) }
 }
 
-fn text(title: &str, report: &ModelReport, room: usize) -> String {
+fn text(title: &str, report: &ModelReport, heads: &AttentionFlags, room: usize) -> String {
     let [v, t, c, l] = report.sizes;
     let ModelReport { n_heads, heads_off, batch: [b, seq], .. } = *report;
     let off = if heads_off > 0 { format!(", {heads_off} switched off") } else { String::new() };
@@ -113,11 +117,12 @@ fn text(title: &str, report: &ModelReport, room: usize) -> String {
         false => format!("beyond the baseline: {}\n", beyond.join(", ")),
     };
     let mut text = format!(
-        "{title}: L={}, C={c} wide, H={} of D={d}{off}, context T={t}, V={} tokens\n{beyond}\n\
+        "{title}: L={}, C={c} wide, H={} of D={d}{off}, context T={t}, V={} tokens\n{beyond}{}\n\
          tensor              shape                count    share\n",
         count(l, "block"),
         count(n_heads, "head"),
-        thousands(v as u64)
+        thousands(v as u64),
+        of_heads(heads, d)
     );
     // The blocks are all alike: one line stands for the tensor of each.
     let in_later_block = |t: &TensorRow| t.name.starts_with("blocks.") && !is_of_first_block(t);
@@ -152,6 +157,39 @@ fn text(title: &str, report: &ModelReport, room: usize) -> String {
         bytes(m.activations)
     ));
     text + &costs(report, room) + &known(room)
+}
+
+/// What the heads have beyond multi-head attention.
+fn of_heads(flags: &AttentionFlags, head_dim: usize) -> String {
+    let mut text = String::new();
+    if let Some(groups) = flags.kv_heads {
+        let each = flags.n_heads / groups.max(1);
+        let group = |g: usize| match each {
+            1 => format!("{g}: {g}"),
+            _ => format!("{g}: {}-{}", g * each, (g + 1) * each - 1),
+        };
+        let all = (0..groups).map(group).collect::<Vec<_>>().join(", ");
+        text.push_str(&format!("heads that read the same keys and values: {all}\n"));
+        let (kept, of_all) = (2 * groups * head_dim, 2 * flags.n_heads * head_dim);
+        text.push_str(&format!("of a token a block keeps 2·G·D = {kept} numbers, not {of_all}\n"));
+    }
+    if let Some(theta) = flags.rope_theta {
+        let width = flags.rotary_dim.unwrap_or(head_dim);
+        let last = theta.powf(2.0 / width as f64 - 1.0);
+        text.push_str(&format!(
+            "rotary positions: pairs of {width} channels turn by 1 to {last:.2e} radians a position\n"
+        ));
+        if flags.slowed {
+            text.push_str("slow pairs are slowed down further, for longer texts\n");
+        }
+    }
+    if let Some(window) = flags.window {
+        text.push_str(&format!("a token sees the last {window}, itself among them\n"));
+    }
+    if flags.qk_norm {
+        text.push_str("queries and keys are normed\n");
+    }
+    text
 }
 
 fn of_attention(report: &ModelReport) -> String {

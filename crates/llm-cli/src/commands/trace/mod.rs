@@ -12,7 +12,7 @@ use crate::output::to_load;
 use crate::plan::{Loaded, check_heads_flag, load};
 use crate::program::{Heads, Program};
 use llm_core::{Error, TokenId};
-use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model};
+use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model_with};
 use std::path::Path;
 
 /// Positions, width and heads of the built-in example.
@@ -58,7 +58,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     let sizes = Sizes::new([batch, POSITIONS, WIDTH], heads);
     let place = place(program, args, &sizes, heads - 1)?;
     let example = example(heads, batch)?;
-    Ok(trace_example((program.with_heads)(heads), &example, place)?)
+    Ok(trace_example(program.with_heads(heads), &example, place)?)
 }
 
 fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
@@ -85,10 +85,16 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
         let n = tokens.len();
         return usage(format!("{flag}: {n} tokens do not fit the model's window of {window}"));
     }
+    if (program.described)(&spec).slowed {
+        let why = "trace follows rotary positions, but none that are slowed down for longer texts";
+        return usage(why.into());
+    }
     let batch = batch(args)?;
-    let sizes = Sizes::new([batch, tokens.len(), config.d_model], heads);
+    let layout = (program.described)(&spec).layout();
+    let sizes = Sizes::new([batch, tokens.len(), config.d_model], heads).laid_out(&layout);
     let place = place(program, args, &sizes, 0)?;
-    let walk = trace_model(model, layer, &tokens, batch, place).map_err(|e| match e {
+    let walk = trace_model_with(model, layout, layer, &tokens, batch, place);
+    let walk = walk.map_err(|e| match e {
         Error::Memory { .. } => CliError::Memory(e, "--batch, or shorten the prompt"),
         other => other.into(),
     })?;

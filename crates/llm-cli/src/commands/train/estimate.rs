@@ -13,7 +13,7 @@ use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
 use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
 use llm_core::{TinyGPT, TokenDataset};
-use llm_lens::training_flops;
+use llm_lens::training_flops_with;
 use std::time::{Duration, Instant};
 
 /// Steps are measured for this long ..
@@ -97,7 +97,9 @@ impl Training<'_> {
 fn step_seconds(trainer: &mut Trainer, data: &TokenDataset, signals: &Signals) -> Result<f64> {
     let recipe = &trainer.recipe;
     let all = recipe.batch_size * recipe.accum as usize;
-    let flops = training_flops(trainer.model.config(), recipe.seq_len) * recipe.seq_len as f64;
+    let (config, attention) = (trainer.model.config(), trainer.model.attention());
+    let of_token = training_flops_with(config, &attention.parameters(config), recipe.seq_len);
+    let flops = of_token * recipe.seq_len as f64;
     let window = flops / (1e9 * USUAL_SHARE * peak::gflops());
     let few = ((LONG.as_secs_f64() / window) as usize).max(1);
     if window * all as f64 <= LONG.as_secs_f64() * 2.0 || 2 * few >= all {

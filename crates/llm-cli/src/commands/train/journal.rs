@@ -18,7 +18,7 @@ use llm_core::kernels::{peak, simd};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Best, SpikeGuard, StepReport};
-use llm_lens::training_flops;
+use llm_lens::training_flops_with;
 use llm_run_log::{
     BestLoss, Curves, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples, plot,
 };
@@ -295,7 +295,8 @@ fn about_the_run(
     entropy_floor: Option<f64>,
     earlier: Option<RunInfo>,
 ) -> RunInfo {
-    let (config, recipe) = (plan.trainer.model.config(), &plan.trainer.recipe);
+    let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
+    let (config, own) = (model.config(), model.attention().parameters(model.config()));
     RunInfo {
         program: program.name.into(),
         version: version(),
@@ -316,7 +317,7 @@ fn about_the_run(
         step: plan.trainer.step,
         steps: recipe.total_steps,
         entropy_floor,
-        flops_per_token: training_flops(config, recipe.seq_len),
+        flops_per_token: training_flops_with(config, &own, recipe.seq_len),
         best: earlier.and_then(|info| info.best),
         ..RunInfo::default()
     }

@@ -102,6 +102,7 @@ fn planned(
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let (text, tokenizer) = (&plan.text, &plan.tokenizer);
     let request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
+    let request = request.by(plan.attention);
     Ok((plan, request))
 }
 

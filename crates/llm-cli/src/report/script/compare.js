@@ -54,6 +54,15 @@ function compareSection() {
     ...[whole(row.parameters), row.seeds.length, shownSpread(row.loss, loss), shownRange(row.loss, loss)].map(t => el('td', {}, String(t))),
     ...(hasFacts ? [el('td', {}, shownSpread(row.facts_total, share)), el('td', {}, shownRange(row.facts_total, share))] : []),
     el('td', {}, fixed(spread(row.seconds).mean, 1))))));
+  const costs = rows.filter(row => row.costs);
+  const mean = values => values.length ? spread(values).mean : NaN;
+  const lengths = costs[0]?.costs.at_lengths.map(([times]) => times) ?? [];
+  const lossAt = (costs, i) => costs.refused && lengths[i] > 1 ? say('refused') : shownSpread(costs.at_lengths[i][1], loss);
+  const costTable = costs.length ? el('table', {}, el('thead', {}, el('tr', {},
+    ...[differ_in, say('stepTime'), say('perSecond'), say('cacheBytes'), ...lengths.map(n => `${say('lossAt')} ${n}×`)].map(t => th(t)))),
+  el('tbody', {}, ...costs.map(({ values, costs: of }) => el('tr', {},
+    ...[values, fixed(mean(of.step_ms), 2), whole(Math.round(mean(of.tokens_per_s))), whole(of.cache_bytes), ...lengths.map((_, i) => lossAt(of, i))]
+      .map(t => el('td', {}, String(t))))))) : null;
   const kinds = rows[0]?.facts.map(([name]) => name) ?? [];
   const values = (row, kind) => row.facts.find(([name]) => name === kind)?.[1] ?? [];
   const shares = rangeOfShares(rows.flatMap(row => kinds.flatMap(kind => values(row, kind))));
@@ -67,6 +76,8 @@ function compareSection() {
     el('div', { class: 'scroll', tabindex: 0 }, main), el('p', { class: 'soft' }, say('mean') + say('points')), legend,
     dots(`${say('val')} (${say('nats')})`, rows, row => row.loss, 0, { floor, width: narrow() ? 340 : 960, height: narrow() ? 220 : 280, left: 56 }),
   ];
+  if (costTable) parts.push(el('h3', {}, say('costs')), el('div', { class: 'scroll', tabindex: 0 }, costTable),
+    el('p', { class: 'soft' }, say('lengths') + (costs.some(row => row.costs.refused) ? say('refusedWhy') : '')));
   if (kinds.length) {
     const line = (name, of) => el('tr', {}, el('td', {}, name), ...rows.map(row => shade(el('td', {}, shownSpread(of(row), share)), (spread(of(row)).mean - 0.5) * 2 || 0)));
     parts.push(el('h3', {}, `${say('kinds')}, %`),

@@ -87,7 +87,7 @@ pub fn gemm(
         b.invert_axis(Axis(1));
     }
     if precision == Precision::Bf16 {
-        return rounded(a, b, c, [alpha, beta], &[], threads);
+        return rounded(a, b, c, [alpha, beta], &[], count(threads));
     }
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
@@ -120,7 +120,7 @@ pub fn gemm_bias(
         a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()
     );
     if precision == Precision::Bf16 && m > 0 && n > 0 && a.ncols() > 0 {
-        return rounded(a, b, c, [1.0, 0.0], bias, threads);
+        return rounded(a, b, c, [1.0, 0.0], bias, count(threads));
     }
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
@@ -132,6 +132,14 @@ pub fn gemm_bias(
     gemm(1.0, a, b, 1.0, c, work);
 }
 
+/// How many threads may work on it.
+fn count(threads: Threads) -> usize {
+    match threads {
+        Threads::One => 1,
+        Threads::Pool => rayon::current_num_threads(),
+    }
+}
+
 /// The same with the numbers of A and B rounded to bf16.
 fn rounded(
     a: ArrayView2<'_, f32>,
@@ -139,7 +147,7 @@ fn rounded(
     mut c: ArrayViewMut2<'_, f32>,
     [alpha, beta]: [f32; 2],
     bias: &[f32],
-    threads: Threads,
+    threads: usize,
 ) {
     // Packing reads lines in which numbers lie side by side, in either direction.
     let (a, b) = (with_lines(a), with_lines(b));
@@ -198,10 +206,7 @@ fn own(
         c: Output { ptr: c.as_mut_ptr(), rs: c.strides()[0] },
         f: Factors { alpha, beta, bias: bias.map_or(std::ptr::null(), <[f32]>::as_ptr) },
     };
-    let threads = match threads {
-        Threads::One => 1,
-        Threads::Pool => rayon::current_num_threads(),
-    };
+    let threads = count(threads);
     // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
     // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
     // neither A nor B, and nobody else looks at it.

@@ -2,6 +2,7 @@
 
 mod numbers;
 mod output;
+mod rotation;
 mod row;
 mod score;
 mod sizes;
@@ -24,6 +25,7 @@ pub(super) fn text(walk: &Walk, lang: Lang, all: bool, room: usize) -> String {
     page.shapes();
     page.projection();
     page.places();
+    page.rotation();
     page.product();
     page.score();
     page.softmax();
@@ -106,6 +108,21 @@ impl Printed<'_> {
             format!("(b*T + {letter})*C = ({b}*{big_t} + {t})*{d} = {at}")
         } else {
             format!("((b*T + {letter})*H + h)*D = (({b}*{big_t} + {t})*{big_h} + {h})*{d} = {at}")
+        }
+    }
+
+    /// A row of k or v: of the group's head where several heads read one.
+    fn key_formula(&self, letter: char, t: usize) -> String {
+        let (s, Place { batch_index: b, head: h, .. }) = (self.walk.sizes, self.walk.place);
+        let (big_t, d, at) = (s.seq_len, s.head_dim, s.key_row(b, t, h));
+        match s.kv_heads {
+            None => self.row_formula(letter, t),
+            Some(big_g) => {
+                let g = s.group(h);
+                format!(
+                    "((b*T + {letter})*G + g)*D = (({b}*{big_t} + {t})*{big_g} + {g})*{d} = {at}"
+                )
+            }
         }
     }
 

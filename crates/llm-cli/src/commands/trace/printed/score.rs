@@ -21,21 +21,33 @@ impl Printed<'_> {
         {
             let (letter, position) = if part == 0 { ('i', i) } else { ('j', j) };
             let (span, span_in_qkv) = (Self::span(own, d), Self::span(in_qkv, d));
+            let formula = match part {
+                0 => self.row_formula(letter, position),
+                _ => self.key_formula(letter, position),
+            };
             rows.push(vec![
                 names[part].to_string(),
-                format!("= {}", self.row_formula(letter, position)),
+                format!("= {formula}"),
                 format!("{name}[{span}]"),
             ]);
             let column = if self.walk.one_head { String::new() } else { format!(" + {h}*{d}") };
-            inside.push(vec![
-                name.to_string(),
-                format!("({b}*{t} + {position})*{} + {part}*{c}{column} = {in_qkv}", 3 * c),
-                format!("qkv[{span_in_qkv}]"),
-            ]);
+            let place = match self.walk.layout {
+                None => format!("({b}*{t} + {position})*{} + {part}*{c}{column} = {in_qkv}", 3 * c),
+                Some(_) => {
+                    let (all, g) = (s.n_heads, s.groups());
+                    let head = [h, all + s.group(h), all + g + s.group(h)][part];
+                    let width = s.qkv_width();
+                    format!("({b}*{t} + {position})*{width} + {head}*{d} = {in_qkv}")
+                }
+            };
+            inside.push(vec![name.to_string(), place, format!("qkv[{span_in_qkv}]")]);
         }
         self.table(&rows);
         let head = if self.walk.one_head { "" } else { " + h*D" };
-        self.say(say::inside_qkv(head));
+        self.say(match self.walk.layout {
+            None => say::inside_qkv(head),
+            Some(_) => say::inside_grouped(s.n_heads, s.groups()),
+        });
         self.table(&inside);
     }
 
@@ -55,7 +67,11 @@ impl Printed<'_> {
         let product = format!("{} * {}", number(walk.dot.value), number(walk.scale));
         self.say(say::scaled(product, number(walk.scaled)));
         if walk.masked {
-            self.say(say::hidden(i, j));
+            let window = walk.layout.and_then(|layout| layout.window);
+            self.say(match window.filter(|_| j <= i) {
+                Some(window) => say::outside(j, i, window),
+                None => say::hidden(i, j),
+            });
             self.say(say::hidden_weighs_nothing());
         } else {
             self.say(say::allowed(i, j));

@@ -32,8 +32,16 @@ impl Printed<'_> {
             ("T", s.seq_len, say::positions()),
             ("C", s.d_model, say::channels()),
             ("H", s.n_heads, say::heads()),
-            ("D", s.head_dim, say::head_channels()),
         ];
+        if let Some(groups) = s.kv_heads {
+            rows.push(("G", groups, say::groups(s.group(self.walk.place.head))));
+        }
+        let is_plain = s.n_heads * s.head_dim == s.d_model;
+        let channels = if is_plain { say::head_channels() } else { say::own_head_channels() };
+        rows.push(("D", s.head_dim, channels));
+        if let Some(window) = self.walk.layout.and_then(|layout| layout.window) {
+            rows.push(("W", window, say::window()));
+        }
         if self.walk.one_head {
             rows.truncate(3);
         }
@@ -44,7 +52,39 @@ impl Printed<'_> {
         self.table(&rows);
     }
 
+    /// The shapes with heads of another number or width.
+    fn grouped_shapes(&mut self) {
+        let (s, layout) = (self.walk.sizes, self.walk.layout.unwrap_or_default());
+        let [b, t, c, h, d] = [s.batch_size, s.seq_len, s.d_model, s.n_heads, s.head_dim];
+        let (g, wide, joined) = (s.groups(), s.qkv_width(), h * d);
+        let row = |name: &str, letters: &str, shape: &[usize], note: String| {
+            vec![name.into(), letters.into(), format!("= {shape:?}"), note]
+        };
+        let qkv = format!("x*w_qkv, w_qkv [C, (H+2G)D] = [{c}, {wide}]");
+        let q = Self::span(0, joined);
+        let [k, v] = [joined, joined + g * d].map(|from| Self::span(from, g * d));
+        let mut rows = vec![
+            row("x", "[B, T, C]", &[b, t, c], String::new()),
+            row("qkv", "[B, T, (H+2G)D]", &[b, t, wide], qkv),
+            row("q", "[B, T, H, D]", &[b, t, h, d], say::columns_of(q).text(self.lang)),
+            row("k", "[B, T, G, D]", &[b, t, g, d], say::columns_of(k).text(self.lang)),
+            row("v", "[B, T, G, D]", &[b, t, g, d], say::columns_of(v).text(self.lang)),
+        ];
+        if layout.qk_norm {
+            rows.push(row("q, k", "", &[d], say::normed().text(self.lang)));
+        }
+        let project = format!("att*w_proj, w_proj [HD, C] = [{joined}, {c}]");
+        rows.push(row("S, P", "[B, H, T, T]", &[b, h, t, t], String::new()));
+        rows.push(row("att", "[B, T, H, D]", &[b, t, h, d], String::new()));
+        rows.push(row("out", "[B, T, C]", &[b, t, c], project));
+        self.title(say::shapes());
+        self.table(&rows);
+    }
+
     pub(super) fn shapes(&mut self) {
+        if self.walk.layout.is_some() {
+            return self.grouped_shapes();
+        }
         let s = self.walk.sizes;
         let [b, t, c, h, d] = [s.batch_size, s.seq_len, s.d_model, s.n_heads, s.head_dim];
         let c3 = 3 * c;

@@ -5,8 +5,9 @@ use crate::lang::Lang;
 use llm_core::kernels::attention::{
     each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
 };
+use llm_core::model::NORM_EPS;
 use llm_core::{Tensor, ops};
-use llm_lens::trace::{Example, Place, Seen, Sizes, Walk, example};
+use llm_lens::trace::{Example, HeadLayout, Place, Seen, Sizes, Walk, example};
 use proptest::prelude::*;
 
 /// The walk of an example of H heads, attended to by core's kernel of one head.
@@ -26,7 +27,19 @@ fn walk(example: Example, s: Sizes, place: Place, keep: &[bool]) -> (Seen, Walk)
     let [q, k, _] = of(place.batch_index, place.head);
     let p = probs(q, k, scale)[place.query * t..][..t].to_vec();
     let att = y[s.row(place.batch_index, place.query, 0)..][..s.d_model].to_vec();
-    let seen = Seen { x, w_qkv, b_qkv, w_proj, b_proj, probs: p, att };
+    let seen = Seen {
+        x,
+        w_qkv,
+        b_qkv,
+        w_proj,
+        b_proj,
+        gains: None,
+        biased: [true; 2],
+        norm_eps: NORM_EPS,
+        layout: HeadLayout::default(),
+        probs: p,
+        att,
+    };
     let walk = Walk::new(&seen, s, place, keep).unwrap();
     (seen, Walk { one_head: h == 1, ..walk })
 }

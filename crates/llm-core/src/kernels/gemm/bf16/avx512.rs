@@ -2,9 +2,8 @@
 #![allow(unsafe_code)]
 
 use super::number::pair;
-use super::pack::Words;
+use super::sizes::{MR, NR, WIDE, Words};
 use super::unit::{Factors, Unit};
-use super::{MR, NR, WIDE};
 use ndarray::ArrayViewMut2;
 use std::arch::x86_64::*;
 use std::mem::transmute;

@@ -3,11 +3,12 @@
 //! Each element of C is a sum over pairs of neighbours in k, in rising order, of a pair the second
 //! first, rounded to f32 after each: what the processor's instruction does, and what plain
 //! arithmetic does where there is no such instruction. So the result has the same bits on every
-//! machine, for any number of threads. (Sums over more than [`KC`] terms are cut there, and the
+//! machine, for any number of threads. (Sums over more than 512 terms are cut there, and the
 //! parts added.)
 //!
 //! | module | holds |
 //! |---|---|
+//! | `sizes` | a tile's rows and columns |
 //! | `number` | what a bf16 is, and what happens to a pair of them |
 //! | `pack` | operands as pairs |
 //! | `unit` | the tile and the rounding, in plain arithmetic |
@@ -17,20 +18,15 @@
 mod avx512;
 pub mod number;
 mod pack;
+mod sizes;
 mod unit;
 
-use super::Threads;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 use pack::{pack_a, pack_b, panel_stride};
+use sizes::{MR, NR};
 use std::cell::RefCell;
 use unit::{Emulated, Factors, Unit};
 
-/// Rows of a tile.
-const MR: usize = 12;
-/// Columns of a tile: two vectors.
-const NR: usize = 32;
-/// Words of a vector.
-const WIDE: usize = 16;
 /// Depth of a block; even, so that no pair is cut.
 const KC: usize = 512;
 /// Columns of a block of B: its words stay in the second cache.
@@ -71,8 +67,8 @@ pub(super) struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// On the caller's thread alone, or on those of the pool.
-    pub fn run(self, threads: Threads) {
+    /// On up to so many threads of the pool; 1: on the caller's alone.
+    pub fn run(self, threads: usize) {
         #[cfg(target_arch = "x86_64")]
         if has_unit() {
             return self.run_on::<avx512::Avx512>(threads);
@@ -80,12 +76,8 @@ impl Product<'_> {
         self.run_on::<Emulated>(threads);
     }
 
-    fn run_on<U: Unit>(self, threads: Threads) {
+    fn run_on<U: Unit>(self, threads: usize) {
         let ((m, n), k) = (self.c.dim(), self.a.ncols());
-        let threads = match threads {
-            Threads::One => 1,
-            Threads::Pool => rayon::current_num_threads(),
-        };
         let pieces = super::cut::pieces([m, n, k], threads, PIECE);
         // Cutting rows packs B again for each piece, cutting columns packs A: the smaller of both.
         let [down, across] = match m >= n {

@@ -4,8 +4,8 @@
 //! which their numbers are side by side: along k, or across it. Where they are side by side in
 //! neither, they are copied first.
 
+use super::sizes::{NR, WIDE, Words};
 use super::unit::Unit;
-use super::{NR, WIDE};
 use crate::kernels::simd::prefetch;
 use ndarray::ArrayView2;
 
@@ -14,13 +14,6 @@ const AHEAD: usize = 4;
 
 /// A part of an operand, k first: `[K, rows of A]` or `[K, columns of B]`.
 pub(super) type Part<'a> = ArrayView2<'a, f32>;
-
-/// Words of A for some rows and a depth: word q of row r is at `r·row + q·step`.
-#[derive(Clone, Copy)]
-pub(super) struct Words {
-    pub row: usize,
-    pub step: usize,
-}
 
 /// Lines of a part: slices in which numbers lie side by side.
 fn line<'a>(part: &Part<'a>, axis: usize, index: usize) -> &'a [f32] {

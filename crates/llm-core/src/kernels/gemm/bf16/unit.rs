@@ -1,8 +1,7 @@
 //! What a processor's bf16 unit does, and the same without one.
 
 use super::number::{add_pairs, pair};
-use super::pack::Words;
-use super::{MR, NR, WIDE};
+use super::sizes::{MR, NR, WIDE, Words};
 use crate::kernels::simd::simd_kernel;
 use ndarray::ArrayViewMut2;
 

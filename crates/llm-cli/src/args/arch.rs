@@ -1,0 +1,58 @@
+//! Sets of options that have a name.
+
+use crate::program::AttentionFlags;
+use clap::ValueEnum;
+use llm_core::Config;
+use llm_core::model::{Mlp, Norm, Positions};
+
+/// Sets of model options.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum Arch {
+    /// Plain norms, an output head of its own with a bias.
+    #[default]
+    Baseline,
+    /// GPT-2's options.
+    Gpt2,
+    /// Llama's: gains alone, a gated MLP, rotary positions, no biases.
+    Llama,
+    /// Qwen3's: Llama's with normed queries and keys, and heads twice as wide.
+    Qwen3,
+}
+
+impl Arch {
+    /// Those whose options every program has.
+    pub const EVERYWHERE: [Arch; 2] = [Arch::Baseline, Arch::Gpt2];
+
+    /// Its options, with a vocabulary and without sizes.
+    pub fn config(self, vocab_size: usize) -> Config {
+        let gpt2 = Config::gpt2(vocab_size, 1, 1, 1);
+        match self {
+            Arch::Baseline => Config::new(vocab_size, 1, 1, 1),
+            Arch::Gpt2 => gpt2,
+            Arch::Llama | Arch::Qwen3 => Config {
+                norm: Norm::Rms,
+                mlp: Mlp::SwiGlu,
+                mlp_bias: false,
+                positions: Positions::Rotary,
+                ..gpt2
+            },
+        }
+    }
+
+    /// Its attention with H heads in a model of this width.
+    pub fn attention(self, n_heads: usize, d_model: usize) -> AttentionFlags {
+        let plain = AttentionFlags::new(n_heads);
+        let llama = AttentionFlags { rope_theta: Some(10_000.0), biases: [false; 2], ..plain };
+        match self {
+            Arch::Baseline | Arch::Gpt2 => plain,
+            Arch::Llama => llama,
+            Arch::Qwen3 => AttentionFlags {
+                rope_theta: Some(1_000_000.0),
+                // As in Qwen3-0.6B: 16 heads of 128 channels in a width of 1024.
+                head_dim: d_model.checked_mul(2).and_then(|twice| twice.checked_div(n_heads)),
+                qk_norm: true,
+                ..llama
+            },
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What a file says of a model, as our settings, and the other way.
+
+use super::file::TensorInfo;
+use super::layout::Layout;
+use super::pieces::Architecture;
+use super::value::MetaValue;
+use crate::error::{FormatError, Result, shown};
+use llm_core::Config;
+use llm_core::model::{Activation, Init, Mlp, Norm, Positions};
+use std::collections::BTreeMap;
+
+type Metadata = BTreeMap<String, MetaValue>;
+
+/// Key of the family.
+const ARCHITECTURE: &str = "general.architecture";
+/// θ where a file does not say it: llama.cpp's.
+const THETA: f64 = 10_000.0;
+
+/// A model of a family, apart from its weights.
+#[derive(Clone, Debug)]
+pub(super) struct Described {
+    pub(super) family: Architecture,
+    pub(super) config: Config,
+    pub(super) layout: Layout,
+}
+
+/// The family that a model of ours can be written as.
+///
+/// # Errors
+/// What it has that the nearest family cannot hold, and that family.
+pub(super) fn family_of(
+    config: &Config,
+    layout: &Layout,
+) -> Result<Architecture, (String, Architecture)> {
+    let rotary = match config.positions {
+        Positions::Learned => false,
+        Positions::Rotary => true,
+        Positions::None => {
+            return Err((
+                "an order of tokens that nothing tells (none)".into(),
+                Architecture::Gpt2,
+            ));
+        }
+    };
+    let family = match (rotary, layout.qk_norm) {
+        (false, _) => Architecture::Gpt2,
+        (true, false) => Architecture::Llama,
+        (true, true) => Architecture::Qwen3,
+    };
+    let foreign = match (config.norm, config.mlp) {
+        (Norm::Rms, _) if !rotary => Some("root-mean-square norms (rms)"),
+        (Norm::Layer, _) if rotary => Some("norms that take off the mean (layer)"),
+        (_, Mlp::Relu2) => Some("an MLP with squared ReLU (relu2)"),
+        (_, Mlp::SwiGlu) if !rotary => Some("a gated MLP (swiglu)"),
+        (_, Mlp::Gelu) if rotary => Some("an MLP that is not gated (gelu)"),
+        (_, Mlp::Gelu) if config.activation == Activation::Gelu => Some("an exact GELU (gelu)"),
+        _ if !rotary && layout.kv_heads != layout.n_heads => {
+            Some("heads that share keys and values (kv_heads)")
+        }
+        _ if !rotary && layout.head_dim * layout.n_heads != config.d_model => {
+            Some("heads of another width than C/H (head_dim)")
+        }
+        _ if !rotary && layout.qk_norm => Some("normed queries and keys (qk_norm)"),
+        _ if family == Architecture::Qwen3
+            && (layout.qkv_bias || layout.proj_bias || config.mlp_bias) =>
+        {
+            Some("biases")
+        }
+        _ => None,
+    };
+    foreign.map_or(Ok(family), |piece| Err((piece.into(), family)))
+}
+
+impl Described {
+    /// As entries of a file's metadata, in their order.
+    pub(super) fn entries(&self) -> Vec<(String, MetaValue)> {
+        let Described { family, config, layout } = self;
+        let key = |name: &str| format!("{}.{name}", family.name());
+        let number = |name: &str, n: usize| (key(name), MetaValue::u32(n as u32));
+        let mut entries = vec![
+            number("vocab_size", config.vocab_size),
+            number("context_length", config.seq_len),
+            number("embedding_length", config.d_model),
+            number("feed_forward_length", config.inner()),
+            number("block_count", config.n_layers),
+            number("attention.head_count", layout.n_heads),
+        ];
+        if *family == Architecture::Gpt2 {
+            let eps = MetaValue::Single(config.norm_eps);
+            entries.push((key("attention.layer_norm_epsilon"), eps));
+            return entries;
+        }
+        let theta = layout.theta.unwrap_or(THETA) as f32;
+        entries.extend([
+            number("attention.head_count_kv", layout.kv_heads),
+            number("attention.key_length", layout.head_dim),
+            number("attention.value_length", layout.head_dim),
+            number("rope.dimension_count", layout.head_dim),
+            (key("rope.freq_base"), MetaValue::Single(theta)),
+            (key("attention.layer_norm_rms_epsilon"), MetaValue::Single(config.norm_eps)),
+        ]);
+        entries
+    }
+
+    /// Of a file.
+    ///
+    /// # Errors
+    /// [`FormatError::Content`] naming the key, its value and what is supported.
+    pub(super) fn read(metadata: &Metadata, tensors: &[TensorInfo]) -> Result<Described> {
+        let name = match metadata.get(ARCHITECTURE) {
+            Some(MetaValue::Text(name)) => name,
+            _ => return Err(FormatError::content(format!("it does not say {ARCHITECTURE}"))),
+        };
+        let family = Architecture::ALL.into_iter().find(|family| family.name() == name);
+        let Some(family) = family else {
+            let known = Architecture::ALL.map(Architecture::name).join(", ");
+            let found = shown(name);
+            let why = format!("{ARCHITECTURE} is '{found}', supported: {known}");
+            return Err(FormatError::content(why));
+        };
+        let has = |name: &str| tensors.iter().any(|tensor| tensor.name == name);
+        let keys = Keys { metadata, family };
+        keys.only_known()?;
+        let d_model = keys.size("embedding_length")?;
+        let layout = keys.layout(d_model, &has)?;
+        let vocab_size = vocabulary(tensors)?;
+        keys.is("vocab_size", vocab_size)?;
+        let inner = keys.size("feed_forward_length")?;
+        let gpt2 = family == Architecture::Gpt2;
+        let config = Config {
+            norm_affine: true,
+            norm_eps: keys.epsilon()?,
+            tied_head: !has("output.weight"),
+            head_bias: false,
+            init: Init::Gpt2,
+            norm: if gpt2 { Norm::Layer } else { Norm::Rms },
+            mlp: if gpt2 { Mlp::Gelu } else { Mlp::SwiGlu },
+            mlp_bias: gpt2 || has("blk.0.ffn_up.bias"),
+            positions: if gpt2 { Positions::Learned } else { Positions::Rotary },
+            ..Config::new(
+                vocab_size,
+                keys.size("context_length")?,
+                d_model,
+                keys.size("block_count")?,
+            )
+        };
+        // The usual width is not written down, so that a model that says it is one that does not.
+        let n_inner = if inner == config.inner() { 0 } else { inner };
+        Ok(Described { family, config: Config { n_inner, ..config }, layout })
+    }
+}
+
+/// V: rows of the table of tokens.
+fn vocabulary(tensors: &[TensorInfo]) -> Result<usize> {
+    let table = tensors.iter().find(|tensor| tensor.name == "token_embd.weight");
+    match table.map(|tensor| &tensor.shape[..]) {
+        Some(&[rows, _]) => Ok(rows),
+        Some(_) => Err(FormatError::content("tensor token_embd.weight has not two axes")),
+        None => Err(FormatError::content("tensor token_embd.weight is missing")),
+    }
+}
+
+/// The keys of a family.
+struct Keys<'m> {
+    metadata: &'m Metadata,
+    family: Architecture,
+}
+
+impl Keys<'_> {
+    fn get(&self, name: &str) -> Option<&MetaValue> {
+        self.metadata.get(&format!("{}.{name}", self.family.name()))
+    }
+
+    fn unsupported(&self, name: &str, found: &MetaValue, supported: &str) -> FormatError {
+        let (family, found) = (self.family.name(), found.in_words());
+        FormatError::content(format!("{family}.{name} is {found}, supported: {supported}"))
+    }
+
+    /// A whole number of 1 or more.
+    fn size(&self, name: &str) -> Result<usize> {
+        let Some(value) = self.get(name) else {
+            let why = format!("it does not say {}.{name}", self.family.name());
+            return Err(FormatError::content(why));
+        };
+        let size = value.whole().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+        size.ok_or_else(|| self.unsupported(name, value, "a whole number of 1 or more"))
+    }
+
+    fn size_or(&self, name: &str, usual: usize) -> Result<usize> {
+        self.get(name).map_or(Ok(usual), |_| self.size(name))
+    }
+
+    /// A number that follows from others.
+    fn is(&self, name: &str, n: usize) -> Result<()> {
+        match self.get(name) {
+            Some(value) if value.whole() != Some(n as u64) => {
+                Err(self.unsupported(name, value, &n.to_string()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// ε of the norms, as it is rounded to f32.
+    fn epsilon(&self) -> Result<f32> {
+        let name = match self.family {
+            Architecture::Gpt2 => "attention.layer_norm_epsilon",
+            _ => "attention.layer_norm_rms_epsilon",
+        };
+        let Some(value) = self.get(name) else {
+            let why = format!("it does not say {}.{name}", self.family.name());
+            return Err(FormatError::content(why));
+        };
+        let eps = value.real().map(|eps| eps as f32).filter(|eps| *eps > 0.0 && *eps <= 1.0);
+        eps.ok_or_else(|| self.unsupported(name, value, "a number above 0, up to 1"))
+    }
+
+    fn layout(&self, d_model: usize, has: &impl Fn(&str) -> bool) -> Result<Layout> {
+        let plain = Layout::plain(self.size("attention.head_count")?, d_model);
+        if self.family == Architecture::Gpt2 {
+            self.is("attention.head_count_kv", plain.n_heads)?;
+            return Ok(plain);
+        }
+        if has("rope_freqs.weight") {
+            let why = "it scales rotary positions (rope_freqs.weight), which is not supported";
+            return Err(FormatError::content(why));
+        }
+        let head_dim = self.size_or("attention.key_length", plain.head_dim)?;
+        self.is("attention.value_length", head_dim)?;
+        self.is("rope.dimension_count", head_dim)?;
+        let theta = match self.get("rope.freq_base") {
+            None => THETA,
+            Some(value) => match value.real() {
+                Some(theta) => theta,
+                None => return Err(self.unsupported("rope.freq_base", value, "a number")),
+            },
+        };
+        Ok(Layout {
+            kv_heads: self.size_or("attention.head_count_kv", plain.n_heads)?,
+            head_dim,
+            theta: Some(theta),
+            qk_norm: self.family == Architecture::Qwen3,
+            qkv_bias: has("blk.0.attn_q.bias"),
+            proj_bias: has("blk.0.attn_output.bias"),
+            ..plain
+        })
+    }
+
+    /// Refuses a key that is not known here: it may change what is computed.
+    fn only_known(&self) -> Result<()> {
+        const KNOWN: [&str; 6] = [
+            "vocab_size",
+            "context_length",
+            "embedding_length",
+            "feed_forward_length",
+            "block_count",
+            "attention.head_count",
+        ];
+        const GPT2: [&str; 2] = ["attention.layer_norm_epsilon", "attention.head_count_kv"];
+        const ROTARY: [&str; 6] = [
+            "attention.layer_norm_rms_epsilon",
+            "attention.head_count_kv",
+            "attention.key_length",
+            "attention.value_length",
+            "rope.dimension_count",
+            "rope.freq_base",
+        ];
+        let more = if self.family == Architecture::Gpt2 { &GPT2[..] } else { &ROTARY };
+        let prefix = format!("{}.", self.family.name());
+        for (key, value) in self.metadata {
+            let Some(name) = key.strip_prefix(&prefix) else { continue };
+            // Of a mixture of experts, of which there are none.
+            let none = value.whole() == Some(0);
+            let unscaled = name == "rope.scaling.type" && *value == MetaValue::text("none");
+            if !(none || unscaled || KNOWN.contains(&name) || more.contains(&name)) {
+                let (key, found) = (shown(key), value.in_words());
+                let why = format!("{key} is {found}, which is not supported");
+                return Err(FormatError::content(why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The entry that names a family.
+pub(super) fn architecture(family: Architecture) -> (String, MetaValue) {
+    (ARCHITECTURE.into(), MetaValue::text(family.name()))
+}

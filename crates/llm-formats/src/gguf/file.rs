@@ -1,0 +1,280 @@
+//! Reading a file: everything that is said before the tensors is checked before memory is taken for
+//! one of them, and their blocks pass through a small buffer.
+
+use super::block::BlockType;
+use super::dequantise::dequantise;
+use super::input::Input;
+use super::value::MetaValue;
+use crate::error::{FormatError, Result, shown};
+use crate::safetensors::MAX_TENSORS;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::io::Read;
+
+/// What a file begins with.
+pub(super) const MAGIC: [u8; 4] = *b"GGUF";
+/// Where no other is said, every tensor begins at a multiple of so many bytes.
+pub(super) const ALIGNMENT: u64 = 32;
+const MAX_ALIGNMENT: u64 = 4096;
+/// Key of another.
+const ALIGNMENT_KEY: &str = "general.alignment";
+/// Entries of metadata.
+const MAX_ENTRIES: u64 = 1 << 12;
+/// Bytes of a name or a key.
+const MAX_NAME: u64 = 256;
+/// Axes of a tensor.
+const MAX_AXES: u32 = 4;
+/// Numbers that are handed on at once, if a row has not more.
+const PIECE: usize = 1 << 14;
+/// What reading keeps of a tensor besides its name, about.
+const PER_TENSOR: u64 = 128;
+
+/// A tensor of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TensorInfo {
+    /// Its name.
+    pub name: String,
+    /// Its shape, row-major: the last axis is the one whose numbers are side by side. (The file has
+    /// it the other way round.)
+    pub shape: Vec<usize>,
+    /// How its numbers are stored.
+    pub kind: BlockType,
+    /// Where it begins, behind the first one.
+    offset: u64,
+    /// Its bytes.
+    length: u64,
+}
+
+/// A tensor that a file must have: its name and shape.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Needed {
+    /// Its name in the file.
+    pub name: String,
+    /// Its shape, row-major.
+    pub shape: Vec<usize>,
+}
+
+impl From<&TensorInfo> for Needed {
+    fn from(tensor: &TensorInfo) -> Needed {
+        Needed { name: tensor.name.clone(), shape: tensor.shape.clone() }
+    }
+}
+
+/// A file whose part before the tensors has been read.
+pub struct Gguf<R> {
+    input: Input<R>,
+    /// Where the first tensor begins.
+    start: u64,
+    /// In the order of their bytes.
+    pub tensors: Vec<TensorInfo>,
+    /// What else the file says.
+    pub metadata: BTreeMap<String, MetaValue>,
+}
+
+impl<R> fmt::Debug for Gguf<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gguf").field("tensors", &self.tensors).finish_non_exhaustive()
+    }
+}
+
+impl<R: Read> Gguf<R> {
+    /// Reads what stands before the tensors in a file of `length` bytes.
+    ///
+    /// # Errors
+    /// [`FormatError::Content`] when it is none within our limits and the format's rules.
+    pub fn open(reader: R, length: u64) -> Result<Gguf<R>> {
+        let mut input = Input::new(reader, length);
+        let mut magic = [0; 4];
+        input.fill(&mut magic)?;
+        if magic != MAGIC {
+            return Err(FormatError::content("it does not begin with 'GGUF': not a GGUF file"));
+        }
+        match input.u32()? {
+            2 | 3 => {}
+            version if version.swap_bytes() <= 3 => {
+                return Err(FormatError::content("it was written for big-endian machines"));
+            }
+            version => {
+                let why = format!("it is of version {version}, only 2 and 3 are read");
+                return Err(FormatError::content(why));
+            }
+        }
+        let (tensors, entries) = (input.u64()?, input.u64()?);
+        if tensors > MAX_TENSORS as u64 || entries > MAX_ENTRIES {
+            return Err(FormatError::content(format!(
+                "{tensors} tensors and {entries} entries of metadata, the limits are {MAX_TENSORS} \
+                 and {MAX_ENTRIES}"
+            )));
+        }
+        let metadata = metadata(&mut input, entries)?;
+        let alignment = alignment(&metadata)?;
+        let tensors = infos(&mut input, tensors, alignment)?;
+        let start = input.position.next_multiple_of(alignment);
+        let end = tensors.last().map_or(0, |tensor| tensor.offset + tensor.length);
+        // The first tensor begins where the last name ends, or so: a file may end there too.
+        let body = length.saturating_sub(start);
+        if body < end {
+            let why = format!("the file ends too early: {body} of {end} bytes of tensors");
+            return Err(FormatError::content(why));
+        }
+        if body > end.next_multiple_of(alignment) {
+            let why = format!("{} bytes follow the last tensor", body - end);
+            return Err(FormatError::content(why));
+        }
+        Ok(Gguf { input, start, tensors, metadata })
+    }
+
+    /// The tensor of that name.
+    pub fn tensor(&self, name: &str) -> Option<&TensorInfo> {
+        self.tensors.iter().find(|tensor| tensor.name == name)
+    }
+
+    /// Reads the tensors that are `needed`, all of which must be there, and no others. Of each some
+    /// rows a time go to `take`, with its number in that list and that of the first row: a piece is
+    /// whole rows of the last axis.
+    ///
+    /// # Errors
+    /// [`FormatError::Content`] when a tensor is missing, unknown, of another shape, or not finite.
+    pub fn read(
+        mut self,
+        needed: &[Needed],
+        mut take: impl FnMut(usize, usize, &[f32]) -> Result<()>,
+    ) -> Result<()> {
+        let mut order = self.order(needed)?;
+        order.sort_by_key(|(_, tensor)| tensor.offset);
+        let (mut bytes, mut numbers) = (Vec::new(), Vec::new());
+        for (i, tensor) in order {
+            self.input.skip((self.start + tensor.offset).saturating_sub(self.input.position))?;
+            let width = tensor.shape.last().copied().unwrap_or(1);
+            let rows = tensor.shape.iter().product::<usize>() / width;
+            let row = width / tensor.kind.numbers() * tensor.kind.bytes();
+            let at_once = (PIECE / width).max(1);
+            for first in (0..rows).step_by(at_once) {
+                let count = at_once.min(rows - first);
+                bytes.resize(count * row, 0);
+                numbers.resize(count * width, 0.0);
+                self.input.fill(&mut bytes)?;
+                dequantise(tensor.kind, &bytes, &mut numbers);
+                if !numbers.iter().all(|x| x.is_finite()) {
+                    let name = shown(&tensor.name);
+                    let why = format!("tensor {name} has a value that is not finite");
+                    return Err(FormatError::content(why));
+                }
+                take(i, first, &numbers)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The tensors that are needed, with their numbers in that list.
+    fn order(&self, needed: &[Needed]) -> Result<Vec<(usize, TensorInfo)>> {
+        let places: HashMap<&str, usize> =
+            needed.iter().enumerate().map(|(i, needed)| (needed.name.as_str(), i)).collect();
+        let mut found = vec![None; needed.len()];
+        for tensor in &self.tensors {
+            let Some(&i) = places.get(tensor.name.as_str()) else {
+                let why = format!("tensor {} does not belong to this model", shown(&tensor.name));
+                return Err(FormatError::content(why));
+            };
+            found[i] = Some(tensor);
+        }
+        // In the list's order, so that a message names the first that does not fit.
+        let mut order = Vec::with_capacity(needed.len());
+        for (i, (needed, tensor)) in needed.iter().zip(found).enumerate() {
+            let Some(tensor) = tensor else {
+                return Err(FormatError::content(format!("tensor {} is missing", needed.name)));
+            };
+            if tensor.shape != needed.shape {
+                let (name, found) = (shown(&tensor.name), &tensor.shape);
+                let why =
+                    format!("tensor {name} is {found:?}, this model needs {:?}", needed.shape);
+                return Err(FormatError::content(why));
+            }
+            order.push((i, tensor.clone()));
+        }
+        Ok(order)
+    }
+}
+
+fn metadata(input: &mut Input<impl Read>, entries: u64) -> Result<BTreeMap<String, MetaValue>> {
+    let mut metadata = BTreeMap::new();
+    for _ in 0..entries {
+        let key = input.text(MAX_NAME)?;
+        let value = MetaValue::read(input).map_err(|e| match e {
+            FormatError::Content(why) => FormatError::content(format!("{}: {why}", shown(&key))),
+            other => other,
+        })?;
+        input.keep(PER_TENSOR)?;
+        if let Some(twice) = metadata.insert(key.clone(), value).map(|_| shown(&key)) {
+            return Err(FormatError::content(format!("{twice} is there twice")));
+        }
+    }
+    Ok(metadata)
+}
+
+fn alignment(metadata: &BTreeMap<String, MetaValue>) -> Result<u64> {
+    let Some(value) = metadata.get(ALIGNMENT_KEY) else { return Ok(ALIGNMENT) };
+    let fits = |n: &u64| n.is_power_of_two() && *n <= MAX_ALIGNMENT;
+    value.whole().filter(fits).ok_or_else(|| {
+        let found = value.in_words();
+        let why = format!("{ALIGNMENT_KEY} is {found}, not a power of two up to {MAX_ALIGNMENT}");
+        FormatError::content(why)
+    })
+}
+
+/// The table of tensors: one begins where the one before it ends, at the next multiple of the
+/// alignment, as the format's own reader has it.
+fn infos(input: &mut Input<impl Read>, count: u64, alignment: u64) -> Result<Vec<TensorInfo>> {
+    let (mut tensors, mut names, mut next) = (Vec::new(), HashSet::new(), 0u64);
+    for _ in 0..count {
+        let name = input.text(MAX_NAME)?;
+        input.keep(2 * PER_TENSOR)?;
+        let tensor = info(input, name)?;
+        let bad =
+            |why: &str| FormatError::content(format!("tensor {}: {why}", shown(&tensor.name)));
+        if !names.insert(tensor.name.clone()) {
+            return Err(bad("it is there twice"));
+        }
+        if tensor.offset != next {
+            return Err(bad(&format!("it begins at byte {}, not at {next}", tensor.offset)));
+        }
+        let end = tensor.offset.checked_add(tensor.length);
+        let end = end.and_then(|end| end.checked_next_multiple_of(alignment));
+        next = end.ok_or_else(|| bad("more bytes than there can be"))?;
+        tensors.push(tensor);
+    }
+    Ok(tensors)
+}
+
+fn info(input: &mut Input<impl Read>, name: String) -> Result<TensorInfo> {
+    let bad = |why: &str| FormatError::content(format!("tensor {}: {why}", shown(&name)));
+    let axes = input.u32()?;
+    if axes == 0 || axes > MAX_AXES {
+        return Err(bad(&format!("{axes} axes, not 1 to {MAX_AXES}")));
+    }
+    let (mut shape, mut numbers) = (Vec::new(), Some(1usize));
+    for _ in 0..axes {
+        let n = usize::try_from(input.u64()?).ok();
+        numbers = numbers.zip(n).and_then(|(numbers, n)| numbers.checked_mul(n));
+        shape.insert(0, n.unwrap_or(0));
+    }
+    let kind = BlockType::from_id(input.u32()?);
+    let kind = kind.map_err(|kind| {
+        let read: Vec<_> = BlockType::all().map(BlockType::name).collect();
+        bad(&format!("it is {kind}, only {} are read", read.join(", ")))
+    })?;
+    let Some(numbers) = numbers.filter(|numbers| *numbers > 0) else {
+        return Err(bad("no numbers, or more than there can be"));
+    };
+    let width = shape.last().copied().unwrap_or(0);
+    if !width.is_multiple_of(kind.numbers()) {
+        let (name, block) = (kind.name(), kind.numbers());
+        return Err(bad(&format!(
+            "rows of {width} numbers are no whole blocks of {block} ({name})"
+        )));
+    }
+    let length = ((numbers / kind.numbers()) as u64).checked_mul(kind.bytes() as u64);
+    let length = length.ok_or_else(|| bad("more bytes than there can be"))?;
+    let offset = input.u64()?;
+    Ok(TensorInfo { name, shape, kind, offset, length })
+}

@@ -1,0 +1,89 @@
+//! A file that is read from its begin to its end, with how much of it is left, and how much memory
+//! may be taken for what it says of itself.
+
+use crate::error::{FormatError, Result};
+use std::io::{self, Read};
+
+/// Bytes of memory for all names and values before the tensors: a vocabulary of 150,000 tokens
+/// takes a sixth of it.
+pub(super) const MAX_MEMORY: u64 = 64 << 20;
+
+/// A file of known length.
+pub(super) struct Input<R> {
+    reader: R,
+    /// Bytes read.
+    pub(super) position: u64,
+    /// Bytes that follow.
+    pub(super) left: u64,
+    /// Bytes of memory that may still be taken.
+    memory: u64,
+}
+
+impl<R: Read> Input<R> {
+    pub(super) fn new(reader: R, length: u64) -> Input<R> {
+        Input { reader, position: 0, left: length, memory: MAX_MEMORY }
+    }
+
+    /// `Err` unless so many bytes follow.
+    pub(super) fn has(&self, bytes: u64) -> Result<()> {
+        match bytes <= self.left {
+            true => Ok(()),
+            false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+        }
+    }
+
+    /// Takes so many bytes of memory, from what there is for names and values.
+    pub(super) fn keep(&mut self, bytes: u64) -> Result<()> {
+        let left = self.memory.checked_sub(bytes).ok_or_else(|| {
+            let mib = MAX_MEMORY >> 20;
+            FormatError::content(format!("names and values take more than {mib} MiB"))
+        })?;
+        self.memory = left;
+        Ok(())
+    }
+
+    pub(super) fn fill(&mut self, bytes: &mut [u8]) -> Result<()> {
+        let count = bytes.len() as u64;
+        self.has(count)?;
+        self.reader.read_exact(bytes)?;
+        (self.position, self.left) = (self.position + count, self.left - count);
+        Ok(())
+    }
+
+    /// Passes over so many bytes.
+    pub(super) fn skip(&mut self, bytes: u64) -> Result<()> {
+        self.has(bytes)?;
+        let skipped = io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink())?;
+        (self.position, self.left) = (self.position + skipped, self.left - skipped);
+        match skipped == bytes {
+            true => Ok(()),
+            false => Err(io::Error::from(io::ErrorKind::UnexpectedEof).into()),
+        }
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32> {
+        let mut bytes = [0; 4];
+        self.fill(&mut bytes)?;
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64> {
+        let mut bytes = [0; 8];
+        self.fill(&mut bytes)?;
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    /// A length and so many bytes of UTF-8, at most `most` of them.
+    pub(super) fn text(&mut self, most: u64) -> Result<String> {
+        let length = self.u64()?;
+        if length > most {
+            let why = format!("a text of {length} bytes, the limit is {most}");
+            return Err(FormatError::content(why));
+        }
+        self.has(length)?;
+        self.keep(length)?;
+        let mut bytes = vec![0; length as usize];
+        self.fill(&mut bytes)?;
+        String::from_utf8(bytes).map_err(|_| FormatError::content("a text that is no UTF-8"))
+    }
+}

@@ -1,0 +1,106 @@
+//! An attention's description as numbers. This crate knows no variant: it knows what the descriptions
+//! say of which heads there are, and makes them.
+
+use crate::error::{FormatError, Result, shown};
+use crate::imported::SEVERAL;
+use llm_core::AttentionSpec;
+use llm_core::model::SingleHead;
+use llm_core::settings::{Settings, Value};
+
+/// The name of attention with what today's models have.
+const MODERN: &str = "modern";
+
+/// Which heads an attention has, and what is done to them.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Layout {
+    /// H.
+    pub(super) n_heads: usize,
+    /// G.
+    pub(super) kv_heads: usize,
+    /// D.
+    pub(super) head_dim: usize,
+    /// θ of rotary positions, if it has them.
+    pub(super) theta: Option<f64>,
+    /// Queries and keys are normed.
+    pub(super) qk_norm: bool,
+    pub(super) qkv_bias: bool,
+    pub(super) proj_bias: bool,
+}
+
+impl Layout {
+    /// Multi-head attention.
+    pub(super) fn plain(n_heads: usize, d_model: usize) -> Layout {
+        Layout {
+            n_heads,
+            kv_heads: n_heads,
+            head_dim: d_model / n_heads.max(1),
+            theta: None,
+            qk_norm: false,
+            qkv_bias: true,
+            proj_bias: true,
+        }
+    }
+
+    /// (H+2G)·D: numbers of a position's queries, keys and values.
+    pub(super) fn wide(&self) -> usize {
+        (self.n_heads + 2 * self.kv_heads) * self.head_dim
+    }
+
+    /// Of a description.
+    ///
+    /// # Errors
+    /// In words, what it has that a GGUF file cannot say.
+    pub(super) fn of(spec: &AttentionSpec, d_model: usize) -> Result<Layout, String> {
+        let AttentionSpec { name, n_heads, head_mask: _, settings } = spec;
+        let plain = Layout::plain(*n_heads, d_model);
+        if [SingleHead::NAME, SEVERAL].contains(&name.as_str()) {
+            return Ok(plain);
+        }
+        if name != MODERN {
+            return Err(format!("'{}' attention", shown(name)));
+        }
+        let mut layout = plain;
+        for (key, value) in settings.iter() {
+            match (key, value) {
+                ("kv_heads", Value::Whole(n)) => layout.kv_heads = *n as usize,
+                ("head_dim", Value::Whole(n)) => layout.head_dim = *n as usize,
+                ("rotary.theta", Value::Double(theta)) => layout.theta = Some(*theta),
+                ("qk_norm", Value::Bool(yes)) => layout.qk_norm = *yes,
+                ("qkv_bias", Value::Bool(yes)) => layout.qkv_bias = *yes,
+                ("proj_bias", Value::Bool(yes)) => layout.proj_bias = *yes,
+                ("window", _) => return Err("a window of the last positions (window)".into()),
+                ("rotary.width", _) => {
+                    return Err("heads that are turned in part (rotary.width)".into());
+                }
+                (other, _) => return Err(format!("attention with '{}'", shown(other))),
+            }
+        }
+        Ok(layout)
+    }
+
+    /// As a description. What is as in multi-head attention is left out.
+    pub(super) fn spec(&self, d_model: usize) -> Result<AttentionSpec> {
+        let plain = Layout::plain(self.n_heads, d_model);
+        if *self == plain {
+            let name = if self.n_heads == 1 { SingleHead::NAME } else { SEVERAL };
+            return Ok(AttentionSpec::new(name, self.n_heads));
+        }
+        let whole = |n: usize| Value::Whole(n as u64);
+        let mut settings = Settings::default();
+        let all = [
+            ("kv_heads", (self.kv_heads != plain.kv_heads).then(|| whole(self.kv_heads))),
+            ("head_dim", (self.head_dim != plain.head_dim).then(|| whole(self.head_dim))),
+            ("rotary.theta", self.theta.map(Value::Double)),
+            ("qk_norm", self.qk_norm.then_some(Value::Bool(true))),
+            ("qkv_bias", (!self.qkv_bias).then_some(Value::Bool(false))),
+            ("proj_bias", (!self.proj_bias).then_some(Value::Bool(false))),
+        ];
+        for (key, value) in all {
+            if let Some(value) = value {
+                let refused = |e: llm_core::Error| FormatError::content(e.to_string());
+                settings.insert(key, value).map_err(refused)?;
+            }
+        }
+        Ok(AttentionSpec { settings, ..AttentionSpec::new(MODERN, self.n_heads) })
+    }
+}

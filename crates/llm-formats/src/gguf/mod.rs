@@ -1,0 +1,49 @@
+//! One file for llama.cpp and the programs that stand on it: GGUF, version 3.
+//!
+//! ```text
+//! 'GGUF', version, number of tensors, number of entries
+//! entries:  key, type, value                    sizes, tokenizer, ..
+//! tensors:  name, axes (the last one first), type, offset
+//! padding to a multiple of 32, then the tensors, each padded likewise
+//! ```
+//!
+//! | what | where |
+//! |---|---|
+//! | how numbers are stored: layouts of blocks and their equations | [`BlockType`], [`dequantise`], [`quantise`] |
+//! | the file itself, read and written | [`Gguf`], [`MetaValue`] |
+//! | which of its tensors is which of our parameters | `pieces`, by [`Architecture`] |
+//! | what it says of a model | `described`, `layout` |
+//! | tokens and merges | `tokens` |
+//! | a whole model, out and in | [`export()`], [`import()`] |
+//!
+//! Reference: `docs/gguf.md` of ggml.
+
+mod block;
+mod dequantise;
+mod input;
+mod quantise;
+mod value;
+
+mod file;
+mod write;
+
+mod layout;
+mod pieces;
+
+mod described;
+mod tokens;
+
+mod export;
+mod import;
+
+pub use block::BlockType;
+pub use dequantise::dequantise;
+pub use export::{Exported, check_model, export, is_ours};
+pub use file::{Gguf, Needed, TensorInfo};
+pub use import::{import, read};
+pub use pieces::Architecture;
+pub use quantise::{Stored, quantise};
+pub use value::MetaValue;
+
+#[cfg(test)]
+mod tests;

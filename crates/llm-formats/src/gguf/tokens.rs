@@ -1,0 +1,377 @@
+//! A tokenizer as llama.cpp keeps it: a list of tokens in GPT-2's alphabet, and merges.
+//!
+//! | kind | as |
+//! |---|---|
+//! | byte | 256 tokens, token b stands for byte b; one merge that can never apply, as there must be some |
+//! | char | its characters; merges put the bytes of a longer one together |
+//! | bpe | itself, with the name of how text is cut before anything is merged |
+//! | ids | nothing: llama.cpp takes no model without tokens |
+//!
+//! What was written as byte or char is known again when it is read. Every other one is read through
+//! its tokenizer.json, so that what is true of one is true here.
+
+use super::value::MetaValue;
+use crate::bpe;
+use crate::error::{FormatError, Result, shown};
+use crate::hugging_face::tokenizer::letter;
+use llm_core::TokenId;
+use llm_core::tokenizer::{
+    ByteTokenizer, CharTokenizer, END_OF_TEXT, PaddedTokenizer, Tokenizer, WithEndOfText,
+};
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+/// What tokens are, in a file.
+mod kind {
+    pub(super) const NORMAL: i32 = 1;
+    /// Text is never cut into it.
+    pub(super) const CONTROL: i32 = 3;
+    /// Found in text as a whole, before anything is cut.
+    pub(super) const USER: i32 = 4;
+    /// Stands for nothing.
+    pub(super) const UNUSED: i32 = 5;
+}
+
+/// A merge of what cannot be there: two spaces are never merged.
+const NEVER: &str = "\u{120}\u{120} \u{120}\u{120}";
+
+/// How text is cut where it does not matter, since nothing is merged across characters. By this name
+/// llama.cpp leaves spaces in front of full stops alone when it makes text of tokens; by GPT-2's it
+/// would take them away.
+const UNITS: &str = "smollm";
+
+/// A tokenizer in a file.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Tokens {
+    /// How text is cut first.
+    pre: String,
+    names: Vec<String>,
+    kinds: Vec<i32>,
+    /// Pairs, the first merged first.
+    merges: Vec<String>,
+    /// The token that ends a text.
+    end: Option<TokenId>,
+}
+
+/// The names of ways to cut text, as tokenizer.json says them.
+fn ways() -> [(&'static str, Value); 4] {
+    let level = |use_regex: bool| {
+        json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
+            "use_regex": use_regex})
+    };
+    let split = |digits: &str| {
+        let pattern = format!(
+            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+        );
+        json!({"type": "Sequence", "pretokenizers": [
+            {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated",
+                "invert": false},
+            level(false),
+        ]})
+    };
+    let digits = json!({"type": "Digits", "individual_digits": true});
+    [
+        ("gpt-2", level(true)),
+        ("smollm", json!({"type": "Sequence", "pretokenizers": [digits, level(true)]})),
+        ("llama-bpe", split(r"\p{N}{1,3}")),
+        ("qwen2", split(r"\p{N}")),
+    ]
+}
+
+/// Words that are tokens are taken whole, whatever the merges say: llama.cpp does so by this name.
+fn ignores_merges(pre: &str) -> bool {
+    pre == "llama-bpe"
+}
+
+impl Tokens {
+    /// Of a tokenizer.
+    ///
+    /// # Errors
+    /// [`FormatError::NoGgufTokens`] for what llama.cpp cannot do.
+    pub(super) fn of(tokenizer: &dyn Tokenizer) -> Result<Tokens> {
+        let none =
+            |why: &'static str| FormatError::NoGgufTokens { kind: shown(tokenizer.name()), why };
+        let mut tokens = match tokenizer.name() {
+            ByteTokenizer::NAME | CharTokenizer::NAME => Tokens::units(tokenizer),
+            bpe::NAME => Tokens::bpe(&tokenizer.blob()).map_err(none)?,
+            _ => return Err(none("llama.cpp takes no model whose tokens stand for no text")),
+        };
+        tokens.end = tokenizer.end_of_text();
+        for id in tokens.names.len()..tokenizer.vocab_size() {
+            tokens.names.push(format!("[PAD{id}]"));
+            tokens.kinds.push(kind::UNUSED);
+        }
+        Ok(tokens)
+    }
+
+    /// Bytes, or characters: every token stands for itself.
+    fn units(tokenizer: &dyn Tokenizer) -> Tokens {
+        let (mut names, mut kinds) = (Vec::<String>::new(), Vec::new());
+        for id in 0..tokenizer.vocab_size() as TokenId {
+            let unit = tokenizer.bytes_of(id);
+            if tokenizer.end_of_text() == Some(id) {
+                names.push(END_OF_TEXT.into());
+                kinds.push(kind::CONTROL);
+            } else if unit.is_empty() {
+                break; // the others stand for nothing
+            } else {
+                names.push(unit.iter().map(|b| letter(*b)).collect());
+                kinds.push(kind::NORMAL);
+            }
+        }
+        let (mut merges, mut seen) = (Vec::new(), HashSet::new());
+        let units = names.iter().zip(&kinds).filter(|(_, kind)| **kind == kind::NORMAL);
+        for letters in units.map(|(name, _)| name.chars().collect::<Vec<char>>()) {
+            for cut in 1..letters.len() {
+                let [head, next] = [&letters[..cut], &letters[cut..=cut]];
+                let merge: String = [head, &[' '], next].concat().into_iter().collect();
+                if seen.insert(merge.clone()) {
+                    merges.push(merge);
+                }
+            }
+        }
+        if merges.is_empty() {
+            merges.push(NEVER.into());
+        }
+        Tokens { pre: UNITS.into(), names, kinds, merges, end: None }
+    }
+
+    /// Of a tokenizer.json, our own or one that was read.
+    fn bpe(blob: &[u8]) -> Result<Tokens, &'static str> {
+        const DAMAGED: &str = "its tokenizer.json is damaged";
+        let file: Value = serde_json::from_slice(blob).map_err(|_| DAMAGED)?;
+        let mut ids = BTreeMap::new();
+        for (name, id) in file["model"]["vocab"].as_object().ok_or(DAMAGED)? {
+            ids.insert(id.as_u64().ok_or(DAMAGED)?, (name.clone(), kind::NORMAL));
+        }
+        for added in file["added_tokens"].as_array().ok_or(DAMAGED)? {
+            let name = added["content"].as_str().ok_or(DAMAGED)?;
+            let special = added["special"] == json!(true);
+            let kind = if special { kind::CONTROL } else { kind::USER };
+            ids.insert(added["id"].as_u64().ok_or(DAMAGED)?, (name.into(), kind));
+        }
+        let mut merges = Vec::new();
+        for merge in file["model"]["merges"].as_array().ok_or(DAMAGED)? {
+            merges.push(match (merge.as_str(), merge[0].as_str(), merge[1].as_str()) {
+                (Some(line), ..) => line.into(),
+                (_, Some(a), Some(b)) => format!("{a} {b}"),
+                _ => return Err(DAMAGED),
+            });
+        }
+        if merges.is_empty() {
+            merges.push(NEVER.into());
+        }
+        let way = without_offsets(&file["pre_tokenizer"]);
+        let known = ways().into_iter().find(|(_, known)| without_offsets(known) == way);
+        let Some((pre, _)) = known else {
+            return Err("llama.cpp has no name for the way in which it cuts text");
+        };
+        if ignores_merges(pre) != (file["model"]["ignore_merges"] == json!(true)) {
+            return Err("llama.cpp would take other words whole than it does (ignore_merges)");
+        }
+        let (names, kinds) = ids.into_values().unzip();
+        Ok(Tokens { pre: pre.into(), names, kinds, merges, end: None })
+    }
+
+    /// As entries of a file's metadata, in their order. A file without a token that ends a text would
+    /// be taken for one that ends at token 11: then it is the one of [`Tokens::end`].
+    pub(super) fn entries(self) -> Vec<(String, MetaValue)> {
+        let end = MetaValue::u32(self.end());
+        let Tokens { pre, names, kinds, merges, .. } = self;
+        let key = |name: &str| format!("tokenizer.ggml.{name}");
+        vec![
+            (key("model"), MetaValue::text("gpt2")),
+            (key("pre"), MetaValue::Text(pre)),
+            (key("tokens"), MetaValue::Texts(names)),
+            (key("token_type"), MetaValue::Ints(kinds)),
+            (key("merges"), MetaValue::Texts(merges)),
+            (key("bos_token_id"), end.clone()),
+            (key("eos_token_id"), end),
+            (key("add_bos_token"), MetaValue::Bool(false)),
+        ]
+    }
+
+    /// The token that llama.cpp ends a text at: the one that is for it; else byte 0, which no text
+    /// has; else the last one that stands for something.
+    pub(super) fn end(&self) -> TokenId {
+        let nul = letter(0).to_string();
+        let nul = || self.names.iter().position(|name| *name == nul);
+        let last = || self.kinds.iter().rposition(|kind| *kind == kind::NORMAL);
+        let id = self.end.map(|id| id as usize).or_else(nul).or_else(last);
+        id.unwrap_or(0) as TokenId
+    }
+
+    /// A token of the model's own text that llama.cpp would end a text at, for want of another.
+    pub(super) fn end_within_text(&self) -> Option<TokenId> {
+        let end = self.end();
+        let within = self.end.is_none() && self.names[end as usize] != letter(0).to_string();
+        within.then_some(end)
+    }
+
+    /// Of a file, if it has a tokenizer.
+    ///
+    /// # Errors
+    /// [`FormatError::Content`] for one that is not of GPT-2's kind, or damaged.
+    pub(super) fn read(
+        metadata: &BTreeMap<String, MetaValue>,
+        gpt2: bool,
+    ) -> Result<Option<Tokens>> {
+        let key = |name: &str| metadata.get(&format!("tokenizer.ggml.{name}"));
+        let bad = |why: String| FormatError::content(format!("tokenizer.ggml.{why}"));
+        match key("model") {
+            None => return Ok(None),
+            Some(MetaValue::Text(model)) if model == "gpt2" => {}
+            Some(other) => {
+                let why =
+                    format!("model is {}, supported: 'gpt2' (byte-level BPE)", other.in_words());
+                return Err(bad(why));
+            }
+        }
+        let texts = |name: &str| match key(name) {
+            Some(MetaValue::Texts(texts)) => Ok(texts.clone()),
+            Some(_) => Err(bad(format!("{name} is no list of texts"))),
+            None => Err(bad(format!("{name} is missing"))),
+        };
+        let (names, merges) = (texts("tokens")?, texts("merges")?);
+        let kinds = match key("token_type") {
+            Some(MetaValue::Ints(kinds)) => kinds.clone(),
+            Some(_) => return Err(bad("token_type is no list of whole numbers".into())),
+            None => vec![kind::NORMAL; names.len()],
+        };
+        if kinds.len() != names.len() {
+            let (kinds, names) = (kinds.len(), names.len());
+            return Err(bad(format!("token_type has {kinds} numbers for {names} tokens")));
+        }
+        let known = ways().map(|(name, _)| name);
+        let pre = match key("pre") {
+            Some(MetaValue::Text(pre)) if known.contains(&pre.as_str()) => pre.clone(),
+            // Files from before there was this key: GPT-2's own way is the one of a GPT-2.
+            None if gpt2 => known[0].into(),
+            Some(MetaValue::Text(pre)) if gpt2 && pre == "default" => known[0].into(),
+            found => {
+                let found = found.map_or("missing".into(), |found| found.in_words());
+                let why = format!("pre is {found}, supported: {}", known.join(", "));
+                return Err(bad(why));
+            }
+        };
+        let end = key("eos_token_id").and_then(MetaValue::whole);
+        let end = end.and_then(|end| TokenId::try_from(end).ok());
+        Ok(Some(Tokens { pre, names, kinds, merges, end }))
+    }
+
+    /// The tokenizer of a file for a model with so many tokens.
+    ///
+    /// # Errors
+    /// [`FormatError::Content`] naming what it is not, or cannot be.
+    pub(super) fn tokenizer(&self, rows: usize) -> Result<Arc<dyn Tokenizer>> {
+        if self.names.len() != rows {
+            let kind = "gpt2".into();
+            return Err(FormatError::Vocabulary { kind, tokens: self.names.len(), rows });
+        }
+        if let Some(ours) = self.ours() {
+            return Ok(ours);
+        }
+        let file = self.tokenizer_json()?;
+        let tokenizer = bpe::from_tokenizer_json(&file).map_err(|e| match e {
+            e @ llm_core::Error::Memory { .. } => FormatError::Core(e),
+            e => FormatError::content(e.to_string()),
+        })?;
+        Ok(PaddedTokenizer::pad(tokenizer, rows))
+    }
+
+    /// Does it name a token that ends a text under another name than ours?
+    pub(super) fn foreign_end(&self, tokenizer: &dyn Tokenizer) -> Option<TokenId> {
+        let control = |id: &TokenId| self.kinds.get(*id as usize) == Some(&kind::CONTROL);
+        self.end.filter(control).filter(|id| tokenizer.end_of_text() != Some(*id))
+    }
+
+    /// Bytes or characters, as [`Tokens::of`] writes them.
+    fn ours(&self) -> Option<Arc<dyn Tokenizer>> {
+        let plain = self.kinds.iter().take_while(|kind| **kind == kind::NORMAL).count();
+        let bytes: HashMap<char, u8> = (0..=255).map(|b| (letter(b), b)).collect();
+        let mut blob = Vec::new();
+        for name in &self.names[..plain] {
+            let unit: Vec<u8> =
+                name.chars().map(|c| bytes.get(&c).copied()).collect::<Option<_>>()?;
+            if unit.len() > 4 {
+                return None;
+            }
+            blob.push(unit.len() as u8);
+            blob.extend(unit);
+        }
+        let all_bytes = plain == ByteTokenizer::VOCAB_SIZE && blob.len() == 2 * plain;
+        let units: Arc<dyn Tokenizer> = match all_bytes {
+            true => Arc::new(ByteTokenizer),
+            false => Arc::new(CharTokenizer::from_blob(&blob).ok()?),
+        };
+        let units = match self.kinds.get(plain) {
+            Some(&kind::CONTROL) => WithEndOfText::extend(units).ok()?,
+            _ => units,
+        };
+        let tokenizer = PaddedTokenizer::pad(units, self.names.len());
+        let again = Tokens::of(tokenizer.as_ref()).ok()?;
+        let same = Tokens { end: again.end, ..self.clone() } == again;
+        same.then_some(tokenizer)
+    }
+
+    /// As a tokenizer.json.
+    fn tokenizer_json(&self) -> Result<Vec<u8>> {
+        let bad = |why: String| FormatError::content(format!("tokenizer.ggml.{why}"));
+        let (mut vocab, mut added) = (Map::new(), Vec::new());
+        // What is at the end and stands for nothing are rows that the model has for rounder numbers.
+        let used = self.kinds.iter().rposition(|kind| *kind != kind::UNUSED).map_or(0, |i| i + 1);
+        for (id, (name, kind)) in self.names.iter().zip(&self.kinds).take(used).enumerate() {
+            match *kind {
+                kind::NORMAL => {
+                    if vocab.insert(name.clone(), json!(id)).is_some() {
+                        return Err(bad(format!("tokens has '{}' twice", shown(name))));
+                    }
+                }
+                kind::CONTROL | kind::USER | kind::UNUSED => added.push(json!({
+                    "id": id, "content": name, "single_word": false, "lstrip": false,
+                    "rstrip": false, "normalized": false, "special": *kind != kind::USER,
+                })),
+                other => {
+                    let name = shown(name);
+                    return Err(bad(format!(
+                        "token_type of '{name}' is {other}, not 1, 3, 4 or 5"
+                    )));
+                }
+            }
+        }
+        let pair = |merge: &String| {
+            let cut = merge.char_indices().skip(1).find(|(_, c)| *c == ' ').map(|(i, _)| i);
+            let cut = cut.ok_or_else(|| bad(format!("merges has '{}'", shown(merge))))?;
+            Ok(json!([merge[..cut], merge[cut + 1..]]))
+        };
+        let merges = self.merges.iter().filter(|merge| *merge != NEVER);
+        let merges: Vec<Value> = merges.map(pair).collect::<Result<_>>()?;
+        let way = ways().into_iter().find(|(name, _)| *name == self.pre).map(|(_, way)| way);
+        let level = json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
+            "use_regex": true});
+        let file = json!({
+            "version": "1.0",
+            "added_tokens": added,
+            // Llama's and GPT-2's take text as it is; Qwen's puts it into one of Unicode's forms.
+            "normalizer": (self.pre == "qwen2").then(|| json!({"type": "NFC"})),
+            "pre_tokenizer": way,
+            "decoder": level,
+            "model": {"type": "BPE", "ignore_merges": ignores_merges(&self.pre), "vocab": vocab,
+                "merges": merges},
+        });
+        Ok(file.to_string().into_bytes())
+    }
+}
+
+/// The same without what only matters to other programs.
+fn without_offsets(way: &Value) -> Value {
+    match way {
+        Value::Object(fields) => {
+            let kept = fields.iter().filter(|(key, _)| *key != "trim_offsets");
+            Value::Object(kept.map(|(key, v)| (key.clone(), without_offsets(v))).collect())
+        }
+        Value::Array(list) => Value::Array(list.iter().map(without_offsets).collect()),
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,211 @@
+//! Values of the metadata, read and written.
+
+use super::input::Input;
+use crate::error::{FormatError, Result, shown};
+use std::io::Read;
+
+/// A value, of the type that the file gives it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum MetaValue {
+    /// u8, u16, u32 or u64, with the number of its type.
+    Unsigned(u64, u32),
+    /// i8, i16, i32 or i64, with the number of its type.
+    Signed(i64, u32),
+    /// f32.
+    Single(f32),
+    /// f64.
+    Double(f64),
+    /// A truth value.
+    Bool(bool),
+    /// UTF-8.
+    Text(String),
+    /// Several texts.
+    Texts(Vec<String>),
+    /// Several i32.
+    Ints(Vec<i32>),
+    /// Several numbers of another type, whose number this is, as bytes.
+    Others(u32, Vec<u8>),
+}
+
+/// Numbers of the types in a file.
+mod kind {
+    pub(super) const F32: u32 = 6;
+    pub(super) const BOOL: u32 = 7;
+    pub(super) const TEXT: u32 = 8;
+    pub(super) const LIST: u32 = 9;
+    pub(super) const F64: u32 = 12;
+    pub(super) const I32: u32 = 5;
+    pub(super) const U32: u32 = 4;
+
+    /// Bytes of a number of this type.
+    pub(super) fn width(kind: u32) -> Option<usize> {
+        match kind {
+            0 | 1 | BOOL => Some(1),
+            2 | 3 => Some(2),
+            U32 | I32 | F32 => Some(4),
+            10 | 11 | F64 => Some(8),
+            _ => None,
+        }
+    }
+}
+
+/// Most elements of a list.
+const MAX_LIST: u64 = 1 << 20;
+/// Most bytes of a text: a chat template is some thousands.
+const MAX_TEXT: u64 = 1 << 20;
+
+impl MetaValue {
+    /// A u32.
+    pub fn u32(n: u32) -> MetaValue {
+        MetaValue::Unsigned(n.into(), kind::U32)
+    }
+
+    /// A text.
+    pub fn text(text: &str) -> MetaValue {
+        MetaValue::Text(text.into())
+    }
+
+    /// A whole number of 0 or more, of whatever type.
+    pub fn whole(&self) -> Option<u64> {
+        match self {
+            MetaValue::Unsigned(n, _) => Some(*n),
+            MetaValue::Signed(n, _) => u64::try_from(*n).ok(),
+            _ => None,
+        }
+    }
+
+    /// A number with a fraction.
+    pub fn real(&self) -> Option<f64> {
+        match self {
+            MetaValue::Single(x) => Some(f64::from(*x)),
+            MetaValue::Double(x) => Some(*x),
+            _ => None,
+        }
+    }
+
+    /// For a message.
+    pub(super) fn in_words(&self) -> String {
+        match self {
+            MetaValue::Unsigned(n, _) => n.to_string(),
+            MetaValue::Signed(n, _) => n.to_string(),
+            MetaValue::Single(x) => x.to_string(),
+            MetaValue::Double(x) => x.to_string(),
+            MetaValue::Bool(yes) => yes.to_string(),
+            MetaValue::Text(text) => format!("'{}'", shown(text)),
+            MetaValue::Texts(_) | MetaValue::Ints(_) | MetaValue::Others(..) => "a list".into(),
+        }
+    }
+
+    /// The next value of a file.
+    pub(super) fn read(input: &mut Input<impl Read>) -> Result<MetaValue> {
+        match input.u32()? {
+            kind::LIST => list(input),
+            kind => one(input, kind),
+        }
+    }
+
+    /// Appends type and value.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let mut tagged = |kind: u32, bytes: &[u8]| {
+            out.extend(kind.to_le_bytes());
+            out.extend(bytes);
+        };
+        match self {
+            MetaValue::Unsigned(n, kind) => {
+                tagged(*kind, &n.to_le_bytes()[..kind::width(*kind).unwrap_or(8)]);
+            }
+            MetaValue::Signed(n, kind) => {
+                tagged(*kind, &n.to_le_bytes()[..kind::width(*kind).unwrap_or(8)]);
+            }
+            MetaValue::Single(x) => tagged(kind::F32, &x.to_le_bytes()),
+            MetaValue::Double(x) => tagged(kind::F64, &x.to_le_bytes()),
+            MetaValue::Bool(yes) => tagged(kind::BOOL, &[u8::from(*yes)]),
+            MetaValue::Text(text) => {
+                tagged(kind::TEXT, &[]);
+                write_text(text, out);
+            }
+            MetaValue::Texts(texts) => {
+                tagged(kind::LIST, &list_head(kind::TEXT, texts.len()));
+                texts.iter().for_each(|text| write_text(text, out));
+            }
+            MetaValue::Ints(numbers) => {
+                tagged(kind::LIST, &list_head(kind::I32, numbers.len()));
+                numbers.iter().for_each(|n| out.extend(n.to_le_bytes()));
+            }
+            MetaValue::Others(kind, bytes) => {
+                let count = bytes.len() / kind::width(*kind).unwrap_or(1);
+                tagged(kind::LIST, &list_head(*kind, count));
+                out.extend(bytes);
+            }
+        }
+    }
+}
+
+fn list_head(kind: u32, count: usize) -> Vec<u8> {
+    [&kind.to_le_bytes()[..], &(count as u64).to_le_bytes()].concat()
+}
+
+/// Appends a text: its length, its bytes.
+pub(super) fn write_text(text: &str, out: &mut Vec<u8>) {
+    out.extend((text.len() as u64).to_le_bytes());
+    out.extend(text.as_bytes());
+}
+
+fn one(input: &mut Input<impl Read>, kind: u32) -> Result<MetaValue> {
+    if kind == kind::TEXT {
+        return Ok(MetaValue::Text(input.text(MAX_TEXT)?));
+    }
+    let width = width(kind)?;
+    let mut bytes = [0; 8];
+    input.fill(&mut bytes[..width])?;
+    let n = u64::from_le_bytes(bytes);
+    Ok(match kind {
+        1 => MetaValue::Signed(i64::from(n as i8), kind),
+        3 => MetaValue::Signed(i64::from(n as i16), kind),
+        kind::I32 => MetaValue::Signed(i64::from(n as i32), kind),
+        11 => MetaValue::Signed(n as i64, kind),
+        kind::F32 => MetaValue::Single(f32::from_bits(n as u32)),
+        kind::F64 => MetaValue::Double(f64::from_bits(n)),
+        kind::BOOL if n > 1 => {
+            return Err(FormatError::content(format!("a truth value of {n}, not 0 or 1")));
+        }
+        kind::BOOL => MetaValue::Bool(n == 1),
+        _ => MetaValue::Unsigned(n, kind),
+    })
+}
+
+fn width(kind: u32) -> Result<usize> {
+    let unknown = || FormatError::content(format!("a value of the unknown type {kind}"));
+    kind::width(kind).ok_or_else(unknown)
+}
+
+fn list(input: &mut Input<impl Read>) -> Result<MetaValue> {
+    let (kind, count) = (input.u32()?, input.u64()?);
+    if kind == kind::LIST {
+        return Err(FormatError::content("a list of lists, which is not read"));
+    }
+    let least = if kind == kind::TEXT { 8 } else { width(kind)? as u64 };
+    if count > MAX_LIST {
+        let why = format!("a list of {count} values, the limit is {MAX_LIST}");
+        return Err(FormatError::content(why));
+    }
+    input.has(count * least)?;
+    if kind == kind::TEXT {
+        let count = count as usize;
+        input.keep((count * size_of::<String>()) as u64)?;
+        let mut texts = Vec::with_capacity(count);
+        for _ in 0..count {
+            texts.push(input.text(MAX_TEXT)?);
+        }
+        return Ok(MetaValue::Texts(texts));
+    }
+    input.keep(count * least)?;
+    let mut bytes = vec![0; (count * least) as usize];
+    input.fill(&mut bytes)?;
+    Ok(match kind {
+        kind::I32 => {
+            MetaValue::Ints(bytes.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b)).collect())
+        }
+        _ => MetaValue::Others(kind, bytes),
+    })
+}

@@ -1,0 +1,108 @@
+//! Writing: streamed into a replacement of the file, some rows a time.
+
+use super::file::{ALIGNMENT, MAGIC};
+use super::quantise::{Stored, quantise};
+use super::value::{MetaValue, write_text};
+use llm_core::base::replace_file;
+use std::fmt;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The version of the format.
+const VERSION: u32 = 3;
+/// Numbers that are made at once, if a row has not more.
+const PIECE: usize = 1 << 14;
+
+/// Fills some rows of a tensor, from a first one on.
+pub(super) type Fill<'a> = dyn Fn(usize, &mut [f32]) + 'a;
+
+/// A tensor to be written.
+pub(super) struct Outgoing<'a> {
+    /// Its name.
+    pub(super) name: String,
+    /// Row-major.
+    pub(super) shape: Vec<usize>,
+    /// How its numbers are stored.
+    pub(super) stored: Stored,
+    /// Its rows.
+    pub(super) fill: Box<Fill<'a>>,
+}
+
+impl fmt::Debug for Outgoing<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Outgoing").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl Outgoing<'_> {
+    fn width(&self) -> usize {
+        self.shape.last().copied().unwrap_or(1)
+    }
+
+    fn rows(&self) -> usize {
+        self.shape.iter().product::<usize>() / self.width()
+    }
+
+    /// Its bytes.
+    fn length(&self) -> u64 {
+        let kind = self.stored.kind();
+        (self.rows() * self.width() / kind.numbers() * kind.bytes()) as u64
+    }
+
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (width, rows) = (self.width(), self.rows());
+        // A multiple of 16 rows, so that a transposed one is read along its own rows.
+        let at_once = (PIECE / width).next_multiple_of(16);
+        let (mut numbers, mut bytes) = (Vec::new(), Vec::new());
+        for first in (0..rows).step_by(at_once) {
+            numbers.resize(at_once.min(rows - first) * width, 0.0);
+            (self.fill)(first, &mut numbers);
+            bytes.clear();
+            quantise(self.stored, &numbers, &mut bytes).map_err(|x| {
+                let (name, kind) = (&self.name, self.stored.kind().name());
+                io::Error::other(format!("{kind} cannot hold {x:e} of tensor {name}"))
+            })?;
+            out.write_all(&bytes)?;
+        }
+        padding(self.length(), out)
+    }
+}
+
+fn padding(length: u64, out: &mut dyn Write) -> io::Result<()> {
+    let missing = length.next_multiple_of(ALIGNMENT) - length;
+    out.write_all(&[0; ALIGNMENT as usize][..missing as usize])
+}
+
+/// Writes a file with these entries and tensors, in this order; `path` then holds all of it, or, when
+/// this fails, what was there before. Equal contents give equal bytes.
+///
+/// # Errors
+/// What the system says, or that a number does not fit its type.
+pub(super) fn write(
+    path: &Path,
+    metadata: &[(String, MetaValue)],
+    tensors: &[Outgoing<'_>],
+) -> io::Result<()> {
+    let mut head = MAGIC.to_vec();
+    head.extend(VERSION.to_le_bytes());
+    head.extend((tensors.len() as u64).to_le_bytes());
+    head.extend((metadata.len() as u64).to_le_bytes());
+    for (key, value) in metadata {
+        write_text(key, &mut head);
+        value.write(&mut head);
+    }
+    let mut offset = 0u64;
+    for tensor in tensors {
+        write_text(&tensor.name, &mut head);
+        head.extend((tensor.shape.len() as u32).to_le_bytes());
+        tensor.shape.iter().rev().for_each(|n| head.extend((*n as u64).to_le_bytes()));
+        head.extend(tensor.stored.kind().id().to_le_bytes());
+        head.extend(offset.to_le_bytes());
+        offset += tensor.length().next_multiple_of(ALIGNMENT);
+    }
+    replace_file(path, |out| {
+        out.write_all(&head)?;
+        padding(head.len() as u64, out)?;
+        tensors.iter().try_for_each(|tensor| tensor.write(out))
+    })
+}

@@ -1,0 +1,138 @@
+//! The fields of a config.json, with what they may be, and what is made of them.
+
+use super::family::Family;
+use crate::error::{FormatError, Result, shown};
+use crate::imported::Note;
+use llm_core::{AttentionSpec, Config};
+use serde_json::{Map, Value, json};
+
+/// What config.json says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConfigJson {
+    /// Which of the models that are known here.
+    pub family: Family,
+    /// Sizes and options.
+    pub config: Config,
+    /// Its attention.
+    pub attention: AttentionSpec,
+    /// The tokens that end a text, if it says so.
+    pub ends: Vec<u64>,
+    /// What one should know about it.
+    pub notes: Vec<Note>,
+}
+
+/// One token, or several.
+pub(super) fn numbers(value: Option<&Value>) -> Vec<u64> {
+    match value {
+        Some(Value::Array(all)) => all.iter().filter_map(Value::as_u64).collect(),
+        one => one.and_then(Value::as_u64).into_iter().collect(),
+    }
+}
+
+/// The fields of the file.
+#[derive(Clone, Copy)]
+pub(super) struct Fields<'a>(pub(super) &'a Map<String, Value>);
+
+pub(super) fn unsupported(field: &str, found: &Value, supported: &str) -> FormatError {
+    let found = shown(&found.to_string());
+    FormatError::content(format!("{field} is {found}, supported: {supported}"))
+}
+
+/// The decimal number that stands for x: 1e-5, not what f64 makes of the nearest single one.
+pub(super) fn decimal(x: f32) -> f64 {
+    x.to_string().parse().unwrap_or(f64::from(x))
+}
+
+impl<'a> Fields<'a> {
+    /// What the field holds, unless that is null.
+    pub(super) fn get(&self, field: &str) -> Option<&'a Value> {
+        self.0.get(field).filter(|value| !value.is_null())
+    }
+
+    /// A whole number of 1 or more.
+    pub(super) fn size(&self, field: &str, usual: usize) -> Result<usize> {
+        match self.0.get(field) {
+            None => Ok(usual),
+            Some(value) => whole(field, value),
+        }
+    }
+
+    /// The same, where null says the same as nothing.
+    pub(super) fn size_or_null(&self, field: &str) -> Result<Option<usize>> {
+        self.get(field).map(|value| whole(field, value)).transpose()
+    }
+
+    pub(super) fn real(&self, field: &str, usual: f64) -> Result<f64> {
+        let Some(value) = self.0.get(field) else { return Ok(usual) };
+        value.as_f64().ok_or_else(|| unsupported(field, value, "a number"))
+    }
+
+    pub(super) fn flag(&self, field: &str, usual: bool) -> Result<bool> {
+        let Some(value) = self.0.get(field) else { return Ok(usual) };
+        value.as_bool().ok_or_else(|| unsupported(field, value, "true or false"))
+    }
+
+    pub(super) fn text(&self, field: &str, usual: &'static str) -> Result<&'a str> {
+        let Some(value) = self.0.get(field) else { return Ok(usual) };
+        value.as_str().ok_or_else(|| unsupported(field, value, usual))
+    }
+
+    /// ε of the norms.
+    pub(super) fn eps(&self, field: &str, usual: f64) -> Result<f32> {
+        let eps = self.real(field, usual)?;
+        match eps as f32 {
+            fits if fits > 0.0 && fits <= 1.0 => Ok(fits),
+            _ => Err(unsupported(field, &json!(eps), "a number above 0, up to 1")),
+        }
+    }
+
+    /// A probability of dropping a number.
+    pub(super) fn dropout(&self, field: &str, usual: f64) -> Result<f64> {
+        let p = match self.get(field) {
+            None => usual,
+            Some(_) => self.real(field, usual)?,
+        };
+        match (0.0..1.0).contains(&p) {
+            true => Ok(p),
+            false => Err(unsupported(field, &json!(p), "0 or more, and less than 1")),
+        }
+    }
+
+    /// One of the classes that are `known`, if any is named.
+    pub(super) fn architecture(&self, known: &[&str]) -> Result<()> {
+        let Some(value) = self.get("architectures") else { return Ok(()) };
+        let names = value.as_array().map_or(&[][..], Vec::as_slice);
+        let is_known = |name: &Value| name.as_str().is_some_and(|name| known.contains(&name));
+        if names.iter().any(is_known) {
+            return Ok(());
+        }
+        Err(unsupported("architectures", value, &known.join(", ")))
+    }
+
+    /// Fields that must not say anything.
+    pub(super) fn unset(&self, fields: &[&str]) -> Result<()> {
+        let empty = |v: &Value| v.as_object().is_some_and(Map::is_empty);
+        match fields.iter().find(|field| self.get(field).is_some_and(|v| !empty(v))) {
+            Some(field) => {
+                Err(FormatError::content(format!("{field} is set, which is not supported")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+fn whole(field: &str, value: &Value) -> Result<usize> {
+    let size = value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
+    size.ok_or_else(|| unsupported(field, value, "a whole number of 1 or more"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn single_numbers_are_written_as_they_are_said() {
+        assert_eq!((decimal(1e-5), decimal(1e-6)), (1e-5, 1e-6));
+        assert_ne!(f64::from(1e-5f32), 1e-5);
+    }
+}

@@ -1,0 +1,255 @@
+//! config.json of Llama and its kin: Mistral, Qwen2, Qwen3. They differ in which biases there are, in
+//! normed queries and keys, and in how a window is said.
+
+use super::family::Family;
+use super::fields::{ConfigJson, Fields, decimal, numbers, unsupported};
+use super::rope;
+use crate::error::{FormatError, Result};
+use crate::imported::Note;
+use crate::modern_spec::ModernSpec;
+use llm_core::model::{Init, Mlp, Norm, Positions};
+use llm_core::{Config, TokenId};
+use serde_json::{Map, Value, json};
+
+/// Fields that would change what is computed, with the one value that they may have.
+const NEUTRAL: [(&str, f64, &str); 6] = [
+    ("partial_rotary_factor", 1.0, "1"),
+    ("rope_interleaved", 0.0, "false"),
+    ("embedding_multiplier", 1.0, "1"),
+    ("attention_multiplier", 1.0, "1"),
+    ("residual_multiplier", 1.0, "1"),
+    ("logits_scaling", 1.0, "1"),
+];
+
+/// What `transformers` takes for a field that is not there.
+struct Usual {
+    vocab_size: usize,
+    inner: usize,
+    kv_heads: Option<usize>,
+    head_dim: Option<usize>,
+    positions: usize,
+}
+
+fn usual(family: Family) -> Usual {
+    let llama = Usual {
+        vocab_size: 32_000,
+        inner: 11_008,
+        kv_heads: None,
+        head_dim: None,
+        positions: 2048,
+    };
+    let qwen = |head_dim| Usual {
+        vocab_size: 151_936,
+        inner: 22_016,
+        kv_heads: Some(32),
+        head_dim,
+        positions: 32_768,
+    };
+    match family {
+        Family::Gpt2 | Family::Llama => llama,
+        Family::Mistral => Usual { inner: 14_336, kv_heads: Some(8), positions: 131_072, ..llama },
+        Family::Qwen2 => qwen(None),
+        Family::Qwen3 => qwen(Some(128)),
+    }
+}
+
+/// Reads the fields of one of them.
+pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
+    for (field, neutral, supported) in NEUTRAL {
+        let Some(value) = fields.get(field) else { continue };
+        let number = value.as_f64().or(value.as_bool().map(|yes| f64::from(u8::from(yes))));
+        if number != Some(neutral) {
+            return Err(unsupported(field, value, supported));
+        }
+    }
+    if fields.text("hidden_act", "silu")? != "silu" {
+        return Err(unsupported("hidden_act", &fields.0["hidden_act"], "silu"));
+    }
+    let usual = usual(family);
+    let (n_layers, n_heads) =
+        (fields.size("num_hidden_layers", 32)?, fields.size("num_attention_heads", 32)?);
+    let (d_model, inner) =
+        (fields.size("hidden_size", 4096)?, fields.size("intermediate_size", usual.inner)?);
+    let said = fields.size("max_position_embeddings", usual.positions)?;
+    let or_usual = |field: &str, usual: Option<usize>| match fields.0.contains_key(field) {
+        true => fields.size_or_null(field),
+        false => Ok(usual),
+    };
+    let kv_heads = or_usual("num_key_value_heads", usual.kv_heads)?.unwrap_or(n_heads);
+    let head_dim = or_usual("head_dim", usual.head_dim)?;
+    let (qkv_bias, proj_bias, mlp_bias) = biases(fields, family)?;
+    let (theta, scaling) = rope::parse(fields, said)?;
+    let attention = ModernSpec {
+        kv_heads,
+        head_dim: head_dim.filter(|d| d.checked_mul(n_heads) != Some(d_model)),
+        theta: Some(theta),
+        scaling,
+        window: window(fields, family, n_layers)?,
+        qk_norm: family == Family::Qwen3,
+        qkv_bias,
+        proj_bias,
+        ..ModernSpec::new(n_heads)
+    };
+    let config = Config {
+        norm_affine: true,
+        norm: Norm::Rms,
+        norm_eps: fields.eps("rms_norm_eps", 1e-6)?,
+        tied_head: fields.flag("tie_word_embeddings", false)?,
+        head_bias: false,
+        init: Init::Gpt2,
+        mlp: Mlp::SwiGlu,
+        mlp_bias,
+        positions: Positions::Rotary,
+        ..Config::new(
+            fields.size("vocab_size", usual.vocab_size)?,
+            said.min(Config::MAX_SEQ),
+            d_model,
+            n_layers,
+        )
+    };
+    // The usual width is not written down, so that a model that says it is one that does not.
+    let n_inner = if inner == config.inner() { 0 } else { inner };
+    let mut notes = Vec::new();
+    notes.extend((said > Config::MAX_SEQ).then_some(Note::LongContext { said }));
+    let dropout = fields.dropout("attention_dropout", 0.0)?;
+    notes.extend((dropout != 0.0).then_some(Note::AttentionDropout { dropout }));
+    let attention = attention.spec().map_err(|e| FormatError::content(e.to_string()))?;
+    let ends = numbers(fields.get("eos_token_id"));
+    Ok(ConfigJson { family, config: Config { n_inner, ..config }, attention, ends, notes })
+}
+
+/// Which biases there are: of queries, keys and values; of the projection back; of the MLP.
+fn biases(fields: Fields<'_>, family: Family) -> Result<(bool, bool, bool)> {
+    let (attention, mlp) = match family {
+        Family::Llama => (true, true),
+        Family::Qwen3 => (true, false),
+        Family::Gpt2 | Family::Mistral | Family::Qwen2 => (false, false),
+    };
+    let flag = |field: &str, settable: bool| match fields.flag(field, false)? {
+        true if !settable => Err(unsupported(field, &json!(true), "false")),
+        yes => Ok(yes),
+    };
+    let on = flag("attention_bias", attention)?;
+    Ok((on || family == Family::Qwen2, on, flag("mlp_bias", mlp)?))
+}
+
+/// Positions that a query sees, the same in every block.
+fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<usize>> {
+    let kinds = fields.get("layer_types").and_then(Value::as_array);
+    let all = |kind: &str| kinds.is_none_or(|kinds| kinds.iter().all(|k| k == kind));
+    let mixed = |supported: &str| {
+        let kinds = fields.get("layer_types").unwrap_or(&Value::Null);
+        Err(unsupported("layer_types", kinds, supported))
+    };
+    let size = |usual: usize| match fields.0.contains_key("sliding_window") {
+        true => fields.size_or_null("sliding_window"),
+        false => Ok(Some(usual)),
+    };
+    let qwen = matches!(family, Family::Qwen2 | Family::Qwen3);
+    if family == Family::Mistral {
+        return if kinds.is_some() { mixed("null") } else { size(4096) };
+    }
+    if !qwen && fields.get("sliding_window").is_some() {
+        return Err(unsupported("sliding_window", &fields.0["sliding_window"], "null"));
+    }
+    if !qwen || !fields.flag("use_sliding_window", false)? {
+        return if all("full_attention") { Ok(None) } else { mixed("full_attention alone") };
+    }
+    if kinds.is_some() {
+        return match (all("full_attention"), all("sliding_attention")) {
+            (_, true) => size(4096),
+            (true, _) => Ok(None),
+            _ => mixed("one kind for all layers"),
+        };
+    }
+    let first = fields.get("max_window_layers").map_or(Some(28), Value::as_u64);
+    match first {
+        Some(0) => size(4096),
+        Some(first) if first >= n_layers as u64 => Ok(None),
+        _ => Err(unsupported(
+            "max_window_layers",
+            fields.get("max_window_layers").unwrap_or(&json!(28)),
+            &format!("0, or {n_layers} and more: one kind for all layers"),
+        )),
+    }
+}
+
+/// Which of them a model is, or what of it none of them has.
+pub(super) fn family(config: &Config, own: &ModernSpec) -> Result<Family, &'static str> {
+    let biases = (own.qkv_bias, own.proj_bias, config.mlp_bias);
+    let (plain, none) = (own.window.is_none(), biases == (false, false, false));
+    let even = config.d_model.is_multiple_of(own.n_heads.max(1)); // Llama asks for it
+    match (config.norm, config.mlp, config.positions) {
+        (Norm::Layer, ..) => return Err("layer norms (layer)"),
+        (_, Mlp::Gelu, _) => return Err("an MLP with GELU (gelu)"),
+        (_, Mlp::Relu2, _) => return Err("an MLP with squared ReLU (relu2)"),
+        (.., Positions::Learned) => return Err("a table of positions (learned)"),
+        (.., Positions::None) => return Err("an order of tokens that nothing tells (none)"),
+        (Norm::Rms, Mlp::SwiGlu, Positions::Rotary) => {}
+    }
+    if own.rotary_width.is_some_and(|width| width != own.head_dim(config.d_model)) {
+        return Err("heads that are turned in part (rotary.width)");
+    }
+    match (own.qk_norm, biases) {
+        (true, (_, _, false)) => Ok(Family::Qwen3),
+        (true, _) => Err("an MLP with biases beside normed queries and keys (mlp_bias)"),
+        (false, (true, false, false)) => Ok(Family::Qwen2),
+        (false, _) if plain && even => Ok(Family::Llama),
+        (false, _) if none => Ok(Family::Mistral),
+        (false, _) if plain => Err("biases beside heads that do not divide the width"),
+        (false, _) => Err("biases beside a window"),
+    }
+}
+
+/// Writes config.json of one of them; `begin` and `end` are the tokens that begin and end a text.
+pub(super) fn write(
+    config: &Config,
+    own: &ModernSpec,
+    family: Family,
+    begin: Option<TokenId>,
+    end: Option<TokenId>,
+) -> Value {
+    let all = json!({
+        "architectures": [family.classes()[0]],
+        "attention_dropout": 0.0,
+        "bos_token_id": begin,
+        "dtype": "float32",
+        "eos_token_id": end,
+        "head_dim": own.head_dim(config.d_model),
+        "hidden_act": "silu",
+        "hidden_size": config.d_model,
+        "initializer_range": 0.02,
+        "intermediate_size": config.inner(),
+        "max_position_embeddings": config.seq_len,
+        "model_type": family.model_type(),
+        "num_attention_heads": own.n_heads,
+        "num_hidden_layers": config.n_layers,
+        "num_key_value_heads": own.kv_heads,
+        "pad_token_id": null,
+        "rms_norm_eps": decimal(config.norm_eps),
+        "rope_scaling": rope::write(own.scaling),
+        "rope_theta": own.theta,
+        "tie_word_embeddings": config.tied_head,
+        "use_cache": true,
+        "vocab_size": config.vocab_size,
+    });
+    let more = match family {
+        Family::Gpt2 => json!({}),
+        Family::Llama => json!({
+            "attention_bias": own.qkv_bias || own.proj_bias,
+            "mlp_bias": config.mlp_bias,
+        }),
+        Family::Mistral => json!({ "sliding_window": own.window }),
+        Family::Qwen2 | Family::Qwen3 => json!({
+            "max_window_layers": if own.window.is_some() { 0 } else { config.n_layers },
+            "sliding_window": own.window,
+            "use_sliding_window": own.window.is_some(),
+        }),
+    };
+    let mut all: Map<String, Value> = all.as_object().cloned().unwrap_or_default();
+    all.extend(more.as_object().cloned().unwrap_or_default());
+    if family == Family::Qwen3 {
+        all.insert("attention_bias".into(), json!(own.qkv_bias || own.proj_bias));
+    }
+    Value::Object(all)
+}

@@ -1,0 +1,87 @@
+//! Rotary positions in a config.json: θ, and how slow pairs are slowed down for longer texts. There
+//! are two ways to write it, rope_theta with rope_scaling, and rope_parameters.
+
+use super::fields::{Fields, unsupported};
+use crate::error::{FormatError, Result, shown};
+use crate::modern_spec::SlowedPairs;
+use serde_json::{Map, Value, json};
+
+/// What Llama 3's scaling is called.
+const LLAMA3: &str = "llama3";
+
+/// θ, and the scaling if there is one; `positions` is the model's context.
+pub(super) fn parse(fields: Fields<'_>, positions: usize) -> Result<(f64, Option<SlowedPairs>)> {
+    let theta = |of: Fields<'_>| of.get("rope_theta").map(|_| of.real("rope_theta", 0.0));
+    let outer = theta(fields).transpose()?.unwrap_or(10_000.0);
+    let place = ["rope_scaling", "rope_parameters"].into_iter().find_map(|field| {
+        let value = fields.get(field)?;
+        Some((field, value))
+    });
+    let Some((field, value)) = place else { return Ok((checked(outer)?, None)) };
+    let Some(map) = value.as_object() else {
+        return Err(unsupported(field, value, "an object"));
+    };
+    let inner = Fields(map);
+    let theta = checked(theta(inner).transpose()?.unwrap_or(outer))?;
+    let (name, kind) = match inner.get("rope_type") {
+        Some(_) => ("rope_type", inner.text("rope_type", "default")?),
+        None => ("type", inner.text("type", "default")?),
+    };
+    let known: &[&str] = match kind {
+        "default" => &[],
+        LLAMA3 => {
+            &["factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"]
+        }
+        other => return Err(unsupported(name, &json!(other), "default, llama3")),
+    };
+    whole(field, map, known)?;
+    if inner.real("partial_rotary_factor", 1.0)? != 1.0 {
+        return Err(unsupported("partial_rotary_factor", &map["partial_rotary_factor"], "1"));
+    }
+    if kind != LLAMA3 {
+        return Ok((theta, None));
+    }
+    let needed = |name: &str| match inner.get(name) {
+        Some(_) => inner.real(name, 0.0),
+        None => Err(FormatError::content(format!("{field} is {LLAMA3} without {name}"))),
+    };
+    let slowed = SlowedPairs {
+        factor: needed("factor")?,
+        low: needed("low_freq_factor")?,
+        high: needed("high_freq_factor")?,
+        original: inner.size("original_max_position_embeddings", positions)?,
+    };
+    Ok((theta, Some(slowed)))
+}
+
+fn checked(theta: f64) -> Result<f64> {
+    match theta > 1.0 && theta.is_finite() {
+        true => Ok(theta),
+        false => Err(unsupported("rope_theta", &json!(theta), "a number above 1")),
+    }
+}
+
+/// Refuses what is said besides.
+fn whole(field: &str, map: &Map<String, Value>, known: &[&str]) -> Result<()> {
+    const ALWAYS: [&str; 4] = ["rope_type", "type", "rope_theta", "partial_rotary_factor"];
+    let other = |key: &&String| !ALWAYS.contains(&key.as_str()) && !known.contains(&key.as_str());
+    match map.keys().find(other) {
+        None => Ok(()),
+        Some(key) => {
+            let key = shown(key);
+            Err(FormatError::content(format!("{field} has {key}, which is not supported")))
+        }
+    }
+}
+
+/// The scaling as older and newer versions read it.
+pub(super) fn write(scaling: Option<SlowedPairs>) -> Value {
+    let Some(SlowedPairs { factor, low, high, original }) = scaling else { return Value::Null };
+    json!({
+        "factor": factor,
+        "high_freq_factor": high,
+        "low_freq_factor": low,
+        "original_max_position_embeddings": original,
+        "rope_type": LLAMA3,
+    })
+}

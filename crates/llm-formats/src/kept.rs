@@ -1,0 +1,26 @@
+//! What belongs to a tokenizer and stands beside its tokenizer.json elsewhere: kept in a checkpoint,
+//! and written out again.
+
+use serde::{Deserialize, Serialize};
+
+/// Texts as they are in tokenizer_config.json.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// The token that begins a text, where it is not the one that ends one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bos: Option<String>,
+    /// How a conversation is written down for the model, in the language of templates (Jinja).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chat_template: Option<String>,
+    /// The token that ends a text, where it is not [`END_OF_TEXT`](llm_core::tokenizer::END_OF_TEXT).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eos: Option<String>,
+}
+
+impl Kept {
+    /// Is there nothing?
+    pub fn is_empty(&self) -> bool {
+        *self == Kept::default()
+    }
+}

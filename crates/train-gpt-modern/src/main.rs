@@ -1,0 +1,38 @@
+//! The modern trainer: multi-head attention with what today's models have, each off by default.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `flags` | from flags to the attention that they make, and back |
+
+mod flags;
+
+use flags::{described, with};
+use llm_cli::{ALL_OPTIONS, Heads, Panics, Program};
+use llm_core::base::allocations::Counting;
+use llm_variant_modern::{Modern, causal_attention_grouped};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+/// Counts large blocks, so that `bench` can show that a step takes none.
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const PROGRAM: Program = Program {
+    name: "train-gpt-modern",
+    about: "Train a small GPT with the parts of today's models on the CPU, and write text with it.",
+    heads: Heads::Many { default: 4 },
+    attention: |flags| Arc::new(with(flags)),
+    described,
+    options: ALL_OPTIONS,
+    beyond: None,
+    attend: Some(|qkv, n_heads| {
+        causal_attention_grouped(qkv, flags::plain(qkv, n_heads), &[], None)
+    }),
+    from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
+};
+
+fn main() -> ExitCode {
+    let panics = Panics::default();
+    std::panic::set_hook(panics.hook());
+    panics.catch(|| llm_cli::run(&PROGRAM))
+}

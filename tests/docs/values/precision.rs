@@ -31,7 +31,7 @@ pub fn add(values: &mut Values) {
     values.insert("precision.neighbours", list![below, above]);
     values.insert("precision.steps", list![1, f64::from(f32::EPSILON), above - 1.0, 65_536]);
     assert_eq!((above - 1.0) / f32::EPSILON, 65_536.0);
-    let rows = [1.003f32, 1.005, 1.00390625, 1.01171875, 0.1, 257.0];
+    let rows = [1.003f32, 1.005, 1.0 + 1.0 / 256.0, 1.0 + 3.0 / 256.0, 0.1, 257.0];
     let between = |x: f32| {
         let low = widen((x.to_bits() >> 16) as u16);
         let high = widen((x.to_bits() >> 16) as u16 + 1);

@@ -3,12 +3,10 @@
 
 use crate::error::{FormatError, Result, shown};
 use crate::imported::SEVERAL;
+use crate::modern_spec::{ModernSpec, NAME};
 use llm_core::AttentionSpec;
 use llm_core::model::SingleHead;
-use llm_core::settings::{Settings, Value};
-
-/// The name of attention with what today's models have.
-const MODERN: &str = "modern";
+use llm_core::settings::Value;
 
 /// Which heads an attention has, and what is done to them.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,7 +54,7 @@ impl Layout {
         if [SingleHead::NAME, SEVERAL].contains(&name.as_str()) {
             return Ok(plain);
         }
-        if name != MODERN {
+        if name != NAME {
             return Err(format!("'{}' attention", shown(name)));
         }
         let mut layout = plain;
@@ -85,22 +83,10 @@ impl Layout {
             let name = if self.n_heads == 1 { SingleHead::NAME } else { SEVERAL };
             return Ok(AttentionSpec::new(name, self.n_heads));
         }
-        let whole = |n: usize| Value::Whole(n as u64);
-        let mut settings = Settings::default();
-        let all = [
-            ("kv_heads", (self.kv_heads != plain.kv_heads).then(|| whole(self.kv_heads))),
-            ("head_dim", (self.head_dim != plain.head_dim).then(|| whole(self.head_dim))),
-            ("rotary.theta", self.theta.map(Value::Double)),
-            ("qk_norm", self.qk_norm.then_some(Value::Bool(true))),
-            ("qkv_bias", (!self.qkv_bias).then_some(Value::Bool(false))),
-            ("proj_bias", (!self.proj_bias).then_some(Value::Bool(false))),
-        ];
-        for (key, value) in all {
-            if let Some(value) = value {
-                let refused = |e: llm_core::Error| FormatError::content(e.to_string());
-                settings.insert(key, value).map_err(refused)?;
-            }
-        }
-        Ok(AttentionSpec { settings, ..AttentionSpec::new(MODERN, self.n_heads) })
+        let Layout { n_heads, kv_heads, theta, qk_norm, qkv_bias, proj_bias, .. } = *self;
+        let head_dim = (self.head_dim != plain.head_dim).then_some(self.head_dim);
+        let own = ModernSpec { kv_heads, head_dim, theta, qk_norm, ..ModernSpec::new(n_heads) };
+        let spec = ModernSpec { qkv_bias, proj_bias, ..own }.spec();
+        spec.map_err(|e| FormatError::content(e.to_string()))
     }
 }

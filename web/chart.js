@@ -26,7 +26,7 @@ export function plane(width, height, [x0, x1], [y0, y1], { log = false, share = 
   const x = v => left + (v - x0) / (x1 - x0 || 1) * (width - left - right);
   const y = v => height - bottom - (scaled(Math.min(v, y1)) - scaled(y0)) / (scaled(y1) - scaled(y0) || 1) * (height - top - bottom);
   const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': label });
-  const rows = log ? decades(y0, y1) : ticks(y0, y1, 4).marks;
+  const rows = log ? decades(y0, y1) : ticks(y0, y1, 5).marks;
   const shown = v => share ? fixed(100 * v, 0) : String(Number(v.toPrecision(3)));
   for (const v of rows) {
     picture.append(

@@ -15,7 +15,7 @@ let read = null;
 
 function lossPicture(run, width) {
   const end = Math.max(run.steps, run.before + 10);
-  const drawn = plane(width, width < 500 ? 220 : 260, [0, end], lossRange([run]), { log: true, y: say('lossAxis'), x: say('step'), label: lossSentence(run) });
+  const drawn = plane(width, width < 500 ? 220 : 300, [0, end], lossRange([run]), { log: true, y: say('lossAxis'), x: say('stepAxis'), label: lossSentence(run) });
   const { picture, x, y, inner } = drawn;
   const line = (points, kind) => picture.append(svg('path', { class: kind, d: path(points.map(([step, loss]) => [x(step), y(loss)])) }));
   line(thinned(run.losses, run.before, inner), 'curve train thin');
@@ -27,7 +27,7 @@ function lossPicture(run, width) {
 
 function factsPicture(run, width) {
   const end = Math.max(run.steps, run.before + 10);
-  const drawn = plane(width, width < 500 ? 190 : 210, [0, end], [0, 1], { share: true, y: say('factsAxis'), x: say('step'), label: factsSentence(run) });
+  const drawn = plane(width, width < 500 ? 190 : 260, [0, end], [0, 1], { share: true, y: say('factsAxis'), x: say('stepAxis'), label: factsSentence(run) });
   const { picture, x, y } = drawn;
   const guess = guessed(run.kinds);
   if (Number.isFinite(guess)) {

@@ -38,6 +38,7 @@ function draw() {
   const { kinds, made, facts } = app.run;
   const none = made && made.data !== 'stories' && !kinds.length;
   byId('facts').hidden = Boolean(none);
+  byId('facts-all').hidden = !facts.length;
   byId('facts-share').textContent = percent(facts.at(-1)?.share);
   const list = byId('facts-list');
   list.replaceChildren(...kinds.map(row));

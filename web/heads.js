@@ -25,22 +25,24 @@ export function grid(box, { layers, heads }, choose) {
   box.dataset.shape = shape;
   const cell = (layer, head) => el(choose ? 'button' : 'div', {
     type: choose ? 'button' : null, class: 'head', 'data-head': `${layer}.${head}`, onclick: choose ? () => choose(layer, head) : () => {},
-  }, el('canvas', { 'aria-hidden': 'true' }), el('span', { class: 'which' }), el('span', { class: 'role' }));
-  const row = layer => el('div', { class: 'layer' }, ...Array.from({ length: heads }, (_, head) => cell(layer, head)));
+  }, el('canvas', { 'aria-hidden': 'true' }), el('span', { class: 'unseen' }), el('span', { class: 'which' }), el('span', { class: 'role' }));
+  const row = layer => el('div', { class: 'layer' }, el('div', { class: 'name', 'data-layer': layer }), ...Array.from({ length: heads }, (_, head) => cell(layer, head)));
   box.replaceChildren(...Array.from({ length: layers }, (_, layer) => row(layer)));
-  for (const of of box.children) of.style.setProperty('--heads', heads);
+  box.style.setProperty('--heads', Math.min(heads, 4));
 }
 
 /** Paints every head's map, and names what it does. */
 export function fillGrid(box, maps, measured, chosen = null) {
   const scale = colours();
+  for (const name of box.querySelectorAll('[data-layer]')) put(name, say('layerName', { layer: name.dataset.layer }));
   for (const cell of box.querySelectorAll('.head')) {
     const [layer, head] = cell.dataset.head.split('.').map(Number);
     paint(cell.firstChild, maps.weights, offsetOf(maps, layer, head), maps.t, scale);
-    put(cell.querySelector('.which'), say('headShort', { layer, head }));
+    put(cell.querySelector('.which'), say('headShort', { head }));
     const role = roleOf(measured, layer, head);
     put(cell.querySelector('.role'), role?.name ?? '\u00a0');
     cell.classList.toggle('found', Boolean(role?.role));
+    put(cell.querySelector('.unseen'), say('layerName', { layer }));
     if (chosen) cell.setAttribute('aria-pressed', String(chosen[0] === layer && chosen[1] === head));
     cell.title = role?.role ? say('roleShare', { name: role.name, share: percent(role.share), even: percent(role.even) }) : '';
   }

@@ -12,7 +12,7 @@ import { roleOf } from './heads.js';
 /** A label beside the map has at most so many letters. */
 const LETTERS = 7;
 const LETTER = 6.2;
-const ROW = 11;
+const ROW = 9;
 /** The key that is pointed at; null: none. */
 let pointed = null;
 let drawnAxes = '';
@@ -88,18 +88,17 @@ function pair(maps) {
   return j > i ? say('pairLater', values) : say(pointed === null ? 'pairMost' : 'pair', values);
 }
 
-/** The sentence, shaded by the weights of the token that asks. */
+/** The sentence, shaded by the weights of the token that asks, on the scale of the maps. */
 function shade(maps) {
   const text = byId('shaded'), i = query(maps), weights = row(maps, i);
   if (text.childElementCount !== maps.t || text.dataset.of !== maps.tokens.join('\u0001')) {
     text.dataset.of = maps.tokens.join('\u0001');
     text.replaceChildren(...maps.tokens.map((token, at) => el('span', { 'data-i': at }, token.replaceAll('\n', '↵\n'))));
   }
-  const most = Math.max(...weights);
   [...text.children].forEach((span, at) => {
-    const share = at <= i ? Math.sqrt(weights[at] / most) : 0;
+    const share = at <= i ? Math.sqrt(weights[at]) : 0;
     span.className = at === i ? 'query' : at > i ? 'later' : '';
-    span.style.backgroundColor = share > 0.05 ? `rgba(var(--shade), ${(0.6 * share).toFixed(2)})` : '';
+    span.style.backgroundColor = share > 0.02 ? `rgba(var(--shade), ${(0.6 * share).toFixed(2)})` : '';
   });
 }
 
@@ -125,7 +124,7 @@ function caption(maps) {
 
 function draw() {
   const maps = shownMaps();
-  byId('large').hidden = !maps;
+  byId('large').hidden = byId('in-words').hidden = !maps;
   if (!maps) return;
   const [layer, head] = shownHead(maps), canvas = byId('large-map');
   if (pointed !== null && pointed >= maps.t) pointed = null;

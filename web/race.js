@@ -120,7 +120,7 @@ function picture(width) {
   const runs = lanes.map(lane => lane.run);
   const end = Math.max(...runs.map(run => run.steps), 10);
   const label = say('racePicture', { one: fixed(runs[0].measured.at(-1)?.loss, 3), four: fixed(runs[1].measured.at(-1)?.loss, 3) });
-  const { picture, x, y, inner } = plane(width, 230, [0, end], lossRange(runs), { log: true, x: say('step'), y: say('lossAxis'), label });
+  const { picture, x, y, inner } = plane(width, 230, [0, end], lossRange(runs), { log: true, x: say('stepAxis'), y: say('lossAxis'), label });
   runs.forEach((run, i) => {
     const points = thinned(smoothed(run.losses), 0, inner).map(([step, loss]) => [x(step), y(loss)]);
     picture.append(svg('path', { class: `curve ${LANES[i]}-head`, d: path(points) }));
@@ -132,7 +132,7 @@ function shares(width) {
   const runs = lanes.map(lane => lane.run);
   const end = Math.max(...runs.map(run => run.steps), 10);
   const label = say('raceFacts', { one: percent(runs[0].facts.at(-1)?.share), four: percent(runs[1].facts.at(-1)?.share) });
-  const { picture, x, y } = plane(width, 230, [0, end], [0, 1], { share: true, x: say('step'), y: say('factsAxis'), label });
+  const { picture, x, y } = plane(width, 230, [0, end], [0, 1], { share: true, x: say('stepAxis'), y: say('factsAxis'), label });
   const guess = guessed(runs.find(run => run.kinds.length)?.kinds ?? []);
   if (Number.isFinite(guess)) picture.append(svg('line', { class: 'curve guess', x1: x(0), x2: x(end), y1: y(guess), y2: y(guess) }));
   runs.forEach((run, i) => {

@@ -11,7 +11,7 @@ import { say } from './say.js';
 import { look, view } from './view.js';
 
 /** What heads are shown on at first: as a story goes, up to a word that follows from it. */
-const STORY = 'Carl met Ella. Carl had a violet cup and a brown key. He gave Ella the ';
+const STORY = 'Jane met Finn. Finn had a tan map and a pink cup. He gave ';
 /** Of a text of one's own, so many letters of its beginning. */
 const BEGINNING = 64;
 /** The latest checkpoint is kept in the browser as often as this. */

@@ -47,18 +47,31 @@ function drawSome() {
 
 /** Tells how it is going, politely: for eyes and for what reads aloud. */
 export function tell(key, values) {
-  app.said = say(key, values);
+  told = () => say(key, values);
+  app.said = told();
   put(byId('told'), app.said);
 }
+let told = () => '';
 
 /** Tells a trouble: it stays until it is read and closed. */
-export function trouble(text) {
-  app.said = text;
-  const box = byId('troubles');
-  if ([...box.children].some(note => note.firstChild.textContent === text)) return;
-  const note = el('div', { class: 'trouble' }, el('p', {}, text),
-    el('button', { type: 'button', class: 'close', 'aria-label': say('close'), onclick: () => note.remove() }, '×'));
-  box.append(note);
+function trouble(words) {
+  app.said = words();
+  if ([...troubles.values()].some(other => other() === app.said)) return;
+  const close = () => {
+    troubles.delete(note);
+    note.remove();
+  };
+  const note = el('div', { class: 'trouble' }, el('p', {}, app.said),
+    el('button', { type: 'button', class: 'close', 'data-label': 'close', 'aria-label': say('close'), onclick: close }, '×'));
+  troubles.set(note, words);
+  byId('troubles').append(note);
+}
+const troubles = new Map();
+
+/** What was told, in the language that is chosen now. */
+export function retell() {
+  put(byId('told'), told());
+  for (const [note, words] of troubles) put(note.firstChild, words());
 }
 
 /** An error of ours has a key, one of the core both languages. */
@@ -69,4 +82,4 @@ export function sentence(error) {
   if (error.key) return say(error.key, error.values);
   return (error.en && (document.documentElement.lang.startsWith('zh') ? error.zh : error.en)) || String(error.message ?? error);
 }
-export const sayTrouble = error => trouble(sentence(error));
+export const sayTrouble = error => trouble(() => sentence(error));

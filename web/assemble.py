@@ -10,6 +10,7 @@ Needs Python's standard library only.
 
 import argparse
 import base64
+import gzip
 import os
 import pathlib
 import re
@@ -48,7 +49,7 @@ def script(first):
     parts = []
     for name, text in modules(first).items():
         names = ", ".join(EXPORT.findall(text))
-        body = IMPORT.sub(lambda m: f"const {{ {m[1]} }} = in_{m[2]};\n", text)
+        body = IMPORT.sub(lambda m: f"const {{ {m[1].replace(' as ', ': ')} }} = in_{m[2]};\n", text)
         body = re.sub(r"^export ", "", body, flags=re.M)
         for word in ("import ", "export "):
             left = [line for line in body.splitlines() if line.startswith(word)]
@@ -81,8 +82,9 @@ def one_file(page, wasm):
     style = (WEB / "style.css").read_text(encoding="utf-8")
     page = once(page, '<link rel="stylesheet" href="style.css">\n', f"<style>\n{style}</style>\n")
     page = once(page, '<script type="module" src="main.js"></script>\n', "")
-    core = base64.b64encode(wasm).decode("ascii")
-    return once(page, "</body>", f'<script type="text/plain" id="wasm-base64">{core}</script>\n'
+    # Packed without a time: the same core gives the same file.
+    core = base64.b64encode(gzip.compress(wasm, 9, mtime=0)).decode("ascii")
+    return once(page, "</body>", f'<script type="text/plain" id="wasm-packed">{core}</script>\n'
                 f'<script type="text/plain" id="worker-source">{script("worker")}</script>\n<script>\n{script("main")}</script>\n</body>')
 
 

@@ -3,7 +3,7 @@
 import { app, changed, part, sayTrouble, tell } from './app.js';
 import { byId, fixed, percent, put, whole } from './make.js';
 import { say } from './say.js';
-import { download, make, more, start, stop, unsaved, watch } from './train.js';
+import { download, make, mayReplace, more, start, stop, unsaved, watch } from './train.js';
 import { TERMINAL } from './speed.js';
 
 /** A failure becomes a sentence; nothing is thrown at somebody who pressed a button. */
@@ -18,7 +18,7 @@ function lasting(seconds) {
 }
 
 function progress({ step, steps, speed, made, seconds, before }) {
-  if (!made) return say('starting');
+  if (!made) return say(app.status === 'failed' ? 'cannotStart' : 'starting');
   const left = (steps - step) * (made.batch * made.window) / speed;
   const words = { step: whole(step), steps: whole(steps), left: lasting(left), seconds: lasting(seconds) };
   if (app.status === 'training' && step - before >= 5) return say('progressLeft', words);
@@ -79,7 +79,9 @@ function watchTab() {
     if (!document.hidden) changed();
   });
   addEventListener('beforeunload', event => {
-    if (unsaved()) event.preventDefault();
+    if (!unsaved()) return;
+    event.preventDefault();
+    event.returnValue = true; // what older browsers ask for
   });
 }
 
@@ -87,6 +89,6 @@ export function controls() {
   part('controls', draw);
   byId('train').addEventListener('click', pressed(press));
   byId('save').addEventListener('click', pressed(download));
-  byId('again').addEventListener('click', pressed(() => make()));
+  byId('again').addEventListener('click', pressed(async () => { if (await mayReplace()) await make(); }));
   watchTab();
 }

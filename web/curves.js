@@ -50,9 +50,9 @@ function readout(run) {
   const measured = run.measured.findLast(m => m.step <= step);
   const facts = run.facts.findLast(f => f.step <= step);
   return [
-    `${say('step')} ${whole(step)}`,
+    say('atStep', { step: whole(step) }),
     Number.isFinite(loss) && `${say('train')} ${fixed(loss, 3)}`,
-    measured && `${say('val')} ${fixed(measured.loss, 3)} (${say('step')} ${whole(measured.step)})`,
+    measured && `${say('val')} ${fixed(measured.loss, 3)} (${say('atStep', { step: whole(measured.step) })})`,
     facts && `${say('factsRight')} ${percent(facts.share)}`,
   ].filter(Boolean).join(' · ');
 }

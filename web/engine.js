@@ -20,7 +20,7 @@ function startWorker() {
 }
 
 async function wasmBytes() {
-  const text = embedded('wasm-base64');
+  const text = embedded('wasm-packed');
   if (text !== undefined) return text.trim();
   let answer;
   try { answer = await fetch('llm_web.wasm'); } catch { throw failure('noCore'); }
@@ -35,6 +35,8 @@ export class Engine {
     this.waiting = new Map();
     this.next = 1;
     this.memory = 0;
+    /** Nothing in there can be relied on any more. */
+    this.lost = false;
   }
 
   /** Starts the worker and the core in it. */
@@ -56,6 +58,10 @@ export class Engine {
     }
     const { resolve, reject } = this.waiting.get(data.id);
     this.waiting.delete(data.id);
+    if (data.error?.key === 'noMemory') {
+      this.lost = true;
+      this.listen({ event: 'failed', error: data.error });
+    }
     if (data.error) reject(Object.assign(new Error(data.error.message), data.error));
     else resolve({ answer: data.answer, blob: data.blob });
   }

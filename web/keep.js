@@ -13,7 +13,7 @@ function done(request) {
 
 async function open() {
   const request = indexedDB.open(NAME, 1);
-  request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: 'id' });
+  request.onupgradeneeded = () => request.result.createObjectStore(STORE, { keyPath: 'id' }).createIndex('when', 'when');
   return done(request);
 }
 
@@ -33,15 +33,16 @@ async function withStore(mode, work) {
   }
 }
 
-const latestFirst = list => list.sort((a, b) => b.when - a.when);
+/** Their names, the oldest first; their contents may be large. */
+const names = store => done(store.index('when').getAllKeys());
 
 /** Keeps a checkpoint with what is known of its run; true if it is kept. */
 export async function keep(memoir, checkpoint) {
   try {
     await withStore('readwrite', async store => {
       await done(store.put({ ...memoir, checkpoint, when: Date.now() }));
-      const all = latestFirst(await done(store.getAll()));
-      await Promise.all(all.slice(KEPT).map(old => done(store.delete(old.id))));
+      const old = (await names(store)).slice(0, -KEPT);
+      await Promise.all(old.map(id => done(store.delete(id))));
     });
     return true;
   } catch {
@@ -52,7 +53,10 @@ export async function keep(memoir, checkpoint) {
 /** The run that was kept last, or null. */
 export async function kept() {
   try {
-    return latestFirst(await withStore('readonly', store => done(store.getAll())))[0] ?? null;
+    return await withStore('readonly', async store => {
+      const last = (await names(store)).at(-1);
+      return last === undefined ? null : done(store.get(last));
+    });
   } catch {
     return null;
   }

@@ -13,6 +13,8 @@ import { roleOf } from './heads.js';
 const LETTERS = 7;
 const LETTER = 6.2;
 const ROW = 9;
+/** Letters are smaller where rows are narrower. */
+const SMALL = 11;
 /** The key that is pointed at; null: none. */
 let pointed = null;
 let drawnAxes = '';
@@ -35,7 +37,7 @@ function axes(maps, width) {
     const place = down ? { x: left - 4, y: top + middle + 3.5, 'text-anchor': 'end' }
       : longest === 1 ? { x: left + middle, y: top - 4, 'text-anchor': 'middle' }
         : { transform: `translate(${left + middle + 3.5} ${top - 4}) rotate(-90)` };
-    return svg('text', { class: 'mark', 'data-axis': down ? 'query' : 'key', 'data-i': i, ...place }, shown[i]);
+    return svg('text', { class: cell < SMALL ? 'mark small' : 'mark', 'data-axis': down ? 'query' : 'key', 'data-i': i, ...place }, shown[i]);
   };
   const labels = (room, down) => {
     const every = Math.max(1, Math.ceil(room / cell));
@@ -117,7 +119,7 @@ function caption(maps) {
   const [layer, head] = shownHead(maps), run = app.run;
   put(byId('large-title'), say('headLong', { layer, head, step: whole(maps.step) }));
   const role = roleOf(rolesUntil(run, view.step ?? Infinity), layer, head);
-  const told = !role ? say('rolesLater') : !role.role ? role.name
+  const told = !role ? say(run.made?.data === 'none' ? 'rolesNone' : 'rolesLater') : !role.role ? role.name
     : say('roleSince', { name: role.name, share: percent(role.share), even: percent(role.even), step: whole(since(run, layer, head, role.role) ?? run.step) });
   put(byId('large-role'), told);
 }
@@ -164,6 +166,8 @@ function pointing(canvas) {
     pointed = Math.min(Math.max(j + by[1], 0), maps.t - 1);
     chooseQuery(index(i + by[0], maps.t));
   });
+  // Read aloud only to somebody who is in the map: while it trains the weights change all the time.
+  for (const [event, live] of [['focus', 'polite'], ['blur', 'off']]) canvas.addEventListener(event, () => byId('pair').setAttribute('aria-live', live));
   byId('shaded').addEventListener('click', event => {
     const at = event.target.dataset?.i;
     if (at !== undefined) { pointed = null; chooseQuery(Number(at)); }

@@ -1,6 +1,6 @@
 // The page, put together.
 
-import { app, changed, sayTrouble, tell } from './app.js';
+import { app, changed, part, retell, sayTrouble, tell } from './app.js';
 import { controls, pressed } from './controls.js';
 import { curves } from './curves.js';
 import { facts } from './facts.js';
@@ -10,14 +10,14 @@ import { forget, kept } from './keep.js';
 import { lab } from './lab.js';
 import { large } from './large.js';
 import { byId, put, size, whole } from './make.js';
-import { read } from './maps.js';
+import { read, wantMaps } from './maps.js';
 import { moments } from './moments.js';
 import { race } from './race.js';
 import { sample } from './sample.js';
 import { language, relabel, say } from './say.js';
 import { settingsForm } from './settings.js';
 import { relink, retour, tour } from './tour.js';
-import { boot, load, make, start } from './train.js';
+import { boot, load, make, plan, start } from './train.js';
 import { followSystem, look, readAddress, view } from './view.js';
 
 /** Everything that is said, in the language that was chosen. */
@@ -25,6 +25,7 @@ function speakAnew() {
   relabel();
   relink();
   retour();
+  retell();
   put(byId('drop-limits'), say('dropLimits', { text: size(LARGEST_TEXT) }));
   for (const button of document.querySelectorAll('[data-lang]')) button.setAttribute('aria-pressed', String(button.dataset.lang === language()));
   for (const button of document.querySelectorAll('[data-theme-choice]')) button.setAttribute('aria-pressed', String(button.dataset.themeChoice === view.theme));
@@ -38,7 +39,12 @@ function choices() {
   for (const button of document.querySelectorAll('[data-theme-choice]')) {
     button.addEventListener('click', () => { look({ theme: button.dataset.themeChoice }); speakAnew(); });
   }
-  addEventListener('hashchange', () => { readAddress(); speakAnew(); });
+  addEventListener('hashchange', () => {
+    readAddress();
+    speakAnew();
+    plan();
+    wantMaps();
+  });
   followSystem(speakAnew);
 }
 
@@ -56,10 +62,10 @@ async function offer() {
   if (!found) return;
   const box = byId('kept');
   box.hidden = false;
-  const tellIt = () => put(byId('kept-told'), say('keptFound', {
+  part('kept', () => put(byId('kept-told'), say('keptFound', {
     step: whole(found.step), steps: whole(found.steps), when: new Date(found.when).toLocaleString(document.documentElement.lang),
-  }));
-  tellIt();
+  })));
+  changed('kept');
   byId('kept-go').addEventListener('click', pressed(async () => {
     await load(new Uint8Array(found.checkpoint), found.name || `step-${found.step}.ckpt`, found);
     box.hidden = true;
@@ -69,7 +75,6 @@ async function offer() {
     box.hidden = true;
     await forget(found.id);
   });
-  document.addEventListener('said', tellIt);
 }
 
 function opened() {

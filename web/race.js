@@ -14,7 +14,7 @@ import { stop as stopRun } from './train.js';
 
 const HEADS = [1, 4];
 const LANES = ['one', 'four'];
-/** What is asked for by default, and how often facts are measured. */
+/** Steps between two measurements. */
 const MEASURE_EVERY = 50;
 
 /** Each: {heads, engine, run, maps, going, error}. */
@@ -31,7 +31,6 @@ export const raceState = () => ({
 });
 
 function listener(lane) {
-  const { run } = lane;
   const events = {
     steps({ step, losses }) {
       lane.run.step = step;
@@ -166,6 +165,13 @@ function drawLane(lane, i) {
   fillGrid(heads, lane.maps, rolesUntil(run, Infinity));
 }
 
+function raceTold() {
+  if (status === 'ready') return '';
+  const [one, four] = lanes.map(lane => percent(lane.run.facts.at(-1)?.share));
+  if (status === 'done') return say('raceDone', { one, four });
+  return say(status === 'racing' ? 'raceOn' : 'raceStopped');
+}
+
 let drawnAt = 0;
 let later = null;
 function drawSoon() {
@@ -179,6 +185,7 @@ function draw() {
   drawnAt = performance.now();
   put(byId('race-button'), say(status === 'racing' ? 'stop' : status === 'stopped' ? 'goOn' : status === 'done' ? 'raceAgain' : 'raceButton'));
   byId('race-button').dataset.does = status === 'racing' ? 'stop' : 'train';
+  put(byId('race-told'), raceTold());
   byId('race-body').hidden = !lanes.length;
   if (!lanes.length) return;
   const width = Math.max(260, byId('race-loss').clientWidth);

@@ -1,7 +1,7 @@
 // What the next model shall be. Empty fields are as in the programs; whether numbers go together the core says.
 
 import { byId } from './make.js';
-import { make } from './train.js';
+import { make, mayReplace } from './train.js';
 
 const NUMBERS = ['heads', 'layers', 'width', 'rate', 'steps', 'seed'];
 
@@ -18,6 +18,6 @@ export function settings() {
 export function settingsForm(pressed) {
   byId('settings').addEventListener('submit', event => {
     event.preventDefault();
-    pressed(() => make(settings()))();
+    pressed(async () => { if (await mayReplace()) await make(settings()); })();
   });
 }

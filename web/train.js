@@ -1,6 +1,6 @@
 // The run: made, trained, stopped, saved, loaded; and what the worker tells of it.
 
-import { app, changed, failure, sayTrouble, tell, trouble } from './app.js';
+import { app, changed, failure, sayTrouble, tell } from './app.js';
 import { Engine } from './engine.js';
 import { memoir, remembered, runOf, takeMeasure } from './history.js';
 import { keep } from './keep.js';
@@ -73,7 +73,7 @@ const events = {
   failed({ error }) {
     turn('failed');
     sayTrouble(error);
-    if (app.run.kept > app.run.before) trouble(say('stillKept', { step: whole(app.run.kept) }));
+    if (app.run.kept > app.run.before) sayTrouble(failure('stillKept', { step: whole(app.run.kept) }));
   },
 };
 
@@ -90,6 +90,12 @@ export function watch() {
   app.engine?.watch({ shown: !document.hidden, prompt: byId('prompt').value, temperature: Number(byId('temperature').value) });
 }
 
+/** Which moments are remembered; also the one that a link names. */
+export function plan() {
+  const { made, steps } = app.run;
+  if (made) app.engine.watch({ moments: momentsFor({ ...made, steps }, view.step) });
+}
+
 const newId = () => `${Date.now()}-${Math.random().toString(36).slice(2, 8)}`;
 
 /** What stands there is another run now. */
@@ -97,19 +103,24 @@ async function begin(made, id, sentence) {
   app.run = runOf(made, id);
   keptAt = performance.now();
   forgetMaps();
-  app.engine.watch({ moments: momentsFor(made, view.step), every: MEASURE_EVERY, prompt: byId('prompt').value = '' });
+  byId('prompt').value = '';
+  byId('prompt').placeholder = made.opening ?? '';
+  app.engine.watch({ every: MEASURE_EVERY, prompt: '' });
+  plan();
   turn(app.run.done ? 'done' : 'ready');
   byId('sentence').value = sentence;
   await read(sentence);
   changed();
 }
 
+const revive = async () => { if (!app.engine || app.engine.lost || app.status === 'failed') await boot(); };
+
 /** A model that knows nothing yet. `text` are the bytes of a text of one's own. */
 export async function make(settings = {}, text = null, id = newId()) {
   await secure();
-  if (!app.engine || app.engine.lost) await boot();
-  const { answer } = await app.engine.ask({ do: 'make', ...settings }, text);
+  await revive();
   const opening = text ? new TextDecoder().decode(text.slice(0, 4 * BEGINNING)).trimStart().slice(0, BEGINNING) : STORY;
+  const { answer } = await app.engine.ask({ do: 'make', ...settings }, text);
   await begin(answer, id, opening);
   return answer;
 }
@@ -117,19 +128,19 @@ export async function make(settings = {}, text = null, id = newId()) {
 /** A model from a checkpoint; with what the browser remembers of it, if that is where it comes from. */
 export async function load(bytes, name, known = null) {
   await secure();
-  if (!app.engine) await boot();
+  await revive();
   const { answer } = await app.engine.ask({ do: 'load', name }, bytes);
   await begin(answer, known?.id ?? newId(), STORY);
   if (known) remembered(app.run, known);
   app.run.name = name;
   changed();
   tell('toldLoaded', { name, step: whole(answer.step) });
-  look1(answer);
+  lookInto(answer);
   return answer;
 }
 
 /** What a loaded model can do is shown at once: facts and heads, if its data are here. */
-async function look1(made) {
+async function lookInto(made) {
   if (made.data === 'none') return;
   try {
     let found;
@@ -140,6 +151,12 @@ async function look1(made) {
   } catch (error) {
     sayTrouble(error);
   }
+}
+
+/** May another run take the place of this one? It is kept first; where nothing can be kept, somebody has to say so. */
+export async function mayReplace() {
+  await secure();
+  return !unsaved() || app.status === 'failed' || confirm(say('loseIt', { step: whole(Math.max(app.run.saved, app.run.before)) }));
 }
 
 /** Before another run takes its place, this one is kept. */
@@ -167,7 +184,7 @@ export async function stop() {
 export async function more(steps) {
   const { answer } = await app.engine.ask({ do: 'more', steps });
   Object.assign(app.run, { steps: answer.steps, done: false });
-  app.engine.watch({ moments: momentsFor({ ...app.run.made, steps: answer.steps }) });
+  plan();
   turn('stopped');
 }
 

@@ -11,6 +11,7 @@ export const WORDS = {
   trainButton: ['Train', '训练'], stop: ['Stop', '停止'], goOn: ['Go on', '继续'], trainMore: ['Train 500 more', '再训练 500 步'],
   save: ['Save checkpoint', '保存检查点'], open: ['Open a file', '打开文件'], again: ['Start anew', '重新开始'],
   progressLabel: ['Steps done', '已完成的步数'],
+  cannotStart: ['Nothing can be trained here.', '在这里无法训练。'],
   starting: ['Starting …', '正在启动……'],
   progressReady: ['Nothing is learnt yet: the model guesses. {steps} steps are planned.', '还什么都没学：模型在瞎猜。计划训练 {steps} 步。'],
   progress: ['Step {step} of {steps}, {seconds} of training so far.', '第 {step} 步，共 {steps} 步，已训练 {seconds}。'],
@@ -74,6 +75,7 @@ export const WORDS = {
   headOff: ['switched off', '已关闭'],
   noRole: ['nothing stands out', '没有突出之处'],
   rolesLater: ['What it does is measured while the model trains.', '它做什么，训练时会测量。'],
+  rolesNone: ['What heads do is measured on unseen text, which is not here.', '各个头做什么要在未见文本上测量，而文本不在这里。'],
   roleShare: ['{name}: {share} of its weight; even attention {even}', '{name}：占其权重的 {share}；均匀注意力 {even}'],
   roleSince: ['{name}: {share} of its weight, even attention {even}. So since step {step}.', '{name}：占其权重的 {share}，均匀注意力是 {even}。从第 {step} 步起如此。'],
   role_previous: ['looks at the letter before', '看前一个字母'], role_first: ['looks at the first letter', '看第一个字母'], role_itself: ['looks at itself', '看自己'],
@@ -104,6 +106,7 @@ export const WORDS = {
   raceButton: ['Start the race', '开始比赛'], raceAgain: ['Race again', '再比一次'],
   raceStarted: ['The race is on: two models train side by side.', '比赛开始：两个模型并排训练。'],
   raceDone: ['The race is over: facts right {one} with one head, {four} with four.', '比赛结束：一个头答对 {one} 的事实，四个头答对 {four}。'],
+  raceOn: ['Both train, each in a worker of its own.', '两个模型各在一个工作线程里训练。'], raceStopped: ['The race is stopped.', '比赛已停下。'],
   oneHead: ['One head', '一个头'], fourHeads: ['Four heads', '四个头'],
   raceKinds: ['Facts right by kind: one head above, four below', '各类事实答对的比例：上一个头，下四个头'],
   raceLane: ['Step {step} · {parameters} parameters · facts right {share}', '第 {step} 步 · {parameters} 个参数 · 答对事实 {share}'],
@@ -131,6 +134,7 @@ export const WORDS = {
   book: ['All pages of the book', '书的全部页面'],
 
   // Kept runs
+  loseIt: ['The steps since {step} are in no file, and this browser keeps nothing. Give them up?', '第 {step} 步之后的训练没有存成文件，而这个浏览器不保留任何东西。要放弃吗？'],
   keptTitle: ['A run that was kept', '保留下来的训练'],
   keptFound: ['This browser has kept a run of yours: step {step} of {steps}, {when}.', '这个浏览器保留了你的一次训练：第 {step} 步，共 {steps} 步，{when}。'],
   keptGo: ['Go on from there', '从那里继续'], keptForget: ['Forget it', '不要了'],
@@ -158,7 +162,7 @@ export const WORDS = {
 
   // Troubles
   noWasm: ['This browser has no WebAssembly, which the model runs on. A newer one has it; the program in the terminal needs no browser.', '这个浏览器没有 WebAssembly，模型无法运行。请换较新的浏览器；终端里的程序不需要浏览器。'],
-  noSimd: ['This browser’s WebAssembly has no SIMD, without which training would take hours. Chrome 91, Firefox 89 and Safari 16.4 or later have it.', '这个浏览器的 WebAssembly 没有 SIMD，没有它训练要花几个小时。Chrome 91、Firefox 89、Safari 16.4 及以后的版本都有。'],
+  noSimd: ['This browser’s WebAssembly has no SIMD, without which training would take hours. Chrome 91, Firefox 114 and Safari 16.4 or later do.', '这个浏览器的 WebAssembly 没有 SIMD，没有它训练要花几个小时。Chrome 91、Firefox 114、Safari 16.4 及以后的版本都有。'],
   badWasm: ['The core of this page is damaged or of another version. Build it anew with web/build.', '页面的核心文件已损坏或版本不符。请用 web/build 重新构建。'],
   noCore: ['The core of this page, llm_web.wasm, is not beside it. Make it with web/build and open what that makes.', '页面的核心文件 llm_web.wasm 不在旁边。请运行 web/build，并打开它生成的页面。'],
   noWorker: ['This browser lets the page start no worker, and training would stop everything else. Serve the page from a web server, or open lab.html in another browser.', '这个浏览器不允许页面启动工作线程，而没有它训练会让页面停住。请从网页服务器打开，或换一个浏览器打开 lab.html。'],

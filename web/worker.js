@@ -160,10 +160,14 @@ async function steps(n) {
 
 const paused = () => going ? new Promise(resolve => { going = false; pausing.push(resolve); }) : Promise.resolve();
 
+/** One file carries the core as text: gzip in base64. */
+function unpacked(text) {
+  const packed = new Blob([Uint8Array.from(atob(text), letter => letter.charCodeAt(0))]);
+  return new Response(packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+}
+
 async function boot(wasm) {
-  // One file carries the core as text.
-  const bytes = typeof wasm === 'string' ? Uint8Array.from(atob(wasm), letter => letter.charCodeAt(0)) : wasm;
-  core = await instantiate(bytes);
+  core = await instantiate(typeof wasm === 'string' ? await unpacked(wasm) : wasm);
   return { answer: { memory: core.memory } };
 }
 

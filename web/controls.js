@@ -1,6 +1,6 @@
 // The button that trains, and how it is going.
 
-import { app, changed, part, sayTrouble, tell } from './app.js';
+import { app, changed, failure, part, sayTrouble, tell } from './app.js';
 import { byId, fixed, percent, put, whole } from './make.js';
 import { say } from './say.js';
 import { download, make, mayReplace, more, start, stop, unsaved, watch } from './train.js';
@@ -52,7 +52,7 @@ const mean = values => values.reduce((a, b) => a + b, 0) / values.length;
 
 function about({ made, name }) {
   const { parameters, layers, heads, width, window } = made;
-  const data = made.data === 'stories' ? say('dataStories') : made.data === 'text' ? say('dataText', { name: name || say('aText') }) : say('dataNone');
+  const data = !made.has_data ? say('dataNone') : made.data === 'stories' ? say('dataStories') : say('dataText', { name: name || say('aText') });
   return say('about', { parameters: whole(parameters), layers, heads, width, window, data });
 }
 
@@ -61,6 +61,7 @@ const MORE = 500;
 
 async function press() {
   if (app.status === 'training') return stop();
+  if (!app.run.made.has_data) throw failure('noData');
   if (app.run.done) await more(MORE);
   return start();
 }

@@ -119,7 +119,7 @@ function caption(maps) {
   const [layer, head] = shownHead(maps), run = app.run;
   put(byId('large-title'), say('headLong', { layer, head, step: whole(maps.step) }));
   const role = roleOf(rolesUntil(run, view.step ?? Infinity), layer, head);
-  const told = !role ? say(run.made?.data === 'none' ? 'rolesNone' : 'rolesLater') : !role.role ? role.name
+  const told = !role ? say(run.made && !run.made.has_data ? 'rolesNone' : 'rolesLater') : !role.role ? role.name
     : say('roleSince', { name: role.name, share: percent(role.share), even: percent(role.even), step: whole(since(run, layer, head, role.role) ?? run.step) });
   put(byId('large-role'), told);
 }

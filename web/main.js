@@ -69,7 +69,7 @@ async function offer() {
   byId('kept-go').addEventListener('click', pressed(async () => {
     await load(new Uint8Array(found.checkpoint), found.name || `step-${found.step}.ckpt`, found);
     box.hidden = true;
-    if (!app.run.done && app.run.made.data !== 'none') await start();
+    if (!app.run.done && app.run.made.has_data) await start();
   }));
   byId('kept-forget').addEventListener('click', async () => {
     box.hidden = true;

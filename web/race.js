@@ -195,6 +195,7 @@ function draw() {
   list.replaceChildren(...kinds());
   size(list);
   byId('race-kinds-empty').hidden = list.childElementCount > 0;
+  put(byId('race-note'), say('raceNote', { seed: lanes[0].run.made?.seed ?? '–' }));
   lanes.forEach(drawLane);
 }
 

@@ -135,21 +135,27 @@ export async function load(bytes, name, known = null) {
   app.run.name = name;
   changed();
   tell('toldLoaded', { name, step: whole(answer.step) });
-  lookInto(answer);
+  lookInto(app.run);
   return answer;
 }
 
 /** What a loaded model can do is shown at once: facts and heads, if its data are here. */
-async function lookInto(made) {
-  if (made.data === 'none') return;
+async function lookInto(run) {
+  if (!run.made.has_data) return;
+  const ask = async request => {
+    const { answer } = await app.engine.ask(request);
+    if (app.run !== run) throw new Error('another run');
+    return answer;
+  };
   try {
+    const roles = await ask({ do: 'roles', tokens: 4096 });
+    events.roles({ ...roles, step: run.step });
     let found;
-    do found = (await app.engine.ask({ do: 'measure', tokens: 0, slice: 8 })).answer; while (!found.done);
+    do found = await ask({ do: 'measure', tokens: 0, slice: 8 }); while (!found.done);
     events.measured({ ...found, all: true });
-    const { answer } = await app.engine.ask({ do: 'roles', tokens: 4096 });
-    events.roles({ step: found.step, ...answer });
   } catch (error) {
-    sayTrouble(error);
+    // Another run has taken its place: nobody waits for this one's numbers.
+    if (app.run === run) sayTrouble(error);
   }
 }
 
@@ -168,7 +174,7 @@ async function secure() {
 export async function start() {
   if (app.status === 'training' || !app.run.made) return;
   if (app.run.done) return;
-  if (app.run.made.data === 'none') throw failure('noData');
+  if (!app.run.made.has_data) throw failure('noData');
   watch();
   look({ step: app.run.moments.some(m => m.step === view.step) ? null : view.step });
   turn('training');

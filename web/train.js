@@ -113,15 +113,20 @@ async function begin(made, id, sentence) {
   changed();
 }
 
+/** A line of a text: what a field can show. */
+const beginning = text => new TextDecoder().decode(text.slice(0, 8 * BEGINNING)).replace(/\s+/g, ' ').trimStart().slice(0, BEGINNING);
+
 const revive = async () => { if (!app.engine || app.engine.lost || app.status === 'failed') await boot(); };
 
 /** A model that knows nothing yet. `text` are the bytes of a text of one's own. */
 export async function make(settings = {}, text = null, id = newId()) {
   await secure();
   await revive();
-  const opening = text ? new TextDecoder().decode(text.slice(0, 4 * BEGINNING)).trimStart().slice(0, BEGINNING) : STORY;
+  const opening = text ? beginning(text) : STORY;
   const { answer } = await app.engine.ask({ do: 'make', ...settings }, text);
   await begin(answer, id, opening);
+  app.run.name = settings.name ?? '';
+  changed('controls');
   return answer;
 }
 

@@ -2,6 +2,7 @@
 
 import { app, sentence } from './app.js';
 import { open } from './files.js';
+import { index } from './make.js';
 import { language } from './say.js';
 import { view } from './view.js';
 import { raceState, startRace, stopRace } from './race.js';
@@ -18,7 +19,7 @@ export function lab(ready) {
         status, said, step: run.step, steps: run.steps, data: made.data, heads: made.heads, layers: made.layers, width: made.width,
         parameters: made.parameters, vocabulary: made.vocabulary, tokensPerSecond: run.speed, moments: run.moments.map(m => m.step),
         facts: run.facts.at(-1)?.share ?? null, kinds: run.kinds, validation: run.measured.at(-1)?.loss ?? null, sample: run.sample?.text ?? null,
-        saved: run.saved, kept: run.kept, lang: language(), theme: view.theme, layer: view.layer, head: view.head, at: view.step, memory: engine?.memory ?? 0,
+        saved: run.saved, kept: run.kept, lang: language(), theme: view.theme, layer: index(view.layer, made.layers ?? 1), head: index(view.head, made.heads ?? 1), at: view.step, memory: engine?.memory ?? 0,
       };
     },
     losses: () => [...app.run.losses],

@@ -6,8 +6,9 @@ export const THEMES = ['light', 'dark'];
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 export const view = {
-  layer: 0,
-  head: 0,
+  /** The last head of the last layer, unless somebody chooses: late layers find the jobs that need what came before. */
+  layer: Infinity,
+  head: Infinity,
   /** The token that asks; null: one is chosen when there are maps. */
   token: null,
   /** The step that is shown; null: now. */
@@ -21,8 +22,8 @@ const count = (fields, name) => fields.has(name) && /^\d{1,9}$/.test(fields.get(
 
 export function readAddress() {
   const fields = asked();
-  view.layer = count(fields, 'layer') ?? 0;
-  view.head = count(fields, 'head') ?? 0;
+  view.layer = count(fields, 'layer') ?? Infinity;
+  view.head = count(fields, 'head') ?? Infinity;
   view.token = count(fields, 'token');
   view.step = count(fields, 'step');
   view.tour = count(fields, 'tour');

@@ -53,7 +53,7 @@ function readout(run) {
     say('atStep', { step: whole(step) }),
     Number.isFinite(loss) && `${say('train')} ${fixed(loss, 3)}`,
     measured && `${say('val')} ${fixed(measured.loss, 3)} (${say('atStep', { step: whole(measured.step) })})`,
-    facts && `${say('factsRight')} ${percent(facts.share)}`,
+    facts && `${say('factsRight').toLowerCase()} ${percent(facts.share)}`,
   ].filter(Boolean).join(' · ');
 }
 

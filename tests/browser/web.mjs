@@ -42,9 +42,14 @@ const whole = (measure) => {
 };
 const facts = (of) => Object.fromEntries(of.facts.map((fact) => [fact.kind, fact.right / fact.of]));
 
-// Sizes.
+// Sizes: the page in one file holds everything, the module packed.
 const file = path.join(BUILT, "llm_web.wasm");
-check(`the module has at most ${MOST_BYTES} bytes`, fs.statSync(file).size <= MOST_BYTES, fs.statSync(file).size);
+const lab = path.join(BUILT, "lab.html");
+console.log(`      the module has ${fs.statSync(file).size} bytes`);
+if (fs.existsSync(lab)) {
+  const { size } = fs.statSync(lab);
+  check(`the page with all that it needs has at most ${MOST_BYTES} bytes`, size <= MOST_BYTES, size);
+}
 
 // In Node.
 const core = await open(file);
@@ -82,7 +87,7 @@ if (!process.argv.includes("--node")) {
     console.error("error: no chromium");
     process.exit(69);
   }
-  for (const page of [pathToFileURL(path.join(BUILT, "lab.html")).href]) {
+  for (const page of [pathToFileURL(lab).href]) {
     const tab = new Chromium();
     try {
       await tab.open(page);

@@ -101,7 +101,8 @@ fn runs_race() {
 /// A measurement in slices is the one in a single call, and that of core.
 #[test]
 fn a_measurement_is_the_same_in_slices() {
-    let mut lab = with_small();
+    let mut lab = Lab::default();
+    answer(&mut lab, small(r#", "window": 128"#));
     answer(&mut lab, json!({ "do": "step", "n": 2 }));
     let whole = answer(&mut lab, json!({ "do": "measure", "tokens": 2000 }));
     let mut parts = Vec::new();
@@ -300,7 +301,7 @@ fn what_cannot_be_is_refused_and_nothing_is_lost() {
         (json!({ "do": "load" }), &file[..file.len() - 1], Code::Checkpoint, "header says"),
         (json!({ "do": "write", "prompt": "" }), b"", Code::Text, "the text is empty"),
         (json!({ "do": "write", "temperature": -1.0 }), b"", Code::Setting, "temperature"),
-        (json!({ "do": "write", "tokens": 1 << 40 }), b"", Code::Setting, "tokens"),
+        (json!({ "do": "write", "tokens": 1u64 << 40 }), b"", Code::Setting, "tokens"),
         (json!({ "do": "attention" }), b"", Code::Text, "the text is empty"),
     ];
     let before = answer(&mut lab, json!({ "do": "describe" }));

@@ -8,16 +8,18 @@ use syn::visit::{self, Visit};
 use workspace_tests::workspace;
 
 /// Everything below the command line.
-const LIBRARIES: [&str; 9] = [
+const LIBRARIES: [&str; 11] = [
     "llm-core",
     "llm-courses",
     "llm-crew-mpi",
     "llm-formats",
     "llm-lens",
+    "llm-messages",
     "llm-run-log",
     "llm-stories",
     "llm-variant-mha",
     "llm-variant-modern",
+    "llm-web",
 ];
 
 /// The texts of a source, each with its line; code that only tests, fuzzing or the documentation

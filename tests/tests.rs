@@ -28,3 +28,4 @@ mod rounded_products;
 mod training;
 mod translations;
 mod type_names;
+mod web_page;

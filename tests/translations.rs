@@ -1,5 +1,6 @@
 //! Whatever a program may say has its Chinese: the sentences of the sources are held against the
-//! catalogue of the command line, `crates/llm-cli/src/messages/zh`.
+//! catalogue of the command line, `crates/llm-cli/src/messages/zh` with that of the libraries,
+//! `crates/llm-messages/src/zh`; those of the page's core against its own, `crates/llm-web/src/zh.toml`.
 
 use crate::literals::{found_in, has_han, sources};
 use std::collections::BTreeSet;
@@ -122,7 +123,7 @@ fn is_sentence(line: &str) -> bool {
 
 /// The line itself, the end of another one, without its default, or what it says behind two spaces,
 /// as in the list of examples.
-fn is_known(line: &str) -> bool {
+fn is_known(line: &str, in_chinese: impl Fn(&str) -> Option<String>) -> bool {
     let (text, end) = (line.trim(), format!("7{line}"));
     // One place stands for what a token is.
     let (unit, units) = (text.replace("per 7", "per byte"), text.replace("7 7s", "7 bytes"));
@@ -132,7 +133,7 @@ fn is_known(line: &str) -> bool {
     let behind = text.rsplit("  ").next().unwrap_or_default();
     [text, &end, alone, without_default, behind, &unit, &units, &one]
         .iter()
-        .filter_map(|part| llm_cli::in_chinese(part))
+        .filter_map(|part| in_chinese(part))
         .any(|said| has_han(&said))
 }
 
@@ -147,11 +148,29 @@ fn every_sentence_of_the_sources_has_its_chinese() {
         missing.extend(found_in(krate, |file, text| {
             let place = format!("{krate}/{file}");
             let silent = SILENT.iter().any(|(part, _)| place.contains(part));
-            let lost = |line: &String| is_sentence(line) && !is_known(line) && !is_none(line);
+            let lost = |line: &String| is_sentence(line) && !is_known(line, llm_cli::in_chinese) && !is_none(line);
             !silent && lines(text).iter().any(lost)
         }));
     }
     assert!(missing.is_empty(), "{} without Chinese:\n{}", missing.len(), missing.join("\n"));
+}
+
+/// Texts of the page's core that nobody reads, or that are parts of others.
+const NO_SENTENCES_OF_THE_PAGE: [&str; 0] = [];
+
+#[test]
+fn every_sentence_of_the_pages_core_has_its_chinese() {
+    let is_none = |line: &String| NO_SENTENCES_OF_THE_PAGE.contains(&line.trim());
+    let lost =
+        |line: &String| is_sentence(line) && !is_known(line, llm_web::in_chinese) && !is_none(line);
+    let missing = found_in("llm-web", |_, text| lines(text).iter().any(lost));
+    assert!(missing.is_empty(), "{} without Chinese:\n{}", missing.len(), missing.join("\n"));
+
+    let said: String = sources("llm-web").map(|(_, source)| in_one_line(&source)).collect();
+    let longest = |sentence: &str| sentence.split("{}").max_by_key(|piece| piece.len()).map(String::from);
+    let is_there = |sentence: &&str| said.contains(longest(sentence).unwrap_or_default().trim());
+    let left: BTreeSet<&str> = llm_web::sentences().filter(|s| !is_there(s)).collect();
+    assert!(left.is_empty() && llm_web::sentences().count() > 15, "nobody says:\n{left:#?}");
 }
 
 /// The sources with texts and comments of several lines in one.

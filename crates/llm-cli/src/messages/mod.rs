@@ -55,7 +55,7 @@ pub fn in_chinese(line: &str) -> Option<String> {
 
 /// The English of the catalogue, for the same.
 pub fn sentences() -> impl Iterator<Item = &'static str> {
-    catalogue::PAIRS.iter().map(|pair| pair.en.as_str())
+    catalogue::CATALOGUE.pairs().iter().map(|pair| pair.en.as_str())
 }
 
 /// Functions that say the same in English and in Chinese: a name, what is to be filled in, both

@@ -4,9 +4,11 @@ use super::error::{Error, Result};
 use std::path::Path;
 
 /// Bytes that can be had: the least of the system's available memory, the limits of the control
-/// groups around this process and the address-space limit. `u64::MAX` where nothing can be learnt (other systems).
+/// groups around this process, the address-space limit and, in WebAssembly, what its memory may
+/// still grow by. `u64::MAX` where nothing can be learnt (other systems).
 pub fn available() -> u64 {
-    [system(), control_group(), address_space()].into_iter().flatten().min().unwrap_or(u64::MAX)
+    let limits = [system(), control_group(), address_space(), growth()];
+    limits.into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
 /// `Err(Error::Memory)` when `needed` bytes are more than [`available`].
@@ -81,6 +83,18 @@ pub(super) fn address_space() -> Option<u64> {
     let line = text.lines().find(|l| l.starts_with("Max address space"))?;
     let limit = line.split_whitespace().nth(3)?.parse::<u64>().ok()?;
     Some(limit.saturating_sub(status_kib("VmSize:")? * 1024))
+}
+
+/// Addresses of WebAssembly that have no memory yet. A browser may refuse before they are used up.
+#[cfg(target_arch = "wasm32")]
+fn growth() -> Option<u64> {
+    const PAGE: u64 = 1 << 16;
+    Some((1 << 32) - PAGE * core::arch::wasm32::memory_size::<0>() as u64)
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn growth() -> Option<u64> {
+    None
 }
 
 fn status_kib(key: &str) -> Option<u64> {

@@ -4,9 +4,8 @@ use super::check::check_settings;
 use super::contents::Contents;
 use super::limits::MAX_BLOB;
 use super::opened::Checkpoint;
-use super::{fixed, format1, format1_writer, header, load, table};
+use super::{fixed, format1, format1_writer, header, table};
 use crate::base::{CheckpointError, Result};
-use std::path::Path;
 
 /// Bytes of tensors; more would take longer and show nothing else.
 const LARGEST_BODY: u64 = 1 << 14;
@@ -16,8 +15,7 @@ const LARGEST_BODY: u64 = 1 << 14;
 /// # Errors
 /// As there.
 pub fn read(file: &[u8]) -> Result<Checkpoint> {
-    let read = load::parse(file, file.len() as u64);
-    read.map_err(|failure| failure.at(Path::new("memory")))
+    Checkpoint::from_bytes("memory", file)
 }
 
 /// A file of the format `version` with correct lengths and checksums around any header and body.

@@ -15,7 +15,7 @@ use crate::tensor::Tensor;
 use ndarray::{ArrayD, IxDyn};
 use std::collections::BTreeMap;
 use std::io::{BufReader, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 impl Checkpoint {
     /// Reads the file at `path`, all of it, and checks all of it.
@@ -35,6 +35,17 @@ impl Checkpoint {
         let mut checkpoint = read().map_err(|failure| failure.at(path))?;
         checkpoint.path = path.into();
         Ok(checkpoint)
+    }
+
+    /// [`load`](Checkpoint::load) of a file that is in memory, where there are no files or it came
+    /// another way. Errors call it `name`.
+    ///
+    /// # Errors
+    /// As [`load`](Checkpoint::load), but for those of reading.
+    pub fn from_bytes(name: impl Into<PathBuf>, file: &[u8]) -> Result<Checkpoint> {
+        let path = name.into();
+        let read = parse(file, file.len() as u64).map_err(|failure| failure.at(&path))?;
+        Ok(Checkpoint { path, ..read })
     }
 }
 

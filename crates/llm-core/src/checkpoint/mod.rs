@@ -39,6 +39,5 @@ pub use crate::base::CheckpointError;
 pub use fixed::{FORMAT_VERSION, looks_like_checkpoint};
 pub use meta::{Meta, TokenizerSpec};
 pub use opened::Checkpoint;
-pub use save::save;
-pub use save::weights_checksum;
+pub use save::{save, to_bytes, weights_checksum};
 pub use state::{Snapshot, State};

@@ -3,7 +3,7 @@
 use super::check::check;
 use super::contents::{ACCUMULATION, ARCHITECTURE, Contents, PRECISION};
 use super::contents::{SavedOptimizer, TokenizerHash};
-use super::fixed::{self, FIXED, FORMAT_VERSION};
+use super::fixed::{self, FIXED, FORMAT_VERSION, HASH};
 use super::header;
 use super::limits::{MAX_HEADER, at_most, check_config};
 use super::load::check_values;
@@ -12,13 +12,13 @@ use super::state::Snapshot;
 use super::table::{self, BLOB, WEIGHT};
 use crate::base::file_calls::{Disk, Files};
 use crate::base::replace::replace;
-use crate::base::{CheckpointError, Error, IoAction, Result};
+use crate::base::{CheckpointError, Error, IoAction, Result, memory};
 use crate::buffer::Buffer;
 use crate::model::TinyGPT;
 use crate::tensor::Tensor;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Saves the run into the file at `path`: afterwards there is the complete new checkpoint, or,
 /// when this fails, whatever was there before.
@@ -37,6 +37,31 @@ pub fn save<'a>(
     with_optimizer: bool,
 ) -> Result<()> {
     save_on(&Disk, path, run.into(), tokenizer, with_optimizer)
+}
+
+/// The bytes that [`save`] writes.
+///
+/// # Errors
+/// [`Error::Checkpoint`] as there, about a file of no name; [`Error::Memory`] when there is no room
+/// for them.
+pub fn to_bytes<'a>(
+    run: impl Into<Snapshot<'a>>,
+    tokenizer: &TokenizerSpec,
+    with_optimizer: bool,
+) -> Result<Vec<u8>> {
+    let prepared = Prepared::new(run.into(), tokenizer, with_optimizer)
+        .map_err(|source| Error::Checkpoint { path: PathBuf::new(), source })?;
+    let needed = prepared.length;
+    let no_room = || Error::Memory { needed, available: memory::available() };
+    let mut file = Vec::new();
+    let length = usize::try_from(needed).map_err(|_| no_room())?;
+    file.try_reserve_exact(length).map_err(|_| no_room())?;
+    prepared.write(&mut file).map_err(|source| Error::Io {
+        action: IoAction::Save,
+        path: PathBuf::new(),
+        source,
+    })?;
+    Ok(file)
 }
 
 /// [`save`] on any file system.
@@ -111,6 +136,8 @@ pub(super) struct Prepared<'a> {
     header: Vec<u8>,
     /// In the order of the file.
     tensors: Vec<Data<'a>>,
+    /// Bytes of the file.
+    length: u64,
 }
 
 impl<'a> Prepared<'a> {
@@ -128,7 +155,9 @@ impl<'a> Prepared<'a> {
         let header = header::encode(&contents)?;
         at_most("the length of the header", header.len() as u64, MAX_HEADER)?;
         let body = table::body_length(&contents.table);
-        Ok(Prepared { start: fixed::write(FORMAT_VERSION, &header, body), header, tensors })
+        let length = table::padded(FIXED + header.len() as u64) + body + HASH;
+        let start = fixed::write(FORMAT_VERSION, &header, body);
+        Ok(Prepared { start, header, tensors, length })
     }
 
     /// All bytes of the file.

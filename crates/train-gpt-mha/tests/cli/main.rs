@@ -11,6 +11,7 @@ mod numbers;
 mod pages;
 mod several_processes;
 mod trace;
+mod web;
 
 use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};
 use workspace_tests::format1;

@@ -92,10 +92,12 @@ pub fn gemm(
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
     // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ.
-    let (a, b, mut c) = match c.strides()[1] != 1 && c.strides()[0] == 1 {
+    let (a, b, c) = match c.strides()[1] != 1 && c.strides()[0] == 1 {
         true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
         false => (a, b, c),
     };
+    #[cfg(target_arch = "x86_64")]
+    let mut c = c;
     #[cfg(target_arch = "x86_64")]
     if own([alpha, beta], &a, &b, None, &mut c, threads) {
         return;

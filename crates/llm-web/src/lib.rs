@@ -1,0 +1,105 @@
+//! The trainer in a browser: the model, the attention and the stories of the programs behind one
+//! door that a page's script can go through. [`Lab::ask`] takes a request and gives an answer; in
+//! WebAssembly the functions of `exports.rs` hand both over.
+//!
+//! # The door
+//!
+//! The module imports nothing: `WebAssembly.instantiate(bytes, {})`. It exports its `memory` and
+//!
+//! | function | does |
+//! |---|---|
+//! | `give(len)` | a buffer of so many bytes for the page to fill; 0 when there is no room |
+//! | `ask(request, request_len, blob, blob_len)` | answers the JSON in one given buffer, which may come with the bytes in another; takes both. 0, or 1 for an error |
+//! | `answer_ptr()`, `answer_len()` | the answer in JSON, until the next question |
+//! | `blob_ptr()`, `blob_len()` | the bytes that came with it |
+//!
+//! A call that traps has run out of memory where it could not be foreseen; the instance is lost.
+//!
+//! # Requests
+//!
+//! `{"do": NAME, "run": N, ...}`. Runs live side by side, each with its number, 0 where none is
+//! said; fields can be left out unless they are in bold.
+//!
+//! | do | fields | answer |
+//! |---|---|---|
+//! | `make` | `data` `"stories"` or `"text"` (the blob), `name` of the text, `heads`, `layers`, `width`, `window`, `batch`, `rate`, `steps`, `seed` | as `describe` |
+//! | `load` | `name`; the blob is a checkpoint | as `describe`, with `name`, `format`, `optimizer` |
+//! | `text` | `name`, `change`; the blob is the text of a loaded run, which has none | as `describe` |
+//! | `step` | `n` | `step`, `steps`, `losses`, `tokens`, `rate`, `done` |
+//! | `more` | **`steps`** beyond those that are done | `step`, `steps` |
+//! | `measure` | `tokens` (0: all), `slice`: windows in this call | `done`, `part`, `step`; when done `validation_tokens`, `validation_loss`, `top1`, of stories `facts`: `[{kind, places, right, of, frequent, last}]` (the last two are right without reading), `facts_share` and the `floor` below which no loss can be |
+//! | `write` | `prompt`, `tokens`, `temperature`, `top_k`, `seed` | `prompt`, `text`, `tokens` |
+//! | `attention` | **`text`**, `moment` | `tokens`, `from`, `layers`, `heads`, `t`; the blob is P as f32 `[L, H, t, t]` |
+//! | `roles` | `moment`, `tokens` | `heads`: `[{layer, head, off, role, share, even, columns}]`, `even`, `windows`, `tokens` |
+//! | `remember`, `moments` | | `moment`, `step`; `moments`: `[{moment, step}]` |
+//! | `forget` | **`moment`** | |
+//! | `save` | `optimizer` | `step`, `bytes`; the blob is a checkpoint |
+//! | `describe`, `drop` | | what it is; `dropped` |
+//!
+//! A measurement in slices is asked for with the same fields until it is `done`; it is of the weights
+//! of its first slice, and steps may be done between. An error is `{"error": {"code", "en", "zh"}}`,
+//! the codes are [`Code`]'s in small letters. No field is believed: sizes are checked, and the memory
+//! that they need asked for, before anything is done.
+//!
+//! ```
+//! use llm_web::Lab;
+//!
+//! let mut lab = Lab::default();
+//! let small = br#"{"do": "make", "heads": 2, "layers": 1, "width": 8, "window": 32, "batch": 2}"#;
+//! assert_eq!(lab.ask(small, Vec::new())?.json["parameters"], 5_512);
+//! let trained = lab.ask(br#"{"do": "step", "n": 3}"#, Vec::new())?;
+//! assert_eq!(trained.json["losses"].as_array().map(Vec::len), Some(3));
+//! let file = lab.ask(br#"{"do": "save"}"#, Vec::new())?.blob; // goes on in the terminal
+//! assert!(llm_core::checkpoint::looks_like_checkpoint(&file));
+//! # Ok::<(), llm_web::Failure>(())
+//! ```
+//!
+//! Each module imports only from those above it in this list:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `words` | Chinese for what is said |
+//! | `failure` | what went wrong, as a code and in both languages |
+//! | `memory` | is there room? |
+//! | `data` | what a run learns from and is judged on |
+//! | `measure` | how good it is, in as many calls as one likes |
+//! | `request` | what can be asked |
+//! | `recipe` | how a run learns where nothing is said |
+//! | `run` | one run, its file, the moments that are remembered |
+//! | `look` | what it writes, where its heads look, what they do |
+//! | `lab` | several runs, and who answers |
+//! | `exports` | the functions that WebAssembly exports |
+//!
+//! `unsafe` is denied but for this file, where it is the attribute that keeps a function's name:
+//!
+//! | file | why |
+//! |---|---|
+//! | `exports.rs` | what the page calls |
+
+mod words;
+
+mod failure;
+
+mod memory;
+
+mod data;
+
+mod measure;
+
+mod request;
+
+mod recipe;
+
+mod run;
+
+mod look;
+
+mod lab;
+
+#[cfg(target_arch = "wasm32")]
+mod exports;
+
+pub use failure::{Code, Failure};
+pub use lab::{Answer, Lab};
+#[doc(hidden)]
+pub use words::{in_chinese, sentences};

@@ -1,0 +1,212 @@
+//! What can be asked, as it stands in JSON.
+
+use crate::failure::{Code, Failure, Result};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+/// A request before its fields are looked at.
+#[derive(Debug)]
+pub struct Request {
+    /// What is to be done.
+    pub name: String,
+    /// With which run.
+    pub run: u32,
+    fields: Map<String, Value>,
+}
+
+impl Request {
+    /// Of an object `{"do": NAME, "run": N, ...}`; without a number the run is 0.
+    ///
+    /// # Errors
+    /// [`Code::Request`] for what is no such object.
+    pub fn parse(json: &[u8]) -> Result<Request> {
+        let no_request = |e: String| Failure::new(Code::Request, format!("no request: {e}"));
+        let mut fields: Map<String, Value> =
+            serde_json::from_slice(json).map_err(|e| no_request(e.to_string()))?;
+        let name = fields.remove("do").and_then(|name| name.as_str().map(String::from));
+        let name = name.ok_or_else(|| no_request("its field 'do' is no name".into()))?;
+        let run = fields.remove("run").unwrap_or_else(|| 0.into());
+        let run = run.as_u64().and_then(|run| u32::try_from(run).ok());
+        let run = run.ok_or_else(|| no_request("its field 'run' is no number".into()))?;
+        Ok(Request { name, run, fields })
+    }
+
+    /// Its other fields.
+    ///
+    /// # Errors
+    /// [`Code::Request`] for a field that such a request does not have, or of another type.
+    pub fn fields<T: DeserializeOwned>(self) -> Result<T> {
+        serde_json::from_value(Value::Object(self.fields)).map_err(|e| {
+            Failure::new(Code::Request, format!("no request '{}': {e}", self.name.escape_default()))
+        })
+    }
+}
+
+/// `make`: a new run. What is left out is as the trainers have it, see [`recipe`](mod@crate::recipe).
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Make {
+    /// `stories`, or `text`: the blob, UTF-8.
+    pub data: Source,
+    /// What to call the text.
+    pub name: String,
+    /// H.
+    pub heads: Option<usize>,
+    /// L.
+    pub layers: Option<usize>,
+    /// C.
+    pub width: Option<usize>,
+    /// T.
+    pub window: Option<usize>,
+    /// B.
+    pub batch: Option<usize>,
+    /// The highest learning rate.
+    pub rate: Option<f32>,
+    /// Steps in all.
+    pub steps: Option<u64>,
+    /// Of weights and batches.
+    pub seed: Option<u64>,
+}
+
+/// What a run learns from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Source {
+    /// The built-in stories.
+    #[default]
+    Stories,
+    /// A text of one's own.
+    Text,
+}
+
+/// `step`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Step {
+    /// How many.
+    pub n: u64,
+}
+
+impl Default for Step {
+    fn default() -> Step {
+        Step { n: 1 }
+    }
+}
+
+/// `more`: steps beyond the end.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct More {
+    /// How many.
+    pub steps: u64,
+}
+
+/// `measure`: of unseen text.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Measure {
+    /// At most so many tokens, evenly spread; 0: all.
+    pub tokens: usize,
+    /// At most so many windows in this call; 0: all.
+    pub slice: usize,
+}
+
+impl Default for Measure {
+    fn default() -> Measure {
+        Measure { tokens: crate::measure::PERIODIC_TOKENS, slice: 0 }
+    }
+}
+
+/// `write`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Write {
+    /// What it begins with; nothing: as an unseen story begins, or a line's end.
+    pub prompt: Option<String>,
+    /// How many.
+    pub tokens: usize,
+    /// Divides the logits; 0: the most likely token.
+    pub temperature: f32,
+    /// Only so many most likely; 0: all.
+    pub top_k: usize,
+    /// Of the draws; nothing: the run's.
+    pub seed: Option<u64>,
+}
+
+impl Default for Write {
+    fn default() -> Write {
+        Write { prompt: None, tokens: 256, temperature: 0.8, top_k: 0, seed: None }
+    }
+}
+
+/// `attention`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Attention {
+    /// What is read.
+    pub text: String,
+    /// A remembered moment; nothing: now.
+    pub moment: Option<u64>,
+}
+
+/// `roles`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Roles {
+    /// A remembered moment; nothing: now.
+    pub moment: Option<u64>,
+    /// At most so many tokens are looked at.
+    pub tokens: usize,
+}
+
+impl Default for Roles {
+    fn default() -> Roles {
+        Roles { moment: None, tokens: 16_384 }
+    }
+}
+
+/// `forget`: a remembered moment.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Forget {
+    /// Its step.
+    pub moment: u64,
+}
+
+/// `save`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Save {
+    /// With the optimizer's state, so that training goes on exactly.
+    pub optimizer: bool,
+}
+
+impl Default for Save {
+    fn default() -> Save {
+        Save { optimizer: true }
+    }
+}
+
+/// `load`: the blob is a checkpoint.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Load {
+    /// What to call it.
+    pub name: String,
+}
+
+/// `text`: the blob is what the run learns from.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Text {
+    /// What to call it.
+    pub name: String,
+    /// It may be another than the one before.
+    pub change: bool,
+}
+
+/// `remember`, `moments`, `describe`, `drop` have no fields.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Nothing {}

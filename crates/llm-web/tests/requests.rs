@@ -1,0 +1,340 @@
+//! Every request, and what is refused.
+
+use llm_core::checkpoint::Checkpoint;
+use llm_core::model::SingleHead;
+use llm_core::train::{Trainer, evaluate};
+use llm_core::{Config, Recipe, TinyGPT};
+use llm_variant_mha::MultiHead;
+use llm_web::{Answer, Code, Failure, Lab};
+use serde_json::{Value, json};
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+/// A run that takes no time.
+const SMALL: &str = r#""heads": 2, "layers": 1, "width": 8, "window": 32, "batch": 2, "steps": 6"#;
+
+fn ask(lab: &mut Lab, request: &Value, blob: &[u8]) -> Result<Answer, Failure> {
+    lab.ask(request.to_string().as_bytes(), blob.to_vec())
+}
+
+fn answer(lab: &mut Lab, request: Value) -> Value {
+    ask(lab, &request, b"").unwrap().json
+}
+
+fn small(more: &str) -> Value {
+    serde_json::from_str(&format!("{{\"do\": \"make\", {SMALL}{more}}}")).unwrap()
+}
+
+fn with_small() -> Lab {
+    let mut lab = Lab::default();
+    answer(&mut lab, small(""));
+    lab
+}
+
+fn text() -> Vec<u8> {
+    b"the cat sat on the mat, and the dog sat on the cat. ".repeat(40)
+}
+
+fn losses(answer: &Value) -> Vec<f32> {
+    answer["losses"].as_array().unwrap().iter().map(|x| x.as_f64().unwrap() as f32).collect()
+}
+
+#[test]
+fn a_run_is_made_described_and_dropped() {
+    let mut lab = Lab::default();
+    let made = answer(&mut lab, small(r#", "run": 3"#));
+    for (key, want) in [
+        ("heads", json!(2)),
+        ("layers", json!(1)),
+        ("width", json!(8)),
+        ("window", json!(32)),
+        ("vocabulary", json!(256)),
+        ("data", json!("stories")),
+        ("step", json!(0)),
+        ("steps", json!(6)),
+        ("attention", json!("multi-head")),
+        ("program", json!("train-gpt-mha")),
+        ("tokens_per_step", json!(64)),
+    ] {
+        assert_eq!(made[key], want, "{key}");
+    }
+    assert!(made["train_tokens"].as_u64() > made["validation_tokens"].as_u64());
+    assert_eq!(answer(&mut lab, json!({ "do": "describe", "run": 3 })), made);
+    assert_eq!(answer(&mut lab, json!({ "do": "drop", "run": 3 }))["dropped"], true);
+    let gone = ask(&mut lab, &json!({ "do": "describe", "run": 3 }), b"").unwrap_err();
+    assert_eq!(gone.code, Code::Run);
+    let single = answer(&mut lab, small(r#", "run": 1, "heads": 1"#).clone());
+    assert_eq!(single["attention"], "single-head");
+}
+
+#[test]
+fn steps_are_counted_and_end() {
+    let mut lab = with_small();
+    let first = answer(&mut lab, json!({ "do": "step", "n": 4 }));
+    assert_eq!((losses(&first).len(), &first["done"], &first["tokens"]), (4, &json!(false), &json!(256)));
+    let last = answer(&mut lab, json!({ "do": "step", "n": 4 }));
+    assert_eq!((losses(&last).len(), &last["done"], &last["step"]), (2, &json!(true), &json!(6)));
+    assert!(losses(&answer(&mut lab, json!({ "do": "step" }))).is_empty());
+    assert_eq!(answer(&mut lab, json!({ "do": "more", "steps": 3 }))["steps"], 9);
+    assert_eq!(losses(&answer(&mut lab, json!({ "do": "step", "n": 9 }))).len(), 3);
+}
+
+/// Runs side by side do not see each other.
+#[test]
+fn runs_race() {
+    let mut lab = with_small();
+    answer(&mut lab, small(r#", "run": 1"#));
+    answer(&mut lab, small(r#", "run": 2, "seed": 7"#));
+    let mut all = [const { Vec::new() }; 3];
+    for _ in 0..3 {
+        for (run, of) in all.iter_mut().enumerate() {
+            of.extend(losses(&answer(&mut lab, json!({ "do": "step", "run": run, "n": 2 }))));
+        }
+    }
+    assert_eq!(all[0], all[1]);
+    assert_ne!(all[0], all[2]);
+}
+
+/// A measurement in slices is the one in a single call, and that of core.
+#[test]
+fn a_measurement_is_the_same_in_slices() {
+    let mut lab = with_small();
+    answer(&mut lab, json!({ "do": "step", "n": 2 }));
+    let whole = answer(&mut lab, json!({ "do": "measure", "tokens": 2000 }));
+    let mut parts = Vec::new();
+    let sliced = loop {
+        let request = json!({ "do": "measure", "tokens": 2000, "slice": 17 });
+        let found = answer(&mut lab, request);
+        // Training goes on between; what is measured stays.
+        answer(&mut lab, json!({ "do": "step", "n": 1 }));
+        match found["done"].as_bool() {
+            Some(true) => break found,
+            _ => parts.push(found["part"].as_f64().unwrap()),
+        }
+    };
+    assert_eq!(sliced, whole);
+    assert!(parts.len() > 1 && parts.is_sorted());
+    let kinds = whole["facts"].as_array().unwrap();
+    let sum = |key: &str| kinds.iter().map(|kind| kind[key].as_u64().unwrap()).sum::<u64>();
+    assert!(kinds.len() > 4 && sum("of") > sum("frequent") && sum("of") > sum("last"));
+    assert_eq!(whole["facts_share"].as_f64().unwrap(), sum("right") as f64 / sum("of") as f64);
+    let floor = whole["floor"].as_f64().unwrap();
+    assert!(floor > 0.0 && floor < whole["validation_loss"].as_f64().unwrap());
+    let later = answer(&mut lab, json!({ "do": "measure", "tokens": 2000 }));
+    assert_ne!(later["validation_loss"], whole["validation_loss"]);
+}
+
+#[test]
+fn text_is_written_and_read() {
+    let mut lab = with_small();
+    let written = answer(&mut lab, json!({ "do": "write", "prompt": "Ann", "tokens": 5 }));
+    assert_eq!((&written["prompt"], written["tokens"].as_array().unwrap().len()), (&json!("Ann"), 5));
+    let again = json!({ "do": "write", "prompt": "Ann", "tokens": 5, "temperature": 0.8, "seed": 1 });
+    assert_eq!(answer(&mut lab, again), written);
+    let opening = answer(&mut lab, json!({ "do": "write", "tokens": 0 }));
+    assert_eq!(opening["prompt"], answer(&mut lab, json!({ "do": "describe" }))["opening"]);
+
+    let shown = ask(&mut lab, &json!({ "do": "attention", "text": "Ann é" }), b"").unwrap();
+    assert_eq!(shown.json["tokens"], json!(["A", "n", "n", " ", "\\xc3", "\\xa9"]));
+    let weights: Vec<f32> =
+        shown.blob.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)).collect();
+    assert_eq!(weights.len(), 2 * 6 * 6); // one layer, two heads
+    for (i, row) in weights.chunks(6).enumerate() {
+        assert!((row.iter().sum::<f32>() - 1.0).abs() < 1e-5);
+        assert!(row[i % 6 + 1..].iter().all(|&p| p == 0.0));
+    }
+    // Of a long text the last that the model can read.
+    let long = answer(&mut lab, json!({ "do": "attention", "text": "x".repeat(40) }));
+    assert_eq!((&long["t"], &long["from"]), (&json!(32), &json!(8)));
+}
+
+#[test]
+fn moments_are_remembered() {
+    let mut lab = with_small();
+    let map = |lab: &mut Lab, moment: Option<u64>| {
+        let mut request = json!({ "do": "attention", "text": "Ann met Bob" });
+        if let Some(moment) = moment {
+            request["moment"] = json!(moment);
+        }
+        ask(lab, &request, b"").unwrap().blob
+    };
+    let first = map(&mut lab, None);
+    assert_eq!(answer(&mut lab, json!({ "do": "remember" })), json!({ "moment": 0, "step": 0 }));
+    answer(&mut lab, json!({ "do": "step", "n": 6 }));
+    answer(&mut lab, json!({ "do": "remember" }));
+    assert_ne!(map(&mut lab, None), first);
+    assert_eq!(map(&mut lab, Some(0)), first);
+    let moments = answer(&mut lab, json!({ "do": "moments" }))["moments"].clone();
+    assert_eq!(moments, json!([{ "moment": 0, "step": 0 }, { "moment": 6, "step": 6 }]));
+    let roles = |lab: &mut Lab, moment: u64| {
+        answer(lab, json!({ "do": "roles", "moment": moment, "tokens": 500 }))
+    };
+    let (now, then) = (roles(&mut lab, 6), roles(&mut lab, 0));
+    assert_eq!(now["heads"].as_array().unwrap().len(), 2);
+    assert_ne!(now["heads"], then["heads"]);
+    assert_eq!(now["even"], then["even"]);
+    answer(&mut lab, json!({ "do": "forget", "moment": 0 }));
+    let gone = ask(&mut lab, &json!({ "do": "forget", "moment": 0 }), b"").unwrap_err();
+    assert_eq!(gone.code, Code::Run);
+}
+
+/// A file of the page is a run of the libraries, and goes on as the page does.
+#[test]
+fn a_saved_run_goes_on_elsewhere_and_here() {
+    let mut lab = with_small();
+    answer(&mut lab, json!({ "do": "step", "n": 3 }));
+    let file = ask(&mut lab, &json!({ "do": "save" }), b"").unwrap().blob;
+    let checkpoint = Checkpoint::from_bytes("page", &file).unwrap();
+    let attention = MultiHead::from_spec(&checkpoint.meta.attention).unwrap();
+    let mut trainer = checkpoint.into_trainer(Arc::new(attention)).unwrap();
+    assert_eq!(trainer.step, 3);
+    let corpus = llm_stories::StoryCorpus::new(1, 0..18_000);
+    let elsewhere: Vec<f32> = (0..3).map(|_| trainer.step(&corpus.data).unwrap().loss).collect();
+
+    let load = json!({ "do": "load", "run": 1, "name": "x.ckpt" });
+    let loaded = ask(&mut lab, &load, &file).unwrap().json;
+    let facts = [&loaded["step"], &loaded["name"], &loaded["optimizer"], &loaded["has_data"]];
+    assert_eq!(facts, [&json!(3), &json!("x.ckpt"), &json!(true), &json!(true)]);
+    let here = losses(&answer(&mut lab, json!({ "do": "step", "n": 3 })));
+    let there = losses(&answer(&mut lab, json!({ "do": "step", "run": 1, "n": 3 })));
+    assert_eq!((&here, &there), (&elsewhere, &elsewhere));
+
+    let unseen = llm_stories::StoryCorpus::new(1, 18_000..20_000).data;
+    let windows = unseen.windows(32).evenly_spaced(3000);
+    let found = evaluate(&trainer.model, &unseen, &windows, 2, |_| ControlFlow::Continue(()));
+    let measured = answer(&mut lab, json!({ "do": "measure", "tokens": 3000 }));
+    assert_eq!(measured["validation_loss"].as_f64().unwrap(), found.unwrap().loss);
+}
+
+#[test]
+fn a_text_is_learnt_and_has_to_be_there() {
+    let mut lab = Lab::default();
+    let make = small(r#", "data": "text", "name": "cats.txt""#);
+    let made = ask(&mut lab, &make, &text()).unwrap().json;
+    assert_eq!((&made["data"], &made["opening"]), (&json!("text"), &Value::Null));
+    answer(&mut lab, json!({ "do": "step", "n": 2 }));
+    let found = answer(&mut lab, json!({ "do": "measure" }));
+    assert!(found["facts"].is_null() && found["validation_loss"].as_f64().unwrap() > 1.0);
+    let file = ask(&mut lab, &json!({ "do": "save" }), b"").unwrap().blob;
+    let then = losses(&answer(&mut lab, json!({ "do": "step", "n": 2 })));
+
+    let load = json!({ "do": "load", "name": "cats.ckpt" });
+    assert_eq!(ask(&mut lab, &load, &file).unwrap().json["has_data"], false);
+    for request in [json!({ "do": "step" }), json!({ "do": "measure" }), json!({ "do": "roles" })] {
+        assert_eq!(ask(&mut lab, &request, b"").unwrap_err().code, Code::Data);
+    }
+    let other = b"another text, which nobody has learnt. ".repeat(40);
+    let give = |change: bool| json!({ "do": "text", "name": "other.txt", "change": change });
+    assert_eq!(ask(&mut lab, &give(false), &other).unwrap_err().code, Code::Data);
+    let mut marked = b"\xEF\xBB\xBF".to_vec(); // some programs write it before a text
+    marked.extend(text());
+    ask(&mut lab, &give(false), &marked).unwrap();
+    assert_eq!(losses(&answer(&mut lab, json!({ "do": "step", "n": 2 }))), then);
+    ask(&mut lab, &give(true), &other).unwrap();
+    answer(&mut lab, json!({ "do": "step" }));
+}
+
+/// GPT-2's options, heads that are switched off, no optimizer.
+#[test]
+fn models_of_all_programs_that_have_these_heads_are_opened() {
+    let recipe = Recipe::new(2, 8, 10, 1e-3);
+    let saved = |model: TinyGPT| {
+        let trainer = Trainer::new(model, recipe.clone()).unwrap();
+        let bytes = llm_core::checkpoint::TokenizerSpec::bytes();
+        llm_core::checkpoint::to_bytes(&trainer, &bytes, false).unwrap()
+    };
+    let gpt2 = Config::gpt2(256, 8, 8, 2);
+    let off = MultiHead::with_head_mask(2, vec![true, false, true, true]);
+    let pruned = TinyGPT::with_attention(gpt2, Arc::new(off), 1).unwrap();
+    let single = TinyGPT::with_attention(Config::new(256, 8, 8, 2), Arc::new(SingleHead), 1).unwrap();
+    let mut lab = Lab::default();
+    let load = json!({ "do": "load" });
+    let opened = ask(&mut lab, &load, &saved(pruned)).unwrap().json;
+    assert_eq!((&opened["arch"], &opened["heads_off"]), (&json!("gpt2"), &json!([[0, 1]])));
+    assert_eq!((&opened["optimizer"], &opened["data"]), (&json!(false), &json!("none")));
+    answer(&mut lab, json!({ "do": "write", "prompt": "a", "tokens": 12 }));
+    let opened = ask(&mut lab, &load, &saved(single)).unwrap().json;
+    assert_eq!((&opened["program"], &opened["arch"]), (&json!("train-gpt"), &json!("baseline")));
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_nothing_is_lost() {
+    let mut lab = with_small();
+    let file = ask(&mut lab, &json!({ "do": "save" }), b"").unwrap().blob;
+    let mut damaged = file.clone();
+    damaged[file.len() / 2] ^= 1;
+    let requests: [(Value, &[u8], Code, &str); 30] = [
+        (json!(7), b"", Code::Request, "no request"),
+        (json!({}), b"", Code::Request, "'do' is no name"),
+        (json!({ "do": "dance" }), b"", Code::Request, "no request 'dance'"),
+        (json!({ "do": "step", "run": "x" }), b"", Code::Request, "'run' is no number"),
+        (json!({ "do": "step", "n": -1 }), b"", Code::Request, "no request 'step'"),
+        (json!({ "do": "step", "m": 1 }), b"", Code::Request, "unknown field `m`"),
+        (json!({ "do": "drop", "n": 1 }), b"", Code::Request, "unknown field `n`"),
+        (json!({ "do": "more" }), b"", Code::Request, "missing field `steps`"),
+        (json!({ "do": "step", "run": 9 }), b"", Code::Run, "no run 9"),
+        (json!({ "do": "make", "heads": 0 }), b"", Code::Setting, "heads"),
+        (json!({ "do": "make", "heads": 3 }), b"", Code::Setting, "possible are 1, 2, 4"),
+        (json!({ "do": "make", "width": 0 }), b"", Code::Setting, "d_model"),
+        (json!({ "do": "make", "layers": 10_000 }), b"", Code::Setting, "n_layers"),
+        (json!({ "do": "make", "window": 0 }), b"", Code::Setting, "seq_len"),
+        (json!({ "do": "make", "batch": 0 }), b"", Code::Setting, "batch_size"),
+        (json!({ "do": "make", "rate": 0.0 }), b"", Code::Setting, "lr"),
+        (json!({ "do": "make", "width": 16_384, "layers": 512 }), b"", Code::Memory, "memory"),
+        (json!({ "do": "make", "data": "text" }), b"", Code::Data, "is empty"),
+        (json!({ "do": "make", "data": "text" }), b"short", Code::Data, "has 5 tokens"),
+        (json!({ "do": "make", "data": "text" }), b"PK\x03\x04", Code::Data, "a zip archive"),
+        (json!({ "do": "make", "data": "text" }), &[0; 99], Code::Data, "100 % of its first"),
+        (json!({ "do": "make", "data": "text" }), &file, Code::Data, "a checkpoint"),
+        (json!({ "do": "load" }), b"", Code::Checkpoint, "too short"),
+        (json!({ "do": "load", "name": "a\n" }), &damaged, Code::Checkpoint, "checksum mismatch"),
+        (json!({ "do": "load" }), &text(), Code::Checkpoint, "not a checkpoint"),
+        (json!({ "do": "load" }), &file[..file.len() - 1], Code::Checkpoint, "header says"),
+        (json!({ "do": "write", "prompt": "" }), b"", Code::Text, "the text is empty"),
+        (json!({ "do": "write", "temperature": -1.0 }), b"", Code::Setting, "temperature"),
+        (json!({ "do": "write", "tokens": 1 << 40 }), b"", Code::Setting, "tokens"),
+        (json!({ "do": "attention" }), b"", Code::Text, "the text is empty"),
+    ];
+    let before = answer(&mut lab, json!({ "do": "describe" }));
+    for (request, blob, code, needle) in requests {
+        let refused = ask(&mut lab, &request, blob).unwrap_err();
+        assert_eq!(refused.code, code, "{request}: {refused}");
+        assert!(refused.en.contains(needle) && !refused.en.contains('\n'), "{request}: {refused}");
+        assert_eq!(answer(&mut lab, json!({ "do": "describe" })), before);
+    }
+    assert_eq!(lab.ask(b"{", Vec::new()).unwrap_err().code, Code::Request);
+    let json = lab.ask(b"{}", Vec::new()).unwrap_err().json();
+    assert_eq!(json["error"]["code"], "request");
+}
+
+#[test]
+fn an_attention_of_another_program_is_named() {
+    let bytes = llm_core::checkpoint::TokenizerSpec::bytes();
+    // An attention that calls itself otherwise, through the library's own door.
+    let other = TinyGPT::with_attention(Config::new(256, 8, 8, 1), Arc::new(Other), 1).unwrap();
+    let trainer = Trainer::new(other, Recipe::new(2, 8, 10, 1e-3)).unwrap();
+    let file = llm_core::checkpoint::to_bytes(&trainer, &bytes, false).unwrap();
+    let refused = ask(&mut Lab::default(), &json!({ "do": "load" }), &file).unwrap_err();
+    assert_eq!(refused.code, Code::Attention);
+    assert!(refused.en.contains("'other' attention"), "{refused}");
+}
+
+/// The baseline under another name.
+struct Other;
+
+impl llm_core::Attention for Other {
+    fn spec(&self) -> llm_core::AttentionSpec {
+        llm_core::AttentionSpec::new("other", 1)
+    }
+    fn check(&self, config: &Config) -> llm_core::Result<()> {
+        SingleHead.check(config)
+    }
+    fn forward(
+        &self,
+        x: &llm_core::Tensor,
+        p: &llm_core::model::Parameters,
+        ctx: &llm_core::model::Context<'_>,
+    ) -> llm_core::Result<llm_core::Tensor> {
+        SingleHead.forward(x, p, ctx)
+    }
+}

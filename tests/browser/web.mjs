@@ -1,0 +1,113 @@
+// The trainer in a browser: the same numbers in a tab, in Node and in the terminal; files that go both ways.
+//
+// Needs web/build to have run, chromium, and train-gpt-mha; .ci/deep runs it. Node alone, no packages.
+//
+//     node tests/browser/web.mjs [--program FILE] [--node]      (--node: without a browser)
+import { spawnSync } from "node:child_process";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { Chromium, program as browser } from "./chromium.mjs";
+import { open } from "./core.mjs";
+
+const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "../..");
+const option = (name) => process.argv.includes(name) && process.argv[process.argv.indexOf(name) + 1];
+const PROGRAM = option("--program") || path.join(ROOT, "target/release/train-gpt-mha");
+const BUILT = path.join(ROOT, "target/web");
+const MOST_BYTES = 1_500_000;
+const STEPS = 200;
+let failed = 0;
+
+function check(what, holds, seen = "") {
+  console.log((holds ? "ok    " : "FAILED ") + what + (seen === "" ? "" : `: ${seen}`));
+  if (!holds) failed += 1;
+}
+
+const folder = fs.mkdtempSync(path.join(os.tmpdir(), "web-"));
+process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
+
+function terminal(...words) {
+  const done = spawnSync(PROGRAM, words, { cwd: folder, encoding: "utf8" });
+  if (done.status !== 0) throw new Error(`${words.join(" ")}: ${done.stderr}`);
+  return done.stdout;
+}
+
+const same = (a, b) => a.length === b.length && a.every((x, i) => Object.is(x, b[i]));
+const near = (a, b, most) => Math.abs(a - b) <= most;
+const whole = (measure) => {
+  let found = measure();
+  while (!found.done) found = measure();
+  return found;
+};
+const facts = (of) => Object.fromEntries(of.facts.map((fact) => [fact.kind, fact.right / fact.of]));
+
+// Sizes.
+const file = path.join(BUILT, "llm_web.wasm");
+check(`the module has at most ${MOST_BYTES} bytes`, fs.statSync(file).size <= MOST_BYTES, fs.statSync(file).size);
+
+// In Node.
+const core = await open(file);
+core.ask({ do: "make" });
+const begin = performance.now();
+const { losses } = core.ask({ do: "step", n: STEPS }).answer;
+const seconds = (performance.now() - begin) / 1000;
+const tokens = core.ask({ do: "describe" }).answer.tokens_per_step * STEPS;
+check(`${STEPS} steps in Node`, losses.every(Number.isFinite) && losses[STEPS - 1] < losses[0] / 2,
+  `loss ${losses[0].toFixed(4)} to ${losses[STEPS - 1].toFixed(4)}, ${Math.round(tokens / seconds)} tokens/s`);
+const measured = whole(() => core.ask({ do: "measure", tokens: 0, slice: 64 }).answer);
+
+// A file of WebAssembly in the terminal.
+fs.writeFileSync(path.join(folder, "node.ckpt"), core.ask({ do: "save" }).blob);
+const evaluated = JSON.parse(terminal("eval", "--load", "node.ckpt", "--json"));
+check("the terminal measures the same loss", near(evaluated.val_loss, measured.validation_loss, 1e-5),
+  `${evaluated.val_loss} and ${measured.validation_loss}`);
+terminal("--load", "node.ckpt", "--steps", "5", "--gen", "0", "--save", "on.ckpt");
+check("the terminal trains on", fs.existsSync(path.join(folder, "on.ckpt")));
+
+// A file of the terminal in WebAssembly.
+terminal("--steps", String(STEPS), "--gen", "0", "--save", "terminal.ckpt");
+const theirs = JSON.parse(terminal("eval", "--load", "terminal.ckpt", "--json"));
+const terminalFile = fs.readFileSync(path.join(folder, "terminal.ckpt"));
+const loaded = core.ask({ do: "load", run: 1, name: "terminal.ckpt" }, terminalFile).answer;
+check("a file of the terminal opens", loaded.step === STEPS && loaded.program === "train-gpt-mha");
+const again = whole(() => core.ask({ do: "measure", run: 1, tokens: 0, slice: 64 }).answer);
+check("it has the same loss", near(again.validation_loss, theirs.val_loss, 1e-5));
+const [here, there] = [facts(again), theirs.facts];
+check("it has the same facts", Object.keys(there).length === Object.keys(here).length &&
+  Object.entries(there).every(([kind, share]) => near(here[kind], share, 1e-9)), JSON.stringify(here));
+
+if (!process.argv.includes("--node")) {
+  if (!browser()) {
+    console.error("error: no chromium");
+    process.exit(69);
+  }
+  for (const page of [pathToFileURL(path.join(BUILT, "lab.html")).href]) {
+    const tab = new Chromium();
+    try {
+      await tab.open(page);
+      await tab.value("lab.ready");
+      const inTab = await tab.value(`lab.step(${STEPS}).then((done) => done.losses)`);
+      check(`the same ${STEPS} losses in a tab as in Node, to the bit`, same(inTab, losses));
+      const saved = await tab.value("lab.save().then((file) => Array.from(file))");
+      fs.writeFileSync(path.join(folder, "tab.ckpt"), Uint8Array.from(saved));
+      const node = fs.readFileSync(path.join(folder, "node.ckpt"));
+      check("the same file as from Node, to the byte", node.equals(Buffer.from(saved)));
+      const of = JSON.parse(terminal("eval", "--load", "tab.ckpt", "--json"));
+      check("the terminal opens what the tab saved", near(of.val_loss, measured.validation_loss, 1e-5));
+      terminal("--load", "tab.ckpt", "--steps", "5", "--gen", "0", "--save", "tab-on.ckpt");
+      const memory = async () => (await tab.value("lab.state()")).memory;
+      const before = await memory();
+      await tab.value("lab.step(1000)");
+      const after = await memory();
+      check("memory is steady over 1,000 steps", after <= before, `${before >> 20} MiB, then ${after >> 20} MiB`);
+      await tab.value(`lab.load(Uint8Array.from(atob(${JSON.stringify(terminalFile.toString("base64"))}), (c) => c.charCodeAt(0)), "terminal.ckpt")`);
+      const opened = await tab.value("lab.state()");
+      check("a file of the terminal opens in the tab", opened.step === STEPS, JSON.stringify(opened.said));
+      check("nothing on the console", tab.said.length === 0, tab.said.join("\n"));
+    } finally {
+      await tab.close();
+    }
+  }
+}
+process.exit(failed > 0 ? 1 : 0);

@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""Puts the page and its core together: a folder for any file server, and one file to open from disk.
+
+    web/assemble.py WASM OUT [--book BASE] [--ending .md|.html]
+
+OUT/site/ gets the page as it is with the core beside it; OUT/lab.html holds everything. Links into the book lead to BASE, by
+default the pages of this repository as seen from OUT; with --ending .html to the book that mdBook made of them.
+Needs Python's standard library only.
+"""
+
+import argparse
+import base64
+import gzip
+import os
+import pathlib
+import re
+import shutil
+import sys
+
+WEB = pathlib.Path(__file__).resolve().parent
+DOCS = WEB.parent / "docs"
+MOST = 1_500_000
+IMPORT = re.compile(r"^import \{ ([^}]*) \} from '\./(\w+)\.js';\n", re.M)
+EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.M)
+
+
+def modules(first):
+    """A module and all that it needs, each after those that it imports."""
+    found, open_ones = {}, []
+
+    def take(name):
+        if name in open_ones:
+            sys.exit(f"error: web: a circle of imports: {' -> '.join([*open_ones, name])}")
+        if name in found:
+            return
+        open_ones.append(name)
+        text = (WEB / f"{name}.js").read_text(encoding="utf-8")
+        for _, other in IMPORT.findall(text):
+            take(other)
+        open_ones.pop()
+        found[name] = text
+
+    take(first)
+    return found
+
+
+def script(first):
+    """One script of a module and all that it needs: a function each, so that their names stay their own."""
+    parts = []
+    for name, text in modules(first).items():
+        names = ", ".join(EXPORT.findall(text))
+        body = IMPORT.sub(lambda m: f"const {{ {m[1].replace(' as ', ': ')} }} = in_{m[2]};\n", text)
+        body = re.sub(r"^export ", "", body, flags=re.M)
+        for word in ("import ", "export "):
+            left = [line for line in body.splitlines() if line.startswith(word)]
+            if left:
+                sys.exit(f"error: web/{name}.js: this script cannot take '{left[0]}'")
+        parts.append(f"const in_{name} = (() => {{\n{body}\nreturn {{ {names} }};\n}})();\n")
+    text = "'use strict';\n" + "".join(parts)
+    if "</script" in text:
+        sys.exit("error: web: a script would end in its middle")
+    return text
+
+
+def with_book(page, base, ending):
+    page, n = re.subn(r'data-base="[^"]*" data-ending="[^"]*"', f'data-base="{base}" data-ending="{ending}"', page)
+    assert n == 1, "where the book is"
+    return page.replace('href="../docs/README.md"', f'href="{base}README{ending}"')
+
+
+def once(text, old, new):
+    if text.count(old) != 1:
+        sys.exit(f"error: web/index.html: expected once: {old}")
+    return text.replace(old, new)
+
+
+def one_file(page, wasm):
+    policy = ("default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; "
+              "img-src data:; base-uri 'none'; form-action 'none'")
+    page, n = re.subn(r'(http-equiv="Content-Security-Policy" content=")[^"]*', lambda m: m[1] + policy, page)
+    assert n == 1, "the policy"
+    style = (WEB / "style.css").read_text(encoding="utf-8")
+    page = once(page, '<link rel="stylesheet" href="style.css">\n', f"<style>\n{style}</style>\n")
+    page = once(page, '<script type="module" src="main.js"></script>\n', "")
+    # Packed without a time: the same core gives the same file.
+    core = base64.b64encode(gzip.compress(wasm, 9, mtime=0)).decode("ascii")
+    return once(page, "</body>", f'<script type="text/plain" id="wasm-packed">{core}</script>\n'
+                f'<script type="text/plain" id="worker-source">{script("worker")}</script>\n<script>\n{script("main")}</script>\n</body>')
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("wasm", type=pathlib.Path)
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("--book", help="where the pages of the book are, as seen from lab.html")
+    parser.add_argument("--ending", default=".md", choices=[".md", ".html"])
+    args = parser.parse_args()
+    page, wasm = (WEB / "index.html").read_text(encoding="utf-8"), args.wasm.read_bytes()
+    site = args.out / "site"
+    shutil.rmtree(site, ignore_errors=True)
+    site.mkdir(parents=True)
+
+    def base(folder):
+        return args.book or os.path.relpath(DOCS, folder.resolve()).replace(os.sep, "/") + "/"
+
+    for file in [WEB / "style.css", *(WEB / f"{name}.js" for name in sorted({**modules("main"), **modules("worker")}))]:
+        shutil.copyfile(file, site / file.name)
+    (site / "index.html").write_text(with_book(page, base(site), args.ending), encoding="utf-8")
+    (site / "llm_web.wasm").write_bytes(wasm)
+    lab = args.out / "lab.html"
+    lab.write_text(one_file(with_book(page, base(args.out), args.ending), wasm), encoding="utf-8")
+    size = lab.stat().st_size
+    print(f"{lab}: {size} bytes; {site}/: {sum(file.stat().st_size for file in site.iterdir())} bytes")
+    if size > MOST:
+        sys.exit(f"error: {lab} is larger than {MOST} bytes")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+// Facts by kind: how many the model gets right, against predictors that do not read.
+
+import { app, part } from './app.js';
+import { byId, el, percent, whole } from './make.js';
+import { guessed } from './history.js';
+import { say, sayKnown } from './say.js';
+
+/** What guessing gets right of a kind: the better of the two predictors. */
+const guess = kind => Math.max(kind.frequent ?? NaN, kind.last ?? NaN) / kind.of;
+
+/** A bar from 0 to 100 %, with a mark for guessing. */
+export function bar(share, guessing, kind = '') {
+  return el('div', { class: `bar ${kind}` },
+    el('i', { style: null, class: 'fill', 'data-share': share }),
+    Number.isFinite(guessing) ? el('i', { class: 'guess', 'data-share': guessing }) : null);
+}
+
+/** Styles by script, not by attribute: the page's own rule allows no other. */
+export function size(bars) {
+  for (const part of bars.querySelectorAll('[data-share]')) {
+    const share = `${(100 * part.dataset.share).toFixed(2)}%`;
+    if (part.className === 'fill') part.style.width = share;
+    else part.style.left = share;
+  }
+}
+
+function row(kind) {
+  const share = kind.right / kind.of;
+  const places = say(kind.places === 2 ? 'twoPlaces' : 'onePlace');
+  const told = `${whole(kind.right)} / ${whole(kind.of)}`;
+  return el('li', { title: told },
+    el('span', { class: 'kind' }, sayKnown(kind.kind, kind.kind), el('small', {}, places)),
+    bar(share, guess(kind), kind.places === 2 ? 'two' : 'one'),
+    el('span', { class: 'value' }, percent(share)));
+}
+
+function draw() {
+  const { kinds, made, facts } = app.run;
+  const none = made && made.data !== 'stories' && !kinds.length;
+  byId('facts').hidden = Boolean(none);
+  byId('facts-all').hidden = !facts.length;
+  byId('facts-share').textContent = percent(facts.at(-1)?.share);
+  const list = byId('facts-list');
+  list.replaceChildren(...kinds.map(row));
+  size(list);
+  byId('facts-empty').hidden = kinds.length > 0;
+  const guessing = guessed(kinds);
+  byId('facts-legend').hidden = !Number.isFinite(guessing);
+  byId('facts-legend-words').textContent = say('guessLegend', { share: percent(guessing) });
+}
+
+export function facts() {
+  part('facts', draw);
+}

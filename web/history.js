@@ -1,0 +1,81 @@
+// What is known of a run: what was said when it was made, and everything that was measured since.
+
+/** A run of which nothing is known. */
+export function emptyRun() {
+  return {
+    /** As the core describes it; null until it is there. */
+    made: null,
+    /** Names it among the runs that are kept. */
+    id: '',
+    name: '',
+    step: 0,
+    steps: 0,
+    /** The step before the first loss: a loaded run begins late. */
+    before: 0,
+    losses: [],
+    /** [{step, loss, all}]; `all`: on the whole unseen part. */
+    measured: [],
+    /** [{step, share, one, two}]: facts right, 0 to 1. */
+    facts: [],
+    /** The last measured: [{kind, places, right, of, frequent, last}]. */
+    kinds: [],
+    /** [{moment, step}]: weights that the core has kept. */
+    moments: [],
+    /** What heads do, by step. */
+    roles: new Map(),
+    sample: null,
+    seconds: 0,
+    speed: null,
+    /** The last step that a file has, or the browser keeps. */
+    saved: -1,
+    kept: -1,
+    done: false,
+  };
+}
+
+export function runOf(made, id) {
+  const step = made.step ?? 0;
+  return { ...emptyRun(), made, id, name: made.name ?? '', step, steps: made.steps, before: step, saved: step, kept: step, done: step >= made.steps };
+}
+
+/** A part of the facts: those of so many places, or all. */
+function shareOf(kinds, places) {
+  const some = kinds.filter(kind => !places || kind.places === places);
+  const sum = field => some.reduce((total, kind) => total + kind[field], 0);
+  return sum('of') ? sum('right') / sum('of') : NaN;
+}
+
+export function takeMeasure(run, found, all) {
+  run.measured.push({ step: found.step, loss: found.validation_loss, all });
+  if (found.facts?.length) {
+    run.kinds = found.facts;
+    run.facts.push({ step: found.step, share: found.facts_share, one: shareOf(found.facts, 1), two: shareOf(found.facts, 2) });
+  }
+}
+
+/** Facts that a predictor without reading gets right: the better of the two, if they were counted. */
+export function guessed(kinds) {
+  const best = field => kinds.reduce((total, kind) => total + (kind[field] ?? NaN), 0) / kinds.reduce((total, kind) => total + kind.of, 0);
+  return kinds.length ? Math.max(best('frequent'), best('last')) : NaN;
+}
+
+/** The last known at a step or before it. */
+export function lastUntil(list, step) {
+  return list.findLast(entry => entry.step <= step);
+}
+
+/** What heads did, last measured at a step or before it. */
+export function rolesUntil(run, step) {
+  const known = [...run.roles.keys()].filter(at => at <= step);
+  return known.length ? run.roles.get(Math.max(...known)) : null;
+}
+
+/** What is kept beside a checkpoint in the browser, so that curves go on where they were. */
+export function memoir({ id, name, step, steps, before, losses, measured, facts, kinds, seconds, sample }) {
+  return { id, name, step, steps, before, losses: Float32Array.from(losses), measured, facts, kinds, seconds, sample };
+}
+
+export function remembered(run, memoir) {
+  const { before, measured, facts, kinds, seconds, sample, name, id } = memoir;
+  Object.assign(run, { before, measured, facts, kinds, seconds, sample, name, id, losses: [...memoir.losses] });
+}

@@ -1,0 +1,105 @@
+// The page, put together.
+
+import { app, changed, part, retell, sayTrouble, tell } from './app.js';
+import { controls, pressed } from './controls.js';
+import { curves } from './curves.js';
+import { facts } from './facts.js';
+import { files, LARGEST_TEXT } from './files.js';
+import { heads } from './heads.js';
+import { forget, kept } from './keep.js';
+import { lab } from './lab.js';
+import { large } from './large.js';
+import { byId, put, size, whole } from './make.js';
+import { read, wantMaps } from './maps.js';
+import { moments } from './moments.js';
+import { race } from './race.js';
+import { sample } from './sample.js';
+import { language, relabel, say } from './say.js';
+import { settingsForm } from './settings.js';
+import { relink, retour, tour } from './tour.js';
+import { boot, load, make, plan, start } from './train.js';
+import { followSystem, look, readAddress, view } from './view.js';
+
+/** Everything that is said, in the language that was chosen. */
+function speakAnew() {
+  relabel();
+  relink();
+  retour();
+  retell();
+  put(byId('drop-limits'), say('dropLimits', { text: size(LARGEST_TEXT) }));
+  for (const button of document.querySelectorAll('[data-lang]')) button.setAttribute('aria-pressed', String(button.dataset.lang === language()));
+  for (const button of document.querySelectorAll('[data-theme-choice]')) button.setAttribute('aria-pressed', String(button.dataset.themeChoice === view.theme));
+  changed();
+}
+
+function choices() {
+  for (const button of document.querySelectorAll('[data-lang]')) {
+    button.addEventListener('click', () => { look({ lang: button.dataset.lang }); readAddress(); speakAnew(); });
+  }
+  for (const button of document.querySelectorAll('[data-theme-choice]')) {
+    button.addEventListener('click', () => { look({ theme: button.dataset.themeChoice }); speakAnew(); });
+  }
+  addEventListener('hashchange', () => {
+    readAddress();
+    speakAnew();
+    plan();
+    wantMaps();
+  });
+  followSystem(speakAnew);
+}
+
+function sentence() {
+  const field = byId('sentence');
+  byId('reading').addEventListener('submit', event => {
+    event.preventDefault();
+    if (field.value && app.run.made) read(field.value);
+  });
+}
+
+/** A run that the browser has kept since the last time: it goes on if one wants it to. */
+async function offer() {
+  const found = await kept();
+  if (!found) return;
+  const box = byId('kept');
+  box.hidden = false;
+  part('kept', () => put(byId('kept-told'), say('keptFound', {
+    step: whole(found.step), steps: whole(found.steps), when: new Date(found.when).toLocaleString(document.documentElement.lang),
+  })));
+  changed('kept');
+  byId('kept-go').addEventListener('click', pressed(async () => {
+    await load(new Uint8Array(found.checkpoint), found.name || `step-${found.step}.ckpt`, found);
+    box.hidden = true;
+    if (!app.run.done && app.run.made.has_data) await start();
+  }));
+  byId('kept-forget').addEventListener('click', async () => {
+    box.hidden = true;
+    await forget(found.id);
+  });
+}
+
+function opened() {
+  for (const set of [curves, facts, heads, large, moments, controls, sample, tour]) set();
+  for (const set of [race, files, settingsForm]) set(pressed);
+  choices();
+  sentence();
+  speakAnew();
+}
+
+async function begin() {
+  try {
+    await boot();
+    await make();
+    tell('toldReady');
+  } catch (error) {
+    app.status = 'failed';
+    sayTrouble(error);
+    changed();
+    throw error;
+  }
+}
+
+readAddress();
+byId('no-script').remove();
+opened();
+lab(begin());
+offer();

@@ -1,0 +1,23 @@
+// What the next model shall be. Empty fields are as in the programs; whether numbers go together the core says.
+
+import { byId } from './make.js';
+import { make, mayReplace } from './train.js';
+
+const NUMBERS = ['heads', 'layers', 'width', 'rate', 'steps', 'seed'];
+
+/** Fields that somebody filled in. */
+export function settings() {
+  const chosen = {};
+  for (const name of NUMBERS) {
+    const { value } = byId(`set-${name}`);
+    if (value !== '') chosen[name] = Number(value);
+  }
+  return chosen;
+}
+
+export function settingsForm(pressed) {
+  byId('settings').addEventListener('submit', event => {
+    event.preventDefault();
+    pressed(async () => { if (await mayReplace()) await make(settings()); })();
+  });
+}

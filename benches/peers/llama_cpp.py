@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measures this project and llama.cpp in turn, one token after the other with the sizes of `gpt2`: below 1, this project is faster.
 
-llama.cpp reads files of random weights that its own tool has rounded; every round measures both, the least of the
-times over the rounds counts, for other work on the machine only adds to it. "CPU ms" is llama.cpp's, of all its threads.
+llama.cpp reads files of random weights that its own tool has rounded. Every round measures both, the least of the times
+over the rounds counts, for other work on the machine only adds to it.
 
     cargo build --release && python benches/peers/llama_cpp.py           # needs: pip install gguf numpy; npm
     python benches/peers/llama_cpp.py --threads 1 --rounds 5 --pairs q8 q4
@@ -11,7 +11,6 @@ import argparse
 import ctypes
 import json
 import os
-import resource
 import statistics
 import subprocess
 import sys
@@ -149,7 +148,7 @@ def write(path):
 
 
 def write_text(path, threads):
-    """llama.cpp, always the likeliest token: milliseconds of a token by the clock and of the processor."""
+    """llama.cpp, always the likeliest token: milliseconds of a token."""
     library = llama()
     model = library.llama_model_load_from_file(str(path).encode(), library.llama_model_default_params())
     context = model and library.llama_init_from_model(model, library.llama_context_default_params())
@@ -157,21 +156,19 @@ def write_text(path, threads):
         sys.exit(f"error: llama.cpp does not take {path}")
     library.llama_set_n_threads(context, threads, threads)
     import numpy as np
-    clock, processor = [], []
+    times = []
     for text in range(TEXTS + 1):
         library.llama_memory_clear(library.llama_get_memory(context), True)
         token = ctypes.c_int32(0)
-        start, used = time.perf_counter(), time.process_time()
+        start = time.perf_counter()
         for _ in range(TOKENS):
             if library.llama_decode(context, library.llama_batch_get_one(ctypes.byref(token), 1)) != 0:
                 sys.exit("error: llama.cpp does not go on")
             scores = np.ctypeslib.as_array(library.llama_get_logits(context), (VOCABULARY,))
             token.value = int(scores.argmax())
         if text > 0:  # the first warms up
-            clock.append((time.perf_counter() - start) / TOKENS * 1e3)
-            processor.append((time.process_time() - used) / TOKENS * 1e3)
-    print(json.dumps([statistics.median(clock), statistics.median(processor)]))
-    sys.stdout.flush()
+            times.append((time.perf_counter() - start) / TOKENS * 1e3)
+    print(json.dumps(statistics.median(times)), flush=True)
     os._exit(0)  # nothing of it is wanted any more
 
 
@@ -181,8 +178,8 @@ def theirs(path, threads):
 
 
 def ours(kind, threads):
-    bench = [BINARY, "bench", "--workload", "generate", "--json", "--weights", kind, "--threads", str(threads), "--steps"]
-    lines = [json.loads(line) for line in run([*bench, str(TEXTS)]).splitlines() if line.startswith("{")]
+    bench = [BINARY, "bench", "--workload", "generate", "--json", "--weights", kind, "--threads", threads, "--steps", TEXTS]
+    lines = [json.loads(line) for line in run(bench).splitlines() if line.startswith("{")]
     return next(line["ms_per_step"] for line in lines if "-w4" in line["workload"])
 
 
@@ -199,14 +196,8 @@ if args.rounds < 1:
     parser.error("--rounds: at least one")
 made = files()
 print(f"{args.rounds} rounds, milliseconds a token; ratio = this project / llama.cpp")
-print(f"{'threads':>7} {'ours':>6} {'ms':>8} {'theirs':>7} {'ms':>8} {'ratio':>6} {'CPU ms':>8}")
+print(f"{'threads':>7} {'ours':>6} {'ms':>8} {'theirs':>7} {'ms':>8} {'ratio':>6}")
 for threads in args.threads:
-    times = {pair: ([], [], []) for pair in made}
-    for _ in range(args.rounds):
-        for pair, path in made.items():
-            times[pair][0].append(ours(pair, threads))
-            for list_, ms in zip(times[pair][1:], theirs(path, threads)):
-                list_.append(ms)
-    for pair, lists in times.items():
-        a, b, cpu = map(min, lists)
-        print(f"{threads:7} {pair:>6} {a:8.2f} {PAIRS[pair][0]:>7} {b:8.2f} {a / b:6.2f} {cpu:8.2f}", flush=True)
+    for pair, path in made.items():
+        a, b = map(min, zip(*((ours(pair, threads), theirs(path, threads)) for _ in range(args.rounds))))
+        print(f"{threads:7} {pair:>6} {a:8.2f} {PAIRS[pair][0]:>7} {b:8.2f} {a / b:6.2f}", flush=True)

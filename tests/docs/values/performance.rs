@@ -30,7 +30,8 @@ pub fn add(values: &mut Values) {
         assert!(!numbers.is_empty(), "{key}");
         values.insert(id, numbers);
     }
-    for (id, [part, key]) in [("perf.bf16", ["bf16", "steps"]), ("perf.llama", ["llama_cpp", "tokens"])]
+    for (id, [part, key]) in
+        [("perf.bf16", ["bf16", "steps"]), ("perf.llama", ["llama_cpp", "tokens"])]
     {
         let mut numbers = Vec::new();
         flatten(&measured[part][key], &mut numbers);

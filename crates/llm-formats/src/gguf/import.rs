@@ -37,11 +37,11 @@ pub fn import(path: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
 /// # Errors
 /// [`FormatError`] on whatever does not fit.
 pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<Imported> {
-    let file = Gguf::open(input, length)?;
+    let mut file = Gguf::open(input, length)?;
     let Described { family, config, layout } = Described::read(&file.metadata, &file.tensors)?;
     let attention = attention(layout.spec(config.d_model)?, from_spec)?;
     check(&config, attention.as_ref())?;
-    let tokens = Tokens::read(&file.metadata, family == super::Architecture::Gpt2)?;
+    let tokens = Tokens::read(&mut file.metadata, family == super::Architecture::Gpt2)?;
     let mut notes = Vec::new();
     if matches!(file.metadata.get(TEMPLATE), Some(MetaValue::Text(_))) {
         notes.push(Note::ChatTemplate);

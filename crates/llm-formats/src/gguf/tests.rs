@@ -10,7 +10,7 @@ use llm_core::tokenizer::{
     ByteTokenizer, CharTokenizer, IdsTokenizer, PaddedTokenizer, Tokenizer, WithEndOfText,
 };
 use llm_core::{Attention, AttentionSpec, Config, TinyGPT};
-use llm_variant_modern::Modern;
+use llm_variant_modern::{Modern, RotaryScaling};
 use proptest::prelude::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -176,6 +176,7 @@ fn what_is_not_there_is_written_as_what_computes_the_same() {
 fn models_that_llama_cpp_has_not_are_refused_by_what_is_different() {
     let gpt2 = Config::gpt2(256, 8, 24, 1);
     let (plain, rotary) = (Modern::new(3), Modern::new(3).with_rotary(100.0).without_biases());
+    let slowed = RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 8192 };
     let layer = Config { norm: Norm::Layer, ..llama(true) };
     let gelu = Config { mlp: Mlp::Gelu, ..llama(true) };
     let none = Config { positions: Positions::None, ..gpt2.clone() };
@@ -197,6 +198,7 @@ fn models_that_llama_cpp_has_not_are_refused_by_what_is_different() {
         (layer, rotary.clone(), "(layer), which a GGUF file for llama"),
         (gelu, rotary.clone(), "(gelu)"),
         (llama(true), Modern::new(3).with_partial_rotary(100.0, 4), "(rotary.width)"),
+        (llama(true), rotary.clone().with_rotary_scaling(slowed), "(rotary.scaling.factor)"),
         (
             Config { mlp_bias: true, ..llama(true) },
             rotary.with_qk_norm(),

@@ -209,17 +209,17 @@ impl Tokens {
         within.then_some(end)
     }
 
-    /// Of a file, if it has a tokenizer.
+    /// Of a file, if it has a tokenizer. Its lists of texts are taken out, as they may be long.
     ///
     /// # Errors
     /// [`FormatError::Content`] for one that is not of GPT-2's kind, or damaged.
     pub(super) fn read(
-        metadata: &BTreeMap<String, MetaValue>,
+        metadata: &mut BTreeMap<String, MetaValue>,
         gpt2: bool,
     ) -> Result<Option<Tokens>> {
-        let key = |name: &str| metadata.get(&format!("tokenizer.ggml.{name}"));
-        let bad = |why: String| FormatError::content(format!("tokenizer.ggml.{why}"));
-        match key("model") {
+        let full = |name: &str| format!("tokenizer.ggml.{name}");
+        let bad = |why: String| FormatError::content(full(&why));
+        match metadata.get(&full("model")) {
             None => return Ok(None),
             Some(MetaValue::Text(model)) if model == "gpt2" => {}
             Some(other) => {
@@ -228,12 +228,13 @@ impl Tokens {
                 return Err(bad(why));
             }
         }
-        let texts = |name: &str| match key(name) {
-            Some(MetaValue::Texts(texts)) => Ok(texts.clone()),
+        let mut texts = |name: &str| match metadata.remove(&full(name)) {
+            Some(MetaValue::Texts(texts)) => Ok(texts),
             Some(_) => Err(bad(format!("{name} is no list of texts"))),
             None => Err(bad(format!("{name} is missing"))),
         };
         let (names, merges) = (texts("tokens")?, texts("merges")?);
+        let key = |name: &str| metadata.get(&full(name));
         let kinds = match key("token_type") {
             Some(MetaValue::Ints(kinds)) => kinds.clone(),
             Some(_) => return Err(bad("token_type is no list of whole numbers".into())),

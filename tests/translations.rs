@@ -148,7 +148,9 @@ fn every_sentence_of_the_sources_has_its_chinese() {
         missing.extend(found_in(krate, |file, text| {
             let place = format!("{krate}/{file}");
             let silent = SILENT.iter().any(|(part, _)| place.contains(part));
-            let lost = |line: &String| is_sentence(line) && !is_known(line, llm_cli::in_chinese) && !is_none(line);
+            let lost = |line: &String| {
+                is_sentence(line) && !is_known(line, llm_cli::in_chinese) && !is_none(line)
+            };
             !silent && lines(text).iter().any(lost)
         }));
     }
@@ -167,7 +169,8 @@ fn every_sentence_of_the_pages_core_has_its_chinese() {
     assert!(missing.is_empty(), "{} without Chinese:\n{}", missing.len(), missing.join("\n"));
 
     let said: String = sources("llm-web").map(|(_, source)| in_one_line(&source)).collect();
-    let longest = |sentence: &str| sentence.split("{}").max_by_key(|piece| piece.len()).map(String::from);
+    let longest =
+        |sentence: &str| sentence.split("{}").max_by_key(|piece| piece.len()).map(String::from);
     let is_there = |sentence: &&str| said.contains(longest(sentence).unwrap_or_default().trim());
     let left: BTreeSet<&str> = llm_web::sentences().filter(|s| !is_there(s)).collect();
     assert!(left.is_empty() && llm_web::sentences().count() > 15, "nobody says:\n{left:#?}");

@@ -115,8 +115,9 @@ impl Catalogue {
                 let text = format!("{}{}{}", part.text, cuts[last].2, then.text);
                 Said { text, known: part.known + then.known }
             };
-            let whole =
-                |last: usize| self.sentence(&text[begin..cuts[last].0]).map(|part| joined(part, last));
+            let whole = |last: usize| {
+                self.sentence(&text[begin..cuts[last].0]).map(|part| joined(part, last))
+            };
             let raw = Said { text: text[begin..cuts[first].0].into(), known: 0 };
             let ways = (first..cuts.len()).filter_map(whole);
             let best = ways.fold(joined(raw, first), |a, b| if b.known > a.known { b } else { a });
@@ -136,13 +137,7 @@ impl Pair {
     fn new(en: &str, zh: &str) -> Pair {
         let pieces: Vec<String> = en.split("{}").map(String::from).collect();
         let weight = pieces.iter().map(|piece| piece.chars().count()).sum();
-        Pair {
-            en: en.into(),
-            zh: zh.into(),
-            pieces,
-            phrases: phrases(zh),
-            weight,
-        }
+        Pair { en: en.into(), zh: zh.into(), pieces, phrases: phrases(zh), weight }
     }
 
     /// What stands in the places of a line that this pair is about.
@@ -231,7 +226,10 @@ mod tests {
 
     #[test]
     fn places_may_change_theirs() {
-        let all = Catalogue::new(&[r#""all" = "ALL""#, "[part]\n\"{} of {}, '{'\" = \"{2}: {1:zh}, '{'\""]);
+        let all = Catalogue::new(&[
+            r#""all" = "ALL""#,
+            "[part]\n\"{} of {}, '{'\" = \"{2}: {1:zh}, '{'\"",
+        ]);
         assert_eq!(all.pairs().len(), 2);
         let said = |line| {
             let pair = &all.pairs()[1];

@@ -139,11 +139,13 @@ impl Data {
         stories.unseen.stories.get(low)
     }
 
-    /// How many of a story's facts are right by guessing without reading.
-    pub fn guessed(&self, story: &Story) -> BTreeMap<FactKind, Tally> {
+    /// How many of a story's facts inside its window are right by guessing without reading.
+    pub fn guessed(&self, story: &Story, window: Window) -> BTreeMap<FactKind, Tally> {
         let Some(stories) = &self.stories else { return BTreeMap::new() };
+        let facts = story.facts.iter().filter(|of| of.start > 0 && of.end - 1 <= window.len);
+        let inside = Story { facts: facts.cloned().collect(), ..story.clone() };
         let learn = || Predictors::learn(&stories.learnt.stories);
-        stories.predictors.get_or_init(learn).score([story])
+        stories.predictors.get_or_init(learn).score([&inside])
     }
 
     /// At most `limit` unseen tokens, in evenly spaced windows, none longer than `longest`.

@@ -51,12 +51,7 @@ pub extern "C" fn give(len: usize) -> *mut u8 {
 
 /// Answers a request: 0, or 1 when the answer says what is wrong. Both buffers are taken.
 #[unsafe(no_mangle)]
-pub extern "C" fn ask(
-    request: usize,
-    request_len: usize,
-    blob: usize,
-    blob_len: usize,
-) -> u32 {
+pub extern "C" fn ask(request: usize, request_len: usize, blob: usize, blob_len: usize) -> u32 {
     DOOR.with_borrow_mut(|door| {
         (door.answer, door.blob) = Default::default();
         let request = door.taken(request, request_len).unwrap_or_default();

@@ -7,7 +7,8 @@ use crate::measure::Measuring;
 use crate::memory::room;
 use crate::recipe;
 use crate::request::{
-    Attention, Forget, Load, Make, Measure, More, Nothing, Request, Roles, Save, Source, Step, Text, Write,
+    Attention, Forget, Load, Make, Measure, More, Nothing, Request, Roles, Save, Source, Step,
+    Text, Write,
 };
 use crate::run::Run;
 use llm_core::Recipe;
@@ -60,7 +61,8 @@ impl Lab {
             "measure" => self.measure(run, &request.fields()?),
             "write" => Ok(look::write(self.run(run)?, &request.fields::<Write>()?)?.into()),
             "attention" => {
-                let (json, blob) = look::attention(self.run(run)?, &request.fields::<Attention>()?)?;
+                let (json, blob) =
+                    look::attention(self.run(run)?, &request.fields::<Attention>()?)?;
                 Ok(Answer { json, blob })
             }
             "roles" => Ok(look::roles(self.run(run)?, &request.fields::<Roles>()?)?.into()),
@@ -206,8 +208,7 @@ impl Lab {
         };
         let begun = run.measuring.take().filter(|begun| begun.tokens == ask.tokens);
         let (model, step) = (&run.trainer.model, run.trainer.step);
-        let mut measuring =
-            begun.unwrap_or_else(|| Measuring::new(model, step, data, ask.tokens));
+        let mut measuring = begun.unwrap_or_else(|| Measuring::new(model, step, data, ask.tokens));
         measuring.go_on(data, ask.slice, run.trainer.recipe.batch_size)?;
         let found = measuring.found();
         run.measuring = (!measuring.is_done()).then_some(measuring);

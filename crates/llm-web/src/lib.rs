@@ -46,11 +46,11 @@
 //!
 //! let mut lab = Lab::default();
 //! let small = br#"{"do": "make", "heads": 2, "layers": 1, "width": 8, "window": 32, "batch": 2}"#;
-//! assert_eq!(lab.ask(small, Vec::new())?.json["parameters"], 5_512);
+//! assert_eq!(lab.ask(small, Vec::new())?.json["parameters"], 5_448);
 //! let trained = lab.ask(br#"{"do": "step", "n": 3}"#, Vec::new())?;
 //! assert_eq!(trained.json["losses"].as_array().map(Vec::len), Some(3));
 //! let file = lab.ask(br#"{"do": "save"}"#, Vec::new())?.blob; // goes on in the terminal
-//! assert!(llm_core::checkpoint::looks_like_checkpoint(&file));
+//! assert!(llm_core::checkpoint::Checkpoint::from_bytes("page", &file).is_ok());
 //! # Ok::<(), llm_web::Failure>(())
 //! ```
 //!

@@ -83,7 +83,8 @@ pub fn attention(run: &Run, ask: &Attention) -> Result<(Value, Vec<u8>)> {
 pub fn roles(run: &Run, ask: &Roles) -> Result<Value> {
     let model = run.model(ask.moment)?;
     let Some(data) = &run.data else {
-        let why = "this run's text is not here: heads are measured on the part that it has not learnt";
+        let why =
+            "this run's text is not here: heads are measured on the part that it has not learnt";
         return Err(Failure::new(Code::Data, why));
     };
     let t = model.config().seq_len.min(LONGEST);

@@ -44,7 +44,7 @@ impl OfStories {
     fn add(&mut self, data: &Data, window: Window, scored: &Scored<'_>) {
         let Some(story) = data.story(window) else { return };
         self.facts.add(story, window, scored);
-        for (kind, tally) in data.guessed(story) {
+        for (kind, tally) in data.guessed(story, window) {
             let sum = self.guessed.entry(kind).or_default();
             *sum = sum.plus(tally);
         }

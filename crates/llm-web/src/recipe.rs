@@ -25,7 +25,8 @@ struct Usual {
 }
 
 /// A window holds a story, a minute suffices.
-const STORIES: Usual = Usual { layers: 2, width: 64, window: 256, batch: 8, rate: 6e-3, steps: 1500 };
+const STORIES: Usual =
+    Usual { layers: 2, width: 64, window: 256, batch: 8, rate: 6e-3, steps: 1500 };
 /// For text of one's own.
 const TEXT: Usual = Usual { layers: 4, width: 128, window: 64, batch: 12, rate: 1e-3, steps: 2000 };
 /// Heads, or the nearest number below that divides the width.

@@ -106,9 +106,8 @@ impl Run {
             let why = format!("checkpoint '{name}': '{other}' attention, which is not made here");
             Failure::new(Code::Attention, why + "; open it with train-gpt-modern")
         })?;
-        let refused = |e: String| {
-            Failure::new(Code::Checkpoint, format!("checkpoint '{name}': {e}"))
-        };
+        let refused =
+            |e: String| Failure::new(Code::Checkpoint, format!("checkpoint '{name}': {e}"));
         let meta = &checkpoint.meta;
         let tokenizer = tokenizers::from_spec(&meta.tokenizer).map_err(|e| match e {
             e @ llm_core::Error::Memory { .. } => e.into(),
@@ -203,7 +202,13 @@ impl Run {
         said
     }
 
-    fn described(&self, config: &Config, spec: &AttentionSpec, recipe: &Recipe, step: u64) -> Value {
+    fn described(
+        &self,
+        config: &Config,
+        spec: &AttentionSpec,
+        recipe: &Recipe,
+        step: u64,
+    ) -> Value {
         let parameters: usize = self.trainer.model.parameters().map(|(_, p)| p.numel()).sum();
         let source = match (&recipe.data, recipe.data == DataSource::NONE) {
             (_, true) => "none",

@@ -15,7 +15,8 @@ fn a_run_of_the_page_is_one_of_the_terminal() {
     let sandbox = sandbox();
     sandbox.write("cats.txt", &b"the cat sat on the mat, and the dog sat on the cat. ".repeat(60));
     let sizes = ["--layers", "1", "--dmodel", "16", "--seq", "24", "--batch", "3", "--steps", "25"];
-    let small = json!({ "do": "make", "layers": 1, "width": 16, "window": 24, "batch": 3, "steps": 25 });
+    let small =
+        json!({ "do": "make", "layers": 1, "width": 16, "window": 24, "batch": 3, "steps": 25 });
     for (heads, data) in [(4, None), (1, None), (2, Some("cats.txt"))] {
         let file = data.map_or(Vec::new(), |file| vec!["--data", file]);
         let heads_said = heads.to_string();
@@ -63,7 +64,8 @@ fn what_is_left_out_is_the_same() {
 #[test]
 fn a_file_of_the_terminal_is_measured_alike() {
     let sandbox = sandbox();
-    let sizes = ["--layers", "1", "--dmodel", "16", "--seq", "128", "--batch", "3", "--steps", "40"];
+    let sizes =
+        ["--layers", "1", "--dmodel", "16", "--seq", "128", "--batch", "3", "--steps", "40"];
     sandbox.ok(&[&sizes[..], &["--gen", "0", "--save", "t.ckpt"]].concat());
     let run = sandbox.ok(&["eval", "--load", "t.ckpt", "--json"]);
     let there: Value = serde_json::from_str(&run.text()).unwrap();

@@ -117,3 +117,19 @@ fn the_optimizers_own_settings_are_the_ones_saved() {
     let again = read(&bytes_of(&trainer, &tokenizer(), true)).unwrap();
     assert_eq!(again.meta.recipe, recipe());
 }
+
+/// The same bytes, the same checks, errors under the name that is given.
+#[test]
+fn in_memory_as_in_a_file() {
+    let run = small();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run");
+    save(&path, &run, &tokenizer(), true).unwrap();
+    let bytes = to_bytes(&run, &tokenizer(), true).unwrap();
+    assert_eq!(bytes, std::fs::read(&path).unwrap());
+    assert_eq!(bytes.capacity(), bytes.len());
+    let again = Checkpoint::from_bytes("run", &bytes).unwrap();
+    assert_equal(&run, &again.into_trainer(two_heads()).unwrap(), true);
+    let refused = Checkpoint::from_bytes("some name", &bytes[..bytes.len() - 1]).unwrap_err();
+    assert!(matches!(refused, Error::Checkpoint { path, .. } if path == Path::new("some name")));
+}

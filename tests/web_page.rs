@@ -21,7 +21,9 @@ fn web() -> PathBuf {
 fn sources() -> BTreeMap<String, String> {
     let files = std::fs::read_dir(web()).unwrap().map(|entry| entry.unwrap().path());
     files
-        .filter(|file| ["js", "css", "html"].iter().any(|e| file.extension().is_some_and(|x| x == *e)))
+        .filter(|file| {
+            ["js", "css", "html"].iter().any(|e| file.extension().is_some_and(|x| x == *e))
+        })
         .map(|file| {
             let name = file.file_name().unwrap().to_str().unwrap().to_string();
             (name, std::fs::read_to_string(&file).unwrap())
@@ -91,7 +93,7 @@ fn spelt(source: &str) -> BTreeSet<String> {
             // A choice between keys has several quotes before its end; a key is the first of its call.
             let until = call.find(['{', ';', '\n']).unwrap_or(call.len());
             let quotes: Vec<_> = call[..until].split('\'').collect();
-            found.extend(quotes.iter().skip(1).step_by(2).map(|key| key.to_string()));
+            found.extend(quotes.iter().skip(1).step_by(2).map(|key| (*key).to_string()));
         }
     }
     found

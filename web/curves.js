@@ -1,6 +1,6 @@
 // How good it is: the loss, and how many facts of unseen stories are right, step by step.
 
-import { app, part } from './app.js';
+import { app, changed, part } from './app.js';
 import { byId, fixed, percent, svg, whole, within } from './make.js';
 import { guessed } from './history.js';
 import { lossRange, path, plane, smoothed, thinned } from './chart.js';
@@ -53,7 +53,7 @@ function readout(run) {
     say('atStep', { step: whole(step) }),
     Number.isFinite(loss) && `${say('train')} ${fixed(loss, 3)}`,
     measured && `${say('val')} ${fixed(measured.loss, 3)} (${say('atStep', { step: whole(measured.step) })})`,
-    facts && `${say('factsRight')} ${percent(facts.share)}`,
+    facts && `${say('factsRight').toLowerCase()} ${percent(facts.share)}`,
   ].filter(Boolean).join(' · ');
 }
 
@@ -102,5 +102,5 @@ export function curves() {
     event.preventDefault();
     at((read ?? app.run.step) + by * Math.max(1, Math.round(app.run.steps / 100)));
   });
-  new ResizeObserver(() => draw()).observe(box);
+  new ResizeObserver(() => changed('curves')).observe(box);
 }

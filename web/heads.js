@@ -31,13 +31,32 @@ export function grid(box, { layers, heads }, choose) {
   box.style.setProperty('--heads', Math.min(heads, 4));
 }
 
+/** A frame paints maps for so long: many heads take several frames. */
+const PAINT_MS = 8;
+const painting = new WeakMap();
+
+/** Paints the maps of all heads, unless others are to be painted before the last is. */
+function paintAll(box, maps) {
+  const cells = [...box.querySelectorAll('.head')], scale = colours(), pass = {};
+  painting.set(box, pass);
+  const some = () => {
+    if (painting.get(box) !== pass) return;
+    const begun = performance.now();
+    while (cells.length && performance.now() - begun < PAINT_MS) {
+      const cell = cells.shift();
+      const [layer, head] = cell.dataset.head.split('.').map(Number);
+      paint(cell.firstChild, maps.weights, offsetOf(maps, layer, head), maps.t, scale);
+    }
+    if (cells.length) requestAnimationFrame(some);
+  };
+  some();
+}
+
 /** Paints every head's map, and names what it does. */
 export function fillGrid(box, maps, measured, chosen = null) {
-  const scale = colours();
   for (const name of box.querySelectorAll('[data-layer]')) put(name, say('layerName', { layer: name.dataset.layer }));
   for (const cell of box.querySelectorAll('.head')) {
     const [layer, head] = cell.dataset.head.split('.').map(Number);
-    paint(cell.firstChild, maps.weights, offsetOf(maps, layer, head), maps.t, scale);
     put(cell.querySelector('.which'), say('headShort', { head }));
     const role = roleOf(measured, layer, head);
     put(cell.querySelector('.role'), role?.name ?? '\u00a0');
@@ -46,6 +65,7 @@ export function fillGrid(box, maps, measured, chosen = null) {
     if (chosen) cell.setAttribute('aria-pressed', String(chosen[0] === layer && chosen[1] === head));
     cell.title = role?.role ? say('roleShare', { name: role.name, share: percent(role.share), even: percent(role.even) }) : '';
   }
+  paintAll(box, maps);
 }
 
 function draw() {

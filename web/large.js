@@ -104,24 +104,31 @@ function shade(maps) {
   });
 }
 
-/** Since when a head has done what it does now. */
+/** Since when a head has done what it does now; null if no measurement says that it ever did something else. */
 function since(run, layer, head, role) {
-  let first = null;
+  let first = null, other = false;
   for (const step of [...run.roles.keys()].sort((a, b) => a - b)) {
     if (step > (view.step ?? Infinity)) break;
     const same = roleOf(run.roles.get(step), layer, head)?.role === role;
     first = same ? first ?? step : null;
+    other ||= !same;
   }
-  return first;
+  return other ? first : null;
+}
+
+function roleTold(run, layer, head, role) {
+  if (!role) return say(run.made && !run.made.has_data ? 'rolesNone' : 'rolesLater');
+  if (!role.role) return role.name;
+  const values = { name: role.name, share: percent(role.share), even: percent(role.even) };
+  const step = since(run, layer, head, role.role);
+  return step === null ? say('roleShare', values) : say('roleSince', { ...values, step: whole(step) });
 }
 
 function caption(maps) {
   const [layer, head] = shownHead(maps), run = app.run;
   put(byId('large-title'), say('headLong', { layer, head, step: whole(maps.step) }));
   const role = roleOf(rolesUntil(run, view.step ?? Infinity), layer, head);
-  const told = !role ? say(run.made && !run.made.has_data ? 'rolesNone' : 'rolesLater') : !role.role ? role.name
-    : say('roleSince', { name: role.name, share: percent(role.share), even: percent(role.even), step: whole(since(run, layer, head, role.role) ?? run.step) });
-  put(byId('large-role'), told);
+  put(byId('large-role'), roleTold(run, layer, head, role));
 }
 
 function draw() {

@@ -33,7 +33,7 @@ channel.port1.onmessage = () => waiting.shift()();
 /** Lets messages in. */
 const breath = () => new Promise(resolve => { waiting.push(resolve); channel.port2.postMessage(0); });
 
-function tell(event, fields, blob = null) {
+function report(event, fields, blob = null) {
   postMessage({ event, memory: core.memory, ...fields, blob }, blob ? [blob] : []);
 }
 
@@ -62,20 +62,20 @@ function step(n) {
   const ms = performance.now() - begun;
   spent.training += ms;
   if (answer.losses.length) stepMs = 0.7 * stepMs + 0.3 * ms / answer.losses.length;
-  tell('steps', { step: answer.step, losses: answer.losses, tokens: answer.tokens, rate: answer.rate, ms });
+  report('steps', { step: answer.step, losses: answer.losses, tokens: answer.tokens, rate: answer.rate, ms });
   return answer;
 }
 
 function readMaps() {
   const { text } = watched;
   const { answer, blob } = ask({ do: 'attention', text });
-  tell('maps', { text, step: at.step, ...answer }, blob);
+  report('maps', { text, step: at.step, ...answer }, blob);
 }
 
 function writeSample() {
   const { prompt, tokens, temperature } = watched;
   const { answer } = ask({ do: 'write', tokens, temperature, ...(prompt && { prompt }) });
-  tell('sample', { step: at.step, prompt: answer.prompt, text: answer.text });
+  report('sample', { step: at.step, prompt: answer.prompt, text: answer.text });
 }
 
 /** Once again, unless time is up or what is asked for cannot be done: then the next time. */
@@ -95,15 +95,15 @@ async function measure(all) {
     found = ask({ do: 'measure', tokens: all ? 0 : SCORED, slice: WINDOWS }).answer;
     await breath();
   } while (!found.done);
-  tell('measured', { ...found, all });
+  report('measured', { ...found, all });
   const { answer } = ask({ do: 'roles', tokens: JUDGED });
-  tell('roles', { step: found.step, heads: answer.heads, even: answer.even });
+  report('roles', { step: found.step, heads: answer.heads, even: answer.even });
   spent.measuring += performance.now() - begun;
 }
 
 function remember() {
   const { answer } = ask({ do: 'remember' });
-  tell('moment', answer);
+  report('moment', answer);
 }
 
 const cheap = () => spent.measuring <= MEASURING * spent.training;
@@ -130,7 +130,7 @@ async function train() {
     await measure(true);
   }
   going = false;
-  tell('over', { step: at.step, ended });
+  report('over', { step: at.step, ended });
 }
 
 function readOnce(work) {
@@ -142,7 +142,7 @@ async function run() {
     await train();
   } catch (error) {
     going = false;
-    tell('failed', { error: told(error) });
+    report('failed', { error: told(error) });
   }
   pausing.splice(0).forEach(resolve => resolve());
 }

@@ -101,8 +101,8 @@ export const WORDS = {
 
   // Race
   raceTitle: ['A race: one head against four', '比赛：一个头对四个头'],
-  raceIntro: ['Two models of the same size learn from the same stories in the same order. One has a single head in each layer, the other four. Facts that need one place both learn; where a word depends on two earlier places at once, such as the name of the other person, one head falls behind.',
-    '两个同样大小的模型，按同样的顺序学习同样的故事。一个每层只有一个头，另一个有四个。只需看一处的事实两个都能学会；当一个词同时取决于前面两处，例如“另一个人”的名字，一个头就落后了。'],
+  raceIntro: ['Two models of the same size learn from the same stories in the same order. One has a single head in each layer, the other four. Facts that need one place both learn in the end; where a word depends on two earlier places at once, such as the name of the other person, one head has usually fallen behind by the last step.',
+    '两个同样大小的模型，按同样的顺序学习同样的故事。一个每层只有一个头，另一个有四个。只需看一处的事实，两个最后都能学会；当一个词同时取决于前面两处，例如“另一个人”的名字，到最后一步时一个头通常已经落后。'],
   raceButton: ['Start the race', '开始比赛'], raceAgain: ['Race again', '再比一次'],
   raceStarted: ['The race is on: two models train side by side.', '比赛开始：两个模型并排训练。'],
   raceDone: ['The race is over: facts right {one} with one head, {four} with four.', '比赛结束：一个头答对 {one} 的事实，四个头答对 {four}。'],

@@ -51,7 +51,6 @@ fn a_step_takes_what_is_on_paper() {
     ] {
         let [seen, paper] = threads::with(1, || seen_and_on_paper(config, attention)).unwrap();
         let ratio = paper / seen;
-        println!("{what}: {ratio:.3} of {seen}");
         assert!((0.98..1.02).contains(&ratio), "{what}: {paper} on paper, {seen} seen");
     }
 }

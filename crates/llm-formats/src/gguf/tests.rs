@@ -286,7 +286,7 @@ fn what_stands_beside_the_tokens_is_kept() {
         (key("chat_template"), MetaValue::text("{{ messages }}")),
     ];
     entries.extend(said.clone());
-    let read = Tokens::read(&entries, false).unwrap().unwrap();
+    let read = Tokens::read(&mut entries, false).unwrap().unwrap();
     let tokenizer = read.tokenizer(first as usize + 3).unwrap();
     assert_eq!(tokenizer.end_of_text(), Some(first + 2));
     assert_eq!(tokenizer.encode(b"<|im_end|>cat").unwrap()[0], first + 2);

@@ -5,6 +5,7 @@ Absolute times drift with whatever else a machine does, so every round measures 
 other, and the ratio is one of medians over the rounds.
 
     cargo build --release && python benches/peers/compare.py            # needs: pip install torch; cc
+    python benches/peers/compare.py --workloads w1-llama smollm2 write-smollm2 write-smollm2-long
     python benches/peers/compare.py --workloads w1 w3 --rounds 5 --threads 2
     python benches/peers/compare.py --workloads w1 w3 w4 --matmul bf16   # and beside our own f32
 """
@@ -18,11 +19,19 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-BINARY = HERE.parent.parent / "target" / "release" / "train-gpt-mha"
+PROGRAMS = HERE.parent.parent / "target" / "release"
 ALL = ["w1", "w1h1", "w2", "w3", "w4", "attention", "generate"]
+# The sizes that torch_peer.py has under these names, as flags of train-gpt-modern's bench.
+SMOLLM2 = ["--arch", "llama", "--layers", "30", "--heads", "9", "--kv-heads", "3", "--dmodel", "576", "--vocab", "49152"]
+MODERN = {
+    "w1-llama": ["w1", "--arch", "llama"],
+    "smollm2": ["w4", *SMOLLM2, "--seq", "256", "--batch", "1", "--steps", "5"],
+    "write-smollm2": ["generate", *SMOLLM2, "--seq", "1024"],
+    "write-smollm2-long": ["generate", *SMOLLM2, "--seq", "1024", "--after", "880"],
+}
 
 parser = argparse.ArgumentParser()
-parser.add_argument("--workloads", nargs="+", default=ALL, choices=ALL)
+parser.add_argument("--workloads", nargs="+", default=ALL, choices=[*ALL, *MODERN])
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--matmul", choices=["f32", "bf16"], default="f32", help="bf16: PyTorch under autocast")
@@ -51,17 +60,25 @@ def measure(command, env=None):
     return {line["workload"]: line["ms_per_step"] for line in lines}
 
 
+def ours(workload, *settings):
+    """By the names that PyTorch's script gives them."""
+    if workload not in MODERN:
+        return measure([PROGRAMS / "train-gpt-mha", "bench", "--json", "--workload", workload, *settings])
+    flags = [*MODERN[workload], *settings]
+    [ms] = measure([PROGRAMS / "train-gpt-modern", "bench", "--json", "--workload", *flags]).values()
+    return {workload: ms}
+
+
 threads = str(args.threads)
-OURS = [BINARY, "bench", "--json", "--workload"]
 TORCH = [sys.executable, HERE / "torch_peer.py", "--workload"]
 SETTINGS = ["--threads", threads, "--matmul", args.matmul]
 peers = {
-    "this project": lambda w: measure([*OURS, w, *SETTINGS]),
+    "this project": lambda w: ours(w, *SETTINGS),
     "torch": lambda w: measure([*TORCH, w, *SETTINGS]),
 }
 library = preload()
 if args.matmul == "bf16":
-    peers["this project, f32"] = lambda w: measure([*OURS, w, "--threads", threads])
+    peers["this project, f32"] = lambda w: ours(w, "--threads", threads)
 if library:
     peers["torch, AVX-512 forced"] = lambda w: measure(
         [*TORCH, w, *SETTINGS], {"LD_PRELOAD": str(library)})
@@ -76,6 +93,6 @@ for workload in args.workloads:
                 times[peer].setdefault(name, []).append(ms)
     for name in times["this project"]:
         ms = {peer: statistics.median(times[peer][name]) for peer in peers}
-        ours = ms.pop("this project")
-        row = " ".join(f"{theirs:24.3f} {ours / theirs:7.2f}" for theirs in ms.values())
-        print(f"{name:28} {ours:14.3f} {row}", flush=True)
+        own = ms.pop("this project")
+        row = " ".join(f"{theirs:24.3f} {own / theirs:7.2f}" for theirs in ms.values())
+        print(f"{name:28} {own:14.3f} {row}", flush=True)

@@ -1,7 +1,8 @@
 """PyTorch on the workloads of `train-gpt-mha bench`: one JSON line per measurement, the same fields.
 
 The model is GPT-2's architecture, fp32, as a PyTorch user would write it today: fused attention, fused
-AdamW, gradient norm clipped at 1.0. A step is batch, forward, loss, backward, clip, update.
+AdamW, gradient norm clipped at 1.0. A step is batch, forward, loss, backward, clip, update. The workloads
+of `torch_llama.py` are those of `train-gpt-modern bench` with the flags that `compare.py` gives it.
 
     python benches/peers/torch_peer.py --workload w1 --threads 2
 """
@@ -20,12 +21,22 @@ TRAINING = {
     "w3": (6, 6, 384, 256, 8, 65, 15),
     "w4": (12, 12, 768, 64, 4, 50257, 10),
 }
+# The same of Llama's: with groups after the heads, and the width of the MLP after that of the stream.
+LLAMA = {
+    "w1-llama": (4, 4, 4, 128, 352, 64, 12, 65, 200),
+    "smollm2": (30, 9, 3, 576, 1536, 256, 1, 49152, 5),
+}
 ATTENTION = [(4, 12, 1024, 64), (8, 6, 256, 64)]  # batch, heads, context, head width
 
-parser = argparse.ArgumentParser()
 WRITING = [("w1", 64, 63), ("w4", 1024, 128)]  # model, context, tokens written
+# Sizes of a Llama but for its batch and steps, tokens of the text before, tokens written.
+WRITING_LLAMA = {
+    "write-smollm2": ((30, 9, 3, 576, 1536, 1024, 49152), 1, 128),
+    "write-smollm2-long": ((30, 9, 3, 576, 1536, 1024, 49152), 880, 128),
+}
 
-parser.add_argument("--workload", choices=[*TRAINING, "attention", "generate"], required=True)
+parser = argparse.ArgumentParser()
+parser.add_argument("--workload", choices=[*TRAINING, *LLAMA, "attention", "generate", *WRITING_LLAMA], required=True)
 parser.add_argument("--threads", type=int, default=2)
 parser.add_argument("--steps", type=int)
 parser.add_argument("--matmul", choices=["f32", "bf16"], default="f32", help="bf16: forward and loss under autocast")
@@ -35,6 +46,8 @@ os.environ.setdefault("OMP_NUM_THREADS", str(args.threads))
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attention
+
+from torch_llama import Llama, writer
 
 torch.set_num_threads(args.threads)
 torch.manual_seed(1)
@@ -97,9 +110,9 @@ def report(workload, ms, tokens, **more):
 
 
 def training(name):
-    layers, heads, width, context, batch, vocabulary, count = TRAINING[name]
+    *sizes, context, batch, vocabulary, count = TRAINING[name] if name in TRAINING else LLAMA[name]
     count = args.steps or count
-    model = Model(layers, heads, width, context, vocabulary)
+    model = (Model if name in TRAINING else Llama)(*sizes, context, vocabulary)
     matrices = [p for p in model.parameters() if p.dim() > 1]
     others = [p for p in model.parameters() if p.dim() <= 1]
     groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
@@ -165,6 +178,21 @@ def generate():
         report(f"generate-{name}", ms, 1)
 
 
+@torch.no_grad()
+def write_llama(name):
+    """Greedy, one text, after a text that is read before the clock starts."""
+    sizes, after, count = WRITING_LLAMA[name]
+    read = writer(Llama(*sizes), sizes[-2])
+    first = read(torch.zeros(after, dtype=torch.long), 0)
+
+    def text():
+        token = first
+        for position in range(after, after + count):
+            token = read(token, position)
+
+    report(name, timed(text, 1, args.steps or 5) / count, 1)
+
+
 def peak_kib():
     """Most memory this process has had resident, in KiB (Linux)."""
     try:
@@ -175,4 +203,9 @@ def peak_kib():
 
 
 apart = {"attention": attention, "generate": generate}
-apart[args.workload]() if args.workload in apart else training(args.workload)
+if args.workload in apart:
+    apart[args.workload]()
+elif args.workload in WRITING_LLAMA:
+    write_llama(args.workload)
+else:
+    training(args.workload)

@@ -2,11 +2,14 @@
 //! by their keys. Formats that hold such models are read into this and written from it; how the
 //! attention is made is the caller's choice.
 
+use llm_core::AttentionSpec;
 use llm_core::settings::{Settings, Value};
-use llm_core::{AttentionSpec, Result};
 
 /// Its name in an [`AttentionSpec`].
 pub const NAME: &str = "modern";
+
+/// Of the four settings of a scaling, which come together, the first.
+const FACTOR: &str = "rotary.scaling.factor";
 
 /// What it is. Defaults are multi-head attention's.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +49,15 @@ pub struct SlowedPairs {
     pub original: usize,
 }
 
+/// Why a description is not one of this attention.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Unread {
+    /// It is of another.
+    Attention,
+    /// It has this setting, which is not known here or not a value of its kind, or lacks what goes with it.
+    Setting(String),
+}
+
 impl ModernSpec {
     /// Multi-head attention with H heads.
     pub fn new(n_heads: usize) -> ModernSpec {
@@ -68,34 +80,42 @@ impl ModernSpec {
         self.head_dim.unwrap_or(d_model / self.n_heads.max(1))
     }
 
-    /// What a description says; none when it is of another attention, or has a setting that is not
-    /// known here. The heads that are switched off are not part of it.
+    /// What a description says, if it [is](ModernSpec::of) one of this attention.
     pub fn read(spec: &AttentionSpec) -> Option<ModernSpec> {
+        ModernSpec::of(spec).ok()
+    }
+
+    /// What a description says. The heads that are switched off are not part of it.
+    ///
+    /// # Errors
+    /// [`Unread`]: it is of another attention, or has a setting that is not known here.
+    pub fn of(spec: &AttentionSpec) -> Result<ModernSpec, Unread> {
         if spec.name != NAME {
-            return None;
+            return Err(Unread::Attention);
         }
         let mut read = ModernSpec::new(spec.n_heads);
         let mut scaling = [None; 3];
         let mut original = None;
         for (key, value) in spec.settings.iter() {
+            let unread = || Unread::Setting(key.into());
             let whole = || match value {
-                Value::Whole(n) => usize::try_from(*n).ok(),
-                _ => None,
+                Value::Whole(n) => usize::try_from(*n).map_err(|_| unread()),
+                _ => Err(unread()),
             };
             let number = || match value {
-                Value::Double(x) => Some(*x),
-                _ => None,
+                Value::Double(x) => Ok(*x),
+                _ => Err(unread()),
             };
             let yes = || match value {
-                Value::Bool(yes) => Some(*yes),
-                _ => None,
+                Value::Bool(yes) => Ok(*yes),
+                _ => Err(unread()),
             };
             match key {
                 "kv_heads" => read.kv_heads = whole()?,
                 "head_dim" => read.head_dim = Some(whole()?),
                 "rotary.theta" => read.theta = Some(number()?),
                 "rotary.width" => read.rotary_width = Some(whole()?),
-                "rotary.scaling.factor" => scaling[0] = Some(number()?),
+                FACTOR => scaling[0] = Some(number()?),
                 "rotary.scaling.low" => scaling[1] = Some(number()?),
                 "rotary.scaling.high" => scaling[2] = Some(number()?),
                 "rotary.scaling.original" => original = Some(whole()?),
@@ -103,7 +123,7 @@ impl ModernSpec {
                 "qk_norm" => read.qk_norm = yes()?,
                 "qkv_bias" => read.qkv_bias = yes()?,
                 "proj_bias" => read.proj_bias = yes()?,
-                _ => return None,
+                _ => return Err(unread()),
             }
         }
         read.scaling = match (scaling, original) {
@@ -111,16 +131,16 @@ impl ModernSpec {
             ([Some(factor), Some(low), Some(high)], Some(original)) => {
                 Some(SlowedPairs { factor, low, high, original })
             }
-            _ => return None,
+            _ => return Err(Unread::Setting(FACTOR.into())),
         };
-        Some(read)
+        Ok(read)
     }
 
     /// The description, as [`ModernSpec::read`] reads it.
     ///
     /// # Errors
     /// [`llm_core::Error::Config`] when a number is not finite.
-    pub fn spec(&self) -> Result<AttentionSpec> {
+    pub fn spec(&self) -> llm_core::Result<AttentionSpec> {
         let whole = |n: usize| Value::Whole(n as u64);
         let scaling = self.scaling;
         let all = [
@@ -128,7 +148,7 @@ impl ModernSpec {
             ("head_dim", self.head_dim.map(whole)),
             ("rotary.theta", self.theta.map(Value::Double)),
             ("rotary.width", self.rotary_width.map(whole)),
-            ("rotary.scaling.factor", scaling.map(|s| Value::Double(s.factor))),
+            (FACTOR, scaling.map(|s| Value::Double(s.factor))),
             ("rotary.scaling.low", scaling.map(|s| Value::Double(s.low))),
             ("rotary.scaling.high", scaling.map(|s| Value::Double(s.high))),
             ("rotary.scaling.original", scaling.map(|s| whole(s.original))),
@@ -174,9 +194,9 @@ mod tests {
     #[test]
     fn another_attention_is_none() {
         let mut spec = AttentionSpec::new("multi-head", 4);
-        assert_eq!(ModernSpec::read(&spec), None);
+        assert_eq!(ModernSpec::of(&spec), Err(Unread::Attention));
         spec.name = NAME.into();
-        assert_eq!(ModernSpec::read(&spec), Some(ModernSpec::new(4)));
+        assert_eq!(ModernSpec::of(&spec), Ok(ModernSpec::new(4)));
         for (key, value) in [
             ("sinks", Value::Whole(4)),
             ("window", Value::Bool(true)),
@@ -186,7 +206,9 @@ mod tests {
         ] {
             let mut spec = spec.clone();
             spec.settings.insert(key, value).unwrap();
-            assert_eq!(ModernSpec::read(&spec), None, "{key}");
+            let said = if key.contains("scaling") { FACTOR } else { key };
+            assert_eq!(ModernSpec::of(&spec), Err(Unread::Setting(said.into())));
+            assert_eq!(ModernSpec::read(&spec), None);
         }
     }
 }

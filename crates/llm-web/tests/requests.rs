@@ -1,4 +1,5 @@
 //! Every request, and what is refused.
+#![allow(clippy::unwrap_used)] // a test
 
 use llm_core::checkpoint::Checkpoint;
 use llm_core::model::SingleHead;

@@ -46,10 +46,11 @@ pub fn add(values: &mut Values) {
     let bits_of = |bytes: usize| (bytes * 8) as f64 / WIDTH as f64;
     let matrices = [[768, 2304], [768, 768], [768, 3072], [3072, 768]];
     let bytes = |kind: SmallKind| {
-        let blocks: u64 = matrices.iter().map(|shape| SmallMatrix::bytes(kind, *shape)).sum();
-        // The head stays in 8 bits.
-        let head = if kind == SmallKind::Q4 { SmallKind::Q8 } else { kind };
-        12 * blocks + SmallMatrix::bytes(head, [768, 50257])
+        // The head and the first of a block stay in 8 bits.
+        let finer = if kind == SmallKind::Q4 { SmallKind::Q8 } else { kind };
+        let [qkv, others @ ..] = matrices;
+        let others: u64 = others.iter().map(|shape| SmallMatrix::bytes(kind, *shape)).sum();
+        12 * (SmallMatrix::bytes(finer, qkv) + others) + SmallMatrix::bytes(finer, [768, 50257])
     };
     let weights = 12 * matrices.iter().map(|[k, n]| k * n).sum::<usize>() + 768 * 50257;
     let mut sizes = list![32, (4 * weights) as u32 / 1_000_000];

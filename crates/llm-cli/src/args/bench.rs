@@ -32,6 +32,9 @@ pub struct BenchArgs {
     /// Another vocabulary
     #[arg(long, visible_alias = "vocab-size", value_name = "V", help_heading = "Sizes")]
     pub vocab: Option<usize>,
+    /// Write on after a text of so many tokens [default: 1]
+    #[arg(long, value_name = "N", help_heading = "Sizes")]
+    pub after: Option<usize>,
     /// What matrices are rounded to when they are multiplied
     #[arg(long, value_name = "KIND", value_parser = ["f32", "bf16"], default_value = "f32", hide_default_value = true, hide_possible_values = true)]
     pub matmul: String,
@@ -47,6 +50,14 @@ pub struct BenchArgs {
     /// Threads.
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl BenchArgs {
+    /// Whether a size of writing was given in place of the workload's.
+    pub fn sized(&self) -> bool {
+        let BenchArgs { dmodel, layers, heads, seq, vocab, after, .. } = self;
+        [dmodel, layers, heads, seq, vocab, after].iter().any(|size| size.is_some())
+    }
 }
 
 /// What a measured model is beyond its sizes. A program that offers no such choice has no such
@@ -98,7 +109,7 @@ pub enum BenchName {
     W4,
     /// Causal attention alone, two shapes
     Attention,
-    /// Writing text with the models of w1 and w4, one token after the other
+    /// Writing text with the models of w1 and w4, one token after the other; with one like w4's where a size is given
     Generate,
 }
 

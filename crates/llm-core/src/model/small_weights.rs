@@ -4,7 +4,7 @@ use super::TinyGPT;
 use super::products::SmallWeights;
 use crate::base::{Error, Result};
 use crate::kernels::finite::all_finite;
-use crate::kernels::small::{SmallKind, SmallMatrix, Stored};
+use crate::kernels::small::{Given, SmallKind, SmallMatrix, Stored};
 use crate::tensor::Tensor;
 
 /// How the parameter lies, if a token is multiplied with it: all matrices but the table of
@@ -18,13 +18,13 @@ fn multiplied(name: &str, w: &Tensor, tied: bool) -> Option<Stored> {
     }
 }
 
-/// As what a matrix is kept. The output head stays in 8 bits where the others have 4, as in files of
-/// llama.cpp: every token's score comes straight from it.
+/// As what a matrix is kept. Where the others have 4 bits, two kinds stay in 8: the output head, as in
+/// files of llama.cpp, for every token's score comes straight from it; and the way to queries, keys and
+/// values. Softmax makes a small error of a score a large one of a weight: of all matrices of a block
+/// it costs by far the most when rounded to 4 bits.
 fn kept_as(kind: SmallKind, name: &str) -> SmallKind {
-    match (kind, name) {
-        (SmallKind::Q4, "wte" | "w_lm") => SmallKind::Q8,
-        _ => kind,
-    }
+    let sensitive = ["wte", "w_lm"].contains(&name) || name.ends_with(".w_qkv");
+    if kind == SmallKind::Q4 && sensitive { SmallKind::Q8 } else { kind }
 }
 
 /// K and N of a matrix.
@@ -35,9 +35,16 @@ fn inputs_and_outputs(w: &Tensor, stored: Stored) -> [usize; 2] {
     }
 }
 
-fn small(kind: SmallKind, name: &str, w: &Tensor, stored: Stored) -> Result<SmallMatrix> {
-    let made = SmallMatrix::new(kind, w.data(), inputs_and_outputs(w, stored), stored)?;
-    if made.is_finite() && all_finite(w.data()) {
+/// The parameter as a matrix to be rounded, if it is one.
+fn given<'w>(kind: SmallKind, name: &str, w: &'w Tensor, tied: bool) -> Option<Given<'w>> {
+    let stored = multiplied(name, w, tied)?;
+    let shape = inputs_and_outputs(w, stored);
+    Some(Given { kind: kept_as(kind, name), w: w.data(), shape, stored })
+}
+
+/// `Err` naming the matrix, if it has a number that is too large for its scale.
+fn checked(kind: SmallKind, name: &str, w: &[f32], made: SmallMatrix) -> Result<SmallMatrix> {
+    if made.is_finite() && all_finite(w) {
         return Ok(made);
     }
     let reason = format!("'{}' has a number that {kind} cannot hold", name.escape_default());
@@ -50,11 +57,15 @@ impl TinyGPT {
     /// # Errors
     /// [`Error::Config`] naming a matrix with a number that does not fit; [`Error::Memory`].
     pub(crate) fn small_weights(&self, kind: SmallKind) -> Result<SmallWeights> {
+        let tied = self.config().tied_head;
+        let matrices = self.parameters().filter_map(|(name, w)| {
+            let given = given(kind, &name, w, tied)?;
+            Some(((name, w), given))
+        });
+        let (parameters, matrices): (Vec<_>, Vec<_>) = matrices.unzip();
         let mut all = SmallWeights::default();
-        for (name, w) in self.parameters() {
-            if let Some(stored) = multiplied(&name, w, self.config().tied_head) {
-                all.insert(w, small(kept_as(kind, &name), &name, w, stored)?);
-            }
+        for ((name, w), made) in parameters.into_iter().zip(SmallMatrix::several(&matrices)?) {
+            all.insert(w, checked(kept_as(kind, &name), &name, w.data(), made)?);
         }
         Ok(all)
     }
@@ -79,9 +90,10 @@ impl TinyGPT {
     pub fn rounded(mut self, kind: SmallKind) -> Result<TinyGPT> {
         let tied = self.config().tied_head;
         for (name, w) in self.parameters_mut() {
-            if let Some(stored) = multiplied(&name, w, tied) {
-                small(kept_as(kind, &name), &name, w, stored)?.write_to(w.data_mut(), stored);
-            }
+            let Some(given) = given(kind, &name, w, tied) else { continue };
+            let (kind, stored) = (given.kind, given.stored);
+            let made = SmallMatrix::several(&[given])?.remove(0);
+            checked(kind, &name, w.data(), made)?.write_to(w.data_mut(), stored);
         }
         Ok(self)
     }

@@ -4,7 +4,8 @@
 //!
 //! Merging and learning are the `tokenizers` library's. What is ours stands around it: files are
 //! checked before it sees them (`parts`, `load`), and bytes that are no text, which it cannot
-//! take, become their single-byte tokens. So every sequence of bytes comes back as it was.
+//! take, become their single-byte tokens. So every sequence of bytes comes back as it was; one with a
+//! byte that a foreign vocabulary lacks is refused, where the library would leave the byte out.
 //!
 //! The text of special tokens such as `<|endoftext|>` is text like any other, as in tiktoken's
 //! `encode_ordinary`; where it shall be the token, that is done around the tokenizer
@@ -30,7 +31,7 @@ use crate::kept::Kept;
 use kind::Words;
 use llm_core::base::memory;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Result, TokenId};
+use llm_core::{Error, Result, TokenId};
 use parts::{Added, Checked, Parts, refuse};
 use rayon::prelude::*;
 use split::Splitter;
@@ -164,8 +165,8 @@ pub struct Bpe {
     bytes: Vec<u8>,
     /// Token i is `bytes[starts[i]..starts[i + 1]]`.
     starts: Vec<u32>,
-    /// The token of each byte.
-    singles: [TokenId; 256],
+    /// The token of each byte; none for some that hardly any text has.
+    singles: [Option<TokenId>; 256],
     /// Its tokenizer.json.
     blob: Vec<u8>,
     end_of_text: Option<TokenId>,
@@ -201,6 +202,21 @@ impl Bpe {
         Ok(Bpe { model, splitter, words, wholes, bytes, starts, singles, blob, end_of_text })
     }
 
+    /// Refuses a text with a byte that no token has.
+    fn check(&self, text: &[u8]) -> Result<()> {
+        let lacks = |b: u8| self.singles[usize::from(b)].is_none();
+        if !(0..=255).any(lacks) {
+            return Ok(());
+        }
+        match text.iter().position(|&b| lacks(b)) {
+            None => Ok(()),
+            Some(at) => {
+                let unit = format!("the byte \\x{:02X}", text[at]);
+                Err(Error::UnknownUnit { unit, position: at as u64 })
+            }
+        }
+    }
+
     /// The tokens of a piece of text.
     fn encode_piece(&self, splitter: &Splitter, piece: &[u8]) -> Result<Vec<TokenId>> {
         let mut tokens = Vec::with_capacity(piece.len() / 3);
@@ -222,7 +238,7 @@ impl Bpe {
                     }
                 })?,
             }
-            tokens.extend(chunk.invalid().iter().map(|&b| self.singles[usize::from(b)]));
+            tokens.extend(chunk.invalid().iter().filter_map(|&b| self.singles[usize::from(b)]));
         }
         Ok(tokens)
     }
@@ -271,9 +287,10 @@ impl Tokenizer for Bpe {
     /// The merged tokens of all words, and a token for each byte that is no text.
     ///
     /// # Errors
-    /// [`llm_core::Error::Memory`] when there is no room for the tokens of a long text, or for a word
-    /// of many megabytes.
+    /// [`Error::Memory`] when there is no room for the tokens of a long text, or for a word of many
+    /// megabytes; [`Error::UnknownUnit`] for a byte that the vocabulary lacks.
     fn encode(&self, text: &[u8]) -> Result<Vec<TokenId>> {
+        self.check(text)?;
         if text.len() > LONG_TEXT {
             memory::require(memory_of(text.len()))?;
         }

@@ -64,8 +64,8 @@ pub(super) struct Merge {
 pub(super) struct Checked {
     /// The bytes of all tokens in order.
     pub(super) bytes: Vec<Vec<u8>>,
-    /// The token of each byte.
-    pub(super) singles: [TokenId; 256],
+    /// The token of each byte; none for some that hardly any text has.
+    pub(super) singles: [Option<TokenId>; 256],
     /// Tokens that text is cut into, in GPT-2's alphabet.
     pub(super) ordinary: HashMap<String, TokenId>,
 }
@@ -94,7 +94,7 @@ impl Parts {
         self.added.iter().find(|token| token.content == end).map(|token| token.id)
     }
 
-    /// Validates that every text can be cut into this vocabulary.
+    /// Validates that every text can be cut into this vocabulary, but for [rare](is_rare) bytes.
     ///
     /// # Errors
     /// [`Error::Tokenizer`] naming the first token, byte or merge that cannot be.
@@ -289,24 +289,28 @@ impl Parts {
 }
 
 /// The token of each byte.
-fn singles(ordinary: &HashMap<String, TokenId>) -> Result<[TokenId; 256]> {
-    let mut singles = [0; 256];
-    let mut missing = Vec::new();
-    for (single, b) in singles.iter_mut().zip(0..=255u8) {
-        match ordinary.get(&alphabet::symbol(b).to_string()) {
-            Some(&id) => *single = id,
-            None => missing.push(b),
-        }
-    }
+fn singles(ordinary: &HashMap<String, TokenId>) -> Result<[Option<TokenId>; 256]> {
+    let bytes = std::array::from_fn(|b| b as u8);
+    let singles = bytes.map(|b| ordinary.get(&alphabet::symbol(b).to_string()).copied());
+    let missing: Vec<u8> =
+        bytes.into_iter().filter(|&b| singles[usize::from(b)].is_none()).collect();
     match missing[..] {
-        [] => Ok(singles),
-        [first, ..] => Err(refuse(format!(
+        [first, ..] if !missing.iter().copied().all(is_rare) => Err(refuse(format!(
             "the vocabulary lacks {} of the 256 bytes, the first is 0x{first:02X} (written {}); a \
              text with it could not be cut",
             missing.len(),
             shown(&alphabet::symbol(first).to_string())
         ))),
+        _ => Ok(singles),
     }
+}
+
+/// Is it in hardly any text? Vocabularies that were learnt without all bytes being given, such as
+/// SmolLM2's, lack some of these: control characters, the first bytes of characters of which none
+/// has a meaning, and what UTF-8 never has.
+fn is_rare(byte: u8) -> bool {
+    let white = matches!(byte, b'\t' | b'\n' | b'\r');
+    byte.is_ascii_control() && !white || matches!(byte, 0xC0 | 0xC1 | 0xF1 | 0xF2 | 0xF4..=0xFF)
 }
 
 /// A map whose keys stay in this order.

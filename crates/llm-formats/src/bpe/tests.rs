@@ -194,6 +194,39 @@ fn what_others_write_is_read() {
     assert_eq!(ids(&*from_tokenizer_json(whole.as_bytes()).unwrap(), "ab ab").len(), 4);
 }
 
+/// SmolLM2's vocabulary lacks some: its model is a model, and a text with them is none of its texts.
+#[test]
+fn bytes_that_hardly_any_text_has_may_be_lacking() {
+    let without = |lacking: [&str; 3]| {
+        let mut json = String::from_utf8(json_with("", "")).unwrap();
+        for (n, byte) in lacking.into_iter().enumerate() {
+            let letter = alphabet::symbol(u8::from_str_radix(byte, 16).unwrap());
+            assert!(json.contains(&format!("\"{letter}\":")), "{byte}");
+            json = json.replacen(&format!("\"{letter}\":"), &format!("\"ab{n}\":"), 1);
+        }
+        from_tokenizer_json(json.as_bytes())
+    };
+    let lacking = without(["04", "F1", "FF"]).unwrap();
+    let text = "ab \t\u{5}\u{fffd}猫\n".as_bytes();
+    assert_eq!(lacking.decode(&lacking.encode(text).unwrap()).unwrap(), text);
+    for (text, byte, place) in [
+        (&b"ab \x04"[..], "\\x04", 3),
+        (b"\xff", "\\xFF", 0),
+        ("a\u{40000}".as_bytes(), "\\xF1", 1),
+    ] {
+        let Err(Error::UnknownUnit { unit, position }) = lacking.encode(text) else {
+            panic!("{text:?} is cut")
+        };
+        assert_eq!((&*unit, position), (&*format!("the byte {byte}"), place));
+    }
+    for wanted in ["0A", "20", "C2", "80", "F0"] {
+        let Err(Error::Tokenizer { reason, .. }) = without(["04", wanted, "FF"]) else {
+            panic!("taken without {wanted}")
+        };
+        assert!(reason.contains("lacks 3 of the 256 bytes, the first is 0x04"), "{reason}");
+    }
+}
+
 #[test]
 fn what_cannot_be_a_tokenizer_is_refused() {
     let refused = |made: Result<Arc<dyn Tokenizer>>, needle: &str| {

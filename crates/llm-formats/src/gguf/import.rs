@@ -5,6 +5,7 @@ use super::file::{Gguf, Needed};
 use super::pieces::{Piece, pieces};
 use super::tokens::Tokens;
 use super::value::MetaValue;
+use crate::bpe;
 use crate::error::{FormatError, Result};
 use crate::files::open;
 use crate::imported::{FromSpec, Imported, Note, attention, check, fine_tuning, parameter};
@@ -37,15 +38,13 @@ pub fn import(path: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
 /// # Errors
 /// [`FormatError`] on whatever does not fit.
 pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<Imported> {
-    let file = Gguf::open(input, length)?;
+    let mut file = Gguf::open(input, length)?;
     let Described { family, config, layout } = Described::read(&file.metadata, &file.tensors)?;
     let attention = attention(layout.spec(config.d_model)?, from_spec)?;
     check(&config, attention.as_ref())?;
-    let tokens = Tokens::read(&file.metadata, family == super::Architecture::Gpt2)?;
+    let tokens = Tokens::read(&mut file.metadata, family == super::Architecture::Gpt2)?;
     let mut notes = Vec::new();
-    if matches!(file.metadata.get(TEMPLATE), Some(MetaValue::Text(_))) {
-        notes.push(Note::ChatTemplate);
-    }
+    let template = matches!(file.metadata.get(TEMPLATE), Some(MetaValue::Text(_)));
     let rounded = file.tensors.iter().find(|tensor| tensor.kind.numbers() > 1);
     notes.extend(rounded.map(|tensor| Note::Rounded { kind: tensor.kind.name() }));
     let parameters =
@@ -61,6 +60,9 @@ pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<I
             Arc::new(IdsTokenizer::new(config.vocab_size)?)
         }
     };
+    if template && tokenizer.name() != bpe::NAME {
+        notes.push(Note::ChatTemplate);
+    }
     Ok(Imported {
         recipe: fine_tuning(&config),
         config,

@@ -5,7 +5,7 @@ use crate::error::{FormatError, Result};
 use std::io::{self, Read};
 
 /// Bytes of memory for all names and values before the tensors: a vocabulary of 150,000 tokens
-/// takes a sixth of it.
+/// takes a third of it.
 pub(super) const MAX_MEMORY: u64 = 64 << 20;
 
 /// A file of known length.

@@ -3,10 +3,9 @@
 
 use crate::error::{FormatError, Result, shown};
 use crate::imported::SEVERAL;
-use crate::modern_spec::{ModernSpec, NAME};
+use crate::modern_spec::{ModernSpec, Unread};
 use llm_core::AttentionSpec;
 use llm_core::model::SingleHead;
-use llm_core::settings::Value;
 
 /// Which heads an attention has, and what is done to them.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,31 +48,27 @@ impl Layout {
     /// # Errors
     /// In words, what it has that a GGUF file cannot say.
     pub(super) fn of(spec: &AttentionSpec, d_model: usize) -> Result<Layout, String> {
-        let AttentionSpec { name, n_heads, head_mask: _, settings } = spec;
-        let plain = Layout::plain(*n_heads, d_model);
-        if [SingleHead::NAME, SEVERAL].contains(&name.as_str()) {
+        let plain = Layout::plain(spec.n_heads, d_model);
+        if [SingleHead::NAME, SEVERAL].contains(&spec.name.as_str()) {
             return Ok(plain);
         }
-        if name != NAME {
-            return Err(format!("'{}' attention", shown(name)));
+        let own = ModernSpec::of(spec).map_err(|why| match why {
+            Unread::Attention => format!("'{}' attention", shown(&spec.name)),
+            Unread::Setting(key) => format!("attention with '{}'", shown(&key)),
+        })?;
+        let head_dim = own.head_dim(d_model);
+        let ModernSpec { n_heads, kv_heads, head_dim: _, theta, qk_norm, .. } = own;
+        let ModernSpec { qkv_bias, proj_bias, rotary_width, scaling, window, .. } = own;
+        if window.is_some() {
+            return Err("a window of the last positions (window)".into());
         }
-        let mut layout = plain;
-        for (key, value) in settings.iter() {
-            match (key, value) {
-                ("kv_heads", Value::Whole(n)) => layout.kv_heads = *n as usize,
-                ("head_dim", Value::Whole(n)) => layout.head_dim = *n as usize,
-                ("rotary.theta", Value::Double(theta)) => layout.theta = Some(*theta),
-                ("qk_norm", Value::Bool(yes)) => layout.qk_norm = *yes,
-                ("qkv_bias", Value::Bool(yes)) => layout.qkv_bias = *yes,
-                ("proj_bias", Value::Bool(yes)) => layout.proj_bias = *yes,
-                ("window", _) => return Err("a window of the last positions (window)".into()),
-                ("rotary.width", _) => {
-                    return Err("heads that are turned in part (rotary.width)".into());
-                }
-                (other, _) => return Err(format!("attention with '{}'", shown(other))),
-            }
+        if rotary_width.is_some() {
+            return Err("heads that are turned in part (rotary.width)".into());
         }
-        Ok(layout)
+        if scaling.is_some() {
+            return Err("rotary positions that are slowed down (rotary.scaling.factor)".into());
+        }
+        Ok(Layout { n_heads, kv_heads, head_dim, theta, qk_norm, qkv_bias, proj_bias })
     }
 
     /// As a description. What is as in multi-head attention is left out.

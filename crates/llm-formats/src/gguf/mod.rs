@@ -13,7 +13,7 @@
 //! | the file itself, read and written | [`Gguf`], [`MetaValue`] |
 //! | which of its tensors is which of our parameters | `pieces`, by [`Architecture`] |
 //! | what it says of a model | `described`, `layout` |
-//! | tokens and merges | `tokens` |
+//! | tokens and merges, and how text is cut before | `tokens`, `ways` |
 //! | a whole model, out and in | [`export()`], [`import()`] |
 //!
 //! Reference: `docs/gguf.md` of ggml.
@@ -32,6 +32,7 @@ mod pieces;
 
 mod described;
 mod tokens;
+mod ways;
 
 mod export;
 mod import;

@@ -1,5 +1,7 @@
 //! Files that are GGUF, and files that are not what they should be.
 
+#[cfg(feature = "bpe")]
+use super::tokens::Tokens;
 use super::value::{MetaValue, write_text};
 use super::{Architecture, Gguf, Needed, Stored, check_model, export, import, is_ours, read};
 use crate::error::{FormatError, Result};
@@ -10,8 +12,10 @@ use llm_core::tokenizer::{
     ByteTokenizer, CharTokenizer, IdsTokenizer, PaddedTokenizer, Tokenizer, WithEndOfText,
 };
 use llm_core::{Attention, AttentionSpec, Config, TinyGPT};
-use llm_variant_modern::Modern;
+use llm_variant_modern::{Modern, RotaryScaling};
 use proptest::prelude::*;
+#[cfg(feature = "bpe")]
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -176,6 +180,7 @@ fn what_is_not_there_is_written_as_what_computes_the_same() {
 fn models_that_llama_cpp_has_not_are_refused_by_what_is_different() {
     let gpt2 = Config::gpt2(256, 8, 24, 1);
     let (plain, rotary) = (Modern::new(3), Modern::new(3).with_rotary(100.0).without_biases());
+    let slowed = RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 8192 };
     let layer = Config { norm: Norm::Layer, ..llama(true) };
     let gelu = Config { mlp: Mlp::Gelu, ..llama(true) };
     let none = Config { positions: Positions::None, ..gpt2.clone() };
@@ -197,6 +202,7 @@ fn models_that_llama_cpp_has_not_are_refused_by_what_is_different() {
         (layer, rotary.clone(), "(layer), which a GGUF file for llama"),
         (gelu, rotary.clone(), "(gelu)"),
         (llama(true), Modern::new(3).with_partial_rotary(100.0, 4), "(rotary.width)"),
+        (llama(true), rotary.clone().with_rotary_scaling(slowed), "(rotary.scaling.factor)"),
         (
             Config { mlp_bias: true, ..llama(true) },
             rotary.with_qk_norm(),
@@ -256,6 +262,38 @@ fn bpe_is_known_again() {
             again.encode(text.as_bytes()).unwrap(),
             tokenizer.encode(text.as_bytes()).unwrap()
         );
+    }
+}
+
+/// As in models that were taught to talk: a text of theirs ends with another token than GPT-2's.
+#[cfg(feature = "bpe")]
+#[test]
+fn what_stands_beside_the_tokens_is_kept() {
+    let words = Tokens::of(&*crate::bpe::learn(b"the cat sat", 260, |_| {}).unwrap()).unwrap();
+    let mut entries: BTreeMap<_, _> = words.entries().into_iter().collect();
+    let Some(MetaValue::Texts(names)) = entries.get_mut("tokenizer.ggml.tokens") else { panic!() };
+    let first = names.len() as u32;
+    names.extend(["<|endoftext|>", "<|im_start|>", "<|im_end|>"].map(String::from));
+    let Some(MetaValue::Ints(kinds)) = entries.get_mut("tokenizer.ggml.token_type") else {
+        panic!()
+    };
+    kinds.extend([3; 3]);
+    let key = |name: &str| format!("tokenizer.{name}");
+    let said = [
+        (key("ggml.pre"), MetaValue::text("smollm")),
+        (key("ggml.bos_token_id"), MetaValue::u32(first + 1)),
+        (key("ggml.eos_token_id"), MetaValue::u32(first + 2)),
+        (key("chat_template"), MetaValue::text("{{ messages }}")),
+    ];
+    entries.extend(said.clone());
+    let read = Tokens::read(&mut entries, false).unwrap().unwrap();
+    let tokenizer = read.tokenizer(first as usize + 3).unwrap();
+    assert_eq!(tokenizer.end_of_text(), Some(first + 2));
+    assert_eq!(tokenizer.encode(b"<|im_end|>cat").unwrap()[0], first + 2);
+    let again = Tokens::of(&*tokenizer).unwrap().entries();
+    for (name, value) in said {
+        let found = again.iter().find(|(key, _)| *key == name).map(|(_, value)| value);
+        assert_eq!(found, Some(&value), "{name}");
     }
 }
 

@@ -11,9 +11,11 @@
 //! its tokenizer.json, so that what is true of one is true here.
 
 use super::value::MetaValue;
+use super::ways::{UNITS, ignores_merges, ways, without_offsets};
 use crate::bpe;
 use crate::error::{FormatError, Result, shown};
 use crate::hugging_face::tokenizer::letter;
+use crate::kept::Kept;
 use llm_core::TokenId;
 use llm_core::tokenizer::{
     ByteTokenizer, CharTokenizer, END_OF_TEXT, PaddedTokenizer, Tokenizer, WithEndOfText,
@@ -36,11 +38,6 @@ mod kind {
 /// A merge of what cannot be there: two spaces are never merged.
 const NEVER: &str = "\u{120}\u{120} \u{120}\u{120}";
 
-/// How text is cut where it does not matter, since nothing is merged across characters. By this name
-/// llama.cpp leaves spaces in front of full stops alone when it makes text of tokens; by GPT-2's it
-/// would take them away.
-const UNITS: &str = "smollm";
-
 /// A tokenizer in a file.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tokens {
@@ -52,37 +49,12 @@ pub(super) struct Tokens {
     merges: Vec<String>,
     /// The token that ends a text.
     end: Option<TokenId>,
+    /// What is named beside them.
+    kept: Kept,
 }
 
-/// The names of ways to cut text, as tokenizer.json says them.
-fn ways() -> [(&'static str, Value); 4] {
-    let level = |use_regex: bool| {
-        json!({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true,
-            "use_regex": use_regex})
-    };
-    let split = |digits: &str| {
-        let pattern = format!(
-            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{{L}}\p{{N}}]?\p{{L}}+|{digits}| ?[^\s\p{{L}}\p{{N}}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
-        );
-        json!({"type": "Sequence", "pretokenizers": [
-            {"type": "Split", "pattern": {"Regex": pattern}, "behavior": "Isolated",
-                "invert": false},
-            level(false),
-        ]})
-    };
-    let digits = json!({"type": "Digits", "individual_digits": true});
-    [
-        ("gpt-2", level(true)),
-        ("smollm", json!({"type": "Sequence", "pretokenizers": [digits, level(true)]})),
-        ("llama-bpe", split(r"\p{N}{1,3}")),
-        ("qwen2", split(r"\p{N}")),
-    ]
-}
-
-/// Words that are tokens are taken whole, whatever the merges say: llama.cpp does so by this name.
-fn ignores_merges(pre: &str) -> bool {
-    pre == "llama-bpe"
-}
+/// Key of the way in which a model is talked to.
+const TEMPLATE: &str = "chat_template";
 
 impl Tokens {
     /// Of a tokenizer.
@@ -134,7 +106,7 @@ impl Tokens {
         if merges.is_empty() {
             merges.push(NEVER.into());
         }
-        Tokens { pre: UNITS.into(), names, kinds, merges, end: None }
+        Tokens { pre: UNITS.into(), names, kinds, merges, end: None, kept: Kept::default() }
     }
 
     /// Of a tokenizer.json, our own or one that was read.
@@ -171,25 +143,38 @@ impl Tokens {
             return Err("llama.cpp would take other words whole than it does (ignore_merges)");
         }
         let (names, kinds) = ids.into_values().unzip();
-        Ok(Tokens { pre: pre.into(), names, kinds, merges, end: None })
+        let kept = file.get("kept").cloned().map_or(Ok(Kept::default()), serde_json::from_value);
+        Ok(Tokens {
+            pre: pre.into(),
+            names,
+            kinds,
+            merges,
+            end: None,
+            kept: kept.map_err(|_| DAMAGED)?,
+        })
     }
 
     /// As entries of a file's metadata, in their order. A file without a token that ends a text would
     /// be taken for one that ends at token 11: then it is the one of [`Tokens::end`].
     pub(super) fn entries(self) -> Vec<(String, MetaValue)> {
-        let end = MetaValue::u32(self.end());
-        let Tokens { pre, names, kinds, merges, .. } = self;
+        let end = self.end();
+        let Tokens { pre, names, kinds, merges, kept, .. } = self;
+        let begin = kept.bos.and_then(|bos| names.iter().position(|name| *name == bos));
+        let [begin, end] = [begin.map_or(end, |id| id as TokenId), end].map(MetaValue::u32);
         let key = |name: &str| format!("tokenizer.ggml.{name}");
-        vec![
+        let mut entries = vec![
             (key("model"), MetaValue::text("gpt2")),
             (key("pre"), MetaValue::Text(pre)),
             (key("tokens"), MetaValue::Texts(names)),
             (key("token_type"), MetaValue::Ints(kinds)),
             (key("merges"), MetaValue::Texts(merges)),
-            (key("bos_token_id"), end.clone()),
+            (key("bos_token_id"), begin),
             (key("eos_token_id"), end),
             (key("add_bos_token"), MetaValue::Bool(false)),
-        ]
+        ];
+        let template = kept.chat_template.map(MetaValue::Text);
+        entries.extend(template.map(|text| (format!("tokenizer.{TEMPLATE}"), text)));
+        entries
     }
 
     /// The token that llama.cpp ends a text at: the one that is for it; else byte 0, which no text
@@ -209,17 +194,17 @@ impl Tokens {
         within.then_some(end)
     }
 
-    /// Of a file, if it has a tokenizer.
+    /// Of a file, if it has a tokenizer. Its lists of texts are taken out, as they may be long.
     ///
     /// # Errors
     /// [`FormatError::Content`] for one that is not of GPT-2's kind, or damaged.
     pub(super) fn read(
-        metadata: &BTreeMap<String, MetaValue>,
+        metadata: &mut BTreeMap<String, MetaValue>,
         gpt2: bool,
     ) -> Result<Option<Tokens>> {
-        let key = |name: &str| metadata.get(&format!("tokenizer.ggml.{name}"));
-        let bad = |why: String| FormatError::content(format!("tokenizer.ggml.{why}"));
-        match key("model") {
+        let full = |name: &str| format!("tokenizer.ggml.{name}");
+        let bad = |why: String| FormatError::content(full(&why));
+        match metadata.get(&full("model")) {
             None => return Ok(None),
             Some(MetaValue::Text(model)) if model == "gpt2" => {}
             Some(other) => {
@@ -228,12 +213,13 @@ impl Tokens {
                 return Err(bad(why));
             }
         }
-        let texts = |name: &str| match key(name) {
-            Some(MetaValue::Texts(texts)) => Ok(texts.clone()),
+        let mut texts = |name: &str| match metadata.remove(&full(name)) {
+            Some(MetaValue::Texts(texts)) => Ok(texts),
             Some(_) => Err(bad(format!("{name} is no list of texts"))),
             None => Err(bad(format!("{name} is missing"))),
         };
         let (names, merges) = (texts("tokens")?, texts("merges")?);
+        let key = |name: &str| metadata.get(&full(name));
         let kinds = match key("token_type") {
             Some(MetaValue::Ints(kinds)) => kinds.clone(),
             Some(_) => return Err(bad("token_type is no list of whole numbers".into())),
@@ -255,9 +241,22 @@ impl Tokens {
                 return Err(bad(why));
             }
         };
-        let end = key("eos_token_id").and_then(MetaValue::whole);
-        let end = end.and_then(|end| TokenId::try_from(end).ok());
-        Ok(Some(Tokens { pre, names, kinds, merges, end }))
+        let token = |name: &str| TokenId::try_from(key(name)?.whole()?).ok();
+        let end = token("eos_token_id");
+        let control = |id: TokenId| {
+            let at = id as usize;
+            names.get(at).filter(|_| kinds.get(at) == Some(&kind::CONTROL)).cloned()
+        };
+        let (first, last) = (token("bos_token_id").and_then(control), end.and_then(control));
+        let kept = Kept {
+            bos: first.filter(|first| last.as_ref() != Some(first)),
+            chat_template: match metadata.get(&format!("tokenizer.{TEMPLATE}")) {
+                Some(MetaValue::Text(text)) => Some(text.clone()),
+                _ => None,
+            },
+            eos: last.filter(|last| last != END_OF_TEXT),
+        };
+        Ok(Some(Tokens { pre, names, kinds, merges, end, kept }))
     }
 
     /// The tokenizer of a file for a model with so many tokens.
@@ -273,7 +272,7 @@ impl Tokens {
             return Ok(ours);
         }
         let file = self.tokenizer_json()?;
-        let tokenizer = bpe::from_tokenizer_json(&file).map_err(|e| match e {
+        let tokenizer = bpe::with_kept(&file, &self.kept).map_err(|e| match e {
             e @ llm_core::Error::Memory { .. } => FormatError::Core(e),
             e => FormatError::content(e.to_string()),
         })?;
@@ -361,17 +360,5 @@ impl Tokens {
                 "merges": merges},
         });
         Ok(file.to_string().into_bytes())
-    }
-}
-
-/// The same without what only matters to other programs.
-fn without_offsets(way: &Value) -> Value {
-    match way {
-        Value::Object(fields) => {
-            let kept = fields.iter().filter(|(key, _)| *key != "trim_offsets");
-            Value::Object(kept.map(|(key, v)| (key.clone(), without_offsets(v))).collect())
-        }
-        Value::Array(list) => Value::Array(list.iter().map(without_offsets).collect()),
-        other => other.clone(),
     }
 }

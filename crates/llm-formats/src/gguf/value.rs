@@ -51,6 +51,8 @@ mod kind {
 
 /// Most elements of a list.
 const MAX_LIST: u64 = 1 << 20;
+/// Memory of a text in a list, besides its bytes: where it lies, and the least that is given out.
+const PER_TEXT: u64 = size_of::<String>() as u64 + 32;
 /// Most bytes of a text: a chat template is some thousands.
 const MAX_TEXT: u64 = 1 << 20;
 
@@ -192,7 +194,7 @@ fn list(input: &mut Input<impl Read>) -> Result<MetaValue> {
     input.has(count * least)?;
     if kind == kind::TEXT {
         let count = count as usize;
-        input.keep((count * size_of::<String>()) as u64)?;
+        input.keep(count as u64 * PER_TEXT)?;
         let mut texts = Vec::with_capacity(count);
         for _ in 0..count {
             texts.push(input.text(MAX_TEXT)?);

@@ -1,6 +1,7 @@
 //! Values of docs/variants/modern/llama.md: models that are known by their published shapes.
 
 use super::whole;
+use crate::docs::values::performance::{flatten, measured};
 use crate::docs::values::{Values, list};
 use llm_core::model::{Footprint, Mlp, Norm, Positions};
 use llm_core::{Attention, Config, Result, TinyGPT};
@@ -75,6 +76,18 @@ pub fn add(values: &mut Values) {
     values.insert("llama.known", table);
     by_hand(values);
     widths(values);
+    let real = &measured()["smollm2"];
+    for (id, key) in [
+        ("llama.real_import", "import"),
+        ("llama.real_unseen", "unseen"),
+        ("llama.real_tuned", "tuned"),
+        ("llama.real_judged", "judged"),
+    ] {
+        let mut numbers = Vec::new();
+        flatten(&real[key], &mut numbers);
+        assert!(!numbers.is_empty(), "{key}");
+        values.insert(id, numbers);
+    }
 }
 
 fn by_hand(values: &mut Values) {

@@ -12,7 +12,7 @@ use llm_core::kernels::peak;
 use llm_core::kernels::small::SmallKind;
 use std::time::Instant;
 
-/// A workload whose model writes, its context, and the tokens that are written.
+/// A workload whose model writes, its context, and the tokens that are written at most.
 const MODELS: [(BenchName, usize, usize); 2] =
     [(BenchName::W1, 64, 63), (BenchName::W4, 1024, 128)];
 /// Texts, unless said otherwise.
@@ -27,13 +27,25 @@ pub(super) fn run(
     let bandwidth = peak::bandwidth();
     let kind = small_kind(&args.weights);
     let mut measurements = Vec::new();
-    for (name, context, n) in MODELS {
+    let after = args.after.unwrap_or(1);
+    // Sizes of one's own: one model, and the others' are those of the larger.
+    let models = if args.sized() { &MODELS[1..] } else { &MODELS };
+    for &(name, context, n) in models {
         let w = workload(name).ok_or_else(|| CliError::Internal("no such workload".into()))?;
+        let (w, context) = (w.with(args), args.seq.unwrap_or(context));
+        let room = context.saturating_sub(after);
+        if after == 0 || room == 0 {
+            return Err(CliError::Usage(format!(
+                "--after {after}: it has to be at least 1 and less than the context of {context}"
+            )));
+        }
+        let n = n.min(room);
         let of = w.model_of(program, &args.model, context)?;
         memory::require(of.config.inference_memory(1, context))?;
         let (weights, row) = (of.weights(), of.attention.cache_row(&of.config) as f64);
         let model = TinyGPT::with_attention(of.config, of.attention, 1)?;
-        let mut generator = Generator::with_weights(&model, &[0], Sampling::greedy(), 1, kind)?;
+        let mut generator =
+            Generator::with_weights(&model, &vec![0; after], Sampling::greedy(), 1, kind)?;
         let mut times = Vec::new();
         for sample in 0..=args.steps.unwrap_or(TEXTS).max(1) {
             generator.restart(sample as u64);
@@ -44,12 +56,13 @@ pub(super) fn run(
         times.remove(0); // warming up
         let seconds = median(times);
         // Every weight but the tables of positions and tokens is used once; the latter is the head.
-        let cache = w.layers as f64 * row * (n as f64 / 2.0);
+        let cache = w.layers as f64 * row * (after as f64 + n as f64 / 2.0);
         let bytes = kind.map_or(4.0 * weights, |kind| model.small_bytes(kind) as f64) + 4.0 * cache;
         let gflops = 2.0 * (weights + cache) / seconds / 1e9;
+        let what = if args.sized() { "own" } else { name.name() };
         measurements.push(Measurement {
             peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
-            workload: format!("generate-{}{}", name.name(), as_kind(kind)),
+            workload: format!("generate-{what}{}", as_kind(kind)),
             ms_per_step: seconds * 1e3,
             fwd_ms: None,
             tokens_per_s: 1.0 / seconds,

@@ -11,6 +11,8 @@ use crate::base::{Error, Result};
 use crate::kernels::math::LANES;
 use rayon::prelude::*;
 use std::fmt;
+use std::ops::{Deref, Range};
+use std::sync::Arc;
 
 /// A word for each of 16 outputs, at the beginning of a cache line.
 #[derive(Clone, Copy, Default)]
@@ -29,15 +31,90 @@ pub enum Stored {
     ByOutput,
 }
 
+/// A matrix that is to be kept in fewer bits: `w [K, N]`, or `[N, K]` where it is stored by outputs.
+#[derive(Clone, Copy, Debug)]
+pub struct Given<'w> {
+    /// How its numbers are kept.
+    pub kind: SmallKind,
+    /// Its numbers.
+    pub w: &'w [f32],
+    /// `[K, N]`.
+    pub shape: [usize; 2],
+    /// How it lies.
+    pub stored: Stored,
+}
+
 /// K inputs, N outputs.
 pub struct SmallMatrix {
     pub(super) kind: SmallKind,
     inputs: usize,
     outputs: usize,
     /// For 16 outputs, then for 32 inputs: as many lines as a number has bits.
-    pub(super) words: Vec<Line>,
+    pub(super) words: Stretch<Line>,
     /// For 16 outputs, then for 32 inputs; empty where there are none.
-    pub(super) scales: Vec<Scales>,
+    pub(super) scales: Stretch<Scales>,
+}
+
+/// A matrix's part of what several share.
+pub(super) struct Stretch<T> {
+    all: Arc<Vec<T>>,
+    part: Range<usize>,
+}
+
+impl<T> Deref for Stretch<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.all[self.part.clone()]
+    }
+}
+
+impl Given<'_> {
+    fn blocks(&self) -> usize {
+        self.shape[0].div_ceil(WIDTH)
+    }
+
+    fn panels(&self) -> usize {
+        self.shape[1].div_ceil(LANES)
+    }
+
+    fn lines(&self) -> usize {
+        self.panels() * self.blocks() * self.kind.bits()
+    }
+
+    fn scales(&self) -> usize {
+        if self.kind.has_scale() { self.panels() * self.blocks() } else { 0 }
+    }
+
+    /// Rounds everything to its place; both are zeros.
+    fn pack(&self, words: &mut [Line], scales: &mut [Scales]) {
+        let ([k, n], kind) = (self.shape, self.kind);
+        let pack = |panel: usize, words: &mut [Line], scales: &mut [Scales]| {
+            let outputs = panel * LANES..n.min((panel + 1) * LANES);
+            for (lane, output) in outputs.enumerate() {
+                for (b, words) in words.chunks_exact_mut(kind.bits()).enumerate() {
+                    let mut x = [0.0; WIDTH];
+                    for (x, input) in x.iter_mut().zip(b * WIDTH..k) {
+                        *x = self.w[place([input, output], [k, n], self.stored)];
+                    }
+                    let Rounded { scale, steps } = kind.round(&x);
+                    for (i, step) in steps.into_iter().enumerate() {
+                        let (line, shift) = of_word(kind, i);
+                        words[line].0[lane] |= u32::from(step) << shift;
+                    }
+                    if let Some(scales) = scales.get_mut(b) {
+                        scales[lane] = scale;
+                    }
+                }
+            }
+        };
+        let words = words.par_chunks_exact_mut((self.blocks() * kind.bits()).max(1));
+        match kind.has_scale() {
+            true => (words.zip(scales.par_chunks_mut(self.blocks().max(1))).enumerate())
+                .for_each(|(panel, (words, scales))| pack(panel, words, scales)),
+            false => words.enumerate().for_each(|(panel, words)| pack(panel, words, &mut [])),
+        }
+    }
 }
 
 impl SmallMatrix {
@@ -51,41 +128,38 @@ impl SmallMatrix {
     pub fn new(
         kind: SmallKind,
         w: &[f32],
-        [k, n]: [usize; 2],
+        shape: [usize; 2],
         stored: Stored,
     ) -> Result<SmallMatrix> {
-        let (blocks, panels) = (k.div_ceil(WIDTH), n.div_ceil(LANES));
-        let lines = blocks * kind.bits();
-        let mut words = filled(panels * lines, Line::default(), Self::bytes(kind, [k, n]))?;
-        let of_scales = if kind.has_scale() { blocks } else { 0 };
-        let mut scales = filled(panels * of_scales, Scales::default(), Self::bytes(kind, [k, n]))?;
-        let pack = |panel: usize, words: &mut [Line], scales: &mut [Scales]| {
-            let outputs = panel * LANES..n.min((panel + 1) * LANES);
-            for (lane, output) in outputs.enumerate() {
-                for (b, words) in words.chunks_exact_mut(kind.bits()).enumerate() {
-                    let mut x = [0.0; WIDTH];
-                    for (x, input) in x.iter_mut().zip(b * WIDTH..k) {
-                        *x = w[place([input, output], [k, n], stored)];
-                    }
-                    let Rounded { scale, steps } = kind.round(&x);
-                    for (i, step) in steps.into_iter().enumerate() {
-                        let (line, shift) = of_word(kind, i);
-                        words[line].0[lane] |= u32::from(step) << shift;
-                    }
-                    if let Some(scales) = scales.get_mut(b) {
-                        scales[lane] = scale;
-                    }
-                }
-            }
-        };
-        let scales_of = scales.par_chunks_mut(of_scales.max(1));
-        match kind.has_scale() {
-            true => (words.par_chunks_exact_mut(lines).zip(scales_of).enumerate())
-                .for_each(|(panel, (words, scales))| pack(panel, words, scales)),
-            false => (words.par_chunks_exact_mut(lines).enumerate())
-                .for_each(|(panel, words)| pack(panel, words, &mut [])),
+        let mut made = SmallMatrix::several(&[Given { kind, w, shape, stored }])?;
+        Ok(made.remove(0))
+    }
+
+    /// Several, one behind the other in memory: in large pages all together, where each alone would
+    /// be too short for them.
+    ///
+    /// # Errors
+    /// [`Error::Memory`].
+    pub fn several(given: &[Given<'_>]) -> Result<Vec<SmallMatrix>> {
+        let needed = given.iter().map(|given| Self::bytes(given.kind, given.shape)).sum();
+        let mut words = filled(given.iter().map(Given::lines).sum(), Line::default(), needed)?;
+        let mut scales = filled(given.iter().map(Given::scales).sum(), Scales::default(), needed)?;
+        let (mut words_left, mut scales_left) = (&mut words[..], &mut scales[..]);
+        for given in given {
+            let words = words_left.split_off_mut(..given.lines()).unwrap_or_default();
+            let scales = scales_left.split_off_mut(..given.scales()).unwrap_or_default();
+            given.pack(words, scales);
         }
-        Ok(SmallMatrix { kind, inputs: k, outputs: n, words, scales })
+        let (words, scales) = (Arc::new(words), Arc::new(scales));
+        let (mut line, mut scale) = (0, 0);
+        let parts = given.iter().map(|given| {
+            let Given { kind, shape: [inputs, outputs], .. } = *given;
+            let words = Stretch { all: words.clone(), part: line..line + given.lines() };
+            let scales = Stretch { all: scales.clone(), part: scale..scale + given.scales() };
+            (line, scale) = (words.part.end, scales.part.end);
+            SmallMatrix { kind, inputs, outputs, words, scales }
+        });
+        Ok(parts.collect())
     }
 
     /// Bytes that a matrix of this shape takes, with the zeros at its edges.

@@ -17,5 +17,5 @@ mod matrix;
 mod product;
 
 pub use block::SmallKind;
-pub use matrix::{SmallMatrix, Stored};
+pub use matrix::{Given, SmallMatrix, Stored};
 pub use product::add_product;

@@ -9,8 +9,8 @@ use crate::kernels::simd::{fma, prefetch, simd_kernel};
 
 /// Weights that are worth a thread of their own.
 const SHARE: usize = 1 << 18;
-/// Words between the one that is used and the one that is asked for: a page of memory.
-const AHEAD: usize = 1 << 10;
+/// Words between the one that is used and the one that is asked for: two pages of memory.
+const AHEAD: usize = 1 << 11;
 /// Sums of a block for each output: an addition waits for the one before it, so two take turns.
 const TURNS: usize = 2;
 
@@ -26,6 +26,7 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &SmallMatrix) {
     padded[0][..rest.len()].copy_from_slice(rest);
     let last = if rest.is_empty() { &[][..] } else { &padded };
     let blocks = x.len() + last.len();
+    let totals: Vec<f32> = x.iter().chain(last).map(|x| x.iter().sum()).collect();
     let add = match w.kind {
         SmallKind::Bf16 => add_bf16,
         SmallKind::Q8 => add_q8,
@@ -37,54 +38,60 @@ pub fn add_product(y: &mut [f32], x: &[f32], w: &SmallMatrix) {
         let lines = blocks * w.kind.bits();
         let scales = if w.kind.has_scale() { blocks } else { 0 };
         let words = &w.words[panels.start * lines..panels.end * lines];
-        add(y, x, last, words, &w.scales[panels.start * scales..panels.end * scales]);
+        add(y, x, last, &totals, words, &w.scales[panels.start * scales..panels.end * scales]);
     });
 }
 
 simd_kernel! {
-    fn add_bf16(y: &mut [f32], x: &[[f32; WIDTH]], last: &[[f32; WIDTH]], words: &[Line], scales: &[Scales]) {
-        add_panels::<16, false, FMA>(y, x, last, words, scales, |word, i| {
+    fn add_bf16(y: &mut [f32], x: &[[f32; WIDTH]], last: &[[f32; WIDTH]], totals: &[f32], words: &[Line], scales: &[Scales]) {
+        add_panels::<16, false, FMA>(y, x, last, totals, words, scales, |word, i| {
             f32::from_bits(if i == 0 { word << 16 } else { word & 0xffff_0000 })
         });
     }
 }
 
 simd_kernel! {
-    fn add_q8(y: &mut [f32], x: &[[f32; WIDTH]], last: &[[f32; WIDTH]], words: &[Line], scales: &[Scales]) {
-        add_panels::<8, true, FMA>(y, x, last, words, scales, |word, i| {
-            whole(word >> (8 * i) & 0xff) - (WHOLE + 128.0)
-        });
+    fn add_q8(y: &mut [f32], x: &[[f32; WIDTH]], last: &[[f32; WIDTH]], totals: &[f32], words: &[Line], scales: &[Scales]) {
+        add_panels::<8, true, FMA>(y, x, last, totals, words, scales, above_one::<8>);
     }
 }
 
 simd_kernel! {
-    fn add_q4(y: &mut [f32], x: &[[f32; WIDTH]], last: &[[f32; WIDTH]], words: &[Line], scales: &[Scales]) {
-        add_panels::<4, true, FMA>(y, x, last, words, scales, |word, i| {
-            whole(word >> (4 * i) & 0xf) - (WHOLE + 8.0)
-        });
+    fn add_q4(y: &mut [f32], x: &[[f32; WIDTH]], last: &[[f32; WIDTH]], totals: &[f32], words: &[Line], scales: &[Scales]) {
+        add_panels::<4, true, FMA>(y, x, last, totals, words, scales, above_one::<4>);
     }
 }
 
-/// From here on the steps of f32 are 1.
-const WHOLE: f32 = 8_388_608.0;
+/// Bits behind the point of an f32.
+const BEHIND: usize = f32::MANTISSA_DIGITS as usize - 1;
 
-/// n + 2²³, for n below 2²³: n is what stands behind the point.
+/// 1 + n/2ᵇ for number i of a word, n of b bits: n becomes the first bits behind the point of a 1. So
+/// a number costs a rotation and a choice of bits; what it is too large by is the same for all.
 #[inline(always)]
-fn whole(n: u32) -> f32 {
-    f32::from_bits(WHOLE.to_bits() | n)
+fn above_one<const BITS: usize>(word: u32, i: usize) -> f32 {
+    let (lowest, numbers) = (BEHIND - BITS, (1 << BITS) - 1);
+    let down = (BITS * i + u32::BITS as usize - lowest) % u32::BITS as usize;
+    f32::from_bits(1f32.to_bits() | word.rotate_right(down as u32) & (numbers << lowest))
 }
 
-/// 16 outputs after 16 outputs. `number(word, i)` is number i of a word, before its scale.
+/// 16 outputs after 16 outputs. `number(word, i)` is number i of a word. With scales d it is
+/// 1 + n/2ᵇ for d·(n − 2ᵇ/2), so with the total of a block's inputs
+///
+/// ```text
+/// Σ x·d·(n − 2ᵇ/2) = d·2ᵇ·(Σ x·(1 + n/2ᵇ) − 1.5·Σ x)
+/// ```
 #[inline(always)]
 fn add_panels<const BITS: usize, const SCALED: bool, const FMA: bool>(
     y: &mut [f32],
     x: &[[f32; WIDTH]],
     last: &[[f32; WIDTH]],
+    totals: &[f32],
     words: &[Line],
     scales: &[Scales],
     number: impl Fn(u32, usize) -> f32,
 ) {
     let (each, blocks) = (32 / BITS, x.len() + last.len());
+    let numbers = (1u32 << BITS) as f32;
     for (panel, (y, words)) in
         y.chunks_mut(LANES).zip(words.chunks_exact(blocks * BITS)).enumerate()
     {
@@ -92,6 +99,9 @@ fn add_panels<const BITS: usize, const SCALED: bool, const FMA: bool>(
         let inputs = x.iter().chain(last).zip(words.chunks_exact(BITS)).enumerate();
         for (b, (x, lines)) in inputs {
             let mut parts = [[0.0; LANES]; TURNS];
+            if SCALED {
+                parts[0] = [-1.5 * totals[b]; LANES];
+            }
             for (x, Line(line)) in x.chunks_exact(each).zip(lines) {
                 prefetch(line, AHEAD);
                 for i in 0..each {
@@ -105,7 +115,10 @@ fn add_panels<const BITS: usize, const SCALED: bool, const FMA: bool>(
             for l in 0..LANES {
                 let sum = even[l] + odd[l];
                 sums[l] = match SCALED {
-                    true => fma::<FMA>(half::widen(scales[panel * blocks + b][l]), sum, sums[l]),
+                    true => {
+                        let d = half::widen(scales[panel * blocks + b][l]);
+                        fma::<FMA>(numbers * d, sum, sums[l])
+                    }
                     false => sums[l] + sum,
                 };
             }

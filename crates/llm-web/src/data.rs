@@ -169,13 +169,16 @@ fn known(story: &Story) -> KnownText<'_> {
 /// # Errors
 /// [`Code::Data`] for what is empty or no text.
 pub fn text(name: &str, file: Vec<u8>) -> Result<Vec<u8>> {
-    let refused = |why: String| Failure::new(Code::Data, format!("'{}' {why}", shown(name)));
-    let no_text = |what: String| refused(format!("is no text: {what}"));
+    let name = shown(name);
+    let refused = |why: String| Failure::new(Code::Data, why);
+    let no_text = |what: String| refused(format!("'{name}' is no text: {what}"));
     let bytes = match Kind::of(&file[..file.len().min(SAMPLE)]) {
         Kind::Text => file,
         Kind::MarkedUtf8 => file[UTF8_MARK.len()..].to_vec(),
         Kind::Utf16 { big, mark } => utf16(&file[mark..], big)
-            .ok_or_else(|| refused("begins as UTF-16 and goes on as something else".into()))?
+            .ok_or_else(|| {
+                refused(format!("'{name}' begins as UTF-16 and goes on as something else"))
+            })?
             .into_bytes(),
         Kind::Gzip => return Err(no_text("compressed with gzip".into())),
         Kind::Foreign(what) => return Err(no_text(what.into())),
@@ -184,7 +187,7 @@ pub fn text(name: &str, file: Vec<u8>) -> Result<Vec<u8>> {
         }
     };
     if bytes.is_empty() {
-        return Err(refused("is empty; a run needs some text".into()));
+        return Err(refused(format!("'{name}' is empty; a run needs some text")));
     }
     Ok(bytes)
 }

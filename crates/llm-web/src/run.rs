@@ -103,8 +103,10 @@ impl Run {
         let spec = checkpoint.meta.attention.clone();
         let attention = attention_of(&spec).map_err(|_| {
             let other = spec.name.escape_default();
-            let why = format!("checkpoint '{name}': '{other}' attention, which is not made here");
-            Failure::new(Code::Attention, why + "; open it with train-gpt-modern")
+            let why = format!(
+                "checkpoint '{name}': '{other}' attention, which is not made here; open it with train-gpt-modern"
+            );
+            Failure::new(Code::Attention, why)
         })?;
         let refused =
             |e: String| Failure::new(Code::Checkpoint, format!("checkpoint '{name}': {e}"));

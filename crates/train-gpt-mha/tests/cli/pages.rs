@@ -8,13 +8,15 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
-const ELSEWHERE: [(&str, &str); 7] = [
+const ELSEWHERE: [(&str, &str); 9] = [
     ("bench", "measures, for a long time"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--load continued.ckpt", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--dataset=", "made by nanoGPT, see crates/train-gpt-mha/tests/cli/nano_gpt.rs"),
     ("import hf from-nano", "made by a program in Python, see tests/nano_gpt/checkpoint.py"),
     ("--load from-nano.ckpt", "made by a program in Python, see tests/nano_gpt/checkpoint.py"),
+    ("eval --load from-the-tab.ckpt", "made in the browser, see tests/browser/web.mjs"),
+    ("--load from-the-tab.ckpt", "made in the browser, see tests/browser/web.mjs"),
     (
         "import llm-cpp prefix",
         "made by the C++ original, see crates/llm-formats/src/llm_cpp/tests.rs",

@@ -30,14 +30,10 @@ pub fn add(values: &mut Values) {
         assert!(!numbers.is_empty(), "{key}");
         values.insert(id, numbers);
     }
-    for (id, [part, key]) in
-        [("perf.bf16", ["bf16", "steps"]), ("perf.llama", ["llama_cpp", "tokens"])]
-    {
-        let mut numbers = Vec::new();
-        flatten(&measured[part][key], &mut numbers);
-        assert!(!numbers.is_empty(), "{id}");
-        values.insert(id, numbers);
-    }
+    let mut steps = Vec::new();
+    flatten(&measured["bf16"]["steps"], &mut steps);
+    assert!(!steps.is_empty());
+    values.insert("perf.bf16", steps);
     for w in BenchName::ALL.iter().filter_map(|name| bench_workload(*name)) {
         let [l, c, t, b, v] = [w.layers, w.d_model, w.seq_len, w.batch_size, w.vocab_size];
         let useful = 6 * b * t * (12 * l * c * c + v * c) + 7 * l * b * t * t * c;

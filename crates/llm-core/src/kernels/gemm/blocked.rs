@@ -13,8 +13,10 @@ use crate::kernels::simd::{Level, level};
 /// Depth of a block: the rows of A that a tile uses, KC deep, stay in the first cache while all
 /// panels of B pass.
 const KC: usize = 384;
-/// Columns of a packed block of B: KC·NC numbers stay in the second cache.
-const NC: usize = 512;
+/// Columns of a packed block of B, whole panels of them: KC·NC numbers stay in the second cache.
+const NC: usize = 480;
+/// Columns of the longest vector: pieces and blocks end where one does.
+const VECTOR: usize = 16;
 /// Fewer multiply-adds than this are not worth a thread of their own (about 12 µs).
 const PIECE: usize = 1_600_000;
 
@@ -24,7 +26,7 @@ const FAR: isize = 1 << 18;
 /// The tile of the instruction set in use, its rows and its columns; none without one of our own.
 fn tile() -> Option<(Tile, usize, usize)> {
     match level() {
-        Level::Avx512 => Some((avx512::tile, 12, 32)),
+        Level::Avx512 => Some((avx512::tile, 8, 48)),
         Level::Avx2 => Some((avx2::tile, 6, 16)),
         Level::Portable => None,
     }
@@ -102,7 +104,7 @@ impl Product {
     /// cache while the panels of B pass.
     unsafe fn blocks(&self, tile: Tile, mr: usize, nr: usize) {
         // Columns that lie together are read in place when few rows would make up for packing.
-        let direct = self.b.cs == 1 && self.n.is_multiple_of(nr / 2) && self.m <= 6 * mr;
+        let direct = self.b.cs == 1 && self.n.is_multiple_of(VECTOR) && self.m <= 9 * mr;
         pack::with_scratch(if direct { 0 } else { KC * NC }, |scratch| {
             for jc in (0..self.n).step_by(NC) {
                 let cols = NC.min(self.n - jc);
@@ -166,7 +168,7 @@ impl Product {
     }
 }
 
-/// How C is cut: `down × across` pieces of whole tiles.
+/// How C is cut: `down × across` pieces of whole rows of tiles and whole vectors.
 #[derive(Clone, Copy)]
 struct Grid {
     down: usize,
@@ -182,7 +184,7 @@ impl Grid {
             ((units * part / parts) * unit, ((units * (part + 1) / parts) * unit).min(whole))
         };
         let (i, i_end) = cut(p.m, self.mr, self.down, index % self.down);
-        let (j, j_end) = cut(p.n, self.nr, self.across, index / self.down);
+        let (j, j_end) = cut(p.n, VECTOR, self.across, index / self.down);
         (i < i_end && j < j_end).then(|| p.part(i, j, i_end - i, j_end - j))
     }
 }

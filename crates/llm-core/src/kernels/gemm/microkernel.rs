@@ -1,9 +1,13 @@
-//! The innermost tile: a few rows of C times two vectors of columns, all of it in registers.
+//! The innermost tile: a few rows of C times two or three vectors of columns, all of it in registers.
 //!
 //! For each k, `NV` vectors of B meet `MR` numbers of A, each spread over a vector: MR·NV fused
-//! multiply-adds for MR + NV loads. A is read where it lies, whatever its strides; only B must
-//! have its columns side by side. (Products of indices wrap: a check for overflow in the loop
-//! would push the sums out of the registers.)
+//! multiply-adds for MR + NV loads. How many instructions go beside them matters where two threads
+//! share a core, as in most rented machines: 24 multiply-adds take 44 instructions in 8 rows by 3
+//! vectors, 51 in 12 by 2.
+//!
+//! A is read where it lies, whatever its strides; only B must have its columns side by side.
+//! (Products of indices wrap: a check for overflow in the loop would push the sums out of the
+//! registers.)
 #![allow(unsafe_code)]
 
 /// An operand inside a larger matrix: where it starts and how far apart its rows and columns are.
@@ -47,13 +51,47 @@ pub(super) type Tile = unsafe fn(
 );
 
 macro_rules! tile {
-    ($name:ident, $features:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, [$($mr:literal)+]) => {
+    ($name:ident, $features:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, $rows:tt $vectors:tt) => {
         pub(super) mod $name {
             use super::{Factors, Operand, Output};
             use std::arch::x86_64::*;
 
             /// Columns of a vector.
             const LANES: usize = $lanes;
+
+            /// A vector that begins with so many numbers. On its own, as is what follows: the loops around them are to be
+            /// short enough to be unrolled, so that the sums stay in registers.
+            ///
+            /// # Safety
+            /// There must be so many, fewer than a vector's.
+            #[target_feature(enable = $features)]
+            #[inline(never)]
+            unsafe fn few(from: *const f32, cols: usize) -> $vector {
+                let mut lanes = [0.0f32; LANES];
+                // SAFETY: the caller's promise.
+                unsafe {
+                    from.copy_to(lanes.as_mut_ptr(), cols);
+                    $load(lanes.as_ptr())
+                }
+            }
+
+            /// The first columns of a vector of C.
+            ///
+            /// # Safety
+            /// C must have so many, fewer than a vector's.
+            #[target_feature(enable = $features)]
+            #[inline(never)]
+            unsafe fn some(c: *mut f32, sum: $vector, cols: usize, beta: f32) {
+                let mut lanes = [0.0f32; LANES];
+                // SAFETY: as many lanes as the vector has, and the caller's promise.
+                unsafe {
+                    $store(lanes.as_mut_ptr(), sum);
+                    for (i, x) in lanes[..cols].iter().enumerate() {
+                        let old = if beta == 0.0 { 0.0 } else { *c.add(i) };
+                        *c.add(i) = beta.mul_add(old, *x);
+                    }
+                }
+            }
 
             #[target_feature(enable = $features)]
             #[inline]
@@ -75,7 +113,7 @@ macro_rules! tile {
                     // A pointer for every third row: base, base + rs and base + 2·rs are one
                     // addressing mode each. One pointer for all rows would be moved row by row,
                     // a chain of additions as long as the multiplications take.
-                    let mut a_k = [a.ptr; 4];
+                    let mut a_k = [a.ptr; 3];
                     for q in 0..MR.div_ceil(3) {
                         a_k[q] = a.ptr.wrapping_offset(a.rs.wrapping_mul(3 * q as isize));
                     }
@@ -96,16 +134,12 @@ macro_rules! tile {
                         }
                         b_k = b_k.wrapping_offset(b_rs);
                     }
+                    // Only the last vector may have columns too many.
+                    let whole = cols == NV * LANES;
                     if !f.bias.is_null() {
                         for v in 0..NV {
-                            let left = cols - v * LANES;
-                            let bias = if left >= LANES {
-                                $load(f.bias.add(v * LANES))
-                            } else {
-                                let mut lanes = [0.0f32; LANES];
-                                f.bias.add(v * LANES).copy_to(lanes.as_mut_ptr(), left);
-                                $load(lanes.as_ptr())
-                            };
+                            let bias = f.bias.add(v * LANES);
+                            let bias = if v + 1 < NV || whole { $load(bias) } else { few(bias, cols - v * LANES) };
                             for r in 0..MR {
                                 acc[r][v] = $add(acc[r][v], bias);
                             }
@@ -116,16 +150,11 @@ macro_rules! tile {
                         let c_row = c.ptr.wrapping_offset(c.rs.wrapping_mul(r as isize));
                         for v in 0..NV {
                             let (sum, c) = ($mul(alpha, acc[r][v]), c_row.add(v * LANES));
-                            if (v + 1) * LANES <= cols {
+                            if v + 1 < NV || whole {
                                 let old = if f.beta == 0.0 { $zero() } else { $load(c) };
                                 $store(c, $fma($set1(f.beta), old, sum));
-                            } else if v * LANES < cols {
-                                let mut lanes = [0.0f32; LANES];
-                                $store(lanes.as_mut_ptr(), sum);
-                                for (i, x) in lanes[..cols - v * LANES].iter().enumerate() {
-                                    let old = if f.beta == 0.0 { 0.0 } else { *c.add(i) };
-                                    *c.add(i) = f.beta.mul_add(old, *x);
-                                }
+                            } else {
+                                some(c, sum, cols - v * LANES, f.beta);
                             }
                         }
                     }
@@ -142,22 +171,30 @@ macro_rules! tile {
             ) {
                 // SAFETY: the caller's promise.
                 unsafe {
-                    match (rows, cols > LANES) {
-                        $(($mr, true) => fixed::<$mr, 2>(cols, k, a, b, b_rs, c, f),
-                          ($mr, false) => fixed::<$mr, 1>(cols, k, a, b, b_rs, c, f),)+
-                        _ => unreachable!("a tile has 1 to MR rows"),
-                    }
+                    tile!(@each $rows $vectors (rows, cols.div_ceil(LANES)) (cols, k, a, b, b_rs, c, f))
                 }
             }
+        }
+    };
+    (@each [$($mr:literal)+] $vectors:tt $of:tt $arguments:tt) => {
+        match $of.0 {
+            $($mr => tile!(@row $mr $vectors $of $arguments),)+
+            _ => unreachable!("a tile has 1 to MR rows"),
+        }
+    };
+    (@row $mr:literal [$($nv:literal)+] $of:tt $arguments:tt) => {
+        match $of.1 {
+            $($nv => fixed::<$mr, $nv> $arguments,)+
+            _ => unreachable!("a tile has 1 to NV vectors"),
         }
     };
 }
 
 tile!(
     avx512, "avx512f,fma", __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_storeu_ps,
-    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, _mm512_add_ps, [1 2 3 4 5 6 7 8 9 10 11 12]
+    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, _mm512_add_ps, [1 2 3 4 5 6 7 8] [1 2 3]
 );
 tile!(
     avx2, "avx2,fma", __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps,
-    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps, _mm256_add_ps, [1 2 3 4 5 6]
+    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps, _mm256_add_ps, [1 2 3 4 5 6] [1 2]
 );

@@ -26,17 +26,25 @@ impl Packed {
     }
 }
 
+/// A cache line: a vector of B that lay in two of them would be loaded twice.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
+struct Line(#[expect(dead_code, reason = "read as plain numbers")] [f32; 16]);
+
 thread_local! {
-    static SCRATCH: RefCell<Vec<f32>> = const { RefCell::new(Vec::new()) };
+    static SCRATCH: RefCell<Vec<Line>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Hands out this thread's packing space, made once and kept.
 pub(super) fn with_scratch(len: usize, f: impl FnOnce(&mut [f32])) {
     SCRATCH.with_borrow_mut(|scratch| {
-        if scratch.len() < len {
-            scratch.resize(len, 0.0);
+        let lines = len.div_ceil(16);
+        if scratch.len() < lines {
+            scratch.resize(lines, Line([0.0; 16]));
         }
-        f(&mut scratch[..len]);
+        // SAFETY: a line is 16 numbers side by side and nothing else.
+        let (_, numbers, _) = unsafe { scratch.align_to_mut::<f32>() };
+        f(&mut numbers[..len]);
     });
 }
 

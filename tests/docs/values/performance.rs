@@ -36,7 +36,6 @@ pub fn add(values: &mut Values) {
         assert!(!steps.is_empty(), "{key}");
         values.insert(id, steps);
     }
-    values.insert("perf.intel_machine", list![measured["intel"]["ghz"].as_f64().unwrap()]);
     for w in BenchName::ALL.iter().filter_map(|name| bench_workload(*name)) {
         let [l, c, t, b, v] = [w.layers, w.d_model, w.seq_len, w.batch_size, w.vocab_size];
         let useful = 6 * b * t * (12 * l * c * c + v * c) + 7 * l * b * t * t * c;

@@ -1,9 +1,8 @@
 //! The innermost tile: a few rows of C times two or three vectors of columns, all of it in registers.
 //!
 //! For each k, `NV` vectors of B meet `MR` numbers of A, each spread over a vector: MR·NV fused
-//! multiply-adds for MR + NV loads. How many instructions go beside them matters where two threads
-//! share a core, as in most rented machines: 24 multiply-adds take 44 instructions in 8 rows by 3
-//! vectors, 51 in 12 by 2.
+//! multiply-adds for MR + NV loads. How many instructions go beside them matters where two hardware
+//! threads share a core: 24 multiply-adds take 44 instructions in 8 rows by 3 vectors, 51 in 12 by 2.
 //!
 //! A is read where it lies, whatever its strides; only B must have its columns side by side.
 //! (Products of indices wrap: a check for overflow in the loop would push the sums out of the

@@ -55,5 +55,5 @@ fn main() {
     if std::panic::catch_unwind(run).is_err() {
         both.crew.abort(70);
     }
-    both.crew.finish().expect("all come to the end");
+    both.crew.finish(0).expect("all come to the end");
 }

@@ -13,6 +13,7 @@ use llm_core::base::CrewError;
 use llm_core::crew::{Alone, Crew};
 use llm_core::kernels::simd::{self, Level};
 use llm_crew_mpi::{Launcher, MpiCrew};
+use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -135,10 +136,7 @@ fn not_joined(e: &llm_crew_mpi::MpiError, launcher: Option<(Launcher, usize)>) -
 /// What is said when all must end because of one.
 fn last_words(why: &CrewError) -> i32 {
     let kept = "what was saved is kept, --load goes on with as many processes as are left";
-    let e = CliError::hint(Error::Crew(why.clone()), kept);
-    let code = e.exit_code();
-    exit(Err(e));
-    code.into()
+    said_now(CliError::hint(Error::Crew(why.clone()), kept)).into()
 }
 
 impl Team {
@@ -247,19 +245,27 @@ impl Team {
     /// The end of a command: together, or of all at once for a reason of this process alone.
     fn end(self, done: Result<()>) -> Result<()> {
         match done {
-            Err(own) if self.together && !is_of_all(&own) => {
-                let code = own.exit_code();
-                exit(Err(own));
-                self.crew.abort(code.into())
-            }
+            Err(own) if self.together && !is_of_all(&own) => self.crew.abort(said_now(own).into()),
             done => {
+                // Said now: with some libraries the process ends together with the crew.
+                let code = done.map_or_else(said_now, |()| 0);
+                let _nobody_reads = io::stdout().flush();
                 // The first may still write text, or measure what is its own.
-                let left = self.crew.without_deadline().finish();
-                done?;
-                left.map_err(|e| CliError::NoCrew(e.to_string()))
+                let left = self.crew.without_deadline().finish(code.into());
+                match code {
+                    0 => left.map_err(|e| CliError::NoCrew(e.to_string())),
+                    code => Err(CliError::Elsewhere(code)),
+                }
             }
         }
     }
+}
+
+/// Says why this process ends; its exit code.
+fn said_now(e: CliError) -> u8 {
+    let code = e.exit_code();
+    exit(Err(e));
+    code
 }
 
 /// Whether all processes come to this end at the same place.

@@ -59,6 +59,13 @@ impl Launcher {
         names.iter().find_map(|name| std::env::var(name).ok()?.trim().parse().ok())
     }
 
+    /// Is it Hydra, the launcher that comes with MPICH, and none that speaks its protocol alone? It
+    /// is the only one that counts the processes of a machine under that name.
+    pub fn is_hydra(variable: impl Fn(&str) -> Option<String>) -> bool {
+        let is_mpich = Launcher::of(&variable).is_some_and(|(found, _)| found == Launcher::Mpich);
+        is_mpich && variable("MPI_LOCALNRANKS").is_some()
+    }
+
     /// How many processes share this machine, this one included.
     pub fn neighbours() -> usize {
         let several = Launcher::found().is_some();
@@ -98,6 +105,15 @@ mod tests {
         for alone in ["1", "0", "", "x"] {
             assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", alone)]), None);
         }
+    }
+
+    #[test]
+    fn hydra_is_told_from_slurm_that_speaks_its_protocol() {
+        let is_hydra = |set: &[(&str, &str)]| Launcher::is_hydra(with(set));
+        assert!(is_hydra(&[("PMI_SIZE", "4"), ("MPI_LOCALNRANKS", "2")]));
+        assert!(!is_hydra(&[("PMI_SIZE", "1"), ("MPI_LOCALNRANKS", "1")]));
+        assert!(!is_hydra(&[("PMI_SIZE", "4"), ("SLURM_STEP_ID", "0")]));
+        assert!(!is_hydra(&[("OMPI_COMM_WORLD_SIZE", "4")]));
     }
 
     #[test]

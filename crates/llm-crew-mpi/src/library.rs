@@ -43,7 +43,9 @@ const LIKE_MPICH: [&str; 3] = ["MPICH", "Intel(R) MPI", "MVAPICH"];
 /// [`MpiError::Missing`], [`MpiError::Call`].
 pub fn start(launcher: Option<Launcher>, wanted: Option<&str>) -> Result<Box<dyn Mpi>, MpiError> {
     static STARTED: AtomicBool = AtomicBool::new(false);
-    let (file, kind, name) = find(launcher, wanted)?;
+    let (file, kind, version) = find(launcher, wanted)?;
+    let is_hydra = Launcher::is_hydra(|name| std::env::var(name).ok());
+    let (name, stalls) = (short(&version), is_hydra && stalls(&version));
     if STARTED.swap(true, Ordering::SeqCst) {
         let reason = "this process has joined a crew before".into();
         return Err(MpiError::Call { call: "MPI_Init_thread", reason });
@@ -51,13 +53,13 @@ pub fn start(launcher: Option<Launcher>, wanted: Option<&str>) -> Result<Box<dyn
     // SAFETY: `find` told the handles from what is in the file; whoever came later went back above.
     unsafe {
         Ok(match kind {
-            Kind::OpenMpi => Box::new(Table::<Address>::start(file, name)?),
-            Kind::Mpich => Box::new(Table::<Number>::start(file, name)?),
+            Kind::OpenMpi => Box::new(Table::<Address>::start(file, name, stalls)?),
+            Kind::Mpich => Box::new(Table::<Number>::start(file, name, stalls)?),
         })
     }
 }
 
-/// The library that is wanted, else the first that is there.
+/// The library that is wanted, else the first that is there, and what it says of itself.
 fn find(
     launcher: Option<Launcher>,
     wanted: Option<&str>,
@@ -76,7 +78,7 @@ fn find(
             }
         };
         match (kind(file), version(file)) {
-            (Some(kind), Some(version)) => return Ok((file, kind, short(&version))),
+            (Some(kind), Some(version)) => return Ok((file, kind, version)),
             _ => tried.push(format!("{} is none that is known", name.to_string_lossy())),
         }
     }
@@ -135,6 +137,28 @@ fn short(version: &str) -> String {
     first.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// May `MPI_Finalize` never come back? MPICH before 4.2 over UCX: a process that has closed its
+/// connections waits for the launcher and answers nobody, while others wait for its answer to close
+/// theirs (mended by pmodels/mpich #6596). Seen with version 4.0.2 over TCP: of four processes two
+/// stayed, in about half of the runs.
+///
+/// Under Hydra, MPICH's own launcher, `MPI_Abort` ends all processes with the exit code that it is
+/// given, 0 also, and does not wait. What other launchers make of it is not known: there the
+/// processes end by themselves after a while, see `table.rs`.
+fn stalls(version: &str) -> bool {
+    let of = |key: &str| {
+        let line = version.lines().find_map(|line| line.trim_start().strip_prefix(key));
+        line.map(str::trim).unwrap_or_default()
+    };
+    let mut numbers = of("MPICH Version:").split('.').map(str::parse::<u32>);
+    match (numbers.next(), numbers.next()) {
+        (Some(Ok(major)), Some(Ok(minor))) => {
+            of("MPICH Device:").starts_with("ch4:ucx") && (major, minor) < (4, 2)
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -157,6 +181,23 @@ mod tests {
         assert_eq!(short(open_mpi), "Open MPI v4.1.4");
         let mpich = "MPICH Version:\t4.0.2\nMPICH Release date:\tThu Apr  7 12:34:45 CDT 2022\n";
         assert_eq!(short(mpich), "MPICH Version: 4.0.2");
+    }
+
+    #[test]
+    fn an_mpich_from_which_one_does_not_come_back_is_told_by_its_version_and_device() {
+        let mpich = |version: &str, device: &str| {
+            stalls(&format!(
+                "MPICH Version:\t{version}\nMPICH ABI:\t14:2:2\nMPICH Device:\t{device}\n"
+            ))
+        };
+        for version in ["3.4.3", "4.0.2", "4.1", "4.1.2"] {
+            assert!(mpich(version, "ch4:ucx"), "{version}");
+            assert!(!mpich(version, "ch4:ofi") && !mpich(version, "ch3:nemesis"), "{version}");
+        }
+        for version in ["4.2.0", "4.2rc1", "4.10.1", "5.0", ""] {
+            assert!(!mpich(version, "ch4:ucx"), "{version}");
+        }
+        assert!(!stalls("Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4"));
     }
 
     #[test]

@@ -111,12 +111,12 @@ impl Line {
         }
     }
 
-    /// Ends the library's work, together with all others. Nothing is under way.
+    /// Ends the library's work, together with all others, or the process. Nothing is under way.
     ///
     /// # Errors
     /// [`MpiError::Call`].
-    pub fn finish(self) -> Result<(), MpiError> {
-        self.mpi.finish()
+    pub fn finish(self, code: i32) -> Result<(), MpiError> {
+        self.mpi.finish(code)
     }
 
     /// Until a message is through; takes out those that are.

@@ -79,12 +79,15 @@ impl MpiCrew {
     /// a process that ends otherwise is taken for lost, and the others are killed, before they have
     /// said why perhaps.
     ///
+    /// It may be the end of the process, with the exit code `code`: there are libraries that one
+    /// cannot leave otherwise. So whatever is to be said, written or saved comes before.
+    ///
     /// # Errors
     /// [`MpiError::Call`].
-    pub fn finish(self) -> std::result::Result<(), MpiError> {
+    pub fn finish(self, code: i32) -> std::result::Result<(), MpiError> {
         // MPI would wait without an end for one that never comes.
         self.line.meet(self.rank, self.size);
-        self.line.finish()
+        self.line.finish(code)
     }
 }
 

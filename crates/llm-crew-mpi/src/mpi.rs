@@ -37,8 +37,9 @@ pub trait Mpi: Debug + Send {
     fn abort(&self, code: i32) -> !;
 
     /// The end of a run that all come to: waits for the others. Called on the thread that has
-    /// started the library.
-    fn finish(self: Box<Self>) -> Result<(), MpiError>;
+    /// started the library. A library that would keep the process is not waited for, and the
+    /// process ends here, with this exit code.
+    fn finish(self: Box<Self>, code: i32) -> Result<(), MpiError>;
 }
 
 /// A message under way.

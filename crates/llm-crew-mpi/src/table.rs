@@ -7,6 +7,7 @@ use crate::file::File;
 use crate::handle::{Constant, Handle};
 use crate::mpi::{Mpi, Request};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 /// `MPI_THREAD_SERIALIZED`, the same in both: any thread may call, one at a time.
@@ -25,6 +26,8 @@ pub type Status = [u64; 8];
 #[derive(Debug)]
 pub struct Table<H> {
     name: String,
+    /// Its own end may never come, see [`Table::start`].
+    stalls: bool,
     world: H,
     byte: H,
     comm_rank: unsafe extern "C" fn(H, *mut c_int) -> c_int,
@@ -45,14 +48,14 @@ type SetErrhandler<H> = unsafe extern "C" fn(H, H) -> c_int;
 
 impl<H: Handle> Table<H> {
     /// Starts the library, which calls itself `name`: afterwards this process is known to the
-    /// others.
+    /// others. One that `stalls` is not left by `MPI_Finalize`, from which it may not come back.
     ///
     /// # Safety
     /// `file` is an MPI library whose handles are `H`. No other thread starts one meanwhile.
     ///
     /// # Errors
     /// [`MpiError::Missing`], [`MpiError::Call`].
-    pub unsafe fn start(file: File, name: String) -> Result<Table<H>, MpiError> {
+    pub unsafe fn start(file: File, name: String, stalls: bool) -> Result<Table<H>, MpiError> {
         const { assert!(size_of::<H>() <= size_of::<usize>()) }; // see [`Request::handle`]
         // SAFETY: the types are those of mpi.h, which `headers.rs` compares, and the caller vouches
         // for `H`.
@@ -63,6 +66,7 @@ impl<H: Handle> Table<H> {
                 file.function::<SetErrhandler<H>>(c"MPI_Comm_set_errhandler")?,
                 Table {
                     name,
+                    stalls,
                     world: H::of(Constant::World, file)?,
                     byte: H::of(Constant::Byte, file)?,
                     comm_rank: file.function(c"MPI_Comm_rank")?,
@@ -195,24 +199,50 @@ impl<H: Handle> Mpi for Table<H> {
         /// What this process said last goes through the launcher, and MPICH's drops what it has not
         /// yet handed on when it is told to end.
         const MOMENT: Duration = Duration::from_millis(200);
-        // Should the call not come back, this process ends nevertheless. Where there is no thread to
-        // be had it goes without.
-        let late = move || {
-            std::thread::sleep(GRACE);
-            end(code)
-        };
-        let _watch = std::thread::Builder::new().spawn(late);
+        let _watch = end_after(GRACE, code);
         std::thread::sleep(MOMENT);
         // SAFETY: started. What is under way is dropped with the process.
         unsafe { (self.abort)(self.world, code) };
         end(code) // a library that comes back has told the others
     }
 
-    fn finish(self: Box<Self>) -> Result<(), MpiError> {
+    fn finish(self: Box<Self>, code: i32) -> Result<(), MpiError> {
+        /// A library takes no longer to leave a thousand others.
+        const LONG: Duration = Duration::from_secs(60);
+        if self.stalls {
+            hush();
+            self.abort(code)
+        }
+        let _watch = end_after(LONG, code);
         // SAFETY: started once and finished once, for `self` is gone afterwards. Nothing is under
         // way: whoever has begun a message borrows `self` until it is through.
         let done = unsafe { (self.finalize)() };
         self.check("MPI_Finalize", done)
+    }
+}
+
+/// Should a call not come back in time, this process ends nevertheless; not once what is given back
+/// is gone. Where there is no thread to be had it goes without.
+fn end_after(time: Duration, code: i32) -> Sender<()> {
+    let (is_back, watched) = channel();
+    let watch = move || {
+        if watched.recv_timeout(time) == Err(RecvTimeoutError::Timeout) {
+            end(code)
+        }
+    };
+    let _without = std::thread::Builder::new().spawn(watch);
+    is_back
+}
+
+/// The library tells on stderr that it was asked to end all. Where all had come to their end that is
+/// no news, and nobody else has anything to say any more.
+fn hush() {
+    // SAFETY: a constant path; descriptors that are not open are refused by the system.
+    unsafe {
+        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY);
+        if nowhere >= 0 {
+            libc::dup2(nowhere, libc::STDERR_FILENO);
+        }
     }
 }
 

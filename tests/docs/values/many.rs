@@ -186,4 +186,11 @@ fn failures(values: &mut Values) {
     let help = include_str!("../../../crates/llm-cli/src/args/crew.rs");
     let seconds = help.split("[default: ").find_map(|said| said.split_once("s]")?.0.parse().ok());
     values.insert("many.timeout", vec![seconds.unwrap()]);
+    let library = include_str!("../../../crates/llm-crew-mpi/src/library.rs");
+    let table = include_str!("../../../crates/llm-crew-mpi/src/table.rs");
+    let after =
+        |text: &'static str, what| text.split_once(what).unwrap().1.split(')').next().unwrap();
+    let sound: f64 = after(library, "(major, minor) < (").replace(", ", ".").parse().unwrap();
+    let given: f64 = after(table, "const LONG: Duration = Duration::from_secs(").parse().unwrap();
+    values.insert("many.stalls", vec![sound, given]);
 }

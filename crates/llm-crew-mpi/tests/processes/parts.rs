@@ -25,7 +25,7 @@ pub fn play(part: &str) -> ExitCode {
     let Ok(code) = catch_unwind(AssertUnwindSafe(|| act(part, &mut crew))) else {
         crew.abort(SOFTWARE)
     };
-    crew.finish().unwrap();
+    crew.finish(code.into()).unwrap();
     ExitCode::from(code)
 }
 

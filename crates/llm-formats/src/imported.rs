@@ -108,7 +108,7 @@ pub enum Note {
     HeadsUnknown,
     /// Weights were stored rounded: they are what was left of them.
     Rounded {
-        /// One of the types that they were stored as.
+        /// The type that most of them were stored as.
         kind: &'static str,
     },
     /// It says how a conversation is written as a text, which has no place here.

@@ -1,7 +1,8 @@
 //! Reading a model: its matrices become f32, whatever they were stored as.
 
+use super::block::BlockType;
 use super::described::Described;
-use super::file::{Gguf, Needed};
+use super::file::{Gguf, Needed, TensorInfo};
 use super::pieces::{Piece, pieces};
 use super::tokens::Tokens;
 use super::value::MetaValue;
@@ -45,8 +46,7 @@ pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<I
     let tokens = Tokens::read(&mut file.metadata, family == super::Architecture::Gpt2)?;
     let mut notes = Vec::new();
     let template = matches!(file.metadata.get(TEMPLATE), Some(MetaValue::Text(_)));
-    let rounded = file.tensors.iter().find(|tensor| tensor.kind.numbers() > 1);
-    notes.extend(rounded.map(|tensor| Note::Rounded { kind: tensor.kind.name() }));
+    notes.extend(rounded(&file.tensors).map(|kind| Note::Rounded { kind: kind.name() }));
     let parameters =
         parameters(file, &config, attention.as_ref(), pieces(family, &config, &layout))?;
     let tokenizer: Arc<dyn Tokenizer> = match tokens {
@@ -73,6 +73,16 @@ pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<I
         optimizer: None,
         notes,
     })
+}
+
+/// The type of blocks in which most of the rounded numbers are stored, if any are.
+pub(super) fn rounded(tensors: &[TensorInfo]) -> Option<BlockType> {
+    let rounded = || tensors.iter().filter(|tensor| tensor.kind.numbers() > 1);
+    let numbers = |kind| {
+        let of_it = rounded().filter(|tensor| tensor.kind == kind);
+        of_it.map(|tensor| tensor.shape.iter().product::<usize>()).sum::<usize>()
+    };
+    rounded().map(|tensor| tensor.kind).max_by_key(|&kind| numbers(kind))
 }
 
 /// A parameter that is being filled.

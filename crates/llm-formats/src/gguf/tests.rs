@@ -1,6 +1,8 @@
 //! Files that are GGUF, and files that are not what they should be.
 
 #[cfg(feature = "bpe")]
+use super::block::BlockType;
+use super::import::rounded;
 use super::tokens::Tokens;
 use super::value::{MetaValue, write_text};
 use super::{Architecture, Gguf, Needed, Stored, check_model, export, import, is_ours, read};
@@ -380,6 +382,23 @@ fn why(bytes: &[u8]) -> String {
         Err(FormatError::Content(why)) => why,
         other => panic!("{other:?}"),
     }
+}
+
+#[test]
+fn of_several_roundings_that_of_most_numbers_is_named() {
+    let kind_of = |draft: &Draft| {
+        let bytes = draft.bytes();
+        rounded(&Gguf::open(&bytes[..], bytes.len() as u64).unwrap().tensors).map(BlockType::name)
+    };
+    let mut draft = Draft::good();
+    assert_eq!(kind_of(&draft), Some("Q8_0"));
+    const Q4_1: u32 = 3;
+    draft.tensors.push(("c".into(), vec![64], Q4_1, 96)); // two blocks of 20 bytes
+    draft.body.resize(96 + 64, 0);
+    assert_eq!(kind_of(&draft), Some("Q4_1"));
+    draft.tensors.truncate(1);
+    draft.body.truncate(32);
+    assert_eq!(kind_of(&draft), None);
 }
 
 #[test]

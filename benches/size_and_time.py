@@ -2,22 +2,26 @@
 """How large a model, how long: what 1, 10 and 60 minutes make of 0.1, 1, 10 and 100 MB of text.
 
     cargo build --release
-    find ~/.cargo/registry/src -name '*.rs' | sort | xargs cat > rust.txt      # a large text: code of the crates in Cargo.lock
-    python benches/size_and_time.py --plan rust.txt results    # quiet machine, some minutes: steps that fit into each time
-    python benches/size_and_time.py rust.txt results           # the runs, about five hours; goes on where it was cut
-    python benches/size_and_time.py --table results            # the table of docs/how_large_how_long.md
+    cargo vendor --locked vendor && find vendor -name '*.rs' | LC_ALL=C sort | xargs cat > rust.txt  # the crates of Cargo.lock
+    python benches/size_and_time.py --plan rust.txt    # quiet machine, some minutes: steps that fit into each time
+    python benches/size_and_time.py rust.txt runs      # the runs, about five hours; goes on where it was cut
+    python benches/size_and_time.py --table            # what is done, as a table
 
 Each run gets as many steps as `--dry-run` says will fit into its time, so that the learning rate comes down
 at the end. What a step makes of the weights does not depend on how long it takes: once the steps are known, the
-runs may go on beside other work, or in pieces. A text's last tenth is never learnt; the loss there is told in bits
-per byte, which tokenizers do not change.
+runs may go on beside other work, on another machine, or on another day. `benches/size_and_time.json` has the plan and
+what is done. A text's last tenth is never learnt; the loss there is told in bits per byte, which tokenizers do not change.
 """
+import hashlib
 import json
 import pathlib
 import subprocess
 import sys
+import tempfile
 
-BINARY = pathlib.Path(__file__).resolve().parent.parent / "target" / "release" / "train-gpt-mha"
+HERE = pathlib.Path(__file__).resolve().parent
+BINARY = HERE.parent / "target" / "release" / "train-gpt-mha"
+KEPT = HERE / "size_and_time.json"
 TEXTS = {"0.1 MB": 100_000, "1 MB": 1_000_000, "10 MB": 10_000_000, "100 MB": 100_000_000}
 MODELS = {
     "small": "--layers 4 --dmodel 128 --heads 4 --seq 64 --batch 12 --lr 1e-3",
@@ -27,11 +31,14 @@ MODELS = {
 BPE = "--tokenizer bpe --vocab-size 2048"
 # What is worth trying: text, minutes, model, and what else is typed.
 RUNS = [
-    ("0.1 MB", 1, "small", ""), ("0.1 MB", 1, "small", "--dropout 0.1"), ("0.1 MB", 10, "small", "--dropout 0.2"),
-    ("0.1 MB", 10, "medium", "--dropout 0.2"),
-    ("1 MB", 1, "small", ""), ("1 MB", 1, "medium", ""), ("1 MB", 10, "medium", "--dropout 0.1"), ("1 MB", 10, "large", "--dropout 0.1"),
-    ("10 MB", 1, "small", ""), ("10 MB", 1, "medium", ""), ("10 MB", 10, "medium", BPE), ("10 MB", 10, "large", BPE),
-    ("100 MB", 1, "small", ""), ("100 MB", 1, "medium", ""), ("100 MB", 10, "medium", BPE), ("100 MB", 10, "large", BPE),
+    ("0.1 MB", 1, "small", ""), ("0.1 MB", 1, "small", "--dropout 0.1"),
+    ("1 MB", 1, "small", ""), ("1 MB", 1, "medium", ""),
+    ("10 MB", 1, "small", ""), ("10 MB", 1, "medium", ""),
+    ("100 MB", 1, "small", ""), ("100 MB", 1, "medium", ""),
+    ("0.1 MB", 10, "small", "--dropout 0.2"), ("0.1 MB", 10, "medium", "--dropout 0.2"),
+    ("1 MB", 10, "medium", "--dropout 0.1"), ("1 MB", 10, "large", "--dropout 0.1"),
+    ("10 MB", 10, "medium", BPE), ("10 MB", 10, "large", BPE),
+    ("100 MB", 10, "medium", BPE), ("100 MB", 10, "large", BPE),
     ("1 MB", 60, "large", "--dropout 0.2"), ("10 MB", 60, "large", BPE), ("100 MB", 60, "large", BPE),
 ]
 
@@ -95,24 +102,38 @@ def table(plans):
               f"{plan['result']['best']:.3f} at {plan['result']['best_step']:,} |")
 
 
-def main():
-    verb = sys.argv[1] if sys.argv[1].startswith("--") else ""
-    folder = pathlib.Path(sys.argv[-1])
-    folder.mkdir(exist_ok=True)
-    place = folder / "plans.json"
-    plans = json.loads(place.read_text()) if place.exists() else {}
+def digest(text):
+    """Of the part that is used: a plan and its results are of one text."""
+    with open(text, "rb") as whole:
+        return hashlib.sha256(whole.read(max(TEXTS.values()))).hexdigest()
+
+
+def main(verb, words):
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"text": None, "runs": {}}
+    plans = kept["runs"]
     if verb == "--table":
         return table(plans)
-    text = sys.argv[-2]
-    for run in RUNS:
-        if verb == "--plan" and name(run) not in plans:
-            plans[name(run)] = planned(run, text, folder)
-        elif verb == "" and "result" not in plans[name(run)]:
-            plans[name(run)]["result"] = trained(run, plans[name(run)], text, folder)
-        else:
-            continue
-        place.write_text(json.dumps(plans, indent=1))
-        print(name(run), plans[name(run)], flush=True)
+    text = words[0]
+    kept["text"] = kept["text"] or digest(text)
+    if kept["text"] != digest(text):
+        sys.exit(f"error: {KEPT.name} is of another text; move it away to begin anew")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = pathlib.Path(words[1] if verb == "" else temporary)
+        folder.mkdir(exist_ok=True)
+        for run in RUNS:
+            if verb == "--plan" and name(run) not in plans:
+                plans[name(run)] = planned(run, text, folder)
+            elif verb == "" and "result" not in plans[name(run)]:
+                plans[name(run)]["result"] = trained(run, plans[name(run)], text, folder)
+            else:
+                continue
+            KEPT.write_text(json.dumps(kept, indent=1) + "\n")
+            print(name(run), plans[name(run)], flush=True)
 
 
-main()
+VERBS = ("--plan", "--table", "")
+verb = next((word for word in sys.argv[1:2] if word.startswith("--")), "")
+words = sys.argv[1 + (verb != ""):]
+if verb not in VERBS or len(words) != {"--plan": 1, "--table": 0, "": 2}[verb]:
+    sys.exit(__doc__)
+main(verb, words)

@@ -30,12 +30,16 @@ pub fn add(values: &mut Values) {
         assert!(!numbers.is_empty(), "{key}");
         values.insert(id, numbers);
     }
-    for (id, key) in [("perf.bf16", "bf16"), ("perf.intel", "intel")] {
+    for (id, key) in [("perf.bf16", "bf16"), ("perf.intel", "intel"), ("perf.today", "today")] {
         let mut steps = Vec::new();
         flatten(&measured[key]["steps"], &mut steps);
         assert!(!steps.is_empty(), "{key}");
         values.insert(id, steps);
     }
+    let mut shared_keys = Vec::new();
+    flatten(&measured["today"]["shared_keys"], &mut shared_keys);
+    values.insert("perf.shared_keys", shared_keys);
+    values.insert("perf.smollm2", smollm2().to_vec());
     for w in BenchName::ALL.iter().filter_map(|name| bench_workload(*name)) {
         let [l, c, t, b, v] = [w.layers, w.d_model, w.seq_len, w.batch_size, w.vocab_size];
         let useful = 6 * b * t * (12 * l * c * c + v * c) + 7 * l * b * t * t * c;
@@ -65,6 +69,25 @@ pub fn add(values: &mut Values) {
         [layers, heads, d_model, seq_len, batch_size, vocab_size].map(|n| n as f64)
     });
     values.insert("perf.sizes", sizes.collect());
+}
+
+/// Layers, width and windows' length that `compare.py` gives the bench for SmolLM2.
+fn smollm2() -> [f64; 3] {
+    let script = include_str!("../../../benches/peers/compare.py");
+    let after = |start: &str, flag: &str| -> f64 {
+        let flags = script.split_once(start).unwrap().1.lines().next().unwrap();
+        flags
+            .split_once(&format!("\"{flag}\", \""))
+            .unwrap()
+            .1
+            .split('"')
+            .next()
+            .unwrap()
+            .parse()
+            .unwrap()
+    };
+    let sizes = "SMOLLM2 = [";
+    [after(sizes, "--layers"), after(sizes, "--dmodel"), after("\"smollm2\": [", "--seq")]
 }
 
 /// What was measured, with the commands and the machine.

@@ -109,14 +109,16 @@ def digest(text):
 
 
 def main(verb, words):
-    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"text": None, "runs": {}}
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"runs": {}}
     plans = kept["runs"]
     if verb == "--table":
         return table(plans)
     text = words[0]
-    kept["text"] = kept["text"] or digest(text)
-    if kept["text"] != digest(text):
+    read = digest(text)
+    if kept.setdefault("text", read) != read:
         sys.exit(f"error: {KEPT.name} is of another text; move it away to begin anew")
+    if verb == "" and any(name(run) not in plans for run in RUNS):
+        sys.exit("error: not all runs are planned; --plan first")
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(words[1] if verb == "" else temporary)
         folder.mkdir(exist_ok=True)

@@ -24,21 +24,16 @@ pub fn add(values: &mut Values) {
         ("why.products", "products"),
         ("bpe.sizes", "bpe"),
         ("outgrow.losses", "outgrow"),
+        ("perf.bf16", "bf16/steps"),
+        ("perf.intel", "intel/steps"),
+        ("perf.today", "today/steps"),
+        ("perf.shared_keys", "today/shared_keys"),
     ] {
         let mut numbers = Vec::new();
-        flatten(&measured[key], &mut numbers);
+        flatten(measured.pointer(&format!("/{key}")).unwrap(), &mut numbers);
         assert!(!numbers.is_empty(), "{key}");
         values.insert(id, numbers);
     }
-    for (id, key) in [("perf.bf16", "bf16"), ("perf.intel", "intel"), ("perf.today", "today")] {
-        let mut steps = Vec::new();
-        flatten(&measured[key]["steps"], &mut steps);
-        assert!(!steps.is_empty(), "{key}");
-        values.insert(id, steps);
-    }
-    let mut shared_keys = Vec::new();
-    flatten(&measured["today"]["shared_keys"], &mut shared_keys);
-    values.insert("perf.shared_keys", shared_keys);
     values.insert("perf.smollm2", smollm2().to_vec());
     for w in BenchName::ALL.iter().filter_map(|name| bench_workload(*name)) {
         let [l, c, t, b, v] = [w.layers, w.d_model, w.seq_len, w.batch_size, w.vocab_size];

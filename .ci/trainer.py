@@ -16,6 +16,10 @@ TEXT = "text.txt"
 SIZES = "--seq 32 --dmodel 64 --layers 2 --batch 4".split()
 
 
+# Begun in the background by a shell, this has SIGINT ignored, and so would all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def fail(what):
     sys.exit(f"error: {what}")
 

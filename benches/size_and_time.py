@@ -133,9 +133,9 @@ def main(verb, words):
             print(name(run), plans[name(run)], flush=True)
 
 
-VERBS = ("--plan", "--table", "")
+WORDS = {"--plan": 1, "--table": 0, "": 2}
 verb = next((word for word in sys.argv[1:2] if word.startswith("--")), "")
 words = sys.argv[1 + (verb != ""):]
-if verb not in VERBS or len(words) != {"--plan": 1, "--table": 0, "": 2}[verb]:
+if len(words) != WORDS.get(verb):
     sys.exit(__doc__)
 main(verb, words)

@@ -3,7 +3,7 @@
 
     web/assemble.py WASM OUT [--book BASE] [--ending .md|.html]
 
-OUT/site/ gets the page as it is with the core beside it; OUT/lab.html holds everything. Links into the book lead to BASE, by
+OUT/site/ gets the page as it is with the core beside it, packed; OUT/lab.html holds everything. Links into the book lead to BASE, by
 default the pages of this repository as seen from OUT; with --ending .html to the book that mdBook made of them.
 Needs Python's standard library only.
 """
@@ -74,7 +74,12 @@ def once(text, old, new):
     return text.replace(old, new)
 
 
-def one_file(page, wasm):
+def packed(wasm):
+    """Without a time: the same core gives the same file."""
+    return gzip.compress(wasm, 9, mtime=0)
+
+
+def one_file(page, core):
     policy = ("default-src 'none'; script-src 'unsafe-inline' 'wasm-unsafe-eval' blob:; worker-src blob:; style-src 'unsafe-inline'; "
               "img-src data:; base-uri 'none'; form-action 'none'")
     page, n = re.subn(r'(http-equiv="Content-Security-Policy" content=")[^"]*', lambda m: m[1] + policy, page)
@@ -82,9 +87,7 @@ def one_file(page, wasm):
     style = (WEB / "style.css").read_text(encoding="utf-8")
     page = once(page, '<link rel="stylesheet" href="style.css">\n', f"<style>\n{style}</style>\n")
     page = once(page, '<script type="module" src="main.js"></script>\n', "")
-    # Packed without a time: the same core gives the same file.
-    core = base64.b64encode(gzip.compress(wasm, 9, mtime=0)).decode("ascii")
-    return once(page, "</body>", f'<script type="text/plain" id="wasm-packed">{core}</script>\n'
+    return once(page, "</body>", f'<script type="text/plain" id="wasm-packed">{base64.b64encode(core).decode("ascii")}</script>\n'
                 f'<script type="text/plain" id="worker-source">{script("worker")}</script>\n<script>\n{script("main")}</script>\n</body>')
 
 
@@ -95,7 +98,7 @@ def main():
     parser.add_argument("--book", help="where the pages of the book are, as seen from lab.html")
     parser.add_argument("--ending", default=".md", choices=[".md", ".html"])
     args = parser.parse_args()
-    page, wasm = (WEB / "index.html").read_text(encoding="utf-8"), args.wasm.read_bytes()
+    page, core = (WEB / "index.html").read_text(encoding="utf-8"), packed(args.wasm.read_bytes())
     site = args.out / "site"
     shutil.rmtree(site, ignore_errors=True)
     site.mkdir(parents=True)
@@ -106,13 +109,13 @@ def main():
     for file in [WEB / "style.css", *(WEB / f"{name}.js" for name in sorted({**modules("main"), **modules("worker")}))]:
         shutil.copyfile(file, site / file.name)
     (site / "index.html").write_text(with_book(page, base(site), args.ending), encoding="utf-8")
-    (site / "llm_web.wasm").write_bytes(wasm)
+    (site / "llm_web.wasm.gz").write_bytes(core)
     lab = args.out / "lab.html"
-    lab.write_text(one_file(with_book(page, base(args.out), args.ending), wasm), encoding="utf-8")
-    size = lab.stat().st_size
-    print(f"{lab}: {size} bytes; {site}/: {sum(file.stat().st_size for file in site.iterdir())} bytes")
-    if size > MOST:
-        sys.exit(f"error: {lab} is larger than {MOST} bytes")
+    lab.write_text(one_file(with_book(page, base(args.out), args.ending), core), encoding="utf-8")
+    for built, size in [(lab, lab.stat().st_size), (site, sum(file.stat().st_size for file in site.iterdir()))]:
+        print(f"{built}: {size} bytes")
+        if size > MOST:
+            sys.exit(f"error: {built} is larger than {MOST} bytes")
 
 
 if __name__ == "__main__":

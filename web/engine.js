@@ -19,11 +19,12 @@ function startWorker() {
   }
 }
 
+/** The core, packed: text in one file, a file beside the page on a server. */
 async function wasmBytes() {
   const text = embedded('wasm-packed');
   if (text !== undefined) return text.trim();
   let answer;
-  try { answer = await fetch('llm_web.wasm'); } catch { throw failure('noCore'); }
+  try { answer = await fetch('llm_web.wasm.gz'); } catch { throw failure('noCore'); }
   if (!answer.ok) throw failure('noCore');
   return answer.arrayBuffer();
 }

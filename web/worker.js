@@ -160,14 +160,19 @@ async function steps(n) {
 
 const paused = () => going ? new Promise(resolve => { going = false; pausing.push(resolve); }) : Promise.resolve();
 
-/** One file carries the core as text: gzip in base64. */
-function unpacked(text) {
-  const packed = new Blob([Uint8Array.from(atob(text), letter => letter.charCodeAt(0))]);
-  return new Response(packed.stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer();
+/** One file carries the core as text, in base64. */
+const decoded = text => Uint8Array.from(atob(text), letter => letter.charCodeAt(0));
+
+/** The core out of gzip. Some servers name the packing to the browser, which then has undone it; a damaged file stays as it is. */
+async function unpacked(bytes) {
+  if (bytes[0] !== 0x1f || bytes[1] !== 0x8b) return bytes;
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'));
+  return new Response(stream).arrayBuffer().catch(() => bytes);
 }
 
-async function boot(wasm) {
-  core = await instantiate(typeof wasm === 'string' ? await unpacked(wasm) : wasm);
+async function boot(sent) {
+  const bytes = typeof sent === 'string' ? decoded(sent) : new Uint8Array(sent);
+  core = await instantiate(await unpacked(bytes));
   return { answer: { memory: core.memory } };
 }
 

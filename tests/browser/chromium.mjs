@@ -67,8 +67,12 @@ export class Chromium {
 
   async close() {
     const ended = new Promise((done) => this.process.on("exit", done));
-    this.process.kill();
+    // Asked to close, it ends its own processes first; killed, it leaves some that still write into the folder.
+    this.session = undefined;
+    this.send("Browser.close").catch(() => {});
+    const late = setTimeout(() => this.process.kill(), 10_000);
     await ended;
+    clearTimeout(late);
     fs.rmSync(this.folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }

@@ -5,6 +5,7 @@
 //     node tests/browser/web.mjs [--program FILE] [--steps N] [--long N] [--node]      (--node: without a browser)
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
+import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -34,6 +35,21 @@ function terminal(...words) {
   return done.stdout;
 }
 
+const KINDS = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
+
+/** A file server for a folder. `named`: it tells the browser that a packed file is one. */
+function served(folder, named) {
+  const server = http.createServer((asked, answer) => {
+    const name = path.basename(new URL(asked.url, "http://localhost").pathname) || "index.html";
+    const place = path.join(folder, name);
+    if (!fs.existsSync(place)) return answer.writeHead(404).end();
+    const packing = named && name.endsWith(".gz") ? { "Content-Encoding": "gzip" } : {};
+    answer.writeHead(200, { "Content-Type": KINDS[path.extname(name)] || "application/octet-stream", ...packing });
+    answer.end(fs.readFileSync(place));
+  });
+  return new Promise((listening) => server.listen(0, "127.0.0.1", () => listening(server)));
+}
+
 const same = (a, b) => a.length === b.length && a.every((x, i) => Object.is(x, b[i]));
 const near = (a, b, most) => Math.abs(a - b) <= most;
 const whole = (measure) => {
@@ -43,14 +59,15 @@ const whole = (measure) => {
 };
 const facts = (of) => Object.fromEntries(of.facts.map((fact) => [fact.kind, fact.right / fact.of]));
 
-// Sizes: the page in one file holds everything, the module packed.
+// Sizes: the page in one file holds everything, the folder for a server too, both with the module packed.
 const file = path.join(BUILT, "llm_web.wasm");
 const lab = path.join(BUILT, "lab.html");
-console.log(`      the module has ${fs.statSync(file).size} bytes`);
-if (fs.existsSync(lab)) {
-  const { size } = fs.statSync(lab);
-  check(`the page with all that it needs has at most ${MOST_BYTES} bytes`, size <= MOST_BYTES, size);
-}
+const site = path.join(BUILT, "site");
+const bytesOf = (place) => fs.statSync(place).isFile() ? fs.statSync(place).size
+  : fs.readdirSync(place).reduce((sum, name) => sum + bytesOf(path.join(place, name)), 0);
+console.log(`      the module has ${bytesOf(file)} bytes`);
+for (const built of [lab, site])
+  check(`${path.basename(built)} has at most ${MOST_BYTES} bytes`, bytesOf(built) <= MOST_BYTES, bytesOf(built));
 
 // In Node.
 const core = await open(file);
@@ -113,6 +130,22 @@ if (!process.argv.includes("--node")) {
       check("nothing on the console", tab.said.length === 0, tab.said.join("\n"));
     } finally {
       await tab.close();
+    }
+  }
+
+  // The folder, from servers of two kinds: one sends the packed module as it lies there, one says that it is packed.
+  for (const named of [false, true]) {
+    const server = await served(site, named);
+    const tab = new Chromium();
+    try {
+      await tab.open(`http://127.0.0.1:${server.address().port}/`);
+      await tab.value("lab.ready");
+      const inTab = await tab.value("lab.step(20).then((done) => done.losses)");
+      check(`20 losses from a server that ${named ? "names the packing" : "sends files as they are"}`, same(inTab, losses.slice(0, 20)));
+      check("nothing on the console", tab.said.length === 0, tab.said.join("\n"));
+    } finally {
+      await tab.close();
+      server.close();
     }
   }
 }

@@ -14,7 +14,12 @@ pub const INTERVAL: u64 = 250;
 pub const LOG_EVERY: u64 = 10;
 /// Most tokens that an evaluation during training scores.
 pub const PERIODIC_TOKENS: usize = 65_536;
-/// Most tokens that the evaluation after training scores.
+/// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run has
+/// learnt from, so that it takes a small part of the time, ..
+pub const LEARNT_A_SCORED: u64 = 4;
+/// .. but so many at least, ..
+pub const FEWEST_FINAL_TOKENS: usize = 1 << 18;
+/// .. and at most so many; of the stories all up to this.
 pub const FINAL_TOKENS: usize = 4 << 20;
 
 /// Tokens that a vocabulary is learnt with when nothing is said.

@@ -1,11 +1,12 @@
 //! Unseen data, and what an evaluation of it finds.
 
+use crate::defaults::{FEWEST_FINAL_TOKENS, FINAL_TOKENS, LEARNT_A_SCORED};
 use crate::error::Result;
 use llm_core::crew::{Alone, Crew};
 use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::{Evaluation, Scored, evaluate_together};
-use llm_core::{TinyGPT, TokenId};
+use llm_core::{Recipe, TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
 use llm_run_log::RunResult;
 use llm_stories::{FactTable, Story, StoryCorpus, UnseenStories};
@@ -125,6 +126,17 @@ impl Validation {
     /// Number of tokens that are scored when at most `limit` are to be.
     pub fn tokens_of(&self, limit: usize) -> usize {
         self.windows.evenly_spaced(limit).tokens()
+    }
+
+    /// Most tokens that are scored after the last of `steps`: a short run with a long text is not to
+    /// be measured for longer than it has learnt.
+    pub fn most_after(&self, steps: u64, recipe: &Recipe) -> usize {
+        if self.stories.is_some() {
+            return FINAL_TOKENS;
+        }
+        let learnt = steps.saturating_mul(recipe.tokens_per_step());
+        let share = usize::try_from(learnt / LEARNT_A_SCORED).unwrap_or(usize::MAX);
+        share.clamp(FEWEST_FINAL_TOKENS, FINAL_TOKENS)
     }
 
     /// Loss in windows of `seq_len`, whatever texts end in them, over the first tokens of which whole

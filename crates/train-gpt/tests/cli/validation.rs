@@ -35,6 +35,20 @@ fn all_of_the_data_is_learnt_and_all_of_val_is_scored() {
 }
 
 #[test]
+fn a_short_run_is_not_measured_on_all_of_a_long_text() {
+    let sandbox = with_val();
+    sandbox.write("val.txt", &some_text(300_001));
+    let run = [&RUN[..], &["--seq", "16", "--dmodel", "8", "--layers", "1"]].concat();
+    let json = sandbox.ok(&[&run[..], &["--message-format", "json", "--gen", "0"]].concat());
+    let part = json.events_of("done")[0]["tokens"].as_u64().unwrap();
+    assert!((262_000..=262_144).contains(&part), "{json}");
+    let said = sandbox.ok(&[&run[..], &["--save", "model", "--gen", "0"]].concat());
+    said.says(&["on 262,1", "of 300,000 unseen tokens"]);
+    let eval = ["eval", "--load", "model", "--data", "val.txt", "--message-format", "json"];
+    assert_eq!(sandbox.ok(&eval).events()[0]["tokens"], 300_000);
+}
+
+#[test]
 fn several_files_and_standard_input() {
     let sandbox = with_val();
     let two = ["--data", "text.txt", "--val", "val.txt", "--val", "-", "--steps", "1"];

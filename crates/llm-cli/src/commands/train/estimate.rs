@@ -2,7 +2,7 @@
 
 use super::Training;
 use crate::data::Validation;
-use crate::defaults::{FINAL_TOKENS, INTERVAL, PERIODIC_TOKENS, set_by};
+use crate::defaults::{INTERVAL, PERIODIC_TOKENS, set_by};
 use crate::error::Result;
 use crate::events::Event;
 use crate::messages::{lasting, plural};
@@ -60,6 +60,9 @@ impl Training<'_> {
         if steps == 0 {
             return Ok(());
         }
+        let last = data.val.as_ref().map_or(0, |val| {
+            val.most_after(plan.trainer.step.saturating_add(steps), &plan.trainer.recipe)
+        });
         let step = step_seconds(&mut plan.trainer, &data.train, &self.signals)?;
         self.signals.check()?;
         let model = &plan.trainer.model;
@@ -70,7 +73,7 @@ impl Training<'_> {
         };
         self.signals.check()?;
         let tokens_of = |most| data.val.as_ref().map_or(0, |val| val.tokens_of(most)) as f64;
-        let (periodic, all) = (tokens_of(PERIODIC_TOKENS) / rate, tokens_of(FINAL_TOKENS) / rate);
+        let (periodic, all) = (tokens_of(PERIODIC_TOKENS) / rate, tokens_of(last) / rate);
         let times = (steps - 1).checked_div(self.args.eval_every.unwrap_or(INTERVAL)).unwrap_or(0);
         // The last state may be the best: it is measured like the others too.
         let again = if all > periodic { periodic } else { 0.0 };
@@ -138,7 +141,7 @@ fn tokens_per_second(
 ) -> Result<f64> {
     let begin = Instant::now();
     let enough = |_| signals.pending().is_some() || begin.elapsed() >= measured_time() / SCORING;
-    let scored = val.score(model, batch_size, FINAL_TOKENS, enough)?.evaluation.tokens;
+    let scored = val.score(model, batch_size, val.tokens(), enough)?.evaluation.tokens;
     Ok(scored as f64 / begin.elapsed().as_secs_f64().max(1e-9))
 }
 

@@ -16,7 +16,7 @@ use crate::clock::TimeBudget;
 use crate::console::{Out, note};
 use crate::crew::{Team, crew_of, said_once};
 use crate::data::Report;
-use crate::defaults::{FINAL_TOKENS, PERIODIC_TOKENS};
+use crate::defaults::PERIODIC_TOKENS;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::events::{self, Event};
@@ -29,6 +29,7 @@ use crate::program::Program;
 use crate::scoring::Scoring;
 use crate::signals::Signals;
 use journal::Journal;
+use llm_core::base::thousands;
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
 use llm_core::crew::Alone;
 use llm_core::train::{Keeper, Scored, Trainer};
@@ -341,7 +342,7 @@ impl Training<'_> {
         self.measure(plan)
     }
 
-    /// The measurement after the last step, of all unseen data.
+    /// The measurement after the last step.
     fn measure(&mut self, plan: &Plan) -> Result<Option<Report>> {
         let Some(val) = plan.data.as_ref().and_then(|d| d.val.as_ref()) else {
             self.say("no validation data: nothing is known about unseen text");
@@ -353,7 +354,8 @@ impl Training<'_> {
         let batch_size = trainer.recipe.batch_size;
         let (mut nobody, model) = (Alone, &trainer.model);
         let crew = crew_of(&mut self.team, &mut nobody);
-        let report = scoring.run(crew, val, model, batch_size, FINAL_TOKENS)?;
+        let most = val.most_after(trainer.step, &trainer.recipe);
+        let report = scoring.run(crew, val, model, batch_size, most)?;
         if self.signal()?.is_some() {
             return Err(self.interrupted(trainer));
         }
@@ -376,6 +378,13 @@ impl Training<'_> {
         }
         self.emit(&Event::Eval { step, scores: (&report).into(), beside: None });
         self.tell(&format!("result  {}", report.summary()));
+        let (scored, all) = (report.evaluation.tokens, val.tokens() as u64);
+        if scored < all {
+            let (scored, all) = (thousands(scored), thousands(all));
+            self.say(&format!(
+                "        on {scored} of {all} unseen tokens, evenly spaced; eval takes all"
+            ));
+        }
         let facts = report.facts.as_ref().filter(|f| !f.kinds.is_empty());
         if let (Some(facts), Some(known)) = (facts, &val.stories) {
             self.say(&format!(

@@ -28,18 +28,20 @@ MODELS = {
     "medium": "--layers 6 --dmodel 192 --heads 6 --seq 128 --batch 16 --lr 1e-3",
     "large": "--layers 6 --dmodel 384 --heads 6 --seq 256 --batch 8 --lr 1e-3",
 }
+#: Validation losses before the last one.
+ON_THE_WAY = 10
 BPE = "--tokenizer bpe --vocab-size 2048"
 # What is worth trying: text, minutes, model, and what else is typed.
 RUNS = [
     ("0.1 MB", 1, "small", ""), ("0.1 MB", 1, "small", "--dropout 0.1"),
     ("1 MB", 1, "small", ""), ("1 MB", 1, "medium", ""),
-    ("10 MB", 1, "small", ""), ("10 MB", 1, "medium", ""),
-    ("100 MB", 1, "small", ""), ("100 MB", 1, "medium", ""),
+    ("10 MB", 1, "small", ""), ("10 MB", 1, "medium", ""), ("10 MB", 1, "small", BPE),
+    ("100 MB", 1, "small", ""), ("100 MB", 1, "small", BPE),
     ("0.1 MB", 10, "small", "--dropout 0.2"), ("0.1 MB", 10, "medium", "--dropout 0.2"),
-    ("1 MB", 10, "medium", "--dropout 0.1"), ("1 MB", 10, "large", "--dropout 0.1"),
-    ("10 MB", 10, "medium", BPE), ("10 MB", 10, "large", BPE),
-    ("100 MB", 10, "medium", BPE), ("100 MB", 10, "large", BPE),
-    ("1 MB", 60, "large", "--dropout 0.2"), ("10 MB", 60, "large", BPE), ("100 MB", 60, "large", BPE),
+    ("1 MB", 10, "small", BPE), ("1 MB", 10, "medium", "--dropout 0.1"), ("1 MB", 10, "medium", BPE),
+    ("10 MB", 10, "small", BPE), ("10 MB", 10, "medium", BPE), ("10 MB", 10, "large", BPE),
+    ("100 MB", 10, "medium", BPE),
+    ("1 MB", 60, "medium", f"{BPE} --dropout 0.1"), ("10 MB", 60, "medium", BPE), ("10 MB", 60, "large", BPE), ("100 MB", 60, "large", BPE),
 ]
 
 
@@ -62,13 +64,21 @@ def events(*typed):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+def asked(run, steps, text, folder):
+    """What is typed for so many steps: validation losses on the way as well."""
+    return [*flags(run, text, folder), "--steps", str(steps), "--eval-every", str(max(1, steps // ON_THE_WAY))]
+
+
 def planned(run, text, folder):
     """Steps that fit, by the seconds of a step and of all else as the program foresees them."""
     steps = 1000
-    said = next(line for line in events(*flags(run, text, folder), "--steps", str(steps), "--dry-run") if line["event"] == "estimate")
-    step = said["step_ms"] / 1000
-    rest = said["seconds"] - steps * step
-    return {"steps": max(50, int((60 * run[1] - rest) / step)), "step_ms": said["step_ms"], "rest_s": rest}
+    for _ in range(2):  # how much is measured depends on the steps
+        dry = events(*asked(run, steps, text, folder), "--dry-run")
+        said = next(line for line in dry if line["event"] == "estimate")
+        step = said["step_ms"] / 1000
+        rest = said["seconds"] - steps * step
+        steps = max(50, int((60 * run[1] - rest) / step))
+    return {"steps": steps, "step_ms": round(said["step_ms"], 1), "rest_s": round(rest, 1)}
 
 
 def trained(run, plan, text, folder):
@@ -77,8 +87,7 @@ def trained(run, plan, text, folder):
     if (out / "ckpt" / "last").exists():
         typed = ["--load", str(out)]
     else:
-        every = max(1, plan["steps"] // 10)
-        typed = [*flags(run, text, folder), "--steps", str(plan["steps"]), "--eval-every", str(every), "--gen", "0", "--out", str(out)]
+        typed = [*asked(run, plan["steps"], text, folder), "--gen", "0", "--out", str(out)]
     if state(out) != "done":
         events(*typed)
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Puts the page and its core together: a folder for any file server, and one file to open from disk.
 
-    web/assemble.py WASM OUT [--book BASE] [--ending .md|.html]
+    web/assemble.py WASM OUT [--book BASE --ending .md|.html]
 
-OUT/site/ gets the page as it is with the core beside it, packed; OUT/lab.html holds everything. Links into the book lead to BASE, by
-default the pages of this repository as seen from OUT; with --ending .html to the book that mdBook made of them.
+OUT/site/ gets the page as it is with the core beside it, packed; OUT/lab.html holds everything. Links into the book lead to BASE;
+if it is not given, to the book that mdBook made beside OUT, or to the pages of this repository where there is none.
 Needs Python's standard library only.
 """
 
@@ -96,22 +96,26 @@ def main():
     parser.add_argument("wasm", type=pathlib.Path)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--book", help="where the pages of the book are, as seen from lab.html")
-    parser.add_argument("--ending", default=".md", choices=[".md", ".html"])
+    parser.add_argument("--ending", choices=[".md", ".html"], help="what its pages are")
     args = parser.parse_args()
     page, core = (WEB / "index.html").read_text(encoding="utf-8"), packed(args.wasm.read_bytes())
     site = args.out / "site"
     shutil.rmtree(site, ignore_errors=True)
     site.mkdir(parents=True)
 
+    book = args.out.resolve().parent / "book"
+    made = (book / "index.html").exists()
+    ending = args.ending or (".html" if made and not args.book else ".md")
+
     def base(folder):
-        return args.book or os.path.relpath(DOCS, folder.resolve()).replace(os.sep, "/") + "/"
+        return args.book or os.path.relpath(book if made else DOCS, folder.resolve()).replace(os.sep, "/") + "/"
 
     for file in [WEB / "style.css", *(WEB / f"{name}.js" for name in sorted({**modules("main"), **modules("worker")}))]:
         shutil.copyfile(file, site / file.name)
-    (site / "index.html").write_text(with_book(page, base(site), args.ending), encoding="utf-8")
+    (site / "index.html").write_text(with_book(page, base(site), ending), encoding="utf-8")
     (site / "llm_web.wasm.gz").write_bytes(core)
     lab = args.out / "lab.html"
-    lab.write_text(one_file(with_book(page, base(args.out), args.ending), core), encoding="utf-8")
+    lab.write_text(one_file(with_book(page, base(args.out), ending), core), encoding="utf-8")
     for built, size in [(lab, lab.stat().st_size), (site, sum(file.stat().st_size for file in site.iterdir()))]:
         print(f"{built}: {size} bytes")
         if size > MOST:

@@ -48,6 +48,15 @@ fn both_languages_have_the_same_places_flags_and_numbers() {
             let Phrase::Place { at, .. } = phrase else { continue };
             assert!(at + 1 < pieces.len(), "{en:?}: no place {} in English", at + 1);
         }
+        let words = phrases.iter().filter_map(|phrase| match phrase {
+            Phrase::Text(text) => Some(text),
+            Phrase::Place { .. } => None,
+        });
+        for text in words {
+            let digit = |part: &str| part.starts_with(|next: char| next.is_ascii_digit());
+            let left = text.split('{').skip(1).any(digit);
+            assert!(!left, "{en:?}: no place: {text:?} (they are counted from 1)");
+        }
         assert_eq!(facts(&with(en, " ")), facts(&with(zh, " ")), "{en:?}: {zh:?}");
         assert!(!en.starts_with(' ') && !en.is_empty(), "{en:?}");
     }

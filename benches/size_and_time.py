@@ -4,7 +4,7 @@
     cargo build --release
     cargo vendor --locked vendor && find vendor -name '*.rs' | LC_ALL=C sort | xargs cat > rust.txt  # the crates of Cargo.lock
     python benches/size_and_time.py --plan rust.txt    # quiet machine, some minutes: steps that fit into each time
-    python benches/size_and_time.py rust.txt runs      # the runs, about five hours; goes on where it was cut
+    python benches/size_and_time.py rust.txt runs      # the runs, some six hours; goes on where it was cut
     python benches/size_and_time.py --table            # what is done, as a table
 
 Each run gets as many steps as `--dry-run` says will fit into its time, so that the learning rate comes down
@@ -15,6 +15,7 @@ what is done. A text's last tenth is never learnt; the loss there is told in bit
 import hashlib
 import json
 import pathlib
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -28,8 +29,8 @@ MODELS = {
     "medium": "--layers 6 --dmodel 192 --heads 6 --seq 128 --batch 16 --lr 1e-3",
     "large": "--layers 6 --dmodel 384 --heads 6 --seq 256 --batch 8 --lr 1e-3",
 }
-#: Validation losses before the last one.
-ON_THE_WAY = 10
+#: Validation losses before the last one, at most: not oftener than the program measures by itself.
+ON_THE_WAY, OFTENEST = 10, 250
 BPE = "--tokenizer bpe --vocab-size 2048"
 # What is worth trying: text, minutes, model, and what else is typed.
 RUNS = [
@@ -41,7 +42,7 @@ RUNS = [
     ("1 MB", 10, "small", BPE), ("1 MB", 10, "medium", "--dropout 0.1"), ("1 MB", 10, "medium", BPE),
     ("10 MB", 10, "small", BPE), ("10 MB", 10, "medium", BPE), ("10 MB", 10, "large", BPE),
     ("100 MB", 10, "medium", BPE),
-    ("1 MB", 60, "medium", f"{BPE} --dropout 0.1"), ("10 MB", 60, "medium", BPE), ("10 MB", 60, "large", BPE), ("100 MB", 60, "large", BPE),
+    ("10 MB", 60, "medium", BPE), ("100 MB", 60, "medium", BPE), ("1 MB", 60, "medium", f"{BPE} --dropout 0.1"), ("10 MB", 60, "large", BPE),
 ]
 
 
@@ -66,19 +67,20 @@ def events(*typed):
 
 def asked(run, steps, text, folder):
     """What is typed for so many steps: validation losses on the way as well."""
-    return [*flags(run, text, folder), "--steps", str(steps), "--eval-every", str(max(1, steps // ON_THE_WAY))]
+    return [*flags(run, text, folder), "--steps", str(steps), "--eval-every", str(max(OFTENEST, steps // ON_THE_WAY))]
 
 
 def planned(run, text, folder):
     """Steps that fit, by the seconds of a step and of all else as the program foresees them."""
-    steps = 1000
-    for _ in range(2):  # how much is measured depends on the steps
+    steps, of_a_step = 1000, []
+    for _ in range(3):  # how much is measured depends on the steps; and a short look at a step is a noisy one
         dry = events(*asked(run, steps, text, folder), "--dry-run")
         said = next(line for line in dry if line["event"] == "estimate")
-        step = said["step_ms"] / 1000
-        rest = said["seconds"] - steps * step
+        of_a_step.append(said["step_ms"] / 1000)
+        step = statistics.median(of_a_step)
+        rest = said["seconds"] - steps * of_a_step[-1]
         steps = max(50, int((60 * run[1] - rest) / step))
-    return {"steps": steps, "step_ms": round(said["step_ms"], 1), "rest_s": round(rest, 1)}
+    return {"steps": steps, "step_ms": round(1000 * step, 1), "rest_s": round(rest, 1)}
 
 
 def trained(run, plan, text, folder):

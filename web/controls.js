@@ -21,6 +21,7 @@ function progress({ step, steps, speed, made, seconds, before }) {
   if (!made) return say(app.status === 'failed' ? 'cannotStart' : 'starting');
   const left = (steps - step) * (made.batch * made.window) / speed;
   const words = { step: whole(step), steps: whole(steps), left: lasting(left), seconds: lasting(seconds) };
+  if (app.status === 'training' && step >= steps) return say('progressLast', words);
   if (app.status === 'training' && step - before >= 5) return say('progressLeft', words);
   if (app.status === 'training') return say('progress', words);
   return say(app.status === 'done' ? (step > before ? 'progressDone' : 'progressLoaded') : step === 0 ? 'progressReady' : 'progress', words);

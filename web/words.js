@@ -16,6 +16,7 @@ export const WORDS = {
   progressReady: ['Nothing is learnt yet: the model guesses. {steps} steps are planned.', '还什么都没学：模型在瞎猜。计划训练 {steps} 步。'],
   progress: ['Step {step} of {steps}, {seconds} of training so far.', '第 {step} 步，共 {steps} 步，已训练 {seconds}。'],
   progressLeft: ['Step {step} of {steps}, about {left} left.', '第 {step} 步，共 {steps} 步，约剩 {left}。'],
+  progressLast: ['All {steps} steps are done; what was never learnt is measured.', '{steps} 步已全部完成；正在测量从未学过的内容。'],
   progressDone: ['All {steps} steps are done, after {seconds} of training.', '{steps} 步全部完成，训练用了 {seconds}。'],
   progressLoaded: ['This model has its {steps} steps behind it.', '这个模型已经训练完 {steps} 步。'],
   seconds: ['{n} s', '{n} 秒'], minutes: ['{n} min', '{n} 分钟'],

@@ -2,7 +2,8 @@
 """How large a model, how long: what 1, 10 and 60 minutes make of 0.1, 1, 10 and 100 MB of text.
 
     cargo build --release
-    cargo vendor --locked vendor && find vendor -name '*.rs' | LC_ALL=C sort | xargs cat > rust.txt  # the crates of Cargo.lock
+    cargo vendor --locked vendor           # the crates of Cargo.lock; their files in an order that mixes them
+    find vendor -name '*.rs' | xargs sha256sum | LC_ALL=C sort | cut -c67- | xargs cat > rust.txt
     python benches/size_and_time.py --plan rust.txt    # quiet machine, some minutes: steps that fit into each time
     python benches/size_and_time.py rust.txt runs      # the runs, some six hours; goes on where it was cut
     python benches/size_and_time.py --table            # what is done, as a table
@@ -94,10 +95,10 @@ def trained(run, plan, text, folder):
         events(*typed)
     rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
     result = json.loads((out / "run.json").read_text())["result"]
-    evals = [row for row in rows if row["val_loss"] is not None]
-    best = min(evals, key=lambda row: row["val_loss"])
     bits = result["bits_per_byte"] / result["val_loss"]
-    return {"last": result["bits_per_byte"], "best": bits * best["val_loss"], "best_step": best["step"]}
+    evals = [(bits * row["val_loss"], row["step"]) for row in rows if row["val_loss"] is not None]
+    best, best_step = min([*evals, (result["bits_per_byte"], plan["steps"])])
+    return {"last": result["bits_per_byte"], "best": best, "best_step": best_step}
 
 
 def state(out):

@@ -1,6 +1,6 @@
 //! Byte-level BPE, GPT-2's way of cutting text: words (`split`), written byte for byte in an
-//! alphabet of 256 characters (`alphabet`), in which pairs of tokens are merged in a learnt order. Of
-//! other models it reads those whose words are of a kind that is known (`kind`).
+//! alphabet of 256 characters (`crate::alphabet`), in which pairs of tokens are merged in a learnt
+//! order. Of other models it reads those whose words are of a kind that is known (`kind`).
 //!
 //! Merging and learning are the `tokenizers` library's. What is ours stands around it: files are
 //! checked before it sees them (`parts`, `load`), and bytes that are no text, which it cannot
@@ -13,7 +13,6 @@
 //! that other tokenizers add to their vocabulary are found wherever they are written (`wholes`), and
 //! a text in Unicode's form NFC is what comes back where the tokenizer asks for that.
 
-mod alphabet;
 mod kind;
 #[cfg(test)]
 mod kinds_tests;
@@ -27,6 +26,7 @@ mod wholes;
 
 pub use train::{Learning, learn};
 
+use crate::alphabet;
 use crate::kept::Kept;
 use kind::Words;
 use llm_core::base::memory;
@@ -269,7 +269,7 @@ impl Bpe {
         if word.len() > LONG_WORD {
             memory::require((word.len() as u64).saturating_mul(WORD_MEMORY))?;
         }
-        let merged = self.model.tokenize(&alphabet::symbols(word));
+        let merged = self.model.tokenize(&alphabet::symbols(word.as_bytes()));
         tokens.extend(merged.map_err(|e| refuse(e.to_string()))?.iter().map(|token| token.id));
         Ok(())
     }

@@ -1,7 +1,7 @@
 //! A vocabulary with its merges, checked before anything is made of it, and written in one form.
 
-use super::alphabet;
 use super::kind::Words;
+use crate::alphabet;
 use crate::kept::Kept;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::END_OF_TEXT;

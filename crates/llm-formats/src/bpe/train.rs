@@ -1,10 +1,11 @@
 //! Learning a vocabulary: the library's byte-level BPE on the words of a text.
 
+use super::Bpe;
 use super::kind::Words;
 use super::load::of_library;
 use super::parts::refuse;
 use super::split::{Splitter, pieces};
-use super::{Bpe, alphabet};
+use crate::alphabet;
 use llm_core::base::memory;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Config, Result};
@@ -68,7 +69,7 @@ pub fn learn(
         pieces(text, Words::Gpt2).flat_map(|piece| piece.utf8_chunks().map(|chunk| chunk.valid()));
     let fed = trainer.feed(texts, |text| {
         let words = splitter.words(text).flat_map(parts_of);
-        let words = words.map(alphabet::symbols).collect();
+        let words = words.map(|word| alphabet::symbols(word.as_bytes())).collect();
         report(Learning::Read(read.fetch_add(text.len(), Ordering::Relaxed) + text.len()));
         Ok(words)
     });

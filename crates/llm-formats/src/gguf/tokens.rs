@@ -12,16 +12,16 @@
 
 use super::value::MetaValue;
 use super::ways::{UNITS, ignores_merges, ways, without_offsets};
+use crate::alphabet;
 use crate::bpe;
 use crate::error::{FormatError, Result, shown};
-use crate::hugging_face::tokenizer::letter;
 use crate::kept::Kept;
 use llm_core::TokenId;
 use llm_core::tokenizer::{
     ByteTokenizer, CharTokenizer, END_OF_TEXT, PaddedTokenizer, Tokenizer, WithEndOfText,
 };
 use serde_json::{Map, Value, json};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 /// What tokens are, in a file.
@@ -88,7 +88,7 @@ impl Tokens {
             } else if unit.is_empty() {
                 break; // the others stand for nothing
             } else {
-                names.push(unit.iter().map(|b| letter(*b)).collect());
+                names.push(alphabet::symbols(unit));
                 kinds.push(kind::NORMAL);
             }
         }
@@ -180,7 +180,7 @@ impl Tokens {
     /// The token that llama.cpp ends a text at: the one that is for it; else byte 0, which no text
     /// has; else the last one that stands for something.
     pub(super) fn end(&self) -> TokenId {
-        let nul = letter(0).to_string();
+        let nul = alphabet::symbols(&[0]);
         let nul = || self.names.iter().position(|name| *name == nul);
         let last = || self.kinds.iter().rposition(|kind| *kind == kind::NORMAL);
         let id = self.end.map(|id| id as usize).or_else(nul).or_else(last);
@@ -190,7 +190,7 @@ impl Tokens {
     /// A token of the model's own text that llama.cpp would end a text at, for want of another.
     pub(super) fn end_within_text(&self) -> Option<TokenId> {
         let end = self.end();
-        let within = self.end.is_none() && self.names[end as usize] != letter(0).to_string();
+        let within = self.end.is_none() && self.names[end as usize] != alphabet::symbols(&[0]);
         within.then_some(end)
     }
 
@@ -288,11 +288,9 @@ impl Tokens {
     /// Bytes or characters, as [`Tokens::of`] writes them.
     fn ours(&self) -> Option<Arc<dyn Tokenizer>> {
         let plain = self.kinds.iter().take_while(|kind| **kind == kind::NORMAL).count();
-        let bytes: HashMap<char, u8> = (0..=255).map(|b| (letter(b), b)).collect();
         let mut blob = Vec::new();
         for name in &self.names[..plain] {
-            let unit: Vec<u8> =
-                name.chars().map(|c| bytes.get(&c).copied()).collect::<Option<_>>()?;
+            let unit = alphabet::bytes(name)?;
             if unit.len() > 4 {
                 return None;
             }

@@ -5,13 +5,14 @@
 //! |---|---|---|
 //! | model.safetensors, or its parts and model.safetensors.index.json | weights | `names`: which of ours is which of theirs |
 //! | config.json | sizes and options | [`config`], `llama` |
-//! | tokenizer.json, or vocab.json and merges.txt | the tokenizer | [`tokenizer`] |
+//! | tokenizer.json, or vocab.json and merges.txt | the tokenizer | [`tokenizer`]; `units`: bytes and characters |
 //! | generation_config.json | how text is drawn | written only |
 
 mod family;
 mod fields;
 mod names;
 mod rope;
+mod units;
 
 mod llama;
 

@@ -12,15 +12,14 @@
 //!
 //! What was written as byte or char is known again when it is read.
 
+use super::units;
 use crate::bpe;
 use crate::error::{FormatError, Result, shown};
 use crate::files::read_small;
 use crate::kept::Kept;
 use crate::tokenizers;
 use llm_core::checkpoint::limits::MAX_BLOB;
-use llm_core::tokenizer::{
-    ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer, WithEndOfText,
-};
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId};
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -46,8 +45,6 @@ const MAX_SETTINGS: u64 = 16 << 20;
 
 /// The merges file of a tokenizer without any.
 const NO_MERGES: &[u8] = b"#version: 0.2\n";
-/// Bytes of a tokenizer.json that may be one of ours: of char, with every character there is.
-const MAX_OURS: usize = 4 << 20;
 
 /// Files by their names.
 type Files = Vec<(&'static str, Vec<u8>)>;
@@ -60,8 +57,10 @@ pub fn export(tokenizer: &dyn Tokenizer, context: usize) -> Result<Files> {
     let json = |value: &Value| value.to_string().into_bytes();
     let (mut files, kept) = match tokenizer.name() {
         IdsTokenizer::NAME => return Ok(Vec::new()),
-        ByteTokenizer::NAME => (without_merges(byte_file(), tokenizer), Kept::default()),
-        CharTokenizer::NAME => (without_merges(char_file(tokenizer), tokenizer), Kept::default()),
+        ByteTokenizer::NAME => (without_merges(units::byte_file(), tokenizer), Kept::default()),
+        CharTokenizer::NAME => {
+            (without_merges(units::char_file(tokenizer), tokenizer), Kept::default())
+        }
         kind => bpe_files(kind, tokenizer.blob())?,
     };
     let mut settings = json!({
@@ -104,7 +103,7 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
     };
     if whole.exists() {
         let text = read(&whole)?;
-        let tokenizer = match ours(&text) {
+        let tokenizer = match units::known(&text) {
             Some(tokenizer) => tokenizer,
             None if !bpe::AVAILABLE => {
                 return bpe::from_tokenizer_json(&text).map(Some).map_err(|e| refused(&whole, e));
@@ -210,144 +209,10 @@ fn without_merges(mut file: Value, tokenizer: &dyn Tokenizer) -> Files {
     let mut vocab = file["model"]["vocab"].clone();
     if let Some(end) = tokenizer.end_of_text() {
         vocab[END_OF_TEXT] = json!(end);
-        file["added_tokens"] = json!([added(end)]);
+        file["added_tokens"] = json!([units::added(end)]);
     }
     let vocab = vocab.to_string().into_bytes();
     vec![(TOKENIZER, file.to_string().into_bytes()), (VOCAB, vocab), (MERGES, NO_MERGES.to_vec())]
-}
-
-fn file(vocab: Map<String, Value>, pre_tokenizer: Value, decoder: Value) -> Value {
-    json!({
-        "version": "1.0",
-        "truncation": null,
-        "padding": null,
-        "added_tokens": [],
-        "normalizer": null,
-        "pre_tokenizer": pre_tokenizer,
-        "post_processor": null,
-        "decoder": decoder,
-        "model": {
-            "type": "BPE",
-            "dropout": null,
-            "unk_token": null,
-            "continuing_subword_prefix": null,
-            "end_of_word_suffix": null,
-            "fuse_unk": false,
-            "byte_fallback": false,
-            "ignore_merges": false,
-            "vocab": vocab,
-            "merges": [],
-        },
-    })
-}
-
-/// The entry of the token that ends a text.
-fn added(end: TokenId) -> Value {
-    json!({
-        "id": end,
-        "content": END_OF_TEXT,
-        "single_word": false,
-        "lstrip": false,
-        "rstrip": false,
-        "normalized": false,
-        "special": true,
-    })
-}
-
-/// Every byte is a token, under the character that GPT-2 has for it.
-fn byte_file() -> Value {
-    let vocab = (0..=255).map(|b| (letter(b).to_string(), json!(b))).collect();
-    let level = |space: bool| {
-        json!({
-            "type": "ByteLevel",
-            "add_prefix_space": space,
-            "trim_offsets": true,
-            "use_regex": false,
-        })
-    };
-    file(vocab, level(false), level(true))
-}
-
-/// GPT-2's character for a byte: itself where it can be seen, else one from U+0100 on, in order.
-pub(crate) fn letter(byte: u8) -> char {
-    let seen = |b: u8| matches!(b, b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF);
-    if seen(byte) {
-        return char::from(byte);
-    }
-    let place = (0..byte).filter(|&b| !seen(b)).count() as u32;
-    char::from_u32(0x100 + place).unwrap_or('\u{100}')
-}
-
-/// Every character is a token.
-fn char_file(tokenizer: &dyn Tokenizer) -> Value {
-    let name = |unit: &[u8]| match std::str::from_utf8(unit) {
-        Ok(text) => text.to_string(),
-        Err(_) => unit.iter().map(|b| format!("<0x{b:02X}>")).collect(),
-    };
-    // The tokens proper: a padded vocabulary ends with numbers that stand for nothing.
-    let units = (0..tokenizer.vocab_size() as TokenId).map(|id| (id, tokenizer.bytes_of(id)));
-    // The token that ends a text is none of the model's.
-    let units =
-        units.take_while(|(id, unit)| !unit.is_empty() && Some(*id) != tokenizer.end_of_text());
-    let vocab = units.map(|(id, unit)| (name(unit), json!(id))).collect();
-    let decoders = json!([{"type": "ByteFallback"}, {"type": "Fuse"}]);
-    file(vocab, Value::Null, json!({"type": "Sequence", "decoders": decoders}))
-}
-
-/// The tokenizer of a tokenizer.json that [`export`] wrote as byte or char.
-fn ours(text: &[u8]) -> Option<Arc<dyn Tokenizer>> {
-    if text.len() > MAX_OURS {
-        return None;
-    }
-    let file: Value = serde_json::from_slice(text).ok()?;
-    if same(&file, &byte_file()) {
-        return with_added(&file, Arc::new(ByteTokenizer));
-    }
-    let mut units: Vec<(u64, Vec<u8>)> = Vec::new();
-    for (name, id) in file["model"]["vocab"].as_object()? {
-        units.push((id.as_u64()?, unit(name)?));
-    }
-    units.sort();
-    let mut blob = Vec::new();
-    for (_, unit) in &units {
-        blob.push(unit.len() as u8);
-        blob.extend(unit);
-    }
-    let chars = CharTokenizer::from_blob(&blob).ok()?;
-    if !same(&file, &char_file(&chars)) {
-        return None;
-    }
-    with_added(&file, Arc::new(chars))
-}
-
-/// The tokenizer with what the file adds to it, which is nothing or the token that ends a text.
-fn with_added(file: &Value, tokenizer: Arc<dyn Tokenizer>) -> Option<Arc<dyn Tokenizer>> {
-    match file["added_tokens"].as_array().map(Vec::as_slice).unwrap_or_default() {
-        [] => Some(tokenizer),
-        [only] => {
-            let ended = WithEndOfText::extend(tokenizer).ok()?;
-            (*only == added(ended.end_of_text()?)).then_some(ended)
-        }
-        _ => None,
-    }
-}
-
-/// One character, or a byte that is none.
-fn unit(name: &str) -> Option<Vec<u8>> {
-    let mut chars = name.chars();
-    if let (Some(_), None) = (chars.next(), chars.next()) {
-        return Some(name.as_bytes().to_vec());
-    }
-    let byte = name.strip_prefix("<0x")?.strip_suffix('>').filter(|digits| digits.len() == 2)?;
-    u8::from_str_radix(byte, 16).ok().map(|byte| vec![byte])
-}
-
-/// Whether both files make the same tokens of the same text, but for added tokens.
-fn same(file: &Value, ours: &Value) -> bool {
-    let equal = |path: &str| file.pointer(path) == ours.pointer(path);
-    let empty = |path: &str| file.pointer(path).and_then(Value::as_array).is_none_or(Vec::is_empty);
-    let matter = ["/model/type", "/model/vocab", "/pre_tokenizer", "/normalizer"];
-    matter.iter().all(|path| equal(path)) && empty("/model/merges")
 }
 
 /// The files of a tokenizer whose data are its tokenizer.json.
@@ -367,6 +232,7 @@ fn bpe_files(kind: &str, blob: Vec<u8>) -> Result<(Files, Kept)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use llm_core::tokenizer::WithEndOfText;
 
     fn round_trip(tokenizer: &dyn Tokenizer) -> Arc<dyn Tokenizer> {
         let files = export(tokenizer, 16).unwrap();
@@ -394,35 +260,6 @@ mod tests {
         let settings = export(&*ended, 16).unwrap().pop().unwrap().1;
         let settings: Value = serde_json::from_slice(&settings).unwrap();
         assert_eq!(settings["eos_token"], END_OF_TEXT);
-    }
-
-    #[test]
-    fn letters_are_gpt2s() {
-        for (byte, c) in
-            [(b'a', 'a'), (b' ', 'Ġ'), (b'\n', 'Ċ'), (0, 'Ā'), (0xAD, 'Ń'), (0xFF, 'ÿ')]
-        {
-            assert_eq!(letter(byte), c, "{byte}");
-        }
-    }
-
-    #[test]
-    fn others_are_not_taken_for_ours() {
-        let file = |change: fn(&mut Value)| {
-            let mut changed = byte_file();
-            change(&mut changed);
-            ours(changed.to_string().as_bytes()).is_none()
-        };
-        assert!(file(|f| f["model"]["vocab"]["a"] = json!(98)));
-        assert!(file(|f| f["model"]["merges"] = json!(["a b"])));
-        assert!(file(|f| f["normalizer"] = json!({"type": "Lowercase"})));
-        assert!(file(|f| f["pre_tokenizer"]["add_prefix_space"] = json!(true)));
-        assert!(file(|f| f["added_tokens"] = json!([{"id": 256, "content": "x"}])));
-        assert!(!file(|f| f["padding"] = json!("whatever")));
-        for text in
-            ["", "{}", "[]", "{\"model\":{\"vocab\":{}}}", "{\"model\":{\"vocab\":{\"ab\":0}}}"]
-        {
-            assert!(ours(text.as_bytes()).is_none(), "{text}");
-        }
     }
 
     #[test]

@@ -2,7 +2,6 @@
 
 use super::modern;
 use crate::error::{FormatError, Result};
-#[cfg(feature = "bpe")]
 use crate::gguf::block::BlockType;
 use crate::gguf::import::rounded;
 use crate::gguf::value::{MetaValue, write_text};

@@ -4,7 +4,7 @@
 //! U+0100 and what follows: a space is `Ġ`, a line feed `Ċ`.
 
 /// The character of a byte.
-pub(super) fn symbol(byte: u8) -> char {
+pub(crate) fn symbol(byte: u8) -> char {
     let shifted = match byte {
         b'!'..=b'~' | 0xA1..=0xAC | 0xAE..=0xFF => return char::from(byte),
         0x00..=0x20 => byte,
@@ -15,7 +15,7 @@ pub(super) fn symbol(byte: u8) -> char {
 }
 
 /// The byte of a character, if it is one of the alphabet.
-pub(super) fn byte(symbol: char) -> Option<u8> {
+pub(crate) fn byte(symbol: char) -> Option<u8> {
     match u32::from(symbol) {
         code @ (0x21..=0x7E | 0xA1..=0xAC | 0xAE..=0xFF) => u8::try_from(code).ok(),
         code @ 0x100..=0x120 => u8::try_from(code - 0x100).ok(),
@@ -25,32 +25,37 @@ pub(super) fn byte(symbol: char) -> Option<u8> {
     }
 }
 
-/// Text in the alphabet.
-pub(super) fn symbols(text: &str) -> String {
-    text.bytes().map(symbol).collect()
+/// Bytes in the alphabet.
+pub(crate) fn symbols(bytes: &[u8]) -> String {
+    bytes.iter().copied().map(symbol).collect()
 }
 
 /// The bytes of a token; `None` when it has a character outside the alphabet.
-pub(super) fn bytes(token: &str) -> Option<Vec<u8>> {
+pub(crate) fn bytes(token: &str) -> Option<Vec<u8>> {
     token.chars().map(byte).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tokenizers::pre_tokenizers::byte_level::ByteLevel;
+
+    #[cfg(feature = "bpe")]
+    #[test]
+    fn it_is_the_one_of_tokenizers() {
+        use tokenizers::pre_tokenizers::byte_level::ByteLevel;
+        let all: std::collections::HashSet<char> = (0..=255).map(symbol).collect();
+        assert_eq!(all, ByteLevel::alphabet().into_iter().collect());
+    }
 
     #[test]
     fn every_byte_has_a_character_of_its_own() {
-        let all: std::collections::HashSet<char> = (0..=255).map(symbol).collect();
-        assert_eq!(all, ByteLevel::alphabet().into_iter().collect());
         for b in 0..=255 {
             assert_eq!(byte(symbol(b)), Some(b));
         }
         for c in ['\0', ' ', '\u{7f}', '\u{a0}', '\u{ad}', '\u{144}', '猫'] {
             assert_eq!(byte(c), None, "{c:?}");
         }
-        assert_eq!(symbols(" a\né"), "ĠaĊÃ©");
+        assert_eq!(symbols(" a\né".as_bytes()), "ĠaĊÃ©");
         assert_eq!(bytes("ĠaĊÃ©").unwrap(), " a\né".as_bytes());
     }
 }

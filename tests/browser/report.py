@@ -133,12 +133,12 @@ def several(name):
         rate, heads, last = rates[i % 3], 2 ** (i // 3), 1000 if i != 4 else 450
         loss = lambda step, i=i: round(0.9 + 0.05 * (i // 3) + (0.4, 0.1, 0.0)[i % 3] + 4.5 * math.exp(-step / (90 + 60 * (2 - i % 3))), 4)
         line = [[step, loss(step)] for step in range(50, last + 1, 50)]
-        rows.append({"name": f"runs/{i:02}-lr-{rate}" if i != 5 else name, "settings": [rate, str(heads)], "val": line if i not in (6, 8) else [],
+        rows.append({"name": f"runs/{i:02}-lr-{rate}" if i != 5 else name, "settings": [rate, str(heads)], "group": i, "val": line if i not in (6, 8) else [],
                      "smooth": [] if i == 8 else line, "val_loss": line[-1][1] if i not in (6, 8) else None,
                      "best": min(p[1] for p in line) if i not in (6, 8) else None, "steps": last if i != 8 else 0,
                      "seconds": 71.5 + 1200 * i if i != 8 else None,
                      "state": {"en": "done", "zh": "已完成"} if i not in (4, 8) else {"en": "interrupted", "zh": "被中断"}})
-    return {"rows": rows, "differing": ["lr", "heads"]}
+    return {"rows": rows, "differing": ["lr", "heads"], "groups": []}
 
 
 def fetched(net):
@@ -275,7 +275,7 @@ def main():
         scales = [scale_of(browser.dom(flat.as_uri() + f"#lang=en{more}")[0]) for more in ["", "&scale=linear"]]
         check("a run that is soon at its floor has a logarithmic one, unless asked", scales == ["log", "linear"], scales)
         dom, _ = browser.dom(compare.as_uri() + "#lang=en")
-        check("a comparison's sections", dom.sections() == ["runs", "compare", "facts"], dom.sections())
+        check("a comparison's sections", dom.sections() == ["compare", "runs", "facts"], dom.sections())
         check("a point for every run", dom.raw.count('class="seed f-0"') >= 9, dom.raw.count('class="seed f-0"'))
 
         dom, _ = browser.dom(runs.as_uri() + "#lang=en&theme=light")
@@ -288,7 +288,7 @@ def main():
         check("lines differ in colour and dashes", len(styles) == 8, styles)
         check("lines are named by what differs", "lr 0.003 · heads 1" in dom.body())
 
-        every = ["curves", "runs", "compare", "facts", "attention", "heads", "prune", "samples"]
+        every = ["curves", "compare", "runs", "facts", "attention", "heads", "prune", "samples"]
         dom, _ = browser.dom(whole.as_uri() + "#layer=1&head=2&token=5&lang=en&theme=light")
         check("every section", dom.sections() == every, dom.sections())
         check("hostile text is text", not dom.find("img") and not dom.find("b") and "<b>bold</b>" in "".join(dom.words))

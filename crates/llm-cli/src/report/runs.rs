@@ -10,6 +10,8 @@ pub struct SeveralRuns {
     pub rows: Vec<OneRun>,
     /// Names of the settings in which they differ, in the order of their columns.
     pub differing: Vec<String>,
+    /// What runs that are drawn alike have in common, where some are; [`OneRun::group`] counts them.
+    pub groups: Vec<Bilingual>,
 }
 
 /// One of them. Losses are in nats for a token; what is not finite is left out of the picture.
@@ -19,6 +21,8 @@ pub struct OneRun {
     pub name: String,
     /// Its values of [`SeveralRuns::differing`], in the same order.
     pub settings: Vec<String>,
+    /// Runs of the same number are drawn alike.
+    pub group: usize,
     /// Step and validation loss; empty where none was measured.
     pub val: Vec<(u64, f64)>,
     /// Step and smoothed training loss, drawn where there is no validation loss.

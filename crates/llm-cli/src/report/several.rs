@@ -4,6 +4,7 @@ use super::data::Curves;
 use super::runs::{OneRun, SeveralRuns};
 use crate::error::Result;
 use crate::escape::one_line;
+use crate::lang::Bilingual;
 use crate::messages::train as say;
 use crate::run_folder::RunFolder;
 
@@ -35,8 +36,22 @@ impl SeveralRuns {
     /// # Errors
     /// When a log cannot be read.
     pub fn of(runs: &[RunFolder]) -> Result<SeveralRuns> {
-        let rows = runs.iter().map(row).collect::<Result<Vec<_>>>()?;
-        Ok(with_settings(runs, rows))
+        Ok(with_settings(runs, rows(runs)?))
+    }
+
+    /// The same of runs whose values of what differs are known, and which of them to draw alike.
+    ///
+    /// # Errors
+    /// When a log cannot be read.
+    pub fn in_groups(
+        runs: &[RunFolder],
+        differing: Vec<String>,
+        told: impl Iterator<Item = (usize, Vec<String>)>,
+        groups: Vec<Bilingual>,
+    ) -> Result<SeveralRuns> {
+        let rows = rows(runs)?.into_iter().zip(told);
+        let rows = rows.map(|(row, (group, settings))| OneRun { group, settings, ..row });
+        Ok(SeveralRuns { rows: rows.collect(), differing, groups })
     }
 }
 
@@ -47,11 +62,16 @@ fn with_settings(runs: &[RunFolder], rows: Vec<OneRun>) -> SeveralRuns {
         let found = run.settings.iter().find(|(name, _)| name == key);
         found.map_or("–".into(), |(_, value)| one_line(value))
     };
-    let rows = rows.into_iter().zip(runs).map(|(row, run)| OneRun {
+    let rows = rows.into_iter().zip(runs).enumerate().map(|(group, (row, run))| OneRun {
         settings: differing.iter().map(|key| value(run, key)).collect(),
+        group,
         ..row
     });
-    SeveralRuns { rows: rows.collect(), differing: differing.clone() }
+    SeveralRuns { rows: rows.collect(), differing: differing.clone(), groups: Vec::new() }
+}
+
+fn rows(runs: &[RunFolder]) -> Result<Vec<OneRun>> {
+    runs.iter().map(row).collect()
 }
 
 fn row(run: &RunFolder) -> Result<OneRun> {
@@ -61,6 +81,7 @@ fn row(run: &RunFolder) -> Result<OneRun> {
     Ok(OneRun {
         name: one_line(&run.path.display().to_string()),
         settings: Vec::new(),
+        group: 0,
         val,
         smooth,
         // A run that was cut off has the measurements on the way.

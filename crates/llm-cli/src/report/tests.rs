@@ -51,6 +51,7 @@ fn full() -> Page {
                 ..OneRun::default()
             }],
             differing: vec![HOSTILE.into()],
+            groups: vec![both()],
         }),
         kinds: vec![("thing", both())],
         notes: vec![both()],

@@ -200,8 +200,6 @@ impl Results {
     /// `report.html`.
     pub(super) fn page(&self, title: &str) -> Result<Page> {
         let Common { program, threads, data, tokenizer, config, recipe, seeds, .. } = &self.common;
-        let folders: Vec<_> =
-            self.runs.iter().map(|run| RunFolder::read(Path::new(&run.path))).collect();
         let mut facts = settings(&Shared {
             program,
             data,
@@ -224,10 +222,25 @@ impl Results {
             made_by: format!("{program} {} compare", env!("CARGO_PKG_VERSION")),
             facts,
             compare: Some(self.comparison()),
-            runs: Some(SeveralRuns::of(&folders)?),
+            runs: Some(self.curves()?),
             kinds: FactKind::ALL.iter().map(|kind| (kind.name(), label::kind(*kind))).collect(),
             ..Page::default()
         })
+    }
+
+    /// Their curves: those that differ in the seed alone look alike.
+    fn curves(&self) -> Result<SeveralRuns> {
+        let folders: Vec<_> =
+            self.runs.iter().map(|run| RunFolder::read(Path::new(&run.path))).collect();
+        let differing = self.differ_in();
+        let told = self.runs.iter().map(|run| {
+            let value = |flag: &&str| run.settings.get(*flag).cloned().unwrap_or_default();
+            let seed = run.seed.to_string();
+            (run.variant, differing.iter().map(value).chain([seed]).collect())
+        });
+        let columns = differing.iter().copied().chain(["seed"]).map(String::from).collect();
+        let groups = self.common.variants.iter().map(Variant::name).collect();
+        SeveralRuns::in_groups(&folders, columns, told, groups)
     }
 
     /// What is compared, in a line: `heads 1, 4`, or `lr 1e-3, 3e-3 · heads 1, 4`.

@@ -23,7 +23,7 @@ function build() {
   root.lang = state.lang === 'zh' ? 'zh-CN' : 'en';
   root.dataset.theme = state.theme;
   const sections = [
-    page.curves && curvesSection, page.runs && runsSection, page.compare && compareSection, page.facts.length && factsSection,
+    page.curves && curvesSection, page.compare && compareSection, page.runs && runsSection, page.facts.length && factsSection,
     page.attention && attentionSection, page.heads.length && headsSection, page.prune && pruneSection, page.samples.length && samplesSection,
   ].filter(Boolean).map(make => make());
   const jump = made => el('a', { href: `#${made.id}`, onclick: event => {

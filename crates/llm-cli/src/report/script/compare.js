@@ -21,7 +21,9 @@ function rangeOfShares(shares) {
   return [Math.max(0, low - room), Math.min(1.02, high + room)];
 }
 
-/** A panel: each seed a point, a line through the means. */
+const inOrder = rows => rows.every(row => Number.isFinite(Number(row.values)));
+
+/** A panel: each seed a point, a line through the means of numbers, a dash for the mean of what has a name. */
 function dots(label, rows, valuesOf, color, options = {}) {
   const all = rows.flatMap(valuesOf);
   if (!all.length) return null;
@@ -34,7 +36,9 @@ function dots(label, rows, valuesOf, color, options = {}) {
     { columns: rows.map((row, i) => [i, row.values]), x: page.compare.by_heads ? say('H') : page.compare.differ_in, label, rows: 4, ...options });
   if (floor) picture.append(svg('line', { class: 'dashed k-floor', x1: margin.left, x2: (options.width ?? 300) - margin.right, y1: y(floor), y2: y(floor) }));
   const means = rows.map((row, i) => [x(i), y(spread(valuesOf(row)).mean)]).filter(p => Number.isFinite(p[1]));
-  picture.append(svg('path', { class: `curve k-${color}`, d: path(means) }));
+  // Between numbers a line says how it goes on; between names it would say nothing.
+  const d = inOrder(rows) ? path(means) : means.map(([cx, cy]) => `M${cx - 11} ${cy}h22`).join('');
+  picture.append(svg('path', { class: `curve k-${color}`, d }));
   rows.forEach((row, i) => valuesOf(row).forEach((v, k) => picture.append(svg('circle', { class: `seed f-${color}`, cx: x(i) + 5 * (k - (valuesOf(row).length - 1) / 2), cy: y(v), r: 4.5 },
     svg('title', {}, `${both(row.name)}: ${options.percent ? percent(v) : fixed(v, 4)} (seed ${row.seeds[k]})`)))));
   return el('figure', {}, el('figcaption', {}, label), picture);
@@ -73,7 +77,7 @@ function compareSection() {
   else if (floor) legend.append(el('li', {}, floorText));
   const parts = [
     complete ? null : el('p', { class: 'note' }, say('incomplete')),
-    el('div', { class: 'scroll', tabindex: 0 }, main), el('p', { class: 'soft' }, say('mean') + say('points')), legend,
+    el('div', { class: 'scroll', tabindex: 0 }, main), el('p', { class: 'soft' }, say('mean') + say(inOrder(rows) ? 'points' : 'pointsOfNames')), legend,
     dots(`${say('val')} (${say('nats')})`, rows, row => row.loss, 0, { floor, width: narrow() ? 340 : 960, height: narrow() ? 220 : 280, left: 56 }),
   ];
   if (costTable) parts.push(el('h3', {}, say('costs')), el('div', { class: 'scroll', tabindex: 0 }, costTable),

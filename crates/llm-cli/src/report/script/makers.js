@@ -62,6 +62,10 @@ function shownMark(v, decimals) {
 /** Axes with marks; gives the functions from values to places. */
 function plane(width, height, [x0, x1], [y0, y1], options = {}) {
   const margin = { left: options.left ?? 52, right: options.right ?? 24, top: options.y ? 28 : 8, bottom: options.bottom ?? 40 };
+  // Names that are wider than their columns stand aslant.
+  const widest = 6.4 * largest((options.columns ?? []).map(([, text]) => text.length));
+  const aslant = options.columns && widest > (width - margin.left - margin.right) / options.columns.length;
+  if (aslant) margin.bottom = 30 + 0.7 * widest;
   const x = v => margin.left + (v - x0) / (x1 - x0 || 1) * (width - margin.left - margin.right);
   const scaled = options.log ? v => Math.log(Math.max(v, y0)) : v => v;
   const y = v => height - margin.bottom - (scaled(v) - scaled(y0)) / (scaled(y1) - scaled(y0) || 1) * (height - margin.top - margin.bottom);
@@ -75,7 +79,8 @@ function plane(width, height, [x0, x1], [y0, y1], options = {}) {
   // Steps and heads are whole.
   const columns = options.columns ?? ticks(x0, x1, Math.round(width / (width < 500 ? 80 : 110))).marks.filter(v => Math.abs(v - Math.round(v)) < 1e-6).map(v => [v, whole(Math.round(v))]);
   for (const [v, text] of columns) {
-    picture.append(svg('text', { x: x(v), y: height - margin.bottom + 18, 'text-anchor': 'middle' }, text));
+    const [cx, cy] = [x(v), height - margin.bottom + (aslant ? 14 : 18)];
+    picture.append(svg('text', aslant ? { x: cx + 4, y: cy, 'text-anchor': 'end', transform: `rotate(-45 ${cx + 4} ${cy})` } : { x: cx, y: cy, 'text-anchor': 'middle' }, text));
   }
   if (options.x) picture.append(svg('text', { x: (margin.left + width - margin.right) / 2, y: height - 4, 'text-anchor': 'middle' }, options.x));
   if (options.y) picture.append(svg('text', { class: 'name', x: 4, y: 14 }, options.y));

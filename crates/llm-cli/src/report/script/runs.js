@@ -23,6 +23,13 @@ const told = row => page.runs.differing.map((name, i) => `${name} ${row.settings
 /** The same beside its line, with what the line is when it is another loss than the others'. */
 const toldOfLine = row => row.val.length ? told(row) : `${told(row)} (${say('learnt')})`;
 
+/** Names for the legend: of the groups, if there are any. */
+function namesOfLines() {
+  const drawn = page.runs.rows.filter(row => lineOf(row).length);
+  if (!page.runs.groups.length) return drawn.map(row => [toldOfLine(row), row.group]);
+  return [...new Set(drawn.map(row => row.group))].map(group => [both(page.runs.groups[group]), group]);
+}
+
 /** The picture of all runs; `choose` is told which one is pointed at. */
 function runsPicture(choose, readout) {
   const { rows } = page.runs;
@@ -36,23 +43,23 @@ function runsPicture(choose, readout) {
   const label = `${say('val')} (${say('nats')})`;
   const { picture, x, y, margin } = plane(width, height, steps, range, { x: say('step'), y: label, label, log, right, left: 60 });
   const place = ([step, loss]) => [x(step), y(Math.min(loss, range[1]))];
-  const paths = new Map(drawn.map(({ i, line }) => {
+  const paths = new Map(drawn.map(({ row, i, line }) => {
     const points = line.map(place);
-    const group = svg('g', { 'data-run': i }, svg('path', { ...styleOf(i), d: path(points) }));
+    const group = svg('g', { 'data-run': i }, svg('path', { ...styleOf(row.group), d: path(points) }));
     const [cx, cy] = points[points.length - 1];
-    group.append(svg('circle', { class: `f-${i % 8}`, cx, cy, r: 3 }));
+    group.append(svg('circle', { class: `f-${row.group % 8}`, cx, cy, r: 3 }));
     picture.append(group);
     return [i, group];
   }));
   if (direct) {
-    const ends = drawn.map(({ row, i, line }) => ({ i, text: cut(toldOfLine(row)), at: place(line[line.length - 1]) })).sort((a, b) => a.at[1] - b.at[1]);
+    const ends = drawn.map(({ row, i, line }) => ({ i, group: row.group, text: cut(toldOfLine(row)), at: place(line[line.length - 1]) })).sort((a, b) => a.at[1] - b.at[1]);
     let free = margin.top;
     const down = ends.map(end => free = Math.max(end.at[1] + 4, free + 15));
     // What would be below the picture moves up.
     for (let k = down.length - 1, most = height - margin.bottom + 4; k >= 0; k--, most = down[k + 1] - 15) down[k] = Math.min(down[k], most);
     ends.forEach((end, k) => paths.get(end.i).append(
       svg('line', { class: 'axis', x1: end.at[0] + 3, y1: end.at[1], x2: width - right + 13, y2: down[k] - 4 }),
-      svg('text', { class: `direct f-${end.i % 8}`, x: width - right + 16, y: down[k] }, end.text)));
+      svg('text', { class: `direct f-${end.group % 8}`, x: width - right + 16, y: down[k] }, end.text)));
   }
   const dot = svg('circle', { class: 'cursor-dot', r: 5, visibility: 'hidden' });
   picture.append(dot);
@@ -121,7 +128,7 @@ function runsTable(front) {
     show();
   } }, label)));
   const named = (row, i) => el('td', { class: 'words name' }, el('button', { type: 'button', 'aria-pressed': state.run === i, 'data-of-run': i, onclick: () => front(i) },
-    swatch(svg('line', { ...styleOf(i), x1: 0, x2: 26, y1: 5, y2: 5 })), row.name));
+    swatch(svg('line', { ...styleOf(row.group), x1: 0, x2: 26, y1: 5, y2: 5 })), row.name));
   const lossCell = row => el('td', {}, row.val_loss === best ? el('span', { class: 'tag' }, say('best')) : null, loss(row.val_loss));
   function show() {
     const value = columns[order.column][1], sign = order.down ? -1 : 1;
@@ -150,7 +157,7 @@ function runsSection() {
   });
   mark(state.run);
   const without = rows.filter(row => !row.val.length && row.smooth.length).length;
-  const legend = direct ? null : el('ul', { class: 'legend' }, ...rows.flatMap((row, i) => lineOf(row).length ? [legendEntry(toldOfLine(row), { ...styleOf(i), 'stroke-width': 3 })] : []));
+  const legend = direct ? null : el('ul', { class: 'legend' }, ...namesOfLines().map(([name, group]) => legendEntry(name, { ...styleOf(group), 'stroke-width': 3 })));
   return section('runs',
     choice('scale', toggle('scale', 'linear', say('linear')), toggle('scale', 'log', say('log'))),
     legend, without ? el('p', { class: 'soft' }, filled('runsTrain', { n: without, all: rows.length })) : null,

@@ -46,6 +46,7 @@ const WORDS = {
   kinds: ['Facts right by kind', '各类事实的正确率'], kind: ['Kind', '种类'],
   oneScale: ['All small pictures have the same scale.', '所有小图的刻度相同。'],
   points: ['Each point is one seed; the line joins the means.', '每个点是一个种子；线连接均值。'],
+  pointsOfNames: ['Each point is one seed; the dash is their mean.', '每个点是一个种子；短横是它们的均值。'],
   reading: ['Without reading: most frequent word {a}, last mentioned {b}.', '不读上文：最常见的词 {a}，最后提到的词 {b}。'],
   name: ['run', '训练'], best: ['best', '最好'], bestOnTheWay: ['best on the way', '途中最好'], steps: ['steps done', '已做步数'], time: ['time', '用时'], state: ['state', '状态'],
   smoothTrain: ['training loss, smoothed', '训练损失（平滑）'],

@@ -14,6 +14,7 @@ const GOAL = 0.95;
 const pause = (ms) => new Promise((done) => setTimeout(done, ms));
 
 const tab = new Chromium();
+await pause(10_000); // the browser's own start is not the page's
 const begin = performance.now();
 const seconds = (from = begin) => (performance.now() - from) / 1000;
 const told = (what, value) => console.log(`${what.padEnd(36)} ${value}`);

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""Variants side by side: the figures of docs/variants/modern/measured.md, into benches/variants.json.
+
+    cargo build --release -p train-gpt-modern
+    python benches/variants.py tinyshakespeare.txt runs    # about an hour and a half; what is whole in runs/ stays as it is
+
+Every variant is trained with the same seeds on the same data, by `compare`. What a step makes of the weights does not
+depend on how long it takes, so other work beside it does no harm: no time is written down.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BINARY = HERE.parent / "target" / "release" / "train-gpt-modern"
+VARIANTS = "mha,rms,swiglu,relu2,rope,nope,window:16,gqa:2,mqa,qk-norm,llama,qwen3"
+SEEDS = "3"
+
+
+def compared(folder, flags):
+    """The comparison in a folder, made if it is not there."""
+    told = folder / "compare.json"
+    typed = ["compare", "--variants", VARIANTS, "--seeds", SEEDS, *flags]
+    if not (told.exists() and json.loads(told.read_text())["comparison"]["complete"]):
+        subprocess.run([BINARY, *typed, "--out", folder], check=True)
+    rows = json.loads(told.read_text())["comparison"]["rows"]
+    return {"typed": " ".join(pathlib.Path(word).name if "/" in word else word for word in typed), "rows": {row["name"]["en"]: numbers(row) for row in rows}}
+
+
+def numbers(row):
+    """A list has a number for each seed."""
+    digits = lambda values: [round(value, 5) for value in values]
+    costs = row["costs"]
+    known = {"parameters": row["parameters"], "cache_bytes": costs["cache_bytes"], "loss": digits(row["loss"])}
+    if row["facts_total"]:
+        known["facts"] = digits(row["facts_total"])
+    known["at_lengths"] = [digits(loss) for _, loss in costs["at_lengths"]]
+    return known
+
+
+if len(sys.argv) != 3:
+    sys.exit(__doc__)
+out = pathlib.Path(sys.argv[2])
+found = {
+    "stories": compared(out / "stories", ["--heads", "4"]),
+    "tinyshakespeare": compared(out / "tinyshakespeare", ["--heads", "4", "--data", sys.argv[1], "--steps", "1000"]),
+}
+(HERE / "variants.json").write_text(json.dumps(found, indent=1) + "\n")

@@ -2,7 +2,7 @@
 """Variants side by side: the figures of docs/variants/modern/measured.md, into benches/variants.json.
 
     cargo build --release -p train-gpt-modern
-    python benches/variants.py tinyshakespeare.txt runs    # about an hour and a half; what is whole in runs/ stays as it is
+    python benches/variants.py tinyshakespeare.txt runs    # about two hours; what is whole in runs/ stays as it is
 
 Every variant is trained with the same seeds on the same data, by `compare`. What a step makes of the weights does not
 depend on how long it takes, so other work beside it does no harm: no time is written down.
@@ -24,13 +24,39 @@ def compared(folder, flags):
     typed = ["compare", "--variants", VARIANTS, "--seeds", SEEDS, *flags]
     if not (told.exists() and json.loads(told.read_text())["comparison"]["complete"]):
         subprocess.run([BINARY, *typed, "--out", folder], check=True)
-    rows = json.loads(told.read_text())["comparison"]["rows"]
-    return {"typed": " ".join(pathlib.Path(word).name if "/" in word else word for word in typed), "rows": {row["name"]["en"]: numbers(row) for row in rows}}
+    whole = json.loads(told.read_text())
+    folders = {}
+    for run in whole["runs"]:
+        folders.setdefault(run["settings"]["variant"], []).append(folder / pathlib.Path(run["path"]).name)
+    sizes = [whole["model"]["d_model"], whole["model"]["seq_len"], whole["steps"]]
+    known = {"typed": " ".join(pathlib.Path(word).name if "/" in word else word for word in typed), "width, window, steps": sizes}
+    if whole["comparison"]["without_reading"]:
+        known["last_mentioned"] = whole["comparison"]["without_reading"][1]
+    rows = {row["values"]: {**numbers(row), "early": early(folders[row["values"]])} for row in whole["comparison"]["rows"]}
+    return {**known, "rows": rows}
+
+
+def digits(values):
+    return [round(value, 5) for value in values]
+
+
+def early(folders):
+    """Each run's first validation loss."""
+    logs = [[json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()] for folder in folders]
+    return digits(next(row["val_loss"] for row in log if row["val_loss"] is not None) for log in logs)
+
+
+def longer(folder, flags):
+    """One run by itself: steps, loss and share of the facts at its end."""
+    typed = ["--heads", "4", "--steps", "6000", *flags]
+    if not (folder / "run.json").exists():
+        subprocess.run([BINARY, *typed, "--out", folder], check=True)
+    told = json.loads((folder / "run.json").read_text())
+    return [told["step"], *digits([told["result"]["val_loss"], told["result"]["facts"]])]
 
 
 def numbers(row):
     """A list has a number for each seed."""
-    digits = lambda values: [round(value, 5) for value in values]
     costs = row["costs"]
     known = {"parameters": row["parameters"], "cache_bytes": costs["cache_bytes"], "loss": digits(row["loss"])}
     if row["facts_total"]:
@@ -45,5 +71,6 @@ out = pathlib.Path(sys.argv[2])
 found = {
     "stories": compared(out / "stories", ["--heads", "4"]),
     "tinyshakespeare": compared(out / "tinyshakespeare", ["--heads", "4", "--data", sys.argv[1], "--steps", "1000"]),
+    "longer": {"mha": longer(out / "mha-longer", []), "rope": longer(out / "rope-longer", ["--positions", "rotary"])},
 }
 (HERE / "variants.json").write_text(json.dumps(found, indent=1) + "\n")

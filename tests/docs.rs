@@ -68,6 +68,7 @@ fn the_pages_are_there() {
         "variants/modern/sliding_window",
         "variants/modern/qk_norm",
         "variants/modern/llama",
+        "variants/modern/measured",
     ] {
         assert!(site.page(&format!("docs/{page}.md")).is_some(), "{page}");
     }

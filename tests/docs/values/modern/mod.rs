@@ -3,6 +3,7 @@
 pub mod family;
 mod gates;
 pub mod groups;
+mod measured;
 mod qk_norm;
 mod rms_norm;
 pub mod rotary;
@@ -18,6 +19,7 @@ pub fn add(values: &mut Values) {
     windows::add(values);
     qk_norm::add(values);
     family::add(values);
+    measured::add(values);
     values.insert("modern.papers", vec![22.0]); // a number in a title
 }
 

@@ -5,6 +5,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`error`], `files` | what can be wrong with a file from elsewhere; opening it |
+//! | `alphabet` | GPT-2's character for every byte, so that vocabularies are text |
 //! | [`kept`] | what stands beside a tokenizer's file: its first and last token, a chat template |
 //! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: learnt, read, written |
 //! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
@@ -44,9 +45,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
-mod alphabet;
 pub mod error;
 mod files;
+
+mod alphabet;
 
 pub mod kept;
 

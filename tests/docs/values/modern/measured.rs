@@ -125,5 +125,5 @@ pub fn add(values: &mut Values) {
         let of = |i: usize| all["longer"][name][i].as_f64().unwrap();
         vec![of(0), 100.0 * of(2), of(1)]
     };
-    values.insert("side.longer", longer("rope"));
+    values.insert("side.longer", [longer("rope"), longer("mha")[1..].to_vec()].concat());
 }

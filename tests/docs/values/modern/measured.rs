@@ -1,5 +1,6 @@
 //! Values of docs/variants/modern/measured.md: what `benches/variants.py` has written down.
 
+use crate::docs::values::performance::flatten;
 use crate::docs::values::{Values, list};
 use serde_json::Value;
 
@@ -57,12 +58,14 @@ fn mean(values: &[f64]) -> f64 {
 }
 
 fn flat(list: &Value) -> Vec<f64> {
-    list.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
+    let mut numbers = Vec::new();
+    flatten(list, &mut numbers);
+    numbers
 }
 
 fn kinds(data: &Value) -> Vec<Kind<'_>> {
     assert_eq!(data["rows"].as_object().unwrap().len(), KINDS.len());
-    KINDS.iter().map(|&name| Kind(name, &data["rows"][name])).collect()
+    KINDS.iter().map(|&name| kind(data, name)).collect()
 }
 
 fn kind<'a>(data: &'a Value, name: &'a str) -> Kind<'a> {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)]
 
 use super::number::pair;
-use super::sizes::{MR, NR, WIDE, Words};
+use super::sizes::{NR, WIDE, Words};
 use super::unit::{Factors, Unit};
 use ndarray::ArrayViewMut2;
 use std::arch::x86_64::*;
@@ -16,7 +16,13 @@ pub(super) fn is_there() -> bool {
     is_x86_feature_detected!("avx512bf16")
 }
 
+/// Rows of a tile: with two vectors of columns, all but eight registers hold sums.
+const MR: usize = 12;
+
 impl Unit for Avx512 {
+    const ROWS: usize = MR;
+    const PAIRS: usize = 1;
+
     fn along(x: &[f32], out: &mut [u32]) {
         assert!(out.len() == x.len().div_ceil(2));
         // SAFETY: this unit is only chosen where it is there; the lengths were checked.
@@ -106,7 +112,7 @@ const ALTERNATELY: [u16; 32] = {
 };
 
 #[target_feature(enable = "avx512f,avx512bw,avx512bf16")]
-unsafe fn across(first: &[f32], second: &[f32], out: &mut [u32]) {
+pub(super) unsafe fn across(first: &[f32], second: &[f32], out: &mut [u32]) {
     // SAFETY: masked numbers are neither read nor written; the types have the same size.
     unsafe {
         let places = transmute::<[u16; 32], __m512i>(ALTERNATELY);
@@ -126,7 +132,7 @@ unsafe fn across(first: &[f32], second: &[f32], out: &mut [u32]) {
 }
 
 /// The first `n` of 16 lanes.
-fn mask(n: usize) -> __mmask16 {
+pub(super) fn mask(n: usize) -> __mmask16 {
     if n >= WIDE { !0 } else { (1 << n) - 1 }
 }
 
@@ -161,7 +167,7 @@ unsafe fn turned(lines: [&[f32]; WIDE], depth: usize, out: &mut [u32]) {
 /// Word j of vector i changes places with word i of vector j.
 #[target_feature(enable = "avx512f")]
 #[inline]
-fn transpose(x: &mut [__m512i; WIDE]) {
+pub(super) fn transpose(x: &mut [__m512i; WIDE]) {
     // Words, then pairs of words, inside each of four quarters; then the quarters.
     let mut y = [_mm512_setzero_si512(); WIDE];
     for i in 0..WIDE / 2 {
@@ -228,30 +234,41 @@ unsafe fn fixed<const R: usize>(
             }
             b_q = b_q.add(NR);
         }
-        let (alpha, beta) = (_mm512_set1_ps(factors.alpha), _mm512_set1_ps(factors.beta));
         for v in 0..2 {
             let here = mask(cols.saturating_sub(v * WIDE));
             if here == 0 {
                 break;
             }
-            let bias = match factors.bias.is_empty() {
-                true => None,
-                false => Some(_mm512_maskz_loadu_ps(here, factors.bias.as_ptr().add(v * WIDE))),
-            };
             for (r, sums) in sums.iter().enumerate() {
-                let c =
-                    start.wrapping_offset(stride.wrapping_mul(r as isize)).wrapping_add(v * WIDE);
-                let sum = match bias {
-                    Some(bias) => _mm512_add_ps(sums[v], bias),
-                    None => sums[v],
-                };
-                let mut new = _mm512_mul_ps(alpha, sum);
-                if factors.beta != 0.0 {
-                    let old = _mm512_maskz_loadu_ps(here, c);
-                    new = _mm512_add_ps(new, _mm512_mul_ps(beta, old));
-                }
-                _mm512_mask_storeu_ps(c, here, new);
+                let c = start.wrapping_offset(stride.wrapping_mul(r as isize));
+                finish(sums[v], c, v * WIDE, here, &factors);
             }
         }
+    }
+}
+
+/// A vector of sums into C, `at` columns from `row` on, those of the mask.
+#[target_feature(enable = "avx512f")]
+#[inline]
+pub(super) unsafe fn finish(
+    sum: __m512,
+    row: *mut f32,
+    at: usize,
+    here: __mmask16,
+    factors: &Factors<'_>,
+) {
+    let c = row.wrapping_add(at);
+    // SAFETY: the caller has these columns of C, and of the bias if there is one.
+    unsafe {
+        let sum = match factors.bias.is_empty() {
+            true => sum,
+            false => _mm512_add_ps(sum, _mm512_maskz_loadu_ps(here, factors.bias.as_ptr().add(at))),
+        };
+        let mut new = _mm512_mul_ps(_mm512_set1_ps(factors.alpha), sum);
+        if factors.beta != 0.0 {
+            let old = _mm512_maskz_loadu_ps(here, c);
+            new = _mm512_add_ps(new, _mm512_mul_ps(_mm512_set1_ps(factors.beta), old));
+        }
+        _mm512_mask_storeu_ps(c, here, new);
     }
 }

@@ -1,29 +1,36 @@
 //! C ← α·A·B + β·C with the numbers of A and B rounded to bf16, and sums in f32.
 //!
-//! Each element of C is a sum over pairs of neighbours in k, in rising order, of a pair the second
-//! first, rounded to f32 after each: what the processor's instruction does, and what plain
-//! arithmetic does where there is no such instruction. So the result has the same bits on every
-//! machine, for any number of threads. (Sums over more than 512 terms are cut there, and the
-//! parts added.)
+//! Each element of C is a sum over pairs of neighbours in k, in one of two orders, rounded to f32
+//! after each number: what the processor's instruction does, and what plain arithmetic does in the
+//! same order where there is no such instruction. So in each [`Order`] the result has the same bits on
+//! every machine, for any number of threads. (Sums over more than 512 terms are cut there, and
+//! the parts added.)
 //!
 //! | module | holds |
 //! |---|---|
 //! | `sizes` | a tile's rows and columns |
 //! | `number` | what a bf16 is, and what happens to a pair of them |
+//! | `order` | which of two orders of a sum is in use, and whether by an instruction |
 //! | `pack` | operands as pairs |
 //! | `unit` | the tile and the rounding, in plain arithmetic |
-//! | `avx512` | the same by the processor's instructions |
+//! | `avx512` | the same by the instructions of `avx512bf16`, in the order of pairs |
+//! | `amx` | the same by AMX, in the order of tiles |
 
+#[cfg(target_arch = "x86_64")]
+mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub mod number;
+mod order;
 mod pack;
 mod sizes;
 mod unit;
 
+pub use order::{Order, at_most, available, has_unit, order};
+
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
-use pack::{pack_a, pack_b, panel_stride};
-use sizes::{MR, NR};
+use pack::{pack_b, panel_stride};
+use sizes::{NR, WIDE};
 use std::cell::RefCell;
 use unit::{Emulated, Factors, Unit};
 
@@ -35,22 +42,6 @@ const NC: usize = 512;
 const MC: usize = 192;
 /// Fewer multiply-adds than this are not worth a thread of their own.
 const PIECE: usize = 2_500_000;
-
-/// Does this processor have an instruction for it, and is it used? `LLM_BF16=emulated` says no, for
-/// tests and measurements; so do levels of [`simd`](crate::kernels::simd) below AVX-512.
-pub fn has_unit() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    {
-        use crate::kernels::simd::{Level, level};
-        static THERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
-        level() == Level::Avx512
-            && *THERE.get_or_init(|| {
-                avx512::is_there() && std::env::var("LLM_BF16").as_deref() != Ok("emulated")
-            })
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    false
-}
 
 /// A product, or a piece of one. C's columns lie together.
 pub(super) struct Product<'a> {
@@ -69,11 +60,14 @@ pub(super) struct Product<'a> {
 impl Product<'_> {
     /// On up to so many threads of the pool; 1: on the caller's alone.
     pub fn run(self, threads: usize) {
-        #[cfg(target_arch = "x86_64")]
-        if has_unit() {
-            return self.run_on::<avx512::Avx512>(threads);
+        match (order(), has_unit()) {
+            #[cfg(target_arch = "x86_64")]
+            (Order::Pairs, true) => self.run_on::<avx512::Avx512>(threads),
+            #[cfg(target_arch = "x86_64")]
+            (Order::Tiles, true) => self.run_on::<amx::Amx>(threads),
+            (Order::Pairs, _) => self.run_on::<Emulated<false>>(threads),
+            (Order::Tiles, _) => self.run_on::<Emulated<true>>(threads),
         }
-        self.run_on::<Emulated>(threads);
     }
 
     fn run_on<U: Unit>(self, threads: usize) {
@@ -81,7 +75,7 @@ impl Product<'_> {
         let pieces = super::cut::pieces([m, n, k], threads, PIECE);
         // Cutting rows packs B again for each piece, cutting columns packs A: the smaller of both.
         let [down, across] = match m >= n {
-            true => [pieces.min(m.div_ceil(MR)), 1],
+            true => [pieces.min(m.div_ceil(U::ROWS)), 1],
             false => [1, pieces.min(n.div_ceil(NR))],
         };
         self.pieces::<U>(across, down);
@@ -100,12 +94,12 @@ impl Product<'_> {
             let left = Product { a, b, c, bias, alpha, beta };
             (left, Product { a, b: right, c: c_right, bias: bias_right, alpha, beta }, across)
         } else if down > 1 {
-            let i = cut(a.nrows(), MR, down);
+            let i = cut(a.nrows(), U::ROWS, down);
             let ((a, below), (c, c_below)) = (a.split_at(Axis(0), i), c.split_at(Axis(0), i));
             let above = Product { a, b, c, bias, alpha, beta };
             (above, Product { a: below, b, c: c_below, bias, alpha, beta }, down)
         } else {
-            return Product { a, b, c, bias, alpha, beta }.blocks::<U>();
+            return U::ready(|| Product { a, b, c, bias, alpha, beta }.blocks::<U>());
         };
         let halves = [parts / 2, parts - parts / 2];
         let [first, second] = halves.map(|n| if across > 1 { [n, down] } else { [1, n] });
@@ -125,8 +119,8 @@ impl Product<'_> {
                 for p in (0..k).step_by(KC) {
                     let depth = p..(p + KC).min(k);
                     pack_b::<U>(self.b.slice(s![depth.clone(), columns.clone()]), words_b);
-                    let pairs = depth.len().div_ceil(2);
-                    let stride = panel_stride(depth.len());
+                    let pairs = depth.len().div_ceil(2).next_multiple_of(U::PAIRS);
+                    let stride = panel_stride::<U>(depth.len());
                     let later = p > 0;
                     let alpha = self.alpha;
                     let beta = if later { 1.0 } else { self.beta };
@@ -138,9 +132,9 @@ impl Product<'_> {
                     for i in (0..m).step_by(MC) {
                         let rows = i..(i + MC).min(m);
                         let a = self.a.slice(s![rows.clone(), depth.clone()]);
-                        let words = pack_a::<U>(a.reversed_axes(), words_a);
-                        for r in (0..rows.len()).step_by(MR) {
-                            let high = MR.min(rows.len() - r);
+                        let words = U::pack_a(a.reversed_axes(), words_a);
+                        for r in (0..rows.len()).step_by(U::ROWS) {
+                            let high = U::ROWS.min(rows.len() - r);
                             let a = &words_a[r * words.row..];
                             for (b, from) in
                                 words_b.chunks(stride).zip((0..columns.len()).step_by(NR))
@@ -175,7 +169,7 @@ fn with_scratch(f: impl FnOnce([&mut [u32]; 2])) {
         let [a, b] = scratch;
         if a.is_empty() {
             a.resize(MC * (KC / 2), 0);
-            b.resize(NC / NR * panel_stride(KC), 0);
+            b.resize(NC / NR * (KC / 2 * NR + WIDE), 0);
         }
         f([a, b]);
     });

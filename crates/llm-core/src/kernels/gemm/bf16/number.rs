@@ -1,4 +1,4 @@
-//! bf16 numbers, two of them side by side, and what a product does with such pairs.
+//! bf16 numbers, two of them side by side, and what a product does with such pairs, in both orders.
 //!
 //! A bf16 is the upper half of an f32: its sign, its 8 bits of exponent and 7 of 23 bits behind the
 //! point. So it reaches as far as f32, with steps 65,536 times as wide: 1, 1.0078125, 1.015625, …
@@ -39,6 +39,12 @@ pub(super) fn pair(first: f32, second: f32) -> u32 {
     u32::from(round(first)) | u32::from(round(second)) << 16
 }
 
+/// 0 of its sign in place of a number below 2⁻¹²⁶.
+#[inline(always)]
+fn flushed(x: f32) -> f32 {
+    if x.abs() < SMALLEST { 0f32.copysign(x) } else { x }
+}
+
 /// sum + a·b rounded once, as a fused multiply-add does it; 0 of its sign where that would be
 /// smaller than 2⁻¹²⁶.
 ///
@@ -73,10 +79,7 @@ pub(super) fn add_pairs<const FMA: bool, const N: usize>(
     b: &[u32; N],
 ) {
     if FMA {
-        let quick = |sum: f32, a: f32, b: f32| {
-            let new = a.mul_add(b, sum);
-            if new.abs() < SMALLEST { 0f32.copysign(new) } else { new }
-        };
+        let quick = |sum: f32, a: f32, b: f32| flushed(a.mul_add(b, sum));
         let (mut new, mut unsure, [a0, a1]) = (*sums, false, both(a));
         for (sum, b) in new.iter_mut().zip(b) {
             let [b0, b1] = both(*b);
@@ -91,5 +94,51 @@ pub(super) fn add_pairs<const FMA: bool, const N: usize>(
     }
     for (sum, b) in sums.iter_mut().zip(b) {
         *sum = add_pair(*sum, a, *b);
+    }
+}
+
+/// Pairs that a unit for tiles adds up before it looks at the sum.
+pub(super) const GROUP: usize = 16;
+
+/// sum ← sum + (Σ a₀·b₀ + Σ a₁·b₁) over a group of up to 16 pairs: what the instruction `tdpbf16ps` does. The
+/// first numbers of all pairs are summed for themselves, the second for themselves, rounded after each.
+pub fn add_tile(sum: f32, pairs: impl IntoIterator<Item = (u32, u32)>) -> f32 {
+    let [mut firsts, mut seconds] = [0.0; 2];
+    for (a, b) in pairs {
+        let ([a0, a1], [b0, b1]) = (both(a), both(b));
+        firsts = fused(firsts, a0, b0);
+        seconds = fused(seconds, a1, b1);
+    }
+    flushed(sum + flushed(firsts + seconds))
+}
+
+/// [`add_tile`] for many sums and the words of one row of A; `FMA` as for [`add_pairs`].
+#[inline(always)]
+pub(super) fn add_group<const FMA: bool, const N: usize>(
+    sums: &mut [f32; N],
+    a: &[u32; GROUP],
+    b: &[[u32; N]],
+) {
+    if FMA {
+        let [mut firsts, mut seconds] = [[0.0; N]; 2];
+        let mut unsure = false;
+        for (a, b) in a.iter().zip(b) {
+            let [a0, a1] = both(*a);
+            for ((first, second), b) in firsts.iter_mut().zip(&mut seconds).zip(b) {
+                let [b0, b1] = both(*b);
+                *first = flushed(a0.mul_add(b0, *first));
+                *second = flushed(a1.mul_add(b1, *second));
+                unsure |= (first.abs() == SMALLEST) | (second.abs() == SMALLEST);
+            }
+        }
+        if !unsure {
+            for ((sum, first), second) in sums.iter_mut().zip(firsts).zip(seconds) {
+                *sum = flushed(*sum + flushed(first + second));
+            }
+            return;
+        }
+    }
+    for (j, sum) in sums.iter_mut().enumerate() {
+        *sum = add_tile(*sum, a.iter().zip(b).map(|(a, b)| (*a, b[j])));
     }
 }

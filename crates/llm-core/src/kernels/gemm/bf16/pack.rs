@@ -16,14 +16,14 @@ const AHEAD: usize = 4;
 pub(super) type Part<'a> = ArrayView2<'a, f32>;
 
 /// Lines of a part: slices in which numbers lie side by side.
-fn line<'a>(part: &Part<'a>, axis: usize, index: usize) -> &'a [f32] {
+pub(super) fn line<'a>(part: &Part<'a>, axis: usize, index: usize) -> &'a [f32] {
     let line = part.index_axis_move(ndarray::Axis(axis), index);
     line.to_slice().expect("side by side")
 }
 
 /// Asks for lines `k` and `k + 1` from memory: each is too short for the processor to see by itself
 /// where the next will be.
-fn announce(part: &Part<'_>, k: usize) {
+pub(super) fn announce(part: &Part<'_>, k: usize) {
     for k in k..(k + 2).min(part.nrows()) {
         let line = line(part, 0, k);
         (0..line.len()).step_by(WIDE).for_each(|at| prefetch(line, at));
@@ -35,10 +35,12 @@ pub(super) fn pack_a<U: Unit>(a: Part<'_>, out: &mut [u32]) -> Words {
     let (depth, rows) = a.dim();
     let pairs = depth.div_ceil(2);
     if a.strides()[0] == 1 || depth == 1 {
-        for (r, out) in out.chunks_exact_mut(pairs).take(rows).enumerate() {
-            U::along(line(&a, 1, r), out);
+        let row = pairs.next_multiple_of(U::PAIRS);
+        for (r, out) in out.chunks_exact_mut(row).take(rows).enumerate() {
+            U::along(line(&a, 1, r), &mut out[..pairs]);
+            out[pairs..].fill(0);
         }
-        return Words { row: pairs, step: 1 };
+        return Words { row, step: 1 };
     }
     let row = rows.next_multiple_of(WIDE);
     for (q, out) in out.chunks_exact_mut(row).take(pairs).enumerate() {
@@ -51,15 +53,18 @@ pub(super) fn pack_a<U: Unit>(a: Part<'_>, out: &mut [u32]) -> Words {
 
 /// Words from one panel of B to the next: a little more than a panel has, or the same word of all
 /// panels would want the same few places of the cache.
-pub(super) fn panel_stride(depth: usize) -> usize {
-    depth.div_ceil(2) * NR + WIDE
+pub(super) fn panel_stride<U: Unit>(depth: usize) -> usize {
+    depth.div_ceil(2).next_multiple_of(U::PAIRS) * NR + WIDE
 }
 
 /// B's part `[K, N]` as panels [`panel_stride`] apart: word q of column j of a panel is at `q·NR + j`,
-/// missing columns and a missing last row of B are zeros.
+/// missing columns and missing last rows of B are zeros.
 pub(super) fn pack_b<U: Unit>(b: Part<'_>, out: &mut [u32]) {
     let (depth, cols) = b.dim();
-    let (pairs, stride) = (depth.div_ceil(2), panel_stride(depth));
+    let (pairs, stride) = (depth.div_ceil(2), panel_stride::<U>(depth));
+    for panel in out.chunks_mut(stride).take(cols.div_ceil(NR)) {
+        panel[pairs * NR..pairs.next_multiple_of(U::PAIRS) * NR].fill(0);
+    }
     if b.strides()[1] == 1 || cols == 1 {
         // Row by row of B, so that memory is read as it lies.
         for q in 0..pairs {

@@ -1,7 +1,5 @@
 //! A tile's sizes, and how the words of A lie.
 
-/// Rows of a tile.
-pub(super) const MR: usize = 12;
 /// Columns of a tile: two vectors.
 pub(super) const NR: usize = 32;
 /// Words of a vector.

@@ -1,7 +1,7 @@
 //! The instruction, the emulation and plain loops: the same bits.
 
 use super::super::{Precision, Threads, Work, gemm, gemm_bias};
-use super::number::{add_pair, round, widen};
+use super::number::{GROUP, add_pair, add_tile, round, widen};
 use super::*;
 use crate::base::rng;
 use ndarray::{Array1, Array2};
@@ -76,20 +76,17 @@ fn numbers_by_hand() {
     }
 }
 
-/// One number: `vdpbf16ps` and `vcvtne2ps2bf16` of this processor against their emulation.
+/// One number: the instructions of this processor, `vdpbf16ps` and `tdpbf16ps` with what rounds for
+/// them, against their emulation.
 #[test]
 fn the_instruction_does_what_the_emulation_does() {
     let random = &mut rng::stream(2, b"bf16 num", 0, 0);
     for round in 0..200_000 {
         let kinds: [usize; 2] = from_fn(|_| random.random_range(0..KINDS));
-        let depth = random.random_range(1..6);
+        let depth = random.random_range(1..6) + if round % 8 == 0 { 60 } else { 0 };
         let a: Vec<f32> = (0..depth).map(|_| number(kinds[0], random)).collect();
         let b: Vec<f32> = (0..depth).map(|_| number(kinds[1], random)).collect();
-        let mut found = [0.0; 2];
-        let [first, second] = &mut found;
-        product(&a, &b, first, false);
-        product(&a, &b, second, true);
-        assert!(same(found[0], found[1]), "{round}: {a:?} · {b:?} = {found:?}");
+        the_same_on_every_unit(&a, &b);
     }
 }
 
@@ -108,28 +105,49 @@ fn the_edge_of_the_smallest_number() {
                 let b = [two(-76), two(-63), two(rest), 0.0];
                 for minus in [1.0, -1.0] {
                     let a = a.map(|x| x * minus);
-                    let mut found = [0.0; 2];
-                    let [first, second] = &mut found;
-                    product(&a, &b, first, false);
-                    product(&a, &b, second, true);
-                    assert!(same(found[0], found[1]), "{a:?} · {b:?} = {found:?}");
+                    the_same_on_every_unit(&a, &b);
                 }
             }
         }
     }
 }
 
-/// A row times a column, by the processor's instruction where it has one, or emulated in any case.
-fn product(a: &[f32], b: &[f32], c: &mut f32, emulated: bool) {
-    let of = |x| ArrayView2::from_shape((1, a.len()), x).unwrap();
-    let c = ArrayViewMut2::from_shape((1, 1), std::slice::from_mut(c)).unwrap();
-    let (a, b) = (of(a), of(b).reversed_axes());
-    let product = Product { a, b, c, alpha: 1.0, beta: 0.0, bias: &[] };
-    if emulated { product.run_on::<Emulated>(1) } else { product.run(1) }
+/// A row times a column, by every instruction that this processor has and by its emulation.
+fn the_same_on_every_unit(a: &[f32], b: &[f32]) {
+    for order in Order::ALL {
+        let found = units(order).map(|run| {
+            let mut c = [0.0];
+            let of = |x| ArrayView2::from_shape((1, a.len()), x).unwrap();
+            let view = ArrayViewMut2::from_shape((1, 1), &mut c).unwrap();
+            let (a, b) = (of(a), of(b).reversed_axes());
+            run(Product { a, b, c: view, alpha: 1.0, beta: 0.0, bias: &[] });
+            c[0]
+        });
+        assert!(same(found[0], found[1]), "{order:?}: {a:?} · {b:?} = {found:?}");
+    }
 }
 
-/// The meaning of the whole: pairs in rising order, the second of each first, cut at [`KC`].
+/// What makes products in this order: the processor if it can, plain arithmetic in any case.
+fn units(order: Order) -> [fn(Product<'_>); 2] {
+    fn on<U: Unit>(product: Product<'_>) {
+        product.run_on::<U>(1);
+    }
+    #[cfg(target_arch = "x86_64")]
+    if crate::kernels::simd::level() == crate::kernels::simd::Level::Avx512 && order::has(order) {
+        return match order {
+            Order::Pairs => [on::<avx512::Avx512>, on::<Emulated<false>>],
+            Order::Tiles => [on::<amx::Amx>, on::<Emulated<true>>],
+        };
+    }
+    match order {
+        Order::Pairs => [on::<Emulated<false>>; 2],
+        Order::Tiles => [on::<Emulated<true>>; 2],
+    }
+}
+
+/// The meaning of the whole: pairs in rising order, one after the other or in groups, cut at [`KC`].
 fn naive(
+    order: Order,
     [alpha, beta]: [f32; 2],
     a: &ArrayView2<'_, f32>,
     b: &ArrayView2<'_, f32>,
@@ -141,14 +159,19 @@ fn naive(
         let mut c = c[[i, j]];
         for from in (0..k).step_by(KC) {
             let to = (from + KC).min(k);
-            let mut sum = 0.0;
-            for p in (from..to).step_by(2) {
-                let pair = |at: &dyn Fn(usize) -> f32| {
-                    let second = if p + 1 < to { at(p + 1) } else { 0.0 };
-                    number::pair(at(p), second)
-                };
-                sum = add_pair(sum, pair(&|p| a[[i, p]]), pair(&|p| b[[p, j]]));
-            }
+            let pair = |at: &dyn Fn(usize) -> f32, p: usize| {
+                number::pair(at(p), if p + 1 < to { at(p + 1) } else { 0.0 })
+            };
+            let pairs: Vec<(u32, u32)> = (from..to)
+                .step_by(2)
+                .map(|p| (pair(&|p| a[[i, p]], p), pair(&|p| b[[p, j]], p)))
+                .collect();
+            let sum = match order {
+                Order::Pairs => pairs.iter().fold(0.0, |sum, (a, b)| add_pair(sum, *a, *b)),
+                Order::Tiles => {
+                    pairs.chunks(GROUP).fold(0.0, |sum, group| add_tile(sum, group.iter().copied()))
+                }
+            };
             let first = from == 0;
             let sum = if let (Some(bias), true) = (bias, first) { sum + bias[j] } else { sum };
             let beta = if first { beta } else { 1.0 };
@@ -175,10 +198,10 @@ fn check(m: usize, n: usize, k: usize, kind: usize) {
         }
     };
     let bias = filled(kind, 1, n, 4).into_raw_vec_and_offset().0;
-    let with_bias = naive([1.0, 0.0], &a, &b, Some(&bias), &Array2::zeros((m, n)));
+    let with_bias = naive(order(), [1.0, 0.0], &a, &b, Some(&bias), &Array2::zeros((m, n)));
     for (alpha, beta) in [(1.0, 0.0), (0.5, 1.0), (1.0, 1.0), (2.0, -0.5)] {
         let c = if beta == 0.0 { Array2::from_elem((m, n), f32::NAN) } else { filled(0, m, n, 3) };
-        let want = naive([alpha, beta], &a, &b, None, &c);
+        let want = naive(order(), [alpha, beta], &a, &b, None, &c);
         for threads in [Threads::One, Threads::Pool] {
             for (a, b) in [(a, b), (at.t(), b), (a, bt.t()), (at.t(), bt.t())] {
                 let mut got = c.clone();
@@ -189,12 +212,15 @@ fn check(m: usize, n: usize, k: usize, kind: usize) {
                 equal(&got, &with_bias, "with a bias");
             }
         }
-        #[cfg(target_arch = "x86_64")]
-        {
-            let mut got = c.clone();
-            let c = got.view_mut();
-            Product { a, b, c, alpha, beta, bias: &[] }.run_on::<Emulated>(1);
-            equal(&got, &want, "emulated");
+        for order in Order::ALL {
+            let want = naive(order, [alpha, beta], &a, &b, None, &c);
+            for run in units(order) {
+                for (a, b) in [(a, b), (at.t(), b), (a, bt.t()), (at.t(), bt.t())] {
+                    let mut got = c.clone();
+                    run(Product { a, b, c: got.view_mut(), alpha, beta, bias: &[] });
+                    equal(&got, &want, order.name());
+                }
+            }
         }
     }
 }
@@ -209,6 +235,7 @@ fn every_small_and_odd_shape() {
     for k in 1..=70 {
         check(13, 33, k, k % KINDS);
         check(2, 17, k, (k + 1) % KINDS);
+        check(33, 5, k, (k + 2) % KINDS);
     }
 }
 
@@ -254,7 +281,7 @@ fn rounding_costs_what_it_must() {
 #[test]
 fn views_of_every_kind() {
     let (a, b) = (filled(0, 9, 21, 1), filled(0, 21, 37, 2));
-    let want = naive([1.0, 0.0], &a.view(), &b.view(), None, &Array2::zeros((9, 37)));
+    let want = naive(order(), [1.0, 0.0], &a.view(), &b.view(), None, &Array2::zeros((9, 37)));
     let work = Work { threads: Threads::One, precision: Precision::Bf16 };
     let mut apart = Array2::from_elem((9, 74), f32::NAN);
     gemm(1.0, a.view(), b.view(), 0.0, apart.slice_mut(s![.., ..;2]), work);

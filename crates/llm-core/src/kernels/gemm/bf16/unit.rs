@@ -1,7 +1,9 @@
 //! What a processor's bf16 unit does, and the same without one.
 
-use super::number::{add_pairs, pair};
-use super::sizes::{MR, NR, WIDE, Words};
+use super::number::{GROUP, add_group, add_pairs, pair};
+use super::order::Order;
+use super::pack::{self, Part};
+use super::sizes::{NR, WIDE, Words};
 use crate::kernels::simd::simd_kernel;
 use ndarray::ArrayViewMut2;
 
@@ -14,8 +16,24 @@ pub(super) struct Factors<'a> {
     pub bias: &'a [f32],
 }
 
-/// The four things that need the unit.
+/// What needs the unit.
 pub(super) trait Unit {
+    /// Rows of a tile.
+    const ROWS: usize;
+    /// Pairs come in groups of so many, zeros behind the last.
+    const PAIRS: usize;
+
+    /// Calls f with the unit ready for tiles on this thread.
+    fn ready<R>(f: impl FnOnce() -> R) -> R {
+        f()
+    }
+    /// A's part `[K, M]` as words, in whichever direction [`Unit::tile`] reads them.
+    fn pack_a(a: Part<'_>, out: &mut [u32]) -> Words
+    where
+        Self: Sized,
+    {
+        pack::pack_a::<Self>(a, out)
+    }
     /// out ← pairs of neighbours in `x`; after the last of an odd number comes 0.
     fn along(x: &[f32], out: &mut [u32]);
     /// out ← pairs of one number of each line, zeros behind them. `second` may be empty: zeros.
@@ -28,10 +46,13 @@ pub(super) trait Unit {
     fn tile(a: &[u32], words: Words, b: &[u32], c: ArrayViewMut2<'_, f32>, factors: Factors<'_>);
 }
 
-/// Plain arithmetic: any processor, the same bits.
-pub(super) struct Emulated;
+/// Plain arithmetic, in the order of [`Order::Tiles`] or of pairs: any processor, the same bits.
+pub(super) struct Emulated<const TILES: bool>;
 
-impl Unit for Emulated {
+impl<const TILES: bool> Unit for Emulated<TILES> {
+    const ROWS: usize = 12;
+    const PAIRS: usize = 1;
+
     fn along(x: &[f32], out: &mut [u32]) {
         plain_along(x, out);
     }
@@ -51,7 +72,7 @@ impl Unit for Emulated {
     }
 
     fn tile(a: &[u32], words: Words, b: &[u32], c: ArrayViewMut2<'_, f32>, factors: Factors<'_>) {
-        plain_tile(a, words, b, c, factors);
+        plain_tile(if TILES { Order::Tiles } else { Order::Pairs }, a, words, b, c, factors);
     }
 }
 
@@ -82,13 +103,17 @@ simd_kernel! {
 }
 
 simd_kernel! {
-    fn plain_tile(a: &[u32], words: Words, b: &[u32], c: ArrayViewMut2<'_, f32>, factors: Factors<'_>) {
+    fn plain_tile(order: Order, a: &[u32], words: Words, b: &[u32], c: ArrayViewMut2<'_, f32>, factors: Factors<'_>) {
         let mut c = c;
         for (r, mut out) in c.rows_mut().into_iter().enumerate() {
             let mut sums = [0.0; NR];
-            for (q, b) in b.as_chunks::<NR>().0.iter().enumerate() {
-                let a = a[r * words.row + q * words.step];
-                add_pairs::<FMA, NR>(&mut sums, a, b);
+            let a = |q: usize| a[r * words.row + q * words.step];
+            for (g, b) in b.as_chunks::<NR>().0.chunks(GROUP).enumerate() {
+                let a: [u32; GROUP] = std::array::from_fn(|q| if q < b.len() { a(g * GROUP + q) } else { 0 });
+                match order {
+                    Order::Tiles => add_group::<FMA, NR>(&mut sums, &a, b),
+                    Order::Pairs => a.iter().zip(b).for_each(|(a, b)| add_pairs::<FMA, NR>(&mut sums, *a, b)),
+                }
             }
             for (j, (c, sum)) in out.iter_mut().zip(sums).enumerate() {
                 let sum = if factors.bias.is_empty() { sum } else { sum + factors.bias[j] };
@@ -99,4 +124,4 @@ simd_kernel! {
     }
 }
 
-const _: () = assert!(MR <= WIDE && NR.is_multiple_of(WIDE));
+const _: () = assert!(NR.is_multiple_of(WIDE));

@@ -11,6 +11,7 @@ use clap::ValueEnum;
 use llm_core::Error;
 use llm_core::base::CrewError;
 use llm_core::crew::{Alone, Crew};
+use llm_core::kernels::gemm::bf16::{self, Order};
 use llm_core::kernels::simd::{self, Level};
 use llm_crew_mpi::{Launcher, MpiCrew};
 use std::io::{self, Write};
@@ -182,7 +183,7 @@ impl Team {
         }
     }
 
-    /// Before anything is read: one program for all, and kernels that all have. What is to be said
+    /// Before anything is read: one program for all, and kernels that add up in one order. What is to be said
     /// about these.
     ///
     /// # Errors
@@ -194,12 +195,15 @@ impl Team {
                 "process {member} runs another version of the program than process 0"
             ))
         })?;
-        let mine = simd::available();
-        let all = self.crew.gather(&[mine as u8])?;
-        let least = all.iter().min().and_then(|&level| Level::ALL.get(usize::from(level)));
-        let used = simd::at_most(least.copied().unwrap_or(Level::Portable));
-        let most = all.iter().max().and_then(|&level| Level::ALL.get(usize::from(level)));
-        Ok(most.filter(|most| **most > used).map(|most| {
+        let all = self.crew.gather(&[simd::available() as u8, bf16::available() as u8])?;
+        let (levels, orders): (Vec<u8>, Vec<u8>) =
+            all.as_chunks::<2>().0.iter().map(|&[level, order]| (level, order)).unzip();
+        let [least, most] = [levels.iter().min(), levels.iter().max()]
+            .map(|level| Level::ALL.get(usize::from(*level?)).copied());
+        let used = simd::at_most(least.unwrap_or(Level::Portable));
+        let order = orders.iter().min().and_then(|order| Order::ALL.get(usize::from(*order)));
+        bf16::at_most(order.copied().unwrap_or(Order::Pairs));
+        Ok(most.filter(|most| *most > used).map(|most| {
             format!("kernels are {} for all: not every process has {}", used.name(), most.name())
         }))
     }

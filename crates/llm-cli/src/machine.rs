@@ -1,5 +1,6 @@
 //! Which program this is, and what it runs on: for `--version`, and for a run's folder.
 
+use llm_core::kernels::gemm::{Precision, bf16};
 use llm_core::kernels::simd;
 use std::time::SystemTime;
 
@@ -16,9 +17,20 @@ pub fn details() -> String {
     let features = if features.is_empty() { "none".into() } else { features.join(", ") };
     format!(
         "kernels    {} on this machine\nprocessor  {}\nfeatures   {features}\n",
-        simd::level().name(),
+        kernels(Precision::Bf16),
         processor()
     )
+}
+
+/// The kernels that make the bits of a run with such products.
+pub fn kernels(matmul: Precision) -> String {
+    let level = simd::level().name();
+    let order = bf16::order().name();
+    match matmul {
+        Precision::F32 => level.into(),
+        Precision::Bf16 if bf16::has_unit() => format!("{level}, bf16 in {order}"),
+        Precision::Bf16 => format!("{level}, bf16 in {order} emulated"),
+    }
 }
 
 /// The processor as it calls itself, or its architecture.

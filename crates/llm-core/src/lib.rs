@@ -51,7 +51,7 @@
 //! |---|---|
 //! | `kernels/gemm/mod.rs`, `kernels/gemm/blocked.rs` | the matrix products: pointers and strides |
 //! | `kernels/gemm/pack.rs`, `kernels/gemm/microkernel.rs` | their inner loops |
-//! | `kernels/gemm/bf16/avx512.rs` | the same in bf16 |
+//! | `kernels/gemm/bf16/avx512.rs`, `kernels/gemm/bf16/amx.rs` | the same in bf16 |
 //! | `kernels/simd.rs` | the run-time choice of an instruction set |
 //! | `kernels/peak.rs` | the measurement of the machine's peak |
 //! | `base/large_pages.rs` | the wish for large pages |

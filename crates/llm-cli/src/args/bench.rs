@@ -4,6 +4,7 @@ use super::weights::KINDS;
 use super::{Arch, OutputArgs};
 use crate::flags::{Further, Given};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueEnum};
+use llm_core::kernels::gemm::Precision;
 
 /// `bench`.
 #[derive(Debug, Args)]
@@ -111,6 +112,16 @@ pub enum BenchName {
     Attention,
     /// Writing text with the models of w1 and w4, one token after the other; with one like w4's where a size is given
     Generate,
+}
+
+impl BenchArgs {
+    /// What matrices are rounded to when they are multiplied.
+    pub fn precision(&self) -> Precision {
+        match self.matmul.as_str() {
+            "bf16" => Precision::Bf16,
+            _ => Precision::F32,
+        }
+    }
 }
 
 impl BenchName {

@@ -7,7 +7,8 @@ use crate::plan::Plan;
 use crate::program::Program;
 use llm_core::TinyGPT;
 use llm_core::base::{bytes, memory, thousands};
-use llm_core::kernels::gemm::{Precision, bf16};
+use llm_core::kernels::gemm::Precision;
+use llm_core::kernels::gemm::bf16::{self, Order};
 use llm_core::kernels::simd::{self, Level};
 use llm_core::optim::Schedule;
 use llm_core::recipe::DataSource;
@@ -75,7 +76,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         bytes(peak(plan))
     ));
     if recipe.matmul == Precision::Bf16 {
-        lines.push(products(bf16::has_unit()));
+        lines.push(products());
     }
     // A model that comes from somewhere knows something already.
     if plan.loaded.is_none() {
@@ -91,9 +92,13 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
 }
 
 /// How matrices are multiplied that are rounded to bf16.
-fn products(has_unit: bool) -> String {
-    if has_unit {
-        return "note    products in bf16, by this processor's instruction for it".into();
+fn products() -> String {
+    if bf16::has_unit() {
+        return match bf16::order() {
+            Order::Pairs => "note    products in bf16, by this processor's instruction for pairs",
+            Order::Tiles => "note    products in bf16, by this processor's unit for tiles (AMX)",
+        }
+        .into();
     }
     // As measured at W1 and W3, against the same instruction set's own f32.
     let times = match simd::level() {

@@ -9,9 +9,10 @@ mod workload;
 use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, note, room};
 use crate::error::{CliError, Result};
+use crate::machine::kernels;
 use crate::messages::{said, width};
 use crate::program::{Heads, Program};
-use llm_core::kernels::{peak, simd};
+use llm_core::kernels::peak;
 use measurement::Measurement;
 pub use workload::{Workload, workload};
 
@@ -37,10 +38,10 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
     let peak = peak::gflops();
     if !args.json {
         note(&format!(
-            "{} {} · {threads} threads · kernels {} · peak {peak:.0} GFLOP/s",
+            "{} {} · {threads} threads · kernels {} · f32 peak {peak:.0} GFLOP/s",
             program.name,
             env!("CARGO_PKG_VERSION"),
-            simd::level().name()
+            kernels(args.precision())
         ));
     }
     for name in names {

@@ -8,7 +8,6 @@ use crate::messages::{left, said};
 use crate::plan::named_by_flag;
 use crate::program::Program;
 use llm_core::base::{allocations, bytes, memory};
-use llm_core::kernels::gemm::Precision;
 use llm_core::optim::Hyperparameters;
 use llm_core::profile::{self, Phase};
 use llm_core::recipe::Recipe;
@@ -29,10 +28,7 @@ pub(super) fn run(
     let model = w.model(program, &args.model)?;
     let flops = model.flops(w.batch_size, w.seq_len);
     let (mut trainer, data) = prepare(model, &w)?;
-    trainer.recipe.matmul = match args.matmul.as_str() {
-        "bf16" => Precision::Bf16,
-        _ => Precision::F32,
-    };
+    trainer.recipe.matmul = args.precision();
     for _ in 0..(steps / 5).max(3) {
         trainer.step(&data)?;
     }

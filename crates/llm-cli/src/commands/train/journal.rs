@@ -5,7 +5,7 @@ use crate::data::Report;
 use crate::defaults::set_by;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
-use crate::machine::{now, processor, version};
+use crate::machine::{kernels, now, processor, version};
 use crate::output::REPORT;
 use crate::plan::Plan;
 use crate::program::Program;
@@ -14,7 +14,7 @@ use crate::report::run::{About, Ending};
 use crate::settings::effective_config;
 use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
-use llm_core::kernels::{peak, simd};
+use llm_core::kernels::peak;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Best, SpikeGuard, StepReport};
@@ -302,7 +302,7 @@ fn about_the_run(
         version: version(),
         started: earlier.as_ref().map_or_else(now, |info| info.started.clone()),
         processor: processor(),
-        kernels: simd::level().name().into(),
+        kernels: kernels(recipe.matmul),
         threads,
         data: plan.data.as_ref().map_or_else(String::new, |data| data.label.clone()),
         judged_on: judged_on(recipe, plan.tokenizer.as_ref()),

@@ -133,23 +133,15 @@ impl Product<'_> {
                         let rows = i..(i + MC).min(m);
                         let a = self.a.slice(s![rows.clone(), depth.clone()]);
                         let words = U::pack_a(a.reversed_axes(), words_a);
-                        for r in (0..rows.len()).step_by(U::ROWS) {
-                            let high = U::ROWS.min(rows.len() - r);
-                            let a = &words_a[r * words.row..];
-                            for (b, from) in
-                                words_b.chunks(stride).zip((0..columns.len()).step_by(NR))
-                            {
-                                let wide = NR.min(columns.len() - from);
-                                let (top, left) = (i + r, j + from);
-                                let c = self.c.slice_mut(s![top..top + high, left..left + wide]);
-                                let bias = if bias.is_empty() { bias } else { &bias[from..] };
-                                U::tile(
-                                    a,
-                                    words,
-                                    &b[..pairs * NR],
-                                    c,
-                                    Factors { alpha, beta, bias },
-                                );
+                        let mut c = self.c.slice_mut(s![rows, columns.clone()]);
+                        let strips = c.axis_chunks_iter_mut(Axis(0), U::ROWS);
+                        for (r, mut strip) in strips.enumerate() {
+                            let a = &words_a[r * U::ROWS * words.row..];
+                            let tiles = strip.axis_chunks_iter_mut(Axis(1), NR);
+                            for (from, (c, b)) in tiles.zip(words_b.chunks(stride)).enumerate() {
+                                let bias = bias.get(from * NR..).unwrap_or_default();
+                                let factors = Factors { alpha, beta, bias };
+                                U::tile(a, words, &b[..pairs * NR], c, factors);
                             }
                         }
                     }
@@ -163,15 +155,18 @@ thread_local! {
     static SCRATCH: RefCell<[Vec<u32>; 2]> = const { RefCell::new([Vec::new(), Vec::new()]) };
 }
 
-/// Hands out this thread's room for the words of A and of B, made once and kept.
+/// Hands out this thread's room for the words of A and of B, made once and kept. Both begin at a cache
+/// line, so that no vector of words lies in two.
 fn with_scratch(f: impl FnOnce([&mut [u32]; 2])) {
-    SCRATCH.with_borrow_mut(|scratch| {
-        let [a, b] = scratch;
-        if a.is_empty() {
-            a.resize(MC * (KC / 2), 0);
-            b.resize(NC / NR * (KC / 2 * NR + WIDE), 0);
+    fn at_a_line(words: &mut Vec<u32>, length: usize) -> &mut [u32] {
+        if words.is_empty() {
+            words.resize(length + WIDE, 0);
         }
-        f([a, b]);
+        let skipped = words.as_ptr().align_offset(WIDE * size_of::<u32>());
+        &mut words[skipped..][..length]
+    }
+    SCRATCH.with_borrow_mut(|[a, b]| {
+        f([at_a_line(a, MC * (KC / 2)), at_a_line(b, NC / NR * (KC / 2 * NR + WIDE))]);
     });
 }
 

@@ -119,26 +119,37 @@ pub(super) fn add_group<const FMA: bool, const N: usize>(
     a: &[u32; GROUP],
     b: &[[u32; N]],
 ) {
-    if FMA {
+    #[inline(always)]
+    fn chains<const N: usize>(
+        a: &[u32; GROUP],
+        b: &[[u32; N]],
+        add: impl Fn(f32, f32, f32) -> f32,
+    ) -> [[f32; N]; 2] {
         let [mut firsts, mut seconds] = [[0.0; N]; 2];
-        let mut unsure = false;
         for (a, b) in a.iter().zip(b) {
             let [a0, a1] = both(*a);
             for ((first, second), b) in firsts.iter_mut().zip(&mut seconds).zip(b) {
                 let [b0, b1] = both(*b);
-                *first = flushed(a0.mul_add(b0, *first));
-                *second = flushed(a1.mul_add(b1, *second));
-                unsure |= (first.abs() == SMALLEST) | (second.abs() == SMALLEST);
+                *first = add(*first, a0, b0);
+                *second = add(*second, a1, b1);
             }
         }
-        if !unsure {
-            for ((sum, first), second) in sums.iter_mut().zip(firsts).zip(seconds) {
-                *sum = flushed(*sum + flushed(first + second));
-            }
-            return;
-        }
+        [firsts, seconds]
     }
-    for (j, sum) in sums.iter_mut().enumerate() {
-        *sum = add_tile(*sum, a.iter().zip(b).map(|(a, b)| (*a, b[j])));
+    let unsure = std::cell::Cell::new(!FMA);
+    let mut found = [[0.0; N]; 2];
+    if FMA {
+        found = chains(a, b, |sum, a, b| {
+            let new = flushed(a.mul_add(b, sum));
+            unsure.set(unsure.get() | (new.abs() == SMALLEST));
+            new
+        });
+    }
+    if unsure.get() {
+        found = chains(a, b, fused);
+    }
+    let [firsts, seconds] = found;
+    for ((sum, first), second) in sums.iter_mut().zip(firsts).zip(seconds) {
+        *sum = flushed(*sum + flushed(first + second));
     }
 }

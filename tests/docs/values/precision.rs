@@ -1,7 +1,7 @@
 //! The page on numbers and precision: bf16 by hand, small weights by hand.
 
 use super::{Values, list, wide};
-use llm_core::kernels::gemm::bf16::number::{round, widen};
+use llm_core::kernels::gemm::bf16::number::{GROUP, round, widen};
 use llm_core::kernels::small::block::{Rounded, WIDTH};
 use llm_core::kernels::small::{SmallKind, SmallMatrix, Stored, add_product};
 
@@ -41,6 +41,8 @@ pub fn add(values: &mut Values) {
     values.insert("precision.rounding", rows.into_iter().flat_map(between).collect());
     values.insert("precision.worst", list![100.0 / 256.0]);
     values.insert("precision.sum", list![256, 1, 256]);
+    // The first number is the name of a processor's generation.
+    values.insert("precision.orders", list![4, 2 * GROUP as u32]);
     assert_eq!(nearest(257.0), 256.0);
 
     let bits_of = |bytes: usize| (bytes * 8) as f64 / WIDTH as f64;

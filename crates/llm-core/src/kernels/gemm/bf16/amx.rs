@@ -6,9 +6,9 @@
 
 use super::avx512::{Avx512, across, finish, mask, transpose};
 use super::number::GROUP;
-use super::pack::{self, Part, announce, line};
+use super::pack::{self, announce, line};
 use super::sizes::{NR, WIDE, Words};
-use super::unit::{Factors, Unit};
+use super::unit::{Factors, Part, Unit};
 use ndarray::ArrayViewMut2;
 use std::arch::asm;
 use std::arch::x86_64::*;

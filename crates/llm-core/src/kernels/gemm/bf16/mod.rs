@@ -10,29 +10,35 @@
 //! |---|---|
 //! | `sizes` | a tile's rows and columns |
 //! | `number` | what a bf16 is, and what happens to a pair of them |
-//! | `order` | which of two orders of a sum is in use, and whether by an instruction |
+//! | `order` | the two orders of a sum |
+//! | `unit` | what is asked of a processor's unit: the rounding, and the tile |
 //! | `pack` | operands as pairs |
-//! | `unit` | the tile and the rounding, in plain arithmetic |
+//! | `emulated` | a unit of plain arithmetic, in either order |
 //! | `avx512` | the same by the instructions of `avx512bf16`, in the order of pairs |
 //! | `amx` | the same by AMX, in the order of tiles |
+//! | `choice` | which order is in use, and whether by an instruction |
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod choice;
+mod emulated;
 pub mod number;
 mod order;
 mod pack;
 mod sizes;
 mod unit;
 
-pub use order::{Order, at_most, available, has_unit, order};
+pub use choice::{at_most, available, has_unit, order};
+pub use order::Order;
 
+use emulated::Emulated;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis, s};
 use pack::{pack_b, panel_stride};
 use sizes::{NR, WIDE};
 use std::cell::RefCell;
-use unit::{Emulated, Factors, Unit};
+use unit::{Factors, Unit};
 
 /// Depth of a block; even, so that no pair is cut.
 const KC: usize = 512;

@@ -98,7 +98,7 @@ pub(super) fn add_pairs<const FMA: bool, const N: usize>(
 }
 
 /// Pairs that a unit for tiles adds up before it looks at the sum.
-pub(super) const GROUP: usize = 16;
+pub const GROUP: usize = 16;
 
 /// sum ← sum + (Σ a₀·b₀ + Σ a₁·b₁) over a group of up to 16 pairs: what the instruction `tdpbf16ps` does. The
 /// first numbers of all pairs are summed for themselves, the second for themselves, rounded after each.

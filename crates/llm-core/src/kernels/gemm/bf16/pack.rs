@@ -5,15 +5,11 @@
 //! neither, they are copied first.
 
 use super::sizes::{NR, WIDE, Words};
-use super::unit::Unit;
+use super::unit::{Part, Unit};
 use crate::kernels::simd::prefetch;
-use ndarray::ArrayView2;
 
 /// Pairs of lines that are asked for before they are needed.
 const AHEAD: usize = 4;
-
-/// A part of an operand, k first: `[K, rows of A]` or `[K, columns of B]`.
-pub(super) type Part<'a> = ArrayView2<'a, f32>;
 
 /// Lines of a part: slices in which numbers lie side by side.
 pub(super) fn line<'a>(part: &Part<'a>, axis: usize, index: usize) -> &'a [f32] {

@@ -133,7 +133,7 @@ fn units(order: Order) -> [fn(Product<'_>); 2] {
         product.run_on::<U>(1);
     }
     #[cfg(target_arch = "x86_64")]
-    if crate::kernels::simd::level() == crate::kernels::simd::Level::Avx512 && order::has(order) {
+    if crate::kernels::simd::level() == crate::kernels::simd::Level::Avx512 && choice::has(order) {
         return match order {
             Order::Pairs => [on::<avx512::Avx512>, on::<Emulated<false>>],
             Order::Tiles => [on::<amx::Amx>, on::<Emulated<true>>],

@@ -29,6 +29,7 @@ pub fn add(values: &mut Values) {
     values.insert("readme.one_head", of("one_head"));
     values.insert("readme.avx", list![1, 512]);
     values.insert("readme.speed", speed(&measured));
+    values.insert("readme.bf16", rounded(&measured));
     let licence = include_str!("../../../Cargo.toml").split("Apache-").nth(1).unwrap();
     values.insert(
         "readme.licence",
@@ -38,20 +39,32 @@ pub fn add(values: &mut Values) {
     values.insert("sources.table", list![1, 11]);
 }
 
-/// The table: parameters, our time, PyTorch's, and the two ratios.
-fn speed(measured: &Value) -> Vec<f64> {
-    let row = |part: &str, name: &str| -> Vec<f64> {
-        let rows = measured[part].as_array().unwrap();
-        let row = rows.iter().find(|row| row[0] == name).unwrap();
-        [1, 2, 3, 5].map(|i| row[i].as_f64().unwrap()).to_vec()
-    };
-    let millions = |name, digits| {
+/// Parameters of W1, W3 and W4 in millions, as they are printed.
+fn millions() -> [f64; 3] {
+    [(BenchName::W1, 1), (BenchName::W3, 1), (BenchName::W4, 0)].map(|(name, digits)| {
         let config = bench_workload(name).unwrap().config();
         let scale = 10f64.powi(digits);
         (config.parameter_count() as f64 / 1e6 * scale).round() / scale
-    };
-    let sizes =
-        [millions(BenchName::W1, 1), millions(BenchName::W3, 1), millions(BenchName::W4, 0)];
+    })
+}
+
+/// Columns of the row of a workload.
+fn row<const N: usize>(rows: &Value, name: &str, columns: [usize; N]) -> Vec<f64> {
+    let row = rows.as_array().unwrap().iter().find(|row| row[0] == name).unwrap();
+    columns.map(|i| row[i].as_f64().unwrap()).to_vec()
+}
+
+/// In bf16: a number's bits, then W1, W3 and W4's times, ratios to PyTorch's, ratios to our f32.
+fn rounded(measured: &Value) -> Vec<f64> {
+    let rows = ["w1", "w3", "w4"].map(|name| row(&measured["amx"]["steps"], name, [1, 3, 7]));
+    let columns = (0..3).flat_map(|column| rows.each_ref().map(|row| row[column]));
+    list![u16::BITS].into_iter().chain(columns).collect()
+}
+
+/// The table: parameters, our time, PyTorch's, and the two ratios.
+fn speed(measured: &Value) -> Vec<f64> {
+    let row = |part: &str, name: &str| row(&measured[part], name, [1, 2, 3, 5]);
+    let sizes = millions();
     let parts = [
         list![512],
         vec![sizes[0]],

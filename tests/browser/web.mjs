@@ -2,7 +2,9 @@
 //
 // Needs web/build to have run, chromium, and train-gpt-mha; .ci/deep runs it. Node alone, no packages.
 //
-//     node tests/browser/web.mjs [--program FILE] [--steps N] [--long N] [--node]      (--node: without a browser)
+// Where axe-core is at hand (npm install axe-core), it looks for what keeps people out, in every step of the tour.
+//
+//     node tests/browser/web.mjs [--program FILE] [--steps N] [--long N] [--axe FILE] [--node]    (--node: without a browser)
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
 import http from "node:http";
@@ -14,7 +16,7 @@ import { open } from "./core.mjs";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const option = (name) => process.argv.includes(name) && process.argv[process.argv.indexOf(name) + 1];
-const PROGRAM = option("--program") || path.join(ROOT, "target/release/train-gpt-mha");
+const PROGRAM = option("--program") || path.resolve(ROOT, process.env.CARGO_TARGET_DIR || "target", "release/train-gpt-mha");
 const BUILT = path.join(ROOT, "target/web");
 const MOST_BYTES = 1_500_000;
 const STEPS = Number(option("--steps") || 200);
@@ -100,6 +102,31 @@ const [here, there] = [facts(again), theirs.facts];
 check("it has the same facts", Object.keys(there).length === Object.keys(here).length &&
   Object.entries(there).every(([kind, share]) => near(here[kind], share, 1e-9)), JSON.stringify(here));
 
+const AXE = [option("--axe"), ...[process.cwd(), ROOT].map((base) => path.join(base, "node_modules/axe-core/axe.min.js"))]
+  .find((place) => place && fs.existsSync(place));
+
+/** What axe-core finds that keeps people out: on the page as it stands, and in each step of its tour. */
+async function barriers(tab) {
+  if (!AXE) return console.log("skipped: barriers are not looked for, axe-core is not here (npm install axe-core)");
+  await tab.value(`${fs.readFileSync(AXE, "utf8")}; null`);
+  const look = async (when) => {
+    const found = await tab.value(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) => violations
+      .filter(({ impact }) => ["serious", "critical"].includes(impact))
+      .map(({ id, nodes }) => [id, nodes.length, nodes[0].target.join(" "), nodes[0].failureSummary]))`);
+    check(`no barriers ${when}`, found.length === 0, found.length ? JSON.stringify(found) : "");
+  };
+  for (const [width, scheme] of [[1280, "light"], [375, "dark"]]) {
+    await tab.send("Emulation.setDeviceMetricsOverride", { width, height: 900, deviceScaleFactor: 1, mobile: false });
+    await tab.send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: scheme }] });
+    await look(`at ${width} pixels, ${scheme}`);
+    await tab.value(`document.getElementById("tour-start").click()`);
+    for (let step = 1; await tab.value(`!document.getElementById("tour").hidden`); step += 1) {
+      await look(`in step ${step} of the tour, ${width} pixels, ${scheme}`);
+      await tab.value(`document.getElementById("tour-next").click()`);
+    }
+  }
+}
+
 if (!process.argv.includes("--node")) {
   if (!browser()) {
     console.error("error: no chromium");
@@ -128,6 +155,7 @@ if (!process.argv.includes("--node")) {
       const opened = await tab.value("lab.state()");
       check("a file of the terminal opens in the tab", opened.step === STEPS, JSON.stringify(opened.said));
       check("nothing on the console", tab.said.length === 0, tab.said.join("\n"));
+      await barriers(tab);
     } finally {
       await tab.close();
     }

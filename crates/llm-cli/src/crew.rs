@@ -35,6 +35,15 @@ pub enum CrewKind {
 /// The crew of this process, if it is one of several.
 static TEAM: Mutex<Option<Team>> = Mutex::new(None);
 
+/// What is said when processes have not all the same: each has less than it could.
+#[derive(Debug, Default)]
+pub(crate) struct Lowered {
+    /// Of the kernels.
+    pub kernels: Option<String>,
+    /// Of the order of sums in bf16.
+    pub order: Option<String>,
+}
+
 /// This process as one of several.
 #[derive(Debug)]
 pub(crate) struct Team {
@@ -188,7 +197,7 @@ impl Team {
     ///
     /// # Errors
     /// [`CliError::Usage`] for all when the programs differ.
-    pub(crate) fn greet(&mut self) -> Result<Option<String>> {
+    pub(crate) fn greet(&mut self) -> Result<Lowered> {
         let program = format!("{} {}", version(), std::env::consts::ARCH);
         self.same("program", program.as_bytes(), |member| {
             CliError::Usage(format!(
@@ -201,11 +210,17 @@ impl Team {
         let [least, most] = [levels.iter().min(), levels.iter().max()]
             .map(|level| Level::ALL.get(usize::from(*level?)).copied());
         let used = simd::at_most(least.unwrap_or(Level::Portable));
-        let order = orders.iter().min().and_then(|order| Order::ALL.get(usize::from(*order)));
-        bf16::at_most(order.copied().unwrap_or(Order::Pairs));
-        Ok(most.filter(|most| *most > used).map(|most| {
+        let kernels = most.filter(|most| *most > used).map(|most| {
             format!("kernels are {} for all: not every process has {}", used.name(), most.name())
-        }))
+        });
+        let [least, most] = [orders.iter().min(), orders.iter().max()]
+            .map(|order| Order::ALL.get(usize::from(*order?)).copied());
+        let used = bf16::at_most(least.unwrap_or(Order::Pairs));
+        let order = most.filter(|most| *most > used).map(|most| {
+            let (used, most) = (used.name(), most.name());
+            format!("products in bf16 are added up in {used} for all: not every process has {most}")
+        });
+        Ok(Lowered { kernels, order })
     }
 
     /// Has everybody the same?

@@ -30,7 +30,7 @@ pub struct RunInfo {
     pub state: RunState,
     /// The processor of the last command, as it calls itself.
     pub processor: String,
-    /// The instructions that its kernels used.
+    /// The instructions that its kernels used, and the order of sums of products in bf16.
     pub kernels: String,
     /// Threads at work.
     pub threads: usize,

@@ -14,7 +14,7 @@ use super::{banner, eval::facts_table};
 use crate::args::{SamplingArgs, TrainArgs};
 use crate::clock::TimeBudget;
 use crate::console::{Out, note};
-use crate::crew::{Team, crew_of, said_once};
+use crate::crew::{Lowered, Team, crew_of, said_once};
 use crate::data::Report;
 use crate::defaults::PERIODIC_TOKENS;
 use crate::error::{CliError, Result};
@@ -32,6 +32,7 @@ use journal::Journal;
 use llm_core::base::thousands;
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
 use llm_core::crew::Alone;
+use llm_core::kernels::gemm::Precision;
 use llm_core::train::{Keeper, Scored, Trainer};
 use llm_core::{Error, IoAction};
 use llm_run_log::{RunState, Sample};
@@ -50,10 +51,10 @@ pub(crate) fn train(
     let clock = TimeBudget { begin: Instant::now(), most: args.recipe.max_time };
     if let Some(size) = team.as_ref().map(|team| team.size()).filter(|n| !n.is_power_of_two()) {
         // So many cannot speak with each other: each finds the same.
-        let (plan, _) = planned(program, args, None).map_err(said_once)?;
+        let (plan, _) = planned(program, args, Lowered::default()).map_err(said_once)?;
         return several::check_size(args, &plan.trainer.recipe, size).map_err(said_once);
     }
-    let lowered = team.as_mut().map_or(Ok(None), |team| team.greet())?;
+    let lowered = team.as_mut().map_or(Ok(Lowered::default()), |team| team.greet())?;
     let (mut plan, request) = agreed(&mut team, || planned(program, args, lowered))?;
     if let Some(team) = &mut team {
         several::check_size(args, &plan.trainer.recipe, team.size()).map_err(said_once)?;
@@ -91,15 +92,13 @@ pub(crate) fn train(
 }
 
 /// What will be done.
-fn planned(
-    program: &Program,
-    args: &TrainArgs,
-    lowered: Option<String>,
-) -> Result<(Plan, Request)> {
+fn planned(program: &Program, args: &TrainArgs, lowered: Lowered) -> Result<(Plan, Request)> {
     alone::refuse_prompt_alone(program, args)?;
     let foreign = args.nano_gpt.notes()?;
     let mut plan = Plan::new(program, args)?;
-    plan.notes.extend(foreign.into_iter().chain(lowered));
+    plan.notes.extend(foreign.into_iter().chain(lowered.kernels));
+    let rounded = plan.trainer.recipe.matmul == Precision::Bf16;
+    plan.notes.extend(lowered.order.filter(|_| rounded));
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let (text, tokenizer) = (&plan.text, &plan.tokenizer);
     let request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;

@@ -1,4 +1,4 @@
-//! The unit of x86-64 processors that have AMX: tiles of 16 × 16 sums, each fed 16 pairs deep at once.
+//! The unit of x86-64 processors that have AMX: tiles of 16 × 16 sums, fed 16 pairs deep at once.
 //!
 //! The compiler has no stable functions for it, so its instructions stand here as such. The operating
 //! system hands its registers out on demand; Linux is asked for them, elsewhere the unit is not used.
@@ -24,14 +24,17 @@ const ROW: usize = NR * size_of::<f32>();
 /// Has this processor the unit, and may this process use it?
 pub(super) fn is_there() -> bool {
     static THERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+    *THERE.get_or_init(|| super::avx512::is_there() && has_tiles() && is_granted())
+}
+
+/// Does the processor say that it has the unit?
+#[allow(unused_unsafe)] // since Rust 1.94
+fn has_tiles() -> bool {
     // The bits of CPUID's page on features beyond the first: AMX-BF16 and AMX-TILE.
     const BF16_AND_TILE: u32 = 1 << 22 | 1 << 24;
-    *THERE.get_or_init(|| {
-        super::avx512::is_there()
-            && __cpuid(0).eax >= 7
-            && __cpuid_count(7, 0).edx & BF16_AND_TILE == BF16_AND_TILE
-            && is_granted()
-    })
+    // SAFETY: every x86-64 processor has this instruction.
+    let [last, features] = unsafe { [__cpuid(0).eax, __cpuid_count(7, 0).edx] };
+    last >= 7 && features & BF16_AND_TILE == BF16_AND_TILE
 }
 
 /// Asks the kernel for the registers, for all threads of the process.
@@ -82,11 +85,25 @@ impl Unit for Amx {
 
     fn ready<R>(f: impl FnOnce() -> R) -> R {
         // SAFETY: this unit is only chosen where it is there, and nothing else uses its registers.
-        unsafe { asm!("ldtilecfg [{}]", in(reg) &raw const SHAPE, options(nostack, readonly)) };
+        unsafe {
+            asm!(
+                "ldtilecfg [{}]", in(reg) &raw const SHAPE,
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack, readonly),
+            );
+        }
         let result = f();
         // What is released need not be kept when threads change places on a core.
         // SAFETY: as above.
-        unsafe { asm!("tilerelease", options(nostack, nomem)) };
+        unsafe {
+            asm!(
+                "tilerelease",
+                out("tmm0") _, out("tmm1") _, out("tmm2") _, out("tmm3") _,
+                out("tmm4") _, out("tmm5") _, out("tmm6") _, out("tmm7") _,
+                options(nostack, nomem),
+            );
+        }
         result
     }
 
@@ -180,7 +197,7 @@ unsafe fn tiles<const R: usize>(
     mut c: ArrayViewMut2<'_, f32>,
     factors: Factors<'_>,
 ) {
-    #[repr(align(64))]
+    #[repr(C, align(64))]
     struct Sums(std::mem::MaybeUninit<[[f32; NR]; MR]>);
     let mut sums = Sums(std::mem::MaybeUninit::uninit());
     let ((rows, cols), stride) = (c.dim(), c.strides()[0]);

@@ -10,7 +10,8 @@ pub fn order() -> Order {
     *ORDER.get_or_init(available)
 }
 
-/// What `LLM_BF16=pairs` or `tiles` asks for, else that of the fastest unit of this processor.
+/// What `LLM_BF16=pairs` or `tiles` asks for, else that of the fastest unit of this processor, pairs if
+/// it has none: at every level of [`simd`](crate::kernels::simd) the same, so that processes agree.
 pub fn available() -> Order {
     let asked = |order: &Order| words().any(|word| word == order.name());
     let own = || if has(Order::Tiles) { Order::Tiles } else { Order::Pairs };

@@ -1,14 +1,14 @@
 //! C ← α·A·B + β·C with the numbers of A and B rounded to bf16, and sums in f32.
 //!
 //! Each element of C is a sum over pairs of neighbours in k, in one of two orders, rounded to f32
-//! after each number: what the processor's instruction does, and what plain arithmetic does in the
-//! same order where there is no such instruction. So in each [`Order`] the result has the same bits on
+//! after each number: what a processor's unit for that order does, and what plain arithmetic does in
+//! the same order where there is no such unit. So in each [`Order`] the result has the same bits on
 //! every machine, for any number of threads. (Sums over more than 512 terms are cut there, and
 //! the parts added.)
 //!
 //! | module | holds |
 //! |---|---|
-//! | `sizes` | a tile's rows and columns |
+//! | `sizes` | a tile's columns, a vector's words, how A's words lie |
 //! | `number` | what a bf16 is, and what happens to a pair of them |
 //! | `order` | the two orders of a sum |
 //! | `unit` | what is asked of a processor's unit: the rounding, and the tile |
@@ -40,8 +40,9 @@ use sizes::{NR, WIDE};
 use std::cell::RefCell;
 use unit::{Factors, Unit};
 
-/// Depth of a block; even, so that no pair is cut.
+/// Depth of a block: neither a pair nor a group of pairs is cut.
 const KC: usize = 512;
+const _: () = assert!(KC.is_multiple_of(2 * number::GROUP));
 /// Columns of a block of B: its words stay in the second cache.
 const NC: usize = 512;
 /// Rows of A that are packed together; whole vectors where A is read across.

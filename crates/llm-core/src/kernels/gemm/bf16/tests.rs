@@ -112,6 +112,30 @@ fn the_edge_of_the_smallest_number() {
     }
 }
 
+#[test]
+fn a_group_that_is_not_full_makes_minus_zero_to_zero() {
+    let two = |power: i32| 2f32.powi(power);
+    let mut a = vec![0.0; 66];
+    let mut b = a.clone();
+    (a[0], b[0]) = (1.5 * two(-63), two(-63));
+    (a[32], b[32]) = (-two(-63), two(-62));
+    (a[64], b[64]) = (-two(-70), two(-70));
+    (a[65], b[65]) = (-two(-70), two(-70));
+    the_same_on_every_unit(&a, &b);
+    let of =
+        |x: &[f32], k: usize| u32::from(round(x[2 * k])) | u32::from(round(x[2 * k + 1])) << 16;
+    let sum = [0..16, 16..32, 32..33]
+        .into_iter()
+        .fold(0.0, |sum, group| add_tile(sum, group.map(|k| (of(&a, k), of(&b, k)))));
+    assert_eq!(sum.to_bits(), 0, "{sum:?}");
+    let mut c = [1.0];
+    let view = ArrayViewMut2::from_shape((1, 1), &mut c).unwrap();
+    let row = |x| ArrayView2::from_shape((1, 66), x).unwrap();
+    let (a, b) = (row(&a), row(&b).reversed_axes());
+    Product { a, b, c: view, alpha: 1.0, beta: 0.0, bias: &[] }.run_on::<Emulated<true>>(1);
+    assert_eq!(c[0].to_bits(), 0, "{c:?}");
+}
+
 /// A row times a column, by every instruction that this processor has and by its emulation.
 fn the_same_on_every_unit(a: &[f32], b: &[f32]) {
     for order in Order::ALL {

@@ -1,4 +1,4 @@
-//! What a processor's bf16 unit does.
+//! What products ask of a bf16 unit.
 
 use super::sizes::{WIDE, Words};
 use ndarray::{ArrayView2, ArrayViewMut2};
@@ -15,7 +15,7 @@ pub(super) struct Factors<'a> {
     pub bias: &'a [f32],
 }
 
-/// What needs the unit.
+/// What a unit does.
 pub(super) trait Unit {
     /// Rows of a tile.
     const ROWS: usize;

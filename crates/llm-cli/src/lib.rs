@@ -12,6 +12,7 @@
 //! | `voice` | which of several processes speaks |
 //! | [`escape`] | text that cannot control the terminal |
 //! | [`error`] | what ends a command, exit codes |
+//! | `variables` | words of the environment that choose kernels |
 //! | [`console`] | the terminal's two ends |
 //! | `crew` | several processes on one run |
 //! | `table` | tables that fit the terminal |
@@ -47,6 +48,7 @@ pub mod lang;
 
 mod messages;
 
+mod variables;
 mod voice;
 
 pub mod escape;
@@ -138,7 +140,7 @@ pub fn run(program: &Program) -> ExitCode {
             return ExitCode::from(error::code::USAGE);
         }
     };
-    exit(dispatch(program, cli, &verb))
+    exit(variables::check().and_then(|()| dispatch(program, cli, &verb)))
 }
 
 /// No verb: train, or say how.

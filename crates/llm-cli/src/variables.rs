@@ -1,0 +1,46 @@
+//! Variables of the environment that choose kernels: a word that nobody knows is refused, not passed over.
+
+use crate::error::{CliError, Result};
+use crate::escape::one_line;
+use llm_core::kernels::gemm::bf16;
+use llm_core::kernels::simd;
+
+/// `LLM_KERNELS` and `LLM_BF16` hold words that are known.
+///
+/// # Errors
+/// [`CliError::Usage`] with the first that is not.
+pub(crate) fn check() -> Result<()> {
+    let orders = bf16::Order::ALL.map(bf16::Order::name);
+    let levels = simd::Level::ALL.map(simd::Level::name);
+    let of = |variable| std::env::var(variable).unwrap_or_default();
+    check_words("LLM_KERNELS", [of("LLM_KERNELS").as_str()], &levels)?;
+    let known = [&orders[..], &["emulated"]].concat();
+    check_words("LLM_BF16", of("LLM_BF16").split(',').map(str::trim), &known)
+}
+
+fn check_words<'a>(
+    variable: &str,
+    words: impl IntoIterator<Item = &'a str>,
+    known: &[&str],
+) -> Result<()> {
+    match words.into_iter().find(|word| !word.is_empty() && !known.contains(word)) {
+        Some(word) => {
+            let (word, known) = (one_line(word), known.join(", "));
+            Err(CliError::Usage(format!("{variable} is '{word}': possible values: {known}")))
+        }
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_words;
+
+    #[test]
+    fn a_word_that_is_not_known_is_named_with_those_that_are() {
+        let known = ["pairs", "tiles"];
+        assert!(check_words("LLM_BF16", ["tiles", ""], &known).is_ok());
+        let refused = check_words("LLM_BF16", ["pairs", "tils"], &known).unwrap_err();
+        assert_eq!(refused.to_string(), "LLM_BF16 is 'tils': possible values: pairs, tiles");
+    }
+}

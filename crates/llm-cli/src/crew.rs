@@ -35,6 +35,13 @@ pub enum CrewKind {
 /// The crew of this process, if it is one of several.
 static TEAM: Mutex<Option<Team>> = Mutex::new(None);
 
+/// What the process with the least has, and that with the most, of kinds given by their places. A place
+/// that there is not, which no process of this version sends, counts as the first.
+fn least_and_most<T: Copy>(kinds: &[T], places: impl Iterator<Item = u8> + Clone) -> [T; 2] {
+    [places.clone().min(), places.max()]
+        .map(|place| *kinds.get(usize::from(place.unwrap_or(0))).unwrap_or(&kinds[0]))
+}
+
 /// What is said when processes have not all the same: each has less than it could.
 #[derive(Debug, Default)]
 pub(crate) struct Lowered {
@@ -205,18 +212,15 @@ impl Team {
             ))
         })?;
         let all = self.crew.gather(&[simd::available() as u8, bf16::available() as u8])?;
-        let (levels, orders): (Vec<u8>, Vec<u8>) =
-            all.as_chunks::<2>().0.iter().map(|&[level, order]| (level, order)).unzip();
-        let [least, most] = [levels.iter().min(), levels.iter().max()]
-            .map(|level| Level::ALL.get(usize::from(*level?)).copied());
-        let used = simd::at_most(least.unwrap_or(Level::Portable));
-        let kernels = most.filter(|most| *most > used).map(|most| {
+        let members = all.as_chunks::<2>().0;
+        let [least, most] = least_and_most(&Level::ALL, members.iter().map(|[level, _]| *level));
+        let used = simd::at_most(least);
+        let kernels = (most > used).then(|| {
             format!("kernels are {} for all: not every process has {}", used.name(), most.name())
         });
-        let [least, most] = [orders.iter().min(), orders.iter().max()]
-            .map(|order| Order::ALL.get(usize::from(*order?)).copied());
-        let used = bf16::at_most(least.unwrap_or(Order::Pairs));
-        let order = most.filter(|most| *most > used).map(|most| {
+        let [least, most] = least_and_most(&Order::ALL, members.iter().map(|[_, order]| *order));
+        let used = bf16::at_most(least);
+        let order = (most > used).then(|| {
             let (used, most) = (used.name(), most.name());
             format!("products in bf16 are added up in {used} for all: not every process has {most}")
         });

@@ -39,15 +39,6 @@ pub fn add(values: &mut Values) {
     values.insert("sources.table", list![1, 11]);
 }
 
-/// Parameters of W1, W3 and W4 in millions, as they are printed.
-fn millions() -> [f64; 3] {
-    [(BenchName::W1, 1), (BenchName::W3, 1), (BenchName::W4, 0)].map(|(name, digits)| {
-        let config = bench_workload(name).unwrap().config();
-        let scale = 10f64.powi(digits);
-        (config.parameter_count() as f64 / 1e6 * scale).round() / scale
-    })
-}
-
 /// Columns of the row of a workload.
 fn row<const N: usize>(rows: &Value, name: &str, columns: [usize; N]) -> Vec<f64> {
     let row = rows.as_array().unwrap().iter().find(|row| row[0] == name).unwrap();
@@ -64,7 +55,13 @@ fn rounded(measured: &Value) -> Vec<f64> {
 /// The table: parameters, our time, PyTorch's, and the two ratios.
 fn speed(measured: &Value) -> Vec<f64> {
     let row = |part: &str, name: &str| row(&measured[part], name, [1, 2, 3, 5]);
-    let sizes = millions();
+    let millions = |name, digits| {
+        let config = bench_workload(name).unwrap().config();
+        let scale = 10f64.powi(digits);
+        (config.parameter_count() as f64 / 1e6 * scale).round() / scale
+    };
+    let sizes =
+        [millions(BenchName::W1, 1), millions(BenchName::W3, 1), millions(BenchName::W4, 0)];
     let parts = [
         list![512],
         vec![sizes[0]],

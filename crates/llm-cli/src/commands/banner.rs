@@ -100,7 +100,7 @@ fn products() -> String {
         }
         .into();
     }
-    // As measured at W1 and W3 in pairs, against the same instruction set's own f32; tiles take no longer.
+    // As measured at W1 and W3 in pairs, against the same instruction set's own f32; tiles take about as long.
     let times = match simd::level() {
         Level::Avx512 => 10,
         Level::Avx2 => 5,

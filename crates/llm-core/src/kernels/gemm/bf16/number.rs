@@ -104,14 +104,14 @@ pub const GROUP: usize = 16;
 /// first numbers of all pairs are summed for themselves, the second for themselves, rounded after each.
 pub fn add_tile(sum: f32, pairs: impl IntoIterator<Item = (u32, u32)>) -> f32 {
     let [mut firsts, mut seconds] = [0.0; 2];
-    let mut missing = GROUP;
+    let mut count = 0;
     for (a, b) in pairs {
         let ([a0, a1], [b0, b1]) = (both(a), both(b));
         firsts = fused(firsts, a0, b0);
         seconds = fused(seconds, a1, b1);
-        missing -= 1;
+        count += 1;
     }
-    if missing > 0 {
+    if count < GROUP {
         // The unit adds zeros in their place, which make −0 to 0.
         (firsts, seconds) = (firsts + 0.0, seconds + 0.0);
     }

@@ -70,7 +70,7 @@ try {
   // A task of 50 ms and more is told by the browser itself; shorter waits by a clock that should strike every 10 ms.
   await tab.value(`(() => {
     window.stood = { tasks: [], longest: 0 };
-    new PerformanceObserver((list) => list.getEntries().forEach((task) => stood.tasks.push(Math.round(task.duration))))
+    new PerformanceObserver((list) => list.getEntries().forEach((task) => stood.tasks.push(\`\${Math.round(task.duration)} ms at \${(task.startTime / 1000).toFixed(1)} s\`)))
       .observe({ type: 'longtask', buffered: true });
     let last = performance.now();
     setInterval(() => { const now = performance.now(); stood.longest = Math.max(stood.longest, now - last - 10); last = now; }, 10);
@@ -83,7 +83,7 @@ try {
   told("the last step after", `${seconds(from).toFixed(1)} s`);
   await pause(3000);
   const stood = await tab.value("stood");
-  told("tasks of 50 ms and more", stood.tasks.length ? stood.tasks.join(" ") : "none");
+  told("tasks of 50 ms and more", stood.tasks.length ? stood.tasks.join(", ") : "none");
   told("longest wait of the page", `${Math.round(stood.longest)} ms`);
   await picture(race ? "race-done" : "done");
   told("console", tab.said.length ? tab.said.join(" ") : "nothing");

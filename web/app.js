@@ -17,8 +17,6 @@ export const app = {
 const drawers = new Map();
 const dirty = new Set();
 let asked = false;
-/** A frame's work ends after so long: the rest waits for the next. */
-const FRAME_MS = 8;
 
 /** A part of the page that is drawn from what is known. */
 export function part(name, draw) {
@@ -30,18 +28,16 @@ export function changed(...names) {
   for (const name of names.length ? names : drawers.keys()) dirty.add(name);
   if (!asked) {
     asked = true;
-    requestAnimationFrame(drawSome);
+    requestAnimationFrame(drawNext);
   }
 }
 
-function drawSome() {
+/** One part in a frame: the browser lays it out and paints it after that, which takes longer than to draw it. */
+function drawNext() {
   asked = false;
-  const begun = performance.now();
-  for (const name of [...dirty]) {
-    dirty.delete(name);
-    drawers.get(name)?.();
-    if (performance.now() - begun > FRAME_MS) break;
-  }
+  const [name] = dirty;
+  dirty.delete(name);
+  drawers.get(name)?.();
   if (dirty.size) changed(...dirty);
 }
 

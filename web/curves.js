@@ -1,7 +1,7 @@
 // How good it is: the loss, and how many facts of unseen stories are right, step by step.
 
 import { app, changed, part } from './app.js';
-import { byId, fixed, percent, svg, whole, within } from './make.js';
+import { byId, fixed, followWidth, percent, svg, whole, widthOf, within } from './make.js';
 import { guessed } from './history.js';
 import { lossRange, path, plane, smoothed, thinned } from './chart.js';
 import { say } from './say.js';
@@ -58,8 +58,9 @@ function readout(run) {
 }
 
 function draw() {
-  const run = app.run, box = byId('curves');
-  const width = Math.max(280, box.clientWidth);
+  const run = app.run, room = widthOf(byId('curves'));
+  if (!room) return;
+  const width = Math.max(280, room);
   const stories = run.made?.data === 'stories' || run.facts.length > 0;
   const pictures = [lossPicture(run, width), ...(stories ? [factsPicture(run, width)] : [])];
   byId('loss-picture').replaceChildren(pictures[0].picture);
@@ -102,5 +103,5 @@ export function curves() {
     event.preventDefault();
     at((read ?? app.run.step) + by * Math.max(1, Math.round(app.run.steps / 100)));
   });
-  new ResizeObserver(() => changed('curves')).observe(box);
+  followWidth(box, () => changed('curves'));
 }

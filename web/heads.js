@@ -49,7 +49,7 @@ function paintAll(box, maps) {
     }
     if (cells.length) requestAnimationFrame(some);
   };
-  some();
+  requestAnimationFrame(some); // this frame has the words to lay out
 }
 
 /** Paints every head's map, and names what it does. */

@@ -1,7 +1,7 @@
 // One head, large: tokens on both axes, and who looks at whom, by pointing or by arrow keys.
 
 import { app, changed, part } from './app.js';
-import { byId, el, index, percent, put, svg, whole } from './make.js';
+import { byId, el, followWidth, index, percent, put, svg, whole, widthOf } from './make.js';
 import { rolesUntil } from './history.js';
 import { say } from './say.js';
 import { look, view } from './view.js';
@@ -32,22 +32,26 @@ function axes(maps, width) {
   const room = Math.round(longest * LETTER) + 6;
   const left = room + 16, top = (longest === 1 ? 12 : room) + 20;
   const side = width - left - 2, cell = side / maps.t;
-  const label = (i, down) => {
-    const middle = (i + 0.5) * cell;
-    const place = down ? { x: left - 4, y: top + middle + 3.5, 'text-anchor': 'end' }
-      : longest === 1 ? { x: left + middle, y: top - 4, 'text-anchor': 'middle' }
-        : { transform: `translate(${left + middle + 3.5} ${top - 4}) rotate(-90)` };
-    return svg('text', { class: cell < SMALL ? 'mark small' : 'mark', 'data-axis': down ? 'query' : 'key', 'data-i': i, ...place }, shown[i]);
+  const sides = {
+    query: { anchor: 'end', at: middle => ({ x: left - 4, y: top + middle + 3.5 }) },
+    key: longest === 1 ? { anchor: 'middle', at: middle => ({ x: left + middle, y: top - 4 }) }
+      : { anchor: 'start', turn: 'rotate(-90)', at: middle => ({ x: 4 - top, y: left + middle + 3.5 }) },
   };
-  const labels = (room, down) => {
+  // One text for all labels of an axis: the browser lays out every text by itself.
+  const labels = (axis, tokens, kind) => {
+    const { anchor, turn, at } = sides[axis];
+    return svg('text', { class: `mark ${cell < SMALL ? 'small' : ''} ${kind}`, 'data-axis': axis, 'text-anchor': anchor, transform: turn },
+      ...tokens.map(i => svg('tspan', { 'data-i': i, ...at((i + 0.5) * cell) }, shown[i])));
+  };
+  const some = room => {
     const every = Math.max(1, Math.ceil(room / cell));
-    return shown.flatMap((_, i) => i % every ? [] : [label(i, down)]);
+    return shown.flatMap((_, i) => i % every ? [] : [i]);
   };
   const picture = svg('svg', { viewBox: `0 0 ${width} ${top + side + 2}`, width, height: top + side + 2, 'aria-hidden': 'true' },
     svg('text', { class: 'name', x: left, y: 12 }, `${say('keyAxis')} →`),
     svg('text', { class: 'name', 'text-anchor': 'end', transform: `translate(11 ${top}) rotate(-90)` }, `← ${say('queryAxis')}`),
-    ...labels(ROW, true), ...labels(longest === 1 ? 8 : ROW, false));
-  return { picture, left, top, side, label };
+    labels('query', some(ROW), ''), labels('key', some(longest === 1 ? 8 : ROW), ''));
+  return { picture, left, top, side, labels };
 }
 
 function place(node, left, top, width, height) {
@@ -56,7 +60,7 @@ function place(node, left, top, width, height) {
 
 let laid = null;
 function layOut(maps) {
-  const width = Math.max(260, box.clientWidth);
+  const width = Math.max(260, widthOf(box));
   const key = [width, document.documentElement.lang, ...maps.tokens].join('\u0001');
   if (key === drawnAxes) return;
   drawnAxes = key;
@@ -71,11 +75,7 @@ function mark(maps) {
   place(byId('large-row'), laid.left, laid.top + i * cell, laid.side, cell);
   place(byId('large-column'), laid.left + j * cell, laid.top, cell, laid.side);
   laid.picture.querySelectorAll('.chosen').forEach(node => node.remove());
-  for (const [at, down] of [[i, true], [j, false]]) {
-    const label = laid.label(at, down);
-    label.setAttribute('class', 'mark chosen');
-    laid.picture.append(label);
-  }
+  laid.picture.append(laid.labels('query', [i], 'chosen'), laid.labels('key', [j], 'chosen'));
 }
 
 const row = (maps, i) => {
@@ -134,15 +134,22 @@ function caption(maps) {
 function draw() {
   const maps = shownMaps();
   byId('large').hidden = byId('in-words').hidden = !maps;
-  if (!maps) return;
+  if (!maps || !widthOf(box)) return;
   const [layer, head] = shownHead(maps), canvas = byId('large-map');
   if (pointed !== null && pointed >= maps.t) pointed = null;
   layOut(maps);
   paint(canvas, maps.weights, offsetOf(maps, layer, head), maps.t, colours());
   canvas.setAttribute('aria-label', say('mapLabel', { layer, head, n: maps.t }));
   mark(maps);
-  shade(maps);
   caption(maps);
+  changed('in-words');
+}
+
+/** The same in words and as shades of the sentence. */
+function drawInWords() {
+  const maps = shownMaps();
+  if (!maps) return;
+  shade(maps);
   put(byId('pair'), pair(maps));
 }
 
@@ -184,6 +191,7 @@ function pointing(canvas) {
 export function large() {
   box = byId('large-box');
   part('large', draw);
+  part('in-words', drawInWords);
   pointing(byId('large-map'));
-  new ResizeObserver(() => changed('large')).observe(box);
+  followWidth(box, () => changed('large'));
 }

@@ -77,12 +77,21 @@ async function offer() {
   });
 }
 
+/** What is farther down comes one frame after the other: to lay out all at once would hold up the page. */
+function unfold() {
+  const next = document.querySelector('[data-later][hidden]');
+  if (!next) return;
+  next.hidden = false;
+  requestAnimationFrame(unfold);
+}
+
 function opened() {
   for (const set of [curves, facts, heads, large, moments, controls, sample, tour]) set();
   for (const set of [race, files, settingsForm]) set(pressed);
   choices();
   sentence();
   speakAnew();
+  requestAnimationFrame(() => requestAnimationFrame(unfold)); // the next frame lays out the words above
 }
 
 async function begin() {

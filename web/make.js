@@ -13,13 +13,24 @@ export const el = (name, attributes = {}, ...children) => fill(document.createEl
 export const svg = (name, attributes = {}, ...children) => fill(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children);
 export const byId = id => document.getElementById(id);
 
+/** How wide an element is, without an order to lay out the page in the middle of a drawing: 0 until it has been. */
+const widths = new WeakMap();
+export const widthOf = node => widths.get(node) ?? 0;
+export function followWidth(node, then) {
+  new ResizeObserver(([{ contentRect }]) => {
+    widths.set(node, contentRect.width);
+    then();
+  }).observe(node);
+}
+
 /** Text is written only where it changed: what reads the page aloud repeats nothing. */
 export function put(node, text) {
   if (node.textContent !== text) node.textContent = text;
 }
 
 export const fixed = (x, digits) => Number.isFinite(x) ? x.toFixed(digits) : '–';
-export const whole = n => Number.isFinite(n) ? Math.round(n).toLocaleString('en-US') : '–';
+/** With commas; by hand, for what the browser has for it takes a frame's time when it is asked first. */
+export const whole = n => Number.isFinite(n) ? String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',') : '–';
 /** With a narrow space that does not break; none below one in a thousand is called zero. */
 export const percent = (x, digits = 0) => Number.isFinite(x) ? `${(100 * x).toFixed(digits)}\u00a0%` : '–';
 export const within = (x, low, high) => Math.min(Math.max(x, low), high);

@@ -3,8 +3,15 @@
 const style = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const rgb = name => [1, 3, 5].map(i => parseInt(style(name).slice(i, i + 2), 16));
 
-/** The colours of the theme that is on; asked for once a picture is not too often. */
-export const colours = () => ({ low: rgb('--heat-0'), high: rgb('--heat-1'), blank: rgb('--card') });
+/** The colours of a theme, once they are known: to ask for them makes the browser style all that has changed. */
+const known = new Map();
+
+/** The colours of the theme that is on. */
+export function colours() {
+  const { theme } = document.documentElement.dataset;
+  if (!known.has(theme)) known.set(theme, { low: rgb('--heat-0'), high: rgb('--heat-1'), blank: rgb('--card') });
+  return known.get(theme);
+}
 
 /** P of one head, a pixel a weight: `weights` [L, H, t, t], from `offset` on. */
 export function paint(canvas, weights, offset, t, { low, high, blank }) {

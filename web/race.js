@@ -3,7 +3,7 @@
 
 import { app, changed, part, sayTrouble, tell } from './app.js';
 import { bar, size } from './facts.js';
-import { byId, el, fixed, percent, put, svg, whole } from './make.js';
+import { byId, el, fixed, followWidth, percent, put, svg, whole, widthOf } from './make.js';
 import { Engine } from './engine.js';
 import { fillGrid, grid } from './heads.js';
 import { emptyRun, guessed, rolesUntil, runOf, takeMeasure } from './history.js';
@@ -187,8 +187,9 @@ function draw() {
   byId('race-button').dataset.does = status === 'racing' ? 'stop' : 'train';
   put(byId('race-told'), raceTold());
   byId('race-body').hidden = !lanes.length;
-  if (!lanes.length) return;
-  const width = Math.max(260, byId('race-loss').clientWidth);
+  const room = widthOf(byId('race-loss'));
+  if (!lanes.length || !room) return;
+  const width = Math.max(260, room);
   byId('race-loss').replaceChildren(picture(width));
   byId('race-facts').replaceChildren(shares(width));
   const list = byId('race-kinds');
@@ -202,5 +203,5 @@ function draw() {
 export function race(pressed) {
   part('race', drawSoon);
   byId('race-button').addEventListener('click', pressed(() => status === 'racing' ? stopRace() : startRace()));
-  new ResizeObserver(() => changed('race')).observe(byId('race'));
+  followWidth(byId('race-loss'), () => changed('race'));
 }

@@ -14,7 +14,7 @@ pub(crate) fn check() -> Result<()> {
     let levels = simd::Level::ALL.map(simd::Level::name);
     let of = |variable| std::env::var(variable).unwrap_or_default();
     check_words("LLM_KERNELS", [of("LLM_KERNELS").as_str()], &levels)?;
-    let known = [&orders[..], &["emulated"]].concat();
+    let known = [&orders[..], &[bf16::EMULATED]].concat();
     check_words("LLM_BF16", of("LLM_BF16").split(',').map(str::trim), &known)
 }
 

@@ -3,6 +3,9 @@
 use super::order::Order;
 use std::sync::OnceLock;
 
+/// The word of `LLM_BF16` that says no to the processor's unit.
+pub const EMULATED: &str = "emulated";
+
 static ORDER: OnceLock<Order> = OnceLock::new();
 
 /// The order in use: [`available`], unless [`at_most`] came first.
@@ -30,7 +33,7 @@ pub fn has_unit() -> bool {
     use crate::kernels::simd::{Level, level};
     static THERE: OnceLock<bool> = OnceLock::new();
     level() == Level::Avx512
-        && *THERE.get_or_init(|| has(order()) && !words().any(|word| word == "emulated"))
+        && *THERE.get_or_init(|| has(order()) && !words().any(|word| word == EMULATED))
 }
 
 /// The words of `LLM_BF16`, which commas part.

@@ -30,7 +30,7 @@ mod pack;
 mod sizes;
 mod unit;
 
-pub use choice::{at_most, available, has_unit, order};
+pub use choice::{EMULATED, at_most, available, has_unit, order};
 pub use order::Order;
 
 use emulated::Emulated;

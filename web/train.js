@@ -45,7 +45,7 @@ const events = {
     run.speed = run.speed === null ? speed : 0.9 * run.speed + 0.1 * speed;
     run.done = step >= run.steps;
     keepNow();
-    changed('controls', 'curves');
+    changed('controls', 'curves', 'moments');
   },
   moment(found) {
     app.run.moments.push({ moment: found.moment, step: found.step });

@@ -8,6 +8,7 @@
 //! The environment variable `LLM_KERNELS=avx512|avx2|portable` lowers the choice, for tests and
 //! measurements. Built without the feature `avx512`, that level is never chosen.
 
+use super::math::LANES;
 use std::sync::OnceLock;
 
 /// An instruction set that kernels are compiled for, from the most general up.
@@ -87,19 +88,50 @@ pub(crate) fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
     if FMA { a.mul_add(b, c) } else { a * b + c }
 }
 
+/// sₗ ← sₗ + w·x + w'·x' for each lane's word, its lower half w and upper half w' as whole numbers with a
+/// sign: one instruction and an addition where the body's constant `FMA` tells of AVX2.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn add_pairs<const FMA: bool>(s: &mut [i32; LANES], words: [u32; LANES], x: [i16; 2]) {
+    #[cfg(target_arch = "x86_64")]
+    if FMA {
+        use std::arch::x86_64::*;
+        let pair = i32::from(x[1]) << 16 | i32::from(x[0] as u16);
+        for (s, words) in s.as_chunks_mut::<8>().0.iter_mut().zip(words.as_chunks::<8>().0) {
+            // SAFETY: `FMA` is true in copies for AVX2 alone; the pointers are those of eight words.
+            unsafe {
+                let words = _mm256_loadu_si256(words.as_ptr().cast());
+                let two = _mm256_madd_epi16(words, _mm256_set1_epi32(pair));
+                let sum = _mm256_add_epi32(_mm256_loadu_si256(s.as_ptr().cast()), two);
+                _mm256_storeu_si256(s.as_mut_ptr().cast(), sum);
+            }
+        }
+        return;
+    }
+    for (s, word) in s.iter_mut().zip(words) {
+        *s += i32::from(word as i16) * i32::from(x[0]) + (word as i32 >> 16) * i32::from(x[1]);
+    }
+}
+
 /// Asks for the cache line `ahead` numbers after the beginning of `x`, which may lie outside: a
 /// processor's own guess stops at the end of a page of memory.
 #[inline(always)]
-#[allow(unsafe_code)]
 pub(crate) fn prefetch<T>(x: &[T], ahead: usize) {
+    ask_for(x.as_ptr().wrapping_add(ahead));
+}
+
+/// Asks for a cache line, wherever it may lie. A hint: elsewhere than on x86-64 it does nothing.
+#[inline(always)]
+#[allow(unsafe_code)]
+pub(crate) fn ask_for<T>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint; no address can make it fail, and SSE is part of x86-64.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(x.as_ptr().wrapping_add(ahead).cast()) }
+        // SAFETY: no address can make it fail, and SSE is part of x86-64.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (x, ahead);
+    let _ = at;
 }
 
 /// Defines a function whose body is compiled once per [`Level`] and dispatched at run time.
@@ -134,3 +166,28 @@ macro_rules! simd_kernel {
     };
 }
 pub(crate) use simd_kernel;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    simd_kernel! {
+        fn added(s: &mut [i32; LANES], words: [u32; LANES], x: [i16; 2]) {
+            add_pairs::<FMA>(s, words, x);
+        }
+    }
+
+    #[test]
+    fn pairs_are_added_by_every_instruction_set_alike() {
+        let words = std::array::from_fn(|l| 0x9e37_79b9u32.wrapping_mul(l as u32 + 1));
+        for x in [[1, 0], [0, 1], [-1, 1], [i16::MAX, i16::MIN], [-12_345, 23_456]] {
+            let (mut one, mut other) = ([7; LANES], [7; LANES]);
+            added(&mut one, words, x);
+            add_pairs::<false>(&mut other, words, x);
+            assert_eq!(one, other);
+            let halves = |word: u32| [word as i16, (word >> 16) as i16].map(i32::from);
+            let sum = |[a, b]: [i32; 2]| 7 + a * i32::from(x[0]) + b * i32::from(x[1]);
+            assert_eq!(one, words.map(|word| sum(halves(word))));
+        }
+    }
+}

@@ -6,9 +6,9 @@
 #![allow(unsafe_code)]
 
 use super::cut;
-use super::microkernel::{Factors, Operand, Output, Tile, avx2, avx512};
+use super::microkernel::{self, Factors, Operand, Output, Tile};
 use super::pack::{self, Packed};
-use crate::kernels::simd::{Level, level};
+use crate::kernels::simd::{Level, ask_for, level};
 
 /// Depth of a block: the rows of A that a tile uses, KC deep, stay in the first cache while all
 /// panels of B pass.
@@ -26,9 +26,13 @@ const FAR: isize = 1 << 18;
 /// The tile of the instruction set in use, its rows and its columns; none without one of our own.
 fn tile() -> Option<(Tile, usize, usize)> {
     match level() {
-        Level::Avx512 => Some((avx512::tile, 8, 48)),
-        Level::Avx2 => Some((avx2::tile, 6, 16)),
-        Level::Portable => None,
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => Some((microkernel::avx512::tile, 8, 48)),
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => Some((microkernel::avx2::tile, 6, 16)),
+        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+        Level::Portable => Some((microkernel::simd128::tile, 2, 16)),
+        _ => None,
     }
 }
 
@@ -141,12 +145,9 @@ impl Product {
     /// Asks for the rows of A from `i` on: their numbers lie so far apart that the processor does not
     /// see by itself where the next will be.
     fn announce(&self, i: usize) {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         let start = self.a.ptr.wrapping_offset(i as isize * self.a.rs);
         for p in 0..self.k {
-            let at = start.wrapping_offset(p as isize * self.a.cs);
-            // SAFETY: a hint; no address can make it fail, and SSE is part of x86-64.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) }
+            ask_for(start.wrapping_offset(p as isize * self.a.cs));
         }
     }
 

@@ -50,10 +50,11 @@ pub(super) type Tile = unsafe fn(
 );
 
 macro_rules! tile {
-    ($name:ident, $features:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, $rows:tt $vectors:tt) => {
+    ($name:ident, $($names:ident)::+, $features:literal, $fused:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, $rows:tt $vectors:tt) => {
         pub(super) mod $name {
             use super::{Factors, Operand, Output};
-            use std::arch::x86_64::*;
+            use crate::kernels::simd::{ask_for, fma};
+            use $($names)::+::*;
 
             /// Columns of a vector.
             const LANES: usize = $lanes;
@@ -87,7 +88,7 @@ macro_rules! tile {
                     $store(lanes.as_mut_ptr(), sum);
                     for (i, x) in lanes[..cols].iter().enumerate() {
                         let old = if beta == 0.0 { 0.0 } else { *c.add(i) };
-                        *c.add(i) = beta.mul_add(old, *x);
+                        *c.add(i) = fma::<$fused>(beta, old, *x);
                     }
                 }
             }
@@ -104,7 +105,7 @@ macro_rules! tile {
                         for r in 0..MR {
                             let row = c.ptr.wrapping_offset(c.rs.wrapping_mul(r as isize));
                             for v in 0..NV {
-                                _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(v * LANES).cast());
+                                ask_for(row.wrapping_add(v * LANES));
                             }
                         }
                     }
@@ -189,11 +190,51 @@ macro_rules! tile {
     };
 }
 
+#[cfg(target_arch = "x86_64")]
 tile!(
-    avx512, "avx512f,fma", __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_storeu_ps,
+    avx512, std::arch::x86_64, "avx512f,fma", true, __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_storeu_ps,
     _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, _mm512_add_ps, [1 2 3 4 5 6 7 8] [1 2 3]
 );
+#[cfg(target_arch = "x86_64")]
 tile!(
-    avx2, "avx2,fma", __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps,
+    avx2, std::arch::x86_64, "avx2,fma", true, __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps,
     _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps, _mm256_add_ps, [1 2 3 4 5 6] [1 2]
 );
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+tile!(
+    simd128, super::wasm, "simd128", false, v128, 4, zero, load, store,
+    f32x4_splat, multiply_add, f32x4_mul, f32x4_add, [1 2] [1 2 3 4]
+);
+
+/// What the tile asks of WebAssembly's vectors. They have no fused multiply-add.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod wasm {
+    pub(super) use std::arch::wasm32::{f32x4_add, f32x4_mul, f32x4_splat, v128};
+    use std::arch::wasm32::{v128_load, v128_store};
+
+    #[inline(always)]
+    pub(super) fn zero() -> v128 {
+        f32x4_splat(0.0)
+    }
+
+    /// # Safety
+    /// Four numbers must be there.
+    #[inline(always)]
+    pub(super) unsafe fn load(from: *const f32) -> v128 {
+        // SAFETY: the caller's promise.
+        unsafe { v128_load(from.cast()) }
+    }
+
+    /// # Safety
+    /// There must be room for four numbers.
+    #[inline(always)]
+    pub(super) unsafe fn store(to: *mut f32, x: v128) {
+        // SAFETY: the caller's promise.
+        unsafe { v128_store(to.cast(), x) }
+    }
+
+    #[inline(always)]
+    pub(super) fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
+        f32x4_add(f32x4_mul(a, b), c)
+    }
+}

@@ -1,18 +1,15 @@
 //! C ← α·A·B + β·C: the one door to matrix products.
 //!
-//! On x86-64 with AVX2 or AVX-512 the work is done by our own kernel: `blocked` cuts, `pack`
+//! With AVX2, AVX-512 or WebAssembly's vectors the work is done by our own kernel: `blocked` cuts, `pack`
 //! rearranges B, `microkernel` multiplies. It reads A where it lies, takes no memory after its
 //! first use, and sums every element in the same order for any number of threads. Everywhere else
 //! the f32 part of the `gemm` crate does it (NEON, plain code). Views may have any strides, so a
 //! transposed operand is a view (`w.t()`), never a copy.
 
 pub mod bf16;
-#[cfg(target_arch = "x86_64")]
 mod blocked;
 mod cut;
-#[cfg(target_arch = "x86_64")]
 mod microkernel;
-#[cfg(target_arch = "x86_64")]
 mod pack;
 mod precision;
 
@@ -92,13 +89,10 @@ pub fn gemm(
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
     // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ.
-    let (a, b, c) = match c.strides()[1] != 1 && c.strides()[0] == 1 {
+    let (a, b, mut c) = match c.strides()[1] != 1 && c.strides()[0] == 1 {
         true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
         false => (a, b, c),
     };
-    #[cfg(target_arch = "x86_64")]
-    let mut c = c;
-    #[cfg(target_arch = "x86_64")]
     if own([alpha, beta], &a, &b, None, &mut c, threads) {
         return;
     }
@@ -126,7 +120,6 @@ pub fn gemm_bias(
     }
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
-    #[cfg(target_arch = "x86_64")]
     if m > 0 && n > 0 && a.ncols() > 0 && own([1.0, 0.0], &a, &b, Some(bias), &mut c, threads) {
         return;
     }
@@ -180,7 +173,6 @@ fn forwards(x: ArrayView2<'_, f32>) -> CowArray<'_, f32, Ix2> {
 }
 
 /// Our kernel; false when this machine or these strides are not for it.
-#[cfg(target_arch = "x86_64")]
 #[allow(unsafe_code)]
 fn own(
     [alpha, beta]: [f32; 2],

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use super::microkernel::Operand;
+use crate::kernels::simd::ask_for;
 use std::cell::RefCell;
 
 /// Panels of B, packed or in place.
@@ -54,11 +55,7 @@ const AHEAD: usize = 8;
 /// Asks for the beginning of a row from memory: it is too short for the processor to see by itself
 /// where the next will be.
 fn announce(row: *const f32, numbers: usize) {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-    for at in (0..numbers).step_by(16) {
-        // SAFETY: a hint; no address can make it fail, and SSE is part of x86-64.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(row.wrapping_add(at).cast()) }
-    }
+    (0..numbers).step_by(16).for_each(|at| ask_for(row.wrapping_add(at)));
 }
 
 /// Packs `depth × cols` of B into panels of `nr` columns.

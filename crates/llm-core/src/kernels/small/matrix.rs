@@ -14,6 +14,9 @@ use std::fmt;
 use std::ops::{Deref, Range};
 use std::sync::Arc;
 
+/// Words between the one that is used and the one that is asked for: two pages of memory.
+pub(super) const AHEAD: usize = 1 << 11;
+
 /// A word for each of 16 outputs, at the beginning of a cache line.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]

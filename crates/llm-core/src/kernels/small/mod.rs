@@ -1,20 +1,23 @@
 //! Small weights: a matrix in 16, 8 or 4 bits a number, for the products of one new token.
 //!
 //! A token reads every weight once, so it takes the time that memory takes to bring them: half the
-//! bytes, half the time. Numbers are rounded once, when the matrix is packed; products widen them
-//! again and add up in f32.
+//! bytes, half the time. Numbers are rounded once, when the matrix is packed.
 //!
 //! | module | holds |
 //! |---|---|
 //! | `half` | the 16 bits of a scale |
 //! | `block` | 32 numbers, rounded together |
 //! | `matrix` | where the blocks of a matrix lie |
+//! | `halves` | products with bf16, widened again |
+//! | `wholes` | products with q8 and q4, of whole numbers |
 //! | `product` | y ← y + x·W |
 
 pub mod block;
 mod half;
+mod halves;
 mod matrix;
 mod product;
+mod wholes;
 
 pub use block::SmallKind;
 pub use matrix::{Given, SmallMatrix, Stored};

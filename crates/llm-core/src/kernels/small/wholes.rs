@@ -1,0 +1,168 @@
+//! Products with q8 and q4: whole numbers with whole numbers, added up exactly.
+//!
+//! A weight is d·(n − z), with the block's scale d, a whole number n of b bits, and z = 2ᵇ/2. So that its
+//! inputs are whole numbers too, 32 of them are rounded: x ≈ e·m, with e = the largest size by 32767. Then
+//!
+//! ```text
+//! Σ x·w ≈ d·e·(Σ m·n − z·Σ m)
+//! ```
+//!
+//! where all in brackets is exact in 32 bits: 32·32767·255 < 2³¹. An input is off by at most e/2, a 65534th
+//! of the largest of its block. Two products cost one instruction that multiplies pairs of 16 bits.
+
+use super::block::WIDTH;
+use super::half;
+use super::matrix::{AHEAD, Line, Scales};
+use crate::kernels::math::LANES;
+use crate::kernels::simd::{add_pairs, fma, prefetch, simd_kernel};
+
+/// The highest whole number of an input.
+const MOST: f32 = i16::MAX as f32;
+
+/// 32 inputs.
+#[derive(Clone)]
+pub(super) struct Inputs {
+    /// What meets the weights of a word: number i and the one that lies 16 bits above it, for each i
+    /// of a word's lower half.
+    pairs: [[i16; 2]; WIDTH / 2],
+    /// Σ m.
+    total: i32,
+    /// e.
+    scale: f32,
+}
+
+impl Inputs {
+    /// 32 inputs, rounded, for words with numbers of so many bits. Where one is not finite, the
+    /// scale is not.
+    #[inline(always)]
+    fn new<const BITS: usize>(x: &[f32; WIDTH]) -> Inputs {
+        // As bits, so that NaN is the largest of all.
+        let size = x.iter().map(|x| x.abs().to_bits()).fold(0, u32::max);
+        let scale = f32::from_bits(size) / MOST;
+        // Sizes so small that this is infinite are as good as none.
+        let inverse = if scale > f32::MIN_POSITIVE { 1.0 / scale } else { 0.0 };
+        // The nearest: moved above 0, a half more, cut off.
+        let steps = x.map(|x| (x * inverse + (MOST + 1.5)) as i32 - (MOST as i32 + 1));
+        let half_a_word = 16 / BITS;
+        let pairs = std::array::from_fn(|p| {
+            let first = p / half_a_word * 2 * half_a_word + p % half_a_word;
+            [steps[first] as i16, steps[first + half_a_word] as i16]
+        });
+        Inputs { pairs, total: steps.iter().sum(), scale }
+    }
+}
+
+simd_kernel! {
+    /// The inputs for a matrix in q8.
+    pub(super) fn inputs_of_q8(x: &[[f32; WIDTH]]) -> Vec<Inputs> {
+        x.iter().map(Inputs::new::<8>).collect()
+    }
+}
+
+simd_kernel! {
+    /// The inputs for a matrix in q4.
+    pub(super) fn inputs_of_q4(x: &[[f32; WIDTH]]) -> Vec<Inputs> {
+        x.iter().map(Inputs::new::<4>).collect()
+    }
+}
+
+simd_kernel! {
+    /// y ← y + x·W for the outputs whose words and scales come first.
+    pub(super) fn add_q8(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+        add::<8, FMA>(y, x, words, scales);
+    }
+}
+
+simd_kernel! {
+    /// y ← y + x·W for the outputs whose words and scales come first.
+    pub(super) fn add_q4(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+        add::<4, FMA>(y, x, words, scales);
+    }
+}
+
+#[inline(always)]
+fn add<const BITS: usize, const FMA: bool>(
+    y: &mut [f32],
+    x: &[Inputs],
+    words: &[Line],
+    scales: &[Scales],
+) {
+    let number = (1u32 << BITS) - 1;
+    let two = number << 16 | number;
+    let panels = words.chunks_exact(x.len() * BITS).zip(scales.chunks_exact(x.len()));
+    for (y, (words, scales)) in y.chunks_mut(LANES).zip(panels) {
+        let mut sums = [0.0; LANES];
+        for ((x, lines), d) in x.iter().zip(words.chunks_exact(BITS)).zip(scales) {
+            let mut whole = [-x.total << (BITS - 1); LANES];
+            for (pairs, Line(line)) in x.pairs.chunks_exact(16 / BITS).zip(lines) {
+                prefetch(line, AHEAD);
+                for (i, &pair) in pairs.iter().enumerate() {
+                    add_pairs::<FMA>(&mut whole, line.map(|word| word >> (BITS * i) & two), pair);
+                }
+            }
+            for l in 0..LANES {
+                sums[l] = fma::<FMA>(x.scale * half::widen(d[l]), whole[l] as f32, sums[l]);
+            }
+        }
+        y.iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The inputs as they were rounded, in their own order.
+    fn back<const BITS: usize>(x: &[f32; WIDTH]) -> [f32; WIDTH] {
+        let Inputs { pairs, total, scale } = Inputs::new::<BITS>(x);
+        let mut steps = [0; WIDTH];
+        for (word, pairs) in steps.chunks_mut(32 / BITS).zip(pairs.chunks(16 / BITS)) {
+            let (low, high) = word.split_at_mut(16 / BITS);
+            for ((low, high), &[a, b]) in low.iter_mut().zip(high).zip(pairs) {
+                (*low, *high) = (i32::from(a), i32::from(b));
+            }
+        }
+        assert_eq!(total, steps.iter().sum::<i32>());
+        steps.map(|step| scale * step as f32)
+    }
+
+    #[test]
+    fn inputs_are_off_by_half_a_step_and_keep_their_places() {
+        for size in [1e-30, 1e-6, 1.0, 1e20] {
+            let x: [f32; WIDTH] = std::array::from_fn(|i| size * ((i * 37 % 61) as f32 - 30.0));
+            let step = 30.0 * size / MOST;
+            for back in [back::<8>(&x), back::<4>(&x)] {
+                let near = |(x, y): (&f32, &f32)| (x - y).abs() <= 0.51 * step;
+                assert!(x.iter().zip(&back).all(near), "{x:?} as {back:?}");
+            }
+        }
+        assert_eq!(back::<8>(&[0.0; WIDTH]), [0.0; WIDTH]);
+        assert_eq!(back::<8>(&[f32::from_bits(1); WIDTH]), [0.0; WIDTH]);
+    }
+
+    #[test]
+    fn what_is_not_finite_stays_so() {
+        for odd in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            for place in [0, 17, 31] {
+                let mut x = [1.0; WIDTH];
+                x[place] = odd;
+                assert!(!Inputs::new::<8>(&x).scale.is_finite());
+            }
+        }
+    }
+
+    /// No sum leaves its 32 bits.
+    #[test]
+    fn the_largest_numbers_fit() {
+        let x: Vec<_> = [-1.0, 1.0].map(|x| Inputs::new::<8>(&[x; WIDTH])).into();
+        for (sign, step, weight) in
+            [(0, 255, 127.0), (1, 255, 127.0), (0, 0, -128.0), (1, 0, -128.0)]
+        {
+            let word = u32::from_ne_bytes([step; 4]);
+            let mut y = [0.0; LANES];
+            add_q8(&mut y, &x[sign..=sign], &[Line([word; LANES]); 8], &[[0x3c00; LANES]]);
+            let want = weight * WIDTH as f32 * [-1.0, 1.0][sign];
+            assert!(y.iter().all(|y| (y / want - 1.0).abs() < 1e-6), "{y:?}");
+        }
+    }
+}

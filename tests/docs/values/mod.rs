@@ -17,6 +17,7 @@ mod performance;
 mod precision;
 mod python;
 mod readme;
+mod size_and_time;
 mod trace;
 mod walkthrough;
 pub mod why;
@@ -49,6 +50,7 @@ pub fn all() -> Values {
     gguf::add(&mut values);
     concept_heads::add(&mut values);
     modern::add(&mut values);
+    size_and_time::add(&mut values);
     values
 }
 

@@ -1,5 +1,6 @@
 //! The page on numbers and precision: bf16 by hand, small weights by hand.
 
+use super::performance::{flatten, measured};
 use super::{Values, list, wide};
 use llm_core::kernels::gemm::bf16::number::{GROUP, round, widen};
 use llm_core::kernels::small::block::{Rounded, WIDTH};
@@ -63,6 +64,14 @@ pub fn add(values: &mut Values) {
     }
     values.insert("precision.sizes", sizes);
     values.insert("precision.group_and_scale", list![WIDTH as u32, u16::BITS]);
+
+    let steps = f64::from(i16::MAX);
+    let finer = (steps / 127.0).round();
+    values.insert("precision.inputs", vec![WIDTH as f64, i16::BITS.into(), steps, finer]);
+
+    let mut rows = Vec::new();
+    flatten(&measured()["llama_cpp"]["rows"], &mut rows);
+    values.insert("precision.llama_cpp", rows);
 
     let row = [0.9f32, -0.31, 0.05, -1.27];
     let x = [1.0f32, 2.0, -1.0, 0.5];

@@ -54,8 +54,9 @@ impl<'m> Decoder<'m> {
     }
 
     /// One that multiplies single tokens with small copies of the model's matrices. Several at once,
-    /// as those of a prompt, share what is read, and are multiplied with the model's own: so that it
-    /// is the same text, give it a model that is [`rounded`](TinyGPT::rounded) alike.
+    /// as those of a prompt, share what is read, and are multiplied with the model's own: so that both
+    /// write the same text, give it a model that is [`rounded`](TinyGPT::rounded) alike. (Q8 and Q4 round
+    /// a single token's inputs too, to 16 bits: scores are off by some 10⁻⁴ of the largest.)
     ///
     /// ```
     /// use llm_core::kernels::small::SmallKind;
@@ -64,7 +65,7 @@ impl<'m> Decoder<'m> {
     /// let [mut wide, mut small] =
     ///     [Decoder::new(&model)?, Decoder::with_weights(&model, Some(SmallKind::Q8))?];
     /// let [wide, small] = [wide.feed(&[111])?, small.feed(&[111])?];
-    /// assert!(wide.iter().zip(small).all(|(a, b)| (a - b).abs() < 1e-5));
+    /// assert!(wide.iter().zip(small).all(|(a, b)| (a - b).abs() < 1e-4));
     /// # Ok::<(), llm_core::Error>(())
     /// ```
     ///

@@ -1,6 +1,6 @@
 //! One kernel body, compiled for several instruction sets, chosen at run time.
 //!
-//! Kernels are plain loops that the compiler vectorises. `simd_kernel!` makes three copies of a
+//! Kernels are plain loops that the compiler vectorises, with few instructions by name. `simd_kernel!` makes three copies of a
 //! body: for AVX-512, for AVX2 with FMA, and for whatever the build's target guarantees. The first
 //! call asks the processor which one it can run. One binary therefore fits every machine, and
 //! `-C target-cpu=native` gains nothing.
@@ -8,13 +8,12 @@
 //! The environment variable `LLM_KERNELS=avx512|avx2|portable` lowers the choice, for tests and
 //! measurements. Built without the feature `avx512`, that level is never chosen.
 
-use super::math::LANES;
 use std::sync::OnceLock;
 
 /// An instruction set that kernels are compiled for, from the most general up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What the build's target guarantees (SSE2 on x86-64, NEON on aarch64).
+    /// What the build's target guarantees (SSE2 on x86-64, NEON on aarch64, 128 bits in WebAssembly).
     Portable,
     /// 256-bit vectors with fused multiply-add.
     Avx2,
@@ -89,16 +88,24 @@ pub(crate) fn fma<const FMA: bool>(a: f32, b: f32, c: f32) -> f32 {
 }
 
 /// sₗ ← sₗ + w·x + w'·x' for each lane's word, its lower half w and upper half w' as whole numbers with a
-/// sign: one instruction and an addition where the body's constant `FMA` tells of AVX2.
+/// sign; what leaves 32 bits wraps. One instruction and an addition where AVX2 is there: only for the body of
+/// a `simd_kernel!`, with its constant `FMA`.
 #[inline(always)]
 #[allow(unsafe_code)]
-pub(crate) fn add_pairs<const FMA: bool>(s: &mut [i32; LANES], words: [u32; LANES], x: [i16; 2]) {
+pub(crate) fn add_pairs<const FMA: bool, const N: usize>(
+    s: &mut [i32; N],
+    words: [u32; N],
+    x: [i16; 2],
+) {
     #[cfg(target_arch = "x86_64")]
     if FMA {
         use std::arch::x86_64::*;
+        const { assert!(N.is_multiple_of(8)) };
+        debug_assert!(level() >= Level::Avx2);
         let pair = i32::from(x[1]) << 16 | i32::from(x[0] as u16);
         for (s, words) in s.as_chunks_mut::<8>().0.iter_mut().zip(words.as_chunks::<8>().0) {
-            // SAFETY: `FMA` is true in copies for AVX2 alone; the pointers are those of eight words.
+            // SAFETY: on x86-64 `FMA` is true in copies for AVX2 and AVX-512 alone; the pointers are
+            // those of eight words.
             unsafe {
                 let words = _mm256_loadu_si256(words.as_ptr().cast());
                 let two = _mm256_madd_epi16(words, _mm256_set1_epi32(pair));
@@ -109,7 +116,9 @@ pub(crate) fn add_pairs<const FMA: bool>(s: &mut [i32; LANES], words: [u32; LANE
         return;
     }
     for (s, word) in s.iter_mut().zip(words) {
-        *s += i32::from(word as i16) * i32::from(x[0]) + (word as i32 >> 16) * i32::from(x[1]);
+        let two = [word as i16, (word >> 16) as i16].map(i32::from);
+        let two = two[0].wrapping_mul(x[0].into()).wrapping_add(two[1].wrapping_mul(x[1].into()));
+        *s = s.wrapping_add(two);
     }
 }
 
@@ -171,6 +180,8 @@ pub(crate) use simd_kernel;
 mod tests {
     use super::*;
 
+    const LANES: usize = 16;
+
     simd_kernel! {
         fn added(s: &mut [i32; LANES], words: [u32; LANES], x: [i16; 2]) {
             add_pairs::<FMA>(s, words, x);
@@ -179,14 +190,18 @@ mod tests {
 
     #[test]
     fn pairs_are_added_by_every_instruction_set_alike() {
-        let words = std::array::from_fn(|l| 0x9e37_79b9u32.wrapping_mul(l as u32 + 1));
-        for x in [[1, 0], [0, 1], [-1, 1], [i16::MAX, i16::MIN], [-12_345, 23_456]] {
+        let mut words = std::array::from_fn(|l| 0x9e37_79b9u32.wrapping_mul(l as u32 + 1));
+        words[5] = 0x8000_8000;
+        for x in [[1, 0], [0, 1], [-1, 1], [i16::MIN; 2], [i16::MAX, i16::MIN], [-12_345, 23_456]] {
             let (mut one, mut other) = ([7; LANES], [7; LANES]);
             added(&mut one, words, x);
             add_pairs::<false>(&mut other, words, x);
             assert_eq!(one, other);
             let halves = |word: u32| [word as i16, (word >> 16) as i16].map(i32::from);
-            let sum = |[a, b]: [i32; 2]| 7 + a * i32::from(x[0]) + b * i32::from(x[1]);
+            let sum = |[a, b]: [i32; 2]| {
+                let [a, b] = [a * i32::from(x[0]), b * i32::from(x[1])].map(i64::from);
+                (7 + a + b) as i32
+            };
             assert_eq!(one, words.map(|word| sum(halves(word))));
         }
     }

@@ -31,7 +31,7 @@ fn tile() -> Option<(Tile, usize, usize)> {
         #[cfg(target_arch = "x86_64")]
         Level::Avx2 => Some((microkernel::avx2::tile, 6, 16)),
         #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-        Level::Portable => Some((microkernel::simd128::tile, 2, 16)),
+        Level::Portable => Some((microkernel::four::tile, 2, 16)),
         _ => None,
     }
 }
@@ -61,7 +61,17 @@ impl Product {
     /// A, B, C and the bias must be as large as their strides and m, n, k say, and nobody else may
     /// touch C.
     pub(super) unsafe fn run(self, threads: usize) -> bool {
-        let Some((tile, mr, nr)) = tile() else { return false };
+        let Some(tile) = tile() else { return false };
+        // SAFETY: the caller's promise; the tile belongs to the instruction set that is there.
+        unsafe { self.run_by(tile, threads) };
+        true
+    }
+
+    /// The same with a tile of so many rows and columns.
+    ///
+    /// # Safety
+    /// As [`run`](Product::run), and the tile's instruction set must be there.
+    pub(super) unsafe fn run_by(self, (tile, mr, nr): (Tile, usize, usize), threads: usize) {
         let pieces = cut::pieces([self.m, self.n, self.k], threads, PIECE);
         let (rows, cols) = (self.m.div_ceil(mr), self.n.div_ceil(nr));
         // Cutting columns packs nothing of B twice; what is too narrow for that is cut by rows.
@@ -69,7 +79,6 @@ impl Product {
         let down = (pieces / across).min(rows);
         let grid = Grid { down, across, mr, nr };
         self.pieces(grid, 0..down * across, tile);
-        true
     }
 
     /// The pieces of a range, halved until one is left.

@@ -1,6 +1,6 @@
-//! The innermost tile: a few rows of C times two or three vectors of columns, all of it in registers.
+//! The innermost tile: a few rows of C times two to four vectors of columns, all of it in registers.
 //!
-//! For each k, `NV` vectors of B meet `MR` numbers of A, each spread over a vector: MR·NV fused
+//! For each k, `NV` vectors of B meet `MR` numbers of A, each spread over a vector: MR·NV
 //! multiply-adds for MR + NV loads. How many instructions go beside them matters where two hardware
 //! threads share a core: 24 multiply-adds take 44 instructions in 8 rows by 3 vectors, 51 in 12 by 2.
 //!
@@ -202,19 +202,25 @@ tile!(
 );
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 tile!(
-    simd128, super::wasm, "simd128", false, v128, 4, zero, load, store,
-    f32x4_splat, multiply_add, f32x4_mul, f32x4_add, [1 2] [1 2 3 4]
+    four, super::names, "simd128", false, v128, 4, zero, load, store, splat, multiply_add, mul, add, [1 2] [1 2 3 4]
+);
+/// WebAssembly's tile with the same vectors of x86-64, for the tests of products.
+#[cfg(all(test, target_arch = "x86_64"))]
+tile!(
+    four, super::names, "sse", false, v128, 4, zero, load, store, splat, multiply_add, mul, add, [1 2] [1 2 3 4]
 );
 
-/// What the tile asks of WebAssembly's vectors. They have no fused multiply-add.
+/// What that tile asks of vectors of four numbers. WebAssembly has no fused multiply-add.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-mod wasm {
-    pub(super) use std::arch::wasm32::{f32x4_add, f32x4_mul, f32x4_splat, v128};
+mod names {
+    pub(super) use std::arch::wasm32::{
+        f32x4_add as add, f32x4_mul as mul, f32x4_splat as splat, v128,
+    };
     use std::arch::wasm32::{v128_load, v128_store};
 
     #[inline(always)]
     pub(super) fn zero() -> v128 {
-        f32x4_splat(0.0)
+        splat(0.0)
     }
 
     /// # Safety
@@ -235,6 +241,20 @@ mod wasm {
 
     #[inline(always)]
     pub(super) fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
-        f32x4_add(f32x4_mul(a, b), c)
+        add(mul(a, b), c)
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod names {
+    pub(super) use std::arch::x86_64::{
+        __m128 as v128, _mm_add_ps as add, _mm_loadu_ps as load, _mm_mul_ps as mul,
+        _mm_set1_ps as splat, _mm_setzero_ps as zero, _mm_storeu_ps as store,
+    };
+
+    #[target_feature(enable = "sse")]
+    #[inline]
+    pub(super) fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
+        add(mul(a, b), c)
     }
 }

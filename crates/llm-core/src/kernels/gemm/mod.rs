@@ -7,9 +7,12 @@
 //! transposed operand is a view (`w.t()`), never a copy.
 
 pub mod bf16;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 mod blocked;
 mod cut;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 mod microkernel;
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 mod pack;
 mod precision;
 
@@ -173,6 +176,7 @@ fn forwards(x: ArrayView2<'_, f32>) -> CowArray<'_, f32, Ix2> {
 }
 
 /// Our kernel; false when this machine or these strides are not for it.
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 #[allow(unsafe_code)]
 fn own(
     [alpha, beta]: [f32; 2],
@@ -182,16 +186,31 @@ fn own(
     c: &mut ArrayViewMut2<'_, f32>,
     threads: Threads,
 ) -> bool {
-    use microkernel::{Factors, Operand, Output};
     if c.strides()[1] != 1 && c.ncols() > 1 {
         return false;
     }
+    // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
+    // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
+    // neither A nor B, and nobody else looks at it.
+    unsafe { product([alpha, beta], a, b, bias, c).run(count(threads)) }
+}
+
+/// Where the numbers of a product lie, whose C has its columns side by side.
+#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+fn product(
+    [alpha, beta]: [f32; 2],
+    a: &ArrayView2<'_, f32>,
+    b: &ArrayView2<'_, f32>,
+    bias: Option<&[f32]>,
+    c: &mut ArrayViewMut2<'_, f32>,
+) -> blocked::Product {
+    use microkernel::{Factors, Operand, Output};
     let operand = |x: &ArrayView2<'_, f32>| {
         let (rs, cs) = (x.strides()[0], x.strides()[1]);
         Operand { ptr: x.as_ptr(), rs, cs }
     };
     let ((m, k), n) = (a.dim(), b.ncols());
-    let product = blocked::Product {
+    blocked::Product {
         m,
         n,
         k,
@@ -199,12 +218,20 @@ fn own(
         b: operand(b),
         c: Output { ptr: c.as_mut_ptr(), rs: c.strides()[0] },
         f: Factors { alpha, beta, bias: bias.map_or(std::ptr::null(), <[f32]>::as_ptr) },
-    };
-    let threads = count(threads);
-    // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
-    // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
-    // neither A nor B, and nobody else looks at it.
-    unsafe { product.run(threads) }
+    }
+}
+
+/// None: where there are no vectors that we know by name.
+#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
+fn own(
+    _: [f32; 2],
+    _: &ArrayView2<'_, f32>,
+    _: &ArrayView2<'_, f32>,
+    _: Option<&[f32]>,
+    _: &mut ArrayViewMut2<'_, f32>,
+    _: Threads,
+) -> bool {
+    false
 }
 
 /// The `gemm` crate.

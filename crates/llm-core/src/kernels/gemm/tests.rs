@@ -49,9 +49,35 @@ fn check(m: usize, n: usize, k: usize) {
     }
 }
 
+/// WebAssembly's tile, with the same vectors here.
+#[cfg(target_arch = "x86_64")]
+#[test]
+#[allow(unsafe_code)]
+fn the_tile_of_four_numbers_too() {
+    let small = (1..=9).flat_map(|m| (1..=35).map(move |n| (m, n, 1 + (m * 7 + n * 3) % 23)));
+    for (m, n, k) in small.chain([(13, 33, 70), (7, 545, 20), (14, 40, 800), (75, 530, 390)]) {
+        let (a, b, bias) = (filled(m, k, 1), filled(k, n, 2), filled(1, n, 4));
+        let turned = b.t().as_standard_layout().into_owned();
+        for (b, beta) in [(b.view(), 0.0), (turned.t(), 0.0), (b.view(), -0.5)] {
+            let old =
+                if beta == 0.0 { Array2::from_elem((m, n), f32::NAN) } else { filled(m, n, 3) };
+            let want = naive(1.0, &a, &b.to_owned(), beta, &old) + &bias;
+            for threads in [1, 3] {
+                let mut c = old.clone();
+                let bias = bias.as_slice();
+                let product = product([1.0, beta], &a.view(), &b, bias, &mut c.view_mut());
+                // SAFETY: all of them live to the end of the call; SSE is part of x86-64.
+                unsafe { product.run_by((microkernel::four::tile, 2, 16), threads) };
+                let near = |(g, w): (&f32, &f32)| (g - w).abs() <= 1e-5 * (1.0 + k as f32).sqrt();
+                assert!(c.iter().zip(&want).all(near), "{m}x{n}x{k}");
+            }
+        }
+    }
+}
+
 #[test]
 fn every_small_and_odd_shape() {
-    // Every remainder of a tile's rows (12 or 6) and columns (32 or 16), and some depths.
+    // Every remainder of a tile's rows (8, 6 or 2) and columns (48 or 16), and some depths.
     for m in 1..=26 {
         for n in 1..=35 {
             check(m, n, 1 + (m * 7 + n * 3) % 23);

@@ -1,7 +1,7 @@
 //! Small weights: a matrix in 16, 8 or 4 bits a number, for the products of one new token.
 //!
 //! A token reads every weight once, so it takes the time that memory takes to bring them: half the
-//! bytes, half the time. Numbers are rounded once, when the matrix is packed.
+//! bytes, half the time, until arithmetic is the limit. Numbers are rounded once, when the matrix is packed.
 //!
 //! | module | holds |
 //! |---|---|

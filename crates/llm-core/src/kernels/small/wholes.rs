@@ -7,8 +7,8 @@
 //! Σ x·w ≈ d·e·(Σ m·n − z·Σ m)
 //! ```
 //!
-//! where all in brackets is exact in 32 bits: 32·32767·255 < 2³¹. An input is off by at most e/2, a 65534th
-//! of the largest of its block. Two products cost one instruction that multiplies pairs of 16 bits.
+//! where all in brackets is exact in 32 bits: 32·32767·255 < 2³¹. An input is off by little more than e/2, a
+//! 65534th of the largest of its block. With AVX2 two products are one instruction on pairs of 16 bits.
 
 use super::block::WIDTH;
 use super::half;
@@ -39,7 +39,7 @@ impl Inputs {
         // As bits, so that NaN is the largest of all.
         let size = x.iter().map(|x| x.abs().to_bits()).fold(0, u32::max);
         let scale = f32::from_bits(size) / MOST;
-        // Sizes so small that this is infinite are as good as none.
+        // Blocks of sizes below 4·10⁻³⁴ are as good as zeros, and 1/e never infinite.
         let inverse = if scale > f32::MIN_POSITIVE { 1.0 / scale } else { 0.0 };
         // The nearest: moved above 0, a half more, cut off.
         let steps = x.map(|x| (x * inverse + (MOST + 1.5)) as i32 - (MOST as i32 + 1));

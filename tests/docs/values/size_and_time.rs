@@ -21,41 +21,50 @@ pub fn add(values: &mut Values) {
     let bpe = |text: &str| format!("{text}-tokenizer-bpe-vocabsize-2048");
     let last = |name: &str| bits(name, "last");
     let tenth = ["0.1-MB-1min-small", "0.1-MB-10min-small-dropout-0.2"];
-    values.insert("size.tenth", tenth.map(last).to_vec());
-    assert!(bits(tenth[1], "best") < last(tenth[1]));
+    values.insert("size.tenth", list![last(tenth[0]), 0.2, last(tenth[1])]);
+    let best_step = |name: &str| run(name)["result"]["best_step"].as_f64().unwrap();
+    assert!(bits(tenth[1], "best") < last(tenth[1]) && best_step(tenth[1]) < steps(tenth[1]));
     let one = [&bpe("1-MB-1min-small"), "1-MB-1min-small"];
     values.insert("size.one", one.map(last).to_vec());
     let ten_minutes = &bpe("1-MB-10min-small");
-    let best = run(ten_minutes)["result"]["best_step"].as_f64().unwrap();
-    let by_heart = [bits(ten_minutes, "best"), last(ten_minutes)];
-    values.insert("size.by_heart", [&[best, steps(ten_minutes)], &by_heart[..]].concat());
-    values.insert("size.by_heart_zh", [&[steps(ten_minutes), best], &by_heart[..]].concat());
+    let by_heart = [steps(ten_minutes), best_step(ten_minutes), bits(ten_minutes, "best")];
+    values.insert("size.by_heart", [&by_heart[..], &[last(ten_minutes)]].concat());
     values.insert("size.dropout", list![0.1, last(&format!("{ten_minutes}-dropout-0.1"))]);
     let ten = [&bpe("10-MB-1min-small"), &bpe("10-MB-10min-small")].map(|name| last(name));
     values.insert("size.ten", ten.to_vec());
     values.insert("size.medium", list![last(&bpe("10-MB-10min-medium"))]);
     let tokens = |name: &str, window: f64, batch: f64| steps(name) * window * batch;
     let read = tokens(&bpe("100-MB-10min-small"), 64.0, 12.0);
-    values.insert("size.hundred", list![(read / 1e5).round() / 10.0]);
+    values.insert("size.hundred", list![read]);
     let third = tokens(&bpe("10-MB-10min-medium"), 128.0, 16.0);
     assert_eq!((tokens(&bpe("10-MB-10min-small"), 64.0, 12.0) / third).round(), 3.0);
 
+    // The flags in the page are those of the script.
     let script = include_str!("../../../benches/size_and_time.py");
+    let pages = [
+        include_str!("../../../docs/size_and_time.md"),
+        include_str!("../../../docs/size_and_time.zh-CN.md"),
+    ];
+    let said = |start: &str| {
+        let said = script.split_once(start).unwrap().1.split_once('"').unwrap().0;
+        assert!(pages.iter().all(|page| page.contains(&format!("`{said}`"))), "{said}");
+        said
+    };
+    said("BPE = \"");
     let mut sizes = Vec::new();
     for name in ["small", "medium"] {
-        let flags = script.split_once(&format!("\"{name}\": \"")).unwrap().1;
-        let flags = flags.split_once('"').unwrap().0.split(' ');
-        let given: Vec<f64> = flags.filter_map(|word| word.parse().ok()).collect();
-        let [layers, width, _, context, ..] = given[..] else { panic!("{name}: {given:?}") };
-        let bytes = Config::new(256, context as usize, width as usize, layers as usize);
-        sizes.extend(given);
-        sizes.push(bytes.parameter_count() as f64);
+        let given = said(&format!("\"{name}\": \"")).split(' ');
+        let given: Vec<usize> = given.filter_map(|word| word.parse().ok()).collect();
+        let [layers, width, _, context, _] = given[..] else { panic!("{name}: {given:?}") };
+        sizes.push(Config::new(256, context, width, layers).parameter_count() as f64);
     }
     values.insert("size.sizes", sizes);
-    let vocabulary = script.split_once("--vocab-size ").unwrap().1;
-    let vocabulary = vocabulary.split_once('"').unwrap().0.parse::<u32>().unwrap();
-    values.insert("size.bits", list![u8::BITS, vocabulary]);
-    let here = kept["runs"]["10-MB-1min-small"]["step_ms"].as_f64().unwrap();
-    let there = measured()["ratios"][0][1].as_f64().unwrap();
+    values.insert("size.bits", list![u8::BITS]);
+    let here = run("10-MB-1min-small")["step_ms"].as_f64().unwrap();
+    let sweep = measured()["sweep"].clone();
+    let rows = sweep.as_array().unwrap().iter();
+    let with_bytes = rows.filter(|row| row[0] == "V" && row[1] == 256).next_back().unwrap();
+    let there = with_bytes[2].as_f64().unwrap();
+    assert_eq!((here / there).round(), 6.0);
     values.insert("size.step", list![here, there]);
 }

@@ -55,8 +55,8 @@ impl<'m> Decoder<'m> {
 
     /// One that multiplies single tokens with small copies of the model's matrices. Several at once,
     /// as those of a prompt, share what is read, and are multiplied with the model's own: so that both
-    /// write the same text, give it a model that is [`rounded`](TinyGPT::rounded) alike. (Q8 and Q4 round
-    /// a single token's inputs too, to 16 bits: scores are off by some 10⁻⁴ of the largest.)
+    /// write the same text (but for near ties), give it a model that is [`rounded`](TinyGPT::rounded) alike. Q8
+    /// and Q4 round a single token's inputs too, to 16 bits, and scores are off by some 10⁻⁴ of the largest.
     ///
     /// ```
     /// use llm_core::kernels::small::SmallKind;

@@ -184,7 +184,7 @@ mod tests {
 
     simd_kernel! {
         fn added(s: &mut [i32; LANES], words: [u32; LANES], x: [i16; 2]) {
-            add_pairs::<FMA>(s, words, x);
+            add_pairs::<FMA, LANES>(s, words, x);
         }
     }
 
@@ -195,7 +195,7 @@ mod tests {
         for x in [[1, 0], [0, 1], [-1, 1], [i16::MIN; 2], [i16::MAX, i16::MIN], [-12_345, 23_456]] {
             let (mut one, mut other) = ([7; LANES], [7; LANES]);
             added(&mut one, words, x);
-            add_pairs::<false>(&mut other, words, x);
+            add_pairs::<false, LANES>(&mut other, words, x);
             assert_eq!(one, other);
             let halves = |word: u32| [word as i16, (word >> 16) as i16].map(i32::from);
             let sum = |[a, b]: [i32; 2]| {

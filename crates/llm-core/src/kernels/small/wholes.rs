@@ -97,7 +97,11 @@ fn add<const BITS: usize, const FMA: bool>(
             for (pairs, Line(line)) in x.pairs.chunks_exact(16 / BITS).zip(lines) {
                 prefetch(line, AHEAD);
                 for (i, &pair) in pairs.iter().enumerate() {
-                    add_pairs::<FMA>(&mut whole, line.map(|word| word >> (BITS * i) & two), pair);
+                    add_pairs::<FMA, LANES>(
+                        &mut whole,
+                        line.map(|word| word >> (BITS * i) & two),
+                        pair,
+                    );
                 }
             }
             for l in 0..LANES {

@@ -204,7 +204,7 @@ tile!(
 tile!(
     four, super::names, "simd128", false, v128, 4, zero, load, store, splat, multiply_add, mul, add, [1 2] [1 2 3 4]
 );
-/// WebAssembly's tile with the same vectors of x86-64, for the tests of products.
+// WebAssembly's tile with the same vectors of x86-64, for the tests of products.
 #[cfg(all(test, target_arch = "x86_64"))]
 tile!(
     four, super::names, "sse", false, v128, 4, zero, load, store, splat, multiply_add, mul, add, [1 2] [1 2 3 4]

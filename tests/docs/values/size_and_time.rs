@@ -62,8 +62,8 @@ pub fn add(values: &mut Values) {
     values.insert("size.bits", list![u8::BITS]);
     let here = run("10-MB-1min-small")["step_ms"].as_f64().unwrap();
     let sweep = measured()["sweep"].clone();
-    let rows = sweep.as_array().unwrap().iter();
-    let with_bytes = rows.filter(|row| row[0] == "V" && row[1] == 256).next_back().unwrap();
+    let mut rows = sweep.as_array().unwrap().iter();
+    let with_bytes = rows.find(|row| row[0] == "V" && row[1] == 256).unwrap();
     let there = with_bytes[2].as_f64().unwrap();
     assert_eq!((here / there).round(), 6.0);
     values.insert("size.step", list![here, there]);

@@ -221,6 +221,23 @@ fn product(
     }
 }
 
+/// By WebAssembly's tile, for the tests.
+#[cfg(all(test, target_arch = "x86_64"))]
+#[allow(unsafe_code)]
+fn by_four(
+    factors: [f32; 2],
+    a: &ArrayView2<'_, f32>,
+    b: &ArrayView2<'_, f32>,
+    bias: Option<&[f32]>,
+    c: &mut ArrayViewMut2<'_, f32>,
+    threads: usize,
+) {
+    assert!(c.strides()[1] == 1 || c.ncols() == 1);
+    let product = product(factors, a, b, bias, c);
+    // SAFETY: as in `own`; SSE is part of x86-64.
+    unsafe { product.run_by((microkernel::four::tile, 2, 16), threads) }
+}
+
 /// None: where there are no vectors that we know by name.
 #[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
 fn own(

@@ -52,7 +52,6 @@ fn check(m: usize, n: usize, k: usize) {
 /// WebAssembly's tile, with the same vectors here.
 #[cfg(target_arch = "x86_64")]
 #[test]
-#[allow(unsafe_code)]
 fn the_tile_of_four_numbers_too() {
     let small = (1..=9).flat_map(|m| (1..=35).map(move |n| (m, n, 1 + (m * 7 + n * 3) % 23)));
     for (m, n, k) in small.chain([(13, 33, 70), (7, 545, 20), (14, 40, 800), (75, 530, 390)]) {
@@ -65,9 +64,7 @@ fn the_tile_of_four_numbers_too() {
             for threads in [1, 3] {
                 let mut c = old.clone();
                 let bias = bias.as_slice();
-                let product = product([1.0, beta], &a.view(), &b, bias, &mut c.view_mut());
-                // SAFETY: all of them live to the end of the call; SSE is part of x86-64.
-                unsafe { product.run_by((microkernel::four::tile, 2, 16), threads) };
+                by_four([1.0, beta], &a.view(), &b, bias, &mut c.view_mut(), threads);
                 let near = |(g, w): (&f32, &f32)| (g - w).abs() <= 1e-5 * (1.0 + k as f32).sqrt();
                 assert!(c.iter().zip(&want).all(near), "{m}x{n}x{k}");
             }

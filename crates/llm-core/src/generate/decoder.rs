@@ -65,7 +65,7 @@ impl<'m> Decoder<'m> {
     /// let [mut wide, mut small] =
     ///     [Decoder::new(&model)?, Decoder::with_weights(&model, Some(SmallKind::Q8))?];
     /// let [wide, small] = [wide.feed(&[111])?, small.feed(&[111])?];
-    /// assert!(wide.iter().zip(small).all(|(a, b)| (a - b).abs() < 1e-4));
+    /// assert!(wide.iter().zip(small).all(|(a, b)| (a - b).abs() < 1e-3));
     /// # Ok::<(), llm_core::Error>(())
     /// ```
     ///

@@ -78,12 +78,19 @@ async function offer() {
 }
 
 /** What is farther down comes one frame after the other: to lay out all at once would hold up the page. */
-function unfold() {
+function unfold(then) {
   const next = document.querySelector('[data-later][hidden]');
-  if (!next) return;
+  if (!next) return then();
   next.hidden = false;
-  requestAnimationFrame(unfold);
+  requestAnimationFrame(() => unfold(then));
 }
+
+/** All that the page has is laid out; a page that nobody sees has no frames, and waits no longer than this. */
+const HIDDEN_MS = 1000;
+const unfolded = () => new Promise(then => {
+  requestAnimationFrame(() => requestAnimationFrame(() => unfold(then))); // the next frame lays out the words above
+  setTimeout(then, HIDDEN_MS);
+});
 
 function opened() {
   for (const set of [curves, facts, heads, large, moments, controls, sample, tour]) set();
@@ -91,11 +98,11 @@ function opened() {
   choices();
   sentence();
   speakAnew();
-  requestAnimationFrame(() => requestAnimationFrame(unfold)); // the next frame lays out the words above
 }
 
 async function begin() {
   try {
+    await unfolded(); // the core is compiled on all processors, and the page is to have one of them until it stands
     await boot();
     await make();
     tell('toldReady');

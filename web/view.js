@@ -45,8 +45,10 @@ export function look(fields) {
     if (value === null) wanted.delete(name);
     else wanted.set(name, value);
   }
-  // Some browsers refuse this for files: then the view has no address, and nothing else is lost.
-  try { history.replaceState(null, '', '#' + wanted); } catch { /* as said */ }
+  // Another address is work for the whole browser. Some refuse it for files: then the view has none, and nothing else is lost.
+  if (String(wanted) !== String(asked())) {
+    try { history.replaceState(null, '', '#' + wanted); } catch { /* as said */ }
+  }
   if ('theme' in fields) useTheme(fields.theme);
 }
 

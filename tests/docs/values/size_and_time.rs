@@ -30,6 +30,8 @@ pub fn add(values: &mut Values) {
     let by_heart = [steps(ten_minutes), best_step(ten_minutes), bits(ten_minutes, "best")];
     values.insert("size.by_heart", [&by_heart[..], &[last(ten_minutes)]].concat());
     values.insert("size.dropout", list![0.1, last(&format!("{ten_minutes}-dropout-0.1"))]);
+    let hour = &format!("{}-dropout-0.2", bpe("1-MB-60min-medium"));
+    values.insert("size.hour", list![0.2, best_step(hour), bits(hour, "best"), last(hour)]);
     let ten = [&bpe("10-MB-1min-small"), &bpe("10-MB-10min-small")].map(|name| last(name));
     values.insert("size.ten", ten.to_vec());
     values.insert("size.medium", list![last(&bpe("10-MB-10min-medium"))]);

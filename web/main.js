@@ -17,7 +17,7 @@ import { sample } from './sample.js';
 import { language, relabel, say } from './say.js';
 import { settingsForm } from './settings.js';
 import { relink, retour, tour } from './tour.js';
-import { boot, load, make, plan, start } from './train.js';
+import { boot, load, make, plan, start, turn } from './train.js';
 import { followSystem, look, readAddress, view } from './view.js';
 
 /** Everything that is said, in the language that was chosen. */
@@ -107,7 +107,7 @@ async function begin() {
     await make();
     tell('toldReady');
   } catch (error) {
-    app.status = 'failed';
+    turn('failed');
     sayTrouble(error);
     changed();
     throw error;

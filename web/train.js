@@ -29,12 +29,15 @@ function settle() {
   reached = reached.filter(([condition, resolve]) => !condition() || resolve());
 }
 
-function turn(status) {
+export function turn(status) {
   app.status = status;
   document.documentElement.dataset.status = status;
   changed('controls', 'heads');
   settle();
 }
+
+/** The first model is there, or it cannot be: what is opened before would be replaced by it. */
+const started = () => when(() => app.status !== 'starting');
 
 const events = {
   steps({ step, losses, tokens, ms }) {
@@ -132,6 +135,7 @@ export async function make(settings = {}, text = null, id = newId()) {
 
 /** A model from a checkpoint; with what the browser remembers of it, if that is where it comes from. */
 export async function load(bytes, name, known = null) {
+  await started();
   await secure();
   await revive();
   const { answer } = await app.engine.ask({ do: 'load', name }, bytes);
@@ -166,6 +170,7 @@ async function lookInto(run) {
 
 /** May another run take the place of this one? It is kept first; where nothing can be kept, somebody has to say so. */
 export async function mayReplace() {
+  await started();
   await secure();
   return !unsaved() || app.status === 'failed' || confirm(say('loseIt', { step: whole(Math.max(app.run.saved, app.run.before)) }));
 }

@@ -151,11 +151,21 @@ if (!process.argv.includes("--node")) {
       await tab.value(`lab.step(${LONG})`);
       const after = await memory();
       check(`memory is steady over ${LONG} steps`, after <= before, `${before >> 20} MiB, then ${after >> 20} MiB`);
-      await tab.value(`lab.load(Uint8Array.from(atob(${JSON.stringify(terminalFile.toString("base64"))}), (c) => c.charCodeAt(0)), "terminal.ckpt")`);
+      const bytes = `Uint8Array.from(atob(${JSON.stringify(terminalFile.toString("base64"))}), (c) => c.charCodeAt(0))`;
+      await tab.value(`lab.load(${bytes}, "terminal.ckpt")`);
       const opened = await tab.value("lab.state()");
       check("a file of the terminal opens in the tab", opened.step === STEPS, JSON.stringify(opened.said));
       check("nothing on the console", tab.said.length === 0, tab.said.join("\n"));
       await barriers(tab);
+      // Without frames, as where nobody sees it, the page takes a second to start: long enough to open a file before.
+      await tab.send("Page.addScriptToEvaluateOnNewDocument", { source: "window.requestAnimationFrame = () => 0" });
+      await tab.open(page);
+      const then = await tab.value(`(async () => {
+        const { status } = lab.state(), late = new Promise((done) => setTimeout(done, 60_000));
+        await Promise.race([Promise.all([lab.load(${bytes}, "terminal.ckpt"), lab.ready]), late]);
+        return [status, lab.state().step];
+      })()`);
+      check("a file that is opened while the page starts stays", same(then, ["starting", STEPS]), JSON.stringify(then));
     } finally {
       await tab.close();
     }

@@ -17,7 +17,7 @@ import { sample } from './sample.js';
 import { language, relabel, say } from './say.js';
 import { settingsForm } from './settings.js';
 import { relink, retour, tour } from './tour.js';
-import { boot, load, make, plan, start, turn } from './train.js';
+import { first, listen, load, plan, start } from './train.js';
 import { followSystem, look, readAddress, view } from './view.js';
 
 /** Everything that is said, in the language that was chosen. */
@@ -103,12 +103,10 @@ function opened() {
 async function begin() {
   try {
     await unfolded(); // the core is compiled on all processors, and the page is to have one of them until it stands
-    await boot();
-    await make();
+    await first();
     tell('toldReady');
   } catch (error) {
-    turn('failed');
-    sayTrouble(error);
+    listen({ event: 'failed', error });
     changed();
     throw error;
   }

@@ -29,15 +29,12 @@ function settle() {
   reached = reached.filter(([condition, resolve]) => !condition() || resolve());
 }
 
-export function turn(status) {
+function turn(status) {
   app.status = status;
   document.documentElement.dataset.status = status;
   changed('controls', 'heads');
   settle();
 }
-
-/** The first model is there, or it cannot be: what is opened before would be replaced by it. */
-const started = () => when(() => app.status !== 'starting');
 
 const events = {
   steps({ step, losses, tokens, ms }) {
@@ -83,7 +80,7 @@ const events = {
 export const listen = event => events[event.event](event);
 
 /** Starts the worker; a lost one is replaced. */
-export async function boot() {
+async function boot() {
   app.engine?.end();
   app.engine = await new Engine(listen).boot();
   watch();
@@ -122,12 +119,17 @@ const beginning = text => new TextDecoder().decode(text.slice(0, 8 * BEGINNING))
 const revive = async () => { if (!app.engine || app.engine.lost || app.status === 'failed') await boot(); };
 
 /** A model that knows nothing yet. `text` are the bytes of a text of one's own. */
-export async function make(settings = {}, text = null, id = newId()) {
+export async function make(settings, text) {
   await secure();
+  return first(settings, text);
+}
+
+/** The same where no run has been before. */
+export async function first(settings = {}, text = null) {
   await revive();
   const opening = text ? beginning(text) : STORY;
   const { answer } = await app.engine.ask({ do: 'make', ...settings }, text);
-  await begin(answer, id, opening);
+  await begin(answer, newId(), opening);
   app.run.name = settings.name ?? '';
   changed('controls');
   return answer;
@@ -135,7 +137,6 @@ export async function make(settings = {}, text = null, id = newId()) {
 
 /** A model from a checkpoint; with what the browser remembers of it, if that is where it comes from. */
 export async function load(bytes, name, known = null) {
-  await started();
   await secure();
   await revive();
   const { answer } = await app.engine.ask({ do: 'load', name }, bytes);
@@ -170,13 +171,13 @@ async function lookInto(run) {
 
 /** May another run take the place of this one? It is kept first; where nothing can be kept, somebody has to say so. */
 export async function mayReplace() {
-  await started();
   await secure();
   return !unsaved() || app.status === 'failed' || confirm(say('loseIt', { step: whole(Math.max(app.run.saved, app.run.before)) }));
 }
 
-/** Before another run takes its place, this one is kept. */
+/** Before another run takes its place, this one is kept; and the first is waited for, which would take the place of the other. */
 async function secure() {
+  await when(() => app.status !== 'starting');
   if (app.status === 'training') await stop();
   if (unsaved() && app.status !== 'failed') await keepNow(true);
 }

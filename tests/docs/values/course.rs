@@ -38,8 +38,9 @@ fn tokens(values: &mut Values) {
     let rows = [&batch.inputs[..], &batch.targets[..]].concat();
     let positions = (0..t).map(|p| p as f64);
     values.insert("train.shift", positions.chain(rows.iter().map(|&t| t.into())).collect());
-    let vocab_size = ByteTokenizer.vocab_size() as f64;
-    values.insert("train.first_loss", vec![vocab_size.ln()]);
+    let v = ByteTokenizer.vocab_size();
+    let first = Config::new(v, 1, 64, 1).first_loss();
+    values.insert("train.first_loss", vec![(v as f64).ln(), first]);
 }
 
 /// Sizes as the page has them: B, T, C, H, L.

@@ -83,8 +83,9 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         let floor = floor(plan).map_or(String::new(), |nats| {
             format!("; below {nats:.3}, the stories' own entropy, no model can get")
         });
-        let v = config.vocab_size;
-        lines.push(format!("expect  a first loss near ln {v} = {:.2}{floor}", (v as f64).ln()));
+        let (first, v) = (config.first_loss(), config.vocab_size);
+        let even = format!("even guesses would cost ln {v} = {:.2}", (v as f64).ln());
+        lines.push(format!("expect  a first loss near {first:.2}; {even}{floor}"));
         let stories = matches!(recipe.data, DataSource::Stories { .. });
         lines.extend(not_to_hugging_face(&trainer.model).filter(|_| !stories));
     }

@@ -17,12 +17,7 @@ pub(super) fn initial(config: &Config, seed: u64, name: &str, param: &Param) -> 
         Start::One => return Tensor::parameter(ArrayD::ones(dims)),
         Start::Normal { fan_in, into_stream } => (fan_in, into_stream),
     };
-    let std = match (config.init, into_stream) {
-        (Init::FanIn, _) => 1.0 / (fan_in as f32).sqrt(),
-        // Added to the stream 2L times in all; so much smaller, the sum keeps its size.
-        (Init::Gpt2, true) => 0.02 / (2.0 * config.n_layers as f32).sqrt(),
-        (Init::Gpt2, false) => 0.02,
-    };
+    let std = deviation(config, fan_in, into_stream);
     let hash = blake3::hash(name.as_bytes());
     let mut key = [0; 8];
     key.copy_from_slice(&hash.as_bytes()[..8]);
@@ -30,6 +25,29 @@ pub(super) fn initial(config: &Config, seed: u64, name: &str, param: &Param) -> 
     let mut numbers = Buffer::stale(dims.iter().product());
     numbers.fill_with(|| Scaled(std).sample(&mut rng)); // row by row
     Tensor::parameter_of(dims, numbers)
+}
+
+/// The standard deviation of a weight's first values.
+fn deviation(config: &Config, fan_in: usize, into_stream: bool) -> f32 {
+    match (config.init, into_stream) {
+        (Init::FanIn, _) => 1.0 / (fan_in as f32).sqrt(),
+        // Added to the stream 2L times in all; so much smaller, the sum keeps its size.
+        (Init::Gpt2, true) => 0.02 / (2.0 * config.n_layers as f32).sqrt(),
+        (Init::Gpt2, false) => 0.02,
+    }
+}
+
+impl Config {
+    /// The loss in nats per token that a new model is expected to begin with: ln V + ½·σ².
+    ///
+    /// Even guesses would cost ln V. But a new model's scores are random: each is the sum of C numbers
+    /// of a normed row, whose mean square is 1, times weights of deviation s, so their variance is
+    /// σ² = C·s². The target's score is 0 on average, and the mean of e^score is e^(½·σ²), which
+    /// makes the ½·σ² (less when V is small). For the baseline's s = 1/√C it is ½.
+    pub fn first_loss(&self) -> f64 {
+        let s = f64::from(deviation(self, self.d_model, false));
+        (self.vocab_size as f64).ln() + 0.5 * self.d_model as f64 * s * s
+    }
 }
 
 /// The normal distribution with mean 0 and this standard deviation.

@@ -37,6 +37,21 @@ fn weights_start_with_their_standard_deviation() {
 }
 
 #[test]
+fn the_first_loss_is_the_expected_one() {
+    let untied = Config { tied_head: false, ..Config::gpt2(512, 32, 384, 1) };
+    for config in [Config::new(256, 32, 64, 2), Config::gpt2(256, 32, 64, 2), untied] {
+        let model = TinyGPT::new(config.clone(), 3).unwrap();
+        let v = config.vocab_size as u32;
+        let tokens = |factor: u32| -> Vec<u32> { (0..256).map(|i| i * factor % v).collect() };
+        let batch = Batch::new(tokens(73), tokens(151), [8, 32]);
+        let first = f64::from(model.loss(&batch, Mode::Evaluation).unwrap().item());
+        let (want, even) = (config.first_loss(), (config.vocab_size as f64).ln());
+        assert!((first - want).abs() < 0.1 && want > even, "{first}, not {want}");
+    }
+    assert_eq!(Config::new(256, 32, 64, 2).first_loss(), 256f64.ln() + 0.5);
+}
+
+#[test]
 fn weights_must_be_complete_and_fit() {
     let config = Config::new(13, 6, 8, 2);
     let model = TinyGPT::new(config.clone(), 1).unwrap();

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 const FOLDER: &str = "docs/figures";
 const CHINESE: &str = ".zh-CN.svg";
 
-/// Words that are the same in both languages: names of functions and of arrays.
-const NAMES: [&str; 3] = ["reshape", "softmax", "transpose"];
+/// Words that are the same in both languages: names of functions and of arrays, a word of an example.
+const NAMES: [&str; 4] = ["bites", "reshape", "softmax", "transpose"];
 
 /// A figure whose texts are tokens of an English sentence.
 const OF_A_SENTENCE: &str = "concept_map_of_words.zh-CN.svg";

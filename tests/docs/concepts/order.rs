@@ -4,8 +4,8 @@ use super::rows;
 use llm_core::{Config, Result, Tensor, TinyGPT, ops};
 use llm_courses::{AdditiveMask, SimpleMultiHeadAttention, scaled_dot_product_attention};
 
-/// The words in both languages.
-pub const WORDS: [[&str; 3]; 2] = [["dog", "bites", "man"], ["狗", "咬", "人"]];
+/// The words.
+pub const WORDS: [&str; 3] = ["dog", "bites", "man"];
 /// What each word means, and what each place adds.
 pub const WTE: [[f32; 2]; 3] = [[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]];
 pub const WPE: [[f32; 2]; 3] = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]];

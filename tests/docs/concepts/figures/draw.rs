@@ -45,7 +45,7 @@ fn shares<'a>(
 
 fn lookup_figure(language: usize) -> String {
     let found = lookup::run(1.0).unwrap();
-    let words = &lookup::WORDS[language][..];
+    let words = &lookup::WORDS[..];
     let title = ["Three words: questions, labels, contents", "三个词：提问、标签、内容"][language];
     let mut picture = Picture::new(720.0, 330.0, title);
     let names = [
@@ -98,7 +98,7 @@ fn order_figure(language: usize) -> String {
     let panels = [["without positions", "with positions"], ["没有位置", "有位置"]][language];
     for (i, positions) in [false, true].into_iter().enumerate() {
         for (n, order) in order::ORDERS.into_iter().enumerate() {
-            let words = order.map(|word| order::WORDS[language][word]);
+            let words = order.map(|word| order::WORDS[word]);
             let read = order::read(order, positions).unwrap();
             let (x, y) = (70.0 + 370.0 * n as f64, 90.0 + 160.0 * i as f64);
             picture.grid([x, y], &shares(&format!("P, {}", panels[i]), &words, &words, &read.p));
@@ -106,13 +106,8 @@ fn order_figure(language: usize) -> String {
         }
     }
     for (n, order) in order::ORDERS.into_iter().enumerate() {
-        let words = order.map(|word| order::WORDS[language][word]);
-        picture.text(
-            [215.0 + 370.0 * n as f64, 30.0],
-            "middle",
-            15,
-            &words.join([" ", ""][language]),
-        );
+        let words = order.map(|word| order::WORDS[word]);
+        picture.text([215.0 + 370.0 * n as f64, 30.0], "middle", 15, &words.join(" "));
     }
     picture.finish()
 }
@@ -120,7 +115,7 @@ fn order_figure(language: usize) -> String {
 fn masks_figure(language: usize) -> String {
     let title = [
         "Masks: 1 is seen, 0 is hidden; and looking into another text",
-        "掩码：1 可见，0 隐藏；以及看另一段文本",
+        "掩码：1 看得见，0 遮住；以及看另一段文本",
     ];
     let mut picture = Picture::new(760.0, 310.0, title[language]);
     let [causal, padding, both] = masks::masks();

@@ -82,8 +82,8 @@ pub fn window(language: usize) -> String {
     let title = ["What a position sees", "一个位置看得见什么"][language];
     let mut picture = Picture::new(780.0, 300.0, title);
     let names = [
-        ["all before it", "a window of 3", "through 2 blocks"],
-        ["之前的全部", "窗口为 3", "经过 2 个块"],
+        ["all up to it", "a window of 3", "through 2 blocks"],
+        ["到它为止的全部", "窗口为 3", "经过 2 个块"],
     ][language];
     let t = windows::T;
     let sees = |window: usize| windows::shares(window).iter().map(|&p| p > 0.0).collect::<Vec<_>>();

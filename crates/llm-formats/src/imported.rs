@@ -104,6 +104,8 @@ pub enum Note {
     },
     /// There are no tokenizer files: tokens are numbers.
     NoTokenizer,
+    /// The file has shapes and nothing else: what they leave open is as in the baseline.
+    Undescribed,
     /// The number of heads was neither in the files nor given: one.
     HeadsUnknown,
     /// Weights were stored rounded: they are what was left of them.
@@ -158,6 +160,10 @@ impl fmt::Display for Note {
             Note::OtherEnd { token } => {
                 write!(f, "it ends a text with token {token}, which is a token like any other here")
             }
+            Note::Undescribed => f.write_str(
+                "the file has no description of its model (tiny-gpt): taken for one with GELU, \
+                 whose attention sees all that came before",
+            ),
             Note::HeadsUnknown => f.write_str("the files do not say how many heads: read as one"),
         }
     }

@@ -9,7 +9,7 @@
 use crate::error::{FormatError, Result, shown};
 use crate::files::open;
 use crate::imported::{
-    FromSpec, Imported, attention, check, fine_tuning, heads, nameless, parameter,
+    FromSpec, Imported, Note, attention, check, fine_tuning, heads, nameless, parameter,
 };
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use crate::tokenizers;
@@ -91,6 +91,8 @@ pub fn read(
     from_spec: &FromSpec<'_>,
 ) -> Result<Imported> {
     let contents = Contents::open(input, length)?;
+    let is_described = contents.metadata.contains_key(KEY);
+    let notes = Vec::from_iter((!is_described).then_some(Note::Undescribed));
     let (config, attention, kind) = match contents.metadata.get(KEY) {
         Some(text) => described(text, n_heads, from_spec)?,
         None => undescribed(&contents, n_heads, from_spec)?,
@@ -132,7 +134,7 @@ pub fn read(
         parameters,
         step: 0,
         optimizer: None,
-        notes: Vec::new(),
+        notes,
     })
 }
 

@@ -1,6 +1,7 @@
 //! Files with the extension safetensors that are not what they should be, and those that are.
 
 use crate::error::{FormatError, Result};
+use crate::imported::Note;
 use crate::own_names;
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use llm_core::model::{Mlp, Norm, Positions, SingleHead};
@@ -363,6 +364,7 @@ fn a_file_with_our_names_alone_needs_the_number_of_heads() {
         let init = llm_core::model::Init::FanIn;
         assert_eq!(imported.config, Config { init, ..config });
         assert_eq!(imported.tokenizer.name(), kind);
+        assert_eq!(imported.notes, [Note::Undescribed]);
     }
 }
 

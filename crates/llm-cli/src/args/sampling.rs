@@ -44,7 +44,7 @@ pub struct SamplingArgs {
     #[arg(long, value_name = "N")]
     pub repeat_last_n: Option<usize>,
     /// When the context is full, let its oldest N tokens go at once: more is faster, and forgets
-    /// more [default: 1]
+    /// more; without this, a model with a window goes on and reads nothing anew [default: 1]
     #[arg(long, value_name = "N")]
     pub slide: Option<usize>,
     /// Only printable ASCII, tabs and line breaks may come

@@ -184,9 +184,10 @@ impl Request {
         Ok(())
     }
 
-    /// The model with room for all of a text, when that changes nothing but the time it takes: with a
-    /// window in its attention, and no table of positions, what lies farther back than the window is
-    /// read by nobody. So the cache goes on where it would have to be made anew for every token.
+    /// The model with room for all of a text, when no token sees farther than its window and no table of
+    /// positions ends, unless `--slide` asks for the other way: then the cache goes on where it would
+    /// have to be made anew for every token. With several blocks what is kept still knows of texts that
+    /// reading the last tokens anew would have forgotten, so what is written may differ.
     fn longer(&self, model: &TinyGPT) -> Option<TinyGPT> {
         let (config, all) = (model.config(), self.prompt.len().saturating_add(self.n));
         let is_windowed = self.attention.is_some_and(|of| {

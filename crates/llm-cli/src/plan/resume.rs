@@ -35,6 +35,14 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     let overridden = overridden(args, &given, &loaded);
     let (config, recipe, mut notes) = overridden.map_err(named_by_flag)?;
     recipe.check().map_err(named_by_flag)?;
+    let learns = recipe.total_steps > loaded.step || args.recipe.epochs.is_some();
+    if learns && recipe.schedule.is_over(loaded.step) && recipe.schedule.min_lr == 0.0 {
+        return Err(CliError::Usage(format!(
+            "--steps: the rate's course ended at step {} and stays at 0, so nothing would be learnt; \
+             --schedule constant, --min-lr or a later --decay-steps changes that",
+            recipe.schedule.decay_steps
+        )));
+    }
     if format == 1 {
         notes.insert(0, "the file is of format 1; what is saved now is of format 2".into());
     }
@@ -242,10 +250,7 @@ fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Resul
     }
     notes.extend(without_a_course(given, &recipe));
     let schedule = &recipe.schedule;
-    if kind != ScheduleKind::Constant
-        && given.contains_key("lr")
-        && run.step >= schedule.decay_steps
-    {
+    if given.contains_key("lr") && schedule.is_over(run.step) {
         let (end, min) = (schedule.decay_steps, short(schedule.min_lr));
         notes.push(format!(
             "--lr has no effect: the rate's course ended at step {end} and stays at {min}; \

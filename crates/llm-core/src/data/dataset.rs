@@ -151,7 +151,8 @@ impl TokenDataset {
     }
 
     /// Windows that score every token once (but the first): consecutive, `seq_len` long, the last
-    /// one shorter. With documents, one window for each, from its start, up to its end.
+    /// one shorter. With documents, one window for each, from its start, up to its end or `seq_len`
+    /// tokens of it.
     pub fn windows(&self, seq_len: usize) -> Windows {
         let Some(starts) = &self.starts else { return Windows::consecutive(self.len(), seq_len) };
         let ends = starts.iter().skip(1).copied().chain([self.len()]);

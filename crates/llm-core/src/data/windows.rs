@@ -90,15 +90,24 @@ impl Windows {
         }
     }
 
-    /// At most `limit` tokens' worth of windows, evenly spaced over all.
+    /// At most `limit` tokens' worth of windows, evenly spaced over all; one at least.
     pub fn evenly_spaced(&self, limit: usize) -> Windows {
         let (count, total) = (self.len(), self.tokens());
         if total <= limit || count == 0 {
             return self.clone();
         }
-        let keep = (count as u128 * limit as u128 / total as u128).max(1);
-        let place = |i: u128| (i * count as u128 / keep) as usize;
-        (0..keep).filter_map(|i| self.get(place(i))).collect()
+        let share = |n: usize, whole: usize| (n as u128 * limit as u128 / whole as u128) as usize;
+        let mut keep = share(count, total).max(1);
+        loop {
+            let place = |i: usize| (i as u128 * count as u128 / keep as u128) as usize;
+            let kept: Windows = (0..keep).filter_map(|i| self.get(place(i))).collect();
+            let found = kept.tokens();
+            if found <= limit || keep == 1 {
+                return kept;
+            }
+            // Those taken happen to be long ones.
+            keep = share(keep, found).clamp(1, keep - 1);
+        }
     }
 }
 
@@ -114,6 +123,17 @@ mod tests {
 
     fn list(windows: &Windows) -> Vec<(usize, usize)> {
         windows.iter().map(|w| (w.start, w.len)).collect()
+    }
+
+    #[test]
+    fn long_windows_among_short_ones_keep_to_the_limit() {
+        let window = |i: usize| Window { start: i * 100, len: if i % 2 == 0 { 100 } else { 1 } };
+        let windows: Windows = (0..100).map(window).collect();
+        for limit in [1, 100, 500, 2525, 5049] {
+            let kept = windows.evenly_spaced(limit);
+            assert!(kept.tokens() <= limit.max(100) && !kept.is_empty(), "{limit}");
+        }
+        assert_eq!(windows.evenly_spaced(5050).len(), 100);
     }
 
     #[test]

@@ -57,6 +57,8 @@ pub struct Generator<'m> {
     prompt_len: usize,
     /// The first token that the decoder knows.
     start: usize,
+    /// The scores after the prompt.
+    of_prompt: Vec<f32>,
 }
 
 impl fmt::Debug for Generator<'_> {
@@ -109,7 +111,8 @@ impl<'m> Generator<'m> {
         let decoder = Decoder::with_weights(model, kind)?;
         let (tokens, prompt_len) = (prompt.to_vec(), prompt.len());
         let start = window_start(prompt_len, window, slide);
-        Ok(Generator { decoder, sampling, window, slide, tokens, prompt_len, start })
+        let of_prompt = Vec::new();
+        Ok(Generator { decoder, sampling, window, slide, tokens, prompt_len, start, of_prompt })
     }
 
     /// The prompt and what was written.
@@ -135,10 +138,19 @@ impl<'m> Generator<'m> {
             self.decoder.rewind(0);
             self.start = start;
         }
-        match &self.tokens[start + self.decoder.len()..] {
-            [] => Ok(self.decoder.logits()),
-            unread => self.decoder.feed(unread),
+        let unread = &self.tokens[start + self.decoder.len()..];
+        if !unread.is_empty() {
+            let scores = self.decoder.feed(unread)?;
+            if self.tokens.len() == self.prompt_len {
+                self.of_prompt = scores.to_vec();
+            }
         }
+        Ok(self.scores())
+    }
+
+    /// What [`logits`](Generator::logits) gave last.
+    fn scores(&self) -> &[f32] {
+        if self.written().is_empty() { &self.of_prompt } else { self.decoder.logits() }
     }
 
     /// Draws the next token and appends it.
@@ -147,7 +159,7 @@ impl<'m> Generator<'m> {
     /// [`Error::Logits`] when a score is not finite or no token is allowed.
     pub fn next_token(&mut self) -> Result<Choice> {
         self.logits()?;
-        let logits = self.decoder.logits();
+        let logits = self.scores();
         let index = self.written().len() as u64;
         let token = self.sampling.draw(logits, &self.tokens, index)?;
         let mut lse = [0.0];
@@ -161,10 +173,10 @@ impl<'m> Generator<'m> {
     pub fn restart(&mut self, sample: u64) {
         self.sampling.sample = sample;
         self.tokens.truncate(self.prompt_len);
-        // The prompt stays read, if the window still begins where it did, but for its last token,
-        // whose scores are wanted again.
+        // The prompt stays read, if the window still begins where it did. Its scores are those that it
+        // had: read again, token by token, they would differ in their last digits.
         let same = self.start == window_start(self.prompt_len, self.window, self.slide);
-        self.decoder.rewind(if same { self.prompt_len - 1 - self.start } else { 0 });
+        self.decoder.rewind(if same { self.prompt_len - self.start } else { 0 });
     }
 }
 

@@ -19,10 +19,12 @@ impl Stops {
     /// before it came out, and nothing more follows.
     pub fn push(&mut self, bytes: &[u8]) -> (Vec<u8>, bool) {
         self.held.extend_from_slice(bytes);
+        // The one that is complete first, however the text comes; of those the longest.
         let places = self.texts.iter().filter_map(|text| {
-            self.held.windows(text.len()).position(|window| window == text.as_slice())
+            let found = self.held.windows(text.len()).position(|window| window == text.as_slice());
+            found.map(|place| (place + text.len(), place))
         });
-        if let Some(place) = places.min() {
+        if let Some((_, place)) = places.min() {
             self.held.truncate(place);
             return (std::mem::take(&mut self.held), true);
         }
@@ -66,7 +68,10 @@ mod tests {
     fn stops_are_found_across_pieces_and_left_out() {
         let found = |text: &str| (text.to_string(), true);
         assert_eq!(run(&["END"], &["the E", "N", "D of"]), found("the "));
-        assert_eq!(run(&["b", "abc"], &["xab"]), found("xa"));
+        for pieces in [&["xabc"][..], &["xab", "c"], &["x", "a", "b", "c"]] {
+            assert_eq!(run(&["b", "abc"], pieces), found("xa"));
+            assert_eq!(run(&["abc", "bc"], pieces), found("x"));
+        }
         assert_eq!(run(&["aab"], &["a", "a", "a", "b"]), found("a"));
         assert_eq!(run(&["END", ""], &["the E", "N"]), ("the EN".into(), false));
         assert_eq!(run(&[], &["all", " of it"]), ("all of it".into(), false));
@@ -82,6 +87,15 @@ mod tests {
             let (out, found) = run(&[&stop], &pieces);
             prop_assert_eq!(found, text.contains(&stop));
             prop_assert_eq!(out, text.split(&stop).next().unwrap());
+        }
+
+        #[test]
+        fn cuts_do_not_matter_to_several(text in "[ab]{0,30}", stops in ["[ab]{1,4}", "[ab]{1,4}"], cut in 1usize..5) {
+            let chars: Vec<char> = text.chars().collect();
+            let pieces: Vec<String> = chars.chunks(cut).map(|c| c.iter().collect()).collect();
+            let pieces: Vec<&str> = pieces.iter().map(String::as_str).collect();
+            let stops: Vec<&str> = stops.iter().map(String::as_str).collect();
+            prop_assert_eq!(run(&stops, &pieces), run(&stops, &[&text]));
         }
     }
 }

@@ -143,6 +143,24 @@ fn samples_of_one_seed_differ_and_come_back() {
     }
 }
 
+/// Where scores nearly tie, their last digit decides: it is the same for every text of a prompt.
+#[test]
+fn every_text_begins_with_the_same_scores() {
+    let model = model(Config::gpt2(11, 6, 32, 2));
+    for kind in [None, Some(SmallKind::Bf16), Some(SmallKind::Q8), Some(SmallKind::Q4)] {
+        for n in [1, 4, 9] {
+            let (text, greedy) = (text(n), Sampling::greedy());
+            let mut generator = Generator::with_weights(&model, &text, greedy, 1, kind).unwrap();
+            let first = generator.logits().unwrap().to_vec();
+            for written in [0, 1, 7] {
+                (0..written).for_each(|_| assert!(generator.next_token().is_ok()));
+                generator.restart(1);
+                assert_eq!(generator.logits().unwrap(), first, "{kind:?}, {n}, {written}");
+            }
+        }
+    }
+}
+
 /// A model that is certain what comes: token 256, which ends a text.
 #[test]
 fn writing_stops_at_the_end_of_a_text() {

@@ -28,7 +28,7 @@ pub struct Schedule {
     /// Steps until the peak.
     pub warmup_steps: u64,
     /// The horizon: steps until the end. Stored with a run and never stretched by resuming;
-    /// 0 for a constant rate.
+    /// without meaning for a constant rate.
     pub decay_steps: u64,
 }
 
@@ -36,6 +36,11 @@ impl Schedule {
     /// Always `lr`.
     pub fn constant(lr: f32) -> Schedule {
         Schedule { kind: ScheduleKind::Constant, lr, min_lr: lr, warmup_steps: 0, decay_steps: 0 }
+    }
+
+    /// Has the rate come down, after `step` updates, to the minimum at which it stays?
+    pub fn is_over(&self, step: u64) -> bool {
+        self.kind != ScheduleKind::Constant && step >= self.decay_steps.max(self.warmup_steps)
     }
 
     /// The rate of the update that follows `step` earlier ones.
@@ -52,7 +57,7 @@ impl Schedule {
         if self.kind == ScheduleKind::Constant {
             return self.lr;
         }
-        if step >= self.decay_steps {
+        if self.is_over(step) {
             return self.min_lr;
         }
         let p = (step - self.warmup_steps) as f64 / (self.decay_steps - self.warmup_steps) as f64;

@@ -224,6 +224,11 @@ fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Re
     let (mut inputs, mut targets) = (Vec::new(), Vec::new());
     for window in group {
         let tokens = data.tokens(window.start, t + 1)?;
+        let scored = &tokens[..=window.len];
+        if let Some(i) = scored.iter().position(|&token| token as usize >= v) {
+            let (token, position) = (scored[i], window.start + i);
+            return Err(Error::TokenOutOfRange { token, position, vocab_size: v });
+        }
         inputs.extend_from_slice(&tokens[..t]);
         targets.extend(tokens[1..].iter().map(|&id| clamp(id, v)));
     }
@@ -249,4 +254,24 @@ fn clamp(id: TokenId, vocab_size: usize) -> TokenId {
 fn is_first_choice(row: &[f32], target: usize) -> bool {
     let mine = row[target];
     row[..target].iter().all(|&x| x < mine) && row[target + 1..].iter().all(|&x| x <= mine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+    use std::ops::ControlFlow::Continue;
+
+    #[test]
+    fn a_target_outside_the_vocabulary_is_refused_wherever_it_stands() {
+        let model = TinyGPT::new(Config::new(50, 64, 8, 1), 1).unwrap();
+        for place in [0, 1, 63, 64] {
+            let mut tokens = vec![7; 65];
+            tokens[place] = 5000;
+            let data = TokenDataset::from_tokens(tokens);
+            let refused = evaluate(&model, &data, &data.windows(64), 2, |_| Continue(()));
+            let wanted = Error::TokenOutOfRange { token: 5000, position: place, vocab_size: 50 };
+            assert_eq!(refused.unwrap_err().to_string(), wanted.to_string());
+        }
+    }
 }

@@ -15,9 +15,9 @@ use std::ops::ControlFlow;
 pub struct RunPlan<'a> {
     /// Steps to do.
     pub steps: u64,
-    /// Steps between two measurements; 0: none.
+    /// Measures at every step of the run whose number is a multiple of this; 0: never.
     pub eval_every: u64,
-    /// Steps between two saves; 0: none.
+    /// Saves at every step of the run whose number is a multiple of this; 0: never.
     pub save_every: u64,
     /// What is measured on, unless a hook measures.
     pub validation: Option<Validation<'a>>,
@@ -96,7 +96,8 @@ impl Trainer {
                 return Ok(ending);
             }
             let left = plan.steps - done;
-            let due = |every: u64| every > 0 && done.is_multiple_of(every) && left > 0;
+            let step = self.step;
+            let due = |every: u64| every > 0 && step.is_multiple_of(every) && left > 0;
             let mut flow = Flow::Continue(());
             if due(plan.eval_every) {
                 flow = self.measure(plan, hooks)?;

@@ -1,7 +1,7 @@
 //! Spikes: a loss or gradient norm far above those of the last steps.
 //!
-//! z = (x − mean)/deviation over the last [`WINDOW`] steps. The guard's state is those values and
-//! nothing else, so a resumed run that is told them decides as the uninterrupted one.
+//! z = (x − mean)/deviation over the last [`WINDOW`] steps. The guard's state follows from the steps
+//! that it was told, so a resumed run that tells them again decides as the uninterrupted one.
 //!
 //! Reference: the outlier detector of llm.c. Unlike there, values that are not finite never reach
 //! the window: they end the run before.
@@ -43,8 +43,13 @@ impl SpikeGuard {
         SpikeGuard { limit: limit.into(), losses: space(), norms: space(), in_a_row: 0 }
     }
 
-    /// Takes an earlier step into the window, as it was logged.
+    /// Takes an earlier step, as it was logged: all that a run has done, or at least the last
+    /// [`WINDOW`] + [`MOST_IN_A_ROW`](SpikeGuard::MOST_IN_A_ROW).
     pub fn remember(&mut self, loss: f32, norm: f32) {
+        let _ = self.compare(loss, norm);
+    }
+
+    fn keep(&mut self, loss: f32, norm: f32) {
         for (window, value) in [(&mut self.losses, loss), (&mut self.norms, norm)] {
             if window.len() == WINDOW {
                 window.pop_front();
@@ -56,7 +61,7 @@ impl SpikeGuard {
     /// Compares a step with those before it and remembers it; `Some`: skip it.
     pub fn compare(&mut self, loss: f32, norm: f32) -> Option<Spike> {
         let spike = Spike { loss_z: z(&self.losses, loss), norm_z: z(&self.norms, norm) };
-        self.remember(loss, norm);
+        self.keep(loss, norm);
         let skip = spike.loss_z > self.limit || spike.norm_z > self.limit;
         self.in_a_row = if skip { self.in_a_row + 1 } else { 0 };
         skip.then_some(spike)
@@ -129,8 +134,13 @@ mod tests {
         for i in 0..500 {
             let _ = through.compare(ordinary(i), ordinary(2 * i));
         }
+        let spikes = [20.0, 30.0];
+        spikes.iter().for_each(|x| assert!(through.compare(*x, 2.5).is_some()));
         let mut resumed = SpikeGuard::new(2.0);
-        (500 - WINDOW..500).for_each(|i| resumed.remember(ordinary(i), ordinary(2 * i)));
+        let first = 500 - WINDOW - SpikeGuard::MOST_IN_A_ROW as usize;
+        (first..500).for_each(|i| resumed.remember(ordinary(i), ordinary(2 * i)));
+        spikes.iter().for_each(|x| resumed.remember(*x, 2.5));
+        assert_eq!((through.in_a_row(), resumed.in_a_row()), (2, 2));
         for i in 500..600 {
             let value = if i % 50 == 7 { 9.0 } else { ordinary(i) };
             assert_eq!(through.compare(value, 2.5), resumed.compare(value, 2.5));

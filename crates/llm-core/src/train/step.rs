@@ -33,7 +33,8 @@ pub struct Update {
 /// ```
 ///
 /// One batch is a step of one micro-batch: `[data.batch(..)]`. Several are asked for one after the
-/// other, as they are needed; the update is that of one batch of all of them.
+/// other, as they are needed; when they are of one size, the update is that of one batch of all of
+/// them.
 ///
 /// With a crew ([`Hooks::crew`]) the batches are this member's, equally many for each, and M counts
 /// those of all. Gradients are summed over the members while that of the last micro-batch is made.

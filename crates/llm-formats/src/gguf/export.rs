@@ -11,6 +11,7 @@ use super::write::{Outgoing, write};
 use crate::error::{FormatError, Result};
 use crate::files::open;
 use crate::hugging_face::{has_head_bias, without_heads};
+use llm_core::model::Positions;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Config, Error, IoAction, Tensor, TinyGPT, TokenId};
 use std::borrow::Cow;
@@ -48,7 +49,10 @@ fn describe(model: &TinyGPT) -> Result<Described> {
     let config = model.config();
     let layout = match Layout::of(&model.attention().spec(), config.d_model) {
         Ok(layout) => layout,
-        Err(piece) => return refused((piece, Architecture::Gpt2)),
+        Err(piece) if config.positions == Positions::Learned => {
+            return refused((piece, Architecture::Gpt2));
+        }
+        Err(piece) => return refused((piece, Architecture::Llama)),
     };
     let family = match family_of(config, &layout) {
         Ok(family) => family,

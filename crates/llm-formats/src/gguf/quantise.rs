@@ -64,6 +64,8 @@ pub fn quantise(stored: Stored, numbers: &[f32], out: &mut Vec<u8>) -> Result<()
 ///
 /// Reference: `quantize_row_q8_0_ref` in `ggml-quants.c` of ggml.
 fn q8_0(block: &[f32], out: &mut Vec<u8>) -> Result<(), f32> {
+    // The greatest size would pass over what is no number.
+    block.iter().try_for_each(|x| finite(x.is_finite(), *x))?;
     let most = block.iter().fold(0.0f32, |most, x| most.max(x.abs()));
     let d = most / 127.0;
     let inverse = if d == 0.0 { 0.0 } else { 1.0 / d };
@@ -114,6 +116,15 @@ mod tests {
                 quantise(stored, &[x; 32], &mut Vec::new()),
                 Err(x.abs().copysign(if stored == Stored::Q8_0 { 1.0 } else { x }))
             );
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_said() {
+        let mut block = [1.0; 32];
+        block[9] = f32::NAN;
+        for stored in [Stored::Q8_0, Stored::BF16] {
+            assert!(quantise(stored, &block, &mut Vec::new()).unwrap_err().is_nan());
         }
     }
 

@@ -52,7 +52,7 @@ impl Outgoing<'_> {
     fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (width, rows) = (self.width(), self.rows());
         // A multiple of 16 rows, so that a transposed one is read along its own rows.
-        let at_once = (PIECE / width).next_multiple_of(16);
+        let at_once = (PIECE / width).max(1).next_multiple_of(16);
         let (mut numbers, mut bytes) = (Vec::new(), Vec::new());
         for first in (0..rows).step_by(at_once) {
             numbers.resize(at_once.min(rows - first) * width, 0.0);

@@ -178,6 +178,20 @@ fn the_rate_that_comes_next_is_shown() {
     assert_eq!(outcome.events_of("step")[0]["lr"].as_f64(), Some(0.001));
 }
 
+/// Where the rate has come down to 0 nothing is learnt: that is refused, and not advised.
+#[test]
+fn steps_without_a_rate_are_refused() {
+    let sandbox = sandbox();
+    let course = ["--data", "text.txt", "--gen", "0", "--min-lr", "0", "--steps", "4"];
+    let words = [&course[..], &["--out", "run"]].concat();
+    sandbox.train(&words).says(&["--load run --steps 500 --schedule constant"]);
+    let on = ["--load", "run", "--steps", "2", "--gen", "0"];
+    sandbox.refuses(&on, 2, &["--steps", "ended at step 4", "stays at 0", "--schedule constant"]);
+    for more in [["--schedule", "constant"], ["--min-lr", "1e-4"], ["--decay-steps", "9"]] {
+        sandbox.ok(&[&on[..], &more].concat());
+    }
+}
+
 /// What is loaded is not counted twice.
 #[test]
 fn going_on_takes_no_more_memory_than_beginning() {

@@ -145,7 +145,6 @@ impl Journal {
     /// Tells the guard what the last steps were, so that it goes on as if it had seen them.
     pub(super) fn remind(&self, guard: &mut SpikeGuard) {
         let rows = llm_run_log::rows(&self.dir).into_iter().flatten();
-        // The guard itself forgets what is older than its window.
         rows.flatten().for_each(|row| guard.remember(row.loss, row.grad_norm));
     }
 

@@ -184,7 +184,7 @@ impl Hooks for Watched<'_, '_> {
 
     fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> llm_core::Result<Flow> {
         let every = self.session.args.sample_every.unwrap_or(0);
-        if !self.session.follows() && every > 0 && self.done.is_multiple_of(every) {
+        if !self.session.follows() && every > 0 && run.step.is_multiple_of(every) {
             let Watched { session, progress, request, .. } = self;
             progress.aside(|| session.write(run, request)).map_err(CliError::in_hook)?;
             progress.resume();

@@ -176,8 +176,15 @@ impl SmallMatrix {
         [self.inputs, self.outputs]
     }
 
-    /// Is every scale a finite number?
+    /// Is every scale a finite number, and in bf16, which has none, every number itself? A large
+    /// one becomes ∞ there.
     pub fn is_finite(&self) -> bool {
+        const EXPONENT: u32 = 0x7f80;
+        let finite = |half: u32| half & EXPONENT != EXPONENT;
+        let whole = |word: &u32| finite(*word) && finite(word >> 16);
+        if self.kind == SmallKind::Bf16 && !self.words.iter().all(|line| line.0.iter().all(whole)) {
+            return false;
+        }
         self.scales.as_flattened().iter().all(|scale| scale & 0x7c00 != 0x7c00)
     }
 
@@ -241,6 +248,18 @@ impl fmt::Debug for SmallMatrix {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_too_large_is_not_finite() {
+        for kind in SmallKind::ALL {
+            for (i, x) in [(0, f32::MAX), (37, -f32::MAX)] {
+                let mut w = [0.5; 64];
+                w[i] = x;
+                let small = SmallMatrix::new(kind, &w, [64, 1], Stored::ByInput).unwrap();
+                assert!(!small.is_finite(), "{kind}");
+            }
+        }
+    }
 
     #[test]
     fn a_matrix_is_its_blocks_whichever_way_it_lies() {

@@ -25,6 +25,17 @@ fn models_come_back_bit_for_bit() {
     }
 }
 
+/// Rows may be wider than a piece of what is written at once.
+#[test]
+fn a_wide_mlp_is_written_in_every_type() {
+    let wide = Config { n_inner: 16_416, ..Config::gpt2(256, 4, 32, 1) };
+    let model = TinyGPT::new(wide, 1).unwrap();
+    for stored in [Stored::F32, Stored::BF16, Stored::Q8_0] {
+        let imported = of_bytes(&written(&model, &ByteTokenizer, stored)).unwrap();
+        assert_eq!(imported.config.n_inner, 16_416, "{stored:?}");
+    }
+}
+
 /// What a file has under a name: its shape, and its numbers.
 fn tensor(file: &[u8], name: &str) -> (Vec<usize>, Vec<f32>) {
     let file = Gguf::open(file, file.len() as u64).unwrap();
@@ -140,6 +151,7 @@ fn models_that_llama_cpp_has_not_are_refused_by_what_is_different() {
         (gpt2, Modern::new(3).with_head_dim(6), "(head_dim)"),
         (layer, rotary.clone(), "(layer), which a GGUF file for llama"),
         (gelu, rotary.clone(), "(gelu)"),
+        (llama(true), rotary.clone().with_window(3), "which a GGUF file for llama"),
         (llama(true), Modern::new(3).with_partial_rotary(100.0, 4), "(rotary.width)"),
         (llama(true), rotary.clone().with_rotary_scaling(slowed), "(rotary.scaling.factor)"),
         (

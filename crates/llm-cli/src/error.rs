@@ -80,7 +80,7 @@ pub enum CliError {
     #[error("--threads {0}: the system does not give so many; try fewer")]
     Threads(usize),
     /// Standard output failed (other than by being closed).
-    #[error("cannot write to standard output: {0}")]
+    #[error("cannot write to standard output: {}", system_reason(.0))]
     Stdout(io::Error),
     /// From the library.
     #[error("{source}{hint}")]

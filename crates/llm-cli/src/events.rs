@@ -147,6 +147,8 @@ pub enum Finish {
     Length,
     /// A stop text came up.
     Stop,
+    /// A signal came, or nobody reads on.
+    Interrupted,
 }
 
 /// What rounding a model's weights does to a measurement.

@@ -50,6 +50,10 @@ impl Probes {
         let ctx = args.sanity_ctx.unwrap_or(seq_len);
         let room = len.saturating_sub(ctx);
         let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
+            (None, None | Some(0)) if args.min_acc.is_some() => {
+                let needed = "--sanity-next-from-data N or --sanity-offset I";
+                return usage(format!("--min-acc: there is nothing to judge; add {needed}"));
+            }
             (None, None | Some(0)) => return Ok(None),
             (Some(offset), _) => (Some(offset), 1),
             (None, Some(n)) => (None, n),
@@ -97,7 +101,7 @@ pub fn run(
     let mut decoder = Decoder::new(model)?;
     let mut right = 0;
     for i in 0..count {
-        if out.is_closed() {
+        if out.is_closed() && args.min_acc.is_none() {
             break;
         }
         let start = probes.start(i);
@@ -134,9 +138,7 @@ pub fn run(
         out.tell(&line);
     }
     match args.min_acc {
-        Some(wanted) if share < wanted && !out.is_closed() => {
-            Err(CliError::Accuracy { right, count, wanted })
-        }
+        Some(wanted) if share < wanted => Err(CliError::Accuracy { right, count, wanted }),
         _ => Ok(()),
     }
 }

@@ -104,8 +104,11 @@ impl Progress {
     pub fn step(&mut self, local: u64, report: &StepReport, out: &mut Out) {
         self.clock.tokens += report.tokens;
         let ends = local == 1 || local == self.total;
-        let due = self.log_every > 0 && (ends || local.is_multiple_of(self.log_every));
-        if due {
+        // The speed is written down also where nothing is reported.
+        let every = if self.log_every > 0 { self.log_every } else { LOG_EVERY };
+        let measured = ends || local.is_multiple_of(every);
+        let due = self.log_every > 0 && measured;
+        if measured {
             let seconds = self.clock.since.elapsed().as_secs_f64().max(1e-9);
             self.clock.rate = self.clock.tokens as f64 / seconds;
             self.resume();

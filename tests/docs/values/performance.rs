@@ -13,6 +13,7 @@ pub fn add(values: &mut Values) {
     for (id, key) in [
         ("perf.ratios", "ratios"),
         ("perf.ops", "ops"),
+        ("perf.ops_w1", "w1/ops"),
         ("perf.shares", "shown_shares"),
         ("perf.sweep", "sweep"),
         ("perf.threads", "threads"),
@@ -39,6 +40,7 @@ pub fn add(values: &mut Values) {
         values.insert(id, numbers);
     }
     values.insert("perf.smollm2", smollm2().to_vec());
+    values.insert("perf.w1_rest", what_stops_w1(&measured));
     for w in BenchName::ALL.iter().filter_map(|name| bench_workload(*name)) {
         let [l, c, t, b, v] = [w.layers, w.d_model, w.seq_len, w.batch_size, w.vocab_size];
         let useful = 6 * b * t * (12 * l * c * c + v * c) + 7 * l * b * t * t * c;
@@ -101,4 +103,27 @@ pub(super) fn flatten(value: &Value, numbers: &mut Vec<f64>) {
         Value::Array(list) => list.iter().for_each(|v| flatten(v, numbers)),
         _ => {}
     }
+}
+
+/// W1's part of PyTorch's time; its step; its products as a share of the peak; what is no product as a share
+/// of the step; the part that was hoped for, and how much shorter the step would have to be for it.
+fn what_stops_w1(measured: &Value) -> Vec<f64> {
+    const HOPED: f64 = 0.65;
+    let number = |pointer: &str| measured.pointer(pointer).unwrap().as_f64().unwrap();
+    let percent = |share: f64| (100.0 * share).round();
+    let (step, ratio) = (number("/w1/step"), number("/ratios/0/5"));
+    let products = number("/w1/ops/0/1") + number("/w1/ops/0/2");
+    let w = bench_workload(BenchName::W1).unwrap();
+    let weights = 12 * w.layers * w.d_model * w.d_model + w.vocab_size * w.d_model;
+    let flops = (6 * w.batch_size * w.seq_len * weights) as f64;
+    let of_peak = flops / (products * 1e-3) / (number("/w1/peak") * 1e9);
+    let (rest, shorter) = (1.0 - products / step, 1.0 - HOPED / ratio);
+    vec![
+        ratio,
+        (step * 10.0).round() / 10.0,
+        percent(of_peak),
+        percent(rest),
+        HOPED,
+        percent(shorter),
+    ]
 }

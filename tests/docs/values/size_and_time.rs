@@ -35,9 +35,15 @@ pub fn add(values: &mut Values) {
     let ten = [&bpe("10-MB-1min-small"), &bpe("10-MB-10min-small")].map(|name| last(name));
     values.insert("size.ten", ten.to_vec());
     values.insert("size.medium", list![last(&bpe("10-MB-10min-medium"))]);
+    let hours = [&bpe("10-MB-60min-medium"), &bpe("100-MB-60min-medium")];
+    values.insert("size.ten_hour", list![last(hours[0])]);
+    // Still falling: no measurement on the way was better than the last of them.
+    assert!(hours.iter().all(|hour| best_step(hour) + 1.0 >= steps(hour)));
     let tokens = |name: &str, window: f64, batch: f64| steps(name) * window * batch;
     let read = tokens(&bpe("100-MB-10min-small"), 64.0, 12.0);
     values.insert("size.hundred", list![read]);
+    let in_an_hour = tokens(hours[1], 128.0, 16.0);
+    values.insert("size.hundred_hour", list![last(hours[1]), in_an_hour]);
     let third = tokens(&bpe("10-MB-10min-medium"), 128.0, 16.0);
     assert_eq!((tokens(&bpe("10-MB-10min-small"), 64.0, 12.0) / third).round(), 3.0);
 

@@ -180,6 +180,8 @@ impl TrainArgs {
             let folder = Path::new("data").join(name);
             self.data = vec![folder.join("train.bin")];
             self.val = vec![folder.join("val.bin")];
+            // Few of GPT-2's numbers look like anything but text.
+            self.data_as.get_or_insert(DataAs::U16);
         }
         self
     }

@@ -1,6 +1,6 @@
 //! Folders among the files that are given.
 
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, system_reason};
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
@@ -38,7 +38,12 @@ fn files_in(folder: &Path) -> Result<Vec<DataPath>> {
     };
     let entries = WalkDir::new(folder).sort_by_file_name().follow_links(true).into_iter();
     for entry in entries.filter_entry(shown) {
-        let entry = entry.map_err(|e| unreadable(e.to_string()))?;
+        let entry = entry.map_err(|e| match (e.path(), e.io_error()) {
+            (Some(path), Some(why)) => {
+                CliError::Input { path: path.into(), why: system_reason(why) }
+            }
+            _ => unreadable("a link in it leads back to a folder that it lies in".into()),
+        })?;
         if entry.file_type().is_file() {
             found.push(DataPath { path: entry.into_path(), in_folder: true });
         }

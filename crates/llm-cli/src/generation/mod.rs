@@ -86,6 +86,10 @@ impl Request {
             allowed: allowed(tokenizer.as_ref(), yes(args.ascii_only), yes(args.ignore_eos)),
         };
         sampling.check().map_err(SamplingArgs::refused)?;
+        if !sampling.allowed.is_empty() && !sampling.allowed.contains(&true) {
+            let text = "--ascii-only: the vocabulary has no token of printable ASCII";
+            return Err(CliError::Usage(text.into()));
+        }
         let samples = args.num_samples.unwrap_or(1);
         if !(1..=MOST_SAMPLES).contains(&samples) {
             let text = format!("--num-samples {samples} is outside 1..={MOST_SAMPLES}");
@@ -121,6 +125,19 @@ impl Request {
         Request { attention: Some(attention), ..self }
     }
 
+    /// Does `--slide` fit a model of this context?
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] if not.
+    pub fn check_slide(&self, window: usize) -> Result<()> {
+        match self.slide {
+            Some(slide) if !(1..=window).contains(&slide) => Err(CliError::Usage(format!(
+                "--slide {slide} is outside 1..={window}, the model's context"
+            ))),
+            _ => Ok(()),
+        }
+    }
+
     /// Writes the prompt and what follows it, as often as asked for: to be read, or with `json` one
     /// `sample` event each. `keep` is given every whole text.
     ///
@@ -138,11 +155,8 @@ impl Request {
         let longer = self.longer(model);
         let model = longer.as_ref().unwrap_or(model);
         let window = model.config().seq_len;
+        self.check_slide(window)?;
         let slide = self.slide.unwrap_or(1);
-        if !(1..=window).contains(&slide) {
-            let text = format!("--slide {slide} is outside 1..={window}, the model's context");
-            return Err(CliError::Usage(text));
-        }
         if self.prompt.len() > window {
             let n = self.prompt.len();
             note(&format!("the prompt has {n} tokens; the model sees the last {window}"));
@@ -255,8 +269,12 @@ impl Request {
                 go_on &= progress(Part::Table(&likeliest));
             }
             if !go_on {
+                written.finish = Finish::Interrupted;
                 break;
             }
+        }
+        if signals.pending().is_some() {
+            written.finish = Finish::Interrupted;
         }
         let rest = stops.finish();
         progress(Part::Text(&rest));

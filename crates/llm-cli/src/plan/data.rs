@@ -56,10 +56,10 @@ pub(super) fn resumed(
     };
     let allowed = untrained || args.allow_data_change.unwrap_or(false);
     if let Some(change) = Change::between(Some(&recipe.data), &input) {
-        recipe.data = change.unless_refused(allowed, path, "trained", files)?;
+        recipe.data = change.unless_refused(allowed, path, "trained", Some(files))?;
     }
     if let Some(change) = val.as_ref().and_then(|v| Change::between(recipe.val_data.as_ref(), v)) {
-        recipe.val_data = Some(change.unless_refused(allowed, path, "judged", files)?);
+        recipe.val_data = Some(change.unless_refused(allowed, path, "judged", None)?);
         recipe.val_frac = 0.0; // all of --data is learnt from now on
     }
     Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
@@ -115,14 +115,14 @@ impl Change {
         allowed: bool,
         path: &Path,
         verb: &str,
-        files: &TextFiles,
+        files: Option<&TextFiles>,
     ) -> Result<DataSource> {
         if allowed {
             return Ok(self.now);
         }
-        let now = match files.remembered {
-            true => format!("{}, which {} is now", describe(&self.now), files.shown()),
-            false => describe(&self.now),
+        let now = match files.filter(|files| files.remembered) {
+            Some(files) => format!("{}, which {} is now", describe(&self.now), files.shown()),
+            None => describe(&self.now),
         };
         Err(CliError::Data(format!(
             "checkpoint '{}' was {verb} on {}, not on {now}; give the same data, or add \

@@ -31,6 +31,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         let why = format!("--val-frac {share}: this run is judged on text of its own (--val)");
         return Err(CliError::Usage(why));
     }
+    check_share(args, &given, &loaded.recipe)?;
     check_optimizer(&given, &loaded.recipe, has_optimizer)?;
     let overridden = overridden(args, &given, &loaded);
     let (config, recipe, mut notes) = overridden.map_err(named_by_flag)?;
@@ -197,6 +198,22 @@ fn fixed(args: &TrainArgs, given: &Given, row: &Row<Config>) -> Option<Value> {
     let arch = args.model.arch.filter(|_| is_option);
     let of_arch = arch.map(|_| (row.get)(&args.model.arch_config(1)));
     given.get(flag.name).cloned().or(of_arch)
+}
+
+/// More of the text set apart than before: what was learnt would be called unseen.
+fn check_share(args: &TrainArgs, given: &Given, recipe: &Recipe) -> Result<()> {
+    let (before, allowed) = (recipe.val_frac, args.allow_data_change == Some(true));
+    match given.get("val-frac") {
+        Some(Value::Double(share))
+            if *share > before && recipe.data != DataSource::NONE && !allowed =>
+        {
+            Err(CliError::Usage(format!(
+                "--val-frac {share}: the run set apart {before}, so it has learnt some of what would be \
+                 called unseen; leave the flag out, or add --allow-data-change"
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What one optimizer remembers says nothing to another.

@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn long_windows_among_short_ones_keep_to_the_limit() {
-        let window = |i: usize| Window { start: i * 100, len: if i % 2 == 0 { 100 } else { 1 } };
+        let window = |i: usize| Window { start: i * 100, len: [100, 1][i % 2] };
         let windows: Windows = (0..100).map(window).collect();
         for limit in [1, 100, 500, 2525, 5049] {
             let kept = windows.evenly_spaced(limit);

@@ -173,6 +173,17 @@ fn the_best_state_outlives_a_resume() {
     assert!(sandbox.read("r/ckpt/best") == best, "a worse state took its place\n{outcome}");
 }
 
+/// One that was measured on other text is not: what is easy there says nothing about this.
+#[test]
+fn a_best_state_of_other_text_is_not_the_one_to_beat() {
+    let sandbox = sandbox();
+    sandbox.write("easy.txt", "a".repeat(2000).as_bytes());
+    let easy = ["--data", "easy.txt", "--steps", "20", "--lr", "1e-2", "--out", "r"];
+    sandbox.train(&easy).says(&["best    r/ckpt/best of step 20"]);
+    let other = ["--load", "r", "--allow-data-change", "--steps", "4"];
+    sandbox.ok(&[&other[..], &TEXT].concat()).says(&["best    r/ckpt/best of step 24"]);
+}
+
 #[test]
 fn samples_on_the_way() {
     let sandbox = sandbox();

@@ -51,6 +51,10 @@ fn flags_that_cannot_be() {
         (&["completions", "tcsh"], &["tcsh"]),
         (&["--decay-steps", "18446744073709551615"], &["--decay-steps"]),
         (&["--sanity-next-from-data", "18446744073709551615"], &["--sanity-next-from-data"]),
+        (&["--min-acc", "0.5"], &["--min-acc", "--sanity-next-from-data"]),
+        (&["--slide", "999"], &["--slide 999"]),
+        (&["bench", "--steps", "0"], &["--steps 0"]),
+        (&["bench", "--batch", "0"], &["--batch 0"]),
     ] {
         sandbox().refuses(words, 2, needles);
     }

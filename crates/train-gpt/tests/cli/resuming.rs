@@ -178,6 +178,18 @@ fn the_rate_that_comes_next_is_shown() {
     assert_eq!(outcome.events_of("step")[0]["lr"].as_f64(), Some(0.001));
 }
 
+/// What was learnt is not called unseen.
+#[test]
+fn a_larger_unseen_part_is_refused() {
+    let sandbox = sandbox();
+    let run = ["--data", "text.txt", "--gen", "0", "--steps", "2"];
+    sandbox.train(&[&run[..], &["--val-frac", "0.2", "--out", "run"]].concat());
+    let on = ["--load", "run", "--steps", "1", "--gen", "0", "--val-frac"];
+    sandbox.refuses(&[&on[..], &["0.5"]].concat(), 2, &["--val-frac 0.5", "0.2"]);
+    sandbox.ok(&[&on[..], &["0.1"]].concat());
+    sandbox.ok(&[&on[..], &["0.5", "--allow-data-change", "--data", "text.txt"]].concat());
+}
+
 /// Where the rate has come down to 0 nothing is learnt: that is refused, and not advised.
 #[test]
 fn steps_without_a_rate_are_refused() {

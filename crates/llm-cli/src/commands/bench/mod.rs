@@ -34,6 +34,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
             program.name
         )));
     }
+    check_sizes(&names, args)?;
     let mut out = Out::default();
     let peak = peak::gflops();
     if !args.json {
@@ -64,6 +65,21 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
         }
     }
     out.finish()
+}
+
+/// Sizes that are none, or that nothing would be measured with.
+fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
+    let counted = [("steps", args.steps), ("batch", args.batch)];
+    if let Some((flag, _)) = counted.into_iter().find(|(_, n)| *n == Some(0)) {
+        return Err(CliError::Usage(format!("--{flag} 0: nothing would be measured")));
+    }
+    let sizes = [args.layers, args.heads, args.dmodel, args.seq, args.batch, args.vocab];
+    match names {
+        [BenchName::Attention] if sizes.iter().any(Option::is_some) => Err(CliError::Usage(
+            "--workload attention: its sizes are those of its names, no flag changes them".into(),
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// Several heads need the program that has them.

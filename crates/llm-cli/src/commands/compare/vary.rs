@@ -180,12 +180,17 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     if plain == "seed" {
         return Err(usage("seeds are counted: --seed FIRST --seeds N".into()));
     }
+    if plain == "val-frac" {
+        return Err(usage("losses on different parts of a text cannot be compared".into()));
+    }
     let is_meant = |name: &str, aliases: &[&str]| name == plain || aliases.contains(&&*plain);
     let found =
         flags_of(program).find(|flag| is_meant(flag.name, flag.aliases)).map(|flag| flag.name);
     let others = ["arch", "epochs"].into_iter().find(|name| *name == plain);
     found.or(others).map(|flag| (flag, values)).ok_or_else(|| {
-        let known = flags_of(program).map(|flag| flag.name).filter(|name| *name != "seed");
+        let known = flags_of(program)
+            .map(|flag| flag.name)
+            .filter(|name| !["seed", "val-frac"].contains(name));
         usage(format!(
             "only settings of a model and of its training can be varied: {}",
             known.chain(["arch", "epochs"]).collect::<Vec<_>>().join(", ")
@@ -197,7 +202,7 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
 fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
     let given: Given = args.given();
     if given.contains_key(flag) {
-        return Err(CliError::Usage(format!("--{flag} is given, and varied by --vary {flag}=..")));
+        return Err(CliError::Usage(format!("--{flag} is given, and varied by --vary")));
     }
     let words = [format!("--{flag}={value}")];
     typed(program, args, &words).map_err(|e| CliError::Usage(format!("--vary: {}", e.message())))

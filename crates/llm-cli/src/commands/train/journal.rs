@@ -295,6 +295,7 @@ fn about_the_run(
     earlier: Option<RunInfo>,
 ) -> RunInfo {
     let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
+    let now_judged_on = judged_on(recipe, plan.tokenizer.as_ref());
     let (config, own) = (model.config(), model.attention().parameters(model.config()));
     RunInfo {
         program: program.name.into(),
@@ -304,7 +305,7 @@ fn about_the_run(
         kernels: kernels(recipe.matmul),
         threads,
         data: plan.data.as_ref().map_or_else(String::new, |data| data.label.clone()),
-        judged_on: judged_on(recipe, plan.tokenizer.as_ref()),
+        judged_on: now_judged_on.clone(),
         tokenizer: plan.tokenizer.name().into(),
         vocab_size: config.vocab_size,
         seq_len: config.seq_len,
@@ -317,13 +318,13 @@ fn about_the_run(
         steps: recipe.total_steps,
         entropy_floor,
         flops_per_token: training_flops_with(config, &own, recipe.seq_len),
-        best: earlier.and_then(|info| info.best),
+        best: earlier.filter(|info| info.judged_on == now_judged_on).and_then(|info| info.best),
         ..RunInfo::default()
     }
 }
 
 /// See [`RunInfo::judged_on`].
-fn judged_on(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> String {
+pub(super) fn judged_on(recipe: &Recipe, tokenizer: &dyn Tokenizer) -> String {
     let Recipe { data, val_data, val_frac, .. } = recipe;
     let mut hash = blake3::Hasher::new();
     hash.update(format!("{data:?} {val_data:?} {val_frac} {}", tokenizer.name()).as_bytes());

@@ -15,25 +15,33 @@ const MOST_BYTES: u64 = 1 << 10;
 struct Stored {
     step: u64,
     val_loss: f64,
+    /// What it was measured on, see [`judged_on`](super::journal::judged_on); older files do not say.
+    #[serde(default)]
+    judged_on: String,
 }
 
-/// The best of a run with `done` steps; one from later belongs to a course that was left.
-pub(super) fn read_best(folder: &Path, done: u64) -> Option<Best> {
+/// The best of a run with `done` steps, measured on the same as now. One from later belongs to a course
+/// that was left, and one measured on other text says nothing about this.
+pub(super) fn read_best(folder: &Path, done: u64, now: &str) -> Option<Best> {
     if !folder.join("best").is_file() {
         return None;
     }
     let (file, _) = open_regular(&folder.join("best.json")).ok()?;
-    let Stored { step, val_loss } = serde_json::from_reader(file.take(MOST_BYTES)).ok()?;
-    (step <= done).then_some(Best { step, val_loss })
+    let Stored { step, val_loss, judged_on } =
+        serde_json::from_reader(file.take(MOST_BYTES)).ok()?;
+    let same = judged_on.is_empty() || judged_on == now;
+    (same && step <= done).then_some(Best { step, val_loss })
 }
 
 /// Says which measurement the file `best` belongs to.
 ///
 /// # Errors
 /// [`Error::Io`] naming the file.
-pub(super) fn write_best(folder: &Path, best: Best) -> Result<()> {
+pub(super) fn write_best(folder: &Path, best: Best, now: &str) -> Result<()> {
     let Best { step, val_loss } = best;
-    let text = serde_json::to_string(&Stored { step, val_loss }).unwrap_or_default() + "\n";
+    let text = serde_json::to_string(&Stored { step, val_loss, judged_on: now.into() })
+        .unwrap_or_default()
+        + "\n";
     let path = folder.join("best.json");
     let written = replace_file(&path, |out| out.write_all(text.as_bytes()));
     written.map_err(|source| Error::io(IoAction::Save, path, source))

@@ -102,6 +102,7 @@ fn planned(program: &Program, args: &TrainArgs, lowered: Lowered) -> Result<(Pla
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let (text, tokenizer) = (&plan.text, &plan.tokenizer);
     let request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
+    request.check_slide(plan.trainer.model.config().seq_len)?;
     let request = request.by(plan.attention);
     Ok((plan, request))
 }
@@ -138,6 +139,7 @@ struct Training<'a> {
     signals: Signals,
     keeper: Keeper,
     tokenizer: TokenizerSpec,
+    judged_on: String,
     journal: Option<Journal>,
     target: Option<Target>,
     /// Step of the last saved checkpoint.
@@ -195,9 +197,13 @@ impl<'a> Training<'a> {
     ) -> Training<'a> {
         let run = target.as_ref().and_then(|t| t.run.as_deref());
         let tokenizer = TokenizerSpec::of(plan.tokenizer.as_ref());
+        let judged_on = journal::judged_on(&plan.trainer.recipe, plan.tokenizer.as_ref());
         let keeper = match run.map(|run| run.join("ckpt")) {
-            Some(folder) => Keeper::new(&folder, tokenizer.clone())
-                .with_best(keep::read_best(&folder, plan.trainer.step)),
+            Some(folder) => Keeper::new(&folder, tokenizer.clone()).with_best(keep::read_best(
+                &folder,
+                plan.trainer.step,
+                &judged_on,
+            )),
             None => Keeper::nowhere(tokenizer.clone()),
         };
         let keeper = keeper.with_numbered(args.keep.unwrap_or(0));
@@ -211,6 +217,7 @@ impl<'a> Training<'a> {
             signals,
             keeper: keeper.best_with_optimizer(args.save_opt == Some(true)),
             tokenizer,
+            judged_on,
             journal: None,
             target,
             saved: None,

@@ -63,7 +63,9 @@ impl Training<'_> {
             known = Some(is_best);
             let path = session.keeper.best_path();
             match (path.as_deref().and_then(Path::parent), session.keeper.best()) {
-                (Some(folder), Some(best)) if is_best => keep::write_best(folder, best),
+                (Some(folder), Some(best)) if is_best => {
+                    keep::write_best(folder, best, &session.judged_on)
+                }
                 _ => Ok(()),
             }
         });

@@ -91,12 +91,11 @@ pub fn read(
     from_spec: &FromSpec<'_>,
 ) -> Result<Imported> {
     let contents = Contents::open(input, length)?;
-    let is_described = contents.metadata.contains_key(KEY);
-    let notes = Vec::from_iter((!is_described).then_some(Note::Undescribed));
     let (config, attention, kind) = match contents.metadata.get(KEY) {
         Some(text) => described(text, n_heads, from_spec)?,
         None => undescribed(&contents, n_heads, from_spec)?,
     };
+    let notes = Vec::from_iter(kind.is_none().then_some(Note::Undescribed));
     check(&config, attention.as_ref())?;
     let list = parameter_list(&config, &attention.parameters(&config));
     let shapes: Vec<_> = list.into_iter().map(|(name, p)| (name, p.shape)).collect();

@@ -42,8 +42,8 @@ pub fn add(values: &mut Values) {
     values.insert("perf.smollm2", smollm2().to_vec());
     values.insert("perf.w1_rest", what_stops_w1(&measured));
     for w in BenchName::ALL.iter().filter_map(|name| bench_workload(*name)) {
-        let [l, c, t, b, v] = [w.layers, w.d_model, w.seq_len, w.batch_size, w.vocab_size];
-        let useful = 6 * b * t * (12 * l * c * c + v * c) + 7 * l * b * t * t * c;
+        let [l, c, t, b] = [w.layers, w.d_model, w.seq_len, w.batch_size];
+        let useful = flops_of_matrices(&w) + 7 * l * b * t * t * c;
         assert!((w.flops() / useful as f64 - 1.0).abs() < 1e-12);
     }
     let w1 = bench_workload(BenchName::W1).unwrap();
@@ -105,6 +105,12 @@ pub(super) fn flatten(value: &Value, numbers: &mut Vec<f64>) {
     }
 }
 
+/// The first part of the page's formula.
+fn flops_of_matrices(w: &BenchWorkload) -> usize {
+    let [l, c, v] = [w.layers, w.d_model, w.vocab_size];
+    6 * w.batch_size * w.seq_len * (12 * l * c * c + v * c)
+}
+
 /// W1's part of PyTorch's time; its step; its products as a share of the peak; what is no product as a share
 /// of the step; the part that was hoped for, and how much shorter the step would have to be for it.
 fn what_stops_w1(measured: &Value) -> Vec<f64> {
@@ -114,9 +120,7 @@ fn what_stops_w1(measured: &Value) -> Vec<f64> {
     let (step, ratio) = (number("/w1/step"), number("/ratios/0/5"));
     let products = number("/w1/ops/0/1") + number("/w1/ops/0/2");
     let w = bench_workload(BenchName::W1).unwrap();
-    let weights = 12 * w.layers * w.d_model * w.d_model + w.vocab_size * w.d_model;
-    let flops = (6 * w.batch_size * w.seq_len * weights) as f64;
-    let of_peak = flops / (products * 1e-3) / (number("/w1/peak") * 1e9);
+    let of_peak = flops_of_matrices(&w) as f64 / (products * 1e-3) / (number("/w1/peak") * 1e9);
     let (rest, shorter) = (1.0 - products / step, 1.0 - HOPED / ratio);
     vec![
         ratio,

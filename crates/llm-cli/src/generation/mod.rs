@@ -269,11 +269,10 @@ impl Request {
                 go_on &= progress(Part::Table(&likeliest));
             }
             if !go_on {
-                written.finish = Finish::Interrupted;
                 break;
             }
         }
-        if signals.pending().is_some() {
+        if written.finish == Finish::Length && written.choices.len() < self.n {
             written.finish = Finish::Interrupted;
         }
         let rest = stops.finish();

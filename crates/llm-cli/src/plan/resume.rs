@@ -37,7 +37,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     let (config, recipe, mut notes) = overridden.map_err(named_by_flag)?;
     recipe.check().map_err(named_by_flag)?;
     let learns = recipe.total_steps > loaded.step || args.recipe.epochs.is_some();
-    if learns && recipe.schedule.is_over(loaded.step) && recipe.schedule.min_lr == 0.0 {
+    if learns && recipe.schedule.at(loaded.step) == 0.0 {
         return Err(CliError::Usage(format!(
             "--steps: the rate's course ended at step {} and stays at 0, so nothing would be learnt; \
              --schedule constant, --min-lr or a later --decay-steps changes that",

@@ -127,12 +127,11 @@ pub fn evaluate_together(
             for (i, w) in theirs.iter().enumerate() {
                 let range = i * t..i * t + w.len;
                 let tokens = data.tokens(w.start, w.len + 1)?;
-                let targets: Vec<TokenId> = tokens[1..].iter().map(|&id| clamp(id, v)).collect();
                 let own = scores.as_ref().filter(|_| size == 1);
                 let scored = Scored {
                     window: round + member * batch_size + i,
                     inputs: &tokens[..w.len],
-                    targets: &targets,
+                    targets: &tokens[1..],
                     losses: &losses[range.clone()],
                     right: &right[range.clone()],
                     logits: own.map_or(&[], |s| &s.logits.data()[range.start * v..range.end * v]),

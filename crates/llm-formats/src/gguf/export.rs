@@ -49,10 +49,10 @@ fn describe(model: &TinyGPT) -> Result<Described> {
     let config = model.config();
     let layout = match Layout::of(&model.attention().spec(), config.d_model) {
         Ok(layout) => layout,
-        Err(piece) if config.positions == Positions::Learned => {
-            return refused((piece, Architecture::Gpt2));
+        Err(piece) if config.positions == Positions::Rotary => {
+            return refused((piece, Architecture::Llama));
         }
-        Err(piece) => return refused((piece, Architecture::Llama)),
+        Err(piece) => return refused((piece, Architecture::Gpt2)),
     };
     let family = match family_of(config, &layout) {
         Ok(family) => family,

@@ -47,7 +47,7 @@ pub(super) fn run(
         let mut generator =
             Generator::with_weights(&model, &vec![0; after], Sampling::greedy(), 1, kind)?;
         let mut times = Vec::new();
-        for sample in 0..=args.steps.unwrap_or(TEXTS).max(1) {
+        for sample in 0..=args.steps.unwrap_or(TEXTS) {
             generator.restart(sample as u64);
             let start = Instant::now();
             (0..n).try_for_each(|_| generator.next_token().map(drop))?;

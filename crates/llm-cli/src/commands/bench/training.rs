@@ -24,7 +24,7 @@ pub(super) fn run(
     threads: usize,
     peak: f64,
 ) -> Result<WorkloadResult> {
-    let steps = args.steps.unwrap_or(w.steps).max(1);
+    let steps = args.steps.unwrap_or(w.steps);
     let model = w.model(program, &args.model)?;
     let flops = model.flops(w.batch_size, w.seq_len);
     let (mut trainer, data) = prepare(model, &w)?;

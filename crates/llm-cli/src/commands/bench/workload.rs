@@ -57,7 +57,7 @@ impl Workload {
             heads: args.heads.unwrap_or(self.heads),
             d_model: args.dmodel.unwrap_or(self.d_model),
             seq_len: args.seq.unwrap_or(self.seq_len),
-            batch_size: args.batch.unwrap_or(self.batch_size).max(1),
+            batch_size: args.batch.unwrap_or(self.batch_size),
             vocab_size: args.vocab.unwrap_or(self.vocab_size),
             ..self
         }

@@ -150,8 +150,7 @@ impl Training<'_> {
         }
         self.report((&plan.trainer).into(), report, self.ended());
         self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
-        let schedule = &plan.trainer.recipe.schedule;
-        let learns = schedule.min_lr > 0.0 || !schedule.is_over(step);
+        let learns = plan.trainer.recipe.schedule.at(step) > 0.0;
         let rate = if learns { "" } else { " --schedule constant" };
         self.say(&format!("        {name}{load}{data} --steps 500{rate}"));
     }

@@ -72,6 +72,7 @@ impl Journal {
         plan: &Plan,
         args: &TrainArgs,
         threads: usize,
+        judged_on: &str,
     ) -> Result<Journal> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
@@ -94,7 +95,7 @@ impl Journal {
             trained: 0,
             page: begin + next_page(Duration::ZERO),
         };
-        let info = about_the_run(program, plan, threads, floor, earlier);
+        let info = about_the_run(program, plan, threads, floor, earlier, judged_on);
         let mut journal = Journal {
             dir,
             config,
@@ -293,9 +294,9 @@ fn about_the_run(
     threads: usize,
     entropy_floor: Option<f64>,
     earlier: Option<RunInfo>,
+    judged_on: &str,
 ) -> RunInfo {
     let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
-    let now_judged_on = judged_on(recipe, plan.tokenizer.as_ref());
     let (config, own) = (model.config(), model.attention().parameters(model.config()));
     RunInfo {
         program: program.name.into(),
@@ -305,7 +306,7 @@ fn about_the_run(
         kernels: kernels(recipe.matmul),
         threads,
         data: plan.data.as_ref().map_or_else(String::new, |data| data.label.clone()),
-        judged_on: now_judged_on.clone(),
+        judged_on: judged_on.into(),
         tokenizer: plan.tokenizer.name().into(),
         vocab_size: config.vocab_size,
         seq_len: config.seq_len,
@@ -318,7 +319,7 @@ fn about_the_run(
         steps: recipe.total_steps,
         entropy_floor,
         flops_per_token: training_flops_with(config, &own, recipe.seq_len),
-        best: earlier.filter(|info| info.judged_on == now_judged_on).and_then(|info| info.best),
+        best: earlier.filter(|info| info.judged_on == judged_on).and_then(|info| info.best),
         ..RunInfo::default()
     }
 }

@@ -240,7 +240,7 @@ impl Training<'_> {
     fn open_journal(&mut self, plan: &Plan, threads: usize) -> Result<()> {
         let run = self.target.as_ref().and_then(|t| t.run.as_deref()).filter(|_| plan.steps > 0);
         let Some(dir) = run else { return Ok(()) };
-        let journal = Journal::open(dir, self.program, plan, self.args, threads)?;
+        let journal = Journal::open(dir, self.program, plan, self.args, threads, &self.judged_on)?;
         journal.notes().iter().for_each(|line| self.say(&one_line(line)));
         self.journal = Some(journal);
         Ok(())

@@ -58,7 +58,11 @@ pub(crate) fn parse_with(
     let verb = words.get(1).and_then(|w| w.to_str()).filter(|w| !w.starts_with('-'));
     let verb = verb.and_then(|verb| command.find_subcommand(verb));
     let help = match verb {
-        Some(verb) => format!("{} {} --help", program.name, verb.get_name()),
+        Some(verb) => {
+            let inner = words.get(2).and_then(|word| verb.find_subcommand(word));
+            let inner = inner.map_or(String::new(), |inner| format!(" {}", inner.get_name()));
+            format!("{} {}{inner} --help", program.name, verb.get_name())
+        }
         None => format!("{} --help", program.name),
     };
     // Those of a verb that has verbs of its own.
@@ -119,6 +123,20 @@ mod tests {
                 let Parsed::Wrong(line) = parse(&BASELINE, words) else { panic!("{flag}") };
                 assert_eq!(one_line(&line), line);
             }
+        }
+    }
+
+    #[test]
+    fn the_help_that_is_named_is_that_of_the_verb() {
+        for (line, help) in [
+            ("--x", "train-gpt --help"),
+            ("eval --x", "train-gpt eval --help"),
+            ("inspect attention --x", "train-gpt inspect attention --help"),
+            ("tokenizer --x", "train-gpt tokenizer --help"),
+        ] {
+            let words = ["train-gpt"].into_iter().chain(line.split(' ')).map(Into::into);
+            let Parsed::Wrong(said) = parse(&BASELINE, words) else { panic!("{line}") };
+            assert!(said.ends_with(&format!("see {help}")), "{said}");
         }
     }
 

@@ -46,6 +46,17 @@ pub enum Event<'a> {
         /// A measurement on the way.
         measurement_seconds: f64,
     },
+    /// One batch, learnt by heart or not, by `--overfit`.
+    Overfit {
+        /// Its tokens.
+        tokens: u64,
+        /// Its loss at first.
+        first_loss: f32,
+        /// Its loss at last.
+        last_loss: f32,
+        /// The last is below a tenth of the first.
+        learnt: bool,
+    },
     /// A training step.
     Step {
         /// Steps done.

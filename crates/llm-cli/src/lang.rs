@@ -30,6 +30,11 @@ impl Lang {
         if IS_CHINESE.load(Ordering::Relaxed) { Lang::Zh } else { Lang::En }
     }
 
+    /// The one that is called so.
+    pub(crate) fn named(word: &str) -> Option<Lang> {
+        Lang::from_str(word, false).ok()
+    }
+
     /// From now on everything is said in this language.
     pub fn choose(self) {
         IS_CHINESE.store(self == Lang::Zh, Ordering::Relaxed);
@@ -39,7 +44,7 @@ impl Lang {
     /// that flag. It is found before anything is parsed, so that help and errors speak it too. What
     /// is no language stays, to be refused.
     pub fn taken_from(words: impl IntoIterator<Item = OsString>) -> (Lang, Vec<OsString>) {
-        let known = |word: &OsString| Lang::from_str(word.to_str()?, false).ok();
+        let known = |word: &OsString| Lang::named(word.to_str()?);
         let (mut asked, mut kept) = (None, Vec::new());
         let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {

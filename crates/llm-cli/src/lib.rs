@@ -12,7 +12,7 @@
 //! | `voice` | which of several processes speaks |
 //! | [`escape`] | text that cannot control the terminal |
 //! | [`error`] | what ends a command, exit codes |
-//! | `variables` | words of the environment that choose kernels |
+//! | `variables` | words of the environment that choose kernels and the language |
 //! | [`console`] | the terminal's two ends |
 //! | `crew` | several processes on one run |
 //! | `table` | tables that fit the terminal |
@@ -145,6 +145,7 @@ pub fn run(program: &Program) -> ExitCode {
 
 /// No verb: train, or say how.
 fn train(program: &Program, args: &TrainArgs) -> Result<()> {
+    let args = &plan::with_habits(args);
     let several = args.crew.crew != Some(CrewKind::None);
     let one_flag = [
         (args.print_config, "--print-config"),

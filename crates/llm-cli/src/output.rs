@@ -29,12 +29,21 @@ pub struct Target {
 }
 
 impl Target {
-    /// A file of the user's choice; an existing one will be replaced.
+    /// A file of the user's choice; an existing one will be replaced, unless it is the checkpoint of
+    /// a run in a folder, and not of the one that goes on (`continues`).
     ///
     /// # Errors
     /// [`CliError::Create`] when it cannot be written, [`CliError::Busy`].
-    pub fn file(path: &Path) -> Result<Target> {
+    pub fn file(path: &Path, continues: Option<&Path>) -> Result<Target> {
         let path = path.to_path_buf();
+        if let Some(run) = run_of(&path).filter(|run| is_run(run))
+            && path.exists()
+            && !continues.is_some_and(|c| is_same(c, &path))
+        {
+            let run = run.display();
+            let why = format!("it belongs to the run in '{run}', whose log would be another's");
+            return Err(CliError::Create { path, why });
+        }
         Target { path, run: None, fresh: false, lock: None, home: None }.claim()
     }
 
@@ -45,9 +54,18 @@ impl Target {
     /// # Errors
     /// As [`Target::file`].
     pub fn folder(dir: &Path, continues: Option<&Path>) -> Result<Target> {
+        Target::check_folder(dir, continues)?;
+        let fresh = !dir.exists();
+        Target::in_folder(dir, fresh)
+    }
+
+    /// What [`Target::folder`] refuses because of what is there already. Nothing is made.
+    ///
+    /// # Errors
+    /// [`CliError::Create`], [`CliError::Busy`].
+    pub fn check_folder(dir: &Path, continues: Option<&Path>) -> Result<()> {
         let path = in_run(dir);
-        let same = |a: &Path, b: &Path| a.canonicalize().ok() == b.canonicalize().ok();
-        if path.exists() && !continues.is_some_and(|c| same(c, &path)) {
+        if path.exists() && !continues.is_some_and(|c| is_same(c, &path)) {
             let why = format!("there is a run already, continue it with --load {}", dir.display());
             return Err(CliError::Create { path, why });
         }
@@ -62,8 +80,7 @@ impl Target {
                        --out, or move it away";
             return Err(CliError::Create { path: taken, why: why.into() });
         }
-        let fresh = !dir.exists();
-        Target::in_folder(dir, fresh)
+        Ok(())
     }
 
     fn in_folder(dir: &Path, fresh: bool) -> Result<Target> {
@@ -118,6 +135,18 @@ impl Drop for Target {
     }
 }
 
+/// Are these the same file, by whatever names?
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+    a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
+}
+
+/// `DIR` of `DIR/ckpt/NAME`.
+pub(crate) fn run_of(checkpoint: &Path) -> Option<PathBuf> {
+    let folder = checkpoint.parent()?;
+    let parent = folder.parent().filter(|_| folder.ends_with("ckpt"))?;
+    Some(if parent.as_os_str().is_empty() { ".".into() } else { parent.to_path_buf() })
+}
+
 /// Whether there is a file that is not one of ours. An empty file is nobody's.
 fn is_foreign(path: &Path, is_ours: impl FnOnce(&Path) -> bool) -> bool {
     let length = std::fs::metadata(path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
@@ -149,8 +178,10 @@ pub fn to_load(path: &Path) -> Result<PathBuf> {
         return Ok(path.to_path_buf());
     }
     let last = in_run(path);
-    if last.exists() {
-        return Ok(last);
+    match last.try_exists() {
+        Ok(true) => return Ok(last),
+        Ok(false) => {}
+        Err(e) => return Err(CliError::Input { path: last, why: system_reason(&e) }),
     }
     let why = "there is no run in this folder (no ckpt/last)".into();
     Err(CliError::Input { path: path.into(), why })

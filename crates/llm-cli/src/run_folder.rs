@@ -1,6 +1,8 @@
 //! What a run left in its folder: for lists of runs and for pages about them. The program that made
 //! it may have been killed, or be an older one.
 
+use crate::console::note;
+use crate::error::{CliError, Result, system_reason};
 use crate::output::{is_at_work, is_run};
 use llm_run_log::{BestLoss, RunInfo, RunState, rows};
 use std::path::{Path, PathBuf};
@@ -43,35 +45,46 @@ impl RunFolder {
     }
 }
 
-/// The run that `folder` is, or those in it and in the folders of comparisons in it, by name.
-pub fn below(folder: &Path) -> Vec<PathBuf> {
+/// The run that `folder` is, or those in it and in the folders of comparisons in it, by name. What
+/// cannot be looked into is said, and left out.
+///
+/// # Errors
+/// [`CliError::Input`] when it cannot be looked into itself.
+pub fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     if is_run(folder) {
-        return vec![folder.to_path_buf()];
+        return Ok(vec![folder.to_path_buf()]);
     }
-    let mut found: Vec<PathBuf> = folders_in(folder)
-        .into_iter()
-        .flat_map(|inner| match is_run(&inner) {
-            true => vec![inner],
-            false => folders_in(&inner).into_iter().filter(|dir| is_run(dir)).collect(),
-        })
-        .collect();
+    let mut found = Vec::new();
+    for inner in folders_in(folder)? {
+        match folders_in(&inner) {
+            _ if is_run(&inner) => found.push(inner),
+            Ok(folders) => found.extend(folders.into_iter().filter(|dir| is_run(dir))),
+            Err(e) => note(&format!("left out: {}", e.message())),
+        }
+    }
     found.sort();
-    found
+    Ok(found)
 }
 
-fn folders_in(folder: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+fn folders_in(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder)
+        .map_err(|e| CliError::Input { path: folder.into(), why: system_reason(&e) })?;
+    Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
 }
 
 /// The settings in a run's folder. A person may have changed them: what cannot be read says nothing.
 pub(crate) fn config(run: &Path) -> Option<Table> {
+    config_text(run)?.parse().ok()
+}
+
+/// The same as it is written.
+pub(crate) fn config_text(run: &Path) -> Option<String> {
     let path = run.join("config.toml");
     // Nothing that a program waits at.
     if !path.is_file() {
         return None;
     }
-    std::fs::read_to_string(path).ok()?.parse().ok()
+    std::fs::read_to_string(path).ok()
 }
 
 /// The keys and values of the settings, without the tables that they stand in.

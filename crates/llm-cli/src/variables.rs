@@ -1,11 +1,13 @@
-//! Variables of the environment that choose kernels: a word that nobody knows is refused, not passed over.
+//! Variables of the environment that choose kernels or the language: a word that nobody knows is refused, not passed over.
 
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
+use crate::lang::{self, Lang};
+use clap::ValueEnum;
 use llm_core::kernels::gemm::bf16;
 use llm_core::kernels::simd;
 
-/// `LLM_KERNELS` and `LLM_BF16` hold words that are known.
+/// `LLM_KERNELS`, `LLM_BF16` and `LLM_LANG` hold words that are known.
 ///
 /// # Errors
 /// [`CliError::Usage`] with the first that is not.
@@ -15,6 +17,13 @@ pub(crate) fn check() -> Result<()> {
     let of = |variable| std::env::var(variable).unwrap_or_default();
     check_words("LLM_KERNELS", [of("LLM_KERNELS").as_str()], &levels)?;
     let known = [&orders[..], &[bf16::EMULATED]].concat();
+    let lang = of(lang::VARIABLE);
+    if Lang::named(&lang).is_none() {
+        let known = Lang::value_variants().iter().filter_map(Lang::to_possible_value);
+        let known: Vec<String> = known.map(|value| value.get_name().to_string()).collect();
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        check_words(lang::VARIABLE, [lang.as_str()], &known)?;
+    }
     check_words("LLM_BF16", of("LLM_BF16").split(',').map(str::trim), &known)
 }
 

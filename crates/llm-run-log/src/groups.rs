@@ -91,8 +91,15 @@ impl Groups<'_> {
     /// One or two charts, the second below the first, as the text of an SVG file.
     ///
     /// # Errors
-    /// What the drawing library says, for example about an empty range.
+    /// A range in which there is nothing, with which the drawing library would not end; and what
+    /// that library says.
     pub fn svg(&self, above: &Panel, below: Option<&Panel>) -> Result<String, String> {
+        for Panel { range, y, .. } in [above].into_iter().chain(below) {
+            let ends = [range.start, range.end];
+            if !(ends.iter().all(|end| end.is_finite()) && range.start < range.end) {
+                return Err(format!("no range of {y}: {} to {}", range.start, range.end));
+            }
+        }
         let mut svg = String::new();
         self.draw(&mut svg, above, below).map_err(|e| e.to_string())?;
         Ok(svg)
@@ -204,5 +211,9 @@ mod tests {
         assert!(["heads", "nats", "floor"].iter().all(|word| one.contains(word)));
         let two = groups.svg(&panel, Some(&panel)).unwrap();
         assert_eq!(count(&two, "<circle"), 2 * count(&one, "<circle"));
+        for range in [3.0..2.0, 1.0..1.0, f64::MAX..f64::MIN, f64::NAN..1.0, 0.0..f64::INFINITY] {
+            let empty = Panel { range, ..panel.clone() };
+            assert!(groups.svg(&panel, Some(&empty)).unwrap_err().contains("no range of nats"));
+        }
     }
 }

@@ -54,6 +54,12 @@ pub struct BenchArgs {
 }
 
 impl BenchArgs {
+    /// Whether a size of training was given in place of the workload's.
+    pub fn resized(&self) -> bool {
+        let BenchArgs { dmodel, layers, heads, seq, vocab, batch, .. } = self;
+        [dmodel, layers, heads, seq, vocab, batch].iter().any(|size| size.is_some())
+    }
+
     /// Whether a size of writing was given in place of the workload's.
     pub fn sized(&self) -> bool {
         let BenchArgs { dmodel, layers, heads, seq, vocab, after, .. } = self;
@@ -115,6 +121,11 @@ pub enum BenchName {
 }
 
 impl BenchArgs {
+    /// Whether there is one JSON object a line.
+    pub fn json(&self) -> bool {
+        self.json || self.output.json()
+    }
+
     /// What matrices are rounded to when they are multiplied.
     pub fn precision(&self) -> Precision {
         match self.matmul.as_str() {

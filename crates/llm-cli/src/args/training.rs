@@ -121,6 +121,9 @@ pub struct TrainArgs {
     /// What nanoGPT's `train.py` takes besides.
     #[command(flatten)]
     pub nano_gpt: NanoGptFlags<TRAIN_PY>,
+    /// What the run that goes on had of these, and was not typed, as it would be.
+    #[arg(skip)]
+    pub remembered: Vec<String>,
 }
 
 /// Sizes of a new model.
@@ -158,11 +161,11 @@ pub struct RecipeArgs {
     /// the rest to --load
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
-    /// Stop when N measurements in a row bring no better validation loss
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// Stop when N measurements in a row bring no better validation loss; 0: never
+    #[arg(long, value_name = "N")]
     pub patience: Option<u64>,
     /// Leave out updates whose loss or gradient norm stands out by more than Z standard deviations
-    /// (6 is usual); not stored, give it again with --load
+    /// (6 is usual); 0: none
     #[arg(long, value_name = "Z")]
     pub skip_spikes: Option<f32>,
     /// What is drawn.

@@ -23,7 +23,7 @@ use std::path::Path;
 /// What reading or saving refuses; an old checkpoint is then kept.
 pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     check_heads_flag(program, args.heads)?;
-    let target = Target::file(&args.save)
+    let target = Target::file(&args.save, None)
         .map_err(|e| e.of_verb("nothing was imported, choose another --save"))?;
     let imported = read(program, args)?;
     let quiet = args.output.quiet();

@@ -2,7 +2,7 @@
 
 use crate::args::{RunsArgs, RunsOrder};
 use crate::console::{columns, note, print, tell};
-use crate::error::{CliError, Result};
+use crate::error::Result;
 use crate::escape::{json_line, one_line};
 use crate::lang::Lang;
 use crate::messages::{left, said, train::state, width as wide};
@@ -21,13 +21,14 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
         [] => vec![PathBuf::from("runs")],
         given => given.to_vec(),
     };
-    let missing = folders.iter().find(|folder| !folder.is_dir());
-    if let (Some(path), false) = (missing, args.folders.is_empty()) {
-        let why = "there is no such folder".into();
-        return Err(CliError::Input { path: path.clone(), why });
+    let mut found: Vec<RunFolder> = Vec::new();
+    for folder in &folders {
+        // Nobody has trained here yet.
+        if args.folders.is_empty() && folder.symlink_metadata().is_err() {
+            continue;
+        }
+        found.extend(below(folder)?.iter().map(|path| RunFolder::read(path)));
     }
-    let paths = folders.iter().flat_map(|folder| below(folder));
-    let mut found: Vec<RunFolder> = paths.map(|path| RunFolder::read(&path)).collect();
     match args.sort.unwrap_or(RunsOrder::Name) {
         RunsOrder::Name => {}
         RunsOrder::Loss => found.sort_by(|a, b| {

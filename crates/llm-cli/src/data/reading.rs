@@ -96,13 +96,16 @@ pub(super) enum Wrapping {
     Unmarked,
     Converted,
     Unpacked,
+    /// Nothing was done to it: it is in another encoding, or in none.
+    NotUtf8,
 }
 
 impl Wrapping {
-    pub(super) const ALL: [(Wrapping, &str); 3] = [
+    pub(super) const ALL: [(Wrapping, &str); 4] = [
         (Wrapping::Unpacked, "unpacked (gzip)"),
         (Wrapping::Converted, "converted from UTF-16"),
         (Wrapping::Unmarked, "without the byte order mark"),
+        (Wrapping::NotUtf8, "not UTF-8 and learnt byte by byte (iconv converts it)"),
     ];
 }
 
@@ -168,7 +171,20 @@ pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Opt
         (_, Kind::Foreign(_) | Kind::Binary { .. }) if found.in_folder => return Ok(None),
         _ => return unwrap(path, kind, whole, room).map(Some),
     };
-    Ok(Some(Looked { form, changes: Vec::new(), held: whole }))
+    let insists = reading.said == Some(DataForm::Bytes);
+    let changes = match form {
+        DataForm::Text if !insists => changes_of_text(&sample),
+        _ => Vec::new(),
+    };
+    Ok(Some(Looked { form, changes, held: whole }))
+}
+
+/// What there is to say about a text that begins so: its bytes are learnt as they are, which in
+/// another encoding are other characters, or none.
+fn changes_of_text(sample: &[u8]) -> Vec<Wrapping> {
+    // The beginning may end within a character.
+    let broken = std::str::from_utf8(sample).is_err_and(|e| e.error_len().is_some());
+    if broken { vec![Wrapping::NotUtf8] } else { Vec::new() }
 }
 
 /// Is a file that is no text one of token numbers, as nanoGPT has them?
@@ -189,6 +205,10 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
         (Kind::MarkedUtf8, Held::Memory(mut bytes)) => {
             bytes.drain(..UTF8_MARK.len());
             Ok(text(vec![Wrapping::Unmarked], Held::Memory(bytes)))
+        }
+        (Kind::Text, Held::Memory(bytes)) => {
+            let changes = changes_of_text(&bytes[..bytes.len().min(SAMPLE)]);
+            Ok(text(changes, Held::Memory(bytes)))
         }
         (Kind::Text, held) => Ok(text(Vec::new(), held)),
         (Kind::Utf16 { big, mark }, held) => {

@@ -90,7 +90,7 @@ fn check_all(folder: &Path) {
     let (empty, text, missing) = (path("empty"), path("text"), path("missing"));
     std::fs::write(&empty, "").unwrap();
     std::fs::write(&text, "once upon a time").unwrap();
-    let target = |name: &str| Target::file(Path::new(&path(name)));
+    let target = |name: &str| Target::file(Path::new(&path(name)), None);
     let first = target("model").unwrap();
     let busy = target("model").map(drop).unwrap_err();
     drop(first);

@@ -41,6 +41,8 @@ pub(crate) enum Difference {
 pub(crate) enum Conclusion<'a> {
     /// Nothing yet.
     Incomplete { done: usize, planned: usize },
+    /// Nothing about one kind, of which some runs ran away.
+    Diverged { name: Bilingual, diverged: usize, of: usize },
     /// Nothing from one seed.
     OneSeed,
     /// By which rule.
@@ -62,6 +64,9 @@ super::messages! {
     incomplete(done, planned)
         "Incomplete: {done} of {planned} runs are done. Nothing is concluded.",
         "未完成：{planned} 次训练中完成了 {done} 次。不下结论。";
+    ran_away(en, zh, diverged, of)
+        "With {en} {diverged} of {of} runs diverged: it is not compared.",
+        "{zh}：{of} 次训练中有 {diverged} 次发散，不参加比较。";
     one_seed()
         "One seed: nothing is known about the spread, so nothing is concluded.",
         "只有一个种子：不知道波动有多大，所以不下结论。";
@@ -98,6 +103,9 @@ impl Conclusion<'_> {
     pub(crate) fn text(&self) -> Bilingual {
         match self {
             Conclusion::Incomplete { done, planned } => incomplete(done, planned),
+            Conclusion::Diverged { name: Bilingual { en, zh }, diverged, of } => {
+                ran_away(en, zh, diverged, of)
+            }
             Conclusion::OneSeed => one_seed(),
             Conclusion::Rule { seeds, by_heads: true } => rule(seeds),
             Conclusion::Rule { seeds, by_heads: false } => rule_of_settings(seeds),

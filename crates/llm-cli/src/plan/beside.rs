@@ -23,10 +23,8 @@ pub struct SharedData {
     pub tokenizer: Arc<dyn Tokenizer>,
     files: TextFiles,
     text: TextDefaults,
-    /// Of the first training.
-    pub config: Config,
-    /// Likewise.
-    pub recipe: Recipe,
+    /// How the data were cut.
+    recipe: Recipe,
 }
 
 /// A training that is decided, without its model.
@@ -46,7 +44,6 @@ impl SharedData {
             tokenizer: plan.tokenizer,
             files: plan.files,
             text: plan.text,
-            config: plan.trainer.model.config().clone(),
             recipe: plan.trainer.recipe,
         }
     }
@@ -56,14 +53,17 @@ impl SharedData {
         self.data.as_ref()
     }
 
-    /// The number of steps that a training with the settings of `args` has.
+    /// What a training with the settings of `args` is.
     ///
     /// # Errors
     /// What such a training is refused for.
-    pub(crate) fn steps(&self, program: &Program, args: &TrainArgs) -> Result<u64> {
+    pub(crate) fn decided(&self, program: &Program, args: &TrainArgs) -> Result<(Config, Recipe)> {
         match self.settled(program, args)? {
-            Some(settled) => Ok(settled.recipe.total_steps),
-            None => Plan::new(program, args).map(|plan| plan.steps),
+            Some(Settled { config, recipe, .. }) => Ok((config, recipe)),
+            None => Plan::new(program, args).map(|plan| {
+                let Trainer { model, recipe, .. } = plan.trainer;
+                (model.config().clone(), recipe)
+            }),
         }
     }
 

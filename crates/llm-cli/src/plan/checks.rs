@@ -41,6 +41,13 @@ pub(super) fn check_watches(args: &TrainArgs, measured: bool) -> Result<()> {
     }
 }
 
+/// Said where a place to save in is given, and nothing is saved.
+pub(super) fn without_a_place(args: &TrainArgs) -> Option<String> {
+    let places = [("--save", args.save.is_some()), ("--out", args.out.is_some())];
+    let (flag, _) = places.into_iter().find(|(_, given)| *given)?;
+    (args.no_save == Some(true)).then(|| format!("{flag} has no effect with --no-save"))
+}
+
 /// Steps for `epochs` passes over `tokens`.
 pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u64> {
     if !(epochs > 0.0 && epochs.is_finite()) {

@@ -5,6 +5,7 @@
 
 use crate::args::TrainArgs;
 use crate::escape::one_line;
+use crate::output::run_of;
 use crate::run_folder::config;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -67,13 +68,6 @@ impl TextFiles {
 fn shown(files: &[PathBuf]) -> String {
     let each = files.iter().map(|file| format!("'{}'", one_line(&file.display().to_string())));
     each.collect::<Vec<_>>().join(", ")
-}
-
-/// `DIR` of `DIR/ckpt/NAME`.
-fn run_of(checkpoint: &Path) -> Option<PathBuf> {
-    let folder = checkpoint.parent()?;
-    let parent = folder.parent().filter(|_| folder.ends_with("ckpt"))?;
-    Some(if parent.as_os_str().is_empty() { ".".into() } else { parent.to_path_buf() })
 }
 
 /// The files named by `data = [..]` or `data = ".."`; standard input cannot be read again.

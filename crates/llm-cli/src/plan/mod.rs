@@ -6,6 +6,7 @@ mod checks;
 mod data;
 mod files;
 mod fresh;
+mod habits;
 mod loaded;
 mod resume;
 mod run;
@@ -21,6 +22,7 @@ pub(crate) use fresh::largest_divisor;
 
 pub(crate) use data::own_data;
 pub use files::TextFiles;
+pub(crate) use habits::with_habits;
 pub(crate) use loaded::more_than_offered;
 pub use loaded::{Loaded, load};
 pub use run::{Decided, Plan};
@@ -31,7 +33,7 @@ use crate::error::Result;
 use crate::output::to_load;
 use crate::probes::Probes;
 use crate::program::Program;
-use checks::check_watches;
+use checks::{check_watches, without_a_place};
 
 impl Plan {
     /// Makes the plan.
@@ -46,6 +48,7 @@ impl Plan {
             None => fresh::plan(program, args)?,
             Some(path) => resume::plan(program, args, &to_load(path)?)?,
         };
+        plan.notes.extend(without_a_place(args));
         if let Some(data) = &plan.data {
             let most = plan.trainer.model.config().seq_len;
             let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);

@@ -102,6 +102,9 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     if files.remembered {
         notes.push(format!("the run's own text is used: {}", files.shown()));
     }
+    if learns && !args.remembered.is_empty() {
+        notes.push(format!("the run's own {} go on", args.remembered.join(", ")));
+    }
     let mut steps = steps;
     if let (Some(epochs), Some(data)) = (args.recipe.epochs, &read) {
         steps = steps_of(epochs, data.train.len(), &trainer.recipe)?;
@@ -135,10 +138,6 @@ fn check_shape(
 ) -> Result<()> {
     let config = run.model.config();
     let heads = attention.n_heads;
-    let shown = |value: &Value| match value {
-        Value::Bool(yes) => u8::from(*yes).to_string(),
-        other => other.to_string(),
-    };
     let differs = |what: &str, in_file: &dyn Display, given: &dyn Display| {
         Err(CliError::Data(format!(
             "checkpoint '{}': {what} {in_file} in file, {given} given; leave the flag out, or \
@@ -154,7 +153,8 @@ fn check_shape(
         let Some(wanted) = fixed(args, given, row) else { continue };
         let in_file = (row.get)(config);
         if wanted != in_file {
-            return differs(row.field.trim_start_matches("n_"), &shown(&in_file), &shown(&wanted));
+            let name = flags::of_key(row.key).map_or(row.field, |flag| flag.name);
+            return differs(name, &said(&in_file), &said(&wanted));
         }
     }
     if let Some(given) = args.heads.filter(|&given| given != heads) {
@@ -166,9 +166,9 @@ fn check_shape(
         let in_file = get(attention).or_else(|| left_out(flag, heads, config));
         match (wanted, in_file) {
             (Some(wanted), Some(in_file)) if wanted != in_file => {
-                return differs(flag.name, &shown(&in_file), &shown(&wanted));
+                return differs(flag.name, &said(&in_file), &said(&wanted));
             }
-            (Some(wanted), None) => return differs(flag.name, &"none", &shown(&wanted)),
+            (Some(wanted), None) => return differs(flag.name, &"none", &said(&wanted)),
             _ => {}
         }
     }
@@ -244,7 +244,7 @@ fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Resul
         let of_preset = preset.and_then(|start| flag.initial(start));
         let new = given.get(flag.name).cloned().or(of_preset);
         let new = new.filter(|new| *new != old && flag.beside_load == Beside::Replaces)?;
-        let [new_name, old_name] = [&new, &old].map(|value| said(flag, value));
+        let [new_name, old_name] = [&new, &old].map(said);
         notes.push(format!("--{} {new_name} replaces the run's {old_name}", flag.name));
         Some(new)
     };
@@ -277,12 +277,11 @@ fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Resul
     Ok((config, recipe, notes))
 }
 
-/// A value in a note; the courses of the rate are called as in the library.
-fn said(flag: &Flag, value: &Value) -> String {
-    let text = value.to_string();
-    match (flag.name, value) {
-        ("schedule", _) => text[..1].to_uppercase() + &text[1..],
-        (_, Value::Float(x)) => typed(*x),
-        _ => text,
+/// A value in a note, as it would be typed.
+fn said(value: &Value) -> String {
+    match value {
+        Value::Float(x) => typed(*x),
+        Value::Bool(yes) => u8::from(*yes).to_string(),
+        other => other.to_string(),
     }
 }

@@ -82,6 +82,17 @@ impl Plan {
         }
     }
 
+    /// Refuses, without making anything, what [`Plan::target`] would because of what is there.
+    ///
+    /// # Errors
+    /// As [`Plan::target`].
+    pub fn check_target(&self, args: &TrainArgs) -> Result<()> {
+        match &args.out {
+            Some(dir) => Target::check_folder(dir, self.loaded.as_deref()),
+            None => Ok(()),
+        }
+    }
+
     /// Chooses, tries and locks the output. `None`: nothing will be saved.
     ///
     /// # Errors
@@ -91,7 +102,7 @@ impl Plan {
             return Ok(None);
         }
         match (&args.save, &args.out) {
-            (Some(file), _) => Target::file(file).map(Some),
+            (Some(file), _) => Target::file(file, self.loaded.as_deref()).map(Some),
             (None, Some(dir)) => Target::folder(dir, self.loaded.as_deref()).map(Some),
             (None, None) if self.steps > 0 => match &args.load {
                 // The folder of a run: it goes on there, with its log and its best state.

@@ -4,8 +4,8 @@ use crate::args::{CrewArgs, TextEnds, TokenizerArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
 use crate::escape::{json_line, one_line};
 use crate::flags::{
-    ATTENTION, AttentionRow, FURTHER, Flag, GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES,
-    VAL_FRAC,
+    ATTENTION, AttentionRow, FURTHER, Flag, GROUPS, Initial, LEARNING, LENGTH, OPTIONS, SEED,
+    SIZES, VAL_FRAC, flags,
 };
 use crate::plan::Decided;
 use crate::program::{AttentionFlags, Program};
@@ -29,7 +29,9 @@ pub fn effective_config(
     Sheet::of(decided, args, threads).text(program)
 }
 
-/// All settings, for `--print-config`: given to `--config`, the text is the same command.
+/// All settings, for `--print-config`: given to `--config`, the text is the same command. What
+/// follows from other settings stands in it as a remark, so that it still follows when they are
+/// changed.
 pub fn printable_config(
     program: &Program,
     decided: &Decided<'_>,
@@ -38,6 +40,13 @@ pub fn printable_config(
 ) -> String {
     let mut sheet = Sheet::of(decided, args, threads);
     sheet.place(args);
+    if args.load.is_none() {
+        let given = args.given();
+        let follows = |flag: &&Flag| {
+            matches!(flag.initial, Initial::Follows(_)) && !given.contains_key(flag.name)
+        };
+        sheet.following = flags().filter(follows).map(|flag| flag.name.replace('-', "_")).collect();
+    }
     sheet.text(program)
 }
 
@@ -48,6 +57,10 @@ pub(super) struct Sheet {
     table: &'static str,
     /// Every key that was asked about, given or not.
     pub(super) known: Vec<String>,
+    /// Keys whose values follow from others, and are written as remarks.
+    following: Vec<String>,
+    /// Lines above all tables.
+    pub(super) remarks: Vec<String>,
 }
 
 impl Sheet {
@@ -183,7 +196,7 @@ impl Sheet {
         self.given("shard_optimizer", *shard_optimizer);
     }
 
-    fn table(&mut self, name: &'static str) {
+    pub(super) fn table(&mut self, name: &'static str) {
         self.table = name;
     }
 
@@ -201,20 +214,36 @@ impl Sheet {
         }
     }
 
+    /// Another value in the current table, or none.
+    pub(super) fn replace(&mut self, key: &str, value: Option<Value>) {
+        let table = self.tables.entry(self.table).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(table) = table {
+            match value {
+                Some(value) => table.insert(key.into(), value),
+                None => table.remove(key),
+            };
+        }
+    }
+
     fn list(&mut self, key: &str, values: Vec<Value>) {
         self.given(key, (!values.is_empty()).then_some(Value::Array(values)));
     }
 
-    fn text(&self, program: &Program) -> String {
+    pub(super) fn text(&self, program: &Program) -> String {
         let mut text = format!(
             "# {} {}: the settings of a run; --config FILE takes them, flags win over them\n",
             program.name,
             env!("CARGO_PKG_VERSION"),
         );
+        self.remarks.iter().for_each(|remark| text.push_str(&format!("# {remark}\n")));
         for (name, table) in &self.tables {
             text.push_str(&format!("\n[{name}]\n"));
             for (key, value) in table.as_table().into_iter().flatten() {
-                text.push_str(&format!("{key} = {}\n", shown(value)));
+                let line = format!("{key} = {}", shown(value));
+                text.push_str(&match self.following.contains(key) {
+                    true => format!("# {line} # follows from other settings\n"),
+                    false => line + "\n",
+                });
             }
         }
         text

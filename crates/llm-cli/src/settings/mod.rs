@@ -6,6 +6,7 @@
 
 mod effective;
 mod file;
+mod went_on;
 
 #[cfg(test)]
 mod tests;
@@ -14,3 +15,4 @@ pub use effective::{effective_config, printable_config};
 #[cfg(any(test, fuzzing))]
 pub(crate) use file::text_of;
 pub(crate) use file::{merge, read};
+pub use went_on::{Before, whole_config};

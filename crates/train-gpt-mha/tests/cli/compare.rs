@@ -229,3 +229,49 @@ fn what_cannot_be_compared_is_refused() {
     sandbox.refuses(&["compare", "--dmodel", "15"], 2, &["--dmodel 15", "--heads"]);
     sandbox.refuses(&["compare", "--data", "missing"], 66, &["missing"]);
 }
+
+/// A setting with which training runs away is a result, and no end of the others.
+#[test]
+fn a_run_that_diverges_ends_no_comparison() {
+    let sandbox = sandbox();
+    let varied = |lr, more: &[&str]| {
+        let words =
+            ["compare", "--data", "text.txt", "--seeds", "2", "--steps", "5", "--heads", "4"];
+        sandbox.run(&[&words[..], &TINY, &["--warmup", "0", "--vary", lr], more].concat())
+    };
+    let done = varied("lr=1e30,1e-3,2e-3", &["--out", "out"]);
+    assert_eq!(done.code, Some(0), "{done}");
+    done.says(&["run 1/6  lr 1e30  seed 1  diverged: ", "run 6/6  lr 2e-3  seed 2  val_loss="]);
+    done.prints(&["With lr 1e30 2 of 2 runs diverged: it is not compared.", "Validation loss: "]);
+    let result = json(&sandbox, "out/compare.json");
+    assert_eq!((&result["complete"], result["runs"].as_array().unwrap().len()), (&true.into(), 4));
+    let diverged = result["diverged"].as_array().unwrap();
+    assert_eq!(diverged.len(), 2);
+    assert_eq!(diverged[1]["seed"], 2);
+    assert_eq!(diverged[1]["settings"]["lr"], "1e30");
+    assert!(sandbox.path("out/report.html").exists() && sandbox.path("out/compare.svg").exists());
+
+    let lines = varied("lr=1e-3,1e30", &["--out", "lines", "--json"]);
+    assert_eq!(lines.events_of("diverged")[0]["number"], 2);
+    assert_eq!(lines.events_of("done")[0]["complete"], true);
+
+    let none = varied("lr=1e30,1e31", &["--out", "none"]);
+    assert_eq!(none.code, Some(3), "{none}");
+    none.says(&["0 of 4 runs are complete"]);
+}
+
+/// What is said at the beginning is true of the first training.
+#[test]
+fn the_head_of_a_comparison_is_that_of_its_first_run() {
+    let sandbox = sandbox();
+    let words = ["compare", "--data", "text.txt", "--seeds", "1", "--heads", "4", "--threads", "1"];
+    let sizes = ["--seq", "16", "--layers", "1", "--batch", "2", "--lr", "1e-3"];
+    let varied = ["--vary", "dmodel=32,16", "--vary", "steps=3,2", "--json", "--out", "out"];
+    let done = sandbox.ok(&[&words[..], &sizes, &varied].concat());
+    let start = &done.events_of("start")[0];
+    let runs = done.events_of("run");
+    assert_eq!((&start["steps"], &start["parameters"]), (&3.into(), &runs[0]["parameters"]));
+    assert_ne!(runs[0]["parameters"], runs[2]["parameters"]);
+    let again = [&words[..], &sizes, &varied[..4], &["--out", "again"]].concat();
+    sandbox.ok(&again).says(&["width 32", "4 of 3 steps", "1 thread\n"]);
+}

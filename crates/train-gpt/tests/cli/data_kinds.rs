@@ -181,3 +181,23 @@ fn a_text_of_long_characters_gets_a_hint() {
         assert!(!hinted(words), "{words:?}");
     }
 }
+
+/// Text in another encoding is learnt as the bytes that it is, and that is said.
+#[test]
+fn text_that_is_no_utf_8_is_said() {
+    let sandbox = sandbox();
+    let latin = [&b"gr\xFC\xDFe. "[..], &sandbox.read("text.txt")].concat();
+    sandbox.write("latin.txt", &latin);
+    let said = "not UTF-8 and learnt byte by byte (iconv converts it)";
+    let words = ["--data", "latin.txt", "--steps", "1", "--gen", "0", "--no-save"];
+    sandbox.train(&words).says(&["latin.txt", said]);
+    sandbox.train(&[&words[..], &["--tokenizer", "char"]].concat()).says(&[said]);
+    // Who insists knows.
+    let insists = sandbox.train(&[&words[..], &["--data-as", "bytes"]].concat());
+    assert!(!insists.stderr.contains("UTF-8"), "{insists}");
+    // A character that the sample cuts in two is whole.
+    let long = "猫".repeat(30_000);
+    sandbox.write("long.txt", long.as_bytes());
+    let words = words.map(|word| if word == "latin.txt" { "long.txt" } else { word });
+    assert!(!sandbox.train(&words).stderr.contains("UTF-8"));
+}

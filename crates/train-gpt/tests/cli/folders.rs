@@ -156,3 +156,54 @@ fn a_checkpoint_folder_that_goes_away_takes_no_row_of_the_log_along() {
     assert!(sandbox.path("run/ckpt/last").exists());
     has_every_step(&sandbox, "run");
 }
+
+/// The checkpoint of a run's folder is not replaced by another run, nor by what is imported.
+#[test]
+fn the_checkpoint_of_another_run_is_not_replaced() {
+    let sandbox = sandbox();
+    sandbox.train(&["--data", "text.txt", "--steps", "2", "--out", "run", "--gen", "0"]);
+    let last = sandbox.read("run/ckpt/last");
+    let new = ["--data", "text.txt", "--steps", "1", "--gen", "0", "--save"];
+    let tiny = &TINY[..];
+    let needles = ["run/ckpt/last", "belongs to the run in 'run'"];
+    sandbox.refuses(&[tiny, &new, &["run/ckpt/last"]].concat(), 73, &needles);
+    sandbox.ok(&["export", "safetensors", "model.safetensors", "--load", "run"]);
+    let import = ["import", "safetensors", "model.safetensors", "--save", "run/ckpt/last"];
+    sandbox.refuses(&import, 73, &needles);
+    assert!(sandbox.read("run/ckpt/last") == last);
+    // The run itself may go on there, and other names are free.
+    sandbox.ok(&["--load", "run", "--steps", "1", "--gen", "0", "--save", "run/ckpt/last"]);
+    sandbox.ok(&[tiny, &new, &["run/ckpt/mine"]].concat());
+}
+
+/// A dry run says what would be refused, and makes nothing.
+#[test]
+fn a_dry_run_knows_that_a_folder_is_taken() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "2", "--gen", "0", "--out", "run"];
+    sandbox.train(&words);
+    let before = sandbox.everything();
+    let dry = [&TINY[..], &words, &["--dry-run"]].concat();
+    sandbox.refuses(&dry, 73, &["there is a run already"]);
+    let free: Vec<_> = dry.iter().map(|w| if *w == "run" { "free" } else { w }).collect();
+    sandbox.ok(&free).prints(&["time    about"]);
+    assert!(sandbox.everything() == before);
+    let unsaved = sandbox.ok(&[&free[..free.len() - 1], &["--no-save"]].concat());
+    unsaved.says(&["--out has no effect with --no-save"]);
+    assert!(sandbox.everything() == before);
+}
+
+/// What cannot be looked into is not told as absent.
+#[test]
+fn a_folder_that_cannot_be_looked_into_is_named() {
+    let sandbox = sandbox();
+    sandbox.refuses(&["runs", "text.txt"], 66, &["text.txt", "not a directory"]);
+    sandbox.refuses(&["report", "missing"], 66, &["missing", "no such file or directory"]);
+    std::os::unix::fs::symlink("loop", sandbox.path("loop")).unwrap();
+    sandbox.refuses(&["runs", "loop"], 66, &["loop", "too many levels of symbolic links"]);
+    fs::create_dir_all(sandbox.path("run/ckpt")).unwrap();
+    std::os::unix::fs::symlink("last", sandbox.path("run/ckpt/last")).unwrap();
+    for words in [&["--load", "run", "--steps", "1"][..], &["generate", "--load", "run"]] {
+        sandbox.refuses(words, 66, &["run/ckpt/last", "too many levels of symbolic links"]);
+    }
+}

@@ -86,3 +86,39 @@ fn verbs_speak_json_too() {
     assert_eq!(kinds(&eval.events()), ["eval"]);
     assert!(eval.events()[0]["val_loss"].as_f64().unwrap() > 0.0);
 }
+
+/// Where one object a line is asked for, nothing else is printed, whatever the verb.
+#[test]
+fn every_verb_that_prints_keeps_to_lines_of_json() {
+    let sandbox = sandbox();
+    sandbox.train(&["--data", "text.txt", "--steps", "2", "--out", "run", "--gen", "0"]);
+    let json = ["--message-format", "json"];
+    let small = ["--layers", "1", "--dmodel", "16", "--seq", "16", "--batch", "2", "--steps", "2"];
+    let bench = [&["bench", "--workload", "w2"][..], &small, &json].concat();
+    let lines = |words: &[&str]| -> Vec<Value> {
+        let text = sandbox.ok(words).text();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let measured = lines(&bench);
+    assert_eq!((measured.len(), &measured[0]["workload"]), (1, &"w2-own".into()));
+    let words = ["tokenizer", "decode", "--tokenizer", "byte", "104", "105"];
+    let decoded = lines(&[&words[..], &json].concat());
+    assert_eq!(decoded, [serde_json::json!({ "ids": [104, 105], "text": "hi" })]);
+    let page = sandbox.ok(&[&["report", "run"][..], &json].concat()).events();
+    assert_eq!(page, [serde_json::json!({ "event": "written", "path": "run/report.html" })]);
+    let words = ["--data", "text.txt", "--steps", "3", "--overfit", "--log-every", "0"];
+    let overfit = sandbox.train(&[&words[..], &json].concat());
+    let found = &overfit.events_of("overfit")[0];
+    assert_eq!((&found["tokens"], &found["learnt"]), (&32.into(), &false.into()));
+}
+
+/// What a command is run for is printed however quiet it is to be.
+#[test]
+fn results_stand_on_standard_output() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "3", "-q"];
+    let learnt = sandbox.train(&[&words[..], &["--overfit"]].concat());
+    assert!(learnt.text().starts_with("overfit loss of one batch"), "{learnt}");
+    let planned = sandbox.train(&[&words[..], &["--dry-run"]].concat());
+    assert!(planned.text().starts_with("time    about"), "{planned}");
+}

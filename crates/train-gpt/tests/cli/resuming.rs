@@ -1,7 +1,7 @@
 //! Going on with a run.
 
 use crate::{sandbox, trained};
-use workspace_tests::cli_support::{TINY, as_multi_head};
+use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};
 
 #[test]
 fn ten_and_ten_steps_are_twenty() {
@@ -252,4 +252,81 @@ fn quiet_prints_the_result_and_the_path() {
     // Text is printed when it is asked for.
     let text = sandbox.ok(&["--load", "run", "--steps", "1", "-q", "-p", "the", "-n", "3"]);
     assert!(std::str::from_utf8(&text.stdout).unwrap().contains("\nthe"), "{text}");
+}
+
+/// The value of a key in a run's settings.
+fn setting(sandbox: &Sandbox, run: &str, key: &str) -> Option<String> {
+    let text = String::from_utf8(sandbox.read(format!("{run}/config.toml"))).unwrap();
+    let line = text.lines().find_map(|line| line.strip_prefix(&format!("{key} = ")));
+    line.map(String::from)
+}
+
+/// How often it is measured, saved and reported stays, and is said, unless it is typed again.
+#[test]
+fn a_run_goes_on_with_its_own_habits() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--steps", "6", "--gen", "0", "--out", "run"];
+    let habits = ["--eval-every", "2", "--save-every", "3", "--keep", "2", "--log-every", "1"];
+    let watched = ["--patience", "50", "--skip-spikes", "20", "--sample-every", "0"];
+    sandbox.train(&[&words[..], &habits, &watched].concat());
+    let on = ["--load", "run", "--steps", "4", "--gen", "0"];
+    let all = "the run's own --eval-every 2, --save-every 3, --log-every 1, --keep 2, --patience 50, \
+               --skip-spikes 20 go on";
+    let done = sandbox.ok(&on);
+    done.says(&[all, "step 7 "]);
+    let measured = |step: &str| {
+        let log = String::from_utf8(sandbox.read("run/metrics.csv")).unwrap();
+        let row = log.lines().find(|line| line.starts_with(&format!("{step},"))).unwrap();
+        !row.split(',').nth(3).unwrap().is_empty()
+    };
+    assert!(measured("8") && !measured("7"));
+    assert_eq!(setting(&sandbox, "run", "patience").as_deref(), Some("50"));
+
+    let typed = ["--eval-every", "0", "--log-every", "7", "--keep", "0", "--skip-spikes", "0"];
+    let done = sandbox.ok(&[&on[..], &typed].concat());
+    done.says(&["the run's own --save-every 3 go on"]);
+    assert!(!measured("12"), "{done}");
+    // What was given up is not taken up again.
+    assert_eq!(setting(&sandbox, "run", "skip_spikes"), None);
+    assert_eq!(setting(&sandbox, "run", "eval_every").as_deref(), Some("0"));
+    let written = sandbox.ok(&["--load", "run", "--prompt", "the", "--gen", "4"]);
+    assert!(!written.stderr.contains("go on"), "{written}");
+    // A file of one's own has no habits.
+    std::fs::copy(sandbox.path("run/ckpt/last"), sandbox.path("model")).unwrap();
+    let alone = ["--load", "model", "--data", "text.txt", "--steps", "1", "--save", "model"];
+    assert!(!sandbox.ok(&alone).stderr.contains("go on"));
+}
+
+/// The settings in a run's folder make the whole run, not the part that was done last.
+#[test]
+fn the_settings_of_a_run_that_went_on_are_those_of_all_of_it() {
+    let sandbox = sandbox();
+    let words = ["--data", "text.txt", "--tokenizer", "char", "--gen", "0", "--seed", "5"];
+    sandbox.train(&[&words[..], &["--steps", "6", "--out", "run"]].concat());
+    for steps in ["2", "3"] {
+        sandbox.ok(&["--load", "run", "--gen", "0", "--steps", steps, "--seed", "9"]);
+    }
+    let of = |run: &str, key: &str| setting(&sandbox, run, key);
+    assert_eq!(of("run", "steps").as_deref(), Some("11"));
+    assert_eq!(of("run", "seed").as_deref(), Some("5"));
+    assert_eq!(of("run", "tokenizer").as_deref(), Some("\"char\""));
+    assert_eq!(of("run", "load"), None);
+    sandbox.ok(&["--config", "run/config.toml", "--out", "again", "--gen", "0"]);
+    assert!(sandbox.read("run/ckpt/last") == sandbox.read("again/ckpt/last"));
+
+    // A run that began elsewhere goes on from there.
+    sandbox.ok(&["--load", "run", "--out", "fork", "--steps", "2", "--gen", "0"]);
+    sandbox.ok(&["--load", "fork", "--steps", "3", "--gen", "0"]);
+    assert_eq!(of("fork", "load").as_deref(), Some("\"run\""));
+    assert_eq!(of("fork", "steps").as_deref(), Some("5"));
+    sandbox.ok(&["--config", "fork/config.toml", "--out", "third", "--gen", "0"]);
+    assert!(sandbox.read("fork/ckpt/last") == sandbox.read("third/ckpt/last"));
+
+    // What no settings can say is said above them, and stays.
+    sandbox.ok(&["--load", "run", "--steps", "1", "--clip", "0.5", "--gen", "0"]);
+    sandbox.ok(&["--load", "run", "--steps", "1", "--gen", "0"]);
+    let text = String::from_utf8(sandbox.read("run/config.toml")).unwrap();
+    let remark = "# after step 11: --clip 0.5 replaces the run's 1";
+    assert_eq!(text.lines().nth(1), Some(remark), "{text}");
+    assert_eq!(of("run", "steps").as_deref(), Some("13"));
 }

@@ -93,7 +93,9 @@ fn a_killed_run_gets_its_page() {
     assert!(page(&sandbox, "own.html")["attention"].is_null());
     let foreign = ["report", "saved", "--html", "moved.txt"];
     sandbox.refuses(&foreign, 73, &["moved.txt", "no page", "choose another --html"]);
-    sandbox.refuses(&["report", "nowhere"], 66, &["nowhere", "no run"]);
+    sandbox.refuses(&["report", "nowhere"], 66, &["nowhere", "no such file"]);
+    std::fs::create_dir(sandbox.path("empty")).unwrap();
+    sandbox.refuses(&["report", "empty"], 66, &["empty", "no run"]);
 }
 
 #[test]
@@ -133,12 +135,12 @@ fn a_page_grows_while_its_run_goes() {
 fn a_dry_run_says_how_long_the_run_will_take() {
     let sandbox = sandbox();
     let words = ["--data", "text.txt", "--steps", "100", "--dry-run"];
-    sandbox.train(&words).says(&["time    about ", "100 steps of "]);
+    sandbox.train(&words).prints(&["time    about ", "100 steps of "]);
     let json = sandbox.train(&[&words[..], &["--message-format", "json"]].concat());
     let estimate = &json.events_of("estimate")[0];
     assert!(estimate["seconds"].as_f64().unwrap() > 0.0, "{estimate}");
     let long = ["--data", "text.txt", "--steps", "1000000000", "--dry-run"];
     let limited = sandbox.train(&[&long[..], &["--max-time", "1s"]].concat());
-    limited.says(&["then --max-time ends it"]);
+    limited.prints(&["then --max-time ends it"]);
     assert!(!sandbox.path("runs").exists());
 }

@@ -153,5 +153,22 @@ fn keys_beside_load_act_as_flags() {
     let outcome = sandbox.ok(&["--config", "on.toml", "--save", "more"]);
     outcome.says(&["--lr 0.5 replaces", "at step 6"]);
     sandbox.write("wide.toml", b"dmodel = 32\n");
-    sandbox.refuses(&["--config", "wide.toml", "--load", "model"], 65, &["d_model 16", "32"]);
+    sandbox.refuses(&["--config", "wide.toml", "--load", "model"], 65, &["dmodel 16", "32"]);
+}
+
+/// Who changes the steps in a printed file does not keep the course of other steps.
+#[test]
+fn what_follows_from_other_settings_still_follows() {
+    let sandbox = sandbox();
+    let printed = sandbox.ok(&["--steps", "400", "--min-lr", "1e-5", "--print-config"]);
+    for line in ["# warmup = 20 # follows", "# decay_steps = 400 # follows", "\nmin_lr = 0.00001\n"]
+    {
+        assert!(printed.text().contains(line), "no {line}: {printed}");
+    }
+    sandbox.write("run.toml", printed.text().replace("steps = 400\n", "steps = 800\n").as_bytes());
+    let again = sandbox.ok(&["--config", "run.toml", "--print-config"]).text();
+    assert!(
+        again.contains("# warmup = 40 #") && again.contains("# decay_steps = 800 #"),
+        "{again}"
+    );
 }

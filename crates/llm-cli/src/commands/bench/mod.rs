@@ -10,7 +10,7 @@ use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, note, room};
 use crate::error::{CliError, Result};
 use crate::machine::kernels;
-use crate::messages::{said, width};
+use crate::messages::{count, said, width};
 use crate::program::{Heads, Program};
 use llm_core::kernels::peak;
 use measurement::Measurement;
@@ -37,11 +37,12 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
     check_sizes(&names, args)?;
     let mut out = Out::default();
     let peak = peak::gflops();
-    if !args.json {
+    if !args.json() {
         note(&format!(
-            "{} {} · {threads} threads · kernels {} · f32 peak {peak:.0} GFLOP/s",
+            "{} {} · {} · kernels {} · f32 peak {peak:.0} GFLOP/s",
             program.name,
             env!("CARGO_PKG_VERSION"),
+            count(threads, "thread"),
             kernels(args.precision())
         ));
     }
@@ -52,7 +53,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
             (_, None) => attention::run(program, args, threads, peak)?,
         };
         for m in &report.measurements {
-            if args.json {
+            if args.json() {
                 let mut line = serde_json::to_vec(m).unwrap_or_default();
                 line.push(b'\n');
                 out.write(&line);
@@ -60,7 +61,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
                 out.write(fitted(&said(&human(m)), room()).as_bytes());
             }
         }
-        if !args.json {
+        if !args.json() {
             out.tell(&report.table);
         }
     }
@@ -73,9 +74,8 @@ fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
     if let Some((flag, _)) = counted.into_iter().find(|(_, n)| *n == Some(0)) {
         return Err(CliError::Usage(format!("--{flag} 0: nothing would be measured")));
     }
-    let sizes = [args.layers, args.heads, args.dmodel, args.seq, args.batch, args.vocab];
     match names {
-        [BenchName::Attention] if sizes.iter().any(Option::is_some) => Err(CliError::Usage(
+        [BenchName::Attention] if args.resized() => Err(CliError::Usage(
             "--workload attention: its sizes are those of its names, no flag changes them".into(),
         )),
         _ => Ok(()),

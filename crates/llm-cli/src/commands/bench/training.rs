@@ -45,7 +45,7 @@ pub(super) fn run(
     let gflops = flops / seconds / 1e9;
     let measurement = Measurement {
         peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
-        workload: name.name().into(),
+        workload: if args.resized() { format!("{}-own", name.name()) } else { name.name().into() },
         ms_per_step: seconds * 1e3,
         fwd_ms: None,
         tokens_per_s: (w.batch_size * w.seq_len) as f64 / seconds,
@@ -55,7 +55,8 @@ pub(super) fn run(
         share_of_bandwidth: None,
         large_allocations: blocks,
     };
-    let table = if args.json { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };
+    let table =
+        if args.json() { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };
     Ok(WorkloadResult { measurements: vec![measurement], table })
 }
 

@@ -8,7 +8,7 @@ mod results;
 mod statistics;
 mod vary;
 
-use super::train::one_of_many;
+use super::train::{diverged, one_of_many};
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, note, room};
 use crate::error::{CliError, Result};
@@ -22,11 +22,12 @@ use crate::signals::Signals;
 use costs::Costs;
 use folder::Folder;
 use llm_core::base::thousands;
-use results::{Common, Results, Run};
+use llm_core::recipe::Recipe;
+use results::{Common, Diverged, Results, Run};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use vary::{HEADS, variants};
+use vary::{HEADS, Variant, variants};
 
 /// Numbers of heads when none are given.
 const USUAL_HEADS: [usize; 4] = [1, 2, 4, 8];
@@ -57,11 +58,17 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let variants = variants(program, args, &heads)?;
     // What one of them is refused for is said before another is trained.
     let (notes, shared) = (std::mem::take(&mut plan.notes), SharedData::of(plan));
+    let mut of_first = None;
     for variant in &variants {
-        if shared.steps(program, &variant.args)? == 0 {
+        let (config, recipe) = shared.decided(program, &variant.args)?;
+        if recipe.total_steps == 0 {
             return Err(CliError::Usage("--steps 0: nothing would be learnt".into()));
         }
+        of_first.get_or_insert((config, recipe));
     }
+    let Some((config, recipe)) = of_first else {
+        return Err(CliError::Internal("a comparison without data".into()));
+    };
     let Some(data) = shared.data() else {
         return Err(CliError::Internal("a comparison without data".into()));
     };
@@ -75,8 +82,8 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         threads,
         data: data.label.clone(),
         tokenizer: shared.tokenizer.clone(),
-        config: shared.config.clone(),
-        recipe: shared.recipe.clone(),
+        config,
+        recipe,
         variants,
         seeds,
         floor: stories.map(|s| s.floor),
@@ -92,7 +99,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         notes,
         shared,
         folder,
-        results: Results { common, runs: Vec::new() },
+        results: Results { common, runs: Vec::new(), diverged: Vec::new() },
     };
     comparison.go()
 }
@@ -213,10 +220,10 @@ impl Comparing<'_> {
         }
         let (what, seeds) = (self.results.compared(), from_to(seeds));
         let by_heads = self.results.differ_in() == [HEADS];
+        let is_same_rate = if by_heads { "" } else { ", in the first run" };
         let is_same = if by_heads { ", whatever the heads" } else { ", in the first run" };
-        let unless = if by_heads { "" } else { ", unless varied" };
         let lines = [
-            format!("compare {what} · seeds {seeds} · {threads} threads"),
+            format!("compare {what} · seeds {seeds} · {}", count(*threads, "thread")),
             format!("data    {}", one_line(data)),
             format!(
                 "model   {} · width {} · context {} · {} parameters{is_same}",
@@ -226,7 +233,7 @@ impl Comparing<'_> {
                 thousands(config.parameter_count())
             ),
             format!(
-                "runs    {} of {} steps of {} × {} · lr {}{unless}",
+                "runs    {} of {} steps of {} × {} · lr {}{is_same_rate}",
                 self.results.planned(),
                 thousands(recipe.total_steps),
                 recipe.batch_size,
@@ -245,8 +252,20 @@ impl Comparing<'_> {
             seeds.iter().flat_map(|&seed| (0..variants.len()).map(move |v| (seed, v))).collect();
         for (i, &(seed, variant)) in all.iter().enumerate() {
             let begin = Instant::now();
-            let run = self.run(variant, seed)?;
             let (number, left) = (i + 1, all.len() - i - 1);
+            let run = match self.run(variant, seed) {
+                // One that runs away says something about its settings, and nothing about the others.
+                Err(e) if diverged(&e) => {
+                    self.diverged(variant, seed, [number, all.len()], e.message());
+                    match (self.results.runs.is_empty(), left) {
+                        (true, 0) => return Err(e),
+                        (true, _) => {} // nothing to compare yet
+                        (false, _) => self.folder.write(&self.results)?,
+                    }
+                    continue;
+                }
+                run => run?,
+            };
             if self.json {
                 let mut line = json!({ "event": "run", "number": number, "of": all.len() });
                 merge(&mut line, json!(run));
@@ -271,6 +290,23 @@ impl Comparing<'_> {
         Ok(())
     }
 
+    /// Keeps, and says, that a training ran away.
+    fn diverged(&mut self, variant: usize, seed: u64, [number, of]: [usize; 2], why: String) {
+        let Variant { settings, .. } = &self.results.common.variants[variant];
+        let settings = settings.iter().cloned().collect();
+        if self.json {
+            let mut line = json!({ "event": "diverged", "number": number, "of": of });
+            let run = Diverged { variant, settings, seed, why };
+            merge(&mut line, json!(run));
+            self.emit(&line);
+            self.results.diverged.push(run);
+            return;
+        }
+        let name = self.results.common.variants[variant].in_a_line();
+        self.say(&format!("run {number}/{of}  {name}  seed {seed}  diverged: {why}"));
+        self.results.diverged.push(Diverged { variant, settings, seed, why });
+    }
+
     /// One training in a folder of its own, and what it came to.
     fn run(&mut self, variant: usize, seed: u64) -> Result<Run> {
         let of = &self.results.common.variants[variant];
@@ -280,6 +316,8 @@ impl Comparing<'_> {
         let done = one_of_many(self.program, &args, &mut plan, self.threads, &self.signals);
         let model = &plan.trainer.model;
         let (heads, parameters) = (model.attention().spec().n_heads, model.parameter_count());
+        let Recipe { total_steps, .. } = plan.trainer.recipe;
+        let tokens = plan.trainer.recipe.tokens_per_step();
         let head_dim = plan.attention.head_dim.unwrap_or(model.config().d_model / heads.max(1));
         let costs = match self.results.by_kind() && done.is_ok() {
             true => Some(Costs::of(model, &plan, &self.signals)?),
@@ -301,6 +339,8 @@ impl Comparing<'_> {
             path,
             scores,
             costs,
+            steps: total_steps,
+            tokens_per_step: tokens,
         };
         Ok(of_run)
     }

@@ -6,7 +6,7 @@ use super::vary::{HEADS, KIND, Variant};
 use crate::error::Result;
 use crate::escape::escaped_json;
 use crate::events::Scores;
-use crate::lang::Lang;
+use crate::lang::{Bilingual, Lang};
 use crate::messages::{compare as say, report as label, report::kind_said, said};
 use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, ComparedCosts, Comparison, Fact, Page, SeveralRuns};
@@ -45,6 +45,23 @@ pub(super) struct Run {
     /// What else there is to say where kinds of models are compared.
     #[serde(flatten)]
     pub costs: Option<Costs>,
+    #[serde(skip)]
+    pub steps: u64,
+    #[serde(skip)]
+    pub tokens_per_step: u64,
+}
+
+/// A training that ran away before its last step.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Diverged {
+    /// Which of [`Common::variants`].
+    #[serde(skip)]
+    pub variant: usize,
+    /// As of [`Run`].
+    pub settings: BTreeMap<String, String>,
+    pub seed: u64,
+    /// How that was seen.
+    pub why: String,
 }
 
 /// What all trainings have in common.
@@ -53,6 +70,7 @@ pub(super) struct Common {
     pub threads: usize,
     pub data: String,
     pub tokenizer: Arc<dyn Tokenizer>,
+    /// Of the first training, as the recipe.
     pub config: Config,
     pub recipe: Recipe,
     pub variants: Vec<Variant>,
@@ -66,6 +84,7 @@ pub(super) struct Common {
 pub(super) struct Results {
     pub common: Common,
     pub runs: Vec<Run>,
+    pub diverged: Vec<Diverged>,
 }
 
 impl Results {
@@ -90,7 +109,7 @@ impl Results {
         let rows = (0..self.common.variants.len()).map(|variant| self.row(variant));
         let differ_in = self.differ_in();
         let mut comparison = Comparison {
-            complete: self.runs.len() == self.planned(),
+            complete: self.runs.len() + self.diverged.len() == self.planned(),
             by_heads: differ_in == [HEADS],
             differ_in: differ_in.join("/"),
             rows: rows.filter(|row| !row.loss.is_empty()).collect(),
@@ -98,9 +117,18 @@ impl Results {
             without_reading: self.common.without_reading,
             conclusion: Vec::new(),
         };
-        let conclusions = conclude(&comparison, self.planned());
+        let conclusions = conclude(&comparison, self.planned(), &self.ran_away());
         comparison.conclusion = conclusions.iter().map(say::Conclusion::text).collect();
         comparison
+    }
+
+    /// The kinds of trainings of which some ran away, and how many.
+    fn ran_away(&self) -> Vec<(Bilingual, usize)> {
+        let of = |variant: usize| {
+            let n = self.diverged.iter().filter(|run| run.variant == variant).count();
+            (n > 0).then(|| (self.common.variants[variant].name(), n))
+        };
+        (0..self.common.variants.len()).filter_map(of).collect()
     }
 
     fn row(&self, variant: usize) -> Compared {
@@ -130,8 +158,9 @@ impl Results {
     fn costs(&self, variant: usize) -> Option<ComparedCosts> {
         let runs = || self.runs.iter().filter(move |run| run.variant == variant);
         let first = runs().next()?.costs.as_ref()?;
-        let recipe = &self.common.recipe;
-        let (steps, tokens) = (recipe.total_steps.max(1) as f64, recipe.tokens_per_step() as f64);
+        let steps = |run: &Run| run.steps.max(1) as f64;
+        let per_second =
+            |run: &Run| steps(run) * run.tokens_per_step as f64 / run.seconds.max(1e-9);
         let at = |length: &AtLength| {
             let same = |run: &Run| {
                 let lengths = &run.costs.as_ref()?.at_lengths;
@@ -140,8 +169,8 @@ impl Results {
             (length.times, runs().filter_map(same).collect())
         };
         Some(ComparedCosts {
-            step_ms: runs().map(|run| 1e3 * run.seconds / steps).collect(),
-            tokens_per_s: runs().map(|run| steps * tokens / run.seconds.max(1e-9)).collect(),
+            step_ms: runs().map(|run| 1e3 * run.seconds / steps(run)).collect(),
+            tokens_per_s: runs().map(per_second).collect(),
             cache_bytes: first.cache_bytes_per_token,
             at_lengths: first.at_lengths.iter().map(at).collect(),
             refused: first.at_lengths.iter().any(|length| length.refused),
@@ -165,6 +194,7 @@ impl Results {
                        "d_model": config.d_model, "n_layers": config.n_layers },
             "complete": comparison.complete,
             "runs": self.runs,
+            "diverged": self.diverged,
             "comparison": comparison,
         });
         Ok(escaped_json(&serde_json::to_string_pretty(&whole)?) + "\n")

@@ -1,5 +1,6 @@
 //! Mean and spread over seeds, and what may be said about a difference.
 
+use crate::lang::Bilingual;
 use crate::messages::compare::{Conclusion, Difference, Mean, Quantity};
 use crate::report::{Compared, Comparison};
 use llm_run_log::GroupSpread;
@@ -54,20 +55,35 @@ impl<'a> Findings<'a> {
     }
 }
 
-/// What follows from the measurements, and nothing beyond it. `planned` is the number of runs.
-pub(super) fn conclude(comparison: &Comparison, planned: usize) -> Vec<Conclusion<'_>> {
+/// What follows from the measurements, and nothing beyond it. `planned` is the number of runs;
+/// of those kinds of which some `diverged`, nothing else is said.
+pub(super) fn conclude<'a>(
+    comparison: &'a Comparison,
+    planned: usize,
+    diverged: &[(Bilingual, usize)],
+) -> Vec<Conclusion<'a>> {
     let (by_heads, mut rows) = (comparison.by_heads, comparison.rows.clone());
     if by_heads {
         // The fewest first, in whatever order they were given.
         rows.sort_by_key(|row| row.n_heads);
     }
     let done: usize = rows.iter().map(|row| row.loss.len()).sum();
+    let done = done + diverged.iter().map(|(_, n)| n).sum::<usize>();
     if !comparison.complete {
         return vec![Conclusion::Incomplete { done, planned }];
     }
+    let ran_away = |(name, n): &(Bilingual, usize)| {
+        let some = rows.iter().find(|row| row.name == *name).map_or(0, |row| row.loss.len());
+        Conclusion::Diverged { name: name.clone(), diverged: *n, of: n + some }
+    };
+    let ran_away: Vec<_> = diverged.iter().map(ran_away).collect();
+    rows.retain(|row| diverged.iter().all(|(name, _)| *name != row.name));
+    if !ran_away.is_empty() && rows.len() < 2 {
+        return ran_away;
+    }
     let seeds = rows.first().map_or(0, |row| row.loss.len());
     if seeds < 2 {
-        return vec![Conclusion::OneSeed];
+        return ran_away.into_iter().chain([Conclusion::OneSeed]).collect();
     }
     let loss = Findings::of(Quantity::Loss, &rows, |row| &row.loss);
     let all = Findings::of(Quantity::AllFacts, &rows, |row| &row.facts_total);
@@ -80,7 +96,7 @@ pub(super) fn conclude(comparison: &Comparison, planned: usize) -> Vec<Conclusio
         Conclusion::Found { quantity: findings.quantity, difference, seeds, by_heads }
     });
     let rule = std::iter::once(Conclusion::Rule { seeds, by_heads });
-    rule.chain(found).chain([Conclusion::Limits]).collect()
+    ran_away.into_iter().chain(rule).chain(found).chain([Conclusion::Limits]).collect()
 }
 
 /// The shares right of a kind; empty when it did not occur.
@@ -106,7 +122,7 @@ mod tests {
 
     fn english(rows: Vec<Compared>, complete: bool) -> Vec<String> {
         let comparison = Comparison { complete, rows, by_heads: true, ..Comparison::default() };
-        conclude(&comparison, 6).iter().map(|found| found.text().en).collect()
+        conclude(&comparison, 6, &[]).iter().map(|found| found.text().en).collect()
     }
 
     #[test]
@@ -164,11 +180,31 @@ mod tests {
     }
 
     #[test]
+    fn of_what_ran_away_nothing_else_is_said() {
+        let rows = vec![
+            row(1, &[0.4, 0.5], &[]),
+            row(2, &[0.0], &[]), // the best there is, of one seed
+            row(4, &[0.1, 0.2], &[]),
+        ];
+        let comparison =
+            Comparison { complete: true, rows, by_heads: true, ..Comparison::default() };
+        let said = |diverged: &[(Bilingual, usize)]| -> Vec<String> {
+            conclude(&comparison, 8, diverged).iter().map(|found| found.text().en).collect()
+        };
+        let lines = said(&[(heads(2), 1), (heads(8), 2)]);
+        assert_eq!(lines[0], "With 2 heads 1 of 2 runs diverged: it is not compared.");
+        assert_eq!(lines[1], "With 8 heads 2 of 2 runs diverged: it is not compared.");
+        assert!(lines[3].contains("0.1500 nats with 4 heads against 0.4500"), "{lines:?}");
+        let all = [(heads(1), 1), (heads(2), 1), (heads(8), 2)];
+        assert_eq!(said(&all).len(), 3, "one is left, and nothing to compare it with");
+    }
+
+    #[test]
     fn of_other_settings_the_first_is_the_measure() {
         let rate = |name: &str, loss: &[f64]| Compared { name: name.into(), ..row(4, loss, &[]) };
         let rows = vec![rate("lr 1e-3", &[0.5, 0.6]), rate("lr 3e-3", &[0.3, 0.4])];
         let comparison = Comparison { complete: true, rows, ..Comparison::default() };
-        let said = conclude(&comparison, 4);
+        let said = conclude(&comparison, 4, &[]);
         let said: Vec<_> = said.iter().map(|found| found.text().en).collect();
         assert!(said[0].contains("compared with the first one"), "{said:?}");
         assert_eq!(

@@ -170,7 +170,11 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     if values.iter().any(String::is_empty) {
         return Err(form());
     }
-    if let Some(twice) = (1..values.len()).find(|&i| values[..i].contains(&values[i])) {
+    let number = |value: &String| value.parse::<f64>().ok();
+    let same = |a: &String, b: &String| a == b || number(a).is_some_and(|a| Some(a) == number(b));
+    if let Some(twice) =
+        (1..values.len()).find(|&i| values[..i].iter().any(|v| same(v, &values[i])))
+    {
         return Err(usage(format!("{} is there twice", values[twice])));
     }
     let plain = typed.trim().trim_start_matches('-').replace('_', "-");
@@ -238,6 +242,7 @@ mod tests {
             ("lr=", "give a flag"),
             ("lr=1,,2", "give a flag"),
             ("lr=1,2,1", "1 is there twice"),
+            ("lr=1e-3,0.001", "0.001 is there twice"),
             ("heads=1,2", "--heads 1,2"),
             ("seed=1,2", "--seeds N"),
             ("data=a,b", "only settings"),

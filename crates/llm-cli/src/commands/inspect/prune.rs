@@ -154,7 +154,7 @@ fn claim(save: &Path, load: &Path) -> Result<Target> {
             save.display()
         )));
     }
-    Target::file(save).map_err(|e| e.of_verb("nothing was pruned, choose another --save"))
+    Target::file(save, None).map_err(|e| e.of_verb("nothing was pruned, choose another --save"))
 }
 
 fn measure(

@@ -6,11 +6,12 @@ use super::written::is_page;
 use crate::args::ReportArgs;
 use crate::console::{note, print};
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
+use crate::escape::{json_line, one_line};
 use crate::output::{REPORT, may_replace};
 use crate::program::Program;
 use crate::report::{self, Page, SeveralRuns};
 use crate::run_folder::{RunFolder, below};
+use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Writes the page and says where.
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()> {
     let mut paths = Vec::new();
     for folder in &args.runs {
-        let found = below(folder);
+        let found = below(folder)?;
         if found.is_empty() {
             let why = "there is no run in it; a run's folder has a metrics.csv".into();
             return Err(CliError::Input { path: folder.clone(), why });
@@ -49,7 +50,11 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
         },
     };
     report::write(&target, &page)?;
-    print(format!("{}\n", one_line(&target.display().to_string())))
+    let path = target.display().to_string();
+    match args.output.json() {
+        true => print(json_line(&json!({ "event": "written", "path": path }))),
+        false => print(format!("{}\n", one_line(&path))),
+    }
 }
 
 /// Where a page is looked for: with its run, or beside its runs.

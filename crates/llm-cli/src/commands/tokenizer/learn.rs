@@ -23,7 +23,8 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
         Choice::of(&flags)?.ok_or_else(|| CliError::Internal("flags without a choice".into()))?;
     one_stdin(&args.data)?;
     check_about_files(&args.data, None, args.end_of_text)?;
-    check_target(&args.save)?;
+    let hint = "nothing was learnt, choose another --save";
+    check_target(&args.save).map_err(|e| e.of_verb(hint))?;
     let input = match args.data.is_empty() {
         true => Input::stories(),
         false => {
@@ -35,7 +36,7 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
     let made = make(&choice, &input, 0.0, quiet)?;
     let blob = made.tokenizer.blob();
     replace_file(&args.save, |file| file.write_all(&blob))
-        .map_err(|e| CliError::Create { path: args.save.clone(), why: system_reason(&e) })?;
+        .map_err(|e| CliError::not_created(&args.save, e, hint))?;
     if !quiet {
         made.note.iter().for_each(|line| note(line));
         let path = args.save.display().to_string();

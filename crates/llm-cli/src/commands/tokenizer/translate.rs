@@ -53,7 +53,10 @@ pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
         other => other.into(),
     })?;
     let mut out = Out::default();
-    if args.raw {
+    if args.output.json() {
+        let line = json!({ "ids": tokens, "text": String::from_utf8_lossy(&text) });
+        out.write(json_line(&line).as_bytes());
+    } else if args.raw {
         out.write(&text);
     } else {
         let mut printer = Printer::new(Show::Safe);

@@ -85,7 +85,7 @@ impl Training<'_> {
         self.emit(&Event::Estimate { seconds, step_ms, measurement_seconds: periodic });
         let limited = if seconds < whole { ", then --max-time ends it" } else { "" };
         let (whole, rest) = (lasting(seconds), lasting(whole - training));
-        self.say(&format!(
+        self.tell(&format!(
             "time    about {whole} here{limited}: {} {} of {step_ms:.1} ms, {rest} for measurements \
              and the beginning",
             thousands(steps),

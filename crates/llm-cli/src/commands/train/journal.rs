@@ -6,12 +6,13 @@ use crate::defaults::set_by;
 use crate::error::{CliError, Result};
 use crate::escape::one_line;
 use crate::machine::{kernels, now, processor, version};
-use crate::output::REPORT;
+use crate::output::{REPORT, is_same, run_of};
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::report;
 use crate::report::run::{About, Ending};
-use crate::settings::effective_config;
+use crate::run_folder::config_text;
+use crate::settings::{Before, effective_config, whole_config};
 use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
@@ -76,7 +77,8 @@ impl Journal {
     ) -> Result<Journal> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
-        let config = effective_config(program, &plan.decided(), args, threads);
+        let earlier = RunInfo::read(&dir).filter(|_| trainer.step > 0);
+        let config = settings_of(&dir, program, plan, args, threads, earlier.as_ref());
         llm_run_log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         let samples = Samples::open(&dir, trainer.step)?;
@@ -86,7 +88,6 @@ impl Journal {
         let tokens = log.tokens().unwrap_or(before);
         let stories = plan.data.as_ref().and_then(|d| d.val.as_ref()?.stories.as_ref());
         let (vocab_size, floor) = (trainer.model.config().vocab_size, stories.map(|s| s.floor));
-        let earlier = RunInfo::read(&dir).filter(|_| trainer.step > 0);
         let begin = Instant::now();
         let time = Time {
             begin,
@@ -285,6 +286,27 @@ impl Drop for Journal {
             let _ = plot::write(&self.dir, &curves);
         }
     }
+}
+
+/// What `config.toml` is to hold: where a run goes on in its own folder, all of the run.
+fn settings_of(
+    dir: &Path,
+    program: &Program,
+    plan: &Plan,
+    args: &TrainArgs,
+    threads: usize,
+    earlier: Option<&RunInfo>,
+) -> String {
+    let own = plan.loaded.as_deref().and_then(run_of).is_some_and(|run| is_same(&run, dir));
+    let before = earlier
+        .filter(|_| own)
+        .and_then(|info| Some(Before { text: config_text(dir)?, planned: info.steps }));
+    let changed: Vec<String> =
+        plan.notes.iter().filter(|note| note.contains(" replaces ")).cloned().collect();
+    let whole = before.and_then(|before| {
+        whole_config(program, &plan.decided(), args, threads, &before, &changed)
+    });
+    whole.unwrap_or_else(|| effective_config(program, &plan.decided(), args, threads))
 }
 
 /// What there is to say about a run when it begins, or goes on.

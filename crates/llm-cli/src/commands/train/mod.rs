@@ -66,9 +66,10 @@ pub(crate) fn train(
     let dry = args.dry_run.unwrap_or(false);
     let follows = team.as_ref().is_some_and(|team| team.rank() > 0);
     // A dry run tries a named file, and makes no folder; only the first of several saves.
-    let target = agreed(&mut team, || match follows || (dry && args.save.is_none()) {
-        true => Ok(None),
-        false => plan.target(args),
+    let target = agreed(&mut team, || match (follows, dry && args.save.is_none()) {
+        (true, _) => Ok(None),
+        (false, true) => plan.check_target(args).map(|()| None),
+        (false, false) => plan.target(args),
     })?;
     let signals = Signals::listen();
     let mut session = Training::new(program, args, &plan, target, signals, clock);
@@ -122,7 +123,7 @@ fn lost_data(e: &Error) -> bool {
 }
 
 /// Whether the numbers of training itself ended it.
-fn diverged(e: &CliError) -> bool {
+pub(super) fn diverged(e: &CliError) -> bool {
     matches!(
         e,
         CliError::Core { source: Error::Diverged { .. } | Error::Unusable { .. }, .. }

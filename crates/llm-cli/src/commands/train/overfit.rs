@@ -3,6 +3,7 @@
 use super::Training;
 use crate::defaults::LOG_EVERY;
 use crate::error::{CliError, Result};
+use crate::events::Event;
 use crate::plan::Plan;
 use crate::progress::{Progress, Shown};
 use llm_core::train::{Update, train_step};
@@ -35,15 +36,14 @@ impl Training<'_> {
         self.out = shown.finish();
         self.signals.check()?;
         let first = first.unwrap_or(last);
-        self.say(&format!(
+        let learnt = last < 0.1 * first;
+        let tokens = batch.inputs.len() as u64;
+        self.emit(&Event::Overfit { tokens, first_loss: first, last_loss: last, learnt });
+        self.tell(&format!(
             "overfit loss of one batch of {} tokens: {first:.4} at first, {last:.4} at last; {}; \
              nothing is saved",
-            batch.inputs.len(),
-            if last < 0.1 * first {
-                "it was learnt by heart"
-            } else {
-                "it was not learnt by heart"
-            }
+            tokens,
+            if learnt { "it was learnt by heart" } else { "it was not learnt by heart" }
         ));
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! What several processes must have in common before the first step.
 
-use crate::args::TrainArgs;
+use crate::args::{RecipeArgs, TrainArgs};
 use crate::crew::Team;
 use crate::defaults::INTERVAL;
 use crate::error::{CliError, Result};
@@ -54,7 +54,8 @@ pub(super) fn check_same(team: &mut Team, args: &TrainArgs, plan: &Plan) -> Resu
         CliError::Data(format!("process {member} reads other data than process 0"))
     })?;
     let every = [args.eval_every, args.save_every].map(|every| every.unwrap_or(INTERVAL));
-    let watched = (args.recipe.skip_spikes, args.crew.shard_optimizer, every);
+    let RecipeArgs { skip_spikes, patience, .. } = args.recipe;
+    let watched = (skip_spikes, patience, args.crew.shard_optimizer, every);
     let attention = trainer.model.attention().spec();
     let course = (trainer.step, plan.steps, &attention, plan.tokenizer.name(), watched);
     let all = format!("{:?} {course:?}", settings::collect(config, recipe)?);

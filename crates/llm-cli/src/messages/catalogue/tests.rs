@@ -100,8 +100,8 @@ fn lines_become_chinese() {
         ),
         ("  layer 3", "  第 3 层"),
         (
-            "runs    8 of 2 steps of 2 × 16 · lr 0.006, unless varied",
-            "训练    共 8 次，每次 2 步，每步 2 × 16 · 学习率 0.006（变化的设置除外）",
+            "runs    8 of 2 steps of 2 × 16 · lr 0.006, in the first run",
+            "训练    共 8 次，每次 2 步，每步 2 × 16 · 学习率 0.006，指第一次训练",
         ),
         ("about 1 h 3 min for the other 5", "其余 5 次约需 1 小时 3 分"),
         (

@@ -69,9 +69,14 @@ pub fn add(values: &mut Values) {
     let finer = (steps / 127.0).round();
     values.insert("precision.inputs", vec![WIDTH as f64, i16::BITS.into(), steps, finer]);
 
-    let mut rows = Vec::new();
-    flatten(&measured()["llama_cpp"]["rows"], &mut rows);
-    values.insert("precision.llama_cpp", rows);
+    let llama_cpp = &measured()["llama_cpp"];
+    for (key, of) in
+        [("precision.llama_cpp", llama_cpp), ("precision.llama_cpp_newer", &llama_cpp["newer"])]
+    {
+        let mut rows = Vec::new();
+        flatten(&of["rows"], &mut rows);
+        values.insert(key, rows);
+    }
 
     let row = [0.9f32, -0.31, 0.05, -1.27];
     let x = [1.0f32, 2.0, -1.0, 0.5];

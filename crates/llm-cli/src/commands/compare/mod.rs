@@ -14,7 +14,7 @@ use crate::console::{Out, note, room};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
 use crate::flags::whole;
-use crate::messages::{count, lasting};
+use crate::messages::{count, lasting, typed};
 use crate::plan::{Plan, SharedData, named_by_flag};
 use crate::program::{Heads, Program};
 use crate::report::facts::from_to;
@@ -238,7 +238,7 @@ impl Comparing<'_> {
                 thousands(recipe.total_steps),
                 recipe.batch_size,
                 recipe.seq_len,
-                recipe.schedule.lr
+                typed(recipe.schedule.lr)
             ),
         ];
         self.notes.iter().chain(&lines).for_each(|line| self.say(line));
@@ -256,7 +256,11 @@ impl Comparing<'_> {
             let run = match self.run(variant, seed) {
                 // One that runs away says something about its settings, and nothing about the others.
                 Err(e) if diverged(&e) => {
-                    self.diverged(variant, seed, [number, all.len()], e.message());
+                    let why = match &e {
+                        CliError::Core { source, hint: _ } => source.to_string(),
+                        other => other.message(),
+                    };
+                    self.diverged(variant, seed, [number, all.len()], why);
                     match (self.results.runs.is_empty(), left) {
                         (true, 0) => return Err(e),
                         (true, _) => {} // nothing to compare yet

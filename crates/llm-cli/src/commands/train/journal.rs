@@ -78,7 +78,7 @@ impl Journal {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
         let earlier = RunInfo::read(&dir).filter(|_| trainer.step > 0);
-        let config = settings_of(&dir, program, plan, args, threads, earlier.as_ref());
+        let config = settings_of(&dir, program, plan, args, threads);
         llm_run_log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         let samples = Samples::open(&dir, trainer.step)?;
@@ -295,11 +295,10 @@ fn settings_of(
     plan: &Plan,
     args: &TrainArgs,
     threads: usize,
-    earlier: Option<&RunInfo>,
 ) -> String {
     let own = plan.loaded.as_deref().and_then(run_of).is_some_and(|run| is_same(&run, dir));
-    let before = earlier
-        .filter(|_| own)
+    let before = RunInfo::read(dir)
+        .filter(|info| own && info.steps > 0) // an older program did not say how many
         .and_then(|info| Some(Before { text: config_text(dir)?, planned: info.steps }));
     let changed: Vec<String> =
         plan.notes.iter().filter(|note| note.contains(" replaces ")).cloned().collect();

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 /// Prints the list.
 ///
 /// # Errors
-/// [`CliError::Input`] for a folder that is not there; when standard output fails.
+/// [`CliError::Input`](crate::CliError::Input) for a folder that cannot be looked into; when standard output fails.
 pub fn runs(args: &RunsArgs) -> Result<()> {
     let folders = match args.folders.as_slice() {
         [] => vec![PathBuf::from("runs")],

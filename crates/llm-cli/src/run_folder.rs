@@ -56,8 +56,11 @@ pub fn below(folder: &Path) -> Result<Vec<PathBuf>> {
     }
     let mut found = Vec::new();
     for inner in folders_in(folder)? {
+        if is_run(&inner) {
+            found.push(inner);
+            continue;
+        }
         match folders_in(&inner) {
-            _ if is_run(&inner) => found.push(inner),
             Ok(folders) => found.extend(folders.into_iter().filter(|dir| is_run(dir))),
             Err(e) => note(&format!("left out: {}", e.message())),
         }
@@ -85,6 +88,16 @@ pub(crate) fn config_text(run: &Path) -> Option<String> {
         return None;
     }
     std::fs::read_to_string(path).ok()
+}
+
+/// The value of a key in settings, in whatever table it stands.
+pub(crate) fn setting<'a>(config: &'a Table, key: &str) -> Option<&'a Value> {
+    config.values().find_map(|table| table.as_table()?.get(key))
+}
+
+/// The same of one that is a whole number.
+pub(crate) fn whole_setting(config: &Table, key: &str) -> Option<u64> {
+    u64::try_from(setting(config, key)?.as_integer()?).ok()
 }
 
 /// The keys and values of the settings, without the tables that they stand in.

@@ -7,7 +7,7 @@
 use crate::args::TrainArgs;
 use crate::defaults::{INTERVAL, LOG_EVERY};
 use crate::output::{run_of, to_load};
-use crate::run_folder::config;
+use crate::run_folder::{config, setting, whole_setting};
 use std::fmt::Display;
 use toml::{Table, Value};
 
@@ -28,18 +28,17 @@ fn own_config(args: &TrainArgs) -> Option<Table> {
 }
 
 fn remember(args: &mut TrainArgs, config: &Table) {
-    let value = |key: &str| config.values().find_map(|table| table.as_table()?.get(key));
-    let whole = |key: &str| value(key)?.as_integer().and_then(|n| u64::try_from(n).ok());
-    let (mut said, no_folder) = (Vec::new(), args.save.is_some());
+    let whole = |key: &str| whole_setting(config, key);
+    let mut said = Vec::new();
     take(&mut args.eval_every, whole("eval_every"), "eval-every", Some(INTERVAL), &mut said);
     take(&mut args.save_every, whole("save_every"), "save-every", Some(INTERVAL), &mut said);
     take(&mut args.log_every, whole("log_every"), "log-every", Some(LOG_EVERY), &mut said);
     take(&mut args.sample_every, whole("sample_every"), "sample-every", Some(0), &mut said);
-    if !no_folder {
+    if args.save.is_none() {
         let keep = whole("keep").and_then(|n| usize::try_from(n).ok());
         take(&mut args.keep, keep, "keep", Some(0), &mut said);
     }
-    let save_opt = value("save_opt").and_then(Value::as_bool);
+    let save_opt = setting(config, "save_opt").and_then(Value::as_bool);
     if args.crew.shard_optimizer != Some(true) && args.save_opt.is_none() && save_opt.is_some() {
         args.save_opt = save_opt;
         said.push(format!("--save-opt {}", u8::from(save_opt == Some(true))));
@@ -48,7 +47,7 @@ fn remember(args: &mut TrainArgs, config: &Table) {
     if args.eval_every != Some(0) {
         take(&mut recipe.patience, whole("patience"), "patience", None, &mut said);
     }
-    let z = value("skip_spikes").and_then(Value::as_float).map(|z| z as f32);
+    let z = setting(config, "skip_spikes").and_then(Value::as_float).map(|z| z as f32);
     let z = z.filter(|z| *z > 0.0 && z.is_finite());
     take(&mut recipe.skip_spikes, z, "skip-spikes", None, &mut said);
     args.remembered = said;

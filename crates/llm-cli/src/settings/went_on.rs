@@ -5,6 +5,7 @@ use crate::args::TrainArgs;
 use crate::escape::one_line;
 use crate::plan::Decided;
 use crate::program::Program;
+use crate::run_folder::{setting, whole_setting};
 use toml::Table;
 
 /// A run before it goes on in its own folder.
@@ -30,22 +31,21 @@ pub fn whole_config(
     changed: &[String],
 ) -> Option<String> {
     let old: Table = before.text.parse().ok()?;
-    let old_of = |key: &str| old.values().find_map(|table| table.as_table()?.get(key));
-    let begun = u64::try_from(old_of("steps")?.as_integer()?).ok()?;
+    let begun = whole_setting(&old, "steps")?;
     let steps = begun.saturating_add(decided.recipe.total_steps).checked_sub(before.planned)?;
     let mut sheet = Sheet::of(&Decided { steps, ..*decided }, args, threads);
     for (table, key) in BEGUN {
         sheet.table(table);
-        sheet.replace(key, old_of(key).cloned());
+        sheet.replace(key, setting(&old, key).cloned());
     }
     if args.recipe.preset.is_none() {
-        sheet.replace("preset", old_of("preset").cloned());
+        sheet.replace("preset", setting(&old, "preset").cloned());
     }
-    let told = before.text.lines().filter_map(|line| line.strip_prefix(REMARK));
-    sheet.remarks = told.map(|rest| format!("{}{rest}", &REMARK[2..])).collect();
+    let lines = before.text.lines().filter_map(|line| line.strip_prefix("# "));
+    sheet.remarks = lines.filter(|line| line.starts_with(REMARK)).map(String::from).collect();
     if !changed.is_empty() {
-        let (step, what) = (steps - decided.steps.min(steps), changed.join("; "));
-        sheet.remarks.push(format!("{}{step}: {}", &REMARK[2..], one_line(&what)));
+        let step = steps.saturating_sub(decided.steps);
+        sheet.remarks.push(format!("{REMARK}{step}: {}", one_line(&changed.join("; "))));
     }
     Some(sheet.text(program))
 }
@@ -59,5 +59,5 @@ const BEGUN: [(&str, &str); 6] = [
     ("training", "seed"),
     ("training", "load"),
 ];
-/// How a line begins that says what was changed on the way.
-const REMARK: &str = "# after step ";
+/// How a remark begins that says what was changed on the way.
+const REMARK: &str = "after step ";

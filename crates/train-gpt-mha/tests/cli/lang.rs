@@ -228,6 +228,7 @@ fn the_environment_may_choose_and_a_flag_is_stronger() {
         Outcome::new(words, output).stderr
     };
     assert!(run(&["--data", "no"], "zh").starts_with("错误："));
+    assert!(run(&["runs"], "fr").contains("LLM_LANG is 'fr': possible values: en, zh"));
     assert!(run(&["--data", "no"], "").starts_with("error: "));
     assert!(run(&["--data", "no"], "french").starts_with("error: "));
     assert!(run(&["--data", "no", "--lang", "en"], "zh").starts_with("error: "));

@@ -123,3 +123,14 @@ fn what_cannot_be_is_refused() {
     let info = sandbox.ok(&["tokenizer", "info", "--tokenizer", "tok.json"]).text();
     assert!(info.contains("tokens           260"), "{info}");
 }
+
+/// What cannot be written is refused with the flag of this verb.
+#[test]
+fn a_tokenizer_that_cannot_be_saved_is_refused_in_its_own_words() {
+    let sandbox = sandbox();
+    for (save, why) in [("nowhere/t.json", "no such file"), ("text.txt", "is not a tokenizer")] {
+        let words = ["tokenizer", "train", "--data", "text.txt", "--save", save];
+        let needles = [save, why, "nothing was learnt, choose another --save"];
+        assert!(!sandbox.refuses(&words, 73, &needles).stderr.contains("--out"));
+    }
+}

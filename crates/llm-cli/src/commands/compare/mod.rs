@@ -22,12 +22,11 @@ use crate::signals::Signals;
 use costs::Costs;
 use folder::Folder;
 use llm_core::base::thousands;
-use llm_core::recipe::Recipe;
 use results::{Common, Diverged, Results, Run};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::time::Instant;
-use vary::{HEADS, Variant, variants};
+use vary::{HEADS, variants};
 
 /// Numbers of heads when none are given.
 const USUAL_HEADS: [usize; 4] = [1, 2, 4, 8];
@@ -220,8 +219,8 @@ impl Comparing<'_> {
         }
         let (what, seeds) = (self.results.compared(), from_to(seeds));
         let by_heads = self.results.differ_in() == [HEADS];
-        let is_same_rate = if by_heads { "" } else { ", in the first run" };
-        let is_same = if by_heads { ", whatever the heads" } else { ", in the first run" };
+        let of_first = if by_heads { "" } else { ", in the first run" };
+        let is_same = if by_heads { ", whatever the heads" } else { of_first };
         let lines = [
             format!("compare {what} · seeds {seeds} · {}", count(*threads, "thread")),
             format!("data    {}", one_line(data)),
@@ -233,7 +232,7 @@ impl Comparing<'_> {
                 thousands(config.parameter_count())
             ),
             format!(
-                "runs    {} of {} steps of {} × {} · lr {}{is_same_rate}",
+                "runs    {} of {} steps of {} × {} · lr {}{of_first}",
                 self.results.planned(),
                 thousands(recipe.total_steps),
                 recipe.batch_size,
@@ -296,19 +295,17 @@ impl Comparing<'_> {
 
     /// Keeps, and says, that a training ran away.
     fn diverged(&mut self, variant: usize, seed: u64, [number, of]: [usize; 2], why: String) {
-        let Variant { settings, .. } = &self.results.common.variants[variant];
-        let settings = settings.iter().cloned().collect();
+        let kind = &self.results.common.variants[variant];
+        let settings = kind.settings.iter().cloned().collect();
+        let name = kind.in_a_line();
+        self.say(&format!("run {number}/{of}  {name}  seed {seed}  diverged: {why}"));
+        let run = Diverged { variant, settings, seed, why };
         if self.json {
             let mut line = json!({ "event": "diverged", "number": number, "of": of });
-            let run = Diverged { variant, settings, seed, why };
             merge(&mut line, json!(run));
             self.emit(&line);
-            self.results.diverged.push(run);
-            return;
         }
-        let name = self.results.common.variants[variant].in_a_line();
-        self.say(&format!("run {number}/{of}  {name}  seed {seed}  diverged: {why}"));
-        self.results.diverged.push(Diverged { variant, settings, seed, why });
+        self.results.diverged.push(run);
     }
 
     /// One training in a folder of its own, and what it came to.
@@ -320,8 +317,8 @@ impl Comparing<'_> {
         let done = one_of_many(self.program, &args, &mut plan, self.threads, &self.signals);
         let model = &plan.trainer.model;
         let (heads, parameters) = (model.attention().spec().n_heads, model.parameter_count());
-        let Recipe { total_steps, .. } = plan.trainer.recipe;
-        let tokens = plan.trainer.recipe.tokens_per_step();
+        let recipe = &plan.trainer.recipe;
+        let (steps, tokens_per_step) = (recipe.total_steps, recipe.tokens_per_step());
         let head_dim = plan.attention.head_dim.unwrap_or(model.config().d_model / heads.max(1));
         let costs = match self.results.by_kind() && done.is_ok() {
             true => Some(Costs::of(model, &plan, &self.signals)?),
@@ -343,8 +340,8 @@ impl Comparing<'_> {
             path,
             scores,
             costs,
-            steps: total_steps,
-            tokens_per_step: tokens,
+            steps,
+            tokens_per_step,
         };
         Ok(of_run)
     }

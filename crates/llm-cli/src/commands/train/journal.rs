@@ -77,8 +77,9 @@ impl Journal {
     ) -> Result<Journal> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
-        let earlier = RunInfo::read(&dir).filter(|_| trainer.step > 0);
-        let config = settings_of(&dir, program, plan, args, threads);
+        let known = RunInfo::read(&dir);
+        let config = settings_of(&dir, program, plan, args, threads, known.as_ref());
+        let earlier = known.filter(|_| trainer.step > 0);
         llm_run_log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         let samples = Samples::open(&dir, trainer.step)?;
@@ -295,9 +296,10 @@ fn settings_of(
     plan: &Plan,
     args: &TrainArgs,
     threads: usize,
+    known: Option<&RunInfo>,
 ) -> String {
     let own = plan.loaded.as_deref().and_then(run_of).is_some_and(|run| is_same(&run, dir));
-    let before = RunInfo::read(dir)
+    let before = known
         .filter(|info| own && info.steps > 0) // an older program did not say how many
         .and_then(|info| Some(Before { text: config_text(dir)?, planned: info.steps }));
     let changed: Vec<String> =

@@ -1,12 +1,10 @@
-//! What the workspace's tests share: PyTorch fixtures and comparisons, running the programs, and
-//! files of checkpoint format 1.
+//! What the workspace's tests share: PyTorch fixtures and comparisons, and running the programs.
 
 #![allow(clippy::unwrap_used)] // a helper that fails fails the test
 
 pub mod answers;
 pub mod cli_support;
 pub mod fixture;
-pub mod format1;
 
 use std::path::PathBuf;
 

@@ -2,7 +2,6 @@
 
 use llm_cli::{AttentionFlags, Heads, Program};
 use llm_core::buffer::release_pool;
-use llm_core::checkpoint::fuzzing::in_format_1;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
 use llm_core::model::SingleHead;
@@ -61,7 +60,7 @@ fn one_thread() {
     let _ = pool.build_global(); // an error only says that there is one
 }
 
-/// Small checkpoints of several kinds, in both formats.
+/// Small checkpoints of several kinds.
 pub fn checkpoints() -> Vec<Vec<u8>> {
     let folder = std::env::temp_dir().join(format!("llm-fuzz-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("a folder for the seeds");
@@ -84,9 +83,6 @@ pub fn checkpoints() -> Vec<Vec<u8>> {
         }
     }
     let _ = std::fs::remove_dir_all(&folder);
-    // Format 1 knows one optimizer.
-    let old = files[..3].iter().filter_map(|file| in_format_1(file)).collect::<Vec<_>>();
-    files.extend(old);
     files
 }
 

@@ -23,7 +23,7 @@
 //! | do | fields | answer |
 //! |---|---|---|
 //! | `make` | `data` `"stories"` or `"text"` (the blob), `name` of the text, `heads`, `layers`, `width`, `window`, `batch`, `rate`, `steps`, `seed` | as `describe` |
-//! | `load` | `name`; the blob is a checkpoint | as `describe`, with `name`, `format`, `optimizer` |
+//! | `load` | `name`; the blob is a checkpoint | as `describe`, with `name`, `optimizer` |
 //! | `text` | `name`, `change`; the blob is the text of a loaded run, which has none | as `describe` |
 //! | `step` | `n` | `step`, `steps`, `losses`, `tokens`, `rate`, `done` |
 //! | `more` | **`steps`** beyond those that are done | `step`, `steps` |

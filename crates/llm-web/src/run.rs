@@ -41,7 +41,7 @@ pub struct Run {
 #[derive(Clone, Debug)]
 enum Origin {
     Made,
-    Loaded { name: String, format: u32, has_optimizer: bool },
+    Loaded { name: String, has_optimizer: bool },
 }
 
 /// The attention of a new model: the baseline's where there is one head.
@@ -118,9 +118,9 @@ impl Run {
         let tokenizer = tokenizers::fit(tokenizer, meta.config.vocab_size)
             .map_err(|e| refused(e.to_string()))?;
         room_to_train(&meta.config, attention.as_ref(), &meta.recipe)?;
-        let (format, has_optimizer) = (checkpoint.format(), checkpoint.has_optimizer());
+        let has_optimizer = checkpoint.has_optimizer();
         let trainer = checkpoint.into_trainer(attention)?;
-        let origin = Origin::Loaded { name, format, has_optimizer };
+        let origin = Origin::Loaded { name, has_optimizer };
         let (data, moments, measuring) = (None, Vec::new(), None);
         Ok(Run { trainer, tokenizer, data, moments, measuring, origin })
     }
@@ -194,12 +194,11 @@ impl Run {
     pub fn describe(&self) -> Value {
         let Trainer { model, recipe, step, .. } = &self.trainer;
         let (config, spec) = (model.config(), model.attention().spec());
-        let Origin::Loaded { name, format, has_optimizer } = &self.origin else {
+        let Origin::Loaded { name, has_optimizer } = &self.origin else {
             return self.described(config, &spec, recipe, *step);
         };
         let mut said = self.described(config, &spec, recipe, *step);
         said["name"] = json!(name);
-        said["format"] = json!(format);
         said["optimizer"] = json!(has_optimizer);
         said
     }

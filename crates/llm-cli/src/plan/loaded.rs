@@ -22,8 +22,6 @@ pub struct Loaded {
     pub tokenizer: Arc<dyn Tokenizer>,
     /// Did it hold the optimizer?
     pub has_optimizer: bool,
-    /// The format of the file.
-    pub format: u32,
 }
 
 /// Reads a checkpoint into a run, with the attention and the tokenizer it names.
@@ -56,8 +54,8 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
     })?;
     let tokenizer = tokenizers::fit(tokenizer, checkpoint.meta.config.vocab_size)
         .map_err(|e| refused(e.to_string()))?;
-    let (has_optimizer, format) = (checkpoint.has_optimizer(), checkpoint.format());
-    Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer, format })
+    let has_optimizer = checkpoint.has_optimizer();
+    Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer })
 }
 
 /// Who opens it.

@@ -23,7 +23,7 @@ use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<Plan> {
-    let Loaded { run: loaded, tokenizer, has_optimizer, format } = load(program, path)?;
+    let Loaded { run: loaded, tokenizer, has_optimizer } = load(program, path)?;
     let given = args.given();
     let attention = (program.described)(&loaded.model.attention().spec());
     check_shape(args, &given, &loaded, &attention, tokenizer.as_ref(), path)?;
@@ -43,9 +43,6 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
              --schedule constant, --min-lr or a later --decay-steps changes that",
             recipe.schedule.decay_steps
         )));
-    }
-    if format == 1 {
-        notes.insert(0, "the file is of format 1; what is saved now is of format 2".into());
     }
     let steps = recipe.total_steps.saturating_sub(loaded.step);
     let mut trainer = loaded;

@@ -14,6 +14,15 @@ pub enum CheckpointError {
         /// Bytes there.
         actual: u64,
     },
+    /// A version of the format from before the first release.
+    #[error(
+        "format {found}, which is no longer read; the programs of commit ba6595f read it and save \
+         it again as format 2"
+    )]
+    OldFormat {
+        /// The version in the file.
+        found: u32,
+    },
     /// A version of the format that this program does not know.
     #[error("format {found}, this program reads {newest}")]
     Version {

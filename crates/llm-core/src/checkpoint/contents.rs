@@ -1,4 +1,4 @@
-//! What a header says, whichever format it was written in.
+//! What a header says, apart from how it is written.
 
 use super::table::Entry;
 use crate::model::{AttentionSpec, Config, ParamList, parameter_list};

@@ -14,7 +14,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The version that is written, and the newest that is read.
+/// The version that is written, and the only one that is read.
 pub const FORMAT_VERSION: u32 = 2;
 
 /// A high bit, line ends of both kinds and a ^Z: damage by text-mode copying shows at once.
@@ -34,7 +34,6 @@ pub fn looks_like_checkpoint(path: &Path) -> bool {
 /// What the fixed part says, checked.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fixed {
-    pub(super) version: u32,
     pub(super) header_length: u64,
     crc32: u32,
     start: [u8; 32],
@@ -49,8 +48,10 @@ impl Fixed {
         let too_short = CheckpointError::TooShort { actual: file_length };
         let Some(bytes) = bytes.first_chunk::<{ FIXED as usize }>() else { return Err(too_short) };
         let version = u32::from_le_bytes(*part(bytes, 8));
-        if !(1..=FORMAT_VERSION).contains(&version) {
-            return Err(CheckpointError::Version { found: version, newest: FORMAT_VERSION });
+        match version {
+            FORMAT_VERSION => {}
+            1 => return Err(CheckpointError::OldFormat { found: version }),
+            _ => return Err(CheckpointError::Version { found: version, newest: FORMAT_VERSION }),
         }
         let flags = u32::from_le_bytes(*part(bytes, 12));
         if flags != 0 {
@@ -69,7 +70,7 @@ impl Fixed {
             return Err(CheckpointError::Padding { after: "the header's checksum".into() });
         }
         let crc32 = u32::from_le_bytes(*part(bytes, 32));
-        Ok(Fixed { version, header_length, crc32, start: *part(bytes, 0) })
+        Ok(Fixed { header_length, crc32, start: *part(bytes, 0) })
     }
 
     /// Refuses a header that the checksum does not fit.

@@ -2,9 +2,10 @@
 
 use super::check::check_settings;
 use super::contents::Contents;
+use super::fixed::FORMAT_VERSION;
 use super::limits::MAX_BLOB;
 use super::opened::Checkpoint;
-use super::{fixed, format1, format1_writer, header, table};
+use super::{fixed, header, table};
 use crate::base::{CheckpointError, Result};
 
 /// Bytes of tensors; more would take longer and show nothing else.
@@ -38,18 +39,11 @@ pub fn apart(file: &[u8]) -> Option<(u32, &[u8], &[u8])> {
     Some((version, header, file.get(start..file.len().checked_sub(32)?)?))
 }
 
-/// The same run as a file of format 1; nothing for a file that is none.
-pub fn in_format_1(file: &[u8]) -> Option<Vec<u8>> {
-    let (version, header, body) = apart(file)?;
-    let contents = decode(version, header)?;
-    Some(signed(1, &encode(1, &contents)?, body))
-}
-
 /// A file of the settings in `header`, with the table that follows from them, tensors made of
 /// `filler` over and over, and all checksums right. Nothing when the settings cannot be, or make
 /// more than [`LARGEST_BODY`].
-pub fn complete(version: u32, header: &[u8], filler: &[u8]) -> Option<Vec<u8>> {
-    let mut contents = decode(version, header)?;
+pub fn complete(header: &[u8], filler: &[u8]) -> Option<Vec<u8>> {
+    let mut contents = decode(header)?;
     contents.tokenizer.length = contents.tokenizer.length.min(MAX_BLOB);
     check_settings(&contents).ok()?;
     // Cheaper than the table, and never more than its length.
@@ -74,21 +68,15 @@ pub fn complete(version: u32, header: &[u8], filler: &[u8]) -> Option<Vec<u8>> {
             contents.tokenizer.blake3 = blake3::hash(tensor).into();
         }
     }
-    Some(signed(version, &encode(version, &contents)?, &body))
+    Some(signed(FORMAT_VERSION, &header::encode(&contents).ok()?, &body))
 }
 
 /// A header at the beginning of these bytes.
-pub(super) fn decode(version: u32, bytes: &[u8]) -> Option<Contents> {
-    let decode = |bytes| if version == 1 { format1::decode(bytes) } else { header::decode(bytes) };
-    match decode(bytes) {
-        Err(CheckpointError::HeaderRest { extra }) => decode(&bytes[..bytes.len() - extra]).ok(),
+pub(super) fn decode(bytes: &[u8]) -> Option<Contents> {
+    match header::decode(bytes) {
+        Err(CheckpointError::HeaderRest { extra }) => {
+            header::decode(&bytes[..bytes.len() - extra]).ok()
+        }
         decoded => decoded.ok(),
-    }
-}
-
-pub(super) fn encode(version: u32, contents: &Contents) -> Option<Vec<u8>> {
-    match version {
-        1 => Some(format1_writer::encode(contents)),
-        _ => header::encode(contents).ok(),
     }
 }

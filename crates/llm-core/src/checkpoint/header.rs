@@ -1,4 +1,4 @@
-//! The header of format 2: everything of a checkpoint that is no tensor, as postcard writes it.
+//! The header: everything of a checkpoint that is no tensor, as postcard writes it.
 //!
 //! Model and run are settings by key, so a later one changes nothing here. The order of the fields
 //! and their types are fixed: they are the format.
@@ -8,7 +8,6 @@ use super::table::Entry;
 use crate::base::{CheckpointError, Settings, Value};
 use crate::model::{AttentionSpec, Param, Start};
 use crate::settings;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Keys and values in rising order of the keys.
@@ -61,15 +60,10 @@ pub(super) fn encode(contents: &Contents) -> Result<Vec<u8>, CheckpointError> {
 
 /// What the bytes of a header say.
 pub(super) fn decode(bytes: &[u8]) -> Result<Contents, CheckpointError> {
-    whole::<Header>(bytes)?.contents()
-}
-
-/// The bytes as a `T`, with nothing left over.
-pub(super) fn whole<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, CheckpointError> {
     let (header, rest) =
-        postcard::take_from_bytes(bytes).map_err(CheckpointError::HeaderEncoding)?;
+        postcard::take_from_bytes::<Header>(bytes).map_err(CheckpointError::HeaderEncoding)?;
     if rest.is_empty() {
-        Ok(header)
+        header.contents()
     } else {
         Err(CheckpointError::HeaderRest { extra: rest.len() })
     }

@@ -3,11 +3,11 @@
 use super::check::check;
 use super::contents::Contents;
 use super::fixed::{FIXED, Fixed, HASH};
+use super::header;
 use super::meta::{Meta, TokenizerSpec};
 use super::opened::Checkpoint;
 use super::reader::{CHUNK, Failure, Hashing};
 use super::table::{self, BLOB, Entry, WEIGHT};
-use super::{format1, header};
 use crate::base::memory;
 use crate::base::{CheckpointError, Result, open_regular};
 use crate::optim::{OptimizerState, ParameterState};
@@ -60,7 +60,7 @@ pub(super) fn parse(input: impl Read, length: u64) -> Result<Checkpoint, Failure
     let mut bytes = vec![0; fixed.header_length as usize]; // at most 4 MiB
     input.read_exact(&mut bytes)?;
     fixed.check(&bytes)?;
-    let contents = decode(fixed.version, &bytes)?;
+    let contents = header::decode(&bytes)?;
     check(&contents)?;
     let data_start = table::padded(FIXED + fixed.header_length);
     let body = table::body_length(&contents.table);
@@ -98,12 +98,7 @@ pub(super) fn parse(input: impl Read, length: u64) -> Result<Checkpoint, Failure
             check_values(&contents, entry, values)?;
         }
     }
-    Ok(assemble(fixed.version, contents, floats, blob)?)
-}
-
-/// What a header says in the format of its version, which [`Fixed`] has found to be known.
-fn decode(version: u32, bytes: &[u8]) -> Result<Contents, CheckpointError> {
-    if version == 1 { format1::decode(bytes) } else { header::decode(bytes) }
+    Ok(assemble(contents, floats, blob)?)
 }
 
 /// Finite, and no mean of squares below 0: it would become NaN under the optimizer's root.
@@ -123,7 +118,6 @@ pub(super) fn check_values(
 
 /// Puts the tensors, sorted by name in the file, into the model's order.
 fn assemble(
-    format: u32,
     contents: Contents,
     mut floats: BTreeMap<(String, String), Vec<f32>>,
     blob: Vec<u8>,
@@ -152,7 +146,6 @@ fn assemble(
             recipe,
             step,
         },
-        format,
         parameters,
         optimizer: optimizer.map(|saved| (saved.name, state(saved.t))),
         path: Default::default(),

@@ -16,9 +16,6 @@
 mod check;
 mod contents;
 mod fixed;
-mod format1;
-#[cfg(any(test, fuzzing))]
-mod format1_writer;
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;

@@ -39,7 +39,6 @@ pub struct Checkpoint {
     /// Everything but the tensors. A caller may change the recipe before
     /// [`into_trainer`](Checkpoint::into_trainer).
     pub meta: Meta,
-    pub(super) format: u32,
     /// In the model's order.
     pub(super) parameters: Vec<(String, Tensor)>,
     /// Its name and its state.
@@ -48,11 +47,6 @@ pub struct Checkpoint {
 }
 
 impl Checkpoint {
-    /// The format of the file it was read from: 1, or 2, which is the one written.
-    pub fn format(&self) -> u32 {
-        self.format
-    }
-
     /// Whether the optimizer was saved, so that training goes on exactly.
     pub fn has_optimizer(&self) -> bool {
         self.optimizer.is_some()
@@ -90,7 +84,7 @@ impl Checkpoint {
     /// that it does not fit the weights; [`Error::Config`] when a changed setting is outside its
     /// range.
     pub fn into_state(self, attention: Arc<dyn Attention>) -> Result<State> {
-        let Checkpoint { meta, format: _, parameters, optimizer, path } = self;
+        let Checkpoint { meta, parameters, optimizer, path } = self;
         let Meta { config, attention: saved, tokenizer: _, recipe, step } = meta;
         if attention.spec() != saved {
             let (saved, given) = (describe(&saved), describe(&attention.spec()));

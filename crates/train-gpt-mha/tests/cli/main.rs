@@ -14,7 +14,6 @@ mod trace;
 mod web;
 
 use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};
-use workspace_tests::format1;
 
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_train-gpt-mha"))
@@ -140,11 +139,4 @@ fn several_heads_go_to_hugging_face_and_come_back() {
     let words = ["import", "hf", "out", "--save", "back", "--heads", "2"];
     sandbox.refuses(&words, 65, &["4 heads", "--heads 2"]);
     sandbox.ok(&["import", "hf", "out", "--save", "back", "--heads", "4"]);
-}
-
-/// Those of `train-gpt` too: one head is a number of heads.
-#[test]
-fn files_of_format_1_go_on_to_the_same_numbers() {
-    let program = env!("CARGO_BIN_EXE_train-gpt-mha");
-    format1::same_numbers(program, "train-gpt-mha", true, cfg!(feature = "bpe"));
 }

@@ -7,7 +7,6 @@ use llm_core::model::SingleHead;
 use llm_core::train::Trainer;
 use llm_variant_modern::Modern;
 use std::sync::Arc;
-use workspace_tests::format1;
 
 /// The attention of a checkpoint.
 fn attention(file: &std::path::Path) -> (String, usize) {
@@ -46,11 +45,4 @@ fn files_of_the_others_are_opened() {
         let on = ["--load", file, "--data", "text.txt", "--steps", "1", "--no-save"];
         sandbox.ok(&on).says(&[heads]);
     }
-}
-
-/// The two other programs' old files too.
-#[test]
-fn files_of_format_1_go_on_to_the_same_numbers() {
-    let program = env!("CARGO_BIN_EXE_train-gpt-modern");
-    format1::same_numbers(program, "train-gpt-modern", true, cfg!(feature = "bpe"));
 }

@@ -35,7 +35,6 @@ mod trace;
 mod validation;
 
 use workspace_tests::cli_support::Sandbox;
-use workspace_tests::format1;
 
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_train-gpt"))
@@ -46,9 +45,4 @@ fn trained() -> Sandbox {
     let sandbox = sandbox();
     sandbox.train(&["--data", "text.txt", "--steps", "4", "--save", "model", "-q", "--gen", "0"]);
     sandbox
-}
-
-#[test]
-fn files_of_format_1_go_on_to_the_same_numbers() {
-    format1::same_numbers(env!("CARGO_BIN_EXE_train-gpt"), "train-gpt", false, true);
 }

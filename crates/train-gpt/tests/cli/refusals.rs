@@ -97,6 +97,8 @@ fn checkpoints_that_cannot_be_read_or_used() {
     damaged[middle] ^= 1;
     let mut header = good.clone();
     header[50] ^= 0x40;
+    let mut older = good.clone();
+    older[8] = 1;
     let mut newer = good.clone();
     newer[8] = 99;
     for (file, bytes, needle) in [
@@ -106,6 +108,7 @@ fn checkpoints_that_cannot_be_read_or_used() {
         ("appended", &[&good[..], b"x"].concat(), "bytes"),
         ("damaged", &damaged, "checksum"),
         ("header", &header, "checksum"),
+        ("older", &older, "format 1, which is no longer read; the programs of commit ba6595f"),
         ("newer", &newer, "format 99"),
         ("foreign", &sandbox.read("text.txt"), "not a checkpoint"),
     ] {

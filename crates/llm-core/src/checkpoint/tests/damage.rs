@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn every_changed_byte_is_noticed() {
-    for good in [good(2), good(1), golden::FIRST.to_vec()] {
+    for good in [good(), golden::GOLDEN.to_vec()] {
         assert!(read(&good).is_ok());
         let mut file = good.clone();
         for at in 0..good.len() {
@@ -100,5 +100,29 @@ fn lies_in_the_fixed_part_are_refused() {
         let expected = matches!(error, CheckpointError::Version { .. } if at < 12)
             || matches!(error, CheckpointError::Flags { .. } if at >= 12);
         assert!(expected, "{error}");
+    }
+}
+
+/// However much of it is there, and with all checksums right: format 1 by its name, others as
+/// unknown.
+#[test]
+fn other_versions_are_refused() {
+    let good = good();
+    let (_, header, body) = fuzzing::apart(&good).unwrap();
+    for version in [0, 1, 3, 99, 0x102, u32::MAX] {
+        let mut file = good.clone();
+        file[8..12].copy_from_slice(&version.to_le_bytes());
+        let signed = fuzzing::signed(version, header, body);
+        for file in [&file[..40], &file[..41], &file[..200], &file[..], &signed[..]] {
+            let error = read(file).unwrap_err();
+            let expected = match error {
+                CheckpointError::OldFormat { found } => version == 1 && found == 1,
+                CheckpointError::Version { found, newest } => {
+                    version != 1 && found == version && newest == 2
+                }
+                _ => false,
+            };
+            assert!(expected, "{version}: {error}");
+        }
     }
 }

@@ -63,7 +63,7 @@ fn the_tensor_table() {
 
 #[test]
 fn numbers_in_the_header() {
-    let (contents, _) = apart(&good(2));
+    let (contents, _) = apart(&good());
     let edges = |max: u64, set: fn(&mut Contents, u64)| {
         for (value, over) in [(max - 1, false), (max, false), (max + 1, true)] {
             let mut contents = contents.clone();
@@ -121,7 +121,7 @@ fn numbers_in_the_header() {
 #[test]
 fn the_length_of_the_header() {
     for (length, over) in [(MAX_HEADER - 1, false), (MAX_HEADER, false), (MAX_HEADER + 1, true)] {
-        let file = signed(2, &vec![0xff; length as usize], &[]);
+        let file = signed(&vec![0xff; length as usize], &[]);
         match read(&file) {
             Err(CheckpointError::Limit { what: "the length of the header", .. }) => assert!(over),
             Err(CheckpointError::HeaderEncoding(_)) => assert!(!over),
@@ -134,13 +134,12 @@ fn the_length_of_the_header() {
 fn the_deepest_model_has_a_header_that_fits() {
     let config = Config::gpt2(1 << 20, 1 << 16, 512, Config::MAX_LAYERS);
     check_sizes(&config).unwrap();
-    let (mut contents, _) = apart(&good(2));
+    let (mut contents, _) = apart(&good());
     contents.table = expected(list_of(&config), contents.slots(), MAX_BLOB);
     contents.table.iter_mut().for_each(|e| e.crc32 = u32::MAX);
     contents.attention.head_mask = vec![true; 32 * Config::MAX_LAYERS];
     // Twice over, so that there is room for what a later optimizer keeps.
-    assert!(2 * encoded(2, &contents).len() as u64 <= MAX_HEADER);
-    assert!(encoded(1, &contents).len() as u64 <= MAX_HEADER);
+    assert!(2 * encoded(&contents).len() as u64 <= MAX_HEADER);
 }
 
 #[test]
@@ -155,7 +154,7 @@ fn the_largest_tokenizer_makes_the_round_trip() {
 
 #[test]
 fn a_model_that_memory_cannot_hold_is_refused_before_its_first_tensor() {
-    let (mut contents, _) = apart(&good(2));
+    let (mut contents, _) = apart(&good());
     let config = &mut contents.config;
     (config.vocab_size, config.seq_len, config.d_model) = (1 << 18, 1 << 16, 1 << 13);
     contents.own = standard_parameters(&contents.config);
@@ -163,8 +162,8 @@ fn a_model_that_memory_cannot_hold_is_refused_before_its_first_tensor() {
     contents.table = expected(contents.parameters(), contents.slots(), length);
     let body = table::body_length(&contents.table);
     assert!(body > 60 << 30);
-    let header = encoded(2, &contents);
-    let start = [&fixed::write(2, &header, body)[..], &header].concat();
+    let header = encoded(&contents);
+    let start = [&fixed::write(FORMAT_VERSION, &header, body)[..], &header].concat();
     let length = table::padded(start.len() as u64) + body + 32;
     // As from a sparse file: zeros without end. Where there is so much memory, or none can be
     // asked for, the first tensor's checksum ends it.

@@ -1,14 +1,14 @@
-//! Files made to do harm: all checksums are right, the content is not. Headers of both formats;
-//! what only format 2 can say wrongly is in `keys.rs`.
+//! Files made to do harm: all checksums are right, the content is not. What settings by key can say
+//! wrongly is in `keys.rs`.
 
 use super::*;
 use crate::model::standard_parameters;
 
 /// The file of a small run with another header.
-pub(super) fn with_contents(version: u32, change: impl FnOnce(&mut Contents)) -> Vec<u8> {
-    let (mut contents, body) = apart(&good(version));
+pub(super) fn with_contents(change: impl FnOnce(&mut Contents)) -> Vec<u8> {
+    let (mut contents, body) = apart(&good());
     change(&mut contents);
-    signed(version, &encoded(version, &contents), &body)
+    signed(&encoded(&contents), &body)
 }
 
 #[track_caller]
@@ -29,44 +29,37 @@ pub(super) fn harmless(file: &[u8]) {
 
 #[test]
 fn the_helpers_change_nothing_by_themselves() {
-    for version in [1, 2] {
-        assert_eq!(with_contents(version, |_| ()), good(version));
-    }
+    assert_eq!(with_contents(|_| ()), good());
 }
 
 #[test]
 fn huge_sizes_are_refused_before_anything_is_made() {
-    for version in [1, 2] {
-        for value in [0, 1 << 21, u32::MAX as usize] {
-            for field in ["vocab", "context", "width", "layers"] {
-                refused(&with_contents(version, |c| match field {
-                    "vocab" => c.config.vocab_size = value,
-                    "context" => c.config.seq_len = value,
-                    "width" => c.config.d_model = value,
-                    _ => c.config.n_layers = value,
-                }));
-            }
+    for value in [0, 1 << 21, u32::MAX as usize] {
+        for field in ["vocab", "context", "width", "layers"] {
+            refused(&with_contents(|c| match field {
+                "vocab" => c.config.vocab_size = value,
+                "context" => c.config.seq_len = value,
+                "width" => c.config.d_model = value,
+                _ => c.config.n_layers = value,
+            }));
         }
-        let all = refused(&with_contents(version, |c| {
-            c.config =
-                Config { init: c.config.init, ..Config::new(1 << 20, 1 << 16, 1 << 14, 512) };
-            c.attention = AttentionSpec::new("two", 1);
-        }));
-        assert!(matches!(all, CheckpointError::Limit { what: "the number of parameters", .. }));
     }
+    let all = refused(&with_contents(|c| {
+        c.config = Config { init: c.config.init, ..Config::new(1 << 20, 1 << 16, 1 << 14, 512) };
+        c.attention = AttentionSpec::new("two", 1);
+    }));
+    assert!(matches!(all, CheckpointError::Limit { what: "the number of parameters", .. }));
 }
 
 #[test]
 fn a_model_larger_than_its_file_is_refused_before_it_is_read() {
-    for version in [1, 2] {
-        let file = with_contents(version, |c| {
-            let config = &mut c.config;
-            (config.vocab_size, config.seq_len, config.d_model) = (1 << 19, 1 << 16, 1 << 10);
-            c.own = standard_parameters(&c.config);
-            c.table = table::expected(c.parameters(), c.slots(), c.tokenizer.length);
-        });
-        assert!(matches!(refused(&file), CheckpointError::Length { .. }));
-    }
+    let file = with_contents(|c| {
+        let config = &mut c.config;
+        (config.vocab_size, config.seq_len, config.d_model) = (1 << 19, 1 << 16, 1 << 10);
+        c.own = standard_parameters(&c.config);
+        c.table = table::expected(c.parameters(), c.slots(), c.tokenizer.length);
+    });
+    assert!(matches!(refused(&file), CheckpointError::Length { .. }));
 }
 
 #[test]
@@ -99,102 +92,55 @@ fn settings_outside_their_ranges_are_refused() {
         &|c| c.tokenizer.length = u64::MAX,
         &|c| c.tokenizer.length = 0,
     ];
-    for version in [1, 2] {
-        for (i, change) in changes.iter().enumerate() {
-            assert!(read(&with_contents(version, change)).is_err(), "change {i}, format {version}");
-        }
+    for (i, change) in changes.iter().enumerate() {
+        assert!(read(&with_contents(change)).is_err(), "change {i}");
     }
-}
-
-/// Format 2 has no way to write them; `keys.rs` puts them there byte by byte.
-#[test]
-fn numbers_that_are_none_are_refused_in_format_1() {
-    let changes: [fn(&mut Contents); 10] = [
-        |c| c.recipe.schedule.lr = f32::NAN,
-        |c| c.recipe.schedule.lr = f32::INFINITY,
-        |c| c.recipe.schedule.min_lr = f32::NAN,
-        |c| c.recipe.hyperparameters.beta1 = f32::NAN,
-        |c| c.recipe.hyperparameters.eps = f32::INFINITY,
-        |c| c.recipe.hyperparameters.weight_decay = f32::NAN,
-        |c| c.recipe.clip = f32::NAN,
-        |c| c.recipe.val_frac = f64::NAN,
-        |c| c.config.dropout = f32::NAN,
-        |c| c.config.dropout = -f32::INFINITY,
-    ];
-    for (i, change) in changes.into_iter().enumerate() {
-        assert!(read(&with_contents(1, change)).is_err(), "change {i}");
-    }
-}
-
-#[test]
-fn moments_without_the_number_of_updates_are_refused_in_format_1() {
-    let (contents, body) = apart(&good(1));
-    let mut header = format1::OldHeader::new(&contents);
-    header.adam_t = None;
-    let file = signed(1, &postcard::to_stdvec(&header).unwrap(), &body);
-    assert!(matches!(refused(&file), CheckpointError::Setting { field: "moments", .. }));
 }
 
 #[test]
 fn a_header_that_is_none_is_refused() {
-    for version in [1, 2] {
-        let (contents, body) = apart(&good(version));
-        let good = encoded(version, &contents);
-        let longer = [&good[..], &[0, 0]].concat();
-        let error = refused(&signed(version, &longer, &body));
-        assert!(matches!(error, CheckpointError::HeaderRest { extra: 2 }));
-        for length in 0..good.len() {
-            let error = refused(&signed(version, &good[..length], &body));
-            assert!(matches!(error, CheckpointError::HeaderEncoding(_)), "{length}: {error}");
-        }
-        // A list that claims 2^60 entries.
-        let lie = [&[0xff; 8][..], &[0x0f]].concat();
-        for at in 0..good.len() {
-            let mut bad = good.clone();
-            bad.splice(at..at + 1, lie.iter().copied());
-            harmless(&signed(version, &bad, &body));
-        }
-        // A header of the other format.
-        refused(&signed(3 - version, &good, &body));
+    let (contents, body) = apart(&good());
+    let good = encoded(&contents);
+    let longer = [&good[..], &[0, 0]].concat();
+    let error = refused(&signed(&longer, &body));
+    assert!(matches!(error, CheckpointError::HeaderRest { extra: 2 }));
+    for length in 0..good.len() {
+        let error = refused(&signed(&good[..length], &body));
+        assert!(matches!(error, CheckpointError::HeaderEncoding(_)), "{length}: {error}");
+    }
+    // A list that claims 2^60 entries.
+    let lie = [&[0xff; 8][..], &[0x0f]].concat();
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad.splice(at..at + 1, lie.iter().copied());
+        harmless(&signed(&bad, &body));
     }
 }
 
 #[test]
 fn a_number_that_stands_for_no_kind_is_refused() {
-    // In format 1 the first tensor's name is followed by its role and its type.
-    let (contents, body) = apart(&good(1));
-    let good = encoded(1, &contents);
-    let name = contents.table[0].name.as_bytes();
-    let at = good.windows(name.len()).position(|w| w == name).unwrap() + name.len();
-    for (at, unknown) in [(at, 4), (at, 255), (at + 1, 2)] {
-        let mut bad = good.clone();
-        bad[at] = unknown;
-        let error = refused(&signed(1, &bad, &body));
-        assert!(matches!(error, CheckpointError::HeaderEncoding(_)));
-    }
-    // In format 2 a key is followed by its value's kind.
-    let good = encoded(2, &contents);
+    let (contents, body) = apart(&good());
+    let good = encoded(&contents);
+    // A key is followed by its value's kind.
     let key = b"train.seed";
     let at = good.windows(key.len()).position(|w| w == key).unwrap() + key.len();
     for unknown in [7, 255] {
         let mut bad = good.clone();
         bad[at] = unknown;
-        let error = refused(&signed(2, &bad, &body));
+        let error = refused(&signed(&bad, &body));
         assert!(matches!(error, CheckpointError::HeaderEncoding(_)));
     }
 }
 
 #[test]
 fn every_changed_header_byte_is_harmless_below_the_checksum() {
-    for version in [1, 2] {
-        let (contents, body) = apart(&good(version));
-        let good = encoded(version, &contents);
-        for at in 0..good.len() {
-            for flip in [0x01, 0x80, 0xff] {
-                let mut bad = good.clone();
-                bad[at] ^= flip;
-                harmless(&signed(version, &bad, &body));
-            }
+    let (contents, body) = apart(&good());
+    let good = encoded(&contents);
+    for at in 0..good.len() {
+        for flip in [0x01, 0x80, 0xff] {
+            let mut bad = good.clone();
+            bad[at] ^= flip;
+            harmless(&signed(&bad, &body));
         }
     }
 }

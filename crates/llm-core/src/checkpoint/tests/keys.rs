@@ -1,16 +1,16 @@
-//! What only format 2 can say wrongly: settings by key.
+//! What settings by key can say wrongly.
 
 use super::hostile::refused;
 use super::*;
 use crate::checkpoint::header::{Header, StoredOptimizer};
 use crate::optim::OPTIMIZERS;
 
-/// The file of a small run with another header of format 2.
+/// The file of a small run with another header.
 fn with_header(change: impl FnOnce(&mut Header)) -> Vec<u8> {
-    let (contents, body) = apart(&good(2));
+    let (contents, body) = apart(&good());
     let mut header = Header::new(&contents).unwrap();
     change(&mut header);
-    signed(2, &postcard::to_stdvec(&header).unwrap(), &body)
+    signed(&postcard::to_stdvec(&header).unwrap(), &body)
 }
 
 /// The same with one setting changed or, where it sorts, added.
@@ -35,8 +35,8 @@ fn refused_setting(file: &[u8]) -> String {
 
 #[test]
 fn the_helpers_change_nothing_by_themselves() {
-    assert_eq!(with_header(|_| ()), good(2));
-    assert_eq!(with("train.seed", Value::Whole(99)), good(2));
+    assert_eq!(with_header(|_| ()), good());
+    assert_eq!(with("train.seed", Value::Whole(99)), good());
 }
 
 #[test]
@@ -53,7 +53,7 @@ fn a_key_that_is_not_there_has_its_default() {
     assert_eq!(checkpoint.meta.recipe.clip, 1.0);
     assert_eq!(read(&without("train.val_frac")).unwrap().meta.recipe.val_frac, 0.0);
     assert_eq!(read(&without("train.optimizer")).unwrap().meta.recipe.optimizer, "adamw");
-    assert_eq!(read(&without("architecture")).unwrap().meta, read(&good(2)).unwrap().meta);
+    assert_eq!(read(&without("architecture")).unwrap().meta, read(&good()).unwrap().meta);
     // There is no size of a model that goes without saying.
     for key in ["model.vocab_size", "model.n_layers", "train.batch_size", "train.lr"] {
         refused_setting(&without(key));
@@ -76,7 +76,7 @@ fn keys_out_of_order_or_twice_are_refused() {
 
 #[test]
 fn values_of_another_type_are_refused_by_the_name_of_the_key() {
-    let (contents, _) = apart(&good(2));
+    let (contents, _) = apart(&good());
     let keys: Vec<_> = Header::new(&contents).unwrap().settings;
     let values = [
         Value::Bool(true),

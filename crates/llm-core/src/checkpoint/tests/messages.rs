@@ -9,33 +9,34 @@ fn number(error: &CheckpointError) -> usize {
     match error {
         E::NotACheckpoint => 0,
         E::TooShort { .. } => 1,
-        E::Version { .. } => 2,
-        E::Flags { .. } => 3,
-        E::Length { .. } => 4,
-        E::Limit { .. } => 5,
-        E::Padding { .. } => 6,
-        E::HeaderChecksum => 7,
-        E::HeaderEncoding(_) => 8,
-        E::HeaderRest { .. } => 9,
-        E::Architecture { .. } => 10,
-        E::Setting { .. } => 11,
-        E::TensorCount { .. } => 12,
-        E::Tensor { .. } => 13,
-        E::TensorChecksum { .. } => 14,
-        E::FileChecksum => 15,
-        E::TokenizerHash => 16,
-        E::NotFinite { .. } => 17,
-        E::Negative { .. } => 18,
-        E::Attention { .. } => 19,
+        E::OldFormat { .. } => 2,
+        E::Version { .. } => 3,
+        E::Flags { .. } => 4,
+        E::Length { .. } => 5,
+        E::Limit { .. } => 6,
+        E::Padding { .. } => 7,
+        E::HeaderChecksum => 8,
+        E::HeaderEncoding(_) => 9,
+        E::HeaderRest { .. } => 10,
+        E::Architecture { .. } => 11,
+        E::Setting { .. } => 12,
+        E::TensorCount { .. } => 13,
+        E::Tensor { .. } => 14,
+        E::TensorChecksum { .. } => 15,
+        E::FileChecksum => 16,
+        E::TokenizerHash => 17,
+        E::NotFinite { .. } => 18,
+        E::Negative { .. } => 19,
+        E::Attention { .. } => 20,
     }
 }
-const KINDS: usize = 20;
+const KINDS: usize = 21;
 
 #[test]
 fn every_error_happens_and_reads_well() {
     let good = bytes_of(&small(), &tokenizer(), true);
     let (contents, body) = apart(&good);
-    let header = encoded(2, &contents);
+    let header = encoded(&contents);
     let raw = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut file = good.clone();
         change(&mut file);
@@ -48,7 +49,7 @@ fn every_error_happens_and_reads_well() {
             let tensor = body.get(entry.offset as usize..(entry.offset + entry.length) as usize);
             entry.crc32 = crc32fast::hash(tensor.unwrap());
         }
-        read(&signed(2, &encoded(2, &contents), &body)).unwrap_err()
+        read(&signed(&encoded(&contents), &body)).unwrap_err()
     };
     let data_start = table::padded(40 + header.len() as u64) as usize;
     let length = good.len();
@@ -61,6 +62,12 @@ fn every_error_happens_and_reads_well() {
     let all = [
         (raw(&|f| f[0] = b'x'), "not a checkpoint of this program".to_string()),
         (raw(&|f| f.truncate(30)), "file is 30 bytes, too short for a checkpoint".into()),
+        (
+            raw(&|f| f[8] = 1),
+            "format 1, which is no longer read; the programs of commit ba6595f read it and save it \
+             again as format 2"
+                .into(),
+        ),
         (raw(&|f| f[8] = 3), "format 3, this program reads 2".into()),
         (raw(&|f| f[13] = 1), "unknown flags 0x100".into()),
         (raw(&|f| f.truncate(500)), format!("file is 500 bytes, header says {length}")),
@@ -71,9 +78,9 @@ fn every_error_happens_and_reads_well() {
         ),
         (raw(&|f| f[data_start + 8 + 24] = 1), "the padding after tensor b_lm is not zero".into()),
         (raw(&|f| f[41] ^= 1), "checksum mismatch in the header".into()),
-        (read(&signed(2, &header[1..], &body)).unwrap_err(), "the header cannot be decoded".into()),
+        (read(&signed(&header[1..], &body)).unwrap_err(), "the header cannot be decoded".into()),
         (
-            read(&signed(2, &[&header[..], b"abc"].concat(), &body)).unwrap_err(),
+            read(&signed(&[&header[..], b"abc"].concat(), &body)).unwrap_err(),
             "3 bytes left over in the header".into(),
         ),
         (

@@ -16,6 +16,7 @@ mod numbers;
 pub mod pages;
 mod planted;
 mod readme;
+mod security;
 mod twins;
 mod values;
 mod way_one;
@@ -72,7 +73,7 @@ fn the_pages_are_there() {
     ] {
         assert!(site.page(&format!("docs/{page}.md")).is_some(), "{page}");
     }
-    for page in ["README.md", "CONTRIBUTING.md"] {
+    for page in ["README.md", "CONTRIBUTING.md", "SECURITY.md"] {
         assert!(site.page(page).is_some(), "{page}");
     }
 }
@@ -124,6 +125,11 @@ fn commands_exist() {
 #[test]
 fn tables_of_crates_and_trees_of_folders_are_right() {
     none(manifests::problems(&site()));
+}
+
+#[test]
+fn files_with_unsafe_code_are_named() {
+    none(security::problems(&site()));
 }
 
 #[test]

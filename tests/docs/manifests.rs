@@ -74,8 +74,7 @@ fn example_name(folder: &Path, path: &Path) -> Option<String> {
 }
 
 /// `<!-- crates -->` before a table of packages, `<!-- release -->` before one of their names on
-/// crates.io, `<!-- tree -->` before a tree of folders, `<!-- unsafe -->` before a table of the files
-/// that may contain unsafe code.
+/// crates.io, `<!-- tree -->` before a tree of folders.
 pub fn problems(site: &Site) -> Vec<String> {
     let manifests = Manifests::read(&site.root);
     let mut found = Vec::new();
@@ -86,9 +85,6 @@ pub fn problems(site: &Site) -> Vec<String> {
             }
             if line.mark("release").is_some() {
                 found.extend(published_problems(page, line, page.block_after(i), &manifests));
-            }
-            if line.mark("unsafe").is_some() {
-                found.extend(unsafe_problems(site, page, line, page.block_after(i)));
             }
             if line.mark("tree").is_some() {
                 found.extend(tree_problems(site, page, line, page.block_after(i), &manifests));
@@ -156,32 +152,6 @@ fn packages<'a>(
     let missing = crates.filter(|m| !is_there(m));
     found.extend(missing.map(|m| page.at(mark, format!("{} is not in the table", m.name))));
     (known, found)
-}
-
-/// Column 1 names every file that allows unsafe code, and so does its crate's lib.rs.
-fn unsafe_problems(site: &Site, page: &Page, mark: &Line, rows: &[Line]) -> Vec<String> {
-    let mut found = Vec::new();
-    let listed: BTreeSet<_> = rows.iter().flat_map(|row| row.code_spans()).collect();
-    let allowed = |path: &std::path::PathBuf| {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        text.contains("allow(unsafe_code)")
-    };
-    let sources = files(&site.root.join("crates"), &["rs"]).into_iter().filter(allowed);
-    let sources: BTreeSet<String> = sources
-        .filter_map(|p| Some(p.strip_prefix(&site.root).ok()?.to_str()?.replace('\\', "/")))
-        .collect();
-    if sources != listed {
-        let what = format!("unsafe code is allowed in {sources:?}, the page says {listed:?}");
-        found.push(page.at(mark, what));
-    }
-    for path in &sources {
-        let Some((root, place)) = path.split_once("/src/") else { continue };
-        let map = site.read_file(&format!("{root}/src/lib.rs")).unwrap_or_default();
-        if !map.contains(&format!("`{place}`")) {
-            found.push(page.at(mark, format!("{root}/src/lib.rs does not name `{place}`")));
-        }
-    }
-    found
 }
 
 /// One name a line, two more spaces for each level; what follows two spaces explains it.

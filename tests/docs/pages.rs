@@ -45,7 +45,7 @@ impl Site {
         let mut paths = files(&root.join("docs"), &["md"]);
         paths.retain(|path| !path.ends_with("docs/SUMMARY.md"));
         paths.extend(files(&root.join("exercises"), &["md"]));
-        for name in ["README", "CONTRIBUTING"] {
+        for name in ["README", "CONTRIBUTING", "SECURITY"] {
             paths.extend(["md", "zh-CN.md"].map(|end| root.join(format!("{name}.{end}"))));
         }
         let pages = paths.iter().filter_map(|path| {

@@ -94,7 +94,6 @@ fn planted_faults_are_found() {
         ("no --example", "`cargo run -p train-gpt --example tensors`"),
         ("uses", "<!-- crates -->\n| a | b |\n|---|---|\n| `llm-core` | `llm-cli` |"),
         ("not in the table", "<!-- crates -->\n| a | b |\n|---|---|\n| `llm-core` | none |"),
-        ("unsafe code is allowed", "<!-- unsafe -->\n| `crates/llm-core/src/lib.rs` |\n|---|"),
         ("not in the tree", "<!-- tree -->\n```text\ncrates/\n  llm-core/\n```"),
     ] {
         let found = both(body);

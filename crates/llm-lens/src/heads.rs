@@ -111,7 +111,7 @@ impl Even {
 ///
 /// # Errors
 /// What reading the pieces says; as [`TinyGPT::logits`]; [`Error::Config`] naming an attention that
-/// does not show its weights, or has no `w_proj [C, C]` to mix its heads with.
+/// does not show its weights, or has no `w_proj [H·D, C]` to mix its heads with.
 pub fn measure_heads<'a, E: From<Error>>(
     model: &TinyGPT,
     tokenizer: &dyn Tokenizer,
@@ -122,6 +122,7 @@ pub fn measure_heads<'a, E: From<Error>>(
     let (layers, heads) = (model.config().n_layers, spec.n_heads);
     let (mut tallies, mut even) = (vec![Tally::default(); layers * heads], Even::default());
     let mut sums = vec![[Sums::default(); 2]; layers];
+    let joined = heads * model.attention().head_dim(model.config()); // H·D
     let (mut windows, mut tokens) = (0, 0);
     for piece in pieces {
         let piece = piece?;
@@ -141,7 +142,7 @@ pub fn measure_heads<'a, E: From<Error>>(
         for (layer, a) in measure.outputs.into_inner() {
             let [before, after] = &mut sums[layer];
             before.add(&a);
-            let a = Tensor::from_vec(&[inputs.len(), model.config().d_model], a)?;
+            let a = Tensor::from_vec(&[inputs.len(), joined], a)?;
             let [w_proj] = model.blocks[layer].attention.named(["w_proj"])?;
             after.add(no_grad(|| projected(a, w_proj))?.data());
         }

@@ -29,7 +29,7 @@ pub fn attention_maps(model: &TinyGPT, tokens: &[TokenId], last: usize) -> Resul
     let weights = config.n_layers as u64 * n_heads as u64 * ((t - from) as u64).pow(2);
     // Scores and weights of one head at a time, whole.
     let numbers = weights.saturating_add(2 * (t as u64).pow(2));
-    let forward = config.inference_memory(1, t);
+    let forward = model.inference_memory(1, t);
     memory::require(forward.saturating_add(numbers.saturating_mul(4)))?;
     let layers = vec![vec![Vec::new(); n_heads]; config.n_layers];
     let kept = Kept { from, layers: RefCell::new(layers) };

@@ -1,5 +1,5 @@
-//! The heads' outputs side by side, A, and what the output projection makes of them, A·W_o: of the
-//! same shape, but no longer the same numbers.
+//! The heads' outputs side by side, A `[T, H·D]`, and what the output projection makes of them,
+//! A·W_o `[T, C]`.
 
 use llm_core::{Result, Tensor, ops};
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub struct Spread {
 /// Of one block.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spreads {
-    /// Of A, `[T, C]` for each window: head h has the columns h·D..(h+1)·D.
+    /// Of A, `[T, H·D]` for each window: head h has the columns h·D..(h+1)·D.
     pub concatenated: Spread,
     /// Of A·W_o, `[T, C]`, before the bias: every column has something of every head.
     pub projected: Spread,
@@ -62,7 +62,7 @@ impl Sums {
     }
 }
 
-/// A·W_o of `a [T, C]`.
+/// A·W_o of `a [T, H·D]`.
 pub(crate) fn projected(a: Tensor, w_proj: &Tensor) -> Result<Tensor> {
     ops::linear_lastdim(&a, &w_proj.detach(), None)
 }

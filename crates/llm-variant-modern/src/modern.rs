@@ -111,7 +111,7 @@ impl Modern {
     }
 
     /// D, where it was said; C/H otherwise.
-    pub fn head_dim(&self) -> Option<usize> {
+    pub fn own_head_dim(&self) -> Option<usize> {
         self.head_dim
     }
 
@@ -199,6 +199,10 @@ impl Attention for Modern {
 
     fn is_rotary(&self) -> bool {
         self.rotary.is_some()
+    }
+
+    fn head_dim(&self, config: &Config) -> usize {
+        self.heads(config.d_model).head_dim
     }
 
     fn parameters(&self, config: &Config) -> ParamList {

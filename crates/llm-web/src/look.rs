@@ -30,7 +30,7 @@ pub fn write(run: &Run, ask: &Write) -> Result<Value> {
         return Err(Failure::new(Code::Setting, why));
     }
     let model = &run.trainer.model;
-    room(model.config().inference_memory(1, model.config().seq_len))?;
+    room(model.inference_memory(1, model.config().seq_len))?;
     let seed = ask.seed.unwrap_or(run.trainer.recipe.seed);
     let Write { temperature, top_k, .. } = *ask;
     let sampling = Sampling { temperature, top_k, seed, ..Sampling::default() };
@@ -62,7 +62,7 @@ pub fn attention(run: &Run, ask: &Attention) -> Result<(Value, Vec<u8>)> {
     let heads = model.attention().spec().n_heads;
     let t = tokens.len();
     let maps = (model.config().n_layers as u64) * heads as u64 * (t as u64).pow(2);
-    room(model.config().inference_memory(1, t).saturating_add(maps.saturating_mul(12)))?;
+    room(model.inference_memory(1, t).saturating_add(maps.saturating_mul(12)))?;
     let maps = attention_maps(model, tokens, t)?;
     let numbers = maps.layers.iter().flatten().flatten().flatten();
     let blob = numbers.flat_map(|p| p.to_le_bytes()).collect();
@@ -88,7 +88,7 @@ pub fn roles(run: &Run, ask: &Roles) -> Result<Value> {
         return Err(Failure::new(Code::Data, why));
     };
     let t = model.config().seq_len.min(LONGEST);
-    room(model.config().inference_memory(1, t).saturating_add(10 * (t as u64).pow(2)))?;
+    room(model.inference_memory(1, t).saturating_add(10 * (t as u64).pow(2)))?;
     let pieces = data.pieces(ask.tokens, LONGEST);
     let report = measure_heads(model, run.tokenizer.as_ref(), pieces, || false)?;
     Ok(shown(&report, model))

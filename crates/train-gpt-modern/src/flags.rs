@@ -30,7 +30,7 @@ pub(crate) fn described(spec: &AttentionSpec) -> AttentionFlags {
     let Ok(of) = Modern::from_spec(spec) else { return plain };
     AttentionFlags {
         kv_heads: Some(of.kv_heads()).filter(|g| *g != spec.n_heads),
-        head_dim: of.head_dim(),
+        head_dim: of.own_head_dim(),
         rope_theta: of.theta(),
         rotary_dim: of.rotary_dim(),
         slowed: of.is_slowed(),

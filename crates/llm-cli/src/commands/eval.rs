@@ -44,7 +44,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     if batch == 0 {
         return Err(CliError::Usage("--batch 0: there is nothing to score at a time".into()));
     }
-    memory::require(config.inference_memory(batch, config.seq_len))
+    memory::require(run.model.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
     let val = Data::whole(input, config.seq_len, &tokenizer)?;
     let mut details = Details::new(args, val.tokens(), config.vocab_size)?;

@@ -1,6 +1,6 @@
 //! Several trainings on the same data.
 
-use super::checks::{named_by_flag, require, training_memory};
+use super::checks::{check_savable, named_by_flag, require, training_memory};
 use super::files::TextFiles;
 use super::fresh::{check_config, plan_epochs, settings};
 use super::run::Plan;
@@ -25,6 +25,16 @@ pub struct SharedData {
     text: TextDefaults,
     /// How the data were cut.
     recipe: Recipe,
+}
+
+/// What is to be told of a training before it is made.
+pub(crate) struct SharedDecision {
+    pub(crate) config: Config,
+    pub(crate) recipe: Recipe,
+    /// Number of weights.
+    pub(crate) parameters: u64,
+    /// D.
+    pub(crate) head_dim: usize,
 }
 
 /// A training that is decided, without its model.
@@ -57,12 +67,19 @@ impl SharedData {
     ///
     /// # Errors
     /// What such a training is refused for.
-    pub(crate) fn decided(&self, program: &Program, args: &TrainArgs) -> Result<(Config, Recipe)> {
+    pub(crate) fn decided(&self, program: &Program, args: &TrainArgs) -> Result<SharedDecision> {
         match self.settled(program, args)? {
-            Some(Settled { config, recipe, .. }) => Ok((config, recipe)),
+            Some(Settled { config, attention, recipe, .. }) => {
+                let own = attention.parameters(&config);
+                let parameters = recipe.footprint(&config, &own)?.parameter_count();
+                let head_dim = attention.head_dim(&config);
+                Ok(SharedDecision { config, recipe, parameters, head_dim })
+            }
             None => Plan::new(program, args).map(|plan| {
                 let Trainer { model, recipe, .. } = plan.trainer;
-                (model.config().clone(), recipe)
+                let head_dim = model.attention().head_dim(model.config());
+                let (config, parameters) = (model.config().clone(), model.parameter_count());
+                SharedDecision { config, recipe, parameters, head_dim }
             }),
         }
     }
@@ -78,11 +95,13 @@ impl SharedData {
             return Plan::new(program, args);
         };
         let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
+        let trainer = Trainer::new(model, recipe)?;
+        check_savable(&trainer, self.tokenizer.as_ref())?;
         Ok(Plan {
             attention: described,
-            steps: recipe.total_steps,
-            sample_seed: recipe.seed,
-            trainer: Trainer::new(model, recipe)?,
+            steps: trainer.recipe.total_steps,
+            sample_seed: trainer.recipe.seed,
+            trainer,
             tokenizer: self.tokenizer.clone(),
             data: self.data.take(),
             files: self.files.clone(),
@@ -108,7 +127,7 @@ impl SharedData {
         let Some(data) = self.data.as_ref().filter(|_| same) else { return Ok(None) };
         let config = Config { vocab_size: self.tokenizer.vocab_size(), ..decided.config };
         (recipe.data, recipe.val_data) = (first.data.clone(), first.val_data.clone());
-        check_config(&config)?;
+        check_config(&config, decided.attention.as_ref())?;
         plan_epochs(args, data.train.len(), &mut recipe)?;
         recipe.check().map_err(named_by_flag)?;
         let (attention, described) = (decided.attention, decided.described);

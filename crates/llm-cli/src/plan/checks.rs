@@ -7,8 +7,11 @@ use crate::error::{CliError, Result};
 use crate::flags::{self, Flag, Given};
 use crate::program::{Heads, Program};
 use llm_core::base::memory;
+use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::model::Footprint;
 use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::train::Trainer;
 use llm_core::{Attention, Config};
 
 /// `--heads` where there is one.
@@ -85,6 +88,16 @@ pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<String>
     let unused = |flag: &Flag| given.contains_key(flag.name) && !(flag.applies)(recipe);
     let note = "--min-lr and --decay-steps have no effect with a constant rate";
     flags::flags().any(unused).then(|| note.into())
+}
+
+/// Refuses, before the first step, a run whose checkpoint could not be written afterwards.
+pub(super) fn check_savable(trainer: &Trainer, tokenizer: &dyn Tokenizer) -> Result<()> {
+    checkpoint::check_savable(trainer, &TokenizerSpec::of(tokenizer)).map_err(|e| match e {
+        llm_core::Error::Checkpoint { source, .. } => {
+            CliError::Usage(format!("this run could not be saved: {source}"))
+        }
+        other => other.into(),
+    })
 }
 
 pub(super) fn require(needed: u64) -> Result<()> {

@@ -10,7 +10,7 @@ use crate::error::{CliError, Result};
 use crate::flags::{self, Given};
 use crate::program::{AttentionFlags, Heads, Program};
 use crate::tokenizers::{self, Choice, Made};
-use llm_core::model::check_attention;
+use llm_core::model::{Footprint, check_attention};
 use llm_core::recipe::{EndOfText, Recipe};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
@@ -54,7 +54,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     };
     let Made { tokenizer, note } = tokenizers::make(&tokens, &input, val_frac, quiet)?;
     let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
-    check_config(&config)?;
+    check_config(&config, attention.as_ref())?;
     let memory = training_memory(&config, attention.as_ref(), &recipe, &args.crew)?;
     require(memory)?;
     let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
@@ -146,16 +146,12 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
     };
     let config = flags::new_model(args.model.arch_config(vocab_size), start, &given);
     let config = config.map_err(named_by_flag)?;
-    check_config(&config)?;
-    let heads = match program.heads {
-        Heads::One { .. } => 1,
-        Heads::Many { default } => {
-            args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
-        }
-    };
+    config.check().map_err(named_by_flag)?;
+    let heads = usual_heads(program, args.heads, &config, &given);
     let attention = args.model.attention(heads, &config).map_err(named_by_flag)?;
     let attention = (program.attention)(&attention);
     check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
+    check_config(&config, attention.as_ref())?;
     let described = (program.described)(&attention.spec());
     let mut recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
     if !args.val.is_empty() {
@@ -175,17 +171,37 @@ pub(super) fn plan_epochs(args: &TrainArgs, tokens: usize, recipe: &mut Recipe) 
     recipe.check().map_err(named_by_flag)
 }
 
-/// The default number of heads, or the nearest below it that divides the width.
+/// The number of heads that was typed, else the program's own: the nearest one below that divides
+/// the width, unless heads have a width of their own.
+pub(crate) fn usual_heads(
+    program: &Program,
+    typed: Option<usize>,
+    config: &Config,
+    given: &Given,
+) -> usize {
+    let own_width = given.contains_key("head-dim");
+    match (program.heads, typed) {
+        (Heads::One { .. }, _) => 1,
+        (Heads::Many { .. }, Some(typed)) => typed,
+        (Heads::Many { default }, None) if own_width => default,
+        (Heads::Many { default }, None) => largest_divisor(config.d_model, default),
+    }
+}
+
+/// The largest number up to `default` that divides the width.
 pub(crate) fn largest_divisor(d_model: usize, default: usize) -> usize {
     (1..=default).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1)
 }
 
-pub(super) fn check_config(config: &Config) -> Result<()> {
+pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result<()> {
     config.check().map_err(named_by_flag)?;
-    if config.parameter_count() > Config::MAX_PARAMETERS {
-        return require(config.training_memory(1, 1)).and(Err(CliError::Usage(format!(
+    let own = &attention.parameters(config);
+    let footprint = Footprint { config, attention: own, slots: 2, micro_batches: 1 };
+    let parameters = footprint.parameter_count();
+    if parameters > Config::MAX_PARAMETERS {
+        return require(footprint.training(1, 1)).and(Err(CliError::Usage(format!(
             "{} parameters are more than this program takes; lower --dmodel or --layers",
-            llm_core::base::thousands(config.parameter_count())
+            llm_core::base::thousands(parameters)
         ))));
     }
     Ok(())

@@ -14,11 +14,11 @@ mod run;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use beside::SharedData;
+pub(crate) use beside::{SharedData, SharedDecision};
 pub(crate) use checks::{check_heads_flag, named_by_flag};
 #[cfg(any(test, fuzzing))]
 pub(crate) use fresh::Settings;
-pub(crate) use fresh::largest_divisor;
+pub(crate) use fresh::{largest_divisor, usual_heads};
 
 pub(crate) use data::own_data;
 pub use files::TextFiles;
@@ -33,7 +33,7 @@ use crate::error::Result;
 use crate::output::to_load;
 use crate::probes::Probes;
 use crate::program::Program;
-use checks::{check_watches, without_a_place};
+use checks::{check_savable, check_watches, without_a_place};
 
 impl Plan {
     /// Makes the plan.
@@ -48,6 +48,7 @@ impl Plan {
             None => fresh::plan(program, args)?,
             Some(path) => resume::plan(program, args, &to_load(path)?)?,
         };
+        check_savable(&plan.trainer, plan.tokenizer.as_ref())?;
         plan.notes.extend(without_a_place(args));
         if let Some(data) = &plan.data {
             let most = plan.trainer.model.config().seq_len;

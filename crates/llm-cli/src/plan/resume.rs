@@ -76,7 +76,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     }
     let wants_data = steps > 0 || args.recipe.epochs.is_some() || args.probes.any();
     let memory = match steps {
-        0 if args.recipe.epochs.is_none() => config.inference_memory(1, config.seq_len),
+        0 if args.recipe.epochs.is_none() => trainer.model.inference_memory(1, config.seq_len),
         _ => {
             let attention = trainer.model.attention().as_ref();
             training_memory(&config, attention, &trainer.recipe, &args.crew)?
@@ -160,7 +160,7 @@ fn check_shape(
     let of_arch = args.model.arch.map(|arch| arch.attention(heads, config.d_model));
     for AttentionRow { flag, get, .. } in &ATTENTION {
         let wanted = given.get(flag.name).cloned().or_else(|| of_arch.as_ref().and_then(get));
-        let in_file = get(attention).or_else(|| left_out(flag, heads, config));
+        let in_file = get(attention).or_else(|| left_out(flag, run));
         match (wanted, in_file) {
             (Some(wanted), Some(in_file)) if wanted != in_file => {
                 return differs(flag.name, &said(&in_file), &said(&wanted));
@@ -178,10 +178,11 @@ fn check_shape(
 }
 
 /// What an attention has where nothing else is said.
-fn left_out(flag: &Flag, heads: usize, config: &Config) -> Option<Value> {
+fn left_out(flag: &Flag, run: &Trainer) -> Option<Value> {
+    let attention = run.model.attention();
     match flag.name {
-        "kv-heads" => Some(Value::Whole(heads as u64)),
-        "head-dim" => Some(Value::Whole((config.d_model / heads.max(1)) as u64)),
+        "kv-heads" => Some(Value::Whole(attention.spec().n_heads as u64)),
+        "head-dim" => Some(Value::Whole(attention.head_dim(run.model.config()) as u64)),
         _ => None,
     }
 }

@@ -17,6 +17,10 @@ pub(crate) struct Shared<'a> {
     pub config: &'a Config,
     /// H, of each model.
     pub heads: &'a [usize],
+    /// D, of each model.
+    pub head_dims: &'a [usize],
+    /// Number of weights.
+    pub parameters: u64,
     pub recipe: &'a Recipe,
     pub seeds: &'a [u64],
     pub threads: usize,
@@ -24,7 +28,8 @@ pub(crate) struct Shared<'a> {
 
 /// The lines, what is learnt first.
 pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
-    let Shared { program, data, tokenizer, config, heads, recipe, seeds, threads } = of;
+    let Shared { program, data, tokenizer, config, heads, head_dims, .. } = of;
+    let Shared { parameters, recipe, seeds, threads, .. } = of;
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     let accum = if recipe.accum > 1 { format!(" × {}", recipe.accum) } else { String::new() };
@@ -45,7 +50,6 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
         let one = |all: String, name: String| format!("{all} · {name} {value}");
         Bilingual::new(one(all.en, name.en), one(all.zh, name.zh))
     };
-    let dims: Vec<_> = heads.iter().map(|h| config.d_model / (*h).max(1)).collect();
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
         Fact::new(label::program(), format!("{program} {}", env!("CARGO_PKG_VERSION"))),
@@ -58,11 +62,11 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
                 config.n_layers,
                 config.d_model,
                 list(heads),
-                list(&dims),
+                list(head_dims),
                 config.seq_len
             ),
         ),
-        Fact::new(label::parameters(), thousands(config.parameter_count())),
+        Fact::new(label::parameters(), thousands(*parameters)),
         Fact::new(label::recipe(), further.fold(learning, joined)),
         Fact::new(label::seed(), from_to(seeds)),
         Fact::new(label::threads(), threads.to_string()),
@@ -100,6 +104,8 @@ mod tests {
             tokenizer: &ByteTokenizer,
             config: &Config::new(256, 64, 128, 4),
             heads: &[4],
+            head_dims: &[32],
+            parameters: 1000,
             recipe: &Recipe::new(8, 64, 1500, 1e-3),
             seeds: &[1],
             threads: 2,

@@ -141,13 +141,15 @@ fn has_points(curves: &Curves) -> bool {
 
 fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>) -> Vec<Fact> {
     let (recipe, tokenizer) = (run.recipe, about.tokenizer.as_ref());
-    let heads = run.model.attention().spec().n_heads;
+    let (model, attention) = (run.model, run.model.attention());
     let mut facts = settings(&Shared {
         program: about.program,
         data: &about.data,
         tokenizer,
-        config: run.model.config(),
-        heads: &[heads],
+        config: model.config(),
+        heads: &[attention.spec().n_heads],
+        head_dims: &[attention.head_dim(model.config())],
+        parameters: model.parameter_count(),
         recipe,
         seeds: &[recipe.seed],
         threads: about.threads,

@@ -1,7 +1,9 @@
 //! What a header may say. The same checks stand before saving and after loading.
 
 use super::contents::{ACCUMULATION, ARCHITECTURE, Contents, PRECISION, SavedOptimizer};
-use super::limits::{self, MAX_ATTENTION, MAX_BLOB, MAX_NAME, MAX_STEPS, MAX_STORIES, at_most};
+use super::limits::{
+    self, MAX_ATTENTION, MAX_BLOB, MAX_HEADS, MAX_NAME, MAX_STEPS, MAX_STORIES, at_most,
+};
 use super::table;
 use crate::base::CheckpointError;
 use crate::model::{AttentionSpec, Config};
@@ -56,9 +58,9 @@ fn known(field: &'static str, found: &str, known: &str) -> Result<(), Checkpoint
 
 fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), CheckpointError> {
     let AttentionSpec { name: _, n_heads, head_mask, settings } = spec;
-    if *n_heads == 0 || !config.d_model.is_multiple_of(*n_heads) {
-        let reason = format!("{n_heads} does not divide d_model {}", config.d_model);
-        return Err(setting("n_heads", reason));
+    // Which numbers of heads fit a width is the attention's own to say.
+    if !(1..=MAX_HEADS).contains(n_heads) {
+        return Err(setting("n_heads", format!("{n_heads} is outside 1..={MAX_HEADS}")));
     }
     let heads = config.n_layers * n_heads;
     if !head_mask.is_empty() && head_mask.len() != heads {

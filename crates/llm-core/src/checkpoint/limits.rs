@@ -11,6 +11,8 @@ pub const MAX_HEADER: u64 = 1 << 22;
 pub const MAX_TENSOR_NAME: u64 = 128;
 /// Keys and values of an attention's own settings, in bytes.
 pub const MAX_ATTENTION: u64 = 1 << 12;
+/// Heads of a block.
+pub const MAX_HEADS: usize = 1 << 16;
 /// Parameters of one block's attention.
 pub const MAX_OWN: u64 = 64;
 /// Bytes of the names of architecture, attention, tokenizer and the like.

@@ -36,5 +36,5 @@ pub use crate::base::CheckpointError;
 pub use fixed::{FORMAT_VERSION, looks_like_checkpoint};
 pub use meta::{Meta, TokenizerSpec};
 pub use opened::Checkpoint;
-pub use save::{save, to_bytes, weights_checksum};
+pub use save::{check_savable, save, to_bytes, weights_checksum};
 pub use state::{Snapshot, State};

@@ -64,6 +64,23 @@ pub fn to_bytes<'a>(
     Ok(file)
 }
 
+/// Refuses a run whose settings no checkpoint can hold, at this step or at a later one: [`save`]
+/// would refuse it too, after the work. Values of weights are not looked at.
+///
+/// # Errors
+/// [`Error::Checkpoint`] as there, about a file of no name.
+pub fn check_savable<'a>(run: impl Into<Snapshot<'a>>, tokenizer: &TokenizerSpec) -> Result<()> {
+    let run = run.into();
+    let check_all = || {
+        // With everything that the optimizer keeps from its first update on.
+        let slots = run.optimizer.slots().iter().map(|slot| slot.name.into()).collect();
+        let contents = contents(run, tokenizer, Some(slots))?;
+        check(&contents)?;
+        encode(&contents).map(drop)
+    };
+    check_all().map_err(|source| Error::Checkpoint { path: PathBuf::new(), source })
+}
+
 /// [`save`] on any file system.
 pub(super) fn save_on<F: Files>(
     files: &F,
@@ -146,14 +163,15 @@ impl<'a> Prepared<'a> {
         tokenizer: &'a TokenizerSpec,
         with_optimizer: bool,
     ) -> Result<Prepared<'a>, CheckpointError> {
-        let mut contents = contents(run, tokenizer, with_optimizer);
-        check_config(&contents.config, &contents.own)?;
-        let blob = tokenizer.blob.len() as u64;
-        contents.table = table::expected(contents.parameters(), contents.slots(), blob);
+        let kept = match run.optimizer.state().parameters.is_empty() {
+            true => &[],
+            false => run.optimizer.slots(),
+        };
+        let slots = with_optimizer.then(|| kept.iter().map(|slot| slot.name.into()).collect());
+        let mut contents = contents(run, tokenizer, slots)?;
         let tensors = gather(&mut contents, run, tokenizer)?;
         check(&contents)?;
-        let header = header::encode(&contents)?;
-        at_most("the length of the header", header.len() as u64, MAX_HEADER)?;
+        let header = encode(&contents)?;
         let body = table::body_length(&contents.table);
         let length = table::padded(FIXED + header.len() as u64) + body + HASH;
         let start = fixed::write(FORMAT_VERSION, &header, body);
@@ -184,16 +202,26 @@ impl<'a> Prepared<'a> {
     }
 }
 
-/// What the header will say, but for the table.
-fn contents(run: Snapshot<'_>, tokenizer: &TokenizerSpec, with_optimizer: bool) -> Contents {
+/// The header's bytes.
+fn encode(contents: &Contents) -> Result<Vec<u8>, CheckpointError> {
+    let header = header::encode(contents)?;
+    at_most("the length of the header", header.len() as u64, MAX_HEADER)?;
+    Ok(header)
+}
+
+/// What the header will say, but for the checksums of the table. `slots` are the names of what is
+/// saved of the optimizer; none: it is not saved.
+fn contents(
+    run: Snapshot<'_>,
+    tokenizer: &TokenizerSpec,
+    slots: Option<Vec<String>>,
+) -> Result<Contents, CheckpointError> {
     // The optimizer's own name and numbers decide the next step, should somebody have changed the
     // recipe's copy of them.
     let mut recipe = run.recipe.clone();
     recipe.optimizer = run.optimizer.name().into();
     recipe.hyperparameters = *run.optimizer.config();
-    let state = run.optimizer.state();
-    let kept = if state.parameters.is_empty() { &[] } else { run.optimizer.slots() };
-    Contents {
+    let mut contents = Contents {
         architecture: ARCHITECTURE.into(),
         config: run.model.config().clone(),
         attention: run.model.attention().spec(),
@@ -203,17 +231,21 @@ fn contents(run: Snapshot<'_>, tokenizer: &TokenizerSpec, with_optimizer: bool) 
             length: tokenizer.blob.len() as u64,
             blake3: blake3::hash(&tokenizer.blob).into(),
         },
-        optimizer: with_optimizer.then(|| SavedOptimizer {
+        optimizer: slots.map(|slots| SavedOptimizer {
             name: recipe.optimizer.clone(),
-            t: state.t,
-            slots: kept.iter().map(|slot| slot.name.into()).collect(),
+            t: run.optimizer.state().t,
+            slots,
         }),
         recipe,
         step: run.step,
         precision: PRECISION.into(),
         accumulation: ACCUMULATION.into(),
         table: Vec::new(),
-    }
+    };
+    check_config(&contents.config, &contents.own)?;
+    let blob = contents.tokenizer.length;
+    contents.table = table::expected(contents.parameters(), contents.slots(), blob);
+    Ok(contents)
 }
 
 /// Finds the data of each row of the table, checks them and fills in their checksums.

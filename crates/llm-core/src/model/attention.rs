@@ -63,6 +63,11 @@ pub trait Attention: Send + Sync {
         false
     }
 
+    /// Channels of a head, D; C/H unless said otherwise.
+    fn head_dim(&self, config: &Config) -> usize {
+        config.d_model / self.spec().n_heads.max(1)
+    }
+
     /// The parameters of one block's attention; unless said otherwise those of single-head and
     /// multi-head attention, see [`standard_parameters`]. Their names must not be those of the
     /// block's own.

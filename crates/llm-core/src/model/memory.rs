@@ -3,7 +3,7 @@
 //! Storage is recycled by length (see [`buffer`](crate::buffer)), so what counts is, for each
 //! length, the most buffers of it that are in use at once.
 
-use super::{Config, ParamList, Positions, Start, parameter_list, standard_parameters};
+use super::{Config, ParamList, Positions, Start, TinyGPT, parameter_list, standard_parameters};
 use std::collections::BTreeMap;
 
 /// Buffers by length, in numbers of f32.
@@ -79,8 +79,30 @@ impl Footprint<'_> {
         let mlp = self.config.hidden() + self.config.inner();
         let [v, c, mlp] = [vocab_size, d_model, mlp].map(|n| n as u128);
         let rows = batch_size as u128 * seq_len as u128;
-        let floats = u128::from(self.parameter_count()) + rows * (12 * c + mlp + 2 * v);
+        let [projected, joined] = self.heads();
+        let of_row = 8 * c + projected + joined + mlp + 2 * v;
+        let floats = u128::from(self.parameter_count()) + rows * of_row;
         u64::try_from(4 * floats).unwrap_or(u64::MAX)
+    }
+
+    /// Numbers of a row that all projections of the attention but the last give, and that the last
+    /// takes: what the heads give together.
+    fn heads(&self) -> [u128; 2] {
+        let matrices: Vec<_> = self.attention.iter().filter(|(_, p)| p.shape.len() == 2).collect();
+        let projected =
+            matrices.iter().rev().skip(1).map(|(_, p)| p.shape.get(1).map_or(0, |&n| n as u128));
+        let joined = matrices.last().and_then(|(_, p)| p.shape.first());
+        [projected.sum(), joined.map_or(self.config.d_model as u128, |&n| n as u128)]
+    }
+}
+
+impl TinyGPT {
+    /// [`Footprint::inference`] of this model.
+    pub fn inference_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
+        let config = self.config();
+        let attention = &self.attention().parameters(config);
+        let footprint = Footprint { config, attention, slots: 0, micro_batches: 1 };
+        footprint.inference(batch_size, seq_len)
     }
 }
 
@@ -96,11 +118,6 @@ impl Config {
         self.footprint(|of| of.training(batch_size, seq_len))
     }
 
-    /// [`Footprint::inference`].
-    pub fn inference_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
-        self.footprint(|of| of.inference(batch_size, seq_len))
-    }
-
     fn footprint<T>(&self, f: impl FnOnce(Footprint<'_>) -> T) -> T {
         let attention = &standard_parameters(self);
         f(Footprint { config: self, attention, slots: 2, micro_batches: 1 })
@@ -114,16 +131,12 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     let parameters = u128::from(of.parameter_count());
     let kept = u128::from(of.kept_gradients()) * parameters;
     // All projections of an attention but the last give it something to keep.
-    let matrices: Vec<_> = attention.iter().filter(|(_, p)| p.shape.len() == 2).collect();
-    let projected: u128 =
-        matrices.iter().rev().skip(1).map(|(_, p)| p.shape.get(1).map_or(0, |&n| n as u128)).sum();
+    let [projected, joined] = of.heads();
     let gradients: Vec<u128> = attention.iter().map(|(_, p)| u128::from(p.numel())).collect();
     let sizes = [config.vocab_size, config.d_model, config.seq_len];
     let [v, c, t] = sizes.map(|n| n as u128);
     let [inner, hidden] = [config.inner(), config.hidden()].map(|n| n as u128);
     let n = rows as u128;
-    // What the heads give together, as wide as the stream unless they say otherwise.
-    let joined = matrices.last().and_then(|(_, p)| p.shape.first()).map_or(c, |&n| n as u128);
     let (stream, qkv, heads) = (n * c, n * projected, n * joined);
     let (act, wide) = (n * inner, n * hidden);
     // An attention with gains cuts queries and keys out, norms them and joins them with the values.

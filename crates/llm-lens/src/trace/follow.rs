@@ -72,7 +72,7 @@ pub fn trace_model_with(
     layout.check(model.attention().as_ref(), config)?;
     // The layer that is watched writes its weights and scores out, for one head at a time.
     let tables = 8 * t as u64 * t as u64;
-    memory::require(config.inference_memory(batch_size, t).saturating_add(tables))?;
+    memory::require(model.inference_memory(batch_size, t).saturating_add(tables))?;
     // The same model, sharing its weights, with the watch in place of its attention.
     let watch = Arc::new(Watch::new(model.attention().clone(), layer, place).laid_out(layout));
     let watched = model.attending_with(watch.clone())?;

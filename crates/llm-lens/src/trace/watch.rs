@@ -123,6 +123,10 @@ impl Attention for Watch {
         self.inner.is_rotary()
     }
 
+    fn head_dim(&self, config: &Config) -> usize {
+        self.inner.head_dim(config)
+    }
+
     fn parameters(&self, config: &Config) -> ParamList {
         self.inner.parameters(config)
     }

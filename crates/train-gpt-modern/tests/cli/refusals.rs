@@ -1,6 +1,6 @@
 //! Bad input: one line each, and nothing written.
 
-use crate::sandbox;
+use crate::{RUN, sandbox};
 
 #[test]
 fn what_does_not_fit_is_refused_by_its_flag() {
@@ -46,5 +46,6 @@ fn edges_are_taken() {
         &["--positions", "rotary", "--rotary-dim", "2", "--head-dim", "3"],
     ] {
         sandbox.train(&[&["--data", "text.txt", "--dry-run"], words].concat());
+        sandbox.train(&[&RUN[..], &["model"], words].concat()); // and can be saved
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
 use crate::flags::whole;
 use crate::messages::{count, lasting, typed};
-use crate::plan::{Plan, SharedData, named_by_flag};
+use crate::plan::{Plan, SharedData, SharedDecision, named_by_flag};
 use crate::program::{Heads, Program};
 use crate::report::facts::from_to;
 use crate::signals::Signals;
@@ -57,15 +57,16 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let variants = variants(program, args, &heads)?;
     // What one of them is refused for is said before another is trained.
     let (notes, shared) = (std::mem::take(&mut plan.notes), SharedData::of(plan));
-    let mut of_first = None;
+    let (mut of_first, mut head_dims) = (None, Vec::new());
     for variant in &variants {
-        let (config, recipe) = shared.decided(program, &variant.args)?;
-        if recipe.total_steps == 0 {
+        let decided = shared.decided(program, &variant.args)?;
+        if decided.recipe.total_steps == 0 {
             return Err(CliError::Usage("--steps 0: nothing would be learnt".into()));
         }
-        of_first.get_or_insert((config, recipe));
+        head_dims.push(decided.head_dim);
+        of_first.get_or_insert(decided);
     }
-    let Some((config, recipe)) = of_first else {
+    let Some(SharedDecision { config, recipe, parameters, head_dim: _ }) = of_first else {
         return Err(CliError::Internal("a comparison without data".into()));
     };
     let Some(data) = shared.data() else {
@@ -82,6 +83,8 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         data: data.label.clone(),
         tokenizer: shared.tokenizer.clone(),
         config,
+        parameters,
+        head_dims,
         recipe,
         variants,
         seeds,
@@ -140,16 +143,19 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
     if !by_heads && args.heads.len() < 2 {
         return Ok(vec![plan.trainer.model.attention().spec().n_heads]);
     }
-    let divides = |h: &usize| config.d_model.is_multiple_of(*h);
+    let fits = |h: usize| -> Result<()> {
+        let flags = args.training(1).model.attention(h, config).map_err(named_by_flag)?;
+        (program.attention)(&flags).check(config).map_err(named_by_flag)
+    };
     let heads = match args.heads.as_slice() {
-        [] => USUAL_HEADS.into_iter().filter(divides).collect(),
+        [] => USUAL_HEADS.into_iter().filter(|h| fits(*h).is_ok()).collect(),
         given => given.to_vec(),
     };
     for (i, &h) in heads.iter().enumerate() {
         if heads[..i].contains(&h) {
             return Err(CliError::Usage(format!("--heads: {h} is there twice")));
         }
-        program.with_heads(h).check(config).map_err(named_by_flag)?;
+        fits(h)?;
     }
     match (heads.as_slice(), args.heads.len()) {
         ([_, _, ..], _) => Ok(heads),
@@ -201,7 +207,8 @@ impl Comparing<'_> {
     }
 
     fn open(&mut self) {
-        let Common { config, recipe, seeds, threads, data, floor, .. } = &self.results.common;
+        let Common { config, parameters, recipe, seeds, threads, data, floor, .. } =
+            &self.results.common;
         if self.json {
             let variants = self.results.common.variants.iter();
             let variants: Vec<BTreeMap<_, _>> =
@@ -210,7 +217,7 @@ impl Comparing<'_> {
                 "event": "start", "program": self.program.name, "version": env!("CARGO_PKG_VERSION"),
                 "threads": threads, "heads": self.results.heads(), "variants": variants,
                 "seeds": seeds, "steps": recipe.total_steps,
-                "runs": self.results.planned(), "parameters": config.parameter_count(),
+                "runs": self.results.planned(), "parameters": parameters,
                 "expected_loss": (config.vocab_size as f64).ln(), "entropy_floor": floor,
                 "path": self.folder.path.display().to_string(),
             });
@@ -229,7 +236,7 @@ impl Comparing<'_> {
                 count(config.n_layers, "layer"),
                 config.d_model,
                 config.seq_len,
-                thousands(config.parameter_count())
+                thousands(*parameters)
             ),
             format!(
                 "runs    {} of {} steps of {} × {} · lr {}{of_first}",
@@ -319,7 +326,7 @@ impl Comparing<'_> {
         let (heads, parameters) = (model.attention().spec().n_heads, model.parameter_count());
         let recipe = &plan.trainer.recipe;
         let (steps, tokens_per_step) = (recipe.total_steps, recipe.tokens_per_step());
-        let head_dim = plan.attention.head_dim.unwrap_or(model.config().d_model / heads.max(1));
+        let head_dim = model.attention().head_dim(model.config());
         let costs = match self.results.by_kind() && done.is_ok() {
             true => Some(Costs::of(model, &plan, &self.signals)?),
             false => None,

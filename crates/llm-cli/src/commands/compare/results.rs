@@ -70,8 +70,11 @@ pub(super) struct Common {
     pub threads: usize,
     pub data: String,
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// Of the first training, as the recipe.
+    /// Of the first training, as the recipe and the number of weights.
     pub config: Config,
+    pub parameters: u64,
+    /// D, of each variant.
+    pub head_dims: Vec<usize>,
     pub recipe: Recipe,
     pub variants: Vec<Variant>,
     pub seeds: Vec<u64>,
@@ -229,13 +232,16 @@ impl Results {
 
     /// `report.html`.
     pub(super) fn page(&self, title: &str) -> Result<Page> {
-        let Common { program, threads, data, tokenizer, config, recipe, seeds, .. } = &self.common;
+        let Common { program, threads, data, tokenizer, config, parameters, .. } = &self.common;
+        let Common { head_dims, recipe, seeds, .. } = &self.common;
         let mut facts = settings(&Shared {
             program,
             data,
             tokenizer: tokenizer.as_ref(),
             config,
             heads: &self.heads(),
+            head_dims: &each_once(head_dims.iter().copied()),
+            parameters: *parameters,
             recipe,
             seeds,
             threads: *threads,

@@ -37,7 +37,7 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     let t = model.config().seq_len.min(LONGEST);
     // Marks, scores and weights of one window.
     let squares = 10 * (t as u64).pow(2);
-    memory::require(model.config().inference_memory(1, t).saturating_add(squares))
+    memory::require(model.inference_memory(1, t).saturating_add(squares))
         .map_err(|e| CliError::Memory(e, "the size of the model"))?;
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let pieces = data.pieces(limit, LONGEST);

@@ -8,8 +8,8 @@ use crate::escape::{json_line, one_line};
 use crate::flags;
 use crate::messages::{count, left, said};
 use crate::output::to_load;
-use crate::plan::{check_heads_flag, largest_divisor, named_by_flag};
-use crate::program::{AttentionFlags, Heads, Program};
+use crate::plan::{check_heads_flag, largest_divisor, named_by_flag, usual_heads};
+use crate::program::{AttentionFlags, Program};
 use crate::table::{Column, table};
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
@@ -58,12 +58,7 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
         }
         other => named_by_flag(other),
     })?;
-    let n_heads = match program.heads {
-        Heads::One { .. } => 1,
-        Heads::Many { default } => {
-            args.heads.unwrap_or_else(|| largest_divisor(config.d_model, default))
-        }
-    };
+    let n_heads = usual_heads(program, args.heads, &config, &given);
     let flags = args.model.attention(n_heads, &config).map_err(named_by_flag)?;
     let attention = (program.attention)(&flags);
     check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;

@@ -168,7 +168,7 @@ fn measure(
 ) -> Result<Found> {
     let model = &loaded.run.model;
     let (config, batch) = (model.config(), args.batch.unwrap_or(loaded.run.recipe.batch_size));
-    memory::require(config.inference_memory(batch, config.seq_len))
+    memory::require(model.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
     let n_heads = model.attention().spec().n_heads;
     let on = mask.iter().filter(|on| **on).count();

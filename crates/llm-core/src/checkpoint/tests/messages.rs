@@ -87,7 +87,7 @@ fn every_error_happens_and_reads_well() {
             again(&|c, _| c.architecture = "\x1b[31m".into()),
             "architecture '\\u{1b}[31m', this program knows 'tiny-gpt'".into(),
         ),
-        (again(&|c, _| c.attention.n_heads = 0), "n_heads: 0 does not divide d_model 2".into()),
+        (again(&|c, _| c.attention.n_heads = 0), "n_heads: 0 is outside 1..=65536".into()),
         (again(&|c, _| drop(c.table.pop())), "36 tensors, this model has 37".into()),
         (
             again(&|c, _| c.table[0].name = "\n\u{202e}".into()),

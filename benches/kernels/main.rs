@@ -1,10 +1,10 @@
 //! Times of the kernels, next to the ceilings of the same machine in the same run.
 //!
 //! ```text
-//! cargo bench -p llm-core --bench kernels                       # everything
-//! cargo bench -p llm-core --bench kernels -- 'ceiling|gemm'     # what matches
-//! RAYON_NUM_THREADS=1 cargo bench -p llm-core --bench kernels   # one thread
-//! cargo bench -p llm-core --bench kernels -- --test             # runs each once, times nothing
+//! cargo bench --manifest-path benches/Cargo.toml                       # everything
+//! cargo bench --manifest-path benches/Cargo.toml -- 'ceiling|gemm'     # what matches
+//! RAYON_NUM_THREADS=1 cargo bench --manifest-path benches/Cargo.toml   # one thread
+//! cargo bench --manifest-path benches/Cargo.toml -- --test             # runs each once, times nothing
 //! ```
 //!
 //! How to read it: criterion prints a `time` and a `thrpt` for each bench, each as

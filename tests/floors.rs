@@ -12,6 +12,7 @@ pub mod tree;
 
 use order::Order;
 use std::collections::BTreeSet;
+use std::sync::OnceLock;
 use tree::Crate;
 
 /// Files that may need each other: a tensor remembers how it was made, and the walk back makes
@@ -52,19 +53,23 @@ fn unexpected(known: &[&str], found: &[Finding]) -> Vec<String> {
     new.chain(gone.map(|line| format!("{line:?} is mended: take it from the list"))).collect()
 }
 
-pub fn crates() -> Vec<Crate> {
-    let folder = workspace_tests::workspace().join("crates");
-    let mut folders: Vec<_> =
-        std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    folders.sort();
-    folders.iter().filter_map(|folder| Crate::in_folder(folder)).collect()
+/// The workspace's crates, read once.
+pub fn crates() -> &'static [Crate] {
+    static CRATES: OnceLock<Vec<Crate>> = OnceLock::new();
+    CRATES.get_or_init(|| {
+        let folder = workspace_tests::workspace().join("crates");
+        let mut folders: Vec<_> =
+            std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+        folders.sort();
+        folders.iter().filter_map(|folder| Crate::in_folder(folder)).collect()
+    })
 }
 
 #[test]
 fn every_import_goes_down_and_no_files_need_each_other() {
     let mut problems = Vec::new();
     for krate in crates() {
-        let (table, found) = findings(&krate);
+        let (table, found) = findings(krate);
         let of_crate = known::KNOWN.iter().filter(|(name, _)| *name == krate.name);
         let known: Vec<&str> = of_crate.flat_map(|(_, lines)| lines.iter().copied()).collect();
         let all = table.into_iter().chain(unexpected(&known, &found));

@@ -1,7 +1,7 @@
 //! What the texts in the sources may say: a library spells no flag, and Chinese stands in the
 //! catalogue of messages alone.
 
-use crate::floors::{attributes, tree::Crate};
+use crate::floors::{attributes, crates};
 use proc_macro2::{TokenStream, TokenTree};
 use std::collections::BTreeSet;
 use syn::visit::{self, Visit};
@@ -85,11 +85,11 @@ impl<'ast> Visit<'ast> for Literals {
 /// The sources of a crate, by their files below its `src`.
 pub fn sources(krate: &str) -> impl Iterator<Item = (String, String)> {
     let folder = workspace().join("crates").join(krate);
-    let modules = Crate::in_folder(&folder).unwrap().modules;
-    let files: BTreeSet<String> = modules.into_iter().map(|module| module.file).collect();
+    let modules = &crates().iter().find(|of| of.name == krate).unwrap().modules;
+    let files: BTreeSet<&str> = modules.iter().map(|module| module.file.as_str()).collect();
     files.into_iter().map(move |file| {
-        let source = std::fs::read_to_string(folder.join("src").join(&file)).unwrap();
-        (file, source)
+        let source = std::fs::read_to_string(folder.join("src").join(file)).unwrap();
+        (file.to_string(), source)
     })
 }
 

@@ -42,7 +42,7 @@ fn twice(krate: &Crate) -> BTreeMap<&str, Vec<String>> {
 fn no_type_has_the_name_of_another_one() {
     let (mut problems, mut used) = (Vec::new(), Vec::new());
     for krate in crate::floors::crates() {
-        for (name, places) in twice(&krate) {
+        for (name, places) in twice(krate) {
             match MEANT.iter().find(|(of, meant, _)| *of == krate.name && *meant == name) {
                 Some(meant) => used.push(meant),
                 None => problems.push(format!("{} {name}: {}", krate.name, places.join(", "))),

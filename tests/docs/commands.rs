@@ -3,6 +3,7 @@
 
 use super::manifests::Manifests;
 use super::pages::{Kind, Site, files};
+use std::sync::OnceLock;
 
 pub fn problems(site: &Site) -> Vec<String> {
     let manifests = Manifests::read(&site.root);
@@ -110,17 +111,21 @@ fn in_a_name(sources: &str, word: &str) -> bool {
     })
 }
 
-/// The sources that hold tests.
-fn test_sources(site: &Site) -> String {
-    let folders = ["crates", "examples", "exercises", "tests"].map(|folder| site.root.join(folder));
-    let paths = folders.iter().flat_map(|folder| files(folder, &["rs"]));
-    paths.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
+/// The sources that hold tests, read once.
+fn test_sources(site: &Site) -> &'static str {
+    static SOURCES: OnceLock<String> = OnceLock::new();
+    SOURCES.get_or_init(|| sources_in(site, &["crates", "examples", "exercises", "tests"]))
 }
 
-/// The sources that declare flags and verbs.
-fn flag_sources(site: &Site) -> String {
-    let folders = ["args", "flags"].map(|name| site.root.join("crates/llm-cli/src").join(name));
-    let paths = folders.iter().flat_map(|folder| files(folder, &["rs"]));
+/// The sources that declare flags and verbs, read once.
+fn flag_sources(site: &Site) -> &'static str {
+    static SOURCES: OnceLock<String> = OnceLock::new();
+    let folders = ["crates/llm-cli/src/args", "crates/llm-cli/src/flags"];
+    SOURCES.get_or_init(|| sources_in(site, &folders))
+}
+
+fn sources_in(site: &Site, folders: &[&str]) -> String {
+    let paths = folders.iter().flat_map(|folder| files(&site.root.join(folder), &["rs"]));
     paths.filter_map(|path| std::fs::read_to_string(path).ok()).collect()
 }
 

@@ -6,6 +6,7 @@
 
 use super::pages::{Kind, Line, Page, Site, files};
 use std::collections::HashSet;
+use std::sync::OnceLock;
 
 const FOLDERS: [&str; 8] =
     ["benches/", "crates/", "docs/", "examples/", "exercises/", "tests/", "tools/", ".ci/"];
@@ -184,8 +185,14 @@ fn tokens(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|t| !t.is_empty())
 }
 
-/// Every word of the workspace's Rust and TOML files, this test left out.
-fn source_words(site: &Site) -> HashSet<String> {
+/// Every word of the workspace's Rust and TOML files, this test left out. Read once: all sites are
+/// of one workspace.
+fn source_words(site: &Site) -> &'static HashSet<String> {
+    static WORDS: OnceLock<HashSet<String>> = OnceLock::new();
+    WORDS.get_or_init(|| read_source_words(site))
+}
+
+fn read_source_words(site: &Site) -> HashSet<String> {
     let mut paths = files(&site.root.join("crates"), &["rs", "toml"]);
     paths.extend(files(&site.root.join("examples"), &["rs", "toml"]));
     paths.extend(files(&site.root.join("exercises"), &["rs", "toml"]));

@@ -6,6 +6,8 @@ use crate::sandbox;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
 const ELSEWHERE: [(&str, &str); 9] = [
@@ -29,7 +31,7 @@ const SMALL: [(&str, &str); 6] = [
     ("--layers", "2"),
     ("--seq", "128"),
     ("--batch", "2"),
-    ("--steps", "3"),
+    ("--steps", "1"),
     ("--gen", "5"),
 ];
 
@@ -143,11 +145,46 @@ fn shell(folder: &Path, command: &str) -> std::process::Output {
     Command::new("/bin/sh").args(["-c", command]).current_dir(folder).output().unwrap()
 }
 
+/// What became of the commands of a page.
+#[derive(Default)]
+struct Typed {
+    commands: usize,
+    problems: Vec<String>,
+}
+
+/// Types the commands of a page in a folder that holds the repository's pages and `runs`.
+fn type_page(root: &Path, page: &Path, typed: &[(String, bool)], runs: &Path) -> Typed {
+    let sandbox = sandbox();
+    let folder = sandbox.path("");
+    for name in ["docs", "README.md"] {
+        std::os::unix::fs::symlink(root.join(name), sandbox.path(name)).unwrap();
+    }
+    if !page.ends_with("README.md") {
+        let copied = shell(&folder, &format!("cp -R '{}' runs", runs.display()));
+        assert!(copied.status.success(), "{copied:?}");
+    }
+    let mut problems = Vec::new();
+    for (command, is_refused) in typed {
+        let output = shell(&folder, command);
+        if output.status.success() == *is_refused {
+            let why = String::from_utf8_lossy(&output.stderr).into_owned();
+            let last = why.lines().last().unwrap_or_default();
+            problems.push(format!("{}: {command}\n    {last}", page.display()));
+        }
+    }
+    Typed { commands: typed.len(), problems }
+}
+
 #[test]
 fn every_command_of_every_page_works_from_top_to_bottom() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap();
+    let first = sandbox();
+    let command = format!("'{}' {}", program("train-gpt-mha").display(), smaller(""));
+    assert!(shell(&first.path(""), &command).status.success(), "{command}");
+    let runs = first.path("runs");
+
     let mut missing: Vec<&str> = ELSEWHERE.iter().map(|(what, _)| *what).collect();
-    let (mut problems, mut count) = (Vec::new(), 0);
+    let mut to_type = Vec::new();
     for page in pages(&root) {
         let all = commands(&page);
         let skipped = |line: &str| ELSEWHERE.iter().find(|(what, _)| line.contains(what));
@@ -157,30 +194,27 @@ fn every_command_of_every_page_works_from_top_to_bottom() {
             .filter(|line| skipped(line).is_none())
             .filter_map(|line| Some((typed(line)?, line.ends_with(REFUSED))))
             .collect();
-        if typed.is_empty() {
-            continue;
-        }
-        let sandbox = sandbox();
-        let folder = sandbox.path("");
-        let link = |name: &str| std::os::unix::fs::symlink(root.join(name), sandbox.path(name));
-        for name in ["docs", "README.md"] {
-            link(name).unwrap();
-        }
-        if !page.ends_with("README.md") {
-            let first = format!("'{}' {}", program("train-gpt-mha").display(), smaller(""));
-            assert!(shell(&folder, &first).status.success(), "{first}");
-        }
-        for (command, is_refused) in typed {
-            count += 1;
-            let output = shell(&folder, &command);
-            if output.status.success() == is_refused {
-                let why = String::from_utf8_lossy(&output.stderr).into_owned();
-                let last = why.lines().last().unwrap_or_default();
-                problems.push(format!("{}: {command}\n    {last}", page.display()));
-            }
+        if !typed.is_empty() {
+            to_type.push((page, typed));
         }
     }
-    assert!(problems.is_empty(), "{} of {count} fail:\n{}", problems.len(), problems.join("\n"));
-    assert!(count > 40, "only {count} commands are found");
+    // Those with most commands first, as many pages at once as there are processors.
+    to_type.sort_by_key(|(_, typed)| std::cmp::Reverse(typed.len()));
+    let (next, done) = (AtomicUsize::new(0), Mutex::new(Typed::default()));
+    let work = || {
+        while let Some((page, typed)) = to_type.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let Typed { commands, problems } = type_page(&root, page, typed, &runs);
+            let mut done = done.lock().unwrap();
+            done.commands += commands;
+            done.problems.extend(problems);
+        }
+    };
+    let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
+    std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+
+    let Typed { commands, problems } = done.into_inner().unwrap();
+    let failed = problems.len();
+    assert!(problems.is_empty(), "{failed} of {commands} fail:\n{}", problems.join("\n"));
+    assert!(commands > 40, "only {commands} commands are found");
     assert_eq!(missing, Vec::<&str>::new(), "named as done elsewhere, and on no page");
 }

@@ -257,5 +257,4 @@ fn what_is_accepted_can_be_trained_saved_looked_into_and_exported() {
     // Most of what is drawn is a model, and many have heads of a width of their own.
     let all: usize = accepted.iter().sum();
     assert!(accepted.iter().all(|n| *n > 50) && own_width > all / 10, "{accepted:?} {own_width}");
-    println!("{accepted:?} accepted, {own_width} with heads of their own width");
 }

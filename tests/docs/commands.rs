@@ -17,16 +17,16 @@ pub fn problems(site: &Site) -> Vec<String> {
                 _ => line.code_spans(),
             };
             for command in commands.iter().filter_map(|c| c.trim().strip_prefix("cargo ")) {
-                let problems = wrong_words(command, &manifests, &flags, &tests);
+                let problems = wrong_words(command, &manifests, flags, tests);
                 found.extend(problems.map(|p| page.at(line, format!("`cargo {command}`: {p}"))));
             }
             if line.kind == Kind::Code("sh".into()) {
-                let unknown = unknown_flags(&line.text, &flags);
+                let unknown = unknown_flags(&line.text, flags);
                 found.extend(unknown.map(|flag| page.at(line, format!("no flag {flag}"))));
             }
             for flag in line.code_spans() {
                 let first = flag.split([' ', '=']).next().unwrap_or_default();
-                if first.starts_with("--") && !has_flag(&flags, first) {
+                if first.starts_with("--") && !has_flag(flags, first) {
                     found.push(page.at(line, format!("no flag {first}")));
                 }
             }

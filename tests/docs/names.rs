@@ -26,7 +26,7 @@ pub fn problems(site: &Site) -> Vec<String> {
     for page in &site.pages {
         for line in &page.lines {
             found.extend(links(site, page, line));
-            found.extend(spans(site, page, line, &words));
+            found.extend(spans(site, page, line, words));
             if matches!(line.kind, Kind::Code(_)) {
                 found.extend(bare_paths(site, page, line));
             }

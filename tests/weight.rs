@@ -16,7 +16,7 @@ const MOST: [(&str, usize); 15] = [
     ("llm-core", 12_990),
     ("llm-courses", 650),
     ("llm-crew-mpi", 720),
-    ("llm-formats", 6_300),
+    ("llm-formats", 6_310),
     ("llm-lens", 1_550),
     ("llm-messages", 200),
     ("llm-run-log", 950),

@@ -10,7 +10,7 @@ use crate::state::{Phase, Place, State, Which, Who};
 /// Every event that is possible now and fits, and the endings when enough has happened.
 pub(crate) fn events(t: &Teller) -> Vec<Branch> {
     let Teller { grammar, state } = t;
-    let mut out = Vec::with_capacity(32);
+    let mut out = Vec::new();
     if state.events < grammar.max_events {
         match state.items.map(|item| item.place) {
             [Place::With(a), Place::With(b)] if a == b => one_has_both(t, a, &mut out),

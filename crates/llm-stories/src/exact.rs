@@ -90,7 +90,7 @@ impl<'a> Belief<'a> {
             let total: f64 = ways.iter().map(|branch| f64::from(branch.weight)).sum();
             open.extend(ways.into_iter().map(|branch| Hypothesis {
                 state: branch.next,
-                text: branch.bytes(),
+                text: branch.pieces.iter().flat_map(|piece| piece.text.bytes()).collect(),
                 told: 0,
                 p: hypothesis.p * f64::from(branch.weight) / total,
             }));

@@ -24,15 +24,6 @@ pub(crate) struct Branch {
     pub(crate) next: State,
 }
 
-impl Branch {
-    /// The bytes of what is told.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.pieces.iter().map(|piece| piece.text.len()).sum());
-        self.pieces.iter().for_each(|piece| bytes.extend_from_slice(piece.text.as_bytes()));
-        bytes
-    }
-}
-
 /// The grammar and the state, with the words for what is in them.
 pub(crate) struct Teller<'a> {
     pub(crate) grammar: &'a Grammar,
@@ -76,16 +67,8 @@ impl Teller<'_> {
 }
 
 /// The text of a branch under construction.
+#[derive(Clone)]
 pub(crate) struct Line(Vec<Piece>);
-
-/// With room for the rest of the line: stories are told by the thousand.
-impl Clone for Line {
-    fn clone(&self) -> Line {
-        let mut line = Line::new();
-        line.0.extend_from_slice(&self.0);
-        line
-    }
-}
 
 impl Line {
     pub(crate) fn new() -> Line {

@@ -58,12 +58,9 @@ simd_kernel! {
                 let (sums, last) = y.as_chunks_mut::<LANES>();
                 for (y, w) in sums.iter_mut().zip(lines) {
                     prefetch(w, AHEAD);
-                    // Copies: what the compiler knows not to overlap becomes vectors everywhere.
-                    let (x, w, mut sum) = (*x, *w, *y);
                     for l in 0..LANES {
-                        sum[l] = fma::<FMA>(x, w[l], sum[l]);
+                        y[l] = fma::<FMA>(*x, w[l], y[l]);
                     }
-                    *y = sum;
                 }
                 for (y, w) in last.iter_mut().zip(rest) {
                     *y = fma::<FMA>(*x, *w, *y);

@@ -52,6 +52,15 @@ pub fn learn(
     vocab_size: usize,
     report: impl Fn(Learning) + Sync,
 ) -> Result<Arc<dyn Tokenizer>> {
+    learn_and_report(text, vocab_size, &report)
+}
+
+/// [`learn`] for every way to report, so that it is compiled here, as this crate is.
+fn learn_and_report(
+    text: &[u8],
+    vocab_size: usize,
+    report: &(dyn Fn(Learning) + Sync),
+) -> Result<Arc<dyn Tokenizer>> {
     if !(256..=Config::MAX_VOCAB).contains(&vocab_size) {
         let why = format!("{vocab_size} tokens are outside 256..={}", Config::MAX_VOCAB);
         return Err(refuse(why));

@@ -29,10 +29,17 @@ const ELSEWHERE: [(&str, &str); 9] = [
 const SMALL: [(&str, &str); 6] = [
     ("--dmodel", "16"),
     ("--layers", "2"),
-    ("--seq", "128"),
+    ("--seq", "64"),
     ("--batch", "2"),
     ("--steps", "1"),
     ("--gen", "5"),
+];
+
+/// Flags of verbs that measure for a short time, where the page does not say otherwise.
+const SHORT: [(&str, &str, &str); 3] = [
+    ("compare", "--seeds", "2"),
+    ("inspect heads", "--tokens", "2048"),
+    ("inspect prune", "--tokens", "2048"),
 ];
 
 /// nanoGPT's words for some of them.
@@ -100,6 +107,13 @@ fn smaller(words: &str) -> String {
             {
                 all.extend([flag.into(), value.into()]);
             }
+            _ => {}
+        }
+    }
+    for (verb, flag, value) in SHORT.iter().filter(|of| words.starts_with(of.0)) {
+        match all.iter().position(|word| word == flag) {
+            Some(at) if *verb == "compare" => all[at + 1] = value.to_string(),
+            None => all.extend([flag.to_string(), value.to_string()]),
             _ => {}
         }
     }

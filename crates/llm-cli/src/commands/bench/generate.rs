@@ -10,7 +10,6 @@ use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::kernels::peak;
 use llm_core::kernels::small::SmallKind;
-use llm_core::model::Footprint;
 use std::time::Instant;
 
 /// A workload whose model writes, its context, and the tokens that are written at most.
@@ -42,10 +41,7 @@ pub(super) fn run(
         }
         let n = n.min(room);
         let of = w.model_of(program, &args.model, context)?;
-        let own = &of.attention.parameters(&of.config);
-        let footprint =
-            Footprint { config: &of.config, attention: own, slots: 0, micro_batches: 1 };
-        memory::require(footprint.inference(1, context))?;
+        memory::require(of.footprint().inference(1, context))?;
         let (weights, row) = (of.weights(), of.attention.cache_row(&of.config) as f64);
         let model = TinyGPT::with_attention(of.config, of.attention, 1)?;
         let mut generator =

@@ -125,7 +125,12 @@ impl Built {
 
     /// Its memory in training.
     pub(super) fn memory(&self, batch_size: usize, seq_len: usize) -> u64 {
+        self.footprint().training(batch_size, seq_len)
+    }
+
+    /// What its memory depends on.
+    pub(super) fn footprint(&self) -> Footprint<'_> {
         let Built { config, own: attention, .. } = self;
-        Footprint { config, attention, slots: 2, micro_batches: 1 }.training(batch_size, seq_len)
+        Footprint { config, attention, slots: 2, micro_batches: 1 }
     }
 }

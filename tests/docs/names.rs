@@ -6,6 +6,7 @@
 
 use super::pages::{Kind, Line, Page, Site, files};
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 const FOLDERS: [&str; 8] =
@@ -169,11 +170,12 @@ fn variable_problem(site: &Site, spans: &[String], name: &str) -> Option<String>
 /// Paths that stand in a code block, one a word.
 fn bare_paths(site: &Site, page: &Page, line: &Line) -> Vec<String> {
     let words = line.text.split_whitespace().filter(|w| FOLDERS.iter().any(|f| w.starts_with(f)));
-    // `docs/*.md` stands for what a shell finds there: the folder has to have such files.
-    let there = |word: &str| match word.split_once("/*.") {
-        Some((folder, kind)) => std::fs::read_dir(site.root.join(folder)).is_ok_and(|entries| {
+    // `docs/*[!N].md` stands for what a shell finds there: the folder has to have such files.
+    let there = |word: &str| match word.split_once("/*") {
+        Some((folder, names)) => std::fs::read_dir(site.root.join(folder)).is_ok_and(|entries| {
             let paths = entries.flatten().map(|entry| entry.path());
-            paths.into_iter().any(|path| path.extension().is_some_and(|ext| ext == kind))
+            let kind = names.rsplit('.').next();
+            paths.into_iter().any(|path| path.extension().and_then(OsStr::to_str) == kind)
         }),
         None => site.exists(word.trim_end_matches('/')),
     };

@@ -201,7 +201,10 @@ impl CliError {
                 | Error::Tokenizer { .. }
                 | Error::Logits { .. } => code::BAD_DATA,
                 Error::Memory { .. } => code::NO_MEMORY,
-                Error::Io { action: IoAction::Read, .. } => code::NO_INPUT,
+                Error::Io { action: IoAction::Read, source, .. } => match source.kind() {
+                    io::ErrorKind::InvalidData => code::BAD_DATA,
+                    _ => code::NO_INPUT,
+                },
                 Error::Io { action: IoAction::Create, .. } => code::CANNOT_CREATE,
                 Error::Io { .. }
                 | Error::Crew(CrewError::Silent { .. } | CrewError::Gone { .. }) => code::IO,

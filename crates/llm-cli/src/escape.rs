@@ -17,6 +17,17 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
+/// Most characters of somebody's words that an error repeats.
+const MOST_REPEATED: usize = 60;
+
+/// The beginning of what somebody typed, as an error repeats it.
+pub fn clipped(text: &str) -> String {
+    match text.char_indices().nth(MOST_REPEATED) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
 /// The value as one line of JSON: nothing in it is more than text, also not to a terminal.
 pub fn json_line(value: &impl Serialize) -> String {
     escaped_json(&serde_json::to_string(value).unwrap_or_default()) + "\n"

@@ -14,6 +14,7 @@
 //! | [`error`] | what ends a command, exit codes |
 //! | `variables` | words of the environment that choose kernels and the language |
 //! | [`console`] | the terminal's two ends |
+//! | `looks` | what was given in the place of what a verb reads |
 //! | `crew` | several processes on one run |
 //! | `table` | tables that fit the terminal |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
@@ -56,6 +57,8 @@ pub mod escape;
 pub mod error;
 
 pub mod console;
+
+mod looks;
 
 mod crew;
 mod table;

@@ -43,7 +43,7 @@ pub fn processor() -> String {
     name.unwrap_or_else(|| std::env::consts::ARCH.into())
 }
 
-/// The time, in UTC as RFC 3339 writes it.
+/// The time, in UTC as RFC 3339 writes it; 1970 where the clock is before that.
 pub fn now() -> String {
-    humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
+    humantime::format_rfc3339_seconds(SystemTime::now().max(SystemTime::UNIX_EPOCH)).to_string()
 }

@@ -4,11 +4,13 @@ mod find;
 mod folder;
 mod lock;
 
-pub(crate) use folder::{REPORT, Whereabouts, cannot_create, make_folder};
+pub(crate) use folder::{REPORT, Whereabouts, cannot_create, make_folder, refuse_link};
 
 use crate::error::{CliError, Result, system_reason};
+use crate::looks;
 use folder::in_run;
 use llm_core::{base, checkpoint};
+use llm_formats::first_look::Look;
 use lock::Lock;
 use std::fs::File;
 use std::io;
@@ -64,6 +66,7 @@ impl Target {
     /// # Errors
     /// [`CliError::Create`], [`CliError::Busy`].
     pub fn check_folder(dir: &Path, continues: Option<&Path>) -> Result<()> {
+        folder::refuse_links(dir)?;
         let path = in_run(dir);
         if path.exists() && !continues.is_some_and(|c| is_same(c, &path)) {
             let why = format!("there is a run already, continue it with --load {}", dir.display());
@@ -182,6 +185,9 @@ pub fn to_load(path: &Path) -> Result<PathBuf> {
         Ok(true) => return Ok(last),
         Ok(false) => {}
         Err(e) => return Err(CliError::Input { path: last, why: system_reason(&e) }),
+    }
+    if let Some(other) = looks::refused(path, &[Look::Run]) {
+        return Err(other);
     }
     let why = "there is no run in this folder (no ckpt/last)".into();
     Err(CliError::Input { path: path.into(), why })

@@ -3,17 +3,23 @@
 //! A trainer learns whatever bytes it is given, and says a share of right guesses for any. So what
 //! is no text is recognised before.
 
+pub use crate::files::{UTF8_MARK, unmarked};
+use crate::first_look::Look;
 use flate2::read::MultiGzDecoder;
 use std::io::{self, Read};
+use std::path::Path;
 
 /// Bytes from the beginning of a file that say what it is.
 pub const SAMPLE: usize = 64 << 10;
 
-/// From this share of NUL bytes on nothing is text. Bytes that are all equally frequent have 1/256.
-const MOST_NUL: f64 = 0.02;
+/// From this share of control characters on nothing is text, if they are of so many kinds: a table
+/// may have one or two of its own between its cells, and bytes that are all equally frequent have a
+/// tenth of them, of every kind.
+const MOST_CONTROLS: f64 = 0.02;
+const KINDS_OF_CONTROLS: usize = 6;
 
-/// The three bytes that some programs write before UTF-8.
-pub const UTF8_MARK: [u8; 3] = *b"\xEF\xBB\xBF";
+/// From this share of NUL bytes on nothing is text.
+const MOST_NUL: f64 = 0.02;
 
 /// What a file begins like.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -31,40 +37,23 @@ pub enum Kind {
     },
     /// Compressed with gzip.
     Gzip,
-    /// A format that is not text, by its name.
-    Foreign(&'static str),
-    /// Nothing known, and this share of its bytes is NUL.
+    /// A format that is not text.
+    Foreign(Look),
+    /// Nothing known, and this share of its bytes are control characters.
     Binary {
         /// Between 0 and 1.
-        nul: f64,
+        controls: f64,
     },
 }
-
-/// Formats by their first bytes. None begins as a text does.
-const FOREIGN: [(&[u8], &str); 15] = [
-    (b"\x93NUMPY", "a NumPy array"),
-    (b"\x89LLMC\r\n\x1a", "a checkpoint of this program"),
-    (b"PK\x03\x04", "a zip archive"),
-    (b"\xFD7zXZ\0", "compressed with xz"),
-    (b"\x28\xB5\x2F\xFD", "compressed with zstd"),
-    (b"BZh91AY&SY", "compressed with bzip2"),
-    (b"%PDF-", "a PDF"),
-    (b"\x89PNG\r\n\x1a\n", "a picture"),
-    (b"\xFF\xD8\xFF", "a picture"),
-    (b"\x7fELF", "a program"),
-    (b"PAR1\x15", "a Parquet table"),
-    (b"ARROW1\0\0", "an Arrow table"),
-    (b"SQLite format 3\0", "a SQLite data base"),
-    (b"\xFF\xFE\0\0", "UTF-32"),
-    (b"\0\0\xFE\xFF", "UTF-32"),
-];
 
 impl Kind {
     /// Of a file that begins with `sample`, [`SAMPLE`] bytes if it has so many.
     pub fn of(sample: &[u8]) -> Kind {
-        let foreign = FOREIGN.iter().find(|(magic, _)| sample.starts_with(magic));
-        if let Some((_, name)) = foreign {
-            return Kind::Foreign(name);
+        match Look::of_bytes(sample) {
+            // What a server sends in the place of a file is short.
+            Some(Look::WebPage) if sample.len() >= SAMPLE => {}
+            Some(look) => return Kind::Foreign(look),
+            None => {}
         }
         match sample {
             [0x1F, 0x8B, 8, ..] => return Kind::Gzip,
@@ -72,14 +61,117 @@ impl Kind {
             [0xFE, 0xFF, ..] => return Kind::Utf16 { big: true, mark: 2 },
             _ => {}
         }
-        let nul = sample.iter().filter(|&&b| b == 0).count() as f64 / sample.len().max(1) as f64;
+        let [nul, controls, kinds] = controls(sample);
+        let many = controls >= MOST_CONTROLS && kinds >= KINDS_OF_CONTROLS as f64;
+        if nul < MOST_NUL && many {
+            return Kind::Binary { controls };
+        }
         if nul < MOST_NUL {
             let marked = sample.starts_with(&UTF8_MARK);
             return if marked { Kind::MarkedUtf8 } else { Kind::Text };
         }
         let big = [false, true].into_iter().find(|&big| is_wide_ascii(sample, big));
-        big.map_or(Kind::Binary { nul }, |big| Kind::Utf16 { big, mark: 0 })
+        big.map_or(Kind::Binary { controls }, |big| Kind::Utf16 { big, mark: 0 })
     }
+}
+
+/// The share of NUL bytes, that of all control characters which texts do not have, and the number of
+/// kinds of them. Texts have white space, and those of terminals and of ISO 2022 what switches.
+fn controls(sample: &[u8]) -> [f64; 3] {
+    let mut counts = [0usize; 256];
+    sample.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+    let is_control = |byte: &u8| !matches!(byte, 8..=15 | 27) && byte.is_ascii_control();
+    let controls = || (0..=127u8).filter(is_control).map(|byte| counts[usize::from(byte)]);
+    let share = |count: usize| count as f64 / sample.len().max(1) as f64;
+    [share(counts[0]), share(controls().sum()), controls().filter(|&n| n > 0).count() as f64]
+}
+
+/// What a text is besides text, as far as its beginning tells: all of it is learnt as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dress {
+    /// An object of JSON on each line.
+    JsonLines,
+    /// One list of objects of JSON.
+    Json,
+    /// Cells between commas, below their names.
+    Table,
+    /// The lines end as those of Windows do, in CR LF.
+    Windows,
+}
+
+impl Dress {
+    /// Of a text that begins with `sample` and is called `name`.
+    pub fn of(name: &Path, sample: &[u8]) -> Vec<Dress> {
+        let lines: Vec<&[u8]> = sample.split_inclusive(|&b| b == b'\n').take(50).collect();
+        let whole = lines.iter().filter(|line| line.ends_with(b"\n"));
+        let windows =
+            whole.clone().count() > 0 && whole.clone().all(|line| line.ends_with(b"\r\n"));
+        let texts = || whole.clone().map(|line| line.trim_ascii()).filter(|line| !line.is_empty());
+        let is_object = |line: &[u8]| {
+            line.starts_with(b"{") && serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok()
+        };
+        let ending = |with: &str| name.extension().is_some_and(|e| e.eq_ignore_ascii_case(with));
+        let start = sample.trim_ascii_start();
+        let is_list = start.strip_prefix(b"[").is_some_and(|rest| {
+            let rest = rest.trim_ascii_start();
+            rest.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
+        });
+        let between = |cell: u8| texts().next().is_some_and(|line| line.contains(&cell));
+        let form = if texts().count() > 0 && texts().all(is_object) {
+            Some(Dress::JsonLines)
+        } else if is_list {
+            Some(Dress::Json)
+        } else if ending("csv") && between(b',') || ending("tsv") && between(b'\t') {
+            Some(Dress::Table)
+        } else {
+            None
+        };
+        form.into_iter().chain(windows.then_some(Dress::Windows)).collect()
+    }
+}
+
+/// Why bytes are no token numbers of 16 bits, the low byte first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoNumbers {
+    /// A format of another kind.
+    Foreign(Look),
+    /// They have 32 bits, or 64.
+    Wide,
+    /// The high byte comes first.
+    BigEndian,
+}
+
+/// Bytes before the first token number in a file that begins so: llm.c and its relatives write 256
+/// numbers of 32 bits there, the first of which says so.
+///
+/// # Errors
+/// [`NoNumbers`].
+pub fn before_numbers(sample: &[u8]) -> Result<u64, NoNumbers> {
+    const LLM_C: u32 = 20_240_520;
+    const LLM_C_OF_32_BITS: u32 = 20_240_801;
+    const HEADER: usize = 1024;
+    if let Some(look) = Look::of_bytes(sample) {
+        return Err(NoNumbers::Foreign(look));
+    }
+    let first = sample.first_chunk().map(|four| u32::from_le_bytes(*four));
+    let header = match first.filter(|_| sample.len() >= HEADER) {
+        Some(LLM_C) => HEADER,
+        Some(LLM_C_OF_32_BITS) => return Err(NoNumbers::Wide),
+        _ => 0,
+    };
+    let (numbers, _) = sample[header..].as_chunks::<2>();
+    // A few may be small by chance.
+    if numbers.len() < 32 {
+        return Ok(header as u64);
+    }
+    let odd = || numbers.iter().skip(1).step_by(2);
+    if numbers.iter().any(|number| number[1] != 0) && numbers.iter().all(|number| number[0] == 0) {
+        return Err(NoNumbers::BigEndian);
+    }
+    if numbers.iter().any(|number| *number != [0, 0]) && odd().all(|number| *number == [0, 0]) {
+        return Err(NoNumbers::Wide);
+    }
+    Ok(header as u64)
 }
 
 /// Is each of the first units of two bytes a character of ASCII that texts have, as good as all?
@@ -135,11 +227,10 @@ mod tests {
         for (bytes, kind) in [
             (&b""[..], Kind::Text),
             (b"abc", Kind::Text),
-            (&all, Kind::Text),
             ("猫\r\n".as_bytes(), Kind::Text),
             (b"\xEF\xBB\xBFabc", Kind::MarkedUtf8),
-            (&zip, Kind::Foreign("a zip archive")),
-            (b"\x93NUMPY\x01\0", Kind::Foreign("a NumPy array")),
+            (&zip, Kind::Foreign(Look::Other("a zip archive"))),
+            (b"\x93NUMPY\x01\0", Kind::Foreign(Look::NumPy)),
             (b"\x1F\x8B\x08\0", Kind::Gzip),
             (&wide("\u{feff}猫", false), Kind::Utf16 { big: false, mark: 2 }),
             (&wide("\u{feff}a", true), Kind::Utf16 { big: true, mark: 2 }),
@@ -148,9 +239,42 @@ mod tests {
         ] {
             assert_eq!(Kind::of(bytes), kind, "{bytes:?}");
         }
-        for bytes in [numbers(65), numbers(2048), vec![0; 9]] {
+        // As good as random: what is packed, sound, weights. And a table of a data base's.
+        let random = (0..4000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+        assert_eq!(Kind::of(&b"a\x01b\x02c\n".repeat(99)), Kind::Text);
+        for bytes in [numbers(65), numbers(2048), vec![0; 9], random, all] {
             assert!(matches!(Kind::of(&bytes), Kind::Binary { .. }));
         }
+    }
+
+    #[test]
+    fn what_a_text_is_besides_is_seen() {
+        for (name, text, dress) in [
+            ("a.txt", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"te", vec![Dress::JsonLines]),
+            ("a.txt", "[ {\n\"text\": 1}]", vec![Dress::Json]),
+            ("a.csv", "id,text\r\n1,a\r\n", vec![Dress::Table, Dress::Windows]),
+            ("a.txt", "id,text\n1,a\n", vec![]),
+            ("a.txt", "one\r\ntwo\n", vec![]),
+            ("a.txt", "[x] {y}\n{\"a\": 1}\n", vec![]),
+            ("a.txt", "", vec![]),
+        ] {
+            assert_eq!(Dress::of(Path::new(name), text.as_bytes()), dress, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_16_bits_and_what_comes_before_them() {
+        let of = |numbers: &[u16]| numbers.iter().flat_map(|n| n.to_le_bytes()).collect::<Vec<_>>();
+        let numbers: Vec<u16> = (0..100).map(|i| i * 7 % 65).collect();
+        assert_eq!(before_numbers(&of(&numbers)), Ok(0));
+        let llm_c = [&20_240_520u32.to_le_bytes()[..], &[1; 1020], &of(&numbers)].concat();
+        assert_eq!(before_numbers(&llm_c), Ok(1024));
+        let wide: Vec<u8> = numbers.iter().flat_map(|&n| u32::from(n).to_le_bytes()).collect();
+        let big: Vec<u8> = numbers.iter().flat_map(|n| n.to_be_bytes()).collect();
+        assert_eq!(before_numbers(&wide), Err(NoNumbers::Wide));
+        assert_eq!(before_numbers(&big), Err(NoNumbers::BigEndian));
+        assert_eq!(before_numbers(b"\x93NUMPY\x01"), Err(NoNumbers::Foreign(Look::NumPy)));
+        assert_eq!(before_numbers(&[0; 400]), Ok(0));
     }
 
     #[test]

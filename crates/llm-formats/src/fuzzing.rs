@@ -1,10 +1,12 @@
-//! The doors of the fuzz targets `safetensors_in` and `gguf_in`: weights from memory, under our names,
-//! under Hugging Face's and under llama.cpp's. Compiled for them and for tests.
+//! The doors of the fuzz targets `safetensors_in`, `gguf_in` and `meta_in`: weights from memory, under our
+//! names, under Hugging Face's and under llama.cpp's, and nanoGPT's table of characters. Compiled for them and for tests.
 
 use crate::error::FormatError;
 use crate::imported::{FromSpec, Imported};
 use crate::safetensors::{Data, Named, write};
-use crate::{gguf, hugging_face, own_names, tokenizers};
+use crate::{gguf, hugging_face, nano_gpt, own_names, tokenizers};
+use llm_core::tokenizer::Tokenizer;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Reads `weights` with a config.json under Hugging Face's names; with one byte, the number of
@@ -31,6 +33,49 @@ pub fn read(config: &[u8], weights: &[u8], from_spec: &FromSpec<'_>) {
 /// As [`read`].
 pub fn read_gguf(file: &[u8], from_spec: &FromSpec<'_>) {
     check(gguf::read(file, file.len() as u64, from_spec));
+}
+
+/// Reads a `meta.pkl`.
+///
+/// # Panics
+/// When a refusal is not one clean line, or what was accepted has no characters.
+pub fn read_meta(file: &[u8]) {
+    match nano_gpt::characters(file) {
+        Ok(tokenizer) => assert!(tokenizer.vocab_size() > 0),
+        Err(e) => assert!(!e.to_string().contains(char::is_control), "{e:?}"),
+    }
+}
+
+/// A `meta.pkl` of so many characters, to begin with.
+///
+/// # Panics
+/// When it cannot be written.
+pub fn meta(characters: u32) -> Vec<u8> {
+    #[derive(serde::Serialize)]
+    struct Meta {
+        vocab_size: u32,
+        itos: BTreeMap<u32, char>,
+        stoi: BTreeMap<char, u32>,
+    }
+    let all = (0..characters).filter_map(|i| Some((i, char::from_u32(i + 32)?)));
+    let itos: BTreeMap<u32, char> = all.collect();
+    let stoi = itos.iter().map(|(&i, &c)| (c, i)).collect();
+    let meta = Meta { vocab_size: characters, itos, stoi };
+    serde_pickle::to_vec(&meta, serde_pickle::SerOptions::new()).expect("a table of characters")
+}
+
+#[test]
+fn the_door_of_meta_takes_its_seeds_and_nonsense() {
+    for characters in [0, 1, 65, 300] {
+        let file = meta(characters);
+        assert_eq!(nano_gpt::characters(&file).is_ok(), characters > 0);
+        for i in 0..file.len() {
+            let mut other = file.clone();
+            other[i] ^= 1 << (i % 8);
+            read_meta(&other);
+            read_meta(&file[..i]);
+        }
+    }
 }
 
 /// What is accepted makes a model, what is refused is refused in a line.

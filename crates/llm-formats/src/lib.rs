@@ -9,6 +9,7 @@
 //! | [`kept`] | what stands beside a tokenizer's file: its first and last token, a chat template |
 //! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: learnt, read, written |
 //! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
+//! | [`first_look`] | what a file or folder is, for whoever does not read it |
 //! | [`data_file`] | what a data file is; text out of gzip and UTF-16 |
 //! | [`npz`] | NumPy's files of arrays, written |
 //! | [`nano_gpt`] | the characters of nanoGPT's token numbers |
@@ -59,6 +60,8 @@ pub mod bpe;
 pub mod bpe;
 
 pub mod tokenizers;
+
+pub mod first_look;
 
 pub mod data_file;
 

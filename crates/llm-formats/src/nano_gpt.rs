@@ -26,8 +26,10 @@ struct Meta {
 /// # Errors
 /// [`FormatError::Content`] for what is no such table, and for characters in another order.
 pub fn characters(meta: &[u8]) -> Result<CharTokenizer> {
-    let meta: Meta = serde_pickle::from_slice(meta, serde_pickle::DeOptions::new())
-        .map_err(|_| FormatError::content("it holds no table of characters"))?;
+    let meta = Some(meta).filter(|meta| is_flat(meta));
+    let meta = meta.and_then(|m| serde_pickle::from_slice(m, serde_pickle::DeOptions::new()).ok());
+    let meta: Option<Meta> = meta;
+    let meta = meta.ok_or_else(|| FormatError::content("it holds no table of characters"))?;
     let Meta { vocab_size, itos, stoi } = meta;
     let in_order = itos.iter().zip(0..).all(|((&token, _), place)| token == place)
         && itos.values().is_sorted_by(|a, b| a < b);
@@ -42,6 +44,41 @@ pub fn characters(meta: &[u8]) -> Result<CharTokenizer> {
     let tokenizer = CharTokenizer::from_text(text.as_bytes())?;
     debug_assert_eq!(tokenizer.vocab_size(), vocab_size as usize);
     Ok(tokenizer)
+}
+
+/// Whether a pickle is made of words, small numbers and three tables, as a `meta.pkl` is: what nests
+/// deeper would overflow the stack of who reads it, and long numbers take for ever.
+///
+/// The operations are those of Python's `Lib/pickletools.py`.
+fn is_flat(mut pickle: &[u8]) -> bool {
+    let mut tables = 0;
+    while let Some((&operation, rest)) = pickle.split_first() {
+        let length = |bytes: usize| {
+            let (length, _) = rest.split_at_checked(bytes)?;
+            let length = length.iter().rev().fold(0, |sum, &byte| sum << 8 | usize::from(byte));
+            length.checked_add(bytes)
+        };
+        let argument = match operation {
+            b'.' => return tables <= 3,
+            b'}' => {
+                tables += 1;
+                Some(0)
+            }
+            b'(' | b'u' | b's' | 0x94 => Some(0), // mark, items, an item, remember
+            0x80 | b'K' | b'q' | b'h' => Some(1), // protocol, a number, places
+            b'M' => Some(2),                      // a number
+            b'J' | b'r' | b'j' => Some(4),        // a number, places
+            0x95 => Some(8),                      // how long a frame is
+            0x8c => length(1),                    // a word
+            b'X' => length(4),
+            _ => None,
+        };
+        match argument.and_then(|bytes| rest.get(bytes..)) {
+            Some(rest) => pickle = rest,
+            None => return false,
+        }
+    }
+    false
 }
 
 #[cfg(test)]
@@ -76,6 +113,13 @@ mod tests {
         assert!(why(&pickled(&[(0, "a"), (1, "b")], 3)).contains("agree"));
         for other in [&b""[..], b"\x80\x04}.", b"text", &pickled(&[(0, "ab")], 1)] {
             assert!(why(other).contains("no table"), "{other:?}");
+        }
+        // Deep, long, and with tables in tables.
+        let deep = [&b"\x80\x02"[..], &[b']'; 32_500], &[b'a'; 32_499], b"."].concat();
+        let long = [&b"\x80\x02L"[..], &[b'9'; 3_000_000], b"L\n."].concat();
+        let tables = [&b"\x80\x02"[..], &[b'}'; 100_000], b"."].concat();
+        for other in [deep, long, tables] {
+            assert!(why(&other).contains("no table"));
         }
         let whole = pickled(&[(0, "\n"), (1, "a"), (2, "é")], 3);
         (0..whole.len()).for_each(|cut| drop(characters(&whole[..cut]).unwrap_err()));

@@ -53,6 +53,20 @@ pub fn from_vocab_and_merges(_: &[u8], _: &[u8]) -> Result<Arc<dyn Tokenizer>> {
 ///
 /// # Errors
 /// Always.
+pub fn from_older_files(
+    _: &[u8],
+    _: &[u8],
+    _: &[(String, u64)],
+    _: &serde_json::Value,
+    _: &Kept,
+) -> Result<Arc<dyn Tokenizer>> {
+    Err(refused())
+}
+
+/// Refused.
+///
+/// # Errors
+/// Always.
 pub fn gpt2_files(_: &[u8]) -> Result<(Vec<u8>, Vec<u8>)> {
     Err(refused())
 }

@@ -90,7 +90,7 @@ pub fn read(
     n_heads: Option<usize>,
     from_spec: &FromSpec<'_>,
 ) -> Result<Imported> {
-    let contents = Contents::open(input, length)?;
+    let contents = Contents::open(input, length)?.unwrapped();
     let (config, attention, kind) = match contents.metadata.get(KEY) {
         Some(text) => described(text, n_heads, from_spec)?,
         None => undescribed(&contents, n_heads, from_spec)?,

@@ -2,6 +2,7 @@
 
 use crate::bpe;
 use crate::error::{FormatError, Result};
+use llm_core::TokenId;
 use llm_core::checkpoint::TokenizerSpec;
 use llm_core::tokenizer::{
     self, ByteTokenizer, CharTokenizer, PaddedTokenizer, Tokenizer, WithEndOfText,
@@ -49,6 +50,21 @@ pub fn with_end_of_text(tokenizer: Arc<dyn Tokenizer>) -> llm_core::Result<Arc<d
         bpe::NAME => bpe::with_end_of_text(&tokenizer.blob()),
         kind => WithEndOfText::extend(tokenizer::from_spec(kind, &tokenizer.blob())?),
     }
+}
+
+/// The token that begins a text: the one that ends one, unless another is kept.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
+pub fn begin_of_text(tokenizer: &dyn Tokenizer) -> llm_core::Result<Option<TokenId>> {
+    if tokenizer.name() != bpe::NAME {
+        return Ok(tokenizer.end_of_text());
+    }
+    let Some(bos) = bpe::taken_apart(&tokenizer.blob())?.1.bos else {
+        return Ok(tokenizer.end_of_text());
+    };
+    let all = 0..tokenizer.vocab_size() as TokenId;
+    Ok(all.into_iter().find(|&id| tokenizer.bytes_of(id) == bos.as_bytes()))
 }
 
 /// What a token is called: `byte` where it is one.

@@ -2,6 +2,8 @@
 
 use crate::row::{Format, Row};
 use llm_core::{Error, IoAction, Result};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
 /// A step and a loss, always finite.
@@ -64,10 +66,10 @@ impl Curves {
 /// [`Error::Io`] with the path.
 pub fn rows(dir: &Path) -> Result<impl Iterator<Item = Result<Row>>> {
     let path = dir.join(Format::Csv.file_name());
-    let rows = match csv::Reader::from_path(&path) {
-        Ok(reader) => Some(reader.into_deserialize::<Row>()),
-        Err(e) if is_missing(&e) => None,
-        Err(e) => return Err(unreadable(&path, e)),
+    let rows = match File::open(&path) {
+        Ok(file) => Some(csv::Reader::from_reader(Short::new(file)).into_deserialize::<Row>()),
+        Err(e) if e.kind() == ErrorKind::NotFound => None,
+        Err(e) => return Err(Error::io(IoAction::Read, path, e)),
     };
     Ok(rows.into_iter().flatten().map_while(move |row| match row {
         Ok(row) => Some(Ok(row)),
@@ -79,12 +81,37 @@ pub fn rows(dir: &Path) -> Result<impl Iterator<Item = Result<Row>>> {
 fn unreadable(path: &Path, e: csv::Error) -> Error {
     match e.into_kind() {
         csv::ErrorKind::Io(source) => Error::io(IoAction::Read, path, source),
-        other => Error::io(IoAction::Write, path, std::io::Error::other(format!("{other:?}"))),
+        other => Error::io(IoAction::Write, path, io::Error::other(format!("{other:?}"))),
     }
 }
 
-fn is_missing(e: &csv::Error) -> bool {
-    matches!(e.kind(), csv::ErrorKind::Io(e) if e.kind() == std::io::ErrorKind::NotFound)
+/// A file whose lines are no longer than rows are: one of zeros, which takes no room on the disk, would
+/// be a line as long as the memory.
+struct Short<R> {
+    from: R,
+    /// Bytes since a line ended.
+    line: usize,
+}
+
+impl<R> Short<R> {
+    fn new(from: R) -> Short<R> {
+        Short { from, line: 0 }
+    }
+}
+
+impl<R: Read> Read for Short<R> {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let most = buf.len().min(Format::MAX_LINE);
+        let n = self.from.read(&mut buf[..most])?;
+        self.line = match buf[..n].iter().rposition(|&b| b == b'\n') {
+            Some(end) => n - end - 1,
+            None => self.line + n,
+        };
+        if self.line > 2 * Format::MAX_LINE {
+            return Err(io::Error::new(ErrorKind::InvalidData, "a line of it is no row of a log"));
+        }
+        Ok(n)
+    }
 }
 
 /// Neighbouring steps, taken together.

@@ -181,9 +181,12 @@ pub fn text(name: &str, file: Vec<u8>) -> Result<Vec<u8>> {
             })?
             .into_bytes(),
         Kind::Gzip => return Err(no_text("compressed with gzip".into())),
-        Kind::Foreign(what) => return Err(no_text(what.into())),
-        Kind::Binary { nul } => {
-            return Err(no_text(format!("{:.0} % of its first bytes are NUL", 100.0 * nul)));
+        Kind::Foreign(what) => return Err(no_text(what.to_string())),
+        Kind::Binary { controls } => {
+            return Err(no_text(format!(
+                "{:.0} % of its first bytes are control characters",
+                100.0 * controls
+            )));
         }
     };
     if bytes.is_empty() {

@@ -30,6 +30,11 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
             if text(ContextKind::InvalidSubcommand).is_some() =>
         {
             let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+            let elsewhere = VERBS_ELSEWHERE.iter().find(|(theirs, _)| *theirs == word);
+            let near = verbs.iter().find(|verb| are_near(&word, verb)).map(|verb| verb.to_string());
+            if let Some(near) = near.or(elsewhere.map(|(_, ours)| ours.to_string())) {
+                return format!("unexpected '{word}'; the nearest verb is {near}");
+            }
             format!(
                 "unexpected '{word}'; verbs come first ({}), and every file has its own --data",
                 verbs.join(", ")
@@ -45,6 +50,18 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
         }
     }
 }
+
+/// What other programs call our verbs.
+const VERBS_ELSEWHERE: [(&str, &str); 8] = [
+    ("sample", "generate"),
+    ("chat", "generate"),
+    ("run", "generate"),
+    ("finetune", "train"),
+    ("fit", "train"),
+    ("evaluate", "eval"),
+    ("test", "eval"),
+    ("convert", "export"),
+];
 
 /// May somebody have typed the one and meant the other? clap finds more words similar.
 fn are_near(typed: &str, meant: &str) -> bool {

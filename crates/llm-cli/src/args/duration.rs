@@ -1,5 +1,6 @@
 //! Lengths of time as people type them: `90`, `90s`, `10m`, `1.5h`, `1h30m`.
 
+use crate::escape::clipped;
 use std::time::Duration;
 
 /// Reads one.
@@ -7,7 +8,7 @@ use std::time::Duration;
 /// # Errors
 /// A sentence for clap to print.
 pub fn duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("'{text}' is no length of time; examples: 90s, 10m, 1h30m");
+    let wrong = || format!("'{}' is no length of time; examples: 90s, 10m, 1h30m", clipped(text));
     let (mut seconds, mut number) = (0.0, String::new());
     for c in text.trim().chars() {
         let unit = match c {

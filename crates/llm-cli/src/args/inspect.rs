@@ -146,7 +146,7 @@ pub struct MeasuredArgs {
     /// Checkpoint, or the folder of a run
     #[arg(long, value_name = "FILE")]
     pub load: PathBuf,
-    /// Text to measure on; `-` is standard input [default: unseen built-in stories]
+    /// Text to measure on; `-` is standard input [default: the run's own unseen text]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
     /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 16384]

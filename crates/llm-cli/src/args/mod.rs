@@ -139,8 +139,8 @@ pub struct EvalArgs {
     /// Checkpoint, or the folder of a run
     #[arg(long, value_name = "FILE")]
     pub load: PathBuf,
-    /// Text to score, all of it: files and folders; `-` is standard input [default: unseen built-in
-    /// stories]
+    /// Text to score, all of it: files and folders; `-` is standard input [default: the run's own
+    /// unseen text]
     #[arg(long, value_name = "FILE", num_args = 1..)]
     pub data: Vec<PathBuf>,
     /// What --data holds, where it is not seen or is no text [default: as in training]

@@ -76,7 +76,21 @@ const DEVICE: Row = Row {
 };
 const DTYPE: Row = Row {
     name: "dtype",
-    answer: |value| unless(value == "float32", Instead("numbers are float32 here; leave it out")),
+    answer: |value| match value {
+        "float32" => Nothing,
+        "bfloat16" => {
+            Instead("use --matmul bf16, with which products take bf16; all else is float32")
+        }
+        _ => Instead("numbers are float32 here; leave it out"),
+    },
+};
+const SAMPLE_DTYPE: Row = Row {
+    name: "dtype",
+    answer: |value| match value {
+        "float32" => Nothing,
+        "bfloat16" => Instead("use --weights bf16"),
+        _ => Instead("numbers are float32 here; leave it out"),
+    },
 };
 const EVAL_ITERS: Row = Row {
     name: "eval-iters",
@@ -126,7 +140,7 @@ const ROWS: [&[Row]; 2] = [
         WANDB_PROJECT,
         WANDB_RUN_NAME,
     ],
-    &[COMPILE, DEVICE, DTYPE, SAMPLE_FROM],
+    &[COMPILE, DEVICE, SAMPLE_DTYPE, SAMPLE_FROM],
 ];
 /// Flags of nanoGPT's `train.py`.
 pub const TRAIN_PY: usize = 0;

@@ -12,13 +12,14 @@ use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::messages::{report::kind_said, said};
 use crate::output::to_load;
-use crate::plan::{Loaded, load};
+use crate::plan::{Loaded, about_learnt, load, own_unseen};
 use crate::program::Program;
 use crate::scoring::Scoring;
 use crate::signals::Signals;
 use arrays::Arrays;
 use first_choices::{FirstChoices, lines};
 use llm_core::base::{memory, real_path, thousands};
+use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
 use rows::TokenRows;
@@ -36,9 +37,10 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     check_about_files(&args.data, args.data_as, None)?;
     one_stdin(&args.data)?;
     let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
-    let input = signals
-        .reading(|| Input::again(&run.recipe.data, &args.data, reading))?
-        .ok_or_else(|| CliError::Usage("eval needs --data: a file to score".into()))?;
+    let input = signals.reading(|| Input::again(&run.recipe.data, &args.data, reading))?;
+    if input.is_none() && run.recipe.data == DataSource::NONE {
+        return Err(CliError::Usage("eval needs --data: a file to score".into()));
+    }
     let config = run.model.config().clone();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);
     if batch == 0 {
@@ -46,8 +48,20 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     }
     memory::require(run.model.inference_memory(batch, config.seq_len))
         .map_err(|e| CliError::Memory(e, "--batch"))?;
-    let val = Data::whole(input, config.seq_len, &tokenizer)?;
+    let (val, about) = match input {
+        Some(input) => {
+            let about = about_learnt(&input, &run.recipe);
+            (Data::whole(input, config.seq_len, &tokenizer)?, about)
+        }
+        None => {
+            let unseen = own_unseen(&path, &run.recipe, &tokenizer)?;
+            (unseen, Some("data    the run's own unseen text"))
+        }
+    };
     let mut details = Details::new(args, val.tokens(), config.vocab_size)?;
+    if let Some(line) = about.filter(|_| !args.output.quiet()) {
+        note(line);
+    }
     let scoring = Scoring { quiet: args.output.quiet(), signals: &signals, clock: None };
     let mut beside = None;
     if let Some(kind) = small_kind(&args.weights) {

@@ -43,7 +43,10 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
             })?;
         }
         ExportFormat::Gguf => {
-            gguf::check_model(model).map_err(|e| not_for_llama_cpp(e, &path))?;
+            gguf::check_model(model).map_err(|e| match hugging_face::has_head_bias(model) {
+                true => without_bias(e, &path),
+                false => not_for_llama_cpp(e, &path),
+            })?;
             refuse_foreign(&args.target, gguf::is_ours)?;
             let name = args.target.file_stem().unwrap_or_default().to_string_lossy();
             let written =
@@ -66,15 +69,23 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
 /// [`CliError::Data`] with what to do.
 fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
     hugging_face::check_model(model).map_err(|error| {
-        let instead = match error {
-            FormatError::HeadBias => "train with --head-bias 0 or --arch gpt2, or ",
-            _ => "",
-        };
+        if let FormatError::HeadBias = error {
+            return without_bias(error, checkpoint);
+        }
         let path = checkpoint.display();
         CliError::Data(format!(
-            "checkpoint '{path}': {error}; nothing was written, {instead}export safetensors"
+            "checkpoint '{path}': {error}; nothing was written, export safetensors"
         ))
     })
+}
+
+/// The same for a head bias, which no other program takes, with the flag that leaves it out.
+fn without_bias(error: FormatError, checkpoint: &Path) -> CliError {
+    let path = checkpoint.display();
+    CliError::Data(format!(
+        "checkpoint '{path}': {error}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
+         export safetensors"
+    ))
 }
 
 /// Why a folder of Hugging Face's was not written.

@@ -5,6 +5,7 @@ use crate::console::{Out, note};
 use crate::error::{CliError, Result, system_reason};
 use crate::escape::one_line;
 use crate::events::{self, Event};
+use crate::looks;
 use crate::messages::count;
 use crate::next_commands;
 use crate::output::Target;
@@ -14,6 +15,7 @@ use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
+use llm_formats::first_look::Look;
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
 use std::path::Path;
 
@@ -33,7 +35,8 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     }
     let tokenizer = imported.tokenizer.clone();
     let with_optimizer = imported.optimizer.is_some() || imported.step == 0;
-    let (trainer, spec) = imported.into_trainer().map_err(|e| refused(program, &args.source, e))?;
+    let (trainer, spec) =
+        imported.into_trainer().map_err(|e| refused(program, args.format, &args.source, e))?;
     checkpoint::save(&target.path, &trainer, &spec, with_optimizer)
         .map_err(|e| CliError::hint(e, "nothing was imported, choose another --save"))?;
     let mut out = Out::default();
@@ -50,6 +53,10 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
 
 fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
     let (source, from_spec) = (&args.source, &program.from_spec);
+    if let Some(why) = something_else(args.format, source).filter(|_| source.is_dir()) {
+        let path = source.display();
+        return Err(CliError::Data(format!("'{path}': {why}; nothing was imported")));
+    }
     let imported = match args.format {
         ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
         ImportFormat::Safetensors => own_names::import(source, args.heads, from_spec),
@@ -60,13 +67,13 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
             gguf::import(source, from_spec).and_then(|found| same_heads(found, args.heads))
         }
     };
-    let imported = imported.map_err(|e| refused(program, source, e))?;
+    let imported = imported.map_err(|e| refused(program, args.format, source, e))?;
     match more_than_offered(program, &imported.config) {
         None => Ok(imported),
         Some(more) => {
             let with = program.other_for(&imported.attention.spec(), true);
             let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
-            Err(refused(program, source, FormatError::Content(more + &with)))
+            Err(refused(program, args.format, source, FormatError::Content(more + &with)))
         }
     }
 }
@@ -81,9 +88,14 @@ fn same_heads(imported: Imported, given: Option<usize>) -> llm_formats::Result<I
 }
 
 /// Why nothing was imported from `path`, unless the error names another file.
-fn refused(program: &Program, path: &Path, error: FormatError) -> CliError {
+fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatError) -> CliError {
     match error {
-        FormatError::File { path, error } => refused(program, &path, *error),
+        FormatError::File { path, error } => refused(program, format, &path, *error),
+        FormatError::Missing { .. } | FormatError::Content(_) | FormatError::HeadsUnknown
+            if let Some(why) = something_else(format, path) =>
+        {
+            CliError::Data(format!("'{}': {why}; nothing was imported", path.display()))
+        }
         FormatError::Missing { advice } => {
             CliError::Input { path: path.into(), why: advice.into() }
         }
@@ -98,6 +110,24 @@ fn refused(program: &Program, path: &Path, error: FormatError) -> CliError {
             let why = sentence(program, content);
             CliError::Data(format!("'{}': {why}; nothing was imported", path.display()))
         }
+    }
+}
+
+/// What is at the path, when the verb reads something else.
+fn something_else(format: ImportFormat, path: &Path) -> Option<String> {
+    let read: &[Look] = match format {
+        ImportFormat::LlmCpp => &[],
+        ImportFormat::Safetensors => &[Look::Safetensors],
+        ImportFormat::Hf => &[Look::HuggingFace, Look::Safetensors, Look::SentencePiece],
+        ImportFormat::Gguf => &[Look::Gguf],
+    };
+    let beside = path.parent().filter(|_| format == ImportFormat::Safetensors);
+    match beside.filter(|folder| folder.join(hugging_face::CONFIG).is_file()) {
+        Some(folder) if looks::instead(path, read).is_none() => Some(format!(
+            "it is of a folder of Hugging Face; import hf reads '{}'",
+            folder.display()
+        )),
+        _ => looks::instead(path, read),
     }
 }
 
@@ -187,7 +217,7 @@ mod tests {
             (FormatError::from(denied), code::NO_INPUT, "permission denied"),
             (FormatError::from(memory), code::NO_MEMORY, "needs about 2 B"),
         ] {
-            let error = refused(&BASELINE, path, problem);
+            let error = refused(&BASELINE, ImportFormat::Hf, path, problem);
             assert_eq!(error.exit_code(), number, "{error:?}");
             assert!(error.line().contains(needle), "{}", error.line());
             assert!(error.line().contains("nothing was imported"), "{}", error.line());

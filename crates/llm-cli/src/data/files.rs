@@ -8,14 +8,16 @@ use crate::messages::count;
 use llm_core::base::memory;
 use llm_core::data::{ByteFiles, TokenDataset};
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
-use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, Tokenizer};
 use llm_core::{Error, TokenId};
 use llm_formats::FormatError;
 use llm_formats::encode::{Ends, PART, in_parts};
 use llm_formats::nano_gpt::META;
 use llm_formats::text::Text;
 use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Files as one text, or as one sequence of token numbers, in order.
@@ -46,7 +48,7 @@ impl fmt::Debug for Files {
 impl Files {
     /// See [`Input::files`](super::Input::files).
     pub(super) fn read(paths: &[PathBuf], reading: Reading) -> Result<Files> {
-        let (mut files, mut left_out, mut held) = (Vec::new(), 0, 0);
+        let (mut files, mut left_out, mut held) = (Vec::new(), Vec::new(), 0);
         for found in folder::expand(paths)? {
             match look(&found, &reading, held)? {
                 Some(looked) => {
@@ -54,9 +56,10 @@ impl Files {
                         if let Held::Memory(bytes) = &looked.held { bytes.len() as u64 } else { 0 };
                     files.push((found.path, looked));
                 }
-                None => left_out += 1,
+                None => left_out.push(found.path),
             }
         }
+        let equal = without_equals(&mut files)?;
         let name = match (paths, &files[..]) {
             ([folder], several) if folder.is_dir() => {
                 format!("{} ({})", shown(folder), count(several.len(), "file"))
@@ -65,7 +68,12 @@ impl Files {
             (_, several) => format!("{} files", several.len()),
         };
         let form = one_form(&files)?;
-        let changes = changes(&files, left_out);
+        let mut changes = changes(&files, &left_out);
+        if !equal.is_empty() {
+            let paths: Vec<&Path> = equal.iter().map(PathBuf::as_path).collect();
+            let n = count(paths.len(), "file");
+            changes.push(format!("{n} equal to another, taken once ({})", named(&paths)));
+        }
         let place = |end: &mut u64, (path, looked): &(PathBuf, Looked)| {
             *end += looked.held.len();
             Some((shown(path), *end))
@@ -81,6 +89,13 @@ impl Files {
             (_, DataForm::U16, _) | (EndOfText::Files, _, 0..=1) => EndOfText::None,
             (asked, ..) => asked,
         };
+        let marks: usize = files.iter().map(|(_, looked)| looked.marks).sum();
+        if marks > 0 && end_of_text != EndOfText::Marked {
+            changes.push(format!(
+                "{} in its beginning {marks} times, learnt as letters (--end-of-text marked)",
+                END_OF_TEXT
+            ));
+        }
         let text = text_of(files, reading.in_parts || form == DataForm::U16)?;
         let (len, blake3) = (text.len(), blake3_of(&text, &ends_of(end_of_text, &ends))?);
         if len == 0 {
@@ -104,6 +119,34 @@ impl Files {
     /// nanoGPT's `meta.pkl` beside them, when they are token numbers.
     pub fn meta(&self) -> Option<&Path> {
         self.meta.as_deref()
+    }
+
+    /// Refuses to be judged on a file that is learnt, by whatever name.
+    ///
+    /// # Errors
+    /// [`CliError::Data`] naming both.
+    pub(super) fn are_unseen(&self, learnt: &Files) -> Result<()> {
+        for (name, range) in self.ranges().filter(|(_, range)| !range.is_empty()) {
+            let same_length = |(_, other): &(&str, Range<usize>)| other.len() == range.len();
+            for (other, place) in learnt.ranges().filter(same_length) {
+                if hash(&self.text, range.clone())? == hash(&learnt.text, place)? {
+                    return Err(CliError::Data(format!(
+                        "{name} of --val is learnt too, as {other}: nothing in it is unseen; take it \
+                         out of --data, or leave --val out"
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What to call each, and the bytes that are its own.
+    fn ranges(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
+        self.ends.iter().scan(0, |start, (name, end)| {
+            let range = *start..*end as usize;
+            *start = range.end;
+            Some((name.as_str(), range))
+        })
     }
 
     /// Where a text ends in them.
@@ -192,6 +235,36 @@ impl Files {
     }
 }
 
+/// Takes out each file that is equal to one before it.
+fn without_equals(files: &mut Vec<(PathBuf, Looked)>) -> Result<Vec<PathBuf>> {
+    let mut lengths = BTreeMap::new();
+    for (_, looked) in files.iter() {
+        *lengths.entry(looked.held.len()).or_insert(0) += 1;
+    }
+    let (mut seen, mut equal, mut kept) = (BTreeSet::new(), Vec::new(), Vec::new());
+    for (path, looked) in files.drain(..) {
+        let len = looked.held.len();
+        // Only those of one length are read for this.
+        let alone = len == 0 || lengths[&len] == 1;
+        match alone || seen.insert(*reading::hash(&path, &looked.held)?.as_bytes()) {
+            true => kept.push((path, looked)),
+            false => equal.push(path),
+        }
+    }
+    *files = kept;
+    Ok(equal)
+}
+
+/// Of some bytes of a text.
+fn hash(text: &Text, range: Range<usize>) -> Result<blake3::Hash> {
+    const PART: usize = 1 << 20;
+    let mut hash = blake3::Hasher::new();
+    for place in range.clone().step_by(PART) {
+        hash.update(&text.read(place, PART.min(range.end - place))?);
+    }
+    Ok(hash.finalize())
+}
+
 /// What all files are.
 fn one_form(files: &[(PathBuf, Looked)]) -> Result<DataForm> {
     let form = files.first().map_or(DataForm::Text, |(_, first)| first.form);
@@ -208,20 +281,31 @@ fn one_form(files: &[(PathBuf, Looked)]) -> Result<DataForm> {
     }
 }
 
-/// What was done to so many of the files.
-fn changes(files: &[(PathBuf, Looked)], left_out: usize) -> Vec<String> {
+/// What was done to so many of the files, and to which.
+fn changes(files: &[(PathBuf, Looked)], left_out: &[PathBuf]) -> Vec<String> {
     let changed = Wrapping::ALL.iter().filter_map(|(change, name)| {
-        match files.iter().filter(|(_, looked)| looked.changes.contains(change)).count() {
+        let of = files.iter().filter(|(_, looked)| looked.changes.contains(change));
+        let paths: Vec<&Path> = of.map(|(path, _)| path.as_path()).collect();
+        match paths.len() {
             0 => None,
             n if n == files.len() => Some(name.to_string()),
-            n => Some(format!("{n} {name}")),
+            n => Some(format!("{n} {name}: {}", named(&paths))),
         }
     });
-    let left_out = match left_out {
+    let paths: Vec<&Path> = left_out.iter().map(PathBuf::as_path).collect();
+    let left_out = match paths.len() {
         0 => None,
-        n => Some(format!("{} left out: no text", count(n, "file"))),
+        n => Some(format!("{} left out: no text ({})", count(n, "file"), named(&paths))),
     };
     changed.chain(left_out).collect()
+}
+
+/// The first of some files by name.
+fn named(paths: &[&Path]) -> String {
+    const MOST: usize = 3;
+    let names: Vec<String> = paths.iter().take(MOST).map(|path| shown(path)).collect();
+    let more = if paths.len() > MOST { " .." } else { "" };
+    names.join(" ") + more
 }
 
 /// The bytes of all, on the disk if they are many and `may_stay`.

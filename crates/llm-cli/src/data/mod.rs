@@ -62,6 +62,9 @@ impl Data {
             }
             (Input::Files(files), None) => Data::of_files(files, val_frac, seq_len, tokenizer),
             (Input::Files(files), Some(val)) => {
+                if let Input::Files(val) = &val {
+                    val.are_unseen(&files)?;
+                }
                 let label = match &val {
                     Input::Files(val) => format!("; judged on {}", labelled(val, &**tokenizer)),
                     Input::Stories { .. } => String::new(),

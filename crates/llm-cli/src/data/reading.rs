@@ -6,8 +6,11 @@ use crate::error::{CliError, Result, system_reason};
 use llm_core::Error;
 use llm_core::base::{self, memory};
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
-use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_formats::data_file::{Kind, SAMPLE, UTF8_MARK, gunzip, utf16};
+use llm_core::tokenizer::{END_OF_TEXT, IdsTokenizer, Tokenizer};
+use llm_formats::data_file::{
+    Dress, Kind, NoNumbers, SAMPLE, UTF8_MARK, before_numbers, gunzip, utf16,
+};
+use llm_formats::first_look::Look;
 use llm_formats::nano_gpt::META;
 use llm_formats::tokenizers::reads_in_parts;
 use std::fs::File;
@@ -96,16 +99,37 @@ pub(super) enum Wrapping {
     Unmarked,
     Converted,
     Unpacked,
+    /// The numbers of llm.c before its tokens.
+    Headed,
     /// Nothing was done to it: it is in another encoding, or in none.
     NotUtf8,
+    /// Nothing was done to it: it is more than text.
+    Dressed(Dress),
 }
 
 impl Wrapping {
-    pub(super) const ALL: [(Wrapping, &str); 4] = [
+    pub(super) const ALL: [(Wrapping, &str); 9] = [
         (Wrapping::Unpacked, "unpacked (gzip)"),
         (Wrapping::Converted, "converted from UTF-16"),
         (Wrapping::Unmarked, "without the byte order mark"),
+        (Wrapping::Headed, "without the header of llm.c"),
         (Wrapping::NotUtf8, "not UTF-8 and learnt byte by byte (iconv converts it)"),
+        (
+            Wrapping::Dressed(Dress::JsonLines),
+            "JSON lines, learnt with their braces and keys (jq -r .text takes the texts out)",
+        ),
+        (
+            Wrapping::Dressed(Dress::Json),
+            "JSON, learnt with its braces and keys (jq -r '.[].text' takes the texts out)",
+        ),
+        (
+            Wrapping::Dressed(Dress::Table),
+            "a table, learnt with its separators (csvcut -c text takes a column out)",
+        ),
+        (
+            Wrapping::Dressed(Dress::Windows),
+            "line ends of Windows, learnt as two characters (tr -d '\\r' makes them one)",
+        ),
     ];
 }
 
@@ -113,6 +137,8 @@ impl Wrapping {
 pub(super) struct Looked {
     pub(super) form: DataForm,
     pub(super) changes: Vec<Wrapping>,
+    /// How often its beginning says itself that a text ends.
+    pub(super) marks: usize,
     pub(super) held: Held,
 }
 
@@ -162,7 +188,10 @@ pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Opt
             (beginning(path)?, Held::Disk { skipped: 0, len })
         }
     };
-    let kind = Kind::of(&sample);
+    let kind = match Kind::of(&sample) {
+        Kind::Foreign(Look::WebPage) if is_named_html(path) => Kind::Text,
+        kind => kind,
+    };
     let form = match (reading.said, kind) {
         (Some(DataForm::U16), _) => DataForm::U16,
         (_, Kind::Text) => DataForm::Text,
@@ -172,19 +201,64 @@ pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Opt
         _ => return unwrap(path, kind, whole, room).map(Some),
     };
     let insists = reading.said == Some(DataForm::Bytes);
-    let changes = match form {
-        DataForm::Text if !insists => changes_of_text(&sample),
-        _ => Vec::new(),
+    if form == DataForm::U16 {
+        return after_header(path, &sample, whole).map(Some);
+    }
+    let of_text = form == DataForm::Text && !insists;
+    let changes = if of_text { changes_of_text(path, &sample) } else { Vec::new() };
+    let marks = if of_text { marks_in(&sample) } else { 0 };
+    Ok(Some(Looked { form, changes, marks, held: whole }))
+}
+
+fn is_named_html(path: &Path) -> bool {
+    let named = |ext: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
+    ["html", "htm", "xhtml"].into_iter().any(named)
+}
+
+/// How often a text that begins so says itself that one ends.
+fn marks_in(sample: &[u8]) -> usize {
+    let mark = END_OF_TEXT.as_bytes();
+    sample.windows(mark.len()).filter(|window| *window == mark).count()
+}
+
+/// Token numbers, without what llm.c writes before them.
+fn after_header(path: &Path, sample: &[u8], whole: Held) -> Result<Looked> {
+    let name = shown(path);
+    let before = before_numbers(sample).map_err(|why| {
+        CliError::Data(match why {
+            NoNumbers::Foreign(Look::NumPy) => format!(
+                "{name} is a NumPy array, and not token numbers alone; numpy.load(FILE).astype('<u2')\
+                 .tofile('tokens.bin') makes them"
+            ),
+            NoNumbers::Foreign(look) => format!("{name} is {look}, and not token numbers of 16 bits"),
+            NoNumbers::Wide => format!(
+                "{name} has token numbers of 32 bits or more, not of 16; numpy.fromfile(FILE, '<u4')\
+                 .astype('<u2').tofile('tokens.bin') makes them where they are below 65536"
+            ),
+            NoNumbers::BigEndian => format!(
+                "{name} has the high byte of each token number first (big-endian); \
+                 numpy.fromfile(FILE, '>u2').astype('<u2').tofile('tokens.bin') turns them"
+            ),
+        })
+    })?;
+    let held = match whole {
+        Held::Disk { len, .. } => Held::Disk { skipped: before, len: len - before },
+        Held::Memory(mut bytes) => {
+            bytes.drain(..before as usize);
+            Held::Memory(bytes)
+        }
     };
-    Ok(Some(Looked { form, changes, held: whole }))
+    let changes = if before > 0 { vec![Wrapping::Headed] } else { Vec::new() };
+    Ok(Looked { form: DataForm::U16, changes, marks: 0, held })
 }
 
 /// What there is to say about a text that begins so: its bytes are learnt as they are, which in
 /// another encoding are other characters, or none.
-fn changes_of_text(sample: &[u8]) -> Vec<Wrapping> {
+fn changes_of_text(path: &Path, sample: &[u8]) -> Vec<Wrapping> {
     // The beginning may end within a character.
     let broken = std::str::from_utf8(sample).is_err_and(|e| e.error_len().is_some());
-    if broken { vec![Wrapping::NotUtf8] } else { Vec::new() }
+    let dress = Dress::of(path, sample).into_iter().map(Wrapping::Dressed);
+    broken.then_some(Wrapping::NotUtf8).into_iter().chain(dress).collect()
 }
 
 /// Is a file that is no text one of token numbers, as nanoGPT has them?
@@ -195,7 +269,7 @@ fn is_numbers(path: &Path, reading: &Reading) -> bool {
 
 /// The text of what is not simply text.
 fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
-    let text = |changes, held| Looked { form: DataForm::Text, changes, held };
+    let text = |changes, held| Looked { form: DataForm::Text, changes, marks: 0, held };
     let name = shown(path);
     match (kind, whole) {
         (Kind::MarkedUtf8, Held::Disk { len, .. }) => {
@@ -207,8 +281,12 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
             Ok(text(vec![Wrapping::Unmarked], Held::Memory(bytes)))
         }
         (Kind::Text, Held::Memory(bytes)) => {
-            let changes = changes_of_text(&bytes[..bytes.len().min(SAMPLE)]);
-            Ok(text(changes, Held::Memory(bytes)))
+            let sample = &bytes[..bytes.len().min(SAMPLE)];
+            // The name of what is packed, without that of the packing.
+            let packed = path.extension().is_some_and(|ext| ext == "gz");
+            let path = if packed { path.with_extension("") } else { path.to_path_buf() };
+            let (changes, marks) = (changes_of_text(&path, sample), marks_in(sample));
+            Ok(Looked { marks, ..text(changes, Held::Memory(bytes)) })
         }
         (Kind::Text, held) => Ok(text(Vec::new(), held)),
         (Kind::Utf16 { big, mark }, held) => {
@@ -237,14 +315,14 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
             looked.changes.insert(0, Wrapping::Unpacked);
             Ok(looked)
         }
-        (Kind::Foreign(what), _) => Err(CliError::Data(format!(
-            "{name} is no text: {what}; give the text in it, token numbers as 16-bit numbers and \
+        (Kind::Foreign(look), _) => Err(CliError::Data(format!(
+            "{name} is no text: {look}; give the text in it, token numbers as 16-bit numbers and \
              nothing else (--data-as u16), or insist with --data-as bytes"
         ))),
-        (Kind::Binary { nul }, _) => Err(CliError::Data(format!(
-            "{name} is no text: {:.0} % of its first bytes are NUL; if it holds token numbers of \
+        (Kind::Binary { controls }, _) => Err(CliError::Data(format!(
+            "{name} is no text: {:.0} % of its first bytes are control characters; if it holds token numbers of \
              16 bits add --data-as u16, to learn its bytes as they are --data-as bytes",
-            100.0 * nul
+            100.0 * controls
         ))),
     }
 }
@@ -272,6 +350,21 @@ pub(super) fn in_memory(path: &Path, held: Held, room: u64) -> Result<Vec<u8>> {
     }
 }
 
+/// Of the bytes of a file.
+pub(super) fn hash(path: &Path, held: &Held) -> Result<blake3::Hash> {
+    let mut hash = blake3::Hasher::new();
+    match held {
+        Held::Memory(bytes) => drop(hash.update(bytes)),
+        Held::Disk { skipped, len } => {
+            let mut file = open(path)?;
+            let read = io::copy(&mut (&mut file).take(*skipped), &mut io::sink());
+            let read = read.and_then(|_| hash.update_reader(file.take(*len)).map(drop));
+            read.map_err(|e| input(path, system_reason(&e)))?;
+        }
+    }
+    Ok(hash.finalize())
+}
+
 fn all_of(path: &Path, stream: impl Read, room: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // A stream may have no end. Half of the memory: what is made of it needs some too.
@@ -287,7 +380,7 @@ fn all_of(path: &Path, stream: impl Read, room: u64) -> Result<Vec<u8>> {
 }
 
 fn open(path: &Path) -> Result<File> {
-    File::open(path).map_err(|e| input(path, system_reason(&e)))
+    base::open_regular(path).map(|(file, _)| file).map_err(|e| input(path, system_reason(&e)))
 }
 
 fn beginning(path: &Path) -> Result<Vec<u8>> {

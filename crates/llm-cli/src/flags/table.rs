@@ -58,7 +58,7 @@ pub const GROUPS: [Group; 6] = [
             ..row("train.lr", "lr", "X", Number, "Peak learning rate") },
         Flag { initial: By(|start| Value::Text(start.of(["cosine", "cosine", "constant"]).into())),
             ..row("train.schedule", "schedule", "KIND", Word(|| vec![("constant", "Always the peak"), ("cosine", "Half a cosine down"),
-                ("linear", "A line down"), ("wsd", "Warm-up, stable, decay in the last fifth")]), "The rate's course after the warm-up [default: cosine]") },
+                ("linear", "A line down"), ("wsd", "Warm-up, stable, decay in the last fifth after the warm-up")]), "The rate's course after the warm-up [default: cosine]") },
         Flag { aliases: &["warmup-steps", "warmup-iters"], initial: Follows(|recipe, given| Value::Whole(warmup(recipe, given))),
             ..row("train.warmup_steps", "warmup", "N", Whole, "Steps until the peak [default: 5 % of the horizon]") },
         Flag { initial: Follows(|recipe, _| Value::Float(recipe.schedule.lr / if falls(recipe) { 10.0 } else { 1.0 })), applies: falls,

@@ -6,6 +6,7 @@ use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
+use llm_formats::tokenizers::begin_of_text;
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -76,10 +77,11 @@ pub(crate) fn tokens(
     if !given.is_empty() {
         return Ok(given);
     }
-    // Where texts end, a new one begins. A vocabulary without line breaks has a first token at
-    // least.
-    let tokens = match (tokenizer.end_of_text(), opening) {
-        (Some(end), None) => vec![end],
+    // Where texts end, a new one begins, unless a token of its own begins one. A vocabulary without
+    // line breaks has a first token at least.
+    let begin = begin_of_text(tokenizer)?;
+    let tokens = match (begin, opening) {
+        (Some(begin), None) => vec![begin],
         (_, text) => tokenizer.encode(text.unwrap_or("\n").as_bytes()).unwrap_or(vec![0]),
     };
     if tokenizer.name() == IdsTokenizer::NAME {
@@ -87,10 +89,11 @@ pub(crate) fn tokens(
         return Ok(tokens);
     }
     if let Some(flag) = prompt.flag() {
-        let instead = match (opening, tokenizer.end_of_text()) {
-            (Some(_), _) => "a story's first words",
-            (None, Some(_)) => "the end of the one before",
-            (None, None) => "a line break",
+        let instead = match (opening, begin == tokenizer.end_of_text(), begin) {
+            (Some(_), ..) => "a story's first words",
+            (None, false, _) => "the token that begins one",
+            (None, true, Some(_)) => "the end of the one before",
+            (None, true, None) => "a line break",
         };
         note(&format!("{flag} is empty: the text begins with {instead}"));
     }

@@ -69,6 +69,29 @@ pub(super) fn occupied(dir: &Path) -> Option<PathBuf> {
     names.map(|name| dir.join(name)).find(is_taken)
 }
 
+/// Refuses a link where a run writes: what goes through it leaves the folder, and a folder may have
+/// come from somebody else.
+///
+/// # Errors
+/// [`CliError::Create`] naming the first one.
+pub(super) fn refuse_links(dir: &Path) -> Result<()> {
+    let names = ["ckpt", "ckpt/last.lock"].into_iter().chain(names()).map(String::from);
+    names.chain(numbered(dir, "", "")).try_for_each(|name| refuse_link(&dir.join(name)))
+}
+
+/// The same for one name that the program makes up.
+///
+/// # Errors
+/// [`CliError::Create`].
+pub(crate) fn refuse_link(path: &Path) -> Result<()> {
+    if !path.is_symlink() {
+        return Ok(());
+    }
+    let why = "it is a link, and a run writes into its own folder only; put the file itself there, \
+               or remove it";
+    Err(CliError::Create { path: path.to_path_buf(), why: why.into() })
+}
+
 /// Removes what killed saves left of anything that a run writes. For who owns the folder.
 pub(super) fn sweep(dir: &Path) {
     for name in names().map(String::from).chain(numbered(dir, ".", ".tmp-")) {

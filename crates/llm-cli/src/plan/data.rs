@@ -2,7 +2,7 @@
 
 use super::files::TextFiles;
 use crate::args::TrainArgs;
-use crate::data::{Data, Input, Reading};
+use crate::data::{Data, Input, Reading, Validation};
 use crate::error::{CliError, Result};
 use llm_core::base::bytes;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
@@ -77,6 +77,31 @@ pub(crate) fn own_data(
     let args = TrainArgs::default();
     let files = TextFiles::of_run(&args, path);
     resumed(&args, &files, &mut recipe.clone(), tokenizer, false, path)
+}
+
+/// The unseen part of that text.
+///
+/// # Errors
+/// As for a run that goes on; [`CliError::Usage`] when all of it is learnt.
+pub(crate) fn own_unseen(
+    path: &Path,
+    recipe: &Recipe,
+    tokenizer: &Arc<dyn Tokenizer>,
+) -> Result<Validation> {
+    let args = TrainArgs::default();
+    let files = TextFiles::of_run(&args, path);
+    let data = resumed(&args, &files, &mut recipe.clone(), tokenizer, true, path)?;
+    data.val.ok_or_else(|| {
+        let path = path.display();
+        CliError::Usage(format!("the run of '{path}' set no text apart; name some with --data"))
+    })
+}
+
+/// Said where what is scored was learnt.
+pub(crate) fn about_learnt(input: &Input, recipe: &Recipe) -> Option<&'static str> {
+    (matches!(input, Input::Files(_)) && input.source() == recipe.data).then_some(
+        "data    learnt by this run, its unseen part and the rest: without --data the part alone",
+    )
 }
 
 /// Files that a run needs and that were not given.

@@ -2,6 +2,7 @@
 
 use crate::error::{CliError, Result};
 use crate::flags::{FURTHER, Flag};
+use crate::looks;
 use crate::messages::count;
 use crate::program::Program;
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
@@ -9,6 +10,7 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Config, Error};
+use llm_formats::first_look::Look;
 use llm_formats::tokenizers;
 use std::path::Path;
 use std::sync::Arc;
@@ -91,7 +93,13 @@ fn with_way_out(e: Error, path: &Path) -> CliError {
                 | Why::TokenizerHash,
             ..
         } => {}
+        Error::Checkpoint { source: Why::NotACheckpoint, .. } => {
+            return looks::refused(path, &[]).unwrap_or_else(|| e.into());
+        }
         _ => return e.into(),
+    }
+    if let Some(other) = looks::refused(path, &[Look::Checkpoint]) {
+        return other;
     }
     let others = other_states(path);
     match others.is_empty() {

@@ -20,7 +20,7 @@ pub(crate) use checks::{check_heads_flag, named_by_flag};
 pub(crate) use fresh::Settings;
 pub(crate) use fresh::{largest_divisor, usual_heads};
 
-pub(crate) use data::own_data;
+pub(crate) use data::{about_learnt, own_data, own_unseen};
 pub use files::TextFiles;
 pub(crate) use habits::with_habits;
 pub(crate) use loaded::more_than_offered;

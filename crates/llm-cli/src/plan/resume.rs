@@ -267,10 +267,16 @@ fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Resul
     let schedule = &recipe.schedule;
     if given.contains_key("lr") && schedule.is_over(run.step) {
         let (end, min) = (schedule.decay_steps, short(schedule.min_lr));
-        notes.push(format!(
-            "--lr has no effect: the rate's course ended at step {end} and stays at {min}; \
-             --schedule constant or a later --decay-steps changes that"
-        ));
+        let then = "--schedule constant or a later --decay-steps changes that";
+        notes.push(match schedule.min_lr < run.recipe.schedule.min_lr {
+            true => format!(
+                "--lr is below the run's --min-lr, and takes it down: the rate's course ended at \
+                 step {end}, it stays at {min} now; {then}"
+            ),
+            false => format!(
+                "--lr has no effect: the rate's course ended at step {end} and stays at {min}; {then}"
+            ),
+        });
     }
     Ok((config, recipe, notes))
 }

@@ -2,6 +2,7 @@
 
 use crate::args::in_one_line;
 use crate::error::{CliError, Result, system_reason};
+use crate::looks;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use std::any::TypeId;
@@ -51,6 +52,9 @@ pub(crate) fn merge(
 /// # Errors
 /// [`CliError::Input`] when it cannot be read or is no text.
 pub(crate) fn read(path: &Path) -> Result<String> {
+    if let Some(other) = looks::refused(path, &[]) {
+        return Err(other);
+    }
     let file = std::fs::File::open(path);
     let file = file.map_err(|e| CliError::Input { path: path.into(), why: system_reason(&e) })?;
     text_of(path, file)

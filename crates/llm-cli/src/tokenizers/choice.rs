@@ -3,12 +3,14 @@
 use crate::args::{SourceArgs, TokenizerArg, TokenizerArgs};
 use crate::data::small_regular_file;
 use crate::error::{CliError, Result};
+use crate::looks;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::{Config, Error};
 use llm_formats::bpe;
+use llm_formats::data_file::unmarked;
 use llm_formats::tokenizers::with_end_of_text;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A way to a tokenizer.
@@ -150,22 +152,19 @@ impl Choice {
     /// [`CliError::Input`] for a file that cannot be read, [`CliError::Data`] naming one that is no
     /// tokenizer.
     pub fn load(&self) -> Result<Option<Arc<dyn Tokenizer>>> {
+        let read = |path: &Path| match looks::refused(path, &[]) {
+            Some(other) => Err(other),
+            None => small_regular_file(path, MAX_BLOB).map(unmarked),
+        };
         let (made, files) = match self {
             Choice::Byte => return Ok(Some(Arc::new(ByteTokenizer))),
             Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. } => return Ok(None),
-            Choice::File(path) => (
-                bpe::from_tokenizer_json(&small_regular_file(path, MAX_BLOB)?),
-                format!("'{}'", path.display()),
-            ),
+            Choice::File(path) => {
+                (bpe::from_tokenizer_json(&read(path)?), format!("'{}'", path.display()))
+            }
             Choice::Pair { vocab, merges } => {
                 let files = format!("'{}' and '{}'", vocab.display(), merges.display());
-                (
-                    bpe::from_vocab_and_merges(
-                        &small_regular_file(vocab, MAX_BLOB)?,
-                        &small_regular_file(merges, MAX_BLOB)?,
-                    ),
-                    files,
-                )
+                (bpe::from_vocab_and_merges(&read(vocab)?, &read(merges)?), files)
             }
         };
         made.map(Some).map_err(|e| match e {

@@ -17,7 +17,14 @@ pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
         _ => Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")),
     };
     length(fs::metadata(path)?)?;
-    let file = File::open(path)?;
+    let mut options = File::options();
+    #[cfg(target_os = "linux")]
+    {
+        // Some regular files of the kernel (/proc/kmsg) wait for something to come; others never do.
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(libc::O_NONBLOCK);
+    }
+    let file = options.read(true).open(path)?;
     let length = length(file.metadata()?)?;
     Ok((file, length))
 }

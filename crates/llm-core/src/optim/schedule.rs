@@ -12,7 +12,8 @@ pub enum ScheduleKind {
     Cosine,
     /// A straight line from the peak to the minimum.
     Linear,
-    /// Warm-up, stable, decay: the peak until the last fifth, then a line to the minimum.
+    /// Warm-up, stable, decay: the peak until the last fifth of what follows the
+    /// warm-up, then a line to the minimum.
     Wsd,
 }
 

@@ -82,6 +82,7 @@ impl Words {
     /// # Errors
     /// [`llm_core::Error::Tokenizer`] naming what is not known.
     pub(super) fn of(pre_tokenizer: &Value) -> Result<Words> {
+        let pre_tokenizer = &as_usual(pre_tokenizer);
         let fits = |words: &Words| same(pre_tokenizer, &words.pre_tokenizer());
         if let Some(words) = Words::ALL.into_iter().find(|words| fits(words)) {
             return Ok(words);
@@ -100,6 +101,23 @@ impl Words {
             )),
         }
     }
+}
+
+/// The same in the words of the kinds here. What is cut out is kept where it is what does not fit that
+/// is removed; and a pattern may hold line breaks themselves.
+fn as_usual(pre_tokenizer: &Value) -> Value {
+    let mut usual = pre_tokenizer.clone();
+    let parts = usual.get_mut("pretokenizers").and_then(Value::as_array_mut);
+    for part in parts.into_iter().flatten().filter(|part| part["type"] == "Split") {
+        if part["behavior"] == "Removed" && part["invert"] == true {
+            part["behavior"] = json!("Isolated");
+            part["invert"] = json!(false);
+        }
+        if let Some(text) = part["pattern"]["Regex"].as_str() {
+            part["pattern"]["Regex"] = json!(text.replace('\r', r"\r").replace('\n', r"\n"));
+        }
+    }
+    usual
 }
 
 fn unknown(reason: impl Into<String>) -> Error {
@@ -146,6 +164,13 @@ mod tests {
         assert_eq!(Words::of(&other).unwrap(), Words::Qwen2);
         other["pretokenizers"][0]["behavior"] = json!("Removed");
         assert!(Words::of(&other).is_err());
+        // As StableLM 2 and the files of cl100k have it: what fits stays, and it all fits.
+        other["pretokenizers"][0]["invert"] = json!(true);
+        assert_eq!(Words::of(&other).unwrap(), Words::Qwen2);
+        let pattern = other["pretokenizers"][0]["pattern"]["Regex"].as_str().unwrap();
+        let pattern = pattern.replace(r"\r", "\r").replace(r"\n", "\n");
+        other["pretokenizers"][0]["pattern"]["Regex"] = json!(pattern);
+        assert_eq!(Words::of(&other).unwrap(), Words::Qwen2);
         let mut other = Words::Llama3.pre_tokenizer();
         other["pretokenizers"][0]["pattern"]["Regex"] = json!("\u{1b}\\w+");
         let refused = Words::of(&other).unwrap_err().to_string();

@@ -67,8 +67,10 @@ pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
         place: "merge",
         ..Parts::default()
     };
+    let more = outline.added_tokens.iter().any(|token| token.content != END_OF_TEXT);
+    let wholes = more || parts.finds_wholes();
     for token in outline.added_tokens {
-        parts.added.push(added(token, parts.finds_wholes())?);
+        parts.added.push(added(token, wholes)?);
     }
     let post = outline.post_processor;
     if parts.finds_wholes() && kind_of(&post) != "ByteLevel" {
@@ -153,6 +155,30 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
     let mark = vocab.iter().find(|(token, _)| token == END_OF_TEXT);
     let added = mark.map(|(_, id)| Added::end_of_text(*id)).into_iter().collect();
     Ok(Parts { vocab, merges: pairs, added, place: "merges line", ..Parts::default() })
+}
+
+/// The tokens that older programs write beside these: a map of their numbers, and of some more is
+/// said in tokenizer_config.json.
+///
+/// # Errors
+/// As [`tokenizer_json`].
+pub(super) fn add(parts: &mut Parts, numbers: &[(String, u64)], said: &Value) -> Result<()> {
+    let said = said.get("added_tokens_decoder").and_then(Value::as_object);
+    let said = said.into_iter().flatten().filter_map(|(id, token)| {
+        let mut token = token.clone();
+        token.as_object_mut()?.insert("id".into(), id.parse::<u64>().ok()?.into());
+        serde_json::from_value::<AddedToken>(token).ok()
+    });
+    let mut tokens: Vec<AddedToken> = said.collect();
+    for (content, id) in numbers {
+        if tokens.iter().all(|token| token.content != *content) {
+            tokens.push(AddedToken { id: *id, content: content.clone(), ..AddedToken::default() });
+        }
+    }
+    for token in tokens.into_iter().filter(|token| token.content != END_OF_TEXT) {
+        parts.added.push(added(token, true)?);
+    }
+    Ok(())
 }
 
 /// What reading takes for each byte of a file, in the library's tables and ours (17 as measured),
@@ -275,7 +301,7 @@ struct Kind {
     kind: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct AddedToken {
     id: u64,
     content: String,

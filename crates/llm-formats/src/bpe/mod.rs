@@ -9,9 +9,9 @@
 //!
 //! The text of special tokens such as `<|endoftext|>` is text like any other, as in tiktoken's
 //! `encode_ordinary`; where it shall be the token, that is done around the tokenizer
-//! ([`encode_marked`](llm_core::tokenizer::encode_marked)). This is so for GPT-2's own kind. The tokens
-//! that other tokenizers add to their vocabulary are found wherever they are written (`wholes`), and
-//! a text in Unicode's form NFC is what comes back where the tokenizer asks for that.
+//! ([`encode_marked`](llm_core::tokenizer::encode_marked)). This is so for GPT-2's own kind, with its one
+//! mark. The tokens that others add to their vocabulary are found wherever they are written (`wholes`),
+//! as `transformers` finds them, and a text in Unicode's form NFC is what comes back where the tokenizer asks for that.
 
 mod kind;
 #[cfg(test)]
@@ -87,6 +87,24 @@ pub fn from_tokenizer_json(bytes: &[u8]) -> Result<Arc<dyn Tokenizer>> {
 /// As [`from_tokenizer_json`].
 pub fn from_vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Arc<dyn Tokenizer>> {
     Ok(Arc::new(Bpe::new(load::vocab_and_merges(vocab, merges)?)?))
+}
+
+/// The same with tokens that were added to it, as older programs write them: a map of texts to
+/// numbers, what tokenizer_config.json says of them, and what stands beside.
+///
+/// # Errors
+/// As [`from_tokenizer_json`].
+pub fn from_older_files(
+    vocab: &[u8],
+    merges: &[u8],
+    added: &[(String, u64)],
+    settings: &serde_json::Value,
+    kept: &Kept,
+) -> Result<Arc<dyn Tokenizer>> {
+    let mut parts = load::vocab_and_merges(vocab, merges)?;
+    load::add(&mut parts, added, settings)?;
+    parts.kept = kept.clone();
+    Ok(Arc::new(Bpe::new(parts)?))
 }
 
 /// The tokenizer that [`Tokenizer::blob`] wrote, with one more token, which ends a text; as it was

@@ -6,6 +6,7 @@ use crate::error::{FormatError, Result};
 use crate::imported::SEVERAL;
 use crate::modern_spec::ModernSpec;
 use crate::safetensors::{Data, Named, write};
+use crate::tokenizers;
 use llm_core::base::replace_file;
 use llm_core::model::{Mlp, Norm, Param, Positions, SingleHead, parameter_list};
 use llm_core::tokenizer::Tokenizer;
@@ -84,7 +85,7 @@ pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Resu
     let config = model.config();
     let mut files = tokenizer::export(tokenizer, config.seq_len)?;
     let end = tokenizer.end_of_text();
-    let begin = tokenizer::begin_of_text(tokenizer)?;
+    let begin = tokenizers::begin_of_text(tokenizer)?;
     let generation =
         json!({"_from_model_config": true, "bos_token_id": begin, "eos_token_id": end});
     files.push((GENERATION, pretty(&generation)));

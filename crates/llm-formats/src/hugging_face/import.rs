@@ -89,11 +89,17 @@ fn parameters(
     attention: &dyn Attention,
     contents: Contents<impl Read>,
 ) -> Result<Vec<(String, Tensor)>> {
+    let mut contents = contents.unwrapped();
     let config = &settings.config;
     let own = ModernSpec::read(&settings.attention);
     let names = Names::new(settings.family, config, own.as_ref());
-    let first = format!("{}{}", names.prefix(), names.table());
-    let prefix = if contents.row(&first).is_some() { names.prefix() } else { "" };
+    let has_prefix = contents.rows.iter().any(|row| row.name.starts_with(names.prefix()));
+    let prefix = if has_prefix { names.prefix() } else { "" };
+    let table = format!("{prefix}{}", names.table());
+    // Of two names for one tensor, `safetensors.torch.save_model` keeps one.
+    if config.tied_head && contents.row(&table).is_none() {
+        contents.rename(names::HEAD, table);
+    }
     let list = parameter_list(config, &attention.parameters(config));
     let (mut wanted, mut places) = (Vec::new(), Vec::new());
     for (i, (ours, p)) in list.iter().enumerate() {

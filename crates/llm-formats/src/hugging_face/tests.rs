@@ -53,6 +53,28 @@ fn with_config(field: &str, value: Value) -> TempDir {
     folder
 }
 
+/// As `torch.compile` and `DataParallel` call them, and as `safetensors.torch.save_model` keeps one of
+/// the two names of a tied table.
+#[test]
+fn other_names_of_the_same_weights_are_read() {
+    let weights = |folder: &TempDir| {
+        let (model, _) = import(folder.path(), &one_head).unwrap().into_model().unwrap();
+        model.parameters().map(|(_, p)| p.data().to_vec()).collect::<Vec<_>>()
+    };
+    let ours = weights(&exported(small()));
+    for (from, to) in [
+        ("\"transformer.", "\"_orig_mod.transformer."),
+        ("\"transformer.", "\"module._orig_mod.transformer."),
+        ("transformer.wte.weight", "lm_head.weight"),
+        ("\"transformer.", "\""),
+    ] {
+        assert_eq!(weights(&with_header(small(), from, to)), ours, "{to}");
+    }
+    // Some of them only.
+    let some = with_header(small(), "transformer.wte.weight", "_orig_mod.wte.weight");
+    assert!(import(some.path(), &one_head).is_err());
+}
+
 #[test]
 fn what_is_exported_is_imported() {
     let folder = exported(small());

@@ -33,11 +33,14 @@ const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
 /// What other models have in place of these.
 const SENTENCEPIECE: &str = "tokenizer.model";
-const NO_SENTENCEPIECE: &str = "SentencePiece's files are not read: save the tokenizer as \
-    tokenizer.json too (AutoTokenizer.from_pretrained(..).save_pretrained(..)), or take this one \
-    away to import the model without";
+const NO_SENTENCEPIECE: &str =
+    "SentencePiece's tokenizers are not read; take this one away to import the model without";
 /// Which class reads the files, and what some tokens are for.
 const SETTINGS: &str = "tokenizer_config.json";
+/// The same, from before there was that one.
+const SPECIAL: &str = "special_tokens_map.json";
+/// Tokens that were added to vocab.json, and their numbers.
+const ADDED: &str = "added_tokens.json";
 /// How a conversation is written down, where it does not stand there.
 const TEMPLATE: &str = "chat_template.jinja";
 /// Bytes of each of them.
@@ -94,11 +97,22 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
     let read = |path: &Path| read_small(path, MAX_BLOB).map_err(|e| e.at(path));
     let refused = |path: &Path, e: Error| match e {
         e @ Error::Memory { .. } => FormatError::Core(e).at(path),
-        e => FormatError::content(e.to_string()).at(path),
+        e => {
+            let why = format!("{e}; take the tokenizer's files away to import the model without");
+            FormatError::content(why).at(path)
+        }
     };
     let fits = |path: &Path, tokenizer: Arc<dyn Tokenizer>| {
         let fit = tokenizers::fit(tokenizer.clone(), rows);
-        fit.map_err(|e| FormatError::content(format!("{e} (vocab_size)")).at(path))?;
+        fit.map_err(|e| {
+            let more = (rows..tokenizer.vocab_size()).take(3).map(|id| {
+                format!("'{}'", shown(&String::from_utf8_lossy(tokenizer.bytes_of(id as TokenId))))
+            });
+            let more = more.collect::<Vec<_>>().join(" ");
+            let why =
+                format!("{e} (vocab_size); the model has no row for {more}: take it out there");
+            FormatError::content(why).at(path)
+        })?;
         Ok(Some(tokenizer))
     };
     if whole.exists() {
@@ -109,10 +123,9 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
                 return bpe::from_tokenizer_json(&text).map(Some).map_err(|e| refused(&whole, e));
             }
             None => {
-                let kept = match kept(folder, &text, ends) {
-                    Err(FormatError::Core(e)) => return Err(refused(&whole, e)),
-                    kept => kept?,
-                };
+                let settings = settings(folder)?;
+                let named = |id| bpe::added_token(&text, id).map_err(|e| refused(&whole, e));
+                let kept = kept(folder, &settings, ends, named)?;
                 bpe::with_kept(&text, &kept).map_err(|e| refused(&whole, e))?
             }
         };
@@ -121,9 +134,13 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
     match (vocab.exists(), merges.exists()) {
         (true, true) => {
             let (tokens, pairs) = (read(&vocab)?, read(&merges)?);
-            let tokenizer =
-                bpe::from_vocab_and_merges(&tokens, &pairs).map_err(|e| refused(&vocab, e))?;
-            fits(&vocab, tokenizer)
+            let (settings, added) = (settings(folder)?, added(folder)?);
+            let named = |id| {
+                Ok(added.iter().find(|token| token.1 == id).map(|(content, _)| content.clone()))
+            };
+            let kept = kept(folder, &settings, ends, named)?;
+            let tokenizer = bpe::from_older_files(&tokens, &pairs, &added, &settings.into(), &kept);
+            fits(&vocab, tokenizer.map_err(|e| refused(&vocab, e))?)
         }
         (false, false) => match folder.join(SENTENCEPIECE) {
             path if path.exists() => {
@@ -136,35 +153,54 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
     }
 }
 
-/// The token that begins a text: the one that ends one, unless another is kept.
-///
-/// # Errors
-/// [`FormatError::Core`] for a damaged tokenizer.
-pub(super) fn begin_of_text(tokenizer: &dyn Tokenizer) -> Result<Option<TokenId>> {
-    if tokenizer.name() != bpe::NAME {
-        return Ok(tokenizer.end_of_text());
+/// A file with an object of JSON in the folder; nothing where there is no such file.
+fn object(folder: &Path, name: &str) -> Result<Map<String, Value>> {
+    let path = folder.join(name);
+    if !path.exists() {
+        return Ok(Map::new());
     }
-    let Some(bos) = bpe::taken_apart(&tokenizer.blob())?.1.bos else {
-        return Ok(tokenizer.end_of_text());
-    };
-    let all = 0..tokenizer.vocab_size() as TokenId;
-    Ok(all.into_iter().find(|&id| tokenizer.bytes_of(id) == bos.as_bytes()))
+    let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
+    serde_json::from_slice(&text).map_err(|e| {
+        FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))).at(&path)
+    })
 }
 
-/// What is kept of a folder with this tokenizer.json; `ends` are the numbers that end a text where
-/// no token is named.
-fn kept(folder: &Path, file: &[u8], ends: &[u64]) -> Result<Kept> {
-    let path = folder.join(SETTINGS);
-    let settings: Map<String, Value> = match path.exists() {
-        false => Map::new(),
-        true => {
-            let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
-            let no_object = |e: serde_json::Error| {
-                FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))).at(&path)
-            };
-            serde_json::from_slice(&text).map_err(no_object)?
+/// What a folder says of its tokenizer: tokenizer_config.json, and where that is silent the older
+/// special_tokens_map.json.
+///
+/// # Errors
+/// [`FormatError::File`] for what is no such file, and for a space that is put before every text.
+fn settings(folder: &Path) -> Result<Map<String, Value>> {
+    let mut settings = object(folder, SPECIAL)?;
+    settings.extend(object(folder, SETTINGS)?);
+    if settings.get("add_prefix_space") == Some(&Value::Bool(true)) {
+        let why =
+            "add_prefix_space is true: a space before every text, which is not put there here";
+        return Err(FormatError::content(why).at(&folder.join(SETTINGS)));
+    }
+    Ok(settings)
+}
+
+/// The tokens that were added, and their numbers, as programs before tokenizer.json write them.
+fn added(folder: &Path) -> Result<Vec<(String, u64)>> {
+    let number = |(content, id): (String, Value)| match id.as_u64() {
+        Some(id) => Ok((content, id)),
+        None => {
+            let why = format!("the number of {} is none", shown(&content));
+            Err(FormatError::content(why).at(&folder.join(ADDED)))
         }
     };
+    object(folder, ADDED)?.into_iter().map(number).collect()
+}
+
+/// What is kept of a folder with these settings; `ends` are the numbers that end a text where no
+/// token is named, and `named` says how the added token of a number is written.
+fn kept(
+    folder: &Path,
+    settings: &Map<String, Value>,
+    ends: &[u64],
+    named: impl Fn(u64) -> Result<Option<String>>,
+) -> Result<Kept> {
     // As a text, or as an object with the token's options.
     let token = |field: &str| {
         let value = settings.get(field)?;
@@ -172,8 +208,8 @@ fn kept(folder: &Path, file: &[u8], ends: &[u64]) -> Result<Kept> {
         text.map(str::to_string)
     };
     let eos = match (token("eos_token"), ends.first()) {
-        (None, Some(end)) => bpe::added_token(file, *end)?,
-        (named, _) => named,
+        (None, Some(end)) => named(*end)?,
+        (said, _) => said,
     };
     let eos_or_usual = eos.as_deref().unwrap_or(END_OF_TEXT);
     Ok(Kept {
@@ -263,6 +299,50 @@ mod tests {
     }
 
     #[test]
+    fn tokens_that_were_added_to_older_files_are_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let encode = |text: &str| {
+            let tokenizer = import(folder.path(), 300, &[])?.unwrap();
+            Ok::<_, FormatError>(tokenizer.encode(text.as_bytes()).unwrap())
+        };
+        let mut vocab = units::byte_file()["model"]["vocab"].clone();
+        vocab[END_OF_TEXT] = json!(256);
+        write(VOCAB, &vocab.to_string());
+        write(MERGES, "#version: 0.2\n");
+        assert_eq!(encode("<u>").unwrap(), b"<u>".map(TokenId::from));
+        write(ADDED, r#"{"<u>": 257, "wörd": 258}"#);
+        assert_eq!(encode("<u>a wörd").unwrap(), [257, 97, 32, 258]);
+        // As special_tokens_map.json names them, and what is not done here.
+        write(SPECIAL, r#"{"bos_token": "<u>", "eos_token": {"content": "wörd"}}"#);
+        let tokenizer = import(folder.path(), 300, &[]).unwrap().unwrap();
+        assert_eq!(tokenizers::begin_of_text(&*tokenizer).unwrap(), Some(257));
+        assert_eq!(tokenizer.end_of_text(), Some(258));
+        let token = r#"{"content": "<u>", "lstrip": true, "special": true}"#;
+        for (settings, why) in [
+            (format!(r#"{{"added_tokens_decoder": {{"257": {token}}}}}"#), "'<u>' has lstrip"),
+            (r#"{"add_prefix_space": true}"#.into(), "add_prefix_space is true"),
+        ] {
+            write(SETTINGS, &settings);
+            let refused = encode("a").unwrap_err().to_string();
+            assert!(refused.contains(why), "{refused}");
+        }
+    }
+
+    /// As fine-tuning scripts leave it: a token of which the model has no row.
+    #[test]
+    fn a_token_without_a_row_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut file = units::byte_file();
+        file["added_tokens"] = json!([units::added(256)]);
+        file["added_tokens"][0]["content"] = json!("[PAD]");
+        file["pre_tokenizer"]["use_regex"] = json!(true);
+        std::fs::write(folder.path().join(TOKENIZER), file.to_string()).unwrap();
+        let refused = import(folder.path(), 256, &[]).map(drop).unwrap_err().to_string();
+        assert!(refused.contains("no row for '[PAD]'"), "{refused}");
+    }
+
+    #[test]
     fn a_folder_without_files_has_none_and_half_of_them_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         assert!(import(folder.path(), 256, &[]).unwrap().is_none());
@@ -272,7 +352,7 @@ mod tests {
         std::fs::rename(folder.path().join(VOCAB), folder.path().join(SENTENCEPIECE)).unwrap();
         let refused = import(folder.path(), 256, &[]).map(drop).unwrap_err().to_string();
         assert!(
-            refused.contains("tokenizer.model': SentencePiece's files are not read"),
+            refused.contains("tokenizer.model': SentencePiece's tokenizers are not read"),
             "{refused}"
         );
     }

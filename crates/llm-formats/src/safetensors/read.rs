@@ -111,6 +111,28 @@ impl<R: Read> Contents<R> {
         Ok(self)
     }
 
+    /// Without what a wrapper of the model put before all names: `torch.compile`'s, and
+    /// `DataParallel`'s.
+    #[must_use]
+    pub fn unwrapped(mut self) -> Contents<R> {
+        let has =
+            |rows: &[Row], wrapper: &str| rows.iter().all(|row| row.name.starts_with(wrapper));
+        while !self.rows.is_empty()
+            && let Some(wrapper) =
+                ["_orig_mod.", "module."].into_iter().find(|w| has(&self.rows, w))
+        {
+            self.rows.iter_mut().for_each(|row| drop(row.name.drain(..wrapper.len())));
+        }
+        self
+    }
+
+    /// With another name for a tensor, if it is there.
+    pub fn rename(&mut self, from: &str, to: String) {
+        if let Some(row) = self.rows.iter_mut().find(|row| row.name == from) {
+            row.name = to;
+        }
+    }
+
     /// The tensor of that name.
     pub fn row(&self, name: &str) -> Option<&Row> {
         self.rows.iter().find(|row| row.name == name)

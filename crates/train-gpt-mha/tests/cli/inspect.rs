@@ -235,7 +235,7 @@ fn pruning_that_cannot_be() {
         sandbox.refuses(&[&PRUNE[..], words].concat(), code, needles);
     }
     let without = ["inspect", "prune", "--load", "model"];
-    sandbox.refuses(&without, 2, &["needs --data"]);
+    sandbox.refuses(&without, 2, &["--data"]);
 }
 
 #[test]

@@ -1,12 +1,13 @@
 //! What can be learnt from.
 
 use crate::sandbox;
-use workspace_tests::cli_support::TINY;
+use workspace_tests::cli_support::{TINY, some_text};
 
 #[test]
 fn text_bytes_standard_input_and_several_files() {
     let sandbox = sandbox();
-    let all_bytes: Vec<u8> = (0..2000).map(|i| (i * 7 % 256) as u8).collect();
+    // Each once, among text: as many control characters as this would be no text.
+    let all_bytes: Vec<u8> = (0..=255).chain(some_text(1744)).collect();
     sandbox.write("bytes", &all_bytes);
     let text = sandbox.read("text.txt");
     sandbox.write("both", &[&text[..], &all_bytes].concat());

@@ -62,10 +62,10 @@ fn wrapped_text_is_learnt_as_the_text_in_it_and_it_is_said() {
 fn what_is_no_text_is_refused_unless_somebody_insists() {
     let sandbox = sandbox();
     for (name, bytes, what) in [
-        ("tokens", numbers(65, 3000), "NUL"),
+        ("tokens", numbers(65, 3000), "control characters"),
         ("array.npy", [b"\x93NUMPY\x01\0v\0", &numbers(9, 900)[..]].concat(), "a NumPy array"),
         ("text.zip", [b"PK\x03\x04", &some_text(900)[..]].concat(), "a zip archive"),
-        ("tar.gz", packed(&numbers(300, 900)), "NUL"),
+        ("tar.gz", packed(&numbers(300, 900)), "control characters"),
     ] {
         sandbox.write(name, &bytes);
         sandbox.refuses(&["--data", name], 65, &[name, "is no text", what, "--data-as"]);
@@ -82,7 +82,7 @@ fn what_is_no_text_is_refused_unless_somebody_insists() {
     sandbox.refuses(
         &["eval", "--load", "made", "--data", "tokens", "--data-as", "text"],
         65,
-        &["NUL"],
+        &["control characters"],
     );
     // To insist where there was no doubt changes nothing.
     let insisted = learnt(&sandbox, &["text.txt", "--data-as", "bytes"]);
@@ -158,7 +158,7 @@ fn several_files_after_one_flag_and_folders() {
     assert!(learnt(&sandbox, &["books"]) == learnt(&sandbox, &files[..3]));
     let outcome = sandbox.train(&["--data", "books", "--dry-run"]);
     outcome
-        .says(&["'books' (3 files), 4.0 kB, 3 texts, 1 unpacked (gzip), 1 file left out: no text"]);
+        .says(&["'books' (3 files), 4.0 kB, 3 texts, 1 unpacked (gzip): 'books/z.gz', 1 file left out: no text ('books/picture.png')"]);
     sandbox.ok(&["eval", "--load", "made", "--data", "books/a.txt", "text.txt"]);
     std::fs::create_dir(sandbox.path("empty")).unwrap();
     sandbox.refuses(&["--data", "empty"], 66, &["'empty'", "folder"]);
@@ -200,4 +200,107 @@ fn text_that_is_no_utf_8_is_said() {
     sandbox.write("long.txt", long.as_bytes());
     let words = words.map(|word| if word == "latin.txt" { "long.txt" } else { word });
     assert!(!sandbox.train(&words).stderr.contains("UTF-8"));
+}
+
+/// Bytes as good as random, as archives, sound and weights have them.
+fn noise(n: u32) -> Vec<u8> {
+    (0..n).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
+}
+
+#[test]
+fn what_looks_like_nothing_is_no_text_either() {
+    let sandbox = sandbox();
+    std::fs::create_dir(sandbox.path("texts")).unwrap();
+    sandbox.write("texts/a.txt", &some_text(3000));
+    for (name, bytes, what) in [
+        ("weights", noise(4000), "control characters"),
+        ("sound", noise(70_000), "control characters"),
+        ("b.7z", [b"7z\xBC\xAF\x27\x1C", &noise(900)[..]].concat(), "a 7-Zip archive"),
+        ("c.wav", [b"RIFF\x01\x02\x03\x04WAVEfmt ", &noise(900)[..]].concat(), "sound"),
+        ("m.gguf", [b"GGUF\x03\0\0\0", &noise(900)[..]].concat(), "a GGUF file"),
+        ("page.txt", b"<!DOCTYPE html><title>404 Not Found</title>".to_vec(), "a web page"),
+        ("big.txt", b"version https://git-lfs.github.com/spec/v1\noid".to_vec(), "git-lfs"),
+    ] {
+        sandbox.write(name, &bytes);
+        sandbox.refuses(&["--data", name], 65, &[name, "is no text", what]);
+        sandbox.write(&format!("texts/{name}"), &bytes);
+    }
+    let left = sandbox.train(&[&["--data", "texts", "--no-save"], &RUN[..]].concat());
+    left.says(&["7 files left out: no text ('texts/b.7z'"]);
+    // A page that is called one is text.
+    sandbox.write("page.html", &[&b"<!DOCTYPE html>"[..], &some_text(900)].concat());
+    sandbox.train(&[&["--data", "page.html", "--no-save"], &RUN[..]].concat());
+}
+
+#[test]
+fn what_is_more_than_text_is_said() {
+    let sandbox = sandbox();
+    let lines = |line: &str| line.repeat(99).into_bytes();
+    for (name, bytes, said) in [
+        ("a.jsonl", lines("{\"text\": \"once upon\"}\n"), "jq -r .text"),
+        ("a.json", [b"[", &lines("{\"text\": \"once\"},")[..], b"{}]"].concat(), "'.[].text'"),
+        ("a.csv", lines("1,once upon a time\n"), "csvcut -c text"),
+        ("a.txt", lines("once upon\r\n"), "tr -d '\\r'"),
+        ("b.txt", lines("once upon<|endoftext|>"), "99 times, learnt as letters (--end-of-text"),
+    ] {
+        sandbox.write(name, &bytes);
+        let once = sandbox.train(&["--data", name, "--dry-run"]);
+        once.says(&[said]);
+        let zh = sandbox.train(&["--data", name, "--dry-run", "--lang", "zh"]);
+        assert!(!zh.stderr.contains("learnt"), "{zh}");
+    }
+    let marked = ["--data", "b.txt", "--end-of-text", "marked", "--dry-run"];
+    assert!(!sandbox.train(&marked).stderr.contains("learnt as letters"));
+}
+
+#[test]
+fn token_numbers_of_other_programs_are_known_for_what_they_are() {
+    let sandbox = sandbox();
+    let ours = numbers(300, 3000);
+    sandbox.write("ours.bin", &ours);
+    let llm_c = [&20_240_520u32.to_le_bytes()[..], &[1; 1020], &ours].concat();
+    sandbox.write("llm_c.bin", &llm_c);
+    let as_u16 = |name| [name, "--data-as", "u16"];
+    assert!(learnt(&sandbox, &as_u16("ours.bin")) == learnt(&sandbox, &as_u16("llm_c.bin")));
+    let words = ["--data", "llm_c.bin", "--data-as", "u16", "--dry-run"];
+    sandbox.train(&words).says(&["without the header of llm.c", "a vocabulary of 300 numbers"]);
+    let pairs: Vec<&[u8]> = ours.chunks(2).collect();
+    let wide = pairs.iter().flat_map(|pair| [pair[0], pair[1], 0, 0]).collect::<Vec<_>>();
+    let big = numbers(200, 3000).chunks(2).flat_map(|pair| [pair[1], pair[0]]).collect::<Vec<_>>();
+    for (name, bytes, said) in [
+        ("a.npy", [b"\x93NUMPY\x01\0v\0", &ours[..]].concat(), "a NumPy array"),
+        ("wide.bin", wide, "32 bits"),
+        ("big.bin", big, "big-endian"),
+    ] {
+        sandbox.write(name, &bytes);
+        sandbox.refuses(&["--data", name, "--data-as", "u16"], 65, &[name, said]);
+    }
+}
+
+#[test]
+fn what_is_learnt_is_not_called_unseen() {
+    let sandbox = sandbox();
+    std::fs::create_dir(sandbox.path("texts")).unwrap();
+    sandbox.write("texts/a.txt", &some_text(3000));
+    sandbox.write("texts/b.txt", &some_text(900));
+    sandbox.write("copy.gz", &packed(&some_text(900)));
+    std::os::unix::fs::symlink("texts/a.txt", sandbox.path("link")).unwrap();
+    for (data, val) in
+        [("texts", "texts/b.txt"), ("texts", "copy.gz"), ("texts", "link"), ("link", "link")]
+    {
+        sandbox.refuses(&["--data", data, "--val", val], 65, &[val, "is learnt too", "--val"]);
+    }
+    sandbox.write("texts/c.txt", &some_text(900));
+    let once = sandbox.train(&[&["--data", "texts", "--no-save"], &RUN[..]].concat());
+    once.says(&[
+        "'texts' (2 files), 3.9 kB",
+        "1 file equal to another, taken once ('texts/c.txt')",
+    ]);
+}
+
+#[test]
+fn a_file_of_the_kernel_that_waits_is_not_waited_for() {
+    // /proc/kmsg is one; who may not read it is refused for that.
+    let outcome = sandbox().run(&["--data", "/proc/kmsg", "--no-save"]);
+    assert!([65, 66].contains(&outcome.code.unwrap()), "{outcome}");
 }

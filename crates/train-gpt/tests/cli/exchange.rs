@@ -131,7 +131,7 @@ fn commands_that_cannot_be() {
         (&["export", "onnx", "--load", "model", "x"], 2, &["onnx"]),
         (&["import", "hf", "out"], 2, &["--save"]),
         (&["import", "onnx", "out", "--save", "x"], 2, &["onnx"]),
-        (&["import", "gguf", "out", "--save", "x"], 66, &["out", "is a directory"]),
+        (&["import", "gguf", "out", "--save", "x"], 65, &["Hugging Face", "import hf"]),
         (&["import", "hf", "out", "--save", "x", "--heads", "2"], 2, &["--heads 2"]),
         (&["export", "hf", "--load", "missing", "x"], 66, &["missing"]),
         (&["export", "hf", "--load", "text.txt", "x"], 65, &["text.txt", "not a checkpoint"]),
@@ -144,7 +144,8 @@ fn commands_that_cannot_be() {
         (&["export", "safetensors", "--load", "model", "full"], 73, &["full", "directory"]),
         (&["export", "safetensors", "--load", "model", "no/file"], 73, &["no/file"]),
         (&["import", "hf", "missing", "--save", "x"], 66, &["missing"]),
-        (&["import", "hf", "model", "--save", "x"], 66, &["model", "not a folder"]),
+        (&["import", "hf", "model", "--save", "x"], 65, &["model", "a checkpoint", "--load"]),
+        (&["import", "hf", "text.txt", "--save", "x"], 66, &["text.txt", "not a folder"]),
         (&["import", "hf", "empty", "--save", "x"], 66, &["empty/config.json"]),
         (&["import", "hf", "out", "--save", "text.txt"], 73, &["text.txt", "not a checkpoint"]),
         (&["import", "hf", "out", "--save", "full"], 73, &["full", "nothing was imported"]),
@@ -156,7 +157,7 @@ fn commands_that_cannot_be() {
         ),
         (&["import", "safetensors", "text.txt", "--save", "x"], 65, &["text.txt", "header"]),
         (&["import", "safetensors", "/dev/zero", "--save", "x"], 66, &["/dev/zero", "regular"]),
-        (&["import", "safetensors", "out/model.safetensors", "--save", "x"], 65, &["--heads"]),
+        (&["import", "safetensors", "out/model.safetensors", "--save", "x"], 65, &["import hf"]),
         (&["import", "llm-cpp", "model", "--save", "x"], 66, &["model.json"]),
     ] {
         sandbox.refuses(words, code, needles);
@@ -164,7 +165,7 @@ fn commands_that_cannot_be() {
     sandbox.refuses(
         &["import", "safetensors", "out/model.safetensors", "--save", "x", "--heads", "1"],
         65,
-        &["tensor wte is missing"],
+        &["import hf reads 'out'"],
     );
 }
 
@@ -208,4 +209,61 @@ fn a_llama_is_for_another_program() {
     sandbox.write("llama/config.json", br#"{"model_type": "llama", "hidden_act": "gelu"}"#);
     sandbox.refuses(&words, 65, &["hidden_act is \"gelu\", supported: silu"]);
     assert!(!sandbox.path("new").exists());
+}
+
+#[test]
+fn a_file_at_the_wrong_door_is_called_what_it_is() {
+    let sandbox = sandbox();
+    let gpt2 = ["--arch", "gpt2", "--data", "text.txt", "--steps", "1", "--gen", "0"];
+    sandbox.train(&[&gpt2[..], &["--save", "model"]].concat());
+    sandbox.ok(&["export", "hf", "--load", "model", "hf"]);
+    sandbox.ok(&["export", "gguf", "--load", "model", "m.gguf"]);
+    sandbox.ok(&["export", "safetensors", "--load", "model", "m.safetensors"]);
+    let pytorch = [&b"PK\x03\x04"[..], &[0; 26], b"ckpt/data.pkl"].concat();
+    sandbox.write("ckpt.pt", &pytorch);
+    sandbox.write("pointer", b"version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
+    sandbox.write("page", b"<html><title>404</title>");
+    sandbox.write("config.py", b"n_layer = 1\n");
+    sandbox.write("m-00001-of-00002.gguf", &sandbox.read("m.gguf")[..900]);
+    for folder in ["two", "peft"] {
+        std::fs::create_dir(sandbox.path(folder)).unwrap();
+    }
+    sandbox.write("two/a", &sandbox.read("model"));
+    sandbox.write("two/b", &sandbox.read("model"));
+    sandbox.write("peft/adapter_config.json", b"{}");
+    let import = |kind, file| vec!["import", kind, file, "--save", "back"];
+    let load = |file| vec!["generate", "--load", file];
+    for (words, said) in [
+        (load("m.gguf"), ["a GGUF file", "import gguf"]),
+        (load("m.safetensors"), ["a safetensors file", "import safetensors"]),
+        (load("hf"), ["Hugging Face", "import hf"]),
+        (load("ckpt.pt"), ["PyTorch", "tools/nano_gpt_checkpoint.py"]),
+        (load("pointer"), ["git-lfs", "git lfs pull"]),
+        (load("two"), ["2 checkpoints", "name one"]),
+        (load("peft"), ["PEFT", "merge"]),
+        (import("safetensors", "m.gguf"), ["a GGUF file", "import gguf"]),
+        (import("safetensors", "ckpt.pt"), ["PyTorch", "tools/nano_gpt_checkpoint.py"]),
+        (import("safetensors", "hf/model.safetensors"), ["Hugging Face", "import hf reads 'hf'"]),
+        (import("gguf", "m.safetensors"), ["a safetensors file", "import safetensors"]),
+        (import("gguf", "m-00001-of-00002.gguf"), ["part 1 of 2", "llama-gguf-split --merge"]),
+        (import("gguf", "page"), ["a web page", "server"]),
+        (import("hf", "m.gguf"), ["a GGUF file", "import gguf"]),
+        (import("hf", "peft"), ["PEFT", "merge"]),
+        (vec!["--config", "config.py"], ["Python", "docs/from_nano_gpt.md"]),
+        (vec!["tokenizer", "info", "--tokenizer", "./pointer"], ["git-lfs", "git lfs pull"]),
+    ] {
+        sandbox.refuses(&words, 65, &said);
+    }
+    // Within a folder too.
+    for name in ["model.safetensors", "config.json", "tokenizer.json"] {
+        let whole = sandbox.read(&format!("hf/{name}"));
+        sandbox.write(&format!("hf/{name}"), &sandbox.read("pointer"));
+        sandbox.refuses(&import("hf", "hf"), 65, &[name, "git-lfs", "git lfs pull"]);
+        // As Windows' editors write it.
+        if name.ends_with("json") {
+            sandbox.write(&format!("hf/{name}"), &[b"\xEF\xBB\xBF", &whole[..]].concat());
+            sandbox.ok(&import("hf", "hf"));
+        }
+        sandbox.write(&format!("hf/{name}"), &whole);
+    }
 }

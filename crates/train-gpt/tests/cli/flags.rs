@@ -38,8 +38,13 @@ fn aliases_of_training() {
         ("--steps", "7", &["--max-steps", "--max-iters"]),
         ("--lr", "0.5", &["--learning-rate"]),
     ] {
+        // Small but for what is tried: each plan times a step.
+        let small = [("--batch", "2"), ("--seq", "16"), ("--dmodel", "16"), ("--layers", "1")];
+        let small = small.into_iter().filter(|(flag, _)| *flag != name);
+        let small: Vec<&str> = small.flat_map(|(flag, value)| [flag, value]).collect();
         let planned = |words: &[&str]| {
-            let said = sandbox.ok(&[&["--data", "text.txt", "--dry-run"], words].concat()).stderr;
+            let dry = ["--data", "text.txt", "--dry-run"];
+            let said = sandbox.ok(&[&dry, &small[..], words].concat()).stderr;
             // What is resident differs by a page or two from run to run, and so does the time.
             let without_memory = |l: &str| l.split(" · about ").next().map(str::to_string);
             let lines = said.lines().filter(|line| !line.starts_with("time "));

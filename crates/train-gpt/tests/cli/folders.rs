@@ -2,6 +2,7 @@
 
 use crate::sandbox;
 use std::fs;
+use std::process::Command;
 use workspace_tests::cli_support::{Running, Sandbox, TINY};
 
 const DATA: [&str; 4] = ["--data", "text.txt", "--gen", "0"];
@@ -71,12 +72,8 @@ fn a_run_that_was_killed_before_its_first_save_is_not_replaced() {
 fn what_killed_saves_left_goes_with_the_next_run_in_the_folder() {
     let sandbox = sandbox();
     sandbox.train(&[&DATA[..], &["--steps", "2", "--out", "run"]].concat());
-    // `best` lies on another disk, and so do its leftovers.
-    fs::create_dir(sandbox.path("disk")).unwrap();
-    fs::rename(sandbox.path("run/ckpt/best"), sandbox.path("disk/best")).unwrap();
-    std::os::unix::fs::symlink("../../disk/best", sandbox.path("run/ckpt/best")).unwrap();
     let left = [
-        "disk/.best.tmp-aB3dE6",
+        "run/ckpt/.best.tmp-aB3dE6",
         "run/ckpt/.best.json.tmp-aB3dE6",
         "run/ckpt/.last.tmp-aB3dE6",
         "run/ckpt/.step-00000002.tmp-aB3dE6",
@@ -205,5 +202,50 @@ fn a_folder_that_cannot_be_looked_into_is_named() {
     std::os::unix::fs::symlink("last", sandbox.path("run/ckpt/last")).unwrap();
     for words in [&["--load", "run", "--steps", "1"][..], &["generate", "--load", "run"]] {
         sandbox.refuses(words, 66, &["run/ckpt/last", "too many levels of symbolic links"]);
+    }
+}
+
+/// A folder from elsewhere may hold links, to what is no run's: nothing is written through them.
+#[test]
+fn nothing_is_written_through_a_link_in_a_run_s_folder() {
+    let sandbox = sandbox();
+    let words = ["--steps", "2", "--gen", "3", "--keep", "1", "--out", "whole"];
+    sandbox.train(&[&DATA[..2], &words].concat());
+    let whole = sandbox.path("whole");
+    let files: Vec<_> = sandbox.everything().into_iter().filter(|f| f.1.is_some()).collect();
+    let names = files.iter().filter_map(|(path, _)| path.strip_prefix(&whole).ok());
+    let names: Vec<_> = names.map(|name| name.to_str().unwrap().to_string()).collect();
+    assert_eq!(names.len(), 11);
+    for name in names.iter().map(String::as_str).chain(["ckpt", "ckpt/last.lock"]) {
+        let mut copy = Command::new("cp");
+        copy.args(["-R", "whole", "on"]).current_dir(sandbox.path(""));
+        assert!(copy.status().unwrap().success());
+        let (ours, theirs) = (sandbox.path("on").join(name), sandbox.path("theirs"));
+        match ours.exists() {
+            true => fs::rename(&ours, &theirs).unwrap(),
+            false => fs::write(&theirs, b"").unwrap(),
+        }
+        std::os::unix::fs::symlink(&theirs, &ours).unwrap();
+        fs::create_dir_all(sandbox.path("new/ckpt")).unwrap();
+        let new = sandbox.path("new").join(name);
+        if name == "ckpt" {
+            fs::remove_dir(&new).unwrap();
+        }
+        std::os::unix::fs::symlink(sandbox.path("nothing"), new).unwrap();
+        let before = sandbox.everything();
+        sandbox.refuses(
+            &["--load", "on", "--data", "text.txt", "--steps", "1"],
+            73,
+            &[name, "link"],
+        );
+        let begin = ["--data", "text.txt", "--steps", "1", "--out", "new"];
+        sandbox.refuses(&[&TINY[..], &begin].concat(), 73, &[name, "link"]);
+        if name == "report.html" {
+            sandbox.refuses(&["report", "on"], 73, &[name, "link"]);
+        }
+        assert!(sandbox.everything() == before, "{name}");
+        ["on", "new"].iter().for_each(|folder| fs::remove_dir_all(sandbox.path(folder)).unwrap());
+        let _ = fs::remove_file(&theirs);
+        let _ = fs::remove_dir_all(&theirs);
     }
 }

@@ -176,7 +176,7 @@ fn what_cannot_be_inspected() {
             2,
             &["--prompt-ids 256"],
         ),
-        (&["inspect", "heads", "--load", "model"], 2, &["needs --data", "trained on files"]),
+        (&["inspect", "heads", "--load", "model"], 2, &["trained on files", "--data"]),
         (&["inspect", "heads", "--load", "model", "--data", "no"], 66, &["'no'"]),
         (
             &["inspect", "heads", "--load", "model", "--data", "text.txt", "--tokens", "0"],

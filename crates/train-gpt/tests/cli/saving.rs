@@ -8,7 +8,7 @@ use workspace_tests::cli_support::{Outcome, Sandbox, TINY};
 #[test]
 fn the_first_run_says_what_to_type_next_and_that_works() {
     let sandbox = sandbox();
-    let first = sandbox.ok(&["--steps", "3"]);
+    let first = sandbox.ok(&["--steps", "3", "--dmodel", "16", "--seq", "64"]);
     first.says(&["saved checkpoint 'runs/001/ckpt/last' at step 3", "generate --load runs/001"]);
     type_what_comes_next(&sandbox, &first);
     let runs = std::fs::read_dir(sandbox.path("runs")).unwrap().count();

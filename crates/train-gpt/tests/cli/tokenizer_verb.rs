@@ -110,7 +110,7 @@ fn what_cannot_be_is_refused() {
         (verb(&["train", "--save", "x", "--vocab-size", "9"], &[]), 2, &["--vocab-size 9"]),
         (verb(&["train"], &[]), 2, &["--save"]),
         (verb(&[], &[]), 2, &["a verb is missing: train, encode, decode, info"]),
-        (verb(&["encod", "x"], &[]), 2, &["'encod'", "train, encode, decode, info"]),
+        (verb(&["encod", "x"], &[]), 2, &["'encod'", "the nearest verb is encode"]),
     ] {
         sandbox.refuses(&words, code, needles);
     }

@@ -152,7 +152,8 @@ fn bytes_that_are_no_text_are_characters_too() {
     let all: Vec<u8> = (0..3000).map(|i| (i * i % 251) as u8).collect();
     sandbox.write("bytes", &all);
     let words = ["--data", "bytes", "--tokenizer", "char", "--steps", "2", "--gen", "50"];
-    sandbox.train(&words).says(&["char tokens"]);
+    sandbox.refuses(&words, 65, &["'bytes' is no text", "--data-as bytes"]);
+    sandbox.train(&[&words[..], &["--data-as", "bytes"]].concat()).says(&["char tokens"]);
 }
 
 #[test]

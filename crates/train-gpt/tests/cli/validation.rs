@@ -141,3 +141,25 @@ fn commands_to_type_next_name_it() {
     let sandbox = with_val();
     sandbox.train(&[&RUN[..], &["--save", "m"]].concat()).says(&[" --val val.txt --steps 500"]);
 }
+
+#[test]
+fn verbs_measure_on_the_run_s_own_unseen_part() {
+    let sandbox = with_val();
+    for (out, more) in [("share", &[][..]), ("own", &["--val", "val.txt"])] {
+        let json = ["--out", out, "--gen", "0", "--message-format", "json"];
+        let words = [&["--data", "text.txt", "--steps", "4"], more, &json].concat();
+        let done = sandbox.train(&words);
+        let done = &done.events_of("done")[0];
+        let eval = sandbox.ok(&["eval", "--load", out, "--message-format", "json"]);
+        eval.says(&["the run's own unseen text"]);
+        assert_eq!(eval.events()[0]["val_loss"], done["val_loss"], "{eval}");
+        assert_eq!(eval.events()[0]["tokens"], done["tokens"], "{eval}");
+        let heads = sandbox.ok(&["inspect", "heads", "--load", out]).text();
+        assert!(heads.contains("the run's own unseen text"), "{heads}");
+        let all = sandbox.ok(&["eval", "--load", out, "--data", "text.txt"]);
+        all.says(&["learnt by this run"]);
+    }
+    let all = ["--data", "text.txt", "--steps", "1", "--val-frac", "0", "--out", "all"];
+    sandbox.train(&all);
+    sandbox.refuses(&["eval", "--load", "all"], 2, &["set no text apart", "--data"]);
+}

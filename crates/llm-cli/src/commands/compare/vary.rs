@@ -7,6 +7,7 @@ use crate::lang::Bilingual;
 use crate::messages::compare as say;
 use crate::program::Program;
 use clap::FromArgMatches;
+use llm_core::base::thousands;
 use llm_core::settings::Value;
 
 /// The settings in which a training differs, and all that it takes.
@@ -71,6 +72,9 @@ impl Variant {
     }
 }
 
+/// Most trainings of a comparison, seeds not counted.
+const MOST_RUNS: usize = 10_000;
+
 /// All combinations of the values of `--vary`, the first flag's changing the slowest, each for
 /// every number of heads.
 pub(super) fn variants(
@@ -85,6 +89,15 @@ pub(super) fn variants(
     };
     for text in &args.vary {
         let (flag, values) = split(program, text)?;
+        let runs = all.len().saturating_mul(values.len()).saturating_mul(heads.len().max(1));
+        if runs > MOST_RUNS {
+            let why = format!(
+                "{} trainings to compare; {} at most",
+                thousands(runs as u64),
+                thousands(MOST_RUNS as u64)
+            );
+            return Err(CliError::Usage(why));
+        }
         let mut more = Vec::new();
         for (settings, args) in &all {
             for value in &values {

@@ -32,7 +32,7 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     if let Some(file) = &args.on.html {
         check_place(file, PAGE)?;
     }
-    let (data, name) = measured_on(&loaded, &args.on.data, "heads", &signals)?;
+    let (data, name) = measured_on(&loaded, &path, &args.on.data, "heads", &signals)?;
     let model = &loaded.run.model;
     let t = model.config().seq_len.min(LONGEST);
     // Marks, scores and weights of one window.

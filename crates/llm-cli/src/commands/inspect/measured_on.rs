@@ -2,30 +2,32 @@
 
 use crate::data::{Data, Input, Reading, Validation, one_stdin};
 use crate::error::{CliError, Result};
-use crate::plan::Loaded;
+use crate::plan::{Loaded, own_unseen};
 use crate::signals::Signals;
 use llm_core::recipe::DataSource;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What a model is measured on, and what to call it: the files that are given, else the unseen part
-/// of the built-in stories that it learnt from.
+/// of what its run learnt from.
 pub(super) fn measured_on(
     loaded: &Loaded,
+    path: &Path,
     files: &[PathBuf],
     verb: &str,
     signals: &Signals,
 ) -> Result<(Validation, String)> {
     one_stdin(files)?;
-    let (tokenizer, source) = (&loaded.tokenizer, &loaded.run.recipe.data);
-    let reading = Reading::for_model(&**tokenizer, source, None);
-    let input = signals.reading(|| Input::again(source, files, reading))?;
-    let input = input.ok_or_else(|| {
-        let why = match *source == DataSource::NONE {
-            true => "the model was imported",
-            false => "the model was trained on files",
-        };
-        CliError::Usage(format!("inspect {verb} needs --data: {why}, name some to measure on"))
-    })?;
+    let (tokenizer, recipe) = (&loaded.tokenizer, &loaded.run.recipe);
+    let reading = Reading::for_model(&**tokenizer, &recipe.data, None);
+    let Some(input) = signals.reading(|| Input::again(&recipe.data, files, reading))? else {
+        if recipe.data == DataSource::NONE {
+            return Err(CliError::Usage(format!(
+                "inspect {verb} needs --data: the model was imported, name some to measure on"
+            )));
+        }
+        let unseen = signals.reading(|| own_unseen(path, recipe, tokenizer))?;
+        return Ok((unseen, "the run's own unseen text".into()));
+    };
     let name = match &input {
         Input::Stories { .. } => "unseen built-in stories".to_string(),
         Input::Files(files) => files.name.clone(),

@@ -7,7 +7,7 @@ use crate::args::ReportArgs;
 use crate::console::{note, print};
 use crate::error::{CliError, Result};
 use crate::escape::{json_line, one_line};
-use crate::output::{REPORT, may_replace};
+use crate::output::{REPORT, may_replace, refuse_link};
 use crate::program::Program;
 use crate::report::{self, Page, SeveralRuns};
 use crate::run_folder::{RunFolder, below};
@@ -29,7 +29,13 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
         }
         paths.extend(found.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
     }
-    let target = args.html.clone().unwrap_or_else(|| usual_place(&paths));
+    let target = match &args.html {
+        Some(chosen) => chosen.clone(),
+        None => usual_place(&paths),
+    };
+    if args.html.is_none() {
+        refuse_link(&target)?;
+    }
     let is_ours =
         |path: &Path| path.file_name().is_some_and(|name| name == REPORT) || is_page(path);
     may_replace(&target, is_ours, "it exists and is no page of ours")

@@ -1,0 +1,42 @@
+//! What was given in the place of what a verb reads, and which verb reads it.
+
+use crate::error::CliError;
+use llm_formats::first_look::Look;
+use std::path::Path;
+
+/// What is at the path, when it is something else than what is read there, and what takes it.
+pub(crate) fn instead(path: &Path, read: &[Look]) -> Option<String> {
+    let look = Look::of(path).filter(|look| !read.contains(look))?;
+    Some(match advice(look) {
+        None => format!("it is {look}"),
+        Some(advice) => format!("it is {look}; {advice}"),
+    })
+}
+
+/// The same as an error.
+pub(crate) fn refused(path: &Path, read: &[Look]) -> Option<CliError> {
+    instead(path, read).map(|why| CliError::Data(format!("'{}': {why}", path.display())))
+}
+
+fn advice(look: Look) -> Option<&'static str> {
+    Some(match look {
+        Look::Checkpoint | Look::Run => "--load takes it",
+        Look::Checkpoints(_) => "name one of them",
+        Look::Gguf => "import gguf reads it",
+        Look::GgufPart(..) => "llama-gguf-split --merge makes one file of all parts",
+        Look::Safetensors => {
+            "import hf reads the folder of a model of Hugging Face's, import safetensors a file that \
+             export safetensors wrote"
+        }
+        Look::HuggingFace => "import hf reads it",
+        Look::Adapter => "merge it into its model first (merge_and_unload of PEFT)",
+        Look::PyTorch => {
+            "tools/nano_gpt_checkpoint.py makes a folder for import hf of a checkpoint of nanoGPT's"
+        }
+        Look::SentencePiece => "such tokenizers are not read",
+        Look::Pointer => "git lfs pull fetches the file",
+        Look::WebPage => "a server sent it in the place of the file",
+        Look::Python => "docs/from_nano_gpt.md has a line that makes settings of nanoGPT's",
+        Look::NumPy | Look::Other(_) => return None,
+    })
+}

@@ -1,0 +1,257 @@
+//! What a file or a folder is, by its first bytes and its names: for whoever does not read it, so that
+//! a refusal can say what was given.
+
+use llm_core::checkpoint::looks_like_checkpoint;
+use std::fmt;
+use std::fs;
+use std::io::Read;
+use std::path::Path;
+
+/// Something that is known by sight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A checkpoint of these programs.
+    Checkpoint,
+    /// A run's folder.
+    Run,
+    /// A folder with so many checkpoints of these programs, and none that is the last.
+    Checkpoints(usize),
+    /// llama.cpp's file.
+    Gguf,
+    /// One file of several that together are a GGUF: its number, and how many there are.
+    GgufPart(u32, u32),
+    /// Tensors by name.
+    Safetensors,
+    /// A folder with config.json and weights.
+    HuggingFace,
+    /// A folder of PEFT's, with what was learnt beside a model.
+    Adapter,
+    /// What `torch.save` writes.
+    PyTorch,
+    /// SentencePiece's tokenizer.
+    SentencePiece,
+    /// What git-lfs leaves in the place of a file that it has not fetched.
+    Pointer,
+    /// HTML.
+    WebPage,
+    /// A program in Python.
+    Python,
+    /// A NumPy array.
+    NumPy,
+    /// Another format that is not text.
+    Other(&'static str),
+}
+
+impl fmt::Display for Look {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Look::Checkpoint => "a checkpoint of this program",
+            Look::Run => "the folder of a run",
+            Look::Checkpoints(n) => return write!(f, "a folder with {n} checkpoints"),
+            Look::Gguf => "a GGUF file",
+            Look::GgufPart(n, of) => return write!(f, "part {n} of {of} of a GGUF file"),
+            Look::Safetensors => "a safetensors file",
+            Look::HuggingFace => "a folder of Hugging Face",
+            Look::Adapter => "a folder of PEFT, an adapter without its model",
+            Look::PyTorch => "a file of PyTorch",
+            Look::SentencePiece => "a tokenizer of SentencePiece",
+            Look::Pointer => "a pointer of git-lfs to a file that is not here",
+            Look::WebPage => "a web page",
+            Look::Python => "a program in Python",
+            Look::NumPy => "a NumPy array",
+            Look::Other(name) => name,
+        })
+    }
+}
+
+/// Bytes from the beginning of a file that are looked at.
+const START: u64 = 512;
+
+/// Formats by bytes at a place. No text has them there.
+const KNOWN: [(usize, &[u8], Look); 51] = [
+    (0, b"\x89LLMC\r\n\x1a", Look::Checkpoint),
+    (0, b"\x93NUMPY", Look::NumPy),
+    (0, b"version https://git-lfs.github.com/spec/", Look::Pointer),
+    (0, b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", Look::PyTorch),
+    (0, b"\x80\x02}", Look::Other("a pickle of Python")),
+    (0, b"\x80\x03}", Look::Other("a pickle of Python")),
+    (0, b"\x80\x04\x95", Look::Other("a pickle of Python")),
+    (0, b"\x80\x05\x95", Look::Other("a pickle of Python")),
+    (0, b"PK\x03\x04", Look::Other("a zip archive")),
+    (0, b"PK\x05\x06", Look::Other("a zip archive")),
+    (0, b"7z\xBC\xAF\x27\x1C", Look::Other("a 7-Zip archive")),
+    (0, b"Rar!\x1A\x07", Look::Other("a RAR archive")),
+    (257, b"ustar", Look::Other("a tar archive")),
+    (0, b"\xFD7zXZ\0", Look::Other("compressed with xz")),
+    (0, b"\x28\xB5\x2F\xFD", Look::Other("compressed with zstd")),
+    (0, b"\x04\x22\x4D\x18", Look::Other("compressed with lz4")),
+    (0, b"BZh91AY&SY", Look::Other("compressed with bzip2")),
+    (0, b"%PDF-", Look::Other("a PDF")),
+    (0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", Look::Other("a file of an older Office")),
+    (0, b"\x89PNG\r\n\x1a\n", Look::Other("a picture")),
+    (0, b"\xFF\xD8\xFF", Look::Other("a picture")),
+    (0, b"GIF87a", Look::Other("a picture")),
+    (0, b"GIF89a", Look::Other("a picture")),
+    (8, b"WEBPVP8", Look::Other("a picture")),
+    (0, b"II*\0", Look::Other("a picture")),
+    (0, b"MM\0*", Look::Other("a picture")),
+    (8, b"WAVEfmt ", Look::Other("sound")),
+    (0, b"ID3\x02", Look::Other("sound")),
+    (0, b"ID3\x03", Look::Other("sound")),
+    (0, b"ID3\x04", Look::Other("sound")),
+    (0, b"OggS\0", Look::Other("sound")),
+    (0, b"fLaC\0", Look::Other("sound")),
+    (8, b"AVI LIST", Look::Other("a film")),
+    (4, b"ftypM4A", Look::Other("sound")),
+    (4, b"ftyp", Look::Other("a film")),
+    (0, b"\x1A\x45\xDF\xA3", Look::Other("a film")),
+    (0, b"\x7fELF", Look::Other("a program")),
+    (0, b"\xCF\xFA\xED\xFE", Look::Other("a program")),
+    (0, b"\xCA\xFE\xBA\xBE", Look::Other("a program")),
+    (0, b"MZ\x90\0", Look::Other("a program")),
+    (0, b"\0asm", Look::Other("a WebAssembly module")),
+    (0, b"wOF2\0", Look::Other("a font")),
+    (0, b"OTTO\0", Look::Other("a font")),
+    (0, b"PAR1\x15", Look::Other("a Parquet table")),
+    (0, b"ARROW1\0\0", Look::Other("an Arrow table")),
+    (0, b"\x89HDF\r\n\x1a\n", Look::Other("an HDF5 file")),
+    (0, b"SQLite format 3\0", Look::Other("a SQLite data base")),
+    (0, b"\xFF\xFE\0\0", Look::Other("UTF-32")),
+    (0, b"\0\0\xFE\xFF", Look::Other("UTF-32")),
+    (0, b"\x0a\x0e\x0a\x05<unk>\x15", Look::SentencePiece),
+    (0, b"\x0a\x0e\x0a\x05<pad>\x15", Look::SentencePiece),
+];
+
+impl Look {
+    /// Of a file that begins so.
+    pub fn of_bytes(start: &[u8]) -> Option<Look> {
+        let has = |(place, bytes, _): &&(usize, &[u8], Look)| {
+            start.get(*place..).is_some_and(|from| from.starts_with(bytes))
+        };
+        match KNOWN.iter().find(has).map(|(.., look)| *look) {
+            Some(Look::Other("a zip archive")) if is_pytorch(start) => Some(Look::PyTorch),
+            Some(look) => Some(look),
+            None if is_gguf(start) => Some(Look::Gguf),
+            None if is_safetensors(start) => Some(Look::Safetensors),
+            None if is_web_page(start) => Some(Look::WebPage),
+            None => None,
+        }
+    }
+
+    /// Of what is at a path, as far as it can be told.
+    pub fn of(path: &Path) -> Option<Look> {
+        if path.is_dir() {
+            return of_folder(path);
+        }
+        let mut start = Vec::new();
+        let (file, _) = llm_core::base::open_regular(path).ok()?;
+        file.take(START).read_to_end(&mut start).ok()?;
+        match Look::of_bytes(&start) {
+            Some(Look::Gguf) => Some(part_of(path).unwrap_or(Look::Gguf)),
+            None if path.extension().is_some_and(|ext| ext == "py") => Some(Look::Python),
+            look => look,
+        }
+    }
+}
+
+/// A folder by the names in it.
+fn of_folder(folder: &Path) -> Option<Look> {
+    let has = |name: &str| folder.join(name).exists();
+    if has("ckpt/last") {
+        return Some(Look::Run);
+    }
+    if has("adapter_config.json") {
+        return Some(Look::Adapter);
+    }
+    if has("config.json") {
+        return Some(Look::HuggingFace);
+    }
+    let entries = fs::read_dir(folder).ok()?.flatten().map(|entry| entry.path());
+    let count = entries.filter(|path| path.is_file() && looks_like_checkpoint(path)).count();
+    (count > 0).then_some(Look::Checkpoints(count))
+}
+
+/// As `torch.save` has packed since 1.6: the name of the first file stands behind 30 bytes.
+fn is_pytorch(start: &[u8]) -> bool {
+    let name = start.get(30..).unwrap_or_default();
+    name.windows(9).take(100).any(|window| window == b"/data.pkl")
+}
+
+/// A version of 32 bits follows, in either order of bytes.
+fn is_gguf(start: &[u8]) -> bool {
+    let version = start.strip_prefix(b"GGUF").and_then(|rest| rest.first_chunk::<4>());
+    version.is_some_and(|v| matches!(v, [1..=9, 0, 0, 0] | [0, 0, 0, 1..=9]))
+}
+
+/// The length of an object of JSON in 64 bits, and the object.
+fn is_safetensors(start: &[u8]) -> bool {
+    let length = start.first_chunk().map(|length| u64::from_le_bytes(*length));
+    length.is_some_and(|n| (2..1 << 30).contains(&n)) && start[8..].starts_with(b"{")
+}
+
+fn is_web_page(start: &[u8]) -> bool {
+    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
+    let begins = |with: &str| {
+        start.get(..with.len()).is_some_and(|s| s.eq_ignore_ascii_case(with.as_bytes()))
+    };
+    begins("<!doctype html") || begins("<html")
+}
+
+/// `name-00001-of-00003.gguf`.
+fn part_of(path: &Path) -> Option<Look> {
+    let name = path.file_stem()?.to_str()?;
+    let (rest, of) = name.rsplit_once("-of-")?;
+    let (_, n) = rest.rsplit_once('-')?;
+    let (n, of) = (n.parse().ok()?, of.parse().ok()?);
+    (of > 1).then_some(Look::GgufPart(n, of))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_known_by_their_beginning() {
+        for (bytes, look) in [
+            (&b"GGUF\x03\0\0\0"[..], Look::Gguf),
+            (b"GGUF\0\0\0\x03", Look::Gguf),
+            (b"\x40\0\0\0\0\0\0\0{\"a\"", Look::Safetensors),
+            (b" \n<!DOCTYPE HTML><title>404", Look::WebPage),
+            (b"version https://git-lfs.github.com/spec/v1\noid sha256:", Look::Pointer),
+            (&[b"PK\x03\x04".as_slice(), &[0; 26], b"ckpt/data.pkl"].concat(), Look::PyTorch),
+            (
+                &[b"PK\x03\x04".as_slice(), &[0; 26], b"word.xml"].concat(),
+                Look::Other("a zip archive"),
+            ),
+            (b"\0\0\0\x1cftypisom", Look::Other("a film")),
+        ] {
+            assert_eq!(Look::of_bytes(bytes), Some(look), "{bytes:?}");
+        }
+        for text in
+            ["", "GGUF is a format", "PK", "MZ", "{\"a\": 1}", "version 2", "<p>", "ID3 tags"]
+        {
+            assert_eq!(Look::of_bytes(text.as_bytes()), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn parts_and_folders_are_known_by_their_names() {
+        let part = part_of(Path::new("a-b-00002-of-00003.gguf"));
+        assert_eq!(part, Some(Look::GgufPart(2, 3)));
+        for name in ["a.gguf", "best-of-3.gguf", "a-1-of-1.gguf"] {
+            assert_eq!(part_of(Path::new(name)), None, "{name}");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(Look::of(folder.path()), None);
+        fs::write(folder.path().join("a"), b"\x89LLMC\r\n\x1a").unwrap();
+        assert_eq!(Look::of(folder.path()), Some(Look::Checkpoints(1)));
+        for (name, look) in
+            [("config.json", Look::HuggingFace), ("adapter_config.json", Look::Adapter)]
+        {
+            fs::write(folder.path().join(name), b"{}").unwrap();
+            assert_eq!(Look::of(folder.path()), Some(look));
+        }
+        fs::write(folder.path().join("config.py"), b"a = 1\n").unwrap();
+        assert_eq!(Look::of(&folder.path().join("config.py")), Some(Look::Python));
+    }
+}

@@ -223,7 +223,7 @@ fn what_looks_like_nothing_is_no_text_either() {
     ] {
         sandbox.write(name, &bytes);
         sandbox.refuses(&["--data", name], 65, &[name, "is no text", what]);
-        sandbox.write(&format!("texts/{name}"), &bytes);
+        sandbox.write(format!("texts/{name}"), &bytes);
     }
     let left = sandbox.train(&[&["--data", "texts", "--no-save"], &RUN[..]].concat());
     left.says(&["7 files left out: no text ('texts/b.7z'"]);

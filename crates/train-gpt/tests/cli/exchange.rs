@@ -256,14 +256,14 @@ fn a_file_at_the_wrong_door_is_called_what_it_is() {
     }
     // Within a folder too.
     for name in ["model.safetensors", "config.json", "tokenizer.json"] {
-        let whole = sandbox.read(&format!("hf/{name}"));
-        sandbox.write(&format!("hf/{name}"), &sandbox.read("pointer"));
+        let whole = sandbox.read(format!("hf/{name}"));
+        sandbox.write(format!("hf/{name}"), &sandbox.read("pointer"));
         sandbox.refuses(&import("hf", "hf"), 65, &[name, "git-lfs", "git lfs pull"]);
         // As Windows' editors write it.
         if name.ends_with("json") {
-            sandbox.write(&format!("hf/{name}"), &[b"\xEF\xBB\xBF", &whole[..]].concat());
+            sandbox.write(format!("hf/{name}"), &[b"\xEF\xBB\xBF", &whole[..]].concat());
             sandbox.ok(&import("hf", "hf"));
         }
-        sandbox.write(&format!("hf/{name}"), &whole);
+        sandbox.write(format!("hf/{name}"), &whole);
     }
 }

@@ -1,6 +1,7 @@
 //! What a file or a folder is, by its first bytes and its names: for whoever does not read it, so that
 //! a refusal can say what was given.
 
+use crate::files::UTF8_MARK;
 use llm_core::checkpoint::looks_like_checkpoint;
 use std::fmt;
 use std::fs;
@@ -190,7 +191,7 @@ fn is_safetensors(start: &[u8]) -> bool {
 }
 
 fn is_web_page(start: &[u8]) -> bool {
-    let start = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start).trim_ascii_start();
+    let start = start.strip_prefix(&UTF8_MARK).unwrap_or(start).trim_ascii_start();
     let begins = |with: &str| {
         start.get(..with.len()).is_some_and(|s| s.eq_ignore_ascii_case(with.as_bytes()))
     };

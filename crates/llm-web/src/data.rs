@@ -5,7 +5,7 @@ use crate::memory::room;
 use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
-use llm_formats::data_file::{Kind, SAMPLE, UTF8_MARK, utf16};
+use llm_formats::data_file::{Kind, SAMPLE, unmarked, utf16};
 use llm_lens::{KnownText, Piece};
 use llm_stories::{FactKind, GRAMMAR_VERSION, Predictors, Story, StoryCorpus, Tally};
 use std::collections::BTreeMap;
@@ -174,7 +174,7 @@ pub fn text(name: &str, file: Vec<u8>) -> Result<Vec<u8>> {
     let no_text = |what: String| refused(format!("'{name}' is no text: {what}"));
     let bytes = match Kind::of(&file[..file.len().min(SAMPLE)]) {
         Kind::Text => file,
-        Kind::MarkedUtf8 => file[UTF8_MARK.len()..].to_vec(),
+        Kind::MarkedUtf8 => unmarked(file),
         Kind::Utf16 { big, mark } => utf16(&file[mark..], big)
             .ok_or_else(|| {
                 refused(format!("'{name}' begins as UTF-16 and goes on as something else"))

@@ -54,8 +54,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
 fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
     let (source, from_spec) = (&args.source, &program.from_spec);
     if let Some(why) = something_else(args.format, source).filter(|_| source.is_dir()) {
-        let path = source.display();
-        return Err(CliError::Data(format!("'{path}': {why}; nothing was imported")));
+        return Err(not_imported(source, &why));
     }
     let imported = match args.format {
         ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
@@ -94,7 +93,7 @@ fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatEr
         FormatError::Missing { .. } | FormatError::Content(_) | FormatError::HeadsUnknown
             if let Some(why) = something_else(format, path) =>
         {
-            CliError::Data(format!("'{}': {why}; nothing was imported", path.display()))
+            not_imported(path, &why)
         }
         FormatError::Missing { advice } => {
             CliError::Input { path: path.into(), why: advice.into() }
@@ -106,11 +105,12 @@ fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatEr
         FormatError::Core(source) => {
             CliError::hint(source, format!("nothing was imported from '{}'", path.display()))
         }
-        content => {
-            let why = sentence(program, content);
-            CliError::Data(format!("'{}': {why}; nothing was imported", path.display()))
-        }
+        content => not_imported(path, &sentence(program, content)),
     }
+}
+
+fn not_imported(path: &Path, why: &str) -> CliError {
+    CliError::Data(format!("'{}': {why}; nothing was imported", path.display()))
 }
 
 /// What is at the path, when the verb reads something else.

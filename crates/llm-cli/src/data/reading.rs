@@ -159,6 +159,19 @@ impl Held {
             Held::Memory(bytes) => bytes.len() as u64,
         }
     }
+
+    /// Without the first `n` bytes of a whole file.
+    fn after(self, n: u64) -> Held {
+        match self {
+            Held::Disk { skipped, len } => {
+                Held::Disk { skipped: skipped + n, len: len.saturating_sub(n) }
+            }
+            Held::Memory(mut bytes) => {
+                bytes.drain(..n as usize);
+                Held::Memory(bytes)
+            }
+        }
+    }
 }
 
 pub(super) fn is_stdin(path: &Path) -> bool {
@@ -241,15 +254,8 @@ fn after_header(path: &Path, sample: &[u8], whole: Held) -> Result<Looked> {
             ),
         })
     })?;
-    let held = match whole {
-        Held::Disk { len, .. } => Held::Disk { skipped: before, len: len - before },
-        Held::Memory(mut bytes) => {
-            bytes.drain(..before as usize);
-            Held::Memory(bytes)
-        }
-    };
     let changes = if before > 0 { vec![Wrapping::Headed] } else { Vec::new() };
-    Ok(Looked { form: DataForm::U16, changes, marks: 0, held })
+    Ok(Looked { form: DataForm::U16, changes, marks: 0, held: whole.after(before) })
 }
 
 /// What there is to say about a text that begins so: its bytes are learnt as they are, which in
@@ -272,13 +278,8 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
     let text = |changes, held| Looked { form: DataForm::Text, changes, marks: 0, held };
     let name = shown(path);
     match (kind, whole) {
-        (Kind::MarkedUtf8, Held::Disk { len, .. }) => {
-            let skipped = UTF8_MARK.len() as u64;
-            Ok(text(vec![Wrapping::Unmarked], Held::Disk { skipped, len: len - skipped }))
-        }
-        (Kind::MarkedUtf8, Held::Memory(mut bytes)) => {
-            bytes.drain(..UTF8_MARK.len());
-            Ok(text(vec![Wrapping::Unmarked], Held::Memory(bytes)))
+        (Kind::MarkedUtf8, held) => {
+            Ok(text(vec![Wrapping::Unmarked], held.after(UTF8_MARK.len() as u64)))
         }
         (Kind::Text, Held::Memory(bytes)) => {
             let sample = &bytes[..bytes.len().min(SAMPLE)];

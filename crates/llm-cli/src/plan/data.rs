@@ -74,9 +74,13 @@ pub(crate) fn own_data(
     recipe: &Recipe,
     tokenizer: &Arc<dyn Tokenizer>,
 ) -> Result<Data> {
+    own(path, recipe, tokenizer, false)
+}
+
+fn own(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>, judged: bool) -> Result<Data> {
     let args = TrainArgs::default();
     let files = TextFiles::of_run(&args, path);
-    resumed(&args, &files, &mut recipe.clone(), tokenizer, false, path)
+    resumed(&args, &files, &mut recipe.clone(), tokenizer, judged, path)
 }
 
 /// The unseen part of that text.
@@ -88,10 +92,7 @@ pub(crate) fn own_unseen(
     recipe: &Recipe,
     tokenizer: &Arc<dyn Tokenizer>,
 ) -> Result<Validation> {
-    let args = TrainArgs::default();
-    let files = TextFiles::of_run(&args, path);
-    let data = resumed(&args, &files, &mut recipe.clone(), tokenizer, true, path)?;
-    data.val.ok_or_else(|| {
+    own(path, recipe, tokenizer, true)?.val.ok_or_else(|| {
         let path = path.display();
         CliError::Usage(format!("the run of '{path}' set no text apart; name some with --data"))
     })

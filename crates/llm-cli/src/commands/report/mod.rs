@@ -29,12 +29,9 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
         }
         paths.extend(found.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
     }
-    let target = match &args.html {
-        Some(chosen) => chosen.clone(),
-        None => usual_place(&paths),
-    };
+    let target = args.html.clone().unwrap_or_else(|| usual_place(&paths));
     if args.html.is_none() {
-        refuse_link(&target)?;
+        refuse_link(&target).map_err(|e| e.of_verb("choose another --html"))?;
     }
     let is_ours =
         |path: &Path| path.file_name().is_some_and(|name| name == REPORT) || is_page(path);

@@ -12,14 +12,14 @@ use workspace_tests::workspace;
 /// in no test. A number that grows is explained by the commit that changes it; that of llm-cli has
 /// to become smaller, as the run leaves it for a library.
 const MOST: [(&str, usize); 15] = [
-    ("llm-cli", 15_790),
-    ("llm-core", 12_990),
+    ("llm-cli", 15_700),
+    ("llm-core", 13_020),
     ("llm-courses", 650),
     ("llm-crew-mpi", 720),
-    ("llm-formats", 6_710),
+    ("llm-formats", 7_070),
     ("llm-lens", 1_550),
-    ("llm-messages", 200),
-    ("llm-run-log", 970),
+    ("llm-messages", 320),
+    ("llm-run-log", 1_010),
     ("llm-stories", 850),
     ("llm-variant-mha", 200),
     ("llm-variant-modern", 650),

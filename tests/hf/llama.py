@@ -60,8 +60,12 @@ def build():
     return (ROOT / os.environ.get("CARGO_TARGET_DIR", "target")).resolve() / profile / "examples" / "hf_folder"
 
 
+def run(program, folder, target, **asked):
+    return subprocess.run([program, folder, target], input=json.dumps(asked), capture_output=True, text=True)
+
+
 def through(program, folder, target, **asked):
-    done = subprocess.run([program, folder, target], input=json.dumps(asked), capture_output=True, text=True)
+    done = run(program, folder, target, **asked)
     if done.returncode != 0:
         fail(f"{folder.name}: {done.stderr}")
     return json.loads(done.stdout)
@@ -144,10 +148,10 @@ WORDS = ["the", " cat", "'s", "'LL", "'", " ", "  ", "\n", "\r\n", "\t", "!", ".
 TEMPLATE = "{% for m in messages %}<|im_start|>{{ m['role'] }}\n{{ m['content'] }}<|im_end|>\n{% endfor %}"
 
 
-def texts(count):
-    draw = random.Random(1)
+def texts(count, words=WORDS, seed=1):
+    draw = random.Random(seed)
     for _ in range(count):
-        some = [draw.choice(WORDS) for _ in range(draw.randint(0, 24))]
+        some = [draw.choice(words) for _ in range(draw.randint(0, 24))]
         some += [chr(draw.choice([draw.randrange(0x20, 0x250), draw.randrange(0x20, 0xD800)])) for _ in range(3)]
         draw.shuffle(some)
         yield "".join(some)
@@ -221,4 +225,5 @@ def main():
     print("all equal")
 
 
-main()
+if __name__ == "__main__":
+    main()

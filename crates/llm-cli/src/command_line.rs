@@ -6,10 +6,11 @@ use crate::error::{CliError, Result};
 use crate::lang::Lang;
 use crate::machine;
 use crate::messages::{help as in_chinese, said};
-use crate::program::Program;
+use crate::program::{ALL_OPTIONS, Program};
 use crate::settings;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, FromArgMatches};
+use llm_messages::escape::one_line;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -95,14 +96,26 @@ pub(crate) fn parse_with(
             let more = if is_long { machine::details() } else { String::new() };
             Parsed::Text(e.render().to_string() + &said(&more))
         }
-        Err(e) => Parsed::Wrong(format!("error: {}; see {help}", in_one_line(&e, &known))),
+        Err(e) => {
+            let why = of_another(program, &e).unwrap_or_else(|| in_one_line(&e, &known));
+            Parsed::Wrong(format!("error: {why}; see {help}"))
+        }
     }
+}
+
+/// Said of a flag that this program has not, and another one has.
+fn of_another(program: &Program, e: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg) else { return None };
+    let flag = typed.split('=').next().unwrap_or_default();
+    let name = flag.trim_start_matches('-').replace('_', "-");
+    let is_known = ALL_OPTIONS.contains(&&*name) || name == "variants";
+    let other = program.beyond.filter(|_| is_known && e.kind() == ErrorKind::UnknownArgument)?;
+    Some(format!("unexpected '{}'; {} has it", one_line(flag), other.program))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::escape::one_line;
     use crate::messages::about;
     use crate::program::{BASELINE, EVERYTHING};
 

@@ -3,10 +3,10 @@
 //! Never `println!`: that panics when a pipe closes or a disk is full, and a run would be lost.
 
 use crate::error::{CliError, Result};
-use crate::escape::safe_lines;
 use crate::messages::{broken, said};
 use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
+use llm_messages::escape::safe_lines;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 use terminal_size::{Height, Width};

@@ -4,11 +4,11 @@
 #[cfg(unix)]
 mod tests;
 
-use crate::escape::one_line;
 use crate::messages::said;
 use crate::voice;
 use llm_core::base::CrewError;
 use llm_core::{Error, IoAction};
+use llm_messages::escape::one_line;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;

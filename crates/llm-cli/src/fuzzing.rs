@@ -8,7 +8,6 @@ use crate::args::{
 use crate::command_line::{Parsed, parse_with};
 use crate::defaults::{INTERVAL, LOG_EVERY, Preset, TextDefaults};
 use crate::error::{CliError, Result, code};
-use crate::escape::one_line;
 use crate::generation::Request;
 use crate::plan::{Settings, check_flags};
 use crate::program::Program;
@@ -16,6 +15,7 @@ use crate::settings::{printable_config, text_of};
 use crate::threads::number_of_threads;
 use clap::Command;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_messages::escape::one_line;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;

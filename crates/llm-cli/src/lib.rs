@@ -10,7 +10,6 @@
 //! | [`lang`] | the language of what is printed |
 //! | `messages` | the words of both languages |
 //! | `voice` | which of several processes speaks |
-//! | [`escape`] | text that cannot control the terminal |
 //! | [`error`] | what ends a command, exit codes |
 //! | `variables` | words of the environment that choose kernels and the language |
 //! | [`console`] | the terminal's two ends |
@@ -51,8 +50,6 @@ mod messages;
 
 mod variables;
 mod voice;
-
-pub mod escape;
 
 pub mod error;
 

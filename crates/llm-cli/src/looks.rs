@@ -35,7 +35,10 @@ fn advice(look: Look) -> Option<&'static str> {
         }
         Look::SentencePiece => "such tokenizers are not read",
         Look::Pointer => "git lfs pull fetches the file",
-        Look::WebPage => "a server sent it in the place of the file",
+        Look::WebPage => "a server may have sent it in the place of a file",
+        Look::Json => {
+            "import hf reads the folder of a model of Hugging Face's, --config a file of TOML"
+        }
         Look::Python => "docs/from_nano_gpt.md has a line that makes settings of nanoGPT's",
         Look::NumPy | Look::Other(_) => return None,
     })

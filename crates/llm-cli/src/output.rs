@@ -4,7 +4,9 @@ mod find;
 mod folder;
 mod lock;
 
-pub(crate) use folder::{REPORT, Whereabouts, cannot_create, make_folder, refuse_link};
+pub(crate) use folder::{
+    BEGINNINGS, PAGE, REPORT, Whereabouts, cannot_create, make_folder, refuse_link,
+};
 
 use crate::error::{CliError, Result, system_reason};
 use crate::looks;
@@ -78,6 +80,9 @@ impl Target {
             // Of a run that is at work there, and has not saved yet?
             if let Err(busy @ CliError::Busy { .. }) = Lock::take(&path) {
                 return Err(busy);
+            }
+            if folder::is_begun_only(dir) {
+                return Ok(());
             }
             let why = "it exists, and there is no ckpt/last that says whose it is; choose another \
                        --out, or move it away";

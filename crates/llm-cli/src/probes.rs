@@ -3,13 +3,13 @@
 use crate::args::ProbeArgs;
 use crate::console::Out;
 use crate::error::{CliError, Result};
-use crate::escape::safe_text;
 use crate::events::{self, Event};
 use crate::generation::{row, shown};
 use llm_core::base::rng::{below, stream};
 use llm_core::generate::{Decoder, Sampling};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenDataset};
+use llm_messages::escape::safe_text;
 use std::sync::Arc;
 
 /// Most places that one command looks at.
@@ -123,7 +123,7 @@ pub fn run(
              expected: id={target} {}\n  top1:     id={top1} {}\n",
             i + 1,
             count,
-            crate::escape::one_line(&safe_text(&preview)),
+            llm_messages::escape::one_line(&safe_text(&preview)),
             shown(tokenizer, target),
             shown(tokenizer, top1)
         );

@@ -1,11 +1,11 @@
 //! Variables of the environment that choose kernels or the language: a word that nobody knows is refused, not passed over.
 
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
 use crate::lang::{self, Lang};
 use clap::ValueEnum;
 use llm_core::kernels::gemm::bf16;
 use llm_core::kernels::simd;
+use llm_messages::escape::one_line;
 
 /// `LLM_KERNELS`, `LLM_BF16` and `LLM_LANG` hold words that are known.
 ///

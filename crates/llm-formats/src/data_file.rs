@@ -91,9 +91,9 @@ fn controls(sample: &[u8]) -> [f64; 3] {
 pub enum Dress {
     /// An object of JSON on each line.
     JsonLines,
-    /// One list of objects of JSON.
+    /// An object of JSON over several lines, or a list of such.
     Json,
-    /// Cells between commas, below their names.
+    /// Cells between commas or the like, below their names.
     Table,
     /// The lines end as those of Windows do, in CR LF.
     Windows,
@@ -112,16 +112,19 @@ impl Dress {
         };
         let ending = |with: &str| name.extension().is_some_and(|e| e.eq_ignore_ascii_case(with));
         let start = sample.trim_ascii_start();
-        let is_list = start.strip_prefix(b"[").is_some_and(|rest| {
-            let rest = rest.trim_ascii_start();
-            rest.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
-        });
+        let begins_object = |from: &[u8]| {
+            from.strip_prefix(b"{").is_some_and(|rest| rest.trim_ascii_start().starts_with(b"\""))
+        };
+        let list = start.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+        let is_json = begins_object(list.unwrap_or(start));
         let between = |cell: u8| texts().next().is_some_and(|line| line.contains(&cell));
         let form = if texts().count() > 0 && texts().all(is_object) {
             Some(Dress::JsonLines)
-        } else if is_list {
+        } else if is_json {
             Some(Dress::Json)
-        } else if ending("csv") && between(b',') || ending("tsv") && between(b'\t') {
+        } else if ending("csv") && b",;\t".iter().any(|&cell| between(cell))
+            || ending("tsv") && between(b'\t')
+        {
             Some(Dress::Table)
         } else {
             None
@@ -253,6 +256,8 @@ mod tests {
             ("a.txt", "{\"text\": \"a\"}\n{\"text\": \"b\"}\n{\"te", vec![Dress::JsonLines]),
             ("a.txt", "[ {\n\"text\": 1}]", vec![Dress::Json]),
             ("a.csv", "id,text\r\n1,a\r\n", vec![Dress::Table, Dress::Windows]),
+            ("a.txt", "{\n \"cells\": [\n", vec![Dress::Json]),
+            ("a.CSV", "id;text\n1;a\n", vec![Dress::Table]),
             ("a.txt", "id,text\n1,a\n", vec![]),
             ("a.txt", "one\r\ntwo\n", vec![]),
             ("a.txt", "[x] {y}\n{\"a\": 1}\n", vec![]),

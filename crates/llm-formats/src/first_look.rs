@@ -37,6 +37,8 @@ pub enum Look {
     WebPage,
     /// A program in Python.
     Python,
+    /// JSON.
+    Json,
     /// A NumPy array.
     NumPy,
     /// Another format that is not text.
@@ -59,6 +61,7 @@ impl fmt::Display for Look {
             Look::Pointer => "a pointer of git-lfs to a file that is not here",
             Look::WebPage => "a web page",
             Look::Python => "a program in Python",
+            Look::Json => "a JSON file",
             Look::NumPy => "a NumPy array",
             Look::Other(name) => name,
         })
@@ -69,7 +72,7 @@ impl fmt::Display for Look {
 const START: u64 = 512;
 
 /// Formats by bytes at a place. No text has them there.
-const KNOWN: [(usize, &[u8], Look); 51] = [
+const KNOWN: [(usize, &[u8], Look); 52] = [
     (0, b"\x89LLMC\r\n\x1a", Look::Checkpoint),
     (0, b"\x93NUMPY", Look::NumPy),
     (0, b"version https://git-lfs.github.com/spec/", Look::Pointer),
@@ -88,6 +91,7 @@ const KNOWN: [(usize, &[u8], Look); 51] = [
     (0, b"\x04\x22\x4D\x18", Look::Other("compressed with lz4")),
     (0, b"BZh91AY&SY", Look::Other("compressed with bzip2")),
     (0, b"%PDF-", Look::Other("a PDF")),
+    (0, b"{\\rtf1", Look::Other("a document of RTF")),
     (0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", Look::Other("a file of an older Office")),
     (0, b"\x89PNG\r\n\x1a\n", Look::Other("a picture")),
     (0, b"\xFF\xD8\xFF", Look::Other("a picture")),
@@ -150,6 +154,7 @@ impl Look {
         match Look::of_bytes(&start) {
             Some(Look::Gguf) => Some(part_of(path).unwrap_or(Look::Gguf)),
             None if path.extension().is_some_and(|ext| ext == "py") => Some(Look::Python),
+            None if path.extension().is_some_and(|ext| ext == "json") => Some(Look::Json),
             look => look,
         }
     }
@@ -252,7 +257,11 @@ mod tests {
             fs::write(folder.path().join(name), b"{}").unwrap();
             assert_eq!(Look::of(folder.path()), Some(look));
         }
-        fs::write(folder.path().join("config.py"), b"a = 1\n").unwrap();
-        assert_eq!(Look::of(&folder.path().join("config.py")), Some(Look::Python));
+        for (name, look) in
+            [("config.py", Some(Look::Python)), ("a.json", Some(Look::Json)), ("b", None)]
+        {
+            fs::write(folder.path().join(name), b"{}").unwrap();
+            assert_eq!(Look::of(&folder.path().join(name)), look);
+        }
     }
 }

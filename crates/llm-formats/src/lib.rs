@@ -14,6 +14,8 @@
 //! | [`npz`] | NumPy's files of arrays, written |
 //! | [`nano_gpt`] | the characters of nanoGPT's token numbers |
 //! | [`text`], [`encode`] | a text in memory or on the disk; its tokens, part by part |
+//! | [`repeated`] | how much of one text stands in another |
+//! | [`texts`] | several files as one: where a text ends, what of them is unseen, their tokens |
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
 //! | [`modern_spec`] | the attention of today's models, by the keys of its settings |
@@ -71,6 +73,10 @@ pub mod nano_gpt;
 
 pub mod encode;
 pub mod text;
+
+pub mod repeated;
+
+pub mod texts;
 
 pub mod safetensors;
 

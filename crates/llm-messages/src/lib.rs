@@ -1,4 +1,5 @@
-//! Chinese for what the libraries say, and how it is found.
+//! Text that is shown: Chinese for what the libraries say, and how it is found; and what others wrote,
+//! so that it cannot control a terminal.
 //!
 //! A line is found by its finished English text, at the one place where it is shown; whatever made
 //! it knows no language. So this is presentation alone, and what a catalogue does not have stays
@@ -16,8 +17,11 @@
 //! | module | holds |
 //! |---|---|
 //! | `catalogue` | pairs of sentences, and how a line is found among them |
+//! | [`escape`] | names, messages and generated text made safe for a terminal |
 
 mod catalogue;
+
+pub mod escape;
 
 pub use catalogue::{Catalogue, Pair, Phrase};
 

@@ -1,6 +1,7 @@
 //! What a run is and what came of it, in `run.json`: for lists of runs, and for their pages.
 
 use llm_core::base::{open_regular, replace_file};
+use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{Error, IoAction, Result};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
@@ -163,6 +164,19 @@ impl RunInfo {
         let known = [self.best.map(|best| best.val_loss), self.result.as_ref().map(|r| r.val_loss)];
         known.into_iter().flatten().min_by(f64::total_cmp)
     }
+
+    /// The same as bits for each byte of text, where tokens stand for text: comparable between
+    /// tokenizers.
+    pub fn bits_per_byte(&self) -> Option<f64> {
+        let measured = self.result.as_ref().filter(|result| result.val_loss > 0.0);
+        let of_a_nat = match measured {
+            Some(result) => result.bits_per_byte? / result.val_loss,
+            // A token is a byte.
+            None if self.tokenizer == ByteTokenizer::NAME => std::f64::consts::LOG2_E,
+            None => return None,
+        };
+        Some(of_a_nat * self.lowest_loss()?)
+    }
 }
 
 #[cfg(test)]
@@ -180,6 +194,12 @@ mod tests {
         info.write(dir.path()).unwrap();
         assert_eq!(RunInfo::read(dir.path()), Some(info.clone()));
         assert_eq!(info.lowest_loss(), Some(0.25));
+        assert_eq!(info.bits_per_byte(), None);
+        let result = RunResult { val_loss: 0.5, bits_per_byte: Some(2.0), ..Default::default() };
+        let told = RunInfo { result: Some(result), ..info.clone() };
+        assert_eq!(told.bits_per_byte(), Some(1.0));
+        let bytes = RunInfo { tokenizer: "byte".into(), result: None, ..info.clone() };
+        assert_eq!(bytes.bits_per_byte(), Some(0.25 * std::f64::consts::LOG2_E));
         let file = std::fs::read_to_string(dir.path().join(FILE)).unwrap();
         assert!(file.contains(&format!("\"state\": \"{}\"", state.name())), "{file}");
         for (text, steps) in [("{\"steps\": 3, \"later\": []}", Some(3)), ("{", None), ("3", None)]

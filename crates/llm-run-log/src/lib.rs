@@ -34,10 +34,11 @@
 //! |---|---|
 //! | `row` | one step's row, and the two ways it is written |
 //! | `sink` | one file that rows are appended to |
+//! | `info` | what the run is and what came of it |
+//! | `aside` | what is somebody else's in a run's folder |
 //! | `reopen` | what may stay of a log when its run goes on |
 //! | `log` | the log of a run, open at its end |
 //! | `samples` | what the model wrote on the way |
-//! | `info` | what the run is and what came of it |
 //! | `curves` | the losses of a log as a few hundred points |
 //! | [`plot`] | the losses as a picture |
 //! | `groups` | groups of runs beside each other: mean, spread, a picture |
@@ -46,13 +47,15 @@ mod row;
 
 mod sink;
 
+mod info;
+
+mod aside;
+
 mod reopen;
 
 mod log;
 
 mod samples;
-
-mod info;
 
 mod curves;
 
@@ -67,6 +70,7 @@ mod tests;
 pub const FILES: [&str; 6] =
     ["config.toml", "loss.svg", "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
 
+pub use aside::others_aside;
 pub use curves::{Curves, Point, rows};
 pub use groups::{GroupSpread, Groups, Panel, Series};
 pub use info::{BestLoss, RunInfo, RunResult, RunState};

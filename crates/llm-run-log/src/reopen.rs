@@ -3,11 +3,12 @@
 //! The log is read line by line, and nothing in it is believed: a kill may have cut the last line
 //! at any byte, and anybody may have edited the file.
 
+use crate::aside::move_aside;
 use crate::row::{Format, Row};
 use llm_core::base::replace_file;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What was found, and what was done about it.
 pub(crate) struct Reopened {
@@ -31,12 +32,7 @@ pub(crate) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopen
         }
         Ok(_) => match scan(format, BufReader::new(File::open(&path)?), done)? {
             Found::Log(kept) => (kept, None),
-            Found::Broken(why) => {
-                let aside = move_aside(&path)?;
-                let (path, aside) = (path.display(), aside.display());
-                let note = format!("'{path}' {why}: kept as '{aside}', a new one is begun");
-                (Kept::default(), Some(note))
-            }
+            Found::Broken(why) => (Kept::default(), Some(move_aside(&path, &why)?)),
         },
     };
     let length = fs::metadata(&path).map_or(0, |m| m.len());
@@ -125,19 +121,4 @@ fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
         _ if line.len() == limit => Line::TooLong,
         _ => Line::Torn,
     })
-}
-
-/// Renames the file to the first free `NAME.old-N`.
-fn move_aside(path: &Path) -> io::Result<PathBuf> {
-    let mut n = 1u32;
-    loop {
-        let mut name = path.file_name().unwrap_or_default().to_os_string();
-        name.push(format!(".old-{n}"));
-        let aside = path.with_file_name(name);
-        if fs::symlink_metadata(&aside).is_err() {
-            fs::rename(path, &aside)?;
-            return Ok(aside);
-        }
-        n += 1;
-    }
 }

@@ -1,7 +1,7 @@
 //! clap's errors in one line.
 
-use crate::escape::one_line;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use llm_messages::escape::one_line;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 /// How clap begins what may have been meant.

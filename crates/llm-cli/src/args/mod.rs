@@ -37,6 +37,7 @@ pub use inspect::{
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
 pub use output::OutputArgs;
 pub use prompt::PromptArgs;
+pub(crate) use prompt::number_words;
 pub use report::ReportArgs;
 pub use runs::{RunsArgs, RunsOrder};
 pub use sampling::{ProbeArgs, SamplingArgs};

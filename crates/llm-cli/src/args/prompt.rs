@@ -3,6 +3,7 @@
 use clap::Args;
 use llm_core::TokenId;
 use std::ffi::OsString;
+use std::num::ParseIntError;
 use std::path::PathBuf;
 
 /// A prompt, in one of three ways.
@@ -30,8 +31,21 @@ pub struct PromptArgs {
     #[arg(long, value_name = "TEXT", hide = true, allow_hyphen_values = true, conflicts_with_all = ["prompt", "prompt_file", "prompt_ids"])]
     pub start: Option<OsString>,
     /// The same as token numbers: 1,2,3
-    #[arg(id = "prompt_ids", long = "prompt-ids", value_name = "IDS", value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"])]
-    pub ids: Vec<TokenId>,
+    #[arg(id = "prompt_ids", long = "prompt-ids", value_name = "IDS", value_parser = token_numbers, value_delimiter = ',', conflicts_with_all = ["prompt", "prompt_file"])]
+    pub ids: Vec<Vec<TokenId>>,
+}
+
+/// The numbers in a text as people and programs write them: with spaces, commas or brackets around
+/// them.
+pub(crate) fn number_words(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']'));
+    words.filter(|word| !word.is_empty())
+}
+
+/// All of them, at least one.
+fn token_numbers(text: &str) -> Result<Vec<TokenId>, ParseIntError> {
+    let first = number_words(text).next().unwrap_or_default();
+    number_words(text).chain(first.is_empty().then_some("")).map(str::parse).collect()
 }
 
 impl PromptArgs {

@@ -44,7 +44,7 @@ fn kind() -> ValueParser {
         Some("byte") => Ok(TokenizerArg::Byte),
         Some("char") => Ok(TokenizerArg::Char),
         Some("bpe") => Ok(TokenizerArg::Bpe),
-        _ if is_path(&word) => Ok(TokenizerArg::File(word.into())),
+        _ if is_path(&word) || Path::new(&word).exists() => Ok(TokenizerArg::File(word.into())),
         _ => Err("it is byte, char, bpe, or a file such as ./tokenizer.json"),
     };
     OsStringValueParser::new().try_map(read).into()

@@ -1,6 +1,5 @@
 //! What is said before the first step.
 
-use crate::escape::one_line;
 use crate::events::Event;
 use crate::messages::{count, plural, short};
 use crate::plan::Plan;
@@ -15,6 +14,7 @@ use llm_core::recipe::DataSource;
 use llm_formats::FormatError;
 use llm_formats::hugging_face::check_model;
 use llm_formats::tokenizers::unit;
+use llm_messages::escape::one_line;
 
 /// The `start` event.
 pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) -> Event<'a> {

@@ -3,7 +3,6 @@
 use crate::args::{ExportArgs, ExportFormat, StoredAs};
 use crate::console::note;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
 use crate::output::{may_replace, to_load};
 use crate::plan::{Loaded, load};
 use crate::program::Program;
@@ -11,6 +10,7 @@ use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, IoAction, TinyGPT};
 use llm_formats::hugging_face::Family;
 use llm_formats::{FormatError, gguf, hugging_face, own_names};
+use llm_messages::escape::one_line;
 use std::path::Path;
 
 /// Loads the model and writes it.

@@ -3,7 +3,6 @@
 use crate::args::{ImportArgs, ImportFormat};
 use crate::console::{Out, note};
 use crate::error::{CliError, Result, system_reason};
-use crate::escape::one_line;
 use crate::events::{self, Event};
 use crate::looks;
 use crate::messages::count;
@@ -17,6 +16,7 @@ use llm_core::checkpoint;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_formats::first_look::Look;
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
+use llm_messages::escape::one_line;
 use std::path::Path;
 
 /// Reads the model and saves it.
@@ -116,9 +116,11 @@ fn not_imported(path: &Path, why: &str) -> CliError {
 /// What is at the path, when the verb reads something else.
 fn something_else(format: ImportFormat, path: &Path) -> Option<String> {
     let read: &[Look] = match format {
-        ImportFormat::LlmCpp => &[],
+        ImportFormat::LlmCpp => &[Look::Json],
         ImportFormat::Safetensors => &[Look::Safetensors],
-        ImportFormat::Hf => &[Look::HuggingFace, Look::Safetensors, Look::SentencePiece],
+        ImportFormat::Hf => {
+            &[Look::HuggingFace, Look::Safetensors, Look::SentencePiece, Look::Json]
+        }
         ImportFormat::Gguf => &[Look::Gguf],
     };
     let beside = path.parent().filter(|_| format == ImportFormat::Safetensors);

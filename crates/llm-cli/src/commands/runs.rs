@@ -3,12 +3,12 @@
 use crate::args::{RunsArgs, RunsOrder};
 use crate::console::{columns, note, print, tell};
 use crate::error::Result;
-use crate::escape::{json_line, one_line};
 use crate::lang::Lang;
 use crate::messages::{left, said, train::state, width as wide};
 use crate::report::fitted;
 use crate::run_folder::{RunFolder, below};
 use llm_core::base::thousands;
+use llm_messages::escape::{json_line, one_line};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -31,9 +31,14 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
     }
     match args.sort.unwrap_or(RunsOrder::Name) {
         RunsOrder::Name => {}
+        // Nats of tokens that stand for different texts do not compare, bits of bytes do.
         RunsOrder::Loss => found.sort_by(|a, b| {
-            let loss = |run: &RunFolder| run.info.lowest_loss().unwrap_or(f64::INFINITY);
-            loss(a).total_cmp(&loss(b))
+            let key = |run: &RunFolder| {
+                [run.info.bits_per_byte(), run.info.lowest_loss()]
+                    .map(|x| x.unwrap_or(f64::INFINITY))
+            };
+            let ([bits, nats], [others_bits, others_nats]) = (key(a), key(b));
+            bits.total_cmp(&others_bits).then(nats.total_cmp(&others_nats))
         }),
         RunsOrder::Date => found.sort_by(|a, b| b.info.started.cmp(&a.info.started)),
     }
@@ -52,24 +57,26 @@ fn object(run: &RunFolder) -> Value {
         fields.insert("path".into(), json!(run.path.to_string_lossy()));
         fields.insert("state".into(), json!(run.state()));
         fields.insert("lowest_loss".into(), json!(run.info.lowest_loss()));
+        fields.insert("bits_per_byte".into(), json!(run.info.bits_per_byte()));
     }
     object
 }
 
 /// A column: its name, whether numbers stand in it, and how soon it goes where there is no room; 0:
 /// never.
-const COLUMNS: [(&str, bool, u8); 8] = [
+const COLUMNS: [(&str, bool, u8); 9] = [
     ("run", false, 0),
-    ("state", false, 4),
-    ("steps", true, 5),
+    ("state", false, 5),
+    ("steps", true, 6),
     ("val loss", true, 0),
+    ("bits/byte", true, 4),
     ("parameters", true, 3),
     ("L C H T", false, 2),
-    ("data", false, 6),
+    ("data", false, 7),
     ("began (UTC)", false, 1),
 ];
 /// The column that is cut before another one goes, and no shorter than this.
-const CUT: (usize, usize) = (6, 12);
+const CUT: (usize, usize) = (7, 12);
 
 fn table(runs: &[RunFolder], room: usize) -> String {
     if runs.is_empty() {
@@ -82,10 +89,10 @@ fn table(runs: &[RunFolder], room: usize) -> String {
         let several = runs.iter().filter(same).count() > 1;
         several && run.info.lowest_loss().is_some_and(|own| losses.fold(own, f64::min) == own)
     };
-    let mut cells: Vec<[String; 8]> = vec![COLUMNS.map(|(name, ..)| said(name))];
+    let mut cells: Vec<[String; 9]> = vec![COLUMNS.map(|(name, ..)| said(name))];
     cells.extend(runs.iter().map(|run| cells_of(run, lowest(run))));
     let width =
-        |cells: &[[String; 8]], i: usize| cells.iter().map(|row| wide(&row[i])).max().unwrap_or(0);
+        |cells: &[[String; 9]], i: usize| cells.iter().map(|row| wide(&row[i])).max().unwrap_or(0);
     let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
     let needed = |shown: &[usize], cut: bool| {
         let of = |&i: &usize| match cut && i == CUT.0 {
@@ -94,7 +101,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
         };
         shown.iter().map(of).sum::<usize>() + 2 * (shown.len() - 1)
     };
-    for sooner in 1..=6 {
+    for sooner in 1..=7 {
         if needed(&shown, true) > room {
             shown.retain(|&i| COLUMNS[i].2 != sooner);
         }
@@ -104,7 +111,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     let widths: Vec<usize> = (0..COLUMNS.len())
         .map(|i| if i == CUT.0 { width(&cells, i).min(most) } else { width(&cells, i) })
         .collect();
-    let line = |row: &[String; 8]| {
+    let line = |row: &[String; 9]| {
         let cell = |&i: &usize| {
             let text = fitted(&row[i], widths[i]);
             if COLUMNS[i].1 { text } else { left(text.trim_start(), widths[i]) }
@@ -118,14 +125,14 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     text
 }
 
-fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; 8] {
+fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; 9] {
     let info = &run.info;
     let loss = info.lowest_loss().map_or("–".into(), |loss| format!("{loss:.4}"));
-    let data = info.data.split([',', ':']).next().unwrap_or_default();
-    // In quotes it is a file, and nothing of ours.
-    let data = match data.strip_prefix('\'') {
-        Some(_) => one_line(data.trim_matches('\'')),
-        None => said(&one_line(data)),
+    // In quotes it is a file or a folder, and nothing of ours.
+    let named = info.data.strip_prefix('\'').and_then(|named| named.split('\'').next());
+    let data = match (named, info.data.split([',', ':', ';']).next()) {
+        (Some(named), _) => one_line(named),
+        (None, data) => said(&one_line(data.unwrap_or_default())),
     };
     let sizes = [info.n_layers, info.d_model, info.n_heads, info.seq_len];
     [
@@ -133,6 +140,7 @@ fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; 8] {
         state(run.state()).text(Lang::chosen()),
         format!("{}/{}", thousands(info.step), thousands(info.steps)),
         format!("{loss}{}", if is_lowest { "*" } else { " " }),
+        info.bits_per_byte().map_or("–".into(), |bits| format!("{bits:.3}")),
         if info.parameters == 0 { "–".into() } else { thousands(info.parameters) },
         sizes.map(|n| n.to_string()).join(" "),
         data,

@@ -2,16 +2,14 @@
 
 use crate::console::note;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
-use crate::output::may_replace;
+use crate::output::{PAGE, may_replace};
 use llm_core::base::replace_file;
 use llm_core::{Error, IoAction};
+use llm_messages::escape::one_line;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-/// What a page begins with.
-pub(super) const PAGE: &str = "<!DOCTYPE html>\n<!-- A page of train-gpt. -->";
 /// Bytes that tell what a file is.
 const START: u64 = 64;
 

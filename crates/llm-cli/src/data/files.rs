@@ -5,35 +5,35 @@ use super::reading::{self, Held, Looked, Reading, Wrapping, look, shown};
 use crate::defaults::in_memory;
 use crate::error::{CliError, Result};
 use crate::messages::count;
+use llm_core::Error;
 use llm_core::base::memory;
 use llm_core::data::{ByteFiles, TokenDataset};
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
-use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, Tokenizer};
-use llm_core::{Error, TokenId};
+use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
 use llm_formats::FormatError;
-use llm_formats::encode::{Ends, PART, in_parts};
+use llm_formats::encode::PART;
 use llm_formats::nano_gpt::META;
 use llm_formats::text::Text;
-use std::borrow::Cow;
+use llm_formats::texts::{NoTokens, Texts};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
+
+/// Text of which so much is learnt is not unseen.
+const MOST_REPEATED: f64 = 0.5;
 
 /// Files as one text, or as one sequence of token numbers, in order.
 pub struct Files {
-    text: Text,
+    texts: Texts,
     /// What to call them all.
     pub name: String,
     /// What was done to them, to be said.
     pub changes: Vec<String>,
-    /// The largest of token numbers, when that is what they are.
-    largest: Option<TokenId>,
+    /// What to call each.
+    names: Vec<String>,
     /// The file that says which characters they are, if there is one beside them.
     meta: Option<PathBuf>,
-    /// What to call each, and the place after its last byte.
-    ends: Vec<(String, u64)>,
-    end_of_text: EndOfText,
+    of_model: bool,
     source: DataSource,
 }
 
@@ -74,11 +74,8 @@ impl Files {
             let n = count(paths.len(), "file");
             changes.push(format!("{n} equal to another, taken once ({})", named(&paths)));
         }
-        let place = |end: &mut u64, (path, looked): &(PathBuf, Looked)| {
-            *end += looked.held.len();
-            Some((shown(path), *end))
-        };
-        let ends: Vec<_> = files.iter().scan(0, place).collect();
+        let names = files.iter().map(|(path, _)| shown(path)).collect();
+        let lengths: Vec<u64> = files.iter().map(|(_, looked)| looked.held.len()).collect();
         let meta = match (form, &files[..]) {
             (DataForm::U16, [(first, _), ..]) => Some(first.with_file_name(META)),
             _ => None,
@@ -96,14 +93,18 @@ impl Files {
                 END_OF_TEXT
             ));
         }
-        let text = text_of(files, reading.in_parts || form == DataForm::U16)?;
-        let (len, blake3) = (text.len(), blake3_of(&text, &ends_of(end_of_text, &ends))?);
+        if form == DataForm::U16 {
+            files.iter().try_for_each(|(path, looked)| check_pairs(path, &looked.held))?;
+        }
+        let numbers = form == DataForm::U16;
+        let text = text_of(files, reading.in_parts || numbers)?;
+        let texts = Texts::new(text, lengths, end_of_text, numbers)?;
+        let len = texts.text().len() as u64;
         if len == 0 {
             return Err(CliError::Data(format!("{name} is empty; a run needs some text")));
         }
-        let largest = if form == DataForm::U16 { Some(largest(&text, &name)?) } else { None };
-        let source = DataSource::Files { len: len as u64, blake3, form, end_of_text };
-        Ok(Files { text, name, changes, largest, meta, ends, end_of_text, source })
+        let source = DataSource::Files { len, blake3: texts.blake3()?, form, end_of_text };
+        Ok(Files { texts, name, changes, names, meta, of_model: reading.of_model, source })
     }
 
     /// What a checkpoint remembers of them.
@@ -111,9 +112,9 @@ impl Files {
         &self.source
     }
 
-    /// The largest token, when the files hold token numbers of 16 bits.
-    pub fn largest(&self) -> Option<TokenId> {
-        self.largest
+    /// Their text, and what of it is unseen.
+    pub fn texts(&self) -> &Texts {
+        &self.texts
     }
 
     /// nanoGPT's `meta.pkl` beside them, when they are token numbers.
@@ -121,73 +122,46 @@ impl Files {
         self.meta.as_deref()
     }
 
-    /// Refuses to be judged on a file that is learnt, by whatever name.
+    /// Refuses to be judged on a file that is learnt, by whatever name, or on passages of it.
     ///
     /// # Errors
     /// [`CliError::Data`] naming both.
     pub(super) fn are_unseen(&self, learnt: &Files) -> Result<()> {
-        for (name, range) in self.ranges().filter(|(_, range)| !range.is_empty()) {
-            let same_length = |(_, other): &(&str, Range<usize>)| other.len() == range.len();
-            for (other, place) in learnt.ranges().filter(same_length) {
-                if hash(&self.text, range.clone())? == hash(&learnt.text, place)? {
-                    return Err(CliError::Data(format!(
-                        "{name} of --val is learnt too, as {other}: nothing in it is unseen; take it \
-                         out of --data, or leave --val out"
-                    )));
-                }
-            }
+        if let Some((own, other)) = self.texts.equal_file(&learnt.texts)? {
+            return Err(CliError::Data(format!(
+                "{} of --val is learnt too, as {}: nothing in it is unseen; take it out of --data, or \
+                 leave --val out",
+                self.names[own], learnt.names[other]
+            )));
         }
-        Ok(())
-    }
-
-    /// What to call each, and the bytes that are its own.
-    fn ranges(&self) -> impl Iterator<Item = (&str, Range<usize>)> {
-        self.ends.iter().scan(0, |start, (name, end)| {
-            let range = *start..*end as usize;
-            *start = range.end;
-            Some((name.as_str(), range))
-        })
-    }
-
-    /// Where a text ends in them.
-    pub fn end_of_text(&self) -> EndOfText {
-        self.end_of_text
-    }
-
-    /// How many texts they are said to be, where marks do not count.
-    pub(super) fn texts(&self) -> usize {
-        ends_of(self.end_of_text, &self.ends).len().max(1)
-    }
-
-    /// Bytes in all.
-    pub fn len(&self) -> u64 {
-        self.ends.last().map_or(0, |(_, end)| *end)
-    }
-
-    /// Whether there is none; never so after [`Input::files`](super::Input::files).
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        let again = self.texts.repeated_in(&learnt.texts)?;
+        if again < MOST_REPEATED {
+            return Ok(());
+        }
+        Err(CliError::Data(format!(
+            "{} of --val: {:.0} % of its passages are learnt too, word for word, in {}; take them out \
+             of --data, or leave --val out",
+            self.name,
+            100.0 * again,
+            learnt.name
+        )))
     }
 
     /// Is the text on the disk, to be read where it is needed?
     pub fn on_disk(&self) -> bool {
-        matches!(self.text, Text::Disk(_))
+        matches!(self.texts.text(), Text::Disk(_))
     }
 
-    /// The text, or the bytes of the numbers.
-    pub fn text(&self) -> &Text {
-        &self.text
-    }
-
-    /// The text without its last `val_frac`, or evenly spaced parts of that which are no more than
-    /// `most` bytes.
+    /// The tokens of what is learnt and of the `share` that is not, see [`Texts::divided`].
     ///
     /// # Errors
-    /// What reading says.
-    pub fn parts(&self, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
-        let len = self.text.len();
-        let end = len - (len as f64 * val_frac.clamp(0.0, 1.0)) as usize;
-        Ok(self.text.sample(end, most.unwrap_or(len))?)
+    /// As [`Files::tokens`].
+    pub(super) fn divided(
+        self,
+        share: f64,
+        tokenizer: &dyn Tokenizer,
+    ) -> Result<(TokenDataset, TokenDataset)> {
+        self.made(tokenizer, |texts, part_size| texts.divided(share, tokenizer, part_size))
     }
 
     /// The text as tokens.
@@ -196,41 +170,44 @@ impl Files {
     /// [`CliError::Data`] naming the file and a character that the vocabulary does not have;
     /// [`CliError::Memory`].
     pub fn tokens(self, tokenizer: &dyn Tokenizer) -> Result<TokenDataset> {
-        if let Some(largest) = self.largest {
-            return numbers(self.text, largest, &self.name, tokenizer);
+        self.made(tokenizer, |texts, part_size| texts.tokens(tokenizer, part_size))
+    }
+
+    fn made<T>(
+        self,
+        tokenizer: &dyn Tokenizer,
+        make: impl FnOnce(Texts, usize) -> std::result::Result<T, NoTokens>,
+    ) -> Result<T> {
+        let Files { texts, name, names, of_model, .. } = self;
+        let vocab_size = tokenizer.vocab_size();
+        if let Some(largest) = texts.largest().filter(|token| *token as usize >= vocab_size) {
+            return Err(CliError::Data(format!(
+                "{name} holds token {largest}, but the vocabulary has {vocab_size} tokens; these \
+                 numbers are of another vocabulary"
+            )));
         }
-        let places = ends_of(self.end_of_text, &self.ends);
-        let marked = self.end_of_text == EndOfText::Marked;
-        let made = match (self.text, tokenizer.name(), tokenizer.end_of_text()) {
-            (Text::Disk(files), ByteTokenizer::NAME, end) if !marked => {
-                return with_ends(TokenDataset::from_files(files), places, end);
-            }
-            (Text::Memory(text), ByteTokenizer::NAME, end) if !marked => {
-                return with_ends(TokenDataset::from_bytes(text), places, end);
-            }
-            (text, ..) => {
-                let part_size = usize::try_from(in_memory()).unwrap_or(PART);
-                in_parts(&text, Ends { places: &places, marked }, tokenizer, part_size)
-            }
-        };
-        made.map_err(|e| match e {
-            FormatError::LongRun(e) => {
+        let part_size = usize::try_from(in_memory()).unwrap_or(PART);
+        make(texts, part_size).map_err(|NoTokens { file, why }| match (why, file) {
+            (FormatError::LongRun(e), _) => {
                 CliError::Memory(e, "the length of what has no white space in --data")
             }
-            FormatError::Core(e @ Error::Memory { .. }) => {
+            (FormatError::Core(e @ Error::Memory { .. }), _) => {
                 CliError::Memory(e, "the size of --data")
             }
-            FormatError::Core(Error::UnknownUnit { unit, position }) => {
-                let file = self.ends.partition_point(|(_, end)| *end <= position);
-                let start = file.checked_sub(1).map_or(0, |before| self.ends[before].1);
-                let name = self.ends.get(file).map_or("", |(name, _)| name);
-                let e = Error::UnknownUnit { unit, position: position - start };
-                CliError::Data(format!(
-                    "{name}: {e}; take it out of the text, or train with --tokenizer byte"
-                ))
+            (FormatError::Core(e @ Error::UnknownUnit { .. }), Some(file)) => {
+                let name = &names[file];
+                CliError::Data(match of_model {
+                    true => format!(
+                        "{name}: {e}; take it out of the text, or convert the text if it is in \
+                         another encoding (iconv -t UTF-8)"
+                    ),
+                    false => format!(
+                        "{name}: {e}; take it out of the text, or train with --tokenizer byte"
+                    ),
+                })
             }
-            FormatError::Core(e) => e.into(),
-            other => CliError::Data(other.to_string()),
+            (FormatError::Core(e), _) => e.into(),
+            (other, _) => CliError::Data(other.to_string()),
         })
     }
 }
@@ -253,16 +230,6 @@ fn without_equals(files: &mut Vec<(PathBuf, Looked)>) -> Result<Vec<PathBuf>> {
     }
     *files = kept;
     Ok(equal)
-}
-
-/// Of some bytes of a text.
-fn hash(text: &Text, range: Range<usize>) -> Result<blake3::Hash> {
-    const PART: usize = 1 << 20;
-    let mut hash = blake3::Hasher::new();
-    for place in range.clone().step_by(PART) {
-        hash.update(&text.read(place, PART.min(range.end - place))?);
-    }
-    Ok(hash.finalize())
 }
 
 /// What all files are.
@@ -331,84 +298,13 @@ fn text_of(files: Vec<(PathBuf, Looked)>, may_stay: bool) -> Result<Text> {
     Ok(Text::Memory(text))
 }
 
-/// The largest of numbers of 16 bits.
-fn largest(text: &Text, name: &str) -> Result<TokenId> {
-    const PART: usize = 1 << 20;
-    if !text.len().is_multiple_of(2) {
-        return Err(CliError::Data(format!(
-            "{name} has {} bytes: no whole number of tokens of 16 bits; leave out --data-as u16",
-            text.len()
-        )));
+/// Refuses a file whose last number is half a one.
+fn check_pairs(path: &Path, held: &Held) -> Result<()> {
+    match held.len() {
+        len if len.is_multiple_of(2) => Ok(()),
+        len => Err(CliError::Data(format!(
+            "{} has {len} bytes: no whole number of tokens of 16 bits; leave out --data-as u16",
+            shown(path)
+        ))),
     }
-    let mut largest = 0;
-    for place in (0..text.len()).step_by(PART) {
-        let part = text.read(place, PART)?;
-        let tokens = part.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair));
-        largest = tokens.fold(largest, u16::max);
-    }
-    Ok(largest.into())
-}
-
-/// Numbers of 16 bits as tokens of this vocabulary.
-fn numbers(
-    text: Text,
-    largest: TokenId,
-    name: &str,
-    tokenizer: &dyn Tokenizer,
-) -> Result<TokenDataset> {
-    let vocab_size = tokenizer.vocab_size();
-    if largest as usize >= vocab_size {
-        return Err(CliError::Data(format!(
-            "{name} holds token {largest}, but the vocabulary has {vocab_size} tokens; these \
-             numbers are of another vocabulary"
-        )));
-    }
-    Ok(match text {
-        Text::Disk(files) => TokenDataset::from_narrow_files(files),
-        Text::Memory(bytes) => {
-            let tokens = bytes.as_chunks().0.iter().map(|&pair| u16::from_le_bytes(pair));
-            TokenDataset::from_narrow_tokens(tokens.collect())
-        }
-    })
-}
-
-/// Bytes as tokens, with the token `end` after each of the places.
-fn with_ends(
-    bytes: TokenDataset,
-    places: Vec<usize>,
-    end: Option<TokenId>,
-) -> Result<TokenDataset> {
-    match end {
-        _ if places.is_empty() => Ok(bytes),
-        Some(end) => Ok(bytes.with_ends(places, end)?),
-        None => Err(CliError::Internal("texts end, and no token says so".into())),
-    }
-}
-
-/// The places after the last byte of each text; none where all is one.
-fn ends_of(end_of_text: EndOfText, ends: &[(String, u64)]) -> Vec<usize> {
-    if end_of_text == EndOfText::None || ends.len() < 2 {
-        return Vec::new();
-    }
-    let mut places: Vec<_> = ends.iter().map(|(_, end)| *end as usize).collect();
-    places.dedup(); // an empty file is no text
-    places.retain(|&end| end > 0);
-    places
-}
-
-/// The hash of all bytes, and of the places where a text ends, if there are such.
-fn blake3_of(text: &Text, ends: &[usize]) -> Result<[u8; 32]> {
-    let bytes = match text {
-        Text::Memory(bytes) => blake3::hash(bytes).into(),
-        Text::Disk(files) => files.blake3()?,
-    };
-    if ends.is_empty() {
-        return Ok(bytes);
-    }
-    let mut hash = blake3::Hasher::new();
-    hash.update(&bytes);
-    for &end in ends {
-        hash.update(&(end as u64).to_le_bytes());
-    }
-    Ok(hash.finalize().into())
 }

@@ -20,7 +20,7 @@ pub enum Input {
         count: u64,
     },
     /// Files of one's own.
-    Files(Files),
+    Files(Box<Files>),
 }
 
 impl Input {
@@ -37,7 +37,7 @@ impl Input {
     /// [`CliError::Input`] for what cannot be read, [`CliError::Data`] for what is no text, and when
     /// nothing is in it.
     pub fn files(paths: &[PathBuf], reading: Reading) -> Result<Input> {
-        Files::read(paths, reading).map(Input::Files)
+        Ok(Input::Files(Box::new(Files::read(paths, reading)?)))
     }
 
     /// The files that are given, else what a run learnt from if that can be made again; `None`:

@@ -14,13 +14,15 @@ pub use small::{small_file, small_regular_file, small_stdin};
 pub use validation::{Report, Validation};
 
 use crate::console::note;
+use crate::defaults::in_memory;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
+use crate::messages::short;
 use llm_core::base;
 use llm_core::data::TokenDataset;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_formats::tokenizers::is_bytes;
+use llm_messages::escape::one_line;
 use llm_stories::{GRAMMAR_VERSION, StoryCorpus};
 use std::sync::Arc;
 
@@ -60,7 +62,11 @@ impl Data {
             (Input::Stories { seed, count }, _) => {
                 Data::of_stories(seed, count, val_frac, seq_len, tokenizer)
             }
-            (Input::Files(files), None) => Data::of_files(files, val_frac, seq_len, tokenizer),
+            (Input::Files(files), None) => {
+                let unseen = unseen(&files, val_frac)?;
+                let data = Data::of_files(*files, val_frac, seq_len, tokenizer)?;
+                Ok(Data { label: data.label + &unseen, ..data })
+            }
             (Input::Files(files), Some(val)) => {
                 if let Input::Files(val) = &val {
                     val.are_unseen(&files)?;
@@ -69,7 +75,7 @@ impl Data {
                     Input::Files(val) => format!("; judged on {}", labelled(val, &**tokenizer)),
                     Input::Stories { .. } => String::new(),
                 };
-                let data = Data::of_files(files, 0.0, seq_len, tokenizer)?;
+                let data = Data::of_files(*files, 0.0, seq_len, tokenizer)?;
                 let val = Data::whole(val, seq_len, tokenizer)?;
                 Ok(Data { val: Some(val), label: data.label + &label, ..data })
             }
@@ -109,7 +115,7 @@ impl Data {
     ) -> Result<Data> {
         let label = labelled(&files, tokenizer.as_ref()) + &vocabulary(tokenizer.as_ref());
         let name = files.name.clone();
-        let (train, val) = files.tokens(tokenizer.as_ref())?.split(val_frac);
+        let (train, val) = files.divided(val_frac, tokenizer.as_ref())?;
         if let Err(e) = train.check_room("the training part", seq_len) {
             let most = train.len().saturating_sub(1);
             let advice = match most {
@@ -140,7 +146,7 @@ impl Data {
             }
             Input::Files(files) => {
                 let name = files.name.clone();
-                if !files.changes.is_empty() {
+                if !files.changes.is_empty() || files.texts().is_respelt(&**tokenizer) {
                     note(&format!("data    {}", one_line(&labelled(&files, &**tokenizer))));
                 }
                 let data = files.tokens(tokenizer.as_ref())?;
@@ -158,18 +164,46 @@ impl Data {
 
 /// Files and their size.
 fn labelled(files: &Files, tokenizer: &dyn Tokenizer) -> String {
-    let numbers = files.largest().is_some();
+    let (data, len) = (files.texts(), files.texts().text().len() as u64);
+    let numbers = data.largest().is_some();
     let stays = files.on_disk() && (is_bytes(tokenizer) || numbers);
-    let tokens = format!("{} tokens of 16 bits", base::thousands(files.len() / 2));
+    let tokens = format!("{} tokens of 16 bits", base::thousands(len / 2));
     let facts = numbers.then_some(tokens).into_iter();
     let facts = facts.chain(stays.then(|| "read from the disk".into()));
-    let texts = (files.texts() > 1).then(|| format!("{} texts", files.texts()));
+    let texts = (data.count() > 1).then(|| format!("{} texts", data.count()));
     let facts = facts.chain(texts);
-    let marked = files.end_of_text() == EndOfText::Marked;
+    let marked = data.end_of_text() == EndOfText::Marked;
     let facts = facts.chain(marked.then(|| format!("{END_OF_TEXT} ends a text")));
+    let respelt = data.is_respelt(tokenizer);
+    let facts = facts
+        .chain(respelt.then(|| {
+            "put into Unicode's form NFC by the tokenizer (its bytes are counted)".into()
+        }));
     let facts: String =
         facts.chain(files.changes.clone()).map(|fact| format!(", {fact}")).collect();
-    format!("{}, {}{facts}", files.name, base::bytes(files.len()))
+    format!("{}, {}{facts}", files.name, base::bytes(len))
+}
+
+/// Which part of files is set apart, in words.
+fn unseen(files: &Files, share: f64) -> Result<String> {
+    /// Less is what people write twice themselves.
+    const WORTH_SAYING: f64 = 0.05;
+    if share == 0.0 {
+        return Ok("; none of it is unseen".into());
+    }
+    let percent = short(100.0 * share as f32);
+    let texts = files.texts();
+    let unseen = match texts.are_several() {
+        true => format!("; the last {percent} % of each unseen"),
+        false => format!("; the last {percent} % unseen"),
+    };
+    // A large text is not read once more for this.
+    let small = texts.text().len() as u64 <= in_memory();
+    let again = if small { texts.repeated(share)? } else { 0.0 };
+    Ok(match again >= WORTH_SAYING {
+        true => unseen + &format!(", {:.0} % of that in the rest as well", 100.0 * again),
+        false => unseen,
+    })
 }
 
 /// Of what the vocabulary consists, when it is not all bytes.

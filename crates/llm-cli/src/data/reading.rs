@@ -31,6 +31,8 @@ pub struct Reading {
     numbers: bool,
     /// Where a text ends in them.
     pub(super) end_of_text: EndOfText,
+    /// Is the vocabulary that of a model, which cannot be another?
+    pub(super) of_model: bool,
 }
 
 impl Reading {
@@ -38,7 +40,7 @@ impl Reading {
     pub fn new(kind: &str, data_as: Option<DataAs>) -> Reading {
         let numbers = kind == IdsTokenizer::NAME;
         let (in_parts, said) = (reads_in_parts(kind), data_as.map(DataForm::from));
-        Reading { in_parts, said, numbers, end_of_text: EndOfText::None }
+        Reading { in_parts, said, numbers, end_of_text: EndOfText::None, of_model: false }
     }
 
     /// The same with texts that end there.
@@ -65,7 +67,7 @@ impl Reading {
         run: &DataSource,
         data_as: Option<DataAs>,
     ) -> Reading {
-        let reading = Reading::again(tokenizer.name(), run, data_as);
+        let reading = Reading { of_model: true, ..Reading::again(tokenizer.name(), run, data_as) };
         match *run == DataSource::NONE && tokenizer.end_of_text().is_some() {
             true => reading.ending(EndOfText::Files),
             false => reading,
@@ -120,7 +122,7 @@ impl Wrapping {
         ),
         (
             Wrapping::Dressed(Dress::Json),
-            "JSON, learnt with its braces and keys (jq -r '.[].text' takes the texts out)",
+            "JSON, learnt with its braces and keys (jq takes texts out: jq -r '.[].text')",
         ),
         (
             Wrapping::Dressed(Dress::Table),

@@ -11,7 +11,6 @@ use crate::args::SamplingArgs;
 use crate::console::{Out, note};
 use crate::defaults::TextDefaults;
 use crate::error::{CliError, Result};
-use crate::escape::{Printer, Show, safe_text};
 use crate::events::{self, Event, Finish, NextToken};
 use crate::program::AttentionFlags;
 use crate::signals::Signals;
@@ -20,6 +19,7 @@ use llm_core::kernels::small::SmallKind;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{Config, TinyGPT, TokenId};
 use llm_lens::with_context;
+use llm_messages::escape::{Printer, Show, safe_text};
 use llm_run_log::Sample;
 use std::sync::Arc;
 

@@ -32,7 +32,8 @@ impl PromptArgs {
     /// cannot be read, [`CliError::Data`] naming a character that the model does not know.
     pub(crate) fn tokens(&self, tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>> {
         let vocab_size = tokenizer.vocab_size();
-        if let Some(id) = self.ids.iter().find(|&&id| id as usize >= vocab_size) {
+        let ids = self.ids.concat();
+        if let Some(id) = ids.iter().find(|&&id| id as usize >= vocab_size) {
             return Err(CliError::Usage(format!(
                 "--prompt-ids {id}: the model's tokens are 0 to {}",
                 vocab_size.saturating_sub(1)
@@ -44,11 +45,11 @@ impl PromptArgs {
             None => (None, None),
         };
         let text = self.text.as_deref().or(start);
-        let text = match (&*self.ids, text, self.file.as_deref().or(file)) {
-            (ids @ [_, ..], _, _) => return Ok(ids.to_vec()),
-            ([], Some(text), _) => bytes_of(text),
-            ([], None, Some(path)) => read(path)?,
-            ([], None, None) => Vec::new(),
+        let text = match (text, self.file.as_deref().or(file)) {
+            _ if !ids.is_empty() => return Ok(ids),
+            (Some(text), _) => bytes_of(text),
+            (None, Some(path)) => read(path)?,
+            (None, None) => Vec::new(),
         };
         if text.is_empty() {
             return Ok(Vec::new());

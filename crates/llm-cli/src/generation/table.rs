@@ -2,11 +2,11 @@
 
 use super::Request;
 use crate::error::Result;
-use crate::escape::safe_text;
 use crate::events::NextToken;
 use llm_core::TokenId;
 use llm_core::generate::Sampling;
 use llm_core::tokenizer::Tokenizer;
+use llm_messages::escape::safe_token;
 
 impl Request {
     /// The most likely next tokens, after temperature and before any filter or draw.
@@ -50,7 +50,7 @@ pub fn shown(tokenizer: &dyn Tokenizer, id: TokenId) -> String {
     match tokenizer.bytes_of(id) {
         [] => format!("#{id}"),
         bytes => {
-            let text = safe_text(bytes).replace('\n', "\\n").replace('\t', "\\t");
+            let text = safe_token(bytes).replace('\n', "\\n").replace('\t', "\\t");
             format!("'{text}'")
         }
     }

@@ -2,6 +2,7 @@
 
 use super::count;
 use crate::lang::Bilingual;
+use llm_core::base::thousands;
 use llm_stories::FactKind;
 
 /// A quantity that is compared.
@@ -43,6 +44,8 @@ pub(crate) enum Conclusion<'a> {
     Incomplete { done: usize, planned: usize },
     /// Nothing about one kind, of which some runs ran away.
     Diverged { name: Bilingual, diverged: usize, of: usize },
+    /// They did not learn from equally many tokens.
+    Tokens { fewest: u64, most: u64 },
     /// Nothing from one seed.
     OneSeed,
     /// By which rule.
@@ -67,6 +70,10 @@ super::messages! {
     ran_away(en, zh, diverged, of)
         "With {en} {diverged} of {of} runs diverged: it is not compared.",
         "{zh}：{of} 次训练中有 {diverged} 次发散，不参加比较。";
+    tokens(fewest, most)
+        "They did not learn from equally many tokens, but from {fewest} to {most}: that is a part of \
+         every difference.",
+        "它们学习的词元数不同，从 {fewest} 到 {most}：每项差异都有一部分来自这里。";
     one_seed()
         "One seed: nothing is known about the spread, so nothing is concluded.",
         "只有一个种子：不知道波动有多大，所以不下结论。";
@@ -106,6 +113,7 @@ impl Conclusion<'_> {
             Conclusion::Diverged { name: Bilingual { en, zh }, diverged, of } => {
                 ran_away(en, zh, diverged, of)
             }
+            Conclusion::Tokens { fewest, most } => tokens(thousands(*fewest), thousands(*most)),
             Conclusion::OneSeed => one_seed(),
             Conclusion::Rule { seeds, by_heads: true } => rule(seeds),
             Conclusion::Rule { seeds, by_heads: false } => rule_of_settings(seeds),

@@ -2,12 +2,19 @@
 
 use crate::error::{CliError, Result, system_reason};
 use llm_core::base;
+use llm_run_log::RunInfo;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// The page about a run, in its folder.
 pub(crate) const REPORT: &str = "report.html";
+
+/// How pages of this program begin.
+pub(crate) const PAGE: &str = "<!DOCTYPE html>\n<!-- A page of train-gpt. -->";
+
+/// What is in a run's folder besides the files of its log, and how it begins.
+pub(crate) const BEGINNINGS: [(&str, &str); 2] = [(REPORT, PAGE), ("ckpt/best.json", "{\"step\":")];
 
 /// Where a run's folder was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +74,17 @@ pub(super) fn occupied(dir: &Path) -> Option<PathBuf> {
     let names = names().map(String::from).chain(numbered(dir, "", ""));
     let is_taken = |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.len() > 0);
     names.map(|name| dir.join(name)).find(is_taken)
+}
+
+/// Did a run begin here that came to an end before it did a step, on a full disk for example? What it
+/// left is the same command's again.
+pub(super) fn is_begun_only(dir: &Path) -> bool {
+    let left = ["config.toml", "metrics.csv", "metrics.jsonl", "run.json"];
+    let all = names().map(String::from).chain(numbered(dir, "", ""));
+    let mut others = all.filter(|name| !left.contains(&name.as_str()));
+    others.all(|name| dir.join(name).symlink_metadata().is_err())
+        && RunInfo::read(dir).is_some_and(|info| !info.program.is_empty() && info.step == 0)
+        && llm_run_log::rows(dir).is_ok_and(|mut rows| rows.next().is_none())
 }
 
 /// Refuses a link where a run writes: what goes through it leaves the folder, and a folder may have

@@ -35,7 +35,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
     let stories = args.data.is_empty();
     let input = if stories { Input::stories() } else { Input::files(&args.data, reading)? };
     if let Input::Files(files) = &input
-        && files.largest().is_some()
+        && files.texts().largest().is_some()
     {
         // What was not to be seen before the files were.
         Choice::of_numbers(&args.tokenizer)?;
@@ -87,10 +87,10 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
 fn long_characters(input: &Input) -> Result<Option<String>> {
     const SAMPLE: usize = 1 << 16;
     let Input::Files(files) = input else { return Ok(None) };
-    if files.largest().is_some() {
+    if files.texts().largest().is_some() {
         return Ok(None);
     }
-    let sample = files.parts(0.0, Some(SAMPLE))?;
+    let sample = files.texts().learnt(0.0, Some(SAMPLE))?;
     let outside = sample.iter().filter(|byte| !byte.is_ascii()).count();
     Ok((2 * outside > sample.len()).then(|| {
         "tokens  are bytes, and most characters of this text take two or three: --tokenizer char \

@@ -246,6 +246,8 @@ pub struct Compared {
     pub head_dim: usize,
     /// Number of parameters.
     pub parameters: u64,
+    /// Tokens that each of its runs learnt from, one that comes again counted again.
+    pub tokens: u64,
     /// Seeds, in the order of all that follows.
     pub seeds: Vec<u64>,
     /// Validation loss of each seed, in nats for a token.

@@ -1,16 +1,16 @@
 //! A token as a label of one line.
 
-use crate::escape::safe_text;
 use crate::messages::width;
 use llm_core::TokenId;
 use llm_core::tokenizer::Tokenizer;
+use llm_messages::escape::safe_token;
 
 /// What a token stands for, with its spaces and line ends to be seen: `a`, `␣cat`, `↵`, `\x1B`; its
 /// number when it stands for no text.
 pub fn label(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
     match tokenizer.bytes_of(token) {
         [] => format!("#{token}"),
-        bytes => safe_text(bytes).replace('\n', "↵").replace('\t', "\\t").replace(' ', "␣"),
+        bytes => safe_token(bytes).replace('\n', "↵").replace('\t', "\\t").replace(' ', "␣"),
     }
 }
 

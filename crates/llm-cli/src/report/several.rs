@@ -3,10 +3,10 @@
 use super::data::Curves;
 use super::runs::{OneRun, SeveralRuns};
 use crate::error::Result;
-use crate::escape::one_line;
 use crate::lang::Bilingual;
 use crate::messages::train as say;
 use crate::run_folder::RunFolder;
+use llm_messages::escape::one_line;
 
 /// Settings that say nothing about what is learnt, or how.
 const ELSEWHERE: [&str; 18] = [

@@ -2,7 +2,6 @@
 
 use crate::args::{CrewArgs, TextEnds, TokenizerArg, TrainArgs};
 use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
-use crate::escape::{json_line, one_line};
 use crate::flags::{
     ATTENTION, AttentionRow, FURTHER, Flag, GROUPS, Initial, LEARNING, LENGTH, OPTIONS, SEED,
     SIZES, VAL_FRAC, flags,
@@ -14,6 +13,7 @@ use llm_core::Config;
 use llm_core::recipe::{DataSource, EndOfText, Recipe};
 use llm_core::settings;
 use llm_core::tokenizer::IdsTokenizer;
+use llm_messages::escape::{json_line, one_line};
 use std::ffi::OsStr;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -152,7 +152,7 @@ impl Sheet {
         let file = sampling.prompt.file.as_ref();
         s.given("prompt_file", file.map(|path| text(path.as_os_str())));
         s.given("start", sampling.prompt.start.as_deref().map(text));
-        let ids = sampling.prompt.ids.iter().map(|&id| whole(id.into()));
+        let ids = sampling.prompt.ids.iter().flatten().map(|&id| whole(id.into()));
         s.list("prompt_ids", ids.collect());
         s.given("gen", sampling.n.map(|n| whole(n as u64)));
         s.given("num_samples", sampling.num_samples.map(whole));

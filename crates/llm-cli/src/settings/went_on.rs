@@ -2,10 +2,10 @@
 
 use super::effective::Sheet;
 use crate::args::TrainArgs;
-use crate::escape::one_line;
 use crate::plan::Decided;
 use crate::program::Program;
 use crate::run_folder::{setting, whole_setting};
+use llm_messages::escape::one_line;
 use toml::Table;
 
 /// A run before it goes on in its own folder.

@@ -9,6 +9,8 @@ use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer}
 use llm_core::{Config, Error};
 use llm_formats::bpe;
 use llm_formats::data_file::unmarked;
+use llm_formats::first_look::Look;
+use llm_formats::hugging_face::tokenizer::TOKENIZER;
 use llm_formats::tokenizers::with_end_of_text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -152,7 +154,7 @@ impl Choice {
     /// [`CliError::Input`] for a file that cannot be read, [`CliError::Data`] naming one that is no
     /// tokenizer.
     pub fn load(&self) -> Result<Option<Arc<dyn Tokenizer>>> {
-        let read = |path: &Path| match looks::refused(path, &[]) {
+        let read = |path: &Path| match looks::refused(path, &[Look::Json]) {
             Some(other) => Err(other),
             None => small_regular_file(path, MAX_BLOB).map(unmarked),
         };
@@ -160,6 +162,9 @@ impl Choice {
             Choice::Byte => return Ok(Some(Arc::new(ByteTokenizer))),
             Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. } => return Ok(None),
             Choice::File(path) => {
+                // That of a folder, for example of a model of Hugging Face's.
+                let path =
+                    &Some(path.join(TOKENIZER)).filter(|p| p.is_file()).unwrap_or(path.clone());
                 (bpe::from_tokenizer_json(&read(path)?), format!("'{}'", path.display()))
             }
             Choice::Pair { vocab, merges } => {

@@ -2,10 +2,9 @@
 
 use super::choice::{Choice, NO_TEXT};
 use crate::console::bar;
-use crate::data::{Files, Input, learnt, small_regular_file};
+use crate::data::{Input, learnt, small_regular_file};
 use crate::defaults::VOCAB_SIZE;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
 use crate::messages::said;
 use llm_core::Error;
 use llm_core::base::{bytes, thousands};
@@ -16,6 +15,7 @@ use llm_formats::bpe::{self, Learning};
 use llm_formats::encode::characters;
 use llm_formats::nano_gpt;
 use llm_formats::tokenizers::with_end_of_text;
+use llm_messages::escape::one_line;
 use llm_stories::StoryCorpus;
 use std::borrow::Cow;
 use std::path::Path;
@@ -40,7 +40,8 @@ pub struct Made {
 /// # Errors
 /// What making a vocabulary refuses.
 pub fn make(choice: &Choice, input: &Input, val_frac: f64, quiet: bool) -> Result<Made> {
-    let ends = if let Input::Files(files) = input { files.end_of_text() } else { EndOfText::None };
+    let ends =
+        if let Input::Files(files) = input { files.texts().end_of_text() } else { EndOfText::None };
     let Made { tokenizer, note } = without_end(choice, input, val_frac, quiet, ends)?;
     let tokenizer = match ends {
         EndOfText::None => tokenizer,
@@ -60,8 +61,8 @@ fn without_end(
 ) -> Result<Made> {
     let marked = ends == EndOfText::Marked;
     let files = if let Input::Files(files) = input { Some(files) } else { None };
-    let (largest, mut note) = (files.and_then(Files::largest), None);
-    if let (Some(meta), true) = (files.and_then(Files::meta), may_be_characters(choice)) {
+    let (largest, mut note) = (files.and_then(|files| files.texts().largest()), None);
+    if let (Some(meta), true) = (files.and_then(|files| files.meta()), may_be_characters(choice)) {
         match of_meta(meta)? {
             Ok(made) => return Ok(made),
             Err(why) => note = Some(why),
@@ -80,7 +81,7 @@ fn without_end(
         Choice::Byte => Arc::new(ByteTokenizer),
         Choice::Numbers { .. } => return Err(CliError::Internal("text for numbers".into())),
         Choice::Char => Arc::new(match input {
-            Input::Files(files) => characters(files.text(), marked).map_err(of_data)?,
+            Input::Files(files) => characters(files.texts().text(), marked).map_err(of_data)?,
             stories => CharTokenizer::from_text(&text(stories, 0.0, None)?)?,
         }),
         Choice::Learn { vocab_size } => {
@@ -128,7 +129,7 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
             let text: String = stories.stories.into_iter().map(|story| story.text).collect();
             Ok(Cow::Owned(text.into_bytes()))
         }
-        Input::Files(files) => files.parts(val_frac, most),
+        Input::Files(files) => Ok(files.texts().learnt(val_frac, most)?),
     }
 }
 

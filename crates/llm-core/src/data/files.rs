@@ -3,7 +3,9 @@
 use crate::base::{Error, IoAction, Result};
 use std::fs::{File, Metadata};
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 /// The bytes of several files as one sequence, of which nothing is kept in memory.
@@ -15,12 +17,13 @@ pub struct ByteFiles {
     parts: Vec<Part>,
 }
 
-/// A file in the sequence.
-#[derive(Debug)]
+/// Bytes of a file in the sequence.
+#[derive(Clone, Debug)]
 struct Part {
     path: PathBuf,
-    file: File,
-    /// Bytes at its beginning that are no part of the sequence.
+    file: Arc<File>,
+    /// Bytes of the whole file, and those before the part.
+    file_len: u64,
     skipped: u64,
     /// Its first byte's place in the sequence, and the one after its last.
     start: usize,
@@ -55,6 +58,22 @@ impl ByteFiles {
             parts.push(part);
         }
         Ok(ByteFiles { parts })
+    }
+
+    /// Some of the bytes as a sequence of their own; what of a range is beyond the last is left out.
+    pub fn select(&self, ranges: &[Range<usize>]) -> ByteFiles {
+        let mut parts: Vec<Part> = Vec::new();
+        for range in ranges {
+            for part in &self.parts {
+                let (from, to) = (range.start.max(part.start), range.end.min(part.end));
+                if from < to {
+                    let start = parts.last().map_or(0, |p| p.end);
+                    let skipped = part.skipped + (from - part.start) as u64;
+                    parts.push(Part { skipped, start, end: start + (to - from), ..part.clone() });
+                }
+            }
+        }
+        ByteFiles { parts }
     }
 
     /// Bytes in all.
@@ -122,10 +141,12 @@ impl Part {
         }
         let file = File::open(path)?;
         let meta = file.metadata()?;
-        let len = meta.len().checked_sub(skipped).ok_or(io::ErrorKind::UnexpectedEof)?;
+        let file_len = meta.len();
+        let len = file_len.checked_sub(skipped).ok_or(io::ErrorKind::UnexpectedEof)?;
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
         let end = end.ok_or_else(|| io::Error::other("it is too large for this machine"))?;
-        Ok(Part { path: path.into(), file, skipped, start, end, modified: meta.modified().ok() })
+        let (path, file, modified) = (path.into(), Arc::new(file), meta.modified().ok());
+        Ok(Part { path, file, file_len, skipped, start, end, modified })
     }
 
     /// Reads at a place in the file, then asks whether it is still the same.
@@ -136,8 +157,7 @@ impl Part {
     }
 
     fn check(&self, now: &Metadata) -> io::Result<()> {
-        let then = self.skipped + (self.end - self.start) as u64;
-        let len = now.len();
+        let (then, len) = (self.file_len, now.len());
         if len != then {
             return Err(io::Error::other(format!(
                 "it had {then} bytes when it was opened and has {len} now"

@@ -26,7 +26,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The whole tokenizer.
-const TOKENIZER: &str = "tokenizer.json";
+/// The file with a whole tokenizer.
+pub const TOKENIZER: &str = "tokenizer.json";
 /// Tokens and their numbers.
 const VOCAB: &str = "vocab.json";
 /// Pairs that become one token, the first ones first.

@@ -62,10 +62,54 @@ fn a_run_that_was_killed_before_its_first_save_is_not_replaced() {
     let words = [&TINY[..], &words].concat();
     let mut run = sandbox.start(&words);
     run.wait_for("step 10 ");
+    // Rows wait for a second before they are written.
+    let log = sandbox.path("run/metrics.csv");
+    while fs::read_to_string(&log).unwrap().lines().count() < 2 {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
     run.signal("KILL");
     run.end();
     fs::remove_file(sandbox.path("run/ckpt/last.lock")).unwrap();
     sandbox.refuses(&words, 73, &["run/", "ckpt/last", "--out"]);
+    // One that has done no step has nothing to lose.
+    let header = fs::read_to_string(&log).unwrap().lines().next().unwrap().to_string() + "\n";
+    fs::write(&log, header).unwrap();
+    fs::write(sandbox.path("run/metrics.jsonl"), "").unwrap();
+    for name in ["best", "best.json"] {
+        let _ = fs::remove_file(sandbox.path("run/ckpt").join(name));
+    }
+    sandbox.ok(&[&words[..], &["--dry-run"]].concat());
+    fs::write(sandbox.path("run/report.html"), "mine").unwrap();
+    sandbox.refuses(&words, 73, &["run/config.toml", "--out"]);
+}
+
+/// What somebody put into a run's folder under a name of the run is kept when the run goes on, or
+/// gets its page.
+#[test]
+fn what_is_somebody_else_s_in_a_run_s_folder_is_kept() {
+    let sandbox = sandbox();
+    let run = ["--steps", "2", "--gen", "3", "--keep", "1", "--out", "run"];
+    sandbox.train(&[&DATA[..2], &run].concat());
+    let names = ["report.html", "loss.svg", "run.json", "samples.jsonl", "ckpt/best.json"];
+    let on = ["--load", "run", "--steps", "1", "--gen", "3"];
+    let said = sandbox.ok(&on);
+    assert!(!said.stderr.contains("kept as"), "{said}");
+    for theirs in ["thesis", "{\"program\": 1}", "<svg/>"] {
+        for name in names {
+            fs::write(sandbox.path("run").join(name), theirs).unwrap();
+        }
+        sandbox.refuses(&["report", "run"], 73, &["report.html", "--html"]);
+        sandbox.ok(&on).says(&["is not of this program: kept as"]);
+        for name in names {
+            let folder = sandbox.path("run");
+            let aside = (1..10).map(|n| folder.join(format!("{name}.old-{n}")));
+            let kept =
+                |path: std::path::PathBuf| fs::read_to_string(path).is_ok_and(|t| t == theirs);
+            assert!(aside.into_iter().any(kept), "{name} {theirs}");
+            assert_ne!(fs::read_to_string(folder.join(name)).unwrap(), theirs);
+        }
+        sandbox.ok(&["report", "run"]);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Data that stay on the disk.
 
 use crate::sandbox;
-use workspace_tests::cli_support::{Outcome, Running, Sandbox, TINY, some_text};
+use workspace_tests::cli_support::{Outcome, Running, Sandbox, TINY, other_text, some_text};
 
 /// Everything above this many bytes counts as large.
 const LIMIT: (&str, &str) = ("LLM_DATA_IN_MEMORY", "1000");
@@ -47,7 +47,7 @@ fn characters_are_the_same_in_parts_and_streams_are_read_into_memory() {
     let words = [&TINY[..], &["--data", "text.txt", "--data", "-", "--steps", "1"]].concat();
     assert!(!run(&sandbox, &words, LIMIT.1).stderr.contains("from the disk"));
     let val = ["--data", "text.txt", "--val", "val.txt", "--steps", "1"];
-    sandbox.write("val.txt", &some_text(2000));
+    sandbox.write("val.txt", &other_text(2000));
     let outcome = run(&sandbox, &[&TINY[..], &val].concat(), "3000");
     outcome.says(&["'text.txt', 4.0 kB, read from the disk; judged on 'val.txt', 2.0 kB\n"]);
 }
@@ -60,7 +60,7 @@ fn a_file_that_changes_ends_the_run_and_nothing_is_lost() {
     };
     for changed in ["text.txt", "val.txt"] {
         let sandbox = sandbox();
-        sandbox.write("val.txt", &some_text(2000));
+        sandbox.write("val.txt", &other_text(2000));
         let data = ["--data", "text.txt", "--val", "val.txt", "--save", "model"];
         let steps = ["--steps", "100000000", "--eval-every", "20", "--gen", "0"];
         let words = [&TINY[..], &data, &steps].concat();
@@ -79,7 +79,7 @@ fn a_file_that_changes_ends_the_run_and_nothing_is_lost() {
         let step = error.split("of step ").nth(1).and_then(|s| s.split(' ').next()).unwrap();
         assert!(step.parse::<u64>().unwrap() >= 30, "{outcome}");
         sandbox.write("text.txt", &some_text(4000));
-        sandbox.write("val.txt", &some_text(2000));
+        sandbox.write("val.txt", &other_text(2000));
         let on = ["--load", "model", "--data", "text.txt", "--val", "val.txt", "--steps", "1"];
         sandbox.ok(&on).says(&[&format!("loaded checkpoint 'model' at step {step}\n")]);
     }

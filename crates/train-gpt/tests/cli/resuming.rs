@@ -131,7 +131,7 @@ fn a_folder_goes_on_in_itself_with_its_own_text() {
 #[test]
 fn a_text_that_moved_or_changed_is_named() {
     let sandbox = sandbox();
-    sandbox.write("val.txt", &sandbox.read("text.txt")[..400]);
+    sandbox.write("val.txt", &workspace_tests::cli_support::other_text(400));
     let words = ["--data", "text.txt", "--val", "val.txt", "--steps", "2", "--out", "run"];
     sandbox.train(&[&words[..], &["--gen", "0"]].concat());
     let on = ["--load", "run", "--steps", "1"];

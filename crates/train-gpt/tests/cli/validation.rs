@@ -1,13 +1,13 @@
 //! `--val`: text to be judged on that is no part of `--data`.
 
 use crate::sandbox;
-use workspace_tests::cli_support::{Sandbox, some_text};
+use workspace_tests::cli_support::{Sandbox, TINY, other_text, some_text};
 
 const RUN: [&str; 6] = ["--data", "text.txt", "--val", "val.txt", "--steps", "4"];
 
 fn with_val() -> Sandbox {
     let sandbox = sandbox();
-    sandbox.write("val.txt", &some_text(900)[500..]);
+    sandbox.write("val.txt", &other_text(400));
     sandbox
 }
 
@@ -37,7 +37,7 @@ fn all_of_the_data_is_learnt_and_all_of_val_is_scored() {
 #[test]
 fn a_short_run_is_not_measured_on_all_of_a_long_text() {
     let sandbox = with_val();
-    sandbox.write("val.txt", &some_text(300_001));
+    sandbox.write("val.txt", &other_text(300_001));
     let run = [&RUN[..], &["--seq", "16", "--dmodel", "8", "--layers", "1"]].concat();
     let json = sandbox.ok(&[&run[..], &["--message-format", "json", "--gen", "0"]].concat());
     let part = json.events_of("done")[0]["tokens"].as_u64().unwrap();
@@ -94,7 +94,7 @@ fn a_run_that_goes_on_is_judged_on_the_same_text() {
     let on = ["--load", "model", "--data", "text.txt", "--steps", "2"];
     sandbox.refuses(&on, 2, &["model", "--val"]);
     sandbox.ok(&[&on[..], &["--val", "val.txt", "--save", "same"]].concat());
-    sandbox.write("other", &some_text(70));
+    sandbox.write("other", &other_text(70));
     let other = [&on[..], &["--val", "other"]].concat();
     sandbox.refuses(&other, 65, &["model", "judged", "400", "70", "--allow-data-change"]);
     sandbox.ok(&[&other[..], &["--allow-data-change", "--save", "changed"]].concat());
@@ -129,7 +129,7 @@ fn ten_and_ten_steps_are_twenty() {
         let schedule = ["--schedule", "constant"];
         sandbox.ok(&[&all[..], &schedule, words].concat())
     };
-    let new = |words: &[&str]| run(&[&workspace_tests::cli_support::TINY[..], words].concat());
+    let new = |words: &[&str]| run(&[&TINY[..], words].concat());
     new(&["--steps", "20", "--save", "whole"]);
     new(&["--steps", "10", "--save", "half"]);
     run(&["--load", "half", "--steps", "10", "--save", "two"]);
@@ -162,4 +162,81 @@ fn verbs_measure_on_the_run_s_own_unseen_part() {
     let all = ["--data", "text.txt", "--steps", "1", "--val-frac", "0", "--out", "all"];
     sandbox.train(&all);
     sandbox.refuses(&["eval", "--load", "all"], 2, &["set no text apart", "--data"]);
+}
+
+/// A copy of a part of what is learnt, between other text too.
+#[test]
+fn passages_that_are_learnt_are_not_unseen() {
+    let sandbox = with_val();
+    let (learnt, new) = (some_text(3000), other_text(4000));
+    let run = ["--data", "text.txt", "--val", "val.txt", "--steps", "1", "--gen", "0"];
+    for (own, share) in [(0, "100 %"), (500, "7"), (4000, "")] {
+        sandbox.write("val.txt", &[&new[..own], &learnt[1000..]].concat());
+        match share {
+            "" => sandbox.train(&run),
+            share => sandbox.refuses(&run, 65, &["'val.txt' of --val", share, "word for word"]),
+        };
+    }
+    sandbox.write("twice.txt", &[&learnt[..], &learnt].concat());
+    let own = ["--data", "twice.txt", "--steps", "1", "--gen", "0"];
+    sandbox.train(&own).says(&["; the last 10 % unseen, 100 % of that in the rest as well"]);
+    let none = sandbox.train(&["--data", "text.txt", "--steps", "1", "--val-frac", "0"]);
+    none.says(&["; none of it is unseen"]);
+}
+
+/// Of several texts the end of each is unseen, in memory and on the disk, and none where they are
+/// one text.
+#[test]
+fn the_end_of_each_file_is_unseen() {
+    let sandbox = sandbox();
+    let letters = [b'a', b'b', b'c'];
+    std::fs::create_dir(sandbox.path("texts")).unwrap();
+    for (letter, len) in letters.iter().zip([1000, 500, 200]) {
+        let text = [vec![*letter; len - len / 10], vec![letter.to_ascii_uppercase(); len / 10]];
+        sandbox.write(format!("texts/{}.txt", *letter as char), &text.concat());
+    }
+    let run = ["--data", "texts", "--steps", "4", "--gen", "0", "--message-format", "json"];
+    for tokenizer in ["byte", "char"] {
+        let all = [&run[..], &["--tokenizer", tokenizer]].concat();
+        let said = sandbox.train(&[&all[..], &["--out", tokenizer]].concat());
+        said.says(&["3 texts", "; the last 10 % of each unseen"]);
+        // Each part ends with a token that says so, and the first is not scored.
+        assert_eq!(said.events_of("done")[0]["tokens"], 170 + 3 - 1, "{said}");
+        let eval = ["eval", "--load", tokenizer, "--per-token", "-"];
+        let rows = sandbox.ok(&eval).text().to_string();
+        let scored = |letter: &u8| rows.contains(&format!("{}", *letter as char));
+        assert!(letters.map(|l| l.to_ascii_uppercase()).iter().all(scored), "{rows}");
+        let words = [&TINY[..], &all, &["--save", "disk"]].concat();
+        let disk = sandbox.command(&words).env("LLM_DATA_IN_MEMORY", "100").status().unwrap();
+        let last = format!("{tokenizer}/ckpt/last");
+        assert!(disk.success() && sandbox.read("disk") == sandbox.read(&last), "{tokenizer}");
+        // What is set apart is never learnt: other capitals are the same run.
+        let on = ["--load", tokenizer, "--steps", "1", "--gen", "0"];
+        sandbox.ok(&on).says(&["of each unseen"]);
+    }
+    let joined = [&run[..], &["--end-of-text", "none"]].concat();
+    sandbox.train(&joined).says(&["'texts' (3 files), 1.7 kB; the last 10 % unseen"]);
+    // Of many small files there is something unseen as well.
+    std::fs::create_dir(sandbox.path("many")).unwrap();
+    (0..50).for_each(|i| sandbox.write(format!("many/{i}"), format!("word{i:03}").as_bytes()));
+    let many = ["--data", "many", "--steps", "1", "--gen", "0", "--message-format", "json"];
+    let done = sandbox.train(&many);
+    assert!(done.events_of("done")[0]["tokens"].as_u64().unwrap() >= 35, "{done}");
+}
+
+/// The weights do not depend on what is set apart.
+#[test]
+fn what_is_unseen_is_not_learnt() {
+    let sandbox = sandbox();
+    let run = ["--data", "a", "b", "--steps", "5", "--gen", "0", "--save", "model"];
+    let [first, second] = [b"xyz", b"uvw"].map(|end| {
+        for (name, text) in [("a", some_text(900)), ("b", other_text(900))] {
+            sandbox.write(name, &[&text[..], &end.repeat(33)[..], b"."].concat());
+        }
+        let words = [&run[..], &["--val-frac", "0.1"]].concat();
+        let said = sandbox.train(&[&words[..], &["--message-format", "json"]].concat());
+        (said.losses(), said.events_of("done")[0]["val_loss"].as_f64().unwrap())
+    });
+    assert_eq!(first.0, second.0);
+    assert_ne!(first.1, second.1);
 }

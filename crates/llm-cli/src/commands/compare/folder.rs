@@ -2,11 +2,11 @@
 
 use super::results::Results;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
 use crate::output::{REPORT, cannot_create, make_folder, next_free};
 use crate::report;
 use llm_core::base::{check_writable, replace_file};
 use llm_core::{Error, IoAction, Result as CoreResult};
+use llm_messages::escape::one_line;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 

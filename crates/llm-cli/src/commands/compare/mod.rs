@@ -12,7 +12,6 @@ use super::train::{diverged, one_of_many};
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, note, room};
 use crate::error::{CliError, Result};
-use crate::escape::{json_line, one_line};
 use crate::flags::whole;
 use crate::messages::{count, lasting, typed};
 use crate::plan::{Plan, SharedData, SharedDecision, named_by_flag};
@@ -22,6 +21,7 @@ use crate::signals::Signals;
 use costs::Costs;
 use folder::Folder;
 use llm_core::base::thousands;
+use llm_messages::escape::{json_line, one_line};
 use results::{Common, Diverged, Results, Run};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -303,10 +303,11 @@ impl Comparing<'_> {
     /// Keeps, and says, that a training ran away.
     fn diverged(&mut self, variant: usize, seed: u64, [number, of]: [usize; 2], why: String) {
         let kind = &self.results.common.variants[variant];
+        let path = self.folder.path.join(kind.folder(seed)).display().to_string();
         let settings = kind.settings.iter().cloned().collect();
         let name = kind.in_a_line();
         self.say(&format!("run {number}/{of}  {name}  seed {seed}  diverged: {why}"));
-        let run = Diverged { variant, settings, seed, why };
+        let run = Diverged { variant, settings, seed, why, path };
         if self.json {
             let mut line = json!({ "event": "diverged", "number": number, "of": of });
             merge(&mut line, json!(run));

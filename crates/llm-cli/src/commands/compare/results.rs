@@ -4,7 +4,6 @@ use super::costs::{AtLength, Costs};
 use super::statistics::{conclude, values_of};
 use super::vary::{HEADS, KIND, Variant};
 use crate::error::Result;
-use crate::escape::escaped_json;
 use crate::events::Scores;
 use crate::lang::{Bilingual, Lang};
 use crate::messages::{compare as say, report as label, report::kind_said, said};
@@ -16,6 +15,7 @@ use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
+use llm_messages::escape::escaped_json;
 use llm_run_log::GroupSpread;
 use llm_stories::FactKind;
 use serde::Serialize;
@@ -62,6 +62,8 @@ pub(super) struct Diverged {
     pub seed: u64,
     /// How that was seen.
     pub why: String,
+    /// Its folder.
+    pub path: String,
 }
 
 /// What all trainings have in common.
@@ -148,6 +150,7 @@ impl Results {
             n_heads,
             head_dim: of_first(|run| run.head_dim as u64) as usize,
             parameters: of_first(|run| run.parameters),
+            tokens: of_first(|run| run.steps.saturating_mul(run.tokens_per_step)),
             seeds: runs().map(|run| run.seed).collect(),
             loss: runs().map(|run| run.scores.val_loss).collect(),
             seconds: runs().map(|run| run.seconds).collect(),
@@ -266,13 +269,16 @@ impl Results {
 
     /// Their curves: those that differ in the seed alone look alike.
     fn curves(&self) -> Result<SeveralRuns> {
+        let done = self.runs.iter().map(|run| (run.variant, &run.settings, run.seed, &run.path));
+        let ran_away =
+            self.diverged.iter().map(|run| (run.variant, &run.settings, run.seed, &run.path));
+        let runs: Vec<_> = done.chain(ran_away).collect();
         let folders: Vec<_> =
-            self.runs.iter().map(|run| RunFolder::read(Path::new(&run.path))).collect();
+            runs.iter().map(|(.., path)| RunFolder::read(Path::new(path))).collect();
         let differing = self.differ_in();
-        let told = self.runs.iter().map(|run| {
-            let value = |flag: &&str| run.settings.get(*flag).cloned().unwrap_or_default();
-            let seed = run.seed.to_string();
-            (run.variant, differing.iter().map(value).chain([seed]).collect())
+        let told = runs.iter().map(|&(variant, settings, seed, _)| {
+            let value = |flag: &&str| settings.get(*flag).cloned().unwrap_or_default();
+            (variant, differing.iter().map(value).chain([seed.to_string()]).collect())
         });
         let columns = differing.iter().copied().chain(["seed"]).map(String::from).collect();
         let groups = self.common.variants.iter().map(Variant::name).collect();
@@ -323,7 +329,9 @@ impl Results {
                 "floor: {floor:.4} nats, the stories' own entropy; no model's expected loss is below\n"
             ));
         }
-        text.push('\n');
+        if !text.ends_with("\n\n") {
+            text.push('\n');
+        }
         for line in &comparison.conclusion {
             text.push_str(&format!("{}\n", line.clone().text(Lang::chosen())));
         }
@@ -342,15 +350,17 @@ fn each_once<T: PartialEq>(all: impl Iterator<Item = T>) -> Vec<T> {
 }
 
 fn main_table(comparison: &Comparison, room: usize) -> String {
-    let numbers =
-        ["parameters", "seeds", "validation loss (min–max)", "facts right (min–max)", "s/run"];
+    let has_facts = comparison.rows.iter().any(|row| !row.facts_total.is_empty());
     let (mut columns, mut first) = match comparison.by_heads {
         true => (vec![Column::right(0, 5), Column::right(1, 5)], vec![said("heads"), "D".into()]),
         false => (vec![Column::left(0, 0)], vec![comparison.differ_in.clone()]),
     };
     columns.extend([Column::right(1, 12), Column::right(1, 7), Column::left(3, 34)]);
-    columns.extend([Column::left(3, 30), Column::right(1, 7)]);
-    first.extend(numbers.map(said));
+    columns.extend(has_facts.then_some(Column::left(3, 30)));
+    columns.push(Column::right(1, 7));
+    first.extend(["parameters", "seeds", "validation loss (min–max)"].map(said));
+    first.extend(has_facts.then(|| said("facts right (min–max)")));
+    first.push(said("s/run"));
     let cells = |row: &Compared| {
         let loss = GroupSpread::of(&row.loss).map_or(String::new(), |s| shown(&s, 1.0, 4, ""));
         let facts = GroupSpread::of(&row.facts_total);
@@ -361,12 +371,14 @@ fn main_table(comparison: &Comparison, room: usize) -> String {
             false => vec![row.values.clone()],
         };
         cells.extend([thousands(row.parameters), row.seeds.len().to_string()]);
-        cells.extend([loss, facts, format!("{seconds:.1}")]);
+        cells.push(loss);
+        cells.extend(has_facts.then_some(facts));
+        cells.push(format!("{seconds:.1}"));
         cells
     };
     let rows: Vec<_> = std::iter::once(first).chain(comparison.rows.iter().map(cells)).collect();
     table(&columns, &rows, room)
-        + "(mean ± sample standard deviation over the seeds; all else is the same)\n\n"
+        + "(mean ± sample standard deviation over the seeds; all other settings are the same)\n\n"
 }
 
 fn facts_table(comparison: &Comparison, room: usize) -> String {

@@ -81,9 +81,13 @@ pub(super) fn conclude<'a>(
     if !ran_away.is_empty() && rows.len() < 2 {
         return ran_away;
     }
+    let counts = || rows.iter().map(|row| row.tokens);
+    let (fewest, most) = (counts().min().unwrap_or(0), counts().max().unwrap_or(0));
+    let tokens = (fewest < most).then_some(Conclusion::Tokens { fewest, most });
+    let said = ran_away.into_iter().chain(tokens);
     let seeds = rows.first().map_or(0, |row| row.loss.len());
     if seeds < 2 {
-        return ran_away.into_iter().chain([Conclusion::OneSeed]).collect();
+        return said.chain([Conclusion::OneSeed]).collect();
     }
     let loss = Findings::of(Quantity::Loss, &rows, |row| &row.loss);
     let all = Findings::of(Quantity::AllFacts, &rows, |row| &row.facts_total);
@@ -96,7 +100,7 @@ pub(super) fn conclude<'a>(
         Conclusion::Found { quantity: findings.quantity, difference, seeds, by_heads }
     });
     let rule = std::iter::once(Conclusion::Rule { seeds, by_heads });
-    ran_away.into_iter().chain(rule).chain(found).chain([Conclusion::Limits]).collect()
+    said.chain(rule).chain(found).chain([Conclusion::Limits]).collect()
 }
 
 /// The shares right of a kind; empty when it did not occur.

@@ -1,12 +1,12 @@
 //! `eval --per-token`: what the model said about every scored token, a row each.
 
 use crate::error::{CliError, Result};
-use crate::escape::{escaped_token, json_line};
 use llm_core::TokenId;
 use llm_core::base::memory;
 use llm_core::data::Window;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
+use llm_messages::escape::{escaped_token, json_line};
 use serde::Serialize;
 use std::io::{self, Write};
 

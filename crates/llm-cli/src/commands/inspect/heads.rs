@@ -5,7 +5,6 @@ use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
 use crate::console::{print, room, tell};
 use crate::error::{CliError, Result};
-use crate::escape::{json_line, one_line};
 use crate::lang::{Bilingual, Lang};
 use crate::messages::{in_both, inspect as say, plural, said};
 use crate::output::to_load;
@@ -16,6 +15,7 @@ use crate::signals::Signals;
 use crate::table::{Column as Shown, table};
 use llm_core::base::{memory, thousands};
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
+use llm_messages::escape::{json_line, one_line};
 use serde_json::json;
 use std::path::Path;
 

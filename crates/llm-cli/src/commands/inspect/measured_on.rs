@@ -30,6 +30,9 @@ pub(super) fn measured_on(
     };
     let name = match &input {
         Input::Stories { .. } => "unseen built-in stories".to_string(),
+        Input::Files(files) if input.source() == recipe.data => {
+            format!("{}, learnt by this run", files.name)
+        }
         Input::Files(files) => files.name.clone(),
     };
     Ok((Data::whole(input, loaded.run.model.config().seq_len, tokenizer)?, name))

@@ -4,7 +4,6 @@ use crate::args::InspectModelArgs;
 use crate::console::{print, room, tell};
 use crate::defaults::Start;
 use crate::error::{CliError, Result};
-use crate::escape::{json_line, one_line};
 use crate::flags;
 use crate::messages::{count, left, said};
 use crate::output::to_load;
@@ -17,6 +16,7 @@ use llm_core::model::check_attention;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{AttentionSpec, Config, Error};
 use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
+use llm_messages::escape::{json_line, one_line};
 use serde_json::json;
 
 /// Prints sizes. Any checkpoint will do, whatever its attention.

@@ -1,8 +1,9 @@
 //! Files that `inspect` writes besides standard output.
 
 use crate::commands::written;
-pub(super) use crate::commands::written::{PAGE, say_written};
+pub(super) use crate::commands::written::say_written;
 use crate::error::Result;
+pub(super) use crate::output::PAGE;
 use crate::program::Program;
 use std::io;
 use std::path::Path;

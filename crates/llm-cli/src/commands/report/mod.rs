@@ -6,11 +6,11 @@ use super::written::is_page;
 use crate::args::ReportArgs;
 use crate::console::{note, print};
 use crate::error::{CliError, Result};
-use crate::escape::{json_line, one_line};
 use crate::output::{REPORT, may_replace, refuse_link};
 use crate::program::Program;
 use crate::report::{self, Page, SeveralRuns};
 use crate::run_folder::{RunFolder, below};
+use llm_messages::escape::{json_line, one_line};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
@@ -33,9 +33,7 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
     if args.html.is_none() {
         refuse_link(&target).map_err(|e| e.of_verb("choose another --html"))?;
     }
-    let is_ours =
-        |path: &Path| path.file_name().is_some_and(|name| name == REPORT) || is_page(path);
-    may_replace(&target, is_ours, "it exists and is no page of ours")
+    may_replace(&target, is_page, "it exists and is no page of ours")
         .map_err(|e| CliError::not_created(&target, e, "choose another --html"))?;
     let runs: Vec<RunFolder> = paths.iter().map(|path| RunFolder::read(path)).collect();
     let say = |line: &str| {

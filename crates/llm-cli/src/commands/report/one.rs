@@ -2,7 +2,6 @@
 
 use crate::data::Report;
 use crate::error::Result;
-use crate::escape::one_line;
 use crate::lang::Bilingual;
 use crate::messages::{in_both, report as label, train as say};
 use crate::output::to_load;
@@ -13,6 +12,7 @@ use crate::report::{Curves, Fact, Page};
 use crate::run_folder::RunFolder;
 use llm_core::base::thousands;
 use llm_formats::tokenizers::unit;
+use llm_messages::escape::one_line;
 use llm_run_log::{Samples, rows};
 use std::path::Path;
 

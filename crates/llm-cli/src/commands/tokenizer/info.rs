@@ -5,11 +5,11 @@ use crate::args::InfoArgs;
 use crate::console::Out;
 use crate::data::{Input, Reading, one_stdin};
 use crate::error::{CliError, Result};
-use crate::escape::json_line;
 use crate::generation::shown;
 use llm_core::TokenId;
 use llm_core::base::thousands;
 use llm_core::tokenizer::Tokenizer;
+use llm_messages::escape::json_line;
 use serde_json::json;
 
 /// Longest tokens that are shown.
@@ -74,7 +74,7 @@ fn measure(args: &InfoArgs, tokenizer: &dyn Tokenizer) -> Result<Option<(u64, u6
     }
     match Input::files(&args.data, Reading::new(tokenizer.name(), None))? {
         Input::Files(files) => {
-            let bytes = files.len();
+            let bytes = files.texts().text().len() as u64;
             Ok(Some((bytes, files.tokens(tokenizer)?.len() as u64)))
         }
         Input::Stories { .. } => Err(CliError::Internal("files that are stories".into())),

@@ -4,12 +4,12 @@ use crate::args::{TextEnds, TokenizerArg, TokenizerArgs, TokenizerTrainArgs};
 use crate::console::note;
 use crate::data::{Input, Reading, check_about_files, one_stdin};
 use crate::error::{CliError, Result, system_reason};
-use crate::escape::one_line;
 use crate::next_commands;
 use crate::output::may_replace;
 use crate::program::Program;
 use crate::tokenizers::{Choice, make};
 use llm_core::base::replace_file;
+use llm_messages::escape::one_line;
 use std::path::{Path, PathBuf};
 
 /// Learns from the text and saves a tokenizer.json.

@@ -1,12 +1,12 @@
 //! `tokenizer encode` and `tokenizer decode`.
 
 use super::source::open;
-use crate::args::{DecodeArgs, EncodeArgs};
+use crate::args::{DecodeArgs, EncodeArgs, number_words};
 use crate::console::Out;
 use crate::data::{small_file, small_stdin};
 use crate::error::{CliError, Result};
-use crate::escape::{Printer, Show, json_line};
 use llm_core::{Error, TokenId};
+use llm_messages::escape::{json_line, safe_token};
 use serde_json::json;
 use std::borrow::Cow;
 
@@ -59,22 +59,19 @@ pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
     } else if args.raw {
         out.write(&text);
     } else {
-        let mut printer = Printer::new(Show::Safe);
-        out.write(&printer.push(&text));
-        out.write(&printer.finish());
+        out.write(safe_token(&text).as_bytes());
         out.write(b"\n");
     }
     out.finish()
 }
 
-/// Token numbers with spaces, commas or brackets around them.
+/// Token numbers.
 fn numbers(text: &str) -> std::result::Result<Vec<TokenId>, String> {
-    let words = text.split(|c: char| c.is_whitespace() || matches!(c, ',' | '[' | ']'));
     let number = |word: &str| {
         let short: String = word.chars().take(40).collect();
         word.parse().map_err(|_| format!("'{}' is no token number", short.escape_debug()))
     };
-    words.filter(|word| !word.is_empty()).map(number).collect()
+    number_words(text).map(number).collect()
 }
 
 /// What the vocabulary does not have.

@@ -4,7 +4,6 @@ use super::Training;
 use crate::console::note;
 use crate::data::Report;
 use crate::error::CliError;
-use crate::escape::one_line;
 use crate::events::Event;
 use crate::messages::train as say;
 use crate::next_commands;
@@ -12,6 +11,7 @@ use crate::plan::Plan;
 use crate::report;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Ending, Trainer};
+use llm_messages::escape::one_line;
 use llm_run_log::RunState;
 use std::path::Path;
 

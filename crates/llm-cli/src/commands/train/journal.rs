@@ -4,9 +4,8 @@ use crate::args::TrainArgs;
 use crate::data::Report;
 use crate::defaults::set_by;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
 use crate::machine::{kernels, now, processor, version};
-use crate::output::{REPORT, is_same, run_of};
+use crate::output::{BEGINNINGS, REPORT, is_same, run_of};
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::report;
@@ -20,6 +19,7 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Best, SpikeGuard, StepReport};
 use llm_lens::training_flops_with;
+use llm_messages::escape::one_line;
 use llm_run_log::{
     BestLoss, Curves, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples, plot,
 };
@@ -38,6 +38,7 @@ pub(super) struct Journal {
     dir: PathBuf,
     /// What `config.toml` holds.
     config: String,
+    notes: Vec<String>,
     log: RunLog,
     samples: Samples,
     about: About,
@@ -77,11 +78,13 @@ impl Journal {
     ) -> Result<Journal> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
+        let mut notes = llm_run_log::others_aside(&dir, &BEGINNINGS)?;
         let known = RunInfo::read(&dir);
         let config = settings_of(&dir, program, plan, args, threads, known.as_ref());
         let earlier = known.filter(|_| trainer.step > 0);
         llm_run_log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
+        notes.extend_from_slice(log.notes());
         let samples = Samples::open(&dir, trainer.step)?;
         let (data, model) = (plan.data.as_ref(), &trainer.model);
         let about = About::new(program, data, model, &plan.tokenizer, threads)?;
@@ -101,6 +104,7 @@ impl Journal {
         let mut journal = Journal {
             dir,
             config,
+            notes,
             log,
             samples,
             about,
@@ -140,9 +144,9 @@ impl Journal {
         self.write_info(RunState::Running)
     }
 
-    /// What the user should know about the log that was there.
+    /// What the user should know about what was there.
     pub(super) fn notes(&self) -> &[String] {
-        self.log.notes()
+        &self.notes
     }
 
     /// Tells the guard what the last steps were, so that it goes on as if it had seen them.

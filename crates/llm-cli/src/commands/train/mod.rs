@@ -18,7 +18,6 @@ use crate::crew::{Lowered, Team, crew_of, said_once};
 use crate::data::Report;
 use crate::defaults::PERIODIC_TOKENS;
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
 use crate::events::{self, Event};
 use crate::generation::Request;
 use crate::lang::Bilingual;
@@ -35,8 +34,12 @@ use llm_core::crew::Alone;
 use llm_core::kernels::gemm::Precision;
 use llm_core::train::{Keeper, Scored, Trainer};
 use llm_core::{Error, IoAction};
+use llm_messages::escape::one_line;
 use llm_run_log::{RunState, Sample};
 use std::time::Instant;
+
+/// So far above the loss of new weights, in nats a token, no run is by chance.
+const WORSE_THAN_EVEN: f64 = 0.5;
 
 /// The whole command.
 ///
@@ -120,6 +123,11 @@ fn agreed<T>(team: &mut Option<&mut Team>, f: impl FnOnce() -> Result<T>) -> Res
 /// Whether a data file could be opened and then no longer be read.
 fn lost_data(e: &Error) -> bool {
     matches!(e, Error::Io { action: IoAction::GoOnReading, .. })
+}
+
+/// What helps when the numbers of training run away.
+pub(super) fn advice_on_rate(clipped: bool) -> &'static str {
+    if clipped { "try a lower --lr" } else { "try a lower --lr, or --clip 1" }
 }
 
 /// Whether the numbers of training itself ended it.
@@ -385,6 +393,13 @@ impl Training<'_> {
         }
         self.emit(&Event::Eval { step, scores: (&report).into(), beside: None });
         self.tell(&format!("result  {}", report.summary()));
+        let even = model.config().first_loss();
+        if report.evaluation.loss > even + WORSE_THAN_EVEN {
+            let advice = advice_on_rate(trainer.recipe.clip > 0.0);
+            self.say(&format!(
+                "        nothing was learnt: a model that has seen no text has about {even:.2}; {advice}"
+            ));
+        }
         let (scored, all) = (report.evaluation.tokens, val.tokens() as u64);
         if scored < all {
             let (scored, all) = (thousands(scored), thousands(all));

@@ -1,15 +1,14 @@
 //! What a run saves, and what is safe when something fails.
 
 use super::journal::Journal;
-use super::steps::advice_on_rate;
-use super::{Training, keep};
+use super::{Training, advice_on_rate, keep};
 use crate::error::{CliError, Result};
-use crate::escape::one_line;
 use crate::events::Event;
 use crate::output::Whereabouts;
 use llm_core::checkpoint::{self, Snapshot};
 use llm_core::train::check_usable;
 use llm_core::{Error, Result as CoreResult};
+use llm_messages::escape::one_line;
 use llm_run_log::RunState;
 use std::io;
 use std::path::Path;

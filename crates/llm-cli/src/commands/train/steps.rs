@@ -1,8 +1,8 @@
 //! What a run of the command line does during the loop: reports, measurements, saves, samples, and
 //! reasons to stop.
 
-use super::Training;
 use super::journal::Journal;
+use super::{Training, advice_on_rate};
 use crate::crew::crew_of;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
@@ -63,11 +63,6 @@ impl Training<'_> {
             Err(e) => Err(CliError::hint(e, self.kept(advice_on_rate(clipped)))),
         }
     }
-}
-
-/// What helps when the numbers of training run away.
-pub(super) fn advice_on_rate(clipped: bool) -> &'static str {
-    if clipped { "try a lower --lr" } else { "try a lower --lr, or --clip 1" }
 }
 
 /// A run as the command line watches it.

@@ -20,8 +20,10 @@ const duration = s => s < 60 ? `${fixed(s, 1)} s` : s < 3600 ? `${Math.floor(s /
 
 /** What tells a run from the others. */
 const told = row => page.runs.differing.map((name, i) => `${name} ${row.settings[i] ?? '–'}`).join(' · ') || row.name;
+/** Which loss the picture is of: of what is learnt where no run was measured on the way. */
+const kindOfRuns = () => page.runs.rows.some(row => row.val.length) ? 'val' : 'smoothTrain';
 /** The same beside its line, with what the line is when it is another loss than the others'. */
-const toldOfLine = row => row.val.length ? told(row) : `${told(row)} (${say('learnt')})`;
+const toldOfLine = row => row.val.length || kindOfRuns() !== 'val' ? told(row) : `${told(row)} (${say('learnt')})`;
 
 /** Names for the legend: of the groups, if there are any. */
 function namesOfLines() {
@@ -40,7 +42,7 @@ function runsPicture(choose, readout) {
   const right = direct ? 22 + 6.6 * Math.max(...drawn.map(({ row }) => cut(toldOfLine(row)).length), 1) : 16;
   const steps = [0, Math.max(largest(drawn.map(({ line }) => line[line.length - 1][0])), 1)];
   const log = state.scale === 'log', range = rangeOfRuns(log);
-  const label = `${say('val')} (${say('nats')})`;
+  const label = `${say(kindOfRuns())} (${say('nats')})`;
   const { picture, x, y, margin } = plane(width, height, steps, range, { x: say('step'), y: label, label, log, right, left: 60 });
   const place = ([step, loss]) => [x(step), y(Math.min(loss, range[1]))];
   const paths = new Map(drawn.map(({ row, i, line }) => {

@@ -51,7 +51,7 @@ const WORDS = {
   name: ['run', '训练'], best: ['best', '最好'], bestOnTheWay: ['best on the way', '途中最好'], steps: ['steps done', '已做步数'], time: ['time', '用时'], state: ['state', '状态'],
   smoothTrain: ['training loss, smoothed', '训练损失（平滑）'],
   runsHint: ['Point at a line, or use the arrow keys, to see which run it is. A run’s name in the table keeps it in front.', '把指针移到线上，或用方向键，看它是哪一次训练。点表里的名字，可让它保持在最前面。'],
-  runsTrain: ['Of {n} of {all} runs nothing was measured on unseen data: their smoothed training loss is drawn.', '{all} 次训练中有 {n} 次没有在未见数据上测量：画的是它们平滑后的训练损失。'],
+  runsTrain: ['{n} of {all} runs were not measured on the way: their smoothed training loss is drawn.', '{all} 次训练中有 {n} 次在途中没有测量：画的是它们平滑后的训练损失。'],
   learnt: ['training', '训练'],
   allFacts: ['all', '全部'], conclusion: ['What was measured', '测得的结论'],
   incomplete: ['Incomplete', '未完成'], by: ['Written by', '生成程序：'],

@@ -1,8 +1,8 @@
 //! What pruning found, to be read and as JSON.
 
 use super::found::{Found, Score, Scored};
-use crate::escape::json_line;
 use crate::messages::{left, report::kind_said, said, width};
+use llm_messages::escape::json_line;
 use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
 use std::path::Path;

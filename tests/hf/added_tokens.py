@@ -19,16 +19,21 @@ from llama import KINDS, ROOT, WORDS, build, fail, random_model, run, texts
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import GPT2TokenizerFast, LlamaConfig, PreTrainedTokenizerFast
 
-CONTENTS = ["<think>", "</think>", "<|im_start|>", "<|im_end|>", "<tool_call>", "[PAD]", "<pad>", "<mask>", "cat", "the", " the",
-            "new\n", "\n\n", "e\u0301", "\u00e9", "a b", "  ", "\u732b", "<|a|>", "<|a|><|b|>", "<|b|>", "1", "123", "ing", "'s"]
+CONTENTS = ["<think>", "</think>", "<|im_start|>", "<|im_end|>", "<tool_call>", "[PAD]", "<pad>", "<mask>", "cat", "the",
+            "e\u0301", "\u732b", "\U0001f408", "<|a|>", "<|a|><|b|>", "<|b|>", "1", "123", "ing", "'s", "<", "|>"]
+WITH_SPACE = [" the", "new\n", "\n\n", "a b", "  "]
 
 
 def drawn(draw, plain):
     """Tokens with their options; `plain`: with those that are told nothing but their text."""
     tokens = []
-    for content in draw.sample(CONTENTS, draw.randint(1, 8)):
+    contents = draw.sample(CONTENTS, draw.randint(1, 8))
+    if draw.random() < 0.1:
+        contents.append(draw.choice(WITH_SPACE))
+    strips = draw.random() < 0.1
+    for content in contents:
         often = lambda p: draw.random() < p
-        options = {} if plain else {"normalized": often(0.4), "single_word": often(0.04), "lstrip": often(0.04), "rstrip": often(0.04)}
+        options = {} if plain else {"normalized": often(0.4), **{key: strips and often(0.3) for key in ("single_word", "lstrip", "rstrip")}}
         tokens.append(AddedToken(content, special=plain or often(0.5), **options))
     return tokens
 
@@ -88,8 +93,9 @@ def main():
         for n in range(count):
             form = draw.choice(["alone", "with its settings", "older"])
             kind = "GPT-2" if form == "older" else draw.choice(list(KINDS))
-            folder = pathlib.Path(work) / "folder"
-            shutil.rmtree(folder, ignore_errors=True)
+            folder, out = (pathlib.Path(work) / name for name in ("folder", "out"))
+            for old in (folder, out):
+                shutil.rmtree(old, ignore_errors=True)
             judge, tokens = write(folder, form, kind, draw, corpus)
             name = f"{n}: {kind}, {form}, {[(t.content, t.special, t.normalized) for t in tokens]}"
             config = LlamaConfig(vocab_size=len(judge), hidden_size=8, num_hidden_layers=1, num_attention_heads=2,
@@ -97,9 +103,9 @@ def main():
             random_model(config, 1).save_pretrained(folder)
             words = WORDS + [token.content for token in tokens] * 2
             some = list(texts(many, words, draw.random()))
-            done = run(program, folder, pathlib.Path(work) / "out", texts=some)
+            done = run(program, folder, out, texts=some)
             if done.returncode != 0:
-                line = done.stderr.strip()
+                line = done.stderr.strip().replace("\\\\", "\\")
                 if len(line.splitlines()) != 1 or not any(json.dumps(t.content)[1:-1] in line or t.content in line for t in tokens):
                     fail(f"{name}: refused, but not by name: {line}")
                 refused += 1

@@ -10,7 +10,7 @@ use crate::program::{ALL_OPTIONS, Program};
 use crate::settings;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, FromArgMatches};
-use llm_messages::escape::one_line;
+use llm_messages::escape::{clipped, one_line};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -97,10 +97,20 @@ pub(crate) fn parse_with(
             Parsed::Text(e.render().to_string() + &said(&more))
         }
         Err(e) => {
-            let why = of_another(program, &e).unwrap_or_else(|| in_one_line(&e, &known));
+            let why = no_language(&words).or_else(|| of_another(program, &e));
+            let why = why.unwrap_or_else(|| in_one_line(&e, &known));
             Parsed::Wrong(format!("error: {why}; see {help}"))
         }
     }
+}
+
+/// Said of a word behind `--lang` that is no language: clap would speak of the next one.
+fn no_language(words: &[OsString]) -> Option<String> {
+    let at = words.iter().position(|word| word == "--lang")?;
+    let word = words.get(at + 1)?.to_string_lossy();
+    Lang::named(&word)
+        .is_none()
+        .then(|| format!("--lang {}: it is en or zh", one_line(&clipped(&word))))
 }
 
 /// Said of a flag that this program has not, and another one has.

@@ -32,6 +32,7 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
             let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
             let elsewhere = VERBS_ELSEWHERE.iter().find(|(theirs, _)| *theirs == word);
             let near = verbs.iter().find(|verb| are_near(&word, verb)).map(|verb| verb.to_string());
+            let near = near.filter(|near| *near != word);
             if let Some(near) = near.or(elsewhere.map(|(_, ours)| ours.to_string())) {
                 return format!("unexpected '{word}'; the nearest verb is {near}");
             }

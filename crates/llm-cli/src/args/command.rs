@@ -79,7 +79,9 @@ pub fn command(program: &Program) -> Command {
          {name} generate --load runs/001 -p \"The\" -n 200\n  \
          {name} eval --load runs/001 --data other.txt"
     );
+    // The last word on a setting counts, as scripts have it that add theirs to a command.
     let command = Cli::command().name(name).bin_name(name).about(program.about);
+    let command = command.args_override_self(true);
     let command = with_options(command.version(version()), program);
     // Stands in the list and in completions, first; what it says is said without it.
     let train = Command::new(TRAIN).about("Train a model, or go on with a run: so does no verb");

@@ -71,8 +71,8 @@ impl Files {
         let mut changes = changes(&files, &left_out);
         if !equal.is_empty() {
             let paths: Vec<&Path> = equal.iter().map(PathBuf::as_path).collect();
-            let n = count(paths.len(), "file");
-            changes.push(format!("{n} equal to another, taken once ({})", named(&paths)));
+            let n = paths.len();
+            changes.push(format!("equal to another and taken once: {n} ({})", named(&paths)));
         }
         let names = files.iter().map(|(path, _)| shown(path)).collect();
         let lengths: Vec<u64> = files.iter().map(|(_, looked)| looked.held.len()).collect();
@@ -262,7 +262,7 @@ fn changes(files: &[(PathBuf, Looked)], left_out: &[PathBuf]) -> Vec<String> {
     let paths: Vec<&Path> = left_out.iter().map(PathBuf::as_path).collect();
     let left_out = match paths.len() {
         0 => None,
-        n => Some(format!("{} left out: no text ({})", count(n, "file"), named(&paths))),
+        n => Some(format!("left out as no text: {n} ({})", named(&paths))),
     };
     changed.chain(left_out).collect()
 }

@@ -81,7 +81,10 @@ impl<R: Read> Contents<R> {
         input.read_exact(&mut start)?;
         let header = u64::from_le_bytes(start);
         let Some(body) = rest.checked_sub(header) else {
-            let why = format!("the file is {length} bytes, but its header alone is {header}");
+            let why = format!(
+                "it is no safetensors file, or cut: its header would have {header} bytes, the file \
+                 has {length}"
+            );
             return Err(FormatError::content(why));
         };
         if header > MAX_HEADER {

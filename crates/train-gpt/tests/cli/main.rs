@@ -5,6 +5,7 @@
 
 #[cfg(feature = "bpe")]
 mod bpe;
+mod brought;
 mod data;
 mod data_kinds;
 mod diverging;

@@ -44,7 +44,6 @@ fn flags_that_cannot_be() {
         (&["--tokenizer", "words"], &["--tokenizer", "words"]),
         (&["--message-format", "xml"], &["--message-format", "xml"]),
         (&["--save", "a", "--out", "b"], &["--save", "--out"]),
-        (&["--steps", "1", "--steps", "2"], &["--steps"]),
         (&["--heads", "4"], &["--heads 4", "train-gpt-mha"]),
         (&["--heads", "0"], &["--heads 0"]),
         (&["--allow-data-change"], &["--allow-data-change", "--load"]),

@@ -119,7 +119,7 @@ fn not_to_hugging_face(model: &TinyGPT) -> Option<String> {
         // A bias that is still zero would not hinder.
         Ok(_) if !model.config().head_bias => return None,
         Ok(_) | Err(FormatError::HeadBias) => {
-            "GPT-2 has no head bias; --head-bias 0 leaves it out".into()
+            "GPT-2 has no head bias, in llama.cpp neither; --head-bias 0 leaves it out".into()
         }
         Err(other) => other.to_string(),
     };

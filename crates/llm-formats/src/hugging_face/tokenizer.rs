@@ -299,6 +299,7 @@ mod tests {
         assert_eq!(settings["eos_token"], END_OF_TEXT);
     }
 
+    #[cfg(feature = "bpe")]
     #[test]
     fn tokens_that_were_added_to_older_files_are_found() {
         let folder = tempfile::tempdir().unwrap();
@@ -331,6 +332,7 @@ mod tests {
     }
 
     /// As fine-tuning scripts leave it: a token of which the model has no row.
+    #[cfg(feature = "bpe")]
     #[test]
     fn a_token_without_a_row_is_named() {
         let folder = tempfile::tempdir().unwrap();

@@ -249,7 +249,13 @@ fn a_run_that_diverges_ends_no_comparison() {
     assert_eq!(diverged.len(), 2);
     assert_eq!(diverged[1]["seed"], 2);
     assert_eq!(diverged[1]["settings"]["lr"], "1e30");
+    // The page's table has them, too.
+    let page = String::from_utf8(sandbox.read("out/report.html")).unwrap();
+    assert!(page.contains("lr-1e30-seed-2"), "{page}");
     assert!(sandbox.path("out/report.html").exists() && sandbox.path("out/compare.svg").exists());
+
+    // Steps of two sizes see unequally many tokens.
+    varied("accum=1,2", &["--out", "unequal"]).prints(&["from 160 to 320: that is a part of"]);
 
     let lines = varied("lr=1e-3,1e30", &["--out", "lines", "--json"]);
     assert_eq!(lines.events_of("diverged")[0]["number"], 2);

@@ -46,7 +46,9 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
         return print(found.iter().map(|run| json_line(&object(run))).collect::<String>());
     }
     if found.is_empty() {
-        note("no runs here; a training run makes one below the folder 'runs'");
+        note(
+            "no runs here; a training run makes one below the folder 'runs', or in that of --out, which runs FOLDER lists",
+        );
     }
     tell(&table(&found, columns()))
 }

@@ -91,7 +91,11 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     let learns = steps > 0 || args.recipe.epochs.is_some();
     let (files, read) = if wants_data || !args.data.is_empty() {
         let (files, recipe) = (TextFiles::of_run(args, path), &mut trainer.recipe);
+        let before = recipe.data.clone();
         let read = data::resumed(args, &files, recipe, &tokenizer, learns, path)?;
+        let (step, of_run) = (trainer.step, before != DataSource::NONE);
+        notes
+            .extend(at_the_floor(&given, recipe, step).filter(|_| of_run && before != recipe.data));
         (files, Some(read))
     } else {
         (TextFiles::default(), None)
@@ -121,6 +125,21 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         sample_seed: flags::whole(&given, "seed").unwrap_or(trainer.recipe.seed),
         text: TextDefaults::choose(args.recipe.preset),
         trainer,
+    })
+}
+
+/// Said where a run goes on with other text, at the rate with which it ended.
+fn at_the_floor(given: &Given, recipe: &Recipe, step: u64) -> Option<String> {
+    let schedule = &recipe.schedule;
+    let chosen =
+        ["lr", "schedule", "min-lr", "decay-steps"].iter().any(|flag| given.contains_key(*flag));
+    let over = recipe.total_steps > step && schedule.is_over(step) && schedule.min_lr < schedule.lr;
+    (over && !chosen).then(|| {
+        format!(
+            "other text at the rate with which the course ended, {}; --lr N --schedule constant \
+             teaches it sooner",
+            short(schedule.min_lr)
+        )
     })
 }
 

@@ -4,7 +4,7 @@
 use crate::sandbox;
 use serde_json::{Value, json};
 use std::fs;
-use workspace_tests::cli_support::{Sandbox, some_text};
+use workspace_tests::cli_support::{Sandbox, other_text, some_text};
 
 const RUN: [&str; 6] = ["--steps", "1", "--gen", "0", "--log-every", "0"];
 
@@ -92,6 +92,21 @@ fn a_rate_below_the_smallest_is_said() {
     let on = ["--load", "run", "--steps", "1", "--gen", "0", "--no-save", "--lr"];
     sandbox.ok(&[&on[..], &["1e-5"]].concat()).says(&["is below the run's --min-lr"]);
     sandbox.ok(&[&on[..], &["1e-2"]].concat()).says(&["--lr has no effect"]);
+}
+
+/// Other text is learnt slowly at the rate with which a run ended.
+#[test]
+fn other_text_at_the_end_of_a_course_is_said() {
+    let sandbox = sandbox();
+    sandbox.train(&["--data", "text.txt", "--steps", "4", "--gen", "0", "--out", "run"]);
+    sandbox.write("new.txt", &other_text(2000));
+    let on = ["--load", "run", "--steps", "1", "--gen", "0", "--no-save", "--allow-data-change"];
+    let new = [&on[..], &["--data", "new.txt"]].concat();
+    sandbox.ok(&new).says(&["other text at the rate with which the course ended, 0.0001"]);
+    for more in [&["--data", "text.txt"][..], &["--data", "new.txt", "--lr", "1e-3"]] {
+        let said = sandbox.ok(&[&on[..], more].concat());
+        assert!(!said.stderr.contains("other text"), "{said}");
+    }
 }
 
 /// A run that ends above the loss of new weights has learnt nothing, and says so.

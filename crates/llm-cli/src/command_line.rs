@@ -97,7 +97,7 @@ pub(crate) fn parse_with(
             Parsed::Text(e.render().to_string() + &said(&more))
         }
         Err(e) => {
-            let why = no_language(&words).or_else(|| of_another(program, &e));
+            let why = no_language(&words, &e).or_else(|| of_another(program, &e));
             let why = why.unwrap_or_else(|| in_one_line(&e, &known));
             Parsed::Wrong(format!("error: {why}; see {help}"))
         }
@@ -105,7 +105,10 @@ pub(crate) fn parse_with(
 }
 
 /// Said of a word behind `--lang` that is no language: clap would speak of the next one.
-fn no_language(words: &[OsString]) -> Option<String> {
+fn no_language(words: &[OsString], e: &clap::Error) -> Option<String> {
+    if e.kind() == ErrorKind::InvalidValue {
+        return None; // it speaks of that
+    }
     let at = words.iter().position(|word| word == "--lang")?;
     let word = words.get(at + 1)?.to_string_lossy();
     Lang::named(&word)

@@ -47,12 +47,17 @@ impl Text {
         }
     }
 
+    /// The ranges that are left without some, which rise and do not overlap.
+    pub fn without(&self, taken: &[Range<usize>]) -> Vec<Range<usize>> {
+        let starts = [0].into_iter().chain(taken.iter().map(|range| range.end));
+        let ends = taken.iter().map(|range| range.start).chain([self.len()]);
+        starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
+    }
+
     /// Two texts: without the bytes in some ranges, which rise and do not overlap, and these alone.
     /// Of what is in memory no second copy is made.
     pub fn divide(self, taken: &[Range<usize>]) -> [Text; 2] {
-        let between = [0].into_iter().chain(taken.iter().map(|range| range.end));
-        let until = taken.iter().map(|range| range.start).chain([self.len()]);
-        let rest: Vec<_> = between.zip(until).map(|(start, end)| start..end).collect();
+        let rest = self.without(taken);
         match self {
             Text::Disk(files) => [&rest[..], taken].map(|ranges| Text::Disk(files.select(ranges))),
             Text::Memory(mut bytes) => {
@@ -88,7 +93,9 @@ impl Text {
             for range in ranges {
                 let start = range.start + skip.min(range.len());
                 let now = wanted.min(range.end - start);
-                sample.extend_from_slice(&self.read(start, now)?);
+                if now > 0 {
+                    sample.extend_from_slice(&self.read(start, now)?);
+                }
                 skip = skip.saturating_sub(range.len());
                 wanted -= now;
             }

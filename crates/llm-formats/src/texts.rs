@@ -10,6 +10,7 @@ use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::{Error, Result, TokenDataset, TokenId};
 use std::borrow::Cow;
+use std::collections::{BTreeSet, HashMap};
 use std::mem;
 use std::ops::Range;
 use std::slice::from_ref;
@@ -92,7 +93,7 @@ impl Texts {
         ends_of(self.end_of_text, &self.files).len().max(1)
     }
 
-    /// Are they several texts, or several lists of numbers, and not one in parts?
+    /// Whether they are several texts, or several lists of numbers, and not one in parts.
     pub fn are_several(&self) -> bool {
         self.files.len() > 1 && (self.end_of_text != EndOfText::None || self.largest.is_some())
     }
@@ -130,11 +131,17 @@ impl Texts {
     /// # Errors
     /// What reading says.
     pub fn equal_file(&self, others: &Texts) -> Result<Option<(usize, usize)>> {
-        for (i, own) in self.ranges().enumerate().filter(|(_, own)| !own.is_empty()) {
-            for (k, other) in others.ranges().enumerate().filter(|(_, o)| o.len() == own.len()) {
-                if hash(&self.text, own.clone())? == hash(&others.text, other)? {
-                    return Ok(Some((i, k)));
-                }
+        // Only those are read that have the length of one of the others, and each once.
+        let lengths: BTreeSet<usize> = self.ranges().map(|own| own.len()).collect();
+        let alike = others.ranges().enumerate().filter(|(_, other)| lengths.contains(&other.len()));
+        let mut known = HashMap::new();
+        for (k, other) in alike.filter(|(_, other)| !other.is_empty()) {
+            known.entry(hash(&others.text, other.clone())?).or_insert((k, other.len()));
+        }
+        let lengths: BTreeSet<usize> = known.values().map(|(_, len)| *len).collect();
+        for (i, own) in self.ranges().enumerate().filter(|(_, own)| lengths.contains(&own.len())) {
+            if let Some((k, _)) = known.get(&hash(&self.text, own)?) {
+                return Ok(Some((i, *k)));
             }
         }
         Ok(None)
@@ -155,10 +162,10 @@ impl Texts {
     /// What reading says.
     pub fn repeated(&self, share: f64) -> Result<f64> {
         let unseen = self.unseen(share)?;
-        repeated((&self.text, &unseen), (&self.text, &self.without(&unseen)))
+        repeated((&self.text, &unseen), (&self.text, &self.text.without(&unseen)))
     }
 
-    /// Does another text come back from the tokenizer than went in, as far as the beginning shows?
+    /// Whether another text comes back from the tokenizer than went in, as far as the beginning shows.
     pub fn is_respelt(&self, tokenizer: &dyn Tokenizer) -> bool {
         const SAMPLE: usize = 1 << 16;
         if tokenizer.name() != bpe::NAME || self.largest.is_some() {
@@ -202,20 +209,13 @@ impl Texts {
         Ok(begins.map_or(place, |begins| before + begins))
     }
 
-    /// What is left without some ranges.
-    fn without(&self, unseen: &[Range<usize>]) -> Vec<Range<usize>> {
-        let starts = [0].into_iter().chain(unseen.iter().map(|range| range.end));
-        let ends = unseen.iter().map(|range| range.start).chain([self.text.len()]);
-        starts.zip(ends).map(|(start, end)| start..end).filter(|range| !range.is_empty()).collect()
-    }
-
     /// The text without `share` of it, or evenly spaced parts of that which are no more than `most`
     /// bytes.
     ///
     /// # Errors
     /// What reading says.
     pub fn learnt(&self, share: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
-        let learnt = self.without(&self.unseen(share)?);
+        let learnt = self.text.without(&self.unseen(share)?);
         self.text.sample(&learnt, most.unwrap_or(self.text.len()))
     }
 

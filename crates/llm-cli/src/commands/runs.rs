@@ -91,10 +91,11 @@ fn table(runs: &[RunFolder], room: usize) -> String {
         let several = runs.iter().filter(same).count() > 1;
         several && run.info.lowest_loss().is_some_and(|own| losses.fold(own, f64::min) == own)
     };
-    let mut cells: Vec<[String; 9]> = vec![COLUMNS.map(|(name, ..)| said(name))];
+    let mut cells: Vec<[String; COLUMNS.len()]> = vec![COLUMNS.map(|(name, ..)| said(name))];
     cells.extend(runs.iter().map(|run| cells_of(run, lowest(run))));
-    let width =
-        |cells: &[[String; 9]], i: usize| cells.iter().map(|row| wide(&row[i])).max().unwrap_or(0);
+    let width = |cells: &[[String; COLUMNS.len()]], i: usize| {
+        cells.iter().map(|row| wide(&row[i])).max().unwrap_or(0)
+    };
     let mut shown: Vec<usize> = (0..COLUMNS.len()).collect();
     let needed = |shown: &[usize], cut: bool| {
         let of = |&i: &usize| match cut && i == CUT.0 {
@@ -103,7 +104,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
         };
         shown.iter().map(of).sum::<usize>() + 2 * (shown.len() - 1)
     };
-    for sooner in 1..=7 {
+    for sooner in 1..=COLUMNS.iter().fold(0, |most, column| most.max(column.2)) {
         if needed(&shown, true) > room {
             shown.retain(|&i| COLUMNS[i].2 != sooner);
         }
@@ -113,7 +114,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     let widths: Vec<usize> = (0..COLUMNS.len())
         .map(|i| if i == CUT.0 { width(&cells, i).min(most) } else { width(&cells, i) })
         .collect();
-    let line = |row: &[String; 9]| {
+    let line = |row: &[String; COLUMNS.len()]| {
         let cell = |&i: &usize| {
             let text = fitted(&row[i], widths[i]);
             if COLUMNS[i].1 { text } else { left(text.trim_start(), widths[i]) }
@@ -127,7 +128,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     text
 }
 
-fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; 9] {
+fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; COLUMNS.len()] {
     let info = &run.info;
     let loss = info.lowest_loss().map_or("–".into(), |loss| format!("{loss:.4}"));
     // In quotes it is a file or a folder, and nothing of ours.

@@ -31,7 +31,7 @@ pub struct Reading {
     numbers: bool,
     /// Where a text ends in them.
     pub(super) end_of_text: EndOfText,
-    /// Is the vocabulary that of a model, which cannot be another?
+    /// The vocabulary is that of a model, and cannot be another.
     pub(super) of_model: bool,
 }
 

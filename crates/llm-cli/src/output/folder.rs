@@ -76,8 +76,8 @@ pub(super) fn occupied(dir: &Path) -> Option<PathBuf> {
     names.map(|name| dir.join(name)).find(is_taken)
 }
 
-/// Did a run begin here that came to an end before it did a step, on a full disk for example? What it
-/// left is the same command's again.
+/// Whether a run began here that came to an end before it did a step, on a full disk for example. What
+/// it left is the same command's again.
 pub(super) fn is_begun_only(dir: &Path) -> bool {
     let left = ["config.toml", "metrics.csv", "metrics.jsonl", "run.json"];
     let all = names().map(String::from).chain(numbered(dir, "", ""));

@@ -90,14 +90,6 @@ pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<String>
     flags::flags().any(unused).then(|| note.into())
 }
 
-/// Said where the warm-up is longer than the run.
-pub(super) fn without_a_peak(recipe: &Recipe) -> Option<String> {
-    let (warmup, steps) = (recipe.schedule.warmup_steps, recipe.total_steps);
-    (steps > 0 && warmup >= steps).then(|| {
-        format!("the peak of the rate is never reached: --warmup {warmup} is no less than --steps {steps}")
-    })
-}
-
 /// Refuses, before the first step, a run whose checkpoint could not be written afterwards.
 pub(super) fn check_savable(trainer: &Trainer, tokenizer: &dyn Tokenizer) -> Result<()> {
     checkpoint::check_savable(trainer, &TokenizerSpec::of(tokenizer)).map_err(|e| match e {

@@ -1,8 +1,6 @@
 //! A new run: built-in values, preset, flags.
 
-use super::checks::{
-    named_by_flag, require, steps_of, training_memory, without_a_course, without_a_peak,
-};
+use super::checks::{named_by_flag, require, steps_of, training_memory, without_a_course};
 use super::files::TextFiles;
 use super::run::Plan;
 use crate::args::{DataAs, TrainArgs};
@@ -73,7 +71,6 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
             .into_iter()
             .chain(hint)
             .chain(ignored(&args.given(), &trainer.recipe))
-            .chain(without_a_peak(&trainer.recipe))
             .collect(),
         memory,
         probes: None,

@@ -64,7 +64,8 @@ impl ByteFiles {
     pub fn select(&self, ranges: &[Range<usize>]) -> ByteFiles {
         let mut parts: Vec<Part> = Vec::new();
         for range in ranges {
-            for part in &self.parts {
+            let first = self.parts.partition_point(|part| part.end <= range.start);
+            for part in self.parts[first..].iter().take_while(|part| part.start < range.end) {
                 let (from, to) = (range.start.max(part.start), range.end.min(part.end));
                 if from < to {
                     let start = parts.last().map_or(0, |p| p.end);

@@ -94,6 +94,18 @@ fn a_rate_below_the_smallest_is_said() {
     sandbox.ok(&[&on[..], &["1e-2"]].concat()).says(&["--lr has no effect"]);
 }
 
+/// As nanoGPT's settings have it, whose warm-up is 2,000 steps.
+#[test]
+fn a_peak_that_is_never_reached_is_said_once() {
+    let sandbox = sandbox();
+    let run = ["--data", "text.txt", "--steps", "4", "--gen", "0", "--no-save", "--warmup"];
+    let said = |warmup| {
+        let said = sandbox.train(&[&run[..], &[warmup]].concat());
+        said.stderr.matches("the peak is never reached").count()
+    };
+    assert_eq!(["3", "4", "2000"].map(said), [0, 1, 1]);
+}
+
 /// Other text is learnt slowly at the rate with which a run ended.
 #[test]
 fn other_text_at_the_end_of_a_course_is_said() {

@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `message.rs` | a sentence with its values, for any language |
 //! | `sizes.rs` | byte counts and numbers as a person reads them |
 //! | `io_action.rs`, `error.rs`, `checkpoint_error.rs`, `crew_error.rs` | what can go wrong |
 //! | [`rng`] | random streams that are functions of what they are for |
@@ -19,6 +20,7 @@ pub(crate) mod file_calls;
 mod io_action;
 pub(crate) mod large_pages;
 pub mod memory;
+mod message;
 mod regular;
 pub(crate) mod replace;
 pub mod rng;
@@ -32,6 +34,7 @@ pub use checkpoint_error::CheckpointError;
 pub use crew_error::CrewError;
 pub use error::{Error, Result};
 pub use io_action::IoAction;
+pub use message::{Filling, Language, Message};
 pub use regular::open_regular;
 pub use replace::{check_writable, real_path, replace_file, sweep_stale};
 pub use settings::Settings;

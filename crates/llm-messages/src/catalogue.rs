@@ -76,6 +76,12 @@ impl Catalogue {
         Catalogue { pairs: tables.flat_map(|(key, value)| pairs(key, value)).collect() }
     }
 
+    /// The Chinese of a template, whatever its places say about numbers.
+    pub fn translation(&self, template: &str) -> Option<&str> {
+        let plain = without_specs(template);
+        self.pairs.iter().find(|pair| pair.en == plain).map(|pair| pair.zh.as_str())
+    }
+
     /// All sentences, in the order of the files.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
@@ -183,6 +189,18 @@ impl Pair {
         }
         Some(Said { text, known })
     }
+}
+
+/// `{:.4}` as `{}`.
+fn without_specs(template: &str) -> String {
+    let mut plain = String::new();
+    let mut rest = template;
+    while let Some((before, after)) = rest.split_once("{:") {
+        plain.push_str(before);
+        plain.push_str("{}");
+        rest = after.split_once('}').map_or("", |(_, rest)| rest);
+    }
+    plain + rest
 }
 
 /// `在 {} 行` in its parts.

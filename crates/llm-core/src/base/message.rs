@@ -77,7 +77,8 @@ impl Message {
         for (words, place) in pieces(translation.unwrap_or(self.template)) {
             text.push_str(&words.replace("{{", "{").replace("}}", "}"));
             let Some(place) = place else { continue };
-            let number = place.parse::<usize>().ok().and_then(|n| n.checked_sub(1));
+            let number = place.split(':').next().and_then(|n| n.parse::<usize>().ok());
+            let number = number.and_then(|n| n.checked_sub(1));
             let at = number.unwrap_or(next);
             next = at + 1;
             let spec = specs.get(at).and_then(|spec| spec.strip_prefix(':')).unwrap_or_default();
@@ -175,6 +176,20 @@ impl From<f32> for Filling {
 impl From<Message> for Filling {
     fn from(message: Message) -> Filling {
         Filling::Message(message)
+    }
+}
+
+/// A template alone, without places: words, or a reason.
+impl From<&'static str> for Message {
+    fn from(template: &'static str) -> Message {
+        Message::new(template, Vec::new())
+    }
+}
+
+/// A text that is made already, which has no translation.
+impl From<String> for Message {
+    fn from(text: String) -> Message {
+        Message::new("{}", vec![text.into()])
     }
 }
 

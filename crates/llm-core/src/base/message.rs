@@ -1,5 +1,6 @@
 //! A sentence with its values.
 
+use super::Value;
 use std::fmt;
 
 /// A sentence for a person: a template, and what fills its places `{}`. [`Display`](fmt::Display)
@@ -60,7 +61,7 @@ impl Message {
         between: &'static str,
         all: impl IntoIterator<Item = Message>,
     ) -> Option<Message> {
-        let two = |a: Message, b: Message| Message::new(between, vec![a.into(), b.into()]);
+        let two = |a: Message, b: Message| Message::new(between, vec![Filling::Message(a), Filling::Message(b)]);
         all.into_iter().reduce(two)
     }
 
@@ -143,39 +144,52 @@ fn number(x: f64, spec: &str) -> Option<String> {
     })
 }
 
+/// What can fill a place of a [`Message`].
+pub trait Fill {
+    /// As what it does.
+    fn fill(&self) -> Filling;
+}
+
 /// Text as it is: it has no translation.
 macro_rules! texts {
     ($($kind:ty),+) => {$(
-        impl From<$kind> for Filling {
-            fn from(value: $kind) -> Filling {
-                Filling::Text(value.to_string())
+        impl Fill for $kind {
+            fn fill(&self) -> Filling {
+                Filling::Text(self.to_string())
             }
         }
     )+};
 }
-texts!(&str, &String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize, fmt::Arguments<'_>);
+texts!(str, String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize);
+texts!(fmt::Arguments<'_>, std::path::Display<'_>, std::borrow::Cow<'_, str>, Value);
 
-impl From<String> for Filling {
-    fn from(text: String) -> Filling {
-        Filling::Text(text)
+impl<T: Fill + ?Sized> Fill for &T {
+    fn fill(&self) -> Filling {
+        (**self).fill()
     }
 }
 
-impl From<f64> for Filling {
-    fn from(x: f64) -> Filling {
-        Filling::Number(x)
+impl Fill for f64 {
+    fn fill(&self) -> Filling {
+        Filling::Number(*self)
     }
 }
 
-impl From<f32> for Filling {
-    fn from(x: f32) -> Filling {
-        Filling::Single(x)
+impl Fill for f32 {
+    fn fill(&self) -> Filling {
+        Filling::Single(*self)
     }
 }
 
-impl From<Message> for Filling {
-    fn from(message: Message) -> Filling {
-        Filling::Message(message)
+impl Fill for Message {
+    fn fill(&self) -> Filling {
+        Filling::Message(self.clone())
+    }
+}
+
+impl Fill for Filling {
+    fn fill(&self) -> Filling {
+        self.clone()
     }
 }
 
@@ -189,7 +203,7 @@ impl From<&'static str> for Message {
 /// A text that is made already, which has no translation.
 impl From<String> for Message {
     fn from(text: String) -> Message {
-        Message::new("{}", vec![text.into()])
+        Message::new("{}", vec![Filling::Text(text)])
     }
 }
 
@@ -206,7 +220,7 @@ impl From<String> for Message {
 #[macro_export]
 macro_rules! message {
     ($template:literal $(, $value:expr)* $(,)?) => {
-        $crate::base::Message::new($template, vec![$($crate::base::Filling::from($value)),*])
+        $crate::base::Message::new($template, vec![$($crate::base::Fill::fill(&$value)),*])
     };
 }
 
@@ -219,8 +233,8 @@ macro_rules! message {
 macro_rules! counted {
     ($n:expr, $what:literal) => {
         match $n {
-            1 => $crate::base::Message::new(concat!("{} ", $what), vec![1.into()]),
-            n => $crate::base::Message::new(concat!("{} ", $what, "s"), vec![n.into()]),
+            1 => $crate::base::Message::new(concat!("{} ", $what), vec![$crate::base::Fill::fill(&1)]),
+            n => $crate::base::Message::new(concat!("{} ", $what, "s"), vec![$crate::base::Fill::fill(&n)]),
         }
     };
 }

@@ -2,11 +2,11 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `message.rs` | a sentence with its values, for any language |
 //! | `sizes.rs` | byte counts and numbers as a person reads them |
 //! | `io_action.rs`, `error.rs`, `checkpoint_error.rs`, `crew_error.rs` | what can go wrong |
 //! | [`rng`] | random streams that are functions of what they are for |
 //! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
+//! | `message.rs` | a sentence with its values, for any language |
 //! | [`memory`], [`arenas`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
 //! | `regular.rs` | opening a file that is one |
 //! | `replace.rs`, `target.rs`, `temporary.rs`, `file_calls.rs` | replacing a file so that it is always whole |
@@ -34,7 +34,7 @@ pub use checkpoint_error::CheckpointError;
 pub use crew_error::CrewError;
 pub use error::{Error, Result};
 pub use io_action::IoAction;
-pub use message::{Filling, Language, Message};
+pub use message::{Fill, Filling, Language, Message};
 pub use regular::open_regular;
 pub use replace::{check_writable, real_path, replace_file, sweep_stale};
 pub use settings::Settings;

@@ -17,6 +17,8 @@ pub struct Message {
 pub enum Filling {
     /// A name, a quotation, a number that is written already: the same in every language.
     Text(String),
+    /// Words of others, such as a system's reason, which may have a translation as they are.
+    Words(String),
     /// A number, written as the place says: `{:.4}`, `{:+.1}`, `{:.2e}`, `{:e}` or `{}`.
     Number(f64),
     /// The same in single precision.
@@ -61,7 +63,9 @@ impl Message {
         between: &'static str,
         all: impl IntoIterator<Item = Message>,
     ) -> Option<Message> {
-        let two = |a: Message, b: Message| Message::new(between, vec![Filling::Message(a), Filling::Message(b)]);
+        let two = |a: Message, b: Message| {
+            Message::new(between, vec![Filling::Message(a), Filling::Message(b)])
+        };
         all.into_iter().reduce(two)
     }
 
@@ -119,6 +123,7 @@ impl Filling {
     fn said(&self, spec: &str, language: &dyn Language) -> String {
         match self {
             Filling::Text(text) => text.clone(),
+            Filling::Words(words) => language.translation(words).unwrap_or(words).into(),
             Filling::Number(x) => number(*x, spec).unwrap_or_else(|| x.to_string()),
             Filling::Single(x) => match spec {
                 "" => x.to_string(),
@@ -233,8 +238,14 @@ macro_rules! message {
 macro_rules! counted {
     ($n:expr, $what:literal) => {
         match $n {
-            1 => $crate::base::Message::new(concat!("{} ", $what), vec![$crate::base::Fill::fill(&1)]),
-            n => $crate::base::Message::new(concat!("{} ", $what, "s"), vec![$crate::base::Fill::fill(&n)]),
+            1 => $crate::base::Message::new(
+                concat!("{} ", $what),
+                vec![$crate::base::Fill::fill(&1)],
+            ),
+            n => $crate::base::Message::new(
+                concat!("{} ", $what, "s"),
+                vec![$crate::base::Fill::fill(&n)],
+            ),
         }
     };
 }
@@ -251,6 +262,7 @@ mod tests {
             match template {
                 "{} of {:.1}" => Some("{2} fo {1} {{}}"),
                 "all" => Some("lla"),
+                "gone" => Some("enog"),
                 _ => None,
             }
         }
@@ -265,6 +277,9 @@ mod tests {
         let message = message!("{} of {:.1}", message!("all"), 2.0);
         assert_eq!(message.to_string(), "all of 2.0");
         assert_eq!(message.said(&Backwards), "2.0 fo lla {}");
+        let words = ["gone", "there"].map(|words| Filling::Words(words.into()));
+        let [known, unknown] = words.map(|words| message!("{}", words).said(&Backwards));
+        assert_eq!((known.as_str(), unknown.as_str()), ("enog", "there"));
         let option = message!("{} is wrong", Filling::Option("val_frac"));
         assert_eq!(option.to_string(), "val_frac is wrong");
         assert_eq!(option.said(&Backwards), "--val-frac is wrong");

@@ -6,6 +6,7 @@ use crate::error::{CliError, Result};
 use crate::messages::{broken, said};
 use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
+use llm_core::base::Message;
 use llm_messages::escape::safe_lines;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -36,8 +37,8 @@ impl Out {
     }
 
     /// A text for a person, in the language that was chosen.
-    pub fn tell(&mut self, text: &str) {
-        self.write(in_lines(&said(text), room()).as_bytes());
+    pub fn tell(&mut self, text: impl Into<Message>) {
+        self.write(in_lines(&said(&text.into().to_string()), room()).as_bytes());
     }
 
     /// [`Out::write`] on any output.
@@ -70,8 +71,8 @@ impl Out {
 ///
 /// # Errors
 /// As [`Out::finish`].
-pub fn tell(result: &str) -> Result<()> {
-    show(&said(result))
+pub fn tell(result: impl Into<Message>) -> Result<()> {
+    show(&said(&result.into().to_string()))
 }
 
 /// A whole result for a person that is in that language already.
@@ -84,11 +85,12 @@ pub fn show(result: &str) -> Result<()> {
 
 /// A line on standard error, which cannot control the terminal whatever is in it; on a terminal in as
 /// many as it needs. Failures are ignored, there is nowhere to report them.
-pub fn note(line: &str) {
+pub fn note(line: impl Into<Message>) {
     if voice::is_silent() {
         return;
     }
-    let text = in_lines(&said(&safe_lines(line)), room_for_notes());
+    let line = line.into().to_string();
+    let text = in_lines(&said(&safe_lines(&line)), room_for_notes());
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 

@@ -4,7 +4,7 @@
 //! The first process alone prints, logs and saves. An error that only one has ends all, since the
 //! others would wait for it; what all find out at the same place is said once.
 
-use crate::error::{CliError, Result, exit};
+use crate::error::{CliError, Result, exit, of_library};
 use crate::machine::version;
 use crate::voice;
 use clap::ValueEnum;
@@ -13,6 +13,7 @@ use llm_core::base::CrewError;
 use llm_core::crew::{Alone, Crew};
 use llm_core::kernels::gemm::bf16::{self, Order};
 use llm_core::kernels::simd::{self, Level};
+use llm_core::message;
 use llm_crew_mpi::{Launcher, MpiCrew};
 use std::io::{self, Write};
 use std::sync::{Mutex, PoisonError};
@@ -79,7 +80,7 @@ pub(crate) fn with_crew(
     }
     let deadline = timeout.unwrap_or(TIMEOUT);
     let joined = MpiCrew::join(launcher, deadline, Box::new(last_words));
-    let crew = joined.map_err(|e| CliError::NoCrew(not_joined(&e, launcher)))?;
+    let crew = joined.map_err(|e| CliError::NoCrew(not_joined(&e, launcher).into()))?;
     voice::is_of(crew.rank());
     let done = {
         let mut held = TEAM.lock().unwrap_or_else(PoisonError::into_inner);
@@ -136,8 +137,12 @@ pub(crate) fn alone(what: &str) -> Result<()> {
     let Some((launcher, size)) = Launcher::found() else { return Ok(()) };
     first_speaks();
     let launcher = launcher.name();
-    Err(said_once(CliError::Usage(format!(
-        "{what} is for one process, and {launcher} has started {size}; type it without {launcher}"
+    Err(said_once(CliError::Usage(message!(
+        "{} is for one process, and {} has started {}; type it without {}",
+        what,
+        launcher,
+        size,
+        launcher
     ))))
 }
 
@@ -207,8 +212,9 @@ impl Team {
     pub(crate) fn greet(&mut self) -> Result<Lowered> {
         let program = format!("{} {}", version(), std::env::consts::ARCH);
         self.same("program", program.as_bytes(), |member| {
-            CliError::Usage(format!(
-                "process {member} runs another version of the program than process 0"
+            CliError::Usage(message!(
+                "process {} runs another version of the program than process 0",
+                member
             ))
         })?;
         let all = self.crew.gather(&[simd::available() as u8, bf16::available() as u8])?;
@@ -276,7 +282,7 @@ impl Team {
                 // The first may still write text, or measure what is its own.
                 let left = self.crew.without_deadline().finish(code.into());
                 match code {
-                    0 => left.map_err(|e| CliError::NoCrew(e.to_string())),
+                    0 => left.map_err(|e| CliError::NoCrew(of_library(&e))),
                     code => Err(CliError::Elsewhere(code)),
                 }
             }

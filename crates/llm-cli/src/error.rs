@@ -6,9 +6,10 @@ mod tests;
 
 use crate::messages::said;
 use crate::voice;
-use llm_core::base::CrewError;
-use llm_core::{Error, IoAction};
+use llm_core::base::{CrewError, Message};
+use llm_core::{Error, IoAction, message};
 use llm_messages::escape::one_line;
+use std::fmt;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -43,67 +44,54 @@ pub mod code {
 }
 
 /// Why a command stopped.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum CliError {
     /// Flags that cannot be, with what to do instead.
-    #[error("{0}")]
-    Usage(String),
+    Usage(Message),
     /// Data that cannot be used.
-    #[error("{0}")]
-    Data(String),
+    Data(Message),
     /// An input that cannot be read.
-    #[error("cannot read '{}': {why}", .path.display())]
     Input {
         /// The file.
         path: PathBuf,
         /// The reason and what to do.
-        why: String,
+        why: Message,
     },
     /// An output that cannot be created.
-    #[error("cannot write '{}': {why}; nothing was trained, choose another --save or --out", .path.display())]
     Create {
         /// The file or folder.
         path: PathBuf,
         /// The reason.
-        why: String,
+        why: Message,
     },
     /// Another run writes there.
-    #[error("'{}' is in use by another run; wait for it, or choose another --save or --out", .path.display())]
     Busy {
         /// The file.
         path: PathBuf,
     },
     /// Too little memory, with the flags that make the size.
-    #[error("{0}; lower {1}")]
-    Memory(Error, &'static str),
+    Memory(Error, Message),
     /// Fewer threads than were asked for can be had.
-    #[error("--threads {0}: the system does not give so many; try fewer")]
     Threads(usize),
     /// Standard output failed (other than by being closed).
-    #[error("cannot write to standard output: {}", system_reason(.0))]
     Stdout(io::Error),
     /// From the library.
-    #[error("{source}{hint}")]
     Core {
         /// What it said.
         source: Error,
-        /// What is kept and what to do, beginning with `; ` or `: `, or nothing.
-        hint: String,
+        /// What is kept and what to do.
+        hint: Option<Message>,
     },
     /// One step after the other stood out and was skipped.
-    #[error("{skipped} steps in a row were skipped as spikes, the last at step {step}; {kept}")]
     Spikes {
         /// Steps done.
         step: u64,
         /// How many.
         skipped: u32,
         /// What is kept and what to do.
-        kept: String,
+        kept: Message,
     },
     /// The model's first choice is right less often than `--min-acc` asks for.
-    #[error(
-        "--min-acc {wanted}: {right} of {count} first choices are right; train longer, or ask for less"
-    )]
     Accuracy {
         /// First choices that came.
         right: usize,
@@ -113,28 +101,23 @@ pub enum CliError {
         wanted: f64,
     },
     /// Several processes were started that cannot speak with each other.
-    #[error("{0}")]
-    NoCrew(String),
+    NoCrew(Message),
     /// Another process of the same run says why it ends, and with which code.
-    #[error("another process ended the run")]
     Elsewhere(u8),
     /// A signal stopped the run; it was handled and reported.
-    #[error("stopped by signal {0}")]
     Signal(u8),
     /// A fault of this program.
-    #[error("internal: {0}; this is a fault of the program, please report it")]
-    Internal(String),
+    Internal(Message),
 }
 
 impl From<Error> for CliError {
     fn from(source: Error) -> CliError {
-        let hint = match source {
-            Error::NumbersOnly => {
-                ": generate takes --prompt-ids; for text, import it again with its tokenizer's files"
-            }
-            _ => "",
-        };
-        CliError::Core { source, hint: hint.into() }
+        let hint = matches!(source, Error::NumbersOnly).then(|| {
+            message!(
+                "generate takes --prompt-ids; for text, import it again with its tokenizer's files"
+            )
+        });
+        CliError::Core { source, hint }
     }
 }
 
@@ -156,20 +139,24 @@ impl CliError {
     }
 
     /// The same library error, with what is kept or what to do.
-    pub fn hint(source: Error, hint: impl std::fmt::Display) -> CliError {
-        CliError::Core { source, hint: format!("; {hint}") }
+    pub fn hint(source: Error, hint: impl Into<Message>) -> CliError {
+        CliError::Core { source, hint: Some(hint.into()) }
     }
 
     /// A file or a folder that cannot be made, with what to do.
-    pub(crate) fn not_created(path: &Path, source: io::Error, hint: &str) -> CliError {
+    pub(crate) fn not_created(
+        path: &Path,
+        source: io::Error,
+        hint: impl Into<Message>,
+    ) -> CliError {
         CliError::hint(Error::io(IoAction::Create, path, source), hint)
     }
 
     /// The same in a verb that saves no run: what did not happen, and which flag to change.
-    pub(crate) fn of_verb(self, hint: &str) -> CliError {
+    pub(crate) fn of_verb(self, hint: impl Into<Message>) -> CliError {
         match self {
             CliError::Create { path, why } => {
-                CliError::not_created(&path, io::Error::other(why), hint)
+                CliError::not_created(&path, io::Error::other(why.to_string()), hint)
             }
             other => other,
         }
@@ -221,27 +208,79 @@ impl CliError {
 
     /// The error and its causes, as a part of a line.
     pub fn message(&self) -> String {
-        let mut text = match self {
-            CliError::Core { source, hint } => {
-                let mut text = source.to_string();
-                let mut cause = std::error::Error::source(source);
-                while let Some(e) = cause {
-                    text.push_str(&format!(": {}", plain_reason(&e.to_string())));
-                    cause = e.source();
-                }
-                text + hint
-            }
-            other => other.to_string(),
-        };
+        let text = self.sentence().to_string();
         // serde and the system end some messages with a full stop or a line break.
-        text.truncate(text.trim_end_matches(['.', '\n', ' ']).len());
-        one_line(&text)
+        one_line(text.trim_end_matches(['.', '\n', ' ']))
+    }
+
+    /// The sentence for the person.
+    fn sentence(&self) -> Message {
+        match self {
+            CliError::Usage(why) | CliError::Data(why) | CliError::NoCrew(why) => why.clone(),
+            CliError::Input { path, why } => message!("cannot read '{}': {}", path.display(), why),
+            CliError::Create { path, why } => message!(
+                "cannot write '{}': {}; nothing was trained, choose another --save or --out",
+                path.display(),
+                why
+            ),
+            CliError::Busy { path } => message!(
+                "'{}' is in use by another run; wait for it, or choose another --save or --out",
+                path.display()
+            ),
+            CliError::Memory(e, flags) => message!("{}; lower {}", of_library(e), flags),
+            CliError::Threads(n) => {
+                message!("--threads {}: the system does not give so many; try fewer", n)
+            }
+            CliError::Stdout(e) => {
+                message!("cannot write to standard output: {}", system_reason(e))
+            }
+            CliError::Core { source, hint: None } => of_library(source),
+            CliError::Core { source: source @ Error::NumbersOnly, hint: Some(hint) } => {
+                message!("{}: {}", of_library(source), hint)
+            }
+            CliError::Core { source, hint: Some(hint) } => {
+                message!("{}; {}", of_library(source), hint)
+            }
+            CliError::Spikes { step, skipped, kept } => message!(
+                "{} steps in a row were skipped as spikes, the last at step {}; {}",
+                skipped,
+                step,
+                kept
+            ),
+            CliError::Accuracy { right, count, wanted } => message!(
+                "--min-acc {}: {} of {} first choices are right; train longer, or ask for less",
+                wanted,
+                right,
+                count
+            ),
+            CliError::Elsewhere(_) => message!("another process ended the run"),
+            CliError::Signal(n) => message!("stopped by signal {}", n),
+            CliError::Internal(why) => {
+                message!("internal: {}; this is a fault of the program, please report it", why)
+            }
+        }
     }
 }
 
+impl fmt::Display for CliError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
+    }
+}
+
+impl std::error::Error for CliError {}
+
+/// What a library says, and what caused it.
+pub(crate) fn of_library(e: &dyn std::error::Error) -> Message {
+    let causes = std::iter::successors(e.source(), |cause| cause.source());
+    let causes = causes.map(|cause| plain_reason(&cause.to_string()));
+    let all = std::iter::once(e.to_string()).chain(causes);
+    Message::from(all.collect::<Vec<_>>().join(": "))
+}
+
 /// The system's reason, without its number and without the name of a temporary file.
-pub fn system_reason(e: &io::Error) -> String {
-    plain_reason(&e.to_string())
+pub fn system_reason(e: &io::Error) -> Message {
+    Message::words(plain_reason(&e.to_string()))
 }
 
 /// [`system_reason`] of a message.

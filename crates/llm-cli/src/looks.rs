@@ -1,6 +1,7 @@
 //! What was given in the place of what a verb reads, and which verb reads it.
 
 use crate::error::CliError;
+use llm_core::message;
 use llm_formats::first_look::Look;
 use std::path::Path;
 
@@ -15,7 +16,7 @@ pub(crate) fn instead(path: &Path, read: &[Look]) -> Option<String> {
 
 /// The same as an error.
 pub(crate) fn refused(path: &Path, read: &[Look]) -> Option<CliError> {
-    instead(path, read).map(|why| CliError::Data(format!("'{}': {why}", path.display())))
+    instead(path, read).map(|why| CliError::Data(message!("'{}': {}", path.display(), why)))
 }
 
 fn advice(look: Look) -> Option<&'static str> {

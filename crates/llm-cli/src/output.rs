@@ -8,9 +8,10 @@ pub(crate) use folder::{
     BEGINNINGS, PAGE, REPORT, Whereabouts, cannot_create, make_folder, refuse_link,
 };
 
-use crate::error::{CliError, Result, system_reason};
+use crate::error::{CliError, Result, of_library, system_reason};
 use crate::looks;
 use folder::in_run;
+use llm_core::message;
 use llm_core::{base, checkpoint};
 use llm_formats::first_look::Look;
 use lock::Lock;
@@ -45,7 +46,7 @@ impl Target {
             && !continues.is_some_and(|c| is_same(c, &path))
         {
             let run = run.display();
-            let why = format!("it belongs to the run in '{run}', whose log would be another's");
+            let why = message!("it belongs to the run in '{}', whose log would be another's", run);
             return Err(CliError::Create { path, why });
         }
         Target { path, run: None, fresh: false, lock: None, home: None }.claim()
@@ -71,7 +72,7 @@ impl Target {
         folder::refuse_links(dir)?;
         let path = in_run(dir);
         if path.exists() && !continues.is_some_and(|c| is_same(c, &path)) {
-            let why = format!("there is a run already, continue it with --load {}", dir.display());
+            let why = message!("there is a run already, continue it with --load {}", dir.display());
             return Err(CliError::Create { path, why });
         }
         if !path.exists()
@@ -121,7 +122,7 @@ impl Target {
             path: self.path.clone(),
             why: match e {
                 llm_core::Error::Io { source, .. } => system_reason(&source),
-                other => other.to_string(),
+                other => of_library(&other),
             },
         })?;
         Ok(self)

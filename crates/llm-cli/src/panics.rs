@@ -2,6 +2,7 @@
 
 use crate::crew;
 use crate::error::{CliError, Result, exit};
+use llm_core::message;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -44,10 +45,12 @@ impl Panics {
         catch_unwind(AssertUnwindSafe(f)).map_err(|payload| {
             // Memory that ran out on the way unwinds with the library's own error.
             match payload.downcast::<llm_core::Error>() {
-                Ok(error) => CliError::Memory(*error, "--dmodel, --layers, --batch or --seq"),
+                Ok(error) => {
+                    CliError::Memory(*error, message!("--dmodel, --layers, --batch or --seq"))
+                }
                 Err(_) => {
                     let message = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                    CliError::Internal(message.clone())
+                    CliError::Internal(message.clone().into())
                 }
             }
         })

@@ -5,8 +5,10 @@ use crate::console::Out;
 use crate::error::{CliError, Result};
 use crate::events::{self, Event};
 use crate::generation::{row, shown};
+use llm_core::base::Message;
 use llm_core::base::rng::{below, stream};
 use llm_core::generate::{Decoder, Sampling};
+use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenDataset};
 use llm_messages::escape::safe_text;
@@ -43,35 +45,44 @@ impl Probes {
         seed: u64,
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Option<Probes>> {
-        let usage = |text: String| Err(CliError::Usage(text));
+        let usage = |text: Message| Err(CliError::Usage(text));
         if let Some(share) = args.min_acc.filter(|share| !(0.0..=1.0).contains(share)) {
-            return usage(format!("--min-acc {share} is outside 0..=1"));
+            return usage(message!("--min-acc {} is outside 0..=1", share));
         }
         let ctx = args.sanity_ctx.unwrap_or(seq_len);
         let room = len.saturating_sub(ctx);
         let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
             (None, None | Some(0)) if args.min_acc.is_some() => {
                 let needed = "--sanity-next-from-data N or --sanity-offset I";
-                return usage(format!("--min-acc: there is nothing to judge; add {needed}"));
+                return usage(message!("--min-acc: there is nothing to judge; add {}", needed));
             }
             (None, None | Some(0)) => return Ok(None),
             (Some(offset), _) => (Some(offset), 1),
             (None, Some(n)) => (None, n),
         };
         if ctx == 0 || ctx > most {
-            return usage(format!("--sanity-ctx {ctx} is outside 1..={most}, the model's context"));
+            return usage(message!(
+                "--sanity-ctx {} is outside 1..={}, the model's context",
+                ctx,
+                most
+            ));
         }
         if count > MOST {
-            return usage(format!("--sanity-next-from-data {count} is more than {MOST}"));
+            return usage(message!("--sanity-next-from-data {} is more than {}", count, MOST));
         }
         if room == 0 {
-            return usage(format!(
-                "--sanity-ctx {ctx}: the data has only {len} tokens to learn from"
+            return usage(message!(
+                "--sanity-ctx {}: the data has only {} tokens to learn from",
+                ctx,
+                len
             ));
         }
         if let Some(offset) = offset.filter(|&o| o >= room) {
-            return usage(format!(
-                "--sanity-offset {offset}: with a context of {ctx} it must be below {room}"
+            return usage(message!(
+                "--sanity-offset {}: with a context of {} it must be below {}",
+                offset,
+                ctx,
+                room
             ));
         }
         Ok(Some(Probes { ctx, room, offset, count, seed, tokenizer: tokenizer.clone() }))
@@ -134,7 +145,7 @@ pub fn run(
     }
     let share = right as f64 / count as f64;
     if !json {
-        let line = format!("Sanity top1 accuracy: {right}/{count} = {share:.4}\n");
+        let line = message!("Sanity top1 accuracy: {}/{} = {:.4}\n", right, count, share);
         out.tell(&line);
     }
     match args.min_acc {

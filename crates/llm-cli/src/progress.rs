@@ -9,7 +9,7 @@ use crate::lang::Lang;
 use crate::messages::train as say;
 use crate::signals::Signals;
 use indicatif::ProgressBar;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Hooks, StepReport};
 use std::time::Instant;
@@ -94,7 +94,7 @@ impl Progress {
     }
 
     /// A line among the reports.
-    pub fn line(&self, text: &str) {
+    pub fn line(&self, text: impl Into<Message>) {
         if !self.quiet {
             self.aside(|| note(text));
         }

@@ -4,6 +4,7 @@
 use crate::console::note;
 use crate::error::{CliError, Result, system_reason};
 use crate::output::{is_at_work, is_run};
+use llm_core::message;
 use llm_run_log::{BestLoss, RunInfo, RunState, rows};
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
@@ -62,7 +63,7 @@ pub fn below(folder: &Path) -> Result<Vec<PathBuf>> {
         }
         match folders_in(&inner) {
             Ok(folders) => found.extend(folders.into_iter().filter(|dir| is_run(dir))),
-            Err(e) => note(&format!("left out: {}", e.message())),
+            Err(e) => note(message!("left out: {}", e.message())),
         }
     }
     found.sort();

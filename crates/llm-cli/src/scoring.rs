@@ -11,6 +11,7 @@ use llm_core::TinyGPT;
 use llm_core::base::thousands;
 use llm_core::crew::{Alone, Crew};
 use llm_core::data::Window;
+use llm_core::message;
 use llm_core::train::Scored;
 use std::time::{Duration, Instant};
 
@@ -89,9 +90,9 @@ impl Scoring<'_> {
         let of_all = format!("{} of {} tokens", thousands(scored), thousands(wanted as u64));
         if scored < total && !self.quiet {
             let loss = report.evaluation.loss;
-            note(&format!("the measurement was cut after {of_all}: loss {loss:.4} so far"));
+            note(message!("the measurement was cut after {}: loss {:.4} so far", of_all, loss));
         } else if total < wanted as u64 && !self.quiet {
-            note(&format!("--max-time leaves room for a measurement of {of_all}"));
+            note(message!("--max-time leaves room for a measurement of {}", of_all));
         }
         Ok(report)
     }
@@ -150,7 +151,7 @@ impl Watching {
         let now = Instant::now();
         if self.due.is_some_and(|due| due <= now) {
             self.due = Some(now + LINES);
-            note(&format!("scored {}", self.share(scored)));
+            note(message!("scored {}", self.share(scored)));
         }
     }
 

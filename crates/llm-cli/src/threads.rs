@@ -3,6 +3,7 @@
 use crate::args::OutputArgs;
 use crate::error::{CliError, Result};
 use llm_core::base::{arenas, memory};
+use llm_core::message;
 use llm_core::threads::{MAX, STACK};
 use llm_crew_mpi::Launcher;
 
@@ -34,7 +35,7 @@ pub(crate) fn number_of_threads(output: &OutputArgs) -> Result<usize> {
     };
     match output.threads.unwrap_or_else(cores) {
         threads @ 1..=MAX => Ok(threads),
-        threads => Err(CliError::Usage(format!("--threads {threads} is outside 1..={MAX}"))),
+        threads => Err(CliError::Usage(message!("--threads {} is outside 1..={}", threads, MAX))),
     }
 }
 

@@ -5,6 +5,7 @@ use crate::lang::{self, Lang};
 use clap::ValueEnum;
 use llm_core::kernels::gemm::bf16;
 use llm_core::kernels::simd;
+use llm_core::message;
 use llm_messages::escape::one_line;
 
 /// `LLM_KERNELS`, `LLM_BF16` and `LLM_LANG` hold words that are known.
@@ -35,7 +36,7 @@ fn check_words<'a>(
     match words.into_iter().find(|word| !word.is_empty() && !known.contains(word)) {
         Some(word) => {
             let (word, known) = (one_line(word), known.join(", "));
-            Err(CliError::Usage(format!("{variable} is '{word}': possible values: {known}")))
+            Err(CliError::Usage(message!("{} is '{}': possible values: {}", variable, word, known)))
         }
         None => Ok(()),
     }

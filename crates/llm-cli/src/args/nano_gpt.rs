@@ -4,6 +4,7 @@
 
 use crate::error::{CliError, Result};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use llm_core::message;
 
 /// What one of them says, by its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,7 +166,7 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
                 Nothing => {}
                 Note(why) => notes.push(format!("{}: {why}", typed.trim_end())),
                 Instead(what) => {
-                    return Err(CliError::Usage(format!("{}: {what}", typed.trim_end())));
+                    return Err(CliError::Usage(message!("{}: {}", typed.trim_end(), what)));
                 }
             }
         }

@@ -4,6 +4,7 @@ use super::PromptArgs;
 use crate::error::CliError;
 use clap::Args;
 use clap::builder::BoolishValueParser;
+use llm_core::message;
 use std::ffi::OsString;
 
 /// How text is drawn and shown.
@@ -69,10 +70,10 @@ impl SamplingArgs {
     pub(crate) fn refused(e: llm_core::Error) -> CliError {
         match e {
             llm_core::Error::Config { field: "temperature", reason } => {
-                CliError::Usage(format!("--temp: {reason}"))
+                CliError::Usage(message!("--temp: {}", reason))
             }
             llm_core::Error::Config { field, reason } => {
-                CliError::Usage(format!("--{}: {reason}", field.replace('_', "-")))
+                CliError::Usage(message!("--{}: {}", field.replace('_', "-"), reason))
             }
             other => other.into(),
         }

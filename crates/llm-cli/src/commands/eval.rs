@@ -1,5 +1,6 @@
 //! `eval`: how well a model predicts a whole file.
 
+use llm_core::message;
 mod arrays;
 mod first_choices;
 mod rows;
@@ -47,7 +48,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
         return Err(CliError::Usage("--batch 0: there is nothing to score at a time".into()));
     }
     memory::require(run.model.inference_memory(batch, config.seq_len))
-        .map_err(|e| CliError::Memory(e, "--batch"))?;
+        .map_err(|e| CliError::Memory(e, message!("--batch")))?;
     let (val, about) = match input {
         Some(input) => {
             let about = about_learnt(&input, &run.recipe);
@@ -95,7 +96,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
 /// The means on standard error, where the other output has the rows.
 fn note_below(args: &EvalArgs, table: &str) {
     if !args.output.quiet() {
-        note(table.trim_end());
+        note(table.trim_end().to_string());
     }
 }
 

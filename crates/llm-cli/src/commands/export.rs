@@ -2,10 +2,11 @@
 
 use crate::args::{ExportArgs, ExportFormat, StoredAs};
 use crate::console::note;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
 use crate::output::{may_replace, to_load};
 use crate::plan::{Loaded, load};
 use crate::program::Program;
+use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, IoAction, TinyGPT};
 use llm_formats::hugging_face::Family;
@@ -58,7 +59,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     if !args.output.quiet() {
         notes.iter().for_each(|line| note(line));
         let (from, to) = (path.display().to_string(), args.target.display().to_string());
-        note(&format!("exported '{}' to '{}'", one_line(&from), one_line(&to)));
+        note(message!("exported '{}' to '{}'", one_line(&from), one_line(&to)));
     }
     Ok(())
 }
@@ -73,8 +74,10 @@ fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
             return without_bias(error, checkpoint);
         }
         let path = checkpoint.display();
-        CliError::Data(format!(
-            "checkpoint '{path}': {error}; nothing was written, export safetensors"
+        CliError::Data(message!(
+            "checkpoint '{}': {}; nothing was written, export safetensors",
+            path,
+            of_library(&error)
         ))
     })
 }
@@ -82,9 +85,11 @@ fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
 /// The same for a head bias, which no other program takes, with the flag that leaves it out.
 fn without_bias(error: FormatError, checkpoint: &Path) -> CliError {
     let path = checkpoint.display();
-    CliError::Data(format!(
-        "checkpoint '{path}': {error}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
-         export safetensors"
+    CliError::Data(message!(
+        "checkpoint '{}': {}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
+         export safetensors",
+        path,
+        of_library(&error)
     ))
 }
 
@@ -96,9 +101,9 @@ fn not_exported(error: FormatError) -> CliError {
         }
         FormatError::Core(other) => other.into(),
         FormatError::TokenizerKind { kind } => {
-            CliError::Data(format!("a {kind} tokenizer cannot be exported to hf"))
+            CliError::Data(message!("a {} tokenizer cannot be exported to hf", kind))
         }
-        other => CliError::Data(other.to_string()),
+        other => CliError::Data(of_library(&other)),
     }
 }
 
@@ -119,8 +124,10 @@ fn not_for_llama_cpp(error: FormatError, checkpoint: &Path) -> CliError {
             CliError::hint(e, "nothing was exported, make room there or choose another file")
         }
         FormatError::Core(other) => other.into(),
-        content => CliError::Data(format!(
-            "checkpoint '{path}': {content}; nothing was written, export safetensors"
+        content => CliError::Data(message!(
+            "checkpoint '{}': {}; nothing was written, export safetensors",
+            path,
+            of_library(&content)
         )),
     }
 }

@@ -13,6 +13,7 @@ use crate::program::{Heads, Program};
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::checkpoint;
+use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_formats::first_look::Look;
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
@@ -30,7 +31,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     let imported = read(program, args)?;
     let quiet = args.output.quiet();
     if !quiet {
-        note(&format!("imported {}", summary(&imported)));
+        note(message!("imported {}", summary(&imported)));
         imported.notes.iter().filter_map(|n| note_line(program, n)).for_each(|line| note(&line));
     }
     let tokenizer = imported.tokenizer.clone();
@@ -45,7 +46,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
         out.write(&events::line(&Event::Saved { step, path: &shown }));
     }
     if !quiet {
-        note(&format!("saved checkpoint '{}' at step {step}", one_line(&shown)));
+        note(message!("saved checkpoint '{}' at step {}", one_line(&shown), step));
         next_commands(program, &target.path, tokenizer.as_ref()).iter().for_each(|s| note(s));
     }
     out.finish()
@@ -99,7 +100,7 @@ fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatEr
             CliError::Input { path: path.into(), why: advice.into() }
         }
         FormatError::Io(e) => {
-            let why = format!("{}; nothing was imported", system_reason(&e));
+            let why = message!("{}; nothing was imported", system_reason(&e));
             CliError::Input { path: path.into(), why }
         }
         FormatError::Core(source) => {
@@ -110,7 +111,7 @@ fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatEr
 }
 
 fn not_imported(path: &Path, why: &str) -> CliError {
-    CliError::Data(format!("'{}': {why}; nothing was imported", path.display()))
+    CliError::Data(message!("'{}': {}; nothing was imported", path.display(), why))
 }
 
 /// What is at the path, when the verb reads something else.

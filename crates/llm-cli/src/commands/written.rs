@@ -4,6 +4,7 @@ use crate::console::note;
 use crate::error::{CliError, Result};
 use crate::output::{PAGE, may_replace};
 use llm_core::base::replace_file;
+use llm_core::message;
 use llm_core::{Error, IoAction};
 use llm_messages::escape::one_line;
 use std::fs::File;
@@ -61,6 +62,6 @@ pub(super) fn save(
 /// Says where something was written.
 pub(super) fn say_written(path: &Path, quiet: bool) {
     if !quiet {
-        note(&format!("wrote   {}", one_line(&path.display().to_string())));
+        note(message!("wrote   {}", one_line(&path.display().to_string())));
     }
 }

@@ -3,11 +3,12 @@
 use super::folder;
 use super::reading::{self, Held, Looked, Reading, Wrapping, look, shown};
 use crate::defaults::in_memory;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
 use crate::messages::count;
 use llm_core::Error;
 use llm_core::base::memory;
 use llm_core::data::{ByteFiles, TokenDataset};
+use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
 use llm_formats::FormatError;
@@ -101,7 +102,7 @@ impl Files {
         let texts = Texts::new(text, lengths, end_of_text, numbers)?;
         let len = texts.text().len() as u64;
         if len == 0 {
-            return Err(CliError::Data(format!("{name} is empty; a run needs some text")));
+            return Err(CliError::Data(message!("{} is empty; a run needs some text", name)));
         }
         let source = DataSource::Files { len, blake3: texts.blake3()?, form, end_of_text };
         Ok(Files { texts, name, changes, names, meta, of_model: reading.of_model, source })
@@ -128,17 +129,18 @@ impl Files {
     /// [`CliError::Data`] naming both.
     pub(super) fn are_unseen(&self, learnt: &Files) -> Result<()> {
         if let Some((own, other)) = self.texts.equal_file(&learnt.texts)? {
-            return Err(CliError::Data(format!(
+            return Err(CliError::Data(message!(
                 "{} of --val is learnt too, as {}: nothing in it is unseen; take it out of --data, or \
                  leave --val out",
-                self.names[own], learnt.names[other]
+                self.names[own],
+                learnt.names[other]
             )));
         }
         let again = self.texts.repeated_in(&learnt.texts)?;
         if again < MOST_REPEATED {
             return Ok(());
         }
-        Err(CliError::Data(format!(
+        Err(CliError::Data(message!(
             "{} of --val: {:.0} % of its passages are learnt too, word for word, in {}; take them out \
              of --data, or leave --val out",
             self.name,
@@ -181,33 +183,40 @@ impl Files {
         let Files { texts, name, names, of_model, .. } = self;
         let vocab_size = tokenizer.vocab_size();
         if let Some(largest) = texts.largest().filter(|token| *token as usize >= vocab_size) {
-            return Err(CliError::Data(format!(
-                "{name} holds token {largest}, but the vocabulary has {vocab_size} tokens; these \
-                 numbers are of another vocabulary"
+            return Err(CliError::Data(message!(
+                "{} holds token {}, but the vocabulary has {} tokens; these \
+                 numbers are of another vocabulary",
+                name,
+                largest,
+                vocab_size
             )));
         }
         let part_size = usize::try_from(in_memory()).unwrap_or(PART);
         make(texts, part_size).map_err(|NoTokens { file, why }| match (why, file) {
             (FormatError::LongRun(e), _) => {
-                CliError::Memory(e, "the length of what has no white space in --data")
+                CliError::Memory(e, message!("the length of what has no white space in --data"))
             }
             (FormatError::Core(e @ Error::Memory { .. }), _) => {
-                CliError::Memory(e, "the size of --data")
+                CliError::Memory(e, message!("the size of --data"))
             }
             (FormatError::Core(e @ Error::UnknownUnit { .. }), Some(file)) => {
                 let name = &names[file];
                 CliError::Data(match of_model {
-                    true => format!(
-                        "{name}: {e}; take it out of the text, or convert the text if it is in \
-                         another encoding (iconv -t UTF-8)"
+                    true => message!(
+                        "{}: {}; take it out of the text, or convert the text if it is in \
+                         another encoding (iconv -t UTF-8)",
+                        name,
+                        of_library(&e)
                     ),
-                    false => format!(
-                        "{name}: {e}; take it out of the text, or train with --tokenizer byte"
+                    false => message!(
+                        "{}: {}; take it out of the text, or train with --tokenizer byte",
+                        name,
+                        of_library(&e)
                     ),
                 })
             }
             (FormatError::Core(e), _) => e.into(),
-            (other, _) => CliError::Data(other.to_string()),
+            (other, _) => CliError::Data(of_library(&other)),
         })
     }
 }
@@ -240,8 +249,10 @@ fn one_form(files: &[(PathBuf, Looked)]) -> Result<DataForm> {
     match files.iter().find(|(_, other)| !same(other.form)) {
         Some((path, _)) => {
             let (first, other) = (shown(&files[0].0), shown(path));
-            Err(CliError::Data(format!(
-                "{first} and {other}: one holds text, the other token numbers; give one kind"
+            Err(CliError::Data(message!(
+                "{} and {}: one holds text, the other token numbers; give one kind",
+                first,
+                other
             )))
         }
         None => Ok(files.iter().map(|f| f.1.form).find(|f| *f != DataForm::Text).unwrap_or(form)),
@@ -302,9 +313,10 @@ fn text_of(files: Vec<(PathBuf, Looked)>, may_stay: bool) -> Result<Text> {
 fn check_pairs(path: &Path, held: &Held) -> Result<()> {
     match held.len() {
         len if len.is_multiple_of(2) => Ok(()),
-        len => Err(CliError::Data(format!(
-            "{} has {len} bytes: no whole number of tokens of 16 bits; leave out --data-as u16",
-            shown(path)
+        len => Err(CliError::Data(message!(
+            "{} has {} bytes: no whole number of tokens of 16 bits; leave out --data-as u16",
+            shown(path),
+            len
         ))),
     }
 }

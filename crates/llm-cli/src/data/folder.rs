@@ -1,6 +1,7 @@
 //! Folders among the files that are given.
 
 use crate::error::{CliError, Result, system_reason};
+use llm_core::base::Message;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
@@ -31,7 +32,7 @@ pub(super) fn expand(paths: &[PathBuf]) -> Result<Vec<DataPath>> {
 }
 
 fn files_in(folder: &Path) -> Result<Vec<DataPath>> {
-    let unreadable = |why: String| CliError::Input { path: folder.into(), why };
+    let unreadable = |why: Message| CliError::Input { path: folder.into(), why };
     let mut found = Vec::new();
     let shown = |entry: &DirEntry| {
         entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")

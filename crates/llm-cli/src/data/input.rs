@@ -5,6 +5,7 @@ use super::reading::{Reading, is_stdin};
 use crate::args::{DataAs, TextEnds};
 use crate::defaults::{STORY_COUNT, STORY_SEED};
 use crate::error::{CliError, Result};
+use llm_core::message;
 use llm_core::recipe::DataSource;
 use llm_stories::GRAMMAR_VERSION;
 use std::path::PathBuf;
@@ -82,7 +83,7 @@ pub fn check_about_files(
     let said = [("--data-as", data_as.is_some()), ("--end-of-text", ends.is_some())];
     match said.iter().find(|(_, said)| *said) {
         Some((flag, _)) if data.is_empty() => {
-            Err(CliError::Usage(format!("{flag} is for files of one's own: it needs --data")))
+            Err(CliError::Usage(message!("{} is for files of one's own: it needs --data", flag)))
         }
         _ if data_as == Some(DataAs::U16) && !matches!(ends, None | Some(TextEnds::None)) => {
             let why = "--end-of-text is for text: token numbers have their ends among them";

@@ -15,10 +15,11 @@ pub use validation::{Report, Validation};
 
 use crate::console::note;
 use crate::defaults::in_memory;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
 use crate::messages::short;
 use llm_core::base;
 use llm_core::data::TokenDataset;
+use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_formats::tokenizers::is_bytes;
@@ -122,7 +123,12 @@ impl Data {
                 0 | 1 => "give more text".to_string(),
                 n => format!("give more text, or --seq {n} or less"),
             };
-            return Err(CliError::Data(format!("{name} is too small: {e}; {advice}")));
+            return Err(CliError::Data(message!(
+                "{} is too small: {}; {}",
+                name,
+                of_library(&e),
+                advice
+            )));
         }
         let val = Validation::of(val, seq_len, tokenizer.clone());
         let val = (!val.is_empty()).then_some(val);
@@ -147,13 +153,13 @@ impl Data {
             Input::Files(files) => {
                 let name = files.name.clone();
                 if !files.changes.is_empty() || files.texts().is_respelt(&**tokenizer) {
-                    note(&format!("data    {}", one_line(&labelled(&files, &**tokenizer))));
+                    note(message!("data    {}", one_line(&labelled(&files, &**tokenizer))));
                 }
                 let data = files.tokens(tokenizer.as_ref())?;
                 let val = Validation::of(data, seq_len, tokenizer.clone());
                 if val.is_empty() {
                     let unit = llm_formats::tokenizers::unit(tokenizer.as_ref());
-                    let why = format!("{name} is too small: one {unit} predicts nothing");
+                    let why = message!("{} is too small: one {} predicts nothing", name, unit);
                     return Err(CliError::Data(why));
                 }
                 Ok(val)

@@ -2,9 +2,10 @@
 
 use super::folder::DataPath;
 use crate::args::{DataAs, TextEnds};
-use crate::error::{CliError, Result, system_reason};
+use crate::error::{CliError, Result, of_library, system_reason};
 use llm_core::Error;
-use llm_core::base::{self, memory};
+use llm_core::base::{self, Message, memory};
+use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
 use llm_core::tokenizer::{END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_formats::data_file::{
@@ -241,18 +242,23 @@ fn after_header(path: &Path, sample: &[u8], whole: Held) -> Result<Looked> {
     let name = shown(path);
     let before = before_numbers(sample).map_err(|why| {
         CliError::Data(match why {
-            NoNumbers::Foreign(Look::NumPy) => format!(
-                "{name} is a NumPy array, and not token numbers alone; numpy.load(FILE).astype('<u2')\
-                 .tofile('tokens.bin') makes them"
+            NoNumbers::Foreign(Look::NumPy) => message!(
+                "{} is a NumPy array, and not token numbers alone; numpy.load(FILE).astype('<u2')\
+                 .tofile('tokens.bin') makes them",
+                name
             ),
-            NoNumbers::Foreign(look) => format!("{name} is {look}, and not token numbers of 16 bits"),
-            NoNumbers::Wide => format!(
-                "{name} has token numbers of 32 bits or more, not of 16; numpy.fromfile(FILE, '<u4')\
-                 .astype('<u2').tofile('tokens.bin') makes them where they are below 65536"
+            NoNumbers::Foreign(look) => {
+                message!("{} is {}, and not token numbers of 16 bits", name, look.to_string())
+            }
+            NoNumbers::Wide => message!(
+                "{} has token numbers of 32 bits or more, not of 16; numpy.fromfile(FILE, '<u4')\
+                 .astype('<u2').tofile('tokens.bin') makes them where they are below 65536",
+                name
             ),
-            NoNumbers::BigEndian => format!(
-                "{name} has the high byte of each token number first (big-endian); \
-                 numpy.fromfile(FILE, '>u2').astype('<u2').tofile('tokens.bin') turns them"
+            NoNumbers::BigEndian => message!(
+                "{} has the high byte of each token number first (big-endian); \
+                 numpy.fromfile(FILE, '>u2').astype('<u2').tofile('tokens.bin') turns them",
+                name
             ),
         })
     })?;
@@ -295,9 +301,10 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
         (Kind::Utf16 { big, mark }, held) => {
             let bytes = in_memory(path, held, room)?;
             let converted = utf16(&bytes[mark..], big).ok_or_else(|| {
-                CliError::Data(format!(
-                    "{name} begins as UTF-16 and goes on as something else; convert it to UTF-8, \
-                     or take it as it is with --data-as bytes"
+                CliError::Data(message!(
+                    "{} begins as UTF-16 and goes on as something else; convert it to UTF-8, \
+                     or take it as it is with --data-as bytes",
+                    name
                 ))
             })?;
             Ok(text(vec![Wrapping::Converted], Held::Memory(converted.into_bytes())))
@@ -307,24 +314,28 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
                 Held::Disk { .. } => gunzip(open(path)?, room),
                 Held::Memory(bytes) => gunzip(&bytes[..], room),
             };
-            let unpacked = unpacked.map_err(|e| CliError::Data(format!("{name}: gzip: {e}")))?;
+            let unpacked = unpacked
+                .map_err(|e| CliError::Data(message!("{}: gzip: {}", name, of_library(&e))))?;
             let bytes = unpacked.ok_or_else(|| too_large(room.saturating_add(1), room))?;
             let inner = Kind::of(&bytes[..bytes.len().min(SAMPLE)]);
             if inner == Kind::Gzip {
-                return Err(CliError::Data(format!("{name} is packed twice; unpack it once")));
+                return Err(CliError::Data(message!("{} is packed twice; unpack it once", name)));
             }
             let room = room.saturating_sub(bytes.len() as u64);
             let mut looked = unwrap(path, inner, Held::Memory(bytes), room)?;
             looked.changes.insert(0, Wrapping::Unpacked);
             Ok(looked)
         }
-        (Kind::Foreign(look), _) => Err(CliError::Data(format!(
-            "{name} is no text: {look}; give the text in it, token numbers as 16-bit numbers and \
-             nothing else (--data-as u16), or insist with --data-as bytes"
+        (Kind::Foreign(look), _) => Err(CliError::Data(message!(
+            "{} is no text: {}; give the text in it, token numbers as 16-bit numbers and \
+             nothing else (--data-as u16), or insist with --data-as bytes",
+            name,
+            look.to_string()
         ))),
-        (Kind::Binary { controls }, _) => Err(CliError::Data(format!(
-            "{name} is no text: {:.0} % of its first bytes are control characters; if it holds token numbers of \
+        (Kind::Binary { controls }, _) => Err(CliError::Data(message!(
+            "{} is no text: {:.0} % of its first bytes are control characters; if it holds token numbers of \
              16 bits add --data-as u16, to learn its bytes as they are --data-as bytes",
+            name,
             100.0 * controls
         ))),
     }
@@ -332,7 +343,7 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
 
 /// Refuses what no run can learn from.
 fn too_large(needed: u64, available: u64) -> CliError {
-    CliError::Memory(Error::Memory { needed, available }, "the size of --data")
+    CliError::Memory(Error::Memory { needed, available }, message!("the size of --data"))
 }
 
 /// The bytes, in memory.
@@ -373,13 +384,16 @@ fn all_of(path: &Path, stream: impl Read, room: u64) -> Result<Vec<u8>> {
     // A stream may have no end. Half of the memory: what is made of it needs some too.
     let most = MOST_OF_STREAM.min(room / 2);
     let read = stream.take(most.saturating_add(1)).read_to_end(&mut bytes);
-    let n = read.map_err(|e| input(path, e.to_string()))?;
+    let n = read.map_err(|e| input(path, system_reason(&e)))?;
     if n as u64 <= most {
         return Ok(bytes);
     }
     let most = base::bytes(most);
-    let why = format!("it goes on after {most}, the most that is read of a stream here");
-    Err(input(path, why + "; put it into a file"))
+    let why = message!(
+        "it goes on after {}, the most that is read of a stream here; put it into a file",
+        most
+    );
+    Err(input(path, why))
 }
 
 fn open(path: &Path) -> Result<File> {
@@ -392,7 +406,7 @@ fn beginning(path: &Path) -> Result<Vec<u8>> {
     read.map(|_| sample).map_err(|e| input(path, system_reason(&e)))
 }
 
-fn input(path: &Path, why: String) -> CliError {
+fn input(path: &Path, why: Message) -> CliError {
     CliError::Input { path: path.to_path_buf(), why }
 }
 

@@ -16,6 +16,7 @@ use crate::program::AttentionFlags;
 use crate::signals::Signals;
 use llm_core::generate::{Choice, Generator, Sampling, Stops};
 use llm_core::kernels::small::SmallKind;
+use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{Config, TinyGPT, TokenId};
 use llm_lens::with_context;
@@ -93,7 +94,7 @@ impl Request {
         let samples = args.num_samples.unwrap_or(1);
         if !(1..=MOST_SAMPLES).contains(&samples) {
             let text = format!("--num-samples {samples} is outside 1..={MOST_SAMPLES}");
-            return Err(CliError::Usage(text));
+            return Err(CliError::Usage(text.into()));
         }
         if args.stop.iter().any(|stop| stop.is_empty()) {
             return Err(CliError::Usage("--stop: there is nothing to stop at".into()));
@@ -131,8 +132,10 @@ impl Request {
     /// [`CliError::Usage`] if not.
     pub fn check_slide(&self, window: usize) -> Result<()> {
         match self.slide {
-            Some(slide) if !(1..=window).contains(&slide) => Err(CliError::Usage(format!(
-                "--slide {slide} is outside 1..={window}, the model's context"
+            Some(slide) if !(1..=window).contains(&slide) => Err(CliError::Usage(message!(
+                "--slide {} is outside 1..={}, the model's context",
+                slide,
+                window
             ))),
             _ => Ok(()),
         }
@@ -159,7 +162,7 @@ impl Request {
         let slide = self.slide.unwrap_or(1);
         if self.prompt.len() > window {
             let n = self.prompt.len();
-            note(&format!("the prompt has {n} tokens; the model sees the last {window}"));
+            note(message!("the prompt has {} tokens; the model sees the last {}", n, window));
         }
         let sampling = self.sampling.clone();
         let mut generator =
@@ -228,7 +231,7 @@ impl Request {
             match event {
                 Part::Text(bytes) => out.write(&printer.push(bytes)),
                 Part::Table(likeliest) => {
-                    out.tell(&format!("\n{}", self.table(likeliest)));
+                    out.tell(message!("\n{}", self.table(likeliest)));
                 }
             }
             !out.is_closed()

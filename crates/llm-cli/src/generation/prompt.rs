@@ -3,7 +3,8 @@
 use crate::args::PromptArgs;
 use crate::console::note;
 use crate::data::{small_file, small_stdin};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
+use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
 use llm_formats::tokenizers::begin_of_text;
@@ -34,8 +35,9 @@ impl PromptArgs {
         let vocab_size = tokenizer.vocab_size();
         let ids = self.ids.concat();
         if let Some(id) = ids.iter().find(|&&id| id as usize >= vocab_size) {
-            return Err(CliError::Usage(format!(
-                "--prompt-ids {id}: the model's tokens are 0 to {}",
+            return Err(CliError::Usage(message!(
+                "--prompt-ids {}: the model's tokens are 0 to {}",
+                id,
                 vocab_size.saturating_sub(1)
             )));
         }
@@ -57,7 +59,11 @@ impl PromptArgs {
         encode_marked(tokenizer, &text).map_err(|e| match e {
             Error::UnknownUnit { .. } => {
                 let flag = self.flag().unwrap_or_default();
-                CliError::Data(format!("{flag}: {e}; the model never saw it, leave it out"))
+                CliError::Data(message!(
+                    "{}: {}; the model never saw it, leave it out",
+                    flag,
+                    of_library(&e)
+                ))
             }
             other => other.into(),
         })
@@ -96,7 +102,7 @@ pub(crate) fn tokens(
             (None, true, Some(_)) => "the end of the one before",
             (None, true, None) => "a line break",
         };
-        note(&format!("{flag} is empty: the text begins with {instead}"));
+        note(message!("{} is empty: the text begins with {}", flag, instead));
     }
     Ok(tokens)
 }

@@ -3,11 +3,12 @@
 
 use crate::args::{CrewArgs, TrainArgs};
 use crate::crew;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
 use crate::flags::{self, Flag, Given};
 use crate::program::{Heads, Program};
 use llm_core::base::memory;
 use llm_core::checkpoint::{self, TokenizerSpec};
+use llm_core::message;
 use llm_core::model::Footprint;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
@@ -17,9 +18,12 @@ use llm_core::{Attention, Config};
 /// `--heads` where there is one.
 pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
     match (program.heads, heads) {
-        (Heads::One { other }, Some(h)) if h != 1 => Err(CliError::Usage(format!(
-            "--heads {h}: {} has one attention head; for more use {other} --heads {h}",
-            program.name
+        (Heads::One { other }, Some(h)) if h != 1 => Err(CliError::Usage(message!(
+            "--heads {}: {} has one attention head; for more use {} --heads {}",
+            h,
+            program.name,
+            other,
+            h
         ))),
         _ => Ok(()),
     }
@@ -38,7 +42,7 @@ pub(super) fn check_watches(args: &TrainArgs, measured: bool) -> Result<()> {
     }
     match args.recipe.skip_spikes {
         Some(z) if !(z > 0.0 && z.is_finite()) => {
-            Err(CliError::Usage(format!("--skip-spikes {z} is not a number above 0")))
+            Err(CliError::Usage(message!("--skip-spikes {} is not a number above 0", z)))
         }
         _ => Ok(()),
     }
@@ -54,7 +58,7 @@ pub(super) fn without_a_place(args: &TrainArgs) -> Option<String> {
 /// Steps for `epochs` passes over `tokens`.
 pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u64> {
     if !(epochs > 0.0 && epochs.is_finite()) {
-        return Err(CliError::Usage(format!("--epochs {epochs} is not a number above 0")));
+        return Err(CliError::Usage(message!("--epochs {} is not a number above 0", epochs)));
     }
     let per_step = recipe.tokens_per_step() as f64;
     // The cast saturates; what is too many is refused with the other settings.
@@ -94,7 +98,7 @@ pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<String>
 pub(super) fn check_savable(trainer: &Trainer, tokenizer: &dyn Tokenizer) -> Result<()> {
     checkpoint::check_savable(trainer, &TokenizerSpec::of(tokenizer)).map_err(|e| match e {
         llm_core::Error::Checkpoint { source, .. } => {
-            CliError::Usage(format!("this run could not be saved: {source}"))
+            CliError::Usage(message!("this run could not be saved: {}", of_library(&source)))
         }
         other => other.into(),
     })
@@ -102,7 +106,7 @@ pub(super) fn check_savable(trainer: &Trainer, tokenizer: &dyn Tokenizer) -> Res
 
 pub(super) fn require(needed: u64) -> Result<()> {
     memory::require(needed.saturating_add(BASE_MEMORY))
-        .map_err(|e| CliError::Memory(e, "--dmodel, --layers, --batch or --seq"))
+        .map_err(|e| CliError::Memory(e, message!("--dmodel, --layers, --batch or --seq")))
 }
 
 /// Settings as the library names them, under the names of the flags.
@@ -111,7 +115,7 @@ pub(crate) fn named_by_flag(e: llm_core::Error) -> CliError {
         llm_core::Error::Config { field, reason } => {
             let of_row = flags::of_field(field).map(|flag| flag.name.to_string());
             let flag = of_row.unwrap_or_else(|| field.replace('_', "-"));
-            CliError::Usage(format!("--{flag}: {reason}"))
+            CliError::Usage(message!("--{}: {}", flag, reason))
         }
         other => other.into(),
     }

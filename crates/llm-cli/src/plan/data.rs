@@ -5,6 +5,7 @@ use crate::args::TrainArgs;
 use crate::data::{Data, Input, Reading, Validation};
 use crate::error::{CliError, Result};
 use llm_core::base::bytes;
+use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::Tokenizer;
 use std::path::Path;
@@ -27,7 +28,7 @@ pub(super) fn resumed(
             reading.ending(ends)
         }
         Some(_) => {
-            return Err(CliError::Usage(format!(
+            return Err(CliError::Usage(message!(
                 "--end-of-text: the model of '{}' has no token that ends a text; leave the flag \
                  out, or train a new model",
                 path.display()
@@ -39,7 +40,7 @@ pub(super) fn resumed(
         if untrained {
             let path = path.display();
             let why =
-                format!("checkpoint '{path}' was imported; give it text to learn with --data");
+                message!("checkpoint '{}' was imported; give it text to learn with --data", path);
             return Err(CliError::Usage(why));
         }
         return Err(missing(path, "was trained on files", &recipe.data, files, "--data"));
@@ -94,7 +95,7 @@ pub(crate) fn own_unseen(
 ) -> Result<Validation> {
     own(path, recipe, tokenizer, true)?.val.ok_or_else(|| {
         let path = path.display();
-        CliError::Usage(format!("the run of '{path}' set no text apart; name some with --data"))
+        CliError::Usage(message!("the run of '{}' set no text apart; name some with --data", path))
     })
 }
 
@@ -116,7 +117,8 @@ fn missing(path: &Path, how: &str, source: &DataSource, files: &TextFiles, flag:
         true => String::new(),
         false => format!("{} not found; ", files.shown_gone()),
     };
-    let why = format!("checkpoint '{path}' {how} ({size}); {gone}give them again with {flag}");
+    let why =
+        message!("checkpoint '{}' {} ({}); {}give them again with {}", path, how, size, gone, flag);
     CliError::Usage(why)
 }
 
@@ -150,11 +152,13 @@ impl Change {
             Some(files) => format!("{}, which {} is now", describe(&self.now), files.shown()),
             None => describe(&self.now),
         };
-        Err(CliError::Data(format!(
-            "checkpoint '{}' was {verb} on {}, not on {now}; give the same data, or add \
+        Err(CliError::Data(message!(
+            "checkpoint '{}' was {} on {}, not on {}; give the same data, or add \
              --allow-data-change",
             path.display(),
-            self.before
+            verb,
+            self.before,
+            now
         )))
     }
 }

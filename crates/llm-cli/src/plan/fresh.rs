@@ -10,6 +10,7 @@ use crate::error::{CliError, Result};
 use crate::flags::{self, Given};
 use crate::program::{AttentionFlags, Heads, Program};
 use crate::tokenizers::{self, Choice, Made};
+use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
 use llm_core::recipe::{EndOfText, Recipe};
 use llm_core::tokenizer::ByteTokenizer;
@@ -199,7 +200,7 @@ pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result
     let footprint = Footprint { config, attention: own, slots: 2, micro_batches: 1 };
     let parameters = footprint.parameter_count();
     if parameters > Config::MAX_PARAMETERS {
-        return require(footprint.training(1, 1)).and(Err(CliError::Usage(format!(
+        return require(footprint.training(1, 1)).and(Err(CliError::Usage(message!(
             "{} parameters are more than this program takes; lower --dmodel or --layers",
             llm_core::base::thousands(parameters)
         ))));

@@ -6,6 +6,7 @@ use crate::looks;
 use crate::messages::count;
 use crate::program::Program;
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
+use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
@@ -38,15 +39,18 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
         let more = more_than_offered(program, &checkpoint.meta.config).is_some();
         let other = other(program.other_for(spec, more));
         let off = if spec.head_mask.is_empty() { "" } else { ", some switched off" };
-        CliError::Data(format!(
-            "checkpoint '{}': {} attention with {}{off}, which {} does not have{other}",
+        CliError::Data(message!(
+            "checkpoint '{}': {} attention with {}{}, which {} does not have{}",
             path.display(),
-            spec.name.escape_default(),
+            spec.name.escape_default().to_string(),
             count(spec.n_heads, "head"),
-            program.name
+            off,
+            program.name,
+            other
         ))
     })?;
-    let refused = |why: String| CliError::Data(format!("checkpoint '{}': {why}", path.display()));
+    let refused =
+        |why: String| CliError::Data(message!("checkpoint '{}': {}", path.display(), why));
     if let Some(more) = more_than_offered(program, &checkpoint.meta.config) {
         return Err(refused(more + &other(program.other_for(spec, true))));
     }
@@ -155,7 +159,7 @@ mod tests {
             save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
             let refused = load(&BASELINE, &path).unwrap_err();
             assert_eq!(refused.exit_code(), crate::error::code::BAD_DATA);
-            let why = format!("': a model with {what}, which train-gpt does not have");
+            let why = message!("': a model with {}, which train-gpt does not have", what);
             assert!(refused.line().ends_with(&why), "{}", refused.line());
             assert_eq!(*load(&EVERYTHING, &path).unwrap().run.model.config(), config);
         }

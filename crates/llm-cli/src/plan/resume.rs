@@ -13,6 +13,7 @@ use crate::messages::{short, typed};
 use crate::program::{AttentionFlags, Program};
 use crate::tokenizers::Choice;
 use llm_core::Config;
+use llm_core::message;
 use llm_core::optim::{AdamW, ScheduleKind, make_optimizer};
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::settings::{MODEL, RECIPE, Row, Value};
@@ -28,7 +29,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     let attention = (program.described)(&loaded.model.attention().spec());
     check_shape(args, &given, &loaded, &attention, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val-frac")) {
-        let why = format!("--val-frac {share}: this run is judged on text of its own (--val)");
+        let why = message!("--val-frac {}: this run is judged on text of its own (--val)", share);
         return Err(CliError::Usage(why));
     }
     check_share(args, &given, &loaded.recipe)?;
@@ -38,7 +39,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     recipe.check().map_err(named_by_flag)?;
     let learns = recipe.total_steps > loaded.step || args.recipe.epochs.is_some();
     if learns && recipe.schedule.at(loaded.step) == 0.0 {
-        return Err(CliError::Usage(format!(
+        return Err(CliError::Usage(message!(
             "--steps: the rate's course ended at step {} and stays at 0, so nothing would be learnt; \
              --schedule constant, --min-lr or a later --decay-steps changes that",
             recipe.schedule.decay_steps
@@ -85,7 +86,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     // What was loaded is no longer in what is available.
     require(memory.saturating_sub(held(&trainer))).map_err(|e| match e {
         // The model is what it is.
-        CliError::Memory(e, _) => CliError::Memory(e, "--batch or --seq"),
+        CliError::Memory(e, _) => CliError::Memory(e, message!("--batch or --seq")),
         other => other,
     })?;
     let learns = steps > 0 || args.recipe.epochs.is_some();
@@ -155,10 +156,13 @@ fn check_shape(
     let config = run.model.config();
     let heads = attention.n_heads;
     let differs = |what: &str, in_file: &dyn Display, given: &dyn Display| {
-        Err(CliError::Data(format!(
-            "checkpoint '{}': {what} {in_file} in file, {given} given; leave the flag out, or \
+        Err(CliError::Data(message!(
+            "checkpoint '{}': {} {} in file, {} given; leave the flag out, or \
              train a new model",
-            path.display()
+            path.display(),
+            what,
+            in_file.to_string(),
+            given.to_string()
         )))
     };
     let choice = Choice::of(&args.tokenizer)?;
@@ -224,9 +228,11 @@ fn check_share(args: &TrainArgs, given: &Given, recipe: &Recipe) -> Result<()> {
         Some(Value::Double(share))
             if *share > before && recipe.data != DataSource::NONE && !allowed =>
         {
-            Err(CliError::Usage(format!(
-                "--val-frac {share}: the run set apart {before}, so it has learnt some of what would be \
-                 called unseen; leave the flag out, or add --allow-data-change"
+            Err(CliError::Usage(message!(
+                "--val-frac {}: the run set apart {}, so it has learnt some of what would be \
+                 called unseen; leave the flag out, or add --allow-data-change",
+                share,
+                before
             )))
         }
         _ => Ok(()),
@@ -237,9 +243,10 @@ fn check_share(args: &TrainArgs, given: &Given, recipe: &Recipe) -> Result<()> {
 fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()> {
     match given.get("optimizer") {
         Some(Value::Text(name)) if has_state && *name != recipe.optimizer => {
-            Err(CliError::Usage(format!(
-                "--optimizer {name}: the file holds the state of {}; leave the flag out, or load \
+            Err(CliError::Usage(message!(
+                "--optimizer {}: the file holds the state of {}; leave the flag out, or load \
                  one that was saved with --save-opt 0",
+                name,
                 recipe.optimizer
             )))
         }

@@ -5,6 +5,8 @@ use crate::error::{CliError, Result, system_reason};
 use crate::looks;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
+use llm_core::base::Message;
+use llm_core::message;
 use std::any::TypeId;
 use std::ffi::OsString;
 use std::io::Read;
@@ -44,7 +46,7 @@ pub(crate) fn merge(
     let kept = file.without_typed(settings, typed).flat_map(|s| s.words);
     let all: Vec<_> = program.iter().cloned().chain(kept).chain(given.iter().cloned()).collect();
     let merged = file.command.try_get_matches_from_mut(all);
-    merged.map_err(|e| CliError::Usage(format!("{}: {}", file.name(), in_one_line(&e, &[]))))
+    merged.map_err(|e| CliError::Usage(message!("{}: {}", file.name(), in_one_line(&e, &[]))))
 }
 
 /// The text of the file at `path`.
@@ -62,7 +64,7 @@ pub(crate) fn read(path: &Path) -> Result<String> {
 
 /// What `file`, opened at `path`, holds.
 pub(crate) fn text_of(path: &Path, file: impl Read) -> Result<String> {
-    let unreadable = |why: String| CliError::Input { path: path.to_path_buf(), why };
+    let unreadable = |why: Message| CliError::Input { path: path.to_path_buf(), why };
     let mut text = Vec::new();
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut text);
     read.map_err(|e| unreadable(system_reason(&e)))?;
@@ -104,7 +106,7 @@ impl File<'_> {
             let at = key.span().start;
             let setting = self.setting(key.get_ref(), at, value)?;
             if let Some(first) = to.iter().find(|s| s.flag == setting.flag) {
-                let why = format!("'{}' is set in line {} already", key.get_ref(), first.line);
+                let why = message!("'{}' is set in line {} already", key.get_ref(), first.line);
                 return Err(self.wrong(at, why));
             }
             to.push(setting);
@@ -181,8 +183,8 @@ impl File<'_> {
         }
     }
 
-    fn wrong(&self, at: usize, why: String) -> CliError {
-        CliError::Usage(format!("{} line {}: {why}", self.name(), self.line(at)))
+    fn wrong(&self, at: usize, why: impl Into<Message>) -> CliError {
+        CliError::Usage(message!("{} line {}: {}", self.name(), self.line(at), why.into()))
     }
 
     fn name(&self) -> String {

@@ -2,9 +2,11 @@
 
 use crate::args::{SourceArgs, TokenizerArg, TokenizerArgs};
 use crate::data::small_regular_file;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
 use crate::looks;
+use llm_core::base::Message;
 use llm_core::checkpoint::limits::MAX_BLOB;
+use llm_core::message;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::{Config, Error};
 use llm_formats::bpe;
@@ -72,7 +74,7 @@ impl Choice {
     /// was built without.
     pub fn of(args: &TokenizerArgs) -> Result<Option<Choice>> {
         let TokenizerArgs { kind, vocab_size, bpe_vocab, bpe_merges } = args;
-        let usage = |text: String| Err(CliError::Usage(text));
+        let usage = |text: Message| Err(CliError::Usage(text));
         let pair = match (bpe_vocab, bpe_merges) {
             (None, None) => None,
             (Some(vocab), Some(merges)) => Some((vocab.clone(), merges.clone())),
@@ -101,14 +103,17 @@ impl Choice {
             }
         };
         if let (Some(size), false) = (vocab_size, matches!(choice, Some(Choice::Learn { .. }))) {
-            return usage(format!(
-                "--vocab-size {size} is for a vocabulary that is learnt: it needs --tokenizer bpe"
+            return usage(message!(
+                "--vocab-size {} is for a vocabulary that is learnt: it needs --tokenizer bpe",
+                size
             ));
         }
         if let Some(size) = vocab_size.filter(|size| !(256..=Config::MAX_VOCAB).contains(size)) {
             let most = Config::MAX_VOCAB;
-            return usage(format!(
-                "--vocab-size {size} is outside 256..={most}: every byte is a token"
+            return usage(message!(
+                "--vocab-size {} is outside 256..={}: every byte is a token",
+                size,
+                most
             ));
         }
         if !(bpe::AVAILABLE || matches!(choice, None | Some(Choice::Byte | Choice::Char))) {
@@ -129,12 +134,13 @@ impl Choice {
             "give --load CHECKPOINT, --tokenizer FILE.json, or --bpe-vocab and --bpe-merges";
         match Choice::of(&flags)? {
             Some(Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. }) => {
-                Err(CliError::Usage(format!(
-                    "this kind of tokenizer is made of a text, by training; {which}"
+                Err(CliError::Usage(message!(
+                    "this kind of tokenizer is made of a text, by training; {}",
+                    which
                 )))
             }
             Some(choice) => Ok(choice),
-            None => Err(CliError::Usage(format!("which tokenizer? {which}"))),
+            None => Err(CliError::Usage(message!("which tokenizer? {}", which))),
         }
     }
 
@@ -173,8 +179,8 @@ impl Choice {
             }
         };
         made.map(Some).map_err(|e| match e {
-            e @ Error::Memory { .. } => CliError::Memory(e, "the size of the tokenizer"),
-            other => CliError::Data(format!("{files}: {other}")),
+            e @ Error::Memory { .. } => CliError::Memory(e, message!("the size of the tokenizer")),
+            other => CliError::Data(message!("{}: {}", files, of_library(&other))),
         })
     }
 

@@ -4,10 +4,11 @@ use super::choice::{Choice, NO_TEXT};
 use crate::console::bar;
 use crate::data::{Input, learnt, small_regular_file};
 use crate::defaults::VOCAB_SIZE;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
 use crate::messages::said;
 use llm_core::Error;
 use llm_core::base::{bytes, thousands};
+use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, split_at_marks};
 use llm_formats::FormatError;
@@ -147,7 +148,7 @@ fn learn(text: &[u8], vocab_size: usize, ended: usize, quiet: bool) -> Result<Ma
         }
     });
     let tokenizer = tokenizer.map_err(|e| match e {
-        e @ Error::Memory { .. } => CliError::Memory(e, "the size of --data"),
+        e @ Error::Memory { .. } => CliError::Memory(e, message!("the size of --data")),
         other => other.into(),
     })?;
     if let Some(bar) = bar {
@@ -172,6 +173,6 @@ fn learn(text: &[u8], vocab_size: usize, ended: usize, quiet: bool) -> Result<Ma
 fn of_data(e: FormatError) -> CliError {
     match e {
         FormatError::Core(e) => e.into(),
-        other => CliError::Data(other.to_string()),
+        other => CliError::Data(of_library(&other)),
     }
 }

@@ -58,6 +58,11 @@ impl Message {
         Message { template, values }
     }
 
+    /// Words of others, which may have a translation as they are.
+    pub fn words(words: impl Into<String>) -> Message {
+        Message::new("{}", vec![Filling::Words(words.into())])
+    }
+
     /// The sentences one after the other, with this template between each two.
     pub fn joined(
         between: &'static str,
@@ -95,7 +100,7 @@ impl Message {
 
 impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.said(&Plain))
+        f.pad(&self.said(&Plain))
     }
 }
 
@@ -209,6 +214,18 @@ impl From<&'static str> for Message {
 impl From<String> for Message {
     fn from(text: String) -> Message {
         Message::new("{}", vec![Filling::Text(text)])
+    }
+}
+
+impl From<&String> for Message {
+    fn from(text: &String) -> Message {
+        text.clone().into()
+    }
+}
+
+impl From<&Message> for Message {
+    fn from(message: &Message) -> Message {
+        message.clone()
     }
 }
 

@@ -4,6 +4,7 @@ use super::measurement::{Measurement, WorkloadResult, median};
 use crate::args::BenchArgs;
 use crate::error::{CliError, Result};
 use crate::program::Program;
+use llm_core::message;
 use llm_core::{Tensor, no_grad, ops};
 use std::time::Instant;
 
@@ -18,7 +19,7 @@ pub(super) fn run(
 ) -> Result<WorkloadResult> {
     let attend = program.attend.ok_or_else(|| {
         let name = program.name;
-        CliError::Usage(format!("{name} has no attention that can be measured by itself"))
+        CliError::Usage(message!("{} has no attention that can be measured by itself", name))
     })?;
     let mut measurements = Vec::new();
     for [b, h, t, d] in SHAPES {

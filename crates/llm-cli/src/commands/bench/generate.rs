@@ -10,6 +10,7 @@ use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::kernels::peak;
 use llm_core::kernels::small::SmallKind;
+use llm_core::message;
 use std::time::Instant;
 
 /// A workload whose model writes, its context, and the tokens that are written at most.
@@ -35,8 +36,10 @@ pub(super) fn run(
         let (w, context) = (w.with(args), args.seq.unwrap_or(context));
         let room = context.saturating_sub(after);
         if after == 0 || room == 0 {
-            return Err(CliError::Usage(format!(
-                "--after {after}: it has to be at least 1 and less than the context of {context}"
+            return Err(CliError::Usage(message!(
+                "--after {}: it has to be at least 1 and less than the context of {}",
+                after,
+                context
             )));
         }
         let n = n.min(room);

@@ -13,6 +13,7 @@ use crate::machine::kernels;
 use crate::messages::{count, said, width};
 use crate::program::{Heads, Program};
 use llm_core::kernels::peak;
+use llm_core::message;
 use measurement::Measurement;
 pub use workload::{Workload, workload};
 
@@ -29,21 +30,25 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
         (names.iter().find(|n| !offered(program, **n)), program.heads)
     {
         let name = name.name();
-        return Err(CliError::Usage(format!(
-            "--workload {name}: {} has one attention head; use {other} bench --workload {name}",
-            program.name
+        return Err(CliError::Usage(message!(
+            "--workload {}: {} has one attention head; use {} bench --workload {}",
+            name,
+            program.name,
+            other,
+            name
         )));
     }
     check_sizes(&names, args)?;
     let mut out = Out::default();
     let peak = peak::gflops();
     if !args.json() {
-        note(&format!(
-            "{} {} · {} · kernels {} · f32 peak {peak:.0} GFLOP/s",
+        note(message!(
+            "{} {} · {} · kernels {} · f32 peak {:.0} GFLOP/s",
             program.name,
             env!("CARGO_PKG_VERSION"),
             count(threads, "thread"),
-            kernels(args.precision())
+            kernels(args.precision()),
+            peak
         ));
     }
     for name in names {
@@ -72,7 +77,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
 fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
     let counted = [("steps", args.steps), ("batch", args.batch)];
     if let Some((flag, _)) = counted.into_iter().find(|(_, n)| *n == Some(0)) {
-        return Err(CliError::Usage(format!("--{flag} 0: nothing would be measured")));
+        return Err(CliError::Usage(message!("--{} 0: nothing would be measured", flag)));
     }
     match names {
         [BenchName::Attention] if args.resized() => Err(CliError::Usage(

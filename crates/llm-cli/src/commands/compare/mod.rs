@@ -20,7 +20,8 @@ use crate::report::facts::from_to;
 use crate::signals::Signals;
 use costs::Costs;
 use folder::Folder;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
+use llm_core::message;
 use llm_messages::escape::{json_line, one_line};
 use results::{Common, Diverged, Results, Run};
 use serde_json::json;
@@ -43,9 +44,10 @@ const MOST_SEEDS: u64 = 1000;
 /// complete is written and printed.
 pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<()> {
     if let Heads::One { other } = program.heads {
-        return Err(CliError::Usage(format!(
-            "compare: {} has one attention head; use {other} compare",
-            program.name
+        return Err(CliError::Usage(message!(
+            "compare: {} has one attention head; use {} compare",
+            program.name,
+            other
         )));
     }
     check_flags(args)?;
@@ -117,7 +119,9 @@ fn check_flags(args: &CompareArgs) -> Result<()> {
         ("--skip-spikes", recipe.skip_spikes.is_some(), "all models get the same --steps"),
     ];
     match wrong.into_iter().find(|(_, given, _)| *given) {
-        Some((flag, _, why)) => Err(CliError::Usage(format!("compare takes no {flag}: {why}"))),
+        Some((flag, _, why)) => {
+            Err(CliError::Usage(message!("compare takes no {}: {}", flag, why)))
+        }
         None => Ok(()),
     }
 }
@@ -125,12 +129,14 @@ fn check_flags(args: &CompareArgs) -> Result<()> {
 fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
     let n = args.seeds.unwrap_or(SEEDS);
     if !(1..=MOST_SEEDS).contains(&n) {
-        return Err(CliError::Usage(format!("--seeds {n} is outside 1..={MOST_SEEDS}")));
+        return Err(CliError::Usage(message!("--seeds {} is outside 1..={}", n, MOST_SEEDS)));
     }
     let first = whole(&args.recipe.seed.0, "seed").unwrap_or(1);
     let Some(end) = first.checked_add(n) else {
-        return Err(CliError::Usage(format!(
-            "--seed {first}: there are no {n} seeds from there on"
+        return Err(CliError::Usage(message!(
+            "--seed {}: there are no {} seeds from there on",
+            first,
+            n
         )));
     };
     Ok((first..end).collect())
@@ -153,19 +159,19 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
     };
     for (i, &h) in heads.iter().enumerate() {
         if heads[..i].contains(&h) {
-            return Err(CliError::Usage(format!("--heads: {h} is there twice")));
+            return Err(CliError::Usage(message!("--heads: {} is there twice", h)));
         }
         fits(h)?;
     }
     match (heads.as_slice(), args.heads.len()) {
         ([_, _, ..], _) => Ok(heads),
-        (_, 0) => Err(CliError::Usage(format!(
+        (_, 0) => Err(CliError::Usage(message!(
             "--dmodel {}: of 1, 2, 4 and 8 heads only 1 divides it; name others with --heads",
             config.d_model
         ))),
         (_, _) => {
             let given = heads.first().copied().unwrap_or(1);
-            Err(CliError::Usage(format!("--heads {given}: give two or more to compare, 1,4")))
+            Err(CliError::Usage(message!("--heads {}: give two or more to compare, 1,4", given)))
         }
     }
 }
@@ -198,7 +204,7 @@ impl Comparing<'_> {
         match ended {
             Ok(()) => self.out.finish(),
             Err(CliError::Signal(signal)) => {
-                note(&format!("interrupted: {kept}"));
+                note(message!("interrupted: {}", kept));
                 Err(CliError::Signal(signal))
             }
             Err(CliError::Core { source, hint: _ }) => Err(CliError::hint(source, kept)),
@@ -283,16 +289,19 @@ impl Comparing<'_> {
             }
             let facts = run.scores.facts_accuracy;
             let facts = facts.map_or(String::new(), |f| format!("  facts={:.1} %", 100.0 * f));
-            self.say(&format!(
-                "run {number}/{}  {}  seed {seed}  val_loss={:.4}{facts}  {:.1} s",
+            self.say(message!(
+                "run {}/{}  {}  seed {}  val_loss={:.4}{}  {:.1} s",
+                number,
                 all.len(),
                 self.results.common.variants[variant].in_a_line(),
+                seed,
                 run.scores.val_loss,
+                facts,
                 run.seconds
             ));
             if i == 0 && left > 0 {
                 let rest = lasting(left as f64 * begin.elapsed().as_secs_f64());
-                self.say(&format!("        about {rest} for the other {left}"));
+                self.say(message!("        about {} for the other {}", rest, left));
             }
             self.results.runs.push(run);
             self.folder.write(&self.results)?;
@@ -306,7 +315,7 @@ impl Comparing<'_> {
         let path = self.folder.path.join(kind.folder(seed)).display().to_string();
         let settings = kind.settings.iter().cloned().collect();
         let name = kind.in_a_line();
-        self.say(&format!("run {number}/{of}  {name}  seed {seed}  diverged: {why}"));
+        self.say(message!("run {}/{}  {}  seed {}  diverged: {}", number, of, name, seed, why));
         let run = Diverged { variant, settings, seed, why, path };
         if self.json {
             let mut line = json!({ "event": "diverged", "number": number, "of": of });
@@ -364,18 +373,18 @@ impl Comparing<'_> {
             self.emit(&line);
             return;
         }
-        self.out.tell(&format!("\n{}", self.results.text(room())));
+        self.out.tell(message!("\n{}", self.results.text(room())));
         let name = self.folder.name();
-        self.say(&format!("\nwritten {name}/compare.json, compare.csv, compare.svg"));
-        self.say(&format!("report  {name}/report.html"));
-        self.say(&format!("runs    {name}/{}, ...", self.results.first_folder()));
+        self.say(message!("\nwritten {}/compare.json, compare.csv, compare.svg", name));
+        self.say(message!("report  {}/report.html", name));
+        self.say(message!("runs    {}/{}, ...", name, self.results.first_folder()));
     }
 
     fn emit(&mut self, line: &serde_json::Value) {
         self.out.write(json_line(line).as_bytes());
     }
 
-    fn say(&self, line: &str) {
+    fn say(&self, line: impl Into<Message>) {
         if !self.quiet {
             note(line);
         }

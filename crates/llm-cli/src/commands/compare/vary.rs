@@ -8,6 +8,7 @@ use crate::messages::compare as say;
 use crate::program::Program;
 use clap::FromArgMatches;
 use llm_core::base::thousands;
+use llm_core::message;
 use llm_core::settings::Value;
 
 /// The settings in which a training differs, and all that it takes.
@@ -91,7 +92,7 @@ pub(super) fn variants(
         let (flag, values) = split(program, text)?;
         let runs = all.len().saturating_mul(values.len()).saturating_mul(heads.len().max(1));
         if runs > MOST_RUNS {
-            let why = format!(
+            let why = message!(
                 "{} trainings to compare; {} at most",
                 thousands(runs as u64),
                 thousands(MOST_RUNS as u64)
@@ -103,7 +104,7 @@ pub(super) fn variants(
             for value in &values {
                 let mut settings: Vec<(String, String)> = settings.clone();
                 if settings.iter().any(|(known, _)| known == flag) {
-                    return Err(CliError::Usage(format!("--vary {flag} is there twice")));
+                    return Err(CliError::Usage(message!("--vary {} is there twice", flag)));
                 }
                 settings.push((flag.into(), value.clone()));
                 more.push((settings, with(program, args.clone(), flag, value)?));
@@ -124,7 +125,7 @@ pub(super) fn variants(
     let variants: Vec<Variant> = all.into_iter().flat_map(each).collect();
     match (variants.as_slice(), args.vary.first()) {
         ([_], Some(one)) => {
-            Err(CliError::Usage(format!("--vary {one}: give two or more values to compare")))
+            Err(CliError::Usage(message!("--vary {}: give two or more values to compare", one)))
         }
         _ => Ok(variants),
     }
@@ -133,12 +134,12 @@ pub(super) fn variants(
 /// The trainings of models of these kinds.
 fn kinds(program: &Program, names: &[String], args: &TrainArgs) -> Result<Vec<Varied>> {
     if let [one] = names {
-        let why = format!("--variants {one}: give two or more to compare, mha,rope");
+        let why = message!("--variants {}: give two or more to compare, mha,rope", one);
         return Err(CliError::Usage(why));
     }
     let kind = |(i, name): (usize, &String)| {
         if names[..i].contains(name) {
-            return Err(CliError::Usage(format!("--variants: {name} is there twice")));
+            return Err(CliError::Usage(message!("--variants: {} is there twice", name)));
         }
         let args = typed(program, args.clone(), &words(name)?)?;
         Ok((vec![(KIND.into(), name.clone())], args))
@@ -167,16 +168,17 @@ fn words(name: &str) -> Result<Vec<String>> {
     };
     let parts: Option<Vec<_>> = name.split('+').map(part).collect();
     parts.map(|parts| parts.concat()).ok_or_else(|| {
-        CliError::Usage(format!(
-            "--variants {name}: known are mha, gqa:G, mqa, rope, rope:THETA, nope, window:N, \
-             qk-norm, rms, swiglu, relu2, gpt2, llama, qwen3, joined by +"
+        CliError::Usage(message!(
+            "--variants {}: known are mha, gqa:G, mqa, rope, rope:THETA, nope, window:N, \
+             qk-norm, rms, swiglu, relu2, gpt2, llama, qwen3, joined by +",
+            name
         ))
     })
 }
 
 /// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.
 fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
-    let usage = |why: String| CliError::Usage(format!("--vary {text}: {why}"));
+    let usage = |why: String| CliError::Usage(message!("--vary {}: {}", text, why));
     let form = || usage("give a flag and its values, lr=1e-3,3e-3".into());
     let (typed, values) = text.split_once('=').ok_or_else(form)?;
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_string()).collect();
@@ -219,10 +221,10 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
 fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
     let given: Given = args.given();
     if given.contains_key(flag) {
-        return Err(CliError::Usage(format!("--{flag} is given, and varied by --vary")));
+        return Err(CliError::Usage(message!("--{} is given, and varied by --vary", flag)));
     }
     let words = [format!("--{flag}={value}")];
-    typed(program, args, &words).map_err(|e| CliError::Usage(format!("--vary: {}", e.message())))
+    typed(program, args, &words).map_err(|e| CliError::Usage(message!("--vary: {}", e.message())))
 }
 
 /// The same with these words typed too.
@@ -232,7 +234,7 @@ fn typed(program: &Program, mut args: TrainArgs, words: &[String]) -> Result<Tra
     let typed = command
         .try_get_matches_from_mut(words)
         .and_then(|matches| args.update_from_arg_matches(&matches));
-    typed.map_err(|e| CliError::Usage(in_one_line(&e, &[])))?;
+    typed.map_err(|e| CliError::Usage(in_one_line(&e, &[]).into()))?;
     Ok(args)
 }
 

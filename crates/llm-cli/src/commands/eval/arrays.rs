@@ -36,7 +36,8 @@ impl Arrays {
         check_place(path, |start| npz::begins_with(start, "tokens"))?;
         let each = 4 * (vocab as u64 + 3) + 2 * 8;
         let lower = "the length of --data, as --npz keeps every logit";
-        memory::require(each.saturating_mul(n as u64)).map_err(|e| CliError::Memory(e, lower))?;
+        memory::require(each.saturating_mul(n as u64))
+            .map_err(|e| CliError::Memory(e, lower.into()))?;
         Ok(Arrays {
             vocab,
             tokens: Vec::with_capacity(n),

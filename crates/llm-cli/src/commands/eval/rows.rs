@@ -1,11 +1,11 @@
 //! `eval --per-token`: what the model said about every scored token, a row each.
 
 use crate::error::{CliError, Result};
-use llm_core::TokenId;
 use llm_core::base::memory;
 use llm_core::data::Window;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
+use llm_core::{TokenId, message};
 use llm_messages::escape::{escaped_token, json_line};
 use serde::Serialize;
 use std::io::{self, Write};
@@ -53,7 +53,8 @@ impl TokenRows {
     /// [`CliError::Memory`].
     pub(super) fn for_tokens(tokens: usize) -> Result<TokenRows> {
         let needed = (tokens as u64).saturating_mul(size_of::<TokenRow>() as u64);
-        memory::require(needed).map_err(|e| CliError::Memory(e, "the length of --data"))?;
+        memory::require(needed)
+            .map_err(|e| CliError::Memory(e, message!("the length of --data")))?;
         Ok(TokenRows(Vec::with_capacity(tokens)))
     }
 

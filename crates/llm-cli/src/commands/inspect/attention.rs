@@ -12,6 +12,7 @@ use crate::plan::{Loaded, load};
 use crate::program::{AttentionFlags, Program};
 use crate::report::{self, AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
 use llm_core::base::{memory, real_path, replace_file, thousands};
+use llm_core::message;
 use llm_core::recipe::DataSource;
 use llm_core::{Error, IoAction, TokenId};
 use llm_formats::npz::{self, Npz};
@@ -48,7 +49,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     check_size(args, &chosen, &loaded, last.min(tokens.len()))?;
     let pictures = pictures(args, &chosen)?;
     let maps = attention_maps(&loaded.run.model, &tokens, last).map_err(|e| match e {
-        Error::Memory { .. } => CliError::Memory(e, PROMPT),
+        Error::Memory { .. } => CliError::Memory(e, PROMPT.into()),
         other => other.into(),
     })?;
     if let Some(file) = &args.npz {
@@ -63,13 +64,13 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     let quiet = args.output.quiet();
     if view.first > 0 && !quiet {
         let (n, shown) = (tokens.len(), view.maps.tokens.len());
-        note(&format!("the last {shown} of {n} tokens are shown; --last N shows others"));
+        note(message!("the last {} of {} tokens are shown; --last N shows others", shown, n));
     }
     let is_page =
         |file: &Path| args.html.as_deref().is_some_and(|h| real_path(h) == real_path(file));
     if let Some((_, file)) = pictures.iter().find(|(_, file)| is_page(file)) {
         let file = file.display();
-        return Err(CliError::Usage(format!("--html '{file}' is a picture that --svg writes")));
+        return Err(CliError::Usage(message!("--html '{}' is a picture that --svg writes", file)));
     }
     for (layer, file) in pictures {
         view.write_picture(layer, &file)?;
@@ -94,7 +95,7 @@ fn write_arrays(file: &Path, maps: &llm_lens::AttentionMaps) -> Result<()> {
     let (layers, t) = (maps.layers.len(), maps.tokens.len());
     // They lie a row each, and are gathered.
     let numbers = [heads, t, t].iter().fold(layers as u64, |all, &n| all.saturating_mul(n as u64));
-    memory::require(numbers.saturating_mul(4)).map_err(|e| CliError::Memory(e, PROMPT))?;
+    memory::require(numbers.saturating_mul(4)).map_err(|e| CliError::Memory(e, PROMPT.into()))?;
     let weights: Vec<f32> = maps.layers.iter().flatten().flatten().flatten().copied().collect();
     written::save(file, |out| {
         let mut file = Npz::to(out);
@@ -125,11 +126,14 @@ fn check_size(
         return Ok(());
     }
     let fewer = if args.html.is_some() { "" } else { ", or one --layer and --head" };
-    Err(CliError::Usage(format!(
-        "--last: {shown} tokens and {heads} heads make {} weights, more than the {} that fit into a \
-         file; show fewer tokens{fewer}",
+    Err(CliError::Usage(message!(
+        "--last: {} tokens and {} heads make {} weights, more than the {} that fit into a \
+         file; show fewer tokens{}",
+        shown,
+        heads,
         thousands(weights as u64),
-        thousands(MOST_WEIGHTS as u64)
+        thousands(MOST_WEIGHTS as u64),
+        fewer
     )))
 }
 
@@ -145,8 +149,10 @@ impl Chosen {
         let one = |what: &str, given: Option<usize>, all: usize| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
-            Some(i) => Err(CliError::Usage(format!(
-                "--{what} {i}: the model has {}, counted from 0",
+            Some(i) => Err(CliError::Usage(message!(
+                "--{} {}: the model has {}, counted from 0",
+                what,
+                i,
                 count(all, what)
             ))),
         };
@@ -172,7 +178,7 @@ fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> 
     let window = loaded.run.model.config().seq_len;
     if tokens.len() > window {
         let n = tokens.len();
-        note(&format!("the prompt has {n} tokens; the model sees the last {window}"));
+        note(message!("the prompt has {} tokens; the model sees the last {}", n, window));
         tokens.drain(..n - window);
     }
     Ok(tokens)
@@ -233,7 +239,7 @@ impl View<'_> {
         let most = most_tokens(columns);
         let skipped = all.saturating_sub(most);
         if skipped > 0 && !quiet {
-            note(&format!("{columns} columns have room for the last {most} tokens"));
+            note(message!("{} columns have room for the last {} tokens", columns, most));
         }
         let mut text = String::from(match ink {
             Ink::Digits => {

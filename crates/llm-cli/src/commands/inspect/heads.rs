@@ -14,6 +14,7 @@ use crate::report::{self, Fact, HeadRow, Page, named};
 use crate::signals::Signals;
 use crate::table::{Column as Shown, table};
 use llm_core::base::{memory, thousands};
+use llm_core::message;
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use llm_messages::escape::{json_line, one_line};
 use serde_json::json;
@@ -38,7 +39,7 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     // Marks, scores and weights of one window.
     let squares = 10 * (t as u64).pow(2);
     memory::require(model.inference_memory(1, t).saturating_add(squares))
-        .map_err(|e| CliError::Memory(e, "the size of the model"))?;
+        .map_err(|e| CliError::Memory(e, message!("the size of the model")))?;
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let pieces = data.pieces(limit, LONGEST);
     let tokenizer = loaded.tokenizer.as_ref();

@@ -4,6 +4,7 @@ use crate::data::{Data, Input, Reading, Validation, one_stdin};
 use crate::error::{CliError, Result};
 use crate::plan::{Loaded, own_unseen};
 use crate::signals::Signals;
+use llm_core::message;
 use llm_core::recipe::DataSource;
 use std::path::{Path, PathBuf};
 
@@ -21,8 +22,9 @@ pub(super) fn measured_on(
     let reading = Reading::for_model(&**tokenizer, &recipe.data, None);
     let Some(input) = signals.reading(|| Input::again(&recipe.data, files, reading))? else {
         if recipe.data == DataSource::NONE {
-            return Err(CliError::Usage(format!(
-                "inspect {verb} needs --data: the model was imported, name some to measure on"
+            return Err(CliError::Usage(message!(
+                "inspect {} needs --data: the model was imported, name some to measure on",
+                verb
             )));
         }
         let unseen = signals.reading(|| own_unseen(path, recipe, tokenizer))?;

@@ -12,6 +12,7 @@ use crate::program::{AttentionFlags, Program};
 use crate::table::{Column, table};
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
+use llm_core::message;
 use llm_core::model::check_attention;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{AttentionSpec, Config, Error};
@@ -54,7 +55,7 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
     let config = config.map_err(|e| match e {
         // This verb learns no vocabulary: it is told one's size.
         Error::Config { field: "vocab_size", reason } => {
-            CliError::Usage(format!("--vocab: {reason}"))
+            CliError::Usage(message!("--vocab: {}", reason))
         }
         other => named_by_flag(other),
     })?;
@@ -77,8 +78,10 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     let seq_len = given.unwrap_or(meta.recipe.seq_len);
     if !(1..=config.seq_len).contains(&seq_len) {
         let most = config.seq_len;
-        return Err(CliError::Usage(format!(
-            "--seq {seq_len} is outside 1..={most}, the model's context"
+        return Err(CliError::Usage(message!(
+            "--seq {} is outside 1..={}, the model's context",
+            seq_len,
+            most
         )));
     }
     let off = head_mask.iter().filter(|on| !**on).count();

@@ -20,8 +20,9 @@ use crate::signals::Signals;
 use found::{Dropped, Found, Score, Scored, facts_share};
 use llm_core::TinyGPT;
 use llm_core::base::real_path;
-use llm_core::base::{memory, thousands};
+use llm_core::base::{Message, memory, thousands};
 use llm_core::checkpoint::{self, TokenizerSpec};
+use llm_core::message;
 use llm_lens::{Pruner, head_mask, measurements, with_head_mask};
 use llm_messages::escape::one_line;
 use progress::Counting;
@@ -57,7 +58,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let quiet = args.on.output.quiet();
     if !quiet {
-        note(&format!("measuring on {}", one_line(&name)));
+        note(message!("measuring on {}", one_line(&name)));
     }
     let found = measure(program, &loaded, args, &data, limit, on, &signals);
     if signals.pending().is_some() && !quiet {
@@ -82,12 +83,13 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     }
     if let (Some(saved), false) = (saved, quiet) {
         let step = loaded.run.step;
-        note(&format!(
-            "saved checkpoint '{}' at step {step}",
-            one_line(&saved.display().to_string())
+        note(message!(
+            "saved checkpoint '{}' at step {}",
+            one_line(&saved.display().to_string()),
+            step
         ));
         let (name, load) = (next_commands::program(program), next_commands::load_flag(saved));
-        note(&format!("next    {name} eval{load}{}", next_commands::data(&args.on.data, &[])));
+        note(message!("next    {} eval{}{}", name, load, next_commands::data(&args.on.data, &[])));
     }
     out.finish()
 }
@@ -95,7 +97,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
 /// Validates that heads of this model can be switched off, and those that are asked for. For each
 /// head whether it is on now.
 fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> Result<Vec<bool>> {
-    let usage = |text: String| Err(CliError::Usage(text));
+    let usage = |text: Message| Err(CliError::Usage(text));
     let model = &loaded.run.model;
     let (layers, n_heads) = (model.config().n_layers, model.attention().spec().n_heads);
     let mask = head_mask(model);
@@ -107,9 +109,10 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
     }
     let tried = with_head_mask(model, &one_off(&mask), &program.from_spec);
     if let (Heads::One { other }, Err(_)) = (program.heads, tried) {
-        return usage(format!(
-            "inspect prune: {} cannot switch heads off; use {other} inspect prune",
-            program.name
+        return usage(message!(
+            "inspect prune: {} cannot switch heads off; use {} inspect prune",
+            program.name,
+            other
         ));
     }
     if args.batch == Some(0) {
@@ -117,13 +120,15 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
     }
     if let Some(n) = args.drop.filter(|n| !(1..on).contains(n)) {
         let why = if on <= 1 { "no head can go".into() } else { format!("1 to {} can go", on - 1) };
-        return usage(format!("--drop {n}: of {on} heads that are on, {why}"));
+        return usage(message!("--drop {}: of {} heads that are on, {}", n, on, why));
     }
     let mut left = mask.clone();
     for HeadName { layer, head } in &args.drop_heads {
         if *layer >= layers || *head >= n_heads {
-            return usage(format!(
-                "--drop-heads {layer}.{head}: layers are 0 to {}, heads 0 to {}",
+            return usage(message!(
+                "--drop-heads {}.{}: layers are 0 to {}, heads 0 to {}",
+                layer,
+                head,
                 layers - 1,
                 n_heads - 1
             ));
@@ -131,7 +136,7 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
         let place = layer * n_heads + head;
         if !left[place] {
             let how = if mask[place] { "is named twice" } else { "is off already" };
-            return usage(format!("--drop-heads {layer}.{head}: it {how}"));
+            return usage(message!("--drop-heads {}.{}: it {}", layer, head, how));
         }
         left[place] = false;
     }
@@ -149,7 +154,7 @@ fn one_off(mask: &[bool]) -> Vec<bool> {
 /// The place of the new checkpoint, which is not that of the old one.
 fn claim(save: &Path, load: &Path) -> Result<Target> {
     if real_path(save) == real_path(load) {
-        return Err(CliError::Usage(format!(
+        return Err(CliError::Usage(message!(
             "--save '{}' is what --load reads, the heads would be lost; choose another --save",
             save.display()
         )));
@@ -169,7 +174,7 @@ fn measure(
     let model = &loaded.run.model;
     let (config, batch) = (model.config(), args.batch.unwrap_or(loaded.run.recipe.batch_size));
     memory::require(model.inference_memory(batch, config.seq_len))
-        .map_err(|e| CliError::Memory(e, "--batch"))?;
+        .map_err(|e| CliError::Memory(e, message!("--batch")))?;
     let n_heads = model.attention().spec().n_heads;
     let on = mask.iter().filter(|on| **on).count();
     let most = args.drop.unwrap_or(on);
@@ -188,10 +193,10 @@ fn measure(
     let whole = pruner.score(&mask)?;
     let tokens = tokens.get();
     if !whole.loss.is_finite() {
-        let why = format!("its loss is {}, so nothing can be said about its heads", whole.loss);
-        return Err(CliError::Data(format!("--load '{}': {why}", args.on.load.display())));
+        let why = message!("its loss is {}, so nothing can be said about its heads", whole.loss);
+        return Err(CliError::Data(message!("--load '{}': {}", args.on.load.display(), why)));
     }
-    counting.say(&format!("all {}: loss {:.4}", count(on, "head"), whole.loss));
+    counting.say(message!("all {}: loss {:.4}", count(on, "head"), whole.loss));
     counting.forecast();
     if named {
         let heads = args.drop_heads.clone();
@@ -202,9 +207,13 @@ fn measure(
     let mut gone = 0;
     let greedy = pruner.greedy(&alone, most, |s| {
         gone += 1;
-        counting.say(&format!(
-            "{gone} of {most} off: {}.{}, loss {:.4}",
-            s.layer, s.head, s.score.loss
+        counting.say(message!(
+            "{} of {} off: {}.{}, loss {:.4}",
+            gone,
+            most,
+            s.layer,
+            s.head,
+            s.score.loss
         ));
     })?;
     let dropped = match (args.drop, greedy.last()) {

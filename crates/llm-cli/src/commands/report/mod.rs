@@ -1,5 +1,6 @@
 //! `report`: a page from what runs left in their folders, also when they were killed.
 
+use llm_core::base::Message;
 mod one;
 
 use super::written::is_page;
@@ -36,7 +37,7 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
     may_replace(&target, is_page, "it exists and is no page of ours")
         .map_err(|e| CliError::not_created(&target, e, "choose another --html"))?;
     let runs: Vec<RunFolder> = paths.iter().map(|path| RunFolder::read(path)).collect();
-    let say = |line: &str| {
+    let say = |line: Message| {
         if !args.output.quiet() {
             note(line)
         }

@@ -10,7 +10,8 @@ use crate::program::Program;
 use crate::report::run::{About, Ending, page as page_of};
 use crate::report::{Curves, Fact, Page};
 use crate::run_folder::RunFolder;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
+use llm_core::message;
 use llm_formats::tokenizers::unit;
 use llm_messages::escape::one_line;
 use llm_run_log::{Samples, rows};
@@ -21,14 +22,14 @@ pub(super) fn page(
     program: &Program,
     run: &RunFolder,
     threads: usize,
-    say: &dyn Fn(&str),
+    say: &dyn Fn(Message),
 ) -> Result<Page> {
     let (dir, info) = (&run.path, &run.info);
     let log = llm_run_log::Curves::read(dir, info.vocab_size, info.entropy_floor)?;
     let (curves, samples) = (Curves::from(&log), Samples::read(dir)?);
     let title = one_line(&dir.display().to_string());
     let Ok(checkpoint) = to_load(dir) else {
-        say("no checkpoint was saved: the page has the log only");
+        say(message!("no checkpoint was saved: the page has the log only"));
         return Ok(Page {
             title,
             made_by: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
@@ -42,7 +43,7 @@ pub(super) fn page(
     let Loaded { run: trainer, tokenizer, .. } = load(program, &checkpoint)?;
     let data = own_data(&checkpoint, &trainer.recipe, &tokenizer);
     let data =
-        data.map_err(|e| say(&format!("without a text for the heads: {}", e.message()))).ok();
+        data.map_err(|e| say(message!("without a text for the heads: {}", e.message()))).ok();
     let about = About::new(program, data.as_ref(), &trainer.model, &tokenizer, threads)?;
     let result = info.result.as_ref().filter(|result| result.step == trainer.step);
     let report = result.map(|result| Report::known(result, unit(&*tokenizer)));

@@ -9,6 +9,7 @@ use crate::output::may_replace;
 use crate::program::Program;
 use crate::tokenizers::{Choice, make};
 use llm_core::base::replace_file;
+use llm_core::message;
 use llm_messages::escape::one_line;
 use std::path::{Path, PathBuf};
 
@@ -40,13 +41,13 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
     if !quiet {
         made.note.iter().for_each(|line| note(line));
         let path = args.save.display().to_string();
-        note(&format!("saved   {}", one_line(&path)));
+        note(message!("saved   {}", one_line(&path)));
         let (name, data) = (next_commands::program(program), next_commands::data(&args.data, &[]));
         // A bare word would be taken for a kind.
         let bare = args.save.extension().is_none() && args.save.components().count() == 1;
         let path = if bare { PathBuf::from(".").join(&args.save) } else { args.save.clone() };
         let path = next_commands::quoted(path.as_os_str());
-        note(&format!("next    {name}{data} --tokenizer {path}"));
+        note(message!("next    {}{} --tokenizer {}", name, data, path));
     }
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! The tokenizer that a verb is about.
 
 use crate::args::SourceArgs;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
 use crate::output::to_load;
 use crate::tokenizers::Choice;
 use llm_core::checkpoint::Checkpoint;
+use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_formats::tokenizers;
 use std::sync::Arc;
@@ -17,6 +18,7 @@ pub(super) fn open(source: &SourceArgs) -> Result<Arc<dyn Tokenizer>> {
     };
     let path = to_load(path)?;
     let spec = Checkpoint::load(&path)?.meta.tokenizer;
-    tokenizers::from_spec(&spec)
-        .map_err(|e| CliError::Data(format!("checkpoint '{}': {e}", path.display())))
+    tokenizers::from_spec(&spec).map_err(|e| {
+        CliError::Data(message!("checkpoint '{}': {}", path.display(), of_library(&e)))
+    })
 }

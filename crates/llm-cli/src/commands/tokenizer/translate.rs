@@ -4,7 +4,8 @@ use super::source::open;
 use crate::args::{DecodeArgs, EncodeArgs, number_words};
 use crate::console::Out;
 use crate::data::{small_file, small_stdin};
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
+use llm_core::message;
 use llm_core::{Error, TokenId};
 use llm_messages::escape::{json_line, safe_token};
 use serde_json::json;
@@ -41,14 +42,18 @@ pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
     let tokens = if args.ids.is_empty() {
         let text = small_stdin(u64::MAX)?;
         let text = String::from_utf8_lossy(&text);
-        numbers(&text).map_err(|why| CliError::Data(format!("standard input: {why}")))?
+        numbers(&text).map_err(|why| CliError::Data(message!("standard input: {}", why)))?
     } else {
-        numbers(&args.ids.join(" ")).map_err(CliError::Usage)?
+        numbers(&args.ids.join(" ")).map_err(|e| CliError::Usage(e.into()))?
     };
     let text = tokenizer.decode(&tokens).map_err(|e| match e {
         Error::TokenOutOfRange { .. } => {
             let last = tokenizer.vocab_size().saturating_sub(1);
-            CliError::Data(format!("{e}; this tokenizer's tokens are 0 to {last}"))
+            CliError::Data(message!(
+                "{}; this tokenizer's tokens are 0 to {}",
+                of_library(&e),
+                last
+            ))
         }
         other => other.into(),
     })?;
@@ -77,7 +82,7 @@ fn numbers(text: &str) -> std::result::Result<Vec<TokenId>, String> {
 /// What the vocabulary does not have.
 fn unknown(e: Error) -> CliError {
     match e {
-        Error::UnknownUnit { .. } => CliError::Data(e.to_string()),
+        Error::UnknownUnit { .. } => CliError::Data(of_library(&e)),
         other => other.into(),
     }
 }

@@ -11,6 +11,7 @@ use crate::lang::Lang;
 use crate::output::to_load;
 use crate::plan::{Loaded, check_heads_flag, load};
 use crate::program::{Heads, Program};
+use llm_core::message;
 use llm_core::{Error, TokenId};
 use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model_with};
 use std::path::Path;
@@ -44,7 +45,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     let prompt = &args.prompt;
     if let Some(flag) = prompt.flag().or(args.layer.map(|_| "--layer")) {
         let text = format!("{flag} needs --load: the built-in example is one layer without tokens");
-        return Err(CliError::Usage(text));
+        return Err(CliError::Usage(text.into()));
     }
     let heads = match program.heads {
         Heads::One { .. } => 1,
@@ -52,7 +53,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     };
     if heads == 0 || !WIDTH.is_multiple_of(heads) {
         let text = format!("--heads {heads}: the built-in example can have 1, 2 or 4");
-        return Err(CliError::Usage(text));
+        return Err(CliError::Usage(text.into()));
     }
     let batch = batch(args)?;
     let sizes = Sizes::new([batch, POSITIONS, WIDTH], heads);
@@ -67,23 +68,36 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let spec = model.attention().spec();
     let (config, heads) = (model.config(), spec.n_heads);
     if let Some(given) = args.heads.filter(|&given| given != heads) {
-        return usage(format!("--heads {given}: the loaded model has {heads}; leave the flag out"));
+        return usage(message!(
+            "--heads {}: the loaded model has {}; leave the flag out",
+            given,
+            heads
+        ));
     }
     let layer = args.layer.unwrap_or(0);
     if layer >= config.n_layers {
         let last = config.n_layers - 1;
-        return usage(format!("--layer {layer} is outside 0..={last}, the loaded model's blocks"));
+        return usage(message!(
+            "--layer {} is outside 0..={}, the loaded model's blocks",
+            layer,
+            last
+        ));
     }
     let prompt = &args.prompt;
     let tokens = prompt.tokens(tokenizer.as_ref())?;
     let (flag, window) = (prompt.flag().unwrap_or("--prompt"), config.seq_len);
     if tokens.is_empty() {
         let why = if prompt.flag().is_some() { "is empty" } else { "is needed beside --load" };
-        return usage(format!("{flag} {why}: at least one token must be read"));
+        return usage(message!("{} {}: at least one token must be read", flag, why));
     }
     if tokens.len() > window {
         let n = tokens.len();
-        return usage(format!("{flag}: {n} tokens do not fit the model's window of {window}"));
+        return usage(message!(
+            "{}: {} tokens do not fit the model's window of {}",
+            flag,
+            n,
+            window
+        ));
     }
     if (program.described)(&spec).slowed {
         let why = "trace follows rotary positions, but none that are slowed down for longer texts";
@@ -95,7 +109,7 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let place = place(program, args, &sizes, 0)?;
     let walk = trace_model_with(model, layout, layer, &tokens, batch, place);
     let walk = walk.map_err(|e| match e {
-        Error::Memory { .. } => CliError::Memory(e, "--batch, or shorten the prompt"),
+        Error::Memory { .. } => CliError::Memory(e, message!("--batch, or shorten the prompt")),
         other => other.into(),
     })?;
     let token = |&id: &TokenId| Token { id, text: shown(tokenizer.as_ref(), id) };
@@ -105,7 +119,7 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
 fn batch(args: &TraceArgs) -> Result<usize> {
     match args.batch.unwrap_or(1) {
         batch @ 1..=MOST => Ok(batch),
-        batch => Err(CliError::Usage(format!("--batch {batch} is outside 1..={MOST}"))),
+        batch => Err(CliError::Usage(message!("--batch {} is outside 1..={}", batch, MOST))),
     }
 }
 
@@ -114,16 +128,20 @@ fn place(program: &Program, args: &TraceArgs, sizes: &Sizes, head: usize) -> Res
     let head = args.head.unwrap_or(head);
     match program.heads {
         Heads::One { other } if head != 0 => {
-            return Err(CliError::Usage(format!(
-                "--head {head}: {} has one attention head, number 0; for more use {other} trace",
-                program.name
+            return Err(CliError::Usage(message!(
+                "--head {}: {} has one attention head, number 0; for more use {} trace",
+                head,
+                program.name,
+                other
             )));
         }
         _ => {}
     }
     let within = |flag: &str, index: usize, n: usize, why: &str| match index < n {
         true => Ok(index),
-        false => Err(CliError::Usage(format!("--{flag} {index} is outside 0..={}: {why}", n - 1))),
+        false => {
+            Err(CliError::Usage(message!("--{} {} is outside 0..={}: {}", flag, index, n - 1, why)))
+        }
     };
     let t = sizes.seq_len;
     let query = args.query.unwrap_or(t - 1);

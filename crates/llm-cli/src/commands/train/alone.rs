@@ -5,6 +5,7 @@ use crate::error::{CliError, Result};
 use crate::next_commands;
 use crate::output::newest_run;
 use crate::program::Program;
+use llm_core::message;
 use std::path::Path;
 
 /// A prompt and nothing about training: somebody wants text of a model that is there already.
@@ -23,8 +24,12 @@ pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result
     let (name, run) = (program.name, newest_run());
     let path = run.as_deref().unwrap_or(Path::new("RUN"));
     let load = next_commands::load_flag(path);
-    Err(CliError::Usage(format!(
-        "{flag}: no model is given; {name} generate{load} {flag} .. writes text, --steps N trains \
-         a new one first"
+    Err(CliError::Usage(message!(
+        "{}: no model is given; {} generate{} {} .. writes text, --steps N trains \
+         a new one first",
+        flag,
+        name,
+        load,
+        flag
     )))
 }

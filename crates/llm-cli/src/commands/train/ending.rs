@@ -10,6 +10,7 @@ use crate::next_commands;
 use crate::plan::Plan;
 use crate::report;
 use llm_core::checkpoint::Snapshot;
+use llm_core::message;
 use llm_core::train::{Ending, Trainer};
 use llm_messages::escape::one_line;
 use llm_run_log::RunState;
@@ -25,12 +26,15 @@ impl Training<'_> {
         };
         match (ending, self.keeper.best()) {
             (Ending::AllSteps | Ending::Interrupted, _) => {}
-            (Ending::TimeIsUp { left }, _) => self.say(&format!(
-                "stopped at step {step}: --max-time is up; {left} planned steps are left, --load \
-                 goes on with them"
+            (Ending::TimeIsUp { left }, _) => self.say(message!(
+                "stopped at step {}: --max-time is up; {} planned steps are left, --load \
+                 goes on with them",
+                step,
+                left
             )),
-            (Ending::NoProgress, best) => self.say(&format!(
-                "stopped at step {step}: no better validation loss in {} measurements{}",
+            (Ending::NoProgress, best) => self.say(message!(
+                "stopped at step {}: no better validation loss in {} measurements{}",
+                step,
                 self.keeper.worse(),
                 best.map_or(String::new(), |b| format!(
                     "; the best was {:.4} at step {}",
@@ -57,11 +61,15 @@ impl Training<'_> {
                 let path = one_line(&target.path.display().to_string());
                 let go_on = next_commands::load(self.program, target.load_name());
                 let data = self.data_flags();
-                note(&format!(
-                    "interrupted at step {step}, saved '{path}'; go on with {go_on}{data}"
+                note(message!(
+                    "interrupted at step {}, saved '{}'; go on with {}{}",
+                    step,
+                    path,
+                    go_on,
+                    data
                 ));
             }
-            None => note(&format!("interrupted at step {step}, nothing saved (--no-save)")),
+            None => note(message!("interrupted at step {}, nothing saved (--no-save)", step)),
         }
         CliError::Signal(signal)
     }
@@ -90,10 +98,10 @@ impl Training<'_> {
         journal.best(self.keeper.best());
         match journal.report(run, ending, state) {
             Ok(path) if state != RunState::Running => {
-                self.say(&format!("report  {}", one_line(&path.display().to_string())));
+                self.say(message!("report  {}", one_line(&path.display().to_string())));
             }
             Ok(_) => {}
-            Err(e) => note(&format!("no report: {}", e.message())),
+            Err(e) => note(message!("no report: {}", e.message())),
         }
     }
 
@@ -127,7 +135,7 @@ impl Training<'_> {
         if plan.steps == 0 {
             return;
         }
-        self.say(&format!("done    step {step} in {seconds:.1} s"));
+        self.say(message!("done    step {} in {:.1} s", step, seconds));
         let Some(target) = &self.target else { return };
         let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
         let prompt = next_commands::prompt(opening, plan.tokenizer.as_ref());
@@ -141,7 +149,7 @@ impl Training<'_> {
             self.say(&saved)
         }
         if let (Some(best), Some(path)) = (self.keeper.best(), self.keeper.best_path()) {
-            self.say(&format!(
+            self.say(message!(
                 "best    {} of step {}, measured validation loss {:.4}",
                 one_line(&path.display().to_string()),
                 best.step,
@@ -149,9 +157,9 @@ impl Training<'_> {
             ));
         }
         self.report((&plan.trainer).into(), report, self.ended());
-        self.say(&format!("next    {name} generate{load}{prompt} -n 200"));
+        self.say(message!("next    {} generate{}{} -n 200", name, load, prompt));
         let learns = plan.trainer.recipe.schedule.at(step) > 0.0;
         let rate = if learns { "" } else { " --schedule constant" };
-        self.say(&format!("        {name}{load}{data} --steps 500{rate}"));
+        self.say(message!("        {}{}{} --steps 500{}", name, load, data, rate));
     }
 }

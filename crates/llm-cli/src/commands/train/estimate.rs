@@ -11,6 +11,7 @@ use crate::signals::Signals;
 use llm_core::base::thousands;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
+use llm_core::message;
 use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
 use llm_core::{TinyGPT, TokenDataset};
 use llm_lens::training_flops_with;
@@ -85,11 +86,15 @@ impl Training<'_> {
         self.emit(&Event::Estimate { seconds, step_ms, measurement_seconds: periodic });
         let limited = if seconds < whole { ", then --max-time ends it" } else { "" };
         let (whole, rest) = (lasting(seconds), lasting(whole - training));
-        self.tell(&format!(
-            "time    about {whole} here{limited}: {} {} of {step_ms:.1} ms, {rest} for measurements \
+        self.tell(message!(
+            "time    about {} here{}: {} {} of {:.1} ms, {} for measurements \
              and the beginning",
+            whole,
+            limited,
             thousands(steps),
             plural(steps, "step"),
+            step_ms,
+            rest
         ));
         Ok(())
     }

@@ -28,10 +28,11 @@ use crate::program::Program;
 use crate::scoring::Scoring;
 use crate::signals::Signals;
 use journal::Journal;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
 use llm_core::checkpoint::{Snapshot, TokenizerSpec};
 use llm_core::crew::Alone;
 use llm_core::kernels::gemm::Precision;
+use llm_core::message;
 use llm_core::train::{Keeper, Scored, Trainer};
 use llm_core::{Error, IoAction};
 use llm_messages::escape::one_line;
@@ -392,35 +393,39 @@ impl Training<'_> {
             self.keep_best(periodic.loss, trainer.into())?;
         }
         self.emit(&Event::Eval { step, scores: (&report).into(), beside: None });
-        self.tell(&format!("result  {}", report.summary()));
+        self.tell(message!("result  {}", report.summary()));
         let even = model.config().first_loss();
         if report.evaluation.loss > even + WORSE_THAN_EVEN {
             let advice = advice_on_rate(trainer.recipe.clip > 0.0);
-            self.say(&format!(
-                "        nothing was learnt: a model that has seen no text has about {even:.2}; {advice}"
+            self.say(message!(
+                "        nothing was learnt: a model that has seen no text has about {:.2}; {}",
+                even,
+                advice
             ));
         }
         let (scored, all) = (report.evaluation.tokens, val.tokens() as u64);
         if scored < all {
             let (scored, all) = (thousands(scored), thousands(all));
-            self.say(&format!(
-                "        on {scored} of {all} unseen tokens, evenly spaced; eval takes all"
+            self.say(message!(
+                "        on {} of {} unseen tokens, evenly spaced; eval takes all",
+                scored,
+                all
             ));
         }
         let facts = report.facts.as_ref().filter(|f| !f.kinds.is_empty());
         if let (Some(facts), Some(known)) = (facts, &val.stories) {
-            self.say(&format!(
+            self.say(message!(
                 "facts   {:.1} % right on unseen stories · one place {:.1} % · two places {:.1} %",
                 100.0 * facts.total().share(),
                 100.0 * facts.with_places(1).share(),
                 100.0 * facts.with_places(2).share()
             ));
-            self.say(&format!(
+            self.say(message!(
                 "        without reading: most frequent word {:.1} %, last mentioned {:.1} %",
                 100.0 * known.most_frequent,
                 100.0 * known.last_mentioned
             ));
-            facts_table(facts).lines().for_each(|line| self.say(line));
+            facts_table(facts).lines().for_each(|line| self.say(line.to_string()));
         }
         Ok(Some(report))
     }
@@ -429,11 +434,11 @@ impl Training<'_> {
     fn write(&mut self, trainer: Snapshot<'_>, request: &Request) -> Result<()> {
         self.find_folder(trainer.step)?;
         let (step, temperature) = (trainer.step, request.sampling.temperature);
-        self.say(&format!("sample  after step {step}, temperature {temperature}:"));
+        self.say(message!("sample  after step {}, temperature {}:", step, temperature));
         let journal = &self.journal;
         let keep = |sample: &Sample| {
             if let Some(Err(e)) = journal.as_ref().map(|journal| journal.sample(sample)) {
-                note(&format!("a sample is not kept: {}", e.message()));
+                note(message!("a sample is not kept: {}", e.message()));
             }
         };
         let (model, signals) = (trainer.model, &self.signals);
@@ -441,14 +446,15 @@ impl Training<'_> {
     }
 
     /// What a command is run for, on standard output, however quiet it is to be.
-    fn tell(&mut self, line: &str) {
+    fn tell(&mut self, line: impl Into<Message>) {
+        let line = line.into();
         if self.json || self.is_one_of_many {
             return self.say(line);
         }
-        self.out.tell(&format!("{line}\n"));
+        self.out.tell(message!("{}\n", line));
     }
 
-    fn say(&self, line: &str) {
+    fn say(&self, line: impl Into<Message>) {
         if !self.quiet {
             note(line);
         }

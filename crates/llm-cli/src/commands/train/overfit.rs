@@ -6,6 +6,7 @@ use crate::error::{CliError, Result};
 use crate::events::Event;
 use crate::plan::Plan;
 use crate::progress::{Progress, Shown};
+use llm_core::message;
 use llm_core::train::{Update, train_step};
 
 impl Training<'_> {
@@ -39,10 +40,12 @@ impl Training<'_> {
         let learnt = last < 0.1 * first;
         let tokens = batch.inputs.len() as u64;
         self.emit(&Event::Overfit { tokens, first_loss: first, last_loss: last, learnt });
-        self.tell(&format!(
-            "overfit loss of one batch of {} tokens: {first:.4} at first, {last:.4} at last; {}; \
+        self.tell(message!(
+            "overfit loss of one batch of {} tokens: {:.4} at first, {:.4} at last; {}; \
              nothing is saved",
             tokens,
+            first,
+            last,
             if learnt { "it was learnt by heart" } else { "it was not learnt by heart" }
         ));
         Ok(())

@@ -6,6 +6,7 @@ use crate::error::{CliError, Result};
 use crate::events::Event;
 use crate::output::Whereabouts;
 use llm_core::checkpoint::{self, Snapshot};
+use llm_core::message;
 use llm_core::train::check_usable;
 use llm_core::{Error, Result as CoreResult};
 use llm_messages::escape::one_line;
@@ -45,7 +46,7 @@ impl Training<'_> {
         let (step, shown) = (trainer.step, path.display().to_string());
         self.emit(&Event::Saved { step, path: &shown });
         let with = if moments { " (with optimizer state)" } else { "" };
-        self.say(&format!("saved checkpoint '{}' at step {step}{with}", one_line(&shown)));
+        self.say(message!("saved checkpoint '{}' at step {}{}", one_line(&shown), step, with));
         Ok(())
     }
 
@@ -106,7 +107,7 @@ impl Training<'_> {
         }
         let shown = one_line(&dir.display().to_string());
         if found == Whereabouts::Renamed {
-            self.say(&format!("the run's folder is called '{shown}' now: the run goes on there"));
+            self.say(message!("the run's folder is called '{}' now: the run goes on there", shown));
             self.journal.iter_mut().for_each(|journal| journal.moved_to(&dir));
         }
         let gone = |journal: &&mut Journal| found == Whereabouts::Remade || journal.is_gone();
@@ -115,9 +116,12 @@ impl Training<'_> {
         };
         let begun = journal.begin_again(&dir, step);
         let what = if found == Whereabouts::Remade { "folder" } else { "log" };
-        self.say(&format!(
-            "the run's {what} was gone and is made again in '{shown}'; its log begins after step \
-             {step}"
+        self.say(message!(
+            "the run's {} was gone and is made again in '{}'; its log begins after step \
+             {}",
+            what,
+            shown,
+            step
         ));
         begun.map_err(|e| self.with_kept(e, "make room there"))?;
         Ok(true)

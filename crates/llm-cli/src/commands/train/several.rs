@@ -3,10 +3,12 @@
 use crate::args::{RecipeArgs, TrainArgs};
 use crate::crew::Team;
 use crate::defaults::INTERVAL;
-use crate::error::{CliError, Result};
+use crate::error::{CliError, Result, of_library};
 use crate::plan::Plan;
+use llm_core::base::Message;
 use llm_core::checkpoint::weights_checksum;
 use llm_core::crew::micro_batches;
+use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::settings;
 
@@ -20,20 +22,29 @@ pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Resu
         return Err(unfit.into());
     }
     let Recipe { batch_size: batch, seq_len, .. } = *recipe;
-    let mut ways = vec![unfit.to_string()];
+    let mut ways = vec![of_library(&unfit)];
     if batch.is_multiple_of(size) {
         let share = batch / size;
-        ways.push(format!(
-            "--batch {share} --accum {size} makes steps of {} tokens as now, {share} × {seq_len} for each \
+        ways.push(message!(
+            "--batch {} --accum {} makes steps of {} tokens as now, {} × {} for each \
              process",
-            batch * seq_len
+            share,
+            size,
+            batch * seq_len,
+            share,
+            seq_len
         ));
     }
-    ways.push(format!(
-        "--accum {size} makes steps of {} tokens, {batch} × {seq_len} for each process",
-        batch * size * seq_len
+    ways.push(message!(
+        "--accum {} makes steps of {} tokens, {} × {} for each process",
+        size,
+        batch * size * seq_len,
+        batch,
+        seq_len
     ));
-    Err(CliError::Usage(ways.join("; ")))
+    Err(CliError::Usage(
+        Message::joined("{}; {}", ways).unwrap_or_else(|| unfit.to_string().into()),
+    ))
 }
 
 /// Who works on it, for the banner.
@@ -51,7 +62,7 @@ pub(super) fn check_same(team: &mut Team, args: &TrainArgs, plan: &Plan) -> Resu
     let (config, recipe) = (trainer.model.config(), &trainer.recipe);
     let data = format!("{:?} {:?}", recipe.data, recipe.val_data);
     team.same("data", data.as_bytes(), |member| {
-        CliError::Data(format!("process {member} reads other data than process 0"))
+        CliError::Data(message!("process {} reads other data than process 0", member))
     })?;
     let every = [args.eval_every, args.save_every].map(|every| every.unwrap_or(INTERVAL));
     let RecipeArgs { skip_spikes, patience, .. } = args.recipe;
@@ -60,11 +71,11 @@ pub(super) fn check_same(team: &mut Team, args: &TrainArgs, plan: &Plan) -> Resu
     let course = (trainer.step, plan.steps, &attention, plan.tokenizer.name(), watched);
     let all = format!("{:?} {course:?}", settings::collect(config, recipe)?);
     team.same("settings", all.as_bytes(), |member| {
-        CliError::Usage(format!("process {member} has other settings than process 0"))
+        CliError::Usage(message!("process {} has other settings than process 0", member))
     })?;
     let weights = weights_checksum(&trainer.model).to_le_bytes();
     team.same("weights", &weights, |member| {
-        CliError::Data(format!("process {member} has loaded other weights than process 0"))
+        CliError::Data(message!("process {} has loaded other weights than process 0", member))
     })
 }
 

@@ -119,7 +119,7 @@ impl Hooks for Watched<'_, '_> {
         let skipped = self.skipped_in_a_row;
         if skipped >= SpikeGuard::MOST_IN_A_ROW {
             let kept = self.session.kept(advice_on_rate(run.recipe.clip > 0.0));
-            return Err(CliError::Spikes { step: run.step, skipped, kept }.in_hook());
+            return Err(CliError::Spikes { step: run.step, skipped, kept: kept.into() }.in_hook());
         }
         self.done += 1;
         self.progress.step(self.done, report, &mut self.session.out);

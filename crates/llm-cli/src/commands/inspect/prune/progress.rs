@@ -2,6 +2,8 @@
 
 use crate::console::{bar, note};
 use indicatif::ProgressBar;
+use llm_core::base::Message;
+use llm_core::message;
 use std::time::Instant;
 
 /// Counts measurements.
@@ -30,12 +32,12 @@ impl Counting {
         let left = self.total.saturating_sub(1);
         let minutes = self.start.elapsed().as_secs_f64() * left as f64 / 60.0;
         if self.bar.is_none() && minutes >= 0.1 {
-            self.say(&format!("about {minutes:.1} min for {left} more measurements"));
+            self.say(message!("about {:.1} min for {} more measurements", minutes, left));
         }
     }
 
     /// A line among the progress.
-    pub(super) fn say(&self, line: &str) {
+    pub(super) fn say(&self, line: impl Into<Message>) {
         match &self.bar {
             _ if self.quiet => {}
             Some(bar) => bar.suspend(|| note(line)),

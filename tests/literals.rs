@@ -15,7 +15,7 @@ const LIBRARIES: [&str; 11] = [
     "llm-formats",
     "llm-lens",
     "llm-messages",
-    "llm-run-log",
+    "llm-run",
     "llm-stories",
     "llm-variant-mha",
     "llm-variant-modern",

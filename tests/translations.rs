@@ -11,7 +11,7 @@ const CRATES: [&str; 7] = [
     "llm-core",
     "llm-formats",
     "llm-lens",
-    "llm-run-log",
+    "llm-run",
     "llm-variant-mha",
     "llm-variant-modern",
 ];

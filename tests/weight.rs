@@ -19,7 +19,7 @@ const MOST: [(&str, usize); 15] = [
     ("llm-formats", 7_070),
     ("llm-lens", 1_550),
     ("llm-messages", 320),
-    ("llm-run-log", 1_010),
+    ("llm-run", 1_010),
     ("llm-stories", 850),
     ("llm-variant-mha", 200),
     ("llm-variant-modern", 650),

@@ -36,7 +36,7 @@ mod import_gpt2;
 #[cfg(feature = "bpe")]
 #[path = "../../crates/llm-formats/examples/learn_bpe.rs"]
 mod learn_bpe;
-#[path = "../../crates/llm-run-log/examples/log_a_run.rs"]
+#[path = "../../crates/llm-run/examples/log_a_run.rs"]
 mod log_a_run;
 #[path = "../../crates/llm-core/examples/one_head_by_hand.rs"]
 mod one_head_by_hand;

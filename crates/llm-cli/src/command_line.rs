@@ -2,7 +2,7 @@
 
 use crate::args::{Cli, TRAIN, command, in_one_line};
 use crate::console::columns;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::lang::Lang;
 use crate::machine;
 use crate::messages::{help as in_chinese, said};
@@ -10,7 +10,7 @@ use crate::program::{ALL_OPTIONS, Program};
 use crate::settings;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, FromArgMatches};
-use llm_messages::escape::{clipped, one_line};
+use llm_run::escape::{clipped, one_line};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -27,7 +27,7 @@ pub enum Parsed {
     /// One line on what is wrong.
     Wrong(String),
     /// What is wrong with the file that `--config` names.
-    Failed(CliError),
+    Failed(RunError),
 }
 
 /// Reads the words, the program's name first. Training needs no verb; `train` and `help` are
@@ -136,7 +136,7 @@ mod tests {
         match parsed {
             Parsed::Run(cli) => format!("{cli:?}"),
             Parsed::Text(text) | Parsed::Wrong(text) => text,
-            Parsed::Failed(e) => e.line(),
+            Parsed::Failed(e) => crate::error::line(&e),
         }
     }
 

@@ -2,12 +2,12 @@
 //!
 //! Never `println!`: that panics when a pipe closes or a disk is full, and a run would be lost.
 
-use crate::error::{CliError, Result};
-use crate::messages::{broken, said};
+use crate::error::{Result, RunError};
+use crate::messages::{broken, said, spelled};
 use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
 use llm_core::base::Message;
-use llm_messages::escape::safe_lines;
+use llm_run::escape::safe_lines;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 use terminal_size::{Height, Width};
@@ -38,7 +38,7 @@ impl Out {
 
     /// A text for a person, in the language that was chosen.
     pub fn tell(&mut self, text: impl Into<Message>) {
-        self.write(in_lines(&said(&text.into().to_string()), room()).as_bytes());
+        self.write(in_lines(&said(&spelled(&text.into())), room()).as_bytes());
     }
 
     /// [`Out::write`] on any output.
@@ -61,7 +61,7 @@ impl Out {
     /// The failure that came up on the way, if any.
     pub fn finish(&mut self) -> Result<()> {
         match self.error.take() {
-            Some(e) => Err(CliError::Stdout(e)),
+            Some(e) => Err(RunError::Output(e)),
             None => Ok(()),
         }
     }
@@ -72,7 +72,7 @@ impl Out {
 /// # Errors
 /// As [`Out::finish`].
 pub fn tell(result: impl Into<Message>) -> Result<()> {
-    show(&said(&result.into().to_string()))
+    show(&said(&spelled(&result.into())))
 }
 
 /// A whole result for a person that is in that language already.
@@ -89,7 +89,7 @@ pub fn note(line: impl Into<Message>) {
     if voice::is_silent() {
         return;
     }
-    let line = line.into().to_string();
+    let line = spelled(&line.into());
     let text = in_lines(&said(&safe_lines(&line)), room_for_notes());
     let _ = writeln!(io::stderr().lock(), "{text}");
 }

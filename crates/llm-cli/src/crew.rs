@@ -4,7 +4,7 @@
 //! The first process alone prints, logs and saves. An error that only one has ends all, since the
 //! others would wait for it; what all find out at the same place is said once.
 
-use crate::error::{CliError, Result, exit, of_library};
+use crate::error::{Result, RunError, code, exit, of_library, reason};
 use crate::machine::version;
 use crate::voice;
 use clap::ValueEnum;
@@ -63,7 +63,7 @@ pub(crate) struct Team {
 /// Does `run`, with the crew that was started, if one was.
 ///
 /// # Errors
-/// [`CliError::NoCrew`]; what `run` says.
+/// [`RunError::NoCrew`]; what `run` says.
 pub(crate) fn with_crew(
     kind: Option<CrewKind>,
     timeout: Option<Duration>,
@@ -80,7 +80,7 @@ pub(crate) fn with_crew(
     }
     let deadline = timeout.unwrap_or(TIMEOUT);
     let joined = MpiCrew::join(launcher, deadline, Box::new(last_words));
-    let crew = joined.map_err(|e| CliError::NoCrew(not_joined(&e, launcher).into()))?;
+    let crew = joined.map_err(|e| RunError::NoCrew(not_joined(&e, launcher).into()))?;
     voice::is_of(crew.rank());
     let done = {
         let mut held = TEAM.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,20 +124,20 @@ pub(crate) fn first_speaks() {
 }
 
 /// The same for an error.
-pub(crate) fn said_once(e: CliError) -> CliError {
-    if voice::is_silent() { CliError::Elsewhere(e.exit_code()) } else { e }
+pub(crate) fn said_once(e: RunError) -> RunError {
+    if voice::is_silent() { RunError::Elsewhere(code::of(&e)) } else { e }
 }
 
 /// Refuses a command that several processes would do at once, each for itself. The first one says
 /// so.
 ///
 /// # Errors
-/// [`CliError::Usage`].
+/// [`RunError::Usage`].
 pub(crate) fn alone(what: &str) -> Result<()> {
     let Some((launcher, size)) = Launcher::found() else { return Ok(()) };
     first_speaks();
     let launcher = launcher.name();
-    Err(said_once(CliError::Usage(message!(
+    Err(said_once(RunError::Usage(message!(
         "{} is for one process, and {} has started {}; type it without {}",
         what,
         launcher,
@@ -158,7 +158,7 @@ fn not_joined(e: &llm_crew_mpi::MpiError, launcher: Option<(Launcher, usize)>) -
 /// What is said when all must end because of one.
 fn last_words(why: &CrewError) -> i32 {
     let kept = "what was saved is kept, --load goes on with as many processes as are left";
-    said_now(CliError::hint(Error::Crew(why.clone()), kept)).into()
+    said_now(RunError::hint(Error::Crew(why.clone()), kept)).into()
 }
 
 impl Team {
@@ -186,11 +186,11 @@ impl Team {
     /// word; of several that found the same reason the first says it.
     ///
     /// # Errors
-    /// This process's own, or [`CliError::Elsewhere`].
+    /// This process's own, or [`RunError::Elsewhere`].
     pub(crate) fn agree<T>(&mut self, mine: Result<T>) -> Result<T> {
-        let found = |e: &CliError| {
-            let reason = blake3::hash(e.message().as_bytes());
-            (e.exit_code(), reason.as_bytes()[..8].to_vec())
+        let found = |e: &RunError| {
+            let reason = blake3::hash(reason(&e).as_bytes());
+            (code::of(&e), reason.as_bytes()[..8].to_vec())
         };
         let (code, reason) = mine.as_ref().err().map_or((0, vec![0; 8]), found);
         let all = self.crew.gather(&[&[code], &reason[..]].concat())?;
@@ -198,8 +198,8 @@ impl Team {
         let first = all.clone().next().map(|of| of[1..].to_vec());
         let Some(failed) = all.find(|of| of[0] != 0) else { return mine };
         match mine {
-            Ok(_) => Err(CliError::Elsewhere(failed[0])),
-            Err(_) if self.rank() > 0 && first == Some(reason) => Err(CliError::Elsewhere(code)),
+            Ok(_) => Err(RunError::Elsewhere(failed[0])),
+            Err(_) if self.rank() > 0 && first == Some(reason) => Err(RunError::Elsewhere(code)),
             own => own,
         }
     }
@@ -208,11 +208,11 @@ impl Team {
     /// about these.
     ///
     /// # Errors
-    /// [`CliError::Usage`] for all when the programs differ.
+    /// [`RunError::Usage`] for all when the programs differ.
     pub(crate) fn greet(&mut self) -> Result<Lowered> {
         let program = format!("{} {}", version(), std::env::consts::ARCH);
         self.same("program", program.as_bytes(), |member| {
-            CliError::Usage(message!(
+            RunError::Usage(message!(
                 "process {} runs another version of the program than process 0",
                 member
             ))
@@ -241,7 +241,7 @@ impl Team {
         &mut self,
         what: &'static str,
         text: &[u8],
-        differs: impl FnOnce(usize) -> CliError,
+        differs: impl FnOnce(usize) -> RunError,
     ) -> Result<()> {
         let same = self.crew.equal(what, blake3::hash(text).as_bytes());
         same.map_err(|e| match e {
@@ -282,8 +282,8 @@ impl Team {
                 // The first may still write text, or measure what is its own.
                 let left = self.crew.without_deadline().finish(code.into());
                 match code {
-                    0 => left.map_err(|e| CliError::NoCrew(of_library(&e))),
-                    code => Err(CliError::Elsewhere(code)),
+                    0 => left.map_err(|e| RunError::NoCrew(of_library(&e))),
+                    code => Err(RunError::Elsewhere(code)),
                 }
             }
         }
@@ -291,22 +291,22 @@ impl Team {
 }
 
 /// Says why this process ends; its exit code.
-fn said_now(e: CliError) -> u8 {
-    let code = e.exit_code();
+fn said_now(e: RunError) -> u8 {
+    let code = code::of(&e);
     exit(Err(e));
     code
 }
 
 /// Whether all processes come to this end at the same place.
-fn is_of_all(e: &CliError) -> bool {
+fn is_of_all(e: &RunError) -> bool {
     match e {
-        CliError::Core { source, .. } => matches!(
+        RunError::Core { source, .. } => matches!(
             source,
             Error::Diverged { .. }
                 | Error::Unusable { .. }
                 | Error::Crew(CrewError::Unequal { .. } | CrewError::Size { .. })
         ),
-        CliError::Spikes { .. } | CliError::Signal(_) | CliError::Elsewhere(_) => true,
+        RunError::Spikes { .. } | RunError::Signal(_) | RunError::Elsewhere(_) => true,
         _ => false,
     }
 }

@@ -6,8 +6,7 @@ use crate::args::{
     Cli, OutputArgs, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb, command,
 };
 use crate::command_line::{Parsed, parse_with};
-use crate::defaults::{INTERVAL, LOG_EVERY, Preset, TextDefaults};
-use crate::error::{CliError, Result, code};
+use crate::error::{Result, RunError, code};
 use crate::generation::Request;
 use crate::plan::{Settings, check_flags};
 use crate::program::Program;
@@ -15,7 +14,8 @@ use crate::settings::{printable_config, text_of};
 use crate::threads::number_of_threads;
 use clap::Command;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_messages::escape::one_line;
+use llm_run::defaults::{INTERVAL, LOG_EVERY, Preset, TextDefaults};
+use llm_run::escape::one_line;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -33,7 +33,7 @@ thread_local! {
 /// # Panics
 /// When a refusal is not one clean line, or has not the number of its kind.
 pub fn check(program: &Program, words: Vec<OsString>) {
-    let nothing = |path: &Path| Err(CliError::Input { path: path.into(), why: "not read".into() });
+    let nothing = |path: &Path| Err(RunError::Input { path: path.into(), why: "not read".into() });
     drop(accepted(program, words, nothing));
 }
 
@@ -80,10 +80,10 @@ fn accepted(
     let (line, number, numbers) = match parsed {
         Parsed::Text(_) => return None,
         Parsed::Wrong(line) => (line, code::USAGE, [code::USAGE; 2]),
-        Parsed::Failed(e) => (e.line(), e.exit_code(), [code::USAGE, code::NO_INPUT]),
+        Parsed::Failed(e) => (crate::error::line(&e), code::of(&e), [code::USAGE, code::NO_INPUT]),
         Parsed::Run(cli) => match decide(program, *cli) {
             Ok(run) => return run,
-            Err(e) => (e.line(), e.exit_code(), [code::USAGE, code::NO_MEMORY]),
+            Err(e) => (crate::error::line(&e), code::of(&e), [code::USAGE, code::NO_MEMORY]),
         },
     };
     assert!(line.starts_with("error: "), "{line:?}");

@@ -13,19 +13,14 @@
 //! | [`error`] | what ends a command, exit codes |
 //! | `variables` | words of the environment that choose kernels and the language |
 //! | [`console`] | the terminal's two ends |
+//! | `learning` | a vocabulary in the making, shown |
 //! | `looks` | what was given in the place of what a verb reads |
 //! | `crew` | several processes on one run |
 //! | `table` | tables that fit the terminal |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
-//! | [`clock`] | the time that a command may take |
-//! | [`defaults`] | the values of flags that are not given |
 //! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
 //! | [`args`] | what can be typed |
 //! | `threads` | the one thread pool |
-//! | [`output`] | where something is saved, and found again |
-//! | [`run_folder`] | what a run left in its folder |
-//! | [`data`] | what is read, what it is judged on |
-//! | [`tokenizers`] | how a new run's text is cut |
 //! | [`report`] | one page about a run, a model or a comparison; pictures of attention |
 //! | [`events`], [`progress`] | JSON lines; bar and lines |
 //! | [`scoring`] | a measurement, shown and cut |
@@ -55,6 +50,7 @@ pub mod error;
 
 pub mod console;
 
+mod learning;
 mod looks;
 
 mod crew;
@@ -63,23 +59,11 @@ mod table;
 pub mod panics;
 pub mod signals;
 
-pub mod clock;
-
-pub mod defaults;
-
 pub mod flags;
 
 pub mod args;
 
 mod threads;
-
-pub mod output;
-
-pub mod run_folder;
-
-pub mod data;
-
-pub mod tokenizers;
 
 pub mod report;
 
@@ -106,7 +90,7 @@ pub mod commands;
 #[doc(hidden)]
 pub mod fuzzing;
 
-pub use error::{CliError, Result};
+pub use error::{Result, RunError};
 #[doc(hidden)]
 pub use messages::{in_chinese, sentences};
 pub use panics::Panics;

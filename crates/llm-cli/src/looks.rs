@@ -1,22 +1,15 @@
 //! What was given in the place of what a verb reads, and which verb reads it.
 
-use crate::error::CliError;
+use llm_core::base::Message;
 use llm_core::message;
 use llm_formats::first_look::Look;
-use std::path::Path;
 
-/// What is at the path, when it is something else than what is read there, and what takes it.
-pub(crate) fn instead(path: &Path, read: &[Look]) -> Option<String> {
-    let look = Look::of(path).filter(|look| !read.contains(look))?;
-    Some(match advice(look) {
-        None => format!("it is {look}"),
-        Some(advice) => format!("it is {look}; {advice}"),
-    })
-}
-
-/// The same as an error.
-pub(crate) fn refused(path: &Path, read: &[Look]) -> Option<CliError> {
-    instead(path, read).map(|why| CliError::Data(message!("'{}': {}", path.display(), why)))
+/// What was given, and what takes it.
+pub(crate) fn instead(look: Look) -> Message {
+    match advice(look) {
+        None => message!("it is {}", look.to_string()),
+        Some(advice) => message!("it is {}; {}", look.to_string(), Message::from(advice)),
+    }
 }
 
 fn advice(look: Look) -> Option<&'static str> {

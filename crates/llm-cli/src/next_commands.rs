@@ -2,7 +2,7 @@
 
 use crate::program::Program;
 use llm_core::tokenizer::Tokenizer;
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

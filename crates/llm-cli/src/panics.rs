@@ -1,7 +1,7 @@
 //! A panic as one line and an exit code, never as its own message.
 
 use crate::crew;
-use crate::error::{CliError, Result, exit};
+use crate::error::{Result, RunError, code, exit};
 use llm_core::message;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind};
 use std::process::ExitCode;
@@ -33,7 +33,7 @@ impl Panics {
     /// Does `f`; a panic becomes a line on standard error and an exit code.
     pub fn catch(&self, f: impl FnOnce() -> ExitCode) -> ExitCode {
         self.caught(f).unwrap_or_else(|e| {
-            let code = e.exit_code();
+            let code = code::of(&e);
             let exit = exit(Err(e));
             crew::abandon(code);
             exit
@@ -46,11 +46,11 @@ impl Panics {
             // Memory that ran out on the way unwinds with the library's own error.
             match payload.downcast::<llm_core::Error>() {
                 Ok(error) => {
-                    CliError::Memory(*error, message!("--dmodel, --layers, --batch or --seq"))
+                    RunError::Memory(*error, message!("--dmodel, --layers, --batch or --seq"))
                 }
                 Err(_) => {
                     let message = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-                    CliError::Internal(message.clone().into())
+                    RunError::Internal(message.clone().into())
                 }
             }
         })

@@ -2,7 +2,7 @@
 
 use crate::args::ProbeArgs;
 use crate::console::Out;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::generation::{row, shown};
 use llm_core::base::Message;
@@ -11,7 +11,7 @@ use llm_core::generate::{Decoder, Sampling};
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenDataset};
-use llm_messages::escape::safe_text;
+use llm_run::escape::safe_text;
 use std::sync::Arc;
 
 /// Most places that one command looks at.
@@ -36,7 +36,7 @@ impl Probes {
     /// unless said otherwise, `most` at the most.
     ///
     /// # Errors
-    /// [`CliError::Usage`] when a place lies outside the data or there are too many.
+    /// [`RunError::Usage`] when a place lies outside the data or there are too many.
     pub fn new(
         args: &ProbeArgs,
         len: usize,
@@ -45,7 +45,7 @@ impl Probes {
         seed: u64,
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Option<Probes>> {
-        let usage = |text: Message| Err(CliError::Usage(text));
+        let usage = |text: Message| Err(RunError::Usage(text));
         if let Some(share) = args.min_acc.filter(|share| !(0.0..=1.0).contains(share)) {
             return usage(message!("--min-acc {} is outside 0..=1", share));
         }
@@ -97,7 +97,7 @@ impl Probes {
 /// Runs the probes on the data that was learnt.
 ///
 /// # Errors
-/// What the model refuses, what reading the data says, and [`CliError::Accuracy`] when fewer are
+/// What the model refuses, what reading the data says, and [`RunError::Accuracy`] when fewer are
 /// right than asked for.
 pub fn run(
     probes: &Probes,
@@ -134,7 +134,7 @@ pub fn run(
              expected: id={target} {}\n  top1:     id={top1} {}\n",
             i + 1,
             count,
-            llm_messages::escape::one_line(&safe_text(&preview)),
+            llm_run::escape::one_line(&safe_text(&preview)),
             shown(tokenizer, target),
             shown(tokenizer, top1)
         );
@@ -149,7 +149,7 @@ pub fn run(
         out.tell(&line);
     }
     match args.min_acc {
-        Some(wanted) if share < wanted => Err(CliError::Accuracy { right, count, wanted }),
+        Some(wanted) if share < wanted => Err(RunError::Accuracy { right, count, wanted }),
         _ => Ok(()),
     }
 }

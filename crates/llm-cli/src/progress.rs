@@ -2,8 +2,6 @@
 
 use crate::args::OutputArgs;
 use crate::console::{Out, bar, note};
-use crate::data::Report;
-use crate::defaults::LOG_EVERY;
 use crate::events::{self, Event};
 use crate::lang::Lang;
 use crate::messages::train as say;
@@ -12,6 +10,8 @@ use indicatif::ProgressBar;
 use llm_core::base::{Message, thousands};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Hooks, StepReport};
+use llm_run::data::Report;
+use llm_run::defaults::LOG_EVERY;
 use std::time::Instant;
 
 /// Reports steps and measurements.

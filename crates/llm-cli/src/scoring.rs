@@ -1,8 +1,6 @@
 //! A measurement that may take long: it says how far it is, and a signal cuts it.
 
-use crate::clock::TimeBudget;
 use crate::console::{bar, note};
-use crate::data::{Report, Validation};
 use crate::error::Result;
 use crate::messages::said;
 use crate::signals::Signals;
@@ -13,6 +11,8 @@ use llm_core::crew::{Alone, Crew};
 use llm_core::data::Window;
 use llm_core::message;
 use llm_core::train::Scored;
+use llm_run::clock::TimeBudget;
+use llm_run::data::{Report, Validation};
 use std::time::{Duration, Instant};
 
 /// Between two lines where there is no bar, and before the first: what ends sooner says nothing.

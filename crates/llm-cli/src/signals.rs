@@ -1,6 +1,6 @@
 //! Ctrl-C and its relatives: the first asks to finish the step and save, the second stops at once.
 
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -39,16 +39,16 @@ impl Signals {
         }
     }
 
-    /// `Err(CliError::Signal)` once a signal has come.
+    /// `Err(RunError::Signal)` once a signal has come.
     pub fn check(&self) -> Result<()> {
-        self.pending().map_or(Ok(()), |n| Err(CliError::Signal(n)))
+        self.pending().map_or(Ok(()), |n| Err(RunError::Signal(n)))
     }
 
     /// Does `f`, which may wait for ever and makes nothing that could be lost: reading standard
     /// input. The first signal ends the program at once, with that signal's exit code.
     ///
     /// # Errors
-    /// [`CliError::Signal`] when one came before; what `f` says.
+    /// [`RunError::Signal`] when one came before; what `f` says.
     pub fn reading<T>(&self, f: impl FnOnce() -> Result<T>) -> Result<T> {
         self.at_once.store(true, Ordering::SeqCst);
         self.check()?;

@@ -1,7 +1,7 @@
 //! The one thread pool of the process.
 
 use crate::args::OutputArgs;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use llm_core::base::{arenas, memory};
 use llm_core::message;
 use llm_core::threads::{MAX, STACK};
@@ -10,7 +10,7 @@ use llm_crew_mpi::Launcher;
 /// Runs `f` inside the pool, and tells it the number of threads.
 ///
 /// # Errors
-/// [`CliError::Usage`] for a number that cannot be, [`CliError::Threads`] when the system does not
+/// [`RunError::Usage`] for a number that cannot be, [`RunError::Threads`] when the system does not
 /// give so many; what `f` says.
 pub(crate) fn in_pool(
     output: &OutputArgs,
@@ -18,16 +18,16 @@ pub(crate) fn in_pool(
 ) -> Result<()> {
     let threads = number_of_threads(output)?;
     arenas::share_if_limited();
-    memory::require(threads as u64 * STACK).map_err(|_| CliError::Threads(threads))?;
+    memory::require(threads as u64 * STACK).map_err(|_| RunError::Threads(threads))?;
     // Said here: what `RUST_MIN_STACK` says may be less than any work needs.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).stack_size(2 << 20).build();
-    pool.map_err(|_| CliError::Threads(threads))?.install(|| f(threads))
+    pool.map_err(|_| RunError::Threads(threads))?.install(|| f(threads))
 }
 
 /// As many as are asked for, or as there are cores for each process that shares them.
 ///
 /// # Errors
-/// [`CliError::Usage`] for a number that cannot be.
+/// [`RunError::Usage`] for a number that cannot be.
 pub(crate) fn number_of_threads(output: &OutputArgs) -> Result<usize> {
     let cores = || {
         let free = std::thread::available_parallelism().map_or(1, |n| n.get());
@@ -35,7 +35,7 @@ pub(crate) fn number_of_threads(output: &OutputArgs) -> Result<usize> {
     };
     match output.threads.unwrap_or_else(cores) {
         threads @ 1..=MAX => Ok(threads),
-        threads => Err(CliError::Usage(message!("--threads {} is outside 1..={}", threads, MAX))),
+        threads => Err(RunError::Usage(message!("--threads {} is outside 1..={}", threads, MAX))),
     }
 }
 

@@ -1,17 +1,17 @@
 //! Variables of the environment that choose kernels or the language: a word that nobody knows is refused, not passed over.
 
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::lang::{self, Lang};
 use clap::ValueEnum;
 use llm_core::kernels::gemm::bf16;
 use llm_core::kernels::simd;
 use llm_core::message;
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
 
 /// `LLM_KERNELS`, `LLM_BF16` and `LLM_LANG` hold words that are known.
 ///
 /// # Errors
-/// [`CliError::Usage`] with the first that is not.
+/// [`RunError::Usage`] with the first that is not.
 pub(crate) fn check() -> Result<()> {
     let orders = bf16::Order::ALL.map(bf16::Order::name);
     let levels = simd::Level::ALL.map(simd::Level::name);
@@ -36,7 +36,7 @@ fn check_words<'a>(
     match words.into_iter().find(|word| !word.is_empty() && !known.contains(word)) {
         Some(word) => {
             let (word, known) = (one_line(word), known.join(", "));
-            Err(CliError::Usage(message!("{} is '{}': possible values: {}", variable, word, known)))
+            Err(RunError::Usage(message!("{} is '{}': possible values: {}", variable, word, known)))
         }
         None => Ok(()),
     }

@@ -1,5 +1,4 @@
-//! Text that is shown: Chinese for what the libraries say, and how it is found; and what others wrote,
-//! so that it cannot control a terminal.
+//! Chinese for what the libraries say, and how it is found.
 //!
 //! A line is found by its finished English text, at the one place where it is shown; whatever made
 //! it knows no language. So this is presentation alone, and what a catalogue does not have stays
@@ -17,13 +16,13 @@
 //! | module | holds |
 //! |---|---|
 //! | `catalogue` | pairs of sentences, and how a line is found among them |
-//! | [`escape`] | names, messages and generated text made safe for a terminal |
+//! | `notes` | what is worth saying about a run, in words |
 
 mod catalogue;
-
-pub mod escape;
+mod notes;
 
 pub use catalogue::{Catalogue, Pair, Phrase};
+pub use notes::{note, value};
 
 /// What the libraries below say: their errors, and the parts of these.
 pub const LIBRARIES: &str = include_str!("zh/libraries.toml");

@@ -1,10 +1,10 @@
 //! Values of docs/tokenizer_choice.md, and of the variant's index.
 
 use super::{Values, list};
-use llm_cli::data::Input;
-use llm_cli::tokenizers::{Choice, make};
 use llm_core::tokenizer::{CharTokenizer, Tokenizer};
 use llm_core::{Config, TinyGPT};
+use llm_run::data::Input;
+use llm_run::tokenizers::{Choice, make};
 use llm_stories::StoryCorpus;
 use std::f64::consts::LN_2;
 
@@ -27,7 +27,7 @@ pub fn add(values: &mut Values) {
         (learn(512), Some(512)),
     ] {
         let input = Input::Stories { seed: 1, count: STORIES };
-        let tokenizer = make(&choice, &input, 0.0, true).unwrap().tokenizer;
+        let tokenizer = make(&choice, &input, 0.0, &|_, _| ()).unwrap().tokenizer;
         let v = tokenizer.vocab_size();
         let tokens = tokenizer.encode(text.as_bytes()).unwrap().len();
         let bytes_a_token = text.len() as f64 / tokens as f64;

@@ -1,7 +1,7 @@
 //! Values of the other pages.
 
 use super::{Values, list};
-use llm_cli::CliError;
+use llm_cli::RunError;
 use llm_cli::error::code::*;
 use llm_core::{Config, Tensor, TinyGPT, ops};
 use llm_courses::permute;
@@ -48,7 +48,7 @@ pub fn add(values: &mut Values) {
         IO,
         BUSY,
     ];
-    let signal = CliError::Signal(0).exit_code();
+    let signal = of(&RunError::Signal(0));
     values.insert("run.exit_codes", codes.into_iter().chain([signal]).map(f64::from).collect());
     let manifest = include_str!("../../../Cargo.toml");
     let version = manifest.split("rust-version = \"").nth(1).unwrap();

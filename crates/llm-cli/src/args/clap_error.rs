@@ -1,7 +1,7 @@
 //! clap's errors in one line.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 /// How clap begins what may have been meant.

@@ -1,6 +1,7 @@
 //! What is said about files of text.
 
 use clap::ValueEnum;
+use llm_core::recipe::{DataForm, EndOfText};
 
 /// What files hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -22,4 +23,24 @@ pub enum TextEnds {
     Files,
     /// There, and where <|endoftext|> is written
     Marked,
+}
+
+impl From<TextEnds> for EndOfText {
+    fn from(ends: TextEnds) -> EndOfText {
+        match ends {
+            TextEnds::None => EndOfText::None,
+            TextEnds::Files => EndOfText::Files,
+            TextEnds::Marked => EndOfText::Marked,
+        }
+    }
+}
+
+impl From<DataAs> for DataForm {
+    fn from(data_as: DataAs) -> DataForm {
+        match data_as {
+            DataAs::Text => DataForm::Text,
+            DataAs::Bytes => DataForm::Bytes,
+            DataAs::U16 => DataForm::U16,
+        }
+    }
 }

@@ -42,7 +42,7 @@ pub use report::ReportArgs;
 pub use runs::{RunsArgs, RunsOrder};
 pub use sampling::{ProbeArgs, SamplingArgs};
 pub use tokenizer::{
-    DecodeArgs, EncodeArgs, InfoArgs, SourceArgs, TokenizerArg, TokenizerArgs, TokenizerCommand,
+    DecodeArgs, EncodeArgs, InfoArgs, SourceArgs, TokenizerArgs, TokenizerCommand,
     TokenizerTrainArgs, TokenizerVerb,
 };
 pub use trace::TraceArgs;

@@ -2,7 +2,7 @@
 //! ours means are its aliases; each of these is answered, so that a command that somebody has typed
 //! for years works, or says what to type instead.
 
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use llm_core::message;
 
@@ -156,7 +156,7 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
     /// What there is to say about them.
     ///
     /// # Errors
-    /// [`CliError::Usage`] with what to do, for what is not so here.
+    /// [`RunError::Usage`] with what to do, for what is not so here.
     pub fn notes(&self) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         for (name, value) in &self.0 {
@@ -166,7 +166,7 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
                 Nothing => {}
                 Note(why) => notes.push(format!("{}: {why}", typed.trim_end())),
                 Instead(what) => {
-                    return Err(CliError::Usage(message!("{}: {}", typed.trim_end(), what)));
+                    return Err(RunError::Usage(message!("{}: {}", typed.trim_end(), what)));
                 }
             }
         }

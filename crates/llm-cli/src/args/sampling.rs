@@ -1,7 +1,7 @@
 //! Flags of generated text and of the probes that look at next-token predictions.
 
 use super::PromptArgs;
-use crate::error::CliError;
+use crate::error::RunError;
 use clap::Args;
 use clap::builder::BoolishValueParser;
 use llm_core::message;
@@ -67,13 +67,13 @@ pub struct SamplingArgs {
 
 impl SamplingArgs {
     /// What the library says about its settings, said about the flags.
-    pub(crate) fn refused(e: llm_core::Error) -> CliError {
+    pub(crate) fn refused(e: llm_core::Error) -> RunError {
         match e {
             llm_core::Error::Config { field: "temperature", reason } => {
-                CliError::Usage(message!("--temp: {}", reason))
+                RunError::Usage(message!("--temp: {}", reason))
             }
             llm_core::Error::Config { field, reason } => {
-                CliError::Usage(message!("--{}: {}", field.replace('_', "-"), reason))
+                RunError::Usage(message!("--{}: {}", field.replace('_', "-"), reason))
             }
             other => other.into(),
         }

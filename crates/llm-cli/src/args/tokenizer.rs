@@ -4,6 +4,7 @@ use super::OutputArgs;
 use super::data::TextEnds;
 use clap::builder::{OsStringValueParser, TypedValueParser, ValueParser};
 use clap::{Args, Subcommand, ValueHint};
+use llm_run::tokenizers::{TokenizerKind, TokenizerOptions};
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
@@ -13,7 +14,7 @@ pub struct TokenizerArgs {
     /// How text becomes tokens: byte, char, bpe (learnt from the text), or a tokenizer.json; with
     /// --load: the run's own [default: byte]
     #[arg(long = "tokenizer", value_name = "KIND|FILE", value_parser = kind(), value_hint = ValueHint::FilePath, help_heading = "Data")]
-    pub kind: Option<TokenizerArg>,
+    pub kind: Option<TokenizerKind>,
     /// Number of tokens that --tokenizer bpe learns, fewer from little text [default: 1024]
     #[arg(long, value_name = "V", help_heading = "Data")]
     pub vocab_size: Option<usize>,
@@ -25,26 +26,21 @@ pub struct TokenizerArgs {
     pub bpe_merges: Option<PathBuf>,
 }
 
-/// Ways from text to tokens.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TokenizerArg {
-    /// Every byte is a token.
-    Byte,
-    /// The characters of the text are the tokens, in sorted order.
-    Char,
-    /// Byte-level BPE.
-    Bpe,
-    /// A tokenizer.json.
-    File(PathBuf),
+impl TokenizerArgs {
+    /// What a run is told of them.
+    pub fn options(&self) -> TokenizerOptions {
+        let TokenizerArgs { kind, vocab_size, bpe_vocab, bpe_merges } = self.clone();
+        TokenizerOptions { kind, vocab_size, bpe_vocab, bpe_merges }
+    }
 }
 
 /// Reads a kind, or the name of a file that looks like one.
 fn kind() -> ValueParser {
     let read = |word: OsString| match word.to_str() {
-        Some("byte") => Ok(TokenizerArg::Byte),
-        Some("char") => Ok(TokenizerArg::Char),
-        Some("bpe") => Ok(TokenizerArg::Bpe),
-        _ if is_path(&word) || Path::new(&word).exists() => Ok(TokenizerArg::File(word.into())),
+        Some("byte") => Ok(TokenizerKind::Byte),
+        Some("char") => Ok(TokenizerKind::Char),
+        Some("bpe") => Ok(TokenizerKind::Bpe),
+        _ if is_path(&word) || Path::new(&word).exists() => Ok(TokenizerKind::File(word.into())),
         _ => Err("it is byte, char, bpe, or a file such as ./tokenizer.json"),
     };
     OsStringValueParser::new().try_map(read).into()
@@ -65,7 +61,7 @@ pub struct SourceArgs {
     pub load: Option<PathBuf>,
     /// A tokenizer.json, or `byte`
     #[arg(id = "tokenizer", long = "tokenizer", value_name = "FILE", value_parser = kind(), value_hint = ValueHint::FilePath)]
-    pub kind: Option<TokenizerArg>,
+    pub kind: Option<TokenizerKind>,
     /// A BPE vocabulary: GPT-2's vocab.json, or one token a line
     #[arg(long, value_name = "FILE")]
     pub bpe_vocab: Option<PathBuf>,

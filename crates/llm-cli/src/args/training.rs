@@ -6,14 +6,17 @@ use super::duration::duration;
 use super::{
     Arch, CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs,
 };
-use crate::defaults::Preset;
 use crate::flags::{
     Further, Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC, new_attention,
 };
 use crate::program::AttentionFlags;
 use clap::Args;
-use clap::builder::BoolishValueParser;
+use clap::builder::{
+    BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
+};
 use llm_core::Config;
+use llm_core::settings::Value;
+use llm_run::defaults::Preset;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -123,7 +126,7 @@ pub struct TrainArgs {
     pub nano_gpt: NanoGptFlags<TRAIN_PY>,
     /// What the run that goes on had of these, and was not typed, as it would be.
     #[arg(skip)]
-    pub remembered: Vec<String>,
+    pub remembered: Vec<(&'static str, Value)>,
 }
 
 /// Sizes of a new model.
@@ -172,8 +175,14 @@ pub struct RecipeArgs {
     #[command(flatten)]
     pub seed: Typed<SEED>,
     /// A set of values to start from: `original` has those of the C++ trainer
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = preset())]
     pub preset: Option<Preset>,
+}
+
+/// Reads the name of a preset.
+fn preset() -> ValueParser {
+    let original = PossibleValue::new(Preset::Original.name()).help("The C++ original's");
+    PossibleValuesParser::new([original]).map(|_| Preset::Original).into()
 }
 
 impl TrainArgs {

@@ -1,7 +1,7 @@
 //! What is said before the first step.
 
 use crate::events::Event;
-use crate::messages::{count, plural, short};
+use crate::messages::{count, plural, spelled};
 use crate::plan::Plan;
 use crate::program::Program;
 use llm_core::TinyGPT;
@@ -14,7 +14,8 @@ use llm_core::recipe::DataSource;
 use llm_formats::FormatError;
 use llm_formats::hugging_face::check_model;
 use llm_formats::tokenizers::unit;
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
+use llm_run::numbers::short;
 
 /// The `start` event.
 pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) -> Event<'a> {
@@ -41,7 +42,7 @@ pub(super) fn loaded(plan: &Plan) -> Vec<String> {
         let path = one_line(&path.display().to_string());
         format!("loaded checkpoint '{path}' at step {}", plan.trainer.step)
     });
-    path.chain(plan.notes.iter().cloned()).collect()
+    path.chain(plan.notes.iter().map(|note| spelled(&llm_messages::note(note)))).collect()
 }
 
 /// The run in a few lines.
@@ -56,7 +57,8 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
         count(threads, "thread"),
         simd::level().name(),
     )];
-    lines.extend(plan.data.as_ref().map(|data| format!("data    {}", one_line(&data.label))));
+    let data = plan.data.as_ref().map(|data| one_line(&spelled(&data.label)));
+    lines.extend(data.map(|label| format!("data    {label}")));
     lines.push(format!(
         "model   {} · width {} · {} · context {} · {} parameters",
         count(config.n_layers, "layer"),

@@ -8,11 +8,9 @@ mod rows;
 use super::written::{check_place, save, say_written};
 use crate::args::{EvalArgs, small_kind};
 use crate::console::{note, print, tell};
-use crate::data::{Data, Input, Reading, Report, check_about_files, one_stdin};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::messages::{report::kind_said, said};
-use crate::output::to_load;
 use crate::plan::{Loaded, about_learnt, load, own_unseen};
 use crate::program::Program;
 use crate::scoring::Scoring;
@@ -23,6 +21,8 @@ use llm_core::base::{memory, real_path, thousands};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
+use llm_run::data::{Data, Input, Reading, Report, check_about_files, one_stdin};
+use llm_run::folder::to_load;
 use rows::TokenRows;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -35,20 +35,20 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
     let Loaded { mut run, tokenizer, .. } = load(program, &path)?;
-    check_about_files(&args.data, args.data_as, None)?;
+    check_about_files(&args.data, args.data_as.map(Into::into), None)?;
     one_stdin(&args.data)?;
-    let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
+    let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as.map(Into::into));
     let input = signals.reading(|| Input::again(&run.recipe.data, &args.data, reading))?;
     if input.is_none() && run.recipe.data == DataSource::NONE {
-        return Err(CliError::Usage("eval needs --data: a file to score".into()));
+        return Err(RunError::Usage("eval needs --data: a file to score".into()));
     }
     let config = run.model.config().clone();
     let batch = args.batch.unwrap_or(run.recipe.batch_size);
     if batch == 0 {
-        return Err(CliError::Usage("--batch 0: there is nothing to score at a time".into()));
+        return Err(RunError::Usage("--batch 0: there is nothing to score at a time".into()));
     }
     memory::require(run.model.inference_memory(batch, config.seq_len))
-        .map_err(|e| CliError::Memory(e, message!("--batch")))?;
+        .map_err(|e| RunError::Memory(e, message!("--batch")))?;
     let (val, about) = match input {
         Some(input) => {
             let about = about_learnt(&input, &run.recipe);
@@ -114,12 +114,12 @@ impl Details {
         if args.per_token.is_some() && file.is_none() && args.output.json() {
             let what = "--per-token on standard output: --message-format json writes there too; \
                         name a file";
-            return Err(CliError::Usage(what.into()));
+            return Err(RunError::Usage(what.into()));
         }
         if let (Some(rows), Some(npz)) = (&file, &args.npz)
             && real_path(rows) == real_path(npz)
         {
-            return Err(CliError::Usage("--per-token and --npz name the same file".into()));
+            return Err(RunError::Usage("--per-token and --npz name the same file".into()));
         }
         if let Some(file) = &file {
             check_place(file, |start| rows::BEGINS.iter().any(|begin| start.starts_with(begin)))?;
@@ -143,7 +143,7 @@ impl Details {
         let write = |out: &mut dyn Write| rows.write(out, tokenizer, args.json);
         let Some(path) = &self.file else {
             let mut text = Vec::new();
-            write(&mut text).map_err(CliError::Stdout)?;
+            write(&mut text).map_err(RunError::Output)?;
             return print(text);
         };
         save(path, write)?;

@@ -2,8 +2,7 @@
 
 use crate::args::{ExportArgs, ExportFormat, StoredAs};
 use crate::console::note;
-use crate::error::{CliError, Result, of_library};
-use crate::output::{may_replace, to_load};
+use crate::error::{Result, RunError, of_library};
 use crate::plan::{Loaded, load};
 use crate::program::Program;
 use llm_core::message;
@@ -11,7 +10,8 @@ use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, IoAction, TinyGPT};
 use llm_formats::hugging_face::Family;
 use llm_formats::{FormatError, gguf, hugging_face, own_names};
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
+use llm_run::folder::{may_replace, to_load};
 use std::path::Path;
 
 /// Loads the model and writes it.
@@ -20,7 +20,7 @@ use std::path::Path;
 /// What loading or writing refuses; nothing is then left behind.
 pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
     if args.stored.is_some() && args.format != ExportFormat::Gguf {
-        return Err(CliError::Usage("--type is for export gguf".into()));
+        return Err(RunError::Usage("--type is for export gguf".into()));
     }
     let path = to_load(&args.load)?;
     let Loaded { run, tokenizer, .. } = load(program, &path)?;
@@ -30,7 +30,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
         ExportFormat::Hf => {
             let family = refuse_other_models(model, &path)?;
             hugging_face::prepare_folder(&args.target).map_err(|e| {
-                CliError::hint(e, "nothing was written, choose a new or empty folder")
+                RunError::hint(e, "nothing was written, choose a new or empty folder")
             })?;
             let written = hugging_face::export(&args.target, model, tokenizer.as_ref());
             written.map_err(not_exported)?;
@@ -40,7 +40,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
             refuse_foreign(&args.target, own_names::is_ours)?;
             own_names::export(&args.target, model, tokenizer.as_ref()).map_err(|source| {
                 let source = Error::io(IoAction::Save, &args.target, source);
-                CliError::hint(source, "nothing was exported, choose another file")
+                RunError::hint(source, "nothing was exported, choose another file")
             })?;
         }
         ExportFormat::Gguf => {
@@ -67,14 +67,14 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
 /// Which of their models it is. An attention of its own and a head bias that is not 0 have no place in any.
 ///
 /// # Errors
-/// [`CliError::Data`] with what to do.
+/// [`RunError::Data`] with what to do.
 fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
     hugging_face::check_model(model).map_err(|error| {
         if let FormatError::HeadBias = error {
             return without_bias(error, checkpoint);
         }
         let path = checkpoint.display();
-        CliError::Data(message!(
+        RunError::Data(message!(
             "checkpoint '{}': {}; nothing was written, export safetensors",
             path,
             of_library(&error)
@@ -83,9 +83,9 @@ fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
 }
 
 /// The same for a head bias, which no other program takes, with the flag that leaves it out.
-fn without_bias(error: FormatError, checkpoint: &Path) -> CliError {
+fn without_bias(error: FormatError, checkpoint: &Path) -> RunError {
     let path = checkpoint.display();
-    CliError::Data(message!(
+    RunError::Data(message!(
         "checkpoint '{}': {}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
          export safetensors",
         path,
@@ -94,16 +94,16 @@ fn without_bias(error: FormatError, checkpoint: &Path) -> CliError {
 }
 
 /// Why a folder of Hugging Face's was not written.
-fn not_exported(error: FormatError) -> CliError {
+fn not_exported(error: FormatError) -> RunError {
     match error {
         FormatError::Core(e @ Error::Io { .. }) => {
-            CliError::hint(e, "nothing was exported, make room there or choose another folder")
+            RunError::hint(e, "nothing was exported, make room there or choose another folder")
         }
         FormatError::Core(other) => other.into(),
         FormatError::TokenizerKind { kind } => {
-            CliError::Data(message!("a {} tokenizer cannot be exported to hf", kind))
+            RunError::Data(message!("a {} tokenizer cannot be exported to hf", kind))
         }
-        other => CliError::Data(of_library(&other)),
+        other => RunError::Data(of_library(&other)),
     }
 }
 
@@ -117,14 +117,14 @@ fn stored(flag: Option<StoredAs>) -> gguf::Stored {
 }
 
 /// Why a file for llama.cpp was not written.
-fn not_for_llama_cpp(error: FormatError, checkpoint: &Path) -> CliError {
+fn not_for_llama_cpp(error: FormatError, checkpoint: &Path) -> RunError {
     let path = checkpoint.display();
     match error {
         FormatError::Core(e @ Error::Io { .. }) => {
-            CliError::hint(e, "nothing was exported, make room there or choose another file")
+            RunError::hint(e, "nothing was exported, make room there or choose another file")
         }
         FormatError::Core(other) => other.into(),
-        content => CliError::Data(message!(
+        content => RunError::Data(message!(
             "checkpoint '{}': {}; nothing was written, export safetensors",
             path,
             of_library(&content)
@@ -190,6 +190,6 @@ fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<S
 fn refuse_foreign(path: &Path, is_ours: fn(&Path) -> bool) -> Result<()> {
     let ours = "it exists and was not exported by this program";
     may_replace(path, is_ours, ours).map_err(|source| {
-        CliError::not_created(path, source, "nothing was exported, choose another file")
+        RunError::not_created(path, source, "nothing was exported, choose another file")
     })
 }

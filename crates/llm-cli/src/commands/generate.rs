@@ -2,13 +2,13 @@
 
 use crate::args::{GenerateArgs, small_kind};
 use crate::console::{Out, note};
-use crate::defaults::TextDefaults;
 use crate::error::Result;
 use crate::generation::Request;
-use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
+use llm_run::defaults::TextDefaults;
+use llm_run::folder::to_load;
 
 /// Loads the model and writes.
 ///

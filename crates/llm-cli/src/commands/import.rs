@@ -2,12 +2,11 @@
 
 use crate::args::{ImportArgs, ImportFormat};
 use crate::console::{Out, note};
-use crate::error::{CliError, Result, system_reason};
+use crate::error::{Result, RunError, of_verb, system_reason};
 use crate::events::{self, Event};
 use crate::looks;
 use crate::messages::count;
 use crate::next_commands;
-use crate::output::Target;
 use crate::plan::{check_heads_flag, more_than_offered};
 use crate::program::{Heads, Program};
 use llm_core::Config;
@@ -17,7 +16,8 @@ use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_formats::first_look::Look;
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
+use llm_run::folder::Target;
 use std::path::Path;
 
 /// Reads the model and saves it.
@@ -27,7 +27,7 @@ use std::path::Path;
 pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     check_heads_flag(program, args.heads)?;
     let target = Target::file(&args.save, None)
-        .map_err(|e| e.of_verb("nothing was imported, choose another --save"))?;
+        .map_err(|e| of_verb(e, "nothing was imported, choose another --save"))?;
     let imported = read(program, args)?;
     let quiet = args.output.quiet();
     if !quiet {
@@ -39,7 +39,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     let (trainer, spec) =
         imported.into_trainer().map_err(|e| refused(program, args.format, &args.source, e))?;
     checkpoint::save(&target.path, &trainer, &spec, with_optimizer)
-        .map_err(|e| CliError::hint(e, "nothing was imported, choose another --save"))?;
+        .map_err(|e| RunError::hint(e, "nothing was imported, choose another --save"))?;
     let mut out = Out::default();
     let (step, shown) = (trainer.step, target.path.display().to_string());
     if args.output.json() {
@@ -88,7 +88,7 @@ fn same_heads(imported: Imported, given: Option<usize>) -> llm_formats::Result<I
 }
 
 /// Why nothing was imported from `path`, unless the error names another file.
-fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatError) -> CliError {
+fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatError) -> RunError {
     match error {
         FormatError::File { path, error } => refused(program, format, &path, *error),
         FormatError::Missing { .. } | FormatError::Content(_) | FormatError::HeadsUnknown
@@ -97,21 +97,21 @@ fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatEr
             not_imported(path, &why)
         }
         FormatError::Missing { advice } => {
-            CliError::Input { path: path.into(), why: advice.into() }
+            RunError::Input { path: path.into(), why: advice.into() }
         }
         FormatError::Io(e) => {
             let why = message!("{}; nothing was imported", system_reason(&e));
-            CliError::Input { path: path.into(), why }
+            RunError::Input { path: path.into(), why }
         }
         FormatError::Core(source) => {
-            CliError::hint(source, format!("nothing was imported from '{}'", path.display()))
+            RunError::hint(source, format!("nothing was imported from '{}'", path.display()))
         }
         content => not_imported(path, &sentence(program, content)),
     }
 }
 
-fn not_imported(path: &Path, why: &str) -> CliError {
-    CliError::Data(message!("'{}': {}; nothing was imported", path.display(), why))
+fn not_imported(path: &Path, why: &str) -> RunError {
+    RunError::Data(message!("'{}': {}; nothing was imported", path.display(), why))
 }
 
 /// What is at the path, when the verb reads something else.
@@ -124,13 +124,14 @@ fn something_else(format: ImportFormat, path: &Path) -> Option<String> {
         }
         ImportFormat::Gguf => &[Look::Gguf],
     };
+    let other = Look::of(path).filter(|look| !read.contains(look));
     let beside = path.parent().filter(|_| format == ImportFormat::Safetensors);
     match beside.filter(|folder| folder.join(hugging_face::CONFIG).is_file()) {
-        Some(folder) if looks::instead(path, read).is_none() => Some(format!(
+        Some(folder) if other.is_none() => Some(format!(
             "it is of a folder of Hugging Face; import hf reads '{}'",
             folder.display()
         )),
-        _ => looks::instead(path, read),
+        _ => other.map(|look| looks::instead(look).to_string()),
     }
 }
 
@@ -202,11 +203,11 @@ fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::defaults::Start;
     use crate::error::code;
     use crate::flags::{Given, new_recipe};
     use crate::program::{BASELINE, Beyond};
     use llm_core::{AttentionSpec, Error};
+    use llm_run::defaults::Start;
 
     #[test]
     fn problems_have_their_exit_codes() {
@@ -221,9 +222,13 @@ mod tests {
             (FormatError::from(memory), code::NO_MEMORY, "needs about 2 B"),
         ] {
             let error = refused(&BASELINE, ImportFormat::Hf, path, problem);
-            assert_eq!(error.exit_code(), number, "{error:?}");
-            assert!(error.line().contains(needle), "{}", error.line());
-            assert!(error.line().contains("nothing was imported"), "{}", error.line());
+            assert_eq!(code::of(&error), number, "{error:?}");
+            assert!(crate::error::line(&error).contains(needle), "{}", crate::error::line(&error));
+            assert!(
+                crate::error::line(&error).contains("nothing was imported"),
+                "{}",
+                crate::error::line(&error)
+            );
         }
     }
 

@@ -29,11 +29,17 @@ pub use trace::trace;
 pub(crate) use train::train;
 
 use crate::args::{TrainArgs, command};
-use crate::console::print;
-use crate::error::Result;
+use crate::console::{note, print};
+use crate::error::{Result, RunError, reason};
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::settings;
+use llm_core::message;
+
+/// Says which folder could not be looked into.
+fn left_out(e: RunError) {
+    note(message!("left out: {}", reason(&e)));
+}
 
 /// Prints a completion script.
 ///

@@ -6,16 +6,16 @@ use crate::error::Result;
 use crate::lang::Lang;
 use crate::messages::{left, said, train::state, width as wide};
 use crate::report::fitted;
-use crate::run_folder::{RunFolder, below};
 use llm_core::base::thousands;
-use llm_messages::escape::{json_line, one_line};
+use llm_run::escape::{json_line, one_line};
+use llm_run::folder::{RunFolder, below};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
 /// Prints the list.
 ///
 /// # Errors
-/// [`CliError::Input`](crate::CliError::Input) for a folder that cannot be looked into; when standard output fails.
+/// [`RunError::Input`](crate::RunError::Input) for a folder that cannot be looked into; when standard output fails.
 pub fn runs(args: &RunsArgs) -> Result<()> {
     let folders = match args.folders.as_slice() {
         [] => vec![PathBuf::from("runs")],
@@ -27,7 +27,7 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
         if args.folders.is_empty() && folder.symlink_metadata().is_err() {
             continue;
         }
-        found.extend(below(folder)?.iter().map(|path| RunFolder::read(path)));
+        found.extend(below(folder, super::left_out)?.iter().map(|path| RunFolder::read(path)));
     }
     match args.sort.unwrap_or(RunsOrder::Name) {
         RunsOrder::Name => {}
@@ -154,7 +154,7 @@ fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; COLUMNS.len()] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use llm_run_log::{BestLoss, RunInfo, RunState};
+    use llm_run::log::{BestLoss, RunInfo, RunState};
 
     fn run(name: &str, data: &str, loss: f64) -> RunFolder {
         let info = RunInfo {

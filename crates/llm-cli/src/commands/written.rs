@@ -1,12 +1,12 @@
 //! Files that a verb writes besides standard output.
 
 use crate::console::note;
-use crate::error::{CliError, Result};
-use crate::output::{PAGE, may_replace};
+use crate::error::{Result, RunError};
 use llm_core::base::replace_file;
 use llm_core::message;
 use llm_core::{Error, IoAction};
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
+use llm_run::folder::{PAGE, may_replace};
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -18,7 +18,7 @@ const START: u64 = 64;
 /// those that are written there.
 ///
 /// # Errors
-/// [`CliError::Core`] with exit code 73.
+/// [`RunError::Core`] with exit code 73.
 pub(super) fn check_place(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Result<()> {
     let is_ours = |path: &Path| start_of(path).is_ok_and(|start| is_ours(&start));
     let why = "it exists and was not written by this program";
@@ -26,8 +26,8 @@ pub(super) fn check_place(path: &Path, is_ours: impl Fn(&[u8]) -> bool) -> Resul
 }
 
 /// Why nothing can be written there.
-pub(super) fn refused(path: &Path, source: io::Error) -> CliError {
-    CliError::not_created(path, source, "nothing was written, choose another file")
+pub(super) fn refused(path: &Path, source: io::Error) -> RunError {
+    RunError::not_created(path, source, "nothing was written, choose another file")
 }
 
 /// Is the file a page of these programs?
@@ -50,7 +50,7 @@ fn start_of(path: &Path) -> io::Result<Vec<u8>> {
 /// Writes the whole file, or leaves the old one.
 ///
 /// # Errors
-/// [`CliError::Core`] with exit code 74.
+/// [`RunError::Core`] with exit code 74.
 pub(super) fn save(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> io::Result<()>,

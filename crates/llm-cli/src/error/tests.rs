@@ -5,37 +5,39 @@ use crate::args::Cli;
 use crate::command_line::{Parsed, parse};
 use crate::console::Out;
 use crate::crew::{self, CrewKind};
-use crate::output::Target;
+use crate::error::code;
 use crate::panics::Panics;
 use crate::plan::Plan;
 use crate::program::BASELINE;
 use crate::signals::Signals;
 use crate::threads::in_pool;
+use llm_run::folder::Target;
 use std::io::{self, Write};
 use std::path::Path;
 use std::process::Command;
 
 /// A number for every kind of error; a new kind does not compile until it has one here.
-fn number(error: &CliError) -> usize {
+fn number(error: &RunError) -> usize {
     match error {
-        CliError::Usage(_) => 0,
-        CliError::Data(_) => 1,
-        CliError::Input { .. } => 2,
-        CliError::Create { .. } => 3,
-        CliError::Busy { .. } => 4,
-        CliError::Memory(..) => 5,
-        CliError::Threads(_) => 6,
-        CliError::Stdout(_) => 7,
-        CliError::Core { .. } => 8,
-        CliError::Signal(_) => 9,
-        CliError::Internal(_) => 10,
-        CliError::Spikes { .. } => 11,
-        CliError::Accuracy { .. } => 12,
-        CliError::NoCrew(_) => 13,
-        CliError::Elsewhere(_) => 14,
+        RunError::Usage(_) => 0,
+        RunError::Data(_) => 1,
+        RunError::Input { .. } => 2,
+        RunError::Create { .. } => 3,
+        RunError::Busy { .. } => 4,
+        RunError::Memory(..) => 5,
+        RunError::Threads(_) => 6,
+        RunError::Output(_) => 7,
+        RunError::Core { .. } => 8,
+        RunError::Signal(_) => 9,
+        RunError::Internal(_) => 10,
+        RunError::Spikes { .. } => 11,
+        RunError::Accuracy { .. } => 12,
+        RunError::NoCrew(_) => 13,
+        RunError::Elsewhere(_) => 14,
+        RunError::Foreign { .. } => 15,
     }
 }
-const KINDS: usize = 15;
+const KINDS: usize = 16;
 
 fn typed(words: &[&str]) -> Cli {
     let words = std::iter::once(&"train-gpt").chain(words).map(Into::into);
@@ -46,7 +48,7 @@ fn typed(words: &[&str]) -> Cli {
     }
 }
 
-fn refused(words: &[&str]) -> CliError {
+fn refused(words: &[&str]) -> RunError {
     Plan::new(&BASELINE, &typed(words).train).map(drop).unwrap_err()
 }
 
@@ -142,10 +144,10 @@ fn check_all(folder: &Path) {
     ];
     let mut seen = [false; KINDS];
     for (error, code, needle) in &all {
-        let line = error.line();
+        let line = line(error);
         assert!(line.starts_with("error: ") && line.contains(needle), "{line:?} lacks {needle:?}");
         assert!(!line.contains(char::is_control) && !line.ends_with('.'), "{line:?}");
-        assert_eq!(error.exit_code(), *code, "{line}");
+        assert_eq!(code::of(&error), *code, "{line}");
         seen[number(error)] = true;
     }
     assert!(seen.iter().all(|&s| s), "{seen:?}");

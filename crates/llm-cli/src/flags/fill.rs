@@ -3,10 +3,10 @@
 use super::given::Given;
 use super::row::{Flag, Initial};
 use super::table::flags;
-use crate::defaults::Start;
 use llm_core::recipe::Recipe;
 use llm_core::settings::{self, MODEL, RECIPE, Row, Value};
 use llm_core::{Config, Result};
+use llm_run::defaults::Start;
 
 /// The flag of core's row with this key. A new model's context is the length of its windows.
 pub fn of_key(key: &str) -> Option<&'static Flag> {

@@ -1,7 +1,6 @@
 //! What a row is.
 
 use super::given::Given;
-use crate::defaults::Start;
 use clap::builder::{
     BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
 };
@@ -9,6 +8,7 @@ use clap::{Arg, ArgMatches, value_parser};
 use llm_core::Config;
 use llm_core::recipe::Recipe;
 use llm_core::settings::{self, Value};
+use llm_run::defaults::Start;
 
 /// A setting that can be typed.
 #[derive(Clone, Copy, Debug)]

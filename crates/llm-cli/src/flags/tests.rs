@@ -1,9 +1,9 @@
 //! Rows fit core's settings.
 
 use super::*;
-use crate::defaults::Start;
 use llm_core::Config;
 use llm_core::settings::{MODEL, RECIPE, Value};
+use llm_run::defaults::Start;
 use std::collections::BTreeSet;
 
 fn keys_of_core() -> Vec<&'static str> {

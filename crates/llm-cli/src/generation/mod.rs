@@ -9,8 +9,7 @@ pub use table::shown;
 
 use crate::args::SamplingArgs;
 use crate::console::{Out, note};
-use crate::defaults::TextDefaults;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::events::{self, Event, Finish, NextToken};
 use crate::program::AttentionFlags;
 use crate::signals::Signals;
@@ -20,8 +19,9 @@ use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{Config, TinyGPT, TokenId};
 use llm_lens::with_context;
-use llm_messages::escape::{Printer, Show, safe_text};
-use llm_run_log::Sample;
+use llm_run::defaults::TextDefaults;
+use llm_run::escape::{Printer, Show, safe_text};
+use llm_run::log::Sample;
 use std::sync::Arc;
 
 /// Most texts that one command writes.
@@ -65,8 +65,8 @@ impl Request {
     /// From the flags; `opening` stands in for a prompt that is not given.
     ///
     /// # Errors
-    /// [`CliError::Usage`] naming the flag; [`CliError::Data`] naming a character of the prompt
-    /// that the model does not know; [`CliError::Input`] for a prompt that cannot be read.
+    /// [`RunError::Usage`] naming the flag; [`RunError::Data`] naming a character of the prompt
+    /// that the model does not know; [`RunError::Input`] for a prompt that cannot be read.
     pub fn new(
         args: &SamplingArgs,
         defaults: &TextDefaults,
@@ -89,15 +89,15 @@ impl Request {
         sampling.check().map_err(SamplingArgs::refused)?;
         if !sampling.allowed.is_empty() && !sampling.allowed.contains(&true) {
             let text = "--ascii-only: the vocabulary has no token of printable ASCII";
-            return Err(CliError::Usage(text.into()));
+            return Err(RunError::Usage(text.into()));
         }
         let samples = args.num_samples.unwrap_or(1);
         if !(1..=MOST_SAMPLES).contains(&samples) {
             let text = format!("--num-samples {samples} is outside 1..={MOST_SAMPLES}");
-            return Err(CliError::Usage(text.into()));
+            return Err(RunError::Usage(text.into()));
         }
         if args.stop.iter().any(|stop| stop.is_empty()) {
-            return Err(CliError::Usage("--stop: there is nothing to stop at".into()));
+            return Err(RunError::Usage("--stop: there is nothing to stop at".into()));
         }
         let each = yes(args.print_next_top_each_step);
         Ok(Request {
@@ -129,10 +129,10 @@ impl Request {
     /// Does `--slide` fit a model of this context?
     ///
     /// # Errors
-    /// [`CliError::Usage`] if not.
+    /// [`RunError::Usage`] if not.
     pub fn check_slide(&self, window: usize) -> Result<()> {
         match self.slide {
-            Some(slide) if !(1..=window).contains(&slide) => Err(CliError::Usage(message!(
+            Some(slide) if !(1..=window).contains(&slide) => Err(RunError::Usage(message!(
                 "--slide {} is outside 1..={}, the model's context",
                 slide,
                 window
@@ -145,7 +145,7 @@ impl Request {
     /// `sample` event each. `keep` is given every whole text.
     ///
     /// # Errors
-    /// [`CliError::Signal`] after a signal; what generation refuses.
+    /// [`RunError::Signal`] after a signal; what generation refuses.
     pub fn write(
         &self,
         model: &TinyGPT,

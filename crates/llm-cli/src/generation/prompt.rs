@@ -2,12 +2,12 @@
 
 use crate::args::PromptArgs;
 use crate::console::note;
-use crate::data::{small_file, small_stdin};
-use crate::error::{CliError, Result, of_library};
+use crate::error::{Result, RunError, of_library};
 use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
 use llm_formats::tokenizers::begin_of_text;
+use llm_run::data::{small_file, small_stdin};
 use std::ffi::OsStr;
 use std::path::Path;
 
@@ -29,13 +29,13 @@ impl PromptArgs {
     /// Its tokens; none when nothing was given, or an empty text.
     ///
     /// # Errors
-    /// [`CliError::Usage`] for a token that the model has not, [`CliError::Input`] for a file that
-    /// cannot be read, [`CliError::Data`] naming a character that the model does not know.
+    /// [`RunError::Usage`] for a token that the model has not, [`RunError::Input`] for a file that
+    /// cannot be read, [`RunError::Data`] naming a character that the model does not know.
     pub(crate) fn tokens(&self, tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>> {
         let vocab_size = tokenizer.vocab_size();
         let ids = self.ids.concat();
         if let Some(id) = ids.iter().find(|&&id| id as usize >= vocab_size) {
-            return Err(CliError::Usage(message!(
+            return Err(RunError::Usage(message!(
                 "--prompt-ids {}: the model's tokens are 0 to {}",
                 id,
                 vocab_size.saturating_sub(1)
@@ -59,7 +59,7 @@ impl PromptArgs {
         encode_marked(tokenizer, &text).map_err(|e| match e {
             Error::UnknownUnit { .. } => {
                 let flag = self.flag().unwrap_or_default();
-                CliError::Data(message!(
+                RunError::Data(message!(
                     "{}: {}; the model never saw it, leave it out",
                     flag,
                     of_library(&e)
@@ -114,7 +114,7 @@ fn read(path: &Path) -> Result<Vec<u8>> {
     };
     if text.len() as u64 > MOST_BYTES {
         let why = "it is too large for a prompt; the model sees its end only".into();
-        return Err(CliError::Input { path: path.into(), why });
+        return Err(RunError::Input { path: path.into(), why });
     }
     Ok(text)
 }

@@ -6,7 +6,7 @@ use crate::events::NextToken;
 use llm_core::TokenId;
 use llm_core::generate::Sampling;
 use llm_core::tokenizer::Tokenizer;
-use llm_messages::escape::safe_token;
+use llm_run::escape::safe_token;
 
 impl Request {
     /// The most likely next tokens, after temperature and before any filter or draw.

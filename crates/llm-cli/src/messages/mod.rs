@@ -33,6 +33,7 @@ pub(crate) use help::about;
 pub(crate) use help::help;
 
 use crate::lang::{Bilingual, Lang};
+use llm_core::base::{Language, Message};
 
 /// A text in the language that was chosen, line by line.
 pub(crate) fn said(text: &str) -> String {
@@ -41,6 +42,27 @@ pub(crate) fn said(text: &str) -> String {
         Lang::En => text.into(),
         Lang::Zh => text.split('\n').map(line).collect::<Vec<_>>().join("\n"),
     }
+}
+
+/// Options as the flags that they are.
+struct Flags;
+
+impl Language for Flags {
+    fn translation(&self, _: &str) -> Option<&str> {
+        None
+    }
+
+    fn option(&self, name: &str) -> String {
+        match name {
+            "seq_len" => "--seq".into(),
+            _ => format!("--{}", name.replace('_', "-")),
+        }
+    }
+}
+
+/// A message in English, its options as flags.
+pub(crate) fn spelled(message: &Message) -> String {
+    message.said(&Flags)
 }
 
 /// A text that is known in English, for a page.
@@ -73,17 +95,6 @@ use messages;
 /// `1 head`, `2 heads`.
 pub(crate) fn count(n: usize, what: &str) -> String {
     format!("{n} {}", plural(n as u64, what))
-}
-
-/// A number as one types it: `0.001`, `1e20` and not a row of zeros.
-pub(crate) fn typed(x: f32) -> String {
-    let usual = x == 0.0 || (1e-5..1e6).contains(&x.abs());
-    if usual { x.to_string() } else { format!("{x:e}") }
-}
-
-/// [`typed`] with three digits that count: the course of a rate gives many.
-pub(crate) fn short(x: f32) -> String {
-    format!("{x:.2e}").parse().map_or_else(|_| typed(x), typed)
 }
 
 /// `head` of one, `heads` of more or none.

@@ -5,14 +5,14 @@ use super::files::TextFiles;
 use super::fresh::{check_config, plan_epochs, settings};
 use super::run::Plan;
 use crate::args::TrainArgs;
-use crate::data::Data;
-use crate::defaults::TextDefaults;
 use crate::error::Result;
 use crate::program::{AttentionFlags, Program};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
+use llm_run::data::Data;
+use llm_run::defaults::TextDefaults;
 use std::sync::Arc;
 
 /// What several trainings share. Between two of them it holds the data, and never a model.

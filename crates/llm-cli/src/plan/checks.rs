@@ -3,7 +3,7 @@
 
 use crate::args::{CrewArgs, TrainArgs};
 use crate::crew;
-use crate::error::{CliError, Result, of_library};
+use crate::error::{Result, RunError, of_library};
 use crate::flags::{self, Flag, Given};
 use crate::program::{Heads, Program};
 use llm_core::base::memory;
@@ -14,11 +14,12 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config};
+use llm_run::note::Note;
 
 /// `--heads` where there is one.
 pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
     match (program.heads, heads) {
-        (Heads::One { other }, Some(h)) if h != 1 => Err(CliError::Usage(message!(
+        (Heads::One { other }, Some(h)) if h != 1 => Err(RunError::Usage(message!(
             "--heads {}: {} has one attention head; for more use {} --heads {}",
             h,
             program.name,
@@ -33,32 +34,32 @@ pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Resul
 pub(super) fn check_watches(args: &TrainArgs, measured: bool) -> Result<()> {
     if args.recipe.patience.is_some() && !(measured && args.eval_every != Some(0)) {
         let why = "--patience needs validation data and an --eval-every above 0";
-        return Err(CliError::Usage(why.into()));
+        return Err(RunError::Usage(why.into()));
     }
     if args.crew.shard_optimizer == Some(true) && args.save_opt == Some(true) {
         let why = "--save-opt 1 keeps moments in `best`, which a divided optimizer cannot; leave \
                    it out, or --shard-optimizer";
-        return Err(CliError::Usage(why.into()));
+        return Err(RunError::Usage(why.into()));
     }
     match args.recipe.skip_spikes {
         Some(z) if !(z > 0.0 && z.is_finite()) => {
-            Err(CliError::Usage(message!("--skip-spikes {} is not a number above 0", z)))
+            Err(RunError::Usage(message!("--skip-spikes {} is not a number above 0", z)))
         }
         _ => Ok(()),
     }
 }
 
 /// Said where a place to save in is given, and nothing is saved.
-pub(super) fn without_a_place(args: &TrainArgs) -> Option<String> {
-    let places = [("--save", args.save.is_some()), ("--out", args.out.is_some())];
-    let (flag, _) = places.into_iter().find(|(_, given)| *given)?;
-    (args.no_save == Some(true)).then(|| format!("{flag} has no effect with --no-save"))
+pub(super) fn without_a_place(args: &TrainArgs) -> Option<Note> {
+    let places = [("save", args.save.is_some()), ("out", args.out.is_some())];
+    let (option, _) = places.into_iter().find(|(_, given)| *given)?;
+    (args.no_save == Some(true)).then_some(Note::NoPlace { option })
 }
 
 /// Steps for `epochs` passes over `tokens`.
 pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u64> {
     if !(epochs > 0.0 && epochs.is_finite()) {
-        return Err(CliError::Usage(message!("--epochs {} is not a number above 0", epochs)));
+        return Err(RunError::Usage(message!("--epochs {} is not a number above 0", epochs)));
     }
     let per_step = recipe.tokens_per_step() as f64;
     // The cast saturates; what is too many is refused with the other settings.
@@ -88,17 +89,16 @@ pub(super) fn training_memory(
 }
 
 /// Said where the course of the rate was given, and there is none.
-pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<String> {
+pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<Note> {
     let unused = |flag: &Flag| given.contains_key(flag.name) && !(flag.applies)(recipe);
-    let note = "--min-lr and --decay-steps have no effect with a constant rate";
-    flags::flags().any(unused).then(|| note.into())
+    flags::flags().any(unused).then_some(Note::NoCourse)
 }
 
 /// Refuses, before the first step, a run whose checkpoint could not be written afterwards.
 pub(super) fn check_savable(trainer: &Trainer, tokenizer: &dyn Tokenizer) -> Result<()> {
     checkpoint::check_savable(trainer, &TokenizerSpec::of(tokenizer)).map_err(|e| match e {
         llm_core::Error::Checkpoint { source, .. } => {
-            CliError::Usage(message!("this run could not be saved: {}", of_library(&source)))
+            RunError::Usage(message!("this run could not be saved: {}", of_library(&source)))
         }
         other => other.into(),
     })
@@ -106,16 +106,16 @@ pub(super) fn check_savable(trainer: &Trainer, tokenizer: &dyn Tokenizer) -> Res
 
 pub(super) fn require(needed: u64) -> Result<()> {
     memory::require(needed.saturating_add(BASE_MEMORY))
-        .map_err(|e| CliError::Memory(e, message!("--dmodel, --layers, --batch or --seq")))
+        .map_err(|e| RunError::Memory(e, message!("--dmodel, --layers, --batch or --seq")))
 }
 
 /// Settings as the library names them, under the names of the flags.
-pub(crate) fn named_by_flag(e: llm_core::Error) -> CliError {
+pub(crate) fn named_by_flag(e: llm_core::Error) -> RunError {
     match e {
         llm_core::Error::Config { field, reason } => {
             let of_row = flags::of_field(field).map(|flag| flag.name.to_string());
             let flag = of_row.unwrap_or_else(|| field.replace('_', "-"));
-            CliError::Usage(message!("--{}: {}", flag, reason))
+            RunError::Usage(message!("--{}: {}", flag, reason))
         }
         other => other.into(),
     }

@@ -2,12 +2,12 @@
 
 use super::files::TextFiles;
 use crate::args::TrainArgs;
-use crate::data::{Data, Input, Reading, Validation};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use llm_core::base::bytes;
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::Tokenizer;
+use llm_run::data::{Data, Input, Reading, Validation};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,14 +21,14 @@ pub(super) fn resumed(
     judged: bool,
     path: &Path,
 ) -> Result<Data> {
-    let reading = Reading::for_model(&**tokenizer, &recipe.data, args.data_as);
+    let reading = Reading::for_model(&**tokenizer, &recipe.data, args.data_as.map(Into::into));
     let reading = match args.end_of_text.map(EndOfText::from) {
         None => reading,
         Some(ends) if ends == EndOfText::None || tokenizer.end_of_text().is_some() => {
             reading.ending(ends)
         }
         Some(_) => {
-            return Err(CliError::Usage(message!(
+            return Err(RunError::Usage(message!(
                 "--end-of-text: the model of '{}' has no token that ends a text; leave the flag \
                  out, or train a new model",
                 path.display()
@@ -41,7 +41,7 @@ pub(super) fn resumed(
             let path = path.display();
             let why =
                 message!("checkpoint '{}' was imported; give it text to learn with --data", path);
-            return Err(CliError::Usage(why));
+            return Err(RunError::Usage(why));
         }
         return Err(missing(path, "was trained on files", &recipe.data, files, "--data"));
     };
@@ -51,7 +51,7 @@ pub(super) fn resumed(
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
-            return Err(CliError::Usage("--val is for text of one's own: it needs --data".into()));
+            return Err(RunError::Usage("--val is for text of one's own: it needs --data".into()));
         }
         (_, false) => Some(Input::files(&files.val, reading)?),
     };
@@ -87,7 +87,7 @@ fn own(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>, judged: boo
 /// The unseen part of that text.
 ///
 /// # Errors
-/// As for a run that goes on; [`CliError::Usage`] when all of it is learnt.
+/// As for a run that goes on; [`RunError::Usage`] when all of it is learnt.
 pub(crate) fn own_unseen(
     path: &Path,
     recipe: &Recipe,
@@ -95,7 +95,7 @@ pub(crate) fn own_unseen(
 ) -> Result<Validation> {
     own(path, recipe, tokenizer, true)?.val.ok_or_else(|| {
         let path = path.display();
-        CliError::Usage(message!("the run of '{}' set no text apart; name some with --data", path))
+        RunError::Usage(message!("the run of '{}' set no text apart; name some with --data", path))
     })
 }
 
@@ -107,7 +107,7 @@ pub(crate) fn about_learnt(input: &Input, recipe: &Recipe) -> Option<&'static st
 }
 
 /// Files that a run needs and that were not given.
-fn missing(path: &Path, how: &str, source: &DataSource, files: &TextFiles, flag: &str) -> CliError {
+fn missing(path: &Path, how: &str, source: &DataSource, files: &TextFiles, flag: &str) -> RunError {
     let size = match source {
         DataSource::Files { len, .. } => bytes(*len),
         DataSource::Stories { .. } => "none".into(),
@@ -119,7 +119,7 @@ fn missing(path: &Path, how: &str, source: &DataSource, files: &TextFiles, flag:
     };
     let why =
         message!("checkpoint '{}' {} ({}); {}give them again with {}", path, how, size, gone, flag);
-    CliError::Usage(why)
+    RunError::Usage(why)
 }
 
 /// Other data than before.
@@ -152,7 +152,7 @@ impl Change {
             Some(files) => format!("{}, which {} is now", describe(&self.now), files.shown()),
             None => describe(&self.now),
         };
-        Err(CliError::Data(message!(
+        Err(RunError::Data(message!(
             "checkpoint '{}' was {} on {}, not on {}; give the same data, or add \
              --allow-data-change",
             path.display(),

@@ -4,9 +4,9 @@
 //! folder of a run stays where the run was, and its `config.toml` names the files.
 
 use crate::args::TrainArgs;
-use crate::output::run_of;
-use crate::run_folder::config;
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
+use llm_run::folder::config;
+use llm_run::folder::run_of;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 

@@ -4,18 +4,20 @@ use super::checks::{named_by_flag, require, steps_of, training_memory, without_a
 use super::files::TextFiles;
 use super::run::Plan;
 use crate::args::{DataAs, TrainArgs};
-use crate::data::{Data, Input, Reading};
-use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::flags::{self, Given};
+use crate::learning::Learning;
 use crate::program::{AttentionFlags, Heads, Program};
-use crate::tokenizers::{self, Choice, Made};
 use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
 use llm_core::recipe::{EndOfText, Recipe};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
+use llm_run::data::{Data, Input, Reading};
+use llm_run::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
+use llm_run::note::Note;
+use llm_run::tokenizers::{self, Choice, Made};
 use std::sync::Arc;
 
 /// A new run.
@@ -30,20 +32,20 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         (None, Some(Preset::Original)) => EndOfText::None,
         (None, None) => EndOfText::Files,
     };
-    let reading = Reading::new(tokens.kind(), args.data_as).ending(ends);
+    let reading = Reading::new(tokens.kind(), args.data_as.map(Into::into)).ending(ends);
     let stories = args.data.is_empty();
     let input = if stories { Input::stories() } else { Input::files(&args.data, reading)? };
     if let Input::Files(files) = &input
         && files.texts().largest().is_some()
     {
         // What was not to be seen before the files were.
-        Choice::of_numbers(&args.tokenizer)?;
+        Choice::of_numbers(&args.tokenizer.options())?;
     }
     let val = match args.val.is_empty() {
         true => None,
         false => Some(Input::files(
             &args.val,
-            Reading::again(tokens.kind(), &input.source(), args.data_as),
+            Reading::again(tokens.kind(), &input.source(), args.data_as.map(Into::into)),
         )?),
     };
     recipe.data = input.source();
@@ -53,7 +55,8 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         (None, Choice::Byte) => long_characters(&input)?,
         _ => None,
     };
-    let Made { tokenizer, note } = tokenizers::make(&tokens, &input, val_frac, quiet)?;
+    let Made { tokenizer, note } =
+        Learning::new(quiet).watch(|watch| tokenizers::make(&tokens, &input, val_frac, watch))?;
     let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
     check_config(&config, attention.as_ref())?;
     let memory = training_memory(&config, attention.as_ref(), &recipe, &args.crew)?;
@@ -82,7 +85,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
 }
 
 /// Said where most of a text takes several bytes a character, so that bytes are poor tokens.
-fn long_characters(input: &Input) -> Result<Option<String>> {
+fn long_characters(input: &Input) -> Result<Option<Note>> {
     const SAMPLE: usize = 1 << 16;
     let Input::Files(files) = input else { return Ok(None) };
     if files.texts().largest().is_some() {
@@ -90,11 +93,7 @@ fn long_characters(input: &Input) -> Result<Option<String>> {
     }
     let sample = files.texts().learnt(0.0, Some(SAMPLE))?;
     let outside = sample.iter().filter(|byte| !byte.is_ascii()).count();
-    Ok((2 * outside > sample.len()).then(|| {
-        "tokens  are bytes, and most characters of this text take two or three: --tokenizer char \
-         (or bpe) makes each one token"
-            .into()
-    }))
+    Ok((2 * outside > sample.len()).then_some(Note::LongCharacters))
 }
 
 /// What follows from the flags alone.
@@ -129,15 +128,15 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
     let (start, given) = (Start::choose(args.recipe.preset, stories), args.given());
     if args.allow_data_change.is_some() {
         let why = "--allow-data-change is for going on with a run: it needs --load";
-        return Err(CliError::Usage(why.into()));
+        return Err(RunError::Usage(why.into()));
     }
     if stories && !args.val.is_empty() {
         let why = "--val is for text of one's own: it needs --data";
-        return Err(CliError::Usage(why.into()));
+        return Err(RunError::Usage(why.into()));
     }
     let numbers = args.data_as == Some(DataAs::U16);
     let of = if numbers { Choice::of_numbers } else { Choice::of };
-    let tokens = of(&args.tokenizer)?.unwrap_or(Choice::Byte);
+    let tokens = of(&args.tokenizer.options())?.unwrap_or(Choice::Byte);
     // All but the vocabulary of a text is known, and refused, before the text is read.
     let vocab_size = match &tokens {
         Choice::Byte => ByteTokenizer::VOCAB_SIZE,
@@ -200,7 +199,7 @@ pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result
     let footprint = Footprint { config, attention: own, slots: 2, micro_batches: 1 };
     let parameters = footprint.parameter_count();
     if parameters > Config::MAX_PARAMETERS {
-        return require(footprint.training(1, 1)).and(Err(CliError::Usage(message!(
+        return require(footprint.training(1, 1)).and(Err(RunError::Usage(message!(
             "{} parameters are more than this program takes; lower --dmodel or --layers",
             llm_core::base::thousands(parameters)
         ))));
@@ -209,13 +208,8 @@ pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result
 }
 
 /// Settings that have no effect here, to be said.
-fn ignored(given: &Given, recipe: &Recipe) -> Vec<String> {
+fn ignored(given: &Given, recipe: &Recipe) -> Vec<Note> {
     let (warmup, steps) = (recipe.schedule.warmup_steps, recipe.total_steps);
-    let unreached = (warmup >= steps && warmup > 0).then(|| {
-        format!(
-            "--warmup {warmup} is no shorter than the run's {steps} steps: the peak is never \
-             reached"
-        )
-    });
+    let unreached = (warmup >= steps && warmup > 0).then_some(Note::LongWarmup { warmup, steps });
     unreached.into_iter().chain(without_a_course(given, recipe)).collect()
 }

@@ -5,11 +5,11 @@
 //! folder of a run has that in its `config.toml`.
 
 use crate::args::TrainArgs;
-use crate::defaults::{INTERVAL, LOG_EVERY};
-use crate::output::{run_of, to_load};
-use crate::run_folder::{config, setting, whole_setting};
-use std::fmt::Display;
-use toml::{Table, Value};
+use llm_core::settings::Value;
+use llm_run::defaults::{INTERVAL, LOG_EVERY};
+use llm_run::folder::{config, setting, whole_setting};
+use llm_run::folder::{run_of, to_load};
+use toml::Table;
 
 /// The same flags, and for those of its habits that were not typed what the run had that they go on
 /// with. 0 stands for a habit that is given up.
@@ -30,40 +30,40 @@ fn own_config(args: &TrainArgs) -> Option<Table> {
 fn remember(args: &mut TrainArgs, config: &Table) {
     let whole = |key: &str| whole_setting(config, key);
     let mut said = Vec::new();
-    take(&mut args.eval_every, whole("eval_every"), "eval-every", Some(INTERVAL), &mut said);
-    take(&mut args.save_every, whole("save_every"), "save-every", Some(INTERVAL), &mut said);
-    take(&mut args.log_every, whole("log_every"), "log-every", Some(LOG_EVERY), &mut said);
-    take(&mut args.sample_every, whole("sample_every"), "sample-every", Some(0), &mut said);
+    take(&mut args.eval_every, whole("eval_every"), "eval_every", Some(INTERVAL), &mut said);
+    take(&mut args.save_every, whole("save_every"), "save_every", Some(INTERVAL), &mut said);
+    take(&mut args.log_every, whole("log_every"), "log_every", Some(LOG_EVERY), &mut said);
+    take(&mut args.sample_every, whole("sample_every"), "sample_every", Some(0), &mut said);
     if args.save.is_none() {
         let keep = whole("keep").and_then(|n| usize::try_from(n).ok());
         take(&mut args.keep, keep, "keep", Some(0), &mut said);
     }
-    let save_opt = setting(config, "save_opt").and_then(Value::as_bool);
+    let save_opt = setting(config, "save_opt").and_then(toml::Value::as_bool);
     if args.crew.shard_optimizer != Some(true) && args.save_opt.is_none() && save_opt.is_some() {
         args.save_opt = save_opt;
-        said.push(format!("--save-opt {}", u8::from(save_opt == Some(true))));
+        said.push(("save_opt", Value::Bool(save_opt == Some(true))));
     }
     let recipe = &mut args.recipe;
     if args.eval_every != Some(0) {
         take(&mut recipe.patience, whole("patience"), "patience", None, &mut said);
     }
-    let z = setting(config, "skip_spikes").and_then(Value::as_float).map(|z| z as f32);
+    let z = setting(config, "skip_spikes").and_then(toml::Value::as_float).map(|z| z as f32);
     let z = z.filter(|z| *z > 0.0 && z.is_finite());
-    take(&mut recipe.skip_spikes, z, "skip-spikes", None, &mut said);
+    take(&mut recipe.skip_spikes, z, "skip_spikes", None, &mut said);
     args.remembered = said;
 }
 
 /// Fills what was not typed; what is `usual` goes without saying.
-fn take<T: Copy + PartialEq + Display>(
+fn take<T: Copy + PartialEq + Into<Value>>(
     slot: &mut Option<T>,
     own: Option<T>,
-    flag: &str,
+    option: &'static str,
     usual: Option<T>,
-    said: &mut Vec<String>,
+    said: &mut Vec<(&'static str, Value)>,
 ) {
     let Some(own) = own.filter(|_| slot.is_none()) else { return };
     *slot = Some(own);
     if usual != Some(own) {
-        said.push(format!("--{flag} {own}"));
+        said.push((option, own.into()));
     }
 }

@@ -1,8 +1,7 @@
 //! A checkpoint made into a run.
 
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError, foreign};
 use crate::flags::{FURTHER, Flag};
-use crate::looks;
 use crate::messages::count;
 use crate::program::Program;
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
@@ -30,7 +29,7 @@ pub struct Loaded {
 /// Reads a checkpoint into a run, with the attention and the tokenizer it names.
 ///
 /// # Errors
-/// [`CliError::Core`] naming the file, [`CliError::Data`] when this program has not the attention
+/// [`RunError::Core`] naming the file, [`RunError::Data`] when this program has not the attention
 /// or the tokenizer.
 pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
     let checkpoint = Checkpoint::load(path).map_err(|e| with_way_out(e, path))?;
@@ -39,7 +38,7 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
         let more = more_than_offered(program, &checkpoint.meta.config).is_some();
         let other = other(program.other_for(spec, more));
         let off = if spec.head_mask.is_empty() { "" } else { ", some switched off" };
-        CliError::Data(message!(
+        RunError::Data(message!(
             "checkpoint '{}': {} attention with {}{}, which {} does not have{}",
             path.display(),
             spec.name.escape_default().to_string(),
@@ -50,7 +49,7 @@ pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
         ))
     })?;
     let refused =
-        |why: String| CliError::Data(message!("checkpoint '{}': {}", path.display(), why));
+        |why: String| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
     if let Some(more) = more_than_offered(program, &checkpoint.meta.config) {
         return Err(refused(more + &other(program.other_for(spec, true))));
     }
@@ -81,7 +80,7 @@ pub(crate) fn more_than_offered(program: &Program, config: &Config) -> Option<St
 }
 
 /// What to do about a file that is damaged or not whole: the run may have saved other states.
-fn with_way_out(e: Error, path: &Path) -> CliError {
+fn with_way_out(e: Error, path: &Path) -> RunError {
     use CheckpointError as Why;
     match &e {
         Error::Checkpoint {
@@ -98,19 +97,19 @@ fn with_way_out(e: Error, path: &Path) -> CliError {
             ..
         } => {}
         Error::Checkpoint { source: Why::NotACheckpoint, .. } => {
-            return looks::refused(path, &[]).unwrap_or_else(|| e.into());
+            return foreign(path, &[]).unwrap_or_else(|| e.into());
         }
         _ => return e.into(),
     }
-    if let Some(other) = looks::refused(path, &[Look::Checkpoint]) {
+    if let Some(other) = foreign(path, &[Look::Checkpoint]) {
         return other;
     }
     let others = other_states(path);
     match others.is_empty() {
-        true => CliError::hint(e, "it is damaged or not whole: load another copy of it"),
+        true => RunError::hint(e, "it is damaged or not whole: load another copy of it"),
         false => {
             let others = others.join(", ");
-            CliError::hint(
+            RunError::hint(
                 e,
                 format!("it is damaged or not whole: the run has also saved {others}"),
             )
@@ -158,9 +157,13 @@ mod tests {
             let trainer = Trainer::new(model, Recipe::new(1, 8, 1, 1e-3)).unwrap();
             save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
             let refused = load(&BASELINE, &path).unwrap_err();
-            assert_eq!(refused.exit_code(), crate::error::code::BAD_DATA);
+            assert_eq!(crate::error::code::of(&refused), crate::error::code::BAD_DATA);
             let why = message!("': a model with {}, which train-gpt does not have", what);
-            assert!(refused.line().ends_with(&why), "{}", refused.line());
+            assert!(
+                crate::error::line(&refused).ends_with(&why.to_string()),
+                "{}",
+                crate::error::line(&refused)
+            );
             assert_eq!(*load(&EVERYTHING, &path).unwrap().run.model.config(), config);
         }
         let model = TinyGPT::new(baseline, 1).unwrap();

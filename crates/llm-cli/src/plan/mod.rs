@@ -28,12 +28,12 @@ pub use loaded::{Loaded, load};
 pub use run::{Decided, Plan};
 
 use crate::args::TrainArgs;
-use crate::data::{check_about_files, one_stdin};
 use crate::error::Result;
-use crate::output::to_load;
 use crate::probes::Probes;
 use crate::program::Program;
 use checks::{check_savable, check_watches, without_a_place};
+use llm_run::data::{check_about_files, one_stdin};
+use llm_run::folder::to_load;
 
 impl Plan {
     /// Makes the plan.
@@ -42,7 +42,8 @@ impl Plan {
     /// Usage, data, checkpoint or memory errors, each naming the flag or file.
     pub fn new(program: &Program, args: &TrainArgs) -> Result<Plan> {
         check_heads_flag(program, args.heads)?;
-        check_about_files(&args.data, args.data_as, args.end_of_text)?;
+        let (data_as, ends) = (args.data_as.map(Into::into), args.end_of_text.map(Into::into));
+        check_about_files(&args.data, data_as, ends)?;
         one_stdin(args.data.iter().chain(&args.val))?;
         let mut plan = match &args.load {
             None => fresh::plan(program, args)?,
@@ -67,7 +68,8 @@ impl Plan {
 pub(crate) fn check_flags(program: &Program, args: &TrainArgs) -> Result<Settings> {
     const TOKENS: usize = 4000;
     check_heads_flag(program, args.heads)?;
-    check_about_files(&args.data, args.data_as, args.end_of_text)?;
+    let (data_as, ends) = (args.data_as.map(Into::into), args.end_of_text.map(Into::into));
+    check_about_files(&args.data, data_as, ends)?;
     one_stdin(args.data.iter().chain(&args.val))?;
     let mut settings = fresh::settings(program, args)?;
     fresh::plan_epochs(args, TOKENS, &mut settings.recipe)?;

@@ -6,12 +6,12 @@ use super::files::TextFiles;
 use super::loaded::{Loaded, load};
 use super::run::{Plan, held};
 use crate::args::TrainArgs;
-use crate::defaults::{Start, TextDefaults};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::flags::{self, ATTENTION, AttentionRow, Beside, Flag, GROUPS, Given, Initial, LEARNING};
-use crate::messages::{short, typed};
+use llm_run::defaults::{Start, TextDefaults};
+use llm_run::note::Note;
+
 use crate::program::{AttentionFlags, Program};
-use crate::tokenizers::Choice;
 use llm_core::Config;
 use llm_core::message;
 use llm_core::optim::{AdamW, ScheduleKind, make_optimizer};
@@ -19,6 +19,8 @@ use llm_core::recipe::{DataSource, Recipe};
 use llm_core::settings::{MODEL, RECIPE, Row, Value};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
+use llm_run::numbers::typed;
+use llm_run::tokenizers::Choice;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -30,7 +32,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     check_shape(args, &given, &loaded, &attention, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val-frac")) {
         let why = message!("--val-frac {}: this run is judged on text of its own (--val)", share);
-        return Err(CliError::Usage(why));
+        return Err(RunError::Usage(why));
     }
     check_share(args, &given, &loaded.recipe)?;
     check_optimizer(&given, &loaded.recipe, has_optimizer)?;
@@ -39,7 +41,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     recipe.check().map_err(named_by_flag)?;
     let learns = recipe.total_steps > loaded.step || args.recipe.epochs.is_some();
     if learns && recipe.schedule.at(loaded.step) == 0.0 {
-        return Err(CliError::Usage(message!(
+        return Err(RunError::Usage(message!(
             "--steps: the rate's course ended at step {} and stays at 0, so nothing would be learnt; \
              --schedule constant, --min-lr or a later --decay-steps changes that",
             recipe.schedule.decay_steps
@@ -60,20 +62,15 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
             AdamW::NAME => "AdamW",
             other => other,
         };
-        notes.push(format!("the file has no optimizer state: {name} starts anew"));
+        notes.push(Note::NoOptimizerState { optimizer: name.into() });
     }
     let done = !given.contains_key("steps")
         && args.recipe.epochs.is_none()
         && args.sampling.prompt.flag().is_none();
     if steps == 0 && done && trainer.recipe.data == DataSource::NONE {
-        notes.push(
-            "an imported model: --data FILE --steps N trains it, --prompt TEXT writes".into(),
-        );
+        notes.push(Note::Imported);
     } else if steps == 0 && done && trainer.step > 0 {
-        let all = trainer.step;
-        notes.push(format!(
-            "all {all} steps are done; --steps N trains N more, --prompt TEXT writes"
-        ));
+        notes.push(Note::AllDone { steps: trainer.step });
     }
     let wants_data = steps > 0 || args.recipe.epochs.is_some() || args.probes.any();
     let memory = match steps {
@@ -86,7 +83,7 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     // What was loaded is no longer in what is available.
     require(memory.saturating_sub(held(&trainer))).map_err(|e| match e {
         // The model is what it is.
-        CliError::Memory(e, _) => CliError::Memory(e, message!("--batch or --seq")),
+        RunError::Memory(e, _) => RunError::Memory(e, message!("--batch or --seq")),
         other => other,
     })?;
     let learns = steps > 0 || args.recipe.epochs.is_some();
@@ -102,10 +99,10 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         (TextFiles::default(), None)
     };
     if files.remembered {
-        notes.push(format!("the run's own text is used: {}", files.shown()));
+        notes.push(Note::OwnText { files: files.data.clone() });
     }
     if learns && !args.remembered.is_empty() {
-        notes.push(format!("the run's own {} go on", args.remembered.join(", ")));
+        notes.push(Note::Habits(args.remembered.clone()));
     }
     let mut steps = steps;
     if let (Some(epochs), Some(data)) = (args.recipe.epochs, &read) {
@@ -130,18 +127,12 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
 }
 
 /// Said where a run goes on with other text, at the rate with which it ended.
-fn at_the_floor(given: &Given, recipe: &Recipe, step: u64) -> Option<String> {
+fn at_the_floor(given: &Given, recipe: &Recipe, step: u64) -> Option<Note> {
     let schedule = &recipe.schedule;
     let chosen =
         ["lr", "schedule", "min-lr", "decay-steps"].iter().any(|flag| given.contains_key(*flag));
     let over = recipe.total_steps > step && schedule.is_over(step) && schedule.min_lr < schedule.lr;
-    (over && !chosen).then(|| {
-        format!(
-            "other text at the rate with which the course ended, {}; --lr N --schedule constant \
-             teaches it sooner",
-            short(schedule.min_lr)
-        )
-    })
+    (over && !chosen).then_some(Note::AtTheFloor { rate: schedule.min_lr })
 }
 
 /// What a file decided once and for all: flags may repeat it, not change it.
@@ -156,7 +147,7 @@ fn check_shape(
     let config = run.model.config();
     let heads = attention.n_heads;
     let differs = |what: &str, in_file: &dyn Display, given: &dyn Display| {
-        Err(CliError::Data(message!(
+        Err(RunError::Data(message!(
             "checkpoint '{}': {} {} in file, {} given; leave the flag out, or \
              train a new model",
             path.display(),
@@ -165,7 +156,7 @@ fn check_shape(
             given.to_string()
         )))
     };
-    let choice = Choice::of(&args.tokenizer)?;
+    let choice = Choice::of(&args.tokenizer.options())?;
     if let Some((in_file, given)) = choice.map_or(Ok(None), |c| c.differs(tokenizer))? {
         return differs("tokenizer", &in_file, &given);
     }
@@ -228,7 +219,7 @@ fn check_share(args: &TrainArgs, given: &Given, recipe: &Recipe) -> Result<()> {
         Some(Value::Double(share))
             if *share > before && recipe.data != DataSource::NONE && !allowed =>
         {
-            Err(CliError::Usage(message!(
+            Err(RunError::Usage(message!(
                 "--val-frac {}: the run set apart {}, so it has learnt some of what would be \
                  called unseen; leave the flag out, or add --allow-data-change",
                 share,
@@ -243,7 +234,7 @@ fn check_share(args: &TrainArgs, given: &Given, recipe: &Recipe) -> Result<()> {
 fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()> {
     match given.get("optimizer") {
         Some(Value::Text(name)) if has_state && *name != recipe.optimizer => {
-            Err(CliError::Usage(message!(
+            Err(RunError::Usage(message!(
                 "--optimizer {}: the file holds the state of {}; leave the flag out, or load \
                  one that was saved with --save-opt 0",
                 name,
@@ -254,7 +245,7 @@ fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()
     }
 }
 
-type Overridden = (Config, Recipe, Vec<String>);
+type Overridden = (Config, Recipe, Vec<Note>);
 
 /// The stored settings with the flags that differ, and a note on each.
 fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Result<Overridden> {
@@ -268,8 +259,7 @@ fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Resul
         let of_preset = preset.and_then(|start| flag.initial(start));
         let new = given.get(flag.name).cloned().or(of_preset);
         let new = new.filter(|new| *new != old && flag.beside_load == Beside::Replaces)?;
-        let [new_name, old_name] = [&new, &old].map(said);
-        notes.push(format!("--{} {new_name} replaces the run's {old_name}", flag.name));
+        notes.push(Note::Replaces { option: flag.name, new: new.clone(), old });
         Some(new)
     };
     if let Some(steps) = flags::whole(given, "steps") {
@@ -292,16 +282,10 @@ fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Resul
     notes.extend(without_a_course(given, &recipe));
     let schedule = &recipe.schedule;
     if given.contains_key("lr") && schedule.is_over(run.step) {
-        let (end, min) = (schedule.decay_steps, short(schedule.min_lr));
-        let then = "--schedule constant or a later --decay-steps changes that";
-        notes.push(match schedule.min_lr < run.recipe.schedule.min_lr {
-            true => format!(
-                "--lr is below the run's --min-lr, and takes it down: the rate's course ended at \
-                 step {end}, it stays at {min} now; {then}"
-            ),
-            false => format!(
-                "--lr has no effect: the rate's course ended at step {end} and stays at {min}; {then}"
-            ),
+        let (end, rate) = (schedule.decay_steps, schedule.min_lr);
+        notes.push(match rate < run.recipe.schedule.min_lr {
+            true => Note::RateTakenDown { end, rate },
+            false => Note::RateWithoutEffect { end, rate },
         });
     }
     Ok((config, recipe, notes))

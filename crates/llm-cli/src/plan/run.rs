@@ -2,16 +2,17 @@
 
 use super::files::TextFiles;
 use crate::args::TrainArgs;
-use crate::data::Data;
-use crate::defaults::TextDefaults;
 use crate::error::Result;
-use crate::output::Target;
 use crate::probes::Probes;
 use crate::program::AttentionFlags;
 use llm_core::Config;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
+use llm_run::data::Data;
+use llm_run::defaults::TextDefaults;
+use llm_run::folder::Target;
+use llm_run::note::Note;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ pub struct Plan {
     /// The loaded file.
     pub loaded: Option<PathBuf>,
     /// Settings that differ from the loaded run's, to be said.
-    pub notes: Vec<String>,
+    pub notes: Vec<Note>,
     /// Estimated memory, in bytes.
     pub memory: u64,
     /// Checks after training.
@@ -96,7 +97,7 @@ impl Plan {
     /// Chooses, tries and locks the output. `None`: nothing will be saved.
     ///
     /// # Errors
-    /// [`Create`](crate::CliError::Create), [`Busy`](crate::CliError::Busy).
+    /// [`Create`](crate::RunError::Create), [`Busy`](crate::RunError::Busy).
     pub fn target(&self, args: &TrainArgs) -> Result<Option<Target>> {
         if args.no_save.unwrap_or(false) || args.overfit.unwrap_or(false) {
             return Ok(None);

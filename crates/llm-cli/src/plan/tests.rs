@@ -2,10 +2,11 @@
 //! names a flag that does what most do, so that none can be forgotten.
 
 use super::{Plan, check_flags};
-use crate::CliError;
+use crate::RunError;
 use crate::args::{Cli, TrainArgs};
 use crate::command_line::{Parsed, parse_with};
 use crate::flags::{Beside, Flag, Kind, flags};
+use crate::messages::spelled;
 use crate::program::EVERYTHING;
 use llm_core::Config;
 use llm_core::checkpoint::{TokenizerSpec, save};
@@ -13,6 +14,7 @@ use llm_core::recipe::Recipe;
 use llm_core::settings::Value;
 use llm_core::train::Trainer;
 use llm_core::{TinyGPT, TokenDataset};
+use llm_run::note::Note;
 use std::fmt::Debug;
 use std::path::PathBuf;
 
@@ -54,7 +56,9 @@ fn value(flag: &Flag, config: &Config, recipe: &Recipe) -> Value {
 #[test]
 fn every_flag_reaches_a_new_run() {
     let decided = |words: &[String], file: &str| {
-        let settings = check_flags(&EVERYTHING, &args(words, file)).map_err(|e| e.line()).unwrap();
+        let settings = check_flags(&EVERYTHING, &args(words, file))
+            .map_err(|e| crate::error::line(&e))
+            .unwrap();
         let decided = settings.decided();
         (decided.config.clone(), decided.recipe.clone())
     };
@@ -119,7 +123,7 @@ impl Saved {
     }
 
     /// The plan beside `--load`; nothing is saved by it.
-    fn go_on(&self, words: &[String]) -> Result<Plan, CliError> {
+    fn go_on(&self, words: &[String]) -> Result<Plan, RunError> {
         let file = |flag: &str, name: &str| {
             format!("--{flag}={}", self.folder.path().join(name).display())
         };
@@ -144,7 +148,7 @@ fn no_flag_is_dropped_beside_load() {
         let new = another(flag, &old);
         let result = saved.go_on(&[format!("--{}={new}", flag.name)]);
         if flag.beside_load == Beside::Fixed {
-            let line = result.unwrap_err().line();
+            let line = crate::error::line(&result.unwrap_err());
             let shown = |text: &str| text.replace("false", "0").replace("true", "1");
             let [old, new] = [&old.to_string(), &new].map(|text| shown(text));
             let wanted = format!(" {old} in file, {new} given; leave the flag out");
@@ -152,17 +156,17 @@ fn no_flag_is_dropped_beside_load() {
             assert!(line.contains(&saved.path().display().to_string()), "{line}");
             continue;
         }
-        let plan = result.map_err(|e| e.line()).unwrap();
+        let plan = result.map_err(|e| crate::error::line(&e)).unwrap();
         let (now, now_recipe) = (plan.trainer.model.config(), &plan.trainer.recipe);
-        let said = plan.notes.iter().any(|note| note.starts_with(&format!("--{} ", flag.name)));
+        let is_said = said(&plan).iter().any(|note| note.starts_with(&format!("--{} ", flag.name)));
         match flag.name {
-            "steps" => assert_eq!((plan.steps.to_string(), said), (new, false)),
-            "seed" => assert_eq!((plan.sample_seed.to_string(), said), (new, false)),
+            "steps" => assert_eq!((plan.steps.to_string(), is_said), (new, false)),
+            "seed" => assert_eq!((plan.sample_seed.to_string(), is_said), (new, false)),
             name => {
                 assert_eq!(flag.beside_load, Beside::Replaces, "--{name} has a row, and no test");
                 let reached = value(flag, now, now_recipe);
                 assert_eq!((reached.to_string(), reached == old), (new, false), "--{name}");
-                assert!(said, "--{name}: {:?}", plan.notes);
+                assert!(is_said, "--{name}: {:?}", plan.notes);
                 if name != "schedule" {
                     let unchanged = comparable(flag, config, recipe);
                     assert_eq!(comparable(flag, now, now_recipe), unchanged, "--{name}");
@@ -172,11 +176,16 @@ fn no_flag_is_dropped_beside_load() {
         // What is there already is no conflict, and nothing to say.
         if flag.name != "steps" {
             let plan = saved.go_on(&[format!("--{}={old}", flag.name)]).unwrap();
-            let silent = plan.notes.iter().all(|note| !note.contains("replaces"));
+            let silent = !plan.notes.iter().any(|note| matches!(note, Note::Replaces { .. }));
             assert!(silent, "--{}: {:?}", flag.name, plan.notes);
             assert_eq!(plan.trainer.recipe, *recipe);
         }
     }
+}
+
+/// Its notes, in words.
+fn said(plan: &Plan) -> Vec<String> {
+    plan.notes.iter().map(|note| spelled(&llm_messages::note(note))).collect()
 }
 
 /// The optimizer is the run's as long as it remembers something.
@@ -184,15 +193,19 @@ fn no_flag_is_dropped_beside_load() {
 fn another_optimizer_needs_a_file_without_a_state() {
     let lion = ["--optimizer=lion".to_string()];
     let refused = Saved::new(true).go_on(&lion).unwrap_err();
-    assert_eq!(refused.exit_code(), crate::error::code::USAGE);
-    assert!(refused.line().contains("--optimizer lion"), "{}", refused.line());
+    assert_eq!(crate::error::code::of(&refused), crate::error::code::USAGE);
+    assert!(
+        crate::error::line(&refused).contains("--optimizer lion"),
+        "{}",
+        crate::error::line(&refused)
+    );
     let plan = Saved::new(false).go_on(&lion).unwrap();
     assert_eq!(plan.trainer.optimizer.name(), "lion");
     let wanted = [
         "--optimizer lion replaces the run's adamw",
         "the file has no optimizer state: lion starts anew",
     ];
-    assert_eq!(plan.notes, wanted);
+    assert_eq!(said(&plan), wanted);
 }
 
 /// A course without an end has no place for one.
@@ -201,7 +214,7 @@ fn flags_without_an_effect_are_said_to_have_none() {
     let saved = Saved::new(true);
     for flag in ["--min-lr=1e-9", "--decay-steps=9"] {
         let words = ["--schedule=constant", flag].map(String::from);
-        let said = |plan: &Plan| plan.notes.iter().any(|note| note.contains("have no effect"));
+        let said = |plan: &Plan| plan.notes.contains(&Note::NoCourse);
         assert!(said(&saved.go_on(&words).unwrap()), "{flag}");
     }
 }

@@ -6,7 +6,7 @@ use crate::lang::Bilingual;
 use crate::messages::inspect;
 use llm_core::tokenizer::Tokenizer;
 use llm_lens::{Column, MeasuredHead};
-use llm_run_log::Sample;
+use llm_run::log::Sample;
 use serde::{Serialize, Serializer};
 
 /// One page.
@@ -104,10 +104,10 @@ fn four_digits(x: f64) -> f64 {
     format!("{x:.3e}").parse().unwrap_or(x)
 }
 
-impl From<&llm_run_log::Curves> for Curves {
+impl From<&llm_run::log::Curves> for Curves {
     /// A log's curves have a few hundred points, however long the run was.
-    fn from(log: &llm_run_log::Curves) -> Curves {
-        let points = |from: &[llm_run_log::Point], short: fn(f64) -> f64| {
+    fn from(log: &llm_run::log::Curves) -> Curves {
+        let points = |from: &[llm_run::log::Point], short: fn(f64) -> f64| {
             from.iter().map(|&(step, value)| (step.round() as u64, short(value))).collect()
         };
         Curves {

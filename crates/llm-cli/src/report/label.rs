@@ -3,7 +3,7 @@
 use crate::messages::width;
 use llm_core::TokenId;
 use llm_core::tokenizer::Tokenizer;
-use llm_messages::escape::safe_token;
+use llm_run::escape::safe_token;
 
 /// What a token stands for, with its spaces and line ends to be seen: `a`, `␣cat`, `↵`, `\x1B`; its
 /// number when it stands for no text.

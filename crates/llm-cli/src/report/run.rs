@@ -5,7 +5,6 @@ mod unseen;
 
 use super::facts::{Shared, percent, settings};
 use super::{Curves, Fact, HeadRow, Page, named};
-use crate::data::{Data, Report};
 use crate::error::Result;
 use crate::lang::Bilingual;
 use crate::messages::report as label;
@@ -15,7 +14,8 @@ use llm_core::checkpoint::Snapshot;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId};
 use llm_formats::tokenizers::unit;
-use llm_run_log::Sample;
+use llm_run::data::{Data, Report};
+use llm_run::log::Sample;
 use llm_stories::FactTable;
 use std::fmt;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ impl About {
         Ok(About {
             program: program.name,
             threads,
-            data: data.map_or_else(String::new, |data| data.label.clone()),
+            data: data.map_or_else(String::new, |data| data.label.to_string()),
             tokenizer: tokenizer.clone(),
             text,
             measured: measured.unwrap_or_default(),

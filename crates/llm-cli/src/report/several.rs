@@ -5,8 +5,8 @@ use super::runs::{OneRun, SeveralRuns};
 use crate::error::Result;
 use crate::lang::Bilingual;
 use crate::messages::train as say;
-use crate::run_folder::RunFolder;
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
+use llm_run::folder::RunFolder;
 
 /// Settings that say nothing about what is learnt, or how.
 const ELSEWHERE: [&str; 18] = [
@@ -76,7 +76,7 @@ fn rows(runs: &[RunFolder]) -> Result<Vec<OneRun>> {
 
 fn row(run: &RunFolder) -> Result<OneRun> {
     let info = &run.info;
-    let log = llm_run_log::Curves::read(&run.path, info.vocab_size, info.entropy_floor)?;
+    let log = llm_run::log::Curves::read(&run.path, info.vocab_size, info.entropy_floor)?;
     let Curves { val, smooth, .. } = Curves::from(&log);
     Ok(OneRun {
         name: one_line(&run.path.display().to_string()),

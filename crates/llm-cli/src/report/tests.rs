@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::lang::Bilingual;
-use llm_run_log as run_log;
-use llm_run_log::Sample;
+use llm_run::log as run_log;
+use llm_run::log::Sample;
 use serde_json::Value;
 
 const HOSTILE: &str =

@@ -1,7 +1,6 @@
 //! The settings of a run as TOML, each with the value that counts.
 
-use crate::args::{CrewArgs, TextEnds, TokenizerArg, TrainArgs};
-use crate::defaults::{INTERVAL, LOG_EVERY, VOCAB_SIZE};
+use crate::args::{CrewArgs, TextEnds, TrainArgs};
 use crate::flags::{
     ATTENTION, AttentionRow, FURTHER, Flag, GROUPS, Initial, LEARNING, LENGTH, OPTIONS, SEED,
     SIZES, VAL_FRAC, flags,
@@ -13,7 +12,9 @@ use llm_core::Config;
 use llm_core::recipe::{DataSource, EndOfText, Recipe};
 use llm_core::settings;
 use llm_core::tokenizer::IdsTokenizer;
-use llm_messages::escape::{json_line, one_line};
+use llm_run::defaults::{INTERVAL, LOG_EVERY, Preset, VOCAB_SIZE};
+use llm_run::escape::{json_line, one_line};
+use llm_run::tokenizers::TokenizerKind;
 use std::ffi::OsStr;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -94,11 +95,11 @@ impl Sheet {
         rows(s, &mut GROUPS[VAL_FRAC].flags.iter());
         let tokens = &args.tokenizer;
         match &tokens.kind {
-            Some(TokenizerArg::File(path)) => s.put("tokenizer", text(path.as_os_str())),
+            Some(TokenizerKind::File(path)) => s.put("tokenizer", text(path.as_os_str())),
             // Numbers need none.
             _ => s.given("tokenizer", (tokenizer != IdsTokenizer::NAME).then_some(tokenizer)),
         }
-        let learns = args.load.is_none() && tokens.kind == Some(TokenizerArg::Bpe);
+        let learns = args.load.is_none() && tokens.kind == Some(TokenizerKind::Bpe);
         let learns = learns && tokens.bpe_vocab.is_none();
         let vocab_size = tokens.vocab_size.or(learns.then_some(VOCAB_SIZE));
         s.given("vocab_size", vocab_size.map(|n| whole(n as u64)));
@@ -127,7 +128,7 @@ impl Sheet {
 
         s.table("training");
         s.given("load", args.load.as_ref().map(|path| text(path.as_os_str())));
-        s.given("preset", args.recipe.preset.map(name));
+        s.given("preset", args.recipe.preset.map(Preset::name));
         rows(s, &mut GROUPS[LENGTH].flags.iter().chain(of_run).chain(GROUPS[SEED].flags));
         s.put("eval_every", whole(args.eval_every.unwrap_or(INTERVAL)));
         s.put("save_every", whole(args.save_every.unwrap_or(INTERVAL)));

@@ -1,8 +1,7 @@
 //! `--config FILE`: a TOML file made into the flags it stands for.
 
 use crate::args::in_one_line;
-use crate::error::{CliError, Result, system_reason};
-use crate::looks;
+use crate::error::{Result, RunError, foreign, system_reason};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
 use llm_core::base::Message;
@@ -32,7 +31,7 @@ struct Setting {
 /// was typed takes the place of the file's, and of those in the file that exclude it.
 ///
 /// # Errors
-/// [`CliError::Usage`] naming file, line and key.
+/// [`RunError::Usage`] naming file, line and key.
 pub(crate) fn merge(
     command: &mut Command,
     path: &Path,
@@ -46,25 +45,25 @@ pub(crate) fn merge(
     let kept = file.without_typed(settings, typed).flat_map(|s| s.words);
     let all: Vec<_> = program.iter().cloned().chain(kept).chain(given.iter().cloned()).collect();
     let merged = file.command.try_get_matches_from_mut(all);
-    merged.map_err(|e| CliError::Usage(message!("{}: {}", file.name(), in_one_line(&e, &[]))))
+    merged.map_err(|e| RunError::Usage(message!("{}: {}", file.name(), in_one_line(&e, &[]))))
 }
 
 /// The text of the file at `path`.
 ///
 /// # Errors
-/// [`CliError::Input`] when it cannot be read or is no text.
+/// [`RunError::Input`] when it cannot be read or is no text.
 pub(crate) fn read(path: &Path) -> Result<String> {
-    if let Some(other) = looks::refused(path, &[]) {
+    if let Some(other) = foreign(path, &[]) {
         return Err(other);
     }
     let file = std::fs::File::open(path);
-    let file = file.map_err(|e| CliError::Input { path: path.into(), why: system_reason(&e) })?;
+    let file = file.map_err(|e| RunError::Input { path: path.into(), why: system_reason(&e) })?;
     text_of(path, file)
 }
 
 /// What `file`, opened at `path`, holds.
 pub(crate) fn text_of(path: &Path, file: impl Read) -> Result<String> {
-    let unreadable = |why: Message| CliError::Input { path: path.to_path_buf(), why };
+    let unreadable = |why: Message| RunError::Input { path: path.to_path_buf(), why };
     let mut text = Vec::new();
     let read = file.take(MOST_BYTES + 1).read_to_end(&mut text);
     read.map_err(|e| unreadable(system_reason(&e)))?;
@@ -183,8 +182,8 @@ impl File<'_> {
         }
     }
 
-    fn wrong(&self, at: usize, why: impl Into<Message>) -> CliError {
-        CliError::Usage(message!("{} line {}: {}", self.name(), self.line(at), why.into()))
+    fn wrong(&self, at: usize, why: impl Into<Message>) -> RunError {
+        RunError::Usage(message!("{} line {}: {}", self.name(), self.line(at), why.into()))
     }
 
     fn name(&self) -> String {

@@ -4,8 +4,8 @@ use super::effective::Sheet;
 use crate::args::TrainArgs;
 use crate::plan::Decided;
 use crate::program::Program;
-use crate::run_folder::{setting, whole_setting};
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
+use llm_run::folder::{setting, whole_setting};
 use toml::Table;
 
 /// A run before it goes on in its own folder.

@@ -3,9 +3,10 @@
 use super::Value;
 use std::fmt;
 
-/// A sentence for a person: a template, and what fills its places `{}`. [`Display`](fmt::Display)
-/// writes it in English; in another [`Language`] the same values fill the template's translation. Made
-/// by [`message!`](crate::message).
+/// A sentence for a person: a template, and what fills its places `{}`. A place with a name is an
+/// option of whoever calls, by its field: `{val_frac}` is `--val-frac` on a command line.
+/// [`Display`](fmt::Display) writes it in English; in another [`Language`] the same values fill the
+/// template's translation. Made by [`message!`](crate::message).
 #[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     template: &'static str,
@@ -81,12 +82,17 @@ impl Message {
 
     /// The sentence in this language.
     pub fn said(&self, language: &dyn Language) -> String {
-        let specs: Vec<&str> = pieces(self.template).filter_map(|(_, place)| place).collect();
+        let specs = pieces(self.template).filter_map(|(_, place)| place);
+        let specs: Vec<&str> = specs.filter(|place| !is_name(place)).collect();
         let translation = language.translation(self.template);
         let (mut text, mut next) = (String::new(), 0);
         for (words, place) in pieces(translation.unwrap_or(self.template)) {
             text.push_str(&words.replace("{{", "{").replace("}}", "}"));
             let Some(place) = place else { continue };
+            if is_name(place) {
+                text.push_str(&language.option(place));
+                continue;
+            }
             let number = place.split(':').next().and_then(|n| n.parse::<usize>().ok());
             let number = number.and_then(|n| n.checked_sub(1));
             let at = number.unwrap_or(next);
@@ -122,6 +128,11 @@ fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
         }
         Some((text, None))
     })
+}
+
+/// Whether a place is an option's.
+fn is_name(place: &str) -> bool {
+    place.starts_with(|c: char| c.is_ascii_lowercase())
 }
 
 impl Filling {
@@ -300,6 +311,9 @@ mod tests {
         let option = message!("{} is wrong", Filling::Option("val_frac"));
         assert_eq!(option.to_string(), "val_frac is wrong");
         assert_eq!(option.said(&Backwards), "--val-frac is wrong");
+        let named = message!("{} is wrong for {val_frac}, {:.1} too", 1, 2.0);
+        assert_eq!(named.to_string(), "1 is wrong for val_frac, 2.0 too");
+        assert_eq!(named.said(&Backwards), "1 is wrong for --val-frac, 2.0 too");
     }
 
     #[test]

@@ -22,6 +22,23 @@ pub enum Value {
     Bits(Vec<bool>),
 }
 
+macro_rules! values {
+    ($($from:ty, $kind:ident;)+) => {$(
+        impl From<$from> for Value {
+            fn from(value: $from) -> Value {
+                Value::$kind(value.into())
+            }
+        }
+    )+};
+}
+values!(bool, Bool; u32, Whole; u64, Whole; f32, Float; f64, Double; String, Text;);
+
+impl From<usize> for Value {
+    fn from(value: usize) -> Value {
+        Value::Whole(value as u64)
+    }
+}
+
 impl Value {
     /// What it is, for messages.
     pub fn kind(&self) -> &'static str {

@@ -2,7 +2,7 @@
 
 use super::measurement::{Measurement, WorkloadResult, median};
 use crate::args::BenchArgs;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::program::Program;
 use llm_core::message;
 use llm_core::{Tensor, no_grad, ops};
@@ -19,7 +19,7 @@ pub(super) fn run(
 ) -> Result<WorkloadResult> {
     let attend = program.attend.ok_or_else(|| {
         let name = program.name;
-        CliError::Usage(message!("{} has no attention that can be measured by itself", name))
+        RunError::Usage(message!("{} has no attention that can be measured by itself", name))
     })?;
     let mut measurements = Vec::new();
     for [b, h, t, d] in SHAPES {

@@ -3,7 +3,7 @@
 use super::measurement::{Measurement, WorkloadResult, median};
 use super::workload::workload;
 use crate::args::{BenchArgs, BenchName, small_kind};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::program::Program;
 use llm_core::TinyGPT;
 use llm_core::base::memory;
@@ -32,11 +32,11 @@ pub(super) fn run(
     // Sizes of one's own: one model, and the others' are those of the larger.
     let models = if args.sized() { &MODELS[1..] } else { &MODELS };
     for &(name, context, n) in models {
-        let w = workload(name).ok_or_else(|| CliError::Internal("no such workload".into()))?;
+        let w = workload(name).ok_or_else(|| RunError::Internal("no such workload".into()))?;
         let (w, context) = (w.with(args), args.seq.unwrap_or(context));
         let room = context.saturating_sub(after);
         if after == 0 || room == 0 {
-            return Err(CliError::Usage(message!(
+            return Err(RunError::Usage(message!(
                 "--after {}: it has to be at least 1 and less than the context of {}",
                 after,
                 context

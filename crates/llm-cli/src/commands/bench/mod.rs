@@ -8,7 +8,7 @@ mod workload;
 
 use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, note, room};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::machine::kernels;
 use crate::messages::{count, said, width};
 use crate::program::{Heads, Program};
@@ -20,7 +20,7 @@ pub use workload::{Workload, workload};
 /// Runs the named workloads.
 ///
 /// # Errors
-/// [`CliError::Usage`] for a workload that needs heads which this program has not.
+/// [`RunError::Usage`] for a workload that needs heads which this program has not.
 pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> {
     let names: Vec<BenchName> = match args.workload.as_slice() {
         [] => BenchName::ALL.iter().copied().filter(|n| offered(program, *n)).collect(),
@@ -30,7 +30,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
         (names.iter().find(|n| !offered(program, **n)), program.heads)
     {
         let name = name.name();
-        return Err(CliError::Usage(message!(
+        return Err(RunError::Usage(message!(
             "--workload {}: {} has one attention head; use {} bench --workload {}",
             name,
             program.name,
@@ -77,10 +77,10 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
 fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
     let counted = [("steps", args.steps), ("batch", args.batch)];
     if let Some((flag, _)) = counted.into_iter().find(|(_, n)| *n == Some(0)) {
-        return Err(CliError::Usage(message!("--{} 0: nothing would be measured", flag)));
+        return Err(RunError::Usage(message!("--{} 0: nothing would be measured", flag)));
     }
     match names {
-        [BenchName::Attention] if args.resized() => Err(CliError::Usage(
+        [BenchName::Attention] if args.resized() => Err(RunError::Usage(
             "--workload attention: its sizes are those of its names, no flag changes them".into(),
         )),
         _ => Ok(()),

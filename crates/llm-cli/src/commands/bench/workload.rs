@@ -85,7 +85,7 @@ impl Workload {
     /// A model of these sizes with another context: GPT-2's architecture, unless said otherwise.
     ///
     /// # Errors
-    /// [`CliError::Usage`](crate::CliError::Usage) naming the flag that does not fit the others.
+    /// [`RunError::Usage`](crate::RunError::Usage) naming the flag that does not fit the others.
     pub(super) fn model_of(
         &self,
         program: &Program,

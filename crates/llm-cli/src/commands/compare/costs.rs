@@ -1,7 +1,6 @@
 //! What kinds of models cost beside their steps: the cache, and the loss in windows that are longer
 //! than those that were learnt.
 
-use crate::defaults::PERIODIC_TOKENS;
 use crate::error::Result;
 use crate::messages::said;
 use crate::plan::Plan;
@@ -12,7 +11,8 @@ use llm_core::TinyGPT;
 use llm_core::base::thousands;
 use llm_core::model::Positions;
 use llm_lens::with_context;
-use llm_run_log::GroupSpread;
+use llm_run::defaults::PERIODIC_TOKENS;
+use llm_run::log::GroupSpread;
 use serde::Serialize;
 
 /// Windows are so many times as long as those that were learnt.

@@ -1,12 +1,12 @@
 //! Where a comparison leaves its results.
 
 use super::results::Results;
-use crate::error::{CliError, Result};
-use crate::output::{REPORT, cannot_create, make_folder, next_free};
+use crate::error::{Result, RunError, of_verb};
 use crate::report;
 use llm_core::base::{check_writable, replace_file};
 use llm_core::{Error, IoAction, Result as CoreResult};
-use llm_messages::escape::one_line;
+use llm_run::escape::one_line;
+use llm_run::folder::{REPORT, cannot_create, make_folder, next_free};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -21,9 +21,9 @@ impl Folder {
     /// The folder of the user's choice, which must hold nothing, or the next free one.
     ///
     /// # Errors
-    /// [`CliError::Core`] with exit code 73.
+    /// [`RunError::Core`] with exit code 73.
     pub(super) fn claim(chosen: Option<&Path>) -> Result<Folder> {
-        Folder::claimed(chosen).map_err(|e| e.of_verb("nothing was trained, choose another --out"))
+        Folder::claimed(chosen).map_err(|e| of_verb(e, "nothing was trained, choose another --out"))
     }
 
     fn claimed(chosen: Option<&Path>) -> Result<Folder> {
@@ -33,14 +33,14 @@ impl Folder {
         let fresh = match std::fs::read_dir(&path).map(|mut entries| entries.next().is_some()) {
             Ok(false) => false,
             Ok(true) => {
-                return Err(CliError::Create { path, why: "the folder is not empty".into() });
+                return Err(RunError::Create { path, why: "the folder is not empty".into() });
             }
             Err(e) if e.kind() == ErrorKind::NotFound => true,
             Err(e) => return Err(cannot_create(&path, &e)),
         };
         make_folder(&path)?;
         let folder = Folder { path, fresh };
-        check_writable(&folder.path.join("compare.json")).map_err(CliError::from)?;
+        check_writable(&folder.path.join("compare.json")).map_err(RunError::from)?;
         Ok(folder)
     }
 

@@ -11,9 +11,9 @@ mod vary;
 use super::train::{diverged, one_of_many};
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, note, room};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError, reason};
 use crate::flags::whole;
-use crate::messages::{count, lasting, typed};
+use crate::messages::{count, lasting, spelled};
 use crate::plan::{Plan, SharedData, SharedDecision, named_by_flag};
 use crate::program::{Heads, Program};
 use crate::report::facts::from_to;
@@ -22,7 +22,8 @@ use costs::Costs;
 use folder::Folder;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
-use llm_messages::escape::{json_line, one_line};
+use llm_run::escape::{json_line, one_line};
+use llm_run::numbers::typed;
 use results::{Common, Diverged, Results, Run};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -44,7 +45,7 @@ const MOST_SEEDS: u64 = 1000;
 /// complete is written and printed.
 pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<()> {
     if let Heads::One { other } = program.heads {
-        return Err(CliError::Usage(message!(
+        return Err(RunError::Usage(message!(
             "compare: {} has one attention head; use {} compare",
             program.name,
             other
@@ -54,35 +55,36 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let seeds = seeds(args)?;
     let by_heads = args.vary.is_empty() && args.kinds.0.is_empty();
     let first = args.heads.first().copied().or(by_heads.then_some(1));
-    let mut plan = Plan::new(program, &TrainArgs { heads: first, ..args.training(1) })?;
+    let plan = Plan::new(program, &TrainArgs { heads: first, ..args.training(1) })?;
     let heads = heads(program, args, &plan)?;
     let variants = variants(program, args, &heads)?;
     // What one of them is refused for is said before another is trained.
-    let (notes, shared) = (std::mem::take(&mut plan.notes), SharedData::of(plan));
+    let notes = plan.notes.iter().map(llm_messages::note).collect();
+    let shared = SharedData::of(plan);
     let (mut of_first, mut head_dims) = (None, Vec::new());
     for variant in &variants {
         let decided = shared.decided(program, &variant.args)?;
         if decided.recipe.total_steps == 0 {
-            return Err(CliError::Usage("--steps 0: nothing would be learnt".into()));
+            return Err(RunError::Usage("--steps 0: nothing would be learnt".into()));
         }
         head_dims.push(decided.head_dim);
         of_first.get_or_insert(decided);
     }
     let Some(SharedDecision { config, recipe, parameters, head_dim: _ }) = of_first else {
-        return Err(CliError::Internal("a comparison without data".into()));
+        return Err(RunError::Internal("a comparison without data".into()));
     };
     let Some(data) = shared.data() else {
-        return Err(CliError::Internal("a comparison without data".into()));
+        return Err(RunError::Internal("a comparison without data".into()));
     };
     let Some(val) = &data.val else {
-        return Err(CliError::Usage("compare needs validation data: --val-frac or --val".into()));
+        return Err(RunError::Usage("compare needs validation data: --val-frac or --val".into()));
     };
     let folder = Folder::claim(args.out.as_deref())?;
     let stories = val.stories.as_ref();
     let common = Common {
         program: program.name,
         threads,
-        data: data.label.clone(),
+        data: spelled(&data.label),
         tokenizer: shared.tokenizer.clone(),
         config,
         parameters,
@@ -120,7 +122,7 @@ fn check_flags(args: &CompareArgs) -> Result<()> {
     ];
     match wrong.into_iter().find(|(_, given, _)| *given) {
         Some((flag, _, why)) => {
-            Err(CliError::Usage(message!("compare takes no {}: {}", flag, why)))
+            Err(RunError::Usage(message!("compare takes no {}: {}", flag, why)))
         }
         None => Ok(()),
     }
@@ -129,11 +131,11 @@ fn check_flags(args: &CompareArgs) -> Result<()> {
 fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
     let n = args.seeds.unwrap_or(SEEDS);
     if !(1..=MOST_SEEDS).contains(&n) {
-        return Err(CliError::Usage(message!("--seeds {} is outside 1..={}", n, MOST_SEEDS)));
+        return Err(RunError::Usage(message!("--seeds {} is outside 1..={}", n, MOST_SEEDS)));
     }
     let first = whole(&args.recipe.seed.0, "seed").unwrap_or(1);
     let Some(end) = first.checked_add(n) else {
-        return Err(CliError::Usage(message!(
+        return Err(RunError::Usage(message!(
             "--seed {}: there are no {} seeds from there on",
             first,
             n
@@ -159,19 +161,19 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
     };
     for (i, &h) in heads.iter().enumerate() {
         if heads[..i].contains(&h) {
-            return Err(CliError::Usage(message!("--heads: {} is there twice", h)));
+            return Err(RunError::Usage(message!("--heads: {} is there twice", h)));
         }
         fits(h)?;
     }
     match (heads.as_slice(), args.heads.len()) {
         ([_, _, ..], _) => Ok(heads),
-        (_, 0) => Err(CliError::Usage(message!(
+        (_, 0) => Err(RunError::Usage(message!(
             "--dmodel {}: of 1, 2, 4 and 8 heads only 1 divides it; name others with --heads",
             config.d_model
         ))),
         (_, _) => {
             let given = heads.first().copied().unwrap_or(1);
-            Err(CliError::Usage(message!("--heads {}: give two or more to compare, 1,4", given)))
+            Err(RunError::Usage(message!("--heads {}: give two or more to compare, 1,4", given)))
         }
     }
 }
@@ -183,7 +185,7 @@ struct Comparing<'a> {
     json: bool,
     quiet: bool,
     out: Out,
-    notes: Vec<String>,
+    notes: Vec<Message>,
     shared: SharedData,
     folder: Folder,
     results: Results,
@@ -203,11 +205,11 @@ impl Comparing<'_> {
         };
         match ended {
             Ok(()) => self.out.finish(),
-            Err(CliError::Signal(signal)) => {
+            Err(RunError::Signal(signal)) => {
                 note(message!("interrupted: {}", kept));
-                Err(CliError::Signal(signal))
+                Err(RunError::Signal(signal))
             }
-            Err(CliError::Core { source, hint: _ }) => Err(CliError::hint(source, kept)),
+            Err(RunError::Core { source, hint: _ }) => Err(RunError::hint(source, kept)),
             Err(other) => Err(other),
         }
     }
@@ -253,7 +255,8 @@ impl Comparing<'_> {
                 typed(recipe.schedule.lr)
             ),
         ];
-        self.notes.iter().chain(&lines).for_each(|line| self.say(line));
+        self.notes.iter().for_each(|note| self.say(note));
+        lines.iter().for_each(|line| self.say(line));
     }
 
     /// All trainings, a seed of every variant before the next seed: whenever it ends, every variant
@@ -269,8 +272,8 @@ impl Comparing<'_> {
                 // One that runs away says something about its settings, and nothing about the others.
                 Err(e) if diverged(&e) => {
                     let why = match &e {
-                        CliError::Core { source, hint: _ } => source.to_string(),
-                        other => other.message(),
+                        RunError::Core { source, hint: _ } => source.to_string(),
+                        other => reason(&other),
                     };
                     self.diverged(variant, seed, [number, all.len()], why);
                     match (self.results.runs.is_empty(), left) {

@@ -3,7 +3,7 @@
 use crate::lang::Bilingual;
 use crate::messages::compare::{Conclusion, Difference, Mean, Quantity};
 use crate::report::{Compared, Comparison};
-use llm_run_log::GroupSpread;
+use llm_run::log::GroupSpread;
 
 /// What is measured about one quantity.
 struct Findings<'a> {

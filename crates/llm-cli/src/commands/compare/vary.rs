@@ -1,7 +1,7 @@
 //! What is compared: the settings in which trainings differ.
 
 use crate::args::{CompareArgs, TrainArgs, command, in_one_line};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError, reason};
 use crate::flags::{Given, flags_of};
 use crate::lang::Bilingual;
 use crate::messages::compare as say;
@@ -97,14 +97,14 @@ pub(super) fn variants(
                 thousands(runs as u64),
                 thousands(MOST_RUNS as u64)
             );
-            return Err(CliError::Usage(why));
+            return Err(RunError::Usage(why));
         }
         let mut more = Vec::new();
         for (settings, args) in &all {
             for value in &values {
                 let mut settings: Vec<(String, String)> = settings.clone();
                 if settings.iter().any(|(known, _)| known == flag) {
-                    return Err(CliError::Usage(message!("--vary {} is there twice", flag)));
+                    return Err(RunError::Usage(message!("--vary {} is there twice", flag)));
                 }
                 settings.push((flag.into(), value.clone()));
                 more.push((settings, with(program, args.clone(), flag, value)?));
@@ -125,7 +125,7 @@ pub(super) fn variants(
     let variants: Vec<Variant> = all.into_iter().flat_map(each).collect();
     match (variants.as_slice(), args.vary.first()) {
         ([_], Some(one)) => {
-            Err(CliError::Usage(message!("--vary {}: give two or more values to compare", one)))
+            Err(RunError::Usage(message!("--vary {}: give two or more values to compare", one)))
         }
         _ => Ok(variants),
     }
@@ -135,11 +135,11 @@ pub(super) fn variants(
 fn kinds(program: &Program, names: &[String], args: &TrainArgs) -> Result<Vec<Varied>> {
     if let [one] = names {
         let why = message!("--variants {}: give two or more to compare, mha,rope", one);
-        return Err(CliError::Usage(why));
+        return Err(RunError::Usage(why));
     }
     let kind = |(i, name): (usize, &String)| {
         if names[..i].contains(name) {
-            return Err(CliError::Usage(message!("--variants: {} is there twice", name)));
+            return Err(RunError::Usage(message!("--variants: {} is there twice", name)));
         }
         let args = typed(program, args.clone(), &words(name)?)?;
         Ok((vec![(KIND.into(), name.clone())], args))
@@ -168,7 +168,7 @@ fn words(name: &str) -> Result<Vec<String>> {
     };
     let parts: Option<Vec<_>> = name.split('+').map(part).collect();
     parts.map(|parts| parts.concat()).ok_or_else(|| {
-        CliError::Usage(message!(
+        RunError::Usage(message!(
             "--variants {}: known are mha, gqa:G, mqa, rope, rope:THETA, nope, window:N, \
              qk-norm, rms, swiglu, relu2, gpt2, llama, qwen3, joined by +",
             name
@@ -178,7 +178,7 @@ fn words(name: &str) -> Result<Vec<String>> {
 
 /// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.
 fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
-    let usage = |why: String| CliError::Usage(message!("--vary {}: {}", text, why));
+    let usage = |why: String| RunError::Usage(message!("--vary {}: {}", text, why));
     let form = || usage("give a flag and its values, lr=1e-3,3e-3".into());
     let (typed, values) = text.split_once('=').ok_or_else(form)?;
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_string()).collect();
@@ -221,10 +221,10 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
 fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
     let given: Given = args.given();
     if given.contains_key(flag) {
-        return Err(CliError::Usage(message!("--{} is given, and varied by --vary", flag)));
+        return Err(RunError::Usage(message!("--{} is given, and varied by --vary", flag)));
     }
     let words = [format!("--{flag}={value}")];
-    typed(program, args, &words).map_err(|e| CliError::Usage(message!("--vary: {}", e.message())))
+    typed(program, args, &words).map_err(|e| RunError::Usage(message!("--vary: {}", reason(&e))))
 }
 
 /// The same with these words typed too.
@@ -234,7 +234,7 @@ fn typed(program: &Program, mut args: TrainArgs, words: &[String]) -> Result<Tra
     let typed = command
         .try_get_matches_from_mut(words)
         .and_then(|matches| args.update_from_arg_matches(&matches));
-    typed.map_err(|e| CliError::Usage(in_one_line(&e, &[]).into()))?;
+    typed.map_err(|e| RunError::Usage(in_one_line(&e, &[]).into()))?;
     Ok(args)
 }
 
@@ -264,14 +264,15 @@ mod tests {
             ("norm=layer,rms", "only settings"),
             ("tokenizer=char", "only settings"),
         ] {
-            let line = split(&BASELINE, text).unwrap_err().line();
+            let line = crate::error::line(&split(&BASELINE, text).unwrap_err());
             assert!(line.contains(why) && line.contains(text), "{line}");
         }
     }
 
     #[test]
     fn a_kind_stands_for_flags() {
-        let of = |name| words(name).map(|words| words.join(" ")).map_err(|e| e.line());
+        let of =
+            |name| words(name).map(|words| words.join(" ")).map_err(|e| crate::error::line(&e));
         assert_eq!(of("mha").unwrap(), "");
         assert_eq!(of("gqa:2+rope").unwrap(), "--kv-heads=2 --positions=rotary");
         assert_eq!(of("rope:5e5").unwrap(), "--positions=rotary --rope-theta=5e5");
@@ -282,7 +283,7 @@ mod tests {
         }
         let names = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(ToString::to_string).collect();
-            kinds(&EVERYTHING, &names, &TrainArgs::default()).map_err(|e| e.line())
+            kinds(&EVERYTHING, &names, &TrainArgs::default()).map_err(|e| crate::error::line(&e))
         };
         assert!(names(&["mha"]).unwrap_err().contains("two or more"));
         assert!(names(&["mha", "nope", "mha"]).unwrap_err().contains("mha is there twice"));

@@ -1,7 +1,7 @@
 //! `eval --npz`: what the model said, as arrays for NumPy.
 
 use crate::commands::written::{check_place, save};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use llm_core::TokenId;
 use llm_core::base::memory;
 use llm_core::data::Window;
@@ -31,13 +31,13 @@ impl Arrays {
     /// Room for N tokens; `path` may be written.
     ///
     /// # Errors
-    /// [`CliError::Memory`]; as [`check_place`].
+    /// [`RunError::Memory`]; as [`check_place`].
     pub(super) fn for_tokens(n: usize, vocab: usize, path: &Path) -> Result<Arrays> {
         check_place(path, |start| npz::begins_with(start, "tokens"))?;
         let each = 4 * (vocab as u64 + 3) + 2 * 8;
         let lower = "the length of --data, as --npz keeps every logit";
         memory::require(each.saturating_mul(n as u64))
-            .map_err(|e| CliError::Memory(e, lower.into()))?;
+            .map_err(|e| RunError::Memory(e, lower.into()))?;
         Ok(Arrays {
             vocab,
             tokens: Vec::with_capacity(n),

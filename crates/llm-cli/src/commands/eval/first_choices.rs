@@ -1,10 +1,10 @@
 //! `eval --weights`: does rounding change what the model would say?
 
-use crate::data::Report;
 use crate::events::BesideF32;
 use llm_core::TokenId;
 use llm_core::kernels::small::SmallKind;
 use llm_core::train::Scored;
+use llm_run::data::Report;
 
 /// The likeliest token at each scored place, by the model as it is, and how often it is the same by
 /// the rounded one.

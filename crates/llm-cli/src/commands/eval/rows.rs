@@ -1,12 +1,12 @@
 //! `eval --per-token`: what the model said about every scored token, a row each.
 
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use llm_core::base::memory;
 use llm_core::data::Window;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
 use llm_core::{TokenId, message};
-use llm_messages::escape::{escaped_token, json_line};
+use llm_run::escape::{escaped_token, json_line};
 use serde::Serialize;
 use std::io::{self, Write};
 
@@ -50,11 +50,11 @@ impl TokenRows {
     /// Room for so many.
     ///
     /// # Errors
-    /// [`CliError::Memory`].
+    /// [`RunError::Memory`].
     pub(super) fn for_tokens(tokens: usize) -> Result<TokenRows> {
         let needed = (tokens as u64).saturating_mul(size_of::<TokenRow>() as u64);
         memory::require(needed)
-            .map_err(|e| CliError::Memory(e, message!("the length of --data")))?;
+            .map_err(|e| RunError::Memory(e, message!("the length of --data")))?;
         Ok(TokenRows(Vec::with_capacity(tokens)))
     }
 

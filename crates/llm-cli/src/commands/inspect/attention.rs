@@ -4,10 +4,9 @@ use super::output::{PAGE, PICTURE, check_place, made_by, say_written};
 use crate::args::InspectAttentionArgs;
 use crate::commands::written;
 use crate::console::{Out, columns, note, stdout_has_colours};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::generation::prompt_tokens;
 use crate::messages::{count, inspect as say, said};
-use crate::output::to_load;
 use crate::plan::{Loaded, load};
 use crate::program::{AttentionFlags, Program};
 use crate::report::{self, AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
@@ -17,7 +16,8 @@ use llm_core::recipe::DataSource;
 use llm_core::{Error, IoAction, TokenId};
 use llm_formats::npz::{self, Npz};
 use llm_lens::attention_maps;
-use llm_messages::escape::{json_line, one_line, safe_text};
+use llm_run::escape::{json_line, one_line, safe_text};
+use llm_run::folder::to_load;
 use llm_stories::story;
 use serde_json::json;
 use std::ops::Range;
@@ -49,7 +49,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     check_size(args, &chosen, &loaded, last.min(tokens.len()))?;
     let pictures = pictures(args, &chosen)?;
     let maps = attention_maps(&loaded.run.model, &tokens, last).map_err(|e| match e {
-        Error::Memory { .. } => CliError::Memory(e, PROMPT.into()),
+        Error::Memory { .. } => RunError::Memory(e, PROMPT.into()),
         other => other.into(),
     })?;
     if let Some(file) = &args.npz {
@@ -70,7 +70,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         |file: &Path| args.html.as_deref().is_some_and(|h| real_path(h) == real_path(file));
     if let Some((_, file)) = pictures.iter().find(|(_, file)| is_page(file)) {
         let file = file.display();
-        return Err(CliError::Usage(message!("--html '{}' is a picture that --svg writes", file)));
+        return Err(RunError::Usage(message!("--html '{}' is a picture that --svg writes", file)));
     }
     for (layer, file) in pictures {
         view.write_picture(layer, &file)?;
@@ -95,7 +95,7 @@ fn write_arrays(file: &Path, maps: &llm_lens::AttentionMaps) -> Result<()> {
     let (layers, t) = (maps.layers.len(), maps.tokens.len());
     // They lie a row each, and are gathered.
     let numbers = [heads, t, t].iter().fold(layers as u64, |all, &n| all.saturating_mul(n as u64));
-    memory::require(numbers.saturating_mul(4)).map_err(|e| CliError::Memory(e, PROMPT.into()))?;
+    memory::require(numbers.saturating_mul(4)).map_err(|e| RunError::Memory(e, PROMPT.into()))?;
     let weights: Vec<f32> = maps.layers.iter().flatten().flatten().flatten().copied().collect();
     written::save(file, |out| {
         let mut file = Npz::to(out);
@@ -126,7 +126,7 @@ fn check_size(
         return Ok(());
     }
     let fewer = if args.html.is_some() { "" } else { ", or one --layer and --head" };
-    Err(CliError::Usage(message!(
+    Err(RunError::Usage(message!(
         "--last: {} tokens and {} heads make {} weights, more than the {} that fit into a \
          file; show fewer tokens{}",
         shown,
@@ -149,7 +149,7 @@ impl Chosen {
         let one = |what: &str, given: Option<usize>, all: usize| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
-            Some(i) => Err(CliError::Usage(message!(
+            Some(i) => Err(RunError::Usage(message!(
                 "--{} {}: the model has {}, counted from 0",
                 what,
                 i,
@@ -189,7 +189,7 @@ fn pictures(args: &InspectAttentionArgs, chosen: &Chosen) -> Result<Vec<(usize, 
     let Some(dir) = &args.svg else { return Ok(Vec::new()) };
     if !dir.is_dir() {
         std::fs::create_dir_all(dir).map_err(|source| {
-            CliError::not_created(dir, source, "nothing was written, choose another --svg")
+            RunError::not_created(dir, source, "nothing was written, choose another --svg")
         })?;
     }
     let file = |layer| (layer, dir.join(format!("attention-layer-{layer}.svg")));

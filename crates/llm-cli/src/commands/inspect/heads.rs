@@ -4,10 +4,9 @@ use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
 use crate::console::{print, room, tell};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::lang::{Bilingual, Lang};
 use crate::messages::{in_both, inspect as say, plural, said};
-use crate::output::to_load;
 use crate::plan::load;
 use crate::program::Program;
 use crate::report::{self, Fact, HeadRow, Page, named};
@@ -16,7 +15,8 @@ use crate::table::{Column as Shown, table};
 use llm_core::base::{memory, thousands};
 use llm_core::message;
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
-use llm_messages::escape::{json_line, one_line};
+use llm_run::escape::{json_line, one_line};
+use llm_run::folder::to_load;
 use serde_json::json;
 use std::path::Path;
 
@@ -39,7 +39,7 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     // Marks, scores and weights of one window.
     let squares = 10 * (t as u64).pow(2);
     memory::require(model.inference_memory(1, t).saturating_add(squares))
-        .map_err(|e| CliError::Memory(e, message!("the size of the model")))?;
+        .map_err(|e| RunError::Memory(e, message!("the size of the model")))?;
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let pieces = data.pieces(limit, LONGEST);
     let tokenizer = loaded.tokenizer.as_ref();

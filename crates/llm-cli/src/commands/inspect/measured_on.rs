@@ -1,11 +1,11 @@
 //! What `inspect` measures on.
 
-use crate::data::{Data, Input, Reading, Validation, one_stdin};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::plan::{Loaded, own_unseen};
 use crate::signals::Signals;
 use llm_core::message;
 use llm_core::recipe::DataSource;
+use llm_run::data::{Data, Input, Reading, Validation, one_stdin};
 use std::path::{Path, PathBuf};
 
 /// What a model is measured on, and what to call it: the files that are given, else the unseen part
@@ -22,7 +22,7 @@ pub(super) fn measured_on(
     let reading = Reading::for_model(&**tokenizer, &recipe.data, None);
     let Some(input) = signals.reading(|| Input::again(&recipe.data, files, reading))? else {
         if recipe.data == DataSource::NONE {
-            return Err(CliError::Usage(message!(
+            return Err(RunError::Usage(message!(
                 "inspect {} needs --data: the model was imported, name some to measure on",
                 verb
             )));
@@ -35,7 +35,7 @@ pub(super) fn measured_on(
         Input::Files(files) if input.source() == recipe.data => {
             format!("{}, learnt by this run", files.name)
         }
-        Input::Files(files) => files.name.clone(),
+        Input::Files(files) => files.name.to_string(),
     };
     Ok((Data::whole(input, loaded.run.model.config().seq_len, tokenizer)?, name))
 }

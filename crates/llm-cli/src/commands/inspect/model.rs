@@ -2,11 +2,9 @@
 
 use crate::args::InspectModelArgs;
 use crate::console::{print, room, tell};
-use crate::defaults::Start;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::flags;
 use crate::messages::{count, left, said};
-use crate::output::to_load;
 use crate::plan::{check_heads_flag, largest_divisor, named_by_flag, usual_heads};
 use crate::program::{AttentionFlags, Program};
 use crate::table::{Column, table};
@@ -17,7 +15,9 @@ use llm_core::model::check_attention;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{AttentionSpec, Config, Error};
 use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
-use llm_messages::escape::{json_line, one_line};
+use llm_run::defaults::Start;
+use llm_run::escape::{json_line, one_line};
+use llm_run::folder::to_load;
 use serde_json::json;
 
 /// Prints sizes. Any checkpoint will do, whatever its attention.
@@ -55,7 +55,7 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
     let config = config.map_err(|e| match e {
         // This verb learns no vocabulary: it is told one's size.
         Error::Config { field: "vocab_size", reason } => {
-            CliError::Usage(message!("--vocab: {}", reason))
+            RunError::Usage(message!("--vocab: {}", reason))
         }
         other => named_by_flag(other),
     })?;
@@ -78,7 +78,7 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     let seq_len = given.unwrap_or(meta.recipe.seq_len);
     if !(1..=config.seq_len).contains(&seq_len) {
         let most = config.seq_len;
-        return Err(CliError::Usage(message!(
+        return Err(RunError::Usage(message!(
             "--seq {} is outside 1..={}, the model's context",
             seq_len,
             most
@@ -93,7 +93,7 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {
     match args.batch.unwrap_or(default) {
-        0 => Err(CliError::Usage("--batch 0: there is nothing in it".into())),
+        0 => Err(RunError::Usage("--batch 0: there is nothing in it".into())),
         n => Ok(n),
     }
 }

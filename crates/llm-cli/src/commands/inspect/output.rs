@@ -3,8 +3,8 @@
 use crate::commands::written;
 pub(super) use crate::commands::written::say_written;
 use crate::error::Result;
-pub(super) use crate::output::PAGE;
 use crate::program::Program;
+pub(super) use llm_run::folder::PAGE;
 use std::io;
 use std::path::Path;
 
@@ -15,7 +15,7 @@ pub(super) const PICTURE: &str = "<svg";
 /// those that are written there.
 ///
 /// # Errors
-/// [`CliError::Core`] with exit code 73.
+/// [`RunError::Core`] with exit code 73.
 pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
     written::check_place(path, |start| written::begins_with(start, begins))?;
     let of_run = begins == PAGE && path.with_file_name("metrics.jsonl").exists();

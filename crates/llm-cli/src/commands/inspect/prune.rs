@@ -8,11 +8,9 @@ use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::{HeadName, InspectPruneArgs};
 use crate::console::{Out, note, room};
-use crate::data::Validation;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError, of_verb};
 use crate::messages::{count, in_both, inspect as say};
 use crate::next_commands;
-use crate::output::{Target, to_load};
 use crate::plan::{Loaded, load};
 use crate::program::{Heads, Program};
 use crate::report::{self, Fact, Page, Pruned, Pruning};
@@ -24,7 +22,9 @@ use llm_core::base::{Message, memory, thousands};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::message;
 use llm_lens::{Pruner, head_mask, measurements, with_head_mask};
-use llm_messages::escape::one_line;
+use llm_run::data::Validation;
+use llm_run::escape::one_line;
+use llm_run::folder::{Target, to_load};
 use progress::Counting;
 use std::cell::Cell;
 use std::path::Path;
@@ -37,7 +37,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let signals = Signals::listen();
     if args.save.is_some() && args.drop.is_none() && args.drop_heads.is_empty() {
         let why = "--save needs --drop N or --drop-heads L.H: which heads are to go?";
-        return Err(CliError::Usage(why.into()));
+        return Err(RunError::Usage(why.into()));
     }
     let path = to_load(&args.on.load)?;
     let mut loaded = load(program, &path)?;
@@ -48,7 +48,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if let (Some(save), Some(html)) = (&args.save, &args.on.html)
         && real_path(save) == real_path(html)
     {
-        return Err(CliError::Usage("--save and --html name the same file".into()));
+        return Err(RunError::Usage("--save and --html name the same file".into()));
     }
     // Tried before anything is read, taken after it: who stops the reading leaves no lock behind.
     let claim = || args.save.as_deref().map(|save| claim(save, &path)).transpose();
@@ -97,7 +97,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
 /// Validates that heads of this model can be switched off, and those that are asked for. For each
 /// head whether it is on now.
 fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> Result<Vec<bool>> {
-    let usage = |text: Message| Err(CliError::Usage(text));
+    let usage = |text: Message| Err(RunError::Usage(text));
     let model = &loaded.run.model;
     let (layers, n_heads) = (model.config().n_layers, model.attention().spec().n_heads);
     let mask = head_mask(model);
@@ -154,12 +154,12 @@ fn one_off(mask: &[bool]) -> Vec<bool> {
 /// The place of the new checkpoint, which is not that of the old one.
 fn claim(save: &Path, load: &Path) -> Result<Target> {
     if real_path(save) == real_path(load) {
-        return Err(CliError::Usage(message!(
+        return Err(RunError::Usage(message!(
             "--save '{}' is what --load reads, the heads would be lost; choose another --save",
             save.display()
         )));
     }
-    Target::file(save, None).map_err(|e| e.of_verb("nothing was pruned, choose another --save"))
+    Target::file(save, None).map_err(|e| of_verb(e, "nothing was pruned, choose another --save"))
 }
 
 fn measure(
@@ -174,7 +174,7 @@ fn measure(
     let model = &loaded.run.model;
     let (config, batch) = (model.config(), args.batch.unwrap_or(loaded.run.recipe.batch_size));
     memory::require(model.inference_memory(batch, config.seq_len))
-        .map_err(|e| CliError::Memory(e, message!("--batch")))?;
+        .map_err(|e| RunError::Memory(e, message!("--batch")))?;
     let n_heads = model.attention().spec().n_heads;
     let on = mask.iter().filter(|on| **on).count();
     let most = args.drop.unwrap_or(on);
@@ -194,7 +194,7 @@ fn measure(
     let tokens = tokens.get();
     if !whole.loss.is_finite() {
         let why = message!("its loss is {}, so nothing can be said about its heads", whole.loss);
-        return Err(CliError::Data(message!("--load '{}': {}", args.on.load.display(), why)));
+        return Err(RunError::Data(message!("--load '{}': {}", args.on.load.display(), why)));
     }
     counting.say(message!("all {}: loss {:.4}", count(on, "head"), whole.loss));
     counting.forecast();
@@ -248,7 +248,7 @@ fn save(program: &Program, loaded: &mut Loaded, target: &Target, mask: &[bool]) 
     let spec = TokenizerSpec::of(loaded.tokenizer.as_ref());
     let with_optimizer = loaded.has_optimizer || loaded.run.step == 0;
     checkpoint::save(&target.path, &loaded.run, &spec, with_optimizer)
-        .map_err(|e| CliError::hint(e, "the pruned model was not saved, choose another --save"))
+        .map_err(|e| RunError::hint(e, "the pruned model was not saved, choose another --save"))
 }
 
 /// The findings as a page shows them.

@@ -6,36 +6,36 @@ mod one;
 use super::written::is_page;
 use crate::args::ReportArgs;
 use crate::console::{note, print};
-use crate::error::{CliError, Result};
-use crate::output::{REPORT, may_replace, refuse_link};
+use crate::error::{Result, RunError, of_verb};
 use crate::program::Program;
 use crate::report::{self, Page, SeveralRuns};
-use crate::run_folder::{RunFolder, below};
-use llm_messages::escape::{json_line, one_line};
+use llm_run::escape::{json_line, one_line};
+use llm_run::folder::{REPORT, may_replace, refuse_link};
+use llm_run::folder::{RunFolder, below};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
 /// Writes the page and says where.
 ///
 /// # Errors
-/// [`CliError::Input`] for a folder without a run, [`CliError::Create`] for a page that cannot be
+/// [`RunError::Input`] for a folder without a run, [`RunError::Create`] for a page that cannot be
 /// written.
 pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()> {
     let mut paths = Vec::new();
     for folder in &args.runs {
-        let found = below(folder)?;
+        let found = below(folder, super::left_out)?;
         if found.is_empty() {
             let why = "there is no run in it; a run's folder has a metrics.csv".into();
-            return Err(CliError::Input { path: folder.clone(), why });
+            return Err(RunError::Input { path: folder.clone(), why });
         }
         paths.extend(found.into_iter().filter(|path| !paths.contains(path)).collect::<Vec<_>>());
     }
     let target = args.html.clone().unwrap_or_else(|| usual_place(&paths));
     if args.html.is_none() {
-        refuse_link(&target).map_err(|e| e.of_verb("choose another --html"))?;
+        refuse_link(&target).map_err(|e| of_verb(e, "choose another --html"))?;
     }
     may_replace(&target, is_page, "it exists and is no page of ours")
-        .map_err(|e| CliError::not_created(&target, e, "choose another --html"))?;
+        .map_err(|e| RunError::not_created(&target, e, "choose another --html"))?;
     let runs: Vec<RunFolder> = paths.iter().map(|path| RunFolder::read(path)).collect();
     let say = |line: Message| {
         if !args.output.quiet() {

@@ -1,20 +1,20 @@
 //! The page of one run.
 
-use crate::data::Report;
-use crate::error::Result;
+use crate::error::{Result, reason};
 use crate::lang::Bilingual;
 use crate::messages::{in_both, report as label, train as say};
-use crate::output::to_load;
 use crate::plan::{Loaded, load, own_data};
 use crate::program::Program;
 use crate::report::run::{About, Ending, page as page_of};
 use crate::report::{Curves, Fact, Page};
-use crate::run_folder::RunFolder;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_formats::tokenizers::unit;
-use llm_messages::escape::one_line;
-use llm_run_log::{Samples, rows};
+use llm_run::data::Report;
+use llm_run::escape::one_line;
+use llm_run::folder::RunFolder;
+use llm_run::folder::to_load;
+use llm_run::log::{Samples, rows};
 use std::path::Path;
 
 /// The page; what could not be shown is said through `say`.
@@ -25,7 +25,7 @@ pub(super) fn page(
     say: &dyn Fn(Message),
 ) -> Result<Page> {
     let (dir, info) = (&run.path, &run.info);
-    let log = llm_run_log::Curves::read(dir, info.vocab_size, info.entropy_floor)?;
+    let log = llm_run::log::Curves::read(dir, info.vocab_size, info.entropy_floor)?;
     let (curves, samples) = (Curves::from(&log), Samples::read(dir)?);
     let title = one_line(&dir.display().to_string());
     let Ok(checkpoint) = to_load(dir) else {
@@ -42,8 +42,7 @@ pub(super) fn page(
     };
     let Loaded { run: trainer, tokenizer, .. } = load(program, &checkpoint)?;
     let data = own_data(&checkpoint, &trainer.recipe, &tokenizer);
-    let data =
-        data.map_err(|e| say(message!("without a text for the heads: {}", e.message()))).ok();
+    let data = data.map_err(|e| say(message!("without a text for the heads: {}", reason(&e)))).ok();
     let about = About::new(program, data.as_ref(), &trainer.model, &tokenizer, threads)?;
     let result = info.result.as_ref().filter(|result| result.step == trainer.step);
     let report = result.map(|result| Report::known(result, unit(&*tokenizer)));

@@ -3,13 +3,13 @@
 use super::source::open;
 use crate::args::InfoArgs;
 use crate::console::Out;
-use crate::data::{Input, Reading, one_stdin};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::generation::shown;
 use llm_core::TokenId;
 use llm_core::base::thousands;
 use llm_core::tokenizer::Tokenizer;
-use llm_messages::escape::json_line;
+use llm_run::data::{Input, Reading, one_stdin};
+use llm_run::escape::json_line;
 use serde_json::json;
 
 /// Longest tokens that are shown.
@@ -77,7 +77,7 @@ fn measure(args: &InfoArgs, tokenizer: &dyn Tokenizer) -> Result<Option<(u64, u6
             let bytes = files.texts().text().len() as u64;
             Ok(Some((bytes, files.tokens(tokenizer)?.len() as u64)))
         }
-        Input::Stories { .. } => Err(CliError::Internal("files that are stories".into())),
+        Input::Stories { .. } => Err(RunError::Internal("files that are stories".into())),
     }
 }
 

@@ -1,31 +1,32 @@
 //! `tokenizer train`: a vocabulary of one's own.
 
-use crate::args::{TextEnds, TokenizerArg, TokenizerArgs, TokenizerTrainArgs};
+use crate::args::{TextEnds, TokenizerArgs, TokenizerTrainArgs};
 use crate::console::note;
-use crate::data::{Input, Reading, check_about_files, one_stdin};
-use crate::error::{CliError, Result, system_reason};
+use crate::error::{Result, RunError, of_verb, system_reason};
+use crate::learning::Learning;
 use crate::next_commands;
-use crate::output::may_replace;
 use crate::program::Program;
-use crate::tokenizers::{Choice, make};
 use llm_core::base::replace_file;
 use llm_core::message;
-use llm_messages::escape::one_line;
+use llm_run::data::{Input, Reading, check_about_files, one_stdin};
+use llm_run::escape::one_line;
+use llm_run::folder::may_replace;
+use llm_run::tokenizers::{Choice, TokenizerKind, make};
 use std::path::{Path, PathBuf};
 
 /// Learns from the text and saves a tokenizer.json.
 pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> {
     let flags = TokenizerArgs {
-        kind: Some(TokenizerArg::Bpe),
+        kind: Some(TokenizerKind::Bpe),
         vocab_size: args.vocab_size,
         ..TokenizerArgs::default()
     };
-    let choice =
-        Choice::of(&flags)?.ok_or_else(|| CliError::Internal("flags without a choice".into()))?;
+    let choice = Choice::of(&flags.options())?
+        .ok_or_else(|| RunError::Internal("flags without a choice".into()))?;
     one_stdin(&args.data)?;
-    check_about_files(&args.data, None, args.end_of_text)?;
+    check_about_files(&args.data, None, args.end_of_text.map(Into::into))?;
     let hint = "nothing was learnt, choose another --save";
-    check_target(&args.save).map_err(|e| e.of_verb(hint))?;
+    check_target(&args.save).map_err(|e| of_verb(e, hint))?;
     let input = match args.data.is_empty() {
         true => Input::stories(),
         false => {
@@ -34,12 +35,12 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
         }
     };
     let quiet = args.output.quiet();
-    let made = make(&choice, &input, 0.0, quiet)?;
+    let made = Learning::new(quiet).watch(|watch| make(&choice, &input, 0.0, watch))?;
     let blob = made.tokenizer.blob();
     replace_file(&args.save, |file| file.write_all(&blob))
-        .map_err(|e| CliError::not_created(&args.save, e, hint))?;
+        .map_err(|e| RunError::not_created(&args.save, e, hint))?;
     if !quiet {
-        made.note.iter().for_each(|line| note(line));
+        made.note.iter().for_each(|of| note(llm_messages::note(of)));
         let path = args.save.display().to_string();
         note(message!("saved   {}", one_line(&path)));
         let (name, data) = (next_commands::program(program), next_commands::data(&args.data, &[]));
@@ -56,5 +57,5 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
 fn check_target(path: &Path) -> Result<()> {
     let is_ours = |path: &Path| Choice::File(path.into()).load().is_ok();
     may_replace(path, is_ours, "it exists and is not a tokenizer")
-        .map_err(|e| CliError::Create { path: path.into(), why: system_reason(&e) })
+        .map_err(|e| RunError::Create { path: path.into(), why: system_reason(&e) })
 }

@@ -3,11 +3,11 @@
 use super::source::open;
 use crate::args::{DecodeArgs, EncodeArgs, number_words};
 use crate::console::Out;
-use crate::data::{small_file, small_stdin};
-use crate::error::{CliError, Result, of_library};
+use crate::error::{Result, RunError, of_library};
 use llm_core::message;
 use llm_core::{Error, TokenId};
-use llm_messages::escape::{json_line, safe_token};
+use llm_run::data::{small_file, small_stdin};
+use llm_run::escape::{json_line, safe_token};
 use serde_json::json;
 use std::borrow::Cow;
 
@@ -42,14 +42,14 @@ pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
     let tokens = if args.ids.is_empty() {
         let text = small_stdin(u64::MAX)?;
         let text = String::from_utf8_lossy(&text);
-        numbers(&text).map_err(|why| CliError::Data(message!("standard input: {}", why)))?
+        numbers(&text).map_err(|why| RunError::Data(message!("standard input: {}", why)))?
     } else {
-        numbers(&args.ids.join(" ")).map_err(|e| CliError::Usage(e.into()))?
+        numbers(&args.ids.join(" ")).map_err(|e| RunError::Usage(e.into()))?
     };
     let text = tokenizer.decode(&tokens).map_err(|e| match e {
         Error::TokenOutOfRange { .. } => {
             let last = tokenizer.vocab_size().saturating_sub(1);
-            CliError::Data(message!(
+            RunError::Data(message!(
                 "{}; this tokenizer's tokens are 0 to {}",
                 of_library(&e),
                 last
@@ -80,9 +80,9 @@ fn numbers(text: &str) -> std::result::Result<Vec<TokenId>, String> {
 }
 
 /// What the vocabulary does not have.
-fn unknown(e: Error) -> CliError {
+fn unknown(e: Error) -> RunError {
     match e {
-        Error::UnknownUnit { .. } => CliError::Data(of_library(&e)),
+        Error::UnknownUnit { .. } => RunError::Data(of_library(&e)),
         other => other.into(),
     }
 }

@@ -4,16 +4,16 @@ mod printed;
 
 use crate::args::TraceArgs;
 use crate::console::{print, room, show};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::generation::shown;
 use crate::lang::Lang;
-use crate::output::to_load;
 use crate::plan::{Loaded, check_heads_flag, load};
 use crate::program::{Heads, Program};
 use llm_core::message;
 use llm_core::{Error, TokenId};
 use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model_with};
+use llm_run::folder::to_load;
 use std::path::Path;
 
 /// Positions, width and heads of the built-in example.
@@ -27,7 +27,7 @@ const MOST: usize = 1024;
 /// Follows the score that the flags name, in a model or in the built-in example.
 ///
 /// # Errors
-/// [`CliError::Usage`] naming the flag that is outside its range; what loading refuses.
+/// [`RunError::Usage`] naming the flag that is outside its range; what loading refuses.
 pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
     check_heads_flag(program, args.heads)?;
     let walk = match &args.load {
@@ -45,7 +45,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     let prompt = &args.prompt;
     if let Some(flag) = prompt.flag().or(args.layer.map(|_| "--layer")) {
         let text = format!("{flag} needs --load: the built-in example is one layer without tokens");
-        return Err(CliError::Usage(text.into()));
+        return Err(RunError::Usage(text.into()));
     }
     let heads = match program.heads {
         Heads::One { .. } => 1,
@@ -53,7 +53,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     };
     if heads == 0 || !WIDTH.is_multiple_of(heads) {
         let text = format!("--heads {heads}: the built-in example can have 1, 2 or 4");
-        return Err(CliError::Usage(text.into()));
+        return Err(RunError::Usage(text.into()));
     }
     let batch = batch(args)?;
     let sizes = Sizes::new([batch, POSITIONS, WIDTH], heads);
@@ -64,7 +64,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
 
 fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let Loaded { run, tokenizer, .. } = load(program, path)?;
-    let (model, usage) = (&run.model, |text| Err(CliError::Usage(text)));
+    let (model, usage) = (&run.model, |text| Err(RunError::Usage(text)));
     let spec = model.attention().spec();
     let (config, heads) = (model.config(), spec.n_heads);
     if let Some(given) = args.heads.filter(|&given| given != heads) {
@@ -109,7 +109,7 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let place = place(program, args, &sizes, 0)?;
     let walk = trace_model_with(model, layout, layer, &tokens, batch, place);
     let walk = walk.map_err(|e| match e {
-        Error::Memory { .. } => CliError::Memory(e, message!("--batch, or shorten the prompt")),
+        Error::Memory { .. } => RunError::Memory(e, message!("--batch, or shorten the prompt")),
         other => other.into(),
     })?;
     let token = |&id: &TokenId| Token { id, text: shown(tokenizer.as_ref(), id) };
@@ -119,7 +119,7 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
 fn batch(args: &TraceArgs) -> Result<usize> {
     match args.batch.unwrap_or(1) {
         batch @ 1..=MOST => Ok(batch),
-        batch => Err(CliError::Usage(message!("--batch {} is outside 1..={}", batch, MOST))),
+        batch => Err(RunError::Usage(message!("--batch {} is outside 1..={}", batch, MOST))),
     }
 }
 
@@ -128,7 +128,7 @@ fn place(program: &Program, args: &TraceArgs, sizes: &Sizes, head: usize) -> Res
     let head = args.head.unwrap_or(head);
     match program.heads {
         Heads::One { other } if head != 0 => {
-            return Err(CliError::Usage(message!(
+            return Err(RunError::Usage(message!(
                 "--head {}: {} has one attention head, number 0; for more use {} trace",
                 head,
                 program.name,
@@ -140,7 +140,7 @@ fn place(program: &Program, args: &TraceArgs, sizes: &Sizes, head: usize) -> Res
     let within = |flag: &str, index: usize, n: usize, why: &str| match index < n {
         true => Ok(index),
         false => {
-            Err(CliError::Usage(message!("--{} {} is outside 0..={}: {}", flag, index, n - 1, why)))
+            Err(RunError::Usage(message!("--{} {} is outside 0..={}: {}", flag, index, n - 1, why)))
         }
     };
     let t = sizes.seq_len;

@@ -1,11 +1,11 @@
 //! A prompt without a model.
 
 use crate::args::TrainArgs;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::next_commands;
-use crate::output::newest_run;
 use crate::program::Program;
 use llm_core::message;
+use llm_run::folder::newest_run;
 use std::path::Path;
 
 /// A prompt and nothing about training: somebody wants text of a model that is there already.
@@ -24,7 +24,7 @@ pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result
     let (name, run) = (program.name, newest_run());
     let path = run.as_deref().unwrap_or(Path::new("RUN"));
     let load = next_commands::load_flag(path);
-    Err(CliError::Usage(message!(
+    Err(RunError::Usage(message!(
         "{}: no model is given; {} generate{} {} .. writes text, --steps N trains \
          a new one first",
         flag,

@@ -2,8 +2,7 @@
 
 use super::Training;
 use crate::console::note;
-use crate::data::Report;
-use crate::error::CliError;
+use crate::error::{RunError, reason};
 use crate::events::Event;
 use crate::messages::train as say;
 use crate::next_commands;
@@ -12,8 +11,9 @@ use crate::report;
 use llm_core::checkpoint::Snapshot;
 use llm_core::message;
 use llm_core::train::{Ending, Trainer};
-use llm_messages::escape::one_line;
-use llm_run_log::RunState;
+use llm_run::data::Report;
+use llm_run::escape::one_line;
+use llm_run::log::RunState;
 use std::path::Path;
 
 impl Training<'_> {
@@ -45,7 +45,7 @@ impl Training<'_> {
     }
 
     /// After a signal: save and say so. What the command ends with.
-    pub(super) fn interrupted(&mut self, trainer: &Trainer) -> CliError {
+    pub(super) fn interrupted(&mut self, trainer: &Trainer) -> RunError {
         let signal = match self.signal() {
             Ok(signal) => signal.unwrap_or(2),
             Err(e) => return e,
@@ -71,7 +71,7 @@ impl Training<'_> {
             }
             None => note(message!("interrupted at step {}, nothing saved (--no-save)", step)),
         }
-        CliError::Signal(signal)
+        RunError::Signal(signal)
     }
 
     /// The text to give again with `--load`. A run's folder remembers its files; what came through
@@ -101,7 +101,7 @@ impl Training<'_> {
                 self.say(message!("report  {}", one_line(&path.display().to_string())));
             }
             Ok(_) => {}
-            Err(e) => note(message!("no report: {}", e.message())),
+            Err(e) => note(message!("no report: {}", reason(&e))),
         }
     }
 

@@ -1,8 +1,6 @@
 //! `--dry-run`: how long the run would take here, from a second or two of it.
 
 use super::Training;
-use crate::data::Validation;
-use crate::defaults::{INTERVAL, PERIODIC_TOKENS, set_by};
 use crate::error::Result;
 use crate::events::Event;
 use crate::messages::{lasting, plural};
@@ -15,6 +13,8 @@ use llm_core::message;
 use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
 use llm_core::{TinyGPT, TokenDataset};
 use llm_lens::training_flops_with;
+use llm_run::data::Validation;
+use llm_run::defaults::{INTERVAL, PERIODIC_TOKENS, set_by};
 use std::time::{Duration, Instant};
 
 /// Steps are measured for this long ..

@@ -1,16 +1,13 @@
-//! What a run writes about itself into its folder, see [`llm_run_log`].
+//! What a run writes about itself into its folder, see [`llm_run::log`].
 
 use crate::args::TrainArgs;
-use crate::data::Report;
-use crate::defaults::set_by;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::machine::{kernels, now, processor, version};
-use crate::output::{BEGINNINGS, REPORT, is_same, run_of};
+use crate::messages::spelled;
 use crate::plan::Plan;
 use crate::program::Program;
 use crate::report;
 use crate::report::run::{About, Ending};
-use crate::run_folder::config_text;
 use crate::settings::{Before, effective_config, whole_config};
 use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
@@ -19,10 +16,15 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Best, SpikeGuard, StepReport};
 use llm_lens::training_flops_with;
-use llm_messages::escape::one_line;
-use llm_run_log::{
+use llm_run::data::Report;
+use llm_run::defaults::set_by;
+use llm_run::escape::one_line;
+use llm_run::folder::config_text;
+use llm_run::folder::{BEGINNINGS, REPORT, is_same, run_of};
+use llm_run::log::{
     BestLoss, Curves, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples, plot,
 };
+use llm_run::note::Note;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -67,7 +69,7 @@ impl Journal {
     /// Writes the settings and opens the log for a run that is about to begin or to go on.
     ///
     /// # Errors
-    /// [`CliError::Core`] naming the file.
+    /// [`RunError::Core`] naming the file.
     pub(super) fn open(
         dir: &Path,
         program: &Program,
@@ -78,11 +80,11 @@ impl Journal {
     ) -> Result<Journal> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
-        let mut notes = llm_run_log::others_aside(&dir, &BEGINNINGS)?;
+        let mut notes = llm_run::log::others_aside(&dir, &BEGINNINGS)?;
         let known = RunInfo::read(&dir);
         let config = settings_of(&dir, program, plan, args, threads, known.as_ref());
         let earlier = known.filter(|_| trainer.step > 0);
-        llm_run_log::write_config(&dir, &config)?;
+        llm_run::log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         notes.extend_from_slice(log.notes());
         let samples = Samples::open(&dir, trainer.step)?;
@@ -138,7 +140,7 @@ impl Journal {
     /// As [`Journal::open`].
     pub(super) fn begin_again(&mut self, dir: &Path, done: u64) -> Result<()> {
         self.dir = dir.to_path_buf();
-        llm_run_log::write_config(&self.dir, &self.config)?;
+        llm_run::log::write_config(&self.dir, &self.config)?;
         self.log = RunLog::open(&self.dir, done)?;
         self.samples = Samples::open(&self.dir, done)?;
         self.write_info(RunState::Running)
@@ -151,14 +153,14 @@ impl Journal {
 
     /// Tells the guard what the last steps were, so that it goes on as if it had seen them.
     pub(super) fn remind(&self, guard: &mut SpikeGuard) {
-        let rows = llm_run_log::rows(&self.dir).into_iter().flatten();
+        let rows = llm_run::log::rows(&self.dir).into_iter().flatten();
         rows.flatten().for_each(|row| guard.remember(row.loss, row.grad_norm));
     }
 
     /// After each step.
     ///
     /// # Errors
-    /// [`CliError::Core`] naming the file, once.
+    /// [`RunError::Core`] naming the file, once.
     pub(super) fn step(&mut self, report: &StepReport, tokens_per_s: f64) -> Result<()> {
         let StepReport { step, loss, lr, grad_norm, tokens, skipped: _ } = *report;
         self.tokens = self.tokens.saturating_add(tokens);
@@ -171,7 +173,7 @@ impl Journal {
         let tokens_per_s = tokens_per_s as f32;
         let row =
             Row { step, tokens, loss, val_loss: None, lr, grad_norm, tokens_per_s, memory_bytes };
-        self.log.row(row).map_err(CliError::from)
+        self.log.row(row).map_err(RunError::from)
     }
 
     /// After a measurement.
@@ -182,9 +184,9 @@ impl Journal {
     /// After a text was written.
     ///
     /// # Errors
-    /// [`CliError::Core`] naming the file.
+    /// [`RunError::Core`] naming the file.
     pub(super) fn sample(&self, sample: &Sample) -> Result<()> {
-        self.samples.push(sample).map_err(CliError::from)
+        self.samples.push(sample).map_err(RunError::from)
     }
 
     /// Is it time to write the page again, while the run goes?
@@ -195,7 +197,7 @@ impl Journal {
     /// Writes the page of the run, its picture and what it is, and says where.
     ///
     /// # Errors
-    /// [`CliError::Core`] naming the file; nothing else is lost by it.
+    /// [`RunError::Core`] naming the file; nothing else is lost by it.
     pub(super) fn report(
         &mut self,
         run: Snapshot<'_>,
@@ -253,7 +255,7 @@ impl Journal {
     /// Says what the run is and how it stands.
     ///
     /// # Errors
-    /// [`CliError::Core`] naming the file; nothing else is lost by it.
+    /// [`RunError::Core`] naming the file; nothing else is lost by it.
     pub(super) fn write_info(&mut self, state: RunState) -> Result<()> {
         let Journal { info, time, .. } = self;
         info.state = state;
@@ -268,15 +270,15 @@ impl Journal {
             let peak = peak::gflops();
             (info.peak_gflops, info.mfu) = (Some(peak), Some(info.gflops / peak));
         }
-        info.write(&self.dir).map_err(CliError::from)
+        info.write(&self.dir).map_err(RunError::from)
     }
 
     /// Before a checkpoint is saved: it must not know a step that the log does not.
     ///
     /// # Errors
-    /// [`CliError::Core`] naming the file, once.
+    /// [`RunError::Core`] naming the file, once.
     pub(super) fn flush(&mut self) -> Result<()> {
-        self.log.flush(true).map_err(CliError::from)
+        self.log.flush(true).map_err(RunError::from)
     }
 }
 
@@ -306,8 +308,8 @@ fn settings_of(
     let before = known
         .filter(|info| own && info.steps > 0) // an older program did not say how many
         .and_then(|info| Some(Before { text: config_text(dir)?, planned: info.steps }));
-    let changed: Vec<String> =
-        plan.notes.iter().filter(|note| note.contains(" replaces ")).cloned().collect();
+    let replaced = plan.notes.iter().filter(|note| matches!(note, Note::Replaces { .. }));
+    let changed: Vec<String> = replaced.map(|note| spelled(&llm_messages::note(note))).collect();
     let whole = before.and_then(|before| {
         whole_config(program, &plan.decided(), args, threads, &before, &changed)
     });
@@ -332,7 +334,7 @@ fn about_the_run(
         processor: processor(),
         kernels: kernels(recipe.matmul),
         threads,
-        data: plan.data.as_ref().map_or_else(String::new, |data| data.label.clone()),
+        data: plan.data.as_ref().map_or_else(String::new, |data| data.label.to_string()),
         judged_on: judged_on.into(),
         tokenizer: plan.tokenizer.name().into(),
         vocab_size: config.vocab_size,

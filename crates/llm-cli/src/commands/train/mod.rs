@@ -1,5 +1,6 @@
 //! No verb: train, then the probes, then save, then write; each if asked for.
 
+use llm_run::note::Note;
 mod alone;
 mod ending;
 mod estimate;
@@ -12,16 +13,12 @@ mod steps;
 
 use super::{banner, eval::facts_table};
 use crate::args::{SamplingArgs, TrainArgs};
-use crate::clock::TimeBudget;
 use crate::console::{Out, note};
 use crate::crew::{Lowered, Team, crew_of, said_once};
-use crate::data::Report;
-use crate::defaults::PERIODIC_TOKENS;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError, reason};
 use crate::events::{self, Event};
 use crate::generation::Request;
 use crate::lang::Bilingual;
-use crate::output::Target;
 use crate::plan::Plan;
 use crate::probes;
 use crate::program::Program;
@@ -35,8 +32,12 @@ use llm_core::kernels::gemm::Precision;
 use llm_core::message;
 use llm_core::train::{Keeper, Scored, Trainer};
 use llm_core::{Error, IoAction};
-use llm_messages::escape::one_line;
-use llm_run_log::{RunState, Sample};
+use llm_run::clock::TimeBudget;
+use llm_run::data::Report;
+use llm_run::defaults::PERIODIC_TOKENS;
+use llm_run::escape::one_line;
+use llm_run::folder::Target;
+use llm_run::log::{RunState, Sample};
 use std::time::Instant;
 
 /// So far above the loss of new weights, in nats a token, no run is by chance.
@@ -101,9 +102,10 @@ fn planned(program: &Program, args: &TrainArgs, lowered: Lowered) -> Result<(Pla
     alone::refuse_prompt_alone(program, args)?;
     let foreign = args.nano_gpt.notes()?;
     let mut plan = Plan::new(program, args)?;
-    plan.notes.extend(foreign.into_iter().chain(lowered.kernels));
     let rounded = plan.trainer.recipe.matmul == Precision::Bf16;
-    plan.notes.extend(lowered.order.filter(|_| rounded));
+    let others = foreign.into_iter().chain(lowered.kernels);
+    let others = others.chain(lowered.order.filter(|_| rounded));
+    plan.notes.extend(others.map(|line| Note::Said(line.into())));
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let (text, tokenizer) = (&plan.text, &plan.tokenizer);
     let request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
@@ -132,11 +134,11 @@ pub(super) fn advice_on_rate(clipped: bool) -> &'static str {
 }
 
 /// Whether the numbers of training itself ended it.
-pub(super) fn diverged(e: &CliError) -> bool {
+pub(super) fn diverged(e: &RunError) -> bool {
     matches!(
         e,
-        CliError::Core { source: Error::Diverged { .. } | Error::Unusable { .. }, .. }
-            | CliError::Spikes { .. }
+        RunError::Core { source: Error::Diverged { .. } | Error::Unusable { .. }, .. }
+            | RunError::Spikes { .. }
     )
 }
 
@@ -187,7 +189,7 @@ pub(super) fn one_of_many(
     session.ended_or_not(plan, |session, plan| {
         let measured = session.train(plan, &request)?;
         let report = measured
-            .ok_or_else(|| CliError::Internal("a comparison without validation data".into()))?;
+            .ok_or_else(|| RunError::Internal("a comparison without validation data".into()))?;
         session.store((&plan.trainer).into())?;
         session.report((&plan.trainer).into(), Some(&report), session.ended());
         let seconds = session.journal.as_ref().map_or(0.0, Journal::training_seconds);
@@ -297,11 +299,11 @@ impl Training<'_> {
         match &ended {
             // What went wrong is best seen in the curves.
             Err(e) if diverged(e) => {
-                let why = e.message();
+                let why = reason(&e);
                 self.early = Some(Bilingual::new(why.clone(), why));
                 self.report((&plan.trainer).into(), None, RunState::Diverged);
             }
-            Ok(_) | Err(CliError::Signal(_)) => {}
+            Ok(_) | Err(RunError::Signal(_)) => {}
             Err(_) => self.failed(),
         }
         ended
@@ -313,10 +315,10 @@ impl Training<'_> {
         if trained {
             report = match self.train(plan, request) {
                 // Data that cannot be read any more say nothing against the weights.
-                Err(CliError::Core { source, .. }) if lost_data(&source) => {
+                Err(RunError::Core { source, .. }) if lost_data(&source) => {
                     self.store((&plan.trainer).into())?;
                     let advice = "put the same file there and go on with --load";
-                    return Err(CliError::hint(source, self.kept(advice)));
+                    return Err(RunError::hint(source, self.kept(advice)));
                 }
                 done => done?,
             };
@@ -438,7 +440,7 @@ impl Training<'_> {
         let journal = &self.journal;
         let keep = |sample: &Sample| {
             if let Some(Err(e)) = journal.as_ref().map(|journal| journal.sample(sample)) {
-                note(message!("a sample is not kept: {}", e.message()));
+                note(message!("a sample is not kept: {}", reason(&e)));
             }
         };
         let (model, signals) = (trainer.model, &self.signals);

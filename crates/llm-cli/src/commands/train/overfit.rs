@@ -1,19 +1,19 @@
 //! `--overfit`: can the model learn one batch by heart? If not, something is wrong with the settings.
 
 use super::Training;
-use crate::defaults::LOG_EVERY;
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::events::Event;
 use crate::plan::Plan;
 use crate::progress::{Progress, Shown};
 use llm_core::message;
 use llm_core::train::{Update, train_step};
+use llm_run::defaults::LOG_EVERY;
 
 impl Training<'_> {
     /// All steps on the batch of step 0. Nothing is saved.
     pub(super) fn overfit(&mut self, plan: &mut Plan) -> Result<()> {
         let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
-            return Err(CliError::Internal("a run without data".into()));
+            return Err(RunError::Internal("a run without data".into()));
         };
         let recipe = &trainer.recipe;
         let batch = data.train.batch(recipe.seed, 0, [recipe.batch_size, recipe.seq_len])?;

@@ -2,15 +2,15 @@
 
 use super::journal::Journal;
 use super::{Training, advice_on_rate, keep};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::events::Event;
-use crate::output::Whereabouts;
 use llm_core::checkpoint::{self, Snapshot};
 use llm_core::message;
 use llm_core::train::check_usable;
 use llm_core::{Error, Result as CoreResult};
-use llm_messages::escape::one_line;
-use llm_run_log::RunState;
+use llm_run::escape::one_line;
+use llm_run::folder::Whereabouts;
+use llm_run::log::RunState;
 use std::io;
 use std::path::Path;
 
@@ -33,7 +33,7 @@ impl Training<'_> {
             Ok(Some(target.path.clone()))
         });
         let advice = "make room there, or choose another --save";
-        let Some(path) = path.map_err(|e| CliError::hint(e, self.kept(advice)))? else {
+        let Some(path) = path.map_err(|e| RunError::hint(e, self.kept(advice)))? else {
             return Ok(());
         };
         self.saved = Some(trainer.step);
@@ -42,7 +42,7 @@ impl Training<'_> {
             let _ = journal.write_info(RunState::Running); // a list of runs is all that misses it
         }
         let numbered = self.keeper.number(&path, trainer);
-        numbered.map_err(|e| CliError::hint(e, self.kept("make room there")))?;
+        numbered.map_err(|e| RunError::hint(e, self.kept("make room there")))?;
         let (step, shown) = (trainer.step, path.display().to_string());
         self.emit(&Event::Saved { step, path: &shown });
         let with = if moments { " (with optimizer state)" } else { "" };
@@ -74,12 +74,12 @@ impl Training<'_> {
 
     /// Why a state is not saved, what is safe, and what to do: for the numbers a lower rate, for
     /// the disk `advice`.
-    pub(super) fn not_saved(&self, e: Error, run: Snapshot<'_>, advice: &str) -> CliError {
+    pub(super) fn not_saved(&self, e: Error, run: Snapshot<'_>, advice: &str) -> RunError {
         let advice = match e {
             Error::Unusable { .. } => advice_on_rate(run.recipe.clip > 0.0),
             _ => advice,
         };
-        CliError::hint(e, self.kept(advice))
+        RunError::hint(e, self.kept(advice))
     }
 
     /// What saves; once more if it failed because the folder went away meanwhile.
@@ -143,9 +143,9 @@ impl Training<'_> {
     }
 
     /// An error of the library with what is safe.
-    pub(super) fn with_kept(&self, e: CliError, advice: &str) -> CliError {
+    pub(super) fn with_kept(&self, e: RunError, advice: &str) -> RunError {
         match e {
-            CliError::Core { source, .. } => CliError::hint(source, self.kept(advice)),
+            RunError::Core { source, .. } => RunError::hint(source, self.kept(advice)),
             other => other,
         }
     }

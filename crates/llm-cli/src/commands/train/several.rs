@@ -2,8 +2,7 @@
 
 use crate::args::{RecipeArgs, TrainArgs};
 use crate::crew::Team;
-use crate::defaults::INTERVAL;
-use crate::error::{CliError, Result, of_library};
+use crate::error::{Result, RunError, of_library};
 use crate::plan::Plan;
 use llm_core::base::Message;
 use llm_core::checkpoint::weights_checksum;
@@ -11,11 +10,12 @@ use llm_core::crew::micro_batches;
 use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::settings;
+use llm_run::defaults::INTERVAL;
 
 /// Can so many share a step of this run?
 ///
 /// # Errors
-/// [`CliError::Usage`] with the numbers that fit, or the flags that make this one fit.
+/// [`RunError::Usage`] with the numbers that fit, or the flags that make this one fit.
 pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Result<()> {
     let Err(unfit) = micro_batches(0, size, recipe.accum.into()) else { return Ok(()) };
     if !size.is_power_of_two() || args.given().contains_key("accum") || recipe.accum > 1 {
@@ -42,7 +42,7 @@ pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Resu
         batch,
         seq_len
     ));
-    Err(CliError::Usage(
+    Err(RunError::Usage(
         Message::joined("{}; {}", ways).unwrap_or_else(|| unfit.to_string().into()),
     ))
 }
@@ -56,13 +56,13 @@ pub(super) fn line(size: usize, micro_batches: u32) -> String {
 /// Has everybody the same run before them?
 ///
 /// # Errors
-/// [`CliError::Usage`] or [`CliError::Data`] for all, naming the first that has not.
+/// [`RunError::Usage`] or [`RunError::Data`] for all, naming the first that has not.
 pub(super) fn check_same(team: &mut Team, args: &TrainArgs, plan: &Plan) -> Result<()> {
     let trainer = &plan.trainer;
     let (config, recipe) = (trainer.model.config(), &trainer.recipe);
     let data = format!("{:?} {:?}", recipe.data, recipe.val_data);
     team.same("data", data.as_bytes(), |member| {
-        CliError::Data(message!("process {} reads other data than process 0", member))
+        RunError::Data(message!("process {} reads other data than process 0", member))
     })?;
     let every = [args.eval_every, args.save_every].map(|every| every.unwrap_or(INTERVAL));
     let RecipeArgs { skip_spikes, patience, .. } = args.recipe;
@@ -71,11 +71,11 @@ pub(super) fn check_same(team: &mut Team, args: &TrainArgs, plan: &Plan) -> Resu
     let course = (trainer.step, plan.steps, &attention, plan.tokenizer.name(), watched);
     let all = format!("{:?} {course:?}", settings::collect(config, recipe)?);
     team.same("settings", all.as_bytes(), |member| {
-        CliError::Usage(message!("process {} has other settings than process 0", member))
+        RunError::Usage(message!("process {} has other settings than process 0", member))
     })?;
     let weights = weights_checksum(&trainer.model).to_le_bytes();
     team.same("weights", &weights, |member| {
-        CliError::Data(message!("process {} has loaded other weights than process 0", member))
+        RunError::Data(message!("process {} has loaded other weights than process 0", member))
     })
 }
 

@@ -4,9 +4,7 @@
 use super::journal::Journal;
 use super::{Training, advice_on_rate};
 use crate::crew::crew_of;
-use crate::data::{Data, Report};
-use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
-use crate::error::{CliError, Result};
+use crate::error::{Result, RunError};
 use crate::generation::Request;
 use crate::plan::Plan;
 use crate::progress::Progress;
@@ -16,13 +14,15 @@ use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, SPIKE_WINDOW, Scored, Spike, SpikeGuard, StepReport,
     TimeLimit, Verdict,
 };
-use llm_run_log::RunState;
+use llm_run::data::{Data, Report};
+use llm_run::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
+use llm_run::log::RunState;
 
 impl Training<'_> {
     /// All steps, or as many as there is time and hope for.
     pub(super) fn steps(&mut self, plan: &mut Plan, request: &Request) -> Result<Ending> {
         let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
-            return Err(CliError::Internal("a run without data".into()));
+            return Err(RunError::Internal("a run without data".into()));
         };
         let args = self.args;
         let [eval_every, save_every] =
@@ -59,8 +59,8 @@ impl Training<'_> {
                 Err(self.interrupted(trainer))
             }
             Ok(ending) => Ok(ending),
-            Err(own @ llm_core::Error::Hook(_)) => Err(CliError::of_hook(own)),
-            Err(e) => Err(CliError::hint(e, self.kept(advice_on_rate(clipped)))),
+            Err(own @ llm_core::Error::Hook(_)) => Err(RunError::of_hook(own)),
+            Err(e) => Err(RunError::hint(e, self.kept(advice_on_rate(clipped)))),
         }
     }
 }
@@ -119,7 +119,7 @@ impl Hooks for Watched<'_, '_> {
         let skipped = self.skipped_in_a_row;
         if skipped >= SpikeGuard::MOST_IN_A_ROW {
             let kept = self.session.kept(advice_on_rate(run.recipe.clip > 0.0));
-            return Err(CliError::Spikes { step: run.step, skipped, kept: kept.into() }.in_hook());
+            return Err(RunError::Spikes { step: run.step, skipped, kept: kept.into() }.in_hook());
         }
         self.done += 1;
         self.progress.step(self.done, report, &mut self.session.out);
@@ -146,7 +146,7 @@ impl Hooks for Watched<'_, '_> {
         let (model, batch_size, mut nobody) = (run.model, run.recipe.batch_size, Alone);
         let crew = crew_of(&mut self.session.team, &mut nobody);
         let report = val.score_together(crew, model, batch_size, PERIODIC_TOKENS, stop);
-        let report = report.map_err(CliError::in_hook)?;
+        let report = report.map_err(RunError::in_hook)?;
         let evaluation = report.evaluation;
         // One that was cut says nothing beside the others.
         if evaluation.tokens < val.tokens_of(PERIODIC_TOKENS) as u64 {
@@ -163,7 +163,7 @@ impl Hooks for Watched<'_, '_> {
         if let Some(journal) = &mut self.session.journal {
             journal.val_loss(run.step, evaluation.loss);
         }
-        self.session.keep_best(evaluation.loss, run).map_err(CliError::in_hook)?;
+        self.session.keep_best(evaluation.loss, run).map_err(RunError::in_hook)?;
         self.progress.resume();
         let most = self.session.args.recipe.patience;
         let enough = most.is_some_and(|most| self.session.keeper.worse() >= most);
@@ -172,7 +172,7 @@ impl Hooks for Watched<'_, '_> {
 
     fn save(&mut self, run: Snapshot<'_>) -> llm_core::Result<()> {
         let Watched { session, progress, .. } = self;
-        progress.aside(|| session.store(run)).map_err(CliError::in_hook)?;
+        progress.aside(|| session.store(run)).map_err(RunError::in_hook)?;
         progress.resume();
         Ok(())
     }
@@ -181,7 +181,7 @@ impl Hooks for Watched<'_, '_> {
         let every = self.session.args.sample_every.unwrap_or(0);
         if !self.session.follows() && every > 0 && run.step.is_multiple_of(every) {
             let Watched { session, progress, request, .. } = self;
-            progress.aside(|| session.write(run, request)).map_err(CliError::in_hook)?;
+            progress.aside(|| session.write(run, request)).map_err(RunError::in_hook)?;
             progress.resume();
         }
         self.limit.as_mut().map_or(Ok(Flow::Continue(())), |limit| limit.before_next(run, left))

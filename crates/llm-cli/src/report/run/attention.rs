@@ -1,13 +1,13 @@
 //! What a page says about the heads: P for a short text, and what each head does. Measured with
 //! llm-lens, on so little that the end of a run is not held up.
 
-use crate::data::Validation;
 use crate::lang::Bilingual;
 use crate::messages::report as label;
 use crate::report::AttentionMaps;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, TinyGPT, TokenId};
 use llm_lens::{HeadsReport, KnownText, Piece, attention_maps, measure_heads};
+use llm_run::data::Validation;
 use std::ops::Range;
 
 /// A page shows no longer text than this, ..

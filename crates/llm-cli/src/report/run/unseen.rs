@@ -1,9 +1,9 @@
 //! How much unseen text was measured: on the way, and at the end.
 
-use crate::data::{Report, Validation};
-use crate::defaults::PERIODIC_TOKENS;
 use crate::report::data::rounded;
 use crate::report::{Curves, FinalLoss};
+use llm_run::data::{Report, Validation};
+use llm_run::defaults::PERIODIC_TOKENS;
 
 /// Tokens of unseen text.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use super::found::{Found, Score, Scored};
 use crate::messages::{left, report::kind_said, said, width};
-use llm_messages::escape::json_line;
+use llm_run::escape::json_line;
 use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
 use std::path::Path;

@@ -1,0 +1,95 @@
+//! Notes on a run in words.
+
+use llm_core::base::{Filling, Message, bytes, thousands};
+use llm_core::message;
+use llm_core::settings::Value;
+use llm_run::escape::{path, paths};
+use llm_run::note::Note;
+use llm_run::numbers::{short, typed};
+
+/// A note in words.
+pub fn note(note: &Note) -> Message {
+    match note {
+        Note::Bpe { tokens, wanted, bytes: text, .. } if tokens < wanted => message!(
+            "bpe     {} tokens, not {}: no other pair comes twice in {}",
+            thousands(*tokens as u64),
+            thousands(*wanted as u64),
+            bytes(*text)
+        ),
+        Note::Bpe { tokens, bytes: text, seconds, .. } => message!(
+            "bpe     {} tokens learnt from {} in {:.1} s",
+            thousands(*tokens as u64),
+            bytes(*text),
+            seconds
+        ),
+        Note::Characters { count, meta } => {
+            message!("tokens  {} characters, from '{}'", thousands(*count as u64), path(meta))
+        }
+        Note::StayNumbers { meta, why } => {
+            message!("tokens  stay numbers: '{}': {}", path(meta), why)
+        }
+        Note::LongCharacters => message!(
+            "tokens  are bytes, and most characters of this text take two or three: {tokenizer} char \
+             (or bpe) makes each one token"
+        ),
+        Note::Replaces { option, new, old } => {
+            message!("{} {} replaces the run's {}", Filling::Option(option), value(new), value(old))
+        }
+        Note::NoOptimizerState { optimizer } => {
+            message!("the file has no optimizer state: {} starts anew", optimizer)
+        }
+        Note::Imported => {
+            message!("an imported model: {data} FILE {steps} N trains it, {prompt} TEXT writes")
+        }
+        Note::AllDone { steps } => {
+            message!("all {} steps are done; {steps} N trains N more, {prompt} TEXT writes", steps)
+        }
+        Note::OwnText { files } => message!("the run's own text is used: {}", paths(files)),
+        Note::Habits(habits) => message!("the run's own {} go on", list(habits)),
+        Note::AtTheFloor { rate } => message!(
+            "other text at the rate with which the course ended, {}; {lr} N {schedule} constant \
+             teaches it sooner",
+            short(*rate)
+        ),
+        Note::RateTakenDown { end, rate } => message!(
+            "{lr} is below the run's {min_lr}, and takes it down: the rate's course ended at step {}, \
+             it stays at {} now; {schedule} constant or a later {decay_steps} changes that",
+            end,
+            short(*rate)
+        ),
+        Note::RateWithoutEffect { end, rate } => message!(
+            "{lr} has no effect: the rate's course ended at step {} and stays at {}; {schedule} \
+             constant or a later {decay_steps} changes that",
+            end,
+            short(*rate)
+        ),
+        Note::NoCourse => {
+            message!("{min_lr} and {decay_steps} have no effect with a constant rate")
+        }
+        Note::LongWarmup { warmup, steps } => message!(
+            "{warmup} {} is no shorter than the run's {} steps: the peak is never reached",
+            warmup,
+            steps
+        ),
+        Note::NoPlace { option } => {
+            message!("{} has no effect with {no_save}", Filling::Option(option))
+        }
+        Note::Said(message) => message.clone(),
+    }
+}
+
+/// `--eval-every 3, --keep 2`.
+fn list(habits: &[(&'static str, Value)]) -> Message {
+    let habit =
+        |(name, of): &(&'static str, Value)| message!("{} {}", Filling::Option(name), value(of));
+    Message::joined("{}, {}", habits.iter().map(habit)).unwrap_or_else(|| message!(""))
+}
+
+/// A value as it would be typed.
+pub fn value(value: &Value) -> String {
+    match value {
+        Value::Float(x) => typed(*x),
+        Value::Bool(yes) => u8::from(*yes).to_string(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,106 @@
+//! What was given to learn from or to be judged on, before it is cut into tokens.
+
+use super::files::Files;
+use super::reading::{Reading, is_stdin};
+use crate::defaults::{STORY_COUNT, STORY_SEED};
+use crate::error::{Result, RunError, option};
+use llm_core::message;
+use llm_core::recipe::{DataForm, DataSource, EndOfText};
+use llm_stories::GRAMMAR_VERSION;
+use std::path::PathBuf;
+
+/// Data as it was given.
+#[derive(Debug)]
+pub enum Input {
+    /// The built-in stories.
+    Stories {
+        /// Their seed.
+        seed: u64,
+        /// How many.
+        count: u64,
+    },
+    /// Files of one's own.
+    Files(Box<Files>),
+}
+
+impl Input {
+    /// The stories of a new run.
+    pub fn stories() -> Input {
+        Input::Stories { seed: STORY_SEED, count: STORY_COUNT }
+    }
+
+    /// Reads files in order, those of a folder too; `-` is standard input. What is larger than
+    /// [`in_memory`](crate::defaults::in_memory) stays on the disk, if it can be read in parts; a
+    /// stream cannot, nor what is converted, and neither do files beside them.
+    ///
+    /// # Errors
+    /// [`RunError::Input`] for what cannot be read, [`RunError::Data`] for what is no text, and when
+    /// nothing is in it.
+    pub fn files(paths: &[PathBuf], reading: Reading) -> Result<Input> {
+        Ok(Input::Files(Box::new(Files::read(paths, reading)?)))
+    }
+
+    /// The files that are given, else what a run learnt from if that can be made again; `None`:
+    /// it learnt from files, which have to be given.
+    ///
+    /// # Errors
+    /// As [`Input::files`].
+    pub fn again(
+        source: &DataSource,
+        files: &[PathBuf],
+        reading: Reading,
+    ) -> Result<Option<Input>> {
+        match source {
+            _ if !files.is_empty() => Input::files(files, reading).map(Some),
+            DataSource::Stories { seed, count, .. } => {
+                Ok(Some(Input::Stories { seed: *seed, count: *count }))
+            }
+            DataSource::Files { .. } => Ok(None),
+        }
+    }
+
+    /// What a checkpoint remembers of it.
+    pub fn source(&self) -> DataSource {
+        match self {
+            Input::Stories { seed, count } => {
+                DataSource::Stories { version: GRAMMAR_VERSION, seed: *seed, count: *count }
+            }
+            Input::Files(files) => files.source().clone(),
+        }
+    }
+}
+
+/// Refuses a word on what files hold when there are none, and on texts where they hold none.
+///
+/// # Errors
+/// [`RunError::Usage`].
+pub fn check_about_files(
+    data: &[PathBuf],
+    data_as: Option<DataForm>,
+    ends: Option<EndOfText>,
+) -> Result<()> {
+    let said = [("data_as", data_as.is_some()), ("end_of_text", ends.is_some())];
+    match said.iter().find(|(_, said)| *said) {
+        Some((flag, _)) if data.is_empty() => Err(RunError::Usage(message!(
+            "{} is for files of one's own: it needs {data}",
+            option(flag)
+        ))),
+        _ if data_as == Some(DataForm::U16) && !matches!(ends, None | Some(EndOfText::None)) => {
+            Err(RunError::Usage(message!(
+                "{end_of_text} is for text: token numbers have their ends among them"
+            )))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses to read standard input more than once.
+///
+/// # Errors
+/// [`RunError::Usage`].
+pub fn one_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()> {
+    if paths.into_iter().filter(|path| is_stdin(path)).nth(1).is_none() {
+        return Ok(());
+    }
+    Err(RunError::Usage("standard input (-) can be read only once; name a file".into()))
+}

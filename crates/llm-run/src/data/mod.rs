@@ -1,0 +1,230 @@
+//! What a run learns from and is judged on: the built-in stories, or files.
+
+use llm_core::base::Message;
+mod files;
+mod folder;
+mod input;
+mod reading;
+mod small;
+mod validation;
+
+pub use files::Files;
+pub use input::{Input, check_about_files, one_stdin};
+pub use reading::Reading;
+pub use small::{small_file, small_regular_file, small_stdin};
+pub use validation::{Report, Validation};
+
+use crate::defaults::in_memory;
+use crate::error::{Result, RunError, of_library};
+use crate::numbers::short;
+use llm_core::base;
+use llm_core::data::TokenDataset;
+use llm_core::message;
+use llm_core::recipe::EndOfText;
+use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
+use llm_formats::tokenizers::is_bytes;
+use llm_stories::{GRAMMAR_VERSION, StoryCorpus};
+use std::sync::Arc;
+
+/// How many of `count` stories are learnt.
+pub fn learnt(count: u64, val_frac: f64) -> u64 {
+    count - (count as f64 * val_frac) as u64
+}
+
+/// Data ready for use.
+#[derive(Debug)]
+pub struct Data {
+    /// What is learnt.
+    pub train: TokenDataset,
+    /// What it is judged on, if there is any.
+    pub val: Option<Validation>,
+    /// For the banner.
+    pub label: Message,
+    /// First words of an unseen story, to prompt with.
+    pub opening: Option<String>,
+}
+
+impl Data {
+    /// Cuts the input into training and validation parts for windows of `seq_len`; with `val`, all
+    /// of it is learnt and that is what it is judged on.
+    ///
+    /// # Errors
+    /// [`RunError::Data`] when the training part has no room for one window, `val` nothing to
+    /// score, or one of them a character that the vocabulary does not have.
+    pub fn new(
+        input: Input,
+        val: Option<Input>,
+        val_frac: f64,
+        seq_len: usize,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> Result<Data> {
+        match (input, val) {
+            (Input::Stories { seed, count }, _) => {
+                Data::of_stories(seed, count, val_frac, seq_len, tokenizer)
+            }
+            (Input::Files(files), None) => {
+                let unseen = unseen(&files, val_frac)?;
+                let data = Data::of_files(*files, val_frac, seq_len, tokenizer)?;
+                Ok(Data { label: message!("{}; {}", data.label, unseen), ..data })
+            }
+            (Input::Files(files), Some(val)) => {
+                if let Input::Files(val) = &val {
+                    val.are_unseen(&files)?;
+                }
+                let judged_on = match &val {
+                    Input::Files(val) => Some(labelled(val, &**tokenizer)),
+                    Input::Stories { .. } => None,
+                };
+                let data = Data::of_files(*files, 0.0, seq_len, tokenizer)?;
+                let val = Data::whole(val, seq_len, tokenizer)?;
+                let label = match judged_on {
+                    Some(other) => message!("{}; judged on {}", data.label, other),
+                    None => data.label,
+                };
+                Ok(Data { val: Some(val), label, ..data })
+            }
+        }
+    }
+
+    fn of_stories(
+        seed: u64,
+        count: u64,
+        val_frac: f64,
+        seq_len: usize,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> Result<Data> {
+        let cut = learnt(count, val_frac);
+        let train = StoryCorpus::new(seed, 0..cut);
+        let data = train.tokens(tokenizer.as_ref())?;
+        let stories = message!(
+            "built-in stories, grammar {}: {} to learn ({}), {} unseen",
+            GRAMMAR_VERSION,
+            base::thousands(cut),
+            base::bytes(train.data.len() as u64),
+            base::thousands(count - cut)
+        );
+        let label = with_facts(stories, vocabulary(tokenizer.as_ref()));
+        let val = (cut < count)
+            .then(|| Validation::of_stories(seed, cut..count, &train, seq_len, tokenizer.clone()));
+        // The story after the last one: nobody learns it.
+        let unseen = llm_stories::story(seed, count).text;
+        let opening = unseen.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
+        Ok(Data { train: data, val: val.transpose()?, label, opening: Some(opening) })
+    }
+
+    fn of_files(
+        files: Files,
+        val_frac: f64,
+        seq_len: usize,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> Result<Data> {
+        let label = labelled(&files, tokenizer.as_ref());
+        let label = with_facts(label, vocabulary(tokenizer.as_ref()));
+        let name = files.name.clone();
+        let (train, val) = files.divided(val_frac, tokenizer.as_ref())?;
+        if let Err(e) = train.check_room("the training part", seq_len) {
+            let most = train.len().saturating_sub(1);
+            let advice = match most {
+                0 | 1 => message!("give more text"),
+                n => message!("give more text, or {seq_len} {} or less", n),
+            };
+            return Err(RunError::Data(message!(
+                "{} is too small: {}; {}",
+                name,
+                of_library(&e),
+                advice
+            )));
+        }
+        let val = Validation::of(val, seq_len, tokenizer.clone());
+        let val = (!val.is_empty()).then_some(val);
+        Ok(Data { train, val, label, opening: None })
+    }
+
+    /// All of the input as something to be judged on.
+    ///
+    /// # Errors
+    /// [`RunError::Data`] when it has one token or none, or a character that the vocabulary does
+    /// not have.
+    pub fn whole(
+        input: Input,
+        seq_len: usize,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> Result<Validation> {
+        match input {
+            Input::Stories { seed, count } => {
+                let data = Data::of_stories(seed, count, 0.1, seq_len, tokenizer)?;
+                data.val.ok_or_else(|| RunError::Internal("no unseen stories".into()))
+            }
+            Input::Files(files) => {
+                let name = files.name.clone();
+                let changed = !files.changes.is_empty() || files.texts().is_respelt(&**tokenizer);
+                let about = changed.then(|| labelled(&files, &**tokenizer));
+                let data = files.tokens(tokenizer.as_ref())?;
+                let val = Validation::of(data, seq_len, tokenizer.clone());
+                if val.is_empty() {
+                    let unit = Message::words(llm_formats::tokenizers::unit(tokenizer.as_ref()));
+                    let why = message!("{} is too small: one {} predicts nothing", name, unit);
+                    return Err(RunError::Data(why));
+                }
+                Ok(val.with(about))
+            }
+        }
+    }
+}
+
+/// A label and what else there is to say about it.
+fn with_facts(label: Message, facts: impl IntoIterator<Item = Message>) -> Message {
+    facts.into_iter().fold(label, |label, fact| message!("{}, {}", label, fact))
+}
+
+/// Files and their size.
+fn labelled(files: &Files, tokenizer: &dyn Tokenizer) -> Message {
+    let (data, len) = (files.texts(), files.texts().text().len() as u64);
+    let numbers = data.largest().is_some();
+    let stays = files.on_disk() && (is_bytes(tokenizer) || numbers);
+    let several = data.count() > 1;
+    let marked = data.end_of_text() == EndOfText::Marked;
+    let facts = [
+        numbers.then(|| message!("{} tokens of 16 bits", base::thousands(len / 2))),
+        stays.then(|| message!("read from the disk")),
+        several.then(|| message!("{} texts", data.count())),
+        marked.then(|| message!("{} ends a text", END_OF_TEXT)),
+        data.is_respelt(tokenizer).then(|| {
+            message!("put into Unicode's form NFC by the tokenizer (its bytes are counted)")
+        }),
+    ];
+    let label = message!("{}, {}", files.name, base::bytes(len));
+    with_facts(label, facts.into_iter().flatten().chain(files.changes.clone()))
+}
+
+/// Which part of files is set apart, in words.
+fn unseen(files: &Files, share: f64) -> Result<Message> {
+    /// Less is what people write twice themselves.
+    const WORTH_SAYING: f64 = 0.05;
+    if share == 0.0 {
+        return Ok(message!("none of it is unseen"));
+    }
+    let percent = short(100.0 * share as f32);
+    let texts = files.texts();
+    let unseen = match texts.are_several() {
+        true => message!("the last {} % of each unseen", percent),
+        false => message!("the last {} % unseen", percent),
+    };
+    // A large text is not read once more for this.
+    let small = texts.text().len() as u64 <= in_memory();
+    let again = if small { texts.repeated(share)? } else { 0.0 };
+    Ok(match again >= WORTH_SAYING {
+        true => message!("{}, {:.0} % of that in the rest as well", unseen, 100.0 * again),
+        false => unseen,
+    })
+}
+
+/// Of what the vocabulary consists, when it is not all bytes.
+fn vocabulary(tokenizer: &dyn Tokenizer) -> Option<Message> {
+    let size = tokenizer.vocab_size();
+    match tokenizer.name() {
+        ByteTokenizer::NAME => None,
+        IdsTokenizer::NAME => Some(message!("a vocabulary of {} numbers", size)),
+        name => Some(message!("{} {} tokens", base::thousands(size as u64), name)),
+    }
+}

@@ -1,0 +1,252 @@
+//! Unseen data, and what an evaluation of it finds.
+
+use crate::defaults::{FEWEST_FINAL_TOKENS, FINAL_TOKENS, LEARNT_A_SCORED};
+use crate::error::Result;
+use crate::log::RunResult;
+use llm_core::base::Message;
+use llm_core::crew::{Alone, Crew};
+use llm_core::data::{TokenDataset, Window, Windows};
+use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::train::{Evaluation, Scored, evaluate_together};
+use llm_core::{Recipe, TinyGPT, TokenId};
+use llm_lens::{KnownText, Piece};
+use llm_stories::{FactTable, Story, StoryCorpus, UnseenStories};
+use std::ops::{ControlFlow, Range};
+use std::sync::Arc;
+
+/// Unseen data with the windows that are scored.
+#[derive(Debug)]
+pub struct Validation {
+    data: TokenDataset,
+    windows: Windows,
+    tokenizer: Arc<dyn Tokenizer>,
+    /// With the built-in stories.
+    pub stories: Option<UnseenStories>,
+    /// What was done to its text, if anything.
+    pub about: Option<Message>,
+}
+
+/// What an evaluation found.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Loss and accuracy.
+    pub evaluation: Evaluation,
+    /// Bytes that the scored tokens stand for.
+    pub bytes: u64,
+    /// What a token is: `byte` or `token`.
+    pub unit: &'static str,
+    /// With the built-in stories.
+    pub facts: Option<FactTable>,
+}
+
+impl Report {
+    /// From what a run's folder remembers of it, for tokens that are called `unit`.
+    pub fn known(result: &RunResult, unit: &'static str) -> Report {
+        let RunResult { val_loss: loss, tokens, accuracy, bits_per_byte, .. } = *result;
+        let evaluation = Evaluation { loss, accuracy, tokens };
+        let bits = evaluation.bits_per_token() * tokens as f64;
+        let bytes = bits_per_byte.map_or(0.0, |of_one| bits / of_one).round() as u64;
+        Report { evaluation, bytes, unit, facts: None }
+    }
+
+    /// What the text costs in bits, for each of its bytes: comparable between tokenizers. `None` of
+    /// tokens that stand for no text.
+    pub fn bits_per_byte(&self) -> Option<f64> {
+        let Evaluation { tokens, .. } = self.evaluation;
+        let bits = self.evaluation.bits_per_token() * tokens as f64;
+        (self.bytes > 0).then(|| bits / self.bytes as f64)
+    }
+
+    /// In one line.
+    pub fn summary(&self) -> String {
+        let bits = match (self.bits_per_byte(), self.unit) {
+            (Some(bits), ByteTokenizer::NAME) => format!("{bits:.3} bits"),
+            (Some(bits), _) => format!("{bits:.3} bits per byte"),
+            (None, _) => format!("{:.3} bits", self.evaluation.bits_per_token()),
+        };
+        format!(
+            "validation loss {:.4} nats per {} ({bits}) · top-1 {:.1} %",
+            self.evaluation.loss,
+            self.unit,
+            100.0 * self.evaluation.accuracy
+        )
+    }
+}
+
+impl Validation {
+    /// All of a text, in windows of `seq_len`.
+    pub(super) fn of(
+        data: TokenDataset,
+        seq_len: usize,
+        tokenizer: Arc<dyn Tokenizer>,
+    ) -> Validation {
+        Validation { windows: data.windows(seq_len), data, tokenizer, stories: None, about: None }
+    }
+
+    /// The same, and what was done to its text.
+    pub(super) fn with(self, about: Option<Message>) -> Validation {
+        Validation { about, ..self }
+    }
+
+    /// Whether there is nothing to score.
+    pub(super) fn is_empty(&self) -> bool {
+        self.windows.is_empty()
+    }
+
+    pub(super) fn of_stories(
+        seed: u64,
+        range: Range<u64>,
+        train: &StoryCorpus,
+        seq_len: usize,
+        tokenizer: Arc<dyn Tokenizer>,
+    ) -> Result<Validation> {
+        let corpus = StoryCorpus::new(seed, range);
+        let data = corpus.tokens(tokenizer.as_ref())?;
+        let windows = data.windows(seq_len);
+        let stories = UnseenStories::new(corpus, train, &data, &windows, tokenizer.as_ref())?;
+        Ok(Validation { data, windows, tokenizer, stories: Some(stories), about: None })
+    }
+
+    /// At most the first `most` tokens, of stories those of the first one.
+    ///
+    /// # Errors
+    /// What reading them says.
+    pub fn beginning(&self, most: usize) -> llm_core::Result<Vec<TokenId>> {
+        let first = self.stories.as_ref().and(self.windows.get(0)).map_or(most, |w| w.len + 1);
+        self.data.tokens(0, most.min(first).min(self.data.len()))
+    }
+
+    /// At most `limit` tokens of inputs, in evenly spaced windows, none longer than `longest`.
+    pub fn pieces(&self, limit: usize, longest: usize) -> impl Iterator<Item = Result<Piece<'_>>> {
+        let windows = self.windows.evenly_spaced(limit);
+        (0..windows.len()).filter_map(move |i| windows.get(i)).map(move |window| {
+            let tokens = self.data.tokens(window.start, window.len.min(longest) + 1)?;
+            let story = self.stories.as_ref().and_then(|stories| stories.story(window));
+            Ok(Piece { tokens, known: story.map(known) })
+        })
+    }
+
+    /// Number of tokens that there are to score.
+    pub fn tokens(&self) -> usize {
+        self.windows.tokens()
+    }
+
+    /// Number of tokens that are scored when at most `limit` are to be.
+    pub fn tokens_of(&self, limit: usize) -> usize {
+        self.windows.evenly_spaced(limit).tokens()
+    }
+
+    /// Most tokens that are scored after the last of `steps`: a short run with a long text is not to
+    /// be measured for longer than it has learnt.
+    pub fn most_after(&self, steps: u64, recipe: &Recipe) -> usize {
+        if self.stories.is_some() {
+            return FINAL_TOKENS;
+        }
+        let learnt = steps.saturating_mul(recipe.tokens_per_step());
+        let share = usize::try_from(learnt / LEARNT_A_SCORED).unwrap_or(usize::MAX);
+        share.clamp(FEWEST_FINAL_TOKENS, FINAL_TOKENS)
+    }
+
+    /// Loss in windows of `seq_len`, whatever texts end in them, over the first tokens of which whole
+    /// windows of `longest` can be made, at most `limit`; nothing where there is no such window. The
+    /// same tokens are scored for every length that divides `longest`.
+    ///
+    /// # Errors
+    /// What [`evaluate`](llm_core::train::evaluate) refuses.
+    pub fn loss_in_windows(
+        &self,
+        model: &TinyGPT,
+        [seq_len, longest]: [usize; 2],
+        limit: usize,
+        mut stop: impl FnMut() -> bool,
+    ) -> Result<Option<f64>> {
+        let most = self.data.len().saturating_sub(1).min(limit.max(longest));
+        let scored = most / longest * longest;
+        if scored == 0 {
+            return Ok(None);
+        }
+        let windows = Windows::consecutive(scored + 1, seq_len);
+        let found = evaluate_together(&mut Alone, model, &self.data, &windows, 1, |_| {
+            if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(Some(found.loss))
+    }
+
+    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is told after each window how
+    /// many were scored, and says whether that is enough.
+    ///
+    /// # Errors
+    /// What [`evaluate`](llm_core::train::evaluate) refuses.
+    pub fn score(
+        &self,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
+        mut stop: impl FnMut(u64) -> bool,
+    ) -> Result<Report> {
+        self.score_seen(model, batch_size, limit, |tokens, _, _| stop(tokens))
+    }
+
+    /// The same, and `seen` is told each window and what the model said about it.
+    ///
+    /// # Errors
+    /// As [`Validation::score`].
+    pub fn score_seen(
+        &self,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
+        seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
+    ) -> Result<Report> {
+        self.score_together(&mut Alone, model, batch_size, limit, seen)
+    }
+
+    /// The same, divided over the members of a crew, each of whom is shown all windows.
+    ///
+    /// # Errors
+    /// As [`evaluate_together`].
+    pub fn score_together(
+        &self,
+        crew: &mut dyn Crew,
+        model: &TinyGPT,
+        batch_size: usize,
+        limit: usize,
+        mut seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
+    ) -> Result<Report> {
+        let windows = self.windows.evenly_spaced(limit);
+        let mut facts = self.stories.as_ref().map(|_| FactTable::default());
+        let (mut tokens, mut bytes) = (0, 0);
+        let data = &self.data;
+        let evaluation = evaluate_together(crew, model, data, &windows, batch_size, |scored| {
+            let end = self.tokenizer.end_of_text();
+            // The token that ends a text stands for none of its bytes.
+            let length = |&token| match Some(token) == end {
+                true => 0,
+                false => self.tokenizer.bytes_of(token).len() as u64,
+            };
+            bytes += scored.targets.iter().map(length).sum::<u64>();
+            let Some(window) = windows.get(scored.window) else { return ControlFlow::Break(()) };
+            if let (Some(facts), Some(stories)) = (&mut facts, &self.stories) {
+                stories.add_facts(facts, window, &scored, self.tokenizer.as_ref());
+            }
+            tokens += scored.targets.len() as u64;
+            if seen(tokens, window, &scored) {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+        Ok(Report {
+            evaluation,
+            bytes,
+            unit: llm_formats::tokenizers::unit(&*self.tokenizer),
+            facts,
+        })
+    }
+}
+
+/// What is known about a story: the words that follow from the text before them.
+fn known(story: &Story) -> KnownText<'_> {
+    let words = story.facts.iter().map(|fact| fact.start..fact.end);
+    KnownText { text: &story.text, words: words.collect() }
+}

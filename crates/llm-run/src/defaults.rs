@@ -1,0 +1,97 @@
+//! The values of flags that are not given.
+
+/// Number of built-in stories, training and validation together.
+pub const STORY_COUNT: u64 = 20_000;
+/// Seed of the built-in stories. It is not `--seed`: runs with different seeds learn and are
+/// judged on the same stories.
+pub const STORY_SEED: u64 = 1;
+
+/// Steps between two evaluations, and between two saves.
+pub const INTERVAL: u64 = 250;
+/// Steps between two reports.
+pub const LOG_EVERY: u64 = 10;
+/// Most tokens that an evaluation during training scores.
+pub const PERIODIC_TOKENS: usize = 65_536;
+/// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run has
+/// learnt from, so that it takes a small part of the time, ..
+pub const LEARNT_A_SCORED: u64 = 4;
+/// .. but so many at least, ..
+pub const FEWEST_FINAL_TOKENS: usize = 1 << 18;
+/// .. and at most so many; of the stories all up to this.
+pub const FINAL_TOKENS: usize = 4 << 20;
+
+/// Tokens that a vocabulary is learnt with when nothing is said.
+pub const VOCAB_SIZE: usize = 1024;
+
+/// Bytes of data files that are read into memory; larger ones stay on the disk. The environment
+/// variable `LLM_DATA_IN_MEMORY` sets another number, for tests.
+pub fn in_memory() -> u64 {
+    set_by("LLM_DATA_IN_MEMORY").unwrap_or(256 << 20)
+}
+
+/// The number that an environment variable sets, if it does.
+pub fn set_by(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+/// Sets of starting values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// The C++ original's.
+    Original,
+}
+
+impl Preset {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Original => "original",
+        }
+    }
+}
+
+/// What a new run starts from. The values are in the rows of [`settings`](crate::settings).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// For the built-in stories: a window holds a story, a minute suffices.
+    Stories,
+    /// For text of one's own: nanoGPT's recipe for a CPU.
+    Text,
+    /// The C++ original's.
+    Original,
+}
+
+impl Start {
+    /// That of a kind of data, or of a preset.
+    pub fn choose(preset: Option<Preset>, stories: bool) -> Start {
+        match (preset, stories) {
+            (Some(Preset::Original), _) => Start::Original,
+            (None, true) => Start::Stories,
+            (None, false) => Start::Text,
+        }
+    }
+
+    /// Its value of the three: stories, text, original.
+    pub fn of<T: Copy>(self, values: [T; 3]) -> T {
+        values[self as usize]
+    }
+}
+
+/// How text is written when nothing is said.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TextDefaults {
+    /// Tokens.
+    pub n: usize,
+    /// Temperature.
+    pub temperature: f32,
+}
+
+impl TextDefaults {
+    /// Of a preset.
+    pub fn choose(preset: Option<Preset>) -> TextDefaults {
+        match preset {
+            Some(Preset::Original) => TextDefaults { n: 128, temperature: 1.0 },
+            None => TextDefaults { n: 256, temperature: 0.8 },
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! What ends a run, or what keeps one from beginning.
+
+use llm_core::base::{CrewError, Filling, Message};
+use llm_core::{Error, IoAction, message};
+use llm_formats::first_look::Look;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `Result` with [`RunError`].
+pub type Result<T, E = RunError> = std::result::Result<T, E>;
+
+/// Why a run stopped, or cannot begin.
+#[derive(Debug)]
+pub enum RunError {
+    /// Options that cannot be, with what to do instead.
+    Usage(Message),
+    /// Data that cannot be used.
+    Data(Message),
+    /// An input that is something else than what is read there.
+    Foreign {
+        /// The file or folder.
+        path: PathBuf,
+        /// What it is.
+        look: Look,
+    },
+    /// An input that cannot be read.
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// The reason and what to do.
+        why: Message,
+    },
+    /// An output that cannot be created.
+    Create {
+        /// The file or folder.
+        path: PathBuf,
+        /// The reason.
+        why: Message,
+    },
+    /// Another run writes there.
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Too little memory, with what makes the size.
+    Memory(Error, Message),
+    /// Fewer threads than were asked for can be had.
+    Threads(usize),
+    /// The output of a face failed (other than by being closed).
+    Output(io::Error),
+    /// From a library.
+    Core {
+        /// What it said.
+        source: Error,
+        /// What is kept and what to do.
+        hint: Option<Message>,
+    },
+    /// One step after the other stood out and was skipped.
+    Spikes {
+        /// Steps done.
+        step: u64,
+        /// How many.
+        skipped: u32,
+        /// What is kept and what to do.
+        kept: Message,
+    },
+    /// The model's first choice is right less often than was asked for.
+    Accuracy {
+        /// First choices that came.
+        right: usize,
+        /// Places looked at.
+        count: usize,
+        /// The share that was asked for.
+        wanted: f64,
+    },
+    /// Several processes were started that cannot speak with each other.
+    NoCrew(Message),
+    /// Another process of the same run says why it ends, and with which code.
+    Elsewhere(u8),
+    /// A signal stopped the run; it was handled and reported.
+    Signal(u8),
+    /// A fault of this program.
+    Internal(Message),
+}
+
+/// The kind of a [`RunError`], for exit codes, exceptions and the like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Options that cannot be.
+    Usage,
+    /// The numbers ran away, or are worse than was asked for.
+    Diverged,
+    /// Data or a checkpoint that cannot be used.
+    BadData,
+    /// An input that is missing or unreadable.
+    NoInput,
+    /// Several processes that cannot speak with each other.
+    Unavailable,
+    /// A fault of the program.
+    Internal,
+    /// Not enough memory.
+    NoMemory,
+    /// Output that cannot be created.
+    CannotCreate,
+    /// Reading or writing failed on the way.
+    Io,
+    /// Another run writes the same output.
+    Busy,
+    /// Another process has said why, with this code.
+    Elsewhere(u8),
+    /// A signal came.
+    Signal(u8),
+}
+
+impl From<Error> for RunError {
+    fn from(source: Error) -> RunError {
+        RunError::Core { source, hint: None }
+    }
+}
+
+impl RunError {
+    /// Through the library's loop, and back by [`RunError::of_hook`].
+    pub fn in_hook(self) -> Error {
+        Error::Hook(Box::new(self))
+    }
+
+    /// The error of a run: a hook's own as it was, anything else from the library.
+    pub fn of_hook(error: Error) -> RunError {
+        match error {
+            Error::Hook(own) => match own.downcast::<RunError>() {
+                Ok(own) => *own,
+                Err(foreign) => RunError::from(Error::Hook(foreign)),
+            },
+            other => RunError::from(other),
+        }
+    }
+
+    /// The same library error, with what is kept or what to do.
+    pub fn hint(source: Error, hint: impl Into<Message>) -> RunError {
+        RunError::Core { source, hint: Some(hint.into()) }
+    }
+
+    /// A file or a folder that cannot be made, with what to do.
+    pub fn not_created(path: &Path, source: io::Error, hint: impl Into<Message>) -> RunError {
+        RunError::hint(Error::io(IoAction::Create, path, source), hint)
+    }
+
+    /// A file that cannot be read.
+    pub fn unreadable(path: &Path, why: &io::Error) -> RunError {
+        RunError::Input { path: path.into(), why: system_reason(why) }
+    }
+
+    /// Its kind.
+    pub fn kind(&self) -> Kind {
+        match self {
+            RunError::Usage(_) => Kind::Usage,
+            RunError::Data(_) | RunError::Foreign { .. } => Kind::BadData,
+            RunError::Input { .. } => Kind::NoInput,
+            RunError::Create { .. } => Kind::CannotCreate,
+            RunError::Busy { .. } => Kind::Busy,
+            RunError::Memory(..) | RunError::Threads(_) => Kind::NoMemory,
+            RunError::Output(_) => Kind::Io,
+            RunError::Spikes { .. } | RunError::Accuracy { .. } => Kind::Diverged,
+            RunError::NoCrew(_) => Kind::Unavailable,
+            RunError::Elsewhere(code) => Kind::Elsewhere(*code),
+            RunError::Signal(n) => Kind::Signal(*n),
+            RunError::Internal(_) => Kind::Internal,
+            RunError::Core { source, .. } => match source {
+                Error::Config { .. } | Error::Crew(CrewError::Size { .. }) => Kind::Usage,
+                Error::Diverged { .. } | Error::Unusable { .. } => Kind::Diverged,
+                Error::Checkpoint { .. }
+                | Error::DataTooSmall { .. }
+                | Error::TokenOutOfRange { .. }
+                | Error::UnknownUnit { .. }
+                | Error::NumbersOnly
+                | Error::Tokenizer { .. }
+                | Error::Logits { .. } => Kind::BadData,
+                Error::Memory { .. } => Kind::NoMemory,
+                Error::Io { action: IoAction::Read, source, .. } => match source.kind() {
+                    io::ErrorKind::InvalidData => Kind::BadData,
+                    _ => Kind::NoInput,
+                },
+                Error::Io { action: IoAction::Create, .. } => Kind::CannotCreate,
+                Error::Io { .. }
+                | Error::Crew(CrewError::Silent { .. } | CrewError::Gone { .. }) => Kind::Io,
+                _ => Kind::Internal,
+            },
+        }
+    }
+
+    /// The sentence for a person.
+    pub fn message(&self) -> Message {
+        match self {
+            RunError::Usage(why) | RunError::Data(why) | RunError::NoCrew(why) => why.clone(),
+            RunError::Foreign { path, look } => {
+                message!("'{}': it is {}", path.display(), look.to_string())
+            }
+            RunError::Input { path, why } => message!("cannot read '{}': {}", path.display(), why),
+            RunError::Create { path, why } => message!(
+                "cannot write '{}': {}; nothing was trained, choose another {save} or {out}",
+                path.display(),
+                why
+            ),
+            RunError::Busy { path } => message!(
+                "'{}' is in use by another run; wait for it, or choose another {save} or {out}",
+                path.display()
+            ),
+            RunError::Memory(e, options) => message!("{}; lower {}", of_library(e), options),
+            RunError::Threads(n) => {
+                message!("{threads} {}: the system does not give so many; try fewer", n)
+            }
+            RunError::Output(e) => {
+                message!("cannot write to standard output: {}", system_reason(e))
+            }
+            RunError::Core { source, hint: None } => of_library(source),
+            RunError::Core { source, hint: Some(hint) } => {
+                message!("{}; {}", of_library(source), hint)
+            }
+            RunError::Spikes { step, skipped, kept } => message!(
+                "{} steps in a row were skipped as spikes, the last at step {}; {}",
+                skipped,
+                step,
+                kept
+            ),
+            RunError::Accuracy { right, count, wanted } => message!(
+                "{min_acc} {}: {} of {} first choices are right; train longer, or ask for less",
+                wanted,
+                right,
+                count
+            ),
+            RunError::Elsewhere(_) => message!("another process ended the run"),
+            RunError::Signal(n) => message!("stopped by signal {}", n),
+            RunError::Internal(why) => {
+                message!("internal: {}; this is a fault of the program, please report it", why)
+            }
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
+    }
+}
+
+impl std::error::Error for RunError {}
+
+/// The error of an input that is something else than what is read there, by its first look.
+pub fn foreign(path: &Path, read: &[Look]) -> Option<RunError> {
+    let look = Look::of(path).filter(|look| !read.contains(look))?;
+    Some(RunError::Foreign { path: path.into(), look })
+}
+
+/// An option of a run, by the name of its field.
+pub fn option(name: &'static str) -> Filling {
+    Filling::Option(name)
+}
+
+/// What a library says, and what caused it.
+pub fn of_library(e: &dyn std::error::Error) -> Message {
+    let causes = std::iter::successors(e.source(), |cause| cause.source());
+    let causes = causes.map(|cause| plain_reason(&cause.to_string()));
+    let all = std::iter::once(e.to_string()).chain(causes);
+    Message::from(all.collect::<Vec<_>>().join(": "))
+}
+
+/// The system's reason, without its number and without the name of a temporary file.
+pub fn system_reason(e: &io::Error) -> Message {
+    Message::words(plain_reason(&e.to_string()))
+}
+
+/// [`system_reason`] of a message.
+pub fn plain_reason(text: &str) -> String {
+    let plain = text.split(" (os error").next().unwrap_or(text);
+    let mut chars = plain.chars();
+    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
+}

@@ -1,0 +1,83 @@
+//! A file that says who writes the one beside it.
+
+use super::names::cannot_create;
+use crate::error::{Result, RunError};
+use llm_core::base::real_path;
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// `<file>.lock`, held. It goes with the process, however that ends; the file may stay.
+#[derive(Debug)]
+pub(super) struct Lock {
+    path: PathBuf,
+    file: File,
+}
+
+impl Lock {
+    /// Takes the lock of the file that `path` means, by whatever links that is reached.
+    ///
+    /// # Errors
+    /// [`RunError::Busy`]; [`RunError::Create`] when it cannot be made.
+    pub(super) fn take(path: &Path) -> Result<Lock> {
+        let lock = beside(path);
+        loop {
+            let file = File::options().create(true).append(true).open(&lock);
+            let file = file.map_err(|e| cannot_create(path, &e))?;
+            match file.try_lock() {
+                Ok(()) => {}
+                Err(TryLockError::WouldBlock) => return Err(RunError::Busy { path: path.into() }),
+                // A file system without locks: go on, as before there were any.
+                Err(TryLockError::Error(_)) => return Ok(Lock { path: lock, file }),
+            }
+            // Its last owner may have removed it between our opening and locking.
+            if is(&file, &lock) {
+                return Ok(Lock { path: lock, file });
+            }
+        }
+    }
+
+    /// Its file came to lie beside `path`, if that is so.
+    pub(super) fn follow(&mut self, path: &Path) {
+        let moved = beside(path);
+        if is(&self.file, &moved) {
+            self.path = moved;
+        }
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Removed while still locked; who opened it meanwhile sees that and tries again.
+        if cfg!(unix) && is(&self.file, &self.path) {
+            let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+/// Does somebody hold the lock of the file that `path` means?
+pub(super) fn is_held(path: &Path) -> bool {
+    let file = File::open(beside(path));
+    file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let real = real_path(path);
+    let mut name = real.file_name().unwrap_or_default().to_os_string();
+    name.push(".lock");
+    real.with_file_name(name)
+}
+
+/// Whether this open file or folder is the one at `path`.
+#[cfg(unix)]
+pub(super) fn is(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |m: io::Result<std::fs::Metadata>| m.map(|m| (m.dev(), m.ino())).ok();
+    let ours = id(file.metadata());
+    ours.is_some() && ours == id(std::fs::metadata(path))
+}
+
+#[cfg(not(unix))]
+pub(super) fn is(_: &File, path: &Path) -> bool {
+    path.exists()
+}

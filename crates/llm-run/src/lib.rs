@@ -1,0 +1,39 @@
+//! A run as a library: what it is asked for, what it learns from, where it is kept. It prints nothing,
+//! knows no language and no spelling of a flag: what happens is data, and a face says it.
+//!
+//! Each module imports only from those above it in this list:
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`numbers`] | numbers as a person types them |
+//! | [`escape`] | names and text of others, so that they cannot control a terminal |
+//! | [`error`] | what ends a run, or keeps one from beginning |
+//! | [`log`] | what a run leaves in its folder besides checkpoints |
+//! | [`clock`] | the time that a run may take |
+//! | [`defaults`] | the values of options that are not given |
+//! | [`note`] | what is worth saying before it begins |
+//! | [`folder`] | where a run is kept, and found again |
+//! | [`data`] | what is read, what is learnt, what it is judged on |
+//! | [`tokenizers`] | how a new run's text is cut |
+
+pub mod numbers;
+
+pub mod escape;
+
+pub mod error;
+
+pub mod log;
+
+pub mod clock;
+
+pub mod defaults;
+
+pub mod note;
+
+pub mod folder;
+
+pub mod data;
+
+pub mod tokenizers;
+
+pub use error::{Result, RunError};

@@ -1,0 +1,79 @@
+//! What a run leaves in its folder besides checkpoints: a row per step, samples, a picture,
+//! the settings.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `metrics.csv`, `metrics.jsonl` | every step in numbers ([`Row`]) |
+//! | `samples.jsonl` | what the model wrote on the way ([`Samples`]) |
+//! | `loss.svg` | the losses as a picture ([`plot`]) |
+//! | `config.toml` | the settings ([`write_config`]) |
+//! | `run.json` | what the run is and what came of it ([`RunInfo`]) |
+//!
+//! A log never lies about its run. [`RunLog::open`] takes away the rows of steps that the loaded
+//! checkpoint does not know, and [`RunLog::flush`] before each save makes sure that no checkpoint
+//! knows a step that the log does not.
+//!
+//! ```
+//! use llm_run::log::{Curves, Row, RunLog, plot};
+//!
+//! let dir = tempfile::tempdir()?;
+//! let mut log = RunLog::open(dir.path(), 0)?; // a new run: no step is done
+//! for step in 1..=3 {
+//!     let loss = 5.5 / step as f32;
+//!     log.row(Row { step, tokens: 32 * step, loss, lr: 1e-3, ..Row::default() })?;
+//! }
+//! log.val_loss(3, 2.0); // lands in the row of step 3
+//! log.flush(true)?; // and now the checkpoint of step 3 may be saved
+//! plot::write(dir.path(), &Curves::read(dir.path(), 256, None)?)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! Each module imports only from those above it in this list:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `row` | one step's row, and the two ways it is written |
+//! | `sink` | one file that rows are appended to |
+//! | `info` | what the run is and what came of it |
+//! | `aside` | what is somebody else's in a run's folder |
+//! | `reopen` | what may stay of a log when its run goes on |
+//! | `log` | the log of a run, open at its end |
+//! | `samples` | what the model wrote on the way |
+//! | `curves` | the losses of a log as a few hundred points |
+//! | [`plot`] | the losses as a picture |
+//! | `groups` | groups of runs beside each other: mean, spread, a picture |
+
+mod row;
+
+mod sink;
+
+mod info;
+
+mod aside;
+
+mod reopen;
+
+mod log;
+
+mod samples;
+
+mod curves;
+
+pub mod plot;
+
+mod groups;
+
+#[cfg(test)]
+mod tests;
+
+/// The names of the files that this crate writes into a run's folder.
+pub const FILES: [&str; 6] =
+    ["config.toml", "loss.svg", "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
+
+pub use aside::others_aside;
+pub use curves::{Curves, Point, rows};
+pub use groups::{GroupSpread, Groups, Panel, Series};
+pub use info::{BestLoss, RunInfo, RunResult, RunState};
+pub use log::{RunLog, write_config};
+pub use row::{Format, Row};
+pub use samples::{Sample, Samples};

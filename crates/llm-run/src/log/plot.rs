@@ -1,0 +1,156 @@
+//! The losses as a picture: `loss.svg`.
+
+use crate::log::curves::{Curves, Point};
+use llm_core::base::replace_file;
+use llm_core::base::thousands;
+use llm_core::{Error, IoAction, Result};
+use plotters::element::DashedPathElement;
+use plotters::prelude::*;
+use std::io;
+use std::path::Path;
+
+const SIZE: (u32, u32) = (1000, 600);
+pub(crate) const FONT: &str = "sans-serif";
+const TRAIN: RGBColor = RGBColor(31, 119, 180);
+const VAL: RGBColor = RGBColor(214, 90, 20);
+const NOTHING: RGBColor = RGBColor(110, 110, 110);
+pub(crate) const FLOOR: RGBColor = RGBColor(44, 140, 60);
+const DASH: u32 = 8;
+const GAP: u32 = 5;
+pub(crate) const GRID: RGBColor = RGBColor(225, 225, 225);
+
+/// Draws the curves into `loss.svg` in the folder `dir`. Without a step there is no picture.
+///
+/// # Errors
+/// [`Error::Io`] with the path; an older picture is then as before.
+pub fn write(dir: &Path, curves: &Curves) -> Result<()> {
+    let path = dir.join("loss.svg");
+    let failed = |e| Error::io(IoAction::Write, &path, e);
+    let Some(frame) = Frame::around(curves) else { return Ok(()) };
+    let svg = draw(curves, &frame).map_err(|e| failed(io::Error::other(e.to_string())))?;
+    replace_file(&path, |out| out.write_all(svg.as_bytes())).map_err(failed)
+}
+
+/// What part of the plane is shown.
+struct Frame {
+    steps: std::ops::Range<f64>,
+    top: f64,
+}
+
+impl Frame {
+    /// `None` when there is nothing to see.
+    fn around(curves: &Curves) -> Option<Frame> {
+        let all = || curves.train.iter().chain(&curves.val);
+        let first = all().map(|p| p.0).reduce(f64::min)?;
+        let last = all().map(|p| p.0).reduce(f64::max)?;
+        // A spike may leave the picture at the top; a curve that is flattened says nothing.
+        let nothing = curves.nothing();
+        let highest = all().map(|p| p.1).fold(nothing, f64::max).min(1.6 * nothing);
+        Some(Frame { steps: first.min(last - 1.0)..last, top: 1.05 * highest })
+    }
+
+    /// The points, those above the top brought down to it.
+    fn within<'a>(&self, points: &'a [Point]) -> impl Iterator<Item = Point> + Clone + 'a {
+        let top = self.top;
+        points.iter().map(move |&(step, loss)| (step, loss.clamp(0.0, top)))
+    }
+}
+
+impl Curves {
+    /// ln V, never so small that nothing could be drawn.
+    fn nothing(&self) -> f64 {
+        (self.vocab_size.max(2) as f64).ln()
+    }
+}
+
+/// Why nothing was drawn.
+pub(crate) type Failure = DrawingAreaErrorKind<io::Error>;
+type Done = std::result::Result<(), Failure>;
+
+fn draw(curves: &Curves, frame: &Frame) -> std::result::Result<String, Failure> {
+    let mut svg = String::new();
+    {
+        let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
+        area.fill(&WHITE)?;
+        // The legend has a place of its own: inside, it would hide steps.
+        let (above, below) = area.split_vertically(40);
+        let mut chart = ChartBuilder::on(&below)
+            .margin(8)
+            .margin_right(32)
+            .x_label_area_size(52)
+            .y_label_area_size(64)
+            .build_cartesian_2d(frame.steps.clone(), 0.0..frame.top)?;
+        chart
+            .configure_mesh()
+            .bold_line_style(GRID)
+            .light_line_style(TRANSPARENT)
+            .axis_style(BLACK.mix(0.6))
+            .label_style((FONT, 16))
+            .axis_desc_style((FONT, 18))
+            .x_labels(8)
+            .y_labels(8)
+            .x_desc("step")
+            .y_desc("loss (nats per token)")
+            .x_label_formatter(&|step| thousands(step.max(0.0) as u64))
+            .y_label_formatter(&|loss| format!("{loss:.1}"))
+            .draw()?;
+
+        let mut legend = Legend { area: &above, x: 72 };
+        let (thin, thick) = (TRAIN.mix(0.35).stroke_width(1), TRAIN.stroke_width(2));
+        for (points, style, label) in
+            [(&curves.train, thin, "training loss"), (&curves.smooth, thick, "smoothed")]
+        {
+            chart.draw_series(LineSeries::new(frame.within(points), style))?;
+            legend.entry(label, style, Mark::Line)?;
+        }
+        if !curves.val.is_empty() {
+            let (line, points) = (VAL.stroke_width(2), || frame.within(&curves.val));
+            chart.draw_series(LineSeries::new(points(), line))?;
+            chart.draw_series(points().map(|p| Circle::new(p, 3, VAL.filled())))?;
+            legend.entry("validation loss", line, Mark::Dots)?;
+        }
+        let nothing = curves.nothing();
+        let label = format!("ln {} = {nothing:.2} (knows nothing)", curves.vocab_size);
+        let floor = curves.entropy_floor.map(|f| (f, FLOOR, format!("entropy floor = {f:.3}")));
+        for (loss, color, label) in [(nothing, NOTHING, label)].into_iter().chain(floor) {
+            let (style, ends) = (color.stroke_width(2), [frame.steps.start, frame.steps.end]);
+            let ends = ends.map(|step| (step, loss));
+            chart.draw_series(DashedLineSeries::new(ends, DASH, GAP, style))?;
+            legend.entry(&label, style, Mark::Dashes)?;
+        }
+        area.present()?;
+    }
+    Ok(svg)
+}
+
+/// A line of samples, each with its name.
+struct Legend<'a, 'b> {
+    area: &'a DrawingArea<SVGBackend<'b>, plotters::coord::Shift>,
+    /// Where the next one begins.
+    x: i32,
+}
+
+#[derive(PartialEq)]
+enum Mark {
+    Line,
+    Dots,
+    Dashes,
+}
+
+impl Legend<'_, '_> {
+    fn entry(&mut self, label: &str, style: ShapeStyle, mark: Mark) -> Done {
+        let (x, y) = (self.x, 24);
+        let ends = [(x, y), (x + 26, y)];
+        match mark {
+            Mark::Dashes => self.area.draw(&DashedPathElement::new(ends, DASH, GAP, style))?,
+            _ => self.area.draw(&PathElement::new(ends, style))?,
+        }
+        if mark == Mark::Dots {
+            self.area.draw(&Circle::new((x + 13, y), 3, style.filled()))?;
+        }
+        self.area.draw(&Text::new(label.to_string(), (x + 33, y - 8), (FONT, 16)))?;
+        // No font is at hand that could be measured: letters of this size are about this wide.
+        self.x += 33 + 7 * label.chars().count() as i32 + 26;
+        Ok(())
+    }
+}

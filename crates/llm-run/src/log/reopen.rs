@@ -1,0 +1,124 @@
+//! What may stay of a log when its run goes on.
+//!
+//! The log is read line by line, and nothing in it is believed: a kill may have cut the last line
+//! at any byte, and anybody may have edited the file.
+
+use crate::log::aside::move_aside;
+use crate::log::row::{Format, Row};
+use llm_core::base::replace_file;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+
+/// What was found, and what was done about it.
+pub(crate) struct Reopened {
+    /// The last row that stayed.
+    pub last: Option<Row>,
+    /// Something to tell the user.
+    pub note: Option<String>,
+}
+
+/// Makes `format`'s file in `dir` hold the rows up to step `done` and nothing else, so that the
+/// row of step `done + 1` can be appended. What cannot be continued is moved aside.
+pub(crate) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopened> {
+    let path = dir.join(format.file_name());
+    llm_core::base::sweep_stale(&path);
+    let (kept, note) = match fs::metadata(&path) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => (Kept::default(), None),
+        Err(e) => return Err(e),
+        // Asked before it is opened: that would wait for ever at a pipe.
+        Ok(metadata) if !metadata.is_file() => {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+        }
+        Ok(_) => match scan(format, BufReader::new(File::open(&path)?), done)? {
+            Found::Log(kept) => (kept, None),
+            Found::Broken(why) => (Kept::default(), Some(move_aside(&path, &why)?)),
+        },
+    };
+    let length = fs::metadata(&path).map_or(0, |m| m.len());
+    if kept.bytes == 0 {
+        let header = format.header()?;
+        replace_file(&path, |out| out.write_all(&header))?;
+    } else if kept.bytes < length {
+        // Never cut in place: a kill leaves the old file or the new one.
+        let mut old = File::open(&path)?.take(kept.bytes);
+        replace_file(&path, |mut out| io::copy(&mut old, &mut out).map(drop))?;
+    }
+    Ok(Reopened { last: kept.last, note })
+}
+
+/// The part of a log that stays.
+#[derive(Default)]
+struct Kept {
+    bytes: u64,
+    last: Option<Row>,
+}
+
+enum Found {
+    Log(Kept),
+    /// And why.
+    Broken(String),
+}
+
+fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> {
+    let mut kept = Kept::default();
+    let (mut line, mut number) = (Vec::new(), 0u64);
+    let header = format.header()?;
+    if !header.is_empty() {
+        number += 1;
+        match read_line(&mut from, &mut line)? {
+            Line::Whole if line == header => kept.bytes = header.len() as u64,
+            Line::Torn if header.starts_with(&line) => return Ok(Found::Log(kept)),
+            _ => return Ok(Found::Broken("is not a log of this program (line 1)".into())),
+        }
+    }
+    loop {
+        number += 1;
+        match read_line(&mut from, &mut line)? {
+            Line::Torn => break, // cut by a kill, or the end
+            Line::Whole => {}
+            Line::TooLong => return Ok(Found::Broken(format!("has no row in line {number}"))),
+        }
+        let Some(row) = format.decode(&line) else {
+            return Ok(Found::Broken(format!("has no row in line {number}")));
+        };
+        if row.step > done {
+            break; // steps that the checkpoint does not know
+        }
+        // A log may begin at any step: the run may have come from another folder.
+        let before = kept.last.map_or(row.step.wrapping_sub(1), |last| last.step);
+        if row.step != before.wrapping_add(1) || row.step == 0 {
+            let why = format!("has step {} after step {before} (line {number})", row.step);
+            return Ok(Found::Broken(why));
+        }
+        kept.bytes += line.len() as u64;
+        kept.last = Some(row);
+    }
+    match kept.last {
+        Some(last) if last.step < done => Ok(Found::Broken(format!(
+            "ends at step {}, but the checkpoint is of step {done}",
+            last.step
+        ))),
+        _ => Ok(Found::Log(kept)),
+    }
+}
+
+enum Line {
+    /// With its line break.
+    Whole,
+    /// Without one: the end of the file. Perhaps empty.
+    Torn,
+    /// Longer than any row.
+    TooLong,
+}
+
+fn read_line(from: &mut impl BufRead, line: &mut Vec<u8>) -> io::Result<Line> {
+    line.clear();
+    let limit = Format::MAX_LINE;
+    from.take(limit as u64).read_until(b'\n', line)?;
+    Ok(match line.last() {
+        Some(b'\n') => Line::Whole,
+        _ if line.len() == limit => Line::TooLong,
+        _ => Line::Torn,
+    })
+}

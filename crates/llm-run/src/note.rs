@@ -1,0 +1,100 @@
+//! What is worth saying about a run before it begins.
+
+use llm_core::base::Message;
+use llm_core::settings::Value;
+use std::path::PathBuf;
+
+/// Something worth saying, in numbers and names. Options are named by their fields.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Note {
+    /// A vocabulary was learnt from the text.
+    Bpe {
+        /// Tokens that it has, ..
+        tokens: usize,
+        /// .. and that were asked for.
+        wanted: usize,
+        /// Bytes that it was learnt from.
+        bytes: u64,
+        /// How long that took.
+        seconds: f64,
+    },
+    /// Token numbers stand for characters, which a file beside them names.
+    Characters {
+        /// How many.
+        count: usize,
+        /// The file.
+        meta: PathBuf,
+    },
+    /// The file beside token numbers names no characters.
+    StayNumbers {
+        /// The file.
+        meta: PathBuf,
+        /// Why not.
+        why: Message,
+    },
+    /// Tokens are bytes, and most characters of the text take several.
+    LongCharacters,
+    /// A setting that differs from the loaded run's.
+    Replaces {
+        /// The option.
+        option: &'static str,
+        /// Its value now.
+        new: Value,
+        /// The run's.
+        old: Value,
+    },
+    /// The optimizer begins anew, since the loaded file has none of its state.
+    NoOptimizerState {
+        /// Its name.
+        optimizer: String,
+    },
+    /// A model from elsewhere, with nothing to do.
+    Imported,
+    /// A run that is finished, with nothing to do.
+    AllDone {
+        /// Its steps.
+        steps: u64,
+    },
+    /// The text is the run's own, found where it was.
+    OwnText {
+        /// Its files.
+        files: Vec<PathBuf>,
+    },
+    /// Habits that the run keeps, though nobody asked for them this time.
+    Habits(Vec<(&'static str, Value)>),
+    /// Other text is learnt at the low rate with which the course ended.
+    AtTheFloor {
+        /// The rate.
+        rate: f32,
+    },
+    /// The rate stays at the end of its course, which was taken down.
+    RateTakenDown {
+        /// The step at which the course ended.
+        end: u64,
+        /// The rate.
+        rate: f32,
+    },
+    /// The rate stays at the end of its course, whatever peak is asked for.
+    RateWithoutEffect {
+        /// The step at which the course ended.
+        end: u64,
+        /// The rate.
+        rate: f32,
+    },
+    /// A constant rate has no course.
+    NoCourse,
+    /// The peak of the rate is never reached.
+    LongWarmup {
+        /// Steps of the warm-up.
+        warmup: u64,
+        /// Steps of the run.
+        steps: u64,
+    },
+    /// A place to save in, where nothing is saved.
+    NoPlace {
+        /// The option that names it.
+        option: &'static str,
+    },
+    /// What a face has to say itself.
+    Said(Message),
+}

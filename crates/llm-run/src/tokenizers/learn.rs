@@ -1,0 +1,160 @@
+//! A new run's tokenizer: from files, or learnt from the run's text.
+
+use super::choice::{Choice, NO_TEXT};
+use crate::data::{Input, learnt, small_regular_file};
+use crate::defaults::VOCAB_SIZE;
+use crate::error::{Result, RunError, of_library};
+use crate::note::Note;
+use llm_core::Error;
+use llm_core::base::Message;
+use llm_core::message;
+use llm_core::recipe::EndOfText;
+use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, split_at_marks};
+use llm_formats::FormatError;
+use llm_formats::bpe::{self, Learning};
+use llm_formats::encode::characters;
+use llm_formats::nano_gpt;
+use llm_formats::tokenizers::with_end_of_text;
+use llm_stories::StoryCorpus;
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Bytes of text that a vocabulary is learnt from, at most: evenly spaced parts of a larger one.
+const MOST_TEXT: usize = 32 << 20;
+
+/// Who is told how far a vocabulary is, and the bytes that it is learnt from.
+pub type Watch<'a> = dyn Fn(Learning, u64) + Sync + 'a;
+
+/// A tokenizer, and what there is to say about it.
+#[derive(Debug)]
+pub struct Made {
+    /// It.
+    pub tokenizer: Arc<dyn Tokenizer>,
+    /// How it came to be, where that is worth saying.
+    pub note: Option<Note>,
+}
+
+/// The tokenizer of a new run. Characters are those of the whole text, validation part included: a
+/// character that is not among them could not be read. BPE is learnt from the training part alone.
+///
+/// # Errors
+/// What making a vocabulary refuses.
+pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watch<'_>) -> Result<Made> {
+    let ends =
+        if let Input::Files(files) = input { files.texts().end_of_text() } else { EndOfText::None };
+    let Made { tokenizer, note } = without_end(choice, input, val_frac, watch, ends)?;
+    let tokenizer = match ends {
+        EndOfText::None => tokenizer,
+        EndOfText::Files | EndOfText::Marked => with_end_of_text(tokenizer)?,
+    };
+    Ok(Made { tokenizer, note })
+}
+
+/// The tokenizer as it is found; a learnt one leaves room for a token that ends a text, if there is
+/// to be one.
+fn without_end(
+    choice: &Choice,
+    input: &Input,
+    val_frac: f64,
+    watch: &Watch<'_>,
+    ends: EndOfText,
+) -> Result<Made> {
+    let marked = ends == EndOfText::Marked;
+    let files = if let Input::Files(files) = input { Some(files) } else { None };
+    let (largest, mut note) = (files.and_then(|files| files.texts().largest()), None);
+    if let (Some(meta), true) = (files.and_then(|files| files.meta()), may_be_characters(choice)) {
+        match of_meta(meta)? {
+            Ok(made) => return Ok(made),
+            Err(why) => note = Some(why),
+        }
+    }
+    let tokenizer: Arc<dyn Tokenizer> = match choice {
+        Choice::Byte | Choice::Numbers { .. } if largest.is_some() => {
+            let needed = largest.map_or(1, |token| token as usize + 1);
+            let said = if let Choice::Numbers { vocab_size } = choice { *vocab_size } else { None };
+            // More than that is said in one line with the largest token.
+            Arc::new(IdsTokenizer::new(said.unwrap_or(needed))?)
+        }
+        Choice::Char | Choice::Learn { .. } if largest.is_some() => {
+            return Err(RunError::Usage(NO_TEXT.into()));
+        }
+        Choice::Byte => Arc::new(ByteTokenizer),
+        Choice::Numbers { .. } => return Err(RunError::Internal("text for numbers".into())),
+        Choice::Char => Arc::new(match input {
+            Input::Files(files) => characters(files.texts().text(), marked).map_err(of_data)?,
+            stories => CharTokenizer::from_text(&text(stories, 0.0, None)?)?,
+        }),
+        Choice::Learn { vocab_size } => {
+            let mut text = text(input, val_frac, Some(MOST_TEXT))?;
+            if marked {
+                text = split_at_marks(&text).collect::<Vec<_>>().join(&b"\n"[..]).into();
+            }
+            let vocab_size = vocab_size.unwrap_or(VOCAB_SIZE);
+            let least = ByteTokenizer::VOCAB_SIZE;
+            let ended = usize::from(ends != EndOfText::None && vocab_size > least);
+            return learn(&text, vocab_size - ended, ended, watch);
+        }
+        Choice::File(_) | Choice::Pair { .. } => {
+            let loaded = choice.load()?;
+            loaded.ok_or_else(|| RunError::Internal("a file without tokenizer".into()))?
+        }
+    };
+    Ok(Made { tokenizer, note })
+}
+
+/// Does this choice leave it open what token numbers stand for, or ask for characters?
+fn may_be_characters(choice: &Choice) -> bool {
+    matches!(choice, Choice::Byte | Choice::Char | Choice::Numbers { vocab_size: None })
+}
+
+/// The characters that a `meta.pkl` names, or why it names none.
+fn of_meta(meta: &Path) -> Result<std::result::Result<Made, Note>> {
+    let characters = nano_gpt::characters(&small_regular_file(meta, nano_gpt::MOST_META)?);
+    Ok(match characters {
+        Ok(tokenizer) => {
+            let (count, meta) = (tokenizer.vocab_size(), meta.to_path_buf());
+            let note = Note::Characters { count, meta };
+            Ok(Made { tokenizer: Arc::new(tokenizer), note: Some(note) })
+        }
+        Err(why) => {
+            let (meta, why) = (meta.to_path_buf(), Message::from(why.to_string()));
+            Err(Note::StayNumbers { meta, why })
+        }
+    })
+}
+
+/// The text before the validation part, or parts of it that are no more than `most`.
+fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8]>> {
+    match input {
+        Input::Stories { seed, count } => {
+            let stories = StoryCorpus::new(*seed, 0..learnt(*count, val_frac));
+            let text: String = stories.stories.into_iter().map(|story| story.text).collect();
+            Ok(Cow::Owned(text.into_bytes()))
+        }
+        Input::Files(files) => Ok(files.texts().learnt(val_frac, most)?),
+    }
+}
+
+/// `ended` tokens come to those that are learnt.
+fn learn(text: &[u8], vocab_size: usize, ended: usize, watch: &Watch<'_>) -> Result<Made> {
+    let start = Instant::now();
+    let total = text.len() as u64;
+    let tokenizer = bpe::learn(text, vocab_size, |step| watch(step, total));
+    let tokenizer = tokenizer.map_err(|e| match e {
+        e @ Error::Memory { .. } => RunError::Memory(e, message!("the size of {data}")),
+        other => other.into(),
+    })?;
+    let (tokens, wanted) = (tokenizer.vocab_size() + ended, vocab_size + ended);
+    let (bytes, seconds) = (total, start.elapsed().as_secs_f64());
+    Ok(Made { tokenizer, note: Some(Note::Bpe { tokens, wanted, bytes, seconds }) })
+}
+
+/// What reading a text refuses.
+fn of_data(e: FormatError) -> RunError {
+    match e {
+        FormatError::Core(e) => e.into(),
+        other => RunError::Data(of_library(&other)),
+    }
+}

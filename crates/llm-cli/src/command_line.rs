@@ -62,9 +62,9 @@ pub(crate) fn parse_with(
         Some(verb) => {
             let inner = words.get(2).and_then(|word| verb.find_subcommand(word));
             let inner = inner.map_or(String::new(), |inner| format!(" {}", inner.get_name()));
-            format!("{} {}{inner} --help", program.name, verb.get_name())
+            format!("{} {}{inner} --help", program.models.name, verb.get_name())
         }
-        None => format!("{} --help", program.name),
+        None => format!("{} --help", program.models.name),
     };
     // Those of a verb that has verbs of its own.
     let verbs = verb.filter(|verb| verb.has_subcommands()).unwrap_or(command).get_subcommands();
@@ -121,8 +121,9 @@ fn of_another(program: &Program, e: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg) else { return None };
     let flag = typed.split('=').next().unwrap_or_default();
     let name = flag.trim_start_matches('-').replace('_', "-");
-    let is_known = ALL_OPTIONS.contains(&&*name) || name == "variants";
-    let other = program.beyond.filter(|_| is_known && e.kind() == ErrorKind::UnknownArgument)?;
+    let is_known = ALL_OPTIONS.contains(&&*name.replace('-', "_")) || name == "variants";
+    let other =
+        program.models.beyond.filter(|_| is_known && e.kind() == ErrorKind::UnknownArgument)?;
     Some(format!("unexpected '{}'; {} has it", one_line(flag), other.program))
 }
 

@@ -8,7 +8,6 @@ use crate::args::{
 use crate::command_line::{Parsed, parse_with};
 use crate::error::{Result, RunError, code};
 use crate::generation::Request;
-use crate::plan::{Settings, check_flags};
 use crate::program::Program;
 use crate::settings::{printable_config, text_of};
 use crate::threads::number_of_threads;
@@ -16,6 +15,7 @@ use clap::Command;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_run::defaults::{INTERVAL, LOG_EVERY, Preset, TextDefaults};
 use llm_run::escape::one_line;
+use llm_run::plan::{Settings, check_flags};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -44,13 +44,13 @@ pub fn check(program: &Program, words: Vec<OsString>) {
 /// As [`check`], and when what is read again is refused or means something else.
 pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
     let read = |path: &Path| text_of(path, file);
-    let config = [program.name, "--config", "run.toml"].map(OsString::from);
+    let config = [program.models.name, "--config", "run.toml"].map(OsString::from);
     let words = config.into_iter().chain(words.iter().map(OsString::from)).collect();
     let Some(Accepted { args, settings, threads }) = accepted(program, words, read) else {
         return false;
     };
     let text = printable_config(program, &settings.decided(), &args, threads);
-    let again = [program.name, "--config", "printed"].map(OsString::from).to_vec();
+    let again = [program.models.name, "--config", "printed"].map(OsString::from).to_vec();
     let again = accepted(program, again, |_| Ok(text.clone()));
     let again = again.unwrap_or_else(|| panic!("not understood again:\n{text}"));
     assert_eq!(again.settings.decided(), settings.decided(), "{text}");
@@ -74,7 +74,7 @@ fn accepted(
     read: impl FnOnce(&Path) -> Result<String>,
 ) -> Option<Accepted> {
     let parsed = COMMANDS.with_borrow_mut(|commands| {
-        let command = commands.entry(program.name).or_insert_with(|| command(program));
+        let command = commands.entry(program.models.name).or_insert_with(|| command(program));
         parse_with(program, command, words, read)
     });
     let (line, number, numbers) = match parsed {
@@ -131,7 +131,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
     Ok(None)
 }
 
-/// What a file says besides what [`Decided`](crate::plan::Decided) holds.
+/// What a file says besides what [`Decided`](llm_run::plan::Decided) holds.
 fn rest(args: &TrainArgs) -> impl Debug {
     #[rustfmt::skip]
     let TrainArgs { config: _, print_config: _, data, dataset: _, data_as, end_of_text, val_frac: _, val, tokenizer, allow_data_change, model: _, heads: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _, remembered: _ } = args;

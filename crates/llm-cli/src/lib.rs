@@ -26,7 +26,6 @@
 //! | [`scoring`] | a measurement, shown and cut |
 //! | [`generation`] | writing text, tables of next tokens |
 //! | [`probes`] | next-token checks |
-//! | [`plan`] | flags, checkpoint and data made into a run; everything is checked here |
 //! | [`settings`] | the flags as a TOML file, read and written |
 //! | [`command_line`] | from the words typed to what is to be done |
 //! | [`next_commands`] | commands to type next |
@@ -76,8 +75,6 @@ pub mod generation;
 
 pub mod probes;
 
-pub mod plan;
-
 pub mod settings;
 
 pub mod command_line;
@@ -86,15 +83,19 @@ pub mod next_commands;
 
 pub mod commands;
 
+#[cfg(test)]
+mod plan_tests;
+
 #[cfg(any(test, fuzzing))]
 #[doc(hidden)]
 pub mod fuzzing;
 
 pub use error::{Result, RunError};
+pub use llm_run::models::{AttentionFlags, Beyond, Heads, Models};
 #[doc(hidden)]
 pub use messages::{in_chinese, sentences};
 pub use panics::Panics;
-pub use program::{ALL_OPTIONS, AttentionFlags, Beyond, Heads, Program};
+pub use program::{ALL_OPTIONS, Program};
 
 use args::{Cli, TrainArgs, Verb};
 use command_line::Parsed;
@@ -129,7 +130,8 @@ pub fn run(program: &Program) -> ExitCode {
 
 /// No verb: train, or say how.
 fn train(program: &Program, args: &TrainArgs) -> Result<()> {
-    let args = &plan::with_habits(args);
+    let options = &llm_run::plan::with_habits(&args.options());
+    let args = &args.with_habits(&options.habits);
     let several = args.crew.crew != Some(CrewKind::None);
     let one_flag = [
         (args.print_config, "--print-config"),
@@ -140,10 +142,12 @@ fn train(program: &Program, args: &TrainArgs) -> Result<()> {
         crew::alone(flag)?;
     }
     if args.print_config == Some(true) {
-        return in_pool(&args.output, |threads| commands::print_config(program, args, threads));
+        return in_pool(&args.output, |threads| {
+            commands::print_config(program, args, options, threads)
+        });
     }
     crew::with_crew(args.crew.crew, args.crew.crew_timeout, |team| {
-        in_pool(&args.output, |threads| commands::train(program, args, threads, team))
+        in_pool(&args.output, |threads| commands::train(program, args, options, threads, team))
     })
 }
 

@@ -14,7 +14,7 @@ pub fn program(program: &Program) -> String {
             let short = Path::new(&called).strip_prefix(&here).unwrap_or(Path::new(&called));
             quoted(short.as_os_str())
         }
-        _ => program.name.to_string(),
+        _ => program.models.name.to_string(),
     }
 }
 

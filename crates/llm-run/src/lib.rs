@@ -12,9 +12,14 @@
 //! | [`clock`] | the time that a run may take |
 //! | [`defaults`] | the values of options that are not given |
 //! | [`note`] | what is worth saying before it begins |
+//! | [`models`] | what models a face makes |
+//! | [`settings`] | the settings of a model and a run, each in one row |
+//! | [`arch`] | sets of options that have a name |
 //! | [`folder`] | where a run is kept, and found again |
 //! | [`data`] | what is read, what is learnt, what it is judged on |
 //! | [`tokenizers`] | how a new run's text is cut |
+//! | [`options`] | what a run is asked for |
+//! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |
 
 pub mod numbers;
 
@@ -30,10 +35,20 @@ pub mod defaults;
 
 pub mod note;
 
+pub mod models;
+
+pub mod settings;
+
+pub mod arch;
+
 pub mod folder;
 
 pub mod data;
 
 pub mod tokenizers;
+
+pub mod options;
+
+pub mod plan;
 
 pub use error::{Result, RunError};

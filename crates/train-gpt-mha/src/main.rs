@@ -1,6 +1,6 @@
 //! The multi-head trainer: every model attends with H heads, also for H = 1.
 
-use llm_cli::{AttentionFlags, Beyond, Heads, Panics, Program};
+use llm_cli::{AttentionFlags, Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_variant_mha::{MultiHead, causal_attention_heads};
 use std::process::ExitCode;
@@ -11,15 +11,17 @@ use std::sync::Arc;
 static ALLOCATOR: Counting = Counting;
 
 const PROGRAM: Program = Program {
-    name: "train-gpt-mha",
     about: "Train a small GPT with multi-head attention on the CPU, and write text with it.",
-    heads: Heads::Many { default: 4 },
-    attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
-    described: AttentionFlags::of_heads,
-    options: &[],
-    beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
+    models: Models {
+        name: "train-gpt-mha",
+        heads: Heads::Many { default: 4 },
+        attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
+        described: AttentionFlags::of_heads,
+        options: &[],
+        beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
+        from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
+    },
     attend: Some(|qkv, n_heads| causal_attention_heads(qkv, n_heads, &[], None)),
-    from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
 };
 
 fn main() -> ExitCode {

@@ -7,7 +7,7 @@
 mod flags;
 
 use flags::{described, with};
-use llm_cli::{ALL_OPTIONS, Heads, Panics, Program};
+use llm_cli::{ALL_OPTIONS, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_variant_modern::{Modern, causal_attention_grouped};
 use std::process::ExitCode;
@@ -18,17 +18,19 @@ use std::sync::Arc;
 static ALLOCATOR: Counting = Counting;
 
 const PROGRAM: Program = Program {
-    name: "train-gpt-modern",
     about: "Train a small GPT with the parts of today's models on the CPU, and write text with it.",
-    heads: Heads::Many { default: 4 },
-    attention: |flags| Arc::new(with(flags)),
-    described,
-    options: ALL_OPTIONS,
-    beyond: None,
+    models: Models {
+        name: "train-gpt-modern",
+        heads: Heads::Many { default: 4 },
+        attention: |flags| Arc::new(with(flags)),
+        described,
+        options: ALL_OPTIONS,
+        beyond: None,
+        from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
+    },
     attend: Some(|qkv, n_heads| {
         causal_attention_grouped(qkv, flags::plain(qkv, n_heads), &[], None)
     }),
-    from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
 };
 
 fn main() -> ExitCode {

@@ -1,6 +1,6 @@
 //! The baseline trainer: single-head attention, and nothing of the multi-head variant.
 
-use llm_cli::{AttentionFlags, Beyond, Heads, Panics, Program};
+use llm_cli::{AttentionFlags, Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_core::model::SingleHead;
 use std::process::ExitCode;
@@ -11,15 +11,17 @@ use std::sync::Arc;
 static ALLOCATOR: Counting = Counting;
 
 const PROGRAM: Program = Program {
-    name: "train-gpt",
     about: "Train a small GPT with one attention head on the CPU, and write text with it.",
-    heads: Heads::One { other: "train-gpt-mha" },
-    attention: |_| Arc::new(SingleHead),
-    described: AttentionFlags::of_heads,
-    options: &[],
-    beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
+    models: Models {
+        name: "train-gpt",
+        heads: Heads::One { other: "train-gpt-mha" },
+        attention: |_| Arc::new(SingleHead),
+        described: AttentionFlags::of_heads,
+        options: &[],
+        beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
+        from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+    },
     attend: None,
-    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
 };
 
 fn main() -> ExitCode {

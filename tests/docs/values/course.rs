@@ -1,12 +1,12 @@
 //! Values of the pages that follow the equations and a training step, and of the one on sizes.
 
 use super::{Values, list};
-use llm_cli::flags::{Given, new_model, new_recipe};
 use llm_core::generate::Decoder;
 use llm_core::model::NORM_EPS;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::{Config, Tensor, TinyGPT, TokenDataset, ops};
 use llm_run::defaults::Start;
+use llm_run::settings::{Given, new_model, new_recipe};
 
 pub fn add(values: &mut Values) {
     equations(values);

@@ -1,10 +1,12 @@
 //! The verb `bench`.
 
+use super::OutputArgs;
 use super::weights::KINDS;
-use super::{Arch, OutputArgs};
-use crate::flags::{Further, Given};
+use crate::flags::Further;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueEnum};
 use llm_core::kernels::gemm::Precision;
+use llm_run::arch::Arch;
+use llm_run::settings::Given;
 
 /// `bench`.
 #[derive(Debug, Args)]

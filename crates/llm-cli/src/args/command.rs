@@ -1,12 +1,14 @@
 //! The clap command of a program.
 
+use super::Cli;
 use super::compare::variants_arg;
-use super::{Arch, Cli};
+use super::training::arches;
 use crate::flags::further_args;
 use crate::machine::version;
-use crate::program::{Heads, Program};
-use clap::builder::{PossibleValuesParser, TypedValueParser, ValueParser};
-use clap::{Arg, Command, CommandFactory, ValueEnum};
+use crate::program::Program;
+use clap::{Arg, Command, CommandFactory};
+use llm_run::arch::Arch;
+use llm_run::models::Heads;
 
 /// The verb that need not be typed.
 pub(crate) const TRAIN: &str = "train";
@@ -70,7 +72,7 @@ const RARE: [&str; 53] = [
 
 /// The clap command of a program.
 pub fn command(program: &Program) -> Command {
-    let name = program.name;
+    let name = program.models.name;
     let examples = format!(
         "Examples:\n  \
          {name}                                        learn the built-in stories (about a minute)\n  \
@@ -93,7 +95,7 @@ pub fn command(program: &Program) -> Command {
     });
     let command = in_short_help(command.subcommand(train));
     let command = with_negative_numbers(with_underscores(command.after_help(examples)));
-    match program.heads {
+    match program.models.heads {
         Heads::One { .. } => {
             let command = command.mut_arg("heads", |arg| arg.hide(true));
             let command =
@@ -113,19 +115,19 @@ pub fn command(program: &Program) -> Command {
 fn with_options(command: Command, program: &Program) -> Command {
     let with_arch = |verb: Command| verb.mut_arg("arch", |arg| arch(arg, program));
     let of_new_models = |verb: Command| {
-        with_arch(verb).args(further_args(program).map(|arg| arg.conflicts_with("load")))
+        with_arch(verb).args(further_args(&program.models).map(|arg| arg.conflicts_with("load")))
     };
-    let trained = |verb: Command| with_arch(verb).args(further_args(program));
+    let trained = |verb: Command| with_arch(verb).args(further_args(&program.models));
     let command = trained(command).mut_subcommand("compare", trained);
     let command =
         command.mut_subcommand("inspect", |verb| verb.mut_subcommand("model", of_new_models));
-    if program.options.is_empty() {
+    if program.models.options.is_empty() {
         return command;
     }
     let command = command.mut_subcommand("compare", |verb| verb.arg(variants_arg()));
     let measured = Arg::new("arch").long("arch").value_name("NAME").help_heading("Model");
     let measured = arch(measured, program).hide_short_help(true);
-    command.mut_subcommand("bench", |verb| verb.arg(measured).args(further_args(program)))
+    command.mut_subcommand("bench", |verb| verb.arg(measured).args(further_args(&program.models)))
 }
 
 /// What the names of sets stand for where there are more than GPT-2's.
@@ -136,12 +138,8 @@ const SETS: &str = "A set of options: `gpt2` stands for --norm-affine --tied-hea
 
 /// `--arch` with those sets that the program has the options for.
 fn arch(arg: Arg, program: &Program) -> Arg {
-    let few = program.options.is_empty();
-    let known = if few { &Arch::EVERYWHERE } else { Arch::value_variants() };
-    let words = known.iter().filter_map(Arch::to_possible_value);
-    let parsed = PossibleValuesParser::new(words)
-        .map(|word| Arch::from_str(&word, false).unwrap_or_default());
-    let arg = arg.value_parser(ValueParser::from(parsed));
+    let few = program.models.options.is_empty();
+    let arg = arg.value_parser(arches(if few { &Arch::EVERYWHERE } else { &Arch::ALL }));
     if few { arg } else { arg.help(SETS) }
 }
 

@@ -1,6 +1,5 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
-mod arch;
 mod bench;
 mod clap_error;
 mod command;
@@ -21,7 +20,6 @@ mod trace;
 mod training;
 mod weights;
 
-pub use arch::Arch;
 pub use bench::{BenchArgs, BenchName, OfModel};
 pub(crate) use clap_error::in_one_line;
 pub(crate) use command::TRAIN;

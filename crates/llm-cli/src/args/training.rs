@@ -3,20 +3,17 @@
 
 use super::data::{DataAs, TextEnds};
 use super::duration::duration;
-use super::{
-    Arch, CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs,
-};
-use crate::flags::{
-    Further, Given, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC, new_attention,
-};
-use crate::program::AttentionFlags;
+use super::{CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
+use crate::crew::members;
+use crate::flags::{Further, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
 use clap::Args;
 use clap::builder::{
     BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
 };
-use llm_core::Config;
-use llm_core::settings::Value;
+use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
+use llm_run::options::{Habits, Options};
+use llm_run::settings::Given;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -124,9 +121,6 @@ pub struct TrainArgs {
     /// What nanoGPT's `train.py` takes besides.
     #[command(flatten)]
     pub nano_gpt: NanoGptFlags<TRAIN_PY>,
-    /// What the run that goes on had of these, and was not typed, as it would be.
-    #[arg(skip)]
-    pub remembered: Vec<(&'static str, Value)>,
 }
 
 /// Sizes of a new model.
@@ -137,7 +131,7 @@ pub struct ModelArgs {
     #[command(flatten)]
     pub sizes: Typed<SIZES>,
     /// A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 --init gpt2
-    #[arg(long, value_name = "NAME")]
+    #[arg(long, value_name = "NAME", value_parser = arches(&Arch::EVERYWHERE))]
     pub arch: Option<Arch>,
     /// Choices.
     #[command(flatten)]
@@ -179,6 +173,21 @@ pub struct RecipeArgs {
     pub preset: Option<Preset>,
 }
 
+/// Reads the name of one of these sets of options.
+pub(super) fn arches(known: &'static [Arch]) -> ValueParser {
+    let words = known.iter().map(|arch| {
+        let help = match arch {
+            Arch::Baseline => "Plain norms, an output head of its own with a bias",
+            Arch::Gpt2 => "GPT-2's options",
+            Arch::Llama => "Llama's: gains alone, a gated MLP, rotary positions, no biases",
+            Arch::Qwen3 => "Qwen3's: Llama's with normed queries and keys, and heads twice as wide",
+        };
+        PossibleValue::new(arch.name()).help(help)
+    });
+    let named = |word: String| known.iter().copied().find(|arch| arch.name() == word);
+    PossibleValuesParser::new(words).map(move |word| named(word).unwrap_or_default()).into()
+}
+
 /// Reads the name of a preset.
 fn preset() -> ValueParser {
     let original = PossibleValue::new(Preset::Original.name()).help("The C++ original's");
@@ -198,6 +207,56 @@ impl TrainArgs {
         self
     }
 
+    /// The same with the habits that the run goes on with.
+    pub fn with_habits(&self, habits: &Habits) -> TrainArgs {
+        let mut args = self.clone();
+        let Habits { patience, skip_spikes, .. } = *habits;
+        (args.eval_every, args.save_every) = (habits.eval_every, habits.save_every);
+        (args.log_every, args.sample_every) = (habits.log_every, habits.sample_every);
+        (args.keep, args.save_opt) = (habits.keep, habits.save_opt);
+        (args.recipe.patience, args.recipe.skip_spikes) = (patience, skip_spikes);
+        args
+    }
+
+    /// What the run is asked for.
+    pub fn options(&self) -> Options {
+        let TrainArgs { recipe, tokenizer, crew, sampling, probes, .. } = self;
+        let RecipeArgs { epochs, max_time, patience, skip_spikes, preset, .. } = recipe;
+        Options {
+            given: self.given(),
+            arch: self.model.arch,
+            heads: self.heads,
+            preset: *preset,
+            epochs: *epochs,
+            data: self.data.clone(),
+            val: self.val.clone(),
+            data_as: self.data_as.map(Into::into),
+            end_of_text: self.end_of_text.map(Into::into),
+            tokenizer: tokenizer.options(),
+            allow_data_change: self.allow_data_change,
+            load: self.load.clone(),
+            save: self.save.clone(),
+            out: self.out.clone(),
+            no_save: (self.overfit == Some(true)).then_some(true).or(self.no_save),
+            habits: Habits {
+                eval_every: self.eval_every,
+                save_every: self.save_every,
+                log_every: self.log_every,
+                sample_every: self.sample_every,
+                keep: self.keep,
+                save_opt: self.save_opt,
+                patience: *patience,
+                skip_spikes: *skip_spikes,
+                remembered: Vec::new(),
+            },
+            max_time: *max_time,
+            members: members(crew.crew),
+            shard_optimizer: crew.shard_optimizer,
+            writes: sampling.prompt.flag().is_some(),
+            reads: probes.any(),
+        }
+    }
+
     /// The settings that were given.
     pub fn given(&self) -> Given {
         let TrainArgs { val_frac, model, recipe, .. } = self;
@@ -213,19 +272,5 @@ impl ModelArgs {
     pub fn given(&self) -> Given {
         let all = [&self.sizes.0, &self.options.0, &self.further.0];
         all.into_iter().flatten().map(|(flag, value)| (*flag, value.clone())).collect()
-    }
-
-    /// The options that `--arch` stands for, without sizes.
-    pub fn arch_config(&self, vocab_size: usize) -> Config {
-        self.arch.unwrap_or_default().config(vocab_size)
-    }
-
-    /// The attention of a new model of these settings.
-    ///
-    /// # Errors
-    /// As [`new_attention`].
-    pub fn attention(&self, n_heads: usize, config: &Config) -> llm_core::Result<AttentionFlags> {
-        let of_arch = self.arch.unwrap_or_default().attention(n_heads, config.d_model);
-        new_attention(of_arch, config, &self.given())
     }
 }

@@ -2,7 +2,6 @@
 
 use crate::events::Event;
 use crate::messages::{count, plural, spelled};
-use crate::plan::Plan;
 use crate::program::Program;
 use llm_core::TinyGPT;
 use llm_core::base::{bytes, memory, thousands};
@@ -16,13 +15,14 @@ use llm_formats::hugging_face::check_model;
 use llm_formats::tokenizers::unit;
 use llm_run::escape::one_line;
 use llm_run::numbers::short;
+use llm_run::plan::Plan;
 
 /// The `start` event.
 pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) -> Event<'a> {
     let trainer = &plan.trainer;
     let config = trainer.model.config();
     Event::Start {
-        program: program.name,
+        program: program.models.name,
         version: env!("CARGO_PKG_VERSION"),
         seed: trainer.recipe.seed,
         threads,
@@ -51,7 +51,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
     let (config, recipe) = (trainer.model.config(), &trainer.recipe);
     let mut lines = vec![format!(
         "{} {} · seed {} · {} · kernels {}",
-        program.name,
+        program.models.name,
         env!("CARGO_PKG_VERSION"),
         recipe.seed,
         count(threads, "thread"),

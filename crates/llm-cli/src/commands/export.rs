@@ -3,7 +3,6 @@
 use crate::args::{ExportArgs, ExportFormat, StoredAs};
 use crate::console::note;
 use crate::error::{Result, RunError, of_library};
-use crate::plan::{Loaded, load};
 use crate::program::Program;
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
@@ -12,6 +11,7 @@ use llm_formats::hugging_face::Family;
 use llm_formats::{FormatError, gguf, hugging_face, own_names};
 use llm_run::escape::one_line;
 use llm_run::folder::{may_replace, to_load};
+use llm_run::plan::{Loaded, load};
 use std::path::Path;
 
 /// Loads the model and writes it.
@@ -23,7 +23,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
         return Err(RunError::Usage("--type is for export gguf".into()));
     }
     let path = to_load(&args.load)?;
-    let Loaded { run, tokenizer, .. } = load(program, &path)?;
+    let Loaded { run, tokenizer, .. } = load(&program.models, &path)?;
     let model = &run.model;
     let mut notes = Vec::new();
     match args.format {

@@ -4,11 +4,11 @@ use crate::args::{GenerateArgs, small_kind};
 use crate::console::{Out, note};
 use crate::error::Result;
 use crate::generation::Request;
-use crate::plan::{Loaded, load};
 use crate::program::Program;
 use crate::signals::Signals;
 use llm_run::defaults::TextDefaults;
 use llm_run::folder::to_load;
+use llm_run::plan::{Loaded, load};
 
 /// Loads the model and writes.
 ///
@@ -20,12 +20,12 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
         foreign.iter().for_each(|line| note(line));
     }
     let signals = Signals::listen();
-    let Loaded { mut run, tokenizer, .. } = load(program, &to_load(&args.load)?)?;
+    let Loaded { mut run, tokenizer, .. } = load(&program.models, &to_load(&args.load)?)?;
     let seed = args.seed.unwrap_or(run.recipe.seed);
     let defaults = TextDefaults::choose(None);
     let mut request =
         signals.reading(|| Request::new(&args.sampling, &defaults, &tokenizer, seed, None))?;
-    request = request.by((program.described)(&run.model.attention().spec()));
+    request = request.by((program.models.described)(&run.model.attention().spec()));
     request.weights = small_kind(&args.weights);
     if let Some(kind) = request.weights {
         run.model = run.model.rounded(kind)?; // the prompt is read with the same numbers

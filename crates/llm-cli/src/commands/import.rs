@@ -7,8 +7,7 @@ use crate::events::{self, Event};
 use crate::looks;
 use crate::messages::count;
 use crate::next_commands;
-use crate::plan::{check_heads_flag, more_than_offered};
-use crate::program::{Heads, Program};
+use crate::program::Program;
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::checkpoint;
@@ -18,6 +17,8 @@ use llm_formats::first_look::Look;
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
 use llm_run::escape::one_line;
 use llm_run::folder::Target;
+use llm_run::models::Heads;
+use llm_run::plan::{check_heads, more_than_offered};
 use std::path::Path;
 
 /// Reads the model and saves it.
@@ -25,7 +26,7 @@ use std::path::Path;
 /// # Errors
 /// What reading or saving refuses; an old checkpoint is then kept.
 pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
-    check_heads_flag(program, args.heads)?;
+    check_heads(&program.models, args.heads)?;
     let target = Target::file(&args.save, None)
         .map_err(|e| of_verb(e, "nothing was imported, choose another --save"))?;
     let imported = read(program, args)?;
@@ -53,7 +54,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
 }
 
 fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
-    let (source, from_spec) = (&args.source, &program.from_spec);
+    let (source, from_spec) = (&args.source, &program.models.from_spec);
     if let Some(why) = something_else(args.format, source).filter(|_| source.is_dir()) {
         return Err(not_imported(source, &why));
     }
@@ -68,12 +69,13 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
         }
     };
     let imported = imported.map_err(|e| refused(program, args.format, source, e))?;
-    match more_than_offered(program, &imported.config) {
+    match more_than_offered(&program.models, &imported.config) {
         None => Ok(imported),
         Some(more) => {
-            let with = program.other_for(&imported.attention.spec(), true);
+            let with = program.models.other_for(&imported.attention.spec(), true);
             let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
-            Err(refused(program, args.format, source, FormatError::Content(more + &with)))
+            let why = FormatError::Content(format!("{more}{with}"));
+            Err(refused(program, args.format, source, why))
         }
     }
 }
@@ -143,10 +145,10 @@ fn sentence(program: &Program, error: FormatError) -> String {
             format!("it has {found} heads, --heads {given} was given")
         }
         FormatError::Attention { spec, .. } => {
-            let known = matches!(program.heads, Heads::One { .. }) && spec.n_heads != 1;
-            let with = program.other_for(&spec, false);
+            let known = matches!(program.models.heads, Heads::One { .. }) && spec.n_heads != 1;
+            let with = program.models.other_for(&spec, false);
             let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
-            let (n, name) = (spec.n_heads, program.name);
+            let (n, name) = (spec.n_heads, program.models.name);
             match known {
                 true => format!("it has {n} attention heads, which {name} does not have{with}"),
                 false => {
@@ -166,7 +168,7 @@ fn note_line(program: &Program, note: &Note) -> Option<String> {
             Some(format!("{note}, unless --dropout says otherwise"))
         }
         Note::NoTokenizer => Some(format!("{note}, generate takes --prompt-ids")),
-        Note::HeadsUnknown => match program.heads {
+        Note::HeadsUnknown => match program.models.heads {
             Heads::One { .. } => None,
             Heads::Many { .. } => Some(format!("{note}; else give --heads")),
         },

@@ -1,5 +1,7 @@
 //! What can be done.
 
+use crate::learning::Learning;
+use llm_run::options::Options;
 mod banner;
 mod bench;
 mod compare;
@@ -31,10 +33,10 @@ pub(crate) use train::train;
 use crate::args::{TrainArgs, command};
 use crate::console::{note, print};
 use crate::error::{Result, RunError, reason};
-use crate::plan::Plan;
 use crate::program::Program;
 use crate::settings;
 use llm_core::message;
+use llm_run::plan::Plan;
 
 /// Says which folder could not be looked into.
 fn left_out(e: RunError) {
@@ -47,7 +49,7 @@ fn left_out(e: RunError) {
 /// When standard output fails.
 pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()> {
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command(program), program.name, &mut script);
+    clap_complete::generate(shell, &mut command(program), program.models.name, &mut script);
     print(script)
 }
 
@@ -55,7 +57,13 @@ pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()>
 ///
 /// # Errors
 /// Whatever the run would be refused for, and when standard output fails.
-pub fn print_config(program: &Program, args: &TrainArgs, threads: usize) -> Result<()> {
-    let plan = Plan::new(program, args)?;
+pub fn print_config(
+    program: &Program,
+    args: &TrainArgs,
+    options: &Options,
+    threads: usize,
+) -> Result<()> {
+    let watch = Learning::new(args.output.quiet());
+    let plan = watch.watch(|watch| Plan::new(&program.models, options, watch))?;
     print(settings::printable_config(program, &plan.decided(), args, threads))
 }

@@ -1,21 +1,17 @@
 //! What a row is.
 
-use super::given::Given;
 use clap::builder::{
     BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
 };
 use clap::{Arg, ArgMatches, value_parser};
-use llm_core::Config;
-use llm_core::recipe::Recipe;
-use llm_core::settings::{self, Value};
+use llm_core::settings::Value;
 use llm_run::defaults::Start;
+use llm_run::settings::{Setting, settings};
 
 /// A setting that can be typed.
 #[derive(Clone, Copy, Debug)]
 pub struct Flag {
-    /// The key of core's row.
-    pub key: &'static str,
-    /// The flag without its dashes. In a file of settings underscores may stand for the others.
+    /// The flag without its dashes; with underscores the name of the setting.
     pub name: &'static str,
     /// Other names.
     pub aliases: &'static [&'static str],
@@ -25,14 +21,6 @@ pub struct Flag {
     pub help: &'static str,
     /// What is typed.
     pub kind: Kind,
-    /// The value of a new run that was not given one.
-    pub initial: Initial,
-    /// Has it any effect in such a run?
-    pub applies: fn(&Recipe) -> bool,
-    /// What it does beside `--load`.
-    pub beside_load: Beside,
-    /// What a report calls it; absent when the report's own words hold it, or leave it out.
-    pub report: Option<&'static str>,
 }
 
 /// What is typed.
@@ -55,61 +43,31 @@ pub enum Kind {
 /// Words, each with what the help says about it.
 pub type Words = Vec<(&'static str, &'static str)>;
 
-/// Where a new run's value comes from when it was not given.
-#[derive(Clone, Copy, Debug)]
-pub enum Initial {
-    /// Core's own, or that of `--arch`.
-    Core,
-    /// What the run starts from says it.
-    By(fn(Start) -> Value),
-    /// Other settings decide it, and what was given. They are asked in the order of core's rows.
-    Follows(fn(&Recipe, &Given) -> Value),
-}
-
-/// What a flag does beside `--load`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Beside {
-    /// It takes the place of the run's value, and that is said.
-    Replaces,
-    /// The weights were made with it: it may be repeated, and is refused when it differs.
-    Fixed,
-    /// It means something else there, which its help says.
-    Else,
-}
-
-/// A row of core's setting `key`: what is typed, what stands for the value in the help, and what the
-/// help says. The value of a new run is core's own, and `--load` takes another.
+/// A row: the flag, what stands for the value in the help, and what the help says.
 pub(super) const fn row(
-    key: &'static str,
     name: &'static str,
     placeholder: &'static str,
     kind: Kind,
     help: &'static str,
 ) -> Flag {
-    let (initial, beside_load) = (Initial::Core, Beside::Replaces);
-    let applies: fn(&Recipe) -> bool = |_| true;
-    let (aliases, report): (&[_], _) = (&[], None);
-    Flag { key, name, aliases, placeholder, help, kind, initial, applies, beside_load, report }
+    Flag { name, aliases: &[], placeholder, help, kind }
 }
 
 impl Flag {
-    /// Its value.
-    pub fn value(&self, config: &Config, recipe: &Recipe) -> Option<Value> {
-        settings::value(self.key, config, recipe)
+    /// The setting of core that it sets; none of an attention's own.
+    pub fn setting(&self) -> Option<&'static Setting> {
+        settings().find(|setting| setting.name == self.setting_name())
     }
 
-    /// The value of a new run, as far as what it starts from says it.
-    pub fn initial(&self, start: Start) -> Option<Value> {
-        match self.initial {
-            Initial::By(of) => Some(of(start)),
-            Initial::Core | Initial::Follows(_) => None,
-        }
+    /// What the setting is called.
+    pub fn setting_name(&self) -> String {
+        self.name.replace('-', "_")
     }
 
     /// What the help says, with the values of a new run by what it learns.
     fn help(&self) -> String {
-        let [stories, text] =
-            [true, false].map(|stories| self.initial(Start::choose(None, stories)));
+        let start = |stories| Start::choose(None, stories);
+        let [stories, text] = [true, false].map(|stories| self.setting()?.initial(start(stories)));
         match (stories, text) {
             (Some(stories), Some(text)) if stories != text => {
                 format!("{} [default: {stories} for the stories, {text} for --data]", self.help)

@@ -1,11 +1,9 @@
 //! Rows as arguments of a command.
 
-use super::attention::ATTENTION;
-use super::given::Given;
-use super::row::Flag;
 use super::table::{FURTHER, GROUPS, Group};
-use crate::program::Program;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use llm_run::models::Models;
+use llm_run::settings::{Given, of_name};
 
 /// What was typed of the flags in a group of [`GROUPS`].
 #[derive(Clone, Debug, Default)]
@@ -32,27 +30,22 @@ impl<const GROUP: usize> FromArgMatches for Typed<GROUP> {
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
         for flag in GROUPS[GROUP].flags {
             if let Some(value) = flag.read(matches) {
-                self.0.insert(flag.name, value);
+                self.0.extend(of_name(&flag.setting_name()).map(|name| (name, value)));
             }
         }
         Ok(())
     }
 }
 
-/// What was typed of the flags of [`FURTHER`] and [`ATTENTION`]. Which of them there are is the
+/// What was typed of the flags of [`FURTHER`]. Which of them there are is the
 /// program's matter: see [`further_args`].
 #[derive(Clone, Debug, Default)]
 pub struct Further(pub Given);
 
-/// The flags that not every program has.
-fn further() -> impl Iterator<Item = &'static Flag> {
-    FURTHER.flags.iter().chain(ATTENTION.iter().map(|row| &row.flag))
-}
-
-/// The arguments of those flags of [`FURTHER`] and [`ATTENTION`] that the program offers. Each is
+/// The arguments of those flags of [`FURTHER`] that these models offer. Each is
 /// left to the long help.
-pub fn further_args(program: &Program) -> impl Iterator<Item = Arg> {
-    let offered = further().filter(|flag| program.offers(flag.name));
+pub fn further_args(models: &Models) -> impl Iterator<Item = Arg> {
+    let offered = FURTHER.flags.iter().filter(|flag| models.offers(&flag.setting_name()));
     offered.map(|flag| flag.arg(FURTHER.heading).hide_short_help(true))
 }
 
@@ -74,11 +67,11 @@ impl FromArgMatches for Further {
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for flag in further() {
+        for flag in FURTHER.flags {
             // One that the program does not offer is not known to its command.
             let offered = matches.try_contains_id(flag.name).is_ok();
             if let Some(value) = offered.then(|| flag.read(matches)).flatten() {
-                self.0.insert(flag.name, value);
+                self.0.extend(of_name(&flag.setting_name()).map(|name| (name, value)));
             }
         }
         Ok(())

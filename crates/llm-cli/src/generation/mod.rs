@@ -11,7 +11,6 @@ use crate::args::SamplingArgs;
 use crate::console::{Out, note};
 use crate::error::{Result, RunError};
 use crate::events::{self, Event, Finish, NextToken};
-use crate::program::AttentionFlags;
 use crate::signals::Signals;
 use llm_core::generate::{Choice, Generator, Sampling, Stops};
 use llm_core::kernels::small::SmallKind;
@@ -22,6 +21,7 @@ use llm_lens::with_context;
 use llm_run::defaults::TextDefaults;
 use llm_run::escape::{Printer, Show, safe_text};
 use llm_run::log::Sample;
+use llm_run::models::AttentionFlags;
 use std::sync::Arc;
 
 /// Most texts that one command writes.

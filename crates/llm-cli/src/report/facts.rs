@@ -1,13 +1,13 @@
 //! Lines about settings that a run and a comparison share.
 
 use super::Fact;
-use crate::flags::flags;
 use crate::lang::Bilingual;
 use crate::messages::{in_both, report as label};
 use llm_core::Config;
 use llm_core::base::thousands;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
+use llm_run::settings;
 
 /// What there is to say.
 pub(crate) struct Shared<'a> {
@@ -42,7 +42,7 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
         format!("{} / {}", update.beta1, update.beta2),
         config.dropout,
     );
-    let further = flags().filter_map(|flag| {
+    let further = settings::settings().filter_map(|flag| {
         let (name, value) = (flag.report?, flag.value(config, recipe)?);
         Some((in_both(name), value))
     });

@@ -85,7 +85,7 @@ impl About {
         let measured = val.map(|val| attention::Measured::of(val, model)).transpose()?;
         let stories = data.and_then(|d| d.val.as_ref()?.stories.as_ref());
         Ok(About {
-            program: program.name,
+            program: program.models.name,
             threads,
             data: data.map_or_else(String::new, |data| data.label.to_string()),
             tokenizer: tokenizer.clone(),

@@ -1,19 +1,19 @@
 //! The settings of a run as TOML, each with the value that counts.
 
 use crate::args::{CrewArgs, TextEnds, TrainArgs};
-use crate::flags::{
-    ATTENTION, AttentionRow, FURTHER, Flag, GROUPS, Initial, LEARNING, LENGTH, OPTIONS, SEED,
-    SIZES, VAL_FRAC, flags,
-};
-use crate::plan::Decided;
-use crate::program::{AttentionFlags, Program};
+use crate::flags::Flag;
+use crate::flags::{GROUPS, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC};
+use crate::program::Program;
 use clap::ValueEnum;
 use llm_core::Config;
 use llm_core::recipe::{DataSource, EndOfText, Recipe};
-use llm_core::settings;
+use llm_core::settings as of_core;
 use llm_core::tokenizer::IdsTokenizer;
 use llm_run::defaults::{INTERVAL, LOG_EVERY, Preset, VOCAB_SIZE};
 use llm_run::escape::{json_line, one_line};
+use llm_run::models::AttentionFlags;
+use llm_run::plan::Decided;
+use llm_run::settings::{ATTENTION, AttentionRow, FURTHER, Initial, Setting, settings};
 use llm_run::tokenizers::TokenizerKind;
 use std::ffi::OsStr;
 use std::time::Duration;
@@ -43,10 +43,10 @@ pub fn printable_config(
     sheet.place(args);
     if args.load.is_none() {
         let given = args.given();
-        let follows = |flag: &&Flag| {
-            matches!(flag.initial, Initial::Follows(_)) && !given.contains_key(flag.name)
+        let follows = |of: &&Setting| {
+            matches!(of.initial, Initial::Follows(_)) && !given.contains_key(of.name)
         };
-        sheet.following = flags().filter(follows).map(|flag| flag.name.replace('-', "_")).collect();
+        sheet.following = settings().filter(follows).map(|of| of.name.into()).collect();
     }
     sheet.text(program)
 }
@@ -73,18 +73,19 @@ impl Sheet {
         let Decided { files, config, recipe, attention, tokenizer, steps, sample_seed } = *decided;
         // As the flags mean it: the steps from here on, the seed that is left.
         let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
-        let (of_model, of_run): (Vec<&Flag>, Vec<&Flag>) =
-            GROUPS[LEARNING].flags.iter().partition(|flag| flag.key.starts_with("model."));
-        let rows = |s: &mut Sheet, flags: &mut dyn Iterator<Item = &Flag>| {
+        let group = |at: usize| GROUPS[at].flags.iter().filter_map(Flag::setting);
+        let (of_model, of_run): (Vec<&Setting>, Vec<&Setting>) =
+            group(LEARNING).partition(|of| of.key.starts_with("model."));
+        let rows = |s: &mut Sheet, all: &mut dyn Iterator<Item = &'static Setting>| {
             // Excluded by the other flag, even where that is false.
-            let left_out = |flag: &Flag| match flag.name {
-                "val-frac" => !files.val.is_empty(),
+            let left_out = |of: &Setting| match of.name {
+                "val_frac" => !files.val.is_empty(),
                 "accum" => args.overfit.is_some(),
-                _ => !(flag.applies)(recipe),
+                _ => !(of.applies)(recipe),
             };
-            for flag in flags {
-                let value = flag.value(config, recipe).filter(|_| !left_out(flag));
-                s.given(flag.name.replace('-', "_"), value.and_then(typed));
+            for of in all {
+                let value = of.value(config, recipe).filter(|_| !left_out(of));
+                s.given(of.name, value.and_then(typed));
             }
         };
 
@@ -92,7 +93,7 @@ impl Sheet {
         s.list("data", files.data.iter().map(|path| text(path.as_os_str())).collect());
         s.given("data_as", args.data_as.map(name));
         s.given("end_of_text", args.end_of_text.map(name).or(ends_of(&recipe.data)));
-        rows(s, &mut GROUPS[VAL_FRAC].flags.iter());
+        rows(s, &mut group(VAL_FRAC));
         let tokens = &args.tokenizer;
         match &tokens.kind {
             Some(TokenizerKind::File(path)) => s.put("tokenizer", text(path.as_os_str())),
@@ -109,27 +110,27 @@ impl Sheet {
         s.given("allow_data_change", args.allow_data_change);
 
         s.table("model");
-        rows(s, &mut GROUPS[SIZES].flags.iter());
+        rows(s, &mut group(SIZES));
         s.put("heads", whole(attention.n_heads as u64));
-        rows(s, &mut GROUPS[OPTIONS].flags.iter());
+        rows(s, &mut group(OPTIONS));
         rows(s, &mut of_model.into_iter());
         // Only where they are not the baseline's: a program that has no such flag reads the file.
         let baseline = Config::new(0, 0, 0, 0);
-        for flag in FURTHER.flags {
-            let [value, usual] = [config, &baseline].map(|config| flag.value(config, recipe));
+        for of in &FURTHER {
+            let [value, usual] = [config, &baseline].map(|config| of.value(config, recipe));
             let value = value.filter(|value| usual.as_ref() != Some(value));
-            s.given(flag.name.replace('-', "_"), value.and_then(typed));
+            s.given(of.name, value.and_then(typed));
         }
         let usual = AttentionFlags::new(attention.n_heads);
-        for AttentionRow { flag, get, .. } in &ATTENTION {
+        for AttentionRow { setting, get, .. } in &ATTENTION {
             let value = get(&attention).filter(|value| get(&usual).as_ref() != Some(value));
-            s.given(flag.name.replace('-', "_"), value.and_then(typed));
+            s.given(setting.name, value.and_then(typed));
         }
 
         s.table("training");
         s.given("load", args.load.as_ref().map(|path| text(path.as_os_str())));
         s.given("preset", args.recipe.preset.map(Preset::name));
-        rows(s, &mut GROUPS[LENGTH].flags.iter().chain(of_run).chain(GROUPS[SEED].flags));
+        rows(s, &mut group(LENGTH).chain(of_run).chain(group(SEED)));
         s.put("eval_every", whole(args.eval_every.unwrap_or(INTERVAL)));
         s.put("save_every", whole(args.save_every.unwrap_or(INTERVAL)));
         s.given("keep", args.keep.map(|n| whole(n as u64)));
@@ -233,7 +234,7 @@ impl Sheet {
     pub(super) fn text(&self, program: &Program) -> String {
         let mut text = format!(
             "# {} {}: the settings of a run; --config FILE takes them, flags win over them\n",
-            program.name,
+            program.models.name,
             env!("CARGO_PKG_VERSION"),
         );
         self.remarks.iter().for_each(|remark| text.push_str(&format!("# {remark}\n")));
@@ -273,14 +274,14 @@ fn ends_of(data: &DataSource) -> Option<String> {
 }
 
 /// A value as it would be typed.
-fn typed(value: settings::Value) -> Option<Value> {
+fn typed(value: of_core::Value) -> Option<Value> {
     match value {
-        settings::Value::Bool(yes) => Some(yes.into()),
-        settings::Value::Whole(n) => Some(whole(n)),
-        settings::Value::Float(x) => Some(number(x)),
-        settings::Value::Double(x) => Some(x.into()),
-        settings::Value::Text(word) => Some(word.into()),
-        settings::Value::Bytes(_) | settings::Value::Bits(_) => None,
+        of_core::Value::Bool(yes) => Some(yes.into()),
+        of_core::Value::Whole(n) => Some(whole(n)),
+        of_core::Value::Float(x) => Some(number(x)),
+        of_core::Value::Double(x) => Some(x.into()),
+        of_core::Value::Text(word) => Some(word.into()),
+        of_core::Value::Bytes(_) | of_core::Value::Bits(_) => None,
     }
 }
 

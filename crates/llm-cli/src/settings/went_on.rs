@@ -2,10 +2,10 @@
 
 use super::effective::Sheet;
 use crate::args::TrainArgs;
-use crate::plan::Decided;
 use crate::program::Program;
 use llm_run::escape::one_line;
 use llm_run::folder::{setting, whole_setting};
+use llm_run::plan::Decided;
 use toml::Table;
 
 /// A run before it goes on in its own folder.

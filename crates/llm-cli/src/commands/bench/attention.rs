@@ -18,7 +18,7 @@ pub(super) fn run(
     peak: f64,
 ) -> Result<WorkloadResult> {
     let attend = program.attend.ok_or_else(|| {
-        let name = program.name;
+        let name = program.models.name;
         RunError::Usage(message!("{} has no attention that can be measured by itself", name))
     })?;
     let mut measurements = Vec::new();
@@ -43,7 +43,7 @@ pub(super) fn run(
         // Half of T², for Q·Kᵀ and P·V; backward counts 2.5 times the forward.
         let flops = 3.5 * (2 * b * h * t * t * d) as f64;
         measurements.push(Measurement {
-            peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
+            peer: format!("{} {}", program.models.name, env!("CARGO_PKG_VERSION")),
             workload: format!("attention-B{b}-H{h}-T{t}-D{d}"),
             ms_per_step: both * 1e3,
             fwd_ms: Some(forward * 1e3),

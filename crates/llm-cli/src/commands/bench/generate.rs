@@ -64,7 +64,7 @@ pub(super) fn run(
         let gflops = 2.0 * (weights + cache) / seconds / 1e9;
         let what = if args.sized() { "own" } else { name.name() };
         measurements.push(Measurement {
-            peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
+            peer: format!("{} {}", program.models.name, env!("CARGO_PKG_VERSION")),
             workload: format!("generate-{what}{}", as_kind(kind)),
             ms_per_step: seconds * 1e3,
             fwd_ms: None,

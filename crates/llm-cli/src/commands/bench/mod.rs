@@ -11,9 +11,10 @@ use crate::console::{Out, note, room};
 use crate::error::{Result, RunError};
 use crate::machine::kernels;
 use crate::messages::{count, said, width};
-use crate::program::{Heads, Program};
+use crate::program::Program;
 use llm_core::kernels::peak;
 use llm_core::message;
+use llm_run::models::Heads;
 use measurement::Measurement;
 pub use workload::{Workload, workload};
 
@@ -27,13 +28,13 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
         given => given.to_vec(),
     };
     if let (Some(name), Heads::One { other }) =
-        (names.iter().find(|n| !offered(program, **n)), program.heads)
+        (names.iter().find(|n| !offered(program, **n)), program.models.heads)
     {
         let name = name.name();
         return Err(RunError::Usage(message!(
             "--workload {}: {} has one attention head; use {} bench --workload {}",
             name,
-            program.name,
+            program.models.name,
             other,
             name
         )));
@@ -44,7 +45,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
     if !args.json() {
         note(message!(
             "{} {} · {} · kernels {} · f32 peak {:.0} GFLOP/s",
-            program.name,
+            program.models.name,
             env!("CARGO_PKG_VERSION"),
             count(threads, "thread"),
             kernels(args.precision()),
@@ -89,7 +90,7 @@ fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
 
 /// Several heads need the program that has them.
 fn offered(program: &Program, name: BenchName) -> bool {
-    match (program.heads, workload(name)) {
+    match (program.models.heads, workload(name)) {
         (Heads::Many { .. }, _) => true,
         (Heads::One { .. }, Some(w)) => w.heads == 1,
         (Heads::One { .. }, None) => false,

@@ -5,7 +5,6 @@ use super::workload::{Built, Workload};
 use crate::args::{BenchArgs, BenchName};
 use crate::error::Result;
 use crate::messages::{left, said};
-use crate::plan::named_by_flag;
 use crate::program::Program;
 use llm_core::base::{allocations, bytes, memory};
 use llm_core::optim::Hyperparameters;
@@ -13,6 +12,7 @@ use llm_core::profile::{self, Phase};
 use llm_core::recipe::Recipe;
 use llm_core::train::Trainer;
 use llm_core::{TinyGPT, TokenDataset};
+use llm_run::plan::named_by_option;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -44,7 +44,7 @@ pub(super) fn run(
     let seconds = median(times);
     let gflops = flops / seconds / 1e9;
     let measurement = Measurement {
-        peer: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
+        peer: format!("{} {}", program.models.name, env!("CARGO_PKG_VERSION")),
         workload: if args.resized() { format!("{}-own", name.name()) } else { name.name().into() },
         ms_per_step: seconds * 1e3,
         fwd_ms: None,
@@ -63,7 +63,7 @@ pub(super) fn run(
 /// A run on random tokens, as the peers' scripts have it.
 fn prepare(of: Built, w: &Workload) -> Result<(Trainer, TokenDataset)> {
     memory::require(of.memory(w.batch_size, w.seq_len))?;
-    let model = TinyGPT::with_attention(of.config, of.attention, 1).map_err(named_by_flag)?;
+    let model = TinyGPT::with_attention(of.config, of.attention, 1).map_err(named_by_option)?;
     let tokens = (0..100_000u64).map(|i| {
         // A scrambled counter: the values do not matter.
         (i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as u32 % w.vocab_size as u32

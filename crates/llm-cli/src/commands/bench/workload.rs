@@ -1,14 +1,15 @@
 //! What is measured: known sizes, so that others can be measured beside.
 
-use crate::args::{Arch, BenchArgs, BenchName, OfModel};
+use crate::args::{BenchArgs, BenchName, OfModel};
 use crate::error::Result;
-use crate::flags::{fill, new_attention};
-use crate::plan::named_by_flag;
 use crate::program::Program;
 use llm_core::model::{Footprint, ParamList, check_attention};
 use llm_core::settings::MODEL;
 use llm_core::{Attention, Config};
 use llm_lens::{training_flops, training_flops_with};
+use llm_run::arch::Arch;
+use llm_run::plan::named_by_option;
+use llm_run::settings::{fill, new_attention};
 use std::sync::Arc;
 
 /// Sizes of a training step.
@@ -98,8 +99,8 @@ impl Workload {
         let made = fill(MODEL, &mut config, |flag, _, _| of.given.get(flag.name).cloned())
             .and_then(|()| config.check())
             .and_then(|()| new_attention(arch.attention(self.heads, d_model), &config, &of.given));
-        let attention = (program.attention)(&made.map_err(named_by_flag)?);
-        check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
+        let attention = (program.models.attention)(&made.map_err(named_by_option)?);
+        check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
         Ok(Built { own: attention.parameters(&config), config, attention })
     }
 }

@@ -3,7 +3,6 @@
 
 use crate::error::Result;
 use crate::messages::said;
-use crate::plan::Plan;
 use crate::report::Comparison;
 use crate::signals::Signals;
 use crate::table::{Column, table};
@@ -13,6 +12,7 @@ use llm_core::model::Positions;
 use llm_lens::with_context;
 use llm_run::defaults::PERIODIC_TOKENS;
 use llm_run::log::GroupSpread;
+use llm_run::plan::Plan;
 use serde::Serialize;
 
 /// Windows are so many times as long as those that were learnt.

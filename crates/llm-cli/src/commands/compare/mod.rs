@@ -12,10 +12,8 @@ use super::train::{diverged, one_of_many};
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, reason};
-use crate::flags::whole;
 use crate::messages::{count, lasting, spelled};
-use crate::plan::{Plan, SharedData, SharedDecision, named_by_flag};
-use crate::program::{Heads, Program};
+use crate::program::Program;
 use crate::report::facts::from_to;
 use crate::signals::Signals;
 use costs::Costs;
@@ -23,7 +21,10 @@ use folder::Folder;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_run::escape::{json_line, one_line};
+use llm_run::models::Heads;
 use llm_run::numbers::typed;
+use llm_run::plan::{Plan, SharedData, SharedDecision, named_by_option};
+use llm_run::settings::whole;
 use results::{Common, Diverged, Results, Run};
 use serde_json::json;
 use std::collections::BTreeMap;
@@ -44,10 +45,10 @@ const MOST_SEEDS: u64 = 1000;
 /// What a training refuses, and flags that have no meaning here. Whatever ends it early, what is
 /// complete is written and printed.
 pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<()> {
-    if let Heads::One { other } = program.heads {
+    if let Heads::One { other } = program.models.heads {
         return Err(RunError::Usage(message!(
             "compare: {} has one attention head; use {} compare",
-            program.name,
+            program.models.name,
             other
         )));
     }
@@ -55,7 +56,11 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let seeds = seeds(args)?;
     let by_heads = args.vary.is_empty() && args.kinds.0.is_empty();
     let first = args.heads.first().copied().or(by_heads.then_some(1));
-    let plan = Plan::new(program, &TrainArgs { heads: first, ..args.training(1) })?;
+    let plan = Plan::new(
+        &program.models,
+        &TrainArgs { heads: first, ..args.training(1) }.options(),
+        &|_, _| (),
+    )?;
     let heads = heads(program, args, &plan)?;
     let variants = variants(program, args, &heads)?;
     // What one of them is refused for is said before another is trained.
@@ -63,7 +68,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let shared = SharedData::of(plan);
     let (mut of_first, mut head_dims) = (None, Vec::new());
     for variant in &variants {
-        let decided = shared.decided(program, &variant.args)?;
+        let decided = shared.decided(&program.models, &variant.args.options())?;
         if decided.recipe.total_steps == 0 {
             return Err(RunError::Usage("--steps 0: nothing would be learnt".into()));
         }
@@ -82,7 +87,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let folder = Folder::claim(args.out.as_deref())?;
     let stories = val.stories.as_ref();
     let common = Common {
-        program: program.name,
+        program: program.models.name,
         threads,
         data: spelled(&data.label),
         tokenizer: shared.tokenizer.clone(),
@@ -152,8 +157,8 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
         return Ok(vec![plan.trainer.model.attention().spec().n_heads]);
     }
     let fits = |h: usize| -> Result<()> {
-        let flags = args.training(1).model.attention(h, config).map_err(named_by_flag)?;
-        (program.attention)(&flags).check(config).map_err(named_by_flag)
+        let flags = args.training(1).options().attention(h, config).map_err(named_by_option)?;
+        (program.models.attention)(&flags).check(config).map_err(named_by_option)
     };
     let heads = match args.heads.as_slice() {
         [] => USUAL_HEADS.into_iter().filter(|h| fits(*h).is_ok()).collect(),
@@ -222,7 +227,7 @@ impl Comparing<'_> {
             let variants: Vec<BTreeMap<_, _>> =
                 variants.map(|of| of.settings.iter().cloned().collect()).collect();
             let start = json!({
-                "event": "start", "program": self.program.name, "version": env!("CARGO_PKG_VERSION"),
+                "event": "start", "program": self.program.models.name, "version": env!("CARGO_PKG_VERSION"),
                 "threads": threads, "heads": self.results.heads(), "variants": variants,
                 "seeds": seeds, "steps": recipe.total_steps,
                 "runs": self.results.planned(), "parameters": parameters,
@@ -333,7 +338,7 @@ impl Comparing<'_> {
         let of = &self.results.common.variants[variant];
         let dir = self.folder.path.join(of.folder(seed));
         let args = TrainArgs { out: Some(dir.clone()), ..of.with_seed(seed) };
-        let mut plan = self.shared.plan(self.program, &args)?;
+        let mut plan = self.shared.plan(&self.program.models, &args.options())?;
         let done = one_of_many(self.program, &args, &mut plan, self.threads, &self.signals);
         let model = &plan.trainer.model;
         let (heads, parameters) = (model.attention().spec().n_heads, model.parameter_count());

@@ -2,7 +2,7 @@
 
 use crate::args::{CompareArgs, TrainArgs, command, in_one_line};
 use crate::error::{Result, RunError, reason};
-use crate::flags::{Given, flags_of};
+use crate::flags::flags_of;
 use crate::lang::Bilingual;
 use crate::messages::compare as say;
 use crate::program::Program;
@@ -203,11 +203,12 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
         return Err(usage("losses on different parts of a text cannot be compared".into()));
     }
     let is_meant = |name: &str, aliases: &[&str]| name == plain || aliases.contains(&&*plain);
-    let found =
-        flags_of(program).find(|flag| is_meant(flag.name, flag.aliases)).map(|flag| flag.name);
+    let found = flags_of(&program.models)
+        .find(|flag| is_meant(flag.name, flag.aliases))
+        .map(|flag| flag.name);
     let others = ["arch", "epochs"].into_iter().find(|name| *name == plain);
     found.or(others).map(|flag| (flag, values)).ok_or_else(|| {
-        let known = flags_of(program)
+        let known = flags_of(&program.models)
             .map(|flag| flag.name)
             .filter(|name| !["seed", "val-frac"].contains(name));
         usage(format!(
@@ -219,8 +220,7 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
 
 /// The same with this flag typed too.
 fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<TrainArgs> {
-    let given: Given = args.given();
-    if given.contains_key(flag) {
+    if args.given().contains_key(&*flag.replace('-', "_")) {
         return Err(RunError::Usage(message!("--{} is given, and varied by --vary", flag)));
     }
     let words = [format!("--{flag}={value}")];
@@ -229,7 +229,7 @@ fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<T
 
 /// The same with these words typed too.
 fn typed(program: &Program, mut args: TrainArgs, words: &[String]) -> Result<TrainArgs> {
-    let words = std::iter::once(program.name.to_string()).chain(words.iter().cloned());
+    let words = std::iter::once(program.models.name.to_string()).chain(words.iter().cloned());
     let mut command = command(program);
     let typed = command
         .try_get_matches_from_mut(words)

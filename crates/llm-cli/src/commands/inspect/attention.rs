@@ -7,8 +7,7 @@ use crate::console::{Out, columns, note, stdout_has_colours};
 use crate::error::{Result, RunError};
 use crate::generation::prompt_tokens;
 use crate::messages::{count, inspect as say, said};
-use crate::plan::{Loaded, load};
-use crate::program::{AttentionFlags, Program};
+use crate::program::Program;
 use crate::report::{self, AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
 use llm_core::base::{memory, real_path, replace_file, thousands};
 use llm_core::message;
@@ -18,6 +17,8 @@ use llm_formats::npz::{self, Npz};
 use llm_lens::attention_maps;
 use llm_run::escape::{json_line, one_line, safe_text};
 use llm_run::folder::to_load;
+use llm_run::models::AttentionFlags;
+use llm_run::plan::{Loaded, load};
 use llm_stories::story;
 use serde_json::json;
 use std::ops::Range;
@@ -35,7 +36,7 @@ const SENTENCE: &str = "The cat sat on the mat";
 /// Reads the prompt and shows who looks at whom.
 pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Result<()> {
     let path = to_load(&args.load)?;
-    let loaded = load(program, &path)?;
+    let loaded = load(&program.models, &path)?;
     let chosen = Chosen::new(&loaded, args)?;
     if let Some(file) = &args.html {
         check_place(file, PAGE)?;
@@ -57,7 +58,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         say_written(file, args.output.quiet());
     }
     let maps = AttentionMaps::new(maps, loaded.tokenizer.as_ref());
-    let attention = (program.described)(&loaded.run.model.attention().spec());
+    let attention = (program.models.described)(&loaded.run.model.attention().spec());
     let first = tokens.len() - maps.tokens.len();
     let view = View { loaded: &loaded, chosen, first, maps, attention };
     let json = args.json || args.output.json();

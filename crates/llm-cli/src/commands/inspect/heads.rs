@@ -7,7 +7,6 @@ use crate::console::{print, room, tell};
 use crate::error::{Result, RunError};
 use crate::lang::{Bilingual, Lang};
 use crate::messages::{in_both, inspect as say, plural, said};
-use crate::plan::load;
 use crate::program::Program;
 use crate::report::{self, Fact, HeadRow, Page, named};
 use crate::signals::Signals;
@@ -17,6 +16,7 @@ use llm_core::message;
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use llm_run::escape::{json_line, one_line};
 use llm_run::folder::to_load;
+use llm_run::plan::load;
 use serde_json::json;
 use std::path::Path;
 
@@ -29,7 +29,7 @@ const LONGEST: usize = 1024;
 pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.on.load)?;
-    let loaded = load(program, &path)?;
+    let loaded = load(&program.models, &path)?;
     if let Some(file) = &args.on.html {
         check_place(file, PAGE)?;
     }

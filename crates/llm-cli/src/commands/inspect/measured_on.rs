@@ -1,11 +1,11 @@
 //! What `inspect` measures on.
 
 use crate::error::{Result, RunError};
-use crate::plan::{Loaded, own_unseen};
 use crate::signals::Signals;
 use llm_core::message;
 use llm_core::recipe::DataSource;
 use llm_run::data::{Data, Input, Reading, Validation, one_stdin};
+use llm_run::plan::{Loaded, own_unseen};
 use std::path::{Path, PathBuf};
 
 /// What a model is measured on, and what to call it: the files that are given, else the unseen part

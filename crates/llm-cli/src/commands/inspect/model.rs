@@ -3,10 +3,8 @@
 use crate::args::InspectModelArgs;
 use crate::console::{print, room, tell};
 use crate::error::{Result, RunError};
-use crate::flags;
 use crate::messages::{count, left, said};
-use crate::plan::{check_heads_flag, largest_divisor, named_by_flag, usual_heads};
-use crate::program::{AttentionFlags, Program};
+use crate::program::Program;
 use crate::table::{Column, table};
 use llm_core::base::{bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
@@ -18,6 +16,10 @@ use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
 use llm_run::defaults::Start;
 use llm_run::escape::{json_line, one_line};
 use llm_run::folder::to_load;
+use llm_run::models::AttentionFlags;
+use llm_run::options::Options;
+use llm_run::plan::{check_heads, largest_divisor, named_by_option, usual_heads};
+use llm_run::settings;
 use serde_json::json;
 
 /// Prints sizes. Any checkpoint will do, whatever its attention.
@@ -27,7 +29,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         Some(path) => {
             let path = to_load(path)?;
             let checkpoint = Checkpoint::load(&path)?;
-            let heads = (program.described)(&checkpoint.meta.attention);
+            let heads = (program.models.described)(&checkpoint.meta.attention);
             let report = (loaded(args, &checkpoint)?, heads);
             (format!("'{}'", one_line(&path.display().to_string())), report)
         }
@@ -47,34 +49,35 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
 }
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, AttentionFlags)> {
-    check_heads_flag(program, args.heads)?;
+    check_heads(&program.models, args.heads)?;
     let (start, given) = (Start::Stories, args.model.given());
+    let options = Options { given: given.clone(), arch: args.model.arch, ..Options::default() };
     let vocab_size = args.vocab.unwrap_or(ByteTokenizer::VOCAB_SIZE);
-    let config = flags::new_model(args.model.arch_config(vocab_size), start, &given);
+    let config = settings::new_model(options.arch_config(vocab_size), start, &given);
     let config = config.and_then(|config| config.check().map(|()| config));
     let config = config.map_err(|e| match e {
         // This verb learns no vocabulary: it is told one's size.
         Error::Config { field: "vocab_size", reason } => {
             RunError::Usage(message!("--vocab: {}", reason))
         }
-        other => named_by_flag(other),
+        other => named_by_option(other),
     })?;
-    let n_heads = usual_heads(program, args.heads, &config, &given);
-    let flags = args.model.attention(n_heads, &config).map_err(named_by_flag)?;
-    let attention = (program.attention)(&flags);
-    check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
+    let n_heads = usual_heads(&program.models, args.heads, &config, &given);
+    let flags = options.attention(n_heads, &config).map_err(named_by_option)?;
+    let attention = (program.models.attention)(&flags);
+    check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
     let own = attention.parameters(&config);
-    let recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
+    let recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
     let footprint = recipe.footprint(&config, &own)?;
     let report = ModelReport::new(footprint, n_heads, 0, batch, compared(&config, n_heads));
-    Ok((report, (program.described)(&attention.spec())))
+    Ok((report, (program.models.described)(&attention.spec())))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
     let meta = &checkpoint.meta;
     let (config, AttentionSpec { n_heads, head_mask, .. }) = (&meta.config, &meta.attention);
-    let given = flags::whole(&args.model.given(), "seq").map(|seq| seq as usize);
+    let given = settings::whole(&args.model.given(), "seq").map(|seq| seq as usize);
     let seq_len = given.unwrap_or(meta.recipe.seq_len);
     if !(1..=config.seq_len).contains(&seq_len) {
         let most = config.seq_len;

@@ -27,5 +27,5 @@ pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
 
 /// What a page says about its making.
 pub(super) fn made_by(program: &Program, verb: &str) -> String {
-    format!("{} {} inspect {verb}", program.name, env!("CARGO_PKG_VERSION"))
+    format!("{} {} inspect {verb}", program.models.name, env!("CARGO_PKG_VERSION"))
 }

@@ -11,8 +11,7 @@ use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb};
 use crate::messages::{count, in_both, inspect as say};
 use crate::next_commands;
-use crate::plan::{Loaded, load};
-use crate::program::{Heads, Program};
+use crate::program::Program;
 use crate::report::{self, Fact, Page, Pruned, Pruning};
 use crate::signals::Signals;
 use found::{Dropped, Found, Score, Scored, facts_share};
@@ -25,6 +24,8 @@ use llm_lens::{Pruner, head_mask, measurements, with_head_mask};
 use llm_run::data::Validation;
 use llm_run::escape::one_line;
 use llm_run::folder::{Target, to_load};
+use llm_run::models::Heads;
+use llm_run::plan::{Loaded, load};
 use progress::Counting;
 use std::cell::Cell;
 use std::path::Path;
@@ -40,7 +41,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
         return Err(RunError::Usage(why.into()));
     }
     let path = to_load(&args.on.load)?;
-    let mut loaded = load(program, &path)?;
+    let mut loaded = load(&program.models, &path)?;
     let on = check_model(program, &loaded, args)?;
     if let Some(file) = &args.on.html {
         check_place(file, PAGE)?;
@@ -107,11 +108,11 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
             "inspect prune: the model has one head in all, there is none to spare".into(),
         );
     }
-    let tried = with_head_mask(model, &one_off(&mask), &program.from_spec);
-    if let (Heads::One { other }, Err(_)) = (program.heads, tried) {
+    let tried = with_head_mask(model, &one_off(&mask), &program.models.from_spec);
+    if let (Heads::One { other }, Err(_)) = (program.models.heads, tried) {
         return usage(message!(
             "inspect prune: {} cannot switch heads off; use {} inspect prune",
-            program.name,
+            program.models.name,
             other
         ));
     }
@@ -189,7 +190,7 @@ fn measure(
         tokens.set(report.evaluation.tokens);
         Ok(Score { loss: report.evaluation.loss, details: report.facts })
     };
-    let mut pruner = Pruner::new(model, &program.from_spec, score);
+    let mut pruner = Pruner::new(model, &program.models.from_spec, score);
     let whole = pruner.score(&mask)?;
     let tokens = tokens.get();
     if !whole.loss.is_finite() {
@@ -244,7 +245,7 @@ fn drop_heads<M: FnMut(&TinyGPT) -> Result<Score>>(
 }
 
 fn save(program: &Program, loaded: &mut Loaded, target: &Target, mask: &[bool]) -> Result<()> {
-    loaded.run.model = with_head_mask(&loaded.run.model, mask, &program.from_spec)?;
+    loaded.run.model = with_head_mask(&loaded.run.model, mask, &program.models.from_spec)?;
     let spec = TokenizerSpec::of(loaded.tokenizer.as_ref());
     let with_optimizer = loaded.has_optimizer || loaded.run.step == 0;
     checkpoint::save(&target.path, &loaded.run, &spec, with_optimizer)

@@ -46,7 +46,7 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
         [run] => one::page(program, run, threads, &say)?,
         several => Page {
             title: format!("{} runs", several.len()),
-            made_by: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
+            made_by: format!("{} {}", program.models.name, env!("CARGO_PKG_VERSION")),
             runs: Some(SeveralRuns::of(several)?),
             ..Page::default()
         },

@@ -3,7 +3,6 @@
 use crate::error::{Result, reason};
 use crate::lang::Bilingual;
 use crate::messages::{in_both, report as label, train as say};
-use crate::plan::{Loaded, load, own_data};
 use crate::program::Program;
 use crate::report::run::{About, Ending, page as page_of};
 use crate::report::{Curves, Fact, Page};
@@ -15,6 +14,7 @@ use llm_run::escape::one_line;
 use llm_run::folder::RunFolder;
 use llm_run::folder::to_load;
 use llm_run::log::{Samples, rows};
+use llm_run::plan::{Loaded, load, own_data};
 use std::path::Path;
 
 /// The page; what could not be shown is said through `say`.
@@ -32,7 +32,7 @@ pub(super) fn page(
         say(message!("no checkpoint was saved: the page has the log only"));
         return Ok(Page {
             title,
-            made_by: format!("{} {}", program.name, env!("CARGO_PKG_VERSION")),
+            made_by: format!("{} {}", program.models.name, env!("CARGO_PKG_VERSION")),
             facts: facts(run),
             curves: Some(curves),
             samples,
@@ -40,7 +40,7 @@ pub(super) fn page(
             ..Page::default()
         });
     };
-    let Loaded { run: trainer, tokenizer, .. } = load(program, &checkpoint)?;
+    let Loaded { run: trainer, tokenizer, .. } = load(&program.models, &checkpoint)?;
     let data = own_data(&checkpoint, &trainer.recipe, &tokenizer);
     let data = data.map_err(|e| say(message!("without a text for the heads: {}", reason(&e)))).ok();
     let about = About::new(program, data.as_ref(), &trainer.model, &tokenizer, threads)?;

@@ -8,12 +8,13 @@ use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::generation::shown;
 use crate::lang::Lang;
-use crate::plan::{Loaded, check_heads_flag, load};
-use crate::program::{Heads, Program};
+use crate::program::Program;
 use llm_core::message;
 use llm_core::{Error, TokenId};
 use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model_with};
 use llm_run::folder::to_load;
+use llm_run::models::Heads;
+use llm_run::plan::{Loaded, check_heads, load};
 use std::path::Path;
 
 /// Positions, width and heads of the built-in example.
@@ -29,12 +30,12 @@ const MOST: usize = 1024;
 /// # Errors
 /// [`RunError::Usage`] naming the flag that is outside its range; what loading refuses.
 pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
-    check_heads_flag(program, args.heads)?;
+    check_heads(&program.models, args.heads)?;
     let walk = match &args.load {
         Some(path) => of_model(program, args, &to_load(path)?)?,
         None => of_example(program, args)?,
     };
-    let walk = Walk { one_head: matches!(program.heads, Heads::One { .. }), ..walk };
+    let walk = Walk { one_head: matches!(program.models.heads, Heads::One { .. }), ..walk };
     if args.json || args.output.json() {
         return print(events::line(&Event::Trace(&walk)));
     }
@@ -47,7 +48,7 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
         let text = format!("{flag} needs --load: the built-in example is one layer without tokens");
         return Err(RunError::Usage(text.into()));
     }
-    let heads = match program.heads {
+    let heads = match program.models.heads {
         Heads::One { .. } => 1,
         Heads::Many { .. } => args.heads.unwrap_or(HEADS),
     };
@@ -59,11 +60,11 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     let sizes = Sizes::new([batch, POSITIONS, WIDTH], heads);
     let place = place(program, args, &sizes, heads - 1)?;
     let example = example(heads, batch)?;
-    Ok(trace_example(program.with_heads(heads), &example, place)?)
+    Ok(trace_example(program.models.with_heads(heads), &example, place)?)
 }
 
 fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
-    let Loaded { run, tokenizer, .. } = load(program, path)?;
+    let Loaded { run, tokenizer, .. } = load(&program.models, path)?;
     let (model, usage) = (&run.model, |text| Err(RunError::Usage(text)));
     let spec = model.attention().spec();
     let (config, heads) = (model.config(), spec.n_heads);
@@ -99,12 +100,12 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
             window
         ));
     }
-    if (program.described)(&spec).slowed {
+    if (program.models.described)(&spec).slowed {
         let why = "trace follows rotary positions, but none that are slowed down for longer texts";
         return usage(why.into());
     }
     let batch = batch(args)?;
-    let layout = (program.described)(&spec).layout();
+    let layout = (program.models.described)(&spec).layout();
     let sizes = Sizes::new([batch, tokens.len(), config.d_model], heads).laid_out(&layout);
     let place = place(program, args, &sizes, 0)?;
     let walk = trace_model_with(model, layout, layer, &tokens, batch, place);
@@ -126,12 +127,12 @@ fn batch(args: &TraceArgs) -> Result<usize> {
 /// The place that the flags name; `head` stands in for one that is not given.
 fn place(program: &Program, args: &TraceArgs, sizes: &Sizes, head: usize) -> Result<Place> {
     let head = args.head.unwrap_or(head);
-    match program.heads {
+    match program.models.heads {
         Heads::One { other } if head != 0 => {
             return Err(RunError::Usage(message!(
                 "--head {}: {} has one attention head, number 0; for more use {} trace",
                 head,
-                program.name,
+                program.models.name,
                 other
             )));
         }

@@ -21,7 +21,7 @@ pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result
     if shape || length || place || others || settings || !args.data.is_empty() {
         return Ok(());
     }
-    let (name, run) = (program.name, newest_run());
+    let (name, run) = (program.models.name, newest_run());
     let path = run.as_deref().unwrap_or(Path::new("RUN"));
     let load = next_commands::load_flag(path);
     Err(RunError::Usage(message!(

@@ -6,7 +6,6 @@ use crate::error::{RunError, reason};
 use crate::events::Event;
 use crate::messages::train as say;
 use crate::next_commands;
-use crate::plan::Plan;
 use crate::report;
 use llm_core::checkpoint::Snapshot;
 use llm_core::message;
@@ -14,6 +13,7 @@ use llm_core::train::{Ending, Trainer};
 use llm_run::data::Report;
 use llm_run::escape::one_line;
 use llm_run::log::RunState;
+use llm_run::plan::Plan;
 use std::path::Path;
 
 impl Training<'_> {

@@ -4,7 +4,6 @@ use super::Training;
 use crate::error::Result;
 use crate::events::Event;
 use crate::messages::{lasting, plural};
-use crate::plan::Plan;
 use crate::signals::Signals;
 use llm_core::base::thousands;
 use llm_core::checkpoint::Snapshot;
@@ -15,6 +14,7 @@ use llm_core::{TinyGPT, TokenDataset};
 use llm_lens::training_flops_with;
 use llm_run::data::Validation;
 use llm_run::defaults::{INTERVAL, PERIODIC_TOKENS, set_by};
+use llm_run::plan::Plan;
 use std::time::{Duration, Instant};
 
 /// Steps are measured for this long ..

@@ -4,7 +4,6 @@ use crate::args::TrainArgs;
 use crate::error::{Result, RunError};
 use crate::machine::{kernels, now, processor, version};
 use crate::messages::spelled;
-use crate::plan::Plan;
 use crate::program::Program;
 use crate::report;
 use crate::report::run::{About, Ending};
@@ -25,6 +24,7 @@ use llm_run::log::{
     BestLoss, Curves, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples, plot,
 };
 use llm_run::note::Note;
+use llm_run::plan::Plan;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -328,7 +328,7 @@ fn about_the_run(
     let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
     let (config, own) = (model.config(), model.attention().parameters(model.config()));
     RunInfo {
-        program: program.name.into(),
+        program: program.models.name.into(),
         version: version(),
         started: earlier.as_ref().map_or_else(now, |info| info.started.clone()),
         processor: processor(),

@@ -1,6 +1,8 @@
 //! No verb: train, then the probes, then save, then write; each if asked for.
 
+use crate::learning::Learning;
 use llm_run::note::Note;
+use llm_run::options::Options;
 mod alone;
 mod ending;
 mod estimate;
@@ -19,8 +21,7 @@ use crate::error::{Result, RunError, reason};
 use crate::events::{self, Event};
 use crate::generation::Request;
 use crate::lang::Bilingual;
-use crate::plan::Plan;
-use crate::probes;
+use crate::probes::{self, Probes};
 use crate::program::Program;
 use crate::scoring::Scoring;
 use crate::signals::Signals;
@@ -38,6 +39,7 @@ use llm_run::defaults::PERIODIC_TOKENS;
 use llm_run::escape::one_line;
 use llm_run::folder::Target;
 use llm_run::log::{RunState, Sample};
+use llm_run::plan::Plan;
 use std::time::Instant;
 
 /// So far above the loss of new weights, in nats a token, no run is by chance.
@@ -50,17 +52,19 @@ const WORSE_THAN_EVEN: f64 = 0.5;
 pub(crate) fn train(
     program: &Program,
     args: &TrainArgs,
+    options: &Options,
     threads: usize,
     mut team: Option<&mut Team>,
 ) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: args.recipe.max_time };
     if let Some(size) = team.as_ref().map(|team| team.size()).filter(|n| !n.is_power_of_two()) {
         // So many cannot speak with each other: each finds the same.
-        let (plan, _) = planned(program, args, Lowered::default()).map_err(said_once)?;
+        let (plan, ..) = planned(program, args, options, Lowered::default()).map_err(said_once)?;
         return several::check_size(args, &plan.trainer.recipe, size).map_err(said_once);
     }
     let lowered = team.as_mut().map_or(Ok(Lowered::default()), |team| team.greet())?;
-    let (mut plan, request) = agreed(&mut team, || planned(program, args, lowered))?;
+    let (mut plan, request, probes) =
+        agreed(&mut team, || planned(program, args, options, lowered))?;
     if let Some(team) = &mut team {
         several::check_size(args, &plan.trainer.recipe, team.size()).map_err(said_once)?;
         several::check_same(team, args, &plan)?;
@@ -73,12 +77,13 @@ pub(crate) fn train(
     // A dry run tries a named file, and makes no folder; only the first of several saves.
     let target = agreed(&mut team, || match (follows, dry && args.save.is_none()) {
         (true, _) => Ok(None),
-        (false, true) => plan.check_target(args).map(|()| None),
-        (false, false) => plan.target(args),
+        (false, true) => plan.check_target(options).map(|()| None),
+        (false, false) => plan.target(options),
     })?;
     let signals = Signals::listen();
     let mut session = Training::new(program, args, &plan, target, signals, clock);
     session.join(team);
+    session.probes = probes;
 
     session.emit(&banner::start_event(program, &plan, threads));
     banner::loaded(&plan).iter().for_each(|line| session.say(line));
@@ -97,11 +102,20 @@ pub(crate) fn train(
     session.out.finish()
 }
 
+/// A run, the text after it, and the checks before that.
+type Planned = (Plan, Request, Option<Probes>);
+
 /// What will be done.
-fn planned(program: &Program, args: &TrainArgs, lowered: Lowered) -> Result<(Plan, Request)> {
+fn planned(
+    program: &Program,
+    args: &TrainArgs,
+    options: &Options,
+    lowered: Lowered,
+) -> Result<Planned> {
     alone::refuse_prompt_alone(program, args)?;
     let foreign = args.nano_gpt.notes()?;
-    let mut plan = Plan::new(program, args)?;
+    let learning = Learning::new(args.output.quiet());
+    let mut plan = learning.watch(|watch| Plan::new(&program.models, options, watch))?;
     let rounded = plan.trainer.recipe.matmul == Precision::Bf16;
     let others = foreign.into_iter().chain(lowered.kernels);
     let others = others.chain(lowered.order.filter(|_| rounded));
@@ -111,7 +125,15 @@ fn planned(program: &Program, args: &TrainArgs, lowered: Lowered) -> Result<(Pla
     let request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
     request.check_slide(plan.trainer.model.config().seq_len)?;
     let request = request.by(plan.attention);
-    Ok((plan, request))
+    let most = plan.trainer.model.config().seq_len;
+    let probes = match &plan.data {
+        Some(data) => {
+            let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);
+            Probes::new(&args.probes, len, seq, most, plan.sample_seed, &plan.tokenizer)?
+        }
+        None => None,
+    };
+    Ok((plan, request, probes))
 }
 
 /// What this process did, if all of a crew could.
@@ -164,6 +186,8 @@ struct Training<'a> {
     early: Option<Bilingual>,
     /// The other processes that work on it.
     team: Option<&'a mut Team>,
+    /// Checks after training.
+    probes: Option<Probes>,
 }
 
 /// One training of several, in a folder of its own: what was measured at its end, and the seconds
@@ -179,7 +203,7 @@ pub(super) fn one_of_many(
     signals: &Signals,
 ) -> Result<(Report, f64)> {
     let clock = TimeBudget { begin: Instant::now(), most: None };
-    let target = plan.target(args)?;
+    let target = plan.target(&args.options())?;
     let no_text = SamplingArgs { n: Some(0), ..SamplingArgs::default() };
     let (text, tokenizer) = (&plan.text, &plan.tokenizer);
     let request = Request::new(&no_text, text, tokenizer, plan.sample_seed, None)?;
@@ -237,6 +261,7 @@ impl<'a> Training<'a> {
             clock,
             early: None,
             team: None,
+            probes: None,
         }
     }
 
@@ -328,7 +353,7 @@ impl Training<'_> {
             return Ok(());
         }
         let trainer = &plan.trainer;
-        let checked = match (&plan.probes, &plan.data) {
+        let checked = match (&self.probes, &plan.data) {
             (Some(probes), Some(data)) => {
                 let (args, out) = (&self.args.probes, &mut self.out);
                 probes::run(probes, args, &trainer.model, &data.train, out, self.json)

@@ -3,11 +3,11 @@
 use super::Training;
 use crate::error::{Result, RunError};
 use crate::events::Event;
-use crate::plan::Plan;
 use crate::progress::{Progress, Shown};
 use llm_core::message;
 use llm_core::train::{Update, train_step};
 use llm_run::defaults::LOG_EVERY;
+use llm_run::plan::Plan;
 
 impl Training<'_> {
     /// All steps on the batch of step 0. Nothing is saved.

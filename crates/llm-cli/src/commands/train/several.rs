@@ -3,7 +3,6 @@
 use crate::args::{RecipeArgs, TrainArgs};
 use crate::crew::Team;
 use crate::error::{Result, RunError, of_library};
-use crate::plan::Plan;
 use llm_core::base::Message;
 use llm_core::checkpoint::weights_checksum;
 use llm_core::crew::micro_batches;
@@ -11,6 +10,7 @@ use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::settings;
 use llm_run::defaults::INTERVAL;
+use llm_run::plan::Plan;
 
 /// Can so many share a step of this run?
 ///

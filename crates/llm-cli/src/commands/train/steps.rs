@@ -6,7 +6,6 @@ use super::{Training, advice_on_rate};
 use crate::crew::crew_of;
 use crate::error::{Result, RunError};
 use crate::generation::Request;
-use crate::plan::Plan;
 use crate::progress::Progress;
 use llm_core::checkpoint::Snapshot;
 use llm_core::crew::{Alone, Crew};
@@ -17,6 +16,7 @@ use llm_core::train::{
 use llm_run::data::{Data, Report};
 use llm_run::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use llm_run::log::RunState;
+use llm_run::plan::Plan;
 
 impl Training<'_> {
     /// All steps, or as many as there is time and hope for.

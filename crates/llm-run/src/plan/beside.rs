@@ -1,18 +1,18 @@
 //! Several trainings on the same data.
 
-use super::checks::{check_savable, named_by_flag, require, training_memory};
+use super::checks::{check_savable, named_by_option, require, training_memory};
 use super::files::TextFiles;
 use super::fresh::{check_config, plan_epochs, settings};
 use super::run::Plan;
-use crate::args::TrainArgs;
+use crate::data::Data;
+use crate::defaults::TextDefaults;
 use crate::error::Result;
-use crate::program::{AttentionFlags, Program};
+use crate::models::{AttentionFlags, Models};
+use crate::options::Options;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
-use llm_run::data::Data;
-use llm_run::defaults::TextDefaults;
 use std::sync::Arc;
 
 /// What several trainings share. Between two of them it holds the data, and never a model.
@@ -28,13 +28,16 @@ pub struct SharedData {
 }
 
 /// What is to be told of a training before it is made.
-pub(crate) struct SharedDecision {
-    pub(crate) config: Config,
-    pub(crate) recipe: Recipe,
+#[derive(Debug)]
+pub struct SharedDecision {
+    /// Sizes and options of the model.
+    pub config: Config,
+    /// How it learns.
+    pub recipe: Recipe,
     /// Number of weights.
-    pub(crate) parameters: u64,
+    pub parameters: u64,
     /// D.
-    pub(crate) head_dim: usize,
+    pub head_dim: usize,
 }
 
 /// A training that is decided, without its model.
@@ -48,7 +51,7 @@ struct Settled {
 
 impl SharedData {
     /// The data of this plan, whose model is let go.
-    pub(crate) fn of(plan: Plan) -> SharedData {
+    pub fn of(plan: Plan) -> SharedData {
         SharedData {
             data: plan.data,
             tokenizer: plan.tokenizer,
@@ -59,23 +62,23 @@ impl SharedData {
     }
 
     /// The data, while no training has them.
-    pub(crate) fn data(&self) -> Option<&Data> {
+    pub fn data(&self) -> Option<&Data> {
         self.data.as_ref()
     }
 
-    /// What a training with the settings of `args` is.
+    /// What a training with the settings of `options` is.
     ///
     /// # Errors
     /// What such a training is refused for.
-    pub(crate) fn decided(&self, program: &Program, args: &TrainArgs) -> Result<SharedDecision> {
-        match self.settled(program, args)? {
+    pub fn decided(&self, models: &Models, options: &Options) -> Result<SharedDecision> {
+        match self.settled(models, options)? {
             Some(Settled { config, attention, recipe, .. }) => {
                 let own = attention.parameters(&config);
                 let parameters = recipe.footprint(&config, &own)?.parameter_count();
                 let head_dim = attention.head_dim(&config);
                 Ok(SharedDecision { config, recipe, parameters, head_dim })
             }
-            None => Plan::new(program, args).map(|plan| {
+            None => Plan::new(models, options, &|_, _| ()).map(|plan| {
                 let Trainer { model, recipe, .. } = plan.trainer;
                 let head_dim = model.attention().head_dim(model.config());
                 let (config, parameters) = (model.config().clone(), model.parameter_count());
@@ -84,15 +87,15 @@ impl SharedData {
         }
     }
 
-    /// The plan of a training with the settings of `args`. It takes the data along, see
+    /// The plan of a training with the settings of `options`. It takes the data along, see
     /// [`SharedData::back`], unless it needs others: those are read again.
     ///
     /// # Errors
     /// As [`Plan::new`].
-    pub(crate) fn plan(&mut self, program: &Program, args: &TrainArgs) -> Result<Plan> {
-        let settled = self.settled(program, args)?;
+    pub fn plan(&mut self, models: &Models, options: &Options) -> Result<Plan> {
+        let settled = self.settled(models, options)?;
         let Some(Settled { config, attention, described, recipe, memory }) = settled else {
-            return Plan::new(program, args);
+            return Plan::new(models, options, &|_, _| ());
         };
         let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
         let trainer = Trainer::new(model, recipe)?;
@@ -108,30 +111,29 @@ impl SharedData {
             loaded: None,
             notes: Vec::new(),
             memory,
-            probes: None,
             text: self.text,
         })
     }
 
     /// Takes the data back from a training that is done with them.
-    pub(crate) fn back(&mut self, plan: Plan) {
+    pub fn back(&mut self, plan: Plan) {
         self.data = self.data.take().or(plan.data);
     }
 
     /// What the settings come to on these data; nothing where windows, or what is unseen, would be
     /// cut otherwise.
-    fn settled(&self, program: &Program, args: &TrainArgs) -> Result<Option<Settled>> {
-        let decided = settings(program, args)?;
+    fn settled(&self, models: &Models, options: &Options) -> Result<Option<Settled>> {
+        let decided = settings(models, options)?;
         let (mut recipe, first) = (decided.recipe, &self.recipe);
         let same = recipe.seq_len == first.seq_len && recipe.val_frac == first.val_frac;
         let Some(data) = self.data.as_ref().filter(|_| same) else { return Ok(None) };
         let config = Config { vocab_size: self.tokenizer.vocab_size(), ..decided.config };
         (recipe.data, recipe.val_data) = (first.data.clone(), first.val_data.clone());
         check_config(&config, decided.attention.as_ref())?;
-        plan_epochs(args, data.train.len(), &mut recipe)?;
-        recipe.check().map_err(named_by_flag)?;
+        plan_epochs(options, data.train.len(), &mut recipe)?;
+        recipe.check().map_err(named_by_option)?;
         let (attention, described) = (decided.attention, decided.described);
-        let memory = training_memory(&config, attention.as_ref(), &recipe, &args.crew)?;
+        let memory = training_memory(&config, attention.as_ref(), &recipe, options)?;
         require(memory)?;
         Ok(Some(Settled { config, attention, described, recipe, memory }))
     }

@@ -1,11 +1,10 @@
 //! Every flag of the table does what its row says, in a new run and beside `--load`. Nothing here
 //! names a flag that does what most do, so that none can be forgotten.
 
-use super::{Plan, check_flags};
 use crate::RunError;
 use crate::args::{Cli, TrainArgs};
 use crate::command_line::{Parsed, parse_with};
-use crate::flags::{Beside, Flag, Kind, flags};
+use crate::flags::{Flag, Kind};
 use crate::messages::spelled;
 use crate::program::EVERYTHING;
 use llm_core::Config;
@@ -15,12 +14,14 @@ use llm_core::settings::Value;
 use llm_core::train::Trainer;
 use llm_core::{TinyGPT, TokenDataset};
 use llm_run::note::Note;
+use llm_run::plan::{Plan, check_options};
+use llm_run::settings::{Given, OnLoad};
 use std::fmt::Debug;
 use std::path::PathBuf;
 
 /// The words in the mouth of a user, and a file of settings.
 fn args(words: &[String], file: &str) -> TrainArgs {
-    let program = [EVERYTHING.name, "--config", "run.toml"].map(String::from);
+    let program = [EVERYTHING.models.name, "--config", "run.toml"].map(String::from);
     let all = program.iter().chain(words).map(Into::into);
     let mut command = crate::args::command(&EVERYTHING);
     match parse_with(&EVERYTHING, &mut command, all, |_| Ok(file.into())) {
@@ -30,6 +31,11 @@ fn args(words: &[String], file: &str) -> TrainArgs {
         }
         other => panic!("{words:?} {file}: {other:?}"),
     }
+}
+
+/// The flags of core's settings.
+fn flags() -> impl Iterator<Item = &'static Flag> {
+    crate::flags::flags().filter(|flag| flag.setting().is_some())
 }
 
 /// What is typed for a value within its range that is not this one.
@@ -49,14 +55,14 @@ fn another(flag: &Flag, old: &Value) -> String {
 }
 
 fn value(flag: &Flag, config: &Config, recipe: &Recipe) -> Value {
-    flag.value(config, recipe).unwrap()
+    flag.setting().unwrap().value(config, recipe).unwrap()
 }
 
 /// Typed, under its other names and in a file it comes to the same.
 #[test]
 fn every_flag_reaches_a_new_run() {
     let decided = |words: &[String], file: &str| {
-        let settings = check_flags(&EVERYTHING, &args(words, file))
+        let settings = check_options(&EVERYTHING.models, &args(words, file).options(), 4000)
             .map_err(|e| crate::error::line(&e))
             .unwrap();
         let decided = settings.decided();
@@ -83,8 +89,8 @@ fn every_flag_reaches_a_new_run() {
 }
 
 /// What `compare` gives to a training.
-fn compared(words: Vec<String>) -> crate::flags::Given {
-    let all = [EVERYTHING.name, "compare"].map(String::from).into_iter().chain(words);
+fn compared(words: Vec<String>) -> Given {
+    let all = [EVERYTHING.models.name, "compare"].map(String::from).into_iter().chain(words);
     let mut command = crate::args::command(&EVERYTHING);
     let parsed = parse_with(&EVERYTHING, &mut command, all.map(Into::into), |_| Ok(String::new()));
     let Parsed::Run(cli) = parsed else { panic!("{parsed:?}") };
@@ -147,7 +153,7 @@ fn no_flag_is_dropped_beside_load() {
         let old = value(flag, config, recipe);
         let new = another(flag, &old);
         let result = saved.go_on(&[format!("--{}={new}", flag.name)]);
-        if flag.beside_load == Beside::Fixed {
+        if flag.setting().unwrap().on_load == OnLoad::Fixed {
             let line = crate::error::line(&result.unwrap_err());
             let shown = |text: &str| text.replace("false", "0").replace("true", "1");
             let [old, new] = [&old.to_string(), &new].map(|text| shown(text));
@@ -163,7 +169,11 @@ fn no_flag_is_dropped_beside_load() {
             "steps" => assert_eq!((plan.steps.to_string(), is_said), (new, false)),
             "seed" => assert_eq!((plan.sample_seed.to_string(), is_said), (new, false)),
             name => {
-                assert_eq!(flag.beside_load, Beside::Replaces, "--{name} has a row, and no test");
+                assert_eq!(
+                    flag.setting().unwrap().on_load,
+                    OnLoad::Replaces,
+                    "--{name} has a row, and no test"
+                );
                 let reached = value(flag, now, now_recipe);
                 assert_eq!((reached.to_string(), reached == old), (new, false), "--{name}");
                 assert!(is_said, "--{name}: {:?}", plan.notes);

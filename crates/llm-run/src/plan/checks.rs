@@ -1,12 +1,12 @@
 //! What both ways to a run check: flags that need one another, memory, settings under the names of
 //! their flags.
 
-use crate::args::{CrewArgs, TrainArgs};
-use crate::crew;
-use crate::error::{Result, RunError, of_library};
-use crate::flags::{self, Flag, Given};
-use crate::program::{Heads, Program};
-use llm_core::base::memory;
+use crate::error::{Result, RunError, of_library, option};
+use crate::models::{Heads, Models};
+use crate::note::Note;
+use crate::options::Options;
+use crate::settings::{self, Given, Setting, settings as rows};
+use llm_core::base::{Message, memory};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::message;
 use llm_core::model::Footprint;
@@ -14,15 +14,14 @@ use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config};
-use llm_run::note::Note;
 
 /// `--heads` where there is one.
-pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Result<()> {
-    match (program.heads, heads) {
+pub fn check_heads(models: &Models, heads: Option<usize>) -> Result<()> {
+    match (models.heads, heads) {
         (Heads::One { other }, Some(h)) if h != 1 => Err(RunError::Usage(message!(
-            "--heads {}: {} has one attention head; for more use {} --heads {}",
+            "{heads} {}: {} has one attention head; for more use {} {heads} {}",
             h,
-            program.name,
+            models.name,
             other,
             h
         ))),
@@ -31,35 +30,35 @@ pub(crate) fn check_heads_flag(program: &Program, heads: Option<usize>) -> Resul
 }
 
 /// Flags that need something to watch; `measured`: there may be validation data.
-pub(super) fn check_watches(args: &TrainArgs, measured: bool) -> Result<()> {
-    if args.recipe.patience.is_some() && !(measured && args.eval_every != Some(0)) {
-        let why = "--patience needs validation data and an --eval-every above 0";
+pub(super) fn check_watches(options: &Options, measured: bool) -> Result<()> {
+    if options.habits.patience.is_some() && !(measured && options.habits.eval_every != Some(0)) {
+        let why = "{patience} needs validation data and an {eval_every} above 0";
         return Err(RunError::Usage(why.into()));
     }
-    if args.crew.shard_optimizer == Some(true) && args.save_opt == Some(true) {
-        let why = "--save-opt 1 keeps moments in `best`, which a divided optimizer cannot; leave \
-                   it out, or --shard-optimizer";
+    if options.shard_optimizer == Some(true) && options.habits.save_opt == Some(true) {
+        let why = "{save_opt} 1 keeps moments in `best`, which a divided optimizer cannot; leave \
+                   it out, or {shard_optimizer}";
         return Err(RunError::Usage(why.into()));
     }
-    match args.recipe.skip_spikes {
+    match options.habits.skip_spikes {
         Some(z) if !(z > 0.0 && z.is_finite()) => {
-            Err(RunError::Usage(message!("--skip-spikes {} is not a number above 0", z)))
+            Err(RunError::Usage(message!("{skip_spikes} {} is not a number above 0", z)))
         }
         _ => Ok(()),
     }
 }
 
 /// Said where a place to save in is given, and nothing is saved.
-pub(super) fn without_a_place(args: &TrainArgs) -> Option<Note> {
-    let places = [("save", args.save.is_some()), ("out", args.out.is_some())];
+pub(super) fn without_a_place(options: &Options) -> Option<Note> {
+    let places = [("save", options.save.is_some()), ("out", options.out.is_some())];
     let (option, _) = places.into_iter().find(|(_, given)| *given)?;
-    (args.no_save == Some(true)).then_some(Note::NoPlace { option })
+    (options.no_save == Some(true)).then_some(Note::NoPlace { option })
 }
 
 /// Steps for `epochs` passes over `tokens`.
 pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u64> {
     if !(epochs > 0.0 && epochs.is_finite()) {
-        return Err(RunError::Usage(message!("--epochs {} is not a number above 0", epochs)));
+        return Err(RunError::Usage(message!("{epochs} {} is not a number above 0", epochs)));
     }
     let per_step = recipe.tokens_per_step() as f64;
     // The cast saturates; what is too many is refused with the other settings.
@@ -74,14 +73,14 @@ pub(super) fn training_memory(
     config: &Config,
     attention: &dyn Attention,
     recipe: &Recipe,
-    crew: &CrewArgs,
+    options: &Options,
 ) -> Result<u64> {
     let own = attention.parameters(config);
     let footprint = recipe.footprint(config, &own)?;
-    let members = crew::members(crew.crew) as u64;
+    let members = options.members.max(1) as u64;
     let micro_batches = (u64::from(recipe.accum) / members).max(1) as u32;
     let footprint = Footprint { micro_batches, ..footprint };
-    let elsewhere = match crew.shard_optimizer {
+    let elsewhere = match options.shard_optimizer {
         Some(true) => footprint.optimizer() / members * (members - 1),
         _ => 0,
     };
@@ -90,8 +89,8 @@ pub(super) fn training_memory(
 
 /// Said where the course of the rate was given, and there is none.
 pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<Note> {
-    let unused = |flag: &Flag| given.contains_key(flag.name) && !(flag.applies)(recipe);
-    flags::flags().any(unused).then_some(Note::NoCourse)
+    let unused = |setting: &Setting| given.contains_key(setting.name) && !(setting.applies)(recipe);
+    rows().any(unused).then_some(Note::NoCourse)
 }
 
 /// Refuses, before the first step, a run whose checkpoint could not be written afterwards.
@@ -106,16 +105,15 @@ pub(super) fn check_savable(trainer: &Trainer, tokenizer: &dyn Tokenizer) -> Res
 
 pub(super) fn require(needed: u64) -> Result<()> {
     memory::require(needed.saturating_add(BASE_MEMORY))
-        .map_err(|e| RunError::Memory(e, message!("--dmodel, --layers, --batch or --seq")))
+        .map_err(|e| RunError::Memory(e, message!("{dmodel}, {layers}, {batch} or {seq}")))
 }
 
-/// Settings as the library names them, under the names of the flags.
-pub(crate) fn named_by_flag(e: llm_core::Error) -> RunError {
+/// Settings as the library names them, under the names of the options.
+pub fn named_by_option(e: llm_core::Error) -> RunError {
     match e {
         llm_core::Error::Config { field, reason } => {
-            let of_row = flags::of_field(field).map(|flag| flag.name.to_string());
-            let flag = of_row.unwrap_or_else(|| field.replace('_', "-"));
-            RunError::Usage(message!("--{}: {}", flag, reason))
+            let name = settings::of_field(field).map_or(field, |setting| setting.name);
+            RunError::Usage(message!("{}: {}", option(name), Message::from(reason)))
         }
         other => other.into(),
     }

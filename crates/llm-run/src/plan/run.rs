@@ -1,18 +1,17 @@
 //! What a plan is, and what it decided.
 
 use super::files::TextFiles;
-use crate::args::TrainArgs;
+use crate::data::Data;
+use crate::defaults::TextDefaults;
 use crate::error::Result;
-use crate::probes::Probes;
-use crate::program::AttentionFlags;
+use crate::folder::Target;
+use crate::models::AttentionFlags;
+use crate::note::Note;
+use crate::options::Options;
 use llm_core::Config;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_run::data::Data;
-use llm_run::defaults::TextDefaults;
-use llm_run::folder::Target;
-use llm_run::note::Note;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -37,8 +36,6 @@ pub struct Plan {
     pub notes: Vec<Note>,
     /// Estimated memory, in bytes.
     pub memory: u64,
-    /// Checks after training.
-    pub probes: Option<Probes>,
     /// Seed of generated text.
     pub sample_seed: u64,
     /// How text is written when nothing is said.
@@ -87,8 +84,8 @@ impl Plan {
     ///
     /// # Errors
     /// As [`Plan::target`].
-    pub fn check_target(&self, args: &TrainArgs) -> Result<()> {
-        match &args.out {
+    pub fn check_target(&self, options: &Options) -> Result<()> {
+        match &options.out {
             Some(dir) => Target::check_folder(dir, self.loaded.as_deref()),
             None => Ok(()),
         }
@@ -98,14 +95,14 @@ impl Plan {
     ///
     /// # Errors
     /// [`Create`](crate::RunError::Create), [`Busy`](crate::RunError::Busy).
-    pub fn target(&self, args: &TrainArgs) -> Result<Option<Target>> {
-        if args.no_save.unwrap_or(false) || args.overfit.unwrap_or(false) {
+    pub fn target(&self, options: &Options) -> Result<Option<Target>> {
+        if options.no_save.unwrap_or(false) {
             return Ok(None);
         }
-        match (&args.save, &args.out) {
+        match (&options.save, &options.out) {
             (Some(file), _) => Target::file(file, self.loaded.as_deref()).map(Some),
             (None, Some(dir)) => Target::folder(dir, self.loaded.as_deref()).map(Some),
-            (None, None) if self.steps > 0 => match &args.load {
+            (None, None) if self.steps > 0 => match &options.load {
                 // The folder of a run: it goes on there, with its log and its best state.
                 Some(dir) if dir.is_dir() => Target::folder(dir, self.loaded.as_deref()).map(Some),
                 _ => Target::next_run().map(Some),

@@ -1,15 +1,15 @@
 //! A checkpoint made into a run.
 
-use crate::error::{Result, RunError, foreign};
-use crate::flags::{FURTHER, Flag};
-use crate::messages::count;
-use crate::program::Program;
+use crate::error::{Result, RunError, foreign, of_library};
+use crate::models::Models;
+use crate::settings::{FURTHER, Setting};
+use llm_core::base::Message;
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
 use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_core::{Config, Error};
+use llm_core::{Config, Error, counted};
 use llm_formats::first_look::Look;
 use llm_formats::tokenizers;
 use std::path::Path;
@@ -31,52 +31,54 @@ pub struct Loaded {
 /// # Errors
 /// [`RunError::Core`] naming the file, [`RunError::Data`] when this program has not the attention
 /// or the tokenizer.
-pub fn load(program: &Program, path: &Path) -> Result<Loaded> {
+pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
     let checkpoint = Checkpoint::load(path).map_err(|e| with_way_out(e, path))?;
     let spec = &checkpoint.meta.attention;
-    let attention = (program.from_spec)(spec).map_err(|_| {
-        let more = more_than_offered(program, &checkpoint.meta.config).is_some();
-        let other = other(program.other_for(spec, more));
-        let off = if spec.head_mask.is_empty() { "" } else { ", some switched off" };
-        RunError::Data(message!(
-            "checkpoint '{}': {} attention with {}{}, which {} does not have{}",
-            path.display(),
-            spec.name.escape_default().to_string(),
-            count(spec.n_heads, "head"),
-            off,
-            program.name,
-            other
+    let refused =
+        |why: Message| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
+    let attention = (models.from_spec)(spec).map_err(|_| {
+        let more = more_than_offered(models, &checkpoint.meta.config).is_some();
+        let heads = counted!(spec.n_heads, "head");
+        let heads = match spec.head_mask.is_empty() {
+            true => heads,
+            false => message!("{}, some switched off", heads),
+        };
+        let kind = spec.name.escape_default().to_string();
+        refused(open_with(
+            message!("{} attention with {}, which {} does not have", kind, heads, models.name),
+            models.other_for(spec, more),
         ))
     })?;
-    let refused =
-        |why: String| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
-    if let Some(more) = more_than_offered(program, &checkpoint.meta.config) {
-        return Err(refused(more + &other(program.other_for(spec, true))));
+    if let Some(more) = more_than_offered(models, &checkpoint.meta.config) {
+        return Err(refused(open_with(more, models.other_for(spec, true))));
     }
     let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| match e {
         e @ Error::Memory { .. } => e.into(),
-        other => refused(other.to_string()),
+        other => refused(of_library(&other)),
     })?;
     let tokenizer = tokenizers::fit(tokenizer, checkpoint.meta.config.vocab_size)
-        .map_err(|e| refused(e.to_string()))?;
+        .map_err(|e| refused(of_library(&e)))?;
     let has_optimizer = checkpoint.has_optimizer();
     Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer })
 }
 
-/// Who opens it.
-fn other(program: Option<&str>) -> String {
-    program.map_or(String::new(), |other| format!("; open it with {other}"))
+/// A refusal, and who opens it.
+fn open_with(why: Message, other: Option<&str>) -> Message {
+    match other {
+        Some(other) => message!("{}; open it with {}", why, other),
+        None => why,
+    }
 }
 
 /// What a model is beyond those that the program makes, in words; nothing when it is one of them.
-pub(crate) fn more_than_offered(program: &Program, config: &Config) -> Option<String> {
+pub fn more_than_offered(models: &Models, config: &Config) -> Option<Message> {
     let (baseline, recipe) = (Config::new(0, 0, 0, 0), Recipe::new(0, 0, 0, 0.0));
-    let is_more = |flag: &&Flag| {
-        !program.offers(flag.name) && flag.value(config, &recipe) != flag.value(&baseline, &recipe)
+    let is_more = |flag: &&Setting| {
+        !models.offers(flag.name) && flag.value(config, &recipe) != flag.value(&baseline, &recipe)
     };
-    let flag = FURTHER.flags.iter().find(is_more)?;
-    let (name, value) = (flag.name, flag.value(config, &recipe)?);
-    Some(format!("a model with {name} {value}, which {} does not have", program.name))
+    let flag = FURTHER.iter().find(is_more)?;
+    let (name, value) = (flag.name.replace('_', "-"), flag.value(config, &recipe)?);
+    Some(message!("a model with {} {}, which {} does not have", name, value, models.name))
 }
 
 /// What to do about a file that is damaged or not whole: the run may have saved other states.
@@ -111,7 +113,7 @@ fn with_way_out(e: Error, path: &Path) -> RunError {
             let others = others.join(", ");
             RunError::hint(
                 e,
-                format!("it is damaged or not whole: the run has also saved {others}"),
+                message!("it is damaged or not whole: the run has also saved {}", others),
             )
         }
     }
@@ -136,7 +138,9 @@ fn other_states(path: &Path) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{BASELINE, EVERYTHING};
+    use crate::error::Kind;
+    use crate::models::BASELINE;
+    use crate::settings::ALL_OPTIONS;
     use llm_core::TinyGPT;
     use llm_core::checkpoint::{TokenizerSpec, save};
     use llm_core::model::{Mlp, Norm, Positions};
@@ -144,6 +148,7 @@ mod tests {
     /// A model beyond the baseline is named by what it is, and opened by who has it.
     #[test]
     fn a_model_of_another_program_is_refused() {
+        let everything = Models { options: ALL_OPTIONS, ..BASELINE };
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         let baseline = Config::new(256, 8, 8, 1);
@@ -157,14 +162,10 @@ mod tests {
             let trainer = Trainer::new(model, Recipe::new(1, 8, 1, 1e-3)).unwrap();
             save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
             let refused = load(&BASELINE, &path).unwrap_err();
-            assert_eq!(crate::error::code::of(&refused), crate::error::code::BAD_DATA);
-            let why = message!("': a model with {}, which train-gpt does not have", what);
-            assert!(
-                crate::error::line(&refused).ends_with(&why.to_string()),
-                "{}",
-                crate::error::line(&refused)
-            );
-            assert_eq!(*load(&EVERYTHING, &path).unwrap().run.model.config(), config);
+            assert_eq!(refused.kind(), Kind::BadData);
+            let why = format!("': a model with {what}, which train-gpt does not have");
+            assert!(refused.to_string().ends_with(&why), "{}", refused);
+            assert_eq!(*load(&everything, &path).unwrap().run.model.config(), config);
         }
         let model = TinyGPT::new(baseline, 1).unwrap();
         let trainer = Trainer::new(model, Recipe::new(1, 8, 1, 1e-3)).unwrap();

@@ -1,68 +1,67 @@
 //! A new run: built-in values, preset, flags.
 
-use super::checks::{named_by_flag, require, steps_of, training_memory, without_a_course};
+use super::checks::{named_by_option, require, steps_of, training_memory, without_a_course};
 use super::files::TextFiles;
 use super::run::Plan;
-use crate::args::{DataAs, TrainArgs};
+use crate::data::{Data, Input, Reading};
+use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{Result, RunError};
-use crate::flags::{self, Given};
-use crate::learning::Learning;
-use crate::program::{AttentionFlags, Heads, Program};
+use crate::models::{AttentionFlags, Heads, Models};
+use crate::note::Note;
+use crate::options::Options;
+use crate::settings::{self, Given};
+use crate::tokenizers::{self, Choice, Made, Watch};
 use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
+use llm_core::recipe::DataForm;
 use llm_core::recipe::{EndOfText, Recipe};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
-use llm_run::data::{Data, Input, Reading};
-use llm_run::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
-use llm_run::note::Note;
-use llm_run::tokenizers::{self, Choice, Made};
 use std::sync::Arc;
 
 /// A new run.
-pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
+pub(super) fn plan(models: &Models, options: &Options, watch: &Watch<'_>) -> Result<Plan> {
     let Settings { files, config, attention, described, mut recipe, tokens } =
-        settings(program, args)?;
-    require(training_memory(&config, attention.as_ref(), &recipe, &args.crew)?)?;
+        settings(models, options)?;
+    require(training_memory(&config, attention.as_ref(), &recipe, options)?)?;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
-    let ends = match (args.end_of_text, args.recipe.preset) {
+    let ends = match (options.end_of_text, options.preset) {
         (Some(said), _) => said.into(),
         (None, Some(Preset::Original)) => EndOfText::None,
         (None, None) => EndOfText::Files,
     };
-    let reading = Reading::new(tokens.kind(), args.data_as.map(Into::into)).ending(ends);
-    let stories = args.data.is_empty();
-    let input = if stories { Input::stories() } else { Input::files(&args.data, reading)? };
+    let reading = Reading::new(tokens.kind(), options.data_as).ending(ends);
+    let stories = options.data.is_empty();
+    let input = if stories { Input::stories() } else { Input::files(&options.data, reading)? };
     if let Input::Files(files) = &input
         && files.texts().largest().is_some()
     {
         // What was not to be seen before the files were.
-        Choice::of_numbers(&args.tokenizer.options())?;
+        Choice::of_numbers(&options.tokenizer)?;
     }
-    let val = match args.val.is_empty() {
+    let val = match options.val.is_empty() {
         true => None,
         false => Some(Input::files(
-            &args.val,
-            Reading::again(tokens.kind(), &input.source(), args.data_as.map(Into::into)),
+            &options.val,
+            Reading::again(tokens.kind(), &input.source(), options.data_as),
         )?),
     };
     recipe.data = input.source();
     recipe.val_data = val.as_ref().map(Input::source);
-    let (val_frac, quiet) = (recipe.val_frac, args.output.quiet());
-    let hint = match (&args.tokenizer.kind, &tokens) {
+    let val_frac = recipe.val_frac;
+    let hint = match (&options.tokenizer.kind, &tokens) {
         (None, Choice::Byte) => long_characters(&input)?,
         _ => None,
     };
-    let Made { tokenizer, note } =
-        Learning::new(quiet).watch(|watch| tokenizers::make(&tokens, &input, val_frac, watch))?;
+    let Made { tokenizer, note } = tokenizers::make(&tokens, &input, val_frac, watch)?;
     let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
     check_config(&config, attention.as_ref())?;
-    let memory = training_memory(&config, attention.as_ref(), &recipe, &args.crew)?;
+    let memory = training_memory(&config, attention.as_ref(), &recipe, options)?;
     require(memory)?;
     let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
-    plan_epochs(args, data.train.len(), &mut recipe)?;
+    plan_epochs(options, data.train.len(), &mut recipe)?;
     let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
     Ok(Plan {
         attention: described,
@@ -74,12 +73,11 @@ pub(super) fn plan(program: &Program, args: &TrainArgs) -> Result<Plan> {
         notes: note
             .into_iter()
             .chain(hint)
-            .chain(ignored(&args.given(), &trainer.recipe))
+            .chain(ignored(&options.given, &trainer.recipe))
             .collect(),
         memory,
-        probes: None,
         sample_seed: trainer.recipe.seed,
-        text: TextDefaults::choose(args.recipe.preset),
+        text: TextDefaults::choose(options.preset),
         trainer,
     })
 }
@@ -97,7 +95,8 @@ fn long_characters(input: &Input) -> Result<Option<Note>> {
 }
 
 /// What follows from the flags alone.
-pub(crate) struct Settings {
+#[derive(Debug)]
+pub struct Settings {
     files: TextFiles,
     pub(super) config: Config,
     pub(super) attention: Arc<dyn Attention>,
@@ -106,10 +105,9 @@ pub(crate) struct Settings {
     tokens: Choice,
 }
 
-#[cfg(any(test, fuzzing))]
 impl Settings {
     /// The plan that they would become.
-    pub(crate) fn decided(&self) -> super::run::Decided<'_> {
+    pub fn decided(&self) -> super::run::Decided<'_> {
         super::run::Decided {
             files: &self.files,
             config: &self.config,
@@ -123,20 +121,20 @@ impl Settings {
 }
 
 /// Decides everything that needs neither files nor memory.
-pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> {
-    let stories = args.data.is_empty();
-    let (start, given) = (Start::choose(args.recipe.preset, stories), args.given());
-    if args.allow_data_change.is_some() {
-        let why = "--allow-data-change is for going on with a run: it needs --load";
+pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
+    let stories = options.data.is_empty();
+    let (start, given) = (Start::choose(options.preset, stories), options.given.clone());
+    if options.allow_data_change.is_some() {
+        let why = "{allow_data_change} is for going on with a run: it needs {load}";
         return Err(RunError::Usage(why.into()));
     }
-    if stories && !args.val.is_empty() {
-        let why = "--val is for text of one's own: it needs --data";
+    if stories && !options.val.is_empty() {
+        let why = "{val} is for text of one's own: it needs {data}";
         return Err(RunError::Usage(why.into()));
     }
-    let numbers = args.data_as == Some(DataAs::U16);
+    let numbers = options.data_as == Some(DataForm::U16);
     let of = if numbers { Choice::of_numbers } else { Choice::of };
-    let tokens = of(&args.tokenizer.options())?.unwrap_or(Choice::Byte);
+    let tokens = of(&options.tokenizer)?.unwrap_or(Choice::Byte);
     // All but the vocabulary of a text is known, and refused, before the text is read.
     let vocab_size = match &tokens {
         Choice::Byte => ByteTokenizer::VOCAB_SIZE,
@@ -144,43 +142,38 @@ pub(super) fn settings(program: &Program, args: &TrainArgs) -> Result<Settings> 
         Choice::Numbers { vocab_size } => vocab_size.unwrap_or(1),
         Choice::Char | Choice::File(_) | Choice::Pair { .. } => 1,
     };
-    let config = flags::new_model(args.model.arch_config(vocab_size), start, &given);
-    let config = config.map_err(named_by_flag)?;
-    config.check().map_err(named_by_flag)?;
-    let heads = usual_heads(program, args.heads, &config, &given);
-    let attention = args.model.attention(heads, &config).map_err(named_by_flag)?;
-    let attention = (program.attention)(&attention);
-    check_attention(attention.as_ref(), &config).map_err(named_by_flag)?;
+    let config = settings::new_model(options.arch_config(vocab_size), start, &given);
+    let config = config.map_err(named_by_option)?;
+    config.check().map_err(named_by_option)?;
+    let heads = usual_heads(models, options.heads, &config, &given);
+    let attention = options.attention(heads, &config).map_err(named_by_option)?;
+    let attention = (models.attention)(&attention);
+    check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
     check_config(&config, attention.as_ref())?;
-    let described = (program.described)(&attention.spec());
-    let mut recipe = flags::new_recipe(start, &given).map_err(named_by_flag)?;
-    if !args.val.is_empty() {
+    let described = (models.described)(&attention.spec());
+    let mut recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
+    if !options.val.is_empty() {
         recipe.val_frac = 0.0;
     }
     recipe.data = Input::stories().source(); // until the files are read
-    recipe.check().map_err(named_by_flag)?;
-    let files = TextFiles::typed(args);
+    recipe.check().map_err(named_by_option)?;
+    let files = TextFiles::typed(options);
     Ok(Settings { files, config, attention, described, recipe, tokens })
 }
 
 /// Counts steps by `--epochs`, once the data's number of tokens is known.
-pub(super) fn plan_epochs(args: &TrainArgs, tokens: usize, recipe: &mut Recipe) -> Result<()> {
-    let Some(epochs) = args.recipe.epochs else { return Ok(()) };
+pub(super) fn plan_epochs(options: &Options, tokens: usize, recipe: &mut Recipe) -> Result<()> {
+    let Some(epochs) = options.epochs else { return Ok(()) };
     recipe.total_steps = steps_of(epochs, tokens, recipe)?;
-    flags::follow(recipe, &args.given(), |_| true).map_err(named_by_flag)?;
-    recipe.check().map_err(named_by_flag)
+    settings::follow(recipe, &options.given, |_| true).map_err(named_by_option)?;
+    recipe.check().map_err(named_by_option)
 }
 
 /// The number of heads that was typed, else the program's own: the nearest one below that divides
 /// the width, unless heads have a width of their own.
-pub(crate) fn usual_heads(
-    program: &Program,
-    typed: Option<usize>,
-    config: &Config,
-    given: &Given,
-) -> usize {
-    let own_width = given.contains_key("head-dim");
-    match (program.heads, typed) {
+pub fn usual_heads(models: &Models, typed: Option<usize>, config: &Config, given: &Given) -> usize {
+    let own_width = given.contains_key("head_dim");
+    match (models.heads, typed) {
         (Heads::One { .. }, _) => 1,
         (Heads::Many { .. }, Some(typed)) => typed,
         (Heads::Many { default }, None) if own_width => default,
@@ -189,18 +182,18 @@ pub(crate) fn usual_heads(
 }
 
 /// The largest number up to `default` that divides the width.
-pub(crate) fn largest_divisor(d_model: usize, default: usize) -> usize {
+pub fn largest_divisor(d_model: usize, default: usize) -> usize {
     (1..=default).rev().find(|h| d_model.is_multiple_of(*h)).unwrap_or(1)
 }
 
 pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result<()> {
-    config.check().map_err(named_by_flag)?;
+    config.check().map_err(named_by_option)?;
     let own = &attention.parameters(config);
     let footprint = Footprint { config, attention: own, slots: 2, micro_batches: 1 };
     let parameters = footprint.parameter_count();
     if parameters > Config::MAX_PARAMETERS {
         return require(footprint.training(1, 1)).and(Err(RunError::Usage(message!(
-            "{} parameters are more than this program takes; lower --dmodel or --layers",
+            "{} parameters are more than this program takes; lower {dmodel} or {layers}",
             llm_core::base::thousands(parameters)
         ))));
     }

@@ -3,10 +3,10 @@
 //! A checkpoint knows what its text was, by length and hash, and not where: it may travel. The
 //! folder of a run stays where the run was, and its `config.toml` names the files.
 
-use crate::args::TrainArgs;
-use llm_run::escape::one_line;
-use llm_run::folder::config;
-use llm_run::folder::run_of;
+use crate::escape::one_line;
+use crate::folder::config;
+use crate::folder::run_of;
+use crate::options::Options;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -25,15 +25,15 @@ pub struct TextFiles {
 
 impl TextFiles {
     /// What is typed, and nothing else.
-    pub fn typed(args: &TrainArgs) -> TextFiles {
-        let (data, val) = (args.data.clone(), args.val.clone());
+    pub fn typed(options: &Options) -> TextFiles {
+        let (data, val) = (options.data.clone(), options.val.clone());
         TextFiles { data, val, ..TextFiles::default() }
     }
 
     /// What is typed, and for the rest what the folder of the run remembers whose checkpoint is at
     /// `checkpoint`.
-    pub(super) fn of_run(args: &TrainArgs, checkpoint: &Path) -> TextFiles {
-        let mut files = TextFiles::typed(args);
+    pub(super) fn of_run(options: &Options, checkpoint: &Path) -> TextFiles {
+        let mut files = TextFiles::typed(options);
         let Some(run) = run_of(checkpoint) else { return files };
         let Some(config) = config(&run) else { return files };
         let TextFiles { data, val, remembered, gone } = &mut files;
@@ -50,7 +50,7 @@ impl TextFiles {
                 gone.extend(named.into_iter().filter(|name| find(&run, name).is_none()));
             }
         }
-        *remembered = args.data.is_empty() && !data.is_empty();
+        *remembered = options.data.is_empty() && !data.is_empty();
         files
     }
 
@@ -101,7 +101,7 @@ mod tests {
         std::fs::create_dir_all(run.join("ckpt")).unwrap();
         let of_run = |config: &str| {
             std::fs::write(run.join("config.toml"), config).unwrap();
-            TextFiles::of_run(&TrainArgs::default(), &run.join("ckpt/last"))
+            TextFiles::of_run(&Options::default(), &run.join("ckpt/last"))
         };
         std::fs::write(place.path().join("a"), "text").unwrap();
         let found = of_run("[data]\ndata = [\"a\"]\n");
@@ -115,7 +115,7 @@ mod tests {
         for nothing in ["", "data = 5", "[data]\ndata = [\"-\"]\n", "[data", "[data]\ndata = []"] {
             assert_eq!(of_run(nothing), TextFiles::default(), "{nothing}");
         }
-        let elsewhere = TextFiles::of_run(&TrainArgs::default(), Path::new("model.ckpt"));
+        let elsewhere = TextFiles::of_run(&Options::default(), Path::new("model.ckpt"));
         assert_eq!(elsewhere, TextFiles::default());
     }
 }

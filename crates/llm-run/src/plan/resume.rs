@@ -1,17 +1,19 @@
 //! A run that goes on: what the checkpoint says, and the flags that change it.
 
-use super::checks::{named_by_flag, require, steps_of, training_memory, without_a_course};
+use super::checks::{named_by_option, require, steps_of, training_memory, without_a_course};
 use super::data;
 use super::files::TextFiles;
 use super::loaded::{Loaded, load};
 use super::run::{Plan, held};
-use crate::args::TrainArgs;
+use crate::defaults::{Start, TextDefaults};
 use crate::error::{Result, RunError};
-use crate::flags::{self, ATTENTION, AttentionRow, Beside, Flag, GROUPS, Given, Initial, LEARNING};
-use llm_run::defaults::{Start, TextDefaults};
-use llm_run::note::Note;
+use crate::note::Note;
+use crate::options::Options;
+use crate::settings::{self, ATTENTION, AttentionRow, Given, Initial, OnLoad, Setting};
 
-use crate::program::{AttentionFlags, Program};
+use crate::models::{AttentionFlags, Models};
+use crate::numbers::typed;
+use crate::tokenizers::Choice;
 use llm_core::Config;
 use llm_core::message;
 use llm_core::optim::{AdamW, ScheduleKind, make_optimizer};
@@ -19,37 +21,35 @@ use llm_core::recipe::{DataSource, Recipe};
 use llm_core::settings::{MODEL, RECIPE, Row, Value};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
-use llm_run::numbers::typed;
-use llm_run::tokenizers::Choice;
 use std::fmt::Display;
 use std::path::Path;
 
 /// A run that goes on.
-pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<Plan> {
-    let Loaded { run: loaded, tokenizer, has_optimizer } = load(program, path)?;
-    let given = args.given();
-    let attention = (program.described)(&loaded.model.attention().spec());
-    check_shape(args, &given, &loaded, &attention, tokenizer.as_ref(), path)?;
-    if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val-frac")) {
-        let why = message!("--val-frac {}: this run is judged on text of its own (--val)", share);
+pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
+    let Loaded { run: loaded, tokenizer, has_optimizer } = load(models, path)?;
+    let given = options.given.clone();
+    let attention = (models.described)(&loaded.model.attention().spec());
+    check_shape(options, &given, &loaded, &attention, tokenizer.as_ref(), path)?;
+    if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val_frac")) {
+        let why = message!("{val_frac} {}: this run is judged on text of its own ({val})", share);
         return Err(RunError::Usage(why));
     }
-    check_share(args, &given, &loaded.recipe)?;
+    check_share(options, &given, &loaded.recipe)?;
     check_optimizer(&given, &loaded.recipe, has_optimizer)?;
-    let overridden = overridden(args, &given, &loaded);
-    let (config, recipe, mut notes) = overridden.map_err(named_by_flag)?;
-    recipe.check().map_err(named_by_flag)?;
-    let learns = recipe.total_steps > loaded.step || args.recipe.epochs.is_some();
+    let overridden = overridden(options, &given, &loaded);
+    let (config, recipe, mut notes) = overridden.map_err(named_by_option)?;
+    recipe.check().map_err(named_by_option)?;
+    let learns = recipe.total_steps > loaded.step || options.epochs.is_some();
     if learns && recipe.schedule.at(loaded.step) == 0.0 {
         return Err(RunError::Usage(message!(
-            "--steps: the rate's course ended at step {} and stays at 0, so nothing would be learnt; \
-             --schedule constant, --min-lr or a later --decay-steps changes that",
+            "{steps}: the rate's course ended at step {} and stays at 0, so nothing would be learnt; \
+             {schedule} constant, {min_lr} or a later {decay_steps} changes that",
             recipe.schedule.decay_steps
         )));
     }
     let steps = recipe.total_steps.saturating_sub(loaded.step);
     let mut trainer = loaded;
-    trainer.model.set_dropout(config.dropout).map_err(named_by_flag)?;
+    trainer.model.set_dropout(config.dropout).map_err(named_by_option)?;
     if recipe.optimizer != trainer.recipe.optimizer {
         trainer.optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
     } else if recipe.hyperparameters != trainer.recipe.hyperparameters {
@@ -64,33 +64,31 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         };
         notes.push(Note::NoOptimizerState { optimizer: name.into() });
     }
-    let done = !given.contains_key("steps")
-        && args.recipe.epochs.is_none()
-        && args.sampling.prompt.flag().is_none();
+    let done = !given.contains_key("steps") && options.epochs.is_none() && !options.writes;
     if steps == 0 && done && trainer.recipe.data == DataSource::NONE {
         notes.push(Note::Imported);
     } else if steps == 0 && done && trainer.step > 0 {
         notes.push(Note::AllDone { steps: trainer.step });
     }
-    let wants_data = steps > 0 || args.recipe.epochs.is_some() || args.probes.any();
+    let wants_data = steps > 0 || options.epochs.is_some() || options.reads;
     let memory = match steps {
-        0 if args.recipe.epochs.is_none() => trainer.model.inference_memory(1, config.seq_len),
+        0 if options.epochs.is_none() => trainer.model.inference_memory(1, config.seq_len),
         _ => {
             let attention = trainer.model.attention().as_ref();
-            training_memory(&config, attention, &trainer.recipe, &args.crew)?
+            training_memory(&config, attention, &trainer.recipe, options)?
         }
     };
     // What was loaded is no longer in what is available.
     require(memory.saturating_sub(held(&trainer))).map_err(|e| match e {
         // The model is what it is.
-        RunError::Memory(e, _) => RunError::Memory(e, message!("--batch or --seq")),
+        RunError::Memory(e, _) => RunError::Memory(e, message!("{batch} or {seq}")),
         other => other,
     })?;
-    let learns = steps > 0 || args.recipe.epochs.is_some();
-    let (files, read) = if wants_data || !args.data.is_empty() {
-        let (files, recipe) = (TextFiles::of_run(args, path), &mut trainer.recipe);
+    let learns = steps > 0 || options.epochs.is_some();
+    let (files, read) = if wants_data || !options.data.is_empty() {
+        let (files, recipe) = (TextFiles::of_run(options, path), &mut trainer.recipe);
         let before = recipe.data.clone();
-        let read = data::resumed(args, &files, recipe, &tokenizer, learns, path)?;
+        let read = data::resumed(options, &files, recipe, &tokenizer, learns, path)?;
         let (step, of_run) = (trainer.step, before != DataSource::NONE);
         notes
             .extend(at_the_floor(&given, recipe, step).filter(|_| of_run && before != recipe.data));
@@ -101,14 +99,14 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
     if files.remembered {
         notes.push(Note::OwnText { files: files.data.clone() });
     }
-    if learns && !args.remembered.is_empty() {
-        notes.push(Note::Habits(args.remembered.clone()));
+    if learns && !options.habits.remembered.is_empty() {
+        notes.push(Note::Habits(options.habits.remembered.clone()));
     }
     let mut steps = steps;
-    if let (Some(epochs), Some(data)) = (args.recipe.epochs, &read) {
+    if let (Some(epochs), Some(data)) = (options.epochs, &read) {
         steps = steps_of(epochs, data.train.len(), &trainer.recipe)?;
         trainer.recipe.total_steps = trainer.step.saturating_add(steps);
-        trainer.recipe.check().map_err(named_by_flag)?;
+        trainer.recipe.check().map_err(named_by_option)?;
     }
     Ok(Plan {
         attention,
@@ -119,9 +117,8 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
         loaded: Some(path.to_path_buf()),
         notes,
         memory,
-        probes: None,
-        sample_seed: flags::whole(&given, "seed").unwrap_or(trainer.recipe.seed),
-        text: TextDefaults::choose(args.recipe.preset),
+        sample_seed: settings::whole(&given, "seed").unwrap_or(trainer.recipe.seed),
+        text: TextDefaults::choose(options.preset),
         trainer,
     })
 }
@@ -130,14 +127,14 @@ pub(super) fn plan(program: &Program, args: &TrainArgs, path: &Path) -> Result<P
 fn at_the_floor(given: &Given, recipe: &Recipe, step: u64) -> Option<Note> {
     let schedule = &recipe.schedule;
     let chosen =
-        ["lr", "schedule", "min-lr", "decay-steps"].iter().any(|flag| given.contains_key(*flag));
+        ["lr", "schedule", "min_lr", "decay_steps"].iter().any(|flag| given.contains_key(*flag));
     let over = recipe.total_steps > step && schedule.is_over(step) && schedule.min_lr < schedule.lr;
     (over && !chosen).then_some(Note::AtTheFloor { rate: schedule.min_lr })
 }
 
 /// What a file decided once and for all: flags may repeat it, not change it.
 fn check_shape(
-    args: &TrainArgs,
+    options: &Options,
     given: &Given,
     run: &Trainer,
     attention: &AttentionFlags,
@@ -151,28 +148,28 @@ fn check_shape(
             "checkpoint '{}': {} {} in file, {} given; leave the flag out, or \
              train a new model",
             path.display(),
-            what,
+            what.replace('_', "-"),
             in_file.to_string(),
             given.to_string()
         )))
     };
-    let choice = Choice::of(&args.tokenizer.options())?;
+    let choice = Choice::of(&options.tokenizer)?;
     if let Some((in_file, given)) = choice.map_or(Ok(None), |c| c.differs(tokenizer))? {
         return differs("tokenizer", &in_file, &given);
     }
     for row in MODEL {
-        let Some(wanted) = fixed(args, given, row) else { continue };
+        let Some(wanted) = fixed(options, given, row) else { continue };
         let in_file = (row.get)(config);
         if wanted != in_file {
-            let name = flags::of_key(row.key).map_or(row.field, |flag| flag.name);
+            let name = settings::of_key(row.key).map_or(row.field, |flag| flag.name);
             return differs(name, &said(&in_file), &said(&wanted));
         }
     }
-    if let Some(given) = args.heads.filter(|&given| given != heads) {
+    if let Some(given) = options.heads.filter(|&given| given != heads) {
         return differs("heads", &heads, &given);
     }
-    let of_arch = args.model.arch.map(|arch| arch.attention(heads, config.d_model));
-    for AttentionRow { flag, get, .. } in &ATTENTION {
+    let of_arch = options.arch.map(|arch| arch.attention(heads, config.d_model));
+    for AttentionRow { setting: flag, get, .. } in &ATTENTION {
         let wanted = given.get(flag.name).cloned().or_else(|| of_arch.as_ref().and_then(get));
         let in_file = get(attention).or_else(|| left_out(flag, run));
         match (wanted, in_file) {
@@ -183,7 +180,7 @@ fn check_shape(
             _ => {}
         }
     }
-    match flags::whole(given, "seq") {
+    match settings::whole(given, "seq") {
         Some(longer) if longer > config.seq_len as u64 => {
             differs("a context (--seq) of", &config.seq_len, &longer)
         }
@@ -192,36 +189,36 @@ fn check_shape(
 }
 
 /// What an attention has where nothing else is said.
-fn left_out(flag: &Flag, run: &Trainer) -> Option<Value> {
+fn left_out(flag: &Setting, run: &Trainer) -> Option<Value> {
     let attention = run.model.attention();
     match flag.name {
-        "kv-heads" => Some(Value::Whole(attention.spec().n_heads as u64)),
-        "head-dim" => Some(Value::Whole(attention.head_dim(run.model.config()) as u64)),
+        "kv_heads" => Some(Value::Whole(attention.spec().n_heads as u64)),
+        "head_dim" => Some(Value::Whole(attention.head_dim(run.model.config()) as u64)),
         _ => None,
     }
 }
 
 /// What the flags want a setting of the weights to be. `--arch` stands for the options but for
 /// how weights started, which no longer matters.
-fn fixed(args: &TrainArgs, given: &Given, row: &Row<Config>) -> Option<Value> {
-    let is_fixed = |flag: &&Flag| flag.key == row.key && flag.beside_load == Beside::Fixed;
-    let flag = flags::of_key(row.key).filter(is_fixed)?;
+fn fixed(options: &Options, given: &Given, row: &Row<Config>) -> Option<Value> {
+    let is_fixed = |flag: &&Setting| flag.key == row.key && flag.on_load == OnLoad::Fixed;
+    let flag = settings::of_key(row.key).filter(is_fixed)?;
     let is_option = matches!(flag.initial, Initial::Core) && flag.name != "init";
-    let arch = args.model.arch.filter(|_| is_option);
-    let of_arch = arch.map(|_| (row.get)(&args.model.arch_config(1)));
+    let arch = options.arch.filter(|_| is_option);
+    let of_arch = arch.map(|_| (row.get)(&options.arch_config(1)));
     given.get(flag.name).cloned().or(of_arch)
 }
 
 /// More of the text set apart than before: what was learnt would be called unseen.
-fn check_share(args: &TrainArgs, given: &Given, recipe: &Recipe) -> Result<()> {
-    let (before, allowed) = (recipe.val_frac, args.allow_data_change == Some(true));
-    match given.get("val-frac") {
+fn check_share(options: &Options, given: &Given, recipe: &Recipe) -> Result<()> {
+    let (before, allowed) = (recipe.val_frac, options.allow_data_change == Some(true));
+    match given.get("val_frac") {
         Some(Value::Double(share))
             if *share > before && recipe.data != DataSource::NONE && !allowed =>
         {
             Err(RunError::Usage(message!(
-                "--val-frac {}: the run set apart {}, so it has learnt some of what would be \
-                 called unseen; leave the flag out, or add --allow-data-change",
+                "{val_frac} {}: the run set apart {}, so it has learnt some of what would be \
+                 called unseen; leave the flag out, or add {allow_data_change}",
                 share,
                 before
             )))
@@ -235,8 +232,8 @@ fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()
     match given.get("optimizer") {
         Some(Value::Text(name)) if has_state && *name != recipe.optimizer => {
             Err(RunError::Usage(message!(
-                "--optimizer {}: the file holds the state of {}; leave the flag out, or load \
-                 one that was saved with --save-opt 0",
+                "{optimizer} {}: the file holds the state of {}; leave the flag out, or load \
+                 one that was saved with {save_opt} 0",
                 name,
                 recipe.optimizer
             )))
@@ -248,35 +245,36 @@ fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()
 type Overridden = (Config, Recipe, Vec<Note>);
 
 /// The stored settings with the flags that differ, and a note on each.
-fn overridden(args: &TrainArgs, given: &Given, run: &Trainer) -> llm_core::Result<Overridden> {
+fn overridden(options: &Options, given: &Given, run: &Trainer) -> llm_core::Result<Overridden> {
     let (mut config, mut recipe) = (run.model.config().clone(), run.recipe.clone());
     let mut notes = Vec::new();
     // A preset beside --load stands for the flags it would set.
-    let preset = args.recipe.preset.map(|preset| Start::choose(Some(preset), false));
-    let mut replaced = |flag: &Flag, old: Value| {
-        let mut learning = GROUPS[LEARNING].flags.iter();
-        let preset = preset.filter(|_| learning.any(|own| own.name == flag.name));
+    let preset = options.preset.map(|preset| Start::choose(Some(preset), false));
+    let mut replaced = |flag: &Setting, old: Value| {
+        let preset = preset.filter(|_| !["val_frac", "seq"].contains(&flag.name));
         let of_preset = preset.and_then(|start| flag.initial(start));
         let new = given.get(flag.name).cloned().or(of_preset);
-        let new = new.filter(|new| *new != old && flag.beside_load == Beside::Replaces)?;
+        let new = new.filter(|new| *new != old && flag.on_load == OnLoad::Replaces)?;
         notes.push(Note::Replaces { option: flag.name, new: new.clone(), old });
         Some(new)
     };
-    if let Some(steps) = flags::whole(given, "steps") {
+    if let Some(steps) = settings::whole(given, "steps") {
         recipe.total_steps = run.step.saturating_add(steps);
     }
-    flags::fill(RECIPE, &mut recipe, |flag, row, recipe| {
+    settings::fill(RECIPE, &mut recipe, |flag, row, recipe| {
         if (flag.applies)(recipe) { replaced(flag, (row.get)(recipe)) } else { None }
     })?;
-    flags::fill(MODEL, &mut config, |flag, row, config| {
+    settings::fill(MODEL, &mut config, |flag, row, config| {
         if flag.key == row.key { replaced(flag, (row.get)(config)) } else { None }
     })?;
 
     let kind = recipe.schedule.kind;
     if kind == ScheduleKind::Constant || kind != run.recipe.schedule.kind {
         // The course begins anew, the warm-up does not.
-        flags::follow(&mut recipe, given, |flag| ["min-lr", "decay-steps"].contains(&flag.name))?;
-    } else if !given.contains_key("min-lr") {
+        settings::follow(&mut recipe, given, |flag| {
+            ["min_lr", "decay_steps"].contains(&flag.name)
+        })?;
+    } else if !given.contains_key("min_lr") {
         recipe.schedule.min_lr = recipe.schedule.min_lr.min(recipe.schedule.lr);
     }
     notes.extend(without_a_course(given, &recipe));

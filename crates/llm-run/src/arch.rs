@@ -1,12 +1,11 @@
 //! Sets of options that have a name.
 
-use crate::program::AttentionFlags;
-use clap::ValueEnum;
+use crate::models::AttentionFlags;
 use llm_core::Config;
 use llm_core::model::{Mlp, Norm, Positions};
 
 /// Sets of model options.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Arch {
     /// Plain norms, an output head of its own with a bias.
     #[default]
@@ -20,8 +19,21 @@ pub enum Arch {
 }
 
 impl Arch {
+    /// All of them.
+    pub const ALL: [Arch; 4] = [Arch::Baseline, Arch::Gpt2, Arch::Llama, Arch::Qwen3];
+
     /// Those whose options every program has.
     pub const EVERYWHERE: [Arch; 2] = [Arch::Baseline, Arch::Gpt2];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Arch::Baseline => "baseline",
+            Arch::Gpt2 => "gpt2",
+            Arch::Llama => "llama",
+            Arch::Qwen3 => "qwen3",
+        }
+    }
 
     /// Its options, with a vocabulary and without sizes.
     pub fn config(self, vocab_size: usize) -> Config {

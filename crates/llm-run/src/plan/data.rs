@@ -1,35 +1,35 @@
 //! The data of a run that goes on: given again where they cannot be made again, and the same.
 
 use super::files::TextFiles;
-use crate::args::TrainArgs;
+use crate::data::{Data, Input, Reading, Validation};
 use crate::error::{Result, RunError};
+use crate::options::Options;
 use llm_core::base::bytes;
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::Tokenizer;
-use llm_run::data::{Data, Input, Reading, Validation};
 use std::path::Path;
 use std::sync::Arc;
 
 /// The data of a run that goes on: the same as before, or other data that was allowed. Validation
 /// text of its own is asked for when something is to be judged.
 pub(super) fn resumed(
-    args: &TrainArgs,
+    options: &Options,
     files: &TextFiles,
     recipe: &mut Recipe,
     tokenizer: &Arc<dyn Tokenizer>,
     judged: bool,
     path: &Path,
 ) -> Result<Data> {
-    let reading = Reading::for_model(&**tokenizer, &recipe.data, args.data_as.map(Into::into));
-    let reading = match args.end_of_text.map(EndOfText::from) {
+    let reading = Reading::for_model(&**tokenizer, &recipe.data, options.data_as);
+    let reading = match options.end_of_text {
         None => reading,
         Some(ends) if ends == EndOfText::None || tokenizer.end_of_text().is_some() => {
             reading.ending(ends)
         }
         Some(_) => {
             return Err(RunError::Usage(message!(
-                "--end-of-text: the model of '{}' has no token that ends a text; leave the flag \
+                "{end_of_text}: the model of '{}' has no token that ends a text; leave the flag \
                  out, or train a new model",
                 path.display()
             )));
@@ -40,28 +40,28 @@ pub(super) fn resumed(
         if untrained {
             let path = path.display();
             let why =
-                message!("checkpoint '{}' was imported; give it text to learn with --data", path);
+                message!("checkpoint '{}' was imported; give it text to learn with {data}", path);
             return Err(RunError::Usage(why));
         }
-        return Err(missing(path, "was trained on files", &recipe.data, files, "--data"));
+        return Err(missing(path, "was trained on files", &recipe.data, files, "{data}"));
     };
     let val = match (&recipe.val_data, files.val.is_empty()) {
         (Some(val), true) if judged => {
-            return Err(missing(path, "is judged on text of its own", val, files, "--val"));
+            return Err(missing(path, "is judged on text of its own", val, files, "{val}"));
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
-            return Err(RunError::Usage("--val is for text of one's own: it needs --data".into()));
+            return Err(RunError::Usage("{val} is for text of one's own: it needs {data}".into()));
         }
         (_, false) => Some(Input::files(&files.val, reading)?),
     };
-    let allowed = untrained || args.allow_data_change.unwrap_or(false);
+    let allowed = untrained || options.allow_data_change.unwrap_or(false);
     if let Some(change) = Change::between(Some(&recipe.data), &input) {
         recipe.data = change.unless_refused(allowed, path, "trained", Some(files))?;
     }
     if let Some(change) = val.as_ref().and_then(|v| Change::between(recipe.val_data.as_ref(), v)) {
         recipe.val_data = Some(change.unless_refused(allowed, path, "judged", None)?);
-        recipe.val_frac = 0.0; // all of --data is learnt from now on
+        recipe.val_frac = 0.0; // all of {data} is learnt from now on
     }
     Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
 }
@@ -70,39 +70,35 @@ pub(super) fn resumed(
 ///
 /// # Errors
 /// As for a run that goes on.
-pub(crate) fn own_data(
-    path: &Path,
-    recipe: &Recipe,
-    tokenizer: &Arc<dyn Tokenizer>,
-) -> Result<Data> {
+pub fn own_data(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>) -> Result<Data> {
     own(path, recipe, tokenizer, false)
 }
 
 fn own(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>, judged: bool) -> Result<Data> {
-    let args = TrainArgs::default();
-    let files = TextFiles::of_run(&args, path);
-    resumed(&args, &files, &mut recipe.clone(), tokenizer, judged, path)
+    let options = Options::default();
+    let files = TextFiles::of_run(&options, path);
+    resumed(&options, &files, &mut recipe.clone(), tokenizer, judged, path)
 }
 
 /// The unseen part of that text.
 ///
 /// # Errors
 /// As for a run that goes on; [`RunError::Usage`] when all of it is learnt.
-pub(crate) fn own_unseen(
+pub fn own_unseen(
     path: &Path,
     recipe: &Recipe,
     tokenizer: &Arc<dyn Tokenizer>,
 ) -> Result<Validation> {
     own(path, recipe, tokenizer, true)?.val.ok_or_else(|| {
         let path = path.display();
-        RunError::Usage(message!("the run of '{}' set no text apart; name some with --data", path))
+        RunError::Usage(message!("the run of '{}' set no text apart; name some with {data}", path))
     })
 }
 
 /// Said where what is scored was learnt.
-pub(crate) fn about_learnt(input: &Input, recipe: &Recipe) -> Option<&'static str> {
+pub fn about_learnt(input: &Input, recipe: &Recipe) -> Option<&'static str> {
     (matches!(input, Input::Files(_)) && input.source() == recipe.data).then_some(
-        "data    learnt by this run, its unseen part and the rest: without --data the part alone",
+        "data    learnt by this run, its unseen part and the rest: without {data} the part alone",
     )
 }
 
@@ -134,7 +130,7 @@ impl Change {
         if before == Some(&now) {
             return None;
         }
-        let before = before.map_or("a part of --data".to_string(), describe);
+        let before = before.map_or("a part of {data}".to_string(), describe);
         Some(Change { before, now })
     }
 
@@ -154,7 +150,7 @@ impl Change {
         };
         Err(RunError::Data(message!(
             "checkpoint '{}' was {} on {}, not on {}; give the same data, or add \
-             --allow-data-change",
+             {allow_data_change}",
             path.display(),
             verb,
             self.before,

@@ -1,0 +1,99 @@
+//! What a run is asked for.
+
+use crate::arch::Arch;
+use crate::defaults::Preset;
+use crate::models::AttentionFlags;
+use crate::settings::{Given, new_attention};
+use crate::tokenizers::TokenizerOptions;
+use llm_core::Config;
+use llm_core::recipe::{DataForm, EndOfText};
+use llm_core::settings::Value;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Everything that a run can be asked for. What is not said comes from the checkpoint, the preset or
+/// the built-in values, in that order.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Settings of the model and the run, by their names.
+    pub given: Given,
+    /// A set of options of the model.
+    pub arch: Option<Arch>,
+    /// H.
+    pub heads: Option<usize>,
+    /// A set of values to start from.
+    pub preset: Option<Preset>,
+    /// Steps as passes over the training data; where a run goes on: that many more.
+    pub epochs: Option<f64>,
+    /// Text to learn: files and folders; `-` is standard input. None: the built-in stories.
+    pub data: Vec<PathBuf>,
+    /// Validation text of its own.
+    pub val: Vec<PathBuf>,
+    /// What the files hold, where it is not seen or is no text.
+    pub data_as: Option<DataForm>,
+    /// Where a text ends, and a token says so.
+    pub end_of_text: Option<EndOfText>,
+    /// How text is cut.
+    pub tokenizer: TokenizerOptions,
+    /// Whether a run may go on with other data.
+    pub allow_data_change: Option<bool>,
+    /// The checkpoint, or the folder of a run, to go on with.
+    pub load: Option<PathBuf>,
+    /// The file to save the run in.
+    pub save: Option<PathBuf>,
+    /// The folder to save it in; neither: `runs/NNN`, the next free number.
+    pub out: Option<PathBuf>,
+    /// Whether nothing is saved.
+    pub no_save: Option<bool>,
+    /// How often it is measured, saved and heard of.
+    pub habits: Habits,
+    /// The time that it may take, the last measurement included.
+    pub max_time: Option<Duration>,
+    /// Processes that work on it; 0 counts as 1.
+    pub members: usize,
+    /// Whether each process keeps the optimizer's state of its share alone.
+    pub shard_optimizer: Option<bool>,
+    /// Whether text is asked for, so that there is something to do without steps.
+    pub writes: bool,
+    /// Whether the data are needed without steps, too.
+    pub reads: bool,
+}
+
+/// How often a run is measured, saved and heard of, and when it stops by itself.
+#[derive(Clone, Debug, Default)]
+pub struct Habits {
+    /// Steps between two measurements; 0: at the end alone.
+    pub eval_every: Option<u64>,
+    /// Steps between two saves; 0: at the end alone.
+    pub save_every: Option<u64>,
+    /// Steps between two reports; 0: never.
+    pub log_every: Option<u64>,
+    /// Steps between two samples.
+    pub sample_every: Option<u64>,
+    /// How many periodic checkpoints are kept.
+    pub keep: Option<usize>,
+    /// Whether the optimizer's moments are saved too; true: in `best` as well.
+    pub save_opt: Option<bool>,
+    /// Measurements in a row without a better loss, after which it stops; 0: never.
+    pub patience: Option<u64>,
+    /// Standard deviations by which an update that is left out stands out; 0: none is.
+    pub skip_spikes: Option<f32>,
+    /// Those that the run that goes on had, and that were not asked for.
+    pub remembered: Vec<(&'static str, Value)>,
+}
+
+impl Options {
+    /// The options that the set of the model stands for, without sizes.
+    pub fn arch_config(&self, vocab_size: usize) -> Config {
+        self.arch.unwrap_or_default().config(vocab_size)
+    }
+
+    /// The attention of a new model of these settings.
+    ///
+    /// # Errors
+    /// As [`new_attention`].
+    pub fn attention(&self, n_heads: usize, config: &Config) -> llm_core::Result<AttentionFlags> {
+        let of_arch = self.arch.unwrap_or_default().attention(n_heads, config.d_model);
+        new_attention(of_arch, config, &self.given)
+    }
+}

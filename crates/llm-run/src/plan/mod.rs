@@ -1,0 +1,69 @@
+//! Options, checkpoint and data made into a run. Everything that can be refused is refused here,
+//! before a step is taken or a byte written.
+
+mod beside;
+mod checks;
+mod data;
+mod files;
+mod fresh;
+mod habits;
+mod loaded;
+mod resume;
+mod run;
+
+pub use beside::{SharedData, SharedDecision};
+pub use checks::{check_heads, named_by_option};
+pub use fresh::Settings;
+pub use fresh::{largest_divisor, usual_heads};
+
+pub use data::{about_learnt, own_data, own_unseen};
+pub use files::TextFiles;
+pub use habits::with_habits;
+pub use loaded::more_than_offered;
+pub use loaded::{Loaded, load};
+pub use run::{Decided, Plan};
+
+use crate::data::{check_about_files, one_stdin};
+use crate::error::Result;
+use crate::folder::to_load;
+use crate::models::Models;
+use crate::options::Options;
+use crate::tokenizers::Watch;
+use checks::{check_savable, check_watches, without_a_place};
+
+impl Plan {
+    /// Makes the plan; `watch` is told how far a vocabulary is.
+    ///
+    /// # Errors
+    /// Usage, data, checkpoint or memory errors, each naming the option or file.
+    pub fn new(models: &Models, options: &Options, watch: &Watch<'_>) -> Result<Plan> {
+        check_files_and_heads(models, options)?;
+        let mut plan = match &options.load {
+            None => fresh::plan(models, options, watch)?,
+            Some(path) => resume::plan(models, options, &to_load(path)?)?,
+        };
+        check_savable(&plan.trainer, plan.tokenizer.as_ref())?;
+        plan.notes.extend(without_a_place(options));
+        check_watches(options, plan.data.as_ref().is_none_or(|data| data.val.is_some()))?;
+        Ok(plan)
+    }
+}
+
+fn check_files_and_heads(models: &Models, options: &Options) -> Result<()> {
+    check_heads(models, options.heads)?;
+    check_about_files(&options.data, options.data_as, options.end_of_text)?;
+    one_stdin(options.data.iter().chain(&options.val))
+}
+
+/// What is decided about a new run before anything is read or made, as if there were data of `tokens`
+/// tokens to learn and some to judge by.
+///
+/// # Errors
+/// What such a run is refused for.
+pub fn check_options(models: &Models, options: &Options, tokens: usize) -> Result<Settings> {
+    check_files_and_heads(models, options)?;
+    let mut settings = fresh::settings(models, options)?;
+    fresh::plan_epochs(options, tokens, &mut settings.recipe)?;
+    check_watches(options, true)?;
+    Ok(settings)
+}

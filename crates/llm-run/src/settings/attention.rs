@@ -1,0 +1,110 @@
+//! The rows of an attention's own settings, and the attention that they make.
+
+use super::given::Given;
+use super::row::{Setting, fixed};
+use crate::models::AttentionFlags;
+use llm_core::model::Positions;
+use llm_core::settings::Value;
+use llm_core::{Config, Error, Result};
+
+/// A setting of an attention, for models that offer it.
+#[derive(Clone, Copy, Debug)]
+pub struct AttentionRow {
+    /// The setting. Its key is no key of core's: an attention keeps its settings by itself.
+    pub setting: Setting,
+    /// Its value; none where it is left to the others.
+    pub get: fn(&AttentionFlags) -> Option<Value>,
+    /// Sets it to a value that was given.
+    pub put: fn(&mut AttentionFlags, &Value),
+}
+
+/// Every row, in the order of a help.
+pub const ATTENTION: [AttentionRow; 7] = [
+    AttentionRow {
+        setting: fixed("attention.kv_heads", "kv_heads"),
+        get: |of| of.kv_heads.map(count),
+        put: |of, value| of.kv_heads = whole(value),
+    },
+    AttentionRow {
+        setting: fixed("attention.head_dim", "head_dim"),
+        get: |of| of.head_dim.map(count),
+        put: |of, value| of.head_dim = whole(value),
+    },
+    AttentionRow {
+        setting: fixed("attention.rope_theta", "rope_theta"),
+        get: |of| of.rope_theta.map(Value::Double),
+        put: |of, value| of.rope_theta = number(value),
+    },
+    AttentionRow {
+        setting: fixed("attention.rotary_dim", "rotary_dim"),
+        get: |of| of.rotary_dim.map(count),
+        put: |of, value| of.rotary_dim = whole(value),
+    },
+    AttentionRow {
+        setting: fixed("attention.window", "window"),
+        get: |of| of.window.map(count),
+        put: |of, value| of.window = whole(value),
+    },
+    AttentionRow {
+        setting: fixed("attention.qk_norm", "qk_norm"),
+        get: |of| Some(Value::Bool(of.qk_norm)),
+        put: |of, value| of.qk_norm = *value == Value::Bool(true),
+    },
+    AttentionRow {
+        setting: fixed("attention.bias", "attention_bias"),
+        get: |of| (of.biases[0] == of.biases[1]).then_some(Value::Bool(of.biases[0])),
+        put: |of, value| of.biases = [*value == Value::Bool(true); 2],
+    },
+];
+
+/// θ where positions are rotary and nothing else is said.
+const THETA: f64 = 10_000.0;
+
+fn count(n: usize) -> Value {
+    Value::Whole(n as u64)
+}
+
+/// What is larger than any number here is refused as such.
+fn whole(value: &Value) -> Option<usize> {
+    match value {
+        Value::Whole(n) => Some(usize::try_from(*n).unwrap_or(usize::MAX)),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Double(x) => Some(*x),
+        _ => None,
+    }
+}
+
+/// The attention of a new model of these settings: what was given, and `arch`'s for the rest.
+///
+/// # Errors
+/// [`Error::Config`] for a setting of rotary positions where positions are others. Whether an
+/// attention fits the model is its own to say.
+pub fn new_attention(
+    arch: AttentionFlags,
+    config: &Config,
+    given: &Given,
+) -> Result<AttentionFlags> {
+    let mut attention = arch;
+    if config.positions == Positions::Rotary {
+        attention.rope_theta.get_or_insert(THETA);
+    } else {
+        (attention.rope_theta, attention.rotary_dim) = (None, None);
+        for field in ["rope_theta", "rotary_dim"] {
+            if given.contains_key(field) {
+                let reason = "nothing is turned without {positions} rotary";
+                return Err(Error::config(field, reason));
+            }
+        }
+    }
+    for AttentionRow { setting, put, .. } in &ATTENTION {
+        if let Some(value) = given.get(setting.name) {
+            put(&mut attention, value);
+        }
+    }
+    Ok(attention)
+}

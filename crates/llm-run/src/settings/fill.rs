@@ -1,0 +1,81 @@
+//! Core's settings filled by rows.
+
+use super::given::Given;
+use super::row::{Initial, Setting};
+use super::table::settings;
+use crate::defaults::Start;
+use llm_core::recipe::Recipe;
+use llm_core::settings::{self as of_core, MODEL, RECIPE, Row, Value};
+use llm_core::{Config, Result};
+
+/// The setting of core's row with this key. A new model's context is the length of its windows.
+pub fn of_key(key: &str) -> Option<&'static Setting> {
+    let key = if key == "model.seq_len" { "train.seq_len" } else { key };
+    settings().find(|setting| setting.key == key)
+}
+
+/// The setting of the setting that an error of core calls `field`.
+pub fn of_field(field: &str) -> Option<&'static Setting> {
+    of_core::key_of(field).and_then(of_key)
+}
+
+/// Sets those of core's settings that have a setting, each to the value that `wanted` has for it.
+///
+/// # Errors
+/// What a row refuses.
+pub fn fill<T>(
+    rows: &[Row<T>],
+    into: &mut T,
+    mut wanted: impl FnMut(&'static Setting, &Row<T>, &T) -> Option<Value>,
+) -> Result<()> {
+    for row in rows {
+        let Some(setting) = of_key(row.key) else { continue };
+        if let Some(value) = wanted(setting, row, into) {
+            (row.put)(into, value)?;
+        }
+    }
+    Ok(())
+}
+
+/// A new model with the options of `arch` where none were given.
+///
+/// # Errors
+/// What a row refuses. What settings say together is left to [`Config::check`].
+pub fn new_model(arch: Config, start: Start, given: &Given) -> Result<Config> {
+    let mut config = arch;
+    fill(MODEL, &mut config, |setting, _, _| {
+        given.get(setting.name).cloned().or_else(|| setting.initial(start))
+    })?;
+    Ok(config)
+}
+
+/// How a new model learns.
+///
+/// # Errors
+/// What a row refuses. What settings say together is left to [`Recipe::check`].
+pub fn new_recipe(start: Start, given: &Given) -> Result<Recipe> {
+    let mut recipe = Recipe::new(1, 1, 0, 1.0);
+    fill(RECIPE, &mut recipe, |setting, _, recipe| {
+        given_to(recipe, setting, given).or_else(|| setting.initial(start))
+    })?;
+    follow(&mut recipe, given, |_| true)?;
+    Ok(recipe)
+}
+
+/// Works out `those` settings that follow from others and were not given.
+///
+/// # Errors
+/// What a row refuses.
+pub fn follow(recipe: &mut Recipe, given: &Given, those: impl Fn(&Setting) -> bool) -> Result<()> {
+    fill(RECIPE, recipe, |setting, _, recipe| match setting.initial {
+        Initial::Follows(of) if those(setting) && given_to(recipe, setting, given).is_none() => {
+            Some(of(recipe, given))
+        }
+        _ => None,
+    })
+}
+
+/// What was given, where it has an effect.
+fn given_to(recipe: &Recipe, setting: &Setting, given: &Given) -> Option<Value> {
+    given.get(setting.name).filter(|_| (setting.applies)(recipe)).cloned()
+}

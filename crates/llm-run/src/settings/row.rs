@@ -1,0 +1,74 @@
+//! What a row is.
+
+use super::given::Given;
+use crate::defaults::Start;
+use llm_core::Config;
+use llm_core::recipe::Recipe;
+use llm_core::settings::{self, Value};
+
+/// A setting of a model or a run, as a run is asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// The key of core's row.
+    pub key: &'static str,
+    /// What it is called in a run's `config.toml`, and by whoever asks.
+    pub name: &'static str,
+    /// The value of a new run that was not given one.
+    pub initial: Initial,
+    /// Whether it has any effect in such a run.
+    pub applies: fn(&Recipe) -> bool,
+    /// What it does where a run goes on.
+    pub on_load: OnLoad,
+    /// What a report calls it; absent when the report's own words hold it, or leave it out.
+    pub report: Option<&'static str>,
+}
+
+/// Where a new run's value comes from when it was not given.
+#[derive(Clone, Copy, Debug)]
+pub enum Initial {
+    /// Core's own, or that of a set of options.
+    Core,
+    /// What the run starts from says it.
+    By(fn(Start) -> Value),
+    /// Other settings decide it, and what was given. They are asked in the order of core's rows.
+    Follows(fn(&Recipe, &Given) -> Value),
+}
+
+/// What a setting does where a run goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnLoad {
+    /// It takes the place of the run's value, and that is said.
+    Replaces,
+    /// The weights were made with it: it may be repeated, and is refused when it differs.
+    Fixed,
+    /// It means something else there.
+    MeansOther,
+}
+
+/// A row of core's setting `key`. The value of a new run is core's own, and a run that goes on takes
+/// another.
+pub(super) const fn row(key: &'static str, name: &'static str) -> Setting {
+    let applies: fn(&Recipe) -> bool = |_| true;
+    let (initial, on_load, report) = (Initial::Core, OnLoad::Replaces, None);
+    Setting { key, name, initial, applies, on_load, report }
+}
+
+/// The same of a setting that the weights are made with.
+pub(super) const fn fixed(key: &'static str, name: &'static str) -> Setting {
+    Setting { on_load: OnLoad::Fixed, ..row(key, name) }
+}
+
+impl Setting {
+    /// Its value.
+    pub fn value(&self, config: &Config, recipe: &Recipe) -> Option<Value> {
+        settings::value(self.key, config, recipe)
+    }
+
+    /// The value of a new run, as far as what it starts from says it.
+    pub fn initial(&self, start: Start) -> Option<Value> {
+        match self.initial {
+            Initial::By(of) => Some(of(start)),
+            Initial::Core | Initial::Follows(_) => None,
+        }
+    }
+}

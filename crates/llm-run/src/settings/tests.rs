@@ -1,0 +1,65 @@
+//! Rows fit core's settings.
+
+use super::*;
+use crate::defaults::Start;
+use llm_core::settings::{MODEL, RECIPE, Value};
+use std::collections::BTreeSet;
+
+fn keys_of_core() -> Vec<&'static str> {
+    MODEL.iter().map(|row| row.key).chain(RECIPE.iter().map(|row| row.key)).collect()
+}
+
+/// Whoever adds a setting to core is sent to the table, or to its list of those without a setting.
+#[test]
+fn every_setting_of_core_has_a_row_or_a_reason_for_none() {
+    for key in keys_of_core() {
+        let reason = NOT_ASKED_FOR.iter().find(|without| without.0 == key);
+        assert_ne!(of_key(key).is_some(), reason.is_some(), "{key}");
+    }
+    for (key, reason) in NOT_ASKED_FOR {
+        assert!(keys_of_core().contains(key) && !reason.is_empty(), "{key}");
+    }
+    for setting in settings() {
+        assert!(keys_of_core().contains(&setting.key), "{}", setting.key);
+    }
+    let keys: BTreeSet<_> = settings().map(|setting| setting.key).collect();
+    let names: Vec<_> = settings().map(|setting| setting.name).collect();
+    assert_eq!(keys.len(), settings().count());
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len());
+}
+
+/// What the errors of core call a setting leads to what is typed.
+#[test]
+fn fields_lead_to_settings() {
+    for (field, name) in [
+        ("d_model", "dmodel"),
+        ("n_layers", "layers"),
+        ("seq_len", "seq"),
+        ("batch_size", "batch"),
+        ("warmup_steps", "warmup"),
+        ("total_steps", "steps"),
+        ("min_lr", "min_lr"),
+        ("val_frac", "val_frac"),
+    ] {
+        assert_eq!(of_field(field).unwrap().name, name);
+    }
+    assert!(of_field("heads").is_none() && of_field("vocab_size").is_none());
+}
+
+/// A value that was given is left alone; the others follow.
+#[test]
+fn some_settings_follow_from_others() {
+    let course = |values: &[&(&'static str, Value)]| {
+        let schedule =
+            new_recipe(Start::Text, &values.iter().copied().cloned().collect()).unwrap().schedule;
+        (schedule.lr, schedule.min_lr, schedule.warmup_steps, schedule.decay_steps)
+    };
+    let constant = ("schedule", Value::Text("constant".into()));
+    let (steps, horizon) = (("steps", Value::Whole(400)), ("decay_steps", Value::Whole(60)));
+    let lowest = ("min_lr", Value::Float(1e-6));
+    assert_eq!(course(&[]), (1e-3, 1e-3 / 10.0, 100, 2000));
+    assert_eq!(course(&[&steps]), (1e-3, 1e-3 / 10.0, 20, 400));
+    assert_eq!(course(&[&steps, &horizon]), (1e-3, 1e-3 / 10.0, 3, 60));
+    assert_eq!(course(&[&lowest]), (1e-3, 1e-6, 100, 2000));
+    assert_eq!(course(&[&constant, &steps, &horizon, &lowest]), (1e-3, 1e-3, 0, 0));
+}

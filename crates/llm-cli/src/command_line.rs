@@ -132,6 +132,7 @@ mod tests {
     use super::*;
     use crate::messages::about;
     use crate::program::{BASELINE, EVERYTHING};
+    use llm_run::models::{Heads, Models};
 
     fn outcome(parsed: Parsed) -> String {
         match parsed {
@@ -230,7 +231,8 @@ mod tests {
 
     #[test]
     fn every_text_of_the_help_is_there_in_chinese() {
-        let many = Program { heads: crate::program::Heads::Many { default: 4 }, ..BASELINE };
+        let heads = Heads::Many { default: 4 };
+        let many = Program { models: Models { heads, ..BASELINE.models }, ..BASELINE };
         let is_han = |c: char| ('\u{3400}'..='\u{9FFF}').contains(&c);
         let mut missing = Vec::new();
         for program in [BASELINE, EVERYTHING, many] {

@@ -15,7 +15,7 @@ use clap::Command;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_run::defaults::{INTERVAL, LOG_EVERY, Preset, TextDefaults};
 use llm_run::escape::one_line;
-use llm_run::plan::{Settings, check_flags};
+use llm_run::plan::{Settings, check_options};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -109,7 +109,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
         None if args.load.is_some() => request(&args.sampling, None)?,
         None => {
             let threads = threads(&args.output)?;
-            let settings = check_flags(program, &args)?;
+            let settings = check_options(&program.models, &args.options(), 4000)?;
             request(&args.sampling, args.recipe.preset)?;
             return Ok(Some(Accepted { args, settings, threads }));
         }
@@ -134,7 +134,7 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
 /// What a file says besides what [`Decided`](llm_run::plan::Decided) holds.
 fn rest(args: &TrainArgs) -> impl Debug {
     #[rustfmt::skip]
-    let TrainArgs { config: _, print_config: _, data, dataset: _, data_as, end_of_text, val_frac: _, val, tokenizer, allow_data_change, model: _, heads: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _, remembered: _ } = args;
+    let TrainArgs { config: _, print_config: _, data, dataset: _, data_as, end_of_text, val_frac: _, val, tokenizer, allow_data_change, model: _, heads: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _ } = args;
     let RecipeArgs { max_time, patience, skip_spikes, preset, .. } = recipe;
     // The kind is decided, and a learnt vocabulary's size is then printed.
     let TokenizerArgs { kind: _, vocab_size: _, bpe_vocab, bpe_merges } = tokenizer;

@@ -111,7 +111,10 @@ impl Saved {
         let text = b"a small text to go on with. ".repeat(40);
         std::fs::write(folder.path().join("text"), &text).unwrap();
         let words = ["--seq=8", "--dmodel=8", "--layers=1", "--batch=2", "--steps=20"];
-        let settings = check_flags(&EVERYTHING, &args(&words.map(String::from), "")).unwrap();
+        let settings = {
+            let words = args(&words.map(String::from), "");
+            check_options(&EVERYTHING.models, &words.options(), 4000).unwrap()
+        };
         let decided = settings.decided();
         let (config, mut recipe) = (decided.config.clone(), decided.recipe.clone());
         recipe.data =
@@ -134,7 +137,7 @@ impl Saved {
             format!("--{flag}={}", self.folder.path().join(name).display())
         };
         let all = [&[file("load", "run"), file("data", "text")], words].concat();
-        Plan::new(&EVERYTHING, &args(&all, ""))
+        Plan::new(&EVERYTHING.models, &args(&all, "").options(), &|_, _| ())
     }
 }
 

@@ -2,8 +2,6 @@
 
 use llm_core::{Error, Tensor};
 use llm_run::models::Models;
-#[cfg(test)]
-use llm_run::models::{AttentionFlags, Heads};
 pub use llm_run::settings::ALL_OPTIONS;
 
 /// Attention between the projections: `qkv [B, T, 3C]` and H to `[B, T, C]`.

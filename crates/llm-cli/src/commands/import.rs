@@ -206,10 +206,11 @@ fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> V
 mod tests {
     use super::*;
     use crate::error::code;
-    use crate::flags::{Given, new_recipe};
-    use crate::program::{BASELINE, Beyond};
+    use crate::program::BASELINE;
     use llm_core::{AttentionSpec, Error};
     use llm_run::defaults::Start;
+    use llm_run::models::{Beyond, Models};
+    use llm_run::settings::{Given, new_recipe};
 
     #[test]
     fn problems_have_their_exit_codes() {
@@ -242,7 +243,8 @@ mod tests {
         };
         let beyond = Beyond { program: "the-modern", attention: "modern" };
         let heads = Heads::Many { default: 4 };
-        let many = Program { heads, beyond: Some(beyond), ..BASELINE };
+        let models = Models { heads, beyond: Some(beyond), ..BASELINE.models };
+        let many = Program { models, ..BASELINE };
         for (program, error, line) in [
             (
                 &BASELINE,

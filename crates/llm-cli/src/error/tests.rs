@@ -49,7 +49,7 @@ fn typed(words: &[&str]) -> Cli {
 }
 
 fn refused(words: &[&str]) -> RunError {
-    Plan::new(&BASELINE, &typed(words).train).map(drop).unwrap_err()
+    Plan::new(&BASELINE.models, &typed(words).train.options(), &|_, _| ()).map(drop).unwrap_err()
 }
 
 /// An output that is full.
@@ -92,6 +92,8 @@ fn check_all(folder: &Path) {
     let (empty, text, missing) = (path("empty"), path("text"), path("missing"));
     std::fs::write(&empty, "").unwrap();
     std::fs::write(&text, "once upon a time").unwrap();
+    let picture = path("picture");
+    std::fs::write(&picture, b"\x89PNG\r\n\x1a\n").unwrap();
     let target = |name: &str| Target::file(Path::new(&path(name)), None);
     let first = target("model").unwrap();
     let busy = target("model").map(drop).unwrap_err();
@@ -113,7 +115,10 @@ fn check_all(folder: &Path) {
         let small =
             "--seq 4 --batch 1 --layers 1 --dmodel 8 --gen 0 --val-frac 0 --no-save -q --data";
         let words: Vec<&str> = small.split(' ').chain([&*text]).chain(words.split(' ')).collect();
-        crate::commands::train(&BASELINE, &typed(&words).train, 1, None).unwrap_err()
+        {
+            let args = typed(&words).train;
+            crate::commands::train(&BASELINE, &args, &args.options(), 1, None).unwrap_err()
+        }
     };
     let spikes = train("--steps 20000 --lr 1e-9 --skip-spikes 1e-6");
     let accuracy = train("--steps 1 --sanity-next-from-data 50 --min-acc 1");
@@ -138,6 +143,7 @@ fn check_all(folder: &Path) {
         (in_pool(&many, |_| Ok(())).unwrap_err(), 71, "--threads 1024"),
         (full.finish().unwrap_err(), 74, "standard output"),
         (refused(&["--load", &text]), 65, "not a checkpoint"),
+        (refused(&["--load", &picture]), 65, "it is a PNG"),
         (refused(&["--load", &missing]), 66, "cannot read"),
         (signals.check().unwrap_err(), 143, "signal 15"),
         (internal, 70, "planted"),

@@ -16,7 +16,7 @@ use toml::Value;
 fn plan(words: &[&str]) -> (Plan, TrainArgs) {
     let words = ["train-gpt"].iter().chain(words).map(Into::into);
     let Parsed::Run(cli) = parse(&BASELINE, words) else { panic!("not understood") };
-    (Plan::new(&BASELINE, &cli.train).unwrap(), cli.train)
+    (Plan::new(&BASELINE.models, &cli.train.options(), &|_, _| ()).unwrap(), cli.train)
 }
 
 /// Whoever adds a flag without a row is sent to [`Sheet::of`], or to this list.
@@ -77,7 +77,7 @@ fn a_run_s_settings() {
 }
 
 fn read(text: &str) -> crate::Result<clap::ArgMatches> {
-    let (mut command, words) = (command(&BASELINE), [OsString::from(BASELINE.name)]);
+    let (mut command, words) = (command(&BASELINE), [OsString::from(BASELINE.models.name)]);
     let typed = command.try_get_matches_from_mut(&words).unwrap();
     merge(&mut command, Path::new("run.toml"), text, &typed, &words)
 }

@@ -292,7 +292,7 @@ mod tests {
         let two = Variant { settings, n_heads: 4, args };
         assert_eq!((two.name().en.as_str(), two.values()), ("gqa:2+nope", "gqa:2+nope".into()));
         assert_eq!(two.folder(3), "gqa-2-nope-seed-3");
-        assert_eq!(two.args.given()["kv-heads"], Value::Whole(2));
+        assert_eq!(two.args.given()["kv_heads"], Value::Whole(2));
     }
 
     #[test]

@@ -143,7 +143,7 @@ fn check_all(folder: &Path) {
         (in_pool(&many, |_| Ok(())).unwrap_err(), 71, "--threads 1024"),
         (full.finish().unwrap_err(), 74, "standard output"),
         (refused(&["--load", &text]), 65, "not a checkpoint"),
-        (refused(&["--load", &picture]), 65, "it is a PNG"),
+        (refused(&["--load", &picture]), 65, "it is a picture"),
         (refused(&["--load", &missing]), 66, "cannot read"),
         (signals.check().unwrap_err(), 143, "signal 15"),
         (internal, 70, "planted"),

@@ -10,13 +10,14 @@ use crate::voice;
 use clap::ValueEnum;
 use llm_core::Error;
 use llm_core::base::CrewError;
-use llm_core::crew::{Alone, Crew};
+use llm_core::crew::Crew;
 use llm_core::kernels::gemm::bf16::{self, Order};
 use llm_core::kernels::simd::{self, Level};
 use llm_core::message;
 use llm_crew_mpi::{Launcher, MpiCrew};
 use std::io::{self, Write};
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 /// How long a process may be silent.
@@ -57,7 +58,7 @@ pub(crate) struct Lowered {
 pub(crate) struct Team {
     crew: MpiCrew,
     /// The others wait for this process, within the same call.
-    together: bool,
+    together: Arc<AtomicBool>,
 }
 
 /// Does `run`, with the crew that was started, if one was.
@@ -84,7 +85,7 @@ pub(crate) fn with_crew(
     voice::is_of(crew.rank());
     let done = {
         let mut held = TEAM.lock().unwrap_or_else(PoisonError::into_inner);
-        let team = held.insert(Team { crew, together: false });
+        let team = held.insert(Team { crew, together: Arc::default() });
         if team.crew.size() == 1 { run(None) } else { run(Some(team)) }
     };
     let team = TEAM.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -95,17 +96,6 @@ pub(crate) fn with_crew(
 pub(crate) fn members(kind: Option<CrewKind>) -> usize {
     let started = Launcher::found().filter(|_| kind != Some(CrewKind::None));
     started.map_or(1, |(_, size)| size)
-}
-
-/// Who carries numbers to the others, if there are any.
-pub(crate) fn crew_of<'t>(
-    team: &'t mut Option<&mut Team>,
-    nobody: &'t mut Alone,
-) -> &'t mut dyn Crew {
-    match team {
-        Some(team) => team.crew(),
-        None => nobody,
-    }
 }
 
 /// After a panic: nobody waits for this process any more.
@@ -177,9 +167,9 @@ impl Team {
         &mut self.crew
     }
 
-    /// From now on the others wait for this one within the same calls, or no longer.
-    pub(crate) fn set_together(&mut self, together: bool) {
-        self.together = together;
+    /// Whether the others wait for this one within the same calls.
+    pub(crate) fn together(&self) -> Arc<AtomicBool> {
+        self.together.clone()
     }
 
     /// What this process found out, if all the others could do the same. One that could speaks no
@@ -250,31 +240,12 @@ impl Team {
         })
     }
 
-    /// The number of the lowest process that has one, if any has.
-    ///
-    /// # Errors
-    /// [`Error::Crew`].
-    pub(crate) fn first_of(&mut self, mine: Option<u8>) -> Result<Option<u8>> {
-        let all = self.crew.gather(&[mine.unwrap_or(0)])?;
-        Ok(all.into_iter().find(|&of| of != 0))
-    }
-
-    /// What process 0 says.
-    ///
-    /// # Errors
-    /// [`Error::Crew`].
-    pub(crate) fn of_first<const N: usize>(
-        &mut self,
-        mut mine: [u8; N],
-    ) -> llm_core::Result<[u8; N]> {
-        self.crew.share(&mut mine)?;
-        Ok(mine)
-    }
-
     /// The end of a command: together, or of all at once for a reason of this process alone.
     fn end(self, done: Result<()>) -> Result<()> {
         match done {
-            Err(own) if self.together && !is_of_all(&own) => self.crew.abort(said_now(own).into()),
+            Err(own) if self.together.load(Ordering::Relaxed) && !is_of_all(&own) => {
+                self.crew.abort(said_now(own).into())
+            }
             done => {
                 // Said now: with some libraries the process ends together with the crew.
                 let code = done.map_or_else(said_now, |()| 0);

@@ -49,13 +49,18 @@ pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
     let Some(Accepted { args, settings, threads }) = accepted(program, words, read) else {
         return false;
     };
-    let text = printable_config(program, &settings.decided(), &args, threads);
+    let text = printable_config(program.models.name, &settings.decided(), &args, threads);
     let again = [program.models.name, "--config", "printed"].map(OsString::from).to_vec();
     let again = accepted(program, again, |_| Ok(text.clone()));
     let again = again.unwrap_or_else(|| panic!("not understood again:\n{text}"));
     assert_eq!(again.settings.decided(), settings.decided(), "{text}");
     assert_eq!(format!("{:?}", rest(&again.args)), format!("{:?}", rest(&args)), "{text}");
-    let printed = printable_config(program, &again.settings.decided(), &again.args, again.threads);
+    let printed = printable_config(
+        program.models.name,
+        &again.settings.decided(),
+        &again.args,
+        again.threads,
+    );
     assert_eq!(printed, text);
     true
 }

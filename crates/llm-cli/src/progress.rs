@@ -4,15 +4,15 @@ use crate::args::OutputArgs;
 use crate::console::{Out, bar, note};
 use crate::events::{self, Event};
 use crate::lang::Lang;
-use crate::messages::train as say;
-use crate::signals::Signals;
+use crate::messages::{said, train as say};
 use indicatif::ProgressBar;
 use llm_core::base::{Message, thousands};
+use llm_core::message;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::train::{Hooks, StepReport};
+use llm_core::train::StepReport;
 use llm_run::data::Report;
-use llm_run::defaults::LOG_EVERY;
-use std::time::Instant;
+use llm_run::training::Scored;
+use std::time::{Duration, Instant};
 
 /// Reports steps and measurements.
 #[derive(Debug)]
@@ -20,68 +20,26 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     quiet: bool,
     json: bool,
-    log_every: u64,
-    total: u64,
     val_loss: Option<f64>,
-    clock: Clock,
-}
-
-/// Training with nothing but its progress shown, until a signal comes.
-#[derive(Debug)]
-pub struct Shown {
-    progress: Progress,
-    signals: Signals,
-    out: Out,
-    done: u64,
-}
-
-impl Shown {
-    /// Reports go to `progress` and to `out`.
-    pub fn new(progress: Progress, signals: Signals, out: Out) -> Shown {
-        Shown { progress, signals, out, done: 0 }
-    }
-
-    /// Reports a step.
-    pub fn step(&mut self, report: &StepReport) {
-        self.done += 1;
-        self.progress.step(self.done, report, &mut self.out);
-    }
-
-    /// The last report, and the output back.
-    pub fn finish(mut self) -> Out {
-        self.progress.finish();
-        self.out
-    }
-}
-
-impl Hooks for Shown {
-    fn interrupted(&mut self) -> bool {
-        self.signals.pending().is_some()
-    }
-}
-
-/// Time spent training, without evaluations and saves.
-#[derive(Debug)]
-struct Clock {
-    since: Instant,
-    tokens: u64,
-    rate: f64,
 }
 
 impl Progress {
     /// For `total` steps. The bar stands on a terminal only.
-    pub fn new(args: &OutputArgs, log_every: u64, total: u64) -> Progress {
+    pub fn new(args: &OutputArgs, total: u64) -> Progress {
         // A terminal that cannot move its cursor gets lines.
         let style = "{spinner} [{wide_bar}] {pos}/{len}  {msg}  eta {eta}";
         let bar = bar(total, style, args.quiet() || total == 0);
-        let clock = Clock { since: Instant::now(), tokens: 0, rate: 0.0 };
-        let (quiet, json) = (args.quiet(), args.json());
-        Progress { bar, quiet, json, log_every, total, val_loss: None, clock }
+        Progress { bar, quiet: args.quiet(), json: args.json(), val_loss: None }
+    }
+
+    /// Before the first step: no bar.
+    pub fn silent(args: &OutputArgs) -> Progress {
+        Progress { bar: None, quiet: args.quiet(), json: args.json(), val_loss: None }
     }
 
     /// A bar on a terminal, and nothing else.
     pub fn bar_alone(total: u64) -> Progress {
-        let shown = Progress::new(&OutputArgs::default(), LOG_EVERY, total);
+        let shown = Progress::new(&OutputArgs::default(), total);
         Progress { quiet: true, ..shown }
     }
 
@@ -100,25 +58,21 @@ impl Progress {
         }
     }
 
-    /// After each step; `local` counts from 1.
-    pub fn step(&mut self, local: u64, report: &StepReport, out: &mut Out) {
-        self.clock.tokens += report.tokens;
-        let ends = local == 1 || local == self.total;
-        // The speed is written down also where nothing is reported.
-        let every = if self.log_every > 0 { self.log_every } else { LOG_EVERY };
-        let measured = ends || local.is_multiple_of(every);
-        let due = self.log_every > 0 && measured;
-        if measured {
-            let seconds = self.clock.since.elapsed().as_secs_f64().max(1e-9);
-            self.clock.rate = self.clock.tokens as f64 / seconds;
-            self.resume();
-        }
+    /// After each step; of `local` steps and all of them, the first counts from 1.
+    pub fn step(
+        &mut self,
+        [local, total]: [u64; 2],
+        report: &StepReport,
+        rate: f64,
+        due: bool,
+        out: &mut Out,
+    ) {
         if let Some(bar) = &self.bar {
             bar.set_position(local);
             let lang = Lang::chosen();
             let val = |loss| say::on_the_way(format!("{loss:.3}")).text(lang);
             let val = self.val_loss.map_or_else(String::new, val);
-            let rate = thousands(self.clock.rate as u64);
+            let rate = thousands(rate as u64);
             bar.set_message(say::at_work(format!("{:.3}", report.loss), val, rate).text(lang));
         }
         if !due {
@@ -127,15 +81,13 @@ impl Progress {
         let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = *report;
         if self.bar.is_none() {
             self.line(&format!(
-                "step {step}  ({local}/{})  loss={loss:.4}  lr={lr:.2e}  norm={grad_norm:.2}  tok/s={}{}",
-                self.total,
-                thousands(self.clock.rate as u64),
+                "step {step}  ({local}/{total})  loss={loss:.4}  lr={lr:.2e}  norm={grad_norm:.2}  tok/s={}{}",
+                thousands(rate as u64),
                 if skipped { "  skipped" } else { "" }
             ));
         }
         if self.json {
-            let tokens_per_s = self.clock.rate;
-            let event = Event::Step { step, loss, lr, grad_norm, tokens_per_s, skipped };
+            let event = Event::Step { step, loss, lr, grad_norm, tokens_per_s: rate, skipped };
             out.write(&events::line(&event));
         }
     }
@@ -159,21 +111,72 @@ impl Progress {
         }
     }
 
-    /// Tokens a second, as last reported.
-    pub fn rate(&self) -> f64 {
-        self.clock.rate
-    }
-
-    /// Time from now on counts as training.
-    pub fn resume(&mut self) {
-        self.clock.since = Instant::now();
-        self.clock.tokens = 0;
-    }
-
     /// Takes the bar away.
     pub fn finish(&mut self) {
         if let Some(bar) = self.bar.take() {
             bar.finish_and_clear();
         }
+    }
+}
+
+/// Between two lines where there is no bar, and before the first: what ends sooner says nothing.
+const LINES: Duration = Duration::from_secs(5);
+
+/// A measurement that may take long: a bar on a terminal, lines elsewhere.
+#[derive(Debug)]
+pub struct Watching {
+    total: u64,
+    bar: Option<ProgressBar>,
+    /// When the next line is due; `None`: there are none.
+    due: Option<Instant>,
+}
+
+impl Watching {
+    /// Of so many tokens.
+    pub fn new(total: u64, quiet: bool) -> Watching {
+        let style = "{spinner} [{wide_bar}] {msg}  eta {eta}";
+        let bar = bar(total, style, quiet);
+        let due = (bar.is_none() && !quiet).then(|| Instant::now() + LINES);
+        Watching { total, bar, due }
+    }
+
+    /// So many are scored.
+    pub fn position(&mut self, scored: u64) {
+        if let Some(bar) = &self.bar {
+            bar.set_position(scored);
+            bar.set_message(said(&format!("scoring {}", self.share(scored))));
+        }
+        let now = Instant::now();
+        if self.due.is_some_and(|due| due <= now) {
+            self.due = Some(now + LINES);
+            note(message!("scored {}", self.share(scored)));
+        }
+    }
+
+    fn share(&self, scored: u64) -> String {
+        format!("{} of {} unseen tokens", thousands(scored), thousands(self.total))
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// What a measurement did not score.
+pub fn scored_in_time(of: &Scored, say: impl FnOnce(Message)) {
+    let Scored { report, total, wanted } = of;
+    let scored = report.evaluation.tokens;
+    let of_all = || message!("{} of {} tokens", thousands(scored), thousands(*wanted));
+    if scored < *total {
+        say(message!(
+            "the measurement was cut after {}: loss {:.4} so far",
+            of_all(),
+            report.evaluation.loss
+        ));
+    } else if total < wanted {
+        say(message!("--max-time leaves room for a measurement of {}", of_all()));
     }
 }

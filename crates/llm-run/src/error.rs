@@ -151,6 +151,15 @@ impl RunError {
         RunError::Input { path: path.into(), why: system_reason(why) }
     }
 
+    /// Whether the numbers of training itself ended it.
+    pub fn is_divergence(&self) -> bool {
+        matches!(
+            self,
+            RunError::Core { source: Error::Diverged { .. } | Error::Unusable { .. }, .. }
+                | RunError::Spikes { .. }
+        )
+    }
+
     /// Its kind.
     pub fn kind(&self) -> Kind {
         match self {

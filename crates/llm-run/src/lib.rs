@@ -20,6 +20,9 @@
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`options`] | what a run is asked for |
 //! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |
+//! | [`config`] | the settings of a run as TOML |
+//! | [`machine`] | what a run runs on |
+//! | [`training`] | a run from its plan to its end |
 
 pub mod numbers;
 
@@ -50,5 +53,11 @@ pub mod tokenizers;
 pub mod options;
 
 pub mod plan;
+
+pub mod config;
+
+pub mod machine;
+
+pub mod training;
 
 pub use error::{Result, RunError};

@@ -56,14 +56,15 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
         }
         None => {
             let unseen = own_unseen(&path, &run.recipe, &tokenizer)?;
-            (unseen, Some("data    the run's own unseen text"))
+            (unseen, Some(message!("data    the run's own unseen text")))
         }
     };
+    super::say_changed(&val);
     let mut details = Details::new(args, val.tokens(), config.vocab_size)?;
     if let Some(line) = about.filter(|_| !args.output.quiet()) {
         note(line);
     }
-    let scoring = Scoring { quiet: args.output.quiet(), signals: &signals, clock: None };
+    let scoring = Scoring { quiet: args.output.quiet(), signals: &signals };
     let mut beside = None;
     if let Some(kind) = small_kind(&args.weights) {
         let mut choices = FirstChoices::default();

@@ -33,10 +33,20 @@ pub(crate) use train::train;
 use crate::args::{TrainArgs, command};
 use crate::console::{note, print};
 use crate::error::{Result, RunError, reason};
+use crate::messages::spelled;
 use crate::program::Program;
 use crate::settings;
 use llm_core::message;
+use llm_run::data::Validation;
+use llm_run::escape::one_line;
 use llm_run::plan::Plan;
+
+/// Says what was done to a text before it is scored.
+fn say_changed(val: &Validation) {
+    if let Some(label) = &val.about {
+        note(message!("data    {}", one_line(&spelled(label))));
+    }
+}
 
 /// Says which folder could not be looked into.
 fn left_out(e: RunError) {
@@ -65,5 +75,5 @@ pub fn print_config(
 ) -> Result<()> {
     let watch = Learning::new(args.output.quiet());
     let plan = watch.watch(|watch| Plan::new(&program.models, options, watch))?;
-    print(settings::printable_config(program, &plan.decided(), args, threads))
+    print(settings::printable_config(program.models.name, &plan.decided(), args, threads))
 }

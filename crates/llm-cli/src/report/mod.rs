@@ -61,7 +61,7 @@ pub fn write(path: &Path, page: &Page) -> Result<()> {
 }
 
 /// The page as text.
-fn html(page: &Page) -> serde_json::Result<String> {
+pub fn html(page: &Page) -> serde_json::Result<String> {
     // In JSON this is the same character, and in HTML it can end no script.
     let json = serde_json::to_string(page)?.replace('<', "\\u003c");
     // Only what bears this word may run, and no text can contain the hash of itself.

@@ -1,11 +1,12 @@
 //! Settings written, and read back.
 
-use super::effective::{Sheet, number, whole};
-use super::{effective_config, merge, printable_config};
+use super::effective::all;
+use super::{beside, merge, printable_config};
 use crate::args::{TrainArgs, command};
 use crate::command_line::{Parsed, parse};
 use crate::fuzzing::check_config;
 use crate::program::BASELINE;
+use llm_run::config::{Sheet, number, whole};
 use llm_run::plan::Plan;
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -19,7 +20,7 @@ fn plan(words: &[&str]) -> (Plan, TrainArgs) {
     (Plan::new(&BASELINE.models, &cli.train.options(), &|_, _| ()).unwrap(), cli.train)
 }
 
-/// Whoever adds a flag without a row is sent to [`Sheet::of`], or to this list.
+/// Whoever adds a flag without a row is sent to [`beside`], or to this list.
 #[test]
 fn every_flag_is_a_setting() {
     // `arch` is spelled out in the options that it stands for.
@@ -30,8 +31,7 @@ fn every_flag_is_a_setting() {
     let longs = shown.filter_map(clap::Arg::get_long);
     let flags: BTreeSet<String> = longs.map(|long| long.replace('-', "_")).collect();
     let (plan, args) = plan(&["--steps", "1", "--layers", "1"]);
-    let mut sheet = Sheet::of(&plan.decided(), &args, 1);
-    sheet.place(&args);
+    let sheet = all(&plan.decided(), &args, 1);
     let known = sheet.known.iter().cloned().chain(others.map(String::from));
     let known: BTreeSet<String> = known.chain([String::from("version")]).collect();
     let missing: Vec<_> = flags.difference(&known).collect();
@@ -55,7 +55,7 @@ fn texts_in_settings_cannot_control_a_terminal() {
     for prompt in ["a\u{9b}2J", "\u{202e}b \"quoted\" 'both'", "\u{7f}\\x\u{1b}[m", "C:\\x\u{2066}"]
     {
         let (plan, args) = plan(&["--steps", "1", "--layers", "1", "--prompt", prompt]);
-        let written = printable_config(&BASELINE, &plan.decided(), &args, 1);
+        let written = printable_config("train-gpt", &plan.decided(), &args, 1);
         let obeyed = |c: char| c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(c));
         assert!(!written.contains(obeyed), "{written}");
         let read: toml::Table = written.parse().unwrap();
@@ -68,12 +68,13 @@ fn texts_in_settings_cannot_control_a_terminal() {
 fn a_run_s_settings() {
     let words = ["--steps", "3", "--layers", "1", "--lr", "1e-3", "--no-save", "--arch", "gpt2"];
     let (plan, args) = plan(&words);
-    let text = effective_config(&BASELINE, &plan.decided(), &args, 2);
+    let sheet = Sheet::of(&plan.decided(), &args.options(), 2, beside(&args));
+    let text = sheet.text("train-gpt");
     for line in ["lr = 0.001", "decay_steps = 3", "tied_head = true", "threads = 2"] {
         assert!(text.lines().any(|l| l == line), "no {line}: {text}");
     }
     assert!(text.starts_with("# train-gpt ") && !text.contains("no_save"));
-    assert!(printable_config(&BASELINE, &plan.decided(), &args, 2).contains("no_save = true"));
+    assert!(printable_config("train-gpt", &plan.decided(), &args, 2).contains("no_save = true"));
 }
 
 fn read(text: &str) -> crate::Result<clap::ArgMatches> {

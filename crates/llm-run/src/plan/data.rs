@@ -2,9 +2,9 @@
 
 use super::files::TextFiles;
 use crate::data::{Data, Input, Reading, Validation};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, option};
 use crate::options::Options;
-use llm_core::base::bytes;
+use llm_core::base::{Message, bytes};
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::Tokenizer;
@@ -43,11 +43,11 @@ pub(super) fn resumed(
                 message!("checkpoint '{}' was imported; give it text to learn with {data}", path);
             return Err(RunError::Usage(why));
         }
-        return Err(missing(path, "was trained on files", &recipe.data, files, "{data}"));
+        return Err(missing(path, message!("was trained on files"), &recipe.data, files, "data"));
     };
     let val = match (&recipe.val_data, files.val.is_empty()) {
         (Some(val), true) if judged => {
-            return Err(missing(path, "is judged on text of its own", val, files, "{val}"));
+            return Err(missing(path, message!("is judged on text of its own"), val, files, "val"));
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
@@ -57,10 +57,10 @@ pub(super) fn resumed(
     };
     let allowed = untrained || options.allow_data_change.unwrap_or(false);
     if let Some(change) = Change::between(Some(&recipe.data), &input) {
-        recipe.data = change.unless_refused(allowed, path, "trained", Some(files))?;
+        recipe.data = change.unless_refused(allowed, path, message!("trained"), Some(files))?;
     }
     if let Some(change) = val.as_ref().and_then(|v| Change::between(recipe.val_data.as_ref(), v)) {
-        recipe.val_data = Some(change.unless_refused(allowed, path, "judged", None)?);
+        recipe.val_data = Some(change.unless_refused(allowed, path, message!("judged"), None)?);
         recipe.val_frac = 0.0; // all of {data} is learnt from now on
     }
     Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
@@ -96,31 +96,37 @@ pub fn own_unseen(
 }
 
 /// Said where what is scored was learnt.
-pub fn about_learnt(input: &Input, recipe: &Recipe) -> Option<&'static str> {
-    (matches!(input, Input::Files(_)) && input.source() == recipe.data).then_some(
-        "data    learnt by this run, its unseen part and the rest: without {data} the part alone",
-    )
+pub fn about_learnt(input: &Input, recipe: &Recipe) -> Option<Message> {
+    (matches!(input, Input::Files(_)) && input.source() == recipe.data).then(|| {
+        message!(
+            "data    learnt by this run, its unseen part and the rest: without {data} the part alone"
+        )
+    })
 }
 
 /// Files that a run needs and that were not given.
-fn missing(path: &Path, how: &str, source: &DataSource, files: &TextFiles, flag: &str) -> RunError {
+fn missing(
+    path: &Path,
+    how: Message,
+    source: &DataSource,
+    files: &TextFiles,
+    name: &'static str,
+) -> RunError {
     let size = match source {
         DataSource::Files { len, .. } => bytes(*len),
         DataSource::Stories { .. } => "none".into(),
     };
-    let path = path.display();
-    let gone = match files.gone.is_empty() {
-        true => String::new(),
-        false => format!("{} not found; ", files.shown_gone()),
+    let about = message!("checkpoint '{}' {} ({})", path.display(), how, size);
+    let about = match files.gone.is_empty() {
+        true => about,
+        false => message!("{}; {} not found", about, files.shown_gone()),
     };
-    let why =
-        message!("checkpoint '{}' {} ({}); {}give them again with {}", path, how, size, gone, flag);
-    RunError::Usage(why)
+    RunError::Usage(message!("{}; give them again with {}", about, option(name)))
 }
 
 /// Other data than before.
 struct Change {
-    before: String,
+    before: Message,
     now: DataSource,
 }
 
@@ -130,7 +136,7 @@ impl Change {
         if before == Some(&now) {
             return None;
         }
-        let before = before.map_or("a part of {data}".to_string(), describe);
+        let before = before.map_or_else(|| message!("a part of {data}"), describe);
         Some(Change { before, now })
     }
 
@@ -138,14 +144,14 @@ impl Change {
         self,
         allowed: bool,
         path: &Path,
-        verb: &str,
+        verb: Message,
         files: Option<&TextFiles>,
     ) -> Result<DataSource> {
         if allowed {
             return Ok(self.now);
         }
         let now = match files.filter(|files| files.remembered) {
-            Some(files) => format!("{}, which {} is now", describe(&self.now), files.shown()),
+            Some(files) => message!("{}, which {} is now", describe(&self.now), files.shown()),
             None => describe(&self.now),
         };
         Err(RunError::Data(message!(
@@ -159,17 +165,19 @@ impl Change {
     }
 }
 
-fn describe(source: &DataSource) -> String {
-    match source {
-        DataSource::Stories { version, .. } => format!("built-in stories (grammar {version})"),
-        DataSource::Files { len, blake3: [a, b, c, ..], form, end_of_text } => {
-            let what = match (form, end_of_text) {
-                (DataForm::U16, _) => " of token numbers",
-                (_, EndOfText::None) => "",
-                (_, EndOfText::Files) => " in several texts",
-                (_, EndOfText::Marked) => " in marked texts",
-            };
-            format!("{len} bytes{what} (BLAKE3 {a:02x}{b:02x}{c:02x}..)")
+fn describe(source: &DataSource) -> Message {
+    let (len, [a, b, c, ..], form, ends) = match source {
+        DataSource::Stories { version, .. } => {
+            return message!("built-in stories (grammar {})", version);
         }
-    }
+        DataSource::Files { len, blake3, form, end_of_text } => (len, blake3, form, end_of_text),
+    };
+    let bytes = message!("{} bytes", len);
+    let what = match (form, ends) {
+        (DataForm::U16, _) => message!("{} of token numbers", bytes),
+        (_, EndOfText::None) => bytes,
+        (_, EndOfText::Files) => message!("{} in several texts", bytes),
+        (_, EndOfText::Marked) => message!("{} in marked texts", bytes),
+    };
+    message!("{} (BLAKE3 {}..)", what, format_args!("{a:02x}{b:02x}{c:02x}"))
 }

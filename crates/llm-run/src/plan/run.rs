@@ -67,6 +67,11 @@ impl Plan {
         held(&self.trainer)
     }
 
+    /// What no model's loss can be below, where that is known: the stories' own entropy.
+    pub fn floor(&self) -> Option<f64> {
+        Some(self.data.as_ref()?.val.as_ref()?.stories.as_ref()?.floor)
+    }
+
     /// What its settings say.
     pub fn decided(&self) -> Decided<'_> {
         Decided {

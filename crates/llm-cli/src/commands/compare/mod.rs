@@ -8,7 +8,7 @@ mod results;
 mod statistics;
 mod vary;
 
-use super::train::{diverged, one_of_many};
+use super::train::one_of_many;
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, reason};
@@ -275,7 +275,7 @@ impl Comparing<'_> {
             let (number, left) = (i + 1, all.len() - i - 1);
             let run = match self.run(variant, seed) {
                 // One that runs away says something about its settings, and nothing about the others.
-                Err(e) if diverged(&e) => {
+                Err(e) if e.is_divergence() => {
                     let why = match &e {
                         RunError::Core { source, hint: _ } => source.to_string(),
                         other => reason(&other),

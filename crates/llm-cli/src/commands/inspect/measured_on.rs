@@ -1,5 +1,6 @@
 //! What `inspect` measures on.
 
+use crate::commands::say_changed;
 use crate::error::{Result, RunError};
 use crate::signals::Signals;
 use llm_core::message;
@@ -28,6 +29,7 @@ pub(super) fn measured_on(
             )));
         }
         let unseen = signals.reading(|| own_unseen(path, recipe, tokenizer))?;
+        say_changed(&unseen);
         return Ok((unseen, "the run's own unseen text".into()));
     };
     let name = match &input {
@@ -37,5 +39,7 @@ pub(super) fn measured_on(
         }
         Input::Files(files) => files.name.to_string(),
     };
-    Ok((Data::whole(input, loaded.run.model.config().seq_len, tokenizer)?, name))
+    let val = Data::whole(input, loaded.run.model.config().seq_len, tokenizer)?;
+    say_changed(&val);
+    Ok((val, name))
 }

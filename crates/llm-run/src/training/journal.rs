@@ -1,30 +1,26 @@
-//! What a run writes about itself into its folder, see [`llm_run::log`].
+//! What a run writes about itself into its folder, see [`log`](crate::log).
 
-use crate::args::TrainArgs;
+use super::{Early, Identity};
+use crate::config::{Before, Sheet, whole_config};
+use crate::data::Report;
+use crate::defaults::set_by;
 use crate::error::{Result, RunError};
-use crate::machine::{kernels, now, processor, version};
-use crate::messages::spelled;
-use crate::program::Program;
-use crate::report;
-use crate::report::run::{About, Ending};
-use crate::settings::{Before, effective_config, whole_config};
+use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
+use crate::log::{
+    self, BestLoss, Curves, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples, plot,
+};
+use crate::machine::{kernels, now, processor};
+use crate::options::Options;
+use crate::plan::Plan;
+use llm_core::base::{Message, replace_file};
 use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Best, SpikeGuard, StepReport};
+use llm_core::{Error, IoAction};
 use llm_lens::training_flops_with;
-use llm_run::data::Report;
-use llm_run::defaults::set_by;
-use llm_run::escape::one_line;
-use llm_run::folder::config_text;
-use llm_run::folder::{BEGINNINGS, REPORT, is_same, run_of};
-use llm_run::log::{
-    BestLoss, Curves, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples, plot,
-};
-use llm_run::note::Note;
-use llm_run::plan::Plan;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -40,17 +36,43 @@ pub(super) struct Journal {
     dir: PathBuf,
     /// What `config.toml` holds.
     config: String,
-    notes: Vec<String>,
     log: RunLog,
     samples: Samples,
-    about: About,
     tokens: u64,
-    vocab_size: usize,
-    floor: Option<f64>,
     info: RunInfo,
     time: Time,
     /// The picture shows all steps that are in the log.
     drawn: bool,
+}
+
+/// What a page about a run is made of.
+#[derive(Debug)]
+pub struct PageOf<'a> {
+    /// The run's folder.
+    pub folder: &'a Path,
+    /// The run as it is now.
+    pub run: Snapshot<'a>,
+    /// Its losses.
+    pub curves: Curves,
+    /// What it wrote.
+    pub samples: Vec<Sample>,
+    /// Tokens learnt from, by all steps.
+    pub tokens: u64,
+    /// How it ended, if it did.
+    pub ending: PageEnding<'a>,
+}
+
+/// What a page says about the end.
+#[derive(Debug, Default)]
+pub struct PageEnding<'a> {
+    /// The measurement after the last step, where there was one.
+    pub report: Option<&'a Report>,
+    /// Of this command; earlier parts of the run are not counted.
+    pub seconds: f64,
+    /// Where its states are saved.
+    pub checkpoints: Vec<PathBuf>,
+    /// Why it ended early, if it did.
+    pub early: Option<&'a Early>,
 }
 
 /// When things were done.
@@ -66,34 +88,30 @@ struct Time {
 }
 
 impl Journal {
-    /// Writes the settings and opens the log for a run that is about to begin or to go on.
+    /// Writes the settings and opens the log for a run that is about to begin or to go on; what there
+    /// is to say about what was there comes with it.
     ///
     /// # Errors
     /// [`RunError::Core`] naming the file.
     pub(super) fn open(
         dir: &Path,
-        program: &Program,
+        identity: &Identity,
         plan: &Plan,
-        args: &TrainArgs,
-        threads: usize,
+        options: &Options,
         judged_on: &str,
-    ) -> Result<Journal> {
+    ) -> Result<(Journal, Vec<Message>)> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
-        let mut notes = llm_run::log::others_aside(&dir, &BEGINNINGS)?;
+        let mut notes = log::others_aside(&dir, &BEGINNINGS)?;
         let known = RunInfo::read(&dir);
-        let config = settings_of(&dir, program, plan, args, threads, known.as_ref());
+        let config = settings_of(&dir, identity, plan, options, known.as_ref());
         let earlier = known.filter(|_| trainer.step > 0);
-        llm_run::log::write_config(&dir, &config)?;
+        log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
         notes.extend_from_slice(log.notes());
         let samples = Samples::open(&dir, trainer.step)?;
-        let (data, model) = (plan.data.as_ref(), &trainer.model);
-        let about = About::new(program, data, model, &plan.tokenizer, threads)?;
         let before = trainer.step.saturating_mul(recipe.tokens_per_step());
         let tokens = log.tokens().unwrap_or(before);
-        let stories = plan.data.as_ref().and_then(|d| d.val.as_ref()?.stories.as_ref());
-        let (vocab_size, floor) = (trainer.model.config().vocab_size, stories.map(|s| s.floor));
         let begin = Instant::now();
         let time = Time {
             begin,
@@ -102,23 +120,10 @@ impl Journal {
             trained: 0,
             page: begin + next_page(Duration::ZERO),
         };
-        let info = about_the_run(program, plan, threads, floor, earlier, judged_on);
-        let mut journal = Journal {
-            dir,
-            config,
-            notes,
-            log,
-            samples,
-            about,
-            tokens,
-            vocab_size,
-            floor,
-            info,
-            time,
-            drawn: false,
-        };
+        let info = about_the_run(identity, plan, earlier, judged_on);
+        let mut journal = Journal { dir, config, log, samples, tokens, info, time, drawn: false };
         journal.write_info(RunState::Running)?;
-        Ok(journal)
+        Ok((journal, notes.into_iter().map(Message::from).collect()))
     }
 
     /// Whether the log went away.
@@ -140,20 +145,15 @@ impl Journal {
     /// As [`Journal::open`].
     pub(super) fn begin_again(&mut self, dir: &Path, done: u64) -> Result<()> {
         self.dir = dir.to_path_buf();
-        llm_run::log::write_config(&self.dir, &self.config)?;
+        log::write_config(&self.dir, &self.config)?;
         self.log = RunLog::open(&self.dir, done)?;
         self.samples = Samples::open(&self.dir, done)?;
         self.write_info(RunState::Running)
     }
 
-    /// What the user should know about what was there.
-    pub(super) fn notes(&self) -> &[String] {
-        &self.notes
-    }
-
     /// Tells the guard what the last steps were, so that it goes on as if it had seen them.
     pub(super) fn remind(&self, guard: &mut SpikeGuard) {
-        let rows = llm_run::log::rows(&self.dir).into_iter().flatten();
+        let rows = log::rows(&self.dir).into_iter().flatten();
         rows.flatten().for_each(|row| guard.remember(row.loss, row.grad_norm));
     }
 
@@ -194,40 +194,42 @@ impl Journal {
         Instant::now() >= self.time.page
     }
 
-    /// Writes the page of the run, its picture and what it is, and says where.
+    /// Writes the page of the run, its picture and what it is, and says where; nowhere without a page.
     ///
     /// # Errors
     /// [`RunError::Core`] naming the file; nothing else is lost by it.
-    pub(super) fn report(
+    pub(super) fn report<'a>(
         &mut self,
-        run: Snapshot<'_>,
-        ending: Ending<'_>,
+        run: Snapshot<'a>,
+        ending: PageEnding<'a>,
         state: RunState,
-    ) -> Result<PathBuf> {
+        page: &mut dyn FnMut(&PageOf<'_>) -> Option<String>,
+    ) -> Result<Option<PathBuf>> {
         let begin = Instant::now();
         self.log.flush(false)?;
         self.write_info(state)?;
-        let curves = Curves::read(&self.dir, self.vocab_size, self.floor)?;
-        let ending = Ending { tokens: self.tokens, ..ending };
-        let (title, samples) = (self.dir.display().to_string(), self.samples.all()?);
+        let curves = self.curves()?;
+        let samples = self.samples.all()?;
         // Texts of many lengths are read for the page: their buffers shall not come on top of those
         // of training, nor stay among them.
         buffer::release_pool();
-        let page = report::run::page(
-            &one_line(&title),
-            &self.about,
-            run,
-            (&curves).into(),
-            samples,
-            ending,
-        );
+        let (folder, tokens) = (&*self.dir, self.tokens);
+        let of = PageOf { folder, run, curves, samples, tokens, ending };
+        let page = page(&of);
         buffer::release_pool();
-        plot::write(&self.dir, &curves)?;
+        plot::write(&self.dir, &of.curves)?;
         self.drawn = true;
         let path = self.dir.join(REPORT);
-        report::write(&path, &page)?;
+        if let Some(page) = &page {
+            let written = replace_file(&path, |file| file.write_all(page.as_bytes()));
+            written.map_err(|source| Error::io(IoAction::Write, &path, source))?;
+        }
         self.time.page = Instant::now() + next_page(begin.elapsed());
-        Ok(path)
+        Ok(page.map(|_| path))
+    }
+
+    fn curves(&self) -> llm_core::Result<Curves> {
+        Curves::read(&self.dir, self.info.vocab_size, self.info.entropy_floor)
     }
 
     /// Seconds of this command's steps, without measurements and saves.
@@ -289,7 +291,7 @@ impl Drop for Journal {
         if self.drawn {
             return;
         }
-        if let Ok(curves) = Curves::read(&self.dir, self.vocab_size, self.floor) {
+        if let Ok(curves) = self.curves() {
             let _ = plot::write(&self.dir, &curves);
         }
     }
@@ -298,42 +300,39 @@ impl Drop for Journal {
 /// What `config.toml` is to hold: where a run goes on in its own folder, all of the run.
 fn settings_of(
     dir: &Path,
-    program: &Program,
+    identity: &Identity,
     plan: &Plan,
-    args: &TrainArgs,
-    threads: usize,
+    options: &Options,
     known: Option<&RunInfo>,
 ) -> String {
     let own = plan.loaded.as_deref().and_then(run_of).is_some_and(|run| is_same(&run, dir));
     let before = known
         .filter(|info| own && info.steps > 0) // an older program did not say how many
         .and_then(|info| Some(Before { text: config_text(dir)?, planned: info.steps }));
-    let replaced = plan.notes.iter().filter(|note| matches!(note, Note::Replaces { .. }));
-    let changed: Vec<String> = replaced.map(|note| spelled(&llm_messages::note(note))).collect();
+    let Identity { face, threads, beside, changed, .. } = identity;
+    let (decided, beside) = (plan.decided(), || beside.clone());
     let whole = before.and_then(|before| {
-        whole_config(program, &plan.decided(), args, threads, &before, &changed)
+        whole_config(face, &decided, options, *threads, beside(), &before, changed)
     });
-    whole.unwrap_or_else(|| effective_config(program, &plan.decided(), args, threads))
+    whole.unwrap_or_else(|| Sheet::of(&decided, options, *threads, beside()).text(face))
 }
 
 /// What there is to say about a run when it begins, or goes on.
 fn about_the_run(
-    program: &Program,
+    identity: &Identity,
     plan: &Plan,
-    threads: usize,
-    entropy_floor: Option<f64>,
     earlier: Option<RunInfo>,
     judged_on: &str,
 ) -> RunInfo {
     let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
     let (config, own) = (model.config(), model.attention().parameters(model.config()));
     RunInfo {
-        program: program.models.name.into(),
-        version: version(),
+        program: identity.face.into(),
+        version: identity.version.clone(),
         started: earlier.as_ref().map_or_else(now, |info| info.started.clone()),
         processor: processor(),
         kernels: kernels(recipe.matmul),
-        threads,
+        threads: identity.threads,
         data: plan.data.as_ref().map_or_else(String::new, |data| data.label.to_string()),
         judged_on: judged_on.into(),
         tokenizer: plan.tokenizer.name().into(),
@@ -341,12 +340,12 @@ fn about_the_run(
         seq_len: config.seq_len,
         d_model: config.d_model,
         n_layers: config.n_layers,
-        n_heads: plan.trainer.model.attention().spec().n_heads,
-        parameters: plan.trainer.model.parameter_count(),
+        n_heads: model.attention().spec().n_heads,
+        parameters: model.parameter_count(),
         tokens_per_step: recipe.tokens_per_step(),
         step: plan.trainer.step,
         steps: recipe.total_steps,
-        entropy_floor,
+        entropy_floor: plan.floor(),
         flops_per_token: training_flops_with(config, &own, recipe.seq_len),
         best: earlier.filter(|info| info.judged_on == judged_on).and_then(|info| info.best),
         ..RunInfo::default()

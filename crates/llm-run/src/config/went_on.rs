@@ -1,11 +1,10 @@
 //! The settings of a run that went on in its own folder.
 
-use super::effective::Sheet;
-use crate::args::TrainArgs;
-use crate::program::Program;
-use llm_run::escape::one_line;
-use llm_run::folder::{setting, whole_setting};
-use llm_run::plan::Decided;
+use super::sheet::{Beside, Sheet};
+use crate::escape::one_line;
+use crate::folder::{setting, whole_setting};
+use crate::options::Options;
+use crate::plan::Decided;
 use toml::Table;
 
 /// A run before it goes on in its own folder.
@@ -23,22 +22,23 @@ pub struct Before {
 ///
 /// Nothing when what the folder held cannot be read.
 pub fn whole_config(
-    program: &Program,
+    face: &str,
     decided: &Decided<'_>,
-    args: &TrainArgs,
+    options: &Options,
     threads: usize,
+    beside: Vec<Beside>,
     before: &Before,
     changed: &[String],
 ) -> Option<String> {
     let old: Table = before.text.parse().ok()?;
     let begun = whole_setting(&old, "steps")?;
     let steps = begun.saturating_add(decided.recipe.total_steps).checked_sub(before.planned)?;
-    let mut sheet = Sheet::of(&Decided { steps, ..*decided }, args, threads);
+    let mut sheet = Sheet::of(&Decided { steps, ..*decided }, options, threads, beside);
     for (table, key) in BEGUN {
         sheet.table(table);
         sheet.replace(key, setting(&old, key).cloned());
     }
-    if args.recipe.preset.is_none() {
+    if options.preset.is_none() {
         sheet.replace("preset", setting(&old, "preset").cloned());
     }
     let lines = before.text.lines().filter_map(|line| line.strip_prefix("# "));
@@ -47,7 +47,7 @@ pub fn whole_config(
         let step = steps.saturating_sub(decided.steps);
         sheet.remarks.push(format!("{REMARK}{step}: {}", one_line(&changed.join("; "))));
     }
-    Some(sheet.text(program))
+    Some(sheet.text(face))
 }
 
 /// What a run began with, and no command that goes on has a say in; each with its table.

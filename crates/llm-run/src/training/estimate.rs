@@ -1,21 +1,32 @@
-//! `--dry-run`: how long the run would take here, from a second or two of it.
+//! How long a run would take here, from a second or two of it.
 
-use super::Training;
+use crate::clock::TimeBudget;
+use crate::data::Validation;
+use crate::defaults::{INTERVAL, PERIODIC_TOKENS, set_by};
 use crate::error::Result;
-use crate::events::Event;
-use crate::messages::{lasting, plural};
-use crate::signals::Signals;
-use llm_core::base::thousands;
+use crate::options::Options;
+use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
-use llm_core::message;
 use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
 use llm_core::{TinyGPT, TokenDataset};
 use llm_lens::training_flops_with;
-use llm_run::data::Validation;
-use llm_run::defaults::{INTERVAL, PERIODIC_TOKENS, set_by};
-use llm_run::plan::Plan;
 use std::time::{Duration, Instant};
+
+/// How long a run would take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Estimate {
+    /// All of it, in seconds, as far as there is time for it.
+    pub seconds: f64,
+    /// The same without the steps.
+    pub rest: f64,
+    /// A step, in seconds.
+    pub step: f64,
+    /// A measurement on the way, in seconds.
+    pub measurement: f64,
+    /// Whether the time that it may take ends it.
+    pub is_cut: bool,
+}
 
 /// Steps are measured for this long ..
 const STEPS: Duration = Duration::from_millis(1500);
@@ -30,7 +41,7 @@ const SCORING: u32 = 3;
 
 /// Steps, and how long each took.
 struct Timed<'a> {
-    signals: &'a Signals,
+    stop: &'a (dyn Fn() -> bool + Sync),
     begin: Instant,
     last: Instant,
     fewest: usize,
@@ -39,7 +50,7 @@ struct Timed<'a> {
 
 impl Hooks for Timed<'_> {
     fn interrupted(&mut self) -> bool {
-        self.signals.pending().is_some()
+        (self.stop)()
     }
 
     fn after_step(&mut self, _: Snapshot<'_>, _: &StepReport) -> llm_core::Result<Flow> {
@@ -52,57 +63,56 @@ impl Hooks for Timed<'_> {
     }
 }
 
-impl Training<'_> {
-    /// Does a little of the run, keeps nothing of it, and says how long all of it would take. The
-    /// time until now is the time that it takes to begin.
-    pub(super) fn estimate(&mut self, plan: &mut Plan) -> Result<()> {
-        let beginning = self.clock.begin.elapsed().as_secs_f64();
-        let (steps, Some(data)) = (plan.steps, &plan.data) else { return Ok(()) };
-        if steps == 0 {
-            return Ok(());
-        }
-        let last = data.val.as_ref().map_or(0, |val| {
-            val.most_after(plan.trainer.step.saturating_add(steps), &plan.trainer.recipe)
-        });
-        let step = step_seconds(&mut plan.trainer, &data.train, &self.signals)?;
-        self.signals.check()?;
-        let model = &plan.trainer.model;
-        let batch_size = plan.trainer.recipe.batch_size;
-        let rate = match &data.val {
-            Some(val) => tokens_per_second(val, model, batch_size, &self.signals)?,
-            None => f64::INFINITY,
-        };
-        self.signals.check()?;
-        let tokens_of = |most| data.val.as_ref().map_or(0, |val| val.tokens_of(most)) as f64;
-        let (periodic, all) = (tokens_of(PERIODIC_TOKENS) / rate, tokens_of(last) / rate);
-        let times = (steps - 1).checked_div(self.args.eval_every.unwrap_or(INTERVAL)).unwrap_or(0);
-        // The last state may be the best: it is measured like the others too.
-        let again = if all > periodic { periodic } else { 0.0 };
-        let training = step * steps as f64;
-        let whole = beginning + training + times as f64 * periodic + all + again;
-        let limit = self.args.recipe.max_time.map(|most| most.as_secs_f64());
-        let seconds = limit.map_or(whole, |most| most.min(whole));
-        let step_ms = 1e3 * step;
-        self.emit(&Event::Estimate { seconds, step_ms, measurement_seconds: periodic });
-        let limited = if seconds < whole { ", then --max-time ends it" } else { "" };
-        let (whole, rest) = (lasting(seconds), lasting(whole - training));
-        self.tell(message!(
-            "time    about {} here{}: {} {} of {:.1} ms, {} for measurements \
-             and the beginning",
-            whole,
-            limited,
-            thousands(steps),
-            plural(steps, "step"),
-            step_ms,
-            rest
-        ));
-        Ok(())
+/// Does a little of the run, keeps nothing of it, and says how long all of it would take; nothing when
+/// there is nothing to do, or when `stop` says so. The time until now is the time that it takes to begin.
+///
+/// # Errors
+/// What a step or a measurement refuses.
+pub fn estimate(
+    plan: &mut Plan,
+    options: &Options,
+    clock: &TimeBudget,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<Option<Estimate>> {
+    let beginning = clock.begin.elapsed().as_secs_f64();
+    let (steps, Some(data)) = (plan.steps, &plan.data) else { return Ok(None) };
+    if steps == 0 {
+        return Ok(None);
     }
+    let last = data.val.as_ref().map_or(0, |val| {
+        val.most_after(plan.trainer.step.saturating_add(steps), &plan.trainer.recipe)
+    });
+    let step = step_seconds(&mut plan.trainer, &data.train, stop)?;
+    let model = &plan.trainer.model;
+    let batch_size = plan.trainer.recipe.batch_size;
+    let rate = match &data.val {
+        Some(val) if !stop() => tokens_per_second(val, model, batch_size, stop)?,
+        _ => f64::INFINITY,
+    };
+    if stop() {
+        return Ok(None);
+    }
+    let tokens_of = |most| data.val.as_ref().map_or(0, |val| val.tokens_of(most)) as f64;
+    let (periodic, all) = (tokens_of(PERIODIC_TOKENS) / rate, tokens_of(last) / rate);
+    let every = options.habits.eval_every.unwrap_or(INTERVAL);
+    let times = (steps - 1).checked_div(every).unwrap_or(0);
+    // The last state may be the best: it is measured like the others too.
+    let again = if all > periodic { periodic } else { 0.0 };
+    let training = step * steps as f64;
+    let whole = beginning + training + times as f64 * periodic + all + again;
+    let limit = options.max_time.map(|most| most.as_secs_f64());
+    let seconds = limit.map_or(whole, |most| most.min(whole));
+    let (rest, is_cut) = (whole - training, seconds < whole);
+    Ok(Some(Estimate { seconds, rest, step, measurement: periodic, is_cut }))
 }
 
 /// How long a step takes. One that would take long is told from two with fewer windows: what every
 /// step takes, and what a window does.
-fn step_seconds(trainer: &mut Trainer, data: &TokenDataset, signals: &Signals) -> Result<f64> {
+fn step_seconds(
+    trainer: &mut Trainer,
+    data: &TokenDataset,
+    stop: &(dyn Fn() -> bool + Sync),
+) -> Result<f64> {
     let recipe = &trainer.recipe;
     let all = recipe.batch_size * recipe.accum as usize;
     let (config, attention) = (trainer.model.config(), trainer.model.attention());
@@ -111,13 +121,13 @@ fn step_seconds(trainer: &mut Trainer, data: &TokenDataset, signals: &Signals) -
     let window = flops / (1e9 * USUAL_SHARE * peak::gflops());
     let few = ((LONG.as_secs_f64() / window) as usize).max(1);
     if window * all as f64 <= LONG.as_secs_f64() * 2.0 || 2 * few >= all {
-        return Ok(middle(&mut timed_steps(trainer, data, signals, FEWEST)?));
+        return Ok(middle(&mut timed_steps(trainer, data, stop, FEWEST)?));
     }
     // So long that caches and buffers no longer matter.
     let fewest = if window > LONG.as_secs_f64() { 1 } else { 2 };
     let mut some = |windows: usize| {
         (trainer.recipe.batch_size, trainer.recipe.accum) = (windows, 1);
-        timed_steps(trainer, data, signals, fewest).map(|mut seconds| middle(&mut seconds))
+        timed_steps(trainer, data, stop, fewest).map(|mut seconds| middle(&mut seconds))
     };
     let (once, twice) = (some(few)?, some(2 * few)?);
     let of_one = (twice - once).max(0.0) / few as f64;
@@ -128,11 +138,11 @@ fn step_seconds(trainer: &mut Trainer, data: &TokenDataset, signals: &Signals) -
 fn timed_steps(
     trainer: &mut Trainer,
     data: &TokenDataset,
-    signals: &Signals,
+    stop: &(dyn Fn() -> bool + Sync),
     fewest: usize,
 ) -> Result<Vec<f64>> {
     let begin = Instant::now();
-    let mut timed = Timed { signals, begin, last: begin, fewest, seconds: Vec::new() };
+    let mut timed = Timed { stop, begin, last: begin, fewest, seconds: Vec::new() };
     trainer.run(data, &RunPlan::new(u64::MAX), &mut timed)?;
     Ok(timed.seconds)
 }
@@ -142,10 +152,10 @@ fn tokens_per_second(
     val: &Validation,
     model: &TinyGPT,
     batch_size: usize,
-    signals: &Signals,
+    stop: &(dyn Fn() -> bool + Sync),
 ) -> Result<f64> {
     let begin = Instant::now();
-    let enough = |_| signals.pending().is_some() || begin.elapsed() >= measured_time() / SCORING;
+    let enough = |_| stop() || begin.elapsed() >= measured_time() / SCORING;
     let scored = val.score(model, batch_size, val.tokens(), enough)?.evaluation.tokens;
     Ok(scored as f64 / begin.elapsed().as_secs_f64().max(1e-9))
 }

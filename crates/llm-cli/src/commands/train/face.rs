@@ -1,0 +1,447 @@
+//! What is said of a run while it goes: lines, a bar, objects for programs.
+
+use super::super::eval::facts_table;
+use super::advice_on_rate;
+use crate::args::TrainArgs;
+use crate::console::{Out, note};
+use crate::error::{Result, reason};
+use crate::events::{self, Event as Json};
+use crate::generation::Request;
+use crate::lang::Bilingual;
+use crate::messages::train as say;
+use crate::messages::{lasting, plural, spelled};
+use crate::next_commands;
+use crate::probes::{self, Probes};
+use crate::program::Program;
+use crate::progress::{Progress, Watching, scored_in_time};
+use crate::report;
+use crate::report::run::{About, Ending as PageEnding};
+use crate::signals::Signals;
+use llm_core::base::{Message, thousands};
+use llm_core::checkpoint::Snapshot;
+use llm_core::train::{Ending, SPIKE_WINDOW};
+use llm_core::{TinyGPT, TokenDataset, message};
+use llm_run::data::{Report, Validation};
+use llm_run::escape;
+use llm_run::folder::Target;
+use llm_run::log::Sample;
+use llm_run::plan::Plan;
+use llm_run::training::{Early, Estimate, Event, Face, Kept, PageOf, Scored};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// So far above the loss of new weights, in nats a token, no run is by chance.
+const WORSE_THAN_EVEN: f64 = 0.5;
+
+/// Where a run speaks, and how.
+pub(super) struct Speaker {
+    pub(super) out: Out,
+    json: bool,
+    quiet: bool,
+    /// One of several: the others' command speaks for it.
+    is_one_of_many: bool,
+}
+
+/// A run as the command line shows it.
+pub(super) struct Shown<'a> {
+    program: &'a Program,
+    args: &'a TrainArgs,
+    pub(super) speaker: Speaker,
+    signals: Signals,
+    progress: Progress,
+    watching: Option<Watching>,
+    request: Option<&'a Request>,
+    pub(super) probes: Option<Probes>,
+    pub(super) about: Option<About>,
+    /// Whether the other processes do the same.
+    pub(super) together: Arc<AtomicBool>,
+}
+
+impl Speaker {
+    /// What a command is run for, on standard output, however quiet it is to be.
+    pub(super) fn tell(&mut self, line: impl Into<Message>) {
+        if self.json || self.is_one_of_many {
+            return self.say(line);
+        }
+        self.out.tell(message!("{}\n", line.into()));
+    }
+
+    pub(super) fn say(&self, line: impl Into<Message>) {
+        if !self.quiet {
+            note(line);
+        }
+    }
+
+    pub(super) fn emit(&mut self, event: &Json<'_>) {
+        if self.json {
+            self.out.write(&events::line(event));
+        }
+    }
+}
+
+impl<'a> Shown<'a> {
+    /// A run that is about to begin.
+    pub(super) fn new(
+        program: &'a Program,
+        args: &'a TrainArgs,
+        request: &'a Request,
+        signals: Signals,
+    ) -> Shown<'a> {
+        let (json, quiet) = (args.output.json(), args.output.quiet());
+        let is_one_of_many = false;
+        Shown {
+            program,
+            args,
+            speaker: Speaker { out: Out::default(), json, quiet, is_one_of_many },
+            signals,
+            progress: Progress::silent(&args.output),
+            watching: None,
+            request: Some(request),
+            probes: None,
+            about: None,
+            together: Arc::default(),
+        }
+    }
+
+    /// One of several runs: a bar is all that is seen of it.
+    pub(super) fn bar_alone(
+        program: &'a Program,
+        args: &'a TrainArgs,
+        signals: Signals,
+    ) -> Shown<'a> {
+        let speaker =
+            Speaker { out: Out::default(), json: false, quiet: true, is_one_of_many: true };
+        let progress = Progress::silent(&args.output);
+        Shown {
+            program,
+            args,
+            speaker,
+            signals,
+            progress,
+            watching: None,
+            request: None,
+            probes: None,
+            about: None,
+            together: Arc::default(),
+        }
+    }
+
+    /// `--dry-run`: how long the run would take.
+    pub(super) fn estimated(&mut self, of: &Estimate, steps: u64) {
+        let (seconds, step_ms) = (of.seconds, 1e3 * of.step);
+        let event = Json::Estimate { seconds, step_ms, measurement_seconds: of.measurement };
+        self.speaker.emit(&event);
+        let limited = if of.is_cut { ", then --max-time ends it" } else { "" };
+        self.speaker.tell(message!(
+            "time    about {} here{}: {} {} of {:.1} ms, {} for measurements and the beginning",
+            lasting(seconds),
+            limited,
+            thousands(steps),
+            plural(steps, "step"),
+            step_ms,
+            lasting(of.rest)
+        ));
+    }
+
+    /// So many steps begin.
+    pub(super) fn begin(&mut self, steps: u64) {
+        self.progress = match self.speaker.is_one_of_many {
+            true => Progress::bar_alone(steps),
+            false => Progress::new(&self.args.output, steps),
+        };
+    }
+
+    /// Takes the bar away.
+    pub(super) fn finish(&mut self) {
+        self.progress.finish();
+    }
+
+    /// A line among the reports.
+    fn say(&self, line: impl Into<Message>) {
+        self.progress.aside(|| self.speaker.say(line));
+    }
+
+    /// Why there were fewer steps than planned, if so.
+    fn ended(&self, ending: &Ending, step: u64, best: Option<(f64, u64)>, worse: u64) {
+        match ending {
+            Ending::AllSteps | Ending::Interrupted => {}
+            Ending::TimeIsUp { left } => self.say(message!(
+                "stopped at step {}: --max-time is up; {} planned steps are left, --load goes on with \
+                 them",
+                step,
+                left
+            )),
+            Ending::NoProgress => {
+                let stopped = message!(
+                    "stopped at step {}: no better validation loss in {} measurements",
+                    step,
+                    worse
+                );
+                self.say(match best {
+                    Some((loss, at)) => {
+                        message!("{}; the best was {:.4} at step {}", stopped, loss, at)
+                    }
+                    None => stopped,
+                });
+            }
+        }
+    }
+
+    /// How far the last measurement is, and what it was cut to.
+    fn scored(&mut self, scored: &Scored) {
+        if let Some(watching) = self.watching.take() {
+            watching.finish();
+        }
+        scored_in_time(scored, |line| self.speaker.say(line));
+    }
+
+    /// The measurement after the last step.
+    fn result(
+        &mut self,
+        step: u64,
+        report: &Report,
+        on: &Validation,
+        model: &TinyGPT,
+        clipped: bool,
+    ) {
+        self.speaker.emit(&Json::Eval { step, scores: report.into(), beside: None });
+        self.speaker.tell(message!("result  {}", report.summary()));
+        let even = model.config().first_loss();
+        if report.evaluation.loss > even + WORSE_THAN_EVEN {
+            self.say(message!(
+                "        nothing was learnt: a model that has seen no text has about {:.2}; {}",
+                even,
+                advice_on_rate(clipped)
+            ));
+        }
+        let (scored, all) = (report.evaluation.tokens, on.tokens() as u64);
+        if scored < all {
+            self.say(message!(
+                "        on {} of {} unseen tokens, evenly spaced; eval takes all",
+                thousands(scored),
+                thousands(all)
+            ));
+        }
+        let facts = report.facts.as_ref().filter(|f| !f.kinds.is_empty());
+        if let (Some(found), Some(known)) = (facts, &on.stories) {
+            self.say(message!(
+                "facts   {:.1} % right on unseen stories · one place {:.1} % · two places {:.1} %",
+                100.0 * found.total().share(),
+                100.0 * found.with_places(1).share(),
+                100.0 * found.with_places(2).share()
+            ));
+            self.say(message!(
+                "        without reading: most frequent word {:.1} %, last mentioned {:.1} %",
+                100.0 * known.most_frequent,
+                100.0 * known.last_mentioned
+            ));
+            facts_table(found).lines().for_each(|line| self.say(line.to_string()));
+        }
+    }
+
+    /// The text to give again with `--load`. A run's folder remembers its files; what came through
+    /// a pipe cannot be read again by its name.
+    fn data_flags(&self, target: Option<&Target>) -> String {
+        let [data, val] = [&self.args.data, &self.args.val];
+        let piped = data.iter().chain(val).any(|path| path.as_os_str() == "-");
+        let remembered = target.is_some_and(|t| t.run.is_some()) && !piped;
+        if remembered { String::new() } else { next_commands::data(data, val) }
+    }
+
+    fn interrupted(&self, step: u64, kept: &Kept<'_>) {
+        match kept.target {
+            Some(target) => note(message!(
+                "interrupted at step {}, saved '{}'; go on with {}{}",
+                step,
+                escape::path(&target.path),
+                next_commands::load(self.program, target.load_name()),
+                self.data_flags(kept.target)
+            )),
+            None => note(message!("interrupted at step {}, nothing saved (--no-save)", step)),
+        }
+    }
+
+    /// What there is now.
+    fn done(&mut self, plan: &Plan, seconds: f64, report: Option<&Report>, kept: &Kept<'_>) {
+        let path = kept.target.map(|t| t.path.display().to_string());
+        let (step, scores) = (plan.trainer.step, report.map(Into::into));
+        self.speaker.emit(&Json::Done { step, scores, seconds, checkpoint: path.as_deref() });
+        if plan.steps == 0 {
+            return;
+        }
+        self.say(message!("done    step {} in {:.1} s", step, seconds));
+        let Some(target) = kept.target else { return };
+        let saved = message!("saved   {}", escape::path(&target.path));
+        if self.speaker.quiet {
+            self.speaker.tell(saved)
+        } else {
+            self.say(saved)
+        }
+        if let Some((best, path)) = &kept.best {
+            self.say(message!(
+                "best    {} of step {}, measured validation loss {:.4}",
+                escape::path(path),
+                best.step,
+                best.val_loss
+            ));
+        }
+    }
+
+    /// What to type next.
+    fn next(&self, plan: &Plan, kept: &Kept<'_>) {
+        let Some(target) = kept.target else { return };
+        let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
+        let prompt = next_commands::prompt(opening, plan.tokenizer.as_ref());
+        let (name, load) =
+            (next_commands::program(self.program), next_commands::load_flag(target.load_name()));
+        self.say(message!("next    {} generate{}{} -n 200", name, load, prompt));
+        let learns = plan.trainer.recipe.schedule.at(plan.trainer.step) > 0.0;
+        let rate = if learns { "" } else { " --schedule constant" };
+        let data = self.data_flags(kept.target);
+        self.say(message!("        {}{}{} --steps 500{}", name, load, data, rate));
+    }
+}
+
+/// Why there were fewer steps than planned.
+fn early(why: &Early) -> Bilingual {
+    match why {
+        Early::TimeIsUp(step) => say::time_is_up(step),
+        Early::NoProgress(step) => say::no_progress(step),
+        Early::Interrupted(step) => say::interrupted(step),
+        Early::Diverged(why) => {
+            let why = escape::one_line(&spelled(why));
+            Bilingual::new(why.clone(), why)
+        }
+    }
+}
+
+/// The run's folder or its log was made again.
+fn remade(is_folder: bool, folder: &Path, step: u64) -> Message {
+    let what = if is_folder { message!("folder") } else { message!("log") };
+    message!(
+        "the run's {} was gone and is made again in '{}'; its log begins after step {}",
+        what,
+        escape::path(folder),
+        step
+    )
+}
+
+fn saved(step: u64, path: &Path, moments: bool) -> Message {
+    let saved = message!("saved checkpoint '{}' at step {}", escape::path(path), step);
+    if moments { message!("{} (with optimizer state)", saved) } else { saved }
+}
+
+impl Face for Shown<'_> {
+    fn event(&mut self, event: &Event<'_>) {
+        match event {
+            Event::Begin(steps) => self.begin(*steps),
+            Event::Noted(note) => self.say(escape::one_line(&spelled(note))),
+            Event::Step { report, done, total, rate, due } => {
+                let out = &mut self.speaker.out;
+                self.progress.step([*done, *total], report, *rate, *due, out);
+            }
+            Event::Skipped { step, spike } => self.say(message!(
+                "step {} skipped: loss {:+.1}, gradient norm {:+.1} standard deviations from the last {}",
+                step,
+                spike.loss_z,
+                spike.norm_z,
+                SPIKE_WINDOW
+            )),
+            Event::Measured { step, report } => {
+                self.progress.eval(*step, report, &mut self.speaker.out);
+            }
+            Event::Scoring { scored, total } => {
+                let quiet = self.speaker.quiet;
+                let watching = self.watching.get_or_insert_with(|| Watching::new(*total, quiet));
+                watching.position(*scored);
+            }
+            Event::Scored(scored) => self.scored(scored),
+            Event::Resumed => {}
+            Event::Saved { step, path, moments } => {
+                let shown = path.display().to_string();
+                self.speaker.emit(&Json::Saved { step: *step, path: &shown });
+                self.say(saved(*step, path, *moments));
+            }
+            Event::Renamed { folder } => self.say(message!(
+                "the run's folder is called '{}' now: the run goes on there",
+                escape::path(folder)
+            )),
+            Event::Remade { is_folder, folder, step } => {
+                self.say(remade(*is_folder, folder, *step));
+            }
+            Event::Ended { ending, step, best, worse } => {
+                self.progress.finish();
+                self.ended(ending, *step, best.map(|best| (best.val_loss, best.step)), *worse);
+            }
+            Event::Unmeasured => {
+                self.say("no validation data: nothing is known about unseen text");
+            }
+            Event::Result { step, report, on, model, clipped } => {
+                self.result(*step, report, on, model, *clipped);
+            }
+            Event::Page(path) => self.say(message!("report  {}", escape::path(path))),
+            Event::NoPage(e) => note(message!("no report: {}", reason(e))),
+            Event::Interrupted { step, kept } => {
+                self.progress.finish();
+                self.interrupted(*step, kept);
+            }
+            Event::Done { plan, seconds, report, kept } => {
+                self.done(plan, *seconds, *report, kept);
+            }
+            Event::Next { plan, kept } => self.next(plan, kept),
+        }
+    }
+
+    fn signal(&self) -> Option<u8> {
+        self.signals.pending()
+    }
+
+    fn sample(
+        &mut self,
+        run: Snapshot<'_>,
+        keep: &mut dyn FnMut(&Sample) -> Result<()>,
+    ) -> Result<()> {
+        let Some(request) = self.request else { return Ok(()) };
+        let Shown { progress, speaker, signals, .. } = self;
+        progress.aside(|| {
+            let (step, temperature) = (run.step, request.sampling.temperature);
+            speaker.say(message!("sample  after step {}, temperature {}:", step, temperature));
+            let keep = |sample: &Sample| {
+                if let Err(e) = keep(sample) {
+                    note(message!("a sample is not kept: {}", reason(&e)));
+                }
+            };
+            request.write(run.model, step, &mut speaker.out, signals, speaker.json, keep)
+        })
+    }
+
+    fn writes(&self, steps: u64) -> bool {
+        let wanted = self.args.sampling.asked() || (steps > 0 && !self.speaker.quiet);
+        wanted && self.request.is_some_and(|request| request.n > 0)
+    }
+
+    fn check(&mut self, model: &TinyGPT, data: &TokenDataset) -> Result<()> {
+        let Some(probes) = &self.probes else { return Ok(()) };
+        let Speaker { out, json, .. } = &mut self.speaker;
+        probes::run(probes, &self.args.probes, model, data, out, *json)
+    }
+
+    fn page(&mut self, of: &PageOf<'_>) -> Option<String> {
+        let about = self.about.as_ref()?;
+        let ending = PageEnding {
+            report: of.ending.report,
+            tokens: of.tokens,
+            seconds: of.ending.seconds,
+            checkpoints: of.ending.checkpoints.iter().map(|path| escape::path(path)).collect(),
+            early: of.ending.early.map(early),
+        };
+        let (title, curves) = (escape::path(of.folder), (&of.curves).into());
+        let page = report::run::page(&title, about, of.run, curves, of.samples.clone(), ending);
+        report::html(&page).ok()
+    }
+
+    fn together(&mut self, together: bool) {
+        self.together.store(together, Ordering::Relaxed);
+    }
+}

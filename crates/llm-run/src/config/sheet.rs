@@ -1,0 +1,271 @@
+//! Tables of settings, each with the value that counts.
+
+use crate::defaults::{INTERVAL, LOG_EVERY, Preset, VOCAB_SIZE};
+use crate::escape::{json_line, one_line};
+use crate::models::AttentionFlags;
+use crate::options::Options;
+use crate::plan::Decided;
+use crate::settings::{ATTENTION, AttentionRow, FURTHER, Initial, SETTINGS, Setting, settings};
+use crate::tokenizers::TokenizerKind;
+use llm_core::Config;
+use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
+use llm_core::settings as of_core;
+use llm_core::tokenizer::IdsTokenizer;
+use std::ffi::OsStr;
+use std::time::Duration;
+use toml::{Table, Value};
+
+/// What a face has to add: a table, a key and its value.
+pub type Beside = (&'static str, &'static str, Option<Value>);
+
+/// Tables of settings, in the order in which they are put in.
+#[derive(Debug, Default)]
+pub struct Sheet {
+    tables: Table,
+    table: &'static str,
+    /// Every key that was asked about, given or not.
+    pub known: Vec<String>,
+    /// Keys whose values follow from others, and are written as remarks.
+    following: Vec<String>,
+    /// Lines above all tables.
+    pub(super) remarks: Vec<String>,
+}
+
+impl Sheet {
+    /// The settings that decide a run, without where it is saved: given to another run, they make it
+    /// once more in another place. What is `beside` them comes last in its table.
+    pub fn of(
+        decided: &Decided<'_>,
+        options: &Options,
+        threads: usize,
+        beside: Vec<Beside>,
+    ) -> Sheet {
+        let mut sheet = Sheet::default();
+        let s = &mut sheet;
+        let Decided { files, config, recipe, attention, tokenizer, steps, sample_seed } = *decided;
+        // As they are asked for: the steps from here on, the seed that is left.
+        let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
+        // Excluded by another option, even where that is false.
+        let learns_by_heart = beside.iter().any(|(_, key, of)| *key == "overfit" && of.is_some());
+        let left_out = |of: &Setting| match of.name {
+            "val_frac" => !files.val.is_empty(),
+            "accum" => learns_by_heart,
+            _ => !(of.applies)(recipe),
+        };
+        let rows = |s: &mut Sheet, wanted: &dyn Fn(&Setting) -> bool| {
+            for of in SETTINGS.iter().filter(|of| wanted(of)) {
+                let value = of.value(config, recipe).filter(|_| !left_out(of));
+                s.given(of.name, value.and_then(typed));
+            }
+        };
+        let is_one_of = |names: &'static [&str]| move |of: &Setting| names.contains(&of.name);
+        const SIZES: &[&str] = &["seq", "dmodel", "layers"];
+
+        s.table("data");
+        s.list("data", files.data.iter().map(|path| text(path.as_os_str())).collect());
+        s.given("data_as", options.data_as.map(form));
+        let ends = options.end_of_text.map(ends).or(ends_of(&recipe.data));
+        s.given("end_of_text", ends);
+        rows(s, &is_one_of(&["val_frac"]));
+        let tokens = &options.tokenizer;
+        match &tokens.kind {
+            Some(TokenizerKind::File(path)) => s.put("tokenizer", text(path.as_os_str())),
+            // Numbers need none.
+            _ => s.given("tokenizer", (tokenizer != IdsTokenizer::NAME).then_some(tokenizer)),
+        }
+        let learns = options.load.is_none() && tokens.kind == Some(TokenizerKind::Bpe);
+        let learns = learns && tokens.bpe_vocab.is_none();
+        let vocab_size = tokens.vocab_size.or(learns.then_some(VOCAB_SIZE));
+        s.given("vocab_size", vocab_size.map(|n| whole(n as u64)));
+        s.given("bpe_vocab", tokens.bpe_vocab.as_ref().map(|path| text(path.as_os_str())));
+        s.given("bpe_merges", tokens.bpe_merges.as_ref().map(|path| text(path.as_os_str())));
+        s.list("val", files.val.iter().map(|path| text(path.as_os_str())).collect());
+        s.given("allow_data_change", options.allow_data_change);
+
+        s.table("model");
+        rows(s, &is_one_of(SIZES));
+        s.put("heads", whole(attention.n_heads as u64));
+        let is_of_model = |of: &Setting| of.key.starts_with("model.") && !SIZES.contains(&of.name);
+        rows(s, &is_of_model);
+        // Only where they are not the baseline's: models that have no such setting read the file.
+        let baseline = Config::new(0, 0, 0, 0);
+        for of in &FURTHER {
+            let [value, usual] = [config, &baseline].map(|config| of.value(config, recipe));
+            let value = value.filter(|value| usual.as_ref() != Some(value));
+            s.given(of.name, value.and_then(typed));
+        }
+        let usual = AttentionFlags::new(attention.n_heads);
+        for AttentionRow { setting, get, .. } in &ATTENTION {
+            let value = get(&attention).filter(|value| get(&usual).as_ref() != Some(value));
+            s.given(setting.name, value.and_then(typed));
+        }
+
+        let habits = &options.habits;
+        s.table("training");
+        s.given("load", options.load.as_ref().map(|path| text(path.as_os_str())));
+        s.given("preset", options.preset.map(Preset::name));
+        rows(s, &|of| !is_of_model(of) && !SIZES.contains(&of.name) && of.name != "val_frac");
+        s.put("eval_every", whole(habits.eval_every.unwrap_or(INTERVAL)));
+        s.put("save_every", whole(habits.save_every.unwrap_or(INTERVAL)));
+        s.given("keep", habits.keep.map(|n| whole(n as u64)));
+        s.given("epochs", None::<f64>); // in `steps`
+        s.given("max_time", options.max_time.map(seconds));
+        s.given("patience", habits.patience.map(whole));
+        s.given("skip_spikes", habits.skip_spikes.map(number));
+        s.given("save_opt", habits.save_opt);
+
+        s.table("output");
+        s.put("log_every", whole(habits.log_every.unwrap_or(LOG_EVERY)));
+        s.put("threads", whole(threads as u64));
+        s.given("sample_every", habits.sample_every.map(whole));
+        for (table, key, value) in beside {
+            s.table(table);
+            s.given(key, value);
+        }
+        sheet
+    }
+
+    /// Where a run is saved, and whether anything is done at all.
+    pub fn place(&mut self, options: &Options) {
+        self.table("checkpoints");
+        self.given("save", options.save.as_ref().map(|path| text(path.as_os_str())));
+        self.given("out", options.out.as_ref().map(|path| text(path.as_os_str())));
+        self.given("no_save", options.no_save);
+    }
+
+    /// Writes what follows from other settings as remarks, so that it still follows when those are
+    /// changed.
+    pub fn let_follow(&mut self, options: &Options) {
+        if options.load.is_some() {
+            return;
+        }
+        let follows = |of: &&Setting| {
+            matches!(of.initial, Initial::Follows(_)) && !options.given.contains_key(of.name)
+        };
+        self.following = settings().filter(follows).map(|of| of.name.into()).collect();
+    }
+
+    /// What is put in from now on stands in this table.
+    pub fn table(&mut self, name: &'static str) {
+        self.table = name;
+    }
+
+    fn put(&mut self, key: &str, value: impl Into<Value>) {
+        self.given(key, Some(value));
+    }
+
+    /// A value that may be none.
+    pub fn given(&mut self, key: impl Into<String>, value: Option<impl Into<Value>>) {
+        let key = key.into();
+        self.known.push(key.clone());
+        let Some(value) = value else { return };
+        let table = self.tables.entry(self.table).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(table) = table {
+            table.insert(key, value.into());
+        }
+    }
+
+    /// Another value in the current table, or none.
+    pub(super) fn replace(&mut self, key: &str, value: Option<Value>) {
+        let table = self.tables.entry(self.table).or_insert_with(|| Value::Table(Table::new()));
+        if let Value::Table(table) = table {
+            match value {
+                Some(value) => table.insert(key.into(), value),
+                None => table.remove(key),
+            };
+        }
+    }
+
+    fn list(&mut self, key: &str, values: Vec<Value>) {
+        self.given(key, (!values.is_empty()).then_some(Value::Array(values)));
+    }
+
+    /// The file, of the face that is called so.
+    pub fn text(&self, face: &str) -> String {
+        let mut text = format!(
+            "# {} {}: the settings of a run; --config FILE takes them, flags win over them\n",
+            face,
+            env!("CARGO_PKG_VERSION"),
+        );
+        self.remarks.iter().for_each(|remark| text.push_str(&format!("# {remark}\n")));
+        for (name, table) in &self.tables {
+            text.push_str(&format!("\n[{name}]\n"));
+            for (key, value) in table.as_table().into_iter().flatten() {
+                let line = format!("{key} = {}", shown(value));
+                text.push_str(&match self.following.contains(key) {
+                    true => format!("# {line} # follows from other settings\n"),
+                    false => line + "\n",
+                });
+            }
+        }
+        text
+    }
+}
+
+/// A value in a line, in which nothing can control a terminal.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::Array(values) => {
+            format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", "))
+        }
+        // JSON's string, with JSON's escapes, is one of TOML's.
+        Value::String(text) if one_line(text) != *text => json_line(text).trim_end().into(),
+        other => other.to_string(),
+    }
+}
+
+/// Where a text ends in the data; nothing where all is one text.
+fn ends_of(data: &DataSource) -> Option<&'static str> {
+    match data {
+        DataSource::Files { end_of_text: EndOfText::None, .. } | DataSource::Stories { .. } => None,
+        DataSource::Files { end_of_text, .. } => Some(ends(*end_of_text)),
+    }
+}
+
+fn ends(of: EndOfText) -> &'static str {
+    match of {
+        EndOfText::None => "none",
+        EndOfText::Files => "files",
+        EndOfText::Marked => "marked",
+    }
+}
+
+fn form(of: DataForm) -> &'static str {
+    match of {
+        DataForm::Text => "text",
+        DataForm::Bytes => "bytes",
+        DataForm::U16 => "u16",
+    }
+}
+
+/// A value as it would be typed.
+fn typed(value: of_core::Value) -> Option<Value> {
+    match value {
+        of_core::Value::Bool(yes) => Some(yes.into()),
+        of_core::Value::Whole(n) => Some(whole(n)),
+        of_core::Value::Float(x) => Some(number(x)),
+        of_core::Value::Double(x) => Some(x.into()),
+        of_core::Value::Text(word) => Some(word.into()),
+        of_core::Value::Bytes(_) | of_core::Value::Bits(_) => None,
+    }
+}
+
+/// A whole number; as text where TOML's are too small.
+pub fn whole(n: u64) -> Value {
+    i64::try_from(n).map_or_else(|_| Value::String(n.to_string()), Value::Integer)
+}
+
+/// The shortest decimal that reads back to the same f32.
+pub fn number(x: f32) -> Value {
+    Value::Float(x.to_string().parse().unwrap_or(f64::from(x)))
+}
+
+/// Names that are not UTF-8 cannot be written down; they come out with replacement characters.
+pub fn text(word: &OsStr) -> Value {
+    Value::String(word.to_string_lossy().into_owned())
+}
+
+/// A length of time, as it is typed.
+pub fn seconds(d: Duration) -> String {
+    format!("{}s", d.as_secs_f64())
+}

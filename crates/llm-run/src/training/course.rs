@@ -1,0 +1,206 @@
+//! What is done between the steps: reports, measurements, saves, texts, and reasons to stop.
+
+use super::event::Event;
+use super::journal::Journal;
+use super::{Training, advice_on_rate};
+use crate::data::{Data, Report};
+use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
+use crate::error::{Result, RunError};
+use crate::log::RunState;
+use crate::plan::Plan;
+use llm_core::checkpoint::Snapshot;
+use llm_core::crew::Crew;
+use llm_core::train::{
+    Ending, Evaluation, Flow, Hooks, RunPlan, Scored, SpikeGuard, StepReport, TimeLimit, Verdict,
+};
+use std::time::Instant;
+
+impl Training<'_> {
+    /// All steps, or as many as there is time and hope for.
+    pub(super) fn steps(&mut self, plan: &mut Plan) -> Result<Ending> {
+        let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
+            return Err(RunError::Internal("a run without data".into()));
+        };
+        let habits = &self.habits;
+        let [eval_every, save_every] =
+            [habits.eval_every, habits.save_every].map(|every| every.unwrap_or(INTERVAL));
+        let run = RunPlan { eval_every, save_every, ..RunPlan::new(plan.steps) };
+        let mut guard = habits.skip_spikes.map(SpikeGuard::new);
+        if let (Some(guard), Some(journal)) = (&mut guard, &self.store.journal) {
+            journal.remind(guard);
+        }
+        let begin = self.clock.begin;
+        let limit = self.clock.for_steps().map(|most| TimeLimit::since(begin, most));
+        let clipped = trainer.recipe.clip > 0.0;
+        let pace = Pace::new(habits.log_every.unwrap_or(LOG_EVERY), plan.steps);
+        let (skipped_in_a_row, report) = (0, None);
+        let mut course = Course { run: self, data, guard, limit, pace, skipped_in_a_row, report };
+        course.run.face.event(&Event::Begin(plan.steps));
+        match trainer.run(&data.train, &run, &mut course) {
+            Ok(Ending::Interrupted) => {
+                self.before_saving(trainer)?;
+                Err(self.interrupted(trainer))
+            }
+            Ok(ending) => Ok(ending),
+            Err(own @ llm_core::Error::Hook(_)) => Err(RunError::of_hook(own)),
+            Err(e) => Err(RunError::hint(e, self.store.safe(advice_on_rate(clipped)))),
+        }
+    }
+}
+
+/// A run as it is watched from step to step.
+struct Course<'r, 'a> {
+    run: &'r mut Training<'a>,
+    data: &'r Data,
+    guard: Option<SpikeGuard>,
+    limit: Option<TimeLimit>,
+    pace: Pace,
+    /// Steps that the guard left out in a row.
+    skipped_in_a_row: u32,
+    /// The last measurement.
+    report: Option<Report>,
+}
+
+/// How fast steps are, without measurements and saves, and which are reported.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    log_every: u64,
+    /// Steps done.
+    pub done: u64,
+    /// Steps to do.
+    pub total: u64,
+    since: Instant,
+    tokens: u64,
+    /// Tokens a second, as last measured.
+    pub rate: f64,
+}
+
+impl Pace {
+    /// For so many steps, of which each `log_every`-th is reported; 0: none.
+    pub fn new(log_every: u64, total: u64) -> Pace {
+        Pace { log_every, done: 0, total, since: Instant::now(), tokens: 0, rate: 0.0 }
+    }
+
+    /// After a step; whether it is to be reported.
+    pub fn step(&mut self, tokens: u64) -> bool {
+        self.done += 1;
+        self.tokens += tokens;
+        let ends = self.done == 1 || self.done == self.total;
+        // The speed is written down also where nothing is reported.
+        let every = if self.log_every > 0 { self.log_every } else { LOG_EVERY };
+        let measured = ends || self.done.is_multiple_of(every);
+        if measured {
+            let seconds = self.since.elapsed().as_secs_f64().max(1e-9);
+            self.rate = self.tokens as f64 / seconds;
+            self.resume();
+        }
+        self.log_every > 0 && measured
+    }
+
+    /// Time from now on counts as training.
+    fn resume(&mut self) {
+        (self.since, self.tokens) = (Instant::now(), 0);
+    }
+}
+
+impl Course<'_, '_> {
+    fn resume(&mut self) {
+        self.pace.resume();
+        self.run.face.event(&Event::Resumed);
+    }
+}
+
+impl Hooks for Course<'_, '_> {
+    fn crew(&mut self) -> Option<&mut dyn Crew> {
+        let is_one_of_several = self.run.crew.size() > 1;
+        is_one_of_several.then_some(&mut *self.run.crew)
+    }
+
+    fn interrupted(&mut self) -> bool {
+        self.run.face.signal().is_some()
+    }
+
+    fn check(&mut self, report: &StepReport) -> llm_core::Result<Verdict> {
+        let Some(guard) = &mut self.guard else { return Ok(Verdict::Update) };
+        let spike = guard.compare(report.loss, report.grad_norm);
+        let mut mine = [u8::from(spike.is_some()), guard.in_a_row().min(u8::MAX.into()) as u8];
+        // Process 0 alone may remember the steps of an earlier run.
+        self.run.crew.share(&mut mine)?;
+        let [skip, in_a_row] = mine;
+        self.skipped_in_a_row = in_a_row.into();
+        if let Some(spike) = spike {
+            self.run.face.event(&Event::Skipped { step: report.step, spike });
+        }
+        Ok(if skip == 0 { Verdict::Update } else { Verdict::Skip })
+    }
+
+    fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
+        let skipped = self.skipped_in_a_row;
+        if skipped >= SpikeGuard::MOST_IN_A_ROW {
+            let kept = self.run.store.safe(advice_on_rate(run.recipe.clip > 0.0));
+            return Err(RunError::Spikes { step: run.step, skipped, kept }.in_hook());
+        }
+        let due = self.pace.step(report.tokens);
+        let Pace { done, total, rate, .. } = self.pace;
+        let Training { face, store, .. } = &mut *self.run;
+        face.event(&Event::Step { report, done, total, rate, due });
+        let logged = store.journal.as_mut().map_or(Ok(()), |j| j.step(report, rate));
+        match logged {
+            // The log may have gone away with its folder, which is found again.
+            Err(_) if matches!(store.find_folder(run.step, *face), Ok(true)) => {}
+            Err(e) => return Err(store.with_safe(e).in_hook()),
+            Ok(()) => {}
+        }
+        if store.journal.as_ref().is_some_and(Journal::page_is_due) {
+            self.run.page(run, None, RunState::Running);
+            self.resume();
+        }
+        Ok(Flow::Continue(()))
+    }
+
+    fn evaluate(&mut self, run: Snapshot<'_>) -> llm_core::Result<Option<Evaluation>> {
+        let Some(val) = &self.data.val else { return Ok(None) };
+        let Training { face, crew, clock, .. } = &mut *self.run;
+        let stop = |_, _, _: &Scored<'_>| face.signal().is_some() || clock.is_up();
+        let (model, batch_size) = (run.model, run.recipe.batch_size);
+        let report = val.score_together(*crew, model, batch_size, PERIODIC_TOKENS, stop);
+        let report = report.map_err(RunError::in_hook)?;
+        let evaluation = report.evaluation;
+        // One that was cut says nothing beside the others.
+        if evaluation.tokens < val.tokens_of(PERIODIC_TOKENS) as u64 {
+            return Ok(None);
+        }
+        self.report = Some(report);
+        Ok(Some(evaluation))
+    }
+
+    fn evaluated(&mut self, run: Snapshot<'_>, evaluation: &Evaluation) -> llm_core::Result<Flow> {
+        let Training { face, store, habits, .. } = &mut *self.run;
+        if let Some(report) = &self.report {
+            face.event(&Event::Measured { step: run.step, report });
+        }
+        if let Some(journal) = &mut store.journal {
+            journal.val_loss(run.step, evaluation.loss);
+        }
+        store.keep_best(evaluation.loss, run, *face).map_err(RunError::in_hook)?;
+        let enough = habits.patience.is_some_and(|most| store.keeper.worse() >= most);
+        self.resume();
+        Ok(if enough { Flow::Break(Ending::NoProgress) } else { Flow::Continue(()) })
+    }
+
+    fn save(&mut self, run: Snapshot<'_>) -> llm_core::Result<()> {
+        let Training { face, store, .. } = &mut *self.run;
+        store.save(run, *face).map_err(RunError::in_hook)?;
+        self.resume();
+        Ok(())
+    }
+
+    fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> llm_core::Result<Flow> {
+        let every = self.run.habits.sample_every.unwrap_or(0);
+        if self.run.crew.rank() == 0 && every > 0 && run.step.is_multiple_of(every) {
+            self.run.write(run).map_err(RunError::in_hook)?;
+            self.resume();
+        }
+        self.limit.as_mut().map_or(Ok(Flow::Continue(())), |limit| limit.before_next(run, left))
+    }
+}

@@ -1,0 +1,192 @@
+//! How a run ends: the last measurement, what is said, the page.
+
+use super::event::Event;
+use super::journal::PageEnding;
+use super::measuring::measure;
+use super::{Early, Training};
+use crate::data::Report;
+use crate::defaults::PERIODIC_TOKENS;
+use crate::error::{Result, RunError};
+use crate::log::RunState;
+use crate::plan::Plan;
+use llm_core::base::Message;
+use llm_core::checkpoint::Snapshot;
+use llm_core::message;
+use llm_core::train::{Ending, Scored, Trainer};
+
+impl Training<'_> {
+    /// The steps, and the measurement after them.
+    pub(super) fn train(&mut self, plan: &mut Plan) -> Result<Option<Report>> {
+        let ending = self.steps(plan)?;
+        let step = plan.trainer.step;
+        self.early = match ending {
+            Ending::AllSteps | Ending::Interrupted => None,
+            Ending::TimeIsUp { .. } => Some(Early::TimeIsUp(step)),
+            Ending::NoProgress => Some(Early::NoProgress(step)),
+        };
+        let (best, worse) = (self.store.keeper.best(), self.store.keeper.worse());
+        self.face.event(&Event::Ended { ending: &ending, step, best, worse });
+        self.before_saving(&mut plan.trainer)?;
+        // A measurement may take longer than the steps did: nothing is lost by it.
+        self.save(plan)?;
+        self.measure(plan)
+    }
+
+    /// The measurement after the last step.
+    fn measure(&mut self, plan: &Plan) -> Result<Option<Report>> {
+        let Some(val) = plan.data.as_ref().and_then(|d| d.val.as_ref()) else {
+            self.face.event(&Event::Unmeasured);
+            return Ok(None);
+        };
+        let trainer = &plan.trainer;
+        let (model, batch_size) = (&trainer.model, trainer.recipe.batch_size);
+        let most = val.most_after(trainer.step, &trainer.recipe);
+        let Training { face, crew, clock, .. } = self;
+        let scored =
+            measure(*crew, val, model, [batch_size, most], Some(clock), &mut |n, of, _| {
+                if of > 0 {
+                    face.event(&Event::Scoring { scored: n, total: of });
+                }
+                face.signal().is_some()
+            });
+        let scored = scored?;
+        face.event(&Event::Scored(&scored));
+        let report = scored.report;
+        if self.signal()?.is_some() {
+            return Err(self.interrupted(trainer));
+        }
+        let checked = report.evaluation.check(trainer.step);
+        checked.map_err(|e| self.store.not_saved(e, trainer.into(), message!("")))?;
+        // The last state may be the best: measured on as much as the others were.
+        let as_many = val.tokens_of(PERIODIC_TOKENS) as u64;
+        let Training { face, crew, clock, .. } = self;
+        let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
+            true => {
+                let stop = |_, _, _: &Scored<'_>| face.signal().is_some() || clock.is_up();
+                val.score_together(*crew, model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
+            }
+            false => report.evaluation,
+        };
+        let comparable = periodic.tokens >= as_many || self.store.keeper.best().is_none();
+        if self.face.signal().is_none() && comparable {
+            self.store.keep_best(periodic.loss, trainer.into(), self.face)?;
+        }
+        let (step, clipped) = (trainer.step, trainer.recipe.clip > 0.0);
+        self.face.event(&Event::Result { step, report: &report, on: val, model, clipped });
+        Ok(Some(report))
+    }
+
+    /// After a signal: save and say so. What the command ends with.
+    pub(super) fn interrupted(&mut self, trainer: &Trainer) -> RunError {
+        let signal = match self.signal() {
+            Ok(signal) => signal.unwrap_or(2),
+            Err(e) => return e,
+        };
+        if let Err(e) = self.store.save(trainer.into(), self.face) {
+            return e;
+        }
+        let step = trainer.step;
+        self.early = Some(Early::Interrupted(step));
+        self.page(trainer.into(), None, RunState::Interrupted);
+        self.face.event(&Event::Interrupted { step, kept: self.store.kept() });
+        RunError::Signal(signal)
+    }
+
+    /// The signal that came to any of the processes, if one did. All ask at the same place.
+    fn signal(&mut self) -> Result<Option<u8>> {
+        let pending = self.face.signal();
+        let all = self.crew.gather(&[pending.unwrap_or(0)])?;
+        Ok(all.into_iter().find(|&of| of != 0))
+    }
+
+    /// Makes the state of a run one that can be saved. All processes do it at the same place.
+    pub(super) fn before_saving(&mut self, trainer: &mut Trainer) -> Result<()> {
+        if self.crew.size() > 1 {
+            trainer.before_saving(self.crew)?;
+        }
+        Ok(())
+    }
+
+    /// A text in the run's folder.
+    pub(super) fn write(&mut self, run: Snapshot<'_>) -> Result<()> {
+        self.store.find_folder(run.step, self.face)?;
+        let journal = &self.store.journal;
+        self.face.sample(run, &mut |sample| {
+            journal.as_ref().map_or(Ok(()), |journal| journal.sample(sample))
+        })
+    }
+
+    /// Does this, and writes down how it ended if that was not well.
+    pub(super) fn ended_or_not<T>(
+        &mut self,
+        plan: &mut Plan,
+        run: impl FnOnce(&mut Self, &mut Plan) -> Result<T>,
+    ) -> Result<T> {
+        let ended = run(self, plan);
+        match &ended {
+            // What went wrong is best seen in the curves.
+            Err(e) if e.is_divergence() => {
+                self.early = Some(Early::Diverged(e.message()));
+                self.page((&plan.trainer).into(), None, RunState::Diverged);
+            }
+            Ok(_) | Err(RunError::Signal(_)) => {}
+            Err(_) => {
+                if let Some(journal) = &mut self.store.journal {
+                    let _ = journal.write_info(RunState::Failed);
+                }
+            }
+        }
+        ended
+    }
+
+    /// How a run stands whose steps are done.
+    pub(super) fn state(&self) -> RunState {
+        if self.early.is_some() { RunState::Stopped } else { RunState::Done }
+    }
+
+    /// The page in the run's folder, and what the run is. Without it nothing of the run is lost.
+    pub(super) fn page(&mut self, run: Snapshot<'_>, report: Option<&Report>, state: RunState) {
+        let Training { face, store, clock, early, .. } = self;
+        let last = store.target.as_ref().map(|target| target.path.clone());
+        let best = store.keeper.best().and(store.keeper.best_path());
+        let ending = PageEnding {
+            report,
+            seconds: clock.begin.elapsed().as_secs_f64(),
+            checkpoints: last.into_iter().chain(best).collect(),
+            early: early.as_ref(),
+        };
+        let best = store.keeper.best();
+        let Some(journal) = &mut store.journal else { return };
+        if let Some(report) = report {
+            journal.result(run.step, report);
+        }
+        journal.best(best);
+        match journal.report(run, ending, state, &mut |of| face.page(of)) {
+            Ok(Some(path)) if state != RunState::Running => face.event(&Event::Page(&path)),
+            Ok(_) => {}
+            Err(e) => face.event(&Event::NoPage(&e)),
+        }
+    }
+
+    /// What there is now.
+    pub(super) fn done(&mut self, plan: &Plan, report: Option<&Report>) {
+        let seconds = self.clock.begin.elapsed().as_secs_f64();
+        self.face.event(&Event::Done { plan, seconds, report, kept: self.store.kept() });
+        if plan.steps > 0 {
+            self.page((&plan.trainer).into(), report, self.state());
+            self.face.event(&Event::Next { plan, kept: self.store.kept() });
+        }
+    }
+}
+
+/// An early end in words, for errors.
+impl From<&Early> for Message {
+    fn from(early: &Early) -> Message {
+        match early {
+            Early::TimeIsUp(step) => message!("stopped at step {}: the time was up", step),
+            Early::NoProgress(step) => message!("stopped at step {}: no progress", step),
+            Early::Interrupted(step) => message!("interrupted at step {}", step),
+            Early::Diverged(why) => why.clone(),
+        }
+    }
+}

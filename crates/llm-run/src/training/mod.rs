@@ -1,0 +1,235 @@
+//! A run from its plan to its end.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `best.rs` | the best measurement, beside its state |
+//! | `journal.rs` | what a run writes about itself |
+//! | `event.rs` | what happens, and who hears of it |
+//! | `store.rs` | what is saved, and what is safe when something fails |
+//! | `measuring.rs` | the last measurement, in the time that there is |
+//! | `course.rs` | what is done between the steps |
+//! | `ending.rs` | how it ends |
+//! | `estimate.rs` | how long it would take |
+//!
+//! ```no_run
+//! use llm_core::crew::Alone;
+//! use llm_run::options::Options;
+//! use llm_run::plan::Plan;
+//! use llm_run::training::{Identity, Training};
+//! use llm_run::{Result, models};
+//!
+//! fn main() -> Result<()> {
+//!     let options = Options { data: vec!["book.txt".into()], ..Options::default() };
+//!     let mut plan = Plan::new(&models::BASELINE, &options, &|_, _| ())?;
+//!     let (target, mut crew, mut face) = (plan.target(&options)?, Alone, ());
+//!     let mut training = Training::new(&plan, &options, target, &mut crew, &mut face);
+//!     training.open(&plan, &options, &Identity::of("my-program", 1))?;
+//!     training.run(&mut plan)
+//! }
+//! ```
+
+mod best;
+mod course;
+mod ending;
+mod estimate;
+mod event;
+mod journal;
+mod measuring;
+mod store;
+
+pub use course::Pace;
+pub use estimate::{Estimate, estimate};
+pub use event::{Event, Face};
+pub use journal::{PageEnding, PageOf};
+pub use measuring::measure;
+pub use store::Kept;
+
+use crate::clock::TimeBudget;
+use crate::config::Beside;
+use crate::data::Report;
+use crate::error::{Result, RunError};
+use crate::folder::Target;
+use crate::options::{Habits, Options};
+use crate::plan::Plan;
+use llm_core::base::Message;
+use llm_core::crew::Crew;
+use llm_core::{Error, IoAction};
+use std::fmt;
+use std::time::Instant;
+use store::Store;
+
+/// Who trains, for the run's folder.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// The name of the program.
+    pub face: &'static str,
+    /// Its version.
+    pub version: String,
+    /// Threads at work.
+    pub threads: usize,
+    /// Settings of its own.
+    pub beside: Vec<Beside>,
+    /// What was changed of a run that goes on, in words.
+    pub changed: Vec<String>,
+}
+
+impl Identity {
+    /// One of this name, on so many threads.
+    pub fn of(face: &'static str, threads: usize) -> Identity {
+        let version = env!("CARGO_PKG_VERSION").into();
+        Identity { face, version, threads, ..Identity::default() }
+    }
+}
+
+/// Why there were fewer steps than planned.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Early {
+    /// The time was up after this step.
+    TimeIsUp(u64),
+    /// The validation loss no longer fell.
+    NoProgress(u64),
+    /// A signal came.
+    Interrupted(u64),
+    /// The numbers ran away.
+    Diverged(Message),
+}
+
+/// The last measurement, and how much of what was wanted it scored.
+#[derive(Debug)]
+pub struct Scored {
+    /// What was found.
+    pub report: Report,
+    /// Tokens that there was time for.
+    pub total: u64,
+    /// Tokens that were to be scored.
+    pub wanted: u64,
+}
+
+/// A run that is about to begin.
+pub struct Training<'a> {
+    face: &'a mut dyn Face,
+    /// Who works on it.
+    crew: &'a mut dyn Crew,
+    habits: Habits,
+    store: Store,
+    /// When the command began, and how long it may take.
+    clock: TimeBudget,
+    /// Why there were fewer steps than planned.
+    early: Option<Early>,
+}
+
+impl fmt::Debug for Training<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let fields = &mut f.debug_struct("Training");
+        fields.field("habits", &self.habits).field("early", &self.early).finish_non_exhaustive()
+    }
+}
+
+impl<'a> Training<'a> {
+    /// What a run needs besides its plan. `crew` are those who work on it,
+    /// [`Alone`](llm_core::crew::Alone) where there is one process.
+    pub fn new(
+        plan: &Plan,
+        options: &Options,
+        target: Option<Target>,
+        crew: &'a mut dyn Crew,
+        face: &'a mut dyn Face,
+    ) -> Training<'a> {
+        Training {
+            face,
+            crew,
+            habits: options.habits.clone(),
+            store: Store::new(plan, options, target),
+            clock: TimeBudget { begin: Instant::now(), most: options.max_time },
+            early: None,
+        }
+    }
+
+    /// The same with a time that began earlier.
+    pub fn with_clock(self, clock: TimeBudget) -> Training<'a> {
+        Training { clock, ..self }
+    }
+
+    /// Opens the log in the run's folder, if it has one.
+    ///
+    /// # Errors
+    /// [`RunError::Core`] naming a file.
+    pub fn open(&mut self, plan: &Plan, options: &Options, identity: &Identity) -> Result<()> {
+        self.store.open_journal(plan, options, identity, self.face)
+    }
+
+    /// The whole run: steps, the last measurement, checks, a text, the page.
+    ///
+    /// # Errors
+    /// What ended it; what is kept is said.
+    pub fn run(&mut self, plan: &mut Plan) -> Result<()> {
+        self.ended_or_not(plan, Training::all)
+    }
+
+    /// The run without a text at its end; what was measured, and the seconds of its steps.
+    ///
+    /// # Errors
+    /// As [`Training::run`].
+    pub fn steps_alone(&mut self, plan: &mut Plan) -> Result<(Option<Report>, f64)> {
+        self.ended_or_not(plan, |training, plan| {
+            let report = training.train(plan)?;
+            training.save(plan)?;
+            training.page((&plan.trainer).into(), report.as_ref(), training.state());
+            let journal = training.store.journal.as_ref();
+            Ok((report, journal.map_or(0.0, journal::Journal::training_seconds)))
+        })
+    }
+
+    fn all(&mut self, plan: &mut Plan) -> Result<()> {
+        let trained = plan.steps > 0;
+        let mut report = None;
+        if trained {
+            report = match self.train(plan) {
+                // Data that cannot be read any more say nothing against the weights.
+                Err(RunError::Core { source, .. }) if lost_data(&source) => {
+                    self.save(plan)?;
+                    let advice = "put the same file there and go on with {load}";
+                    return Err(RunError::hint(source, self.store.safe(advice)));
+                }
+                done => done?,
+            };
+        }
+        self.face.together(false);
+        if self.crew.rank() > 0 {
+            return Ok(());
+        }
+        let checked = match &plan.data {
+            Some(data) => self.face.check(&plan.trainer.model, &data.train),
+            None => Ok(()),
+        };
+        // Whatever became of the checks, what was trained is saved.
+        self.save(plan)?;
+        checked?;
+        if self.face.writes(plan.steps) {
+            let written = self.write((&plan.trainer).into());
+            if let Err(e) = written {
+                self.page((&plan.trainer).into(), report.as_ref(), self.state());
+                return Err(e);
+            }
+        }
+        self.done(plan, report.as_ref());
+        Ok(())
+    }
+
+    fn save(&mut self, plan: &Plan) -> Result<()> {
+        self.store.save((&plan.trainer).into(), self.face)
+    }
+}
+
+/// Whether a data file could be opened and then no longer be read.
+fn lost_data(e: &Error) -> bool {
+    matches!(e, Error::Io { action: IoAction::GoOnReading, .. })
+}
+
+/// What helps when the numbers of training run away.
+fn advice_on_rate(clipped: bool) -> Message {
+    match clipped {
+        true => "try a lower {lr}".into(),
+        false => "try a lower {lr}, or {clip} 1".into(),
+    }
+}

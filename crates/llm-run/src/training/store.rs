@@ -1,0 +1,235 @@
+//! What a run saves, and what is safe when something fails.
+
+use super::best::{read_best, write_best};
+use super::event::{Event, Face};
+use super::journal::{Journal, judged_on};
+use super::{Identity, advice_on_rate};
+use crate::error::{Result, RunError};
+use crate::escape;
+use crate::folder::{Target, Whereabouts};
+use crate::log::RunState;
+use crate::options::Options;
+use crate::plan::Plan;
+use llm_core::base::Message;
+use llm_core::checkpoint::{self, Snapshot, TokenizerSpec};
+use llm_core::train::{Best, Keeper, check_usable};
+use llm_core::{Error, Result as CoreResult, message};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Where a run is kept, and what is there by now.
+pub(super) struct Store {
+    pub(super) target: Option<Target>,
+    pub(super) keeper: Keeper,
+    pub(super) journal: Option<Journal>,
+    tokenizer: TokenizerSpec,
+    judged_on: String,
+    /// Step of the last saved checkpoint.
+    saved: Option<u64>,
+    /// Whether the optimizer's moments are saved too.
+    moments: bool,
+    /// What the run was loaded from.
+    loaded: Option<PathBuf>,
+}
+
+/// What there is of a run when it ends.
+#[derive(Clone, Debug)]
+pub struct Kept<'a> {
+    /// Where it is saved, if it is.
+    pub target: Option<&'a Target>,
+    /// The best state and its file, if there is one.
+    pub best: Option<(Best, PathBuf)>,
+}
+
+impl Store {
+    pub(super) fn new(plan: &Plan, options: &Options, target: Option<Target>) -> Store {
+        let tokenizer = TokenizerSpec::of(plan.tokenizer.as_ref());
+        let judged_on = judged_on(&plan.trainer.recipe, plan.tokenizer.as_ref());
+        let run = target.as_ref().and_then(|t| t.run.as_deref());
+        let keeper = match run.map(|run| run.join("ckpt")) {
+            Some(folder) => {
+                let best = read_best(&folder, plan.trainer.step, &judged_on);
+                Keeper::new(&folder, tokenizer.clone()).with_best(best)
+            }
+            None => Keeper::nowhere(tokenizer.clone()),
+        };
+        let save_opt = options.habits.save_opt;
+        let keeper = keeper.with_numbered(options.habits.keep.unwrap_or(0));
+        let keeper = keeper.with_optimizer(save_opt.unwrap_or(true));
+        Store {
+            target,
+            keeper: keeper.best_with_optimizer(save_opt == Some(true)),
+            journal: None,
+            tokenizer,
+            judged_on,
+            saved: None,
+            moments: save_opt.unwrap_or(true),
+            loaded: options.load.clone(),
+        }
+    }
+
+    /// In a run's folder everything is written down.
+    pub(super) fn open_journal(
+        &mut self,
+        plan: &Plan,
+        options: &Options,
+        identity: &Identity,
+        face: &mut dyn Face,
+    ) -> Result<()> {
+        let run = self.target.as_ref().and_then(|t| t.run.as_deref()).filter(|_| plan.steps > 0);
+        let Some(dir) = run else { return Ok(()) };
+        let (journal, notes) = Journal::open(dir, identity, plan, options, &self.judged_on)?;
+        notes.iter().for_each(|note| face.event(&Event::Noted(note)));
+        self.journal = Some(journal);
+        Ok(())
+    }
+
+    /// What there is now.
+    pub(super) fn kept(&self) -> Kept<'_> {
+        let best = self.keeper.best().zip(self.keeper.best_path());
+        Kept { target: self.target.as_ref(), best }
+    }
+
+    /// Saves, unless this step is saved already or nothing is to be. A state that nobody could use
+    /// is not: a good one may lie there.
+    pub(super) fn save(&mut self, run: Snapshot<'_>, face: &mut dyn Face) -> Result<()> {
+        self.find_folder(run.step, face)?;
+        let Some(target) = &self.target else { return Ok(()) };
+        // What was saved may have gone away since.
+        if self.saved == Some(run.step) && target.path.exists() {
+            return Ok(());
+        }
+        check_usable(run).map_err(|e| self.not_saved(e, run, message!("")))?;
+        self.write_log(run.step, face)?;
+        let path = self.wherever_the_folder_is(run.step, face, |store| {
+            let Some(target) = &store.target else { return Ok(None) };
+            checkpoint::save(&target.path, run, &store.tokenizer, store.moments)?;
+            Ok(Some(target.path.clone()))
+        });
+        let advice = "make room there, or choose another {save}";
+        let Some(path) = path.map_err(|e| RunError::hint(e, self.safe(advice)))? else {
+            return Ok(());
+        };
+        self.saved = Some(run.step);
+        if let Some(journal) = &mut self.journal {
+            journal.best(self.keeper.best());
+            let _ = journal.write_info(RunState::Running); // a list of runs is all that misses it
+        }
+        let numbered = self.keeper.number(&path, run);
+        numbered.map_err(|e| RunError::hint(e, self.safe(ROOM)))?;
+        face.event(&Event::Saved { step: run.step, path: &path, moments: self.moments });
+        Ok(())
+    }
+
+    /// Saves this state as the best one, if that is what the measurement says.
+    pub(super) fn keep_best(
+        &mut self,
+        val_loss: f64,
+        run: Snapshot<'_>,
+        face: &mut dyn Face,
+    ) -> Result<()> {
+        self.find_folder(run.step, face)?;
+        self.write_log(run.step, face)?;
+        let mut known = None; // the same measurement again is no better than itself
+        let kept = self.wherever_the_folder_is(run.step, face, |store| {
+            let is_best = match known {
+                Some(is_best) => is_best,
+                None => store.keeper.measured(run, val_loss)?,
+            };
+            known = Some(is_best);
+            let path = store.keeper.best_path();
+            match (path.as_deref().and_then(Path::parent), store.keeper.best()) {
+                (Some(folder), Some(best)) if is_best => write_best(folder, best, &store.judged_on),
+                _ => Ok(()),
+            }
+        });
+        kept.map_err(|e| self.not_saved(e, run, ROOM.into()))
+    }
+
+    /// Why a state is not saved, what is safe, and what to do: for the numbers a lower rate, for
+    /// the disk `advice`.
+    pub(super) fn not_saved(&self, e: Error, run: Snapshot<'_>, advice: Message) -> RunError {
+        let advice = match e {
+            Error::Unusable { .. } => advice_on_rate(run.recipe.clip > 0.0),
+            _ => advice,
+        };
+        RunError::hint(e, self.safe(advice))
+    }
+
+    /// What saves; once more if it failed because the folder went away meanwhile.
+    fn wherever_the_folder_is<T>(
+        &mut self,
+        step: u64,
+        face: &mut dyn Face,
+        mut save: impl FnMut(&mut Self) -> CoreResult<T>,
+    ) -> CoreResult<T> {
+        save(self).or_else(|e| {
+            let missing = |source: &io::Error| source.kind() == io::ErrorKind::NotFound;
+            let was_missing = matches!(&e, Error::Io { source, .. } if missing(source));
+            let found = matches!(self.find_folder(step, face), Ok(true));
+            if found || was_missing { save(self) } else { Err(e) }
+        })
+    }
+
+    /// Finds the run's folder, should it have been renamed, or makes it again, should it be gone;
+    /// whether something had to be done about it.
+    pub(super) fn find_folder(&mut self, step: u64, face: &mut dyn Face) -> Result<bool> {
+        let Some(target) = &mut self.target else { return Ok(false) };
+        let found = target.find();
+        let Some(dir) = target.run.clone() else { return Ok(false) };
+        if found != Whereabouts::There {
+            self.keeper.moved_to(&dir.join("ckpt"));
+        }
+        if found == Whereabouts::Renamed {
+            face.event(&Event::Renamed { folder: &dir });
+            self.journal.iter_mut().for_each(|journal| journal.moved_to(&dir));
+        }
+        let is_folder = found == Whereabouts::Remade;
+        let gone = |journal: &&mut Journal| is_folder || journal.is_gone();
+        let Some(journal) = self.journal.as_mut().filter(gone) else {
+            return Ok(found != Whereabouts::There);
+        };
+        let begun = journal.begin_again(&dir, step);
+        face.event(&Event::Remade { is_folder, folder: &dir, step });
+        begun.map_err(|e| self.with_safe(e))?;
+        Ok(true)
+    }
+
+    /// Before any checkpoint is saved: none may know a step that the log does not.
+    fn write_log(&mut self, step: u64, face: &mut dyn Face) -> Result<()> {
+        let write = |store: &mut Self| store.journal.as_mut().map_or(Ok(()), Journal::flush);
+        let logged = write(self).or_else(|e| match self.find_folder(step, face)? {
+            true => write(self), // it went away meanwhile
+            false => Err(e),
+        });
+        logged.map_err(|e| self.with_safe(e))
+    }
+
+    /// An error of a library with what is safe.
+    pub(super) fn with_safe(&self, e: RunError) -> RunError {
+        match e {
+            RunError::Core { source, .. } => RunError::hint(source, self.safe(ROOM)),
+            other => other,
+        }
+    }
+
+    /// What is safe when something fails, and what to do.
+    pub(super) fn safe(&self, advice: impl Into<Message>) -> Message {
+        let there = |path: &Path| path.exists().then(|| escape::path(path));
+        let target = self.target.as_ref().and_then(|t| there(&t.path));
+        let advice = advice.into();
+        match (target, self.saved, &self.loaded) {
+            (Some(path), Some(step), _) => {
+                message!("the checkpoint of step {} in '{}' is kept; {}", step, path, advice)
+            }
+            (Some(path), None, _) => message!("'{}' is unchanged; {}", path, advice),
+            (None, _, Some(load)) => {
+                message!("'{}' is unchanged; {}", escape::path(load), advice)
+            }
+            (None, ..) => message!("nothing is saved; {}", advice),
+        }
+    }
+}
+
+/// What to do where there is none left.
+const ROOM: &str = "make room there";

@@ -1,10 +1,10 @@
 // The button that trains, and how it is going.
 
-import { app, changed, failure, part, sayTrouble, tell } from './app.js';
-import { byId, fixed, percent, put, whole } from './make.js';
-import { say } from './say.js';
-import { download, make, mayReplace, more, start, stop, unsaved, watch } from './train.js';
+import { app, changed, failure, part, put, sayTrouble, tell } from './app.js';
+import { byId, fixed, percent, whole } from './shared/make.js';
+import { say } from './shared/say.js';
 import { TERMINAL } from './speed.js';
+import { download, make, mayReplace, more, start, stop, unsaved, watch } from './train.js';
 
 /** A failure becomes a sentence; nothing is thrown at somebody who pressed a button. */
 export const pressed = work => async (...given) => {

@@ -1,9 +1,9 @@
 // Facts by kind: how many the model gets right, against predictors that do not read.
 
 import { app, part } from './app.js';
-import { byId, el, percent, whole } from './make.js';
 import { guessed } from './history.js';
-import { say, sayKnown } from './say.js';
+import { byId, el, percent, whole } from './shared/make.js';
+import { say, sayKnown } from './shared/say.js';
 
 /** What guessing gets right of a kind: the better of the two predictors. */
 const guess = kind => Math.max(kind.frequent ?? NaN, kind.last ?? NaN) / kind.of;
@@ -24,13 +24,16 @@ export function size(bars) {
   }
 }
 
+/** What a kind of facts is called, and how many places one has to look at for it. */
+export const named = ({ kind, places }) =>
+  el('span', { class: 'kind' }, sayKnown(kind, kind), el('small', {}, say(places === 2 ? 'twoPlaces' : 'onePlace')));
+
 function row(kind) {
   const share = kind.right / kind.of;
-  const places = say(kind.places === 2 ? 'twoPlaces' : 'onePlace');
   const told = `${whole(kind.right)} / ${whole(kind.of)}`;
   return el('li', { title: told },
-    el('span', { class: 'kind' }, sayKnown(kind.kind, kind.kind), el('small', {}, places)),
-    bar(share, guess(kind), kind.places === 2 ? 'two' : 'one'),
+    named(kind),
+    bar(share, guess(kind), kind.places === 2 ? 'f-3' : 'f-4'),
     el('span', { class: 'value' }, percent(share)));
 }
 

@@ -1,9 +1,9 @@
 // The tour: five steps through the page, each with a page of the book behind it.
 
-import { app } from './app.js';
-import { byId, calm, index, put } from './make.js';
-import { language, say } from './say.js';
-import { look, view } from './view.js';
+import { put } from './app.js';
+import { byId, calm, index } from './shared/make.js';
+import { language, say } from './shared/say.js';
+import { look, view } from './shared/view.js';
 
 /** Where to look, and where to read on. The pages are files below docs/. */
 const STEPS = [

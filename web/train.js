@@ -1,14 +1,14 @@
 // The run: made, trained, stopped, saved, loaded; and what the worker tells of it.
 
-import { app, changed, failure, sayTrouble, tell } from './app.js';
+import { app, changed, failure, sayTrouble, size, tell } from './app.js';
 import { Engine } from './engine.js';
 import { memoir, remembered, runOf, takeMeasure } from './history.js';
 import { keep } from './keep.js';
-import { read, takeMaps, forgetMaps, wantMaps } from './maps.js';
-import { byId, size, whole } from './make.js';
+import { forgetMaps, read, takeMaps, wantMaps } from './maps.js';
 import { momentsFor } from './moments.js';
-import { say } from './say.js';
-import { look, view } from './view.js';
+import { byId, whole } from './shared/make.js';
+import { say } from './shared/say.js';
+import { look, view } from './shared/view.js';
 
 /** What heads are shown on at first: as a story goes, up to a word that follows from it. */
 const STORY = 'Jane met Finn. Finn had a tan map and a pink cup. He gave ';

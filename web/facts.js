@@ -9,19 +9,11 @@ import { say, sayKnown } from './shared/say.js';
 const guess = kind => Math.max(kind.frequent ?? NaN, kind.last ?? NaN) / kind.of;
 
 /** A bar from 0 to 100 %, with a mark for guessing. */
-export function bar(share, guessing, kind = '') {
-  return el('div', { class: `bar ${kind}` },
-    el('i', { style: null, class: 'fill', 'data-share': share }),
-    Number.isFinite(guessing) ? el('i', { class: 'guess', 'data-share': guessing }) : null);
-}
-
-/** Styles by script, not by attribute: the page's own rule allows no other. */
-export function size(bars) {
-  for (const part of bars.querySelectorAll('[data-share]')) {
-    const share = `${(100 * part.dataset.share).toFixed(2)}%`;
-    if (part.className === 'fill') part.style.width = share;
-    else part.style.left = share;
-  }
+export function bar(share, guessing, ink) {
+  const percents = x => `${(100 * x).toFixed(2)}%`;
+  return el('div', { class: `bar ${ink}` },
+    el('i', { class: 'fill', style: { width: percents(share) } }),
+    Number.isFinite(guessing) ? el('i', { class: 'guess', style: { left: percents(guessing) } }) : null);
 }
 
 /** What a kind of facts is called, and how many places one has to look at for it. */
@@ -43,9 +35,7 @@ function draw() {
   byId('facts').hidden = Boolean(none);
   byId('facts-all').hidden = !facts.length;
   byId('facts-share').textContent = percent(facts.at(-1)?.share);
-  const list = byId('facts-list');
-  list.replaceChildren(...kinds.map(row));
-  size(list);
+  byId('facts-list').replaceChildren(...kinds.map(row));
   byId('facts-empty').hidden = kinds.length > 0;
   const guessing = guessed(kinds);
   byId('facts-legend').hidden = !Number.isFinite(guessing);

@@ -10,7 +10,7 @@ import { load, make, mayReplace } from './train.js';
 const MAGIC = [0x89, 0x4c, 0x4c, 0x4d, 0x43, 0x0d, 0x0a, 0x1a];
 /** Larger texts are for the terminal, which reads them piece by piece. */
 export const LARGEST_TEXT = 32e6;
-export const LARGEST_CHECKPOINT = 512e6;
+const LARGEST_CHECKPOINT = 512e6;
 
 /** So many bytes say whether a file may be a text. */
 const LOOKED_AT = 65536;

@@ -7,7 +7,7 @@ import { view } from './shared/view.js';
 /** Maps of moments that are at hand: at most so many numbers in all. */
 const MOST_NUMBERS = 16e6;
 /** Sentences are shown up to here; the model may read less. */
-export const LONGEST = 160;
+const LONGEST = 160;
 
 export const maps = {
   text: '',

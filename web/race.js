@@ -2,10 +2,10 @@
 // that is compared has one scale.
 
 import { app, atMostEvery, changed, followWidth, part, put, sayTrouble, tell, widthOf } from './app.js';
-import { bar, named, size } from './facts.js';
+import { bar, named } from './facts.js';
 import { Engine } from './engine.js';
 import { fillGrid, grid } from './heads.js';
-import { emptyRun, rolesUntil, runOf, takeMeasure } from './history.js';
+import { emptyRun, hear, rolesUntil, runOf } from './history.js';
 import { factsPicture, lossPlane, smoothed, thinned } from './chart.js';
 import { maps } from './maps.js';
 import { byId, el, fixed, percent, whole } from './shared/make.js';
@@ -32,36 +32,14 @@ export const raceState = () => ({
 });
 
 function listener(lane) {
-  const events = {
-    steps({ step, losses }) {
-      lane.run.step = step;
-      lane.run.losses.push(...losses);
-    },
-    maps(found) {
-      lane.maps = { ...found, weights: new Float32Array(found.blob) };
-    },
-    measured(found) {
-      takeMeasure(lane.run, found, found.all);
-    },
-    roles({ step, heads, even }) {
-      lane.run.roles.set(step, { heads, even });
-    },
-    moment() {},
-    sample({ text, prompt }) {
-      lane.run.sample = { text, prompt };
-    },
-    over() {
-      lane.going = false;
-      settle();
-    },
-    failed({ error }) {
-      lane.going = false;
-      sayTrouble(error);
-      settle();
-    },
-  };
   return event => {
-    events[event.event](event);
+    hear(lane.run, event);
+    if (event.event === 'maps') lane.maps = { ...event, weights: new Float32Array(event.blob) };
+    if (event.event === 'failed') sayTrouble(event.error);
+    if (event.event === 'failed' || event.event === 'over') {
+      lane.going = false;
+      settle();
+    }
     changed('race');
   };
 }
@@ -113,8 +91,6 @@ export async function stopRace() {
   await Promise.all(lanes.map(lane => lane.engine.pause()));
   await over;
 }
-
-export const racing = () => status === 'racing';
 
 function losses(runs, width) {
   const label = say('racePicture', { one: fixed(runs[0].measured.at(-1)?.loss, 3), four: fixed(runs[1].measured.at(-1)?.loss, 3) });
@@ -170,7 +146,6 @@ function draw() {
   byId('race-facts').replaceChildren(shares(runs, width));
   const list = byId('race-kinds');
   list.replaceChildren(...kinds());
-  size(list);
   byId('race-kinds-empty').hidden = list.childElementCount > 0;
   put(byId('race-note'), say('raceNote', { seed: lanes[0].run.made?.seed ?? '–' }));
   lanes.forEach(drawLane);

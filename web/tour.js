@@ -15,7 +15,7 @@ const STEPS = [
 ];
 
 /** The address of a page of the book: this page may lie beside its sources or beside the book that was made of them. */
-export function pageOf(name) {
+function pageOf(name) {
   const { base, ending } = document.querySelector('meta[name="book"]').dataset;
   return `${base}${name}${language() === 'zh' ? '.zh-CN' : ''}${ending}`;
 }

@@ -38,10 +38,7 @@ function shownMark(v, decimals) {
   return decimals === undefined ? String(exact) : fixed(v, decimals);
 }
 
-/**
- * A picture with axes, the functions from values to places, and makers of what can be drawn there. `x`, `y`, `label`: titles
- * of the axes and of the picture; `columns`: marks below, with their words, instead of whole numbers as far apart as `every`.
- */
+/** A picture with axes, and makers of what is drawn there. `columns`: marks below, with their words, instead of whole numbers `every` so far. */
 export function plane(width, height, [x0, x1], [y0, y1], options) {
   const { left = 52, right = 24, top = options.y ? 28 : 8, rows = 5, every = width < 500 ? 80 : 110, label = '' } = options;
   const inner = width - left - right;
@@ -52,20 +49,19 @@ export function plane(width, height, [x0, x1], [y0, y1], options) {
   const scaled = options.log ? v => Math.log(Math.max(v, y0)) : v => v;
   const x = v => left + (v - x0) / (x1 - x0 || 1) * inner;
   const y = v => bottom - (scaled(Math.min(v, y1)) - scaled(y0)) / (scaled(y1) - scaled(y0) || 1) * (bottom - top);
-  const place = ([at, value]) => [x(at), y(value)];
+  const place = ([from, value]) => [x(from), y(value)];
   const level = (value, kind) => svg('line', { class: kind, x1: left, x2: width - right, y1: y(value), y2: y(value) });
   const line = (points, kind, attributes) => svg('path', {
     class: `curve ${kind}`, d: points.map(place).map(([cx, cy], i) => `${i ? 'L' : 'M'}${cx.toFixed(1)} ${cy.toFixed(1)}`).join(''), ...attributes,
   });
-  const dot = (point, attributes, title) => svg('circle', { cx: x(point[0]), cy: y(point[1]), ...attributes }, title && svg('title', {}, title));
+  const dot = ([from, value], attributes, title) => svg('circle', { cx: x(from), cy: y(value), ...attributes }, title && svg('title', {}, title));
   const picture = svg('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'img', 'aria-label': label });
   const { marks, decimals } = (options.log ? decades : ticks)(y0, y1, rows);
   for (const v of marks) {
     picture.append(level(v, 'rule'), svg('text', { x: left - 7, y: y(v) + 4, 'text-anchor': 'end' }, options.percent ? fixed(100 * v, 0) : shownMark(v, decimals)));
   }
-  // Steps and heads are whole.
   const columns = options.columns ?? ticks(x0, x1, Math.round(width / every), options.round).marks
-    .filter(v => Math.abs(v - Math.round(v)) < 1e-6).map(v => [v, whole(v)]);
+    .filter(v => Math.abs(v - Math.round(v)) < 1e-6).map(v => [v, whole(v)]); // steps and heads are whole
   for (const [v, text] of columns) {
     const [cx, cy] = [x(v), bottom + (aslant ? 14 : 18)];
     picture.append(svg('text', aslant ? { x: cx + 4, y: cy, 'text-anchor': 'end', transform: `rotate(-45 ${cx + 4} ${cy})` }

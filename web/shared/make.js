@@ -3,6 +3,7 @@
 export function fill(node, attributes, children = []) {
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith('on')) node.addEventListener(key.slice(2), value);
+    else if (key === 'style') Object.assign(node.style, value); // as an attribute the rules of these pages would not allow it
     else if (key.startsWith('aria-') && typeof value === 'boolean') node.setAttribute(key, String(value));
     else if (value !== null && value !== undefined && value !== false) node.setAttribute(key, value === true ? '' : value);
   }
@@ -26,6 +27,7 @@ export const fixed = (x, digits) => Number.isFinite(x) ? x.toFixed(digits) : '�
 export const whole = n => Number.isFinite(n) ? String(Math.round(n)).replace(/\B(?=(\d{3})+$)/g, ',') : '–';
 /** With a space that does not break. */
 export const percent = (x, digits = 0) => Number.isFinite(x) ? `${(100 * x).toFixed(digits)}\u00a0%` : '–';
+export const cut = (text, most) => [...text].length > most ? [...text].slice(0, most - 1).join('') + '…' : text;
 export const within = (x, low, high) => Math.min(Math.max(x, low), high);
 /** An index from outside: anything becomes one of 0..n. */
 export const index = (x, n) => within(Math.trunc(Number(x)) || 0, 0, Math.max(n - 1, 0));

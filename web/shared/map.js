@@ -1,7 +1,6 @@
-// A head's weights as a picture, with tokens beside it. The scale of colours is that of every map of this project, the square
-// root of the weight.
+// A head's weights as a picture with tokens beside it; the colour is the square root of the weight, in every map of this project.
 
-import { index, svg } from './make.js';
+import { cut, index, largest, svg } from './make.js';
 
 const rgb = name => {
   const style = getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -19,7 +18,7 @@ function colours() {
   return inks.get(theme);
 }
 
-/** P of one head, a pixel a weight: of n rows, of which `row` gives what they have. What comes after the token `query` is tinted. */
+/** P of one head, a pixel a weight; `row` gives the weights of one of its n rows. What is ahead of the token `query` is tinted. */
 export function paint(canvas, n, row, query = -1) {
   const { low, high, blank, later } = colours();
   if (canvas.width !== n || canvas.height !== n) canvas.width = canvas.height = n;
@@ -40,16 +39,12 @@ export function paint(canvas, n, row, query = -1) {
 /** A token by itself shows its spaces. */
 export const seen = token => token.replaceAll(' ', '␣').replaceAll('\n', '↵') || '∅';
 
-/** A label beside a map has at most so many letters, each so wide. */
-const MOST_LETTERS = 8;
-const LETTER_WIDTH = 6.6;
-
 /** Tokens beside a map, as many as fit where each needs `room`, in a picture of this width. */
 export function axes(tokens, width, queryName, keyName, room) {
   const n = tokens.length;
-  const shown = tokens.map(token => [...seen(token)]).map(t => (t.length > MOST_LETTERS ? [...t.slice(0, MOST_LETTERS - 1), '…'] : t).join(''));
-  const longest = shown.reduce((most, text) => Math.max(most, [...text].length), 0), upright = longest === 1;
-  const aside = Math.round(longest * LETTER_WIDTH) + 8, left = aside + 16, top = (upright ? 16 : aside) + 18;
+  const shown = tokens.map(token => cut(seen(token), 8));
+  const longest = largest(shown.map(text => [...text].length)), upright = longest === 1;
+  const aside = Math.round(6.6 * longest) + 8, left = aside + 16, top = (upright ? 16 : aside) + 18;
   const side = width - left - 6, cell = side / n, height = top + side + 4;
   const sides = {
     query: { anchor: 'end', at: middle => ({ x: left - 5, y: top + middle + 3.5 }) },
@@ -59,8 +54,8 @@ export function axes(tokens, width, queryName, keyName, room) {
   // One text for all labels of an axis: the browser lays out every text by itself.
   const labels = (axis, some, kind) => {
     const { anchor, turn, at } = sides[axis];
-    return svg('text', { class: kind, 'data-axis': axis, 'text-anchor': anchor, transform: turn },
-      ...some.map(i => svg('tspan', { 'data-i': i, ...at((i + 0.5) * cell) }, shown[i])));
+    return svg('text', { class: kind, 'text-anchor': anchor, transform: turn },
+      ...some.map(i => svg('tspan', at((i + 0.5) * cell), shown[i])));
   };
   const fitting = (axis, room) => {
     const every = Math.max(1, Math.ceil(room / cell));
@@ -78,7 +73,7 @@ export function axes(tokens, width, queryName, keyName, room) {
     choose(i, j) {
       chosen.replaceChildren(labels('query', [i], 'chosen'), ...(j >= 0 ? [labels('key', [j], 'chosen')] : []));
     },
-    /** Lays something over the map, or over so many rows and columns of it. */
+    /** Lays something over the map, or over a part of it. */
     cover(node, row = 0, column = 0, rows = n, columns = n) {
       Object.assign(node.style, {
         left: share(left + column * cell, width), top: share(top + row * cell, height), width: share(columns * cell, width), height: share(rows * cell, height),
@@ -87,13 +82,13 @@ export function axes(tokens, width, queryName, keyName, room) {
   };
 }
 
-/** The cell of a map that is pointed at: the token that looks, and the one that is looked at. */
+/** The row and the column of a map that somebody points at. */
 export function cellAt({ currentTarget, clientX, clientY }, n) {
   const { left, top, width, height } = currentTarget.getBoundingClientRect();
   return [index((clientY - top) / height * n, n), index((clientX - left) / width * n, n)];
 }
 
-/** A text shaded by what its token `query` gives to each token before it; `share` is 1 for the darkest. */
+/** A text shaded by what its token `query` gives to those before it. */
 export function shadeText(spans, query, share, darkest) {
   spans.forEach((span, i) => {
     const ink = i <= query ? Math.sqrt(share(i)) : 0;

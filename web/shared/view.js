@@ -29,9 +29,9 @@ export function look(fields) {
     if (value === null) wanted.delete(name);
     else wanted.set(name, value);
   }
-  // Another address is work for the whole browser. Some refuse it for files: then the view has none, and nothing else is lost.
+  // Another address is work for the whole browser, and some refuse it for files: then the view has none.
   if (String(wanted) !== String(asked())) {
-    try { history.replaceState(null, '', '#' + wanted); } catch { /* as said */ }
+    try { history.replaceState(null, '', '#' + wanted); } catch { /* nothing is lost */ }
   }
   if ('lang' in fields) speak(fields.lang);
   if ('theme' in fields) useTheme(fields.theme);

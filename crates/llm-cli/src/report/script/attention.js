@@ -60,10 +60,10 @@ function attentionSection() {
   const readout = el('div', { class: 'readout two', id: 'weights', 'aria-live': 'polite' });
   const pointed = el('div', { class: 'readout' });
   const role = el('p', { class: 'role' });
-  const multiples = maps.flatMap((heads, layer) => heads.map((rows, h) => {
+  const multiples = maps.map((heads, layer) => heads.map((rows, h) => {
     const canvas = el('canvas', { 'aria-hidden': 'true' });
-    const button = el('button', { type: 'button', 'data-head': `${layer}.${h}`, onclick: () => choose({ layer, head: h }) }, canvas, headName(layer, h));
-    return { layer, h, rows, canvas, button };
+    paint(canvas, rows.length, i => rows[i]);
+    return el('button', { type: 'button', 'data-head': `${layer}.${h}`, onclick: () => choose({ layer, head: h }) }, canvas, headName(layer, h));
   }));
   const found = strongestList(row => choose({ layer: row.layer, head: row.head, token: tokenAtFirst(maps[row.layer][row.head]) }));
 
@@ -83,8 +83,9 @@ function attentionSection() {
     role.textContent = headName(layer, head) + (known && both(known.role) ? `: ${both(known.role)}` : '');
     fill(matrix, { 'data-layer': layer, 'data-head': head, 'data-token': token, 'aria-label': role.textContent });
     paint(matrix, n, i => rows[i] ?? [], token);
-    for (const of of multiples) of.button.setAttribute('aria-pressed', of.layer === layer && of.h === head);
-    for (const button of found?.querySelectorAll('button') ?? []) button.setAttribute('aria-pressed', button.getAttribute('data-strong') === `${layer}.${head}`);
+    for (const button of [...multiples.flat(), ...found?.querySelectorAll('button') ?? []]) {
+      button.setAttribute('aria-pressed', (button.dataset.head ?? button.dataset.strong) === `${layer}.${head}`);
+    }
   }
   function choose(change) {
     const layer = index(change.layer ?? view.layer, maps.length);
@@ -103,7 +104,7 @@ function attentionSection() {
     if (i !== null) choose({ token: i });
   } }, ...spans);
   const stepper = (by, label, sign) => el('button', { type: 'button', 'aria-label': label, title: label, onclick: () => choose({ token: view.token + by }) }, sign);
-  repaint.push(() => { multiples.forEach(({ canvas, rows }) => paint(canvas, rows.length, i => rows[i])); show(); });
+  show();
   return section('attention',
     found,
     soft(say('attentionHint')),
@@ -114,5 +115,5 @@ function attentionSection() {
     role,
     el('div', { class: 'attention' },
       el('figure', {}, el('div', { class: 'map' }, beside.picture, matrix), el('div', { class: 'soft' }, say('matrix')), pointed),
-      el('div', {}, text, readout, el('h3', {}, say('all')), ...maps.map((_, layer) => el('div', { class: 'heads' }, ...multiples.filter(m => m.layer === layer).map(m => m.button))))));
+      el('div', {}, text, readout, el('h3', {}, say('all')), ...multiples.map(buttons => el('div', { class: 'heads' }, ...buttons)))));
 }

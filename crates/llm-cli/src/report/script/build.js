@@ -14,11 +14,7 @@ function choice(key, ...buttons) {
   return el('div', { class: 'choice', role: 'group', 'aria-label': say(key) }, el('span', { class: 'soft', 'aria-hidden': 'true' }, say(key)), ...buttons);
 }
 
-/** What depends on colours that only a script can draw. */
-const repaint = [];
-
 function build() {
-  repaint.length = 0;
   const sections = [
     page.curves && curvesSection, page.compare && compareSection, page.runs && runsSection, page.facts.length && factsSection,
     maps && attentionSection, page.heads.length && headsSection, page.prune && pruneSection, page.samples.length && samplesSection,
@@ -36,7 +32,6 @@ function build() {
     ...page.notes.map(text => el('p', { class: 'note' }, both(text))),
     el('main', {}, ...sections),
     el('footer', {}, maps ? say('link') : ''));
-  repaint.forEach(draw => draw());
 }
 
 function renew() {

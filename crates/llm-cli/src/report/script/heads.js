@@ -36,11 +36,9 @@ function pruneSection() {
   const exact = x => fixed(x, 4), right = x => x === null ? '–' : percent(x, 1);
   const most = Math.max(...alone.map(p => Math.abs(p.loss - loss)), 1e-9);
   const bars = alone.flatMap(p => {
-    const bar = el('div', { class: p.loss < loss ? 'bar less' : 'bar' });
-    bar.style.width = `${(100 * Math.abs(p.loss - loss) / most).toFixed(1)}%`;
-    const told = p.facts === null ? '' : ` · ${right(p.facts)}`;
-    return [el('div', {}, headName(p.layer, p.head)), el('div', {}, bar),
-      el('div', {}, `${p.loss >= loss ? '+' : '−'}${exact(Math.abs(p.loss - loss))}${told}`)];
+    const more = p.loss - loss, width = `${(100 * Math.abs(more) / most).toFixed(1)}%`;
+    return [headName(p.layer, p.head), el('div', { class: more < 0 ? 'bar less' : 'bar', style: { width } }),
+      `${more < 0 ? '−' : '+'}${exact(Math.abs(more))}${p.facts === null ? '' : ` · ${right(p.facts)}`}`].map(part => el('div', {}, part));
   });
   const curve = (key, label, base, shown) => {
     const points = [[0, base, say('base')], ...greedy.map((p, i) => [i + 1, p[key], headName(p.layer, p.head)])].filter(p => p[1] !== null);

@@ -13,16 +13,13 @@ const td = (value, attributes) => value instanceof Node ? value : el('td', attri
 const th = value => value instanceof Node ? value : el('th', { scope: 'col' }, value);
 const tr = (cells, attributes) => el('tr', attributes, ...cells.map(value => td(value)));
 
-/** A table that can be moved where it is too wide; `rows` are lists of cells, or a body. */
+/** `rows` are lists of cells, or a body. */
 function table(heads, rows, ...foot) {
   return el('div', { class: 'scroll', tabindex: 0 }, el('table', {}, el('thead', {}, tr(heads.map(th))),
     rows instanceof Node ? rows : el('tbody', {}, ...rows.map(cells => tr(cells))), ...foot));
 }
 
-/**
- * The heads and the body of a table that is sorted by any column with a `value`, at first as `order` says; what is not known
- * comes last. Columns are {label, title, kind, value, cell, falls}; `falls`: the highest first.
- */
+/** Heads and body of a table that is sorted by any column with a `value`, what is not known last; `falls`: at first the highest on top. */
 function sorted(columns, rows, order, attributes = () => ({})) {
   const body = el('tbody');
   const heads = columns.map(({ label, title, kind, value, falls = false }, column) => el('th', { scope: 'col', class: kind, title }, value ? el('button', { type: 'button', onclick: () => {
@@ -44,8 +41,4 @@ function sorted(columns, rows, order, attributes = () => ({})) {
 }
 
 /** Behind a share in a table. */
-function shade(value, share) {
-  const cell = td(value);
-  cell.style.backgroundColor = `rgba(var(--shade), ${(0.42 * within(share, 0, 1)).toFixed(3)})`;
-  return cell;
-}
+const shade = (value, share) => td(value, { style: { backgroundColor: `rgba(var(--shade), ${(0.42 * within(share, 0, 1)).toFixed(3)})` } });

@@ -36,10 +36,9 @@ function namesOfLines() {
 function runsPicture(choose, readout) {
   const { rows } = page.runs;
   const drawn = rows.flatMap((row, i) => lineOf(row).length ? [{ row, i, line: lineOf(row) }] : []);
-  const cut = text => text.length > 30 ? text.slice(0, 29) + '…' : text;
   const direct = !narrow() && drawn.length <= 12;
   const [width, height] = largePicture();
-  const right = direct ? 22 + 6.6 * Math.max(...drawn.map(({ row }) => cut(toldOfLine(row)).length), 1) : 16;
+  const right = direct ? 22 + 6.6 * Math.max(...drawn.map(({ row }) => cut(toldOfLine(row), 30).length), 1) : 16;
   const steps = [0, Math.max(largest(drawn.map(({ line }) => line[line.length - 1][0])), 1)];
   const log = view.scale === 'log', label = `${say(kindOfRuns())} (${say('nats')})`;
   const frame = plane(width, height, steps, rangeOfRuns(log), { x: say('step'), y: label, label, log, right, left: 60 });
@@ -48,7 +47,7 @@ function runsPicture(choose, readout) {
     frame.line(line, '', styleOf(row.group)), frame.dot(line[line.length - 1], { class: `f-${row.group % 8}`, r: 3 }))]));
   picture.append(...paths.values());
   if (direct) {
-    const ends = drawn.map(({ row, i, line }) => ({ i, group: row.group, text: cut(toldOfLine(row)), at: place(line[line.length - 1]) })).sort((a, b) => a.at[1] - b.at[1]);
+    const ends = drawn.map(({ row, i, line }) => ({ i, group: row.group, text: cut(toldOfLine(row), 30), at: place(line[line.length - 1]) })).sort((a, b) => a.at[1] - b.at[1]);
     let free = frame.top;
     const down = ends.map(end => free = Math.max(end.at[1] + 4, free + 15));
     // What would be below the picture moves up.

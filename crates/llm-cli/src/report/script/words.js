@@ -1,4 +1,4 @@
-// Every text of the page but those that it shares, in English and Chinese.
+// Every text of the page but those that it shares.
 
 const WORDS = {
   facts: ['Overview', '概况'], curves: ['Loss', '损失'], samples: ['Samples', '样本'],

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use workspace_tests::workspace;
 
 /// Where Chinese may stand.
-const CHINESE: [&str; 2] = ["words.js", "index.html"];
+const CHINESE: [&str; 3] = ["words.js", "shared/words.js", "index.html"];
 /// The only address in there: the name of a kind of picture, which nobody fetches.
 const NAMESPACE: &str = "http://www.w3.org/2000/svg";
 
@@ -17,18 +17,19 @@ fn web() -> PathBuf {
     workspace().join("web")
 }
 
-/// Every source of the page with its name.
+/// Every source of the page with its name, those that reports have too among them.
 fn sources() -> BTreeMap<String, String> {
-    let files = std::fs::read_dir(web()).unwrap().map(|entry| entry.unwrap().path());
-    files
-        .filter(|file| {
-            ["js", "css", "html"].iter().any(|e| file.extension().is_some_and(|x| x == *e))
-        })
-        .map(|file| {
-            let name = file.file_name().unwrap().to_str().unwrap().to_string();
-            (name, std::fs::read_to_string(&file).unwrap())
-        })
-        .collect()
+    let mut found = BTreeMap::new();
+    for folder in ["", "shared/"] {
+        for entry in std::fs::read_dir(web().join(folder)).unwrap() {
+            let file = entry.unwrap().path();
+            if ["js", "css", "html"].iter().any(|e| file.extension().is_some_and(|x| x == *e)) {
+                let name = format!("{folder}{}", file.file_name().unwrap().to_str().unwrap());
+                found.insert(name, std::fs::read_to_string(&file).unwrap());
+            }
+        }
+    }
+    found
 }
 
 /// What stands between quotes from here on, and what comes after it.
@@ -36,6 +37,12 @@ fn quoted(text: &str) -> Option<(String, &str)> {
     let text = text.trim_start().strip_prefix('\'')?;
     let end = text.find('\'')?;
     Some((text[..end].into(), &text[end + 1..]))
+}
+
+/// All texts that the page has.
+fn all_words(sources: &BTreeMap<String, String>) -> Vec<(String, [String; 2])> {
+    let tables = sources.iter().filter(|(name, _)| name.ends_with("words.js"));
+    tables.flat_map(|(_, source)| words(source)).collect()
 }
 
 /// `key: ['English', 'Chinese']`, all of them.
@@ -64,7 +71,7 @@ fn after<'a>(source: &'a str, mark: &str, until: char) -> Vec<&'a str> {
 
 #[test]
 fn both_languages_say_everything() {
-    let all = words(&sources()["words.js"]);
+    let all = all_words(&sources());
     assert!(all.len() > 150, "{}", all.len());
     let keys: BTreeSet<_> = all.iter().map(|(key, _)| key).collect();
     assert_eq!(keys.len(), all.len(), "a key stands there twice");
@@ -102,10 +109,10 @@ fn spelt(source: &str) -> BTreeSet<String> {
 #[test]
 fn every_text_is_used_and_every_used_one_is_there() {
     let sources = sources();
-    let all = words(&sources["words.js"]);
+    let all = all_words(&sources);
     let there: BTreeSet<String> = all.into_iter().map(|(key, _)| key).collect();
     let mut used: BTreeSet<String> = BTreeSet::new();
-    for (name, source) in sources.iter().filter(|(name, _)| *name != "words.js") {
+    for (name, source) in sources.iter().filter(|(name, _)| !name.ends_with("words.js")) {
         let spelt = spelt(source);
         for key in after(source, "data-say=\"", '"') {
             assert!(there.contains(key), "{name}: no text '{key}'");
@@ -148,7 +155,8 @@ fn nothing_is_fetched_from_elsewhere() {
             assert!(!own.contains(address), "{name}: {address}");
         }
         for import in after(&source, "from '", '\'') {
-            assert!(import.starts_with("./") && web().join(import).is_file(), "{name}: {import}");
+            let folder = web().join(&name).parent().unwrap().to_path_buf();
+            assert!(import.starts_with("./") && folder.join(import).is_file(), "{name}: {import}");
         }
     }
     let page = &sources()["index.html"];

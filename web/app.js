@@ -1,7 +1,7 @@
 // What all parts share: the run that is shown, what is drawn again when something changed, what is told.
 
-import { say } from './say.js';
-import { byId, el, put } from './make.js';
+import { byId, el, within } from './shared/make.js';
+import { language, say } from './shared/say.js';
 import { emptyRun } from './history.js';
 
 export const app = {
@@ -41,6 +41,44 @@ function drawNext() {
   if (dirty.size) changed(...dirty);
 }
 
+/** Draws at once, or when so much time has passed since it last did. */
+export function atMostEvery(ms, draw) {
+  let drawn = -ms, later = null;
+  const now = () => {
+    drawn = performance.now();
+    draw();
+  };
+  return () => {
+    clearTimeout(later);
+    const left = drawn + ms - performance.now();
+    if (left > 0) later = setTimeout(now, left);
+    else now();
+  };
+}
+
+/** How wide an element is, without an order to lay out the page in the middle of a drawing: 0 until it has been. */
+const widths = new WeakMap();
+export const widthOf = node => widths.get(node) ?? 0;
+export function followWidth(node, then) {
+  new ResizeObserver(([{ contentRect }]) => {
+    widths.set(node, contentRect.width);
+    then();
+  }).observe(node);
+}
+
+/** Text is written only where it changed: what reads the page aloud repeats nothing. */
+export function put(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
+/** Sizes in the units that files are told in. */
+export function size(bytes) {
+  const units = ['B', 'KB', 'MB', 'GB', 'TB'];
+  const power = within(Math.floor(Math.log10(Math.max(bytes, 1)) / 3), 0, units.length - 1);
+  const value = bytes / 1000 ** power;
+  return `${power && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[power]}`;
+}
+
 /** Tells how it is going, politely: for eyes and for what reads aloud. */
 export function tell(key, values) {
   told = () => say(key, values);
@@ -76,6 +114,6 @@ export function failure(key, values) {
 }
 export function sentence(error) {
   if (error.key) return say(error.key, error.values);
-  return (error.en && (document.documentElement.lang.startsWith('zh') ? error.zh : error.en)) || String(error.message ?? error);
+  return error[language()] || String(error.message ?? error);
 }
 export const sayTrouble = error => trouble(() => sentence(error));

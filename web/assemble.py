@@ -20,12 +20,15 @@ import sys
 WEB = pathlib.Path(__file__).resolve().parent
 DOCS = WEB.parent / "docs"
 MOST = 1_500_000
-IMPORT = re.compile(r"^import \{ ([^}]*) \} from '\./(\w+)\.js';\n", re.M)
+# All that a module has of a module: lines of these two kinds. Reports are made of those in shared/ by the same
+# (crates/llm-cli/src/report/mod.rs).
+IMPORT = re.compile(r"^import \{ ([^}]*) \} from '\./([\w/]+)\.js';\n", re.M)
 EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.M)
+STYLES = ["shared/shared.css", "style.css"]
 
 
 def modules(first):
-    """A module and all that it needs, each after those that it imports."""
+    """A module and all that it needs, each after those that it imports; their imports name files as seen from here."""
     found, open_ones = {}, []
 
     def take(name):
@@ -35,6 +38,7 @@ def modules(first):
             return
         open_ones.append(name)
         text = (WEB / f"{name}.js").read_text(encoding="utf-8")
+        text = IMPORT.sub(lambda m: f"import {{ {m[1]} }} from './{pathlib.PurePosixPath(name).parent / m[2]}.js';\n", text)
         for _, other in IMPORT.findall(text):
             take(other)
         open_ones.pop()
@@ -49,13 +53,13 @@ def script(first):
     parts = []
     for name, text in modules(first).items():
         names = ", ".join(EXPORT.findall(text))
-        body = IMPORT.sub(lambda m: f"const {{ {m[1].replace(' as ', ': ')} }} = in_{m[2]};\n", text)
+        body = IMPORT.sub(lambda m: f"const {{ {m[1].replace(' as ', ': ')} }} = in_{m[2].replace('/', '_')};\n", text)
         body = re.sub(r"^export ", "", body, flags=re.M)
         for word in ("import ", "export "):
             left = [line for line in body.splitlines() if line.startswith(word)]
             if left:
                 sys.exit(f"error: web/{name}.js: this script cannot take '{left[0]}'")
-        parts.append(f"const in_{name} = (() => {{\n{body}\nreturn {{ {names} }};\n}})();\n")
+        parts.append(f"const in_{name.replace('/', '_')} = (() => {{\n{body}\nreturn {{ {names} }};\n}})();\n")
     text = "'use strict';\n" + "".join(parts)
     if "</script" in text:
         sys.exit("error: web: a script would end in its middle")
@@ -84,8 +88,9 @@ def one_file(page, core):
               "img-src data:; base-uri 'none'; form-action 'none'")
     page, n = re.subn(r'(http-equiv="Content-Security-Policy" content=")[^"]*', lambda m: m[1] + policy, page)
     assert n == 1, "the policy"
-    style = (WEB / "style.css").read_text(encoding="utf-8")
-    page = once(page, '<link rel="stylesheet" href="style.css">\n', f"<style>\n{style}</style>\n")
+    links = "".join(f'<link rel="stylesheet" href="{name}">\n' for name in STYLES)
+    style = "".join((WEB / name).read_text(encoding="utf-8") for name in STYLES)
+    page = once(page, links, f"<style>\n{style}</style>\n")
     page = once(page, '<script type="module" src="main.js"></script>\n', "")
     return once(page, "</body>", f'<script type="text/plain" id="wasm-packed">{base64.b64encode(core).decode("ascii")}</script>\n'
                 f'<script type="text/plain" id="worker-source">{script("worker")}</script>\n<script>\n{script("main")}</script>\n</body>')
@@ -110,13 +115,14 @@ def main():
     def base(folder):
         return args.book or os.path.relpath(book if made else DOCS, folder.resolve()).replace(os.sep, "/") + "/"
 
-    for file in [WEB / "style.css", *(WEB / f"{name}.js" for name in sorted({**modules("main"), **modules("worker")}))]:
-        shutil.copyfile(file, site / file.name)
+    (site / "shared").mkdir()
+    for file in [*STYLES, *(f"{name}.js" for name in sorted({**modules("main"), **modules("worker")}))]:
+        shutil.copyfile(WEB / file, site / file)
     (site / "index.html").write_text(with_book(page, base(site), ending), encoding="utf-8")
     (site / "llm_web.wasm.gz").write_bytes(core)
     lab = args.out / "lab.html"
     lab.write_text(one_file(with_book(page, base(args.out), ending), core), encoding="utf-8")
-    for built, size in [(lab, lab.stat().st_size), (site, sum(file.stat().st_size for file in site.iterdir()))]:
+    for built, size in [(lab, lab.stat().st_size), (site, sum(file.stat().st_size for file in site.rglob("*") if file.is_file()))]:
         print(f"{built}: {size} bytes")
         if size > MOST:
             sys.exit(f"error: {built} is larger than {MOST} bytes")

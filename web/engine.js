@@ -1,7 +1,7 @@
 // The page's end of a worker: what is asked becomes a promise, what happens on the way goes to who listens.
 
-import { byId } from './make.js';
 import { failure } from './app.js';
+import { byId } from './shared/make.js';
 
 /** In the one file the core and the worker stand in the page itself; on a server they are files beside it. */
 const embedded = id => byId(id)?.textContent;

@@ -1,36 +1,31 @@
 // Facts by kind: how many the model gets right, against predictors that do not read.
 
 import { app, part } from './app.js';
-import { byId, el, percent, whole } from './make.js';
 import { guessed } from './history.js';
-import { say, sayKnown } from './say.js';
+import { byId, el, percent, whole } from './shared/make.js';
+import { say, sayKnown } from './shared/say.js';
 
 /** What guessing gets right of a kind: the better of the two predictors. */
 const guess = kind => Math.max(kind.frequent ?? NaN, kind.last ?? NaN) / kind.of;
 
 /** A bar from 0 to 100 %, with a mark for guessing. */
-export function bar(share, guessing, kind = '') {
-  return el('div', { class: `bar ${kind}` },
-    el('i', { style: null, class: 'fill', 'data-share': share }),
-    Number.isFinite(guessing) ? el('i', { class: 'guess', 'data-share': guessing }) : null);
+export function bar(share, guessing, ink) {
+  const percents = x => `${(100 * x).toFixed(2)}%`;
+  return el('div', { class: `bar ${ink}` },
+    el('i', { class: 'fill', style: { width: percents(share) } }),
+    Number.isFinite(guessing) ? el('i', { class: 'guess', style: { left: percents(guessing) } }) : null);
 }
 
-/** Styles by script, not by attribute: the page's own rule allows no other. */
-export function size(bars) {
-  for (const part of bars.querySelectorAll('[data-share]')) {
-    const share = `${(100 * part.dataset.share).toFixed(2)}%`;
-    if (part.className === 'fill') part.style.width = share;
-    else part.style.left = share;
-  }
-}
+/** What a kind of facts is called, and how many places one has to look at for it. */
+export const named = ({ kind, places }) =>
+  el('span', { class: 'kind' }, sayKnown(kind, kind), el('small', {}, say(places === 2 ? 'twoPlaces' : 'onePlace')));
 
 function row(kind) {
   const share = kind.right / kind.of;
-  const places = say(kind.places === 2 ? 'twoPlaces' : 'onePlace');
   const told = `${whole(kind.right)} / ${whole(kind.of)}`;
   return el('li', { title: told },
-    el('span', { class: 'kind' }, sayKnown(kind.kind, kind.kind), el('small', {}, places)),
-    bar(share, guess(kind), kind.places === 2 ? 'two' : 'one'),
+    named(kind),
+    bar(share, guess(kind), kind.places === 2 ? 'f-3' : 'f-4'),
     el('span', { class: 'value' }, percent(share)));
 }
 
@@ -40,9 +35,7 @@ function draw() {
   byId('facts').hidden = Boolean(none);
   byId('facts-all').hidden = !facts.length;
   byId('facts-share').textContent = percent(facts.at(-1)?.share);
-  const list = byId('facts-list');
-  list.replaceChildren(...kinds.map(row));
-  size(list);
+  byId('facts-list').replaceChildren(...kinds.map(row));
   byId('facts-empty').hidden = kinds.length > 0;
   const guessing = guessed(kinds);
   byId('facts-legend').hidden = !Number.isFinite(guessing);

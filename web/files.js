@@ -1,16 +1,16 @@
 // Files in and out: a checkpoint is opened, a text is learnt from. What a file is, its content says; its size is looked at first.
 
-import { failure, tell } from './app.js';
-import { byId, size } from './make.js';
-import { load, make, mayReplace } from './train.js';
-import { say } from './say.js';
+import { failure, size, tell } from './app.js';
 import { settings } from './settings.js';
+import { byId } from './shared/make.js';
+import { say } from './shared/say.js';
+import { load, make, mayReplace } from './train.js';
 
 /** Every checkpoint of the programs begins so. */
 const MAGIC = [0x89, 0x4c, 0x4c, 0x4d, 0x43, 0x0d, 0x0a, 0x1a];
 /** Larger texts are for the terminal, which reads them piece by piece. */
 export const LARGEST_TEXT = 32e6;
-export const LARGEST_CHECKPOINT = 512e6;
+const LARGEST_CHECKPOINT = 512e6;
 
 /** So many bytes say whether a file may be a text. */
 const LOOKED_AT = 65536;

@@ -1,12 +1,12 @@
 // All heads at a glance: a row of maps for each layer, on one scale of colours, each with what it does.
 
-import { app, changed, part } from './app.js';
-import { byId, el, percent, put } from './make.js';
+import { app, changed, part, put } from './app.js';
 import { rolesUntil } from './history.js';
-import { say, sayKnown } from './say.js';
-import { look, view } from './view.js';
-import { shownHead, shownMaps } from './maps.js';
-import { colours, offsetOf, paint } from './paint.js';
+import { rowsOf, shownHead, shownMaps } from './maps.js';
+import { byId, el, onKeys, percent } from './shared/make.js';
+import { paint } from './shared/map.js';
+import { say, sayKnown } from './shared/say.js';
+import { look, view } from './shared/view.js';
 
 /** What a head does, in few words; nothing where no measurement says anything. */
 export function roleOf(measured, layer, head) {
@@ -37,7 +37,7 @@ const painting = new WeakMap();
 
 /** Paints the maps of all heads, unless others are to be painted before the last is. */
 function paintAll(box, maps) {
-  const cells = [...box.querySelectorAll('.head')], scale = colours(), pass = {};
+  const cells = [...box.querySelectorAll('.head')], pass = {};
   painting.set(box, pass);
   const some = () => {
     if (painting.get(box) !== pass) return;
@@ -45,7 +45,7 @@ function paintAll(box, maps) {
     while (cells.length && performance.now() - begun < PAINT_MS) {
       const cell = cells.shift();
       const [layer, head] = cell.dataset.head.split('.').map(Number);
-      paint(cell.firstChild, maps.weights, offsetOf(maps, layer, head), maps.t, scale);
+      paint(cell.firstChild, maps.t, rowsOf(maps, layer, head));
     }
     if (cells.length) requestAnimationFrame(some);
   };
@@ -68,28 +68,28 @@ export function fillGrid(box, maps, measured, chosen = null) {
   paintAll(box, maps);
 }
 
+function choose(layer, head) {
+  look({ layer, head });
+  changed('heads', 'large');
+}
+
 function draw() {
   const maps = shownMaps(), box = byId('all-heads');
   byId('heads-empty').hidden = Boolean(maps) || app.status === 'starting';
   if (!maps) return;
-  grid(box, maps, (layer, head) => {
-    look({ layer, head });
-    changed('heads', 'large');
-  });
+  grid(box, maps, choose);
   fillGrid(box, maps, rolesUntil(app.run, view.step ?? Infinity), shownHead(maps));
 }
 
 export function heads() {
   part('heads', draw);
   // Arrow keys go from map to map.
-  byId('all-heads').addEventListener('keydown', event => {
-    const maps = shownMaps(), by = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
-    if (!maps || !by) return;
-    event.preventDefault();
+  byId('all-heads').addEventListener('keydown', onKeys({ ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }, by => {
+    const maps = shownMaps();
+    if (!maps) return;
     const [layer, head] = shownHead(maps);
     const to = [(layer + by[0] + maps.layers) % maps.layers, (head + by[1] + maps.heads) % maps.heads];
     byId('all-heads').querySelector(`[data-head="${to.join('.')}"]`).focus();
-    look({ layer: to[0], head: to[1] });
-    changed('heads', 'large');
-  });
+    choose(...to);
+  }));
 }

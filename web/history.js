@@ -45,23 +45,38 @@ function shareOf(kinds, places) {
   return sum('of') ? sum('right') / sum('of') : NaN;
 }
 
-export function takeMeasure(run, found, all) {
-  run.measured.push({ step: found.step, loss: found.validation_loss, all });
-  if (found.facts?.length) {
-    run.kinds = found.facts;
-    run.facts.push({ step: found.step, share: found.facts_share, one: shareOf(found.facts, 1), two: shareOf(found.facts, 2) });
-  }
-}
+/** What a worker tells of its run is kept there. */
+const told = {
+  steps(run, { step, losses, tokens, ms }) {
+    const speed = 1000 * tokens / ms;
+    run.step = step;
+    run.losses.push(...losses.map(Math.fround));
+    run.seconds += ms / 1000;
+    run.speed = run.speed === null ? speed : 0.9 * run.speed + 0.1 * speed;
+    run.done = step >= run.steps;
+  },
+  moment(run, { moment, step }) {
+    run.moments.push({ moment, step });
+  },
+  sample(run, { step, prompt, text }) {
+    run.sample = { step, prompt, text };
+  },
+  measured(run, { step, validation_loss: loss, facts, facts_share: share, all }) {
+    run.measured.push({ step, loss, all });
+    if (!facts?.length) return;
+    run.kinds = facts;
+    run.facts.push({ step, share, one: shareOf(facts, 1), two: shareOf(facts, 2) });
+  },
+  roles(run, { step, heads, even }) {
+    run.roles.set(step, { heads, even });
+  },
+};
+export const hear = (run, event) => told[event.event]?.(run, event);
 
 /** Facts that a predictor without reading gets right: the better of the two, if they were counted. */
 export function guessed(kinds) {
   const best = field => kinds.reduce((total, kind) => total + (kind[field] ?? NaN), 0) / kinds.reduce((total, kind) => total + kind.of, 0);
   return kinds.length ? Math.max(best('frequent'), best('last')) : NaN;
-}
-
-/** The last known at a step or before it. */
-export function lastUntil(list, step) {
-  return list.findLast(entry => entry.step <= step);
 }
 
 /** What heads did, last measured at a step or before it. */

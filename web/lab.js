@@ -2,10 +2,10 @@
 
 import { app, sentence } from './app.js';
 import { open } from './files.js';
-import { index } from './make.js';
-import { language } from './say.js';
-import { view } from './view.js';
 import { raceState, startRace, stopRace } from './race.js';
+import { index } from './shared/make.js';
+import { language } from './shared/say.js';
+import { view } from './shared/view.js';
 import { checkpoint, load, make, start, step, stop } from './train.js';
 
 /** `ready` is kept when the first model is there. */

@@ -1,6 +1,6 @@
 // The page, put together.
 
-import { app, changed, part, retell, sayTrouble, tell } from './app.js';
+import { app, changed, part, put, retell, size, tell } from './app.js';
 import { controls, pressed } from './controls.js';
 import { curves } from './curves.js';
 import { facts } from './facts.js';
@@ -9,36 +9,40 @@ import { heads } from './heads.js';
 import { forget, kept } from './keep.js';
 import { lab } from './lab.js';
 import { large } from './large.js';
-import { byId, put, size, whole } from './make.js';
 import { read, wantMaps } from './maps.js';
 import { moments } from './moments.js';
 import { race } from './race.js';
 import { sample } from './sample.js';
-import { language, relabel, say } from './say.js';
 import { settingsForm } from './settings.js';
+import { byId, whole } from './shared/make.js';
+import { language, learn, say } from './shared/say.js';
+import { followSystem, look, view } from './shared/view.js';
 import { relink, retour, tour } from './tour.js';
 import { first, listen, load, plan, start } from './train.js';
-import { followSystem, look, readAddress, view } from './view.js';
+import { readAddress } from './view.js';
+import { WORDS } from './words.js';
 
 /** Everything that is said, in the language that was chosen. */
 function speakAnew() {
-  relabel();
+  for (const node of document.querySelectorAll('[data-say]')) node.textContent = say(node.dataset.say);
+  for (const node of document.querySelectorAll('[data-label]')) node.setAttribute('aria-label', say(node.dataset.label));
+  document.title = say('title');
   relink();
   retour();
   retell();
   put(byId('drop-limits'), say('dropLimits', { text: size(LARGEST_TEXT) }));
-  for (const button of document.querySelectorAll('[data-lang]')) button.setAttribute('aria-pressed', String(button.dataset.lang === language()));
-  for (const button of document.querySelectorAll('[data-theme-choice]')) button.setAttribute('aria-pressed', String(button.dataset.themeChoice === view.theme));
+  for (const [button, { lang, theme }] of looks()) button.setAttribute('aria-pressed', String(lang === language() || theme === view.theme));
   changed();
 }
 
+/** The buttons for languages and colours, and what each chooses. */
+const looks = () => [...document.querySelectorAll('.choice button')].map(button => {
+  const { lang, themeChoice: theme } = button.dataset;
+  return [button, lang ? { lang } : { theme }];
+});
+
 function choices() {
-  for (const button of document.querySelectorAll('[data-lang]')) {
-    button.addEventListener('click', () => { look({ lang: button.dataset.lang }); readAddress(); speakAnew(); });
-  }
-  for (const button of document.querySelectorAll('[data-theme-choice]')) {
-    button.addEventListener('click', () => { look({ theme: button.dataset.themeChoice }); speakAnew(); });
-  }
+  for (const [button, chosen] of looks()) button.addEventListener('click', () => { look(chosen); speakAnew(); });
   addEventListener('hashchange', () => {
     readAddress();
     speakAnew();
@@ -112,6 +116,7 @@ async function begin() {
   }
 }
 
+learn(WORDS);
 readAddress();
 byId('no-script').remove();
 opened();

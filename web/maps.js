@@ -1,13 +1,13 @@
 // Maps of the chosen sentence: those of now come while it trains, those of a remembered moment when they are looked at.
 
 import { app, changed, sayTrouble } from './app.js';
-import { index } from './make.js';
-import { view } from './view.js';
+import { index } from './shared/make.js';
+import { view } from './shared/view.js';
 
 /** Maps of moments that are at hand: at most so many numbers in all. */
 const MOST_NUMBERS = 16e6;
 /** Sentences are shown up to here; the model may read less. */
-export const LONGEST = 160;
+const LONGEST = 160;
 
 export const maps = {
   text: '',
@@ -77,5 +77,8 @@ export function shownHead({ layers, heads }) {
   return [index(view.layer, layers), index(view.head, heads)];
 }
 
-/** A token by itself shows its spaces. */
-export const seen = token => token.replaceAll(' ', '␣').replaceAll('\n', '↵') || '∅';
+/** The rows of P of one head: of `weights` [layers, heads, t, t], what is not ahead. */
+export const rowsOf = ({ weights, heads, t }, layer, head) => i => {
+  const from = ((layer * heads + head) * t + i) * t;
+  return weights.subarray(from, from + i + 1);
+};

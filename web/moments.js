@@ -1,10 +1,10 @@
 // A slider over the moments that were remembered: when did a head find its job? The right end is now.
 
-import { app, changed, part } from './app.js';
-import { byId, calm, put, whole } from './make.js';
-import { say } from './say.js';
-import { look, view } from './view.js';
+import { app, changed, part, put } from './app.js';
 import { chosenMoment, wantMaps } from './maps.js';
+import { byId, calm, whole } from './shared/make.js';
+import { say } from './shared/say.js';
+import { look, view } from './shared/view.js';
 
 /** A moment is looked at so long while they are played. */
 const PLAY_MS = 450;

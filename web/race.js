@@ -1,19 +1,20 @@
 // The race: one head against four. The same data, the same steps, as many parameters; each has a worker of its own, and all
 // that is compared has one scale.
 
-import { app, changed, part, sayTrouble, tell } from './app.js';
-import { bar, size } from './facts.js';
-import { byId, el, fixed, followWidth, percent, put, svg, whole, widthOf } from './make.js';
+import { app, atMostEvery, changed, followWidth, part, put, sayTrouble, tell, widthOf } from './app.js';
+import { bar, named } from './facts.js';
 import { Engine } from './engine.js';
 import { fillGrid, grid } from './heads.js';
-import { emptyRun, guessed, rolesUntil, runOf, takeMeasure } from './history.js';
-import { lossRange, path, plane, smoothed, thinned } from './chart.js';
+import { emptyRun, hear, rolesUntil, runOf } from './history.js';
+import { factsPicture, lossPlane, smoothed, thinned } from './chart.js';
 import { maps } from './maps.js';
-import { say, sayKnown } from './say.js';
+import { byId, el, fixed, percent, whole } from './shared/make.js';
+import { say } from './shared/say.js';
 import { stop as stopRun } from './train.js';
 
 const HEADS = [1, 4];
 const LANES = ['one', 'four'];
+const INKS = [1, 0];
 /** Steps between two measurements. */
 const MEASURE_EVERY = 50;
 
@@ -31,36 +32,14 @@ export const raceState = () => ({
 });
 
 function listener(lane) {
-  const events = {
-    steps({ step, losses }) {
-      lane.run.step = step;
-      lane.run.losses.push(...losses);
-    },
-    maps(found) {
-      lane.maps = { ...found, weights: new Float32Array(found.blob) };
-    },
-    measured(found) {
-      takeMeasure(lane.run, found, found.all);
-    },
-    roles({ step, heads, even }) {
-      lane.run.roles.set(step, { heads, even });
-    },
-    moment() {},
-    sample({ text, prompt }) {
-      lane.run.sample = { text, prompt };
-    },
-    over() {
-      lane.going = false;
-      settle();
-    },
-    failed({ error }) {
-      lane.going = false;
-      sayTrouble(error);
-      settle();
-    },
-  };
   return event => {
-    events[event.event](event);
+    hear(lane.run, event);
+    if (event.event === 'maps') lane.maps = { ...event, weights: new Float32Array(event.blob) };
+    if (event.event === 'failed') sayTrouble(event.error);
+    if (event.event === 'failed' || event.event === 'over') {
+      lane.going = false;
+      settle();
+    }
     changed('race');
   };
 }
@@ -113,33 +92,16 @@ export async function stopRace() {
   await over;
 }
 
-export const racing = () => status === 'racing';
-
-function picture(width) {
-  const runs = lanes.map(lane => lane.run);
-  const end = Math.max(...runs.map(run => run.steps), 10);
+function losses(runs, width) {
   const label = say('racePicture', { one: fixed(runs[0].measured.at(-1)?.loss, 3), four: fixed(runs[1].measured.at(-1)?.loss, 3) });
-  const { picture, x, y, inner } = plane(width, 230, [0, end], lossRange(runs), { log: true, x: say('stepAxis'), y: say('lossAxis'), label });
-  runs.forEach((run, i) => {
-    const points = thinned(smoothed(run.losses), 0, inner).map(([step, loss]) => [x(step), y(loss)]);
-    picture.append(svg('path', { class: `curve ${LANES[i]}-head`, d: path(points) }));
-  });
+  const { picture, line, inner } = lossPlane(runs, width, 230, label);
+  picture.append(...runs.map((run, i) => line(thinned(smoothed(run.losses), 0, inner), `k-${INKS[i]}`)));
   return picture;
 }
 
-function shares(width) {
-  const runs = lanes.map(lane => lane.run);
-  const end = Math.max(...runs.map(run => run.steps), 10);
+function shares(runs, width) {
   const label = say('raceFacts', { one: percent(runs[0].facts.at(-1)?.share), four: percent(runs[1].facts.at(-1)?.share) });
-  const { picture, x, y } = plane(width, 230, [0, end], [0, 1], { share: true, x: say('stepAxis'), y: say('factsAxis'), label });
-  const guess = guessed(runs.find(run => run.kinds.length)?.kinds ?? []);
-  if (Number.isFinite(guess)) picture.append(svg('line', { class: 'curve guess', x1: x(0), x2: x(end), y1: y(guess), y2: y(guess) }));
-  runs.forEach((run, i) => {
-    const points = run.facts.map(f => [x(f.step), y(f.share)]);
-    picture.append(svg('path', { class: `curve ${LANES[i]}-head`, d: path(points) }));
-    points.forEach(([cx, cy]) => picture.append(svg('circle', { class: `dot ${LANES[i]}-head`, cx, cy, r: 2 })));
-  });
-  return picture;
+  return factsPicture(runs, runs.map((run, i) => [run.facts.map(f => [f.step, f.share]), INKS[i]]), width, 230, label).picture;
 }
 
 /** Kinds of facts, a bar for each lane. */
@@ -149,9 +111,9 @@ function kinds() {
     const bars = [one, four].map((of, i) => {
       const found = of.find(entry => entry.kind === kind);
       const share = found ? found.right / found.of : NaN;
-      return el('div', { class: 'pair' }, bar(Number.isFinite(share) ? share : 0, NaN, `${LANES[i]}-head`), el('span', { class: 'value' }, percent(share)));
+      return el('div', { class: 'pair' }, bar(Number.isFinite(share) ? share : 0, NaN, `f-${INKS[i]}`), el('span', { class: 'value' }, percent(share)));
     });
-    return el('li', {}, el('span', { class: 'kind' }, sayKnown(kind, kind), el('small', {}, say(places === 2 ? 'twoPlaces' : 'onePlace'))), el('div', {}, ...bars));
+    return el('li', {}, named({ kind, places }), el('div', {}, ...bars));
   });
 }
 
@@ -172,36 +134,25 @@ function raceTold() {
   return say(status === 'racing' ? 'raceOn' : 'raceStopped');
 }
 
-let drawnAt = 0;
-let later = null;
-function drawSoon() {
-  clearTimeout(later);
-  const left = drawnAt + 300 - performance.now();
-  if (left > 0) later = setTimeout(draw, left);
-  else draw();
-}
-
 function draw() {
-  drawnAt = performance.now();
   put(byId('race-button'), say(status === 'racing' ? 'stop' : status === 'stopped' ? 'goOn' : status === 'done' ? 'raceAgain' : 'raceButton'));
   byId('race-button').dataset.does = status === 'racing' ? 'stop' : 'train';
   put(byId('race-told'), raceTold());
   byId('race-body').hidden = !lanes.length;
   const room = widthOf(byId('race-loss'));
   if (!lanes.length || !room) return;
-  const width = Math.max(260, room);
-  byId('race-loss').replaceChildren(picture(width));
-  byId('race-facts').replaceChildren(shares(width));
+  const runs = lanes.map(lane => lane.run), width = Math.max(260, room);
+  byId('race-loss').replaceChildren(losses(runs, width));
+  byId('race-facts').replaceChildren(shares(runs, width));
   const list = byId('race-kinds');
   list.replaceChildren(...kinds());
-  size(list);
   byId('race-kinds-empty').hidden = list.childElementCount > 0;
   put(byId('race-note'), say('raceNote', { seed: lanes[0].run.made?.seed ?? '–' }));
   lanes.forEach(drawLane);
 }
 
 export function race(pressed) {
-  part('race', drawSoon);
+  part('race', atMostEvery(300, draw));
   byId('race-button').addEventListener('click', pressed(() => status === 'racing' ? stopRace() : startRace()));
   followWidth(byId('race-loss'), () => changed('race'));
 }

@@ -1,9 +1,9 @@
 // What it writes: rewritten while it trains, and whenever somebody gives it a beginning.
 
-import { app, part } from './app.js';
-import { byId, el, put, whole } from './make.js';
-import { say } from './say.js';
+import { app, part, put } from './app.js';
 import { pressed } from './controls.js';
+import { byId, el, whole } from './shared/make.js';
+import { say } from './shared/say.js';
 import { listen, watch } from './train.js';
 
 /** Letters of an example. */

@@ -1,6 +1,6 @@
 // What the next model shall be. Empty fields are as in the programs; whether numbers go together the core says.
 
-import { byId } from './make.js';
+import { byId } from './shared/make.js';
 import { make, mayReplace } from './train.js';
 
 const NUMBERS = ['heads', 'layers', 'width', 'rate', 'steps', 'seed'];

@@ -1,9 +1,9 @@
 // The tour: five steps through the page, each with a page of the book behind it.
 
-import { app } from './app.js';
-import { byId, calm, index, put } from './make.js';
-import { language, say } from './say.js';
-import { look, view } from './view.js';
+import { put } from './app.js';
+import { byId, calm, index } from './shared/make.js';
+import { language, say } from './shared/say.js';
+import { look, view } from './shared/view.js';
 
 /** Where to look, and where to read on. The pages are files below docs/. */
 const STEPS = [
@@ -15,7 +15,7 @@ const STEPS = [
 ];
 
 /** The address of a page of the book: this page may lie beside its sources or beside the book that was made of them. */
-export function pageOf(name) {
+function pageOf(name) {
   const { base, ending } = document.querySelector('meta[name="book"]').dataset;
   return `${base}${name}${language() === 'zh' ? '.zh-CN' : ''}${ending}`;
 }

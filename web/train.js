@@ -1,14 +1,14 @@
 // The run: made, trained, stopped, saved, loaded; and what the worker tells of it.
 
-import { app, changed, failure, sayTrouble, tell } from './app.js';
+import { app, changed, failure, sayTrouble, size, tell } from './app.js';
 import { Engine } from './engine.js';
-import { memoir, remembered, runOf, takeMeasure } from './history.js';
+import { hear, memoir, remembered, runOf } from './history.js';
 import { keep } from './keep.js';
-import { read, takeMaps, forgetMaps, wantMaps } from './maps.js';
-import { byId, size, whole } from './make.js';
+import { forgetMaps, read, takeMaps, wantMaps } from './maps.js';
 import { momentsFor } from './moments.js';
-import { say } from './say.js';
-import { look, view } from './view.js';
+import { byId, whole } from './shared/make.js';
+import { say } from './shared/say.js';
+import { look, view } from './shared/view.js';
 
 /** What heads are shown on at first: as a story goes, up to a word that follows from it. */
 const STORY = 'Jane met Finn. Finn had a tan map and a pink cup. He gave ';
@@ -36,35 +36,17 @@ function turn(status) {
   settle();
 }
 
+/** What is drawn again when something is told. */
+const SHOWN = {
+  steps: ['controls', 'curves', 'moments'], moment: ['moments'], sample: ['sample'], measured: ['curves', 'facts', 'controls'], roles: ['heads', 'large'],
+};
+
 const events = {
-  steps({ step, losses, tokens, ms }) {
-    const run = app.run, speed = 1000 * tokens / ms;
-    run.step = step;
-    run.losses.push(...losses.map(Math.fround));
-    run.seconds += ms / 1000;
-    run.speed = run.speed === null ? speed : 0.9 * run.speed + 0.1 * speed;
-    run.done = step >= run.steps;
-    keepNow();
-    changed('controls', 'curves', 'moments');
-  },
-  moment(found) {
-    app.run.moments.push({ moment: found.moment, step: found.step });
-    changed('moments');
-    if (found.step === view.step) wantMaps();
+  steps: () => keepNow(),
+  moment({ step }) {
+    if (step === view.step) wantMaps();
   },
   maps: takeMaps,
-  sample({ step, prompt, text }) {
-    app.run.sample = { step, prompt, text };
-    changed('sample');
-  },
-  measured(found) {
-    takeMeasure(app.run, found, found.all);
-    changed('curves', 'facts', 'controls');
-  },
-  roles({ step, heads, even }) {
-    app.run.roles.set(step, { heads, even });
-    changed('heads', 'large');
-  },
   over({ ended }) {
     turn(ended ? 'done' : 'stopped');
     keepNow(true);
@@ -77,7 +59,11 @@ const events = {
   },
 };
 
-export const listen = event => events[event.event](event);
+export function listen(event) {
+  hear(app.run, event);
+  events[event.event]?.(event);
+  if (SHOWN[event.event]) changed(...SHOWN[event.event]);
+}
 
 /** Starts the worker; a lost one is replaced. */
 async function boot() {
@@ -159,10 +145,10 @@ async function lookInto(run) {
   };
   try {
     const roles = await ask({ do: 'roles', tokens: 4096 });
-    events.roles({ ...roles, step: run.step });
+    listen({ ...roles, event: 'roles', step: run.step });
     let found;
     do found = await ask({ do: 'measure', tokens: 0, slice: 8 }); while (!found.done);
-    events.measured({ ...found, all: true });
+    listen({ ...found, event: 'measured', all: true });
   } catch (error) {
     // Another run has taken its place: nobody waits for this one's numbers.
     if (app.run === run) sayTrouble(error);

@@ -1,9 +1,8 @@
-// Every text of the page, in English and Chinese. A test holds both against each other: their keys, and their {places}.
+// Every text of the page but those that it shares, in English and Chinese. A test holds both against each other: their keys, and their {places}.
 
 export const WORDS = {
   title: ['Train a GPT in this tab', '在这个标签页里训练 GPT'],
   tagline: ['Press train, watch heads form, take the checkpoint home.', '按下训练，看注意力头成形，把检查点带回家。'],
-  language: ['Language', '语言'], colours: ['Colours', '配色'], light: ['Light', '浅色'], dark: ['Dark', '深色'],
   close: ['Close this message', '关闭这条消息'],
 
   // Training
@@ -20,7 +19,7 @@ export const WORDS = {
   progressDone: ['All {steps} steps are done, after {seconds} of training.', '{steps} 步全部完成，训练用了 {seconds}。'],
   progressLoaded: ['This model has its {steps} steps behind it.', '这个模型已经训练完 {steps} 步。'],
   seconds: ['{n} s', '{n} 秒'], minutes: ['{n} min', '{n} 分钟'],
-  step: ['Step', '步'], statLoss: ['Training loss', '训练损失'], factsRight: ['Facts right', '答对的事实'], tokensPerSecond: ['Tokens per second', '每秒词元数'],
+  step: ['Step', '步'], statLoss: ['Training loss', '训练损失'], tokensPerSecond: ['Tokens per second', '每秒词元数'],
   about: ['{parameters} parameters: {layers} layers of {heads} heads, width {width}, window of {window} tokens. {data}',
     '{parameters} 个参数：{layers} 层，每层 {heads} 个头，宽度 {width}，窗口 {window} 个词元。{data}'],
   dataStories: ['It learns from the built-in stories, letter by letter.', '它从内置的故事里学习，一个字母一个字母地读。'],
@@ -41,7 +40,6 @@ export const WORDS = {
   // Curves and facts
   curvesTitle: ['How good it is, step by step', '逐步来看，它有多好'],
   curvesLabel: ['Curves; arrow keys read them step by step', '曲线；用方向键逐步读数'],
-  train: ['training loss', '训练损失'], val: ['validation loss', '验证损失'],
   valOnTheWay: ['on unseen text, a part of it', '未见文本的一部分上'], valAtEnd: ['on all unseen text', '全部未见文本上'],
   stepAxis: ['step', '步'], lossAxis: ['loss, nats per token (logarithmic)', '损失，每词元奈特（对数刻度）'],
   factsAxis: ['facts right on unseen stories, %', '未见故事中答对的事实，%'],

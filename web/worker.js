@@ -78,13 +78,15 @@ function writeSample() {
   report('sample', { step: at.step, prompt: answer.prompt, text: answer.text });
 }
 
-/** Once again, unless time is up or what is asked for cannot be done: then the next time. */
+/** A sentence that this model cannot read stops no training. */
+function attempt(work) {
+  try { work(); } catch (error) { if (!error.code) throw error; }
+}
+
+/** Once again when it is time. */
 function now(name, ms, work) {
   if (performance.now() < due[name]) return;
-  try { work(); } catch (error) {
-    // A sentence that this model cannot read stops no training.
-    if (!error.code) throw error;
-  }
+  attempt(work);
   due[name] = performance.now() + ms;
 }
 
@@ -122,8 +124,8 @@ async function train() {
     if (going && at.step < at.steps && at.step % watched.every === 0 && cheap()) await measure(false);
   }
   const ended = at.step >= at.steps;
-  readOnce(readMaps);
-  readOnce(writeSample);
+  attempt(readMaps);
+  attempt(writeSample);
   // Somebody who stops wants to see where it stands, not to wait.
   if (ended) {
     if (!watched.moments.includes(at.step)) remember();
@@ -131,10 +133,6 @@ async function train() {
   }
   going = false;
   report('over', { step: at.step, ended });
-}
-
-function readOnce(work) {
-  try { work(); } catch (error) { if (!error.code) throw error; }
 }
 
 async function run() {

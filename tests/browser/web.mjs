@@ -42,7 +42,7 @@ const KINDS = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", "
 /** A file server for a folder. `named`: it tells the browser that a packed file is one. */
 function served(folder, named) {
   const server = http.createServer((asked, answer) => {
-    const name = path.basename(new URL(asked.url, "http://localhost").pathname) || "index.html";
+    const name = new URL(asked.url, "http://localhost").pathname.slice(1) || "index.html";
     const place = path.join(folder, name);
     if (!fs.existsSync(place)) return answer.writeHead(404).end();
     const packing = named && name.endsWith(".gz") ? { "Content-Encoding": "gzip" } : {};

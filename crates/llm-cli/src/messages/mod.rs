@@ -16,7 +16,7 @@
 //! | `help.rs` | the lines of `--help` |
 //! | `columns.rs` | tables and lines where a character may take two columns |
 //!
-//! The script of a page has its own words, see `report/page.js`.
+//! The script of a page has its own words, see `report/script/words.js`.
 
 mod catalogue;
 mod columns;

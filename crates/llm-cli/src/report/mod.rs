@@ -1,8 +1,9 @@
 //! `report.html`: one self-contained page about a run, a model or a comparison.
 //!
-//! The page is a template (`page.html`, `page.css` and the folder `script` beside this file) and a
-//! [`Page`] as JSON. It fetches nothing, and what a model wrote can never become a part of it: `<`
-//! is escaped in the JSON, the script shows texts as texts only, and no other script may run.
+//! The page is a template (`page.html`, `page.css` and the folder `script` beside this file, with what
+//! the trainer in a browser has too, `web/shared`) and a [`Page`] as JSON. It fetches nothing, and
+//! what a model wrote can never become a part of it: `<` is escaped in the JSON, the script shows
+//! texts as texts only, and no other script may run.
 
 mod data;
 pub(crate) mod facts;
@@ -34,9 +35,15 @@ use llm_core::{Error, IoAction, Result};
 use std::io;
 use std::path::Path;
 
-/// What the page does: the files are one script, in this order.
-const SCRIPT: &str = concat!(
-    "\n'use strict';\n{\n",
+/// What the page does: one script, of these files in this order. Those of `web/shared` are modules
+/// that the trainer in a browser imports.
+const SCRIPT: [&str; 16] = [
+    include_str!("../../../../web/shared/words.js"),
+    include_str!("../../../../web/shared/say.js"),
+    include_str!("../../../../web/shared/make.js"),
+    include_str!("../../../../web/shared/view.js"),
+    include_str!("../../../../web/shared/chart.js"),
+    include_str!("../../../../web/shared/map.js"),
     include_str!("script/words.js"),
     include_str!("script/state.js"),
     include_str!("script/makers.js"),
@@ -47,8 +54,20 @@ const SCRIPT: &str = concat!(
     include_str!("script/compare.js"),
     include_str!("script/runs.js"),
     include_str!("script/build.js"),
-    "}\n"
-);
+];
+
+/// How it looks, in the same way.
+const STYLE: &str =
+    concat!("\n", include_str!("../../../../web/shared/shared.css"), include_str!("page.css"));
+
+/// The files as one script, in which the names of all are at hand: a line that begins with `import`
+/// is left out, and `export` at the beginning of one. `web/assemble.py` knows modules by the same
+/// lines.
+fn script() -> String {
+    let kept = SCRIPT.iter().flat_map(|file| file.lines()).filter(|l| !l.starts_with("import "));
+    let code: Vec<_> = kept.map(|line| line.strip_prefix("export ").unwrap_or(line)).collect();
+    format!("\n'use strict';\n{{\n{}\n}}\n", code.join("\n"))
+}
 
 /// Writes the page; an older one is replaced.
 ///
@@ -75,8 +94,8 @@ pub fn html(page: &Page) -> serde_json::Result<String> {
         html.push_str(text);
         match name {
             "nonce" => html.push_str(&nonce),
-            "style" => html.push_str(include_str!("page.css")),
-            "script" => html.push_str(SCRIPT),
+            "style" => html.push_str(STYLE),
+            "script" => html.push_str(&script()),
             "data" => html.push_str(&json),
             "title" => html.push_str(&escaped(&page.title)),
             "facts" => html.push_str(&escaped(&plain_facts(page))),

@@ -91,8 +91,25 @@ fn hostile_text_stays_text() {
     }
     for door in ["innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(", "Function("]
     {
-        assert!(!SCRIPT.contains(door), "{door}");
+        assert!(!script().contains(door), "{door}");
     }
+}
+
+/// A name that two files give would be an error of the whole script.
+#[test]
+fn a_name_is_given_once() {
+    let script = script();
+    let mut names: Vec<_> = ["const ", "let ", "function ", "async function ", "class "]
+        .iter()
+        .flat_map(|word| script.lines().filter_map(move |line| line.strip_prefix(word)))
+        .filter_map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next())
+        .collect();
+    let all = names.len();
+    assert!(all > 80, "{all}");
+    names.sort_unstable();
+    let twice = names.windows(2).filter(|two| two[0] == two[1]).collect::<Vec<_>>();
+    assert!(twice.is_empty(), "{twice:?}");
+    assert!(!script.contains("\nimport") && !script.contains("\nexport"));
 }
 
 #[test]

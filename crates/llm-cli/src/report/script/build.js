@@ -2,9 +2,8 @@
 
 /** One of several views, kept in the address. */
 function toggle(key, value, text) {
-  return el('button', { type: 'button', 'data-set': value, 'aria-pressed': state[key] === value, lang: value === 'zh' ? 'zh-CN' : null, onclick: () => {
-    state[key] = value;
-    putInAddress({ [key]: value });
+  return el('button', { type: 'button', 'data-set': value, 'aria-pressed': value === (key === 'lang' ? language() : view[key]), lang: value === 'zh' ? 'zh-CN' : null, onclick: () => {
+    look({ [key]: value });
     build();
     document.querySelector(`[data-set="${value}"]`)?.focus({ preventScroll: true });
   } }, text);
@@ -15,22 +14,16 @@ function choice(key, ...buttons) {
   return el('div', { class: 'choice', role: 'group', 'aria-label': say(key) }, el('span', { class: 'soft', 'aria-hidden': 'true' }, say(key)), ...buttons);
 }
 
-/** What depends on colours that only a script can draw. */
-const repaint = [];
-
 function build() {
-  repaint.length = 0;
-  root.lang = state.lang === 'zh' ? 'zh-CN' : 'en';
-  root.dataset.theme = state.theme;
   const sections = [
     page.curves && curvesSection, page.compare && compareSection, page.runs && runsSection, page.facts.length && factsSection,
-    page.attention && attentionSection, page.heads.length && headsSection, page.prune && pruneSection, page.samples.length && samplesSection,
+    maps && attentionSection, page.heads.length && headsSection, page.prune && pruneSection, page.samples.length && samplesSection,
   ].filter(Boolean).map(make => make());
   const jump = made => el('a', { href: `#${made.id}`, onclick: event => {
     event.preventDefault();
-    made.scrollIntoView({ behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth' });
+    made.scrollIntoView({ behavior: calm() ? 'auto' : 'smooth' });
   } }, say(made.id));
-  document.getElementById('page').replaceChildren(
+  byId('page').replaceChildren(
     el('header', {},
       el('div', {}, el('h1', {}, page.title), el('div', { class: 'soft' }, page.made_by)),
       choice('language', toggle('lang', 'en', 'English'), toggle('lang', 'zh', '中文')),
@@ -38,13 +31,15 @@ function build() {
     ...(sections.length > 1 ? [el('nav', { 'aria-label': page.title }, ...sections.map(jump))] : []),
     ...page.notes.map(text => el('p', { class: 'note' }, both(text))),
     el('main', {}, ...sections),
-    el('footer', {}, page.attention ? say('link') : ''));
-  repaint.forEach(draw => draw());
+    el('footer', {}, maps ? say('link') : ''));
 }
 
-readAddress();
-build();
+function renew() {
+  readAddress();
+  build();
+}
+renew();
 let wasNarrow = narrow();
 addEventListener('resize', () => { if (wasNarrow !== narrow()) { wasNarrow = narrow(); build(); } });
-addEventListener('hashchange', () => { readAddress(); build(); });
-dark.addEventListener('change', () => { if (!asked().has('theme')) { readAddress(); build(); } });
+addEventListener('hashchange', renew);
+followSystem(build);

@@ -36,31 +36,24 @@ function namesOfLines() {
 function runsPicture(choose, readout) {
   const { rows } = page.runs;
   const drawn = rows.flatMap((row, i) => lineOf(row).length ? [{ row, i, line: lineOf(row) }] : []);
-  const cut = text => text.length > 30 ? text.slice(0, 29) + '…' : text;
   const direct = !narrow() && drawn.length <= 12;
-  const width = narrow() ? 340 : 1000, height = narrow() ? 260 : 420;
-  const right = direct ? 22 + 6.6 * Math.max(...drawn.map(({ row }) => cut(toldOfLine(row)).length), 1) : 16;
+  const [width, height] = largePicture();
+  const right = direct ? 22 + 6.6 * Math.max(...drawn.map(({ row }) => cut(toldOfLine(row), 30).length), 1) : 16;
   const steps = [0, Math.max(largest(drawn.map(({ line }) => line[line.length - 1][0])), 1)];
-  const log = state.scale === 'log', range = rangeOfRuns(log);
-  const label = `${say(kindOfRuns())} (${say('nats')})`;
-  const { picture, x, y, margin } = plane(width, height, steps, range, { x: say('step'), y: label, label, log, right, left: 60 });
-  const place = ([step, loss]) => [x(step), y(Math.min(loss, range[1]))];
-  const paths = new Map(drawn.map(({ row, i, line }) => {
-    const points = line.map(place);
-    const group = svg('g', { 'data-run': i }, svg('path', { ...styleOf(row.group), d: path(points) }));
-    const [cx, cy] = points[points.length - 1];
-    group.append(svg('circle', { class: `f-${row.group % 8}`, cx, cy, r: 3 }));
-    picture.append(group);
-    return [i, group];
-  }));
+  const log = view.scale === 'log', label = `${say(kindOfRuns())} (${say('nats')})`;
+  const frame = plane(width, height, steps, rangeOfRuns(log), { x: say('step'), y: label, label, log, right, left: 60 });
+  const { picture, place } = frame;
+  const paths = new Map(drawn.map(({ row, i, line }) => [i, svg('g', { 'data-run': i },
+    frame.line(line, '', styleOf(row.group)), frame.dot(line[line.length - 1], { class: `f-${row.group % 8}`, r: 3 }))]));
+  picture.append(...paths.values());
   if (direct) {
-    const ends = drawn.map(({ row, i, line }) => ({ i, group: row.group, text: cut(toldOfLine(row)), at: place(line[line.length - 1]) })).sort((a, b) => a.at[1] - b.at[1]);
-    let free = margin.top;
+    const ends = drawn.map(({ row, i, line }) => ({ i, group: row.group, text: cut(toldOfLine(row), 30), at: place(line[line.length - 1]) })).sort((a, b) => a.at[1] - b.at[1]);
+    let free = frame.top;
     const down = ends.map(end => free = Math.max(end.at[1] + 4, free + 15));
     // What would be below the picture moves up.
-    for (let k = down.length - 1, most = height - margin.bottom + 4; k >= 0; k--, most = down[k + 1] - 15) down[k] = Math.min(down[k], most);
+    for (let k = down.length - 1, most = frame.bottom + 4; k >= 0; k--, most = down[k + 1] - 15) down[k] = Math.min(down[k], most);
     ends.forEach((end, k) => paths.get(end.i).append(
-      svg('line', { class: 'axis', x1: end.at[0] + 3, y1: end.at[1], x2: width - right + 13, y2: down[k] - 4 }),
+      svg('line', { class: 'rule', x1: end.at[0] + 3, y1: end.at[1], x2: width - right + 13, y2: down[k] - 4 }),
       svg('text', { class: `direct f-${end.group % 8}`, x: width - right + 16, y: down[k] }, end.text)));
   }
   const dot = svg('circle', { class: 'cursor-dot', r: 5, visibility: 'hidden' });
@@ -69,39 +62,36 @@ function runsPicture(choose, readout) {
     picture.classList.toggle('one', paths.has(i));
     for (const [j, group] of paths) group.classList.toggle('front', j === i);
     if (paths.has(i)) dot.before(paths.get(i));
-    else fill(dot, { visibility: 'hidden' }, []);
-  }
-  function read(found, p) {
-    const [cx, cy] = place(p);
-    fill(dot, { cx, cy, visibility: 'visible' }, []);
-    const kind = found.row.val.length ? 'val' : 'smoothTrain';
-    const settings = page.runs.differing.length ? ` · ${told(found.row)}` : '';
-    readout.textContent = `${found.row.name}${settings} · ${say('step')} ${whole(p[0])} · ${say(kind)} ${fixed(p[1], 4)}`;
-    choose(found.i);
+    else fill(dot, { visibility: 'hidden' });
   }
   let at = { k: 0, step: steps[1] };
+  function read(k, p) {
+    const { row, i } = drawn[k], [cx, cy] = place(p);
+    fill(dot, { cx, cy, visibility: 'visible' });
+    const settings = page.runs.differing.length ? ` · ${told(row)}` : '';
+    readout.textContent = `${row.name}${settings} · ${say('step')} ${whole(p[0])} · ${say(row.val.length ? 'val' : 'smoothTrain')} ${fixed(p[1], 4)}`;
+    choose(i);
+  }
   const point = event => {
     const box = picture.getBoundingClientRect();
     const [px, py] = [(event.clientX - box.left) / box.width * width, (event.clientY - box.top) / box.height * height];
     let best = null;
-    drawn.forEach((found, k) => found.line.forEach(p => {
+    drawn.forEach(({ line }, k) => line.forEach(p => {
       const [cx, cy] = place(p), far = (cx - px) ** 2 + (cy - py) ** 2;
-      if (!best || far < best.far) best = { far, found, k, p };
+      if (!best || far < best.far) best = { far, k, p };
     }));
     if (!best) return;
     at = { k: best.k, step: best.p[0] };
-    read(best.found, best.p);
+    read(best.k, best.p);
   };
-  fill(picture, { tabindex: 0, onpointermove: point, onpointerdown: point, onpointerleave: () => choose(null), onkeydown: event => {
-    const [run, along] = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key] ?? [0, 0];
-    if (!drawn.length || (!run && !along)) return;
-    event.preventDefault();
+  const keys = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+  fill(picture, { tabindex: 0, onpointermove: point, onpointerdown: point, onpointerleave: () => choose(null), onkeydown: onKeys(keys, ([run, by]) => {
+    if (!drawn.length) return;
     at.k = (at.k + run + drawn.length) % drawn.length;
-    const found = drawn[at.k], i = found.line.indexOf(near(found.line, at.step));
-    const p = found.line[within(i + along * Math.max(1, Math.round(found.line.length / 100)), found.line.length)];
-    if (along) at.step = p[0];
-    read(found, p);
-  } }, []);
+    const p = along(drawn[at.k].line, at.step, by);
+    if (by) at.step = p[0];
+    read(at.k, p);
+  }) });
   return { picture, mark, direct };
 }
 
@@ -109,59 +99,37 @@ function runsPicture(choose, readout) {
 function runsTable(front) {
   const { rows, differing } = page.runs;
   const best = smallest(rows.map(row => row.val_loss ?? Infinity));
-  const settings = differing.map((name, i) => [name, row => {
-    const text = row.settings[i] ?? '', number = Number(text.replaceAll(',', ''));
-    return text === '' ? null : Number.isNaN(number) ? text : number;
-  }, row => row.settings[i] ?? '–', 'left']);
   const loss = value => value === null ? '–' : fixed(value, 4);
-  const columns = [
-    [say('name'), row => row.name, null, 'words name'],
-    [say('val'), row => row.val_loss, null], ...settings,
-    [say('bestOnTheWay'), row => row.best, row => loss(row.best)],
-    [say('steps'), row => row.steps, row => whole(row.steps)],
-    [say('time'), row => row.seconds, row => row.seconds === null ? '–' : duration(row.seconds)],
-    [say('state'), row => both(row.state), row => both(row.state), 'left'],
-  ];
-  const byLoss = 1;
-  let order = { column: byLoss, down: false };
-  const body = el('tbody');
-  const heads = columns.map(([label], column) => el('th', { scope: 'col', class: columns[column][3] ?? null }, el('button', { type: 'button', onclick: () => {
-    order = { column, down: order.column === column && !order.down };
-    show();
-  } }, label)));
-  const named = (row, i) => el('td', { class: 'words name' }, el('button', { type: 'button', 'aria-pressed': state.run === i, 'data-of-run': i, onclick: () => front(i) },
+  const named = row => el('td', { class: 'words name' }, el('button', { type: 'button', 'aria-pressed': view.run === rows.indexOf(row), 'data-of-run': rows.indexOf(row), onclick: () => front(rows.indexOf(row)) },
     swatch(svg('line', { ...styleOf(row.group), x1: 0, x2: 26, y1: 5, y2: 5 })), row.name));
-  const lossCell = row => el('td', {}, row.val_loss === best ? el('span', { class: 'tag' }, say('best')) : null, loss(row.val_loss));
-  function show() {
-    const value = columns[order.column][1], sign = order.down ? -1 : 1;
-    const sorted = rows.map((row, i) => [row, i]).sort(([a], [b]) => {
-      const [p, q] = [value(a), value(b)];
-      if (p === null || q === null) return (p === null) - (q === null);
-      return sign * (typeof p === 'number' && typeof q === 'number' ? p - q : String(p).localeCompare(String(q)));
-    });
-    heads.forEach((head, column) => head.setAttribute('aria-sort', column !== order.column ? 'none' : order.down ? 'descending' : 'ascending'));
-    body.replaceChildren(...sorted.map(([row, i]) => el('tr', { class: row.val_loss === best ? 'best' : null },
-      ...columns.map(([, , shown, kind], column) => column === 0 ? named(row, i) : column === byLoss ? lossCell(row) : el('td', { class: kind ?? null }, shown(row))))));
-  }
-  show();
+  const [heads, body] = sorted([
+    { label: say('name'), kind: 'words name', value: row => row.name, cell: named },
+    { label: say('val'), value: row => row.val_loss, cell: row => el('td', {}, row.val_loss === best ? el('span', { class: 'tag' }, say('best')) : null, loss(row.val_loss)) },
+    ...differing.map((label, i) => ({ label, kind: 'left', cell: row => row.settings[i] ?? '–', value: row => {
+      const text = row.settings[i] ?? '', number = Number(text.replaceAll(',', ''));
+      return text === '' ? null : Number.isNaN(number) ? text : number;
+    } })),
+    { label: say('bestOnTheWay'), value: row => row.best, cell: row => loss(row.best) },
+    { label: say('steps'), value: row => row.steps, cell: row => whole(row.steps) },
+    { label: say('time'), value: row => row.seconds, cell: row => row.seconds === null ? '–' : duration(row.seconds) },
+    { label: say('state'), kind: 'left', value: row => both(row.state), cell: row => both(row.state) },
+  ], rows, { column: 1, down: false }, row => ({ class: row.val_loss === best ? 'best' : null }));
   const mark = i => { for (const button of body.querySelectorAll('[data-of-run]')) button.setAttribute('aria-pressed', button.getAttribute('data-of-run') === String(i)); };
-  return { table: el('div', { class: 'scroll', tabindex: 0, role: 'group', 'aria-label': say('runs') }, el('table', {}, el('thead', {}, el('tr', {}, ...heads)), body)), mark };
+  return { table: fill(table(heads, body), { role: 'group', 'aria-label': say('runs') }), mark };
 }
 
 function runsSection() {
   const { rows } = page.runs;
   const readout = el('div', { class: 'readout two', 'aria-live': 'polite' }, say('runsHint'));
-  const { picture, mark, direct } = runsPicture(i => mark(i ?? state.run), readout);
-  const table = runsTable(i => {
-    state.run = state.run === i ? null : i;
-    mark(state.run);
-    table.mark(state.run);
+  const { picture, mark, direct } = runsPicture(i => mark(i ?? view.run), readout);
+  const of = runsTable(i => {
+    view.run = view.run === i ? null : i;
+    mark(view.run);
+    of.mark(view.run);
   });
-  mark(state.run);
+  mark(view.run);
   const without = rows.filter(row => !row.val.length && row.smooth.length).length;
   const legend = direct ? null : el('ul', { class: 'legend' }, ...namesOfLines().map(([name, group]) => legendEntry(name, { ...styleOf(group), 'stroke-width': 3 })));
-  return section('runs',
-    choice('scale', toggle('scale', 'linear', say('linear')), toggle('scale', 'log', say('log'))),
-    legend, without ? el('p', { class: 'soft' }, filled('runsTrain', { n: without, all: rows.length })) : null,
-    el('figure', {}, picture), readout, table.table);
+  return section('runs', scales(), legend, without ? soft(say('runsTrain', { n: without, all: rows.length })) : null,
+    el('figure', {}, picture), readout, of.table);
 }

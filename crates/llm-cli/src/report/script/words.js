@@ -1,11 +1,10 @@
-// Every text of the page, in English and Chinese.
+// Every text of the page but those that it shares.
 
 const WORDS = {
   facts: ['Overview', '概况'], curves: ['Loss', '损失'], samples: ['Samples', '样本'],
   attention: ['Attention', '注意力'], heads: ['Heads', '各个头'], prune: ['Without heads', '去掉一些头'],
   compare: ['Comparison', '对比'], runs: ['Runs', '多次训练'],
-  language: ['Language', '语言'], colours: ['Colours', '配色'], dark: ['Dark', '深色'], light: ['Light', '浅色'],
-  train: ['training loss', '训练损失'], smooth: ['smoothed', '平滑后'], val: ['validation loss', '验证损失'],
+  smooth: ['smoothed', '平滑后'],
   start: ['ln V: knows nothing', 'ln V：一无所知'], floor: ['floor: the text’s own entropy', '下限：文本自身的熵'],
   valOnTheWay: ['validation loss on the way, on the same {n} tokens each time', '途中的验证损失，每次都在同样的 {n} 个词元上'],
   valAtEnd: ['validation loss at the end, on all unseen data ({n} tokens)', '结束时的验证损失，在全部未见数据上（{n} 个词元）'],
@@ -31,11 +30,11 @@ const WORDS = {
   even: ['even', '均匀'], role: ['Role', '作用'],
   headsHint: ['Mean weight that a head puts on places of each kind; the last row has what even attention to everything puts there, and the shade shows what goes beyond it.',
     '一个头放在各类位置上的平均权重；最后一行是均匀注意力放在那里的权重，底色表示超出它的部分。'],
- base: ['With all heads', '所有头都在'],
+  base: ['With all heads', '所有头都在'],
   alone: ['One head switched off: what the validation loss gains', '只去掉一个头：验证损失的增加'],
   aloneFacts: ['One head switched off: what the validation loss gains · facts right then', '只去掉一个头：验证损失的增加 · 此时答对的事实'],
   greedy: ['One after the other switched off, the least missed first', '逐个去掉，最不需要的先去掉'],
-  off: ['heads off', '去掉的头数'], loss: ['Loss', '损失'], factsRight: ['Facts right', '答对的事实'], allRight: ['facts right', '答对的事实'],
+  off: ['heads off', '去掉的头数'], loss: ['Loss', '损失'], allRight: ['facts right', '答对的事实'],
   H: ['Heads', '头数'], D: ['D', 'D'], parameters: ['Parameters', '参数量'],
   seeds: ['Seeds', '种子数'], seconds: ['s / run', '秒/次'], range: ['min–max', '最小–最大'],
   costs: ['Cost, and longer texts', '开销，以及更长的文本'], stepTime: ['ms / step', '毫秒/步'],
@@ -54,7 +53,7 @@ const WORDS = {
   runsTrain: ['{n} of {all} runs were not measured on the way: their smoothed training loss is drawn.', '{all} 次训练中有 {n} 次在途中没有测量：画的是它们平滑后的训练损失。'],
   learnt: ['training', '训练'],
   allFacts: ['all', '全部'], conclusion: ['What was measured', '测得的结论'],
-  incomplete: ['Incomplete', '未完成'], by: ['Written by', '生成程序：'],
+  incomplete: ['Incomplete', '未完成'],
   link: ['This view has an address: copy the link from the address bar.', '当前视图有自己的地址，可从地址栏复制链接。'],
 };
 

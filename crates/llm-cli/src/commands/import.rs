@@ -72,7 +72,7 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
         Some(more) => {
             let with = program.other_for(&imported.attention.spec(), true);
             let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
-            Err(refused(program, args.format, source, FormatError::Content(more + &with)))
+            Err(refused(program, args.format, source, FormatError::Content((more + &with).into())))
         }
     }
 }
@@ -90,13 +90,17 @@ fn same_heads(imported: Imported, given: Option<usize>) -> llm_formats::Result<I
 fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatError) -> CliError {
     match error {
         FormatError::File { path, error } => refused(program, format, &path, *error),
-        FormatError::Missing { .. } | FormatError::Content(_) | FormatError::HeadsUnknown
+        FormatError::Missing { .. }
+        | FormatError::Content(_)
+        | FormatError::Refused(_)
+        | FormatError::Tokenizer(_)
+        | FormatError::HeadsUnknown
             if let Some(why) = something_else(format, path) =>
         {
             not_imported(path, &why)
         }
         FormatError::Missing { advice } => {
-            CliError::Input { path: path.into(), why: advice.into() }
+            CliError::Input { path: path.into(), why: advice.to_string() }
         }
         FormatError::Io(e) => {
             let why = format!("{}; nothing was imported", system_reason(&e));

@@ -51,7 +51,7 @@ impl Language for Plain {
 
 impl Message {
     /// The sentence of a template that has a place for each value.
-    pub fn new(template: &'static str, values: Vec<Filling>) -> Message {
+    pub const fn new(template: &'static str, values: Vec<Filling>) -> Message {
         Message { template, values }
     }
 
@@ -93,6 +93,9 @@ impl fmt::Display for Message {
         f.write_str(&self.said(&Plain))
     }
 }
+
+/// A reason of its own, as the cause of an [`io::Error`](std::io::Error) too.
+impl std::error::Error for Message {}
 
 /// Words, each with the inside of the place behind them; none behind the last.
 fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
@@ -154,6 +157,7 @@ macro_rules! texts {
     )+};
 }
 texts!(&str, &String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize, fmt::Arguments<'_>);
+texts!(std::str::EscapeDefault<'_>, std::str::EscapeDebug<'_>);
 
 impl From<String> for Filling {
     fn from(text: String) -> Filling {

@@ -2,6 +2,7 @@
 
 use super::{AdamW, Hyperparameters, Lion, Optimizer, Slot};
 use crate::base::{Error, Result};
+use crate::message;
 
 /// An optimizer that settings can name.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +40,7 @@ pub const OPTIMIZERS: &[OptimizerRow] = &[
 pub fn find_optimizer(name: &str) -> Result<&'static OptimizerRow> {
     OPTIMIZERS.iter().find(|row| row.name == name).ok_or_else(|| {
         let known: Vec<_> = OPTIMIZERS.iter().map(|row| row.name).collect();
-        let reason = format!("'{}' is not one of: {}", name.escape_default(), known.join(", "));
+        let reason = message!("'{}' is not one of: {}", name.escape_default(), known.join(", "));
         Error::config("optimizer", reason)
     })
 }

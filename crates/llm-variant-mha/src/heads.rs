@@ -9,7 +9,7 @@ use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4};
 use llm_core::ops::{AttentionParams, Context};
 use llm_core::profile::{enter, span};
-use llm_core::{Error, Result, Tensor, ops};
+use llm_core::{Error, Result, Tensor, message, ops};
 use std::sync::Arc;
 
 /// Multi-head causal self-attention with its projections:
@@ -143,8 +143,10 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
     }
     let divisors: Vec<String> =
         (1..=c).filter(|h| c.is_multiple_of(*h)).map(|h| h.to_string()).collect();
-    let reason = format!(
-        "{n_heads} heads do not divide a width (d_model) of {c}; possible are {}",
+    let reason = message!(
+        "{} heads do not divide a width (d_model) of {}; possible are {}",
+        n_heads,
+        c,
         divisors.join(", ")
     );
     Err(Error::config("heads", reason))

@@ -78,13 +78,14 @@ impl Journal {
     ) -> Result<Journal> {
         let (trainer, dir) = (&plan.trainer, dir.to_path_buf());
         let recipe = &trainer.recipe;
-        let mut notes = llm_run_log::others_aside(&dir, &BEGINNINGS)?;
+        let aside = llm_run_log::others_aside(&dir, &BEGINNINGS)?;
+        let mut notes: Vec<String> = aside.iter().map(ToString::to_string).collect();
         let known = RunInfo::read(&dir);
         let config = settings_of(&dir, program, plan, args, threads, known.as_ref());
         let earlier = known.filter(|_| trainer.step > 0);
         llm_run_log::write_config(&dir, &config)?;
         let log = RunLog::open(&dir, trainer.step)?;
-        notes.extend_from_slice(log.notes());
+        notes.extend(log.notes().iter().map(ToString::to_string));
         let samples = Samples::open(&dir, trainer.step)?;
         let (data, model) = (plan.data.as_ref(), &trainer.model);
         let about = About::new(program, data, model, &plan.tokenizer, threads)?;

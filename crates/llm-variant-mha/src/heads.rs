@@ -1,5 +1,6 @@
 //! self_attention_mha: H heads, each over its own D = C/H channels.
 
+use llm_core::base::Message;
 use llm_core::buffer::Buffer;
 use llm_core::kernels::attention::{
     backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
@@ -141,13 +142,12 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
     if n_heads > 0 && c.is_multiple_of(n_heads) {
         return Ok(c / n_heads);
     }
-    let divisors: Vec<String> =
-        (1..=c).filter(|h| c.is_multiple_of(*h)).map(|h| h.to_string()).collect();
+    let divisors = (1..=c).filter(|h| c.is_multiple_of(*h));
     let reason = message!(
         "{} heads do not divide a width (d_model) of {}; possible are {}",
         n_heads,
         c,
-        divisors.join(", ")
+        Message::list(divisors)
     );
     Err(Error::config("heads", reason))
 }

@@ -2,6 +2,7 @@
 
 use crate::modern::Modern;
 use crate::rotary::Rotary;
+use llm_core::base::Message;
 use llm_core::{Config, Error, Result, message};
 
 impl Modern {
@@ -11,8 +12,7 @@ impl Modern {
         const MOST: usize = 4 * Config::MAX_D_MODEL;
         let (h, g, c) = (self.n_heads, self.kv_heads, config.d_model);
         if h == 0 || self.head_dim.is_none() && !c.is_multiple_of(h) {
-            let divisors: Vec<_> = (1..=c).filter(|h| c.is_multiple_of(*h)).collect();
-            let possible = list(&divisors);
+            let possible = Message::list((1..=c).filter(|h| c.is_multiple_of(*h)));
             let reason = message!(
                 "{} heads do not divide a width (d_model) of {}; possible are {}",
                 h,
@@ -22,9 +22,8 @@ impl Modern {
             return Err(Error::config("heads", reason));
         }
         if g == 0 || !h.is_multiple_of(g) {
-            let divisors: Vec<_> = (1..=h.min(MOST)).filter(|g| h.is_multiple_of(*g)).collect();
-            let reason =
-                message!("{} do not divide {} heads; possible are {}", g, h, list(&divisors));
+            let possible = Message::list((1..=h.min(MOST)).filter(|g| h.is_multiple_of(*g)));
+            let reason = message!("{} do not divide {} heads; possible are {}", g, h, possible);
             return Err(Error::config("kv_heads", reason));
         }
         let d = self.heads(c).head_dim;
@@ -62,8 +61,4 @@ impl Modern {
         }
         Ok(())
     }
-}
-
-fn list(numbers: &[usize]) -> String {
-    numbers.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
 }

@@ -64,6 +64,12 @@ impl Message {
         all.into_iter().reduce(two)
     }
 
+    /// `1, 2, 4`: values one after the other.
+    pub fn list<T: Into<Filling>>(values: impl IntoIterator<Item = T>) -> Message {
+        let all = values.into_iter().map(|value| Message::new("{}", vec![value.into()]));
+        Message::joined("{}, {}", all).unwrap_or_else(|| String::new().into())
+    }
+
     /// The English template, by which a translation is found.
     pub fn template(&self) -> &'static str {
         self.template
@@ -283,5 +289,7 @@ mod tests {
         assert_eq!([1, 2].map(|n| counted!(n, "head").to_string()), ["1 head", "2 heads"]);
         let all = ["a", "b", "c"].map(|name| message!("{}", name));
         assert_eq!(Message::joined("{}; {}", all).unwrap().to_string(), "a; b; c");
+        assert_eq!(Message::list([1, 2, 4]).to_string(), "1, 2, 4");
+        assert_eq!(Message::list::<i32>([]).to_string(), "");
     }
 }

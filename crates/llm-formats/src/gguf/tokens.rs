@@ -249,10 +249,11 @@ impl Tokens {
             None if gpt2 => known[0].into(),
             Some(MetaValue::Text(pre)) if gpt2 && pre == "default" => known[0].into(),
             found => {
-                let found = found.map_or_else(|| message!("missing"), MetaValue::in_words);
                 let (key, known) = (full("pre"), known.join(", "));
-                let why = message!("{} is {}, supported: {}", key, found, known);
-                return Err(FormatError::content(why));
+                return Err(FormatError::content(match found.map(MetaValue::in_words) {
+                    Some(found) => message!("{} is {}, supported: {}", key, found, known),
+                    None => message!("{} is missing, supported: {}", key, known),
+                }));
             }
         };
         let token = |name: &str| TokenId::try_from(key(name)?.whole()?).ok();

@@ -236,7 +236,7 @@ fn what_is_accepted_can_be_trained_saved_looked_into_and_exported() {
         let run = match begun(&config, attention) {
             Ok(run) => run,
             Err(Error::Config { field, reason }) => {
-                assert!(!field.is_empty() && !reason.is_empty(), "{said}");
+                assert!(!field.is_empty() && !reason.to_string().is_empty(), "{said}");
                 continue;
             }
             Err(other) => panic!("{said}: refused without a name: {other}"),

@@ -9,6 +9,7 @@ mod grouped_queries;
 mod literals;
 mod many_machines;
 mod named_path;
+mod templates;
 mod translations;
 mod type_names;
 mod web_page;

@@ -233,7 +233,7 @@ impl Team {
         text: &[u8],
         differs: impl FnOnce(usize) -> RunError,
     ) -> Result<()> {
-        let same = self.crew.equal(what, blake3::hash(text).as_bytes());
+        let same = self.crew.equal(what.into(), blake3::hash(text).as_bytes());
         same.map_err(|e| match e {
             Error::Crew(CrewError::Unequal { member, .. }) => said_once(differs(member)),
             other => other.into(),

@@ -34,6 +34,6 @@ fn advice(look: Look) -> Option<&'static str> {
             "import hf reads the folder of a model of Hugging Face's, --config a file of TOML"
         }
         Look::Python => "docs/from_nano_gpt.md has a line that makes settings of nanoGPT's",
-        Look::NumPy | Look::Other(_) => return None,
+        _ => return None,
     })
 }

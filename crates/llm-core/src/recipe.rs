@@ -2,6 +2,7 @@
 
 use crate::base::{Error, Result};
 use crate::kernels::gemm::Precision;
+use crate::message;
 use crate::model::{Config, Footprint, ParamList};
 use crate::optim::{AdamW, Hyperparameters, Schedule, find_optimizer};
 use serde::{Deserialize, Serialize};
@@ -152,7 +153,7 @@ impl Recipe {
         if self.batch_size == 0 || self.batch_size > 1 << 20 {
             return Err(Error::config(
                 "batch_size",
-                format!("{} is outside 1..=1048576", self.batch_size),
+                message!("{} is outside 1..=1048576", self.batch_size),
             ));
         }
         let Schedule { warmup_steps, decay_steps, .. } = self.schedule;
@@ -164,24 +165,24 @@ impl Recipe {
             if steps > Recipe::MAX_STEPS {
                 return Err(Error::config(
                     field,
-                    format!("{steps} is too many, the most is {}", Recipe::MAX_STEPS),
+                    message!("{} is too many, the most is {}", steps, Recipe::MAX_STEPS),
                 ));
             }
         }
         if !(1..=1 << 16).contains(&self.accum) {
-            return Err(Error::config("accum", format!("{} is outside 1..=65536", self.accum)));
+            return Err(Error::config("accum", message!("{} is outside 1..=65536", self.accum)));
         }
         if self.seq_len == 0 {
-            return Err(Error::config("seq_len", "0 is not a length"));
+            return Err(Error::config("seq_len", message!("0 is not a length")));
         }
         if !(self.clip >= 0.0 && self.clip.is_finite()) {
             return Err(Error::config(
                 "clip",
-                format!("{} is not a finite number of 0 or more", self.clip),
+                message!("{} is not a finite number of 0 or more", self.clip),
             ));
         }
         if !(0.0..1.0).contains(&self.val_frac) {
-            return Err(Error::config("val_frac", format!("{} is outside 0..1", self.val_frac)));
+            return Err(Error::config("val_frac", message!("{} is outside 0..1", self.val_frac)));
         }
         self.schedule.check()?;
         find_optimizer(&self.optimizer)?;

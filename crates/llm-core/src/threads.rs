@@ -5,6 +5,7 @@
 
 use crate::autograd::{no_grad, recording};
 use crate::base::{Error, Result, memory};
+use crate::message;
 
 /// The most threads that [`with`] starts.
 pub const MAX: usize = 1024;
@@ -34,11 +35,12 @@ pub const STACK: u64 = 3 << 20;
 /// [`Error::Memory`] when there is no room for their stacks; `f` is not run.
 pub fn with<T: Send>(n: usize, f: impl FnOnce() -> T + Send) -> Result<T> {
     if !(1..=MAX).contains(&n) {
-        return Err(Error::config("threads", format!("{n} is outside 1..={MAX}")));
+        return Err(Error::config("threads", message!("{} is outside 1..={}", n, MAX)));
     }
     memory::require(n as u64 * STACK)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(n).build();
-    let pool = pool.map_err(|e| Error::config("threads", format!("cannot start {n}: {e}")))?;
+    let pool = pool
+        .map_err(|e| Error::config("threads", message!("cannot start {}: {}", n, e.to_string())))?;
     let recorded = recording(); // each thread has its own state
     Ok(pool.install(|| if recorded { f() } else { no_grad(f) }))
 }

@@ -1,19 +1,19 @@
 //! What can be wrong with an MPI library.
 
+use llm_core::base::Message;
+use llm_core::message;
+use std::fmt;
+
 /// Why there is no crew.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MpiError {
     /// No library that is known.
-    #[error("no MPI library: {reason}")]
     Missing {
         /// What was tried, and what the system said.
-        reason: String,
+        reason: Message,
     },
     /// A library, but another than the one that started the processes.
-    #[error(
-        "started as one of {started} processes, but {library} knows of {known}; LLM_MPI names another library"
-    )]
     Other {
         /// What the launcher said.
         started: usize,
@@ -23,11 +23,32 @@ pub enum MpiError {
         library: String,
     },
     /// A call failed.
-    #[error("{call} failed: {reason}")]
     Call {
         /// Which one.
         call: &'static str,
         /// What the library says.
-        reason: String,
+        reason: Message,
     },
+}
+
+impl MpiError {
+    /// The sentence, for any language.
+    pub fn message(&self) -> Message {
+        match self {
+            MpiError::Missing { reason } => message!("no MPI library: {}", reason.clone()),
+            MpiError::Other { started, known, library } => message!(
+                "started as one of {} processes, but {} knows of {}; LLM_MPI names another library",
+                *started,
+                library,
+                *known
+            ),
+            MpiError::Call { call, reason } => message!("{} failed: {}", *call, reason.clone()),
+        }
+    }
+}
+
+impl fmt::Display for MpiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
+    }
 }

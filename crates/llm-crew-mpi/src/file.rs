@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // the system's loader; see the comments at each block
 
 use crate::error::MpiError;
+use llm_core::message;
 use std::ffi::{CStr, c_void};
 
 /// A library file in this process. It is never closed: what was found in it stays.
@@ -43,7 +44,7 @@ impl File {
         // SAFETY: the file is open, the name ends in a NUL byte.
         let found = unsafe { libc::dlsym(self.0, name.as_ptr()) };
         if found.is_null() {
-            let reason = format!("the library has no {}", name.to_string_lossy());
+            let reason = message!("the library has no {}", name.to_string_lossy().as_ref());
             return Err(MpiError::Missing { reason });
         }
         Ok(found)

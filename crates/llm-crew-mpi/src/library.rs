@@ -8,6 +8,8 @@ use crate::handle::{Address, Number};
 use crate::launcher::Launcher;
 use crate::mpi::Mpi;
 use crate::table::Table;
+use llm_core::base::Message;
+use llm_core::message;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -47,7 +49,7 @@ pub fn start(launcher: Option<Launcher>, wanted: Option<&str>) -> Result<Box<dyn
     let is_hydra = Launcher::is_hydra(|name| std::env::var(name).ok());
     let (name, stalls) = (short(&version), is_hydra && stalls(&version));
     if STARTED.swap(true, Ordering::SeqCst) {
-        let reason = "this process has joined a crew before".into();
+        let reason = message!("this process has joined a crew before");
         return Err(MpiError::Call { call: "MPI_Init_thread", reason });
     }
     // SAFETY: `find` told the handles from what is in the file; whoever came later went back above.
@@ -73,16 +75,17 @@ fn find(
         let file = match File::open(&name) {
             Ok(file) => file,
             Err(why) => {
-                tried.push(why);
+                tried.push(why.into());
                 continue;
             }
         };
         match (kind(file), version(file)) {
             (Some(kind), Some(version)) => return Ok((file, kind, version)),
-            _ => tried.push(format!("{} is none that is known", name.to_string_lossy())),
+            _ => tried.push(message!("{} is none that is known", name.to_string_lossy().as_ref())),
         }
     }
-    Err(MpiError::Missing { reason: tried.join("; ") })
+    let all = tried.into_iter().reduce(|all: Message, one| message!("{}; {}", all, one));
+    Err(MpiError::Missing { reason: all.unwrap_or_else(|| String::new().into()) })
 }
 
 /// The usual names, those of the launcher's kind first.
@@ -203,7 +206,7 @@ mod tests {
     #[test]
     fn what_is_no_mpi_library_is_refused_by_its_name() {
         let reason = |name: &str| match find(None, Some(name)) {
-            Err(MpiError::Missing { reason }) => reason,
+            Err(MpiError::Missing { reason }) => reason.to_string(),
             other => panic!("{name}: {:?}", other.map(|(_, kind, version)| (kind, version))),
         };
         assert!(reason("libnothing.so.7").contains("libnothing.so.7"));

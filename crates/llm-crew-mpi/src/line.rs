@@ -140,7 +140,7 @@ impl Line {
         match done {
             Ok(done) => done,
             Err(MpiError::Call { call, reason }) => self.end(&CrewError::Engine { call, reason }),
-            Err(other) => self.end(&CrewError::Engine { call: "MPI", reason: other.to_string() }),
+            Err(other) => self.end(&CrewError::Engine { call: "MPI", reason: other.message() }),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::error::MpiError;
 use crate::file::File;
 use crate::handle::{Constant, Handle};
 use crate::mpi::{Mpi, Request};
+use llm_core::message;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -87,7 +88,7 @@ impl<H: Handle> Table<H> {
         let done = unsafe { initialized(&mut before) };
         table.check("MPI_Initialized", done)?;
         if before != 0 {
-            let reason = "this process has started it before".into();
+            let reason = message!("this process has started it before");
             return Err(MpiError::Call { call: "MPI_Init_thread", reason });
         }
         let mut provided = 0;
@@ -97,7 +98,7 @@ impl<H: Handle> Table<H> {
             unsafe { init(std::ptr::null_mut(), std::ptr::null_mut(), SERIALIZED, &mut provided) };
         table.check("MPI_Init_thread", done)?;
         if provided < SERIALIZED {
-            let reason = "the library cannot be called from more than one thread".into();
+            let reason = message!("the library cannot be called from more than one thread");
             return Err(MpiError::Call { call: "MPI_Init_thread", reason });
         }
         // SAFETY: started; both handles are the library's own.
@@ -117,9 +118,9 @@ impl<H: Handle> Table<H> {
         let reason = if said == 0 {
             // SAFETY: a NUL byte ends the text, at the latest at the end of its room.
             let text = unsafe { CStr::from_ptr(text.as_ptr()) }.to_string_lossy();
-            text.split_whitespace().collect::<Vec<_>>().join(" ") // MPICH's has several lines
+            text.split_whitespace().collect::<Vec<_>>().join(" ").into() // MPICH's has several lines
         } else {
-            format!("error {done}")
+            message!("error {}", done)
         };
         Err(MpiError::Call { call, reason })
     }
@@ -129,7 +130,7 @@ impl<H: Handle> Table<H> {
 fn counts(call: &'static str, len: usize, member: usize) -> Result<(c_int, c_int), MpiError> {
     match (c_int::try_from(len), c_int::try_from(member)) {
         (Ok(len), Ok(member)) => Ok((len, member)),
-        _ => Err(MpiError::Call { call, reason: format!("{len} bytes are too many") }),
+        _ => Err(MpiError::Call { call, reason: message!("{} bytes are too many", len) }),
     }
 }
 
@@ -186,7 +187,7 @@ impl<H: Handle> Mpi for Table<H> {
             let done = unsafe { (self.get_count)(&status, self.byte, &mut came) };
             self.check("MPI_Get_count", done)?;
             if usize::try_from(came) != Ok(expected) {
-                let reason = format!("{came} bytes came in place of {expected}");
+                let reason = message!("{} bytes came in place of {}", came, expected);
                 return Err(MpiError::Call { call: "MPI_Test", reason });
             }
         }

@@ -232,7 +232,7 @@ mod tests {
             (b"abc", Kind::Text),
             ("猫\r\n".as_bytes(), Kind::Text),
             (b"\xEF\xBB\xBFabc", Kind::MarkedUtf8),
-            (&zip, Kind::Foreign(Look::Other("a zip archive"))),
+            (&zip, Kind::Foreign(Look::Zip)),
             (b"\x93NUMPY\x01\0", Kind::Foreign(Look::NumPy)),
             (b"\x1F\x8B\x08\0", Kind::Gzip),
             (&wide("\u{feff}猫", false), Kind::Utf16 { big: false, mark: 2 }),

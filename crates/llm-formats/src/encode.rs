@@ -5,7 +5,7 @@ use crate::error::{FormatError, Result};
 use crate::text::Text;
 use llm_core::base::memory;
 use llm_core::tokenizer::{CharTokenizer, END_OF_TEXT, Tokenizer, first_mark, split_at_marks};
-use llm_core::{Error, TokenDataset, TokenId};
+use llm_core::{Error, TokenDataset, TokenId, message};
 use rayon::prelude::*;
 use std::borrow::Cow;
 
@@ -53,7 +53,7 @@ pub fn in_parts(
     memory::require(if words { bpe::memory_of(part) } else { part as u64 * PART_MEMORY })?;
     let end = tokenizer.end_of_text();
     if end.is_none() && (ends.marked || !ends.places.is_empty()) {
-        let why = "it has no token that ends a text";
+        let why = message!("it has no token that ends a text");
         return Err(Error::tokenizer(tokenizer.name(), why).into());
     }
     let mut tokens = Tokens::new(tokenizer.vocab_size());

@@ -1,6 +1,7 @@
 //! Why a model or a tokenizer of another program cannot be read or written, as one enum.
 
-use llm_core::{AttentionSpec, Error};
+use llm_core::base::Message;
+use llm_core::{AttentionSpec, Error, message};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,11 +28,18 @@ pub enum FormatError {
     #[error("{advice}")]
     Missing {
         /// What is there, and what would be needed.
-        advice: &'static str,
+        advice: Message,
     },
     /// What it holds cannot be used.
     #[error("{0}")]
-    Content(String),
+    Content(Message),
+    /// What it asks for llm-core refuses: a setting outside its range, an attention that does not fit,
+    /// a damaged tokenizer.
+    #[error("{0}")]
+    Refused(Error),
+    /// Its tokenizer's files are none.
+    #[error("{0}; take the tokenizer's files away to import the model without")]
+    Tokenizer(Error),
     /// The number of heads is neither in the file nor given.
     #[error("it does not say how many attention heads it has")]
     HeadsUnknown,
@@ -71,7 +79,7 @@ pub enum FormatError {
     #[error("it has {piece}, which {holder} cannot hold")]
     Piece {
         /// Which one, in words.
-        piece: &'static str,
+        piece: Message,
         /// Whose: those of GPT-2 or Llama.
         holder: &'static str,
     },
@@ -91,7 +99,7 @@ pub enum FormatError {
     #[error("it has {piece}, which a GGUF file for {family} cannot hold")]
     NotInGguf {
         /// Which piece of the model, in words.
-        piece: String,
+        piece: Message,
         /// llama.cpp's name of the nearest kind of model.
         family: &'static str,
     },
@@ -101,7 +109,7 @@ pub enum FormatError {
         /// Its name, escaped.
         kind: String,
         /// Why.
-        why: &'static str,
+        why: Message,
     },
     /// A stretch of text without white space is cut as a whole, and is too long for that.
     #[error("a stretch of text without white space is too long: {0}")]
@@ -113,7 +121,7 @@ pub enum FormatError {
 
 impl FormatError {
     /// A content that cannot be used, in one call.
-    pub(crate) fn content(why: impl Into<String>) -> FormatError {
+    pub(crate) fn content(why: impl Into<Message>) -> FormatError {
         FormatError::Content(why.into())
     }
 
@@ -130,7 +138,9 @@ impl From<io::Error> for FormatError {
     fn from(e: io::Error) -> FormatError {
         match e.kind() {
             // The length was asked for before: somebody cut the file meanwhile.
-            io::ErrorKind::UnexpectedEof => FormatError::content("the file ends too early"),
+            io::ErrorKind::UnexpectedEof => {
+                FormatError::content(message!("the file ends too early"))
+            }
             _ => FormatError::Io(e),
         }
     }

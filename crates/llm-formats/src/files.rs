@@ -2,6 +2,7 @@
 
 use crate::error::{FormatError, Result};
 use llm_core::base::open_regular;
+use llm_core::message;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -15,7 +16,7 @@ pub(crate) fn open(path: &Path) -> Result<(File, u64)> {
 pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let (file, length) = open(path)?;
     if length > limit {
-        let why = format!("the file is {length} bytes, the limit is {limit}");
+        let why = message!("the file is {} bytes, the limit is {}", length, limit);
         return Err(FormatError::content(why));
     }
     let mut bytes = Vec::with_capacity(length as usize);

@@ -2,7 +2,9 @@
 //! a refusal can say what was given.
 
 use crate::files::UTF8_MARK;
+use llm_core::base::Message;
 use llm_core::checkpoint::looks_like_checkpoint;
+use llm_core::message;
 use std::fmt;
 use std::fs;
 use std::io::Read;
@@ -41,30 +43,103 @@ pub enum Look {
     Json,
     /// A NumPy array.
     NumPy,
-    /// Another format that is not text.
-    Other(&'static str),
+    /// Python's own format.
+    Pickle,
+    /// Several files in one.
+    Zip,
+    /// The same of 7-Zip.
+    SevenZip,
+    /// The same of RAR.
+    Rar,
+    /// The same, not compressed.
+    Tar,
+    /// Compressed.
+    Xz,
+    /// Compressed.
+    Zstd,
+    /// Compressed.
+    Lz4,
+    /// Compressed.
+    Bzip2,
+    /// Pages to be printed.
+    Pdf,
+    /// Text with its looks.
+    Rtf,
+    /// Of an Office from before 2007.
+    Office,
+    /// Any picture.
+    Picture,
+    /// Any sound.
+    Sound,
+    /// Any film.
+    Film,
+    /// What a processor runs.
+    Program,
+    /// What a browser runs.
+    WebAssembly,
+    /// Letters.
+    Font,
+    /// A table by columns.
+    Parquet,
+    /// The same, for memory.
+    Arrow,
+    /// Arrays by name.
+    Hdf5,
+    /// Tables.
+    Sqlite,
+    /// Text whose characters have four bytes each.
+    Utf32,
+}
+
+impl Look {
+    /// What it is, in words.
+    pub fn message(self) -> Message {
+        match self {
+            Look::Checkpoint => message!("a checkpoint of this program"),
+            Look::Run => message!("the folder of a run"),
+            Look::Gguf => message!("a GGUF file"),
+            Look::Safetensors => message!("a safetensors file"),
+            Look::HuggingFace => message!("a folder of Hugging Face"),
+            Look::Adapter => message!("a folder of PEFT, an adapter without its model"),
+            Look::PyTorch => message!("a file of PyTorch"),
+            Look::SentencePiece => message!("a tokenizer of SentencePiece"),
+            Look::Pointer => message!("a pointer of git-lfs to a file that is not here"),
+            Look::WebPage => message!("a web page"),
+            Look::Python => message!("a program in Python"),
+            Look::Json => message!("a JSON file"),
+            Look::NumPy => message!("a NumPy array"),
+            Look::Checkpoints(n) => message!("a folder with {} checkpoints", n),
+            Look::GgufPart(n, of) => message!("part {} of {} of a GGUF file", n, of),
+            Look::Pickle => message!("a pickle of Python"),
+            Look::Zip => message!("a zip archive"),
+            Look::SevenZip => message!("a 7-Zip archive"),
+            Look::Rar => message!("a RAR archive"),
+            Look::Tar => message!("a tar archive"),
+            Look::Xz => message!("compressed with xz"),
+            Look::Zstd => message!("compressed with zstd"),
+            Look::Lz4 => message!("compressed with lz4"),
+            Look::Bzip2 => message!("compressed with bzip2"),
+            Look::Pdf => message!("a PDF"),
+            Look::Rtf => message!("a document of RTF"),
+            Look::Office => message!("a file of an older Office"),
+            Look::Picture => message!("a picture"),
+            Look::Sound => message!("sound"),
+            Look::Film => message!("a film"),
+            Look::Program => message!("a program"),
+            Look::WebAssembly => message!("a WebAssembly module"),
+            Look::Font => message!("a font"),
+            Look::Parquet => message!("a Parquet table"),
+            Look::Arrow => message!("an Arrow table"),
+            Look::Hdf5 => message!("an HDF5 file"),
+            Look::Sqlite => message!("a SQLite data base"),
+            Look::Utf32 => "UTF-32".into(),
+        }
+    }
 }
 
 impl fmt::Display for Look {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Look::Checkpoint => "a checkpoint of this program",
-            Look::Run => "the folder of a run",
-            Look::Checkpoints(n) => return write!(f, "a folder with {n} checkpoints"),
-            Look::Gguf => "a GGUF file",
-            Look::GgufPart(n, of) => return write!(f, "part {n} of {of} of a GGUF file"),
-            Look::Safetensors => "a safetensors file",
-            Look::HuggingFace => "a folder of Hugging Face",
-            Look::Adapter => "a folder of PEFT, an adapter without its model",
-            Look::PyTorch => "a file of PyTorch",
-            Look::SentencePiece => "a tokenizer of SentencePiece",
-            Look::Pointer => "a pointer of git-lfs to a file that is not here",
-            Look::WebPage => "a web page",
-            Look::Python => "a program in Python",
-            Look::Json => "a JSON file",
-            Look::NumPy => "a NumPy array",
-            Look::Other(name) => name,
-        })
+        self.message().fmt(f)
     }
 }
 
@@ -77,52 +152,52 @@ const KNOWN: [(usize, &[u8], Look); 52] = [
     (0, b"\x93NUMPY", Look::NumPy),
     (0, b"version https://git-lfs.github.com/spec/", Look::Pointer),
     (0, b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19.", Look::PyTorch),
-    (0, b"\x80\x02}", Look::Other("a pickle of Python")),
-    (0, b"\x80\x03}", Look::Other("a pickle of Python")),
-    (0, b"\x80\x04\x95", Look::Other("a pickle of Python")),
-    (0, b"\x80\x05\x95", Look::Other("a pickle of Python")),
-    (0, b"PK\x03\x04", Look::Other("a zip archive")),
-    (0, b"PK\x05\x06", Look::Other("a zip archive")),
-    (0, b"7z\xBC\xAF\x27\x1C", Look::Other("a 7-Zip archive")),
-    (0, b"Rar!\x1A\x07", Look::Other("a RAR archive")),
-    (257, b"ustar", Look::Other("a tar archive")),
-    (0, b"\xFD7zXZ\0", Look::Other("compressed with xz")),
-    (0, b"\x28\xB5\x2F\xFD", Look::Other("compressed with zstd")),
-    (0, b"\x04\x22\x4D\x18", Look::Other("compressed with lz4")),
-    (0, b"BZh91AY&SY", Look::Other("compressed with bzip2")),
-    (0, b"%PDF-", Look::Other("a PDF")),
-    (0, b"{\\rtf1", Look::Other("a document of RTF")),
-    (0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", Look::Other("a file of an older Office")),
-    (0, b"\x89PNG\r\n\x1a\n", Look::Other("a picture")),
-    (0, b"\xFF\xD8\xFF", Look::Other("a picture")),
-    (0, b"GIF87a", Look::Other("a picture")),
-    (0, b"GIF89a", Look::Other("a picture")),
-    (8, b"WEBPVP8", Look::Other("a picture")),
-    (0, b"II*\0", Look::Other("a picture")),
-    (0, b"MM\0*", Look::Other("a picture")),
-    (8, b"WAVEfmt ", Look::Other("sound")),
-    (0, b"ID3\x02", Look::Other("sound")),
-    (0, b"ID3\x03", Look::Other("sound")),
-    (0, b"ID3\x04", Look::Other("sound")),
-    (0, b"OggS\0", Look::Other("sound")),
-    (0, b"fLaC\0", Look::Other("sound")),
-    (8, b"AVI LIST", Look::Other("a film")),
-    (4, b"ftypM4A", Look::Other("sound")),
-    (4, b"ftyp", Look::Other("a film")),
-    (0, b"\x1A\x45\xDF\xA3", Look::Other("a film")),
-    (0, b"\x7fELF", Look::Other("a program")),
-    (0, b"\xCF\xFA\xED\xFE", Look::Other("a program")),
-    (0, b"\xCA\xFE\xBA\xBE", Look::Other("a program")),
-    (0, b"MZ\x90\0", Look::Other("a program")),
-    (0, b"\0asm", Look::Other("a WebAssembly module")),
-    (0, b"wOF2\0", Look::Other("a font")),
-    (0, b"OTTO\0", Look::Other("a font")),
-    (0, b"PAR1\x15", Look::Other("a Parquet table")),
-    (0, b"ARROW1\0\0", Look::Other("an Arrow table")),
-    (0, b"\x89HDF\r\n\x1a\n", Look::Other("an HDF5 file")),
-    (0, b"SQLite format 3\0", Look::Other("a SQLite data base")),
-    (0, b"\xFF\xFE\0\0", Look::Other("UTF-32")),
-    (0, b"\0\0\xFE\xFF", Look::Other("UTF-32")),
+    (0, b"\x80\x02}", Look::Pickle),
+    (0, b"\x80\x03}", Look::Pickle),
+    (0, b"\x80\x04\x95", Look::Pickle),
+    (0, b"\x80\x05\x95", Look::Pickle),
+    (0, b"PK\x03\x04", Look::Zip),
+    (0, b"PK\x05\x06", Look::Zip),
+    (0, b"7z\xBC\xAF\x27\x1C", Look::SevenZip),
+    (0, b"Rar!\x1A\x07", Look::Rar),
+    (257, b"ustar", Look::Tar),
+    (0, b"\xFD7zXZ\0", Look::Xz),
+    (0, b"\x28\xB5\x2F\xFD", Look::Zstd),
+    (0, b"\x04\x22\x4D\x18", Look::Lz4),
+    (0, b"BZh91AY&SY", Look::Bzip2),
+    (0, b"%PDF-", Look::Pdf),
+    (0, b"{\\rtf1", Look::Rtf),
+    (0, b"\xD0\xCF\x11\xE0\xA1\xB1\x1A\xE1", Look::Office),
+    (0, b"\x89PNG\r\n\x1a\n", Look::Picture),
+    (0, b"\xFF\xD8\xFF", Look::Picture),
+    (0, b"GIF87a", Look::Picture),
+    (0, b"GIF89a", Look::Picture),
+    (8, b"WEBPVP8", Look::Picture),
+    (0, b"II*\0", Look::Picture),
+    (0, b"MM\0*", Look::Picture),
+    (8, b"WAVEfmt ", Look::Sound),
+    (0, b"ID3\x02", Look::Sound),
+    (0, b"ID3\x03", Look::Sound),
+    (0, b"ID3\x04", Look::Sound),
+    (0, b"OggS\0", Look::Sound),
+    (0, b"fLaC\0", Look::Sound),
+    (8, b"AVI LIST", Look::Film),
+    (4, b"ftypM4A", Look::Sound),
+    (4, b"ftyp", Look::Film),
+    (0, b"\x1A\x45\xDF\xA3", Look::Film),
+    (0, b"\x7fELF", Look::Program),
+    (0, b"\xCF\xFA\xED\xFE", Look::Program),
+    (0, b"\xCA\xFE\xBA\xBE", Look::Program),
+    (0, b"MZ\x90\0", Look::Program),
+    (0, b"\0asm", Look::WebAssembly),
+    (0, b"wOF2\0", Look::Font),
+    (0, b"OTTO\0", Look::Font),
+    (0, b"PAR1\x15", Look::Parquet),
+    (0, b"ARROW1\0\0", Look::Arrow),
+    (0, b"\x89HDF\r\n\x1a\n", Look::Hdf5),
+    (0, b"SQLite format 3\0", Look::Sqlite),
+    (0, b"\xFF\xFE\0\0", Look::Utf32),
+    (0, b"\0\0\xFE\xFF", Look::Utf32),
     (0, b"\x0a\x0e\x0a\x05<unk>\x15", Look::SentencePiece),
     (0, b"\x0a\x0e\x0a\x05<pad>\x15", Look::SentencePiece),
 ];
@@ -134,7 +209,7 @@ impl Look {
             start.get(*place..).is_some_and(|from| from.starts_with(bytes))
         };
         match KNOWN.iter().find(has).map(|(.., look)| *look) {
-            Some(Look::Other("a zip archive")) if is_pytorch(start) => Some(Look::PyTorch),
+            Some(Look::Zip) if is_pytorch(start) => Some(Look::PyTorch),
             Some(look) => Some(look),
             None if is_gguf(start) => Some(Look::Gguf),
             None if is_safetensors(start) => Some(Look::Safetensors),
@@ -225,11 +300,8 @@ mod tests {
             (b" \n<!DOCTYPE HTML><title>404", Look::WebPage),
             (b"version https://git-lfs.github.com/spec/v1\noid sha256:", Look::Pointer),
             (&[b"PK\x03\x04".as_slice(), &[0; 26], b"ckpt/data.pkl"].concat(), Look::PyTorch),
-            (
-                &[b"PK\x03\x04".as_slice(), &[0; 26], b"word.xml"].concat(),
-                Look::Other("a zip archive"),
-            ),
-            (b"\0\0\0\x1cftypisom", Look::Other("a film")),
+            (&[b"PK\x03\x04".as_slice(), &[0; 26], b"word.xml"].concat(), Look::Zip),
+            (b"\0\0\0\x1cftypisom", Look::Film),
         ] {
             assert_eq!(Look::of_bytes(bytes), Some(look), "{bytes:?}");
         }

@@ -1,13 +1,14 @@
 //! A model from elsewhere, all of it checked.
 
 use crate::error::{FormatError, Result};
+use llm_core::base::Message;
 use llm_core::checkpoint::TokenizerSpec;
 use llm_core::model::{SingleHead, check_attention, parameter_list};
 use llm_core::optim::{Hyperparameters, OptimizerState};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::train::Trainer;
-use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT, TokenId};
+use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT, TokenId, message};
 use std::fmt;
 use std::sync::Arc;
 
@@ -122,50 +123,58 @@ pub enum Note {
     },
 }
 
-impl fmt::Display for Note {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Note {
+    /// The sentence, for any language.
+    pub fn message(self) -> Message {
         match self {
-            Note::UnequalDropouts { embd, attn, resid } => write!(
-                f,
-                "embd_pdrop, attn_pdrop, resid_pdrop are {embd}, {attn} and {resid}, there is one \
-                 here: training goes on without dropout"
+            Note::UnequalDropouts { embd, attn, resid } => message!(
+                "embd_pdrop, attn_pdrop, resid_pdrop are {}, {} and {}, there is one here: training \
+                 goes on without dropout",
+                embd,
+                attn,
+                resid
             ),
-            Note::AttentionDropout { dropout } => write!(
-                f,
-                "attention_dropout is {dropout}, dropout is everywhere or nowhere here: training goes \
-                 on without"
+            Note::AttentionDropout { dropout } => message!(
+                "attention_dropout is {}, dropout is everywhere or nowhere here: training goes on \
+                 without",
+                dropout
             ),
             Note::LongContext { said } => {
-                write!(f, "max_position_embeddings is {said}, {} are read here", Config::MAX_SEQ)
+                message!("max_position_embeddings is {}, {} are read here", said, Config::MAX_SEQ)
             }
             Note::FurtherEnds { end } => {
-                write!(f, "several tokens end a text: token {end} is taken, the others are not")
+                message!("several tokens end a text: token {} is taken, the others are not", end)
             }
-            Note::FewerTokens { tokens, rows } => write!(
-                f,
-                "the tokenizer has {tokens} tokens, the model {rows}: the others stay, and stand \
-                 for nothing"
+            Note::FewerTokens { tokens, rows } => message!(
+                "the tokenizer has {} tokens, the model {}: the others stay, and stand for nothing",
+                tokens,
+                rows
             ),
-            Note::NoTokenizer => f.write_str(
+            Note::NoTokenizer => message!(
                 "no tokenizer files (tokenizer.json, or vocab.json and merges.txt): text is not \
-                 understood",
+                 understood"
             ),
-            Note::Rounded { kind } => {
-                write!(
-                    f,
-                    "weights were stored rounded ({kind}): they go on from what is left of them"
-                )
-            }
-            Note::ChatTemplate => f.write_str("its chat template is not kept"),
-            Note::OtherEnd { token } => {
-                write!(f, "it ends a text with token {token}, which is a token like any other here")
-            }
-            Note::Undescribed => f.write_str(
+            Note::Rounded { kind } => message!(
+                "weights were stored rounded ({}): they go on from what is left of them",
+                kind
+            ),
+            Note::ChatTemplate => message!("its chat template is not kept"),
+            Note::OtherEnd { token } => message!(
+                "it ends a text with token {}, which is a token like any other here",
+                token
+            ),
+            Note::Undescribed => message!(
                 "the file has no description of its model (tiny-gpt): taken for one with GELU, \
-                 whose attention sees all that came before",
+                 whose attention sees all that came before"
             ),
-            Note::HeadsUnknown => f.write_str("the files do not say how many heads: read as one"),
+            Note::HeadsUnknown => message!("the files do not say how many heads: read as one"),
         }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
     }
 }
 
@@ -203,14 +212,13 @@ pub(crate) fn attention(
 
 /// `Err` unless the sizes are within their limits, and the attention fits them.
 pub(crate) fn check(config: &Config, attention: &dyn Attention) -> Result<()> {
-    let refused = |e: llm_core::Error| FormatError::content(e.to_string());
-    config.check().map_err(refused)?;
-    check_attention(attention, config).map_err(refused)?;
+    config.check().map_err(FormatError::Refused)?;
+    check_attention(attention, config).map_err(FormatError::Refused)?;
     let list = parameter_list(config, &attention.parameters(config));
     let count = list.iter().map(|(_, p)| p.numel()).fold(0, u64::saturating_add);
     if count > Config::MAX_PARAMETERS {
         let count = llm_core::base::thousands(count);
-        let why = format!("{count} parameters are more than this program takes");
+        let why = message!("{} parameters are more than this program takes", count);
         return Err(FormatError::content(why));
     }
     Ok(())

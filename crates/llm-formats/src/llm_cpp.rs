@@ -19,11 +19,11 @@ mod numbers;
 use crate::error::{FormatError, Result, shown};
 use crate::files::{open, read_small};
 use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
-use llm_core::Config;
 use llm_core::base::memory;
 use llm_core::model::parameter_shapes;
 use llm_core::optim::Hyperparameters;
 use llm_core::recipe::Recipe;
+use llm_core::{Config, message};
 use numbers::{CHUNK, Numbers};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -75,16 +75,23 @@ fn beside(prefix: &Path, ending: &str) -> PathBuf {
 impl MetaJson {
     fn parse(text: &[u8]) -> Result<MetaJson> {
         let fields: Map<String, Value> = serde_json::from_slice(text).map_err(|e| {
-            FormatError::content(format!("no JSON object: {}", shown(&e.to_string())))
+            FormatError::content(message!("no JSON object: {}", shown(&e.to_string())))
         })?;
         let format: String = field(&fields, "format")?;
         if format != FORMAT {
             let found = shown(&format);
-            return Err(FormatError::content(format!("format '{found}', expected '{FORMAT}'")));
+            return Err(FormatError::content(message!(
+                "format '{}', expected '{}'",
+                found,
+                FORMAT
+            )));
         }
         let version: u64 = field(&fields, "version")?;
         if version != 1 {
-            return Err(FormatError::content(format!("version {version}, this program reads 1")));
+            return Err(FormatError::content(message!(
+                "version {}, this program reads 1",
+                version
+            )));
         }
         let settings = MetaJson {
             vocab_size: field(&fields, "vocab_size")?,
@@ -100,8 +107,8 @@ impl MetaJson {
             has_optim_state: field(&fields, "has_optim_state")?,
         };
         let config = settings.config();
-        config.check().map_err(|e| FormatError::content(e.to_string()))?;
-        settings.recipe(&config).check().map_err(|e| FormatError::content(e.to_string()))?;
+        config.check().map_err(FormatError::Refused)?;
+        settings.recipe(&config).check().map_err(FormatError::Refused)?;
         Ok(settings)
     }
 
@@ -138,7 +145,7 @@ impl MetaJson {
         let mut input = Numbers::new(input);
         self.check_start(&mut input, length, shapes.len())?;
         if length != expected {
-            let why = format!("the file is {length} bytes, this model needs {expected}");
+            let why = message!("the file is {} bytes, this model needs {}", length, expected);
             return Err(FormatError::content(why));
         }
         memory::require(length)?;
@@ -146,10 +153,10 @@ impl MetaJson {
         for (name, shape) in &shapes {
             let (found, count) = (input.u64()?, shape.iter().product::<usize>());
             if found != count as u64 {
-                let why = format!("{name} has {found} elements, this model needs {count}");
+                let why = message!("{} has {} elements, this model needs {}", name, found, count);
                 return Err(FormatError::content(why));
             }
-            parameters.push((name.clone(), parameter(shape, input.floats(name, count)?)?));
+            parameters.push((name.clone(), parameter(shape, input.floats(name.clone(), count)?)?));
         }
         let optimizer = match self.has_optim_state {
             true => Some(input.optimizer(&shapes)?),
@@ -175,29 +182,29 @@ impl MetaJson {
         parameters: usize,
     ) -> Result<()> {
         if length < START {
-            let why = format!("the file is {length} bytes, too short for a checkpoint");
+            let why = message!("the file is {} bytes, too short for a checkpoint", length);
             return Err(FormatError::content(why));
         }
         if input.array::<8>()? != MAGIC {
-            return Err(FormatError::content("not a checkpoint of the C++ original"));
+            return Err(FormatError::content(message!("not a checkpoint of the C++ original")));
         }
         let version = input.u32()?;
         if version != 1 {
-            let why = format!("version {version}, this program reads 1");
+            let why = message!("version {}, this program reads 1", version);
             return Err(FormatError::content(why));
         }
         let (moments, step, count) = (input.u32()?, input.u64()?, input.u32()?);
         for (what, found, expected) in [
-            ("optimizer state", moments.into(), self.has_optim_state.into()),
-            ("step", step, self.step),
+            (message!("optimizer state"), moments.into(), self.has_optim_state.into()),
+            ("step".to_string().into(), step, self.step),
         ] {
             if found != expected {
-                let why = format!("{what} is {found}, the JSON file says {expected}");
+                let why = message!("{} is {}, the JSON file says {}", what, found, expected);
                 return Err(FormatError::content(why));
             }
         }
         if count as usize != parameters {
-            let why = format!("{count} parameters, this model has {parameters}");
+            let why = message!("{} parameters, this model has {}", count, parameters);
             return Err(FormatError::content(why));
         }
         Ok(())
@@ -207,9 +214,9 @@ impl MetaJson {
 /// A field of the JSON file.
 fn field<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Result<T> {
     let value =
-        fields.get(name).ok_or_else(|| FormatError::content(format!("{name} is missing")))?;
+        fields.get(name).ok_or_else(|| FormatError::content(message!("{} is missing", name)))?;
     T::deserialize(value)
-        .map_err(|e| FormatError::content(format!("{name}: {}", shown(&e.to_string()))))
+        .map_err(|e| FormatError::content(message!("{}: {}", name, shown(&e.to_string()))))
 }
 
 /// Bytes before the parameters.

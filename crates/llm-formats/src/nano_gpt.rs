@@ -1,6 +1,7 @@
 //! What nanoGPT leaves beside its token numbers: `meta.pkl`, the characters that they stand for.
 
 use crate::error::{FormatError, Result};
+use llm_core::message;
 use llm_core::tokenizer::{CharTokenizer, Tokenizer};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -29,16 +30,19 @@ pub fn characters(meta: &[u8]) -> Result<CharTokenizer> {
     let meta = Some(meta).filter(|meta| is_flat(meta));
     let meta = meta.and_then(|m| serde_pickle::from_slice(m, serde_pickle::DeOptions::new()).ok());
     let meta: Option<Meta> = meta;
-    let meta = meta.ok_or_else(|| FormatError::content("it holds no table of characters"))?;
+    let meta =
+        meta.ok_or_else(|| FormatError::content(message!("it holds no table of characters")))?;
     let Meta { vocab_size, itos, stoi } = meta;
     let in_order = itos.iter().zip(0..).all(|((&token, _), place)| token == place)
         && itos.values().is_sorted_by(|a, b| a < b);
     if !in_order || itos.is_empty() {
-        return Err(FormatError::content("its characters are not numbered in their sorted order"));
+        return Err(FormatError::content(message!(
+            "its characters are not numbered in their sorted order"
+        )));
     }
     let agree = stoi.len() == itos.len() && itos.iter().all(|(i, c)| stoi.get(c) == Some(i));
     if !agree || vocab_size as usize != itos.len() {
-        return Err(FormatError::content("its two tables and its size do not agree"));
+        return Err(FormatError::content(message!("its two tables and its size do not agree")));
     }
     let text: String = itos.into_values().collect();
     let tokenizer = CharTokenizer::from_text(text.as_bytes())?;

@@ -1,8 +1,9 @@
 //! What stands in for byte-level BPE in a program that was built without it.
 
 use crate::kept::Kept;
+use llm_core::base::Message;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Error, Result};
+use llm_core::{Error, Result, message};
 use std::sync::Arc;
 
 /// Its name in checkpoints and flags.
@@ -10,7 +11,8 @@ pub const NAME: &str = "bpe";
 /// Not in this program.
 pub const AVAILABLE: bool = false;
 /// Why not.
-pub const UNAVAILABLE: &str = "this program was built without BPE tokenizers (cargo feature bpe)";
+pub const UNAVAILABLE: Message =
+    message!("this program was built without BPE tokenizers (cargo feature bpe)");
 
 /// What learning reports on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

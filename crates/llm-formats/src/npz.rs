@@ -1,5 +1,6 @@
 //! NumPy's .npz: a zip of .npy files, one for each array, not compressed.
 
+use llm_core::message;
 use std::fmt;
 use std::io::{self, Write};
 use zip::CompressionMethod;
@@ -50,7 +51,12 @@ impl<'a> Npz<'a> {
     /// values.
     pub fn add<N: Number>(&mut self, name: &str, shape: &[usize], values: &[N]) -> io::Result<()> {
         if shape.iter().product::<usize>() != values.len() {
-            let why = format!("{name} of shape {shape:?} has {} values", values.len());
+            let why = message!(
+                "{} of shape {} has {} values",
+                name,
+                format_args!("{shape:?}"),
+                values.len()
+            );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
         }
         let large = size_of_val(values) as u64 >= u64::from(u32::MAX) - HEADER as u64;

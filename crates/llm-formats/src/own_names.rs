@@ -16,7 +16,7 @@ use crate::tokenizers;
 use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
 use llm_core::model::{Mlp, Norm, parameter_list};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT};
+use llm_core::{Attention, AttentionSpec, Config, Tensor, TinyGPT, message};
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::io::{self, Read};
@@ -104,7 +104,7 @@ pub fn read(
     let blob = contents.row(TOKENIZER).filter(|_| kind.is_some());
     if let Some(row) = blob {
         if row.length > MAX_BLOB {
-            let why = format!("a tokenizer of {} bytes, the limit is {MAX_BLOB}", row.length);
+            let why = message!("a tokenizer of {} bytes, the limit is {}", row.length, MAX_BLOB);
             return Err(FormatError::content(why));
         }
         let shape = vec![row.length as usize];
@@ -142,7 +142,7 @@ type Described = (Config, Arc<dyn Attention>, Option<String>);
 /// The settings of a file that [`export`] wrote.
 fn described(text: &str, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Described> {
     let bad = |e: serde_json::Error| {
-        FormatError::content(format!("metadata '{KEY}': {}", shown(&e.to_string())))
+        FormatError::content(message!("metadata '{}': {}", KEY, shown(&e.to_string())))
     };
     let Description { config, attention: spec, tokenizer } =
         serde_json::from_str(text).map_err(bad)?;
@@ -162,8 +162,8 @@ fn undescribed<R: Read>(
     let has = |name: &str| contents.row(name).is_some();
     let shape = |name: &str| match contents.row(name).map(|row| &row.shape[..]) {
         Some(&[rows, columns]) => Ok((rows, columns)),
-        Some(_) => Err(FormatError::content(format!("tensor {name} has not two axes"))),
-        None => Err(FormatError::content(format!("tensor {name} is missing"))),
+        Some(_) => Err(FormatError::content(message!("tensor {} has not two axes", name))),
+        None => Err(FormatError::content(message!("tensor {} is missing", name))),
     };
     let ((vocab_size, d_model), (seq_len, _)) = (shape("wte")?, shape("wpe")?);
     let hidden = shape("blocks.0.w_fc").map_or(0, |(_, hidden)| hidden);
@@ -192,7 +192,7 @@ fn undescribed<R: Read>(
 /// The tokenizer that a file names, or the one for a file that names none.
 fn tokenizer(kind: Option<String>, blob: Vec<u8>, vocab_size: usize) -> Result<Arc<dyn Tokenizer>> {
     let Some(kind) = kind else { return nameless(vocab_size) };
-    let tokenizer = tokenizers::from_spec(&TokenizerSpec { kind, blob })
-        .map_err(|e| FormatError::content(e.to_string()))?;
+    let tokenizer =
+        tokenizers::from_spec(&TokenizerSpec { kind, blob }).map_err(FormatError::Refused)?;
     tokenizers::fit(tokenizer, vocab_size)
 }

@@ -8,7 +8,7 @@ use crate::repeated::repeated;
 use crate::text::Text;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::{Error, Result, TokenDataset, TokenId};
+use llm_core::{Error, Result, TokenDataset, TokenId, message};
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap};
 use std::mem;
@@ -294,7 +294,8 @@ impl Texts {
             _ if places.is_empty() => Ok(bytes),
             Some(end) => Ok(bytes.with_ends(places, end)?),
             None => {
-                Err(Error::tokenizer(tokenizer.name(), "it has no token that ends a text").into())
+                let why = message!("it has no token that ends a text");
+                Err(Error::tokenizer(tokenizer.name(), why).into())
             }
         }
     }

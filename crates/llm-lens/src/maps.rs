@@ -3,7 +3,7 @@
 use llm_core::base::memory;
 use llm_core::model::Probe;
 use llm_core::ndarray::{ArrayView2, ArrayView3};
-use llm_core::{Error, Result, TinyGPT, TokenId, no_grad};
+use llm_core::{Error, Result, TinyGPT, TokenId, message, no_grad};
 use std::cell::RefCell;
 
 /// P of every layer and head for one text.
@@ -44,7 +44,7 @@ pub fn attention_maps(model: &TinyGPT, tokens: &[TokenId], last: usize) -> Resul
 /// What is said of an attention that leaves the probe empty.
 pub(crate) fn does_not_show(model: &TinyGPT) -> Error {
     let name = model.attention().spec().name;
-    Error::config("attention", format!("'{}' does not show its weights", name.escape_default()))
+    Error::config("attention", message!("'{}' does not show its weights", name.escape_default()))
 }
 
 /// Keeps the part of each P that is shown.

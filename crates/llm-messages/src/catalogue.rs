@@ -28,6 +28,8 @@ pub struct Pair {
     pub phrases: Vec<Phrase>,
     /// Letters that are given: of several pairs that fit, the one with the most is meant.
     weight: usize,
+    /// A finished line may be found by it; a template is looked up as it is and nothing else.
+    in_lines: bool,
 }
 
 /// What a Chinese text consists of.
@@ -51,12 +53,16 @@ pub struct Catalogue {
     pairs: Vec<Pair>,
 }
 
+/// The section of pairs that no finished line is found by.
+const TEMPLATES: &str = "templates";
+
 /// A pair, or those of a section.
-fn pairs(key: String, value: Value) -> Vec<Pair> {
+fn pairs(key: String, value: Value, in_lines: bool) -> Vec<Pair> {
     match value {
-        Value::String(zh) => vec![Pair::new(&key, &zh)],
+        Value::String(zh) => vec![Pair { in_lines, ..Pair::new(&key, &zh) }],
         Value::Table(section) => {
-            section.into_iter().flat_map(|(key, value)| pairs(key, value)).collect()
+            let in_lines = in_lines && key != TEMPLATES;
+            section.into_iter().flat_map(|(key, value)| pairs(key, value, in_lines)).collect()
         }
         _ => Vec::new(),
     }
@@ -73,7 +79,7 @@ impl Catalogue {
     /// none has nothing.
     pub fn new(files: &[&str]) -> Catalogue {
         let tables = files.iter().flat_map(|text| text.parse::<Table>().unwrap_or_default());
-        Catalogue { pairs: tables.flat_map(|(key, value)| pairs(key, value)).collect() }
+        Catalogue { pairs: tables.flat_map(|(key, value)| pairs(key, value, true)).collect() }
     }
 
     /// The Chinese of a template, whatever its places say about numbers.
@@ -134,7 +140,8 @@ impl Catalogue {
 
     /// What the best pair for a sentence makes of it.
     fn sentence(&self, text: &str) -> Option<Said> {
-        let found = self.pairs.iter().filter_map(|pair| pair.said(self, &pair.places(text)?));
+        let pairs = self.pairs.iter().filter(|pair| pair.in_lines);
+        let found = pairs.filter_map(|pair| pair.said(self, &pair.places(text)?));
         found.reduce(|a, b| if b.known > a.known { b } else { a })
     }
 }
@@ -143,7 +150,7 @@ impl Pair {
     fn new(en: &str, zh: &str) -> Pair {
         let pieces: Vec<String> = en.split("{}").map(String::from).collect();
         let weight = pieces.iter().map(|piece| piece.chars().count()).sum();
-        Pair { en: en.into(), zh: zh.into(), pieces, phrases: phrases(zh), weight }
+        Pair { en: en.into(), zh: zh.into(), pieces, phrases: phrases(zh), weight, in_lines: true }
     }
 
     /// What stands in the places of a line that this pair is about.
@@ -257,5 +264,8 @@ mod tests {
         assert_eq!(said("all of it"), None);
         assert_eq!(all.chinese("  all").unwrap(), "  ALL");
         assert_eq!(all.chinese("nothing of that"), None);
+        let templates = Catalogue::new(&["[templates.part]\n\"{} of it\" = \"{} OF\""]);
+        assert_eq!(templates.translation("{:.2} of it"), Some("{} OF"));
+        assert_eq!(templates.chinese("all of it"), None);
     }
 }

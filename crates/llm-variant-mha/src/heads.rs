@@ -1,5 +1,6 @@
 //! self_attention_mha: H heads, each over its own D = C/H channels.
 
+use llm_core::base::Message;
 use llm_core::buffer::Buffer;
 use llm_core::kernels::attention::{
     backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
@@ -9,7 +10,7 @@ use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4};
 use llm_core::ops::{AttentionParams, Context};
 use llm_core::profile::{enter, span};
-use llm_core::{Error, Result, Tensor, ops};
+use llm_core::{Error, Result, Tensor, message, ops};
 use std::sync::Arc;
 
 /// Multi-head causal self-attention with its projections:
@@ -141,11 +142,12 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
     if n_heads > 0 && c.is_multiple_of(n_heads) {
         return Ok(c / n_heads);
     }
-    let divisors: Vec<String> =
-        (1..=c).filter(|h| c.is_multiple_of(*h)).map(|h| h.to_string()).collect();
-    let reason = format!(
-        "{n_heads} heads do not divide a width (d_model) of {c}; possible are {}",
-        divisors.join(", ")
+    let divisors = (1..=c).filter(|h| c.is_multiple_of(*h));
+    let reason = message!(
+        "{} heads do not divide a width (d_model) of {}; possible are {}",
+        n_heads,
+        c,
+        Message::list(divisors)
     );
     Err(Error::config("heads", reason))
 }

@@ -7,7 +7,7 @@ use llm_core::kernels::parallel::{LIGHT, rows_with};
 use llm_core::model::{Context, Decode, Parameters, Position, SingleHead};
 use llm_core::ndarray::{ArrayView2, Axis, Slice};
 use llm_core::ops::AttentionParams;
-use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor};
+use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, message};
 use std::ops::Range;
 
 /// Cached numbers that are worth a thread of their own: they come from memory, as weights do.
@@ -41,14 +41,16 @@ impl MultiHead {
     /// [`Error::Config`] when the spec describes another attention.
     pub fn from_spec(spec: &AttentionSpec) -> Result<MultiHead> {
         let AttentionSpec { name, n_heads, head_mask, settings } = spec;
+        let shown = name.escape_default();
         let contradiction = match name.as_str() {
             MultiHead::NAME => None,
-            SingleHead::NAME if *n_heads != 1 => Some(format!("with {n_heads} heads")),
+            SingleHead::NAME if *n_heads != 1 => {
+                Some(message!("'{}' with {} heads", shown, *n_heads))
+            }
             SingleHead::NAME => None, // of which a layer's head may be switched off
-            _ => Some("is not known here".into()),
+            _ => Some(message!("'{}' is not known here", shown)),
         };
-        if let Some(what) = contradiction {
-            let reason = format!("'{}' {what}", name.escape_default());
+        if let Some(reason) = contradiction {
             return Err(Error::config("attention", reason));
         }
         settings.expect_empty()?;
@@ -76,7 +78,7 @@ impl Attention for MultiHead {
         if self.head_mask.is_empty() || self.head_mask.len() == want {
             return Ok(());
         }
-        let reason = format!("{} entries for {want} heads", self.head_mask.len());
+        let reason = message!("{} entries for {} heads", self.head_mask.len(), want);
         Err(Error::config("head_mask", reason))
     }
 

@@ -8,7 +8,7 @@ use llm_core::kernels::attention::{
 use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut3, Axis, Slice};
 use llm_core::profile::span;
-use llm_core::{Error, Result, Tensor};
+use llm_core::{Error, Result, Tensor, message};
 use std::sync::Arc;
 
 /// How the channels of `qkv` are read.
@@ -75,10 +75,13 @@ pub fn causal_attention_grouped(
     const OP: &str = "causal_attention_grouped";
     let Heads { n_heads: h, kv_heads: g, head_dim: d, window } = heads;
     if g == 0 || h == 0 || !h.is_multiple_of(g) {
-        return Err(Error::config("kv_heads", format!("{g} do not divide {h} heads")));
+        return Err(Error::config("kv_heads", message!("{} do not divide {} heads", g, h)));
     }
     if d == 0 || window == 0 {
-        return Err(Error::config("heads", "a head of 0 channels, or that sees 0 positions"));
+        return Err(Error::config(
+            "heads",
+            message!("a head of 0 channels, or that sees 0 positions"),
+        ));
     }
     let [b, t, width] = qkv.dims(OP, "qkv of shape [B, T, (H+2G)·D]")?;
     if b * t == 0 || width != heads.all() * d {

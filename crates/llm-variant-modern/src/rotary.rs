@@ -1,6 +1,8 @@
 //! Rotary positions: how fast each pair of channels is turned, and the angles of all positions.
 
+use llm_core::base::Message;
 use llm_core::kernels::rotary::Angles;
+use llm_core::message;
 use std::f64::consts::TAU;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -46,14 +48,18 @@ impl RotaryScaling {
     }
 
     /// Why it cannot be, if so.
-    pub(crate) fn wrong(&self) -> Option<String> {
+    pub(crate) fn wrong(&self) -> Option<Message> {
         let RotaryScaling { factor, low, high, original } = *self;
         let fits = factor >= 1.0 && factor.is_finite() && low > 0.0 && high.is_finite();
         if fits && high > low && original > 0 {
             return None;
         }
-        Some(format!(
-            "a scaling by {factor} between {low} and {high} rounds in {original} positions is none"
+        Some(message!(
+            "a scaling by {} between {} and {} rounds in {} positions is none",
+            factor,
+            low,
+            high,
+            original
         ))
     }
 }
@@ -123,7 +129,8 @@ mod tests {
             RotaryScaling { high: f64::INFINITY, ..fine },
             RotaryScaling { original: 0, ..fine },
         ] {
-            assert!(scaling.wrong().is_some_and(|why| why.contains("is none")), "{scaling:?}");
+            let why = scaling.wrong().map(|why| why.to_string());
+            assert!(why.is_some_and(|why| why.contains("is none")), "{scaling:?}");
         }
     }
 }

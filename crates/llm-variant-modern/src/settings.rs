@@ -2,9 +2,10 @@
 
 use crate::modern::Modern;
 use crate::rotary::{Rotary, RotaryScaling};
+use llm_core::base::Message;
 use llm_core::model::SingleHead;
 use llm_core::settings::{Settings, Value};
-use llm_core::{AttentionSpec, Error, Result};
+use llm_core::{AttentionSpec, Error, Result, message};
 
 impl Modern {
     /// The name in [`AttentionSpec`].
@@ -27,18 +28,24 @@ impl Modern {
             return Ok(plain);
         }
         if name != Modern::NAME {
-            let reason = format!("'{}' is not known here", name.escape_default());
+            let reason = message!("'{}' is not known here", name.escape_default());
             return Err(Error::config("attention", reason));
         }
         let mut left = Keys(settings);
         let theta = left.number("rotary.theta")?;
         let width = left.whole("rotary.width")?;
         if theta.is_none() && width.is_some() {
-            return Err(Error::config("attention", "'rotary.width' without 'rotary.theta'"));
+            return Err(Error::config(
+                "attention",
+                message!("'rotary.width' without 'rotary.theta'"),
+            ));
         }
         let scaling = left.scaling()?;
         if theta.is_none() && scaling.is_some() {
-            return Err(Error::config("attention", "a rotary.scaling without 'rotary.theta'"));
+            return Err(Error::config(
+                "attention",
+                message!("a rotary.scaling without 'rotary.theta'"),
+            ));
         }
         let rotary = theta.map(|theta| Rotary::new(theta, width));
         let made = Modern {
@@ -99,21 +106,21 @@ struct Keys(Settings);
 
 impl Keys {
     fn whole(&mut self, key: &str) -> Result<Option<usize>> {
-        self.take(key, "a whole number", |value| match value {
+        self.take(key, message!("a whole number"), |value| match value {
             Value::Whole(n) => usize::try_from(*n).ok(),
             _ => None,
         })
     }
 
     fn number(&mut self, key: &str) -> Result<Option<f64>> {
-        self.take(key, "a double-precision number", |value| match value {
+        self.take(key, message!("a double-precision number"), |value| match value {
             Value::Double(x) => Some(*x),
             _ => None,
         })
     }
 
     fn yes(&mut self, key: &str) -> Result<Option<bool>> {
-        self.take(key, "yes or no", |value| match value {
+        self.take(key, message!("yes or no"), |value| match value {
             Value::Bool(yes) => Some(*yes),
             _ => None,
         })
@@ -128,19 +135,23 @@ impl Keys {
             (Some(factor), Some(low), Some(high), Some(original)) => {
                 Ok(Some(RotaryScaling { factor, low, high, original }))
             }
-            _ => Err(Error::config("attention", "a part of rotary.scaling is missing")),
+            _ => Err(Error::config("attention", message!("a part of rotary.scaling is missing"))),
         }
     }
 
     fn take<T>(
         &mut self,
         key: &str,
-        needed: &str,
+        needed: Message,
         read: impl FnOnce(&Value) -> Option<T>,
     ) -> Result<Option<T>> {
         let Some(value) = self.0.take(key) else { return Ok(None) };
-        let wrong =
-            || Error::config("attention", format!("'{key}' is {value}, needed is {needed}"));
+        let wrong = || {
+            Error::config(
+                "attention",
+                message!("'{}' is {}, needed is {}", key, value.to_string(), needed),
+            )
+        };
         read(&value).map(Some).ok_or_else(wrong)
     }
 }

@@ -2,7 +2,9 @@
 
 use crate::failure::{Code, Failure, Result};
 use crate::memory::room;
+use llm_core::base::Message;
 use llm_core::data::{TokenDataset, Window, Windows};
+use llm_core::message;
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_formats::data_file::{Kind, SAMPLE, unmarked, utf16};
@@ -46,10 +48,11 @@ impl Stories {
     /// [`Code::Data`] for stories of another grammar, [`Code::Memory`].
     pub fn new(source: &DataSource, val_frac: f64) -> Result<Stories> {
         let DataSource::Stories { version, seed, count } = *source else {
-            return Err(Failure::new(Code::Internal, "files that are stories"));
+            return Err(Failure::new(Code::Internal, message!("files that are stories")));
         };
         if version != GRAMMAR_VERSION {
-            let why = format!("stories of grammar {version}, this program has {GRAMMAR_VERSION}");
+            let why =
+                message!("stories of grammar {}, this program has {}", version, GRAMMAR_VERSION);
             return Err(Failure::new(Code::Data, why));
         }
         room(count.saturating_mul(STORY_BYTES))?;
@@ -85,7 +88,7 @@ impl Data {
         seq_len: usize,
     ) -> Result<Data> {
         let train = stories.learnt.tokens(tokenizer)?;
-        train.check_room("the training part", seq_len)?;
+        train.check_room(message!("the training part"), seq_len)?;
         let unseen = stories.unseen.tokens(tokenizer)?;
         let windows = unseen.windows(seq_len);
         Ok(Data { train, unseen, windows, stories: Some(stories.clone()) })
@@ -113,7 +116,7 @@ impl Data {
             }
         };
         let (train, unseen) = all.split(val_frac);
-        train.check_room("the training part", seq_len)?;
+        train.check_room(message!("the training part"), seq_len)?;
         let windows = unseen.windows(seq_len);
         Ok(Data { train, unseen, windows, stories: None })
     }
@@ -170,27 +173,27 @@ fn known(story: &Story) -> KnownText<'_> {
 /// [`Code::Data`] for what is empty or no text.
 pub fn text(name: &str, file: Vec<u8>) -> Result<Vec<u8>> {
     let name = shown(name);
-    let refused = |why: String| Failure::new(Code::Data, why);
-    let no_text = |what: String| refused(format!("'{name}' is no text: {what}"));
+    let refused = |why: Message| Failure::new(Code::Data, why);
+    let no_text = |what: Message| refused(message!("'{}' is no text: {}", &name, what));
     let bytes = match Kind::of(&file[..file.len().min(SAMPLE)]) {
         Kind::Text => file,
         Kind::MarkedUtf8 => unmarked(file),
         Kind::Utf16 { big, mark } => utf16(&file[mark..], big)
             .ok_or_else(|| {
-                refused(format!("'{name}' begins as UTF-16 and goes on as something else"))
+                refused(message!("'{}' begins as UTF-16 and goes on as something else", &name))
             })?
             .into_bytes(),
-        Kind::Gzip => return Err(no_text("compressed with gzip".into())),
-        Kind::Foreign(what) => return Err(no_text(what.to_string())),
+        Kind::Gzip => return Err(no_text(message!("compressed with gzip"))),
+        Kind::Foreign(what) => return Err(no_text(what.message())),
         Kind::Binary { controls } => {
-            return Err(no_text(format!(
+            return Err(no_text(message!(
                 "{:.0} % of its first bytes are control characters",
                 100.0 * controls
             )));
         }
     };
     if bytes.is_empty() {
-        return Err(refused(format!("'{name}' is empty; a run needs some text")));
+        return Err(refused(message!("'{}' is empty; a run needs some text", &name)));
     }
     Ok(bytes)
 }

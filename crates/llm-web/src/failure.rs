@@ -1,8 +1,10 @@
 //! What went wrong, in both languages, for whoever sits before the page.
 
-use crate::words;
-use llm_core::Error;
+use crate::words::Chinese;
+use llm_core::base::Message;
+use llm_core::{Error, message};
 use llm_formats::FormatError;
+use llm_messages::errors;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
@@ -43,22 +45,28 @@ pub struct Failure {
     pub code: Code,
     /// In English.
     pub en: String,
+    /// In Chinese; in English what has no translation.
+    pub zh: String,
 }
 
 impl Failure {
-    /// Said in English; the catalogue has the Chinese.
-    pub fn new(code: Code, en: impl Into<String>) -> Failure {
-        Failure { code, en: en.into() }
+    /// A sentence of this crate.
+    pub fn new(code: Code, what: impl Into<Message>) -> Failure {
+        let what = what.into();
+        Failure { code, en: what.to_string(), zh: what.said(&Chinese) }
     }
 
-    /// In Chinese; in English what the catalogue does not have.
-    pub fn zh(&self) -> String {
-        words::in_chinese(&self.en).unwrap_or_else(|| self.en.clone())
+    /// The same about the content of a checkpoint.
+    #[must_use]
+    pub fn in_checkpoint(self, name: &str) -> Failure {
+        let about = |what: String| message!("checkpoint '{}': {}", name, what);
+        let (en, zh) = (about(self.en).to_string(), about(self.zh).said(&Chinese));
+        Failure { code: Code::Checkpoint, en, zh }
     }
 
     /// As the page gets it.
     pub fn json(&self) -> Value {
-        json!({ "error": { "code": self.code, "en": self.en, "zh": self.zh() } })
+        json!({ "error": { "code": self.code, "en": self.en, "zh": self.zh } })
     }
 }
 
@@ -85,13 +93,14 @@ impl From<Error> for Failure {
             Error::Checkpoint { .. } | Error::Tokenizer { .. } => Code::Checkpoint,
             _ => Code::Internal,
         };
-        Failure::new(code, with_sources(&error))
+        Failure { code, en: with_sources(&error), zh: errors::core(&error, &Chinese) }
     }
 }
 
 impl From<FormatError> for Failure {
     fn from(error: FormatError) -> Failure {
-        Failure::new(Code::Checkpoint, with_sources(&error))
+        let zh = errors::formats(&error, &Chinese);
+        Failure { code: Code::Checkpoint, en: with_sources(&error), zh }
     }
 }
 

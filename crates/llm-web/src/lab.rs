@@ -11,8 +11,8 @@ use crate::request::{
     Text, Write,
 };
 use crate::run::Run;
-use llm_core::Recipe;
 use llm_core::recipe::DataSource;
+use llm_core::{Recipe, message};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -98,7 +98,7 @@ impl Lab {
                 Ok(json!({ "dropped": self.runs.remove(&run).is_some() }).into())
             }
             other => {
-                let why = format!("no request '{}'", other.escape_default());
+                let why = message!("no request '{}'", other.escape_default());
                 Err(Failure::new(Code::Request, why))
             }
         }
@@ -115,7 +115,7 @@ impl Lab {
     /// Puts a run into its place, and says what it is.
     fn put(&mut self, number: u32, run: Run) -> Result<Answer> {
         if self.runs.len() >= MOST_RUNS && !self.runs.contains_key(&number) {
-            let why = format!("{MOST_RUNS} runs are open; drop one of them");
+            let why = message!("{} runs are open; drop one of them", MOST_RUNS);
             return Err(Failure::new(Code::Run, why));
         }
         let said = run.describe();
@@ -163,7 +163,7 @@ impl Lab {
         let learnt_another = recipe.data != source && recipe.data != DataSource::NONE;
         if learnt_another && !ask.change {
             let name = data::shown(&ask.name);
-            let why = format!("'{name}' is not the text that this run has learnt from");
+            let why = message!("'{}' is not the text that this run has learnt from", name);
             return Err(Failure::new(Code::Data, why));
         }
         let Recipe { val_frac, seq_len, .. } = *recipe;
@@ -203,7 +203,7 @@ impl Lab {
     fn measure(&mut self, number: u32, ask: &Measure) -> Result<Answer> {
         let run = self.run_mut(number)?;
         let Some(data) = run.data.as_ref().filter(|data| !data.windows.is_empty()) else {
-            let why = "there is no unseen text to measure on";
+            let why = message!("there is no unseen text to measure on");
             return Err(Failure::new(Code::Data, why));
         };
         let begun = run.measuring.take().filter(|begun| begun.tokens == ask.tokens);
@@ -228,7 +228,7 @@ impl Lab {
 }
 
 fn no_run(number: u32) -> Failure {
-    Failure::new(Code::Run, format!("there is no run {number}"))
+    Failure::new(Code::Run, message!("there is no run {}", number))
 }
 
 /// How a checkpoint knows a text again.

@@ -101,5 +101,3 @@ mod exports;
 
 pub use failure::{Code, Failure};
 pub use lab::{Answer, Lab};
-#[doc(hidden)]
-pub use words::{in_chinese, sentences};

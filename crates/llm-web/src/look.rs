@@ -6,7 +6,7 @@ use crate::request::{Attention, Roles, Write};
 use crate::run::Run;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{TinyGPT, TokenId};
+use llm_core::{TinyGPT, TokenId, message};
 use llm_lens::{Column, HeadsReport, attention_maps, measure_heads};
 use serde_json::{Map, Value, json};
 
@@ -26,7 +26,7 @@ pub fn write(run: &Run, ask: &Write) -> Result<Value> {
     let prompt = ask.prompt.clone().unwrap_or_else(opening);
     let prompt = tokens_of(tokenizer, &prompt)?;
     if ask.tokens > MOST_WRITTEN {
-        let why = format!("tokens: {} is outside 0..={MOST_WRITTEN}", ask.tokens);
+        let why = message!("tokens: {} is outside 0..={}", ask.tokens, MOST_WRITTEN);
         return Err(Failure::new(Code::Setting, why));
     }
     let model = &run.trainer.model;
@@ -83,8 +83,9 @@ pub fn attention(run: &Run, ask: &Attention) -> Result<(Value, Vec<u8>)> {
 pub fn roles(run: &Run, ask: &Roles) -> Result<Value> {
     let model = run.model(ask.moment)?;
     let Some(data) = &run.data else {
-        let why =
-            "this run's text is not here: heads are measured on the part that it has not learnt";
+        let why = message!(
+            "this run's text is not here: heads are measured on the part that it has not learnt"
+        );
         return Err(Failure::new(Code::Data, why));
     };
     let t = model.config().seq_len.min(LONGEST);
@@ -126,7 +127,10 @@ fn shown(report: &HeadsReport, model: &TinyGPT) -> Value {
 fn tokens_of(tokenizer: &dyn Tokenizer, text: &str) -> Result<Vec<TokenId>> {
     let tokens = tokenizer.encode(text.as_bytes())?;
     if tokens.is_empty() {
-        return Err(Failure::new(Code::Text, "the text is empty; it needs one token or more"));
+        return Err(Failure::new(
+            Code::Text,
+            message!("the text is empty; it needs one token or more"),
+        ));
     }
     Ok(tokens)
 }

@@ -1,6 +1,8 @@
 //! What can be asked, as it stands in JSON.
 
 use crate::failure::{Code, Failure, Result};
+use llm_core::base::Message;
+use llm_core::message;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -21,14 +23,14 @@ impl Request {
     /// # Errors
     /// [`Code::Request`] for what is no such object.
     pub fn parse(json: &[u8]) -> Result<Request> {
-        let no_request = |e: String| Failure::new(Code::Request, format!("no request: {e}"));
+        let no_request = |e: Message| Failure::new(Code::Request, message!("no request: {}", e));
         let mut fields: Map<String, Value> =
-            serde_json::from_slice(json).map_err(|e| no_request(e.to_string()))?;
+            serde_json::from_slice(json).map_err(|e| no_request(e.to_string().into()))?;
         let name = fields.remove("do").and_then(|name| name.as_str().map(String::from));
-        let name = name.ok_or_else(|| no_request("its field 'do' is no name".into()))?;
+        let name = name.ok_or_else(|| no_request(message!("its field 'do' is no name")))?;
         let run = fields.remove("run").unwrap_or_else(|| 0.into());
         let run = run.as_u64().and_then(|run| u32::try_from(run).ok());
-        let run = run.ok_or_else(|| no_request("its field 'run' is no number".into()))?;
+        let run = run.ok_or_else(|| no_request(message!("its field 'run' is no number")))?;
         Ok(Request { name, run, fields })
     }
 
@@ -38,7 +40,8 @@ impl Request {
     /// [`Code::Request`] for a field that such a request does not have, or of another type.
     pub fn fields<T: DeserializeOwned>(self) -> Result<T> {
         serde_json::from_value(Value::Object(self.fields)).map_err(|e| {
-            Failure::new(Code::Request, format!("no request '{}': {e}", self.name.escape_default()))
+            let name = self.name.escape_default();
+            Failure::new(Code::Request, message!("no request '{}': {}", name, e.to_string()))
         })
     }
 }

@@ -11,7 +11,7 @@ use llm_core::model::{SingleHead, check_attention};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
-use llm_core::{Attention, AttentionSpec, Config, Recipe, TinyGPT};
+use llm_core::{Attention, AttentionSpec, Config, Recipe, TinyGPT, message};
 use llm_formats::tokenizers;
 use llm_variant_mha::MultiHead;
 use serde_json::{Value, json};
@@ -103,20 +103,21 @@ impl Run {
         let spec = checkpoint.meta.attention.clone();
         let attention = attention_of(&spec).map_err(|_| {
             let other = spec.name.escape_default();
-            let why = format!(
-                "checkpoint '{name}': '{other}' attention, which is not made here; open it with train-gpt-modern"
+            let why = message!(
+                "checkpoint '{}': '{}' attention, which is not made here; open it with \
+                 train-gpt-modern",
+                &name,
+                other
             );
             Failure::new(Code::Attention, why)
         })?;
-        let refused =
-            |e: String| Failure::new(Code::Checkpoint, format!("checkpoint '{name}': {e}"));
         let meta = &checkpoint.meta;
         let tokenizer = tokenizers::from_spec(&meta.tokenizer).map_err(|e| match e {
             e @ llm_core::Error::Memory { .. } => e.into(),
-            other => refused(other.to_string()),
+            other => Failure::from(other).in_checkpoint(&name),
         })?;
         let tokenizer = tokenizers::fit(tokenizer, meta.config.vocab_size)
-            .map_err(|e| refused(e.to_string()))?;
+            .map_err(|e| Failure::from(e).in_checkpoint(&name))?;
         room_to_train(&meta.config, attention.as_ref(), &meta.recipe)?;
         let has_optimizer = checkpoint.has_optimizer();
         let trainer = checkpoint.into_trainer(attention)?;
@@ -143,7 +144,8 @@ impl Run {
     pub fn step(&mut self, n: u64) -> Result<Vec<f32>> {
         let left = self.left().min(n);
         let Some(data) = &self.data else {
-            let why = "this run's text is not here: give it the text that it has learnt from";
+            let why =
+                message!("this run's text is not here: give it the text that it has learnt from");
             return Err(Failure::new(Code::Data, why));
         };
         let losses = (0..left).map(|_| Ok(self.trainer.step(&data.train)?.loss));
@@ -162,7 +164,8 @@ impl Run {
     pub fn model(&self, moment: Option<u64>) -> Result<&TinyGPT> {
         let Some(step) = moment else { return Ok(&self.trainer.model) };
         let found = self.moments.iter().find(|(of, _)| *of == step);
-        let missing = || Failure::new(Code::Run, format!("no moment of step {step} is remembered"));
+        let missing =
+            || Failure::new(Code::Run, message!("no moment of step {} is remembered", step));
         found.map(|(_, model)| model).ok_or_else(missing)
     }
 

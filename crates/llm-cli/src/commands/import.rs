@@ -74,7 +74,7 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
         Some(more) => {
             let with = program.models.other_for(&imported.attention.spec(), true);
             let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
-            let why = FormatError::Content(format!("{more}{with}"));
+            let why = FormatError::Content(format!("{more}{with}").into());
             Err(refused(program, args.format, source, why))
         }
     }
@@ -93,7 +93,11 @@ fn same_heads(imported: Imported, given: Option<usize>) -> llm_formats::Result<I
 fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatError) -> RunError {
     match error {
         FormatError::File { path, error } => refused(program, format, &path, *error),
-        FormatError::Missing { .. } | FormatError::Content(_) | FormatError::HeadsUnknown
+        FormatError::Missing { .. }
+        | FormatError::Content(_)
+        | FormatError::Refused(_)
+        | FormatError::Tokenizer(_)
+        | FormatError::HeadsUnknown
             if let Some(why) = something_else(format, path) =>
         {
             not_imported(path, &why)

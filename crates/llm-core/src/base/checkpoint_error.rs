@@ -1,5 +1,7 @@
 //! Why a file is not a checkpoint that this program can use.
 
+use super::Message;
+
 /// What is wrong with the content of a checkpoint. Names that come from a file are escaped, so
 /// that a message cannot control the terminal.
 #[derive(Debug, thiserror::Error)]
@@ -49,7 +51,7 @@ pub enum CheckpointError {
     #[error("{what} is {value}, the limit is {limit}")]
     Limit {
         /// Which number.
-        what: &'static str,
+        what: Message,
         /// Its value.
         value: u64,
         /// The largest possible one.
@@ -59,7 +61,7 @@ pub enum CheckpointError {
     #[error("the padding after {after} is not zero")]
     Padding {
         /// What stands before them.
-        after: String,
+        after: Message,
     },
     /// The header was changed.
     #[error("checksum mismatch in the header")]
@@ -87,7 +89,7 @@ pub enum CheckpointError {
         /// The setting.
         field: &'static str,
         /// Why it cannot be.
-        reason: String,
+        reason: Message,
     },
     /// There are more or fewer tensors than the model has.
     #[error("{actual} tensors, this model has {expected}")]
@@ -137,8 +139,8 @@ pub enum CheckpointError {
     #[error("made with {saved}, which {given} would read as something else")]
     Attention {
         /// What the checkpoint says.
-        saved: String,
+        saved: Message,
         /// What the caller chose.
-        given: String,
+        given: Message,
     },
 }

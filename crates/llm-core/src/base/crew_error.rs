@@ -1,11 +1,14 @@
 //! What can go wrong between those who work on a step together.
 
+use super::Message;
+use crate::message;
+
 /// Why members of a crew cannot go on together.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrewError {
     /// Not a number of members that can share a step.
-    #[error("{}", unfitting(*.size, *.micro_batches))]
+    #[error("{}", CrewError::unfitting(*.size, *.micro_batches))]
     Size {
         /// Members.
         size: usize,
@@ -30,7 +33,7 @@ pub enum CrewError {
     #[error("process {member} has other {what} than process 0")]
     Unequal {
         /// What differs, in the plural.
-        what: &'static str,
+        what: Message,
         /// The first that differs.
         member: usize,
     },
@@ -40,25 +43,30 @@ pub enum CrewError {
         /// The call.
         call: &'static str,
         /// What the library says.
-        reason: String,
+        reason: Message,
     },
 }
 
-/// Which numbers of processes can share so many micro-batches: powers of two that divide it.
-fn unfitting(size: usize, micro_batches: u64) -> String {
-    let fit = |shift: &u32| micro_batches.is_multiple_of(1 << shift);
-    let sizes: Vec<String> =
-        (0..63).take_while(fit).map(|shift| (1u64 << shift).to_string()).collect();
-    match sizes.split_last() {
-        Some((last, rest)) if !rest.is_empty() => {
-            let rest = rest.join(", ");
-            format!(
-                "{micro_batches} micro-batches can be shared by {rest} or {last} processes, not by \
-                 {size}"
-            )
+impl CrewError {
+    /// Which numbers of processes can share so many micro-batches, where `size` cannot: powers of
+    /// two that divide it.
+    pub fn unfitting(size: usize, micro_batches: u64) -> Message {
+        let fit = |shift: &u32| micro_batches.is_multiple_of(1 << shift);
+        let sizes: Vec<String> =
+            (0..63).take_while(fit).map(|shift| (1u64 << shift).to_string()).collect();
+        match sizes.split_last() {
+            Some((last, rest)) if !rest.is_empty() => message!(
+                "{} micro-batches can be shared by {} or {} processes, not by {}",
+                micro_batches,
+                rest.join(", "),
+                last,
+                size
+            ),
+            _ if micro_batches == 1 => {
+                message!("one micro-batch is for one process, not for {}", size)
+            }
+            _ => message!("{} micro-batches are for one process, not for {}", micro_batches, size),
         }
-        _ if micro_batches == 1 => format!("one micro-batch is for one process, not for {size}"),
-        _ => format!("{micro_batches} micro-batches are for one process, not for {size}"),
     }
 }
 

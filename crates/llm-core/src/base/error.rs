@@ -1,7 +1,8 @@
 //! What can go wrong, as one enum: every message names the op, field or file, what was expected
 //! and what came. Binaries decide how to print it and with which code to exit.
 
-use super::{IoAction, TokenId, sizes};
+use super::{IoAction, Message, TokenId, sizes};
+use crate::message;
 use std::path::PathBuf;
 
 /// `Result` with [`Error`].
@@ -28,7 +29,7 @@ pub enum Error {
         /// The field, as the struct calls it.
         field: &'static str,
         /// Why it cannot be.
-        reason: String,
+        reason: Message,
     },
     /// A token number that the embedding has no row for.
     #[error("token {token} at position {position} is outside the vocabulary of {vocab_size}")]
@@ -44,7 +45,7 @@ pub enum Error {
     #[error("{unit} at byte {position} is not in the model's vocabulary")]
     UnknownUnit {
         /// What it is, escaped.
-        unit: String,
+        unit: Message,
         /// Its place in the text.
         position: u64,
     },
@@ -54,7 +55,7 @@ pub enum Error {
         /// Which one, escaped.
         kind: String,
         /// Why not.
-        reason: String,
+        reason: Message,
     },
     /// Text was given where tokens are numbers and nothing else.
     #[error("ids tokenizer: the model was imported without one and knows token numbers only")]
@@ -63,7 +64,7 @@ pub enum Error {
     #[error("{what} has {len} tokens, but a window of {seq_len} needs at least {needed}")]
     DataTooSmall {
         /// Which part of the data.
-        what: &'static str,
+        what: Message,
         /// Tokens there.
         len: u64,
         /// Window length.
@@ -90,8 +91,8 @@ pub enum Error {
     /// The loss or a gradient is not a finite number. The optimizer step was not taken.
     #[error("{what} is {value} at step {step} (lr {lr:e}, gradient norm {grad_norm})")]
     Diverged {
-        /// `loss`, or the name of the first parameter with such a gradient.
-        what: String,
+        /// The loss, or the gradient of the first parameter that has such a one.
+        what: Message,
         /// The offending value.
         value: f32,
         /// The step that was not taken.
@@ -106,7 +107,7 @@ pub enum Error {
     #[error("the model is not usable after step {step}: {what} is {value}")]
     Unusable {
         /// Name of the tensor, or what was computed.
-        what: String,
+        what: Message,
         /// The offending value.
         value: f32,
         /// Steps done, the one that led here included.
@@ -125,11 +126,7 @@ pub enum Error {
     #[error(transparent)]
     Hook(Box<dyn std::error::Error + Send + Sync>),
     /// No next token can be drawn.
-    #[error("cannot choose a next token: {}", if .value.is_nan() || *.value == f32::INFINITY {
-        format!("the model's score is {value}, its weights are not usable")
-    } else {
-        "no token is allowed".to_string()
-    })]
+    #[error("cannot choose a next token: {}", Error::no_next(*.value))]
     Logits {
         /// The offending score; −∞ when nothing was left to choose from.
         value: f32,
@@ -177,6 +174,15 @@ impl Error {
         }
     }
 
+    /// Why no token is next, where the best score has this value.
+    pub fn no_next(value: f32) -> Message {
+        if value.is_nan() || value == f32::INFINITY {
+            message!("the model's score is {}, its weights are not usable", value)
+        } else {
+            message!("no token is allowed")
+        }
+    }
+
     /// The shape error, in one call.
     pub fn shape(op: &'static str, expected: impl Into<String>, got: &[usize]) -> Error {
         Error::Shape { op, expected: expected.into(), got: got.to_vec() }
@@ -188,12 +194,12 @@ impl Error {
     }
 
     /// The tokenizer error, in one call.
-    pub fn tokenizer(kind: &str, reason: impl Into<String>) -> Error {
+    pub fn tokenizer(kind: &str, reason: impl Into<Message>) -> Error {
         Error::Tokenizer { kind: kind.escape_default().to_string(), reason: reason.into() }
     }
 
     /// The settings error, in one call.
-    pub fn config(field: &'static str, reason: impl Into<String>) -> Error {
+    pub fn config(field: &'static str, reason: impl Into<Message>) -> Error {
         Error::Config { field, reason: reason.into() }
     }
 }

@@ -55,7 +55,7 @@ impl Language for Plain {
 
 impl Message {
     /// The sentence of a template that has a place for each value.
-    pub fn new(template: &'static str, values: Vec<Filling>) -> Message {
+    pub const fn new(template: &'static str, values: Vec<Filling>) -> Message {
         Message { template, values }
     }
 
@@ -73,6 +73,12 @@ impl Message {
             Message::new(between, vec![Filling::Message(a), Filling::Message(b)])
         };
         all.into_iter().reduce(two)
+    }
+
+    /// `1, 2, 4`: values one after the other.
+    pub fn list(values: impl IntoIterator<Item = impl Fill>) -> Message {
+        let all = values.into_iter().map(|value| Message::new("{}", vec![value.fill()]));
+        Message::joined("{}, {}", all).unwrap_or_else(|| String::new().into())
     }
 
     /// The English template, by which a translation is found.
@@ -109,6 +115,9 @@ impl fmt::Display for Message {
         f.pad(&self.said(&Plain))
     }
 }
+
+/// A reason of its own, as the cause of an [`io::Error`](std::io::Error) too.
+impl std::error::Error for Message {}
 
 /// Words, each with the inside of the place behind them; none behind the last.
 fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
@@ -183,6 +192,7 @@ macro_rules! texts {
 }
 texts!(str, String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize);
 texts!(fmt::Arguments<'_>, std::path::Display<'_>, std::borrow::Cow<'_, str>, Value);
+texts!(std::str::EscapeDefault<'_>, std::str::EscapeDebug<'_>);
 
 impl<T: Fill + ?Sized> Fill for &T {
     fn fill(&self) -> Filling {
@@ -339,5 +349,7 @@ mod tests {
         assert_eq!([1, 2].map(|n| counted!(n, "head").to_string()), ["1 head", "2 heads"]);
         let all = ["a", "b", "c"].map(|name| message!("{}", name));
         assert_eq!(Message::joined("{}; {}", all).unwrap().to_string(), "a; b; c");
+        assert_eq!(Message::list([1, 2, 4]).to_string(), "1, 2, 4");
+        assert_eq!(Message::list([0_i32; 0]).to_string(), "");
     }
 }

@@ -1,5 +1,6 @@
 //! Opening what is a file and nothing else.
 
+use crate::message;
 use std::fs::{self, File, Metadata};
 use std::io::{self, ErrorKind};
 use std::path::Path;
@@ -14,7 +15,7 @@ pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     let length = |metadata: Metadata| match metadata {
         m if m.is_file() => Ok(m.len()),
         m if m.is_dir() => Err(ErrorKind::IsADirectory.into()),
-        _ => Err(io::Error::new(ErrorKind::InvalidInput, "not a regular file")),
+        _ => Err(io::Error::new(ErrorKind::InvalidInput, message!("not a regular file"))),
     };
     length(fs::metadata(path)?)?;
     let mut options = File::options();

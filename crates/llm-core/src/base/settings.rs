@@ -1,7 +1,8 @@
 //! Settings by key: what a checkpoint says about a model and a run, so that a new one is a new
 //! key and not a new format.
 
-use super::{Error, Result, Value};
+use super::{Error, Message, Result, Value};
+use crate::message;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -49,7 +50,10 @@ impl Settings {
         let mut settings = Settings::default();
         for (key, value) in list {
             if settings.0.last_key_value().is_some_and(|(last, _)| *last >= key) {
-                return Err(refused(&key, "comes too late or twice"));
+                return Err(refused(message!(
+                    "'{}' comes too late or twice",
+                    key.escape_default()
+                )));
             }
             settings.insert(&key, value)?;
         }
@@ -65,26 +69,32 @@ impl Settings {
         let letter = |b: u8| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'.');
         if !(1..=Settings::MAX_KEY).contains(&key.len()) || !key.bytes().all(letter) {
             let shown: String = key.chars().take(Settings::MAX_KEY).collect();
-            return Err(refused(&shown, "is no key: 1 to 64 of a-z, 0-9, '_' and '.'"));
+            return Err(refused(message!(
+                "'{}' is no key: 1 to 64 of a-z, 0-9, '_' and '.'",
+                shown.escape_default()
+            )));
         }
         if value.size() > Settings::MAX_VALUE {
             let (size, limit) = (value.size(), Settings::MAX_VALUE);
-            return Err(refused(
+            return Err(refused(message!(
+                "'{}' has a value of {} bytes, the limit is {}",
                 key,
-                &format!("has a value of {size} bytes, the limit is {limit}"),
-            ));
+                size,
+                limit
+            )));
         }
         if matches!(value, Value::Float(x) if !x.is_finite())
             || matches!(value, Value::Double(x) if !x.is_finite())
         {
-            return Err(refused(key, &format!("is {value}, not a finite number")));
+            let value = value.to_string();
+            return Err(refused(message!("'{}' is {}, not a finite number", key, value)));
         }
         let old = self.0.get(key).map(|old| key.len() + old.size());
         if old.is_none() && self.0.len() == Settings::MAX_KEYS {
-            return Err(refused(key, "is one more than the 512 there may be"));
+            return Err(refused(message!("'{}' is one more than the 512 there may be", key)));
         }
         if self.size() - old.unwrap_or(0) + key.len() + value.size() > Settings::MAX_SIZE {
-            return Err(refused(key, "makes all together larger than 65536 bytes"));
+            return Err(refused(message!("'{}' makes all together larger than 65536 bytes", key)));
         }
         self.0.insert(key.into(), value);
         Ok(())
@@ -126,14 +136,14 @@ impl Settings {
     /// [`Error::Config`] naming the first key that is left.
     pub fn expect_empty(&self) -> Result<()> {
         match self.0.keys().next() {
-            Some(key) => Err(refused(key, "is unknown to this program")),
+            Some(key) => Err(refused(message!("'{}' is unknown to this program", key))),
             None => Ok(()),
         }
     }
 }
 
-fn refused(key: &str, reason: &str) -> Error {
-    Error::config("settings", format!("'{}' {reason}", key.escape_default()))
+fn refused(reason: Message) -> Error {
+    Error::config("settings", reason)
 }
 
 #[cfg(test)]

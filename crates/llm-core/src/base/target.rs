@@ -1,5 +1,7 @@
 //! The place that a path means, and the names of temporary files beside it.
 
+use super::Message;
+use crate::message;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -28,14 +30,19 @@ impl Target {
         let mode = match fs::symlink_metadata(&path) {
             Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             // A rename would put a file in the place of a device or pipe.
-            Ok(metadata) if !metadata.is_file() => return Err(invalid("not a regular file")),
+            Ok(metadata) if !metadata.is_file() => {
+                return Err(invalid(message!("not a regular file")));
+            }
             Ok(metadata) => Some(metadata.permissions()),
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             Err(error) => return Err(error),
         };
         // `file_name` overlooks a slash at the end, which asks for a directory.
         let slash = path.as_os_str().as_encoded_bytes().last().is_some_and(|&b| b == b'/');
-        let name = path.file_name().filter(|_| !slash).ok_or_else(|| invalid("not a file name"))?;
+        let name = path
+            .file_name()
+            .filter(|_| !slash)
+            .ok_or_else(|| invalid(message!("not a file name")))?;
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
         let directory = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
         Ok(Target { directory, name: name.into(), mode })
@@ -66,7 +73,7 @@ impl Target {
     }
 }
 
-fn invalid(reason: &'static str) -> io::Error {
+fn invalid(reason: Message) -> io::Error {
     io::Error::new(ErrorKind::InvalidInput, reason)
 }
 
@@ -77,5 +84,5 @@ fn follow_links(path: &Path) -> io::Result<PathBuf> {
         let Ok(link) = fs::read_link(&path) else { return Ok(path) };
         path = path.parent().unwrap_or(Path::new("")).join(link);
     }
-    Err(invalid("too many symbolic links"))
+    Err(invalid(message!("too many symbolic links")))
 }

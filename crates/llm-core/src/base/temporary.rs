@@ -1,6 +1,7 @@
 //! A file beside another one, whose place it will take or which it leaves alone.
 
 use super::target::RANDOM;
+use crate::message;
 use std::ffi::OsStr;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::hash::{BuildHasher, RandomState};
@@ -85,7 +86,8 @@ fn create_as(
             opened => return opened.map(|file| TemporaryFile { file, path: Some(path) }),
         }
     }
-    Err(io::Error::new(ErrorKind::AlreadyExists, "every name tried for a temporary file is taken"))
+    let taken = message!("every name tried for a temporary file is taken");
+    Err(io::Error::new(ErrorKind::AlreadyExists, taken))
 }
 
 /// Other ones at every call and in every process.

@@ -1,5 +1,7 @@
 //! The value of a setting.
 
+use super::Message;
+use crate::message;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -41,15 +43,15 @@ impl From<usize> for Value {
 
 impl Value {
     /// What it is, for messages.
-    pub fn kind(&self) -> &'static str {
+    pub fn kind(&self) -> Message {
         match self {
-            Value::Bool(_) => "yes or no",
-            Value::Whole(_) => "a whole number",
-            Value::Float(_) => "a single-precision number",
-            Value::Double(_) => "a double-precision number",
-            Value::Text(_) => "a text",
-            Value::Bytes(_) => "bytes",
-            Value::Bits(_) => "a row of yes and no",
+            Value::Bool(_) => message!("yes or no"),
+            Value::Whole(_) => message!("a whole number"),
+            Value::Float(_) => message!("a single-precision number"),
+            Value::Double(_) => message!("a double-precision number"),
+            Value::Text(_) => message!("a text"),
+            Value::Bytes(_) => message!("bytes"),
+            Value::Bits(_) => message!("a row of yes and no"),
         }
     }
 

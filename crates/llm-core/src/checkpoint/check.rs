@@ -5,7 +5,8 @@ use super::limits::{
     self, MAX_ATTENTION, MAX_BLOB, MAX_HEADS, MAX_NAME, MAX_STEPS, MAX_STORIES, at_most,
 };
 use super::table;
-use crate::base::CheckpointError;
+use crate::base::{CheckpointError, Message};
+use crate::message;
 use crate::model::{AttentionSpec, Config};
 use crate::optim::find_optimizer;
 use crate::recipe::DataSource;
@@ -22,11 +23,11 @@ pub(super) fn check(contents: &Contents) -> Result<(), CheckpointError> {
 /// Validates every setting.
 pub(super) fn check_settings(contents: &Contents) -> Result<(), CheckpointError> {
     for (what, name) in [
-        ("the length of the architecture's name", &contents.architecture),
-        ("the length of the attention's name", &contents.attention.name),
-        ("the length of the tokenizer's name", &contents.tokenizer.kind),
-        ("the length of the precision's name", &contents.precision),
-        ("the length of the accumulation's name", &contents.accumulation),
+        (message!("the length of the architecture's name"), &contents.architecture),
+        (message!("the length of the attention's name"), &contents.attention.name),
+        (message!("the length of the tokenizer's name"), &contents.tokenizer.kind),
+        (message!("the length of the precision's name"), &contents.precision),
+        (message!("the length of the accumulation's name"), &contents.accumulation),
     ] {
         at_most(what, name.len() as u64, MAX_NAME)?;
     }
@@ -41,10 +42,10 @@ pub(super) fn check_settings(contents: &Contents) -> Result<(), CheckpointError>
     limits::check_config(&contents.config, &contents.own)?;
     check_attention(&contents.attention, &contents.config)?;
     check_run(contents)?;
-    at_most("the length of the tokenizer's data", contents.tokenizer.length, MAX_BLOB)
+    at_most(message!("the length of the tokenizer's data"), contents.tokenizer.length, MAX_BLOB)
 }
 
-fn setting(field: &'static str, reason: String) -> CheckpointError {
+fn setting(field: &'static str, reason: Message) -> CheckpointError {
     CheckpointError::Setting { field, reason }
 }
 
@@ -53,34 +54,34 @@ fn known(field: &'static str, found: &str, known: &str) -> Result<(), Checkpoint
     if found == known {
         return Ok(());
     }
-    Err(setting(field, format!("'{}' is not one of: {known}", found.escape_default())))
+    Err(setting(field, message!("'{}' is not one of: {}", found.escape_default(), known)))
 }
 
 fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), CheckpointError> {
     let AttentionSpec { name: _, n_heads, head_mask, settings } = spec;
     // Which numbers of heads fit a width is the attention's own to say.
     if !(1..=MAX_HEADS).contains(n_heads) {
-        return Err(setting("n_heads", format!("{n_heads} is outside 1..={MAX_HEADS}")));
+        return Err(setting("n_heads", message!("{} is outside 1..={}", *n_heads, MAX_HEADS)));
     }
     let heads = config.n_layers * n_heads;
     if !head_mask.is_empty() && head_mask.len() != heads {
-        let reason = format!("{} entries for {heads} heads", head_mask.len());
+        let reason = message!("{} entries for {} heads", head_mask.len(), heads);
         return Err(setting("head_mask", reason));
     }
-    at_most("the size of the attention's settings", settings.size() as u64, MAX_ATTENTION)
+    at_most(message!("the size of the attention's settings"), settings.size() as u64, MAX_ATTENTION)
 }
 
 fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
     let Contents { config, recipe, .. } = contents;
     recipe.check()?;
     if recipe.seq_len > config.seq_len {
-        let reason = format!("longer than the model's context of {}", config.seq_len);
+        let reason = message!("longer than the model's context of {}", config.seq_len);
         return Err(setting("seq_len", reason));
     }
-    at_most("the number of steps done", contents.step, MAX_STEPS)?;
+    at_most(message!("the number of steps done"), contents.step, MAX_STEPS)?;
     for source in [Some(&recipe.data), recipe.val_data.as_ref()].into_iter().flatten() {
         if let DataSource::Stories { count, .. } = source {
-            at_most("the number of stories", *count, MAX_STORIES)?;
+            at_most(message!("the number of stories"), *count, MAX_STORIES)?;
         }
     }
     contents.optimizer.as_ref().map_or(Ok(()), |saved| check_optimizer(saved, &recipe.optimizer))
@@ -90,15 +91,15 @@ fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
 /// first update, none.
 fn check_optimizer(saved: &SavedOptimizer, name: &str) -> Result<(), CheckpointError> {
     let SavedOptimizer { name: own, t, slots } = saved;
-    at_most("the length of the optimizer's name", own.len() as u64, MAX_NAME)?;
-    at_most("the number of updates done", *t, MAX_STEPS)?;
+    at_most(message!("the length of the optimizer's name"), own.len() as u64, MAX_NAME)?;
+    at_most(message!("the number of updates done"), *t, MAX_STEPS)?;
     let row = find_optimizer(own)?;
     if own != name {
-        return Err(setting("optimizer", format!("the state of {own} in a run with {name}")));
+        return Err(setting("optimizer", message!("the state of {} in a run with {}", own, name)));
     }
     if slots.is_empty() || slots.iter().eq(row.slots.iter().map(|slot| slot.name)) {
         return Ok(());
     }
     let found: Vec<_> = slots.iter().map(|slot| slot.escape_default().to_string()).collect();
-    Err(setting("optimizer", format!("{own} does not keep '{}'", found.join(", "))))
+    Err(setting("optimizer", message!("{} does not keep '{}'", own, found.join(", "))))
 }

@@ -10,6 +10,7 @@
 use super::limits::{MAX_HEADER, at_most};
 use super::table::padded;
 use crate::base::CheckpointError;
+use crate::message;
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -62,12 +63,12 @@ impl Fixed {
         if expected != file_length {
             return Err(CheckpointError::Length { actual: file_length, expected });
         }
-        at_most("the length of the header", header_length, MAX_HEADER)?;
+        at_most(message!("the length of the header"), header_length, MAX_HEADER)?;
         if file_length < padded(FIXED + header_length) + HASH {
             return Err(too_short);
         }
         if *part(bytes, 36) != [0; 4] {
-            return Err(CheckpointError::Padding { after: "the header's checksum".into() });
+            return Err(CheckpointError::Padding { after: message!("the header's checksum") });
         }
         let crc32 = u32::from_le_bytes(*part(bytes, 32));
         Ok(Fixed { header_length, crc32, start: *part(bytes, 0) })

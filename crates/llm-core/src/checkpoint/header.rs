@@ -6,6 +6,7 @@
 use super::contents::{ARCHITECTURE, Contents, SavedOptimizer, TokenizerHash};
 use super::table::Entry;
 use crate::base::{CheckpointError, Settings, Value};
+use crate::message;
 use crate::model::{AttentionSpec, Param, Start};
 use crate::settings;
 use serde::{Deserialize, Serialize};
@@ -104,7 +105,7 @@ impl Header {
         let architecture = match settings.take("architecture") {
             Some(Value::Text(name)) => name,
             Some(other) => {
-                let reason = format!("'architecture' is {}, needed is a text", other.kind());
+                let reason = message!("'architecture' is {}, needed is a text", other.kind());
                 return Err(CheckpointError::Setting { field: "settings", reason });
             }
             None => ARCHITECTURE.into(),

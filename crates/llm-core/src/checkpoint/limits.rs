@@ -1,6 +1,7 @@
 //! The largest numbers that a file may name. Sizes of the model have theirs in [`Config`].
 
-use crate::base::{CheckpointError, Error};
+use crate::base::{CheckpointError, Error, Message};
+use crate::message;
 use crate::model::{Config, ParamList, parameter_list};
 use crate::recipe::Recipe;
 use std::collections::HashSet;
@@ -30,7 +31,7 @@ pub const MAX_STEPS: u64 = Recipe::MAX_STEPS;
 pub const MAX_STORIES: u64 = 1 << 24;
 
 /// Refuses a `value` above `limit`.
-pub(super) fn at_most(what: &'static str, value: u64, limit: u64) -> Result<(), CheckpointError> {
+pub(super) fn at_most(what: Message, value: u64, limit: u64) -> Result<(), CheckpointError> {
     if value > limit { Err(CheckpointError::Limit { what, value, limit }) } else { Ok(()) }
 }
 
@@ -38,26 +39,29 @@ pub(super) fn at_most(what: &'static str, value: u64, limit: u64) -> Result<(), 
 /// parameters of one block's attention.
 pub(super) fn check_config(config: &Config, own: &ParamList) -> Result<(), CheckpointError> {
     config.check()?;
-    let refused = |reason: String| CheckpointError::Setting { field: "attention", reason };
-    at_most("the number of the attention's parameters", own.len() as u64, MAX_OWN)?;
+    let refused = |reason: Message| CheckpointError::Setting { field: "attention", reason };
+    at_most(message!("the number of the attention's parameters"), own.len() as u64, MAX_OWN)?;
     for (name, param) in own {
-        at_most("the length of a parameter's name", name.len() as u64, MAX_NAME)?;
+        at_most(message!("the length of a parameter's name"), name.len() as u64, MAX_NAME)?;
         let letter = |b: u8| b.is_ascii_alphanumeric() || b == b'_';
         if name.is_empty() || !name.bytes().all(letter) {
             let name = name.escape_default();
-            return Err(refused(format!("'{name}' is no name of a parameter: a-z, A-Z, 0-9, '_'")));
+            return Err(refused(message!(
+                "'{}' is no name of a parameter: a-z, A-Z, 0-9, '_'",
+                name
+            )));
         }
-        at_most("the number of a tensor's axes", param.shape.len() as u64, MAX_DIMS)?;
+        at_most(message!("the number of a tensor's axes"), param.shape.len() as u64, MAX_DIMS)?;
         let count = param.shape.iter().fold(1u64, |n, &dim| n.saturating_mul(dim as u64));
-        at_most("the number of parameters", count, Config::MAX_PARAMETERS)?;
+        at_most(message!("the number of parameters"), count, Config::MAX_PARAMETERS)?;
     }
     let list = parameter_list(config, own);
     let mut seen = HashSet::new();
     if let Some((name, _)) = list.iter().find(|(name, _)| !seen.insert(name)) {
-        return Err(refused(format!("there are two parameters '{name}'")));
+        return Err(refused(message!("there are two parameters '{}'", name)));
     }
     let count = list.iter().map(|(_, param)| param.numel()).sum();
-    at_most("the number of parameters", count, Config::MAX_PARAMETERS)
+    at_most(message!("the number of parameters"), count, Config::MAX_PARAMETERS)
 }
 
 /// A range check of another module, as a statement about the file.
@@ -65,7 +69,9 @@ impl From<Error> for CheckpointError {
     fn from(error: Error) -> CheckpointError {
         match error {
             Error::Config { field, reason } => CheckpointError::Setting { field, reason },
-            other => CheckpointError::Setting { field: "settings", reason: other.to_string() },
+            other => {
+                CheckpointError::Setting { field: "settings", reason: other.to_string().into() }
+            }
         }
     }
 }

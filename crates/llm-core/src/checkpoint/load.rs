@@ -10,6 +10,7 @@ use super::reader::{CHUNK, Failure, Hashing};
 use super::table::{self, BLOB, Entry, WEIGHT};
 use crate::base::memory;
 use crate::base::{CheckpointError, Result, open_regular};
+use crate::message;
 use crate::optim::{OptimizerState, ParameterState};
 use crate::tensor::Tensor;
 use ndarray::{ArrayD, IxDyn};
@@ -70,7 +71,7 @@ pub(super) fn parse(input: impl Read, length: u64) -> Result<Checkpoint, Failure
     }
     memory::require(body).map_err(Failure::Memory)?;
 
-    input.skip_zeros(FIXED + fixed.header_length, || "the header".into())?;
+    input.skip_zeros(FIXED + fixed.header_length, || message!("the header"))?;
     let mut floats = BTreeMap::new();
     let mut blob = Vec::new();
     for entry in &contents.table {
@@ -128,8 +129,10 @@ fn assemble(
     let mut parameters = Vec::new();
     let mut states = Vec::new();
     for (name, param) in contents.parameters() {
-        let values = ArrayD::from_shape_vec(IxDyn(&param.shape), take(&name, WEIGHT))
-            .map_err(|e| CheckpointError::Setting { field: "shape", reason: e.to_string() })?;
+        let values =
+            ArrayD::from_shape_vec(IxDyn(&param.shape), take(&name, WEIGHT)).map_err(|e| {
+                CheckpointError::Setting { field: "shape", reason: e.to_string().into() }
+            })?;
         parameters.push((name.clone(), Tensor::parameter(values)));
         if !slots.is_empty() {
             let slots = slots.iter().map(|slot| take(&name, slot).into()).collect();

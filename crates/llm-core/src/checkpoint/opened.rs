@@ -2,12 +2,13 @@
 
 use super::meta::Meta;
 use super::state::State;
-use crate::base::{CheckpointError, Error, Result};
+use crate::base::{CheckpointError, Error, Message, Result};
 use crate::model::{
     Attention, AttentionSpec, Param, ParamList, Start, TinyGPT, check_attention, parameter_list,
 };
 use crate::optim::{OptimizerState, make_optimizer};
 use crate::tensor::Tensor;
+use crate::{counted, message};
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -122,13 +123,11 @@ fn fits(list: ParamList, loaded: &[(String, Tensor)]) -> Result<(), CheckpointEr
 }
 
 /// An attention in a few words, its name escaped.
-fn describe(spec: &AttentionSpec) -> String {
+fn describe(spec: &AttentionSpec) -> Message {
     let off = spec.head_mask.iter().filter(|on| !**on).count();
-    let heads = match spec.n_heads {
-        1 => "1 head".to_string(),
-        n => format!("{n} heads"),
-    };
-    let off = if off > 0 { format!(", {off} switched off") } else { String::new() };
-    let own: String = spec.settings.iter().map(|(key, value)| format!(", {key} {value}")).collect();
-    format!("{} attention ({heads}{off}{own})", spec.name.escape_default())
+    let off = (off > 0).then(|| message!("{} switched off", off));
+    let own = spec.settings.iter().map(|(key, value)| Message::from(format!("{key} {value}")));
+    let rest = off.into_iter().chain(own);
+    let all = rest.fold(counted!(spec.n_heads, "head"), |all, one| message!("{}, {}", all, one));
+    message!("{} attention ({})", spec.name.escape_default(), all)
 }

@@ -2,7 +2,8 @@
 
 use super::table::{self, Entry};
 use crate::base::large_pages::room;
-use crate::base::{CheckpointError, Error, IoAction, memory};
+use crate::base::{CheckpointError, Error, IoAction, Message, memory};
+use crate::message;
 use std::io::{self, Read};
 use std::path::Path;
 
@@ -86,7 +87,7 @@ impl<R: Read> Hashing<R> {
         if crc.finalize() != entry.crc32 {
             return Err(CheckpointError::TensorChecksum { tensor: entry.label() }.into());
         }
-        self.skip_zeros(entry.length, || format!("tensor {}", entry.label()))?;
+        self.skip_zeros(entry.length, || message!("tensor {}", entry.label()))?;
         Ok(out)
     }
 
@@ -94,7 +95,7 @@ impl<R: Read> Hashing<R> {
     pub(super) fn skip_zeros(
         &mut self,
         length: u64,
-        after: impl FnOnce() -> String,
+        after: impl FnOnce() -> Message,
     ) -> Result<(), Failure> {
         let mut zeros = [0; table::ALIGN as usize];
         let zeros = &mut zeros[..(table::padded(length) - length) as usize];

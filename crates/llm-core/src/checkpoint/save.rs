@@ -14,6 +14,7 @@ use crate::base::file_calls::{Disk, Files};
 use crate::base::replace::replace;
 use crate::base::{CheckpointError, Error, IoAction, Result, memory};
 use crate::buffer::Buffer;
+use crate::message;
 use crate::model::TinyGPT;
 use crate::tensor::Tensor;
 use std::collections::BTreeMap;
@@ -205,7 +206,7 @@ impl<'a> Prepared<'a> {
 /// The header's bytes.
 fn encode(contents: &Contents) -> Result<Vec<u8>, CheckpointError> {
     let header = header::encode(contents)?;
-    at_most("the length of the header", header.len() as u64, MAX_HEADER)?;
+    at_most(message!("the length of the header"), header.len() as u64, MAX_HEADER)?;
     Ok(header)
 }
 

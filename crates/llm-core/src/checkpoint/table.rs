@@ -3,6 +3,7 @@
 
 use super::limits::{MAX_DIMS, MAX_NAME, MAX_TENSOR_NAME, MAX_TENSORS, at_most};
 use crate::base::CheckpointError;
+use crate::message;
 use crate::model::ParamList;
 use serde::{Deserialize, Serialize};
 
@@ -90,12 +91,16 @@ pub(super) fn body_length(table: &[Entry]) -> u64 {
 
 /// Refuses a table from a file with a number beyond its limit.
 pub(super) fn check_limits(table: &[Entry]) -> Result<(), CheckpointError> {
-    at_most("the number of tensors", table.len() as u64, MAX_TENSORS)?;
+    at_most(message!("the number of tensors"), table.len() as u64, MAX_TENSORS)?;
     for entry in table {
-        at_most("the length of a tensor's name", entry.name.len() as u64, MAX_TENSOR_NAME)?;
-        at_most("the length of a tensor's role", entry.role.len() as u64, MAX_NAME)?;
-        at_most("the length of a tensor's type", entry.dtype.len() as u64, MAX_NAME)?;
-        at_most("the number of a tensor's axes", entry.dims.len() as u64, MAX_DIMS)?;
+        at_most(
+            message!("the length of a tensor's name"),
+            entry.name.len() as u64,
+            MAX_TENSOR_NAME,
+        )?;
+        at_most(message!("the length of a tensor's role"), entry.role.len() as u64, MAX_NAME)?;
+        at_most(message!("the length of a tensor's type"), entry.dtype.len() as u64, MAX_NAME)?;
+        at_most(message!("the number of a tensor's axes"), entry.dims.len() as u64, MAX_DIMS)?;
     }
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! What several do together, made of exchanges between two of them.
 
-use crate::base::{CrewError, Error, Result};
+use crate::base::{CrewError, Error, Message, Result};
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_assign;
 use std::ops::Range;
@@ -62,7 +62,7 @@ pub trait Crew: std::fmt::Debug + Send {
     ///
     /// # Errors
     /// [`CrewError::Unequal`], the same for all, with the first that has another than member 0.
-    fn equal(&mut self, what: &'static str, fingerprint: &[u8]) -> Result<()> {
+    fn equal(&mut self, what: Message, fingerprint: &[u8]) -> Result<()> {
         let all = self.gather(fingerprint)?;
         let mut members = all.chunks(fingerprint.len().max(1)).enumerate();
         match members.find(|(_, other)| !all.starts_with(other)) {

@@ -2,6 +2,7 @@
 
 use super::Crew;
 use crate::base::{CrewError, Error, Result};
+use crate::message;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -131,7 +132,10 @@ impl InProcess {
 
 /// What came is not what was asked for: members call other methods than each other.
 fn unfitting(call: &'static str) -> Error {
-    Error::Crew(CrewError::Engine { call, reason: "the other member sent something else".into() })
+    Error::Crew(CrewError::Engine {
+        call,
+        reason: message!("the other member sent something else"),
+    })
 }
 
 impl Crew for InProcess {

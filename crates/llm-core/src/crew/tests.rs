@@ -104,8 +104,8 @@ fn blocks_are_gathered_in_order_and_the_first_member_shares() {
 fn who_differs_is_named_to_all() {
     let found = InProcess::run(4, |crew| {
         let mine = [7, u8::from(crew.rank() == 2)];
-        crew.equal("data", &[7, 0]).unwrap();
-        crew.equal("data", &mine).unwrap_err()
+        crew.equal("data".into(), &[7, 0]).unwrap();
+        crew.equal("data".into(), &mine).unwrap_err()
     });
     for error in found {
         assert_eq!(error.to_string(), "process 2 has other data than process 0");

@@ -3,8 +3,9 @@
 use super::tokens::StoredTokens;
 use super::{ByteFiles, Window, Windows};
 use crate::base::rng::{below, stream};
-use crate::base::{Error, Result, TokenId, memory};
+use crate::base::{Error, Message, Result, TokenId, memory};
 use crate::buffer;
+use crate::message;
 use crate::model::{Batch, Origin};
 use std::fmt;
 
@@ -62,7 +63,7 @@ impl TokenDataset {
     pub fn with_ends(self, places: Vec<usize>, end: TokenId) -> Result<TokenDataset> {
         let len = self.len();
         if !places.is_sorted() || places.last().is_some_and(|&last| last > len) {
-            let reason = format!("they have to rise, up to the number of tokens, {len}");
+            let reason = message!("they have to rise, up to the number of tokens, {}", len);
             return Err(Error::config("places", reason));
         }
         Ok(TokenDataset { tokens: self.tokens.ended(places, end), ..self })
@@ -128,7 +129,7 @@ impl TokenDataset {
         if b == 0 || t == 0 {
             return Err(Error::shape("batch", "[B, T], neither of them 0", &[b, t]));
         }
-        let room = self.check_room("training data", t)?;
+        let room = self.check_room(message!("training data"), t)?;
         // Starts 0..room fit; of the documents, those that begin there.
         let fitting = self.starts.as_ref().map(|s| &s[..s.partition_point(|&p| p < room)]);
         let tokens = b.saturating_mul(t);
@@ -168,11 +169,11 @@ impl TokenDataset {
     ///
     /// # Errors
     /// [`Error::DataTooSmall`], naming `what`.
-    pub fn check_room(&self, what: &'static str, seq_len: usize) -> Result<usize> {
+    pub fn check_room(&self, what: impl Into<Message>, seq_len: usize) -> Result<usize> {
         match self.len().checked_sub(seq_len) {
             Some(room) if room > 0 => Ok(room),
             _ => Err(Error::DataTooSmall {
-                what,
+                what: what.into(),
                 len: self.len() as u64,
                 seq_len,
                 needed: (seq_len as u64).saturating_add(1),

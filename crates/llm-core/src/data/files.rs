@@ -1,6 +1,7 @@
 //! Files too large for memory: read at a place, when a batch or a window needs it.
 
 use crate::base::{Error, IoAction, Result};
+use crate::message;
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
@@ -138,14 +139,15 @@ impl Part {
     fn open(path: &Path, skipped: u64, start: usize) -> io::Result<Part> {
         // Asked by name first: opening a pipe would wait for somebody to write.
         if !std::fs::metadata(path)?.is_file() {
-            return Err(io::Error::other("it is not a regular file"));
+            return Err(io::Error::other(message!("it is not a regular file")));
         }
         let file = File::open(path)?;
         let meta = file.metadata()?;
         let file_len = meta.len();
         let len = file_len.checked_sub(skipped).ok_or(io::ErrorKind::UnexpectedEof)?;
         let end = usize::try_from(len).ok().and_then(|len| start.checked_add(len));
-        let end = end.ok_or_else(|| io::Error::other("it is too large for this machine"))?;
+        let end =
+            end.ok_or_else(|| io::Error::other(message!("it is too large for this machine")))?;
         let (path, file, modified) = (path.into(), Arc::new(file), meta.modified().ok());
         Ok(Part { path, file, file_len, skipped, start, end, modified })
     }
@@ -160,12 +162,14 @@ impl Part {
     fn check(&self, now: &Metadata) -> io::Result<()> {
         let (then, len) = (self.file_len, now.len());
         if len != then {
-            return Err(io::Error::other(format!(
-                "it had {then} bytes when it was opened and has {len} now"
+            return Err(io::Error::other(message!(
+                "it had {} bytes when it was opened and has {} now",
+                then,
+                len
             )));
         }
         if now.modified().ok() != self.modified {
-            return Err(io::Error::other("it was written to after it was opened"));
+            return Err(io::Error::other(message!("it was written to after it was opened")));
         }
         Ok(())
     }

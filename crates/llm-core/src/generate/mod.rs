@@ -13,6 +13,7 @@ use crate::base::{Error, Result, TokenId};
 use crate::buffer::Preview;
 use crate::kernels::cross_entropy::log_sum_exp;
 use crate::kernels::small::SmallKind;
+use crate::message;
 use crate::model::TinyGPT;
 use crate::tokenizer::Tokenizer;
 use std::fmt;
@@ -99,7 +100,7 @@ impl<'m> Generator<'m> {
         sampling.check()?;
         let window = model.config().seq_len;
         if !(1..=window).contains(&slide) {
-            return Err(Error::config("slide", format!("{slide} is outside 1..={window}")));
+            return Err(Error::config("slide", message!("{} is outside 1..={}", slide, window)));
         }
         if prompt.is_empty() {
             return Err(Error::shape("generate", "a prompt of one token or more", &[0]));

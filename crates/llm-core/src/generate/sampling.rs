@@ -4,8 +4,9 @@
 //! repetition penalty, temperature, top-k, top-p, min-p; then one token is drawn from what is left.
 
 use crate::base::rng::stream;
-use crate::base::{Error, Result, TokenId};
+use crate::base::{Error, Message, Result, TokenId};
 use crate::buffer::Preview;
+use crate::message;
 use rand::Rng;
 use std::fmt;
 
@@ -82,17 +83,19 @@ impl Sampling {
     /// [`Error::Config`] naming the setting.
     pub fn check(&self) -> Result<()> {
         let finite = |x: f32| x.is_finite();
-        let wrong = |name, value: f32, what| Err(Error::config(name, format!("{value} {what}")));
+        let wrong = |name, reason: Message| Err(Error::config(name, reason));
         match self {
             s if !(s.temperature >= 0.0 && finite(s.temperature)) => {
-                wrong("temperature", s.temperature, "is not 0 or more")
+                wrong("temperature", message!("{} is not 0 or more", s.temperature))
             }
             s if !(s.top_p > 0.0 && s.top_p <= 1.0) => {
-                wrong("top_p", s.top_p, "is not above 0 and at most 1")
+                wrong("top_p", message!("{} is not above 0 and at most 1", s.top_p))
             }
-            s if !(0.0..=1.0).contains(&s.min_p) => wrong("min_p", s.min_p, "is outside 0..=1"),
+            s if !(0.0..=1.0).contains(&s.min_p) => {
+                wrong("min_p", message!("{} is outside 0..=1", s.min_p))
+            }
             s if !(s.repetition_penalty > 0.0 && finite(s.repetition_penalty)) => {
-                wrong("repetition_penalty", s.repetition_penalty, "is not above 0")
+                wrong("repetition_penalty", message!("{} is not above 0", s.repetition_penalty))
             }
             _ => Ok(()),
         }

@@ -7,6 +7,7 @@
 
 use super::{Config, Context, Decode, ParamList, Parameters, Positions, standard_parameters};
 use crate::base::{Error, Result, Settings};
+use crate::message;
 use crate::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -112,12 +113,17 @@ pub fn check_attention(attention: &dyn Attention, config: &Config) -> Result<()>
     if rotary == attention.is_rotary() {
         return Ok(());
     }
-    let name = attention.spec().name;
-    let does = match rotary {
-        true => "does not turn its heads, so positions cannot be rotary",
-        false => "turns its heads by their positions, so positions have to be rotary",
+    let spec = attention.spec();
+    let name = spec.name.escape_default();
+    let reason = match rotary {
+        true => {
+            message!("'{}' attention does not turn its heads, so positions cannot be rotary", name)
+        }
+        false => message!(
+            "'{}' attention turns its heads by their positions, so positions have to be rotary",
+            name
+        ),
     };
-    let reason = format!("'{}' attention {does}", name.escape_default());
     Err(Error::config("positions", reason))
 }
 

@@ -3,6 +3,7 @@
 use super::{Probe, TinyGPT};
 use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
+use crate::message;
 use ndarray::{Array5, ArrayView2, ArrayView3};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -47,7 +48,7 @@ impl TinyGPT {
             && seen.values().all(|p| p.len() == t * t);
         if !complete {
             let name = self.attention().spec().name;
-            let reason = format!("'{}' does not show all of its weights", name.escape_default());
+            let reason = message!("'{}' does not show all of its weights", name.escape_default());
             return Err(Error::config("attention", reason));
         }
         let mut all = Vec::with_capacity(seen.len() * t * t);

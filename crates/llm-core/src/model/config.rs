@@ -2,6 +2,7 @@
 
 use super::{Activation, Init, Mlp, Norm, Positions};
 use crate::base::{Error, Result};
+use crate::message;
 use crate::ops::NORM_EPS;
 use serde::{Deserialize, Serialize};
 
@@ -157,27 +158,27 @@ impl Config {
     pub fn check(&self) -> Result<()> {
         let within = |field, value: usize, max: usize| match value {
             v if v >= 1 && v <= max => Ok(()),
-            v => Err(Error::config(field, format!("{v} is outside 1..={max}"))),
+            v => Err(Error::config(field, message!("{} is outside 1..={}", v, max))),
         };
         within("vocab_size", self.vocab_size, Config::MAX_VOCAB)?;
         within("seq_len", self.seq_len, Config::MAX_SEQ)?;
         within("d_model", self.d_model, Config::MAX_D_MODEL)?;
         within("n_layers", self.n_layers, Config::MAX_LAYERS)?;
         if self.n_inner > Config::MAX_INNER {
-            let reason = format!("{} is outside 0..={}", self.n_inner, Config::MAX_INNER);
+            let reason = message!("{} is outside 0..={}", self.n_inner, Config::MAX_INNER);
             return Err(Error::config("n_inner", reason));
         }
         if !(0.0..1.0).contains(&self.dropout) {
-            let reason = format!("{} is outside 0..1", self.dropout);
+            let reason = message!("{} is outside 0..1", self.dropout);
             return Err(Error::config("dropout", reason));
         }
         if !(self.norm_eps > 0.0 && self.norm_eps <= 1.0) {
-            let reason = format!("{} is not above 0, up to 1", self.norm_eps);
+            let reason = message!("{} is not above 0, up to 1", self.norm_eps);
             return Err(Error::config("norm_eps", reason));
         }
         // What two say together comes last: each alone is named first.
         if self.activation != Activation::default() && self.mlp != Mlp::Gelu {
-            let reason = "a form of GELU was chosen for an MLP without GELU";
+            let reason = message!("a form of GELU was chosen for an MLP without GELU");
             return Err(Error::config("activation", reason));
         }
         Ok(())

@@ -3,6 +3,7 @@
 
 use super::Config;
 use crate::base::{Error, Result};
+use crate::message;
 use crate::ops::AttentionParams;
 use crate::tensor::Tensor;
 use std::collections::HashMap;
@@ -144,7 +145,7 @@ pub(super) struct Plan<'a> {
 pub(super) struct Given(pub(super) HashMap<String, Tensor>);
 
 pub(super) fn missing(name: &str) -> Error {
-    Error::config("parameters", format!("'{name}' is missing"))
+    Error::config("parameters", message!("'{}' is missing", name))
 }
 
 /// A struct of parameters, made by [`parameters!`].

@@ -3,6 +3,7 @@
 use super::{Attention, AttentionSpec, Config, Context, Decode, Parameters, Position};
 use crate::base::{Error, Result};
 use crate::kernels::attention as kernel;
+use crate::message;
 use crate::ops::{self, AttentionParams};
 use crate::tensor::Tensor;
 
@@ -22,12 +23,21 @@ impl SingleHead {
         if *spec == SingleHead.spec() {
             return Ok(SingleHead);
         }
-        let reason = format!(
-            "this is a {} model with {} heads{}, single-head attention would compute something else",
-            spec.name,
-            spec.n_heads,
-            if spec.head_mask.is_empty() { "" } else { ", some switched off" }
-        );
+        let (name, n) = (&spec.name, spec.n_heads);
+        let reason = match spec.head_mask.is_empty() {
+            true => message!(
+                "this is a {} model with {} heads, single-head attention would compute something \
+                 else",
+                name,
+                n
+            ),
+            false => message!(
+                "this is a {} model with {} heads, some switched off, single-head attention would \
+                 compute something else",
+                name,
+                n
+            ),
+        };
         Err(Error::config("attention", reason))
     }
 }

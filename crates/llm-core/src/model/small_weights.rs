@@ -5,6 +5,7 @@ use super::products::SmallWeights;
 use crate::base::{Error, Result};
 use crate::kernels::finite::all_finite;
 use crate::kernels::small::{Given, SmallKind, SmallMatrix, Stored};
+use crate::message;
 use crate::tensor::Tensor;
 
 /// How the parameter lies, if a token is multiplied with it: all matrices but the table of
@@ -47,7 +48,8 @@ fn checked(kind: SmallKind, name: &str, w: &[f32], made: SmallMatrix) -> Result<
     if made.is_finite() && all_finite(w) {
         return Ok(made);
     }
-    let reason = format!("'{}' has a number that {kind} cannot hold", name.escape_default());
+    let reason =
+        message!("'{}' has a number that {} cannot hold", name.escape_default(), kind.to_string());
     Err(Error::config("weights", reason))
 }
 

@@ -4,6 +4,7 @@ use super::initial::initial;
 use super::parameters::{Field, Given, Plan, Structure, parameters, standard_parameters};
 use super::{Attention, Block, Config, Param, ParamList, Positions, SingleHead, check_attention};
 use crate::base::{Error, Result};
+use crate::message;
 use crate::tensor::Tensor;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -145,7 +146,8 @@ impl TinyGPT {
             if let Entry::Vacant(place) = list.entry(name) {
                 place.insert(param);
             } else {
-                let reason = "two are of one name; an attention's must not be those of its block";
+                let reason =
+                    message!("two are of one name; an attention's must not be those of its block");
                 return Err(Error::config("parameters", reason));
             }
         }
@@ -156,7 +158,7 @@ impl TinyGPT {
                     return Err(Error::shape("model", format!("{name} {shape:?}"), p.shape()));
                 }
                 None => {
-                    let reason = format!("'{}' is not one of them", name.escape_default());
+                    let reason = message!("'{}' is not one of them", name.escape_default());
                     return Err(Error::config("parameters", reason));
                 }
             }
@@ -195,7 +197,7 @@ impl TinyGPT {
     pub fn attending_with(&self, attention: Arc<dyn Attention>) -> Result<TinyGPT> {
         check_attention(attention.as_ref(), &self.config)?;
         if attention.parameters(&self.config) != self.attention.parameters(&self.config) {
-            let reason = "it has other parameters than the model's attention";
+            let reason = message!("it has other parameters than the model's attention");
             return Err(Error::config("attention", reason));
         }
         Ok(TinyGPT { attention, ..self.clone() })

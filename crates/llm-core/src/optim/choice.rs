@@ -1,7 +1,8 @@
 //! Optimizers by their names.
 
 use super::{AdamW, Hyperparameters, Lion, Optimizer, Slot};
-use crate::base::{Error, Result};
+use crate::base::{Error, Message, Result};
+use crate::message;
 
 /// An optimizer that settings can name.
 #[derive(Clone, Copy, Debug)]
@@ -38,8 +39,8 @@ pub const OPTIMIZERS: &[OptimizerRow] = &[
 /// [`Error::Config`] when there is none.
 pub fn find_optimizer(name: &str) -> Result<&'static OptimizerRow> {
     OPTIMIZERS.iter().find(|row| row.name == name).ok_or_else(|| {
-        let known: Vec<_> = OPTIMIZERS.iter().map(|row| row.name).collect();
-        let reason = format!("'{}' is not one of: {}", name.escape_default(), known.join(", "));
+        let known = Message::list(OPTIMIZERS.iter().map(|row| row.name));
+        let reason = message!("'{}' is not one of: {}", name.escape_default(), known);
         Error::config("optimizer", reason)
     })
 }

@@ -6,6 +6,7 @@ use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::crew::{Bucket, Crew, buckets};
 use crate::kernels::norm::CHUNK;
+use crate::message;
 use crate::tensor::Tensor;
 use ndarray::ArrayD;
 use std::any::Any;
@@ -106,7 +107,7 @@ impl Divided {
             let part = |slot: &Buffer| Some(Buffer::copy_of(slot.get(piece.range.clone())?));
             let slots = of.and_then(|of| of.slots.iter().map(part).collect::<Option<_>>());
             let slots = slots.ok_or_else(|| {
-                Error::config("optimizer", "its state belongs to other parameters")
+                Error::config("optimizer", message!("its state belongs to other parameters"))
             })?;
             Ok(ParameterState { name: piece.name.clone(), slots })
         });
@@ -216,7 +217,7 @@ impl Optimizer for Divided {
         _: f32,
         _: f32,
     ) -> Result<()> {
-        Err(Error::config("optimizer", "it is divided over a crew, and there is none"))
+        Err(Error::config("optimizer", message!("it is divided over a crew, and there is none")))
     }
 
     /// Of the whole, where it was gathered; else of this member's pieces.

@@ -1,6 +1,7 @@
 //! The numbers of an update, under the names that the field has for them.
 
 use crate::base::{Error, Result};
+use crate::message;
 use crate::tensor::Tensor;
 use serde::{Deserialize, Serialize};
 
@@ -38,14 +39,14 @@ impl Hyperparameters {
     pub fn check(&self) -> Result<()> {
         for (field, beta) in [("beta1", self.beta1), ("beta2", self.beta2)] {
             if !(0.0..1.0).contains(&beta) {
-                return Err(Error::config(field, format!("{beta} is outside 0..1")));
+                return Err(Error::config(field, message!("{} is outside 0..1", beta)));
             }
         }
         if !(self.eps > 0.0 && self.eps.is_finite()) {
-            return Err(Error::config("eps", format!("{} is not above 0", self.eps)));
+            return Err(Error::config("eps", message!("{} is not above 0", self.eps)));
         }
         if !(self.weight_decay >= 0.0 && self.weight_decay.is_finite()) {
-            let reason = format!("{} is not 0 or more", self.weight_decay);
+            let reason = message!("{} is not 0 or more", self.weight_decay);
             return Err(Error::config("weight_decay", reason));
         }
         Ok(())

@@ -1,6 +1,7 @@
 //! The learning rate as a pure function of the step.
 
 use crate::base::{Error, Result};
+use crate::message;
 use serde::{Deserialize, Serialize};
 
 /// The shape of the course after the warm-up.
@@ -77,10 +78,13 @@ impl Schedule {
     /// [`Error::Config`] naming the setting.
     pub fn check(&self) -> Result<()> {
         if !(self.lr > 0.0 && self.lr.is_finite()) {
-            return Err(Error::config("lr", format!("{} is not a finite number above 0", self.lr)));
+            return Err(Error::config(
+                "lr",
+                message!("{} is not a finite number above 0", self.lr),
+            ));
         }
         if !(self.min_lr >= 0.0 && self.min_lr <= self.lr) {
-            let reason = format!("{} is outside 0..={}", self.min_lr, self.lr);
+            let reason = message!("{} is outside 0..={}", self.min_lr, self.lr);
             return Err(Error::config("min_lr", reason));
         }
         Ok(())

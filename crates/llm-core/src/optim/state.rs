@@ -3,6 +3,7 @@
 use crate::autograd::Gradients;
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
+use crate::message;
 use crate::tensor::Tensor;
 
 /// A kind of number that an optimizer keeps for every weight, for example a running mean.
@@ -47,7 +48,8 @@ impl OptimizerState {
     ) -> Result<()> {
         self.t += 1;
         let first = self.parameters.is_empty();
-        let other = || Error::config("optimizer", "its state belongs to other parameters");
+        let other =
+            || Error::config("optimizer", message!("its state belongs to other parameters"));
         let mut seen = 0;
         for (name, p) in parameters {
             if first {

@@ -2,10 +2,17 @@
 
 use super::row::{Typed, named, typed};
 use crate::base::{Error, Result, Settings, Value};
+use crate::message;
 use crate::recipe::{DataForm, DataSource, EndOfText};
 
-named!(DataForm, "'text', 'bytes' or 'u16'", Text = "text", Bytes = "bytes", U16 = "u16");
-named!(EndOfText, "'none', 'files' or 'marked'", None = "none", Files = "files", Marked = "marked");
+named!(DataForm, message!("'text', 'bytes' or 'u16'"), Text = "text", Bytes = "bytes", U16 = "u16");
+named!(
+    EndOfText,
+    message!("'none', 'files' or 'marked'"),
+    None = "none",
+    Files = "files",
+    Marked = "marked"
+);
 
 pub(super) fn write(name: &str, source: &DataSource, into: &mut Settings) -> Result<()> {
     let mut put = |key: &str, value: Value| into.insert(&format!("{name}.{key}"), value);
@@ -49,7 +56,7 @@ pub(super) fn read(name: &str, from: &mut Settings) -> Result<Option<DataSource>
         },
         other => {
             let other = other.escape_default();
-            let reason = format!("'{name}.kind' is '{other}', known are: stories, files");
+            let reason = message!("'{}.kind' is '{}', known are: stories, files", name, other);
             return Err(Error::config("settings", reason));
         }
     }))
@@ -57,7 +64,7 @@ pub(super) fn read(name: &str, from: &mut Settings) -> Result<Option<DataSource>
 
 fn member<T: Typed>(name: &str, key: &str, from: &mut Settings) -> Result<T> {
     let key = format!("{name}.{key}");
-    let missing = || Error::config("settings", format!("'{key}' is missing"));
+    let missing = || Error::config("settings", message!("'{}' is missing", &key));
     typed(&key, from.take(&key).ok_or_else(missing)?)
 }
 

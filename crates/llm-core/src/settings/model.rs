@@ -2,19 +2,26 @@
 
 use super::row::{Row, Typed, named, own, row, typed};
 use crate::base::Value;
+use crate::message;
 use crate::model::{Activation, Config, Init, Mlp, Norm, Positions};
 
-named!(Init, "'fan-in' or 'gpt2'", FanIn = "fan-in", Gpt2 = "gpt2");
+named!(Init, message!("'fan-in' or 'gpt2'"), FanIn = "fan-in", Gpt2 = "gpt2");
 
-named!(Activation, "'gelu_tanh' or 'gelu'", GeluTanh = "gelu_tanh", Gelu = "gelu");
+named!(Activation, message!("'gelu_tanh' or 'gelu'"), GeluTanh = "gelu_tanh", Gelu = "gelu");
 
-named!(Norm, "'layer' or 'rms'", Layer = "layer", Rms = "rms");
+named!(Norm, message!("'layer' or 'rms'"), Layer = "layer", Rms = "rms");
 
-named!(Mlp, "'gelu', 'swiglu' or 'relu2'", Gelu = "gelu", SwiGlu = "swiglu", Relu2 = "relu2");
+named!(
+    Mlp,
+    message!("'gelu', 'swiglu' or 'relu2'"),
+    Gelu = "gelu",
+    SwiGlu = "swiglu",
+    Relu2 = "relu2"
+);
 
 named!(
     Positions,
-    "'learned', 'none' or 'rotary'",
+    message!("'learned', 'none' or 'rotary'"),
     Learned = "learned",
     None = "none",
     Rotary = "rotary"

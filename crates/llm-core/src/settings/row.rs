@@ -1,6 +1,7 @@
 //! What a row is.
 
-use crate::base::{Error, Result, Value};
+use crate::base::{Error, Message, Result, Value};
+use crate::message;
 
 /// One setting of a `T`.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ pub(super) use row;
 /// A type that values can be made of.
 pub(super) trait Typed: Sized {
     /// What is needed, for messages.
-    const NEEDED: &'static str;
+    const NEEDED: Message;
 
     fn to_value(&self) -> Value;
 
@@ -54,7 +55,7 @@ pub(super) trait Typed: Sized {
 pub(super) fn typed<T: Typed>(key: &str, value: Value) -> Result<T> {
     T::from_value(&value).ok_or_else(|| {
         let shown: String = value.to_string().chars().take(80).collect();
-        let reason = format!("'{key}' is {} ({shown}), needed is {}", value.kind(), T::NEEDED);
+        let reason = message!("'{}' is {} ({}), needed is {}", key, value.kind(), shown, T::NEEDED);
         Error::config("settings", reason)
     })
 }
@@ -70,9 +71,9 @@ pub(super) fn own(name: &str, checked: Result<()>) -> Result<()> {
 }
 
 macro_rules! typed {
-    ($($type:ty, $kind:ident, $needed:literal;)+) => {$(
+    ($($type:ty, $kind:ident, $needed:expr;)+) => {$(
         impl Typed for $type {
-            const NEEDED: &'static str = $needed;
+            const NEEDED: Message = $needed;
 
             fn to_value(&self) -> Value {
                 Value::$kind(self.clone().into())
@@ -89,17 +90,17 @@ macro_rules! typed {
 }
 
 typed! {
-    bool, Bool, "yes or no";
-    u32, Whole, "a whole number below 2^32";
-    u64, Whole, "a whole number";
-    f32, Float, "a single-precision number";
-    f64, Double, "a double-precision number";
-    String, Text, "a text";
-    [u8; 32], Bytes, "32 bytes";
+    bool, Bool, message!("yes or no");
+    u32, Whole, message!("a whole number below 2^32");
+    u64, Whole, message!("a whole number");
+    f32, Float, message!("a single-precision number");
+    f64, Double, message!("a double-precision number");
+    String, Text, message!("a text");
+    [u8; 32], Bytes, message!("32 bytes");
 }
 
 impl Typed for usize {
-    const NEEDED: &'static str = "a whole number that this machine can count to";
+    const NEEDED: Message = message!("a whole number that this machine can count to");
 
     fn to_value(&self) -> Value {
         Value::Whole(*self as u64)
@@ -112,9 +113,9 @@ impl Typed for usize {
 
 /// Choices as texts.
 macro_rules! named {
-    ($type:ty, $needed:literal, $($choice:ident = $name:literal),+) => {
+    ($type:ty, $needed:expr, $($choice:ident = $name:literal),+) => {
         impl Typed for $type {
-            const NEEDED: &'static str = $needed;
+            const NEEDED: crate::base::Message = $needed;
 
             fn to_value(&self) -> Value {
                 Value::Text(match self { $(<$type>::$choice => $name),+ }.into())

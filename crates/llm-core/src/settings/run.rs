@@ -3,19 +3,20 @@
 use super::row::{Row, Typed, named, own, row, typed};
 use crate::base::Value;
 use crate::kernels::gemm::Precision;
+use crate::message;
 use crate::optim::ScheduleKind;
 use crate::recipe::Recipe;
 
 named!(
     ScheduleKind,
-    "'constant', 'cosine', 'linear' or 'wsd'",
+    message!("'constant', 'cosine', 'linear' or 'wsd'"),
     Constant = "constant",
     Cosine = "cosine",
     Linear = "linear",
     Wsd = "wsd"
 );
 
-named!(Precision, "'f32' or 'bf16'", F32 = "f32", Bf16 = "bf16");
+named!(Precision, message!("'f32' or 'bf16'"), F32 = "f32", Bf16 = "bf16");
 
 /// Every field of [`Recipe`] but the two that say where data came from.
 #[rustfmt::skip]

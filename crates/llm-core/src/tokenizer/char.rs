@@ -4,7 +4,8 @@
 //! so every file can be learnt, and comes back byte for byte.
 
 use super::Tokenizer;
-use crate::base::{Error, Result, TokenId};
+use crate::base::{Error, Message, Result, TokenId};
+use crate::message;
 use std::collections::BTreeSet;
 use std::fmt;
 
@@ -83,23 +84,24 @@ impl CharTokenizer {
     /// [`Error::Tokenizer`] when the blob is anything else: units not in rising order, not one
     /// character each, none at all, too many, or cut.
     pub fn from_blob(blob: &[u8]) -> Result<CharTokenizer> {
-        let refuse = |place: usize, why: &str| {
-            Error::tokenizer(CharTokenizer::NAME, format!("its data at byte {place}: {why}"))
+        let refuse = |place: usize, why: Message| {
+            let reason = message!("its data at byte {}: {}", place, why);
+            Error::tokenizer(CharTokenizer::NAME, reason)
         };
         let mut found: Vec<&[u8]> = Vec::new();
         let mut rest = blob;
         while let Some((&length, after)) = rest.split_first() {
             let place = blob.len() - rest.len();
             let cut = after.split_at_checked(usize::from(length));
-            let (unit, after) = cut.ok_or_else(|| refuse(place, "a cut character"))?;
+            let (unit, after) = cut.ok_or_else(|| refuse(place, message!("a cut character")))?;
             if units(unit).next().is_none_or(|(_, first)| first != unit) {
-                return Err(refuse(place, "not one character"));
+                return Err(refuse(place, message!("not one character")));
             }
             if found.last().is_some_and(|last| *last >= unit) {
-                return Err(refuse(place, "characters out of order"));
+                return Err(refuse(place, message!("characters out of order")));
             }
             if found.len() == CharTokenizer::MAX_VOCAB {
-                return Err(refuse(place, "too many characters"));
+                return Err(refuse(place, message!("too many characters")));
             }
             found.push(unit);
             rest = after;
@@ -112,7 +114,7 @@ impl CharTokenizer {
         let (mut bytes, mut starts, mut ascii) = (Vec::new(), vec![0], [None; 128]);
         for (token, unit) in sorted.enumerate() {
             if token == CharTokenizer::MAX_VOCAB {
-                let reason = format!("more than {token} different characters");
+                let reason = message!("more than {} different characters", token);
                 return Err(Error::tokenizer(CharTokenizer::NAME, reason));
             }
             if let [b @ 0..128] = unit {
@@ -122,7 +124,7 @@ impl CharTokenizer {
             starts.push(bytes.len() as u32); // at most 4·MAX_VOCAB
         }
         if bytes.is_empty() {
-            return Err(Error::tokenizer(CharTokenizer::NAME, "no characters"));
+            return Err(Error::tokenizer(CharTokenizer::NAME, message!("no characters")));
         }
         Ok(CharTokenizer { bytes, starts, ascii })
     }
@@ -204,10 +206,13 @@ fn units(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 }
 
 /// A unit for a message: `'é' (U+00E9)`, `'\n' (U+000A)`, `the byte \xFF`.
-fn named(unit: &[u8]) -> String {
+fn named(unit: &[u8]) -> Message {
     match std::str::from_utf8(unit).ok().and_then(|text| text.chars().next()) {
-        Some(c) => format!("'{}' (U+{:04X})", c.escape_debug(), u32::from(c)),
-        None => unit.iter().map(|b| format!("the byte \\x{b:02X}")).collect(),
+        Some(c) => format!("'{}' (U+{:04X})", c.escape_debug(), u32::from(c)).into(),
+        None => {
+            let bytes: String = unit.iter().map(|b| format!("\\x{b:02X}")).collect();
+            message!("the byte {}", bytes)
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 use super::{ByteTokenizer, CharTokenizer, Tokenizer};
 use crate::base::{Error, Result, TokenId};
+use crate::message;
 use std::sync::Arc;
 
 /// How the token is written, in GPT-2's vocabulary and in files that hold several texts.
@@ -24,7 +25,7 @@ impl WithEndOfText {
         match inner.name() {
             _ if inner.end_of_text().is_some() => Ok(inner),
             ByteTokenizer::NAME | CharTokenizer::NAME => Ok(Arc::new(WithEndOfText { inner })),
-            kind => Err(Error::tokenizer(kind, "it has no token that ends a text")),
+            kind => Err(Error::tokenizer(kind, message!("it has no token that ends a text"))),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Tokenizer;
 use crate::base::{Error, Result, TokenId};
+use crate::message;
 
 /// V numbers that stand for no text.
 ///
@@ -29,7 +30,7 @@ impl IdsTokenizer {
             }
             _ => Err(Error::tokenizer(
                 IdsTokenizer::NAME,
-                format!("{vocab_size} numbers, there must be 1 to {}", IdsTokenizer::MAX_VOCAB),
+                message!("{} numbers, there must be 1 to {}", vocab_size, IdsTokenizer::MAX_VOCAB),
             )),
         }
     }
@@ -40,7 +41,7 @@ impl IdsTokenizer {
     /// [`Error::Tokenizer`] when the blob is anything else.
     pub fn from_blob(blob: &[u8]) -> Result<IdsTokenizer> {
         let bytes = blob.try_into().map_err(|_| {
-            let reason = format!("{} bytes of data, it has 4", blob.len());
+            let reason = message!("{} bytes of data, it has 4", blob.len());
             Error::tokenizer(IdsTokenizer::NAME, reason)
         })?;
         IdsTokenizer::new(u32::from_le_bytes(bytes) as usize)

@@ -18,6 +18,7 @@ pub use interface::Tokenizer;
 pub use padded::PaddedTokenizer;
 
 use crate::base::{Error, Result};
+use crate::message;
 use std::sync::Arc;
 
 /// The tokenizer that a name and a blob stand for.
@@ -46,12 +47,12 @@ fn plain(kind: &str, blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
     match kind {
         ByteTokenizer::NAME if blob.is_empty() => Ok(Arc::new(ByteTokenizer)),
         ByteTokenizer::NAME => {
-            let reason = format!("{} bytes of data, it has none", blob.len());
+            let reason = message!("{} bytes of data, it has none", blob.len());
             Err(Error::tokenizer(kind, reason))
         }
         CharTokenizer::NAME => Ok(Arc::new(CharTokenizer::from_blob(blob)?)),
         IdsTokenizer::NAME => Ok(Arc::new(IdsTokenizer::from_blob(blob)?)),
-        _ => Err(Error::tokenizer(kind, "this program does not have it")),
+        _ => Err(Error::tokenizer(kind, message!("this program does not have it"))),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::autograd::Gradients;
 use crate::base::{Error, Result};
 use crate::crew::Crew;
 use crate::kernels::parallel;
+use crate::message;
 use crate::model::{Batch, Mode, TinyGPT};
 use crate::profile::enter;
 use std::panic::resume_unwind;
@@ -70,8 +71,9 @@ fn beside<G: Send, T: Send>(
     thread::scope(|scope| {
         let sum = || parallel::alone(|| sum(receiver));
         let thread = thread::Builder::new().spawn_scoped(scope, sum);
-        let thread = thread
-            .map_err(|e| Error::config("threads", format!("cannot start one for sums: {e}")))?;
+        let thread = thread.map_err(|e| {
+            Error::config("threads", message!("cannot start one for sums: {}", e.to_string()))
+        })?;
         // It may have ended before, with an error: then nobody wants what is given.
         let walked = walk(&mut |given| drop(sender.send(given)));
         drop(sender);

@@ -6,6 +6,7 @@ use crate::buffer::Buffer;
 use crate::crew::{Alone, Crew};
 use crate::data::{TokenDataset, Window, Windows};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
+use crate::message;
 use crate::model::TinyGPT;
 use crate::tensor::Tensor;
 use std::ops::ControlFlow;
@@ -31,7 +32,11 @@ impl Evaluation {
         if self.loss.is_finite() {
             return Ok(());
         }
-        Err(Error::Unusable { what: "the validation loss".into(), value: self.loss as f32, step })
+        Err(Error::Unusable {
+            what: message!("the validation loss"),
+            value: self.loss as f32,
+            step,
+        })
     }
 
     /// e^loss: the number of equally likely tokens that would surprise as much.

@@ -7,6 +7,7 @@ use crate::base::{Error, Result};
 use crate::checkpoint::{Snapshot, weights_checksum};
 use crate::crew::Crew;
 use crate::data::{TokenDataset, Windows};
+use crate::message;
 use crate::optim::Divided;
 use std::ops::ControlFlow;
 
@@ -143,7 +144,7 @@ impl Trainer {
     /// [`CrewError::Unequal`](crate::base::CrewError::Unequal), for all, when they do not have the
     /// same weights: a fault of a machine's memory would else go on unseen.
     pub fn before_saving(&mut self, crew: &mut dyn Crew) -> Result<()> {
-        crew.equal("weights", &weights_checksum(&self.model).to_le_bytes())?;
+        crew.equal(message!("weights"), &weights_checksum(&self.model).to_le_bytes())?;
         Divided::of(self.optimizer.as_mut()).map_or(Ok(()), |divided| divided.gather(crew))
     }
 

@@ -9,6 +9,7 @@ use super::usable::check_weights;
 use crate::autograd::Gradients;
 use crate::base::{Error, Result};
 use crate::kernels::parallel;
+use crate::message;
 use crate::model::{Batch, Mode, TinyGPT};
 use crate::optim::{Divided, Optimizer, clip_scale, grad_norm};
 use crate::profile::enter;
@@ -55,13 +56,16 @@ pub fn train_step(
     let _span = enter("train_step");
     let batches = batches.into_iter();
     if !update.lr.is_finite() {
-        return Err(Error::config("lr", format!("{} is not a finite number", update.lr)));
+        return Err(Error::config("lr", message!("{} is not a finite number", update.lr)));
     }
     if update.clip.is_nan() {
-        return Err(Error::config("clip", "NaN is no gradient norm; 0 switches clipping off"));
+        return Err(Error::config(
+            "clip",
+            message!("NaN is no gradient norm; 0 switches clipping off"),
+        ));
     }
     if batches.len() == 0 {
-        return Err(Error::config("batches", "a step needs one or more"));
+        return Err(Error::config("batches", message!("a step needs one or more")));
     }
     parallel::awake(|| {
         let members = hooks.crew().map(|crew| crew.size());
@@ -152,9 +156,9 @@ fn check_finite(
         return Ok(());
     }
     let (what, value) = match culprit()? {
-        Some((name, bad)) if report.loss.is_finite() => (format!("the gradient of {name}"), bad),
-        _ if report.loss.is_finite() => ("the gradient norm".to_string(), report.grad_norm),
-        _ => ("the loss".to_string(), report.loss),
+        Some((name, bad)) if report.loss.is_finite() => (message!("the gradient of {}", name), bad),
+        _ if report.loss.is_finite() => (message!("the gradient norm"), report.grad_norm),
+        _ => (message!("the loss"), report.loss),
     };
     let StepReport { step, lr, grad_norm, .. } = *report;
     Err(Error::Diverged { what, value, step, lr, grad_norm })

@@ -6,6 +6,7 @@ use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::crew::Crew;
 use crate::kernels::norm::{CHUNK, chunk_squares, sum_of_chunks};
+use crate::message;
 use crate::model::TinyGPT;
 use crate::optim::{Divided, buckets_of};
 use crate::profile::enter;
@@ -97,7 +98,9 @@ fn sum(
                 }
                 // The loss does not depend on this parameter, here and everywhere else.
                 if divided {
-                    let why = "it cannot be divided: the loss does not depend on every parameter";
+                    let why = message!(
+                        "it cannot be divided: the loss does not depend on every parameter"
+                    );
                     return Err(Error::config("optimizer", why));
                 }
                 gradients[list] = Some(Buffer::zeros(lens[list]));

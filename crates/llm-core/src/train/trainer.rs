@@ -8,6 +8,7 @@ use crate::checkpoint::{Checkpoint, Snapshot, State};
 use crate::crew::micro_batches;
 use crate::data::TokenDataset;
 use crate::kernels::gemm::within;
+use crate::message;
 use crate::model::{Attention, Config, Origin, TinyGPT};
 use crate::optim::{Optimizer, make_optimizer};
 use crate::recipe::Recipe;
@@ -35,7 +36,7 @@ impl Trainer {
     pub fn new(model: TinyGPT, recipe: Recipe) -> Result<Trainer> {
         recipe.check()?;
         if recipe.seq_len > model.config().seq_len {
-            let reason = format!("longer than the model's context of {}", model.config().seq_len);
+            let reason = message!("longer than the model's context of {}", model.config().seq_len);
             return Err(Error::config("seq_len", reason));
         }
         let optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;

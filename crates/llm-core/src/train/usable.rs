@@ -1,9 +1,10 @@
 //! Whether a state is worth keeping.
 
 use crate::autograd::no_grad;
-use crate::base::{Error, Result, TokenId};
+use crate::base::{Error, Message, Result, TokenId};
 use crate::checkpoint::Snapshot;
 use crate::kernels::finite::all_finite;
+use crate::message;
 use crate::model::TinyGPT;
 
 /// Refuses a state that nobody could use: a weight or a number of the optimizer that is not finite,
@@ -18,7 +19,7 @@ pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
     check_weights(run.model, run.step)?;
     for of in &run.optimizer.state().parameters {
         for (slot, kept) in run.optimizer.slots().iter().zip(&of.slots) {
-            refuse(run.step, || format!("{} of {}", slot.name, of.name), kept)?;
+            refuse(run.step, || message!("{} of {}", slot.name, &of.name), kept)?;
         }
     }
     let config = run.model.config();
@@ -26,16 +27,16 @@ pub fn check_usable(run: Snapshot<'_>) -> Result<()> {
     let token = |i: usize| (i * config.vocab_size / t) as TokenId;
     let tokens: Vec<TokenId> = (0..t).map(token).collect();
     let scores = no_grad(|| run.model.logits(&tokens, [1, t]))?;
-    refuse(run.step, || "a score of the next token".into(), scores.data())
+    refuse(run.step, || message!("a score of the next token"), scores.data())
 }
 
 /// The part about the weights, cheap enough for every step.
 pub(super) fn check_weights(model: &TinyGPT, step: u64) -> Result<()> {
-    model.parameters().try_for_each(|(name, p)| refuse(step, || name, p.data()))
+    model.parameters().try_for_each(|(name, p)| refuse(step, || name.into(), p.data()))
 }
 
 /// Names the first number that is not finite, if there is one.
-fn refuse(step: u64, what: impl FnOnce() -> String, values: &[f32]) -> Result<()> {
+fn refuse(step: u64, what: impl FnOnce() -> Message, values: &[f32]) -> Result<()> {
     if all_finite(values) {
         return Ok(());
     }
@@ -61,7 +62,7 @@ mod tests {
 
     fn found(trainer: &Trainer) -> String {
         match check_usable(trainer.into()).unwrap_err() {
-            Error::Unusable { what, value, .. } if !value.is_finite() => what,
+            Error::Unusable { what, value, .. } if !value.is_finite() => what.to_string(),
             other => panic!("{other}"),
         }
     }
@@ -104,7 +105,7 @@ mod tests {
         ill.optimizer.set_config(decayed).unwrap();
         ill.recipe.schedule.lr = 1e30;
         match ill.step(&data()).unwrap_err() {
-            Error::Unusable { what, step: 1, .. } => assert_eq!(what, "wte"),
+            Error::Unusable { what, step: 1, .. } => assert_eq!(what.to_string(), "wte"),
             other => panic!("{other}"),
         }
     }

@@ -80,7 +80,7 @@ fn act(part: &str, crew: &mut MpiCrew) -> u8 {
             }
         }
         "refuses" => {
-            let why = crew.equal("data", &[u8::from(is_last)]).unwrap_err();
+            let why = crew.equal("data".into(), &[u8::from(is_last)]).unwrap_err();
             println!("{why}");
             return DATA;
         }
@@ -130,7 +130,7 @@ fn sums(crew: &mut MpiCrew) {
     let mut shared = vec![rank as u8 + 1; 3_000_001];
     crew.share(&mut shared).unwrap();
     assert!(shared.iter().all(|&byte| byte == 1));
-    crew.equal("data", b"the same").unwrap();
+    crew.equal("data".into(), b"the same").unwrap();
     if rank == 0 {
         println!("{size} processes, {}", crew.library());
     }

@@ -3,7 +3,8 @@
 //! library; every other one is refused by what it has.
 
 use crate::error::shown;
-use llm_core::{Error, Result};
+use llm_core::base::Message;
+use llm_core::{Error, Result, message};
 use serde_json::{Value, json};
 
 /// Which words.
@@ -93,12 +94,12 @@ impl Words {
             Some(pattern) => {
                 let text = pattern.get("Regex").and_then(Value::as_str);
                 let text = shown(&text.map_or_else(|| pattern.to_string(), str::to_string));
-                Err(unknown(format!("its words are cut by a pattern that is not known: {text}")))
+                Err(unknown(message!("its words are cut by a pattern that is not known: {}", text)))
             }
-            None => Err(unknown(
+            None => Err(unknown(message!(
                 "its pre-tokenizer is a sequence that is not known: Digits one by one with \
-                 ByteLevel is, and Split by Llama 3's or Qwen's pattern with ByteLevel",
-            )),
+                 ByteLevel is, and Split by Llama 3's or Qwen's pattern with ByteLevel"
+            ))),
         }
     }
 }
@@ -120,7 +121,7 @@ fn as_usual(pre_tokenizer: &Value) -> Value {
     usual
 }
 
-fn unknown(reason: impl Into<String>) -> Error {
+fn unknown(reason: impl Into<Message>) -> Error {
     Error::tokenizer("bpe", reason)
 }
 

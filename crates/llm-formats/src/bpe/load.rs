@@ -3,10 +3,10 @@
 use super::kind::Words;
 use super::parts::{Added, Merge, Parts, refuse};
 use crate::kept::Kept;
-use llm_core::Result;
-use llm_core::base::memory;
+use llm_core::base::{Fill, Message, memory};
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::END_OF_TEXT;
+use llm_core::{Result, message};
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::Value;
@@ -20,13 +20,14 @@ use tokenizers::models::bpe::BPE;
 /// what it has.
 pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
     check_size(file)?;
-    let no_json = |e: serde_json::Error| refuse(format!("not a tokenizer.json: {e}"));
+    let no_json =
+        |e: serde_json::Error| refuse(message!("not a tokenizer.json: {}", e.to_string()));
     let outline: Outline = serde_json::from_slice(file).map_err(no_json)?;
     let kind = outline.model.kind.as_deref().unwrap_or("BPE");
     if kind != "BPE" {
-        return Err(refuse(format!("its model is {}, supported is BPE", named(kind))));
+        return Err(refuse(message!("its model is {}, supported is BPE", named(kind))));
     }
-    supported("normalizer", &outline.normalizer, "NFC", |normalizer| kind_of(normalizer) == "NFC")?;
+    supported("normalizer", &outline.normalizer, "NFC", |normalizer| is(normalizer, "NFC"))?;
     let nfc = !only_one(&outline.normalizer).is_null();
     let words = match only_one(&outline.pre_tokenizer) {
         sequence if sequence.get("type").and_then(Value::as_str) == Some("Sequence") => {
@@ -36,24 +37,26 @@ pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
             supported(
                 "pre-tokenizer",
                 one,
-                "ByteLevel with add_prefix_space false",
+                message!("ByteLevel with add_prefix_space false"),
                 byte_level_words,
             )?;
             Words::Gpt2
         }
     };
     if outline.pre_tokenizer.is_null() {
-        return Err(refuse("it has no pre-tokenizer, supported is ByteLevel"));
+        return Err(refuse(message!("it has no pre-tokenizer, supported is ByteLevel")));
     }
-    supported("decoder", &outline.decoder, "ByteLevel", |decoder| kind_of(decoder) == "ByteLevel")?;
+    supported("decoder", &outline.decoder, "ByteLevel", |decoder| is(decoder, "ByteLevel"))?;
     let Model { dropout, prefix, suffix, ignore_merges, vocab, merges } =
         serde_json::from_slice::<File>(file).map_err(no_json)?.model;
     if dropout.is_some_and(|p| p != 0.0) {
-        return Err(refuse("it has a dropout: the same text would be cut in different ways"));
+        return Err(refuse(message!(
+            "it has a dropout: the same text would be cut in different ways"
+        )));
     }
     for (what, value) in [("continuing_subword_prefix", prefix), ("end_of_word_suffix", suffix)] {
         if value.is_some_and(|text| !text.is_empty()) {
-            return Err(refuse(format!("it has a {what}, which byte-level BPE has not")));
+            return Err(refuse(message!("it has a {}, which byte-level BPE has not", what)));
         }
     }
     let merges = numbered(merges)?;
@@ -64,7 +67,6 @@ pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
         nfc,
         kept: outline.kept,
         ignore_merges,
-        place: "merge",
         ..Parts::default()
     };
     let more = outline.added_tokens.iter().any(|token| token.content != END_OF_TEXT);
@@ -73,7 +75,7 @@ pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
         parts.added.push(added(token, wholes)?);
     }
     let post = outline.post_processor;
-    if parts.finds_wholes() && kind_of(&post) != "ByteLevel" {
+    if parts.finds_wholes() && !is(&post, "ByteLevel") {
         parts.post_processor = post;
     }
     Ok(parts)
@@ -83,7 +85,7 @@ pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
 fn added(token: AddedToken, wholes: bool) -> Result<Added> {
     let AddedToken { id, content, special, single_word, lstrip, rstrip, normalized } = token;
     if !wholes && !special {
-        return Err(refuse(format!(
+        return Err(refuse(message!(
             "the added token '{}' is not marked as special: it would be found inside words",
             named(&content)
         )));
@@ -93,9 +95,10 @@ fn added(token: AddedToken, wholes: bool) -> Result<Added> {
     }
     let ways = [("single_word", single_word), ("lstrip", lstrip), ("rstrip", rstrip)];
     match ways.iter().find(|(_, on)| *on) {
-        Some((way, _)) => Err(refuse(format!(
-            "the added token '{}' has {way}, which is not supported",
-            named(&content)
+        Some((way, _)) => Err(refuse(message!(
+            "the added token '{}' has {}, which is not supported",
+            named(&content),
+            *way
         ))),
         None => Ok(Added { content, id, special, normalized }),
     }
@@ -109,7 +112,7 @@ pub(super) fn of_library(model: &BPE) -> Result<Parts> {
     let text = serde_json::to_vec(model).map_err(|e| refuse(e.to_string()))?;
     let model: Model = serde_json::from_slice(&text).map_err(|e| refuse(e.to_string()))?;
     let merges = numbered(model.merges)?;
-    Ok(Parts { vocab: model.vocab.0, merges, place: "merge", ..Parts::default() })
+    Ok(Parts { vocab: model.vocab.0, merges, ..Parts::default() })
 }
 
 /// Merges with their places.
@@ -119,7 +122,7 @@ fn numbered(merges: Vec<RawMerge>) -> Result<Vec<Merge>> {
             RawMerge::Pair(a, b) => Some((a, b)),
             RawMerge::Line(line) => pair(&line),
         };
-        let parts = parts.ok_or_else(|| refuse(format!("merge {place} is not two tokens")))?;
+        let parts = parts.ok_or_else(|| refuse(message!("merge {} is not two tokens", place)))?;
         Ok(Merge { parts, place })
     });
     merges.collect()
@@ -134,8 +137,10 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
     check_size(merges)?;
     let vocab = if vocab.trim_ascii_start().starts_with(b"{") {
         let read = serde_json::from_slice::<Entries>(vocab);
-        read.map_err(|e| refuse(format!("the vocabulary is not a map of tokens to numbers: {e}")))?
-            .0
+        read.map_err(|e| {
+            refuse(message!("the vocabulary is not a map of tokens to numbers: {}", e.to_string()))
+        })?
+        .0
     } else {
         let tokens = lines("vocabulary", vocab).filter(|line| !is_empty(line));
         let numbered = tokens.zip(0..).map(|(line, id)| line.map(|(_, token)| (token.into(), id)));
@@ -148,13 +153,13 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
             Some(_) if place == 1 && line.starts_with("#version") => {}
             None if place == 1 && line.starts_with('#') => {}
             Some(parts) => pairs.push(Merge { parts, place }),
-            None => return Err(refuse(format!("merges line {place} is not two tokens"))),
+            None => return Err(refuse(message!("merges line {} is not two tokens", place))),
         }
     }
     // GPT-2's mark between documents: in its vocabulary, but never made of text.
     let mark = vocab.iter().find(|(token, _)| token == END_OF_TEXT);
     let added = mark.map(|(_, id)| Added::end_of_text(*id)).into_iter().collect();
-    Ok(Parts { vocab, merges: pairs, added, place: "merges line", ..Parts::default() })
+    Ok(Parts { vocab, merges: pairs, added, in_lines: true, ..Parts::default() })
 }
 
 /// The tokens that older programs write beside these: a map of their numbers, and of some more is
@@ -188,7 +193,7 @@ const AT_LEAST: u64 = 4 << 20;
 
 fn check_size(file: &[u8]) -> Result<()> {
     match file.len() as u64 {
-        n if n > MAX_BLOB => Err(refuse(format!("{n} bytes are more than {MAX_BLOB}"))),
+        n if n > MAX_BLOB => Err(refuse(message!("{} bytes are more than {}", n, MAX_BLOB))),
         n => memory::require(AT_LEAST + n * FILE_MEMORY),
     }
 }
@@ -199,8 +204,9 @@ fn lines<'a>(what: &str, file: &'a [u8]) -> impl Iterator<Item = Result<(usize, 
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let text = std::str::from_utf8(line);
         let text = text.map_err(|_| {
-            refuse(format!(
-                "{what} line {} is not UTF-8 text; bytes are written in GPT-2's alphabet",
+            refuse(message!(
+                "{} line {} is not UTF-8 text; bytes are written in GPT-2's alphabet",
+                what,
                 i + 1
             ))
         });
@@ -219,7 +225,12 @@ fn pair(line: &str) -> Option<(String, String)> {
 }
 
 /// Refuses a part of the file that says anything but what is supported.
-fn supported(what: &str, part: &Value, only: &str, fits: impl Fn(&Value) -> bool) -> Result<()> {
+fn supported(
+    what: &str,
+    part: &Value,
+    only: impl Fill,
+    fits: impl Fn(&Value) -> bool,
+) -> Result<()> {
     let inner = match only_one(part) {
         Value::Null => return Ok(()),
         inner => inner,
@@ -228,46 +239,51 @@ fn supported(what: &str, part: &Value, only: &str, fits: impl Fn(&Value) -> bool
         return Ok(());
     }
     let says = |option: &str| inner.get(option).and_then(Value::as_bool);
-    let found = match (kind_of(inner), says("add_prefix_space"), says("use_regex")) {
-        (kind, _, Some(false)) if kind == "ByteLevel" => "ByteLevel without its words".into(),
-        (kind, prefix, _) if kind == "ByteLevel" && prefix != Some(false) => {
-            "ByteLevel with a space put in front".into()
+    let found = match (is(inner, "ByteLevel"), says("add_prefix_space"), says("use_regex")) {
+        (true, _, Some(false)) => message!("ByteLevel without its words"),
+        (true, prefix, _) if prefix != Some(false) => {
+            message!("ByteLevel with a space put in front")
         }
-        (kind, ..) => kind,
+        _ => kind_of(inner),
     };
-    Err(refuse(format!("its {what} is {found}, supported is {only}")))
+    Err(refuse(message!("its {} is {}, supported is {}", what, found, only)))
 }
 
 /// GPT-2's words, nothing put in front of the first.
 fn byte_level_words(pre_tokenizer: &Value) -> bool {
     let says = |option: &str, value: bool| pre_tokenizer.get(option) == Some(&Value::Bool(value));
-    kind_of(pre_tokenizer) == "ByteLevel"
-        && says("add_prefix_space", false)
-        && !says("use_regex", false)
+    is(pre_tokenizer, "ByteLevel") && says("add_prefix_space", false) && !says("use_regex", false)
 }
 
 /// What a sequence of one consists of; the thing itself otherwise.
 fn only_one(part: &Value) -> &Value {
-    let lists = ["pretokenizers", "decoders", "normalizers"].iter().filter_map(|k| part.get(k));
-    match lists.filter_map(Value::as_array).map(Vec::as_slice).next() {
+    match parts_of(part) {
         Some([one]) => one,
         Some([]) => &Value::Null,
         _ => part,
     }
 }
 
-/// `ByteLevel`, `Sequence of Split, ByteLevel`.
-fn kind_of(part: &Value) -> String {
-    let kind = |part: &Value| match part.get("type").and_then(Value::as_str) {
-        Some(kind) => named(kind),
-        None => "of no known type".into(),
-    };
+/// What a sequence consists of.
+fn parts_of(part: &Value) -> Option<&[Value]> {
     let lists = ["pretokenizers", "decoders", "normalizers"].iter().filter_map(|k| part.get(k));
-    match lists.filter_map(Value::as_array).next() {
-        Some(list) => {
-            let kinds: Vec<_> = list.iter().take(5).map(kind).collect();
-            format!("{} of {}", kind(part), kinds.join(", "))
-        }
+    lists.filter_map(Value::as_array).map(Vec::as_slice).next()
+}
+
+/// Is a part of this type, and no sequence?
+fn is(part: &Value, kind: &str) -> bool {
+    part.get("type").and_then(Value::as_str) == Some(kind) && parts_of(part).is_none()
+}
+
+/// `ByteLevel`, `Sequence of Split, ByteLevel`.
+fn kind_of(part: &Value) -> Message {
+    let kind = |part: &Value| match part.get("type").and_then(Value::as_str) {
+        Some(kind) => named(kind).into(),
+        None => message!("of no known type"),
+    };
+    let parts = parts_of(part).map(|list| list.iter().take(5).map(kind));
+    match parts.map(|kinds| kinds.reduce(|all, one| message!("{}, {}", all, one))) {
+        Some(kinds) => message!("{} of {}", kind(part), kinds.unwrap_or_else(|| "".into())),
         None => kind(part),
     }
 }

@@ -29,9 +29,9 @@ pub use train::{Learning, learn};
 use crate::alphabet;
 use crate::kept::Kept;
 use kind::Words;
-use llm_core::base::memory;
+use llm_core::base::{Message, memory};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Error, Result, TokenId};
+use llm_core::{Error, Result, TokenId, message};
 use parts::{Added, Checked, Parts, refuse};
 use rayon::prelude::*;
 use split::Splitter;
@@ -50,7 +50,7 @@ pub const NAME: &str = "bpe";
 /// Is it in this program?
 pub const AVAILABLE: bool = true;
 /// Why not.
-pub const UNAVAILABLE: &str = "";
+pub const UNAVAILABLE: Message = Message::new("", Vec::new());
 
 /// Words longer than this are not merged before there is memory for it.
 const LONG_WORD: usize = 1 << 20;
@@ -229,7 +229,7 @@ impl Bpe {
         match text.iter().position(|&b| lacks(b)) {
             None => Ok(()),
             Some(at) => {
-                let unit = format!("the byte \\x{:02X}", text[at]);
+                let unit = message!("the byte {}", format_args!("\\x{:02X}", text[at]));
                 Err(Error::UnknownUnit { unit, position: at as u64 })
             }
         }

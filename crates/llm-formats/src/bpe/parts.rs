@@ -3,9 +3,10 @@
 use super::kind::Words;
 use crate::alphabet;
 use crate::kept::Kept;
+use llm_core::base::Message;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::END_OF_TEXT;
-use llm_core::{Config, Error, Result, TokenId};
+use llm_core::{Config, Error, Result, TokenId, message};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::{Value, json};
 use std::collections::{HashMap, HashSet};
@@ -32,8 +33,8 @@ pub(super) struct Parts {
     pub(super) kept: Kept,
     /// Words that are tokens are not cut, whatever the merges say.
     pub(super) ignore_merges: bool,
-    /// What a merge's place is called: `merge`, or `merges line`.
-    pub(super) place: &'static str,
+    /// Merges stand one a line: their places are the numbers of lines.
+    pub(super) in_lines: bool,
 }
 
 /// A token that nothing is merged into.
@@ -70,7 +71,7 @@ pub(super) struct Checked {
     pub(super) ordinary: HashMap<String, TokenId>,
 }
 
-pub(super) fn refuse(reason: impl Into<String>) -> Error {
+pub(super) fn refuse(reason: impl Into<Message>) -> Error {
     Error::tokenizer("bpe", reason)
 }
 
@@ -117,8 +118,9 @@ impl Parts {
                     ordinary.insert(name.to_string(), id as TokenId);
                 }
                 None => {
-                    return Err(refuse(format!(
-                        "token {id}, {}, is not written in GPT-2's alphabet (a space is \u{120})",
+                    return Err(refuse(message!(
+                        "token {}, {}, is not written in GPT-2's alphabet (a space is \u{120})",
+                        id,
                         shown(name)
                     )));
                 }
@@ -136,32 +138,40 @@ impl Parts {
         let vocab = self.vocab.iter().map(|(token, id)| (token, id));
         for (i, (token, id)) in vocab.chain(added).enumerate() {
             if token.is_empty() || token.len() > MAX_TOKEN {
-                let why = format!("token {id} has {} bytes, not 1 to {MAX_TOKEN}", token.len());
+                let why =
+                    message!("token {} has {} bytes, not 1 to {}", *id, token.len(), MAX_TOKEN);
                 return Err(refuse(why));
             }
             // A special token may be in the vocabulary too, under its number.
             if let Some(first) = ids.insert(token, *id).filter(|f| f != id || i < self.vocab.len())
             {
-                return Err(refuse(format!("{} is token {first} and token {id}", shown(token))));
+                return Err(refuse(message!(
+                    "{} is token {} and token {}",
+                    shown(token),
+                    first,
+                    *id
+                )));
             }
         }
         let count = ids.len();
         if count > Config::MAX_VOCAB {
-            return Err(refuse(format!("{count} tokens are more than {}", Config::MAX_VOCAB)));
+            return Err(refuse(message!("{} tokens are more than {}", count, Config::MAX_VOCAB)));
         }
         let mut names: Vec<Option<&str>> = vec![None; count];
         for (token, id) in ids {
             let slot = usize::try_from(id).ok().and_then(|id| names.get_mut(id));
             let Some(slot) = slot else {
-                return Err(refuse(format!(
-                    "{} is token {id}, but {count} tokens have the numbers 0 to {}",
+                return Err(refuse(message!(
+                    "{} is token {}, but {} tokens have the numbers 0 to {}",
                     shown(token),
+                    id,
+                    count,
                     count - 1
                 )));
             };
             if let Some(other) = slot.replace(token) {
                 let (a, b) = if other < token { (other, token) } else { (token, other) };
-                return Err(refuse(format!("token {id} is both {} and {}", shown(a), shown(b))));
+                return Err(refuse(message!("token {} is both {} and {}", id, shown(a), shown(b))));
             }
         }
         // As many numbers as places, none of them twice.
@@ -175,16 +185,21 @@ impl Parts {
         }
         if let Some(token) = special.iter().find(|token| token.contains(char::is_whitespace)) {
             let token = shown(token);
-            return Err(refuse(format!(
-                "the added token {token} has white space in it, which is not supported"
+            return Err(refuse(message!(
+                "the added token {} has white space in it, which is not supported",
+                token
             )));
         }
-        for (what, name) in [("begins", &self.kept.bos), ("ends", &self.kept.eos)] {
-            if let Some(name) = name.as_ref().filter(|name| !special.contains(name.as_str())) {
-                let why =
-                    format!("{}, which {what} a text, is not one of its added tokens", shown(name));
-                return Err(refuse(why));
-            }
+        let unknown = |name: &Option<String>| {
+            name.as_ref().filter(|name| !special.contains(name.as_str())).map(|name| shown(name))
+        };
+        if let Some(name) = unknown(&self.kept.bos) {
+            let why = message!("{}, which begins a text, is not one of its added tokens", name);
+            return Err(refuse(why));
+        }
+        if let Some(name) = unknown(&self.kept.eos) {
+            let why = message!("{}, which ends a text, is not one of its added tokens", name);
+            return Err(refuse(why));
         }
         Ok(())
     }
@@ -192,18 +207,21 @@ impl Parts {
     fn check_merges(&self, ordinary: &HashMap<String, TokenId>) -> Result<()> {
         let mut seen = HashSet::with_capacity(self.merges.len());
         for Merge { parts: (a, b), place } in &self.merges {
-            let wrong = |why: String| {
-                let pair = format!("{} and {}", shown(a), shown(b));
-                Err(refuse(format!("{} {place}, {pair}: {why}", self.place)))
+            let wrong = |why: Message| {
+                let (a, b) = (shown(a), shown(b));
+                Err(refuse(match self.in_lines {
+                    true => message!("merges line {}, {} and {}: {}", *place, a, b, why),
+                    false => message!("merge {}, {} and {}: {}", *place, a, b, why),
+                }))
             };
             let whole = format!("{a}{b}");
             for token in [a, b, &whole] {
                 if !ordinary.contains_key(token) {
-                    return wrong(format!("{} is not in the vocabulary", shown(token)));
+                    return wrong(message!("{} is not in the vocabulary", shown(token)));
                 }
             }
             if !seen.insert((a, b)) {
-                return wrong("they are merged before".into());
+                return wrong(message!("they are merged before"));
             }
         }
         Ok(())
@@ -264,7 +282,8 @@ impl Parts {
         };
         let blob = serde_json::to_vec(&file).map_err(|e| refuse(e.to_string()))?;
         if blob.len() as u64 > MAX_BLOB {
-            let why = format!("{} bytes are more than a checkpoint holds, {MAX_BLOB}", blob.len());
+            let why =
+                message!("{} bytes are more than a checkpoint holds, {}", blob.len(), MAX_BLOB);
             return Err(refuse(why));
         }
         Ok(blob)
@@ -296,10 +315,11 @@ fn singles(ordinary: &HashMap<String, TokenId>) -> Result<[Option<TokenId>; 256]
     let missing: Vec<u8> =
         bytes.into_iter().filter(|&b| singles[usize::from(b)].is_none()).collect();
     match missing[..] {
-        [first, ..] if !missing.iter().copied().all(is_rare) => Err(refuse(format!(
-            "the vocabulary lacks {} of the 256 bytes, the first is 0x{first:02X} (written {}); a \
+        [first, ..] if !missing.iter().copied().all(is_rare) => Err(refuse(message!(
+            "the vocabulary lacks {} of the 256 bytes, the first is {} (written {}); a \
              text with it could not be cut",
             missing.len(),
+            format_args!("0x{first:02X}"),
             shown(&alphabet::symbol(first).to_string())
         ))),
         _ => Ok(singles),

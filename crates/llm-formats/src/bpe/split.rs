@@ -5,7 +5,7 @@
 //! backtracking, so the longest run of anything is cut in linear time, without a limit.
 
 use super::kind::Words;
-use llm_core::{Error, Result};
+use llm_core::{Error, Result, message};
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -33,7 +33,7 @@ impl Splitter {
     pub(super) fn get(words: Words) -> Result<&'static Splitter> {
         let all = SPLITTERS.as_ref().map_err(|e| Error::tokenizer("bpe", e.to_string()))?;
         let found = all.iter().find(|splitter| splitter.words == words);
-        found.ok_or_else(|| Error::tokenizer("bpe", "no such words"))
+        found.ok_or_else(|| Error::tokenizer("bpe", message!("no such words")))
     }
 
     /// All words of a text, one after the other.

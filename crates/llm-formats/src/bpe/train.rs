@@ -8,7 +8,7 @@ use super::split::{Splitter, pieces};
 use crate::alphabet;
 use llm_core::base::memory;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Config, Result};
+use llm_core::{Config, Result, message};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +62,7 @@ fn learn_and_report(
     report: &(dyn Fn(Learning) + Sync),
 ) -> Result<Arc<dyn Tokenizer>> {
     if !(256..=Config::MAX_VOCAB).contains(&vocab_size) {
-        let why = format!("{vocab_size} tokens are outside 256..={}", Config::MAX_VOCAB);
+        let why = message!("{} tokens are outside 256..={}", vocab_size, Config::MAX_VOCAB);
         return Err(refuse(why));
     }
     let splitter = Splitter::get(Words::Gpt2)?;

@@ -2,6 +2,8 @@
 //!
 //! Reference: `ggml-common.h` and `ggml.c` of ggml, where the layouts are defined.
 
+use llm_core::base::Message;
+use llm_core::message;
 /// A type that is read. Every one but the first three holds numbers rounded within a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockType {
@@ -124,11 +126,11 @@ impl BlockType {
     ///
     /// # Errors
     /// What it is called, when it is not read.
-    pub fn from_id(id: u32) -> Result<BlockType, String> {
+    pub fn from_id(id: u32) -> Result<BlockType, Message> {
         let known = ALL.iter().find(|facts| facts.id == id).map(|facts| facts.kind);
         known.ok_or_else(|| {
             let name = OTHERS.iter().find(|(other, _)| *other == id).map(|(_, name)| *name);
-            name.map_or_else(|| format!("of type number {id}"), str::to_string)
+            name.map_or_else(|| message!("of type number {}", id), |name| name.to_string().into())
         })
     }
 }
@@ -144,7 +146,7 @@ mod tests {
             assert_eq!(BlockType::from_id(facts.id), Ok(facts.kind));
             assert!(OTHERS.iter().all(|(id, name)| *id != facts.id && *name != facts.name));
         }
-        assert_eq!(BlockType::from_id(10), Err("Q2_K".into()));
-        assert_eq!(BlockType::from_id(4), Err("of type number 4".into()));
+        let named = |id| BlockType::from_id(id).unwrap_err().to_string();
+        assert_eq!((named(10), named(4)), ("Q2_K".into(), "of type number 4".into()));
     }
 }

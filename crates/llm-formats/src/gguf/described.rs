@@ -5,8 +5,9 @@ use super::layout::Layout;
 use super::pieces::Architecture;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result, shown};
-use llm_core::Config;
+use llm_core::base::{Fill, Message};
 use llm_core::model::{Activation, Init, Mlp, Norm, Positions};
+use llm_core::{Config, message};
 use std::collections::BTreeMap;
 
 type Metadata = BTreeMap<String, MetaValue>;
@@ -31,13 +32,13 @@ pub(super) struct Described {
 pub(super) fn family_of(
     config: &Config,
     layout: &Layout,
-) -> Result<Architecture, (String, Architecture)> {
+) -> Result<Architecture, (Message, Architecture)> {
     let rotary = match config.positions {
         Positions::Learned => false,
         Positions::Rotary => true,
         Positions::None => {
             return Err((
-                "an order of tokens that nothing tells (none)".into(),
+                message!("an order of tokens that nothing tells (none)"),
                 Architecture::Gpt2,
             ));
         }
@@ -48,27 +49,29 @@ pub(super) fn family_of(
         (true, true) => Architecture::Qwen3,
     };
     let foreign = match (config.norm, config.mlp) {
-        (Norm::Rms, _) if !rotary => Some("root-mean-square norms (rms)"),
-        (Norm::Layer, _) if rotary => Some("norms that take off the mean (layer)"),
-        (_, Mlp::Relu2) => Some("an MLP with squared ReLU (relu2)"),
-        (_, Mlp::SwiGlu) if !rotary => Some("a gated MLP (swiglu)"),
-        (_, Mlp::Gelu) if rotary => Some("an MLP that is not gated (gelu)"),
-        (_, Mlp::Gelu) if config.activation == Activation::Gelu => Some("an exact GELU (gelu)"),
+        (Norm::Rms, _) if !rotary => Some(message!("root-mean-square norms (rms)")),
+        (Norm::Layer, _) if rotary => Some(message!("norms that take off the mean (layer)")),
+        (_, Mlp::Relu2) => Some(message!("an MLP with squared ReLU (relu2)")),
+        (_, Mlp::SwiGlu) if !rotary => Some(message!("a gated MLP (swiglu)")),
+        (_, Mlp::Gelu) if rotary => Some(message!("an MLP that is not gated (gelu)")),
+        (_, Mlp::Gelu) if config.activation == Activation::Gelu => {
+            Some(message!("an exact GELU (gelu)"))
+        }
         _ if !rotary && layout.kv_heads != layout.n_heads => {
-            Some("heads that share keys and values (kv_heads)")
+            Some(message!("heads that share keys and values (kv_heads)"))
         }
         _ if !rotary && layout.head_dim * layout.n_heads != config.d_model => {
-            Some("heads of another width than C/H (head_dim)")
+            Some(message!("heads of another width than C/H (head_dim)"))
         }
-        _ if !rotary && layout.qk_norm => Some("normed queries and keys (qk_norm)"),
+        _ if !rotary && layout.qk_norm => Some(message!("normed queries and keys (qk_norm)")),
         _ if family == Architecture::Qwen3
             && (layout.qkv_bias || layout.proj_bias || config.mlp_bias) =>
         {
-            Some("biases")
+            Some(message!("biases"))
         }
         _ => None,
     };
-    foreign.map_or(Ok(family), |piece| Err((piece.into(), family)))
+    foreign.map_or(Ok(family), |piece| Err((piece, family)))
 }
 
 impl Described {
@@ -109,13 +112,14 @@ impl Described {
     pub(super) fn read(metadata: &Metadata, tensors: &[TensorInfo]) -> Result<Described> {
         let name = match metadata.get(ARCHITECTURE) {
             Some(MetaValue::Text(name)) => name,
-            _ => return Err(FormatError::content(format!("it does not say {ARCHITECTURE}"))),
+            _ => return Err(FormatError::content(message!("it does not say {}", ARCHITECTURE))),
         };
         let family = Architecture::ALL.into_iter().find(|family| family.name() == name);
         let Some(family) = family else {
             let known = Architecture::ALL.map(Architecture::name).join(", ");
             let found = shown(name);
-            let why = format!("{ARCHITECTURE} is '{found}', supported: {known}");
+            let why =
+                message!("{} is {}, supported: {}", ARCHITECTURE, format!("'{found}'"), known);
             return Err(FormatError::content(why));
         };
         let has = |name: &str| tensors.iter().any(|tensor| tensor.name == name);
@@ -152,11 +156,12 @@ impl Described {
 
 /// V: rows of the table of tokens.
 fn vocabulary(tensors: &[TensorInfo]) -> Result<usize> {
-    let table = tensors.iter().find(|tensor| tensor.name == "token_embd.weight");
+    const TABLE: &str = "token_embd.weight";
+    let table = tensors.iter().find(|tensor| tensor.name == TABLE);
     match table.map(|tensor| &tensor.shape[..]) {
         Some(&[rows, _]) => Ok(rows),
-        Some(_) => Err(FormatError::content("tensor token_embd.weight has not two axes")),
-        None => Err(FormatError::content("tensor token_embd.weight is missing")),
+        Some(_) => Err(FormatError::content(message!("tensor {} has not two axes", TABLE))),
+        None => Err(FormatError::content(message!("tensor {} is missing", TABLE))),
     }
 }
 
@@ -171,19 +176,20 @@ impl Keys<'_> {
         self.metadata.get(&format!("{}.{name}", self.family.name()))
     }
 
-    fn unsupported(&self, name: &str, found: &MetaValue, supported: &str) -> FormatError {
-        let (family, found) = (self.family.name(), found.in_words());
-        FormatError::content(format!("{family}.{name} is {found}, supported: {supported}"))
+    fn unsupported(&self, name: &str, found: &MetaValue, supported: impl Fill) -> FormatError {
+        let (key, found) = (format!("{}.{name}", self.family.name()), found.in_words());
+        FormatError::content(message!("{} is {}, supported: {}", key, found, supported))
     }
 
     /// A whole number of 1 or more.
     fn size(&self, name: &str) -> Result<usize> {
         let Some(value) = self.get(name) else {
-            let why = format!("it does not say {}.{name}", self.family.name());
+            let key = format!("{}.{name}", self.family.name());
+            let why = message!("it does not say {}", key);
             return Err(FormatError::content(why));
         };
         let size = value.whole().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-        size.ok_or_else(|| self.unsupported(name, value, "a whole number of 1 or more"))
+        size.ok_or_else(|| self.unsupported(name, value, message!("a whole number of 1 or more")))
     }
 
     fn size_or(&self, name: &str, usual: usize) -> Result<usize> {
@@ -193,9 +199,7 @@ impl Keys<'_> {
     /// A number that follows from others.
     fn is(&self, name: &str, n: usize) -> Result<()> {
         match self.get(name) {
-            Some(value) if value.whole() != Some(n as u64) => {
-                Err(self.unsupported(name, value, &n.to_string()))
-            }
+            Some(value) if value.whole() != Some(n as u64) => Err(self.unsupported(name, value, n)),
             _ => Ok(()),
         }
     }
@@ -207,11 +211,12 @@ impl Keys<'_> {
             _ => "attention.layer_norm_rms_epsilon",
         };
         let Some(value) = self.get(name) else {
-            let why = format!("it does not say {}.{name}", self.family.name());
+            let key = format!("{}.{name}", self.family.name());
+            let why = message!("it does not say {}", key);
             return Err(FormatError::content(why));
         };
         let eps = value.real().map(|eps| eps as f32).filter(|eps| *eps > 0.0 && *eps <= 1.0);
-        eps.ok_or_else(|| self.unsupported(name, value, "a number above 0, up to 1"))
+        eps.ok_or_else(|| self.unsupported(name, value, message!("a number above 0, up to 1")))
     }
 
     fn layout(&self, d_model: usize, has: &impl Fn(&str) -> bool) -> Result<Layout> {
@@ -221,7 +226,8 @@ impl Keys<'_> {
             return Ok(plain);
         }
         if has("rope_freqs.weight") {
-            let why = "it scales rotary positions (rope_freqs.weight), which is not supported";
+            let why =
+                message!("it scales rotary positions (rope_freqs.weight), which is not supported");
             return Err(FormatError::content(why));
         }
         let head_dim = self.size_or("attention.key_length", plain.head_dim)?;
@@ -231,7 +237,9 @@ impl Keys<'_> {
             None => THETA,
             Some(value) => match value.real() {
                 Some(theta) => theta,
-                None => return Err(self.unsupported("rope.freq_base", value, "a number")),
+                None => {
+                    return Err(self.unsupported("rope.freq_base", value, message!("a number")));
+                }
             },
         };
         Ok(Layout {
@@ -273,7 +281,7 @@ impl Keys<'_> {
             let unscaled = name == "rope.scaling.type" && *value == MetaValue::text("none");
             if !(none || unscaled || KNOWN.contains(&name) || more.contains(&name)) {
                 let (key, found) = (shown(key), value.in_words());
-                let why = format!("{key} is {found}, which is not supported");
+                let why = message!("{} is {}, which is not supported", key, found);
                 return Err(FormatError::content(why));
             }
         }

@@ -11,9 +11,10 @@ use super::write::{Outgoing, write};
 use crate::error::{FormatError, Result};
 use crate::files::open;
 use crate::hugging_face::{has_head_bias, without_heads};
+use llm_core::base::Message;
 use llm_core::model::Positions;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Config, Error, IoAction, Tensor, TinyGPT, TokenId};
+use llm_core::{Config, Error, IoAction, Tensor, TinyGPT, TokenId, message};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
@@ -43,7 +44,7 @@ pub fn check_model(model: &TinyGPT) -> Result<Architecture> {
 }
 
 fn describe(model: &TinyGPT) -> Result<Described> {
-    let refused = |(piece, family): (String, Architecture)| {
+    let refused = |(piece, family): (Message, Architecture)| {
         Err(FormatError::NotInGguf { piece, family: family.name() })
     };
     let config = model.config();
@@ -59,7 +60,7 @@ fn describe(model: &TinyGPT) -> Result<Described> {
         Err(error) => return refused(error),
     };
     if has_head_bias(model) {
-        return refused(("a bias of its output head (b_lm)".into(), family));
+        return refused((message!("a bias of its output head (b_lm)"), family));
     }
     // What is not there is written as what computes the same: gains of 1, biases of 0.
     let gpt2 = family == Architecture::Gpt2;

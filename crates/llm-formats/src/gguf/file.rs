@@ -7,6 +7,7 @@ use super::input::Input;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result, shown};
 use crate::safetensors::MAX_TENSORS;
+use llm_core::message;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::Read;
@@ -87,23 +88,31 @@ impl<R: Read> Gguf<R> {
         let mut magic = [0; 4];
         input.fill(&mut magic)?;
         if magic != MAGIC {
-            return Err(FormatError::content("it does not begin with 'GGUF': not a GGUF file"));
+            return Err(FormatError::content(message!(
+                "it does not begin with 'GGUF': not a GGUF file"
+            )));
         }
         match input.u32()? {
             2 | 3 => {}
             version if version.swap_bytes() <= 3 => {
-                return Err(FormatError::content("it was written for big-endian machines"));
+                return Err(FormatError::content(message!(
+                    "it was written for big-endian machines"
+                )));
             }
             version => {
-                let why = format!("it is of version {version}, only 2 and 3 are read");
+                let why = message!("it is of version {}, only 2 and 3 are read", version);
                 return Err(FormatError::content(why));
             }
         }
         let (tensors, entries) = (input.u64()?, input.u64()?);
         if tensors > MAX_TENSORS as u64 || entries > MAX_ENTRIES {
-            return Err(FormatError::content(format!(
-                "{tensors} tensors and {entries} entries of metadata, the limits are {MAX_TENSORS} \
-                 and {MAX_ENTRIES}"
+            return Err(FormatError::content(message!(
+                "{} tensors and {} entries of metadata, the limits are {} \
+                 and {}",
+                tensors,
+                entries,
+                MAX_TENSORS,
+                MAX_ENTRIES
             )));
         }
         let metadata = metadata(&mut input, entries)?;
@@ -114,11 +123,11 @@ impl<R: Read> Gguf<R> {
         // The first tensor begins where the last name ends, or so: a file may end there too.
         let body = length.saturating_sub(start);
         if body < end {
-            let why = format!("the file ends too early: {body} of {end} bytes of tensors");
+            let why = message!("the file ends too early: {} of {} bytes of tensors", body, end);
             return Err(FormatError::content(why));
         }
         if body > end.next_multiple_of(alignment) {
-            let why = format!("{} bytes follow the last tensor", body - end);
+            let why = message!("{} bytes follow the last tensor", body - end);
             return Err(FormatError::content(why));
         }
         Ok(Gguf { input, start, tensors, metadata })
@@ -157,7 +166,7 @@ impl<R: Read> Gguf<R> {
                 dequantise(tensor.kind, &bytes, &mut numbers);
                 if !numbers.iter().all(|x| x.is_finite()) {
                     let name = shown(&tensor.name);
-                    let why = format!("tensor {name} has a value that is not finite");
+                    let why = message!("tensor {} has a value that is not finite", name);
                     return Err(FormatError::content(why));
                 }
                 take(i, first, &numbers)?;
@@ -173,7 +182,7 @@ impl<R: Read> Gguf<R> {
         let mut found = vec![None; needed.len()];
         for tensor in &self.tensors {
             let Some(&i) = places.get(tensor.name.as_str()) else {
-                let why = format!("tensor {} does not belong to this model", shown(&tensor.name));
+                let why = message!("tensor {} does not belong to this model", shown(&tensor.name));
                 return Err(FormatError::content(why));
             };
             found[i] = Some(tensor);
@@ -182,12 +191,16 @@ impl<R: Read> Gguf<R> {
         let mut order = Vec::with_capacity(needed.len());
         for (i, (needed, tensor)) in needed.iter().zip(found).enumerate() {
             let Some(tensor) = tensor else {
-                return Err(FormatError::content(format!("tensor {} is missing", needed.name)));
+                return Err(FormatError::content(message!("tensor {} is missing", &needed.name)));
             };
             if tensor.shape != needed.shape {
                 let (name, found) = (shown(&tensor.name), &tensor.shape);
-                let why =
-                    format!("tensor {name} is {found:?}, this model needs {:?}", needed.shape);
+                let why = message!(
+                    "tensor {} is {}, this model needs {}",
+                    name,
+                    format_args!("{found:?}"),
+                    format_args!("{:?}", needed.shape)
+                );
                 return Err(FormatError::content(why));
             }
             order.push((i, tensor.clone()));
@@ -201,12 +214,12 @@ fn metadata(input: &mut Input<impl Read>, entries: u64) -> Result<BTreeMap<Strin
     for _ in 0..entries {
         let key = input.text(MAX_NAME)?;
         let value = MetaValue::read(input).map_err(|e| match e {
-            FormatError::Content(why) => FormatError::content(format!("{}: {why}", shown(&key))),
+            FormatError::Content(why) => FormatError::content(message!("{}: {}", shown(&key), why)),
             other => other,
         })?;
         input.keep(PER_TENSOR)?;
         if let Some(twice) = metadata.insert(key.clone(), value).map(|_| shown(&key)) {
-            return Err(FormatError::content(format!("{twice} is there twice")));
+            return Err(FormatError::content(message!("{} is there twice", twice)));
         }
     }
     Ok(metadata)
@@ -217,7 +230,8 @@ fn alignment(metadata: &BTreeMap<String, MetaValue>) -> Result<u64> {
     let fits = |n: &u64| n.is_power_of_two() && *n <= MAX_ALIGNMENT;
     value.whole().filter(fits).ok_or_else(|| {
         let found = value.in_words();
-        let why = format!("{ALIGNMENT_KEY} is {found}, not a power of two up to {MAX_ALIGNMENT}");
+        let why =
+            message!("{} is {}, not a power of two up to {}", ALIGNMENT_KEY, found, MAX_ALIGNMENT);
         FormatError::content(why)
     })
 }
@@ -230,27 +244,26 @@ fn infos(input: &mut Input<impl Read>, count: u64, alignment: u64) -> Result<Vec
         let name = input.text(MAX_NAME)?;
         input.keep(2 * PER_TENSOR)?;
         let tensor = info(input, name)?;
-        let bad =
-            |why: &str| FormatError::content(format!("tensor {}: {why}", shown(&tensor.name)));
+        let bad = |why| FormatError::content(message!("tensor {}: {}", shown(&tensor.name), why));
         if !names.insert(tensor.name.clone()) {
-            return Err(bad("it is there twice"));
+            return Err(bad(message!("it is there twice")));
         }
         if tensor.offset != next {
-            return Err(bad(&format!("it begins at byte {}, not at {next}", tensor.offset)));
+            return Err(bad(message!("it begins at byte {}, not at {}", tensor.offset, next)));
         }
         let end = tensor.offset.checked_add(tensor.length);
         let end = end.and_then(|end| end.checked_next_multiple_of(alignment));
-        next = end.ok_or_else(|| bad("more bytes than there can be"))?;
+        next = end.ok_or_else(|| bad(message!("more bytes than there can be")))?;
         tensors.push(tensor);
     }
     Ok(tensors)
 }
 
 fn info(input: &mut Input<impl Read>, name: String) -> Result<TensorInfo> {
-    let bad = |why: &str| FormatError::content(format!("tensor {}: {why}", shown(&name)));
+    let bad = |why| FormatError::content(message!("tensor {}: {}", shown(&name), why));
     let axes = input.u32()?;
     if axes == 0 || axes > MAX_AXES {
-        return Err(bad(&format!("{axes} axes, not 1 to {MAX_AXES}")));
+        return Err(bad(message!("{} axes, not 1 to {}", axes, MAX_AXES)));
     }
     let (mut shape, mut numbers) = (Vec::new(), Some(1usize));
     for _ in 0..axes {
@@ -261,20 +274,23 @@ fn info(input: &mut Input<impl Read>, name: String) -> Result<TensorInfo> {
     let kind = BlockType::from_id(input.u32()?);
     let kind = kind.map_err(|kind| {
         let read: Vec<_> = BlockType::all().map(BlockType::name).collect();
-        bad(&format!("it is {kind}, only {} are read", read.join(", ")))
+        bad(message!("it is {}, only {} are read", kind, read.join(", ")))
     })?;
     let Some(numbers) = numbers.filter(|numbers| *numbers > 0) else {
-        return Err(bad("no numbers, or more than there can be"));
+        return Err(bad(message!("no numbers, or more than there can be")));
     };
     let width = shape.last().copied().unwrap_or(0);
     if !width.is_multiple_of(kind.numbers()) {
         let (name, block) = (kind.name(), kind.numbers());
-        return Err(bad(&format!(
-            "rows of {width} numbers are no whole blocks of {block} ({name})"
+        return Err(bad(message!(
+            "rows of {} numbers are no whole blocks of {} ({})",
+            width,
+            block,
+            name
         )));
     }
     let length = ((numbers / kind.numbers()) as u64).checked_mul(kind.bytes() as u64);
-    let length = length.ok_or_else(|| bad("more bytes than there can be"))?;
+    let length = length.ok_or_else(|| bad(message!("more bytes than there can be")))?;
     let offset = input.u64()?;
     Ok(TensorInfo { name, shape, kind, offset, length })
 }

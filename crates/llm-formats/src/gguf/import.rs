@@ -13,7 +13,7 @@ use crate::imported::{FromSpec, Imported, Note, attention, check, fine_tuning, p
 use llm_core::base::memory;
 use llm_core::model::parameter_list;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_core::{Attention, Config, Tensor};
+use llm_core::{Attention, Config, Tensor, message};
 use std::collections::HashMap;
 use std::io::{self, Read};
 use std::path::Path;
@@ -112,7 +112,8 @@ fn parameters(
     for piece in &pieces {
         let fits = |i: &usize| piece.fits(&all[*i].shape);
         let target = places.get(piece.ours.as_str()).copied().filter(fits);
-        let refused = || FormatError::content(format!("the attention has no such {}", piece.ours));
+        let refused =
+            || FormatError::content(message!("the attention has no such {}", &piece.ours));
         targets.push(target.ok_or_else(refused)?);
     }
     let needed: Vec<Needed> = pieces.iter().map(|piece| piece.theirs.clone()).collect();

@@ -2,6 +2,7 @@
 //! may be taken for what it says of itself.
 
 use crate::error::{FormatError, Result};
+use llm_core::message;
 use std::io::{self, Read};
 
 /// Bytes of memory for all names and values before the tensors: a vocabulary of 150,000 tokens
@@ -36,7 +37,7 @@ impl<R: Read> Input<R> {
     pub(super) fn keep(&mut self, bytes: u64) -> Result<()> {
         let left = self.memory.checked_sub(bytes).ok_or_else(|| {
             let mib = MAX_MEMORY >> 20;
-            FormatError::content(format!("names and values take more than {mib} MiB"))
+            FormatError::content(message!("names and values take more than {} MiB", mib))
         })?;
         self.memory = left;
         Ok(())
@@ -77,13 +78,14 @@ impl<R: Read> Input<R> {
     pub(super) fn text(&mut self, most: u64) -> Result<String> {
         let length = self.u64()?;
         if length > most {
-            let why = format!("a text of {length} bytes, the limit is {most}");
+            let why = message!("a text of {} bytes, the limit is {}", length, most);
             return Err(FormatError::content(why));
         }
         self.has(length)?;
         self.keep(length)?;
         let mut bytes = vec![0; length as usize];
         self.fill(&mut bytes)?;
-        String::from_utf8(bytes).map_err(|_| FormatError::content("a text that is no UTF-8"))
+        String::from_utf8(bytes)
+            .map_err(|_| FormatError::content(message!("a text that is no UTF-8")))
     }
 }

@@ -4,8 +4,9 @@
 use crate::error::{FormatError, Result, shown};
 use crate::imported::SEVERAL;
 use crate::modern_spec::{ModernSpec, Unread};
-use llm_core::AttentionSpec;
+use llm_core::base::Message;
 use llm_core::model::SingleHead;
+use llm_core::{AttentionSpec, message};
 
 /// Which heads an attention has, and what is done to them.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,26 +48,26 @@ impl Layout {
     ///
     /// # Errors
     /// In words, what it has that a GGUF file cannot say.
-    pub(super) fn of(spec: &AttentionSpec, d_model: usize) -> Result<Layout, String> {
+    pub(super) fn of(spec: &AttentionSpec, d_model: usize) -> Result<Layout, Message> {
         let plain = Layout::plain(spec.n_heads, d_model);
         if [SingleHead::NAME, SEVERAL].contains(&spec.name.as_str()) {
             return Ok(plain);
         }
         let own = ModernSpec::of(spec).map_err(|why| match why {
-            Unread::Attention => format!("'{}' attention", shown(&spec.name)),
-            Unread::Setting(key) => format!("attention with '{}'", shown(&key)),
+            Unread::Attention => message!("'{}' attention", shown(&spec.name)),
+            Unread::Setting(key) => message!("attention with '{}'", shown(&key)),
         })?;
         let head_dim = own.head_dim(d_model);
         let ModernSpec { n_heads, kv_heads, head_dim: _, theta, qk_norm, .. } = own;
         let ModernSpec { qkv_bias, proj_bias, rotary_width, scaling, window, .. } = own;
         if window.is_some() {
-            return Err("a window of the last positions (window)".into());
+            return Err(message!("a window of the last positions (window)"));
         }
         if rotary_width.is_some() {
-            return Err("heads that are turned in part (rotary.width)".into());
+            return Err(message!("heads that are turned in part (rotary.width)"));
         }
         if scaling.is_some() {
-            return Err("rotary positions that are slowed down (rotary.scaling.factor)".into());
+            return Err(message!("rotary positions that are slowed down (rotary.scaling.factor)"));
         }
         Ok(Layout { n_heads, kv_heads, head_dim, theta, qk_norm, qkv_bias, proj_bias })
     }
@@ -82,6 +83,6 @@ impl Layout {
         let head_dim = (self.head_dim != plain.head_dim).then_some(self.head_dim);
         let own = ModernSpec { kv_heads, head_dim, theta, qk_norm, ..ModernSpec::new(n_heads) };
         let spec = ModernSpec { qkv_bias, proj_bias, ..own }.spec();
-        spec.map_err(|e| FormatError::content(e.to_string()))
+        spec.map_err(FormatError::Refused)
     }
 }

@@ -16,10 +16,11 @@ use crate::alphabet;
 use crate::bpe;
 use crate::error::{FormatError, Result, shown};
 use crate::kept::Kept;
-use llm_core::TokenId;
+use llm_core::base::Message;
 use llm_core::tokenizer::{
     ByteTokenizer, CharTokenizer, END_OF_TEXT, PaddedTokenizer, Tokenizer, WithEndOfText,
 };
+use llm_core::{TokenId, message};
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
@@ -62,12 +63,15 @@ impl Tokens {
     /// # Errors
     /// [`FormatError::NoGgufTokens`] for what llama.cpp cannot do.
     pub(super) fn of(tokenizer: &dyn Tokenizer) -> Result<Tokens> {
-        let none =
-            |why: &'static str| FormatError::NoGgufTokens { kind: shown(tokenizer.name()), why };
+        let none = |why: Message| FormatError::NoGgufTokens { kind: shown(tokenizer.name()), why };
         let mut tokens = match tokenizer.name() {
             ByteTokenizer::NAME | CharTokenizer::NAME => Tokens::units(tokenizer),
             bpe::NAME => Tokens::bpe(&tokenizer.blob()).map_err(none)?,
-            _ => return Err(none("llama.cpp takes no model whose tokens stand for no text")),
+            _ => {
+                return Err(none(message!(
+                    "llama.cpp takes no model whose tokens stand for no text"
+                )));
+            }
         };
         tokens.end = tokenizer.end_of_text();
         for id in tokens.names.len()..tokenizer.vocab_size() {
@@ -110,25 +114,25 @@ impl Tokens {
     }
 
     /// Of a tokenizer.json, our own or one that was read.
-    fn bpe(blob: &[u8]) -> Result<Tokens, &'static str> {
-        const DAMAGED: &str = "its tokenizer.json is damaged";
-        let file: Value = serde_json::from_slice(blob).map_err(|_| DAMAGED)?;
+    fn bpe(blob: &[u8]) -> Result<Tokens, Message> {
+        let damaged = || message!("its tokenizer.json is damaged");
+        let file: Value = serde_json::from_slice(blob).map_err(|_| damaged())?;
         let mut ids = BTreeMap::new();
-        for (name, id) in file["model"]["vocab"].as_object().ok_or(DAMAGED)? {
-            ids.insert(id.as_u64().ok_or(DAMAGED)?, (name.clone(), kind::NORMAL));
+        for (name, id) in file["model"]["vocab"].as_object().ok_or_else(damaged)? {
+            ids.insert(id.as_u64().ok_or_else(damaged)?, (name.clone(), kind::NORMAL));
         }
-        for added in file["added_tokens"].as_array().ok_or(DAMAGED)? {
-            let name = added["content"].as_str().ok_or(DAMAGED)?;
+        for added in file["added_tokens"].as_array().ok_or_else(damaged)? {
+            let name = added["content"].as_str().ok_or_else(damaged)?;
             let special = added["special"] == json!(true);
             let kind = if special { kind::CONTROL } else { kind::USER };
-            ids.insert(added["id"].as_u64().ok_or(DAMAGED)?, (name.into(), kind));
+            ids.insert(added["id"].as_u64().ok_or_else(damaged)?, (name.into(), kind));
         }
         let mut merges = Vec::new();
-        for merge in file["model"]["merges"].as_array().ok_or(DAMAGED)? {
+        for merge in file["model"]["merges"].as_array().ok_or_else(damaged)? {
             merges.push(match (merge.as_str(), merge[0].as_str(), merge[1].as_str()) {
                 (Some(line), ..) => line.into(),
                 (_, Some(a), Some(b)) => format!("{a} {b}"),
-                _ => return Err(DAMAGED),
+                _ => return Err(damaged()),
             });
         }
         if merges.is_empty() {
@@ -137,10 +141,12 @@ impl Tokens {
         let way = without_offsets(&file["pre_tokenizer"]);
         let known = ways().into_iter().find(|(_, known)| without_offsets(known) == way);
         let Some((pre, _)) = known else {
-            return Err("llama.cpp has no name for the way in which it cuts text");
+            return Err(message!("llama.cpp has no name for the way in which it cuts text"));
         };
         if ignores_merges(pre) != (file["model"]["ignore_merges"] == json!(true)) {
-            return Err("llama.cpp would take other words whole than it does (ignore_merges)");
+            return Err(message!(
+                "llama.cpp would take other words whole than it does (ignore_merges)"
+            ));
         }
         let (names, kinds) = ids.into_values().unzip();
         let kept = file.get("kept").cloned().map_or(Ok(Kept::default()), serde_json::from_value);
@@ -150,7 +156,7 @@ impl Tokens {
             kinds,
             merges,
             end: None,
-            kept: kept.map_err(|_| DAMAGED)?,
+            kept: kept.map_err(|_| damaged())?,
         })
     }
 
@@ -203,31 +209,38 @@ impl Tokens {
         gpt2: bool,
     ) -> Result<Option<Tokens>> {
         let full = |name: &str| format!("tokenizer.ggml.{name}");
-        let bad = |why: String| FormatError::content(full(&why));
         match metadata.get(&full("model")) {
             None => return Ok(None),
             Some(MetaValue::Text(model)) if model == "gpt2" => {}
             Some(other) => {
-                let why =
-                    format!("model is {}, supported: 'gpt2' (byte-level BPE)", other.in_words());
-                return Err(bad(why));
+                return Err(FormatError::content(message!(
+                    "{} is {}, supported: {}",
+                    full("model"),
+                    other.in_words(),
+                    message!("'gpt2' (byte-level BPE)")
+                )));
             }
         }
         let mut texts = |name: &str| match metadata.remove(&full(name)) {
             Some(MetaValue::Texts(texts)) => Ok(texts),
-            Some(_) => Err(bad(format!("{name} is no list of texts"))),
-            None => Err(bad(format!("{name} is missing"))),
+            Some(_) => Err(FormatError::content(message!("{} is no list of texts", full(name)))),
+            None => Err(FormatError::content(message!("{} is missing", full(name)))),
         };
         let (names, merges) = (texts("tokens")?, texts("merges")?);
         let key = |name: &str| metadata.get(&full(name));
         let kinds = match key("token_type") {
             Some(MetaValue::Ints(kinds)) => kinds.clone(),
-            Some(_) => return Err(bad("token_type is no list of whole numbers".into())),
+            Some(_) => {
+                let why = message!("{} is no list of whole numbers", full("token_type"));
+                return Err(FormatError::content(why));
+            }
             None => vec![kind::NORMAL; names.len()],
         };
         if kinds.len() != names.len() {
             let (kinds, names) = (kinds.len(), names.len());
-            return Err(bad(format!("token_type has {kinds} numbers for {names} tokens")));
+            let key = full("token_type");
+            let why = message!("{} has {} numbers for {} tokens", key, kinds, names);
+            return Err(FormatError::content(why));
         }
         let known = ways().map(|(name, _)| name);
         let pre = match key("pre") {
@@ -236,9 +249,11 @@ impl Tokens {
             None if gpt2 => known[0].into(),
             Some(MetaValue::Text(pre)) if gpt2 && pre == "default" => known[0].into(),
             found => {
-                let found = found.map_or("missing".into(), |found| found.in_words());
-                let why = format!("pre is {found}, supported: {}", known.join(", "));
-                return Err(bad(why));
+                let (key, known) = (full("pre"), known.join(", "));
+                return Err(FormatError::content(match found.map(MetaValue::in_words) {
+                    Some(found) => message!("{} is {}, supported: {}", key, found, known),
+                    None => message!("{} is missing, supported: {}", key, known),
+                }));
             }
         };
         let token = |name: &str| TokenId::try_from(key(name)?.whole()?).ok();
@@ -274,7 +289,7 @@ impl Tokens {
         let file = self.tokenizer_json()?;
         let tokenizer = bpe::with_kept(&file, &self.kept).map_err(|e| match e {
             e @ llm_core::Error::Memory { .. } => FormatError::Core(e),
-            e => FormatError::content(e.to_string()),
+            e => FormatError::Refused(e),
         })?;
         Ok(PaddedTokenizer::pad(tokenizer, rows))
     }
@@ -314,7 +329,7 @@ impl Tokens {
 
     /// As a tokenizer.json.
     fn tokenizer_json(&self) -> Result<Vec<u8>> {
-        let bad = |why: String| FormatError::content(format!("tokenizer.ggml.{why}"));
+        let full = |name: &str| format!("tokenizer.ggml.{name}");
         let (mut vocab, mut added) = (Map::new(), Vec::new());
         // What is at the end and stands for nothing are rows that the model has for rounder numbers.
         let used = self.kinds.iter().rposition(|kind| *kind != kind::UNUSED).map_or(0, |i| i + 1);
@@ -322,7 +337,8 @@ impl Tokens {
             match *kind {
                 kind::NORMAL => {
                     if vocab.insert(name.clone(), json!(id)).is_some() {
-                        return Err(bad(format!("tokens has '{}' twice", shown(name))));
+                        let why = message!("{} has '{}' twice", full("tokens"), shown(name));
+                        return Err(FormatError::content(why));
                     }
                 }
                 kind::CONTROL | kind::USER | kind::UNUSED => added.push(json!({
@@ -330,16 +346,20 @@ impl Tokens {
                     "rstrip": false, "normalized": false, "special": *kind != kind::USER,
                 })),
                 other => {
-                    let name = shown(name);
-                    return Err(bad(format!(
-                        "token_type of '{name}' is {other}, not 1, 3, 4 or 5"
+                    return Err(FormatError::content(message!(
+                        "{} of '{}' is {}, not 1, 3, 4 or 5",
+                        full("token_type"),
+                        shown(name),
+                        other
                     )));
                 }
             }
         }
         let pair = |merge: &String| {
             let cut = merge.char_indices().skip(1).find(|(_, c)| *c == ' ').map(|(i, _)| i);
-            let cut = cut.ok_or_else(|| bad(format!("merges has '{}'", shown(merge))))?;
+            let cut = cut.ok_or_else(|| {
+                FormatError::content(message!("{} has '{}'", full("merges"), shown(merge)))
+            })?;
             Ok(json!([merge[..cut], merge[cut + 1..]]))
         };
         let merges = self.merges.iter().filter(|merge| *merge != NEVER);

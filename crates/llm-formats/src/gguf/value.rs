@@ -2,6 +2,8 @@
 
 use super::input::Input;
 use crate::error::{FormatError, Result, shown};
+use llm_core::base::Message;
+use llm_core::message;
 use std::io::Read;
 
 /// A value, of the type that the file gives it.
@@ -86,15 +88,15 @@ impl MetaValue {
     }
 
     /// For a message.
-    pub(super) fn in_words(&self) -> String {
+    pub(super) fn in_words(&self) -> Message {
         match self {
-            MetaValue::Unsigned(n, _) => n.to_string(),
-            MetaValue::Signed(n, _) => n.to_string(),
-            MetaValue::Single(x) => x.to_string(),
-            MetaValue::Double(x) => x.to_string(),
-            MetaValue::Bool(yes) => yes.to_string(),
-            MetaValue::Text(text) => format!("'{}'", shown(text)),
-            MetaValue::Texts(_) | MetaValue::Ints(_) | MetaValue::Others(..) => "a list".into(),
+            MetaValue::Unsigned(n, _) => n.to_string().into(),
+            MetaValue::Signed(n, _) => n.to_string().into(),
+            MetaValue::Single(x) => x.to_string().into(),
+            MetaValue::Double(x) => x.to_string().into(),
+            MetaValue::Bool(yes) => yes.to_string().into(),
+            MetaValue::Text(text) => format!("'{}'", shown(text)).into(),
+            MetaValue::Texts(_) | MetaValue::Ints(_) | MetaValue::Others(..) => message!("a list"),
         }
     }
 
@@ -169,7 +171,7 @@ fn one(input: &mut Input<impl Read>, kind: u32) -> Result<MetaValue> {
         kind::F32 => MetaValue::Single(f32::from_bits(n as u32)),
         kind::F64 => MetaValue::Double(f64::from_bits(n)),
         kind::BOOL if n > 1 => {
-            return Err(FormatError::content(format!("a truth value of {n}, not 0 or 1")));
+            return Err(FormatError::content(message!("a truth value of {}, not 0 or 1", n)));
         }
         kind::BOOL => MetaValue::Bool(n == 1),
         _ => MetaValue::Unsigned(n, kind),
@@ -177,18 +179,18 @@ fn one(input: &mut Input<impl Read>, kind: u32) -> Result<MetaValue> {
 }
 
 fn width(kind: u32) -> Result<usize> {
-    let unknown = || FormatError::content(format!("a value of the unknown type {kind}"));
+    let unknown = || FormatError::content(message!("a value of the unknown type {}", kind));
     kind::width(kind).ok_or_else(unknown)
 }
 
 fn list(input: &mut Input<impl Read>) -> Result<MetaValue> {
     let (kind, count) = (input.u32()?, input.u64()?);
     if kind == kind::LIST {
-        return Err(FormatError::content("a list of lists, which is not read"));
+        return Err(FormatError::content(message!("a list of lists, which is not read")));
     }
     let least = if kind == kind::TEXT { 8 } else { width(kind)? as u64 };
     if count > MAX_LIST {
-        let why = format!("a list of {count} values, the limit is {MAX_LIST}");
+        let why = message!("a list of {} values, the limit is {}", count, MAX_LIST);
         return Err(FormatError::content(why));
     }
     input.has(count * least)?;

@@ -4,6 +4,7 @@ use super::file::{ALIGNMENT, MAGIC};
 use super::quantise::{Stored, quantise};
 use super::value::{MetaValue, write_text};
 use llm_core::base::replace_file;
+use llm_core::message;
 use std::fmt;
 use std::io::{self, Write};
 use std::path::Path;
@@ -60,7 +61,7 @@ impl Outgoing<'_> {
             bytes.clear();
             quantise(self.stored, &numbers, &mut bytes).map_err(|x| {
                 let (name, kind) = (&self.name, self.stored.kind().name());
-                io::Error::other(format!("{kind} cannot hold {x:e} of tensor {name}"))
+                io::Error::other(message!("{} cannot hold {:e} of tensor {}", kind, x, name))
             })?;
             out.write_all(&bytes)?;
         }

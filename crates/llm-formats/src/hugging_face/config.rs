@@ -7,8 +7,8 @@ use super::fields::{Fields, decimal, unsupported};
 use super::llama;
 use crate::error::{FormatError, Result, shown};
 use crate::imported::{Note, several};
-use llm_core::Config;
 use llm_core::model::{Activation, Init};
+use llm_core::{Config, message};
 use serde_json::{Map, Value, json};
 
 /// Bytes of config.json.
@@ -20,12 +20,12 @@ pub const MAX_LENGTH: u64 = 1 << 20;
 /// [`FormatError::Content`] naming the field, its value and what is supported.
 pub fn parse(text: &[u8]) -> Result<ConfigJson> {
     let fields: Map<String, Value> = serde_json::from_slice(text)
-        .map_err(|e| FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))))?;
+        .map_err(|e| FormatError::content(message!("no JSON object: {}", shown(&e.to_string()))))?;
     let fields = Fields(&fields);
     let model_type = fields.text("model_type", Family::Gpt2.model_type())?;
     let Some(family) = Family::of(model_type) else {
         let known = Family::ALL.map(Family::model_type).join(", ");
-        return Err(unsupported("model_type", &json!(model_type), &known));
+        return Err(unsupported("model_type", &json!(model_type), known));
     };
     fields.architecture(&family.classes())?;
     fields.unset(&["quantization_config", "pruned_heads", "auto_map"])?;
@@ -52,7 +52,7 @@ fn gpt2(fields: Fields<'_>) -> Result<ConfigJson> {
         ("add_cross_attention", false),
     ] {
         if fields.flag(field, usual)? != usual {
-            return Err(unsupported(field, &json!(!usual), &usual.to_string()));
+            return Err(unsupported(field, &json!(!usual), usual));
         }
     }
     let (dropout, notes) = dropout(fields)?;
@@ -128,7 +128,7 @@ mod tests {
 
     fn read(value: Value) -> Result<ConfigJson, String> {
         parse(value.to_string().as_bytes()).map_err(|e| match e {
-            FormatError::Content(why) => why,
+            FormatError::Content(why) => why.to_string(),
             other => panic!("{other:?}"),
         })
     }

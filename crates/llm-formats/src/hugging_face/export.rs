@@ -7,10 +7,10 @@ use crate::imported::SEVERAL;
 use crate::modern_spec::ModernSpec;
 use crate::safetensors::{Data, Named, write};
 use crate::tokenizers;
-use llm_core::base::replace_file;
+use llm_core::base::{Message, replace_file};
 use llm_core::model::{Mlp, Norm, Param, Positions, SingleHead, parameter_list};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT};
+use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT, message};
 use serde_json::{Value, json};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -47,13 +47,13 @@ pub fn check_model(model: &TinyGPT) -> Result<Family> {
 
 /// What the settings ask for and GPT-2 does not compute. MLPs without biases are no such thing: they
 /// are written with biases of 0.
-fn foreign_piece(config: &Config) -> Option<&'static str> {
+fn foreign_piece(config: &Config) -> Option<Message> {
     match (config.norm, config.mlp, config.positions) {
-        (Norm::Rms, ..) => Some("root-mean-square norms (rms)"),
-        (_, Mlp::SwiGlu, _) => Some("a gated MLP (swiglu)"),
-        (_, Mlp::Relu2, _) => Some("an MLP with squared ReLU (relu2)"),
-        (.., Positions::None) => Some("an order of tokens that nothing tells (none)"),
-        (.., Positions::Rotary) => Some("rotary positions (rotary)"),
+        (Norm::Rms, ..) => Some(message!("root-mean-square norms (rms)")),
+        (_, Mlp::SwiGlu, _) => Some(message!("a gated MLP (swiglu)")),
+        (_, Mlp::Relu2, _) => Some(message!("an MLP with squared ReLU (relu2)")),
+        (.., Positions::None) => Some(message!("an order of tokens that nothing tells (none)")),
+        (.., Positions::Rotary) => Some(message!("rotary positions (rotary)")),
         (Norm::Layer, Mlp::Gelu, Positions::Learned) => None,
     }
 }
@@ -65,12 +65,12 @@ fn foreign_piece(config: &Config) -> Option<&'static str> {
 pub fn prepare_folder(folder: &Path) -> llm_core::Result<()> {
     let refused = |source: io::Error| Error::io(IoAction::Create, folder, source);
     if folder.exists() && !folder.is_dir() {
-        return Err(refused(io::Error::other("it is not a folder")));
+        return Err(refused(io::Error::other(message!("it is not a folder"))));
     }
     std::fs::create_dir_all(folder).map_err(refused)?;
     match std::fs::read_dir(folder).map_err(refused)?.next() {
         None => Ok(()),
-        Some(_) => Err(refused(io::Error::other("the folder is not empty"))),
+        Some(_) => Err(refused(io::Error::other(message!("the folder is not empty")))),
     }
 }
 

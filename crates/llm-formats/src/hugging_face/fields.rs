@@ -3,7 +3,8 @@
 use super::family::Family;
 use crate::error::{FormatError, Result, shown};
 use crate::imported::Note;
-use llm_core::{AttentionSpec, Config};
+use llm_core::base::Fill;
+use llm_core::{AttentionSpec, Config, message};
 use serde_json::{Map, Value, json};
 
 /// What config.json says.
@@ -33,9 +34,9 @@ pub(super) fn numbers(value: Option<&Value>) -> Vec<u64> {
 #[derive(Clone, Copy)]
 pub(super) struct Fields<'a>(pub(super) &'a Map<String, Value>);
 
-pub(super) fn unsupported(field: &str, found: &Value, supported: &str) -> FormatError {
+pub(super) fn unsupported(field: &str, found: &Value, supported: impl Fill) -> FormatError {
     let found = shown(&found.to_string());
-    FormatError::content(format!("{field} is {found}, supported: {supported}"))
+    FormatError::content(message!("{} is {}, supported: {}", field, found, supported))
 }
 
 /// The decimal number that stands for x: 1e-5, not what f64 makes of the nearest single one.
@@ -64,12 +65,12 @@ impl<'a> Fields<'a> {
 
     pub(super) fn real(&self, field: &str, usual: f64) -> Result<f64> {
         let Some(value) = self.0.get(field) else { return Ok(usual) };
-        value.as_f64().ok_or_else(|| unsupported(field, value, "a number"))
+        value.as_f64().ok_or_else(|| unsupported(field, value, message!("a number")))
     }
 
     pub(super) fn flag(&self, field: &str, usual: bool) -> Result<bool> {
         let Some(value) = self.0.get(field) else { return Ok(usual) };
-        value.as_bool().ok_or_else(|| unsupported(field, value, "true or false"))
+        value.as_bool().ok_or_else(|| unsupported(field, value, message!("true or false")))
     }
 
     pub(super) fn text(&self, field: &str, usual: &'static str) -> Result<&'a str> {
@@ -82,7 +83,7 @@ impl<'a> Fields<'a> {
         let eps = self.real(field, usual)?;
         match eps as f32 {
             fits if fits > 0.0 && fits <= 1.0 => Ok(fits),
-            _ => Err(unsupported(field, &json!(eps), "a number above 0, up to 1")),
+            _ => Err(unsupported(field, &json!(eps), message!("a number above 0, up to 1"))),
         }
     }
 
@@ -94,7 +95,7 @@ impl<'a> Fields<'a> {
         };
         match (0.0..1.0).contains(&p) {
             true => Ok(p),
-            false => Err(unsupported(field, &json!(p), "0 or more, and less than 1")),
+            false => Err(unsupported(field, &json!(p), message!("0 or more, and less than 1"))),
         }
     }
 
@@ -106,7 +107,7 @@ impl<'a> Fields<'a> {
         if names.iter().any(is_known) {
             return Ok(());
         }
-        Err(unsupported("architectures", value, &known.join(", ")))
+        Err(unsupported("architectures", value, known.join(", ")))
     }
 
     /// Fields that must not say anything.
@@ -114,7 +115,7 @@ impl<'a> Fields<'a> {
         let empty = |v: &Value| v.as_object().is_some_and(Map::is_empty);
         match fields.iter().find(|field| self.get(field).is_some_and(|v| !empty(v))) {
             Some(field) => {
-                Err(FormatError::content(format!("{field} is set, which is not supported")))
+                Err(FormatError::content(message!("{} is set, which is not supported", *field)))
             }
             None => Ok(()),
         }
@@ -123,7 +124,7 @@ impl<'a> Fields<'a> {
 
 fn whole(field: &str, value: &Value) -> Result<usize> {
     let size = value.as_u64().and_then(|n| usize::try_from(n).ok()).filter(|n| *n > 0);
-    size.ok_or_else(|| unsupported(field, value, "a whole number of 1 or more"))
+    size.ok_or_else(|| unsupported(field, value, message!("a whole number of 1 or more")))
 }
 
 #[cfg(test)]

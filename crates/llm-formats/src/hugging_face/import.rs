@@ -11,7 +11,7 @@ use crate::modern_spec::ModernSpec;
 use crate::safetensors::{Contents, Values, Wanted};
 use llm_core::model::parameter_list;
 use llm_core::tokenizer::{IdsTokenizer, PaddedTokenizer, Tokenizer};
-use llm_core::{Attention, Tensor};
+use llm_core::{Attention, Tensor, message};
 use rayon::prelude::*;
 use serde_json::{Map, Value};
 use std::io::Read;
@@ -28,8 +28,10 @@ const AT_ONCE: usize = 16;
 pub fn import(folder: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
     if !folder.is_dir() {
         let advice = match folder.exists() {
-            true => "it is not a folder; name the folder that holds config.json",
-            false => "no such folder; hub names are not looked up, download the model first",
+            true => message!("it is not a folder; name the folder that holds config.json"),
+            false => {
+                message!("no such folder; hub names are not looked up, download the model first")
+            }
         };
         return Err(FormatError::Missing { advice }.at(folder));
     }
@@ -59,7 +61,7 @@ fn ends(folder: &Path) -> Result<Vec<u64>> {
     }
     let text = read_small(&path, config::MAX_LENGTH).map_err(|e| e.at(&path))?;
     let fields: Map<String, Value> = serde_json::from_slice(&text).map_err(|e| {
-        FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))).at(&path)
+        FormatError::content(message!("no JSON object: {}", shown(&e.to_string()))).at(&path)
     })?;
     Ok(numbers(fields.get("eos_token_id")))
 }
@@ -105,7 +107,7 @@ fn parameters(
     for (i, (ours, p)) in list.iter().enumerate() {
         let sources = names.sources(ours, &p.shape, prefix);
         let missing =
-            || FormatError::content(format!("{} has no {ours}", settings.family.classes()[0]));
+            || FormatError::content(message!("{} has no {}", settings.family.classes()[0], ours));
         for source in sources.ok_or_else(missing)? {
             wanted.push(Wanted::parameter(source.name.clone(), source.shape.clone()));
             places.push((i, source));
@@ -137,11 +139,12 @@ fn parameters(
     if let Some(head) = head
         && !parameters.iter().any(|(name, p)| name == "wte" && p.data() == head)
     {
-        return Err(FormatError::content(format!(
-            "{} differs from {prefix}{}, but config.json ties them; set \
-             tie_word_embeddings to false there if the head is its own",
+        let table = format!("{prefix}{}", names.table());
+        return Err(FormatError::content(message!(
+            "{} differs from {}, but config.json ties them; set tie_word_embeddings to false there \
+             if the head is its own",
             names::HEAD,
-            names.table()
+            table
         )));
     }
     Ok(parameters)

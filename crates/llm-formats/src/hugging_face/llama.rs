@@ -7,8 +7,9 @@ use super::rope;
 use crate::error::{FormatError, Result};
 use crate::imported::Note;
 use crate::modern_spec::ModernSpec;
+use llm_core::base::{Fill, Message};
 use llm_core::model::{Init, Mlp, Norm, Positions};
-use llm_core::{Config, TokenId};
+use llm_core::{Config, TokenId, message};
 use serde_json::{Map, Value, json};
 
 /// Fields that would change what is computed, with the one value that they may have.
@@ -113,7 +114,7 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
     notes.extend((said > Config::MAX_SEQ).then_some(Note::LongContext { said }));
     let dropout = fields.dropout("attention_dropout", 0.0)?;
     notes.extend((dropout != 0.0).then_some(Note::AttentionDropout { dropout }));
-    let attention = attention.spec().map_err(|e| FormatError::content(e.to_string()))?;
+    let attention = attention.spec().map_err(FormatError::Refused)?;
     let ends = numbers(fields.get("eos_token_id"));
     Ok(ConfigJson { family, config: Config { n_inner, ..config }, attention, ends, notes })
 }
@@ -137,7 +138,7 @@ fn biases(fields: Fields<'_>, family: Family) -> Result<(bool, bool, bool)> {
 fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<usize>> {
     let kinds = fields.get("layer_types").and_then(Value::as_array);
     let all = |kind: &str| kinds.is_none_or(|kinds| kinds.iter().all(|k| k == kind));
-    let mixed = |supported: &str| {
+    let mixed = |supported: &dyn Fill| {
         let kinds = fields.get("layer_types").unwrap_or(&Value::Null);
         Err(unsupported("layer_types", kinds, supported))
     };
@@ -147,19 +148,23 @@ fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<
     };
     let qwen = matches!(family, Family::Qwen2 | Family::Qwen3);
     if family == Family::Mistral {
-        return if kinds.is_some() { mixed("null") } else { size(4096) };
+        return if kinds.is_some() { mixed(&"null") } else { size(4096) };
     }
     if !qwen && fields.get("sliding_window").is_some() {
         return Err(unsupported("sliding_window", &fields.0["sliding_window"], "null"));
     }
     if !qwen || !fields.flag("use_sliding_window", false)? {
-        return if all("full_attention") { Ok(None) } else { mixed("full_attention alone") };
+        return if all("full_attention") {
+            Ok(None)
+        } else {
+            mixed(&message!("full_attention alone"))
+        };
     }
     if kinds.is_some() {
         return match (all("full_attention"), all("sliding_attention")) {
             (_, true) => size(4096),
             (true, _) => Ok(None),
-            _ => mixed("one kind for all layers"),
+            _ => mixed(&message!("one kind for all layers")),
         };
     }
     let first = fields.get("max_window_layers").map_or(Some(28), Value::as_u64);
@@ -169,35 +174,37 @@ fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<
         _ => Err(unsupported(
             "max_window_layers",
             fields.get("max_window_layers").unwrap_or(&json!(28)),
-            &format!("0, or {n_layers} and more: one kind for all layers"),
+            message!("0, or {} and more: one kind for all layers", n_layers),
         )),
     }
 }
 
 /// Which of them a model is, or what of it none of them has.
-pub(super) fn family(config: &Config, own: &ModernSpec) -> Result<Family, &'static str> {
+pub(super) fn family(config: &Config, own: &ModernSpec) -> Result<Family, Message> {
     let biases = (own.qkv_bias, own.proj_bias, config.mlp_bias);
     let (plain, none) = (own.window.is_none(), biases == (false, false, false));
     let even = config.d_model.is_multiple_of(own.n_heads.max(1)); // Llama asks for it
     match (config.norm, config.mlp, config.positions) {
-        (Norm::Layer, ..) => return Err("layer norms (layer)"),
-        (_, Mlp::Gelu, _) => return Err("an MLP with GELU (gelu)"),
-        (_, Mlp::Relu2, _) => return Err("an MLP with squared ReLU (relu2)"),
-        (.., Positions::Learned) => return Err("a table of positions (learned)"),
-        (.., Positions::None) => return Err("an order of tokens that nothing tells (none)"),
+        (Norm::Layer, ..) => return Err(message!("layer norms (layer)")),
+        (_, Mlp::Gelu, _) => return Err(message!("an MLP with GELU (gelu)")),
+        (_, Mlp::Relu2, _) => return Err(message!("an MLP with squared ReLU (relu2)")),
+        (.., Positions::Learned) => return Err(message!("a table of positions (learned)")),
+        (.., Positions::None) => {
+            return Err(message!("an order of tokens that nothing tells (none)"));
+        }
         (Norm::Rms, Mlp::SwiGlu, Positions::Rotary) => {}
     }
     if own.rotary_width.is_some_and(|width| width != own.head_dim(config.d_model)) {
-        return Err("heads that are turned in part (rotary.width)");
+        return Err(message!("heads that are turned in part (rotary.width)"));
     }
     match (own.qk_norm, biases) {
         (true, (_, _, false)) => Ok(Family::Qwen3),
-        (true, _) => Err("an MLP with biases beside normed queries and keys (mlp_bias)"),
+        (true, _) => Err(message!("an MLP with biases beside normed queries and keys (mlp_bias)")),
         (false, (true, false, false)) => Ok(Family::Qwen2),
         (false, _) if plain && even => Ok(Family::Llama),
         (false, _) if none => Ok(Family::Mistral),
-        (false, _) if plain => Err("biases beside heads that do not divide the width"),
-        (false, _) => Err("biases beside a window"),
+        (false, _) if plain => Err(message!("biases beside heads that do not divide the width")),
+        (false, _) => Err(message!("biases beside a window")),
     }
 }
 

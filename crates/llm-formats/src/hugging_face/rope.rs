@@ -4,6 +4,7 @@
 use super::fields::{Fields, unsupported};
 use crate::error::{FormatError, Result, shown};
 use crate::modern_spec::SlowedPairs;
+use llm_core::message;
 use serde_json::{Map, Value, json};
 
 /// What Llama 3's scaling is called.
@@ -19,7 +20,7 @@ pub(super) fn parse(fields: Fields<'_>, positions: usize) -> Result<(f64, Option
     });
     let Some((field, value)) = place else { return Ok((checked(outer)?, None)) };
     let Some(map) = value.as_object() else {
-        return Err(unsupported(field, value, "an object"));
+        return Err(unsupported(field, value, message!("an object")));
     };
     let inner = Fields(map);
     let theta = checked(theta(inner).transpose()?.unwrap_or(outer))?;
@@ -43,7 +44,7 @@ pub(super) fn parse(fields: Fields<'_>, positions: usize) -> Result<(f64, Option
     }
     let needed = |name: &str| match inner.get(name) {
         Some(_) => inner.real(name, 0.0),
-        None => Err(FormatError::content(format!("{field} is {LLAMA3} without {name}"))),
+        None => Err(FormatError::content(message!("{} is {} without {}", field, LLAMA3, name))),
     };
     let slowed = SlowedPairs {
         factor: needed("factor")?,
@@ -57,7 +58,7 @@ pub(super) fn parse(fields: Fields<'_>, positions: usize) -> Result<(f64, Option
 fn checked(theta: f64) -> Result<f64> {
     match theta > 1.0 && theta.is_finite() {
         true => Ok(theta),
-        false => Err(unsupported("rope_theta", &json!(theta), "a number above 1")),
+        false => Err(unsupported("rope_theta", &json!(theta), message!("a number above 1"))),
     }
 }
 
@@ -69,7 +70,7 @@ fn whole(field: &str, map: &Map<String, Value>, known: &[&str]) -> Result<()> {
         None => Ok(()),
         Some(key) => {
             let key = shown(key);
-            Err(FormatError::content(format!("{field} has {key}, which is not supported")))
+            Err(FormatError::content(message!("{} has {}, which is not supported", field, key)))
         }
     }
 }

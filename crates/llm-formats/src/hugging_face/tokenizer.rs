@@ -20,7 +20,7 @@ use crate::kept::Kept;
 use crate::tokenizers;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
-use llm_core::{Error, TokenId};
+use llm_core::{Error, TokenId, message};
 use serde_json::{Map, Value, json};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,8 +34,6 @@ const VOCAB: &str = "vocab.json";
 const MERGES: &str = "merges.txt";
 /// What other models have in place of these.
 const SENTENCEPIECE: &str = "tokenizer.model";
-const NO_SENTENCEPIECE: &str =
-    "SentencePiece's tokenizers are not read; take this one away to import the model without";
 /// Which class reads the files, and what some tokens are for.
 const SETTINGS: &str = "tokenizer_config.json";
 /// The same, from before there was that one.
@@ -98,21 +96,24 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
     let read = |path: &Path| read_small(path, MAX_BLOB).map_err(|e| e.at(path));
     let refused = |path: &Path, e: Error| match e {
         e @ Error::Memory { .. } => FormatError::Core(e).at(path),
-        e => {
-            let why = format!("{e}; take the tokenizer's files away to import the model without");
-            FormatError::content(why).at(path)
-        }
+        e => FormatError::Tokenizer(e).at(path),
     };
     let fits = |path: &Path, tokenizer: Arc<dyn Tokenizer>| {
         let fit = tokenizers::fit(tokenizer.clone(), rows);
-        fit.map_err(|e| {
+        fit.map_err(|_| {
             let more = (rows..tokenizer.vocab_size()).take(3).map(|id| {
                 format!("'{}'", shown(&String::from_utf8_lossy(tokenizer.bytes_of(id as TokenId))))
             });
             let more = more.collect::<Vec<_>>().join(" ");
-            let why =
-                format!("{e} (vocab_size); the model has no row for {more}: take it out there");
-            FormatError::content(why).at(path)
+            FormatError::content(message!(
+                "{} tokenizer with {} tokens, the model has {} (vocab_size); the model has no row \
+                 for {}: take it out there",
+                tokenizer.name(),
+                tokenizer.vocab_size(),
+                rows,
+                more
+            ))
+            .at(path)
         })?;
         Ok(Some(tokenizer))
     };
@@ -145,12 +146,20 @@ pub fn import(folder: &Path, rows: usize, ends: &[u64]) -> Result<Option<Arc<dyn
         }
         (false, false) => match folder.join(SENTENCEPIECE) {
             path if path.exists() => {
-                Err(FormatError::Missing { advice: NO_SENTENCEPIECE }.at(&path))
+                let advice = message!(
+                    "SentencePiece's tokenizers are not read; take this one away to import the \
+                     model without"
+                );
+                Err(FormatError::Missing { advice }.at(&path))
             }
             _ => Ok(None),
         },
-        (true, false) => Err(FormatError::content("merges.txt is missing beside it").at(&vocab)),
-        (false, true) => Err(FormatError::content("vocab.json is missing beside it").at(&merges)),
+        (true, false) => {
+            Err(FormatError::content(message!("merges.txt is missing beside it")).at(&vocab))
+        }
+        (false, true) => {
+            Err(FormatError::content(message!("vocab.json is missing beside it")).at(&merges))
+        }
     }
 }
 
@@ -162,7 +171,7 @@ fn object(folder: &Path, name: &str) -> Result<Map<String, Value>> {
     }
     let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
     serde_json::from_slice(&text).map_err(|e| {
-        FormatError::content(format!("no JSON object: {}", shown(&e.to_string()))).at(&path)
+        FormatError::content(message!("no JSON object: {}", shown(&e.to_string()))).at(&path)
     })
 }
 
@@ -175,8 +184,9 @@ fn settings(folder: &Path) -> Result<Map<String, Value>> {
     let mut settings = object(folder, SPECIAL)?;
     settings.extend(object(folder, SETTINGS)?);
     if settings.get("add_prefix_space") == Some(&Value::Bool(true)) {
-        let why =
-            "add_prefix_space is true: a space before every text, which is not put there here";
+        let why = message!(
+            "add_prefix_space is true: a space before every text, which is not put there here"
+        );
         return Err(FormatError::content(why).at(&folder.join(SETTINGS)));
     }
     Ok(settings)
@@ -187,7 +197,7 @@ fn added(folder: &Path) -> Result<Vec<(String, u64)>> {
     let number = |(content, id): (String, Value)| match id.as_u64() {
         Some(id) => Ok((content, id)),
         None => {
-            let why = format!("the number of {} is none", shown(&content));
+            let why = message!("the number of {} is none", shown(&content));
             Err(FormatError::content(why).at(&folder.join(ADDED)))
         }
     };
@@ -236,8 +246,8 @@ fn template(folder: &Path, field: Option<&Value>) -> Result<Option<String>> {
         return Ok(None);
     }
     let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
-    let text =
-        String::from_utf8(text).map_err(|_| FormatError::content("it is not UTF-8").at(&path))?;
+    let text = String::from_utf8(text)
+        .map_err(|_| FormatError::content(message!("it is not UTF-8")).at(&path))?;
     Ok(Some(text))
 }
 

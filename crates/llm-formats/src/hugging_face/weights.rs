@@ -4,6 +4,7 @@ use super::{INDEX, WEIGHTS};
 use crate::error::{FormatError, Result, shown};
 use crate::files::{open, read_small};
 use crate::safetensors::{Contents, MAX_HEADER, MAX_TENSORS};
+use llm_core::message;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
@@ -28,11 +29,13 @@ pub(super) fn open_all(folder: &Path) -> Result<(PathBuf, Contents<BufReader<Fil
         return Ok((index, contents));
     }
     if there("pytorch_model.bin") || there("pytorch_model.bin.index.json") {
-        let advice = "pytorch_model.bin is not read: save the model as safetensors \
-                      (save_pretrained of a current transformers)";
+        let advice = message!(
+            "pytorch_model.bin is not read: save the model as safetensors (save_pretrained of a \
+             current transformers)"
+        );
         return Err(FormatError::Missing { advice }.at(&whole));
     }
-    let error = io::Error::new(io::ErrorKind::NotFound, "no such file");
+    let error = io::Error::new(io::ErrorKind::NotFound, message!("no such file"));
     Err(FormatError::Io(error).at(&whole))
 }
 
@@ -55,7 +58,7 @@ fn open_parts(
         let path = folder.join(name);
         let part = open_one(&path)?;
         if let Some(row) = part.rows.iter().find(|row| places.get(&row.name) != Some(name)) {
-            let why = format!("tensor {} is not where {INDEX} says", shown(&row.name));
+            let why = message!("tensor {} is not where {} says", shown(&row.name), INDEX);
             return Err(FormatError::content(why).at(&path));
         }
         all = Some(match all {
@@ -63,11 +66,11 @@ fn open_parts(
             None => part,
         });
     }
-    let all = all.ok_or_else(|| FormatError::content("it names no file").at(index))?;
+    let all = all.ok_or_else(|| FormatError::content(message!("it names no file")).at(index))?;
     let found: BTreeSet<&str> = all.rows.iter().map(|row| row.name.as_str()).collect();
     match places.iter().find(|(tensor, _)| !found.contains(tensor.as_str())) {
         Some((tensor, file)) => {
-            let why = format!("tensor {} is not in {}", shown(tensor), shown(file));
+            let why = message!("tensor {} is not in {}", shown(tensor), shown(file));
             Err(FormatError::content(why).at(index))
         }
         None => Ok(all),
@@ -85,18 +88,22 @@ struct Index {
 /// [`FormatError::Content`] for what is no index, or names a file elsewhere.
 pub(crate) fn parse(text: &[u8]) -> Result<BTreeMap<String, String>> {
     let no_index = |e: serde_json::Error| {
-        FormatError::content(format!("no index of tensors: {}", shown(&e.to_string())))
+        FormatError::content(message!("no index of tensors: {}", shown(&e.to_string())))
     };
     let Index { weight_map } = serde_json::from_slice(text).map_err(no_index)?;
     let files: BTreeSet<&String> = weight_map.values().collect();
     if let Some(name) = files.iter().find(|name| !is_plain(name)) {
-        let why = format!("'{}' is not the name of a file beside it", shown(name));
+        let why = message!("'{}' is not the name of a file beside it", shown(name));
         return Err(FormatError::content(why));
     }
     if weight_map.len() > MAX_TENSORS || files.len() > MAX_FILES {
         let (tensors, files) = (weight_map.len(), files.len());
-        let why = format!(
-            "{tensors} tensors in {files} files, the limits are {MAX_TENSORS} and {MAX_FILES}"
+        let why = message!(
+            "{} tensors in {} files, the limits are {} and {}",
+            tensors,
+            files,
+            MAX_TENSORS,
+            MAX_FILES
         );
         return Err(FormatError::content(why));
     }

@@ -1,10 +1,10 @@
 //! The binary file's numbers, one after the other.
 
 use crate::error::{FormatError, Result};
-use llm_core::Error;
-use llm_core::base::memory;
+use llm_core::base::{Message, memory};
 use llm_core::optim::{OptimizerState, ParameterState};
 use llm_core::recipe::Recipe;
+use llm_core::{Error, message};
 use std::io::Read;
 
 /// Elements pass through a buffer of this many bytes, a multiple of four.
@@ -36,7 +36,7 @@ impl<R: Read> Numbers<R> {
     }
 
     /// So many finite elements.
-    pub(super) fn floats(&mut self, what: &str, count: usize) -> Result<Vec<f32>> {
+    pub(super) fn floats(&mut self, what: impl Into<Message>, count: usize) -> Result<Vec<f32>> {
         let mut out = Vec::new();
         out.try_reserve_exact(count).map_err(|_| {
             let (needed, available) = (4 * count as u64, memory::available());
@@ -48,7 +48,10 @@ impl<R: Read> Numbers<R> {
             out.extend(bytes.as_chunks().0.iter().map(|&b| f32::from_le_bytes(b)));
         }
         if !out.iter().all(|x| x.is_finite()) {
-            return Err(FormatError::content(format!("{what} has a value that is not finite")));
+            return Err(FormatError::content(message!(
+                "{} has a value that is not finite",
+                what.into()
+            )));
         }
         Ok(out)
     }
@@ -57,15 +60,15 @@ impl<R: Read> Numbers<R> {
     pub(super) fn optimizer(&mut self, shapes: &[(String, Vec<usize>)]) -> Result<OptimizerState> {
         let t = self.u64()?;
         if t > Recipe::MAX_STEPS {
-            return Err(FormatError::content(format!("{t} updates done are too many")));
+            return Err(FormatError::content(message!("{} updates done are too many", t)));
         }
         let mut moments = Vec::with_capacity(shapes.len());
         for (name, shape) in shapes {
             let count = shape.iter().product();
-            let m = self.floats(&format!("{name} (first moment)"), count)?;
-            let v = self.floats(&format!("{name} (second moment)"), count)?;
+            let m = self.floats(message!("{} (first moment)", name), count)?;
+            let v = self.floats(message!("{} (second moment)", name), count)?;
             if v.iter().any(|&x| x < 0.0) {
-                let why = format!("{name} has a negative second moment");
+                let why = message!("{} has a negative second moment", name);
                 return Err(FormatError::content(why));
             }
             moments.push(ParameterState { name: name.clone(), slots: vec![m.into(), v.into()] });

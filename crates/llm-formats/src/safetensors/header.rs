@@ -3,6 +3,7 @@
 use super::Dtype;
 use crate::error::{FormatError, Result, shown};
 use ::safetensors::tensor::Metadata;
+use llm_core::message;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,20 +38,22 @@ pub struct Row {
 /// All tensors in the order of their bytes, and the metadata. `body` is the number of bytes after
 /// the header, which the tensors must cover.
 pub(super) fn parse(header: &[u8], body: u64) -> Result<(Vec<Row>, BTreeMap<String, String>)> {
-    let text = std::str::from_utf8(header)
-        .map_err(|_| FormatError::content("its header is no UTF-8: not a safetensors file"))?;
+    let text = std::str::from_utf8(header).map_err(|_| {
+        FormatError::content(message!("its header is no UTF-8: not a safetensors file"))
+    })?;
     let bad =
-        |e: &dyn fmt::Display| FormatError::content(format!("header: {}", shown(&e.to_string())));
+        |e: &dyn fmt::Display| FormatError::content(message!("header: {}", shown(&e.to_string())));
     if !text.starts_with('{') {
-        return Err(FormatError::content(
-            "its header does not begin with '{': not a safetensors file",
-        ));
+        return Err(FormatError::content(message!(
+            "its header does not begin with '{{': not a safetensors file"
+        )));
     }
     serde_json::from_str::<Limited>(text).map_err(|e| bad(&e))?;
     let parsed: Metadata = serde_json::from_str(text).map_err(|e| bad(&e))?;
     if parsed.data_len() as u64 != body {
-        return Err(FormatError::content(format!(
-            "{body} bytes of tensors are there, the header says {}",
+        return Err(FormatError::content(message!(
+            "{} bytes of tensors are there, the header says {}",
+            body,
             parsed.data_len()
         )));
     }

@@ -4,9 +4,9 @@ use super::Dtype;
 use super::header::{self, MAX_HEADER, Row};
 use crate::error::{FormatError, Result, shown};
 use half::{bf16, f16};
-use llm_core::Error;
 use llm_core::base::memory;
 use llm_core::buffer::Preview;
+use llm_core::{Error, message};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::io::{self, Read};
@@ -75,20 +75,22 @@ impl<R: Read> Contents<R> {
     pub fn open(mut input: R, length: u64) -> Result<Contents<R>> {
         let mut start = [0; 8];
         let Some(rest) = length.checked_sub(start.len() as u64) else {
-            let why = format!("the file is {length} bytes, too short for a safetensors file");
+            let why = message!("the file is {} bytes, too short for a safetensors file", length);
             return Err(FormatError::content(why));
         };
         input.read_exact(&mut start)?;
         let header = u64::from_le_bytes(start);
         let Some(body) = rest.checked_sub(header) else {
-            let why = format!(
-                "it is no safetensors file, or cut: its header would have {header} bytes, the file \
-                 has {length}"
+            let why = message!(
+                "it is no safetensors file, or cut: its header would have {} bytes, the file \
+                 has {}",
+                header,
+                length
             );
             return Err(FormatError::content(why));
         };
         if header > MAX_HEADER {
-            let why = format!("its header is {header} bytes, the limit is {MAX_HEADER}");
+            let why = message!("its header is {} bytes, the limit is {}", header, MAX_HEADER);
             return Err(FormatError::content(why));
         }
         let mut bytes = vec![0; header as usize];
@@ -104,7 +106,7 @@ impl<R: Read> Contents<R> {
     pub fn and(mut self, more: Contents<R>) -> Result<Contents<R>> {
         let names: HashSet<&str> = self.rows.iter().map(|row| row.name.as_str()).collect();
         if let Some(row) = more.rows.iter().find(|row| names.contains(row.name.as_str())) {
-            let why = format!("tensor {} is in another file too", shown(&row.name));
+            let why = message!("tensor {} is in another file too", shown(&row.name));
             return Err(FormatError::content(why));
         }
         let before = self.inputs.len();
@@ -161,7 +163,7 @@ impl<R: Read> Contents<R> {
             std::mem::take(&mut self.rows).into_iter().map(place).collect();
         let unknown = |(place, row): &&(Option<usize>, Row)| place.is_none() && !ignored(&row.name);
         if let Some((_, row)) = order.iter().find(unknown) {
-            let why = format!("tensor {} does not belong to this model", shown(&row.name));
+            let why = message!("tensor {} does not belong to this model", shown(&row.name));
             return Err(FormatError::content(why));
         }
         let mut found = vec![None; wanted.len()];
@@ -173,7 +175,7 @@ impl<R: Read> Contents<R> {
         let mut total = 0u64;
         // In the list's order, so that a message names the first that does not fit.
         for (wanted, row) in wanted.iter().zip(found) {
-            let missing = || FormatError::content(format!("tensor {} is missing", wanted.name));
+            let missing = || FormatError::content(message!("tensor {} is missing", &wanted.name));
             let row = row.ok_or_else(missing)?;
             check(row, wanted)?;
             let wide = (wanted.dtype.bitsize() / row.dtype.bitsize()) as u64;
@@ -203,7 +205,7 @@ impl<R: Read> Contents<R> {
             if let Values::Floats(values) = &values
                 && !values.iter().all(|x| x.is_finite())
             {
-                let why = format!("tensor {} has a value that is not finite", shown(&row.name));
+                let why = message!("tensor {} has a value that is not finite", shown(&row.name));
                 return Err(FormatError::content(why));
             }
             take(i, values)?;
@@ -243,19 +245,27 @@ fn check(row: &Row, wanted: &Wanted) -> Result<()> {
         other => row.dtype == other,
     };
     if !fits {
-        let (read, advice) = match (wanted.dtype, row.dtype) {
-            (Dtype::F32, Dtype::F64) => (
-                "F32, F16 and BF16 are",
-                "; convert the model in Python: model.float().save_pretrained(..)",
+        let found = row.dtype.to_string();
+        return Err(FormatError::content(match (wanted.dtype, row.dtype) {
+            (Dtype::F32, Dtype::F64) => message!(
+                "tensor {} is {}, only F32, F16 and BF16 are read; convert the model in Python: \
+                 model.float().save_pretrained(..)",
+                name,
+                found
             ),
-            (Dtype::F32, _) => ("F32, F16 and BF16 are", ""),
-            _ => ("U8 is", ""),
-        };
-        let why = format!("tensor {name} is {}, only {read} read{advice}", row.dtype);
-        return Err(FormatError::content(why));
+            (Dtype::F32, _) => {
+                message!("tensor {} is {}, only F32, F16 and BF16 are read", name, found)
+            }
+            _ => message!("tensor {} is {}, only U8 is read", name, found),
+        }));
     }
     if row.shape != wanted.shape {
-        let why = format!("tensor {name} is {:?}, this model needs {:?}", row.shape, wanted.shape);
+        let why = message!(
+            "tensor {} is {}, this model needs {}",
+            name,
+            format_args!("{:?}", row.shape),
+            format_args!("{:?}", wanted.shape)
+        );
         return Err(FormatError::content(why));
     }
     Ok(())

@@ -7,7 +7,7 @@ use super::walk::Walk;
 use super::watch::Watch;
 use llm_core::base::memory;
 use llm_core::model::{Context, Parameters};
-use llm_core::{Attention, Config, Error, Result, TinyGPT, TokenId, no_grad};
+use llm_core::{Attention, Config, Error, Result, TinyGPT, TokenId, message, no_grad};
 use std::sync::Arc;
 
 /// The walk of a layer by itself: an attention with the weights of an [`example`](super::example()).
@@ -64,7 +64,7 @@ pub fn trace_model_with(
 ) -> Result<Walk> {
     let (config, spec, t) = (model.config(), model.attention().spec(), tokens.len());
     if layer >= config.n_layers {
-        let why = format!("{layer} of {}, counted from 0", config.n_layers);
+        let why = message!("{} of {}, counted from 0", layer, config.n_layers);
         return Err(Error::config("layer", why));
     }
     let sizes = Sizes::new([batch_size, t, config.d_model], spec.n_heads).laid_out(&layout);
@@ -84,6 +84,6 @@ pub fn trace_model_with(
 
 fn walk(watch: &Watch, sizes: Sizes, place: Place, keep: &[bool]) -> Result<Walk> {
     let seen = watch.seen();
-    let seen = seen.ok_or_else(|| Error::config("layer", "it was not reached"))?;
+    let seen = seen.ok_or_else(|| Error::config("layer", message!("it was not reached")))?;
     no_grad(|| Walk::new(&seen, sizes, place, keep))
 }

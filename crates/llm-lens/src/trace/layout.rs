@@ -2,7 +2,7 @@
 
 use llm_core::kernels::attention::MASKED;
 use llm_core::model::Parameters;
-use llm_core::{Attention, Config, Error, Result, Tensor};
+use llm_core::{Attention, Config, Error, Result, Tensor, message};
 use serde::Serialize;
 
 /// How an attention's heads lie beside each other, and what becomes of queries and keys. The default
@@ -119,7 +119,7 @@ impl HeadLayout {
         }
         let name = attention.spec().name;
         let reason =
-            format!("'{}' has tensors of its own, no walk is known", name.escape_default());
+            message!("'{}' has tensors of its own, no walk is known", name.escape_default());
         Err(Error::config("attention", reason))
     }
 }

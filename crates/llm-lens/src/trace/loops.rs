@@ -7,7 +7,7 @@
 
 use super::sizes::Sizes;
 use llm_core::kernels::attention::MASKED;
-use llm_core::{Error, Result, Tensor};
+use llm_core::{Error, Result, Tensor, message};
 
 /// All scores of one head as wide as the model: S\[b,i,j\] = q\[b,i\]·k\[b,j\] / √C for j ≤ i,
 /// [`MASKED`] for j > i.
@@ -95,7 +95,7 @@ fn sizes(op: &'static str, q: &Tensor, k: &Tensor, n_heads: usize) -> Result<Siz
         return Err(Error::shape(op, format!("k of shape {:?}", q.shape()), k.shape()));
     }
     if n_heads == 0 || !c.is_multiple_of(n_heads) {
-        return Err(Error::config("heads", format!("{n_heads} do not divide a width of {c}")));
+        return Err(Error::config("heads", message!("{} do not divide a width of {}", n_heads, c)));
     }
     Ok(Sizes::new([b, t, c], n_heads))
 }

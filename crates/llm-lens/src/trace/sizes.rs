@@ -1,7 +1,7 @@
 //! Lengths of the axes, and where an element lies: row-major, the last index moves fastest.
 
 use super::layout::HeadLayout;
-use llm_core::{Error, Result};
+use llm_core::{Error, Result, message};
 use serde::Serialize;
 
 /// Lengths of the axes; C = H·D unless the attention has other heads.
@@ -49,7 +49,7 @@ impl Place {
             ("key", self.key, seq_len),
         ] {
             if index >= n {
-                return Err(Error::config(name, format!("{index} of {n}, counted from 0")));
+                return Err(Error::config(name, message!("{} of {}, counted from 0", index, n)));
             }
         }
         Ok(())

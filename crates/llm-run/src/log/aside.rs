@@ -1,8 +1,8 @@
 //! What has a run's name in its folder and is somebody else's: kept under another name.
 
 use crate::log::info;
-use llm_core::base::open_regular;
-use llm_core::{Error, IoAction, Result};
+use llm_core::base::{Message, open_regular};
+use llm_core::{Error, IoAction, Result, message};
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
@@ -20,7 +20,7 @@ const BEGINNINGS: [(&str, &str); 3] = [
 ///
 /// # Errors
 /// [`Error::Io`] with the path.
-pub fn others_aside(dir: &Path, more: &[(&str, &str)]) -> Result<Vec<String>> {
+pub fn others_aside(dir: &Path, more: &[(&str, &str)]) -> Result<Vec<Message>> {
     let mut notes = Vec::new();
     for (name, begins) in BEGINNINGS.iter().chain(more) {
         let path = dir.join(name);
@@ -30,14 +30,14 @@ pub fn others_aside(dir: &Path, more: &[(&str, &str)]) -> Result<Vec<String>> {
         file.take(begins.len() as u64).read_to_end(&mut start).map_err(failed)?;
         // A kill may have cut what is added to.
         if !begins.as_bytes().starts_with(&start) {
-            notes.push(move_aside(&path, "is not of this program").map_err(failed)?);
+            notes.push(move_aside(&path, message!("is not of this program")).map_err(failed)?);
         }
     }
     Ok(notes)
 }
 
 /// Renames the file to the first free `NAME.old-N`, and says so.
-pub(crate) fn move_aside(path: &Path, why: &str) -> io::Result<String> {
+pub(crate) fn move_aside(path: &Path, why: Message) -> io::Result<Message> {
     let mut n = 1u32;
     loop {
         let mut name = path.file_name().unwrap_or_default().to_os_string();
@@ -45,8 +45,8 @@ pub(crate) fn move_aside(path: &Path, why: &str) -> io::Result<String> {
         let aside = path.with_file_name(name);
         if fs::symlink_metadata(&aside).is_err() {
             fs::rename(path, &aside)?;
-            let (path, aside) = (path.display(), aside.display());
-            return Ok(format!("'{path}' {why}: kept as '{aside}', a new one is begun"));
+            let [path, aside] = [path, &aside].map(|path| path.display().to_string());
+            return Ok(message!("'{}' {}: kept as '{}', a new one is begun", path, why, aside));
         }
         n += 1;
     }

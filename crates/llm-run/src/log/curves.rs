@@ -1,7 +1,7 @@
 //! The losses of a log as a few hundred points, however many steps it has.
 
 use crate::log::row::{Format, Row};
-use llm_core::{Error, IoAction, Result};
+use llm_core::{Error, IoAction, Result, message};
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -108,7 +108,10 @@ impl<R: Read> Read for Short<R> {
             None => self.line + n,
         };
         if self.line > 2 * Format::MAX_LINE {
-            return Err(io::Error::new(ErrorKind::InvalidData, "a line of it is no row of a log"));
+            return Err(io::Error::new(
+                ErrorKind::InvalidData,
+                message!("a line of it is no row of a log"),
+            ));
         }
         Ok(n)
     }

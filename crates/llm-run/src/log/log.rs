@@ -3,9 +3,9 @@
 use crate::log::reopen::reopen;
 use crate::log::row::{Format, Row};
 use crate::log::sink::Sink;
-use llm_core::base::memory;
 use llm_core::base::replace_file;
-use llm_core::{Error, IoAction, Result};
+use llm_core::base::{Message, memory};
+use llm_core::{Error, IoAction, Result, message};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub struct RunLog {
     /// Step of the next row.
     next: u64,
     tokens: Option<u64>,
-    notes: Vec<String>,
+    notes: Vec<Message>,
     /// Writing failed, and that was said.
     failed: bool,
     looked: Instant,
@@ -63,7 +63,7 @@ impl RunLog {
     }
 
     /// What the user should know about the log that was there.
-    pub fn notes(&self) -> &[String] {
+    pub fn notes(&self) -> &[Message] {
         &self.notes
     }
 
@@ -99,7 +99,7 @@ impl RunLog {
     pub fn row(&mut self, row: Row) -> Result<()> {
         self.unless_failed(|log| {
             if row.step != log.next {
-                let why = format!("a row of step {} where step {} is due", row.step, log.next);
+                let why = message!("a row of step {} where step {} is due", row.step, log.next);
                 return Err(Error::io(IoAction::Write, &log.dir, io::Error::other(why)));
             }
             log.release()?;

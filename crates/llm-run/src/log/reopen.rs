@@ -5,7 +5,8 @@
 
 use crate::log::aside::move_aside;
 use crate::log::row::{Format, Row};
-use llm_core::base::replace_file;
+use llm_core::base::{Message, replace_file};
+use llm_core::message;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
@@ -15,7 +16,7 @@ pub(crate) struct Reopened {
     /// The last row that stayed.
     pub last: Option<Row>,
     /// Something to tell the user.
-    pub note: Option<String>,
+    pub note: Option<Message>,
 }
 
 /// Makes `format`'s file in `dir` hold the rows up to step `done` and nothing else, so that the
@@ -28,11 +29,14 @@ pub(crate) fn reopen(dir: &Path, format: Format, done: u64) -> io::Result<Reopen
         Err(e) => return Err(e),
         // Asked before it is opened: that would wait for ever at a pipe.
         Ok(metadata) if !metadata.is_file() => {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                message!("not a regular file"),
+            ));
         }
         Ok(_) => match scan(format, BufReader::new(File::open(&path)?), done)? {
             Found::Log(kept) => (kept, None),
-            Found::Broken(why) => (Kept::default(), Some(move_aside(&path, &why)?)),
+            Found::Broken(why) => (Kept::default(), Some(move_aside(&path, why)?)),
         },
     };
     let length = fs::metadata(&path).map_or(0, |m| m.len());
@@ -57,7 +61,7 @@ struct Kept {
 enum Found {
     Log(Kept),
     /// And why.
-    Broken(String),
+    Broken(Message),
 }
 
 fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> {
@@ -69,7 +73,7 @@ fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> 
         match read_line(&mut from, &mut line)? {
             Line::Whole if line == header => kept.bytes = header.len() as u64,
             Line::Torn if header.starts_with(&line) => return Ok(Found::Log(kept)),
-            _ => return Ok(Found::Broken("is not a log of this program (line 1)".into())),
+            _ => return Ok(Found::Broken(message!("is not a log of this program (line 1)"))),
         }
     }
     loop {
@@ -77,10 +81,10 @@ fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> 
         match read_line(&mut from, &mut line)? {
             Line::Torn => break, // cut by a kill, or the end
             Line::Whole => {}
-            Line::TooLong => return Ok(Found::Broken(format!("has no row in line {number}"))),
+            Line::TooLong => return Ok(Found::Broken(message!("has no row in line {}", number))),
         }
         let Some(row) = format.decode(&line) else {
-            return Ok(Found::Broken(format!("has no row in line {number}")));
+            return Ok(Found::Broken(message!("has no row in line {}", number)));
         };
         if row.step > done {
             break; // steps that the checkpoint does not know
@@ -88,16 +92,17 @@ fn scan(format: Format, mut from: impl BufRead, done: u64) -> io::Result<Found> 
         // A log may begin at any step: the run may have come from another folder.
         let before = kept.last.map_or(row.step.wrapping_sub(1), |last| last.step);
         if row.step != before.wrapping_add(1) || row.step == 0 {
-            let why = format!("has step {} after step {before} (line {number})", row.step);
+            let why = message!("has step {} after step {} (line {})", row.step, before, number);
             return Ok(Found::Broken(why));
         }
         kept.bytes += line.len() as u64;
         kept.last = Some(row);
     }
     match kept.last {
-        Some(last) if last.step < done => Ok(Found::Broken(format!(
-            "ends at step {}, but the checkpoint is of step {done}",
-            last.step
+        Some(last) if last.step < done => Ok(Found::Broken(message!(
+            "ends at step {}, but the checkpoint is of step {}",
+            last.step,
+            done
         ))),
         _ => Ok(Found::Log(kept)),
     }

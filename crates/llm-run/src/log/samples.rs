@@ -1,7 +1,7 @@
 //! The samples of a run, a line of JSON each.
 
 use llm_core::base::replace_file;
-use llm_core::{Error, IoAction, Result};
+use llm_core::{Error, IoAction, Result, message};
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -108,7 +108,10 @@ fn read(path: &Path) -> io::Result<Lines> {
         Err(e) => return Err(e),
         // Asked before it is opened: that would wait for ever at a pipe.
         Ok(metadata) if !metadata.is_file() => {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                message!("not a regular file"),
+            ));
         }
         Ok(_) => {}
     }

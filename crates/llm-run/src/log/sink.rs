@@ -1,6 +1,7 @@
 //! One file that rows are appended to.
 
 use crate::log::row::{Format, Row};
+use llm_core::message;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -50,7 +51,7 @@ impl Sink {
         self.pending.clear();
         // A file that was removed can be written to for ever, and nobody would know.
         if !self.path.try_exists()? {
-            return Err(io::Error::new(io::ErrorKind::NotFound, "the file was removed"));
+            return Err(io::Error::new(io::ErrorKind::NotFound, message!("the file was removed")));
         }
         if sync { self.file.sync_data() } else { Ok(()) }
     }

@@ -34,7 +34,7 @@ fn go_on(dir: &Path, done: u64, last: u64) -> Vec<String> {
         }
     }
     log.flush(true).unwrap();
-    log.notes().to_vec()
+    log.notes().iter().map(ToString::to_string).collect()
 }
 
 fn text(dir: &Path, format: Format) -> String {

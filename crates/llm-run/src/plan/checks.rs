@@ -6,7 +6,7 @@ use crate::models::{Heads, Models};
 use crate::note::Note;
 use crate::options::Options;
 use crate::settings::{self, Given, Setting, settings as rows};
-use llm_core::base::{Message, memory};
+use llm_core::base::memory;
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::message;
 use llm_core::model::Footprint;
@@ -113,7 +113,7 @@ pub fn named_by_option(e: llm_core::Error) -> RunError {
     match e {
         llm_core::Error::Config { field, reason } => {
             let name = settings::of_field(field).map_or(field, |setting| setting.name);
-            RunError::Usage(message!("{}: {}", option(name), Message::from(reason)))
+            RunError::Usage(message!("{}: {}", option(name), reason))
         }
         other => other.into(),
     }

@@ -123,7 +123,7 @@ impl Journal {
         let info = about_the_run(identity, plan, earlier, judged_on);
         let mut journal = Journal { dir, config, log, samples, tokens, info, time, drawn: false };
         journal.write_info(RunState::Running)?;
-        Ok((journal, notes.into_iter().map(Message::from).collect()))
+        Ok((journal, notes))
     }
 
     /// Whether the log went away.

@@ -123,7 +123,9 @@ fn the_length_of_the_header() {
     for (length, over) in [(MAX_HEADER - 1, false), (MAX_HEADER, false), (MAX_HEADER + 1, true)] {
         let file = signed(&vec![0xff; length as usize], &[]);
         match read(&file) {
-            Err(CheckpointError::Limit { what: "the length of the header", .. }) => assert!(over),
+            Err(CheckpointError::Limit { what, .. }) => {
+                assert!(over && what.template() == "the length of the header");
+            }
             Err(CheckpointError::HeaderEncoding(_)) => assert!(!over),
             other => panic!("{other:?}"),
         }

@@ -59,7 +59,7 @@ fn another_attention_is_refused_and_so_are_its_tensors_under_this_name() {
         let refused = checkpoint().into_trainer(other);
         let Err(Error::Checkpoint { source, .. }) = refused else { panic!("accepted") };
         let CheckpointError::Attention { saved, .. } = source else { panic!("{source}") };
-        assert_eq!(saved, "narrow attention (1 head, factor 2)");
+        assert_eq!(saved.to_string(), "narrow attention (1 head, factor 2)");
     }
     // The same description, other tensors.
     let impostor = Arc::new(Named(Narrow(2).spec()));

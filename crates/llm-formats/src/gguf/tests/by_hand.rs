@@ -69,7 +69,7 @@ fn tensors(bytes: &[u8]) -> Result<Vec<(usize, Vec<f32>)>> {
 
 fn why(bytes: &[u8]) -> String {
     match tensors(bytes) {
-        Err(FormatError::Content(why)) => why,
+        Err(FormatError::Content(why)) => why.to_string(),
         other => panic!("{other:?}"),
     }
 }

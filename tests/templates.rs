@@ -1,0 +1,235 @@
+//! Every template of the libraries has its translation, and no other has one: the sources are held
+//! against `crates/llm-messages/src/zh/libraries.toml`, those of the page's core also against
+//! `crates/llm-web/src/zh.toml`. And every kind of error has its sentence in `llm_messages::errors`.
+
+use crate::floors::attributes;
+use crate::literals::sources;
+use llm_messages::{Catalogue, Pair};
+use proc_macro2::{TokenStream, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
+use syn::visit::{self, Visit};
+use workspace_tests::workspace;
+
+/// Crates whose messages are translated there.
+pub const CRATES: [&str; 8] = [
+    "llm-core",
+    "llm-crew-mpi",
+    "llm-formats",
+    "llm-lens",
+    "llm-messages",
+    "llm-run-log",
+    "llm-variant-mha",
+    "llm-variant-modern",
+];
+
+/// The templates of a source, as their translations' keys; what only tests see is left out.
+#[derive(Default)]
+struct Templates(BTreeSet<String>);
+
+impl Templates {
+    fn of(source: &str) -> BTreeSet<String> {
+        let mut found = Templates::default();
+        found.visit_file(&syn::parse_file(source).unwrap());
+        found.0
+    }
+
+    fn put(&mut self, literal: Option<&TokenTree>, form: impl Fn(String) -> String) {
+        let Some(TokenTree::Literal(literal)) = literal else { return };
+        if let syn::Lit::Str(text) = syn::Lit::new(literal.clone()) {
+            self.0.insert(without_specs(&form(text.value())));
+        }
+    }
+
+    /// `message!("…", ..)` and `counted!(.., "…")`.
+    fn call(&mut self, name: &str, inside: TokenStream) {
+        let tokens: Vec<TokenTree> = inside.clone().into_iter().collect();
+        match name {
+            "message" => self.put(tokens.first(), |text| text),
+            "counted" => {
+                self.put(tokens.last(), |text| format!("{{}} {text}"));
+                self.put(tokens.last(), |text| format!("{{}} {text}s"));
+            }
+            _ => {}
+        }
+        self.tokens(inside);
+    }
+
+    fn tokens(&mut self, tokens: TokenStream) {
+        let all: Vec<TokenTree> = tokens.into_iter().collect();
+        for (i, token) in all.iter().enumerate() {
+            let TokenTree::Group(group) = token else { continue };
+            match all[..i] {
+                [.., TokenTree::Ident(ref name), TokenTree::Punct(ref mark)]
+                    if mark.as_char() == '!' =>
+                {
+                    self.call(&name.to_string(), group.stream());
+                }
+                _ => self.tokens(group.stream()),
+            }
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Templates {
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        if !attributes::is_left_out(attributes::of(item)) {
+            visit::visit_item(self, item);
+        }
+    }
+
+    fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
+        if !attributes::is_left_out(&item.attrs) {
+            visit::visit_impl_item_fn(self, item);
+        }
+    }
+
+    fn visit_macro(&mut self, mac: &'ast syn::Macro) {
+        let name = mac.path.segments.last().map(|last| last.ident.to_string());
+        self.call(&name.unwrap_or_default(), mac.tokens.clone());
+    }
+
+    fn visit_expr_call(&mut self, call: &'ast syn::ExprCall) {
+        if let (syn::Expr::Path(of), Some(syn::Expr::Lit(first))) = (&*call.func, call.args.first())
+            && of.path.segments.last().is_some_and(|last| last.ident == "joined")
+            && let syn::Lit::Str(text) = &first.lit
+        {
+            self.0.insert(text.value());
+        }
+        visit::visit_expr_call(self, call);
+    }
+}
+
+/// `{:.4}` as `{}`.
+pub fn without_specs(template: &str) -> String {
+    let mut parts = template.split("{:");
+    let first = parts.next().unwrap_or_default().to_string();
+    parts.fold(first, |all, part| all + "{}" + part.split_once('}').map_or("", |(_, rest)| rest))
+}
+
+/// The templates of a crate.
+pub fn templates(krate: &str) -> BTreeSet<String> {
+    sources(krate).flat_map(|(_, source)| Templates::of(&source)).collect()
+}
+
+/// Which values a text has places for, from 0 on, in their order.
+fn places(text: &str) -> Vec<usize> {
+    let text = text.replace("{{", "").replace("}}", "");
+    let mut next = 0;
+    let insides = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    let mut places: Vec<usize> = insides
+        .map(|inside| {
+            let at = inside.parse::<usize>().map_or(next, |number| number - 1);
+            next = at + 1;
+            at
+        })
+        .collect();
+    places.sort();
+    places
+}
+
+/// What is wrong with a file for these templates: without an entry, with other places, or an entry
+/// that is of none of them or there twice.
+fn problems(templates: &BTreeSet<String>, pairs: &[Pair]) -> Vec<String> {
+    let mut problems = Vec::new();
+    let mut entries: BTreeMap<&str, &str> = BTreeMap::new();
+    for pair in pairs {
+        if entries.insert(&pair.en, &pair.zh).is_some() {
+            problems.push(format!("twice: {:?}", pair.en));
+        }
+    }
+    for (en, zh) in &entries {
+        if !templates.contains(*en) {
+            problems.push(format!("nobody says {en:?}"));
+        } else if places(en) != places(zh) {
+            problems.push(format!("other places: {en:?} = {zh:?}"));
+        }
+    }
+    let missing = templates.iter().filter(|template| !entries.contains_key(template.as_str()));
+    problems.extend(missing.map(|template| format!("no translation of {template:?}")));
+    problems
+}
+
+fn in_file(path: &str) -> Catalogue {
+    Catalogue::new(&[&std::fs::read_to_string(workspace().join(path)).unwrap()])
+}
+
+/// What the libraries say.
+pub fn of_libraries() -> Catalogue {
+    in_file("crates/llm-messages/src/zh/libraries.toml")
+}
+
+#[test]
+fn every_template_of_the_libraries_has_its_chinese() {
+    let all: BTreeSet<String> = CRATES.into_iter().flat_map(templates).collect();
+    let problems = problems(&all, of_libraries().pairs());
+    assert!(problems.is_empty() && all.len() > 350, "{}", problems.join("\n"));
+}
+
+#[test]
+fn every_template_of_the_pages_core_has_its_chinese() {
+    let libraries = of_libraries();
+    let mut own = templates("llm-web");
+    own.retain(|template| libraries.translation(template).is_none());
+    let problems = problems(&own, in_file("crates/llm-web/src/zh.toml").pairs());
+    assert!(problems.is_empty() && own.len() > 15, "{}", problems.join("\n"));
+}
+
+#[test]
+fn templates_are_found_wherever_code_has_them() {
+    let source = r##"
+        fn f() -> Message {
+            assert!(message!("one {:.2} of {}", counted!(2, "head"), message!("two")).is());
+            Message::joined("{}; {}", all)
+        }
+        named!(Kind, message!("'a' or 'b'"), A = "a");
+        const C: Message = llm_core::message!("{{3}} {:e}", x);
+        #[cfg(test)]
+        mod tests { fn g() { message!("tested"); } }
+    "##;
+    let want = ["one {} of {}", "{} head", "{} heads", "two", "{}; {}", "'a' or 'b'", "{{3}} {}"];
+    assert_eq!(Templates::of(source), want.map(String::from).into());
+    assert_eq!(places("{2} {} {1} {{4}}"), [0, 1, 2]);
+    assert_eq!(places("{} {}"), [0, 1]);
+    assert_eq!(places("{2} {}"), [1, 2]);
+}
+
+/// The last names of all paths of two names and more.
+#[derive(Default)]
+struct Named(BTreeSet<String>);
+
+impl<'ast> Visit<'ast> for Named {
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        if path.segments.len() > 1 {
+            self.0.extend(path.segments.last().map(|last| last.ident.to_string()));
+        }
+        visit::visit_path(self, path);
+    }
+}
+
+fn variants(file: &str, name: &str) -> Vec<String> {
+    let source = std::fs::read_to_string(workspace().join("crates").join(file)).unwrap();
+    let items = syn::parse_file(&source).unwrap().items;
+    let found = items.into_iter().find_map(|item| match item {
+        syn::Item::Enum(item) if item.ident == name => Some(item.variants),
+        _ => None,
+    });
+    found.unwrap().iter().map(|variant| variant.ident.to_string()).collect()
+}
+
+#[test]
+fn every_kind_of_error_has_its_sentence() {
+    for (file, name, said_in) in [
+        ("llm-core/src/base/error.rs", "Error", "core.rs"),
+        ("llm-core/src/base/io_action.rs", "IoAction", "core.rs"),
+        ("llm-core/src/base/checkpoint_error.rs", "CheckpointError", "checkpoint.rs"),
+        ("llm-core/src/base/crew_error.rs", "CrewError", "crew.rs"),
+        ("llm-formats/src/error.rs", "FormatError", "formats.rs"),
+    ] {
+        let path = workspace().join("crates/llm-messages/src/errors").join(said_in);
+        let mut named = Named::default();
+        named.visit_file(&syn::parse_file(&std::fs::read_to_string(path).unwrap()).unwrap());
+        let silent = variants(file, name).into_iter().filter(|kind| !named.0.contains(kind));
+        let silent: Vec<String> = silent.collect();
+        assert!(silent.is_empty(), "{said_in} does not name {silent:?} of {name}");
+    }
+}

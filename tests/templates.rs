@@ -17,7 +17,7 @@ pub const CRATES: [&str; 8] = [
     "llm-formats",
     "llm-lens",
     "llm-messages",
-    "llm-run-log",
+    "llm-run",
     "llm-variant-mha",
     "llm-variant-modern",
 ];
@@ -111,11 +111,23 @@ pub fn templates(krate: &str) -> BTreeSet<String> {
     sources(krate).flat_map(|(_, source)| Templates::of(&source)).collect()
 }
 
+/// Whether a place is an option's, by its name.
+fn is_option(inside: &str) -> bool {
+    inside.starts_with(|c: char| c.is_ascii_lowercase())
+}
+
+/// The options that a text names.
+fn options(text: &str) -> BTreeSet<&str> {
+    let insides = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    insides.filter(|inside| is_option(inside)).collect()
+}
+
 /// Which values a text has places for, from 0 on, in their order.
 fn places(text: &str) -> Vec<usize> {
     let text = text.replace("{{", "").replace("}}", "");
     let mut next = 0;
     let insides = text.split('{').skip(1).filter_map(|rest| Some(rest.split_once('}')?.0));
+    let insides = insides.filter(|inside| !is_option(inside));
     let mut places: Vec<usize> = insides
         .map(|inside| {
             let at = inside.parse::<usize>().map_or(next, |number| number - 1);
@@ -140,7 +152,7 @@ fn problems(templates: &BTreeSet<String>, pairs: &[Pair]) -> Vec<String> {
     for (en, zh) in &entries {
         if !templates.contains(*en) {
             problems.push(format!("nobody says {en:?}"));
-        } else if places(en) != places(zh) {
+        } else if places(en) != places(zh) || options(en) != options(zh) {
             problems.push(format!("other places: {en:?} = {zh:?}"));
         }
     }
@@ -155,7 +167,10 @@ fn in_file(path: &str) -> Catalogue {
 
 /// What the libraries say.
 pub fn of_libraries() -> Catalogue {
-    in_file("crates/llm-messages/src/zh/libraries.toml")
+    let zh = workspace().join("crates/llm-messages/src/zh");
+    let files = ["libraries.toml", "run.toml"];
+    let texts = files.map(|name| std::fs::read_to_string(zh.join(name)).unwrap());
+    Catalogue::new(&texts.each_ref().map(String::as_str))
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! Never `println!`: that panics when a pipe closes or a disk is full, and a run would be lost.
 
 use crate::error::{Result, RunError};
-use crate::messages::{broken, said, spelled};
+use crate::messages::{broken, in_language, said};
 use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
 use llm_core::base::Message;
@@ -38,7 +38,7 @@ impl Out {
 
     /// A text for a person, in the language that was chosen.
     pub fn tell(&mut self, text: impl Into<Message>) {
-        self.write(in_lines(&said(&spelled(&text.into())), room()).as_bytes());
+        self.write(in_lines(&in_language(&text.into()), room()).as_bytes());
     }
 
     /// [`Out::write`] on any output.
@@ -72,7 +72,7 @@ impl Out {
 /// # Errors
 /// As [`Out::finish`].
 pub fn tell(result: impl Into<Message>) -> Result<()> {
-    show(&said(&spelled(&result.into())))
+    show(&in_language(&result.into()))
 }
 
 /// A whole result for a person that is in that language already.
@@ -89,8 +89,8 @@ pub fn note(line: impl Into<Message>) {
     if voice::is_silent() {
         return;
     }
-    let line = spelled(&line.into());
-    let text = in_lines(&said(&safe_lines(&line)), room_for_notes());
+    let line = safe_lines(&in_language(&line.into()));
+    let text = in_lines(&line, room_for_notes());
     let _ = writeln!(io::stderr().lock(), "{text}");
 }
 

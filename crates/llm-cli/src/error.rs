@@ -5,7 +5,7 @@
 mod tests;
 
 use crate::looks;
-use crate::messages::{said, spelled};
+use crate::messages::{in_language, spelled};
 use crate::voice;
 use llm_core::base::Message;
 use llm_core::{Error, message};
@@ -74,6 +74,13 @@ pub fn reason(e: &RunError) -> String {
     one_line(text.trim_end_matches(['.', '\n', ' ']))
 }
 
+/// [`line`] in the language that was chosen.
+fn shown(e: &RunError) -> String {
+    // serde and the system end some messages with a full stop or a line break.
+    let text = in_language(&message!("error: {}", sentence(e)));
+    one_line(text.trim_end_matches(['.', '\n', ' ']))
+}
+
 /// The sentence of an error, with the verb or the flag that helps where a library knows of none.
 fn sentence(e: &RunError) -> Message {
     match e {
@@ -106,7 +113,7 @@ pub(crate) fn exit(result: Result<()>) -> ExitCode {
             // What a signal interrupted has been reported where it happened.
             if !matches!(e, RunError::Signal(_) | RunError::Elsewhere(_)) {
                 // A failure to write is ignored: there is nowhere to report it.
-                let line = voice::prefix() + &said(&line(&e));
+                let line = voice::prefix() + &shown(&e);
                 let _ = writeln!(io::stderr().lock(), "{line}");
             }
             ExitCode::from(code::of(&e))

@@ -30,5 +30,10 @@ pub use catalogue::{Catalogue, Pair, Phrase};
 pub use notes::{note, value};
 
 /// What the libraries below say: their templates, and lines that are still found by their text.
-pub const LIBRARIES: &str =
-    concat!(include_str!("zh/libraries.toml"), "\n", include_str!("zh/old.toml"));
+pub const LIBRARIES: &str = concat!(
+    include_str!("zh/libraries.toml"),
+    "\n",
+    include_str!("zh/run.toml"),
+    "\n",
+    include_str!("zh/old.toml")
+);

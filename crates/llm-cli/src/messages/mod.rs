@@ -53,10 +53,29 @@ impl Language for Flags {
     }
 
     fn option(&self, name: &str) -> String {
-        match name {
-            "seq_len" => "--seq".into(),
-            _ => format!("--{}", name.replace('_', "-")),
-        }
+        format!("--{}", name.replace('_', "-"))
+    }
+}
+
+/// Chinese with options as flags.
+struct Chinese;
+
+impl Language for Chinese {
+    fn translation(&self, template: &str) -> Option<&str> {
+        catalogue::CATALOGUE.translation(template)
+    }
+
+    fn option(&self, name: &str) -> String {
+        Flags.option(name)
+    }
+}
+
+/// A message in the language that was chosen. One that has no translation by its template is found by
+/// its finished text.
+pub(crate) fn in_language(message: &Message) -> String {
+    match Lang::chosen() {
+        Lang::Zh if message.is_known(&Chinese) => message.said(&Chinese),
+        _ => said(&spelled(message)),
     }
 }
 

@@ -86,6 +86,19 @@ impl Message {
         self.template
     }
 
+    /// Whether a language has a translation of this sentence and of each in it.
+    pub fn is_known(&self, language: &dyn Language) -> bool {
+        let is_anything = self.template == "{}";
+        let known = |value: &Filling| match value {
+            Filling::Text(_) => !is_anything,
+            Filling::Words(words) => language.translation(words).is_some(),
+            Filling::Message(message) => message.is_known(language),
+            Filling::Number(_) | Filling::Single(_) | Filling::Option(_) => true,
+        };
+        let has_words = is_anything || language.translation(self.template).is_some();
+        has_words && self.values.iter().all(known)
+    }
+
     /// The sentence in this language.
     pub fn said(&self, language: &dyn Language) -> String {
         let specs = pieces(self.template).filter_map(|(_, place)| place);

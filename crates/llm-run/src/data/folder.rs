@@ -2,6 +2,7 @@
 
 use crate::error::{Result, RunError, system_reason};
 use llm_core::base::Message;
+use llm_core::message;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
@@ -43,14 +44,14 @@ fn files_in(folder: &Path) -> Result<Vec<DataPath>> {
             (Some(path), Some(why)) => {
                 RunError::Input { path: path.into(), why: system_reason(why) }
             }
-            _ => unreadable("a link in it leads back to a folder that it lies in".into()),
+            _ => unreadable(message!("a link in it leads back to a folder that it lies in")),
         })?;
         if entry.file_type().is_file() {
             found.push(DataPath { path: entry.into_path(), in_folder: true });
         }
     }
     match found.is_empty() {
-        true => Err(unreadable("it is a folder without files".into())),
+        true => Err(unreadable(message!("it is a folder without files"))),
         false => Ok(found),
     }
 }

@@ -102,5 +102,5 @@ pub fn one_stdin<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Result<()>
     if paths.into_iter().filter(|path| is_stdin(path)).nth(1).is_none() {
         return Ok(());
     }
-    Err(RunError::Usage("standard input (-) can be read only once; name a file".into()))
+    Err(RunError::Usage(message!("standard input (-) can be read only once; name a file")))
 }

@@ -126,7 +126,7 @@ impl Data {
             let most = train.len().saturating_sub(1);
             let advice = match most {
                 0 | 1 => message!("give more text"),
-                n => message!("give more text, or {seq_len} {} or less", n),
+                n => message!("give more text, or {seq} {} or less", n),
             };
             return Err(RunError::Data(message!(
                 "{} is too small: {}; {}",
@@ -153,7 +153,7 @@ impl Data {
         match input {
             Input::Stories { seed, count } => {
                 let data = Data::of_stories(seed, count, 0.1, seq_len, tokenizer)?;
-                data.val.ok_or_else(|| RunError::Internal("no unseen stories".into()))
+                data.val.ok_or_else(|| RunError::Internal(message!("no unseen stories")))
             }
             Input::Files(files) => {
                 let name = files.name.clone();

@@ -393,7 +393,7 @@ fn input(path: &Path, why: Message) -> RunError {
 fn regular_length(path: &Path) -> Result<u64> {
     let meta = std::fs::metadata(path).map_err(|e| input(path, system_reason(&e)))?;
     if !meta.is_file() {
-        let why = "it is not a regular file; pipe a stream into {data} -";
+        let why = message!("it is not a regular file; pipe a stream into {data} -");
         return Err(input(path, why.into()));
     }
     Ok(meta.len())

@@ -84,8 +84,10 @@ impl Target {
             if names::is_begun_only(dir) {
                 return Ok(());
             }
-            let why = "it exists, and there is no ckpt/last that says whose it is; choose another \
-                       {out}, or move it away";
+            let why = message!(
+                "it exists, and there is no ckpt/last that says whose it is; choose another \
+                       {out}, or move it away"
+            );
             return Err(RunError::Create { path: taken, why: why.into() });
         }
         Ok(())
@@ -111,7 +113,7 @@ impl Target {
     /// what a killed one left, and tries whether it can be written.
     fn claim(mut self) -> Result<Target> {
         if is_foreign(&self.path, checkpoint::looks_like_checkpoint) {
-            let why = "it exists and is not a checkpoint".into();
+            let why = message!("it exists and is not a checkpoint");
             return Err(RunError::Create { path: self.path.clone(), why });
         }
         // The lock belongs to the file that is written, by whatever links it is reached.
@@ -194,7 +196,7 @@ pub fn to_load(path: &Path) -> Result<PathBuf> {
     if let Some(other) = foreign(path, &[Look::Run]) {
         return Err(other);
     }
-    let why = "there is no run in this folder (no ckpt/last)".into();
+    let why = message!("there is no run in this folder (no ckpt/last)");
     Err(RunError::Input { path: path.into(), why })
 }
 
@@ -230,5 +232,5 @@ pub fn next_free(prefix: &str) -> Result<PathBuf> {
             Err(e) => return Err(cannot_create(&dir, &e)),
         }
     }
-    Err(RunError::Create { path: runs.into(), why: "all numbers are taken".into() })
+    Err(RunError::Create { path: runs.into(), why: message!("all numbers are taken") })
 }

@@ -2,7 +2,7 @@
 
 use crate::error::{Result, RunError, system_reason};
 use crate::log::RunInfo;
-use llm_core::base;
+use llm_core::{base, message};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -106,8 +106,10 @@ pub fn refuse_link(path: &Path) -> Result<()> {
     if !path.is_symlink() {
         return Ok(());
     }
-    let why = "it is a link, and a run writes into its own folder only; put the file itself there, \
-               or remove it";
+    let why = message!(
+        "it is a link, and a run writes into its own folder only; put the file itself there, \
+               or remove it"
+    );
     Err(RunError::Create { path: path.to_path_buf(), why: why.into() })
 }
 

@@ -32,12 +32,14 @@ pub fn check_heads(models: &Models, heads: Option<usize>) -> Result<()> {
 /// Flags that need something to watch; `measured`: there may be validation data.
 pub(super) fn check_watches(options: &Options, measured: bool) -> Result<()> {
     if options.habits.patience.is_some() && !(measured && options.habits.eval_every != Some(0)) {
-        let why = "{patience} needs validation data and an {eval_every} above 0";
+        let why = message!("{patience} needs validation data and an {eval_every} above 0");
         return Err(RunError::Usage(why.into()));
     }
     if options.shard_optimizer == Some(true) && options.habits.save_opt == Some(true) {
-        let why = "{save_opt} 1 keeps moments in `best`, which a divided optimizer cannot; leave \
-                   it out, or {shard_optimizer}";
+        let why = message!(
+            "{save_opt} 1 keeps moments in `best`, which a divided optimizer cannot; leave \
+                   it out, or {shard_optimizer}"
+        );
         return Err(RunError::Usage(why.into()));
     }
     match options.habits.skip_spikes {

@@ -51,7 +51,9 @@ pub(super) fn resumed(
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
-            return Err(RunError::Usage("{val} is for text of one's own: it needs {data}".into()));
+            return Err(RunError::Usage(message!(
+                "{val} is for text of one's own: it needs {data}"
+            )));
         }
         (_, false) => Some(Input::files(&files.val, reading)?),
     };

@@ -125,11 +125,11 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     let stories = options.data.is_empty();
     let (start, given) = (Start::choose(options.preset, stories), options.given.clone());
     if options.allow_data_change.is_some() {
-        let why = "{allow_data_change} is for going on with a run: it needs {load}";
+        let why = message!("{allow_data_change} is for going on with a run: it needs {load}");
         return Err(RunError::Usage(why.into()));
     }
     if stories && !options.val.is_empty() {
-        let why = "{val} is for text of one's own: it needs {data}";
+        let why = message!("{val} is for text of one's own: it needs {data}");
         return Err(RunError::Usage(why.into()));
     }
     let numbers = options.data_as == Some(DataForm::U16);

@@ -10,6 +10,7 @@ use crate::error::{Result, RunError};
 use crate::note::Note;
 use crate::options::Options;
 use crate::settings::{self, ATTENTION, AttentionRow, Given, Initial, OnLoad, Setting};
+use llm_core::base::Message;
 
 use crate::models::{AttentionFlags, Models};
 use crate::numbers::typed;
@@ -143,30 +144,30 @@ fn check_shape(
 ) -> Result<()> {
     let config = run.model.config();
     let heads = attention.n_heads;
-    let differs = |what: &str, in_file: &dyn Display, given: &dyn Display| {
+    let differs = |what: Message, in_file: &dyn Display, given: &dyn Display| {
         Err(RunError::Data(message!(
             "checkpoint '{}': {} {} in file, {} given; leave the flag out, or \
              train a new model",
             path.display(),
-            what.replace('_', "-"),
+            what,
             in_file.to_string(),
             given.to_string()
         )))
     };
     let choice = Choice::of(&options.tokenizer)?;
     if let Some((in_file, given)) = choice.map_or(Ok(None), |c| c.differs(tokenizer))? {
-        return differs("tokenizer", &in_file, &given);
+        return differs(message!("tokenizer"), &in_file, &given);
     }
     for row in MODEL {
         let Some(wanted) = fixed(options, given, row) else { continue };
         let in_file = (row.get)(config);
         if wanted != in_file {
             let name = settings::of_key(row.key).map_or(row.field, |flag| flag.name);
-            return differs(name, &said(&in_file), &said(&wanted));
+            return differs(named(name), &said(&in_file), &said(&wanted));
         }
     }
     if let Some(given) = options.heads.filter(|&given| given != heads) {
-        return differs("heads", &heads, &given);
+        return differs(message!("heads"), &heads, &given);
     }
     let of_arch = options.arch.map(|arch| arch.attention(heads, config.d_model));
     for AttentionRow { setting: flag, get, .. } in &ATTENTION {
@@ -174,18 +175,23 @@ fn check_shape(
         let in_file = get(attention).or_else(|| left_out(flag, run));
         match (wanted, in_file) {
             (Some(wanted), Some(in_file)) if wanted != in_file => {
-                return differs(flag.name, &said(&in_file), &said(&wanted));
+                return differs(named(flag.name), &said(&in_file), &said(&wanted));
             }
-            (Some(wanted), None) => return differs(flag.name, &"none", &said(&wanted)),
+            (Some(wanted), None) => return differs(named(flag.name), &"none", &said(&wanted)),
             _ => {}
         }
     }
     match settings::whole(given, "seq") {
         Some(longer) if longer > config.seq_len as u64 => {
-            differs("a context (--seq) of", &config.seq_len, &longer)
+            differs(message!("a context ({seq}) of"), &config.seq_len, &longer)
         }
         _ => Ok(()),
     }
+}
+
+/// A setting by its name.
+fn named(setting: &str) -> Message {
+    setting.replace('_', "-").into()
 }
 
 /// What an attention has where nothing else is said.

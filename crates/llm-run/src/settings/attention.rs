@@ -5,7 +5,7 @@ use super::row::{Setting, fixed};
 use crate::models::AttentionFlags;
 use llm_core::model::Positions;
 use llm_core::settings::Value;
-use llm_core::{Config, Error, Result};
+use llm_core::{Config, Error, Result, message};
 
 /// A setting of an attention, for models that offer it.
 #[derive(Clone, Copy, Debug)]
@@ -96,7 +96,7 @@ pub fn new_attention(
         (attention.rope_theta, attention.rotary_dim) = (None, None);
         for field in ["rope_theta", "rotary_dim"] {
             if given.contains_key(field) {
-                let reason = "nothing is turned without {positions} rotary";
+                let reason = message!("nothing is turned without {positions} rotary");
                 return Err(Error::config(field, reason));
             }
         }

@@ -70,8 +70,12 @@ pub enum Choice {
 }
 
 /// Said where a vocabulary cannot be made of token numbers.
-pub(super) const NO_TEXT: &str = "{data} holds token numbers: there is no text to make a vocabulary of; leave {tokenizer} out, \
-     or give the file of the tokenizer that made them";
+pub(super) fn no_text() -> Message {
+    message!(
+        "{data} holds token numbers: there is no text to make a vocabulary of; leave {tokenizer} out, \
+         or give the file of the tokenizer that made them"
+    )
+}
 
 impl Choice {
     /// What the flags say, if anything, about data that are said to be token numbers.
@@ -85,7 +89,7 @@ impl Choice {
             // Those of a meta.pkl, if there is one.
             (Some(TokenizerKind::Char), None) => Ok(Some(Choice::Char)),
             (Some(TokenizerKind::Byte | TokenizerKind::Bpe), None) => {
-                Err(RunError::Usage(NO_TEXT.into()))
+                Err(RunError::Usage(no_text()))
             }
             _ => Choice::of(options),
         }
@@ -103,10 +107,10 @@ impl Choice {
             (None, None) => None,
             (Some(vocab), Some(merges)) => Some((vocab.clone(), merges.clone())),
             (Some(_), None) => {
-                return usage("{bpe_vocab} needs its merges: add {bpe_merges}".into());
+                return usage(message!("{bpe_vocab} needs its merges: add {bpe_merges}"));
             }
             (None, Some(_)) => {
-                return usage("{bpe_merges} needs its vocabulary: add {bpe_vocab}".into());
+                return usage(message!("{bpe_merges} needs its vocabulary: add {bpe_vocab}"));
             }
         };
         let choice = match (kind, pair) {
@@ -119,11 +123,10 @@ impl Choice {
                 Some(Choice::Pair { vocab, merges })
             }
             (Some(_), Some(_)) => {
-                return usage(
+                return usage(message!(
                     "{bpe_vocab} and {bpe_merges} are a tokenizer, {tokenizer} names another; \
                      give one of them"
-                        .into(),
-                );
+                ));
             }
         };
         if let (Some(size), false) = (vocab_size, matches!(choice, Some(Choice::Learn { .. }))) {

@@ -1,6 +1,6 @@
 //! A new run's tokenizer: from files, or learnt from the run's text.
 
-use super::choice::{Choice, NO_TEXT};
+use super::choice::{Choice, no_text};
 use crate::data::{Input, learnt, small_regular_file};
 use crate::defaults::VOCAB_SIZE;
 use crate::error::{Result, RunError, of_library};
@@ -78,10 +78,10 @@ fn without_end(
             Arc::new(IdsTokenizer::new(said.unwrap_or(needed))?)
         }
         Choice::Char | Choice::Learn { .. } if largest.is_some() => {
-            return Err(RunError::Usage(NO_TEXT.into()));
+            return Err(RunError::Usage(no_text()));
         }
         Choice::Byte => Arc::new(ByteTokenizer),
-        Choice::Numbers { .. } => return Err(RunError::Internal("text for numbers".into())),
+        Choice::Numbers { .. } => return Err(RunError::Internal(message!("text for numbers"))),
         Choice::Char => Arc::new(match input {
             Input::Files(files) => characters(files.texts().text(), marked).map_err(of_data)?,
             stories => CharTokenizer::from_text(&text(stories, 0.0, None)?)?,
@@ -98,7 +98,7 @@ fn without_end(
         }
         Choice::File(_) | Choice::Pair { .. } => {
             let loaded = choice.load()?;
-            loaded.ok_or_else(|| RunError::Internal("a file without tokenizer".into()))?
+            loaded.ok_or_else(|| RunError::Internal(message!("a file without tokenizer")))?
         }
     };
     Ok(Made { tokenizer, note })

@@ -10,6 +10,7 @@ use crate::log::RunState;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
 use llm_core::crew::Crew;
+use llm_core::message;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, Scored, SpikeGuard, StepReport, TimeLimit, Verdict,
 };
@@ -19,7 +20,7 @@ impl Training<'_> {
     /// All steps, or as many as there is time and hope for.
     pub(super) fn steps(&mut self, plan: &mut Plan) -> Result<Ending> {
         let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
-            return Err(RunError::Internal("a run without data".into()));
+            return Err(RunError::Internal(message!("a run without data")));
         };
         let habits = &self.habits;
         let [eval_every, save_every] =

@@ -53,7 +53,7 @@ use crate::options::{Habits, Options};
 use crate::plan::Plan;
 use llm_core::base::Message;
 use llm_core::crew::Crew;
-use llm_core::{Error, IoAction};
+use llm_core::{Error, IoAction, message};
 use std::fmt;
 use std::time::Instant;
 use store::Store;
@@ -188,7 +188,7 @@ impl<'a> Training<'a> {
                 // Data that cannot be read any more say nothing against the weights.
                 Err(RunError::Core { source, .. }) if lost_data(&source) => {
                     self.save(plan)?;
-                    let advice = "put the same file there and go on with {load}";
+                    let advice = message!("put the same file there and go on with {load}");
                     return Err(RunError::hint(source, self.store.safe(advice)));
                 }
                 done => done?,
@@ -229,7 +229,7 @@ fn lost_data(e: &Error) -> bool {
 /// What helps when the numbers of training run away.
 fn advice_on_rate(clipped: bool) -> Message {
     match clipped {
-        true => "try a lower {lr}".into(),
-        false => "try a lower {lr}, or {clip} 1".into(),
+        true => message!("try a lower {lr}"),
+        false => message!("try a lower {lr}, or {clip} 1"),
     }
 }

@@ -106,7 +106,7 @@ impl Store {
             checkpoint::save(&target.path, run, &store.tokenizer, store.moments)?;
             Ok(Some(target.path.clone()))
         });
-        let advice = "make room there, or choose another {save}";
+        let advice = message!("make room there, or choose another {save}");
         let Some(path) = path.map_err(|e| RunError::hint(e, self.safe(advice)))? else {
             return Ok(());
         };

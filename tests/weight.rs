@@ -18,7 +18,7 @@ const MOST: [(&str, usize); 15] = [
     ("llm-crew-mpi", 740),
     ("llm-formats", 7_290),
     ("llm-lens", 1_550),
-    ("llm-messages", 530),
+    ("llm-messages", 550),
     ("llm-run-log", 1_020),
     ("llm-stories", 850),
     ("llm-variant-mha", 210),

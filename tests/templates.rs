@@ -166,7 +166,7 @@ fn in_file(path: &str) -> Catalogue {
 }
 
 /// What the libraries say.
-pub fn of_libraries() -> Catalogue {
+fn of_libraries() -> Catalogue {
     let zh = workspace().join("crates/llm-messages/src/zh");
     let files = ["libraries.toml", "run.toml"];
     let texts = files.map(|name| std::fs::read_to_string(zh.join(name)).unwrap());
@@ -176,7 +176,7 @@ pub fn of_libraries() -> Catalogue {
 #[test]
 fn every_template_of_the_libraries_has_its_chinese() {
     let all: BTreeSet<String> = CRATES.into_iter().flat_map(templates).collect();
-    let problems = problems(&all, of_libraries().pairs());
+    let problems = problems(&all, of_libraries().templates());
     assert!(problems.is_empty() && all.len() > 350, "{}", problems.join("\n"));
 }
 

@@ -28,8 +28,8 @@ pub struct Pair {
     pub phrases: Vec<Phrase>,
     /// Letters that are given: of several pairs that fit, the one with the most is meant.
     weight: usize,
-    /// A finished line may be found by it; a template is looked up as it is and nothing else.
-    in_lines: bool,
+    /// The number of its file.
+    file: usize,
 }
 
 /// What a Chinese text consists of.
@@ -51,20 +51,21 @@ pub enum Phrase {
 pub struct Catalogue {
     /// In the order of the files.
     pairs: Vec<Pair>,
+    /// The same of those that no finished line is found by.
+    templates: Vec<Pair>,
 }
 
 /// The section of pairs that no finished line is found by.
 const TEMPLATES: &str = "templates";
 
-/// A pair, or those of a section.
-fn pairs(key: String, value: Value, in_lines: bool) -> Vec<Pair> {
+/// Puts a pair, or those of a section, into the list.
+fn put(key: String, value: Value, file: usize, into: &mut Vec<Pair>) {
     match value {
-        Value::String(zh) => vec![Pair { in_lines, ..Pair::new(&key, &zh) }],
+        Value::String(zh) => into.push(Pair::new(&key, &zh, file)),
         Value::Table(section) => {
-            let in_lines = in_lines && key != TEMPLATES;
-            section.into_iter().flat_map(|(key, value)| pairs(key, value, in_lines)).collect()
+            section.into_iter().for_each(|(key, value)| put(key, value, file, into));
         }
-        _ => Vec::new(),
+        _ => {}
     }
 }
 
@@ -76,21 +77,35 @@ struct Said {
 
 impl Catalogue {
     /// What stands in these files, each a TOML table of pairs and sections of them. A file that is
-    /// none has nothing.
+    /// none has nothing. By what stands in a section `templates` no finished line is found.
     pub fn new(files: &[&str]) -> Catalogue {
-        let tables = files.iter().flat_map(|text| text.parse::<Table>().unwrap_or_default());
-        Catalogue { pairs: tables.flat_map(|(key, value)| pairs(key, value, true)).collect() }
+        let mut all = Catalogue { pairs: Vec::new(), templates: Vec::new() };
+        for (file, text) in files.iter().enumerate() {
+            for (key, value) in text.parse::<Table>().unwrap_or_default() {
+                let into = if key == TEMPLATES { &mut all.templates } else { &mut all.pairs };
+                put(key, value, file, into);
+            }
+        }
+        all
     }
 
-    /// The Chinese of a template, whatever its places say about numbers.
+    /// The Chinese of a template, whatever its places say about numbers: that of the first file which
+    /// has it.
     pub fn translation(&self, template: &str) -> Option<&str> {
         let plain = without_specs(template);
-        self.pairs.iter().find(|pair| pair.en == plain).map(|pair| pair.zh.as_str())
+        let all = self.templates.iter().chain(&self.pairs);
+        let found = all.filter(|pair| pair.en == plain).min_by_key(|pair| pair.file);
+        found.map(|pair| pair.zh.as_str())
     }
 
-    /// All sentences, in the order of the files.
+    /// All sentences that lines are found by, in the order of the files.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs
+    }
+
+    /// All others, which are looked up as they are.
+    pub fn templates(&self) -> &[Pair] {
+        &self.templates
     }
 
     /// The line in Chinese; `None`: nothing of it is known.
@@ -140,17 +155,16 @@ impl Catalogue {
 
     /// What the best pair for a sentence makes of it.
     fn sentence(&self, text: &str) -> Option<Said> {
-        let pairs = self.pairs.iter().filter(|pair| pair.in_lines);
-        let found = pairs.filter_map(|pair| pair.said(self, &pair.places(text)?));
+        let found = self.pairs.iter().filter_map(|pair| pair.said(self, &pair.places(text)?));
         found.reduce(|a, b| if b.known > a.known { b } else { a })
     }
 }
 
 impl Pair {
-    fn new(en: &str, zh: &str) -> Pair {
+    fn new(en: &str, zh: &str, file: usize) -> Pair {
         let pieces: Vec<String> = en.split("{}").map(String::from).collect();
         let weight = pieces.iter().map(|piece| piece.chars().count()).sum();
-        Pair { en: en.into(), zh: zh.into(), pieces, phrases: phrases(zh), weight, in_lines: true }
+        Pair { en: en.into(), zh: zh.into(), pieces, phrases: phrases(zh), weight, file }
     }
 
     /// What stands in the places of a line that this pair is about.
@@ -267,5 +281,10 @@ mod tests {
         let templates = Catalogue::new(&["[templates.part]\n\"{} of it\" = \"{} OF\""]);
         assert_eq!(templates.translation("{:.2} of it"), Some("{} OF"));
         assert_eq!(templates.chinese("all of it"), None);
+        assert_eq!((templates.pairs().len(), templates.templates().len()), (0, 1));
+        let first = Catalogue::new(&["a = \"1\"", "a = \"2\"\n[templates]\na = \"3\"\nb = \"4\""]);
+        assert_eq!((first.translation("a"), first.translation("b")), (Some("1"), Some("4")));
+        let same = Catalogue::new(&["a = \"2\"\n[templates]\na = \"3\""]);
+        assert_eq!(same.translation("a"), Some("3"));
     }
 }

@@ -1,7 +1,8 @@
 //! What the libraries refuse, in Chinese: for each kind of error its sentence, behind it its causes.
 //!
 //! A sentence is found by the variant, and nested messages, words and the system's reasons by the
-//! [`Language`] of whoever shows it. What is for programmers (shapes, gradients) stays English.
+//! [`Language`](llm_core::base::Language) of whoever shows it. What is wrong with a gradient, or with a
+//! walk back, stays English: it is for programmers.
 //!
 //! ```
 //! use llm_core::Error;

@@ -10,11 +10,11 @@
 //! | [`lang`] | the language of what is printed |
 //! | `messages` | the words of both languages |
 //! | `voice` | which of several processes speaks |
+//! | `looks` | what was given in the place of what a verb reads |
 //! | [`error`] | what ends a command, exit codes |
 //! | `variables` | words of the environment that choose kernels and the language |
 //! | [`console`] | the terminal's two ends |
 //! | `learning` | a vocabulary in the making, shown |
-//! | `looks` | what was given in the place of what a verb reads |
 //! | `crew` | several processes on one run |
 //! | `table` | tables that fit the terminal |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
@@ -45,12 +45,13 @@ mod messages;
 mod variables;
 mod voice;
 
+mod looks;
+
 pub mod error;
 
 pub mod console;
 
 mod learning;
-mod looks;
 
 mod crew;
 mod table;

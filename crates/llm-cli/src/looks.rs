@@ -7,8 +7,8 @@ use llm_formats::first_look::Look;
 /// What was given, and what takes it.
 pub(crate) fn instead(look: Look) -> Message {
     match advice(look) {
-        None => message!("it is {}", look.to_string()),
-        Some(advice) => message!("it is {}; {}", look.to_string(), Message::from(advice)),
+        None => message!("it is {}", look.message()),
+        Some(advice) => message!("it is {}; {}", look.message(), Message::from(advice)),
     }
 }
 

@@ -98,6 +98,12 @@ impl Catalogue {
         found.map(|pair| pair.zh.as_str())
     }
 
+    /// The same among those that are looked up as they are alone.
+    pub fn of_template(&self, template: &str) -> Option<&str> {
+        let plain = without_specs(template);
+        self.templates.iter().find(|pair| pair.en == plain).map(|pair| pair.zh.as_str())
+    }
+
     /// All sentences that lines are found by, in the order of the files.
     pub fn pairs(&self) -> &[Pair] {
         &self.pairs

@@ -203,7 +203,7 @@ impl RunError {
         match self {
             RunError::Usage(why) | RunError::Data(why) | RunError::NoCrew(why) => why.clone(),
             RunError::Foreign { path, look } => {
-                message!("'{}': it is {}", path.display(), look.to_string())
+                message!("'{}': it is {}", path.display(), look.message())
             }
             RunError::Input { path, why } => message!("cannot read '{}': {}", path.display(), why),
             RunError::Create { path, why } => message!(

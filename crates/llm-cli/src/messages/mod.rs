@@ -62,7 +62,7 @@ struct Chinese;
 
 impl Language for Chinese {
     fn translation(&self, template: &str) -> Option<&str> {
-        catalogue::CATALOGUE.translation(template)
+        catalogue::CATALOGUE.of_template(template)
     }
 
     fn option(&self, name: &str) -> String {

@@ -3,6 +3,7 @@
 use crate::args::{CrewArgs, ProbeArgs, SamplingArgs, TrainArgs};
 use clap::ValueEnum;
 use llm_run::config::{Beside, Sheet, number, seconds, text, whole};
+use llm_run::options::Options;
 use llm_run::plan::Decided;
 use toml::Value;
 
@@ -17,13 +18,22 @@ pub fn printable_config(
 ) -> String {
     let mut sheet = all(decided, args, threads);
     sheet.let_follow(&args.options());
-    sheet.text(name)
+    sheet.text(&head(name))
+}
+
+/// What stands above the settings of a program.
+pub fn head(name: &str) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    format!(
+        "{name} {version}: the settings of a run; --config FILE takes them, flags win over them"
+    )
 }
 
 /// Every setting. A new flag that is no option of a run needs its line in [`beside`], or here where
 /// it does not belong to the run.
 pub(super) fn all(decided: &Decided<'_>, args: &TrainArgs, threads: usize) -> Sheet {
-    let options = args.options();
+    // What is learnt by heart is not saved, and nobody said so.
+    let options = Options { no_save: args.no_save, ..args.options() };
     let mut sheet = Sheet::of(decided, &options, threads, beside(args));
     sheet.place(&options);
     sheet.given("dry_run", args.dry_run);

@@ -10,7 +10,7 @@ mod file;
 #[cfg(test)]
 mod tests;
 
-pub use effective::{beside, printable_config};
+pub use effective::{beside, head, printable_config};
 #[cfg(any(test, fuzzing))]
 pub(crate) use file::text_of;
 pub(crate) use file::{merge, read};

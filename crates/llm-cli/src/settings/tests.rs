@@ -1,7 +1,7 @@
 //! Settings written, and read back.
 
 use super::effective::all;
-use super::{beside, merge, printable_config};
+use super::{beside, head, merge, printable_config};
 use crate::args::{TrainArgs, command};
 use crate::command_line::{Parsed, parse};
 use crate::fuzzing::check_config;
@@ -69,7 +69,7 @@ fn a_run_s_settings() {
     let words = ["--steps", "3", "--layers", "1", "--lr", "1e-3", "--no-save", "--arch", "gpt2"];
     let (plan, args) = plan(&words);
     let sheet = Sheet::of(&plan.decided(), &args.options(), 2, beside(&args));
-    let text = sheet.text("train-gpt");
+    let text = sheet.text(&head("train-gpt"));
     for line in ["lr = 0.001", "decay_steps = 3", "tied_head = true", "threads = 2"] {
         assert!(text.lines().any(|l| l == line), "no {line}: {text}");
     }

@@ -1,6 +1,5 @@
 //! A sentence with its values.
 
-use super::Value;
 use std::fmt;
 
 /// A sentence for a person: a template, and what fills its places `{}`. A place with a name is an
@@ -204,7 +203,7 @@ macro_rules! texts {
     )+};
 }
 texts!(str, String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize);
-texts!(fmt::Arguments<'_>, std::path::Display<'_>, std::borrow::Cow<'_, str>, Value);
+texts!(fmt::Arguments<'_>, std::path::Display<'_>, std::borrow::Cow<'_, str>);
 texts!(std::str::EscapeDefault<'_>, std::str::EscapeDebug<'_>);
 
 impl<T: Fill + ?Sized> Fill for &T {

@@ -1,6 +1,6 @@
 //! The value of a setting.
 
-use super::Message;
+use super::{Fill, Filling, Message};
 use crate::message;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -64,6 +64,13 @@ impl Value {
             Value::Bytes(bytes) => bytes.len(),
             Value::Bits(bits) => bits.len(),
         }
+    }
+}
+
+/// As a person reads it.
+impl Fill for Value {
+    fn fill(&self) -> Filling {
+        Filling::Text(self.to_string())
     }
 }
 

@@ -180,13 +180,9 @@ impl Sheet {
         self.given(key, (!values.is_empty()).then_some(Value::Array(values)));
     }
 
-    /// The file, of the face that is called so.
-    pub fn text(&self, face: &str) -> String {
-        let mut text = format!(
-            "# {} {}: the settings of a run; --config FILE takes them, flags win over them\n",
-            face,
-            env!("CARGO_PKG_VERSION"),
-        );
+    /// The file, with a line above all tables.
+    pub fn text(&self, head: &str) -> String {
+        let mut text = format!("# {head}\n");
         self.remarks.iter().for_each(|remark| text.push_str(&format!("# {remark}\n")));
         for (name, table) in &self.tables {
             text.push_str(&format!("\n[{name}]\n"));

@@ -22,7 +22,7 @@ pub struct Before {
 ///
 /// Nothing when what the folder held cannot be read.
 pub fn whole_config(
-    face: &str,
+    head: &str,
     decided: &Decided<'_>,
     options: &Options,
     threads: usize,
@@ -47,7 +47,7 @@ pub fn whole_config(
         let step = steps.saturating_sub(decided.steps);
         sheet.remarks.push(format!("{REMARK}{step}: {}", one_line(&changed.join("; "))));
     }
-    Some(sheet.text(face))
+    Some(sheet.text(head))
 }
 
 /// What a run began with, and no command that goes on has a say in; each with its table.

@@ -261,13 +261,13 @@ fn one_form(files: &[(PathBuf, Looked)]) -> Result<DataForm> {
 
 /// What was done to so many of the files, and to which.
 fn changes(files: &[(PathBuf, Looked)], left_out: &[PathBuf]) -> Vec<Message> {
-    let changed = Wrapping::ALL.iter().filter_map(|(change, name)| {
+    let changed = Wrapping::ALL.iter().filter_map(|change| {
         let of = files.iter().filter(|(_, looked)| looked.changes.contains(change));
         let paths: Vec<&Path> = of.map(|(path, _)| path.as_path()).collect();
         match paths.len() {
             0 => None,
-            n if n == files.len() => Some(Message::from(*name)),
-            n => Some(message!("{} {}: {}", n, Message::from(*name), named(&paths))),
+            n if n == files.len() => Some(change.message()),
+            n => Some(message!("{} {}: {}", n, change.message(), named(&paths))),
         }
     });
     let paths: Vec<&Path> = left_out.iter().map(PathBuf::as_path).collect();

@@ -90,29 +90,39 @@ pub(super) enum Wrapping {
 }
 
 impl Wrapping {
-    pub(super) const ALL: [(Wrapping, &str); 9] = [
-        (Wrapping::Unpacked, "unpacked (gzip)"),
-        (Wrapping::Converted, "converted from UTF-16"),
-        (Wrapping::Unmarked, "without the byte order mark"),
-        (Wrapping::Headed, "without the header of llm.c"),
-        (Wrapping::NotUtf8, "not UTF-8 and learnt byte by byte (iconv converts it)"),
-        (
-            Wrapping::Dressed(Dress::JsonLines),
-            "JSON lines, learnt with their braces and keys (jq -r .text takes the texts out)",
-        ),
-        (
-            Wrapping::Dressed(Dress::Json),
-            "JSON, learnt with its braces and keys (jq takes texts out: jq -r '.[].text')",
-        ),
-        (
-            Wrapping::Dressed(Dress::Table),
-            "a table, learnt with its separators (csvcut -c text takes a column out)",
-        ),
-        (
-            Wrapping::Dressed(Dress::Windows),
-            "line ends of Windows, learnt as two characters (tr -d '\\r' makes them one)",
-        ),
+    pub(super) const ALL: [Wrapping; 9] = [
+        Wrapping::Unpacked,
+        Wrapping::Converted,
+        Wrapping::Unmarked,
+        Wrapping::Headed,
+        Wrapping::NotUtf8,
+        Wrapping::Dressed(Dress::JsonLines),
+        Wrapping::Dressed(Dress::Json),
+        Wrapping::Dressed(Dress::Table),
+        Wrapping::Dressed(Dress::Windows),
     ];
+
+    pub(super) fn message(self) -> Message {
+        match self {
+            Wrapping::Unpacked => message!("unpacked (gzip)"),
+            Wrapping::Converted => message!("converted from UTF-16"),
+            Wrapping::Unmarked => message!("without the byte order mark"),
+            Wrapping::Headed => message!("without the header of llm.c"),
+            Wrapping::NotUtf8 => message!("not UTF-8 and learnt byte by byte (iconv converts it)"),
+            Wrapping::Dressed(Dress::JsonLines) => message!(
+                "JSON lines, learnt with their braces and keys (jq -r .text takes the texts out)"
+            ),
+            Wrapping::Dressed(Dress::Json) => message!(
+                "JSON, learnt with its braces and keys (jq takes texts out: jq -r '.[].text')"
+            ),
+            Wrapping::Dressed(Dress::Table) => {
+                message!("a table, learnt with its separators (csvcut -c text takes a column out)")
+            }
+            Wrapping::Dressed(Dress::Windows) => message!(
+                "line ends of Windows, learnt as two characters (tr -d '\\r' makes them one)"
+            ),
+        }
+    }
 }
 
 /// One file, looked at.
@@ -227,7 +237,7 @@ fn after_header(path: &Path, sample: &[u8], whole: Held) -> Result<Looked> {
                 name
             ),
             NoNumbers::Foreign(look) => {
-                message!("{} is {}, and not token numbers of 16 bits", name, look.to_string())
+                message!("{} is {}, and not token numbers of 16 bits", name, look.message())
             }
             NoNumbers::Wide => message!(
                 "{} has token numbers of 32 bits or more, not of 16; numpy.fromfile(FILE, '<u4')\
@@ -309,7 +319,7 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
             "{} is no text: {}; give the text in it, token numbers as 16-bit numbers and \
              nothing else ({data_as} u16), or insist with {data_as} bytes",
             name,
-            look.to_string()
+            look.message()
         ))),
         (Kind::Binary { controls }, _) => Err(RunError::Data(message!(
             "{} is no text: {:.0} % of its first bytes are control characters; if it holds token numbers of \

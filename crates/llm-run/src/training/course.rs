@@ -1,8 +1,9 @@
 //! What is done between the steps: reports, measurements, saves, texts, and reasons to stop.
 
+use super::Training;
 use super::event::Event;
 use super::journal::Journal;
-use super::{Training, advice_on_rate};
+use super::kinds::advice_on_rate;
 use crate::data::{Data, Report};
 use crate::defaults::{INTERVAL, LOG_EVERY, PERIODIC_TOKENS};
 use crate::error::{Result, RunError};

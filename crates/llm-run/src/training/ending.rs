@@ -1,17 +1,15 @@
 //! How a run ends: the last measurement, what is said, the page.
 
+use super::Training;
 use super::event::Event;
-use super::journal::PageEnding;
+use super::kinds::{Early, PageEnding};
 use super::measuring::measure;
-use super::{Early, Training};
 use crate::data::Report;
 use crate::defaults::PERIODIC_TOKENS;
 use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
-use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
-use llm_core::message;
 use llm_core::train::{Ending, Scored, Trainer};
 
 impl Training<'_> {
@@ -56,7 +54,7 @@ impl Training<'_> {
             return Err(self.interrupted(trainer));
         }
         let checked = report.evaluation.check(trainer.step);
-        checked.map_err(|e| self.store.not_saved(e, trainer.into(), message!("")))?;
+        checked.map_err(|e| self.store.not_saved(e, trainer.into(), String::new().into()))?;
         // The last state may be the best: measured on as much as the others were.
         let as_many = val.tokens_of(PERIODIC_TOKENS) as u64;
         let Training { face, crew, clock, .. } = self;
@@ -175,18 +173,6 @@ impl Training<'_> {
         if plan.steps > 0 {
             self.page((&plan.trainer).into(), report, self.state());
             self.face.event(&Event::Next { plan, kept: self.store.kept() });
-        }
-    }
-}
-
-/// An early end in words, for errors.
-impl From<&Early> for Message {
-    fn from(early: &Early) -> Message {
-        match early {
-            Early::TimeIsUp(step) => message!("stopped at step {}: the time was up", step),
-            Early::NoProgress(step) => message!("stopped at step {}: no progress", step),
-            Early::Interrupted(step) => message!("interrupted at step {}", step),
-            Early::Diverged(why) => why.clone(),
         }
     }
 }

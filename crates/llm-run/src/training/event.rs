@@ -1,7 +1,6 @@
 //! What happens in a run, and who hears of it.
 
-use super::journal::PageOf;
-use super::store::Kept;
+use super::kinds::{Kept, PageOf, Scored};
 use crate::data::{Report, Validation};
 use crate::error::{Result, RunError};
 use crate::log::Sample;
@@ -54,7 +53,7 @@ pub enum Event<'a> {
         total: u64,
     },
     /// The last measurement is over.
-    Scored(&'a super::Scored),
+    Scored(&'a Scored),
     /// Steps go on after something else.
     Resumed,
     /// A checkpoint is safe on the disk.

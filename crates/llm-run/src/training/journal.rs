@@ -1,6 +1,6 @@
 //! What a run writes about itself into its folder, see [`log`](crate::log).
 
-use super::{Early, Identity};
+use super::kinds::{Identity, PageEnding, PageOf};
 use crate::config::{Before, Sheet, whole_config};
 use crate::data::Report;
 use crate::defaults::set_by;
@@ -43,36 +43,6 @@ pub(super) struct Journal {
     time: Time,
     /// The picture shows all steps that are in the log.
     drawn: bool,
-}
-
-/// What a page about a run is made of.
-#[derive(Debug)]
-pub struct PageOf<'a> {
-    /// The run's folder.
-    pub folder: &'a Path,
-    /// The run as it is now.
-    pub run: Snapshot<'a>,
-    /// Its losses.
-    pub curves: Curves,
-    /// What it wrote.
-    pub samples: Vec<Sample>,
-    /// Tokens learnt from, by all steps.
-    pub tokens: u64,
-    /// How it ended, if it did.
-    pub ending: PageEnding<'a>,
-}
-
-/// What a page says about the end.
-#[derive(Debug, Default)]
-pub struct PageEnding<'a> {
-    /// The measurement after the last step, where there was one.
-    pub report: Option<&'a Report>,
-    /// Of this command; earlier parts of the run are not counted.
-    pub seconds: f64,
-    /// Where its states are saved.
-    pub checkpoints: Vec<PathBuf>,
-    /// Why it ended early, if it did.
-    pub early: Option<&'a Early>,
 }
 
 /// When things were done.
@@ -309,12 +279,12 @@ fn settings_of(
     let before = known
         .filter(|info| own && info.steps > 0) // an older program did not say how many
         .and_then(|info| Some(Before { text: config_text(dir)?, planned: info.steps }));
-    let Identity { face, threads, beside, changed, .. } = identity;
+    let Identity { head, threads, beside, changed, .. } = identity;
     let (decided, beside) = (plan.decided(), || beside.clone());
     let whole = before.and_then(|before| {
-        whole_config(face, &decided, options, *threads, beside(), &before, changed)
+        whole_config(head, &decided, options, *threads, beside(), &before, changed)
     });
-    whole.unwrap_or_else(|| Sheet::of(&decided, options, *threads, beside()).text(face))
+    whole.unwrap_or_else(|| Sheet::of(&decided, options, *threads, beside()).text(head))
 }
 
 /// What there is to say about a run when it begins, or goes on.

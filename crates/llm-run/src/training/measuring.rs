@@ -1,6 +1,6 @@
 //! The last measurement, in the time that there is.
 
-use super::Scored;
+use super::kinds::Scored;
 use crate::clock::TimeBudget;
 use crate::data::Validation;
 use crate::error::Result;

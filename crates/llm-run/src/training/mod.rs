@@ -2,6 +2,7 @@
 //!
 //! | file | holds |
 //! |---|---|
+//! | `kinds.rs` | what a run is told, and what is told of it |
 //! | `best.rs` | the best measurement, beside its state |
 //! | `journal.rs` | what a run writes about itself |
 //! | `event.rs` | what happens, and who hears of it |
@@ -34,76 +35,27 @@ mod ending;
 mod estimate;
 mod event;
 mod journal;
+mod kinds;
 mod measuring;
 mod store;
 
 pub use course::Pace;
 pub use estimate::{Estimate, estimate};
 pub use event::{Event, Face};
-pub use journal::{PageEnding, PageOf};
+pub use kinds::{Early, Identity, Kept, PageEnding, PageOf, Scored};
 pub use measuring::measure;
-pub use store::Kept;
 
 use crate::clock::TimeBudget;
-use crate::config::Beside;
 use crate::data::Report;
 use crate::error::{Result, RunError};
 use crate::folder::Target;
 use crate::options::{Habits, Options};
 use crate::plan::Plan;
-use llm_core::base::Message;
 use llm_core::crew::Crew;
 use llm_core::{Error, IoAction, message};
 use std::fmt;
 use std::time::Instant;
 use store::Store;
-
-/// Who trains, for the run's folder.
-#[derive(Clone, Debug, Default)]
-pub struct Identity {
-    /// The name of the program.
-    pub face: &'static str,
-    /// Its version.
-    pub version: String,
-    /// Threads at work.
-    pub threads: usize,
-    /// Settings of its own.
-    pub beside: Vec<Beside>,
-    /// What was changed of a run that goes on, in words.
-    pub changed: Vec<String>,
-}
-
-impl Identity {
-    /// One of this name, on so many threads.
-    pub fn of(face: &'static str, threads: usize) -> Identity {
-        let version = env!("CARGO_PKG_VERSION").into();
-        Identity { face, version, threads, ..Identity::default() }
-    }
-}
-
-/// Why there were fewer steps than planned.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Early {
-    /// The time was up after this step.
-    TimeIsUp(u64),
-    /// The validation loss no longer fell.
-    NoProgress(u64),
-    /// A signal came.
-    Interrupted(u64),
-    /// The numbers ran away.
-    Diverged(Message),
-}
-
-/// The last measurement, and how much of what was wanted it scored.
-#[derive(Debug)]
-pub struct Scored {
-    /// What was found.
-    pub report: Report,
-    /// Tokens that there was time for.
-    pub total: u64,
-    /// Tokens that were to be scored.
-    pub wanted: u64,
-}
 
 /// A run that is about to begin.
 pub struct Training<'a> {
@@ -224,12 +176,4 @@ impl<'a> Training<'a> {
 /// Whether a data file could be opened and then no longer be read.
 fn lost_data(e: &Error) -> bool {
     matches!(e, Error::Io { action: IoAction::GoOnReading, .. })
-}
-
-/// What helps when the numbers of training run away.
-fn advice_on_rate(clipped: bool) -> Message {
-    match clipped {
-        true => message!("try a lower {lr}"),
-        false => message!("try a lower {lr}, or {clip} 1"),
-    }
 }

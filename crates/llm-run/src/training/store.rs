@@ -3,7 +3,7 @@
 use super::best::{read_best, write_best};
 use super::event::{Event, Face};
 use super::journal::{Journal, judged_on};
-use super::{Identity, advice_on_rate};
+use super::kinds::{Identity, Kept, advice_on_rate};
 use crate::error::{Result, RunError};
 use crate::escape;
 use crate::folder::{Target, Whereabouts};
@@ -12,7 +12,7 @@ use crate::options::Options;
 use crate::plan::Plan;
 use llm_core::base::Message;
 use llm_core::checkpoint::{self, Snapshot, TokenizerSpec};
-use llm_core::train::{Best, Keeper, check_usable};
+use llm_core::train::{Keeper, check_usable};
 use llm_core::{Error, Result as CoreResult, message};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -30,15 +30,6 @@ pub(super) struct Store {
     moments: bool,
     /// What the run was loaded from.
     loaded: Option<PathBuf>,
-}
-
-/// What there is of a run when it ends.
-#[derive(Clone, Debug)]
-pub struct Kept<'a> {
-    /// Where it is saved, if it is.
-    pub target: Option<&'a Target>,
-    /// The best state and its file, if there is one.
-    pub best: Option<(Best, PathBuf)>,
 }
 
 impl Store {
@@ -99,7 +90,7 @@ impl Store {
         if self.saved == Some(run.step) && target.path.exists() {
             return Ok(());
         }
-        check_usable(run).map_err(|e| self.not_saved(e, run, message!("")))?;
+        check_usable(run).map_err(|e| self.not_saved(e, run, String::new().into()))?;
         self.write_log(run.step, face)?;
         let path = self.wherever_the_folder_is(run.step, face, |store| {
             let Some(target) = &store.target else { return Ok(None) };
@@ -116,7 +107,7 @@ impl Store {
             let _ = journal.write_info(RunState::Running); // a list of runs is all that misses it
         }
         let numbered = self.keeper.number(&path, run);
-        numbered.map_err(|e| RunError::hint(e, self.safe(ROOM)))?;
+        numbered.map_err(|e| RunError::hint(e, self.safe(room())))?;
         face.event(&Event::Saved { step: run.step, path: &path, moments: self.moments });
         Ok(())
     }
@@ -143,7 +134,7 @@ impl Store {
                 _ => Ok(()),
             }
         });
-        kept.map_err(|e| self.not_saved(e, run, ROOM.into()))
+        kept.map_err(|e| self.not_saved(e, run, room()))
     }
 
     /// Why a state is not saved, what is safe, and what to do: for the numbers a lower rate, for
@@ -208,7 +199,7 @@ impl Store {
     /// An error of a library with what is safe.
     pub(super) fn with_safe(&self, e: RunError) -> RunError {
         match e {
-            RunError::Core { source, .. } => RunError::hint(source, self.safe(ROOM)),
+            RunError::Core { source, .. } => RunError::hint(source, self.safe(room())),
             other => other,
         }
     }
@@ -232,4 +223,6 @@ impl Store {
 }
 
 /// What to do where there is none left.
-const ROOM: &str = "make room there";
+fn room() -> Message {
+    message!("make room there")
+}

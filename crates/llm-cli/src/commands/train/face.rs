@@ -1,7 +1,6 @@
 //! What is said of a run while it goes: lines, a bar, objects for programs.
 
 use super::super::eval::facts_table;
-use super::advice_on_rate;
 use crate::args::TrainArgs;
 use crate::console::{Out, note};
 use crate::error::{Result, reason};
@@ -300,6 +299,14 @@ impl<'a> Shown<'a> {
         let rate = if learns { "" } else { " --schedule constant" };
         let data = self.data_flags(kept.target);
         self.say(message!("        {}{}{} --steps 500{}", name, load, data, rate));
+    }
+}
+
+/// What helps when the numbers of training run away.
+fn advice_on_rate(clipped: bool) -> Message {
+    match clipped {
+        true => "try a lower --lr".into(),
+        false => "try a lower --lr, or --clip 1".into(),
     }
 }
 

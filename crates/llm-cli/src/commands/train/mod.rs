@@ -16,10 +16,9 @@ use crate::messages::spelled;
 use crate::probes::Probes;
 use crate::program::Program;
 use crate::report::run::About;
-use crate::settings::beside;
+use crate::settings::{beside, head};
 use crate::signals::Signals;
 use face::Shown;
-use llm_core::base::Message;
 use llm_core::crew::{Alone, Crew};
 use llm_core::kernels::gemm::Precision;
 use llm_run::clock::TimeBudget;
@@ -159,6 +158,7 @@ fn identity(program: &Program, args: &TrainArgs, plan: &Plan, threads: usize) ->
     let changed = replaced.map(|note| spelled(&llm_messages::note(note)));
     Identity {
         version: version(),
+        head: head(program.models.name),
         beside: beside(args),
         changed: changed.collect(),
         ..Identity::of(program.models.name, threads)
@@ -169,14 +169,6 @@ fn identity(program: &Program, args: &TrainArgs, plan: &Plan, threads: usize) ->
 fn about(program: &Program, plan: &Plan, threads: usize) -> Result<About> {
     let (data, model) = (plan.data.as_ref(), &plan.trainer.model);
     About::new(program, data, model, &plan.tokenizer, threads)
-}
-
-/// What helps when the numbers of training run away.
-fn advice_on_rate(clipped: bool) -> Message {
-    match clipped {
-        true => "try a lower --lr".into(),
-        false => "try a lower --lr, or --clip 1".into(),
-    }
 }
 
 /// One training of several, in a folder of its own: what was measured at its end, and the seconds

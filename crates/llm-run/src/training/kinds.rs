@@ -1,0 +1,108 @@
+//! What a run is told, and what is told of it.
+
+use crate::config::Beside;
+use crate::data::Report;
+use crate::folder::Target;
+use crate::log::{Curves, Sample};
+use llm_core::base::Message;
+use llm_core::checkpoint::Snapshot;
+use llm_core::message;
+use llm_core::train::Best;
+use std::path::{Path, PathBuf};
+
+/// Who trains, for the run's folder.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// The name of the program.
+    pub face: &'static str,
+    /// Its version.
+    pub version: String,
+    /// What stands above the settings in a run's folder.
+    pub head: String,
+    /// Threads at work.
+    pub threads: usize,
+    /// Settings of its own.
+    pub beside: Vec<Beside>,
+    /// What was changed of a run that goes on, in words.
+    pub changed: Vec<String>,
+}
+
+impl Identity {
+    /// One of this name, on so many threads.
+    pub fn of(face: &'static str, threads: usize) -> Identity {
+        let version = env!("CARGO_PKG_VERSION").to_string();
+        let head = format!("{face} {version}: the settings of a run");
+        Identity { face, version, head, threads, ..Identity::default() }
+    }
+}
+
+/// Why there were fewer steps than planned.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Early {
+    /// The time was up after this step.
+    TimeIsUp(u64),
+    /// The validation loss no longer fell.
+    NoProgress(u64),
+    /// A signal came.
+    Interrupted(u64),
+    /// The numbers ran away.
+    Diverged(Message),
+}
+
+/// The last measurement, and how much of what was wanted it scored.
+#[derive(Debug)]
+pub struct Scored {
+    /// What was found.
+    pub report: Report,
+    /// Tokens that there was time for.
+    pub total: u64,
+    /// Tokens that were to be scored.
+    pub wanted: u64,
+}
+
+/// What there is of a run when it ends.
+#[derive(Clone, Debug)]
+pub struct Kept<'a> {
+    /// Where it is saved, if it is.
+    pub target: Option<&'a Target>,
+    /// The best state and its file, if there is one.
+    pub best: Option<(Best, PathBuf)>,
+}
+
+/// What a page about a run is made of.
+#[derive(Debug)]
+pub struct PageOf<'a> {
+    /// The run's folder.
+    pub folder: &'a Path,
+    /// The run as it is now.
+    pub run: Snapshot<'a>,
+    /// Its losses.
+    pub curves: Curves,
+    /// What it wrote.
+    pub samples: Vec<Sample>,
+    /// Tokens learnt from, by all steps.
+    pub tokens: u64,
+    /// How it ended, if it did.
+    pub ending: PageEnding<'a>,
+}
+
+/// What a page says about the end.
+#[derive(Debug, Default)]
+pub struct PageEnding<'a> {
+    /// The measurement after the last step, where there was one.
+    pub report: Option<&'a Report>,
+    /// Of this command; earlier parts of the run are not counted.
+    pub seconds: f64,
+    /// Where its states are saved.
+    pub checkpoints: Vec<PathBuf>,
+    /// Why it ended early, if it did.
+    pub early: Option<&'a Early>,
+}
+
+/// What helps when the numbers of training run away.
+pub(super) fn advice_on_rate(clipped: bool) -> Message {
+    match clipped {
+        true => message!("try a lower {lr}"),
+        false => message!("try a lower {lr}, or {clip} 1"),
+    }
+}

@@ -48,7 +48,7 @@ const SILENT: [(&str, &str); 26] = [
 ];
 
 /// Texts that nobody reads at a terminal, or that are parts of others.
-const NO_SENTENCES: [(&str, &str); 37] = [
+const NO_SENTENCES: [(&str, &str); 38] = [
     ("The cat sat on the mat", "read by a model"),
     ("a comparison without data", "a fault of the program, for who mends it"),
     ("a comparison without validation data", "the same"),
@@ -70,6 +70,7 @@ const NO_SENTENCES: [(&str, &str); 37] = [
     ("cut off", "a state of runs, in both languages elsewhere"),
     ("the tokenizer's", "why a setting has no flag, for who changes the table"),
     ("the same, core's, whatever a run starts from", "the same"),
+    ("7 7: the settings of a run", "above a file of settings"),
     ("that of a model from elsewhere; a new one has core's", "the same"),
     ("Attention of layer 7", "in a picture"),
     ("<!-- A page of train-gpt. -->", "how a page begins"),

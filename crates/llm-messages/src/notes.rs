@@ -82,7 +82,7 @@ pub fn note(note: &Note) -> Message {
 fn list(habits: &[(&'static str, Value)]) -> Message {
     let habit =
         |(name, of): &(&'static str, Value)| message!("{} {}", Filling::Option(name), value(of));
-    Message::joined("{}, {}", habits.iter().map(habit)).unwrap_or_else(|| message!(""))
+    Message::joined("{}, {}", habits.iter().map(habit)).unwrap_or_else(|| String::new().into())
 }
 
 /// A value as it would be typed.

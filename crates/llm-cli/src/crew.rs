@@ -179,8 +179,8 @@ impl Team {
     /// This process's own, or [`RunError::Elsewhere`].
     pub(crate) fn agree<T>(&mut self, mine: Result<T>) -> Result<T> {
         let found = |e: &RunError| {
-            let reason = blake3::hash(reason(&e).as_bytes());
-            (code::of(&e), reason.as_bytes()[..8].to_vec())
+            let reason = blake3::hash(reason(e).as_bytes());
+            (code::of(e), reason.as_bytes()[..8].to_vec())
         };
         let (code, reason) = mine.as_ref().err().map_or((0, vec![0; 8]), found);
         let all = self.crew.gather(&[&[code], &reason[..]].concat())?;

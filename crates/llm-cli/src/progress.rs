@@ -80,7 +80,7 @@ impl Progress {
         }
         let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = *report;
         if self.bar.is_none() {
-            self.line(&format!(
+            self.line(format!(
                 "step {step}  ({local}/{total})  loss={loss:.4}  lr={lr:.2e}  norm={grad_norm:.2}  tok/s={}{}",
                 thousands(rate as u64),
                 if skipped { "  skipped" } else { "" }
@@ -105,7 +105,7 @@ impl Progress {
             (_, Some(bits)) => format!("  bits/byte={bits:.3}"),
         };
         let loss = report.evaluation.loss;
-        self.line(&format!("eval  step {step}  val_loss={loss:.4}{bits}{facts}"));
+        self.line(format!("eval  step {step}  val_loss={loss:.4}{bits}{facts}"));
         if self.json {
             out.write(&events::line(&Event::Eval { step, scores: report.into(), beside: None }));
         }

@@ -57,7 +57,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
         }
     }
     if !args.output.quiet() {
-        notes.iter().for_each(|line| note(line));
+        notes.iter().for_each(note);
         let (from, to) = (path.display().to_string(), args.target.display().to_string());
         note(message!("exported '{}' to '{}'", one_line(&from), one_line(&to)));
     }

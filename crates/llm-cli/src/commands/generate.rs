@@ -17,7 +17,7 @@ use llm_run::plan::{Loaded, load};
 pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let foreign = args.nano_gpt.notes()?;
     if !args.output.quiet() {
-        foreign.iter().for_each(|line| note(line));
+        foreign.iter().for_each(note);
     }
     let signals = Signals::listen();
     let Loaded { mut run, tokenizer, .. } = load(&program.models, &to_load(&args.load)?)?;

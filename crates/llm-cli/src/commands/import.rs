@@ -48,7 +48,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     }
     if !quiet {
         note(message!("saved checkpoint '{}' at step {}", one_line(&shown), step));
-        next_commands(program, &target.path, tokenizer.as_ref()).iter().for_each(|s| note(s));
+        next_commands(program, &target.path, tokenizer.as_ref()).iter().for_each(note);
     }
     out.finish()
 }
@@ -102,9 +102,7 @@ fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatEr
         {
             not_imported(path, &why)
         }
-        FormatError::Missing { advice } => {
-            RunError::Input { path: path.into(), why: advice.into() }
-        }
+        FormatError::Missing { advice } => RunError::Input { path: path.into(), why: advice },
         FormatError::Io(e) => {
             let why = message!("{}; nothing was imported", system_reason(&e));
             RunError::Input { path: path.into(), why }

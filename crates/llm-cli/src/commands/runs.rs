@@ -50,7 +50,7 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
             "no runs here; a training run makes one below the folder 'runs', or in that of --out, which runs FOLDER lists",
         );
     }
-    tell(&table(&found, columns()))
+    tell(table(&found, columns()))
 }
 
 fn object(run: &RunFolder) -> Value {

@@ -153,7 +153,7 @@ fn check_all(folder: &Path) {
         let line = line(error);
         assert!(line.starts_with("error: ") && line.contains(needle), "{line:?} lacks {needle:?}");
         assert!(!line.contains(char::is_control) && !line.ends_with('.'), "{line:?}");
-        assert_eq!(code::of(&error), *code, "{line}");
+        assert_eq!(code::of(error), *code, "{line}");
         seen[number(error)] = true;
     }
     assert!(seen.iter().all(|&s| s), "{seen:?}");

@@ -224,7 +224,7 @@ impl Request {
     ) -> Result<Written> {
         let mut printer = Printer::new(self.show);
         if self.table > 0 {
-            out.tell(&self.table(&self.likeliest(generator.logits()?)?));
+            out.tell(self.table(&self.likeliest(generator.logits()?)?));
         }
         out.write(&printer.push(prompt));
         let written = self.sample(generator, signals, |event| {

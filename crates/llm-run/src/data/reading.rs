@@ -404,7 +404,7 @@ fn regular_length(path: &Path) -> Result<u64> {
     let meta = std::fs::metadata(path).map_err(|e| input(path, system_reason(&e)))?;
     if !meta.is_file() {
         let why = message!("it is not a regular file; pipe a stream into {data} -");
-        return Err(input(path, why.into()));
+        return Err(input(path, why));
     }
     Ok(meta.len())
 }

@@ -88,7 +88,7 @@ impl Target {
                 "it exists, and there is no ckpt/last that says whose it is; choose another \
                        {out}, or move it away"
             );
-            return Err(RunError::Create { path: taken, why: why.into() });
+            return Err(RunError::Create { path: taken, why });
         }
         Ok(())
     }

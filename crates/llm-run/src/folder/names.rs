@@ -110,7 +110,7 @@ pub fn refuse_link(path: &Path) -> Result<()> {
         "it is a link, and a run writes into its own folder only; put the file itself there, \
                or remove it"
     );
-    Err(RunError::Create { path: path.to_path_buf(), why: why.into() })
+    Err(RunError::Create { path: path.to_path_buf(), why })
 }
 
 /// Removes what killed saves left of anything that a run writes. For who owns the folder.

@@ -37,7 +37,7 @@
 //! | `info` | what the run is and what came of it |
 //! | `aside` | what is somebody else's in a run's folder |
 //! | `reopen` | what may stay of a log when its run goes on |
-//! | `log` | the log of a run, open at its end |
+//! | `run_log` | the log of a run, open at its end |
 //! | `samples` | what the model wrote on the way |
 //! | `curves` | the losses of a log as a few hundred points |
 //! | [`plot`] | the losses as a picture |
@@ -53,7 +53,7 @@ mod aside;
 
 mod reopen;
 
-mod log;
+mod run_log;
 
 mod samples;
 
@@ -74,6 +74,6 @@ pub use aside::others_aside;
 pub use curves::{Curves, Point, rows};
 pub use groups::{GroupSpread, Groups, Panel, Series};
 pub use info::{BestLoss, RunInfo, RunResult, RunState};
-pub use log::{RunLog, write_config};
 pub use row::{Format, Row};
+pub use run_log::{RunLog, write_config};
 pub use samples::{Sample, Samples};

@@ -33,14 +33,14 @@ pub fn check_heads(models: &Models, heads: Option<usize>) -> Result<()> {
 pub(super) fn check_watches(options: &Options, measured: bool) -> Result<()> {
     if options.habits.patience.is_some() && !(measured && options.habits.eval_every != Some(0)) {
         let why = message!("{patience} needs validation data and an {eval_every} above 0");
-        return Err(RunError::Usage(why.into()));
+        return Err(RunError::Usage(why));
     }
     if options.shard_optimizer == Some(true) && options.habits.save_opt == Some(true) {
         let why = message!(
             "{save_opt} 1 keeps moments in `best`, which a divided optimizer cannot; leave \
                    it out, or {shard_optimizer}"
         );
-        return Err(RunError::Usage(why.into()));
+        return Err(RunError::Usage(why));
     }
     match options.habits.skip_spikes {
         Some(z) if !(z > 0.0 && z.is_finite()) => {

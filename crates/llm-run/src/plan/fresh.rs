@@ -28,7 +28,7 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watch<'_>) -> Res
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
     let ends = match (options.end_of_text, options.preset) {
-        (Some(said), _) => said.into(),
+        (Some(said), _) => said,
         (None, Some(Preset::Original)) => EndOfText::None,
         (None, None) => EndOfText::Files,
     };
@@ -126,11 +126,11 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     let (start, given) = (Start::choose(options.preset, stories), options.given.clone());
     if options.allow_data_change.is_some() {
         let why = message!("{allow_data_change} is for going on with a run: it needs {load}");
-        return Err(RunError::Usage(why.into()));
+        return Err(RunError::Usage(why));
     }
     if stories && !options.val.is_empty() {
         let why = message!("{val} is for text of one's own: it needs {data}");
-        return Err(RunError::Usage(why.into()));
+        return Err(RunError::Usage(why));
     }
     let numbers = options.data_as == Some(DataForm::U16);
     let of = if numbers { Choice::of_numbers } else { Choice::of };

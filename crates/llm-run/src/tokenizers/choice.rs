@@ -144,7 +144,7 @@ impl Choice {
             ));
         }
         if !(bpe::AVAILABLE || matches!(choice, None | Some(Choice::Byte | Choice::Char))) {
-            return usage(bpe::UNAVAILABLE.into());
+            return usage(bpe::UNAVAILABLE);
         }
         Ok(choice)
     }

@@ -12,10 +12,14 @@ use std::time::Instant;
 /// Tokens that tell how fast a model is scored.
 const PILOT: usize = 4096;
 
+/// What is told after each window: the tokens that are scored, of how many, and the window with what was
+/// found in it, none while it is measured how many there is time for. Says whether to stop.
+pub type Watch<'a> =
+    dyn FnMut(u64, u64, Option<(Window, &llm_core::train::Scored<'_>)>) -> bool + 'a;
+
 /// Scores at most `limit` tokens of `val`, in evenly spaced windows; with a clock that ends, as many as
-/// there is time for. `watch` is told after each window how many tokens were scored and of how many,
-/// and says whether to stop; then the result is that of the windows so far. All members of the crew
-/// come to the same result.
+/// there is time for. When `watch` says to stop, the result is that of the windows so far. All members of
+/// the crew come to the same result.
 ///
 /// # Errors
 /// What scoring refuses.
@@ -25,7 +29,7 @@ pub fn measure(
     model: &TinyGPT,
     [batch_size, limit]: [usize; 2],
     clock: Option<&TimeBudget>,
-    watch: &mut dyn FnMut(u64, u64, Option<(Window, &llm_core::train::Scored<'_>)>) -> bool,
+    watch: &mut Watch<'_>,
 ) -> Result<Scored> {
     let wanted = val.tokens_of(limit);
     let is_up = || clock.is_some_and(TimeBudget::is_up);

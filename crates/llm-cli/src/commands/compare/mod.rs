@@ -278,7 +278,7 @@ impl Comparing<'_> {
                 Err(e) if e.is_divergence() => {
                     let why = match &e {
                         RunError::Core { source, hint: _ } => source.to_string(),
-                        other => reason(&other),
+                        other => reason(other),
                     };
                     self.diverged(variant, seed, [number, all.len()], why);
                     match (self.results.runs.is_empty(), left) {

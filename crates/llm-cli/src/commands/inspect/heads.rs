@@ -57,7 +57,7 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
         say_written(file, args.on.output.quiet());
     }
     let as_json = args.on.json || args.on.output.json();
-    if as_json { print(json(&name, &report)) } else { tell(&text(&measured, &report, room())) }
+    if as_json { print(json(&name, &report)) } else { tell(text(&measured, &report, room())) }
 }
 
 fn json(name: &str, report: &HeadsReport) -> String {

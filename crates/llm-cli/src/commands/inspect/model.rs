@@ -45,7 +45,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         let line = json!({ "event": "model", "model": report, "known_models": known });
         return print(json_line(&line));
     }
-    tell(&text(&title, &report, &heads, room()))
+    tell(text(&title, &report, &heads, room()))
 }
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, AttentionFlags)> {

@@ -80,7 +80,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     if args.on.json || args.on.output.json() {
         out.write(show::json(&name, &found, saved).as_bytes());
     } else {
-        out.tell(&show::text(&measured, &found, room()));
+        out.tell(show::text(&measured, &found, room()));
     }
     if let (Some(saved), false) = (saved, quiet) {
         let step = loaded.run.step;

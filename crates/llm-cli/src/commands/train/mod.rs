@@ -78,7 +78,7 @@ pub(crate) fn train(
     if dry || plan.steps > 0 {
         banner::lines(program, &plan, threads).iter().for_each(|line| shown.speaker.say(line));
         if let Some(team) = &team {
-            shown.speaker.say(&several::line(team.size(), plan.trainer.recipe.accum));
+            shown.speaker.say(several::line(team.size(), plan.trainer.recipe.accum));
         }
     }
     if dry {

@@ -94,7 +94,7 @@ pub fn sources(krate: &str) -> impl Iterator<Item = (String, String)> {
 }
 
 /// Texts of a crate that `is_wrong`, with their places.
-pub fn found_in(krate: &str, is_wrong: impl Fn(&str, &str) -> bool) -> Vec<String> {
+pub fn found_in(krate: &str, mut is_wrong: impl FnMut(&str, &str) -> bool) -> Vec<String> {
     let mut found = Vec::new();
     for (file, source) in sources(krate) {
         let wrong = Literals::of(&source).into_iter().filter(|(_, text)| is_wrong(&file, text));

@@ -1,9 +1,9 @@
-//! Whatever a program may say has its Chinese: the sentences of the sources are held against the
-//! catalogue of the command line, `crates/llm-cli/src/messages/zh` with that of the libraries,
-//! `crates/llm-messages/src/zh`. Those that are messages are held by their templates, in `templates.rs`.
+//! Whatever a program may say has its Chinese, by its template: the sentences of the sources are held
+//! against the files of `crates/llm-cli/src/messages/zh` and `crates/llm-messages/src/zh`. And the Chinese
+//! has the same places, flags, numbers and columns as the English.
 
-use crate::literals::{found_in, has_han, sources};
-use crate::templates::{self, templates, without_specs};
+use crate::literals::{found_in, sources};
+use crate::templates::{self, all_templates, templates, without_specs};
 use std::collections::BTreeSet;
 
 /// Crates whose sentences reach a person at the terminal.
@@ -123,41 +123,46 @@ fn is_sentence(line: &str) -> bool {
     long > 1 && words.windows(2).any(|pair| is_word(&pair[0]) && begins(pair[1]))
 }
 
-/// The line itself, the end of another one, without its default, or what it says behind two spaces,
-/// as in the list of examples.
-fn is_known(line: &str, in_chinese: impl Fn(&str) -> Option<String>) -> bool {
-    let (text, end) = (line.trim(), format!("7{line}"));
-    // One place stands for what a token is.
-    let (unit, units) = (text.replace("per 7", "per byte"), text.replace("7 7s", "7 bytes"));
-    let one = text.replace("one 7", "one byte");
-    let alone = text.trim_start_matches([';', ',', ':']).trim();
-    let without_default = text.split(" [default:").next().unwrap_or_default();
-    let behind = text.rsplit("  ").next().unwrap_or_default();
-    [text, &end, alone, without_default, behind, &unit, &units, &one]
+fn is_none(text: &str) -> bool {
+    lines(text)
         .iter()
-        .filter_map(|part| in_chinese(part))
-        .any(|said| has_han(&said))
+        .all(|line| !is_sentence(line) || NO_SENTENCES.iter().any(|(text, _)| *text == line.trim()))
 }
 
-fn is_none(line: &str) -> bool {
-    line.contains("eta 7") || NO_SENTENCES.iter().any(|(text, _)| *text == line.trim())
+/// The English of what is found as it is: templates, and the patterns of the command line.
+fn english() -> BTreeSet<String> {
+    let files = ["cli.toml", "help.toml", "foreign.toml"]
+        .map(|name| format!("llm-cli/src/messages/zh/{name}"));
+    let libraries =
+        ["libraries.toml", "run.toml"].map(|name| format!("llm-messages/src/zh/{name}"));
+    let files = files.iter().chain(&libraries);
+    files.flat_map(|file| templates::pairs_of(file)).map(|(en, _)| en).collect()
 }
 
 #[test]
 fn every_sentence_of_the_sources_has_its_chinese() {
-    let mut missing = Vec::new();
-    let messages: BTreeSet<String> = templates::CRATES.into_iter().flat_map(templates).collect();
+    let (known, mut missing) = (english(), Vec::new());
+    // Help is found by its lines, without the default.
+    let help = |text: &str| {
+        text.lines().all(|line| {
+            let line = line.split(" [default:").next().unwrap_or_default();
+            let behind = line.rsplit("  ").next().unwrap_or_default();
+            !is_sentence(line) || [line, behind].iter().any(|part| known.contains(part.trim()))
+        })
+    };
     for krate in CRATES {
         missing.extend(found_in(krate, |file, text| {
             let place = format!("{krate}/{file}");
-            let silent = SILENT.iter().any(|(part, _)| place.contains(part))
-                || messages.contains(&without_specs(text));
-            let lost = |line: &String| {
-                is_sentence(line) && !is_known(line, llm_cli::in_chinese) && !is_none(line)
-            };
-            !silent && lines(text).iter().any(lost)
+            let silent = SILENT.iter().any(|(part, _)| place.contains(part));
+            let key = without_specs(text);
+            let found = known.contains(&key) || known.contains(&with(&key, "{}"));
+            !silent && !found && !help(text) && !is_none(text)
         }));
     }
+    let said = templates("llm-cli")
+        .into_iter()
+        .filter(|key| !known.contains(key) && key.chars().any(char::is_alphabetic));
+    missing.extend(said.map(|key| format!("template {key:?}")));
     assert!(missing.is_empty(), "{} without Chinese:\n{}", missing.len(), missing.join("\n"));
 }
 
@@ -171,53 +176,106 @@ fn every_sentence_of_the_pages_core_is_a_message() {
     assert!(found.is_empty(), "{} are no messages:\n{}", found.len(), found.join("\n"));
 }
 
-/// The sources with texts and comments of several lines in one.
-fn in_one_line(source: &str) -> String {
-    let lines = source.lines().map(|line| line.trim().trim_start_matches("///").trim_start());
-    let line = |line: &str| match line.strip_suffix('\\') {
-        Some(rest) => rest.to_string(),
-        None => format!("{line} "),
-    };
-    lines.map(line).collect()
-}
-
-/// Options by their names as flags: `{val_frac}` as `--val-frac`.
-fn with_flags(text: &str) -> String {
-    let mut parts = text.split('{');
-    let first = parts.next().unwrap_or_default().to_string();
-    parts.fold(first, |all, part| match part.split_once('}') {
-        Some((name, rest)) if name.bytes().all(|b| b.is_ascii_lowercase() || b == b'_') => {
-            format!("{all}--{}{rest}", name.replace('_', "-"))
-        }
-        _ => format!("{all}{{{part}"),
-    })
-}
-
 #[test]
 fn no_chinese_is_left_over() {
     let programs = ["train-gpt", "train-gpt-mha", "train-gpt-modern"];
-    let main = |krate: &str| {
-        let file = workspace_tests::workspace().join("crates").join(krate).join("src/main.rs");
-        std::fs::read_to_string(file).unwrap()
-    };
-    let mut said: String = programs.map(main).map(|source| in_one_line(&source)).concat();
-    for (_, source) in CRATES.into_iter().flat_map(sources) {
-        said.push_str(&in_one_line(&source));
+    let mut said: BTreeSet<String> = templates("llm-cli");
+    let mut source = String::new();
+    for krate in programs.into_iter().chain(["llm-cli", "llm-core", "llm-lens", "llm-run"]) {
+        sources(krate).for_each(|(_, text)| source.push_str(&in_one_line(&text)));
+        found_in(krate, |_, text| {
+            said.insert(without_specs(text));
+            false
+        });
     }
-    for (_, source) in ["llm-run", "llm-messages"].into_iter().flat_map(sources) {
-        said.push_str(&with_flags(&in_one_line(&source)));
-    }
-    let said = said.replace("\\\"", "\"").replace("\\\\", "\\");
-    let said = said.replace("{{", "{").replace("}}", "}");
-    let foreign = include_str!("../crates/llm-cli/src/messages/zh/foreign.toml");
-    let is_there = |sentence: &&str| {
-        let longest = sentence.split("{}").max_by_key(|piece| piece.len()).unwrap_or_default();
-        let quoted = [format!("\"{sentence}\""), format!("'{sentence}'")];
-        said.contains(longest.trim().trim_end_matches(':'))
-            || quoted.iter().any(|quoted| foreign.contains(quoted))
-    };
-    let left: BTreeSet<&str> = llm_cli::sentences().filter(|s| !is_there(s)).collect();
+    let mut left: Vec<String> = templates::pairs_of("llm-cli/src/messages/zh/cli.toml")
+        .into_iter()
+        .filter_map(|(en, _)| (!said.contains(&en)).then_some(en))
+        .collect();
+    // Help is put together by clap, and stands in comments too.
+    let help =
+        templates::pairs_of("llm-cli/src/messages/zh/help.toml").into_iter().map(|(en, _)| en);
+    let source = source.replace("\\\"", "\"");
+    left.extend(help.filter(|en| {
+        let longest = en.split("{}").max_by_key(|piece| piece.len()).unwrap_or_default();
+        !source.contains(longest.trim().trim_end_matches(':'))
+    }));
     assert!(left.is_empty(), "{} that nobody says:\n{left:#?}", left.len());
+}
+
+/// The sources with texts and comments of several lines in one.
+fn in_one_line(source: &str) -> String {
+    let line =
+        |line: &str| line.trim().trim_start_matches("/// ").trim_end_matches('\\').to_string();
+    source.lines().map(|text| line(text) + " ").collect::<String>().replace("  ", " ")
+}
+
+/// Flags and numbers of a text, in order of their letters.
+fn facts(text: &str) -> Vec<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let words = text.split(|c| !is_part(c)).map(|word| word.trim_matches(['.', '_']));
+    let fact = |word: &str| match word.starts_with(|c: char| c.is_ascii_digit()) {
+        true => Some(word.split(|c: char| c.is_ascii_alphabetic()).next()?.into()),
+        false => (word.starts_with("--") && word.len() > 2).then(|| word.to_string()),
+    };
+    let mut facts: Vec<String> = words.filter_map(fact).collect();
+    facts.sort();
+    facts
+}
+
+/// A text with this in its places.
+fn with(text: &str, place: &str) -> String {
+    let parts = text.split('{').enumerate();
+    let part = |(i, part): (usize, &str)| match part.split_once('}') {
+        Some((_, after)) if i > 0 => format!("{place}{after}"),
+        _ => part.to_string(),
+    };
+    parts.map(part).collect()
+}
+
+#[test]
+fn both_languages_have_the_same_flags_and_numbers() {
+    let all = all_templates();
+    assert!(all.len() > 900, "{}", all.len());
+    for (en, zh) in all {
+        assert_eq!(facts(&with(&en, " ")), facts(&with(&zh, " ")), "{en:?}: {zh:?}");
+    }
+}
+
+/// Columns of a terminal.
+fn width(text: &str) -> usize {
+    text.chars().map(|c| if c as u32 >= 0x2E80 && c as u32 != 0x2026 { 2 } else { 1 }).sum()
+}
+
+/// Begin and end of what stands between two spaces or more.
+fn cells(line: &str) -> Vec<(usize, usize)> {
+    let (mut cells, mut at) = (Vec::new(), 0);
+    for cell in line.split("  ") {
+        let begin = at + width(cell) - width(cell.trim_start());
+        if !cell.trim().is_empty() {
+            cells.push((begin, at + width(cell.trim_end())));
+        }
+        at += width(cell) + 2;
+    }
+    cells
+}
+
+#[test]
+fn columns_stand_where_they_stand_in_english() {
+    for (en, zh) in all_templates() {
+        for (en, zh) in en.lines().zip(zh.lines()) {
+            let (en, zh) = (en.trim_start(), zh.trim_start());
+            // What comes behind a place may be anywhere.
+            let fixed = |text: &str| text.split('{').next().unwrap_or_default().to_string();
+            let (ours, theirs) = (cells(&fixed(zh)), cells(&fixed(en)));
+            let numbers = [zh, en].map(|text| cells(&with(text, "7")).len());
+            assert!(!en.contains("  ") || numbers[0] == numbers[1], "{en:?}: {zh:?}");
+            for ((begin, end), (left, right)) in ours.into_iter().zip(theirs) {
+                let is_last = right == width(fixed(en).trim_end());
+                assert!(begin == left || end == right || is_last, "{en:?}: {zh:?}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -10,6 +10,8 @@ use crate::program::{ALL_OPTIONS, Program};
 use crate::settings;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Command, FromArgMatches};
+use llm_core::base::Message;
+use llm_core::message;
 use llm_run::escape::{clipped, one_line};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -25,7 +27,7 @@ pub enum Parsed {
     /// Text that was asked for: help or version.
     Text(String),
     /// One line on what is wrong.
-    Wrong(String),
+    Wrong(Message),
     /// What is wrong with the file that `--config` names.
     Failed(RunError),
 }
@@ -93,19 +95,19 @@ pub(crate) fn parse_with(
         }
         Err(e) if e.kind() == ErrorKind::DisplayVersion => {
             let is_long = words.iter().any(|word| word == "--version");
-            let more = if is_long { machine::details() } else { String::new() };
-            Parsed::Text(e.render().to_string() + &said(&more))
+            let more = if is_long { said(machine::details()) } else { String::new() };
+            Parsed::Text(e.render().to_string() + &more)
         }
         Err(e) => {
             let why = no_language(&words, &e).or_else(|| of_another(program, &e));
             let why = why.unwrap_or_else(|| in_one_line(&e, &known));
-            Parsed::Wrong(format!("error: {why}; see {help}"))
+            Parsed::Wrong(message!("error: {}; see {}", why, help))
         }
     }
 }
 
 /// Said of a word behind `--lang` that is no language: clap would speak of the next one.
-fn no_language(words: &[OsString], e: &clap::Error) -> Option<String> {
+fn no_language(words: &[OsString], e: &clap::Error) -> Option<Message> {
     if e.kind() == ErrorKind::InvalidValue {
         return None; // it speaks of that
     }
@@ -113,18 +115,18 @@ fn no_language(words: &[OsString], e: &clap::Error) -> Option<String> {
     let word = words.get(at + 1)?.to_string_lossy();
     Lang::named(&word)
         .is_none()
-        .then(|| format!("--lang {}: it is en or zh", one_line(&clipped(&word))))
+        .then(|| message!("--lang {}: it is en or zh", one_line(&clipped(&word))))
 }
 
 /// Said of a flag that this program has not, and another one has.
-fn of_another(program: &Program, e: &clap::Error) -> Option<String> {
+fn of_another(program: &Program, e: &clap::Error) -> Option<Message> {
     let Some(ContextValue::String(typed)) = e.get(ContextKind::InvalidArg) else { return None };
     let flag = typed.split('=').next().unwrap_or_default();
     let name = flag.trim_start_matches('-').replace('_', "-");
     let is_known = ALL_OPTIONS.contains(&&*name.replace('-', "_")) || name == "variants";
     let other =
         program.models.beyond.filter(|_| is_known && e.kind() == ErrorKind::UnknownArgument)?;
-    Some(format!("unexpected '{}'; {} has it", one_line(flag), other.program))
+    Some(message!("unexpected '{}'; {} has it", one_line(flag), other.program))
 }
 
 #[cfg(test)]
@@ -137,7 +139,8 @@ mod tests {
     fn outcome(parsed: Parsed) -> String {
         match parsed {
             Parsed::Run(cli) => format!("{cli:?}"),
-            Parsed::Text(text) | Parsed::Wrong(text) => text,
+            Parsed::Text(text) => text,
+            Parsed::Wrong(line) => line.to_string(),
             Parsed::Failed(e) => crate::error::line(&e),
         }
     }
@@ -149,6 +152,7 @@ mod tests {
             for evil in ["\u{1b}[2J", "\u{7}5z", "1\u{202e}", "\n"] {
                 let words = ["train-gpt".into(), format!("{flag}={evil}").into()];
                 let Parsed::Wrong(line) = parse(&BASELINE, words) else { panic!("{flag}") };
+                let line = line.to_string();
                 assert_eq!(one_line(&line), line);
             }
         }
@@ -164,6 +168,7 @@ mod tests {
         ] {
             let words = ["train-gpt"].into_iter().chain(line.split(' ')).map(Into::into);
             let Parsed::Wrong(said) = parse(&BASELINE, words) else { panic!("{line}") };
+            let said = said.to_string();
             assert!(said.ends_with(&format!("see {help}")), "{said}");
         }
     }

@@ -4,12 +4,12 @@
 //! The first process alone prints, logs and saves. An error that only one has ends all, since the
 //! others would wait for it; what all find out at the same place is said once.
 
-use crate::error::{Result, RunError, code, exit, of_library, reason};
+use crate::error::{Result, RunError, code, exit, reason};
 use crate::machine::version;
 use crate::voice;
 use clap::ValueEnum;
 use llm_core::Error;
-use llm_core::base::CrewError;
+use llm_core::base::{CrewError, Message, with_causes};
 use llm_core::crew::Crew;
 use llm_core::kernels::gemm::bf16::{self, Order};
 use llm_core::kernels::simd::{self, Level};
@@ -48,9 +48,9 @@ fn least_and_most<T: Copy>(kinds: &[T], places: impl Iterator<Item = u8> + Clone
 #[derive(Debug, Default)]
 pub(crate) struct Lowered {
     /// Of the kernels.
-    pub kernels: Option<String>,
+    pub kernels: Option<Message>,
     /// Of the order of sums in bf16.
-    pub order: Option<String>,
+    pub order: Option<Message>,
 }
 
 /// This process as one of several.
@@ -137,12 +137,18 @@ pub(crate) fn alone(what: &str) -> Result<()> {
 }
 
 /// Why there is no crew, and what helps.
-fn not_joined(e: &llm_crew_mpi::MpiError, launcher: Option<(Launcher, usize)>) -> String {
+fn not_joined(e: &llm_crew_mpi::MpiError, launcher: Option<(Launcher, usize)>) -> Message {
     let how = match launcher {
-        Some((launcher, size)) => format!("{size} processes were started by {}", launcher.name()),
-        None => "--crew mpi".into(),
+        Some((launcher, size)) => {
+            message!("{} processes were started by {}", size, launcher.name())
+        }
+        None => message!("--crew mpi"),
     };
-    format!("{how}: {e}; install openmpi-bin or mpich, or name the library with LLM_MPI")
+    message!(
+        "{}: {}; install openmpi-bin or mpich, or name the library with LLM_MPI",
+        how,
+        e.message()
+    )
 }
 
 /// What is said when all must end because of one.
@@ -212,13 +218,17 @@ impl Team {
         let [least, most] = least_and_most(&Level::ALL, members.iter().map(|[level, _]| *level));
         let used = simd::at_most(least);
         let kernels = (most > used).then(|| {
-            format!("kernels are {} for all: not every process has {}", used.name(), most.name())
+            message!("kernels are {} for all: not every process has {}", used.name(), most.name())
         });
         let [least, most] = least_and_most(&Order::ALL, members.iter().map(|[_, order]| *order));
         let used = bf16::at_most(least);
         let order = (most > used).then(|| {
             let (used, most) = (used.name(), most.name());
-            format!("products in bf16 are added up in {used} for all: not every process has {most}")
+            message!(
+                "products in bf16 are added up in {} for all: not every process has {}",
+                used,
+                most
+            )
         });
         Ok(Lowered { kernels, order })
     }
@@ -253,7 +263,7 @@ impl Team {
                 // The first may still write text, or measure what is its own.
                 let left = self.crew.without_deadline().finish(code.into());
                 match code {
-                    0 => left.map_err(|e| RunError::NoCrew(of_library(&e))),
+                    0 => left.map_err(|e| RunError::NoCrew(with_causes(&e))),
                     code => Err(RunError::Elsewhere(code)),
                 }
             }

@@ -5,17 +5,15 @@
 mod tests;
 
 use crate::looks;
-use crate::messages::{in_language, spelled};
+use crate::messages::{said, spelled};
 use crate::voice;
-use llm_core::base::Message;
+use llm_core::base::{Message, with_causes};
 use llm_core::{Error, message};
 use llm_run::escape::one_line;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-pub use llm_run::error::{
-    Kind, Result, RunError, foreign, of_library, plain_reason, system_reason,
-};
+pub use llm_run::error::{Kind, Result, RunError, foreign};
 
 /// Exit codes.
 pub mod code {
@@ -77,7 +75,7 @@ pub fn reason(e: &RunError) -> String {
 /// [`line`] in the language that was chosen.
 fn shown(e: &RunError) -> String {
     // serde and the system end some messages with a full stop or a line break.
-    let text = in_language(&message!("error: {}", sentence(e)));
+    let text = said(message!("error: {}", sentence(e)));
     one_line(text.trim_end_matches(['.', '\n', ' ']))
 }
 
@@ -89,7 +87,7 @@ fn sentence(e: &RunError) -> Message {
         }
         RunError::Core { source: source @ Error::NumbersOnly, hint: None } => message!(
             "{}: generate takes --prompt-ids; for text, import it again with its tokenizer's files",
-            of_library(source)
+            with_causes(source)
         ),
         other => other.message(),
     }

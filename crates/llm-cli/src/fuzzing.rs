@@ -8,6 +8,7 @@ use crate::args::{
 use crate::command_line::{Parsed, parse_with};
 use crate::error::{Result, RunError, code};
 use crate::generation::Request;
+use crate::messages::spelled;
 use crate::program::Program;
 use crate::settings::{printable_config, text_of};
 use crate::threads::number_of_threads;
@@ -84,7 +85,7 @@ fn accepted(
     });
     let (line, number, numbers) = match parsed {
         Parsed::Text(_) => return None,
-        Parsed::Wrong(line) => (line, code::USAGE, [code::USAGE; 2]),
+        Parsed::Wrong(line) => (spelled(&line), code::USAGE, [code::USAGE; 2]),
         Parsed::Failed(e) => (crate::error::line(&e), code::of(&e), [code::USAGE, code::NO_INPUT]),
         Parsed::Run(cli) => match decide(program, *cli) {
             Ok(run) => return run,

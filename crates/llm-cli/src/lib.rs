@@ -94,7 +94,6 @@ pub mod fuzzing;
 pub use error::{Result, RunError};
 pub use llm_run::models::{AttentionFlags, Beyond, Heads, Models};
 #[doc(hidden)]
-pub use messages::{in_chinese, sentences};
 pub use panics::Panics;
 pub use program::{ALL_OPTIONS, Program};
 
@@ -122,7 +121,7 @@ pub fn run(program: &Program) -> ExitCode {
         Parsed::Text(text) => return exit(print(text)),
         Parsed::Failed(e) => return exit(Err(crew::said_once(e))),
         Parsed::Wrong(line) => {
-            note(&line);
+            note(line);
             return ExitCode::from(error::code::USAGE);
         }
     };

@@ -1,6 +1,8 @@
 //! Which program this is, and what it runs on, for `--version`.
 
+use llm_core::base::Message;
 use llm_core::kernels::gemm::Precision;
+use llm_core::message;
 use llm_run::machine::{kernels, processor};
 
 /// The version, with the commit that it was built from where that is known.
@@ -10,13 +12,17 @@ pub fn version() -> String {
 }
 
 /// What else decides about speed, in lines.
-pub fn details() -> String {
+pub fn details() -> Message {
     let features = [("avx512", cfg!(feature = "avx512")), ("bpe", cfg!(feature = "bpe"))];
     let features: Vec<_> = features.iter().filter(|(_, on)| *on).map(|(name, _)| *name).collect();
-    let features = if features.is_empty() { "none".into() } else { features.join(", ") };
-    format!(
-        "kernels    {} on this machine\nprocessor  {}\nfeatures   {features}\n",
+    let features = match features.is_empty() {
+        true => message!("none"),
+        false => Message::list(features),
+    };
+    message!(
+        "kernels    {} on this machine\nprocessor  {}\nfeatures   {}\n",
         kernels(Precision::Bf16),
-        processor()
+        processor(),
+        features
     )
 }

@@ -5,6 +5,7 @@ use crate::console::Out;
 use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::generation::{row, shown};
+use crate::messages::said;
 use llm_core::base::Message;
 use llm_core::base::rng::{below, stream};
 use llm_core::generate::{Decoder, Sampling};
@@ -126,22 +127,30 @@ pub fn run(
             out.write(&events::line(&Event::Probe { offset: start, target, top1 }));
             continue;
         }
-        let verdict = if top1 == target { "[OK]" } else { "[MISMATCH]" };
+        let verdict = match top1 == target {
+            true => message!("[OK]"),
+            false => message!("[MISMATCH]"),
+        };
         let shown_from = ctx.saturating_sub(args.sanity_preview.unwrap_or(120));
         let preview = tokenizer.decode(&context[shown_from..])?;
-        let mut text = format!(
-            "[sanity {}/{}] start={start} ctx={ctx} {verdict}\n  context:  {}\n  \
-             expected: id={target} {}\n  top1:     id={top1} {}\n",
+        let mut text = said(message!(
+            "[sanity {}/{}] start={} ctx={} {}\n  context:  {}\n  expected: id={} {}\n  top1:     \
+             id={} {}\n",
             i + 1,
             count,
+            start,
+            ctx,
+            verdict,
             llm_run::escape::one_line(&safe_text(&preview)),
+            target,
             shown(tokenizer, target),
+            top1,
             shown(tokenizer, top1)
-        );
+        ));
         for (rank, (id, p)) in choices.iter().take(args.sanity_top.unwrap_or(10)).enumerate() {
             text.push_str(&row(rank, *id, *p, tokenizer));
         }
-        out.tell(&text);
+        out.show(&text);
     }
     let share = right as f64 / count as f64;
     if !json {

@@ -1,7 +1,7 @@
 //! How training is watched: a bar on a terminal, lines elsewhere, objects for programs.
 
 use crate::args::OutputArgs;
-use crate::console::{Out, bar, note};
+use crate::console::{Out, bar, eta, note};
 use crate::events::{self, Event};
 use crate::lang::Lang;
 use crate::messages::{said, train as say};
@@ -27,8 +27,8 @@ impl Progress {
     /// For `total` steps. The bar stands on a terminal only.
     pub fn new(args: &OutputArgs, total: u64) -> Progress {
         // A terminal that cannot move its cursor gets lines.
-        let style = "{spinner} [{wide_bar}] {pos}/{len}  {msg}  eta {eta}";
-        let bar = bar(total, style, args.quiet() || total == 0);
+        let style = format!("{{spinner}} [{{wide_bar}}] {{pos}}/{{len}}  {{msg}}  {}", eta());
+        let bar = bar(total, &style, args.quiet() || total == 0);
         Progress { bar, quiet: args.quiet(), json: args.json(), val_loss: None }
     }
 
@@ -80,11 +80,17 @@ impl Progress {
         }
         let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = *report;
         if self.bar.is_none() {
-            self.line(format!(
-                "step {step}  ({local}/{total})  loss={loss:.4}  lr={lr:.2e}  norm={grad_norm:.2}  tok/s={}{}",
-                thousands(rate as u64),
-                if skipped { "  skipped" } else { "" }
-            ));
+            let line = message!(
+                "step {}  ({}/{})  loss={:.4}  lr={:.2e}  norm={:.2}  tok/s={}",
+                step,
+                local,
+                total,
+                loss,
+                lr,
+                grad_norm,
+                thousands(rate as u64)
+            );
+            self.line(if skipped { message!("{}  skipped", line) } else { line });
         }
         if self.json {
             let event = Event::Step { step, loss, lr, grad_norm, tokens_per_s: rate, skipped };
@@ -95,17 +101,14 @@ impl Progress {
     /// After a measurement.
     pub fn eval(&mut self, step: u64, report: &Report, out: &mut Out) {
         self.val_loss = Some(report.evaluation.loss);
-        let facts = report
-            .facts
-            .as_ref()
-            .map_or(String::new(), |f| format!("  facts={:.1} %", 100.0 * f.total().share()));
         // A loss per token says nothing about another tokenizer's; in bits per byte they compare.
-        let bits = match (report.unit, report.bits_per_byte()) {
-            (ByteTokenizer::NAME, _) | (_, None) => String::new(),
-            (_, Some(bits)) => format!("  bits/byte={bits:.3}"),
-        };
-        let loss = report.evaluation.loss;
-        self.line(format!("eval  step {step}  val_loss={loss:.4}{bits}{facts}"));
+        let bits = report.bits_per_byte().filter(|_| report.unit != ByteTokenizer::NAME);
+        let mut line = message!("eval  step {}  val_loss={:.4}", step, report.evaluation.loss);
+        line = bits.map_or(line.clone(), |bits| message!("{}  bits/byte={:.3}", line, bits));
+        if let Some(facts) = &report.facts {
+            line = message!("{}  facts={:.1} %", line, 100.0 * facts.total().share());
+        }
+        self.line(line);
         if self.json {
             out.write(&events::line(&Event::Eval { step, scores: report.into(), beside: None }));
         }
@@ -134,8 +137,8 @@ pub struct Watching {
 impl Watching {
     /// Of so many tokens.
     pub fn new(total: u64, quiet: bool) -> Watching {
-        let style = "{spinner} [{wide_bar}] {msg}  eta {eta}";
-        let bar = bar(total, style, quiet);
+        let style = format!("{{spinner}} [{{wide_bar}}] {{msg}}  {}", eta());
+        let bar = bar(total, &style, quiet);
         let due = (bar.is_none() && !quiet).then(|| Instant::now() + LINES);
         Watching { total, bar, due }
     }
@@ -144,7 +147,7 @@ impl Watching {
     pub fn position(&mut self, scored: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(scored);
-            bar.set_message(said(&format!("scoring {}", self.share(scored))));
+            bar.set_message(said(message!("scoring {}", self.share(scored))));
         }
         let now = Instant::now();
         if self.due.is_some_and(|due| due <= now) {
@@ -153,8 +156,8 @@ impl Watching {
         }
     }
 
-    fn share(&self, scored: u64) -> String {
-        format!("{} of {} unseen tokens", thousands(scored), thousands(self.total))
+    fn share(&self, scored: u64) -> Message {
+        message!("{} of {} unseen tokens", thousands(scored), thousands(self.total))
     }
 
     /// Takes the bar away.

@@ -2,6 +2,7 @@
 //! number before it.
 
 use crate::messages::said;
+use llm_core::message;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The number of this process among those that work on one run.
@@ -21,6 +22,6 @@ pub fn is_silent() -> bool {
 pub fn prefix() -> String {
     match RANK.load(Ordering::Relaxed) {
         0 => String::new(),
-        rank => format!("{} ", said(&format!("process {rank}:"))),
+        rank => format!("{} ", said(message!("process {}:", rank))),
     }
 }

@@ -1,7 +1,8 @@
 //! Why a model or a tokenizer of another program cannot be read or written, as one enum.
 
-use llm_core::base::Message;
+use llm_core::base::{Message, system_reason, with_causes};
 use llm_core::{AttentionSpec, Error, message};
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,6 @@ pub type Result<T, E = FormatError> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum FormatError {
     /// This file, or what is at this path, cannot be used.
-    #[error("'{}': {error}", .path.display())]
     File {
         /// Which one.
         path: PathBuf,
@@ -22,29 +22,22 @@ pub enum FormatError {
         error: Box<FormatError>,
     },
     /// It cannot be read.
-    #[error("cannot be read: {0}")]
     Io(io::Error),
     /// A folder or a file that has to be there is not, with what to do instead.
-    #[error("{advice}")]
     Missing {
         /// What is there, and what would be needed.
         advice: Message,
     },
     /// What it holds cannot be used.
-    #[error("{0}")]
     Content(Message),
     /// What it asks for llm-core refuses: a setting outside its range, an attention that does not fit,
     /// a damaged tokenizer.
-    #[error("{0}")]
     Refused(Error),
     /// Its tokenizer's files are none.
-    #[error("{0}; take the tokenizer's files away to import the model without")]
     Tokenizer(Error),
     /// The number of heads is neither in the file nor given.
-    #[error("it does not say how many attention heads it has")]
     HeadsUnknown,
     /// The number of heads in the file is not the given one.
-    #[error("it has {found} heads, not the {given} that were given")]
     HeadsDiffer {
         /// In the file.
         found: usize,
@@ -52,10 +45,6 @@ pub enum FormatError {
         given: usize,
     },
     /// The caller's way to make attention does not know this one.
-    #[error(
-        "it has {} attention with heads: {}, which cannot be made here: {source}",
-        .spec.name.escape_default(), .spec.n_heads
-    )]
     Attention {
         /// What the file asks for.
         spec: AttentionSpec,
@@ -63,7 +52,6 @@ pub enum FormatError {
         source: Error,
     },
     /// The vocabulary is not the model's.
-    #[error("{kind} tokenizer with {tokens} tokens, the model has {rows}")]
     Vocabulary {
         /// The tokenizer's name.
         kind: String,
@@ -73,10 +61,8 @@ pub enum FormatError {
         rows: usize,
     },
     /// The output head adds something, which theirs cannot.
-    #[error("its output head has a bias (b_lm), which Hugging Face's models cannot hold")]
     HeadBias,
     /// A piece of the model is not one of theirs.
-    #[error("it has {piece}, which {holder} cannot hold")]
     Piece {
         /// Which one, in words.
         piece: Message,
@@ -84,19 +70,16 @@ pub enum FormatError {
         holder: &'static str,
     },
     /// Theirs would compute something else with these weights.
-    #[error("it has '{name}' attention, which Hugging Face's models cannot hold")]
     AttentionKind {
         /// Its name, escaped.
         name: String,
     },
     /// There are no files for a tokenizer of this kind.
-    #[error("a {kind} tokenizer cannot be written as Hugging Face's files")]
     TokenizerKind {
         /// Its name, escaped.
         kind: String,
     },
     /// llama.cpp does not have it.
-    #[error("it has {piece}, which a GGUF file for {family} cannot hold")]
     NotInGguf {
         /// Which piece of the model, in words.
         piece: Message,
@@ -104,7 +87,6 @@ pub enum FormatError {
         family: &'static str,
     },
     /// llama.cpp has no tokenizer like this one.
-    #[error("a {kind} tokenizer cannot be written as GGUF: {why}")]
     NoGgufTokens {
         /// Its name, escaped.
         kind: String,
@@ -112,14 +94,62 @@ pub enum FormatError {
         why: Message,
     },
     /// A stretch of text without white space is cut as a whole, and is too long for that.
-    #[error("a stretch of text without white space is too long: {0}")]
     LongRun(Error),
     /// llm-core refuses, for want of memory for example.
-    #[error(transparent)]
-    Core(#[from] Error),
+    Core(Error),
 }
 
 impl FormatError {
+    /// The sentence for a person, with its causes.
+    pub fn message(&self) -> Message {
+        use FormatError as E;
+        match self {
+            E::File { path, error } => message!("'{}': {}", path.display(), error.message()),
+            E::Io(e) => message!("cannot be read: {}", system_reason(e)),
+            E::Missing { advice } => advice.clone(),
+            E::Content(why) => why.clone(),
+            E::Refused(e) | E::Core(e) => with_causes(e),
+            E::Tokenizer(e) => message!(
+                "{}; take the tokenizer's files away to import the model without",
+                with_causes(e)
+            ),
+            E::HeadsUnknown => message!("it does not say how many attention heads it has"),
+            E::HeadsDiffer { found, given } => {
+                message!("it has {} heads, not the {} that were given", found, given)
+            }
+            E::Attention { spec, source } => message!(
+                "it has {} attention with heads: {}, which cannot be made here: {}",
+                spec.name.escape_default(),
+                spec.n_heads,
+                with_causes(source)
+            ),
+            E::Vocabulary { kind, tokens, rows } => {
+                message!("{} tokenizer with {} tokens, the model has {}", kind, tokens, rows)
+            }
+            E::HeadBias => message!(
+                "its output head has a bias (b_lm), which Hugging Face's models cannot hold"
+            ),
+            E::Piece { piece, holder } => {
+                message!("it has {}, which {} cannot hold", piece, holder)
+            }
+            E::AttentionKind { name } => {
+                message!("it has '{}' attention, which Hugging Face's models cannot hold", name)
+            }
+            E::TokenizerKind { kind } => {
+                message!("a {} tokenizer cannot be written as Hugging Face's files", kind)
+            }
+            E::NotInGguf { piece, family } => {
+                message!("it has {}, which a GGUF file for {} cannot hold", piece, family)
+            }
+            E::NoGgufTokens { kind, why } => {
+                message!("a {} tokenizer cannot be written as GGUF: {}", kind, why)
+            }
+            E::LongRun(e) => {
+                message!("a stretch of text without white space is too long: {}", with_causes(e))
+            }
+        }
+    }
+
     /// A content that cannot be used, in one call.
     pub(crate) fn content(why: impl Into<Message>) -> FormatError {
         FormatError::Content(why.into())
@@ -131,6 +161,18 @@ impl FormatError {
             named @ FormatError::File { .. } => named,
             error => FormatError::File { path: path.into(), error: Box::new(error) },
         }
+    }
+}
+
+impl fmt::Display for FormatError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
+    }
+}
+
+impl From<Error> for FormatError {
+    fn from(e: Error) -> FormatError {
+        FormatError::Core(e)
     }
 }
 

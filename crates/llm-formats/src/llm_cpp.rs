@@ -19,7 +19,7 @@ mod numbers;
 use crate::error::{FormatError, Result, shown};
 use crate::files::{open, read_small};
 use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
-use llm_core::base::memory;
+use llm_core::base::{Message, memory};
 use llm_core::model::parameter_shapes;
 use llm_core::optim::Hyperparameters;
 use llm_core::recipe::Recipe;
@@ -75,7 +75,10 @@ fn beside(prefix: &Path, ending: &str) -> PathBuf {
 impl MetaJson {
     fn parse(text: &[u8]) -> Result<MetaJson> {
         let fields: Map<String, Value> = serde_json::from_slice(text).map_err(|e| {
-            FormatError::content(message!("no JSON object: {}", shown(&e.to_string())))
+            FormatError::content(message!(
+                "no JSON object: {}",
+                Message::words(shown(&e.to_string()))
+            ))
         })?;
         let format: String = field(&fields, "format")?;
         if format != FORMAT {
@@ -215,8 +218,9 @@ impl MetaJson {
 fn field<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Result<T> {
     let value =
         fields.get(name).ok_or_else(|| FormatError::content(message!("{} is missing", name)))?;
-    T::deserialize(value)
-        .map_err(|e| FormatError::content(message!("{}: {}", name, shown(&e.to_string()))))
+    T::deserialize(value).map_err(|e| {
+        FormatError::content(message!("{}: {}", name, Message::words(shown(&e.to_string()))))
+    })
 }
 
 /// Bytes before the parameters.

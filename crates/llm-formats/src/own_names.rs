@@ -13,6 +13,7 @@ use crate::imported::{
 };
 use crate::safetensors::{Contents, Data, Dtype, Named, Values, Wanted, write};
 use crate::tokenizers;
+use llm_core::base::Message;
 use llm_core::checkpoint::{TokenizerSpec, limits::MAX_BLOB};
 use llm_core::model::{Mlp, Norm, parameter_list};
 use llm_core::tokenizer::Tokenizer;
@@ -142,7 +143,11 @@ type Described = (Config, Arc<dyn Attention>, Option<String>);
 /// The settings of a file that [`export`] wrote.
 fn described(text: &str, n_heads: Option<usize>, from_spec: &FromSpec<'_>) -> Result<Described> {
     let bad = |e: serde_json::Error| {
-        FormatError::content(message!("metadata '{}': {}", KEY, shown(&e.to_string())))
+        FormatError::content(message!(
+            "metadata '{}': {}",
+            KEY,
+            Message::words(shown(&e.to_string()))
+        ))
     };
     let Description { config, attention: spec, tokenizer } =
         serde_json::from_str(text).map_err(bad)?;

@@ -1,6 +1,6 @@
 //! What ends a run, or what keeps one from beginning.
 
-use llm_core::base::{CrewError, Filling, Message};
+use llm_core::base::{CrewError, Filling, Message, system_reason, with_causes};
 use llm_core::{Error, IoAction, message};
 use llm_formats::first_look::Look;
 use std::fmt;
@@ -215,16 +215,16 @@ impl RunError {
                 "'{}' is in use by another run; wait for it, or choose another {save} or {out}",
                 path.display()
             ),
-            RunError::Memory(e, options) => message!("{}; lower {}", of_library(e), options),
+            RunError::Memory(e, options) => message!("{}; lower {}", with_causes(e), options),
             RunError::Threads(n) => {
                 message!("{threads} {}: the system does not give so many; try fewer", n)
             }
             RunError::Output(e) => {
                 message!("cannot write to standard output: {}", system_reason(e))
             }
-            RunError::Core { source, hint: None } => of_library(source),
+            RunError::Core { source, hint: None } => with_causes(source),
             RunError::Core { source, hint: Some(hint) } => {
-                message!("{}; {}", of_library(source), hint)
+                message!("{}; {}", with_causes(source), hint)
             }
             RunError::Spikes { step, skipped, kept } => message!(
                 "{} steps in a row were skipped as spikes, the last at step {}; {}",
@@ -264,24 +264,4 @@ pub fn foreign(path: &Path, read: &[Look]) -> Option<RunError> {
 /// An option of a run, by the name of its field.
 pub fn option(name: &'static str) -> Filling {
     Filling::Option(name)
-}
-
-/// What a library says, and what caused it.
-pub fn of_library(e: &dyn std::error::Error) -> Message {
-    let causes = std::iter::successors(e.source(), |cause| cause.source());
-    let causes = causes.map(|cause| plain_reason(&cause.to_string()));
-    let all = std::iter::once(e.to_string()).chain(causes);
-    Message::from(all.collect::<Vec<_>>().join(": "))
-}
-
-/// The system's reason, without its number and without the name of a temporary file.
-pub fn system_reason(e: &io::Error) -> Message {
-    Message::words(plain_reason(&e.to_string()))
-}
-
-/// [`system_reason`] of a message.
-pub fn plain_reason(text: &str) -> String {
-    let plain = text.split(" (os error").next().unwrap_or(text);
-    let mut chars = plain.chars();
-    chars.next().map_or_else(String::new, |c| c.to_lowercase().chain(chars).collect())
 }

@@ -1,10 +1,9 @@
 //! What went wrong, in both languages, for whoever sits before the page.
 
 use crate::words::Chinese;
-use llm_core::base::Message;
+use llm_core::base::{Message, with_causes};
 use llm_core::{Error, message};
 use llm_formats::FormatError;
-use llm_messages::errors;
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::fmt;
@@ -93,20 +92,12 @@ impl From<Error> for Failure {
             Error::Checkpoint { .. } | Error::Tokenizer { .. } => Code::Checkpoint,
             _ => Code::Internal,
         };
-        Failure { code, en: with_sources(&error), zh: errors::core(&error, &Chinese) }
+        Failure::new(code, with_causes(&error))
     }
 }
 
 impl From<FormatError> for Failure {
     fn from(error: FormatError) -> Failure {
-        let zh = errors::formats(&error, &Chinese);
-        Failure { code: Code::Checkpoint, en: with_sources(&error), zh }
+        Failure::new(Code::Checkpoint, error.message())
     }
-}
-
-/// The message and what caused it, in one line.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let first = Some(error);
-    let chain = std::iter::successors(first, |error| error.source());
-    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

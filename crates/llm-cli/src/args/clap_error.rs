@@ -1,6 +1,8 @@
 //! clap's errors in one line.
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use llm_core::base::Message;
+use llm_core::message;
 use llm_run::escape::one_line;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
@@ -8,7 +10,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 const SIMILAR: &str = "a similar argument exists";
 
 /// clap's several lines as one: what is wrong, and what may have been meant.
-pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
+pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> Message {
     let text = |kind| match e.get(kind) {
         Some(ContextValue::String(text)) => Some(one_line(text)),
         Some(ContextValue::Strings(texts)) => texts.first().map(|t| one_line(t)),
@@ -19,13 +21,14 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
         || text(ContextKind::InvalidArg).map(|a| a.split(' ').next().unwrap_or("").to_string());
     match (e.kind(), flag(), text(ContextKind::InvalidValue)) {
         (ErrorKind::ValueValidation, Some(flag), Some(value)) => {
-            let why = std::error::Error::source(e).map_or_else(String::new, |c| reason(c, &value));
-            match open_range(&why) {
-                Some(least) => format!("{flag} {value}: it must be {least} or more"),
-                None => format!("{flag} {value}: {why}"),
+            let why = std::error::Error::source(e);
+            let why = why.map_or_else(|| message!(""), |c| reason(c, &value));
+            match open_range(&why.to_string()) {
+                Some(least) => message!("{} {}: it must be {} or more", flag, value, least),
+                None => message!("{} {}: {}", flag, value, why),
             }
         }
-        (ErrorKind::MissingRequiredArgument, Some(flag), _) => format!("{flag} is needed"),
+        (ErrorKind::MissingRequiredArgument, Some(flag), _) => message!("{} is needed", flag),
         (ErrorKind::InvalidSubcommand | ErrorKind::ArgumentConflict, ..)
             if text(ContextKind::InvalidSubcommand).is_some() =>
         {
@@ -34,15 +37,16 @@ pub(crate) fn in_one_line(e: &clap::Error, verbs: &[String]) -> String {
             let near = verbs.iter().find(|verb| are_near(&word, verb)).map(|verb| verb.to_string());
             let near = near.filter(|near| *near != word);
             if let Some(near) = near.or(elsewhere.map(|(_, ours)| ours.to_string())) {
-                return format!("unexpected '{word}'; the nearest verb is {near}");
+                return message!("unexpected '{}'; the nearest verb is {}", word, near);
             }
-            format!(
-                "unexpected '{word}'; verbs come first ({}), and every file has its own --data",
+            message!(
+                "unexpected '{}'; verbs come first ({}), and every file has its own --data",
+                word,
                 verbs.join(", ")
             )
         }
         (ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ..) => {
-            format!("a verb is missing: {}", verbs.join(", "))
+            message!("a verb is missing: {}", verbs.join(", "))
         }
         (_, flag, _) => {
             let meant = text(ContextKind::SuggestedArg);
@@ -72,7 +76,7 @@ fn are_near(typed: &str, meant: &str) -> bool {
 }
 
 /// Why `value` is none of those that are taken.
-fn reason(cause: &(dyn std::error::Error + 'static), value: &str) -> String {
+fn reason(cause: &(dyn std::error::Error + 'static), value: &str) -> Message {
     if cause.is::<ParseFloatError>() && !value.is_empty() {
         return "not a number".into();
     }
@@ -84,7 +88,7 @@ fn reason(cause: &(dyn std::error::Error + 'static), value: &str) -> String {
             _ => {}
         }
     }
-    one_line(&cause.to_string())
+    Message::words(one_line(&cause.to_string()))
 }
 
 /// Where the range begins that clap writes out to the largest number there is.
@@ -95,15 +99,14 @@ fn open_range(why: &str) -> Option<&str> {
 }
 
 /// The lines in one; without the word on what was meant, unless `is_near`.
-fn plain_lines(text: &str, is_near: bool) -> String {
-    let parts: Vec<String> = text
+fn plain_lines(text: &str, is_near: bool) -> Message {
+    let parts = text
         .lines()
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .map(|line| line.trim().trim_start_matches("error: ").trim_start_matches("tip: "))
         .filter(|line| !line.is_empty() && (is_near || !line.starts_with(SIMILAR)))
-        .map(one_line)
-        .collect();
-    parts.join("; ")
+        .map(|line| Message::words(one_line(line)));
+    Message::joined("{}; {}", parts).unwrap_or_else(|| message!(""))
 }
 
 #[cfg(test)]

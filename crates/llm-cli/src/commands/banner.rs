@@ -1,19 +1,18 @@
 //! What is said before the first step.
 
 use crate::events::Event;
-use crate::messages::{count, plural, spelled};
 use crate::program::Program;
-use llm_core::TinyGPT;
-use llm_core::base::{bytes, memory, thousands};
+use llm_core::base::{Message, bytes, memory, thousands};
 use llm_core::kernels::gemm::Precision;
 use llm_core::kernels::gemm::bf16::{self, Order};
 use llm_core::kernels::simd::{self, Level};
 use llm_core::optim::Schedule;
 use llm_core::recipe::DataSource;
+use llm_core::{TinyGPT, counted, message};
 use llm_formats::FormatError;
 use llm_formats::hugging_face::check_model;
-use llm_formats::tokenizers::unit;
-use llm_run::escape::one_line;
+use llm_formats::tokenizers;
+use llm_run::escape;
 use llm_run::numbers::short;
 use llm_run::plan::Plan;
 
@@ -37,43 +36,47 @@ pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) ->
 }
 
 /// What was loaded, and what differs from it.
-pub(super) fn loaded(plan: &Plan) -> Vec<String> {
+pub(super) fn loaded(plan: &Plan) -> Vec<Message> {
     let path = plan.loaded.iter().map(|path| {
-        let path = one_line(&path.display().to_string());
-        format!("loaded checkpoint '{path}' at step {}", plan.trainer.step)
+        message!("loaded checkpoint '{}' at step {}", escape::path(path), plan.trainer.step)
     });
-    path.chain(plan.notes.iter().map(|note| spelled(&llm_messages::note(note)))).collect()
+    path.chain(plan.notes.iter().map(llm_messages::note)).collect()
 }
 
 /// The run in a few lines.
-pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<String> {
+pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Message> {
     let trainer = &plan.trainer;
     let (config, recipe) = (trainer.model.config(), &trainer.recipe);
-    let mut lines = vec![format!(
+    let mut lines = vec![message!(
         "{} {} · seed {} · {} · kernels {}",
         program.models.name,
         env!("CARGO_PKG_VERSION"),
         recipe.seed,
-        count(threads, "thread"),
+        counted!(threads, "thread"),
         simd::level().name(),
     )];
-    let data = plan.data.as_ref().map(|data| one_line(&spelled(&data.label)));
-    lines.extend(data.map(|label| format!("data    {label}")));
-    lines.push(format!(
+    lines.extend(plan.data.as_ref().map(|data| message!("data    {}", data.label)));
+    lines.push(message!(
         "model   {} · width {} · {} · context {} · {} parameters",
-        count(config.n_layers, "layer"),
+        counted!(config.n_layers, "layer"),
         config.d_model,
-        count(trainer.model.attention().spec().n_heads, "head"),
+        counted!(trainer.model.attention().spec().n_heads, "head"),
         config.seq_len,
         thousands(trainer.model.parameter_count())
     ));
-    lines.push(format!(
-        "run     {} {} of {} × {} {}s · {} · about {} of memory",
-        thousands(plan.steps),
-        plural(plan.steps, "step"),
-        recipe.batch_size,
-        recipe.seq_len,
-        unit(plan.tokenizer.as_ref()),
+    let steps = match plan.steps {
+        1 => message!("1 step"),
+        n => message!("{} steps", thousands(n)),
+    };
+    let (batch, seq) = (recipe.batch_size, recipe.seq_len);
+    let windows = match tokenizers::is_bytes(plan.tokenizer.as_ref()) {
+        true => message!("{} × {} bytes", batch, seq),
+        false => message!("{} × {} tokens", batch, seq),
+    };
+    lines.push(message!(
+        "run     {} of {} · {} · about {} of memory",
+        steps,
+        windows,
         rate(&recipe.schedule, trainer.step),
         bytes(peak(plan))
     ));
@@ -82,12 +85,21 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
     }
     // A model that comes from somewhere knows something already.
     if plan.loaded.is_none() {
-        let floor = floor(plan).map_or(String::new(), |nats| {
-            format!("; below {nats:.3}, the stories' own entropy, no model can get")
-        });
         let (first, v) = (config.first_loss(), config.vocab_size);
-        let even = format!("even guesses would cost ln {v} = {:.2}", (v as f64).ln());
-        lines.push(format!("expect  a first loss near {first:.2}; {even}{floor}"));
+        let expect = message!(
+            "expect  a first loss near {:.2}; even guesses would cost ln {} = {:.2}",
+            first,
+            v,
+            (v as f64).ln()
+        );
+        lines.push(match floor(plan) {
+            None => expect,
+            Some(nats) => message!(
+                "{}; below {:.3}, the stories' own entropy, no model can get",
+                expect,
+                nats
+            ),
+        });
         let stories = matches!(recipe.data, DataSource::Stories { .. });
         lines.extend(not_to_hugging_face(&trainer.model).filter(|_| !stories));
     }
@@ -95,7 +107,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
 }
 
 /// How matrices are multiplied that are rounded to bf16.
-fn products() -> String {
+fn products() -> Message {
     if bf16::has_unit() {
         return match bf16::order() {
             Order::Pairs => "note    products in bf16, by this processor's instruction for pairs",
@@ -110,32 +122,35 @@ fn products() -> String {
         Level::Portable => 25,
     };
     let order = bf16::order().name();
-    format!(
-        "note    products in bf16, in {order}, emulated, with the same bits as a processor's unit: a step takes about {times} times as long as in f32"
+    message!(
+        "note    products in bf16, in {}, emulated, with the same bits as a processor's unit: a step takes \
+         about {} times as long as in f32",
+        order,
+        times
     )
 }
 
 /// Where the model cannot go: to be known before it is trained.
-fn not_to_hugging_face(model: &TinyGPT) -> Option<String> {
+fn not_to_hugging_face(model: &TinyGPT) -> Option<Message> {
     let why = match check_model(model) {
         // A bias that is still zero would not hinder.
         Ok(_) if !model.config().head_bias => return None,
         Ok(_) | Err(FormatError::HeadBias) => {
-            "GPT-2 has no head bias, in llama.cpp neither; --head-bias 0 leaves it out".into()
+            message!("GPT-2 has no head bias, in llama.cpp neither; --head-bias 0 leaves it out")
         }
-        Err(other) => other.to_string(),
+        Err(other) => other.message(),
     };
-    Some(format!("note    cannot go to Hugging Face: {why}"))
+    Some(message!("note    cannot go to Hugging Face: {}", why))
 }
 
 /// The learning rate: at the start of a run its peak, later the rate that the next step will have.
-fn rate(schedule: &Schedule, step: u64) -> String {
+fn rate(schedule: &Schedule, step: u64) -> Message {
     let [peak, next] = [schedule.lr, schedule.at(step)].map(short);
     let kind = format!("{:?}", schedule.kind).to_lowercase();
     if step == 0 || next == peak {
-        return format!("lr {peak} ({kind})");
+        return message!("lr {} ({})", peak, kind);
     }
-    format!("lr {next} now ({kind}, peak {peak})")
+    message!("lr {} now ({}, peak {})", next, kind, peak)
 }
 
 /// What measurements, samples and saving take besides, in bytes.
@@ -166,6 +181,7 @@ mod tests {
             warmup_steps: 4,
             decay_steps: 14,
         };
+        let rate = |schedule: &Schedule, step| rate(schedule, step).to_string();
         assert_eq!(rate(&cosine, 0), "lr 0.001 (cosine)");
         assert_eq!(rate(&cosine, 4), "lr 0.001 (cosine)");
         assert_eq!(rate(&cosine, 9), "lr 0.00055 now (cosine, peak 0.001)");

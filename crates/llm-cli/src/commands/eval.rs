@@ -7,7 +7,7 @@ mod rows;
 
 use super::written::{check_place, save, say_written};
 use crate::args::{EvalArgs, small_kind};
-use crate::console::{note, print, tell};
+use crate::console::{note, print, show};
 use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::messages::{report::kind_said, said};
@@ -16,7 +16,7 @@ use crate::scoring::Scoring;
 use crate::signals::Signals;
 use arrays::Arrays;
 use first_choices::{FirstChoices, lines};
-use llm_core::base::{memory, real_path, thousands};
+use llm_core::base::{Message, memory, real_path, thousands};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
@@ -82,7 +82,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     signals.check()?;
     details.write(args, tokenizer.as_ref())?;
     let beside = beside.map(|(kind, choices, loss)| choices.beside(kind, loss));
-    let more = beside.as_ref().map_or(String::new(), |beside| lines(beside, &report));
+    let more = beside.as_ref().map_or(String::new(), |beside| said(lines(beside, &report)));
     if details.on_stdout() {
         note_below(args, &(table(&report) + &more));
         return Ok(());
@@ -91,7 +91,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
         let scores = (&report).into();
         return print(events::line(&Event::Eval { step: run.step, scores, beside }));
     }
-    tell(&(table(&report) + &more))
+    show(&(table(&report) + &more))
 }
 
 /// The means on standard error, where the other output has the rows.
@@ -156,17 +156,18 @@ impl Details {
 /// The measurement as a person reads it.
 fn table(report: &Report) -> String {
     let e = &report.evaluation;
-    let bits = report.bits_per_byte().map(|bits| format!("bits per byte  {bits:.4}\n"));
-    let bits = bits.unwrap_or_default();
-    let mut text = format!(
-        "tokens         {}\nloss           {:.4} nats per {}\nperplexity     {:.3}\n\
-         {bits}top-1          {:.2} %\n",
+    let unit = Message::from(report.unit);
+    let mut text = said(message!(
+        "tokens         {}\nloss           {:.4} nats per {}\nperplexity     {:.3}\n",
         thousands(e.tokens),
         e.loss,
-        report.unit,
-        e.perplexity(),
-        100.0 * e.accuracy
-    );
+        unit,
+        e.perplexity()
+    ));
+    if let Some(bits) = report.bits_per_byte() {
+        text.push_str(&said(message!("bits per byte  {:.4}\n", bits)));
+    }
+    text.push_str(&said(message!("top-1          {:.2} %\n", 100.0 * e.accuracy)));
     if let Some(facts) = &report.facts {
         text.push_str(&facts_table(facts));
     }
@@ -178,7 +179,7 @@ pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
     if facts.kinds.is_empty() {
         return String::new();
     }
-    let mut text = String::from("facts          right       of  places  kind\n");
+    let mut text = said("facts          right       of  places  kind\n");
     for (kind, score) in &facts.kinds {
         text.push_str(&format!(
             "             {:5.1} % {:>8}       {}  {}\n",

@@ -2,8 +2,9 @@
 
 use crate::args::{ExportArgs, ExportFormat, StoredAs};
 use crate::console::note;
-use crate::error::{Result, RunError, of_library};
+use crate::error::{Result, RunError};
 use crate::program::Program;
+use llm_core::base::Message;
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, IoAction, TinyGPT};
@@ -77,7 +78,7 @@ fn refuse_other_models(model: &TinyGPT, checkpoint: &Path) -> Result<Family> {
         RunError::Data(message!(
             "checkpoint '{}': {}; nothing was written, export safetensors",
             path,
-            of_library(&error)
+            error.message()
         ))
     })
 }
@@ -89,7 +90,7 @@ fn without_bias(error: FormatError, checkpoint: &Path) -> RunError {
         "checkpoint '{}': {}; nothing was written, train with --head-bias 0 or --arch gpt2, or \
          export safetensors",
         path,
-        of_library(&error)
+        error.message()
     ))
 }
 
@@ -103,7 +104,7 @@ fn not_exported(error: FormatError) -> RunError {
         FormatError::TokenizerKind { kind } => {
             RunError::Data(message!("a {} tokenizer cannot be exported to hf", kind))
         }
-        other => RunError::Data(of_library(&other)),
+        other => RunError::Data(other.message()),
     }
 }
 
@@ -127,23 +128,23 @@ fn not_for_llama_cpp(error: FormatError, checkpoint: &Path) -> RunError {
         content => RunError::Data(message!(
             "checkpoint '{}': {}; nothing was written, export safetensors",
             path,
-            of_library(&content)
+            content.message()
         )),
     }
 }
 
 /// What one should know about a file for llama.cpp.
-fn gguf_notes(exported: &gguf::Exported, tokenizer: &dyn Tokenizer) -> Vec<String> {
+fn gguf_notes(exported: &gguf::Exported, tokenizer: &dyn Tokenizer) -> Vec<Message> {
     let mut notes = Vec::new();
     if exported.unrounded > 0 {
-        notes.push(format!(
+        notes.push(message!(
             "{} of the matrices are written as F32: their rows are no whole blocks of 32 numbers",
             exported.unrounded
         ));
     }
     if let Some(end) = exported.ends_at {
         let unit = String::from_utf8_lossy(tokenizer.bytes_of(end)).into_owned();
-        notes.push(format!(
+        notes.push(message!(
             "no token ends a text: llama.cpp stops at '{}', unless it gets --ignore-eos; train with \
              --end-of-text for one",
             one_line(&unit)
@@ -153,35 +154,36 @@ fn gguf_notes(exported: &gguf::Exported, tokenizer: &dyn Tokenizer) -> Vec<Strin
 }
 
 /// What was written otherwise than it is in the checkpoint.
-fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<String> {
+fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<Message> {
     let mut notes = Vec::new();
     let off = model.attention().spec().head_mask.iter().filter(|used| !**used).count();
     let config = model.config();
     match family {
         Family::Gpt2 => {
             if !config.norm_affine {
-                notes.push("norms are written with gains of 1 and biases of 0".to_string());
+                notes.push(message!("norms are written with gains of 1 and biases of 0"));
             }
             if !config.mlp_bias {
-                notes.push("the MLPs are written with biases of 0".to_string());
+                notes.push(message!("the MLPs are written with biases of 0"));
             }
         }
         _ => {
             if !config.norm_affine {
-                notes.push("norms are written with gains of 1".to_string());
+                notes.push(message!("norms are written with gains of 1"));
             }
             if config.dropout > 0.0 {
-                notes.push("dropout is not written: theirs is of the attention alone".to_string());
+                notes.push(message!("dropout is not written: theirs is of the attention alone"));
             }
         }
     }
     if off > 0 {
-        notes.push(format!(
-            "{off} heads are switched off: what their outputs are multiplied by is written as 0"
+        notes.push(message!(
+            "{} heads are switched off: what their outputs are multiplied by is written as 0",
+            off
         ));
     }
     if tokenizer.name() == llm_core::tokenizer::IdsTokenizer::NAME {
-        notes.push("the model has no tokenizer: no tokenizer files are written".into());
+        notes.push(message!("the model has no tokenizer: no tokenizer files are written"));
     }
     notes
 }

@@ -2,17 +2,14 @@
 
 use crate::args::{ImportArgs, ImportFormat};
 use crate::console::{Out, note};
-use crate::error::{Result, RunError, of_verb, system_reason};
+use crate::error::{Result, RunError, of_verb};
 use crate::events::{self, Event};
 use crate::looks;
-use crate::messages::count;
 use crate::next_commands;
 use crate::program::Program;
-use llm_core::Config;
-use llm_core::base::thousands;
-use llm_core::checkpoint;
-use llm_core::message;
+use llm_core::base::{Message, system_reason, thousands};
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
+use llm_core::{Config, checkpoint, counted, message};
 use llm_formats::first_look::Look;
 use llm_formats::{FormatError, Imported, Note, gguf, hugging_face, llm_cpp, own_names};
 use llm_run::escape::one_line;
@@ -33,7 +30,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
     let quiet = args.output.quiet();
     if !quiet {
         note(message!("imported {}", summary(&imported)));
-        imported.notes.iter().filter_map(|n| note_line(program, n)).for_each(|line| note(&line));
+        imported.notes.iter().filter_map(|n| note_line(program, n)).for_each(note);
     }
     let tokenizer = imported.tokenizer.clone();
     let with_optimizer = imported.optimizer.is_some() || imported.step == 0;
@@ -56,7 +53,7 @@ pub fn import(program: &Program, args: &ImportArgs) -> Result<()> {
 fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
     let (source, from_spec) = (&args.source, &program.models.from_spec);
     if let Some(why) = something_else(args.format, source).filter(|_| source.is_dir()) {
-        return Err(not_imported(source, &why));
+        return Err(not_imported(source, why));
     }
     let imported = match args.format {
         ImportFormat::LlmCpp => llm_cpp::import(source, args.heads, from_spec),
@@ -73,8 +70,7 @@ fn read(program: &Program, args: &ImportArgs) -> Result<Imported> {
         None => Ok(imported),
         Some(more) => {
             let with = program.models.other_for(&imported.attention.spec(), true);
-            let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
-            let why = FormatError::Content(format!("{more}{with}").into());
+            let why = FormatError::Content(with_program(more, with));
             Err(refused(program, args.format, source, why))
         }
     }
@@ -100,7 +96,7 @@ fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatEr
         | FormatError::HeadsUnknown
             if let Some(why) = something_else(format, path) =>
         {
-            not_imported(path, &why)
+            not_imported(path, why)
         }
         FormatError::Missing { advice } => RunError::Input { path: path.into(), why: advice },
         FormatError::Io(e) => {
@@ -108,18 +104,18 @@ fn refused(program: &Program, format: ImportFormat, path: &Path, error: FormatEr
             RunError::Input { path: path.into(), why }
         }
         FormatError::Core(source) => {
-            RunError::hint(source, format!("nothing was imported from '{}'", path.display()))
+            RunError::hint(source, message!("nothing was imported from '{}'", path.display()))
         }
-        content => not_imported(path, &sentence(program, content)),
+        content => not_imported(path, sentence(program, &content)),
     }
 }
 
-fn not_imported(path: &Path, why: &str) -> RunError {
+fn not_imported(path: &Path, why: Message) -> RunError {
     RunError::Data(message!("'{}': {}; nothing was imported", path.display(), why))
 }
 
 /// What is at the path, when the verb reads something else.
-fn something_else(format: ImportFormat, path: &Path) -> Option<String> {
+fn something_else(format: ImportFormat, path: &Path) -> Option<Message> {
     let read: &[Look] = match format {
         ImportFormat::LlmCpp => &[Look::Json],
         ImportFormat::Safetensors => &[Look::Safetensors],
@@ -131,60 +127,70 @@ fn something_else(format: ImportFormat, path: &Path) -> Option<String> {
     let other = Look::of(path).filter(|look| !read.contains(look));
     let beside = path.parent().filter(|_| format == ImportFormat::Safetensors);
     match beside.filter(|folder| folder.join(hugging_face::CONFIG).is_file()) {
-        Some(folder) if other.is_none() => Some(format!(
+        Some(folder) if other.is_none() => Some(message!(
             "it is of a folder of Hugging Face; import hf reads '{}'",
             folder.display()
         )),
-        _ => other.map(|look| looks::instead(look).to_string()),
+        _ => other.map(looks::instead),
     }
 }
 
 /// What is wrong with a content, with the flag or the program that helps.
-fn sentence(program: &Program, error: FormatError) -> String {
+fn sentence(program: &Program, error: &FormatError) -> Message {
     match error {
-        FormatError::HeadsUnknown => format!("{error}; say it with --heads"),
+        FormatError::HeadsUnknown => message!("{}; say it with --heads", error.message()),
         FormatError::HeadsDiffer { found, given } => {
-            format!("it has {found} heads, --heads {given} was given")
+            message!("it has {} heads, --heads {} was given", found, given)
         }
         FormatError::Attention { spec, .. } => {
             let known = matches!(program.models.heads, Heads::One { .. }) && spec.n_heads != 1;
-            let with = program.models.other_for(&spec, false);
-            let with = with.map_or(String::new(), |other| format!("; import it with {other}"));
             let (n, name) = (spec.n_heads, program.models.name);
-            match known {
-                true => format!("it has {n} attention heads, which {name} does not have{with}"),
+            let why = match known {
+                true => message!("it has {} attention heads, which {} does not have", n, name),
                 false => {
                     let of = spec.name.escape_default();
-                    format!("it has {of} attention, which {name} does not have{with}")
+                    message!("it has {} attention, which {} does not have", of, name)
                 }
-            }
+            };
+            with_program(why, program.models.other_for(spec, false))
         }
-        other => other.to_string(),
+        other => other.message(),
+    }
+}
+
+/// A reason with the program that helps, if there is one.
+fn with_program(why: Message, other: Option<&str>) -> Message {
+    match other {
+        Some(other) => message!("{}; import it with {}", why, other),
+        None => why,
     }
 }
 
 /// What the person should know, with the flag that changes it.
-fn note_line(program: &Program, note: &Note) -> Option<String> {
-    match note {
+fn note_line(program: &Program, of: &Note) -> Option<Message> {
+    let note = of.message();
+    match of {
         Note::UnequalDropouts { .. } | Note::AttentionDropout { .. } => {
-            Some(format!("{note}, unless --dropout says otherwise"))
+            Some(message!("{}, unless --dropout says otherwise", note))
         }
-        Note::NoTokenizer => Some(format!("{note}, generate takes --prompt-ids")),
+        Note::NoTokenizer => Some(message!("{}, generate takes --prompt-ids", note)),
         Note::HeadsUnknown => match program.models.heads {
             Heads::One { .. } => None,
-            Heads::Many { .. } => Some(format!("{note}; else give --heads")),
+            Heads::Many { .. } => Some(message!("{}; else give --heads", note)),
         },
-        other => Some(other.to_string()),
+        _ => Some(note),
     }
 }
 
 /// The model in a line.
-fn summary(imported: &Imported) -> String {
+fn summary(imported: &Imported) -> Message {
     let Config { n_layers, d_model, seq_len, vocab_size, .. } = imported.config;
-    format!(
-        "{} · width {d_model} · {} · context {seq_len} · {} {} tokens · {} parameters",
-        count(n_layers, "layer"),
-        count(imported.attention.spec().n_heads, "head"),
+    message!(
+        "{} · width {} · {} · context {} · {} {} tokens · {} parameters",
+        counted!(n_layers, "layer"),
+        d_model,
+        counted!(imported.attention.spec().n_heads, "head"),
+        seq_len,
         thousands(vocab_size as u64),
         imported.tokenizer.name(),
         thousands(imported.parameters.iter().map(|(_, p)| p.numel() as u64).sum())
@@ -192,15 +198,15 @@ fn summary(imported: &Imported) -> String {
 }
 
 /// What to type next.
-fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> Vec<String> {
+fn next_commands(program: &Program, path: &Path, tokenizer: &dyn Tokenizer) -> Vec<Message> {
     let (name, load) = (next_commands::program(program), next_commands::load_flag(path));
     if tokenizer.name() == IdsTokenizer::NAME {
-        return vec![format!("next    {name} generate{load} --prompt-ids 0,1,2 -n 20")];
+        return vec![message!("next    {} generate{} --prompt-ids 0,1,2 -n 20", name, load)];
     }
     let prompt = next_commands::prompt(None, tokenizer);
     vec![
-        format!("next    {name} generate{load}{prompt} -n 100"),
-        format!("        {name}{load} --data FILE --steps 100"),
+        message!("next    {} generate{}{} -n 100", name, load, prompt),
+        message!("        {}{} --data FILE --steps 100", name, load),
     ]
 }
 
@@ -275,7 +281,7 @@ mod tests {
             ),
             (&many, attention("a\n", 2), "it has a\\n attention, which train-gpt does not have"),
         ] {
-            assert_eq!(sentence(program, error), line);
+            assert_eq!(sentence(program, &error).to_string(), line);
         }
         let dropouts = Note::UnequalDropouts { embd: 0.1, attn: 0.2, resid: 0.1 };
         for (program, note, line) in [
@@ -286,7 +292,8 @@ mod tests {
         ] {
             let shown = note_line(program, &note);
             assert_eq!(shown.is_some(), line.is_some());
-            assert!(shown.unwrap_or_default().ends_with(line.unwrap_or_default()), "{note}");
+            let shown = shown.map_or(String::new(), |shown| shown.to_string());
+            assert!(shown.ends_with(line.unwrap_or_default()), "{shown}");
         }
     }
 

@@ -43,7 +43,8 @@ fn typed(words: &[&str]) -> Cli {
     let words = std::iter::once(&"train-gpt").chain(words).map(Into::into);
     match parse(&BASELINE, words) {
         Parsed::Run(cli) => *cli,
-        Parsed::Text(text) | Parsed::Wrong(text) => panic!("{text}"),
+        Parsed::Text(text) => panic!("{text}"),
+        Parsed::Wrong(line) => panic!("{line}"),
         Parsed::Failed(e) => panic!("{e}"),
     }
 }

@@ -93,8 +93,8 @@ impl Request {
         }
         let samples = args.num_samples.unwrap_or(1);
         if !(1..=MOST_SAMPLES).contains(&samples) {
-            let text = format!("--num-samples {samples} is outside 1..={MOST_SAMPLES}");
-            return Err(RunError::Usage(text.into()));
+            let why = message!("--num-samples {} is outside 1..={}", samples, MOST_SAMPLES);
+            return Err(RunError::Usage(why));
         }
         if args.stop.iter().any(|stop| stop.is_empty()) {
             return Err(RunError::Usage("--stop: there is nothing to stop at".into()));
@@ -224,14 +224,14 @@ impl Request {
     ) -> Result<Written> {
         let mut printer = Printer::new(self.show);
         if self.table > 0 {
-            out.tell(self.table(&self.likeliest(generator.logits()?)?));
+            out.show(&self.table(&self.likeliest(generator.logits()?)?));
         }
         out.write(&printer.push(prompt));
         let written = self.sample(generator, signals, |event| {
             match event {
                 Part::Text(bytes) => out.write(&printer.push(bytes)),
                 Part::Table(likeliest) => {
-                    out.tell(message!("\n{}", self.table(likeliest)));
+                    out.show(&format!("\n{}", self.table(likeliest)));
                 }
             }
             !out.is_closed()

@@ -2,7 +2,8 @@
 
 use crate::args::PromptArgs;
 use crate::console::note;
-use crate::error::{Result, RunError, of_library};
+use crate::error::{Result, RunError};
+use llm_core::base::with_causes;
 use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
@@ -62,7 +63,7 @@ impl PromptArgs {
                 RunError::Data(message!(
                     "{}: {}; the model never saw it, leave it out",
                     flag,
-                    of_library(&e)
+                    with_causes(&e)
                 ))
             }
             other => other.into(),

@@ -3,9 +3,10 @@
 use super::Request;
 use crate::error::Result;
 use crate::events::NextToken;
-use llm_core::TokenId;
+use crate::messages::said;
 use llm_core::generate::Sampling;
 use llm_core::tokenizer::Tokenizer;
+use llm_core::{TokenId, message};
 use llm_run::escape::safe_token;
 
 impl Request {
@@ -23,8 +24,10 @@ impl Request {
 
     /// [`Request::likeliest`] to be read.
     pub(super) fn table(&self, likeliest: &[(TokenId, f64)]) -> String {
-        let head =
-            format!("Top-{} next tokens (after temperature, before sampling):\n", self.table);
+        let head = said(message!(
+            "Top-{} next tokens (after temperature, before sampling):\n",
+            self.table
+        ));
         let rows = likeliest.iter().enumerate();
         let rows = rows.map(|(rank, (id, p))| row(rank, *id, *p, self.tokenizer.as_ref()));
         [head].into_iter().chain(rows).collect()

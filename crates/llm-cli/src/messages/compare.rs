@@ -1,8 +1,9 @@
 //! What may be said about models that differ in their number of heads, or in other settings.
 
-use super::count;
+use super::in_both;
 use crate::lang::Bilingual;
 use llm_core::base::thousands;
+use llm_core::counted;
 use llm_stories::FactKind;
 
 /// A quantity that is compared.
@@ -127,7 +128,7 @@ impl Conclusion<'_> {
 
 /// `4 heads`.
 pub(crate) fn heads(n: usize) -> Bilingual {
-    Bilingual::new(count(n, "head"), format!("{n} 个头"))
+    in_both(counted!(n, "head"))
 }
 
 fn found(

@@ -1,6 +1,6 @@
 //! The text of `--help` in Chinese, line by line: what clap writes, and what stands beside flags.
 
-use super::catalogue::chinese;
+use super::CATALOGUE;
 use super::columns::{width, wrapped};
 
 /// The text that clap made without breaking lines, in lines of so many columns.
@@ -25,7 +25,7 @@ pub(crate) fn about(text: &str) -> String {
         brackets.insert(0, &text[at..]);
         text = text[..at].trim_end();
     }
-    let said = |part: &str| chinese(part).unwrap_or_else(|| part.into());
+    let said = |part: &str| CATALOGUE.words(part).unwrap_or_else(|| part.into());
     let parts = std::iter::once(text).filter(|text| !text.is_empty()).chain(brackets).map(said);
     parts.collect::<Vec<_>>().join(" ")
 }

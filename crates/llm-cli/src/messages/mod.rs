@@ -18,7 +18,6 @@
 //!
 //! The script of a page has its own words, see `report/script/words.js`.
 
-mod catalogue;
 mod columns;
 pub(crate) mod compare;
 mod help;
@@ -34,15 +33,19 @@ pub(crate) use help::help;
 
 use crate::lang::{Bilingual, Lang};
 use llm_core::base::{Language, Message};
+use llm_core::message;
+use llm_messages::{Catalogue, LIBRARIES};
+use std::sync::LazyLock;
 
-/// A text in the language that was chosen, line by line.
-pub(crate) fn said(text: &str) -> String {
-    let line = |line: &str| catalogue::chinese(line).unwrap_or_else(|| line.into());
-    match Lang::chosen() {
-        Lang::En => text.into(),
-        Lang::Zh => text.split('\n').map(line).collect::<Vec<_>>().join("\n"),
-    }
-}
+/// Chinese by template, and patterns of what clap, the TOML reader and the system write.
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    Catalogue::new(&[
+        include_str!("zh/cli.toml"),
+        include_str!("zh/help.toml"),
+        LIBRARIES,
+        include_str!("zh/foreign.toml"),
+    ])
+});
 
 /// Options as the flags that they are.
 struct Flags;
@@ -62,7 +65,11 @@ struct Chinese;
 
 impl Language for Chinese {
     fn translation(&self, template: &str) -> Option<&str> {
-        catalogue::CATALOGUE.of_template(template)
+        CATALOGUE.translation(template)
+    }
+
+    fn words(&self, words: &str) -> Option<String> {
+        self.translation(words).map(String::from).or_else(|| CATALOGUE.words(words))
     }
 
     fn option(&self, name: &str) -> String {
@@ -70,13 +77,13 @@ impl Language for Chinese {
     }
 }
 
-/// A message in the language that was chosen. One that has no translation by its template is found by
-/// its finished text.
-pub(crate) fn in_language(message: &Message) -> String {
-    match Lang::chosen() {
-        Lang::Zh if message.is_known(&Chinese) => message.said(&Chinese),
-        _ => said(&spelled(message)),
-    }
+/// A message in the language that was chosen.
+pub(crate) fn said(message: impl Into<Message>) -> String {
+    let language: &dyn Language = match Lang::chosen() {
+        Lang::En => &Flags,
+        Lang::Zh => &Chinese,
+    };
+    message.into().said(language)
 }
 
 /// A message in English, its options as flags.
@@ -84,19 +91,10 @@ pub(crate) fn spelled(message: &Message) -> String {
     message.said(&Flags)
 }
 
-/// A text that is known in English, for a page.
-pub(crate) fn in_both(text: &str) -> Bilingual {
-    Bilingual::new(text, in_chinese(text).unwrap_or_else(|| text.into()))
-}
-
-/// What `said` finds for a line, for the test that reads the sources.
-pub fn in_chinese(line: &str) -> Option<String> {
-    catalogue::chinese(line)
-}
-
-/// The English of the catalogue, for the same.
-pub fn sentences() -> impl Iterator<Item = &'static str> {
-    catalogue::CATALOGUE.pairs().iter().map(|pair| pair.en.as_str())
+/// A message in both languages, for a page.
+pub(crate) fn in_both(message: impl Into<Message>) -> Bilingual {
+    let message = message.into();
+    Bilingual::new(spelled(&message), message.said(&Chinese))
 }
 
 /// Functions that say the same in English and in Chinese: a name, what is to be filled in, both
@@ -111,26 +109,16 @@ macro_rules! messages {
 }
 use messages;
 
-/// `1 head`, `2 heads`.
-pub(crate) fn count(n: usize, what: &str) -> String {
-    format!("{n} {}", plural(n as u64, what))
-}
-
-/// `head` of one, `heads` of more or none.
-pub(crate) fn plural(n: u64, what: &str) -> String {
-    format!("{what}{}", if n == 1 { "" } else { "s" })
-}
-
 /// A time as a person says it: `0.4 s`, `38 s`, `2 min 5 s`, `1 h 3 min`.
-pub(crate) fn lasting(seconds: f64) -> String {
+pub(crate) fn lasting(seconds: f64) -> Message {
     if seconds < 9.95 {
-        return format!("{seconds:.1} s");
+        return message!("{:.1} s", seconds);
     }
     let whole = seconds.round() as u64;
     match (whole / 3600, whole / 60 % 60, whole % 60) {
-        (0, 0, seconds) => format!("{seconds} s"),
-        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
-        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+        (0, 0, seconds) => message!("{} s", seconds),
+        (0, minutes, seconds) => message!("{} min {} s", minutes, seconds),
+        (hours, minutes, _) => message!("{} h {} min", hours, minutes),
     }
 }
 
@@ -140,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_time_is_said_as_a_person_says_it() {
-        let said = [0.04, 9.94, 9.96, 59.6, 125.0, 3780.0].map(lasting);
+        let said = [0.04, 9.94, 9.96, 59.6, 125.0, 3780.0].map(|t| lasting(t).to_string());
         assert_eq!(said, ["0.0 s", "9.9 s", "10 s", "1 min 0 s", "2 min 5 s", "1 h 3 min"]);
     }
 }

@@ -4,7 +4,7 @@ use super::Fact;
 use crate::lang::Bilingual;
 use crate::messages::{in_both, report as label};
 use llm_core::Config;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_run::settings;
@@ -12,7 +12,7 @@ use llm_run::settings;
 /// What there is to say.
 pub(crate) struct Shared<'a> {
     pub program: &'a str,
-    pub data: &'a str,
+    pub data: &'a Message,
     pub tokenizer: &'a dyn Tokenizer,
     pub config: &'a Config,
     /// H, of each model.
@@ -53,7 +53,7 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
         Fact::new(label::program(), format!("{program} {}", env!("CARGO_PKG_VERSION"))),
-        Fact::new(label::data(), in_both(data)),
+        Fact::new(label::data(), in_both(*data)),
         Fact::new(label::tokenizer(), format!("{}, V {vocab_size}", tokenizer.name())),
         Fact::new(
             label::model(),
@@ -94,13 +94,14 @@ pub(crate) fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use llm_core::message;
     use llm_core::tokenizer::ByteTokenizer;
 
     #[test]
     fn values_with_words_are_said_in_both_languages() {
         let facts = settings(&Shared {
             program: "train-gpt",
-            data: "built-in stories, grammar 1: 9,000 to learn (1.2 MB), 1,000 unseen",
+            data: &message!("judged on {}", message!("the last {} % unseen", 10)),
             tokenizer: &ByteTokenizer,
             config: &Config::new(256, 64, 128, 4),
             heads: &[4],
@@ -114,7 +115,7 @@ mod tests {
             let fact = facts.iter().find(|fact| fact.label.en == label).unwrap();
             (fact.value.en.clone(), fact.value.zh.clone())
         };
-        assert_eq!(chinese("Data").1, "内置故事，文法 1：学 9,000 篇（1.2 MB），留 1,000 篇不学");
+        assert_eq!(chinese("Data").1, "用于评判：最后 10 % 留着不学");
         let (en, zh) = chinese("Recipe");
         assert!(en.starts_with("B 8 × T 64 · lr 0.001 (constant) · warm-up 0 · "), "{en}");
         assert!(en.ends_with(" · dropout 0 · optimizer adamw"), "{en}");

@@ -9,10 +9,10 @@ use crate::error::Result;
 use crate::lang::Bilingual;
 use crate::messages::report as label;
 use crate::program::Program;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
 use llm_core::checkpoint::Snapshot;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{TinyGPT, TokenId};
+use llm_core::{TinyGPT, TokenId, message};
 use llm_formats::tokenizers::unit;
 use llm_run::data::{Data, Report};
 use llm_run::log::Sample;
@@ -28,7 +28,7 @@ const MOST_SAMPLES: usize = 24;
 pub struct About {
     program: &'static str,
     threads: usize,
-    data: String,
+    data: Message,
     tokenizer: Arc<dyn Tokenizer>,
     /// Unseen text, or learnt text where there is none.
     text: Vec<TokenId>,
@@ -87,7 +87,7 @@ impl About {
         Ok(About {
             program: program.models.name,
             threads,
-            data: data.map_or_else(String::new, |data| data.label.to_string()),
+            data: data.map_or_else(|| message!(""), |data| data.label.clone()),
             tokenizer: tokenizer.clone(),
             text,
             measured: measured.unwrap_or_default(),

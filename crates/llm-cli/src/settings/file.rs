@@ -1,10 +1,10 @@
 //! `--config FILE`: a TOML file made into the flags it stands for.
 
 use crate::args::in_one_line;
-use crate::error::{Result, RunError, foreign, system_reason};
+use crate::error::{Result, RunError, foreign};
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command, Id};
-use llm_core::base::Message;
+use llm_core::base::{Message, system_reason};
 use llm_core::message;
 use std::any::TypeId;
 use std::ffi::OsString;
@@ -87,8 +87,8 @@ impl File<'_> {
             // What is wrong, and the words that it is about, where they are few.
             let about = self.text.get(span.clone()).map(str::trim).unwrap_or_default();
             let few = !about.is_empty() && about.len() <= 40 && !about.contains('\n');
-            let about = if few { format!(": {about}") } else { String::new() };
-            self.wrong(span.start, format!("{}{about}", e.message().trim_end()))
+            let why = Message::words(e.message().trim_end());
+            self.wrong(span.start, if few { message!("{}: {}", why, about) } else { why })
         })?;
         let mut settings = Vec::new();
         self.add_table(table.get_ref(), &mut settings)?;
@@ -135,14 +135,15 @@ impl File<'_> {
         for value in values {
             let word = TomlKind::of(arg).word(value.get_ref()).map_err(|expected| {
                 let got = value.get_ref().type_str();
-                self.wrong(at, format!("'{key}' takes {expected}, not {}", with_article(got)))
+                let (expected, got) = (Message::from(expected), Message::words(with_article(got)));
+                self.wrong(at, message!("'{}' takes {}, not {}", key, expected, got))
             })?;
             words.push(OsString::from(format!("--{name}={word}")));
         }
         let program = OsString::from(self.command.get_name());
         let alone = std::iter::once(&program).chain(&words);
         let alone = self.command.try_get_matches_from_mut(alone);
-        alone.map_err(|e| self.wrong(at, format!("'{key}': {}", in_one_line(&e, &[]))))?;
+        alone.map_err(|e| self.wrong(at, message!("'{}': {}", key, in_one_line(&e, &[]))))?;
         Ok(Setting { flag, words, line: self.line(at) })
     }
 
@@ -165,7 +166,7 @@ impl File<'_> {
     }
 
     /// clap knows which flag may have been meant.
-    fn unknown(&mut self, key: &str, flag: &str) -> String {
+    fn unknown(&mut self, key: &str, flag: &str) -> Message {
         let words = [self.command.get_name().to_string(), format!("--{flag}")];
         let near = self.command.try_get_matches_from_mut(words).err().and_then(|e| {
             match e.get(clap::error::ContextKind::SuggestedArg)? {
@@ -177,8 +178,8 @@ impl File<'_> {
         });
         let near = near.filter(|near| !NOT_IN_FILES.contains(&near.as_str()));
         match near {
-            Some(near) => format!("there is no setting '{key}'; a similar one is '{near}'"),
-            None => format!("there is no setting '{key}'; the names are those of the flags"),
+            Some(near) => message!("there is no setting '{}'; a similar one is '{}'", key, near),
+            None => message!("there is no setting '{}'; the names are those of the flags", key),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Why a file is not a checkpoint that this program can use.
 
-use super::Message;
+use super::{Filling, Message};
+use crate::message;
+use std::fmt;
 
 /// What is wrong with the content of a checkpoint. Names that come from a file are escaped, so
 /// that a message cannot control the terminal.
@@ -8,25 +10,18 @@ use super::Message;
 #[non_exhaustive]
 pub enum CheckpointError {
     /// The file begins with something else.
-    #[error("not a checkpoint of this program")]
     NotACheckpoint,
     /// The file ends before the smallest checkpoint would.
-    #[error("file is {actual} bytes, too short for a checkpoint")]
     TooShort {
         /// Bytes there.
         actual: u64,
     },
     /// A version of the format from before the first release.
-    #[error(
-        "format {found}, which is no longer read; the programs of commit ba6595f read it and save \
-         it again as format 2"
-    )]
     OldFormat {
         /// The version in the file.
         found: u32,
     },
     /// A version of the format that this program does not know.
-    #[error("format {found}, this program reads {newest}")]
     Version {
         /// The version in the file.
         found: u32,
@@ -34,13 +29,11 @@ pub enum CheckpointError {
         newest: u32,
     },
     /// The file needs a feature that this program does not know.
-    #[error("unknown flags {flags:#x}")]
     Flags {
         /// The bits that are set.
         flags: u32,
     },
     /// Truncated, or something was appended.
-    #[error("file is {actual} bytes, header says {expected}")]
     Length {
         /// Bytes there.
         actual: u64,
@@ -48,7 +41,6 @@ pub enum CheckpointError {
         expected: u64,
     },
     /// A number above what any checkpoint may ask for.
-    #[error("{what} is {value}, the limit is {limit}")]
     Limit {
         /// Which number.
         what: Message,
@@ -58,25 +50,20 @@ pub enum CheckpointError {
         limit: u64,
     },
     /// Bytes that are always 0 are not.
-    #[error("the padding after {after} is not zero")]
     Padding {
         /// What stands before them.
         after: Message,
     },
     /// The header was changed.
-    #[error("checksum mismatch in the header")]
     HeaderChecksum,
     /// The header is none.
-    #[error("the header cannot be decoded")]
     HeaderEncoding(#[source] postcard::Error),
     /// More bytes than the header's content needs.
-    #[error("{extra} bytes left over in the header")]
     HeaderRest {
         /// How many.
         extra: usize,
     },
     /// Another kind of model.
-    #[error("architecture '{}', this program knows '{known}'", .found.escape_default())]
     Architecture {
         /// The kind in the file.
         found: String,
@@ -84,7 +71,6 @@ pub enum CheckpointError {
         known: &'static str,
     },
     /// A setting outside its range, or two that contradict each other.
-    #[error("{field}: {reason}")]
     Setting {
         /// The setting.
         field: &'static str,
@@ -92,7 +78,6 @@ pub enum CheckpointError {
         reason: Message,
     },
     /// There are more or fewer tensors than the model has.
-    #[error("{actual} tensors, this model has {expected}")]
     TensorCount {
         /// Tensors there.
         actual: usize,
@@ -100,7 +85,6 @@ pub enum CheckpointError {
         expected: usize,
     },
     /// A tensor is not what the settings ask for.
-    #[error("tensor {tensor}: {field} is {found}, this model needs {expected}")]
     Tensor {
         /// The tensor that belongs there.
         tensor: String,
@@ -112,35 +96,95 @@ pub enum CheckpointError {
         expected: String,
     },
     /// A tensor was changed.
-    #[error("checksum mismatch in tensor {tensor}")]
     TensorChecksum {
         /// Which one.
         tensor: String,
     },
     /// The file was changed somewhere.
-    #[error("checksum mismatch in the file")]
     FileChecksum,
     /// The stored tokenizer is not the one that made the tokens.
-    #[error("the tokenizer's data do not have the BLAKE3 hash that the header names")]
     TokenizerHash,
     /// Infinity or NaN.
-    #[error("tensor {tensor} has a value that is not finite")]
     NotFinite {
         /// Where.
         tensor: String,
     },
     /// A mean of squares below 0.
-    #[error("tensor {tensor} has a negative value, but it is a mean of squares")]
     Negative {
         /// Where.
         tensor: String,
     },
     /// The attention chosen is not the one the weights were trained with.
-    #[error("made with {saved}, which {given} would read as something else")]
     Attention {
         /// What the checkpoint says.
         saved: Message,
         /// What the caller chose.
         given: Message,
     },
+}
+
+impl CheckpointError {
+    /// The sentence for a person, without its [source](std::error::Error::source).
+    pub fn message(&self) -> Message {
+        use CheckpointError as E;
+        match self {
+            E::NotACheckpoint => message!("not a checkpoint of this program"),
+            E::TooShort { actual } => {
+                message!("file is {} bytes, too short for a checkpoint", actual)
+            }
+            E::OldFormat { found } => message!(
+                "format {}, which is no longer read; the programs of commit ba6595f read it and save \
+                 it again as format 2",
+                found
+            ),
+            E::Version { found, newest } => {
+                message!("format {}, this program reads {}", found, newest)
+            }
+            E::Flags { flags } => message!("unknown flags {}", format_args!("{flags:#x}")),
+            E::Length { actual, expected } => {
+                message!("file is {} bytes, header says {}", actual, expected)
+            }
+            E::Limit { what, value, limit } => {
+                message!("{} is {}, the limit is {}", what, value, limit)
+            }
+            E::Padding { after } => message!("the padding after {} is not zero", after),
+            E::HeaderChecksum => message!("checksum mismatch in the header"),
+            E::HeaderEncoding(_) => message!("the header cannot be decoded"),
+            E::HeaderRest { extra } => message!("{} bytes left over in the header", extra),
+            E::Architecture { found, known } => message!(
+                "architecture '{}', this program knows '{}'",
+                found.escape_default(),
+                known
+            ),
+            E::Setting { field, reason } => {
+                message!("{}: {}", Filling::Words(field.to_string()), reason)
+            }
+            E::TensorCount { actual, expected } => {
+                message!("{} tensors, this model has {}", actual, expected)
+            }
+            E::Tensor { tensor, field, found, expected } => {
+                message!("tensor {}: {} is {}, this model needs {}", tensor, field, found, expected)
+            }
+            E::TensorChecksum { tensor } => message!("checksum mismatch in tensor {}", tensor),
+            E::FileChecksum => message!("checksum mismatch in the file"),
+            E::TokenizerHash => {
+                message!("the tokenizer's data do not have the BLAKE3 hash that the header names")
+            }
+            E::NotFinite { tensor } => {
+                message!("tensor {} has a value that is not finite", tensor)
+            }
+            E::Negative { tensor } => {
+                message!("tensor {} has a negative value, but it is a mean of squares", tensor)
+            }
+            E::Attention { saved, given } => {
+                message!("made with {}, which {} would read as something else", saved, given)
+            }
+        }
+    }
+}
+
+impl fmt::Display for CheckpointError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
+    }
 }

@@ -2,13 +2,13 @@
 
 use super::Message;
 use crate::message;
+use std::fmt;
 
 /// Why members of a crew cannot go on together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrewError {
     /// Not a number of members that can share a step.
-    #[error("{}", CrewError::unfitting(*.size, *.micro_batches))]
     Size {
         /// Members.
         size: usize,
@@ -16,7 +16,6 @@ pub enum CrewError {
         micro_batches: u64,
     },
     /// A member did not answer in time.
-    #[error("process {member} did not answer within {seconds} s")]
     Silent {
         /// Its number.
         member: usize,
@@ -24,13 +23,11 @@ pub enum CrewError {
         seconds: u64,
     },
     /// A member ended, or its machine did.
-    #[error("process {member} is gone")]
     Gone {
         /// Its number.
         member: usize,
     },
     /// What must be the same for all is not.
-    #[error("process {member} has other {what} than process 0")]
     Unequal {
         /// What differs, in the plural.
         what: Message,
@@ -38,7 +35,6 @@ pub enum CrewError {
         member: usize,
     },
     /// The library that carries the messages refused a call.
-    #[error("{call} failed: {reason}")]
     Engine {
         /// The call.
         call: &'static str,
@@ -48,9 +44,24 @@ pub enum CrewError {
 }
 
 impl CrewError {
+    /// The sentence for a person.
+    pub fn message(&self) -> Message {
+        match self {
+            CrewError::Size { size, micro_batches } => CrewError::unfitting(*size, *micro_batches),
+            CrewError::Silent { member, seconds } => {
+                message!("process {} did not answer within {} s", member, seconds)
+            }
+            CrewError::Gone { member } => message!("process {} is gone", member),
+            CrewError::Unequal { what, member } => {
+                message!("process {} has other {} than process 0", member, what)
+            }
+            CrewError::Engine { call, reason } => message!("{} failed: {}", call, reason),
+        }
+    }
+
     /// Which numbers of processes can share so many micro-batches, where `size` cannot: powers of
     /// two that divide it.
-    pub fn unfitting(size: usize, micro_batches: u64) -> Message {
+    fn unfitting(size: usize, micro_batches: u64) -> Message {
         let fit = |shift: &u32| micro_batches.is_multiple_of(1 << shift);
         let sizes: Vec<String> =
             (0..63).take_while(fit).map(|shift| (1u64 << shift).to_string()).collect();
@@ -67,6 +78,12 @@ impl CrewError {
             }
             _ => message!("{} micro-batches are for one process, not for {}", micro_batches, size),
         }
+    }
+}
+
+impl fmt::Display for CrewError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
     }
 }
 

@@ -1,8 +1,9 @@
 //! What can go wrong, as one enum: every message names the op, field or file, what was expected
 //! and what came. Binaries decide how to print it and with which code to exit.
 
-use super::{IoAction, Message, TokenId, sizes};
+use super::{Filling, IoAction, Message, TokenId, reason_of, sizes};
 use crate::message;
+use std::fmt;
 use std::path::PathBuf;
 
 /// `Result` with [`Error`].
@@ -14,7 +15,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 pub enum Error {
     /// An op got a tensor of a shape that its equation does not allow.
-    #[error("{op}: expected {expected}, got {got:?}")]
     Shape {
         /// The op that refused.
         op: &'static str,
@@ -24,7 +24,6 @@ pub enum Error {
         got: Vec<usize>,
     },
     /// A setting outside its range, or two settings that contradict each other.
-    #[error("{field}: {reason}")]
     Config {
         /// The field, as the struct calls it.
         field: &'static str,
@@ -32,7 +31,6 @@ pub enum Error {
         reason: Message,
     },
     /// A token number that the embedding has no row for.
-    #[error("token {token} at position {position} is outside the vocabulary of {vocab_size}")]
     TokenOutOfRange {
         /// The number.
         token: TokenId,
@@ -42,7 +40,6 @@ pub enum Error {
         vocab_size: usize,
     },
     /// A character that is not in a tokenizer's vocabulary.
-    #[error("{unit} at byte {position} is not in the model's vocabulary")]
     UnknownUnit {
         /// What it is, escaped.
         unit: Message,
@@ -50,7 +47,6 @@ pub enum Error {
         position: u64,
     },
     /// A tokenizer cannot be made.
-    #[error("{kind} tokenizer: {reason}")]
     Tokenizer {
         /// Which one, escaped.
         kind: String,
@@ -58,10 +54,8 @@ pub enum Error {
         reason: Message,
     },
     /// Text was given where tokens are numbers and nothing else.
-    #[error("ids tokenizer: the model was imported without one and knows token numbers only")]
     NumbersOnly,
     /// Too few tokens for one window.
-    #[error("{what} has {len} tokens, but a window of {seq_len} needs at least {needed}")]
     DataTooSmall {
         /// Which part of the data.
         what: Message,
@@ -73,13 +67,11 @@ pub enum Error {
         needed: u64,
     },
     /// `backward` was called on something that is not a single recorded number.
-    #[error("backward: {reason}")]
     Backward {
         /// Why there is nothing to differentiate.
         reason: &'static str,
     },
     /// A gradient is not the derivative of the value it belongs to.
-    #[error("gradient of input {input} is {analytic:e}, differences of the value say {numeric:e}")]
     Gradient {
         /// Which input of the checked function.
         input: usize,
@@ -89,7 +81,6 @@ pub enum Error {
         numeric: f64,
     },
     /// The loss or a gradient is not a finite number. The optimizer step was not taken.
-    #[error("{what} is {value} at step {step} (lr {lr:e}, gradient norm {grad_norm})")]
     Diverged {
         /// The loss, or the gradient of the first parameter that has such a one.
         what: Message,
@@ -104,7 +95,6 @@ pub enum Error {
     },
     /// A model that says nothing any more: a weight, a number of the optimizer, or what is computed
     /// from them is not finite. An earlier state, if there is one, is the one to go on with.
-    #[error("the model is not usable after step {step}: {what} is {value}")]
     Unusable {
         /// Name of the tensor, or what was computed.
         what: Message,
@@ -114,29 +104,20 @@ pub enum Error {
         step: u64,
     },
     /// A hook gave a step up before it was done; nothing has changed.
-    #[error("stopped in the step after {step}")]
     Stopped {
         /// Steps done before.
         step: u64,
     },
     /// Members of a crew cannot go on together.
-    #[error(transparent)]
     Crew(super::crew_error::CrewError),
     /// A hook of a run failed.
-    #[error(transparent)]
     Hook(Box<dyn std::error::Error + Send + Sync>),
     /// No next token can be drawn.
-    #[error("cannot choose a next token: {}", Error::no_next(*.value))]
     Logits {
         /// The offending score; −∞ when nothing was left to choose from.
         value: f32,
     },
     /// More memory than there is would be needed.
-    #[error(
-        "needs about {} of memory, {} available",
-        sizes::bytes(*.needed),
-        sizes::bytes(*.available)
-    )]
     Memory {
         /// Estimated bytes.
         needed: u64,
@@ -144,7 +125,6 @@ pub enum Error {
         available: u64,
     },
     /// A file operation failed.
-    #[error("cannot {action} '{}'", .path.display())]
     Io {
         /// What was tried.
         action: IoAction,
@@ -154,7 +134,6 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A file is not a checkpoint that this program can use.
-    #[error("checkpoint '{}'", .path.display())]
     Checkpoint {
         /// The file.
         path: PathBuf,
@@ -164,6 +143,70 @@ pub enum Error {
 }
 
 impl Error {
+    /// The sentence for a person, without its [source](std::error::Error::source);
+    /// [`with_causes`](super::with_causes) has that too.
+    pub fn message(&self) -> Message {
+        match self {
+            Error::Shape { op, expected, got } => {
+                message!("{}: expected {}, got {}", op, expected, format_args!("{got:?}"))
+            }
+            Error::Config { field, reason } => {
+                message!("{}: {}", Filling::Words(field.to_string()), reason)
+            }
+            Error::TokenOutOfRange { token, position, vocab_size } => message!(
+                "token {} at position {} is outside the vocabulary of {}",
+                token,
+                position,
+                vocab_size
+            ),
+            Error::UnknownUnit { unit, position } => {
+                message!("{} at byte {} is not in the model's vocabulary", unit, position)
+            }
+            Error::Tokenizer { kind, reason } => message!("{} tokenizer: {}", kind, reason),
+            Error::NumbersOnly => message!(
+                "ids tokenizer: the model was imported without one and knows token numbers only"
+            ),
+            Error::DataTooSmall { what, len, seq_len, needed } => message!(
+                "{} has {} tokens, but a window of {} needs at least {}",
+                what,
+                len,
+                seq_len,
+                needed
+            ),
+            Error::Backward { reason } => message!("backward: {}", reason),
+            Error::Gradient { input, analytic, numeric } => message!(
+                "gradient of input {} is {:e}, differences of the value say {:e}",
+                input,
+                analytic,
+                numeric
+            ),
+            Error::Diverged { what, value, step, lr, grad_norm } => message!(
+                "{} is {} at step {} (lr {:e}, gradient norm {})",
+                what,
+                value,
+                step,
+                lr,
+                grad_norm
+            ),
+            Error::Unusable { what, value, step } => {
+                message!("the model is not usable after step {}: {} is {}", step, what, value)
+            }
+            Error::Stopped { step } => message!("stopped in the step after {}", step),
+            Error::Crew(e) => e.message(),
+            Error::Hook(own) => reason_of(own.as_ref()),
+            Error::Logits { value } => {
+                message!("cannot choose a next token: {}", Error::no_next(*value))
+            }
+            Error::Memory { needed, available } => message!(
+                "needs about {} of memory, {} available",
+                sizes::bytes(*needed),
+                sizes::bytes(*available)
+            ),
+            Error::Io { action, path, .. } => action.failed(path),
+            Error::Checkpoint { path, .. } => message!("checkpoint '{}'", path.display()),
+        }
+    }
+
     /// The same about a part of a text that begins at byte `start`.
     pub fn after(self, start: u64) -> Error {
         match self {
@@ -201,6 +244,12 @@ impl Error {
     /// The settings error, in one call.
     pub fn config(field: &'static str, reason: impl Into<Message>) -> Error {
         Error::Config { field, reason: reason.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.message().fmt(f)
     }
 }
 

@@ -1,6 +1,8 @@
 //! What was tried on a file.
 
-use std::fmt;
+use super::Message;
+use crate::message;
+use std::path::Path;
 
 /// What was tried on a file, as [`Error::Io`](super::Error::Io) names it. Programs choose their
 /// exit codes by it, and whether something is worth another try.
@@ -19,15 +21,16 @@ pub enum IoAction {
     Save,
 }
 
-impl fmt::Display for IoAction {
-    /// A verb, for a sentence that names the file.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            IoAction::Read => "read",
-            IoAction::GoOnReading => "go on reading",
-            IoAction::Create => "create",
-            IoAction::Write => "write",
-            IoAction::Save => "save",
-        })
+impl IoAction {
+    /// That it did not work on this file.
+    pub(super) fn failed(self, path: &Path) -> Message {
+        let path = path.display();
+        match self {
+            IoAction::Read => message!("cannot read '{}'", path),
+            IoAction::GoOnReading => message!("cannot go on reading '{}'", path),
+            IoAction::Create => message!("cannot create '{}'", path),
+            IoAction::Write => message!("cannot write '{}'", path),
+            IoAction::Save => message!("cannot save '{}'", path),
+        }
     }
 }

@@ -35,6 +35,11 @@ pub trait Language {
     /// not in order. `None`: the English is used.
     fn translation(&self, template: &str) -> Option<&str>;
 
+    /// The translation of words of others; `None`: they stay as they are.
+    fn words(&self, words: &str) -> Option<String> {
+        self.translation(words).map(String::from)
+    }
+
     /// The spelling of an option, such as `--val-frac` for `val_frac`.
     fn option(&self, name: &str) -> String;
 }
@@ -83,19 +88,6 @@ impl Message {
     /// The English template, by which a translation is found.
     pub fn template(&self) -> &'static str {
         self.template
-    }
-
-    /// Whether a language has a translation of this sentence and of each in it.
-    pub fn is_known(&self, language: &dyn Language) -> bool {
-        let is_anything = self.template == "{}";
-        let known = |value: &Filling| match value {
-            Filling::Text(_) => !is_anything,
-            Filling::Words(words) => language.translation(words).is_some(),
-            Filling::Message(message) => message.is_known(language),
-            Filling::Number(_) | Filling::Single(_) | Filling::Option(_) => true,
-        };
-        let has_words = is_anything || language.translation(self.template).is_some();
-        has_words && self.values.iter().all(known)
     }
 
     /// The sentence in this language.
@@ -160,7 +152,7 @@ impl Filling {
     fn said(&self, spec: &str, language: &dyn Language) -> String {
         match self {
             Filling::Text(text) => text.clone(),
-            Filling::Words(words) => language.translation(words).unwrap_or(words).into(),
+            Filling::Words(words) => language.words(words).unwrap_or_else(|| words.clone()),
             Filling::Number(x) => number(*x, spec).unwrap_or_else(|| x.to_string()),
             Filling::Single(x) => match spec {
                 "" => x.to_string(),

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `sizes.rs` | byte counts and numbers as a person reads them |
 //! | `io_action.rs`, `error.rs`, `checkpoint_error.rs`, `crew_error.rs` | what can go wrong |
+//! | `reason.rs`, `causes.rs` | an error of others as a part of a sentence; an error with its causes |
 //! | [`rng`] | random streams that are functions of what they are for |
 //! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
 //! | `message.rs` | a sentence with its values, for any language |
@@ -13,6 +14,7 @@
 
 pub mod allocations;
 pub mod arenas;
+mod causes;
 mod checkpoint_error;
 mod crew_error;
 mod error;
@@ -21,6 +23,7 @@ mod io_action;
 pub(crate) mod large_pages;
 pub mod memory;
 mod message;
+mod reason;
 mod regular;
 pub(crate) mod replace;
 pub mod rng;
@@ -30,11 +33,13 @@ pub(crate) mod target;
 mod temporary;
 mod value;
 
+pub use causes::with_causes;
 pub use checkpoint_error::CheckpointError;
 pub use crew_error::CrewError;
 pub use error::{Error, Result};
 pub use io_action::IoAction;
 pub use message::{Fill, Filling, Language, Message};
+pub use reason::{plain_reason, reason_of, system_reason};
 pub use regular::open_regular;
 pub use replace::{check_writable, real_path, replace_file, sweep_stale};
 pub use settings::Settings;

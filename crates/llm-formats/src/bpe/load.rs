@@ -20,8 +20,9 @@ use tokenizers::models::bpe::BPE;
 /// what it has.
 pub(super) fn tokenizer_json(file: &[u8]) -> Result<Parts> {
     check_size(file)?;
-    let no_json =
-        |e: serde_json::Error| refuse(message!("not a tokenizer.json: {}", e.to_string()));
+    let no_json = |e: serde_json::Error| {
+        refuse(message!("not a tokenizer.json: {}", Message::words(e.to_string())))
+    };
     let outline: Outline = serde_json::from_slice(file).map_err(no_json)?;
     let kind = outline.model.kind.as_deref().unwrap_or("BPE");
     if kind != "BPE" {
@@ -138,7 +139,10 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
     let vocab = if vocab.trim_ascii_start().starts_with(b"{") {
         let read = serde_json::from_slice::<Entries>(vocab);
         read.map_err(|e| {
-            refuse(message!("the vocabulary is not a map of tokens to numbers: {}", e.to_string()))
+            refuse(message!(
+                "the vocabulary is not a map of tokens to numbers: {}",
+                Message::words(e.to_string())
+            ))
         })?
         .0
     } else {

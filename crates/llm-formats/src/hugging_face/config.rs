@@ -7,6 +7,7 @@ use super::fields::{Fields, decimal, unsupported};
 use super::llama;
 use crate::error::{FormatError, Result, shown};
 use crate::imported::{Note, several};
+use llm_core::base::Message;
 use llm_core::model::{Activation, Init};
 use llm_core::{Config, message};
 use serde_json::{Map, Value, json};
@@ -19,8 +20,9 @@ pub const MAX_LENGTH: u64 = 1 << 20;
 /// # Errors
 /// [`FormatError::Content`] naming the field, its value and what is supported.
 pub fn parse(text: &[u8]) -> Result<ConfigJson> {
-    let fields: Map<String, Value> = serde_json::from_slice(text)
-        .map_err(|e| FormatError::content(message!("no JSON object: {}", shown(&e.to_string()))))?;
+    let fields: Map<String, Value> = serde_json::from_slice(text).map_err(|e| {
+        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
+    })?;
     let fields = Fields(&fields);
     let model_type = fields.text("model_type", Family::Gpt2.model_type())?;
     let Some(family) = Family::of(model_type) else {

@@ -9,6 +9,7 @@ use crate::files::read_small;
 use crate::imported::{FromSpec, Imported, Note, attention, check, fine_tuning, parameter};
 use crate::modern_spec::ModernSpec;
 use crate::safetensors::{Contents, Values, Wanted};
+use llm_core::base::Message;
 use llm_core::model::parameter_list;
 use llm_core::tokenizer::{IdsTokenizer, PaddedTokenizer, Tokenizer};
 use llm_core::{Attention, Tensor, message};
@@ -61,7 +62,8 @@ fn ends(folder: &Path) -> Result<Vec<u64>> {
     }
     let text = read_small(&path, config::MAX_LENGTH).map_err(|e| e.at(&path))?;
     let fields: Map<String, Value> = serde_json::from_slice(&text).map_err(|e| {
-        FormatError::content(message!("no JSON object: {}", shown(&e.to_string()))).at(&path)
+        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
+            .at(&path)
     })?;
     Ok(numbers(fields.get("eos_token_id")))
 }

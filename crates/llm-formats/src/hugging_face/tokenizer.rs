@@ -18,6 +18,7 @@ use crate::error::{FormatError, Result, shown};
 use crate::files::read_small;
 use crate::kept::Kept;
 use crate::tokenizers;
+use llm_core::base::Message;
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_core::{Error, TokenId, message};
@@ -171,7 +172,8 @@ fn object(folder: &Path, name: &str) -> Result<Map<String, Value>> {
     }
     let text = read_small(&path, MAX_SETTINGS).map_err(|e| e.at(&path))?;
     serde_json::from_slice(&text).map_err(|e| {
-        FormatError::content(message!("no JSON object: {}", shown(&e.to_string()))).at(&path)
+        FormatError::content(message!("no JSON object: {}", Message::words(shown(&e.to_string()))))
+            .at(&path)
     })
 }
 

@@ -4,6 +4,7 @@ use super::{INDEX, WEIGHTS};
 use crate::error::{FormatError, Result, shown};
 use crate::files::{open, read_small};
 use crate::safetensors::{Contents, MAX_HEADER, MAX_TENSORS};
+use llm_core::base::Message;
 use llm_core::message;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -88,7 +89,10 @@ struct Index {
 /// [`FormatError::Content`] for what is no index, or names a file elsewhere.
 pub(crate) fn parse(text: &[u8]) -> Result<BTreeMap<String, String>> {
     let no_index = |e: serde_json::Error| {
-        FormatError::content(message!("no index of tensors: {}", shown(&e.to_string())))
+        FormatError::content(message!(
+            "no index of tensors: {}",
+            Message::words(shown(&e.to_string()))
+        ))
     };
     let Index { weight_map } = serde_json::from_slice(text).map_err(no_index)?;
     let files: BTreeSet<&String> = weight_map.values().collect();

@@ -3,6 +3,7 @@
 use super::Dtype;
 use crate::error::{FormatError, Result, shown};
 use ::safetensors::tensor::Metadata;
+use llm_core::base::Message;
 use llm_core::message;
 use serde::de::{Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -41,8 +42,9 @@ pub(super) fn parse(header: &[u8], body: u64) -> Result<(Vec<Row>, BTreeMap<Stri
     let text = std::str::from_utf8(header).map_err(|_| {
         FormatError::content(message!("its header is no UTF-8: not a safetensors file"))
     })?;
-    let bad =
-        |e: &dyn fmt::Display| FormatError::content(message!("header: {}", shown(&e.to_string())));
+    let bad = |e: &dyn fmt::Display| {
+        FormatError::content(message!("header: {}", Message::words(shown(&e.to_string()))))
+    };
     if !text.starts_with('{') {
         return Err(FormatError::content(message!(
             "its header does not begin with '{{': not a safetensors file"

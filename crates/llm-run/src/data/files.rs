@@ -3,8 +3,8 @@
 use super::folder;
 use super::reading::{self, Held, Looked, Reading, Wrapping, look, shown};
 use crate::defaults::in_memory;
-use crate::error::{Result, RunError, of_library};
-use llm_core::base::{Message, memory};
+use crate::error::{Result, RunError};
+use llm_core::base::{Message, memory, with_causes};
 use llm_core::data::{ByteFiles, TokenDataset};
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
@@ -206,17 +206,17 @@ impl Files {
                         "{}: {}; take it out of the text, or convert the text if it is in \
                          another encoding (iconv -t UTF-8)",
                         name,
-                        of_library(&e)
+                        with_causes(&e)
                     ),
                     false => message!(
                         "{}: {}; take it out of the text, or train with {tokenizer} byte",
                         name,
-                        of_library(&e)
+                        with_causes(&e)
                     ),
                 })
             }
             (FormatError::Core(e), _) => e.into(),
-            (other, _) => RunError::Data(of_library(&other)),
+            (other, _) => RunError::Data(with_causes(&other)),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Folders among the files that are given.
 
-use crate::error::{Result, RunError, system_reason};
-use llm_core::base::Message;
+use crate::error::{Result, RunError};
+use llm_core::base::{Message, system_reason};
 use llm_core::message;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};

@@ -1,6 +1,6 @@
 //! What a run learns from and is judged on: the built-in stories, or files.
 
-use llm_core::base::Message;
+use llm_core::base::{Message, with_causes};
 mod files;
 mod folder;
 mod input;
@@ -15,7 +15,7 @@ pub use small::{small_file, small_regular_file, small_stdin};
 pub use validation::{Report, Validation};
 
 use crate::defaults::in_memory;
-use crate::error::{Result, RunError, of_library};
+use crate::error::{Result, RunError};
 use crate::numbers::short;
 use llm_core::base;
 use llm_core::data::TokenDataset;
@@ -122,7 +122,7 @@ impl Data {
         let label = with_facts(label, vocabulary(tokenizer.as_ref()));
         let name = files.name.clone();
         let (train, val) = files.divided(val_frac, tokenizer.as_ref())?;
-        if let Err(e) = train.check_room("the training part", seq_len) {
+        if let Err(e) = train.check_room(message!("the training part"), seq_len) {
             let most = train.len().saturating_sub(1);
             let advice = match most {
                 0 | 1 => message!("give more text"),
@@ -131,7 +131,7 @@ impl Data {
             return Err(RunError::Data(message!(
                 "{} is too small: {}; {}",
                 name,
-                of_library(&e),
+                with_causes(&e),
                 advice
             )));
         }

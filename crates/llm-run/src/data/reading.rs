@@ -1,9 +1,9 @@
 //! What is in a file that is given, and its text out of what it is wrapped in.
 
 use super::folder::DataPath;
-use crate::error::{Result, RunError, of_library, system_reason};
+use crate::error::{Result, RunError};
 use llm_core::Error;
-use llm_core::base::{self, Message, memory};
+use llm_core::base::{self, Message, memory, system_reason, with_causes};
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
 use llm_core::tokenizer::{END_OF_TEXT, IdsTokenizer, Tokenizer};
@@ -304,7 +304,7 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
                 Held::Memory(bytes) => gunzip(&bytes[..], room),
             };
             let unpacked = unpacked
-                .map_err(|e| RunError::Data(message!("{}: gzip: {}", name, of_library(&e))))?;
+                .map_err(|e| RunError::Data(message!("{}: gzip: {}", name, with_causes(&e))))?;
             let bytes = unpacked.ok_or_else(|| too_large(room.saturating_add(1), room))?;
             let inner = Kind::of(&bytes[..bytes.len().min(SAMPLE)]);
             if inner == Kind::Gzip {

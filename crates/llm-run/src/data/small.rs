@@ -1,7 +1,7 @@
 //! Inputs that are read whole: prompts, tokenizer files, token numbers.
 
-use crate::error::{Result, RunError, system_reason};
-use llm_core::base::open_regular;
+use crate::error::{Result, RunError};
+use llm_core::base::{open_regular, system_reason};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;

@@ -8,7 +8,7 @@ use llm_core::crew::{Alone, Crew};
 use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::{Evaluation, Scored, evaluate_together};
-use llm_core::{Recipe, TinyGPT, TokenId};
+use llm_core::{Recipe, TinyGPT, TokenId, message};
 use llm_lens::{KnownText, Piece};
 use llm_stories::{FactTable, Story, StoryCorpus, UnseenStories};
 use std::ops::{ControlFlow, Range};
@@ -58,16 +58,17 @@ impl Report {
     }
 
     /// In one line.
-    pub fn summary(&self) -> String {
+    pub fn summary(&self) -> Message {
         let bits = match (self.bits_per_byte(), self.unit) {
-            (Some(bits), ByteTokenizer::NAME) => format!("{bits:.3} bits"),
-            (Some(bits), _) => format!("{bits:.3} bits per byte"),
-            (None, _) => format!("{:.3} bits", self.evaluation.bits_per_token()),
+            (Some(bits), ByteTokenizer::NAME) => message!("{:.3} bits", bits),
+            (Some(bits), _) => message!("{:.3} bits per byte", bits),
+            (None, _) => message!("{:.3} bits", self.evaluation.bits_per_token()),
         };
-        format!(
-            "validation loss {:.4} nats per {} ({bits}) · top-1 {:.1} %",
+        message!(
+            "validation loss {:.4} nats per {} ({}) · top-1 {:.1} %",
             self.evaluation.loss,
-            self.unit,
+            Message::from(self.unit),
+            bits,
             100.0 * self.evaluation.accuracy
         )
     }

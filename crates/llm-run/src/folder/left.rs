@@ -2,8 +2,9 @@
 //! it may have been killed, or be an older one.
 
 use super::{is_at_work, is_run};
-use crate::error::{Result, RunError, system_reason};
+use crate::error::{Result, RunError};
 use crate::log::{BestLoss, RunInfo, RunState, rows};
+use llm_core::base::system_reason;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 

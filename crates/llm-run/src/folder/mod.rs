@@ -8,7 +8,8 @@ mod names;
 pub use left::{RunFolder, below, config, config_text, setting, whole_setting};
 pub use names::{BEGINNINGS, PAGE, REPORT, Whereabouts, cannot_create, make_folder, refuse_link};
 
-use crate::error::{Result, RunError, foreign, of_library, system_reason};
+use crate::error::{Result, RunError, foreign};
+use llm_core::base::{system_reason, with_causes};
 use llm_core::message;
 use llm_core::{base, checkpoint};
 use llm_formats::first_look::Look;
@@ -123,7 +124,7 @@ impl Target {
             path: self.path.clone(),
             why: match e {
                 llm_core::Error::Io { source, .. } => system_reason(&source),
-                other => of_library(&other),
+                other => with_causes(&other),
             },
         })?;
         Ok(self)

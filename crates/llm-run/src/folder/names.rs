@@ -1,7 +1,8 @@
 //! A run's folder: which files are a run's, and what a killed one left of them.
 
-use crate::error::{Result, RunError, system_reason};
+use crate::error::{Result, RunError};
 use crate::log::RunInfo;
+use llm_core::base::system_reason;
 use llm_core::{base, message};
 use std::fs::File;
 use std::io;

@@ -1,12 +1,12 @@
 //! What both ways to a run check: flags that need one another, memory, settings under the names of
 //! their flags.
 
-use crate::error::{Result, RunError, of_library, option};
+use crate::error::{Result, RunError, option};
 use crate::models::{Heads, Models};
 use crate::note::Note;
 use crate::options::Options;
 use crate::settings::{self, Given, Setting, settings as rows};
-use llm_core::base::memory;
+use llm_core::base::{memory, with_causes};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::message;
 use llm_core::model::Footprint;
@@ -99,7 +99,7 @@ pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<Note> {
 pub(super) fn check_savable(trainer: &Trainer, tokenizer: &dyn Tokenizer) -> Result<()> {
     checkpoint::check_savable(trainer, &TokenizerSpec::of(tokenizer)).map_err(|e| match e {
         llm_core::Error::Checkpoint { source, .. } => {
-            RunError::Usage(message!("this run could not be saved: {}", of_library(&source)))
+            RunError::Usage(message!("this run could not be saved: {}", with_causes(&source)))
         }
         other => other.into(),
     })

@@ -1,9 +1,9 @@
 //! A checkpoint made into a run.
 
-use crate::error::{Result, RunError, foreign, of_library};
+use crate::error::{Result, RunError, foreign};
 use crate::models::Models;
 use crate::settings::{FURTHER, Setting};
-use llm_core::base::Message;
+use llm_core::base::{Message, with_causes};
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
 use llm_core::message;
 use llm_core::recipe::Recipe;
@@ -54,10 +54,10 @@ pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
     }
     let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| match e {
         e @ Error::Memory { .. } => e.into(),
-        other => refused(of_library(&other)),
+        other => refused(with_causes(&other)),
     })?;
     let tokenizer = tokenizers::fit(tokenizer, checkpoint.meta.config.vocab_size)
-        .map_err(|e| refused(of_library(&e)))?;
+        .map_err(|e| refused(with_causes(&e)))?;
     let has_optimizer = checkpoint.has_optimizer();
     Ok(Loaded { run: checkpoint.into_trainer(attention)?, tokenizer, has_optimizer })
 }
@@ -108,7 +108,7 @@ fn with_way_out(e: Error, path: &Path) -> RunError {
     }
     let others = other_states(path);
     match others.is_empty() {
-        true => RunError::hint(e, "it is damaged or not whole: load another copy of it"),
+        true => RunError::hint(e, message!("it is damaged or not whole: load another copy of it")),
         false => {
             let others = others.join(", ");
             RunError::hint(

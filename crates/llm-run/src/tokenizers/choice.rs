@@ -1,8 +1,8 @@
 //! The tokenizer that the flags ask for.
 
 use crate::data::small_regular_file;
-use crate::error::{Result, RunError, foreign, of_library};
-use llm_core::base::Message;
+use crate::error::{Result, RunError, foreign};
+use llm_core::base::{Message, with_causes};
 use llm_core::checkpoint::limits::MAX_BLOB;
 use llm_core::message;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer};
@@ -185,7 +185,7 @@ impl Choice {
         };
         made.map(Some).map_err(|e| match e {
             e @ Error::Memory { .. } => RunError::Memory(e, message!("the size of the tokenizer")),
-            other => RunError::Data(message!("{}: {}", files, of_library(&other))),
+            other => RunError::Data(message!("{}: {}", files, with_causes(&other))),
         })
     }
 
@@ -193,11 +193,11 @@ impl Choice {
     ///
     /// # Errors
     /// As [`Choice::load`].
-    pub fn differs(&self, stored: &dyn Tokenizer) -> Result<Option<(String, String)>> {
-        let name = |kind: &str, size: usize| format!("{kind} with {size} tokens");
+    pub fn differs(&self, stored: &dyn Tokenizer) -> Result<Option<(Message, Message)>> {
+        let name = |kind: &str, size: usize| message!("{} with {} tokens", kind, size);
         let (kind, size) = (stored.name(), stored.vocab_size());
         if kind != self.kind() {
-            return Ok(Some((kind.into(), self.kind().into())));
+            return Ok(Some((kind.to_string().into(), self.kind().to_string().into())));
         }
         if let Choice::Learn { vocab_size: Some(wanted) } = self {
             // Fewer than were asked for is what little text gives.
@@ -211,8 +211,11 @@ impl Choice {
         };
         let given = given.filter(|given| given.blob() != stored.blob());
         Ok(given.map(|given| {
-            let other = if given.vocab_size() == size { ", but others" } else { "" };
-            (name(kind, size), name(kind, given.vocab_size()) + other)
+            let other = match given.vocab_size() {
+                same if same == size => message!("{}, but others", name(kind, same)),
+                other => name(kind, other),
+            };
+            (name(kind, size), other)
         }))
     }
 }

@@ -3,10 +3,10 @@
 use super::choice::{Choice, no_text};
 use crate::data::{Input, learnt, small_regular_file};
 use crate::defaults::VOCAB_SIZE;
-use crate::error::{Result, RunError, of_library};
+use crate::error::{Result, RunError};
 use crate::note::Note;
 use llm_core::Error;
-use llm_core::base::Message;
+use llm_core::base::{Message, with_causes};
 use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, split_at_marks};
@@ -155,6 +155,6 @@ fn learn(text: &[u8], vocab_size: usize, ended: usize, watch: &Watch<'_>) -> Res
 fn of_data(e: FormatError) -> RunError {
     match e {
         FormatError::Core(e) => e.into(),
-        other => RunError::Data(of_library(&other)),
+        other => RunError::Data(with_causes(&other)),
     }
 }

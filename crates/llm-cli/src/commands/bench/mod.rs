@@ -9,10 +9,10 @@ mod workload;
 use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError};
-use crate::messages::{count, said, width};
+use crate::messages::{said, width};
 use crate::program::Program;
 use llm_core::kernels::peak;
-use llm_core::message;
+use llm_core::{counted, message};
 use llm_run::machine::kernels;
 use llm_run::models::Heads;
 use measurement::Measurement;
@@ -47,7 +47,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
             "{} {} · {} · kernels {} · f32 peak {:.0} GFLOP/s",
             program.models.name,
             env!("CARGO_PKG_VERSION"),
-            count(threads, "thread"),
+            counted!(threads, "thread"),
             kernels(args.precision()),
             peak
         ));
@@ -64,11 +64,11 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
                 line.push(b'\n');
                 out.write(&line);
             } else {
-                out.write(fitted(&said(&human(m)), room()).as_bytes());
+                out.write(fitted(&human(m), room()).as_bytes());
             }
         }
         if !args.json() {
-            out.tell(&report.table);
+            out.show(&report.table);
         }
     }
     out.finish()
@@ -98,17 +98,18 @@ fn offered(program: &Program, name: BenchName) -> bool {
 }
 
 fn human(m: &Measurement) -> String {
-    let memory = m.share_of_bandwidth;
-    let memory = memory
-        .map_or(String::new(), |share| format!("   {:>5.1} % of memory's speed", 100.0 * share));
-    let fwd = m.fwd_ms.map_or(String::new(), |ms| format!(" (forward {ms:.2})"));
+    let memory = m.share_of_bandwidth.map_or(String::new(), |share| {
+        let share = 100.0 * share;
+        said(message!("   {} % of memory's speed", format_args!("{share:>5.1}")))
+    });
+    let fwd = m.fwd_ms.map(|ms| said(message!(" (forward {:.2})", ms))).unwrap_or_default();
+    let (name, ms) = (&m.workload, m.ms_per_step);
+    let (speed, share) = (m.tokens_per_s, 100.0 * m.share_of_peak);
+    let speed = said(message!("{} tokens/s", format_args!("{speed:>9.0}")));
+    let share = said(message!("{} % of peak", format_args!("{share:>5.1}")));
     format!(
-        "{:<24} {:>9.2} ms{fwd}   {:>9.0} tokens/s   {:>6.1} GFLOP/s   {:>5.1} % of peak{memory}\n",
-        m.workload,
-        m.ms_per_step,
-        m.tokens_per_s,
-        m.gflops,
-        100.0 * m.share_of_peak
+        "{name:<24} {ms:>9.2} ms{fwd}   {speed}   {:>6.1} GFLOP/s   {share}{memory}\n",
+        m.gflops
     )
 }
 

@@ -11,7 +11,7 @@ use llm_core::optim::Hyperparameters;
 use llm_core::profile::{self, Phase};
 use llm_core::recipe::Recipe;
 use llm_core::train::Trainer;
-use llm_core::{TinyGPT, TokenDataset};
+use llm_core::{TinyGPT, TokenDataset, message};
 use llm_run::plan::named_by_option;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -100,7 +100,7 @@ fn by_op(
     }
     let mut rows: Vec<_> = rows.into_iter().collect();
     rows.sort_by(|a, b| (b.1[0] + b.1[1]).total_cmp(&(a.1[0] + a.1[1])));
-    let mut text = String::from("    op               forward  backward   share   calls\n");
+    let mut text = said("    op               forward  backward   share   calls\n");
     let mut rest = whole;
     for (name, [forward, backward, calls]) in rows {
         rest -= forward + backward;
@@ -111,15 +111,18 @@ fn by_op(
             100.0 * (forward + backward) / whole
         ));
     }
-    let blocks = blocks.map_or(String::new(), |n| {
-        format!("; blocks of 4 KiB and more from the system while measured: {n}")
-    });
     text.push_str(&format!(
-        "    {} {:>6.3} ms           {:>5.1} %\n    peak memory so far: {}{blocks}\n",
+        "    {} {:>6.3} ms           {:>5.1} %\n",
         left(&said("the rest"), 15),
         rest * 1e3,
-        100.0 * rest / whole,
-        bytes(memory::peak_resident())
+        100.0 * rest / whole
     ));
-    Ok(text)
+    let peak = message!("peak memory so far: {}", bytes(memory::peak_resident()));
+    let peak = match blocks {
+        None => peak,
+        Some(n) => {
+            message!("{}; blocks of 4 KiB and more from the system while measured: {}", peak, n)
+        }
+    };
+    Ok(format!("{text}    {}\n", said(peak)))
 }

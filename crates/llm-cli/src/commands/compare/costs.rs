@@ -6,9 +6,9 @@ use crate::messages::said;
 use crate::report::Comparison;
 use crate::signals::Signals;
 use crate::table::{Column, table};
-use llm_core::TinyGPT;
 use llm_core::base::thousands;
 use llm_core::model::Positions;
+use llm_core::{TinyGPT, message};
 use llm_lens::with_context;
 use llm_run::defaults::PERIODIC_TOKENS;
 use llm_run::log::GroupSpread;
@@ -78,7 +78,7 @@ pub(super) fn text(comparison: &Comparison, room: usize) -> String {
     let Some((_, first)) = costs().next() else { return String::new() };
     let mean = |values: &[f64]| GroupSpread::of(values).map(|spread| spread.mean);
     let headings = ["ms/step", "tokens/s", "cache B/token"].map(said);
-    let lengths = first.at_lengths.iter().map(|(times, _)| said(&format!("loss at {times}×")));
+    let lengths = first.at_lengths.iter().map(|(times, _)| said(message!("loss at {}×", times)));
     let heading = std::iter::once(comparison.differ_in.clone()).chain(headings).chain(lengths);
     let mut rows = vec![heading.collect::<Vec<_>>()];
     for (row, of) in costs() {
@@ -97,11 +97,13 @@ pub(super) fn text(comparison: &Comparison, room: usize) -> String {
     columns.push(Column::right(2, 13));
     columns.extend(first.at_lengths.iter().map(|_| Column::right(2, 10)));
     let mut text = table(&columns, &rows, room);
-    text.push_str(
+    text.push_str(&said(
         "(loss in windows of 1, 2 and 4 times the length that was learnt, over the same tokens)\n",
-    );
+    ));
     if costs().any(|(_, of)| of.refused) {
-        text.push_str("(refused: a table of positions ends at the length that was learnt)\n");
+        text.push_str(&said(
+            "(refused: a table of positions ends at the length that was learnt)\n",
+        ));
     }
     text + "\n"
 }

@@ -12,15 +12,16 @@ use super::train::one_of_many;
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, reason};
-use crate::messages::{count, lasting, spelled};
+use crate::messages::lasting;
 use crate::program::Program;
 use crate::report::facts::from_to;
 use crate::signals::Signals;
 use costs::Costs;
 use folder::Folder;
 use llm_core::base::{Message, thousands};
+use llm_core::counted;
 use llm_core::message;
-use llm_run::escape::{json_line, one_line};
+use llm_run::escape::json_line;
 use llm_run::models::Heads;
 use llm_run::numbers::typed;
 use llm_run::plan::{Plan, SharedData, SharedDecision, named_by_option};
@@ -89,7 +90,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let common = Common {
         program: program.models.name,
         threads,
-        data: spelled(&data.label),
+        data: data.label.clone(),
         tokenizer: shared.tokenizer.clone(),
         config,
         parameters,
@@ -205,8 +206,8 @@ impl Comparing<'_> {
         }
         let (done, all) = (self.results.runs.len(), self.results.planned());
         let kept = match done {
-            0 => format!("0 of {all} runs are complete"),
-            _ => format!("{done} of {all} runs are complete, in '{}'", self.folder.name()),
+            0 => message!("0 of {} runs are complete", all),
+            _ => message!("{} of {} runs are complete, in '{}'", done, all, self.folder.name()),
         };
         match ended {
             Ok(()) => self.out.finish(),
@@ -239,26 +240,32 @@ impl Comparing<'_> {
         }
         let (what, seeds) = (self.results.compared(), from_to(seeds));
         let by_heads = self.results.differ_in() == [HEADS];
-        let of_first = if by_heads { "" } else { ", in the first run" };
-        let is_same = if by_heads { ", whatever the heads" } else { of_first };
+        let of_first = |line: Message| match by_heads {
+            true => line,
+            false => message!("{}, in the first run", line),
+        };
+        let model = message!(
+            "model   {} · width {} · context {} · {} parameters",
+            counted!(config.n_layers, "layer"),
+            config.d_model,
+            config.seq_len,
+            thousands(*parameters)
+        );
         let lines = [
-            format!("compare {what} · seeds {seeds} · {}", count(*threads, "thread")),
-            format!("data    {}", one_line(data)),
-            format!(
-                "model   {} · width {} · context {} · {} parameters{is_same}",
-                count(config.n_layers, "layer"),
-                config.d_model,
-                config.seq_len,
-                thousands(*parameters)
-            ),
-            format!(
-                "runs    {} of {} steps of {} × {} · lr {}{of_first}",
+            message!("compare {} · seeds {} · {}", what, seeds, counted!(*threads, "thread")),
+            message!("data    {}", data),
+            match by_heads {
+                true => message!("{}, whatever the heads", model),
+                false => of_first(model),
+            },
+            of_first(message!(
+                "runs    {} of {} steps of {} × {} · lr {}",
                 self.results.planned(),
                 thousands(recipe.total_steps),
                 recipe.batch_size,
                 recipe.seq_len,
                 typed(recipe.schedule.lr)
-            ),
+            )),
         ];
         self.notes.iter().for_each(|note| self.say(note));
         lines.iter().for_each(|line| self.say(line));
@@ -296,7 +303,7 @@ impl Comparing<'_> {
                 self.emit(&line);
             }
             let facts = run.scores.facts_accuracy;
-            let facts = facts.map_or(String::new(), |f| format!("  facts={:.1} %", 100.0 * f));
+            let facts = facts.map(|f| message!("  facts={:.1} %", 100.0 * f));
             self.say(message!(
                 "run {}/{}  {}  seed {}  val_loss={:.4}{}  {:.1} s",
                 number,
@@ -304,7 +311,7 @@ impl Comparing<'_> {
                 self.results.common.variants[variant].in_a_line(),
                 seed,
                 run.scores.val_loss,
-                facts,
+                facts.unwrap_or_else(|| message!("")),
                 run.seconds
             ));
             if i == 0 && left > 0 {
@@ -381,7 +388,7 @@ impl Comparing<'_> {
             self.emit(&line);
             return;
         }
-        self.out.tell(message!("\n{}", self.results.text(room())));
+        self.out.show(&format!("\n{}", self.results.text(room())));
         let name = self.folder.name();
         self.say(message!("\nwritten {}/compare.json, compare.csv, compare.svg", name));
         self.say(message!("report  {}/report.html", name));

@@ -6,12 +6,13 @@ use super::vary::{HEADS, KIND, Variant};
 use crate::error::Result;
 use crate::events::Scores;
 use crate::lang::{Bilingual, Lang};
-use crate::messages::{compare as say, report as label, report::kind_said, said};
+use crate::messages::{compare as say, report as label, report::kind_said, said, spelled};
 use crate::report::facts::{Shared, settings};
 use crate::report::{Compared, ComparedCosts, Comparison, Fact, Page, SeveralRuns};
 use crate::table::{Column, table};
 use llm_core::Config;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
+use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_run::escape::escaped_json;
@@ -70,7 +71,7 @@ pub(super) struct Diverged {
 pub(super) struct Common {
     pub program: &'static str,
     pub threads: usize,
-    pub data: String,
+    pub data: Message,
     pub tokenizer: Arc<dyn Tokenizer>,
     /// Of the first training, as the recipe and the number of weights.
     pub config: Config,
@@ -191,7 +192,7 @@ impl Results {
             "program": program,
             "version": env!("CARGO_PKG_VERSION"),
             "threads": self.common.threads,
-            "data": self.common.data,
+            "data": spelled(&self.common.data),
             "heads": heads,
             "seeds": seeds,
             "steps": recipe.total_steps,
@@ -318,16 +319,17 @@ impl Results {
         text.push_str(&super::costs::text(&comparison, room));
         text.push_str(&facts_table(&comparison, room));
         if let Some([frequent, last]) = comparison.without_reading {
-            text.push_str(&format!(
+            text.push_str(&said(message!(
                 "without reading: most frequent word {:.1} %, last mentioned {:.1} %\n",
                 100.0 * frequent,
                 100.0 * last
-            ));
+            )));
         }
         if let Some(floor) = comparison.floor {
-            text.push_str(&format!(
-                "floor: {floor:.4} nats, the stories' own entropy; no model's expected loss is below\n"
-            ));
+            text.push_str(&said(message!(
+                "floor: {:.4} nats, the stories' own entropy; no model's expected loss is below\n",
+                floor
+            )));
         }
         if !text.ends_with("\n\n") {
             text.push('\n');
@@ -377,8 +379,9 @@ fn main_table(comparison: &Comparison, room: usize) -> String {
         cells
     };
     let rows: Vec<_> = std::iter::once(first).chain(comparison.rows.iter().map(cells)).collect();
-    table(&columns, &rows, room)
-        + "(mean ± sample standard deviation over the seeds; all other settings are the same)\n\n"
+    let below =
+        "(mean ± sample standard deviation over the seeds; all other settings are the same)\n\n";
+    table(&columns, &rows, room) + &said(below)
 }
 
 fn facts_table(comparison: &Comparison, room: usize) -> String {

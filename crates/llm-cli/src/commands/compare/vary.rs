@@ -7,7 +7,7 @@ use crate::lang::Bilingual;
 use crate::messages::compare as say;
 use crate::program::Program;
 use clap::FromArgMatches;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_core::settings::Value;
 
@@ -178,7 +178,7 @@ fn words(name: &str) -> Result<Vec<String>> {
 
 /// `lr=1e-3,3e-3`: the flag by its own name, and the values, each once.
 fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
-    let usage = |why: String| RunError::Usage(message!("--vary {}: {}", text, why));
+    let usage = |why: Message| RunError::Usage(message!("--vary {}: {}", text, why));
     let form = || usage("give a flag and its values, lr=1e-3,3e-3".into());
     let (typed, values) = text.split_once('=').ok_or_else(form)?;
     let values: Vec<String> = values.split(',').map(|value| value.trim().to_string()).collect();
@@ -190,11 +190,11 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
     if let Some(twice) =
         (1..values.len()).find(|&i| values[..i].iter().any(|v| same(v, &values[i])))
     {
-        return Err(usage(format!("{} is there twice", values[twice])));
+        return Err(usage(message!("{} is there twice", values[twice])));
     }
     let plain = typed.trim().trim_start_matches('-').replace('_', "-");
     if plain == HEADS || plain == "n-heads" || plain == "n-head" {
-        return Err(usage(format!("numbers of heads are given as --heads {}", values.join(","))));
+        return Err(usage(message!("numbers of heads are given as --heads {}", values.join(","))));
     }
     if plain == "seed" {
         return Err(usage("seeds are counted: --seed FIRST --seeds N".into()));
@@ -211,7 +211,7 @@ fn split(program: &Program, text: &str) -> Result<(&'static str, Vec<String>)> {
         let known = flags_of(&program.models)
             .map(|flag| flag.name)
             .filter(|name| !["seed", "val-frac"].contains(name));
-        usage(format!(
+        usage(message!(
             "only settings of a model and of its training can be varied: {}",
             known.chain(["arch", "epochs"]).collect::<Vec<_>>().join(", ")
         ))
@@ -234,7 +234,7 @@ fn typed(program: &Program, mut args: TrainArgs, words: &[String]) -> Result<Tra
     let typed = command
         .try_get_matches_from_mut(words)
         .and_then(|matches| args.update_from_arg_matches(&matches));
-    typed.map_err(|e| RunError::Usage(in_one_line(&e, &[]).into()))?;
+    typed.map_err(|e| RunError::Usage(in_one_line(&e, &[])))?;
     Ok(args)
 }
 

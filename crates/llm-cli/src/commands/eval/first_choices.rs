@@ -1,9 +1,10 @@
 //! `eval --weights`: does rounding change what the model would say?
 
 use crate::events::BesideF32;
-use llm_core::TokenId;
+use llm_core::base::Message;
 use llm_core::kernels::small::SmallKind;
 use llm_core::train::Scored;
+use llm_core::{TokenId, message};
 use llm_run::data::Report;
 
 /// The likeliest token at each scored place, by the model as it is, and how often it is the same by
@@ -44,14 +45,15 @@ fn first_choices<'a>(scored: &'a Scored<'_>) -> impl Iterator<Item = TokenId> + 
 }
 
 /// For a person.
-pub(super) fn lines(beside: &BesideF32, report: &Report) -> String {
+pub(super) fn lines(beside: &BesideF32, report: &Report) -> Message {
     let change = 100.0 * (report.evaluation.loss / beside.f32_loss - 1.0);
-    format!(
-        "in f32         {:.4} nats per {}: {} changes it by {change:+.3} %\n\
+    message!(
+        "in f32         {:.4} nats per {}: {} changes it by {:+.3} %\n\
          same choice    {:.2} %\n",
         beside.f32_loss,
-        report.unit,
+        Message::from(report.unit),
         beside.weights,
+        change,
         100.0 * beside.same_first_choice
     )
 }

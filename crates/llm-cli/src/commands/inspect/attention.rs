@@ -6,13 +6,13 @@ use crate::commands::written;
 use crate::console::{Out, columns, note, stdout_has_colours};
 use crate::error::{Result, RunError};
 use crate::generation::prompt_tokens;
-use crate::messages::{count, inspect as say, said};
+use crate::messages::{inspect as say, said, spelled};
 use crate::program::Program;
 use crate::report::{self, AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
-use llm_core::base::{memory, real_path, replace_file, thousands};
-use llm_core::message;
+use llm_core::base::{Message, memory, real_path, replace_file, thousands};
 use llm_core::recipe::DataSource;
 use llm_core::{Error, IoAction, TokenId};
+use llm_core::{counted, message};
 use llm_formats::npz::{self, Npz};
 use llm_lens::attention_maps;
 use llm_run::escape::{json_line, one_line, safe_text};
@@ -85,7 +85,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     if json {
         out.write(view.json(&tokens).as_bytes());
     } else if args.svg.is_none() && args.html.is_none() && args.npz.is_none() {
-        out.tell(view.terminal(quiet));
+        out.show(&view.terminal(quiet));
     }
     out.finish()
 }
@@ -126,10 +126,13 @@ fn check_size(
     if weights <= MOST_WEIGHTS {
         return Ok(());
     }
-    let fewer = if args.html.is_some() { "" } else { ", or one --layer and --head" };
+    let fewer = match args.html.is_some() {
+        true => message!("show fewer tokens"),
+        false => message!("show fewer tokens, or one --layer and --head"),
+    };
     Err(RunError::Usage(message!(
         "--last: {} tokens and {} heads make {} weights, more than the {} that fit into a \
-         file; show fewer tokens{}",
+         file; {}",
         shown,
         heads,
         thousands(weights as u64),
@@ -147,19 +150,20 @@ struct Chosen {
 impl Chosen {
     fn new(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Chosen> {
         let model = &loaded.run.model;
-        let one = |what: &str, given: Option<usize>, all: usize| match given {
+        let one = |what: &str, given: Option<usize>, all: usize, counted: Message| match given {
             None => Ok(0..all),
             Some(i) if i < all => Ok(i..i + 1),
             Some(i) => Err(RunError::Usage(message!(
                 "--{} {}: the model has {}, counted from 0",
                 what,
                 i,
-                count(all, what)
+                counted
             ))),
         };
+        let (layers, heads) = (model.config().n_layers, model.attention().spec().n_heads);
         Ok(Chosen {
-            layers: one("layer", args.layer, model.config().n_layers)?,
-            heads: one("head", args.head, model.attention().spec().n_heads)?,
+            layers: one("layer", args.layer, layers, counted!(layers, "layer"))?,
+            heads: one("head", args.head, heads, counted!(heads, "head"))?,
         })
     }
 }
@@ -211,17 +215,17 @@ struct View<'a> {
 
 impl View<'_> {
     /// The maps of a layer with their titles.
-    fn heads(&self, layer: usize) -> Vec<(String, &[Vec<f32>])> {
+    fn heads(&self, layer: usize) -> Vec<(Message, &[Vec<f32>])> {
         let spec = self.loaded.run.model.attention().spec();
         let Some(maps) = self.maps.layers.get(layer) else { return Vec::new() };
         let of = |head: usize| {
             let off = spec.head_mask.get(layer * spec.n_heads + head) == Some(&false);
             let groups = self.attention.kv_heads;
             let title = match (groups.map(|n| head * n / spec.n_heads.max(1)), off) {
-                (None, false) => format!("head {head}"),
-                (None, true) => format!("head {head} (off)"),
-                (Some(group), false) => format!("head {head} (keys {group})"),
-                (Some(group), true) => format!("head {head} (keys {group}) (off)"),
+                (None, false) => message!("head {}", head),
+                (None, true) => message!("head {} (off)", head),
+                (Some(group), false) => message!("head {} (keys {})", head, group),
+                (Some(group), true) => message!("head {} (keys {}) (off)", head, group),
             };
             maps.get(head).map(|map| (title, &map[..]))
         };
@@ -242,7 +246,7 @@ impl View<'_> {
         if skipped > 0 && !quiet {
             note(message!("{} columns have room for the last {} tokens", columns, most));
         }
-        let mut text = String::from(match ink {
+        let mut text = said(match ink {
             Ink::Digits => {
                 "rows look at columns; 7: a weight of 0.7 to 0.8, 0: 0.05 to 0.1, a dot: less\n"
             }
@@ -251,7 +255,10 @@ impl View<'_> {
             }
         });
         if let Some(window) = self.attention.window {
-            text.push_str(&format!("a row sees {window} columns: blank is outside its window\n"));
+            text.push_str(&said(message!(
+                "a row sees {} columns: blank is outside its window\n",
+                window
+            )));
         }
         for layer in self.chosen.layers.clone() {
             let heads = self.heads(layer).into_iter().map(|(title, map)| {
@@ -261,12 +268,12 @@ impl View<'_> {
                     row.iter_mut().take(self.hidden(i)).for_each(|weight| *weight = f32::NAN);
                     row
                 };
-                (said(&title), rows.enumerate().map(row).collect::<Vec<_>>())
+                (said(title), rows.enumerate().map(row).collect::<Vec<_>>())
             });
             let heads: Vec<_> = heads.collect();
             let maps: Vec<_> = heads.iter().map(|(t, map)| (t.clone(), &map[..])).collect();
             let tokens = &self.maps.tokens[skipped..];
-            text.push_str(&format!("\nlayer {layer}\n"));
+            text.push_str(&said(message!("\nlayer {}\n", layer)));
             text.push_str(&heat_map(tokens, self.first + skipped, &maps, ink, columns));
         }
         text
@@ -300,7 +307,9 @@ impl View<'_> {
     fn write_picture(&self, layer: usize, file: &Path) -> Result<()> {
         let title = format!("Attention of layer {layer}");
         let failed = |source| Error::io(IoAction::Save, file, source);
-        let svg = layer_picture(&title, &self.maps.tokens, &self.heads(layer)).map_err(failed)?;
+        let heads = self.heads(layer).into_iter().map(|(title, map)| (spelled(&title), map));
+        let heads: Vec<_> = heads.collect();
+        let svg = layer_picture(&title, &self.maps.tokens, &heads).map_err(failed)?;
         replace_file(file, |out| out.write_all(svg.as_bytes())).map_err(failed)?;
         Ok(())
     }

@@ -3,15 +3,15 @@
 use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::InspectHeadsArgs;
-use crate::console::{print, room, tell};
+use crate::console::{print, room, show};
 use crate::error::{Result, RunError};
 use crate::lang::{Bilingual, Lang};
-use crate::messages::{in_both, inspect as say, plural, said};
+use crate::messages::{in_both, inspect as say, said};
 use crate::program::Program;
 use crate::report::{self, Fact, HeadRow, Page, named};
 use crate::signals::Signals;
 use crate::table::{Column as Shown, table};
-use llm_core::base::{memory, thousands};
+use llm_core::base::{Message, memory, thousands};
 use llm_core::message;
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
 use llm_run::escape::{json_line, one_line};
@@ -45,19 +45,21 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
     let tokenizer = loaded.tokenizer.as_ref();
     let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
     signals.check()?;
-    let measured = format!(
-        "{}: {} tokens in {} {}",
-        one_line(&name),
-        thousands(report.tokens),
-        thousands(report.windows),
-        plural(report.windows, "window")
-    );
+    let windows = match report.windows {
+        1 => message!("1 window"),
+        n => message!("{} windows", thousands(n)),
+    };
+    let measured = message!("{}: {} tokens in {}", name, thousands(report.tokens), windows);
     if let Some(file) = &args.on.html {
         report::write(file, &page(program, &path, &measured, &report))?;
         say_written(file, args.on.output.quiet());
     }
     let as_json = args.on.json || args.on.output.json();
-    if as_json { print(json(&name, &report)) } else { tell(text(&measured, &report, room())) }
+    if as_json {
+        print(json(&name.to_string(), &report))
+    } else {
+        show(&text(&measured, &report, room()))
+    }
 }
 
 fn json(name: &str, report: &HeadsReport) -> String {
@@ -81,7 +83,7 @@ fn json(name: &str, report: &HeadsReport) -> String {
     json_line(&line)
 }
 
-fn text(measured: &str, report: &HeadsReport, room: usize) -> String {
+fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
     let cells = |name: String, columns: &[(Column, f64)]| {
         let value = |(column, value): &(Column, f64)| match column {
             Column::Entropy => format!("{value:.2}"),
@@ -95,15 +97,16 @@ fn text(measured: &str, report: &HeadsReport, room: usize) -> String {
     rows.push(cells(said("even"), &report.uniform));
     let mut columns = vec![Shown::left(0, 5)];
     columns.resize(1 + report.uniform.len(), Shown::right(1, 6));
-    let mut text = format!("measured on {measured}\n\n{}", table(&columns, &rows, room));
-    text.push_str(
+    let mut text = said(message!("measured on {}", measured)) + "\n\n";
+    text.push_str(&table(&columns, &rows, room));
+    text.push_str(&said(
         "\nMean weight on such places; even: what even attention to everything puts there.\n\
          Then the entropy of the weights in nats, and as a share of its most, ln(i + 1).\n",
-    );
+    ));
     if report.uniform.iter().any(|(column, _)| *column == Column::Weight(Role::Answer)) {
-        text.push_str(
+        text.push_str(&said(
             "answer is measured where the story has to tell a word that was said before.\n",
-        );
+        ));
     }
     text.push('\n');
     for row in &report.rows {
@@ -112,21 +115,24 @@ fn text(measured: &str, report: &HeadsReport, room: usize) -> String {
             (None, false) => said("nothing stands out"),
             (Some(role), false) => {
                 let what = say::description(role).text(Lang::chosen());
-                what + &evidence(row, role, &report.uniform)
+                what + &said(evidence(row, role, &report.uniform))
             }
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));
     }
-    text.push_str("\noutputs           mean      std      min      max\n");
+    text.push_str(&said("\noutputs           mean      std      min      max\n"));
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let line = |name: &str, s: &Spread| {
             let Spread { mean, std, min, max } = s;
-            format!("layer {layer}  {name:<5} {mean:>8.3} {std:>8.3} {min:>8.3} {max:>8.3}\n")
+            let layer = said(message!("layer {}", layer));
+            format!("{layer}  {name:<5} {mean:>8.3} {std:>8.3} {min:>8.3} {max:>8.3}\n")
         };
         text.push_str(&line("A", &spreads.concatenated));
         text.push_str(&line("A·W_o", &spreads.projected));
     }
-    text.push_str("A: the heads side by side; A·W_o: mixed, the same shape with other numbers.\n");
+    text.push_str(&said(
+        "A: the heads side by side; A·W_o: mixed, the same shape with other numbers.\n",
+    ));
     text
 }
 
@@ -147,17 +153,20 @@ fn heading(column: Column) -> &'static str {
 }
 
 /// The score that a role rests on.
-fn evidence(row: &MeasuredHead, role: Role, uniform: &[(Column, f64)]) -> String {
+fn evidence(row: &MeasuredHead, role: Role, uniform: &[(Column, f64)]) -> Message {
     let of = |columns: &[(Column, f64)]| {
         columns.iter().find(|(column, _)| *column == Column::Weight(role)).map(|(_, value)| *value)
     };
     let found = of(&row.scores).zip(of(uniform));
-    found.map_or(String::new(), |(score, even)| {
-        format!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even)
-    })
+    match found {
+        Some((score, even)) => {
+            message!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even)
+        }
+        None => message!(""),
+    }
 }
 
-fn page(program: &Program, path: &Path, measured: &str, report: &HeadsReport) -> Page {
+fn page(program: &Program, path: &Path, measured: &Message, report: &HeadsReport) -> Page {
     let mut facts = vec![Fact::new(say::measured_on(), in_both(measured))];
     for (layer, spreads) in report.spreads.iter().enumerate() {
         let shown = |s: &Spread| {

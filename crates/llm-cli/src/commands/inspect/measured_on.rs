@@ -3,6 +3,7 @@
 use crate::commands::say_changed;
 use crate::error::{Result, RunError};
 use crate::signals::Signals;
+use llm_core::base::Message;
 use llm_core::message;
 use llm_core::recipe::DataSource;
 use llm_run::data::{Data, Input, Reading, Validation, one_stdin};
@@ -17,7 +18,7 @@ pub(super) fn measured_on(
     files: &[PathBuf],
     verb: &str,
     signals: &Signals,
-) -> Result<(Validation, String)> {
+) -> Result<(Validation, Message)> {
     one_stdin(files)?;
     let (tokenizer, recipe) = (&loaded.tokenizer, &loaded.run.recipe);
     let reading = Reading::for_model(&**tokenizer, &recipe.data, None);
@@ -30,14 +31,14 @@ pub(super) fn measured_on(
         }
         let unseen = signals.reading(|| own_unseen(path, recipe, tokenizer))?;
         say_changed(&unseen);
-        return Ok((unseen, "the run's own unseen text".into()));
+        return Ok((unseen, message!("the run's own unseen text")));
     };
     let name = match &input {
-        Input::Stories { .. } => "unseen built-in stories".to_string(),
+        Input::Stories { .. } => message!("unseen built-in stories"),
         Input::Files(files) if input.source() == recipe.data => {
-            format!("{}, learnt by this run", files.name)
+            message!("{}, learnt by this run", files.name)
         }
-        Input::Files(files) => files.name.to_string(),
+        Input::Files(files) => files.name.clone(),
     };
     let val = Data::whole(input, loaded.run.model.config().seq_len, tokenizer)?;
     say_changed(&val);

@@ -1,17 +1,17 @@
 //! `inspect model`.
 
 use crate::args::InspectModelArgs;
-use crate::console::{print, room, tell};
+use crate::console::{print, room, show};
 use crate::error::{Result, RunError};
-use crate::messages::{count, left, said};
+use crate::messages::{left, said};
 use crate::program::Program;
 use crate::table::{Column, table};
-use llm_core::base::{bytes, thousands};
+use llm_core::base::{Message, bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
-use llm_core::message;
 use llm_core::model::check_attention;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{AttentionSpec, Config, Error};
+use llm_core::{counted, message};
 use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
 use llm_run::defaults::Start;
 use llm_run::escape::{json_line, one_line};
@@ -25,13 +25,13 @@ use serde_json::json;
 /// Prints sizes. Any checkpoint will do, whatever its attention.
 pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
     let (title, (report, heads)) = match &args.load {
-        None => ("a new model".to_string(), fresh(program, args)?),
+        None => (message!("a new model"), fresh(program, args)?),
         Some(path) => {
             let path = to_load(path)?;
             let checkpoint = Checkpoint::load(&path)?;
             let heads = (program.models.described)(&checkpoint.meta.attention);
             let report = (loaded(args, &checkpoint)?, heads);
-            (format!("'{}'", one_line(&path.display().to_string())), report)
+            (message!("'{}'", one_line(&path.display().to_string())), report)
         }
     };
     if args.json || args.output.json() {
@@ -45,7 +45,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         let line = json!({ "event": "model", "model": report, "known_models": known });
         return print(json_line(&line));
     }
-    tell(text(&title, &report, &heads, room()))
+    show(&text(&title, &report, &heads, room()))
 }
 
 fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, AttentionFlags)> {
@@ -106,25 +106,31 @@ fn compared(config: &Config, n_heads: usize) -> usize {
     if n_heads > 1 { n_heads } else { largest_divisor(config.d_model, 8) }
 }
 
-fn text(title: &str, report: &ModelReport, heads: &AttentionFlags, room: usize) -> String {
+fn text(title: &Message, report: &ModelReport, heads: &AttentionFlags, room: usize) -> String {
     let [v, t, c, l] = report.sizes;
     let ModelReport { n_heads, heads_off, batch: [b, seq], .. } = *report;
-    let off = if heads_off > 0 { format!(", {heads_off} switched off") } else { String::new() };
-    let d = report.head_dim;
-    let beyond: Vec<_> =
-        report.beyond.iter().map(|more| format!("{} {}", more.setting, more.value)).collect();
-    let beyond = match beyond.is_empty() {
-        true => String::new(),
-        false => format!("beyond the baseline: {}\n", beyond.join(", ")),
+    let off = match heads_off {
+        0 => message!(""),
+        n => message!(", {} switched off", n),
     };
-    let mut text = format!(
-        "{title}: L={}, C={c} wide, H={} of D={d}{off}, context T={t}, V={} tokens\n{beyond}{}\n\
-         tensor              shape                count    share\n",
-        count(l, "block"),
-        count(n_heads, "head"),
-        thousands(v as u64),
-        of_heads(heads, d)
-    );
+    let mut text = said(message!(
+        "{}: L={}, C={} wide, H={} of D={}{}, context T={}, V={} tokens\n",
+        title,
+        counted!(l, "block"),
+        c,
+        counted!(n_heads, "head"),
+        report.head_dim,
+        off,
+        t,
+        thousands(v as u64)
+    ));
+    if !report.beyond.is_empty() {
+        let beyond = report.beyond.iter().map(|more| format!("{} {}", more.setting, more.value));
+        text.push_str(&said(message!("beyond the baseline: {}\n", Message::list(beyond))));
+    }
+    text.push_str(&of_heads(heads, report.head_dim));
+    text.push_str("\n");
+    text.push_str(&said("tensor              shape                count    share\n"));
     // The blocks are all alike: one line stands for the tensor of each.
     let in_later_block = |t: &TensorRow| t.name.starts_with("blocks.") && !is_of_first_block(t);
     for tensor in report.tensors.iter().filter(|t| !in_later_block(t)) {
@@ -146,17 +152,19 @@ fn text(title: &str, report: &ModelReport, heads: &AttentionFlags, room: usize) 
         let name = left(&said(name), 18);
         text.push_str(&format!("{name}  {:<13}  {:>13}\n", "", thousands(count)));
     }
-    text.push_str(&format!("\n{}\n\n", of_attention(report)));
+    text.push_str(&format!("\n{}\n\n", said(of_attention(report))));
     let m = report.memory;
-    text.push_str(&format!(
-        "memory of training with {b} windows of {seq} tokens: {}\n  \
+    text.push_str(&said(message!(
+        "memory of training with {} windows of {} tokens: {}\n  \
          weights {} · gradients {} · moments {} · activations {}\n\n",
+        b,
+        seq,
         bytes(m.total()),
         bytes(m.weights),
         bytes(m.gradients),
         bytes(m.moments),
         bytes(m.activations)
-    ));
+    )));
     text + &costs(report, room) + &known(room)
 }
 
@@ -169,37 +177,47 @@ fn of_heads(flags: &AttentionFlags, head_dim: usize) -> String {
             1 => format!("{g}: {g}"),
             _ => format!("{g}: {}-{}", g * each, (g + 1) * each - 1),
         };
-        let all = (0..groups).map(group).collect::<Vec<_>>().join(", ");
-        text.push_str(&format!("heads that read the same keys and values: {all}\n"));
+        let all = Message::list((0..groups).map(group));
         let (kept, of_all) = (2 * groups * head_dim, 2 * flags.n_heads * head_dim);
-        text.push_str(&format!("of a token a block keeps 2·G·D = {kept} numbers, not {of_all}\n"));
+        text.push_str(&said(message!("heads that read the same keys and values: {}\n", all)));
+        text.push_str(&said(message!(
+            "of a token a block keeps 2·G·D = {} numbers, not {}\n",
+            kept,
+            of_all
+        )));
     }
     if let Some(theta) = flags.rope_theta {
         let width = flags.rotary_dim.unwrap_or(head_dim);
         let last = theta.powf(2.0 / width as f64 - 1.0);
-        text.push_str(&format!(
-            "rotary positions: pairs of {width} channels turn by 1 to {last:.2e} radians a position\n"
-        ));
+        text.push_str(&said(message!(
+            "rotary positions: pairs of {} channels turn by 1 to {:.2e} radians a position\n",
+            width,
+            last
+        )));
         if flags.slowed {
-            text.push_str("slow pairs are slowed down further, for longer texts\n");
+            text.push_str(&said("slow pairs are slowed down further, for longer texts\n"));
         }
     }
     if let Some(window) = flags.window {
-        text.push_str(&format!("a token sees the last {window}, itself among them\n"));
+        text.push_str(&said(message!("a token sees the last {}, itself among them\n", window)));
     }
     if flags.qk_norm {
-        text.push_str("queries and keys are normed\n");
+        text.push_str(&said("queries and keys are normed\n"));
     }
     text
 }
 
-fn of_attention(report: &ModelReport) -> String {
+fn of_attention(report: &ModelReport) -> Message {
     let (weights, biases) = (report.attention_weights, report.attention_biases);
     let [weights, biases] = [weights, biases].map(thousands);
     match report.attention.is_empty() {
-        true => format!("attention of a block: {weights} weights (+ {biases} biases), its own"),
-        false => format!(
-            "attention of a block: 4·C² = {weights} weights (+ 4·C = {biases} biases), whatever H is"
+        true => {
+            message!("attention of a block: {} weights (+ {} biases), its own", weights, biases)
+        }
+        false => message!(
+            "attention of a block: 4·C² = {} weights (+ 4·C = {} biases), whatever H is",
+            weights,
+            biases
         ),
     }
 }
@@ -213,21 +231,24 @@ fn costs(report: &ModelReport, room: usize) -> String {
     if report.attention.is_empty() {
         return String::new();
     }
-    let row = |name: &str, of: &dyn Fn(&AttentionCost) -> String| {
-        let costs = report.attention.iter().map(|costs| said(&of(costs)));
-        std::iter::once(said(name)).chain(costs).collect()
+    let row = |name: Message, of: &dyn Fn(&AttentionCost) -> String| {
+        std::iter::once(said(name)).chain(report.attention.iter().map(of)).collect()
     };
     let heads = |costs: &AttentionCost| match costs.n_heads {
-        1 => "1 head".to_string(),
-        n => format!("{n} heads of {}", costs.head_dim),
+        1 => said(counted!(1, "head")),
+        n => said(message!("{} heads of {}", n, costs.head_dim)),
     };
     let [_, seq] = report.batch;
     let rows: [Vec<String>; 5] = [
-        row(&format!("a block's attention on {seq} tokens"), &heads),
-        row("  multiplications, Q·Kᵀ         H·(T²·D)", &|of| thousands(of.score_macs)),
-        row("  multiplications, P·V          H·(T²·D)", &|of| thousands(of.value_macs)),
-        row("  multiplications, projections  4·T·C²", &|of| thousands(of.projection_macs)),
-        row("  numbers through softmax       H·T²", &|of| thousands(of.softmax_elements)),
+        row(message!("a block's attention on {} tokens", seq), &heads),
+        row("  multiplications, Q·Kᵀ         H·(T²·D)".into(), &|of| {
+            thousands(of.score_macs)
+        }),
+        row("  multiplications, P·V          H·(T²·D)".into(), &|of| thousands(of.value_macs)),
+        row("  multiplications, projections  4·T·C²".into(), &|of| {
+            thousands(of.projection_macs)
+        }),
+        row("  numbers through softmax       H·T²".into(), &|of| thousands(of.softmax_elements)),
     ];
     let mut columns = vec![Column::left(0, 40)];
     columns.resize(1 + report.attention.len(), Column::right(2, 18));

@@ -9,7 +9,7 @@ use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::{HeadName, InspectPruneArgs};
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb};
-use crate::messages::{count, in_both, inspect as say};
+use crate::messages::{in_both, inspect as say};
 use crate::next_commands;
 use crate::program::Program;
 use crate::report::{self, Fact, Page, Pruned, Pruning};
@@ -19,7 +19,7 @@ use llm_core::TinyGPT;
 use llm_core::base::real_path;
 use llm_core::base::{Message, memory, thousands};
 use llm_core::checkpoint::{self, TokenizerSpec};
-use llm_core::message;
+use llm_core::{counted, message};
 use llm_lens::{Pruner, head_mask, measurements, with_head_mask};
 use llm_run::data::Validation;
 use llm_run::escape::one_line;
@@ -59,7 +59,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let quiet = args.on.output.quiet();
     if !quiet {
-        note(message!("measuring on {}", one_line(&name)));
+        note(message!("measuring on {}", name));
     }
     let found = measure(program, &loaded, args, &data, limit, on, &signals);
     if signals.pending().is_some() && !quiet {
@@ -67,7 +67,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     }
     signals.check()?;
     let found = found?;
-    let measured = format!("{}: {} tokens", one_line(&name), thousands(found.tokens));
+    let measured = message!("{}: {} tokens", name, thousands(found.tokens));
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }
@@ -78,9 +78,9 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     let mut out = Out::default();
     let saved = target.as_ref().map(|t| t.path.as_path());
     if args.on.json || args.on.output.json() {
-        out.write(show::json(&name, &found, saved).as_bytes());
+        out.write(show::json(&name.to_string(), &found, saved).as_bytes());
     } else {
-        out.tell(show::text(&measured, &found, room()));
+        out.show(&show::text(&measured, &found, room()));
     }
     if let (Some(saved), false) = (saved, quiet) {
         let step = loaded.run.step;
@@ -120,7 +120,10 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
         return usage("--batch 0: there is nothing to score at a time".into());
     }
     if let Some(n) = args.drop.filter(|n| !(1..on).contains(n)) {
-        let why = if on <= 1 { "no head can go".into() } else { format!("1 to {} can go", on - 1) };
+        let why = match on {
+            0 | 1 => message!("no head can go"),
+            on => message!("1 to {} can go", on - 1),
+        };
         return usage(message!("--drop {}: of {} heads that are on, {}", n, on, why));
     }
     let mut left = mask.clone();
@@ -136,8 +139,10 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
         }
         let place = layer * n_heads + head;
         if !left[place] {
-            let how = if mask[place] { "is named twice" } else { "is off already" };
-            return usage(message!("--drop-heads {}.{}: it {}", layer, head, how));
+            return usage(match mask[place] {
+                true => message!("--drop-heads {}.{}: it is named twice", layer, head),
+                false => message!("--drop-heads {}.{}: it is off already", layer, head),
+            });
         }
         left[place] = false;
     }
@@ -197,7 +202,7 @@ fn measure(
         let why = message!("its loss is {}, so nothing can be said about its heads", whole.loss);
         return Err(RunError::Data(message!("--load '{}': {}", args.on.load.display(), why)));
     }
-    counting.say(message!("all {}: loss {:.4}", count(on, "head"), whole.loss));
+    counting.say(message!("all {}: loss {:.4}", counted!(on, "head"), whole.loss));
     counting.forecast();
     if named {
         let heads = args.drop_heads.clone();
@@ -268,7 +273,7 @@ fn pruning(Found { whole, alone, greedy, .. }: &Found) -> Pruning {
     }
 }
 
-fn page(program: &Program, path: &Path, measured: &str, found: &Found) -> Page {
+fn page(program: &Program, path: &Path, measured: &Message, found: &Found) -> Page {
     let mut facts = vec![Fact::new(say::measured_on(), in_both(measured))];
     if let Some(dropped) = &found.dropped {
         let names: Vec<_> =

@@ -5,9 +5,10 @@ use crate::args::InfoArgs;
 use crate::console::Out;
 use crate::error::{Result, RunError};
 use crate::generation::shown;
-use llm_core::TokenId;
+use crate::messages::said;
 use llm_core::base::thousands;
 use llm_core::tokenizer::Tokenizer;
+use llm_core::{TokenId, message};
 use llm_run::data::{Input, Reading, one_stdin};
 use llm_run::escape::json_line;
 use serde_json::json;
@@ -40,30 +41,30 @@ pub(super) fn info(args: &InfoArgs) -> Result<()> {
         out.write(json_line(&line).as_bytes());
         return out.finish();
     }
-    let mut text = format!(
+    let mut text = said(message!(
         "tokenizer        {}\ntokens           {}\nstored bytes     {}\nBLAKE3           {}\n",
         tokenizer.name(),
         thousands(tokenizer.vocab_size() as u64),
         thousands(blob.len() as u64),
-        fingerprint
-    );
+        fingerprint.as_str()
+    ));
     if let Some(end) = tokenizer.end_of_text() {
-        text.push_str(&format!("end of a text    token {end}\n"));
+        text.push_str(&said(message!("end of a text    token {}\n", end)));
     }
     if let Some((bytes, tokens)) = measured {
-        text.push_str(&format!(
+        text.push_str(&said(message!(
             "bytes per token  {:.3} ({} bytes, {} tokens)\n",
             bytes as f64 / tokens.max(1) as f64,
             thousands(bytes),
             thousands(tokens)
-        ));
+        )));
     }
-    text.push_str("longest tokens\n");
+    text.push_str(&said("longest tokens\n"));
     for id in longest {
         let (bytes, name) = (tokenizer.bytes_of(id).len(), shown(tokenizer, id));
         text.push_str(&format!("  {id:>7}  {bytes:>3} B  {name}\n"));
     }
-    out.tell(&text);
+    out.show(&text);
     out.finish()
 }
 

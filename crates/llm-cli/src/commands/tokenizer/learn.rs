@@ -2,11 +2,11 @@
 
 use crate::args::{TextEnds, TokenizerArgs, TokenizerTrainArgs};
 use crate::console::note;
-use crate::error::{Result, RunError, of_verb, system_reason};
+use crate::error::{Result, RunError, of_verb};
 use crate::learning::Learning;
 use crate::next_commands;
 use crate::program::Program;
-use llm_core::base::replace_file;
+use llm_core::base::{replace_file, system_reason};
 use llm_core::message;
 use llm_run::data::{Input, Reading, check_about_files, one_stdin};
 use llm_run::escape::one_line;

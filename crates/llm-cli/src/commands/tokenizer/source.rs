@@ -1,7 +1,8 @@
 //! The tokenizer that a verb is about.
 
 use crate::args::{SourceArgs, TokenizerArgs};
-use crate::error::{Result, RunError, of_library};
+use crate::error::{Result, RunError};
+use llm_core::base::with_causes;
 use llm_core::checkpoint::Checkpoint;
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
@@ -19,7 +20,7 @@ pub(super) fn open(source: &SourceArgs) -> Result<Arc<dyn Tokenizer>> {
     let path = to_load(path)?;
     let spec = Checkpoint::load(&path)?.meta.tokenizer;
     tokenizers::from_spec(&spec).map_err(|e| {
-        RunError::Data(message!("checkpoint '{}': {}", path.display(), of_library(&e)))
+        RunError::Data(message!("checkpoint '{}': {}", path.display(), with_causes(&e)))
     })
 }
 
@@ -31,7 +32,8 @@ fn choice(source: &SourceArgs) -> Result<Choice> {
     let SourceArgs { load: _, kind, bpe_vocab, bpe_merges } = source;
     let [bpe_vocab, bpe_merges] = [bpe_vocab.clone(), bpe_merges.clone()];
     let flags = TokenizerArgs { kind: kind.clone(), vocab_size: None, bpe_vocab, bpe_merges };
-    let which = "give --load CHECKPOINT, --tokenizer FILE.json, or --bpe-vocab and --bpe-merges";
+    let which =
+        message!("give --load CHECKPOINT, --tokenizer FILE.json, or --bpe-vocab and --bpe-merges");
     match Choice::of(&flags.options())? {
         Some(Choice::Char | Choice::Learn { .. } | Choice::Numbers { .. }) => Err(RunError::Usage(
             message!("this kind of tokenizer is made of a text, by training; {}", which),

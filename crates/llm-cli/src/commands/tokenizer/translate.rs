@@ -3,7 +3,8 @@
 use super::source::open;
 use crate::args::{DecodeArgs, EncodeArgs, number_words};
 use crate::console::Out;
-use crate::error::{Result, RunError, of_library};
+use crate::error::{Result, RunError};
+use llm_core::base::{Message, with_causes};
 use llm_core::message;
 use llm_core::{Error, TokenId};
 use llm_run::data::{small_file, small_stdin};
@@ -44,14 +45,14 @@ pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
         let text = String::from_utf8_lossy(&text);
         numbers(&text).map_err(|why| RunError::Data(message!("standard input: {}", why)))?
     } else {
-        numbers(&args.ids.join(" ")).map_err(|e| RunError::Usage(e.into()))?
+        numbers(&args.ids.join(" ")).map_err(RunError::Usage)?
     };
     let text = tokenizer.decode(&tokens).map_err(|e| match e {
         Error::TokenOutOfRange { .. } => {
             let last = tokenizer.vocab_size().saturating_sub(1);
             RunError::Data(message!(
                 "{}; this tokenizer's tokens are 0 to {}",
-                of_library(&e),
+                with_causes(&e),
                 last
             ))
         }
@@ -71,10 +72,10 @@ pub(super) fn decode(args: &DecodeArgs) -> Result<()> {
 }
 
 /// Token numbers.
-fn numbers(text: &str) -> std::result::Result<Vec<TokenId>, String> {
+fn numbers(text: &str) -> std::result::Result<Vec<TokenId>, Message> {
     let number = |word: &str| {
         let short: String = word.chars().take(40).collect();
-        word.parse().map_err(|_| format!("'{}' is no token number", short.escape_debug()))
+        word.parse().map_err(|_| message!("'{}' is no token number", short.escape_debug()))
     };
     number_words(text).map(number).collect()
 }
@@ -82,7 +83,7 @@ fn numbers(text: &str) -> std::result::Result<Vec<TokenId>, String> {
 /// What the vocabulary does not have.
 fn unknown(e: Error) -> RunError {
     match e {
-        Error::UnknownUnit { .. } => RunError::Data(of_library(&e)),
+        Error::UnknownUnit { .. } => RunError::Data(with_causes(&e)),
         other => other.into(),
     }
 }
@@ -98,7 +99,10 @@ mod tests {
         }
         assert_eq!(numbers(" [] "), Ok(vec![]));
         for text in ["1 x", "-1", "1.5", "4294967296", "1;2"] {
-            assert!(numbers(text).is_err_and(|why| why.ends_with("no token number")), "{text}");
+            assert!(
+                numbers(text).is_err_and(|why| why.to_string().ends_with("no token number")),
+                "{text}"
+            );
         }
     }
 }

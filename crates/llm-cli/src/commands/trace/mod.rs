@@ -9,6 +9,7 @@ use crate::events::{self, Event};
 use crate::generation::shown;
 use crate::lang::Lang;
 use crate::program::Program;
+use llm_core::base::Message;
 use llm_core::message;
 use llm_core::{Error, TokenId};
 use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model_with};
@@ -45,16 +46,18 @@ pub fn trace(program: &Program, args: &TraceArgs) -> Result<()> {
 fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
     let prompt = &args.prompt;
     if let Some(flag) = prompt.flag().or(args.layer.map(|_| "--layer")) {
-        let text = format!("{flag} needs --load: the built-in example is one layer without tokens");
-        return Err(RunError::Usage(text.into()));
+        return Err(RunError::Usage(message!(
+            "{} needs --load: the built-in example is one layer without tokens",
+            flag
+        )));
     }
     let heads = match program.models.heads {
         Heads::One { .. } => 1,
         Heads::Many { .. } => args.heads.unwrap_or(HEADS),
     };
     if heads == 0 || !WIDTH.is_multiple_of(heads) {
-        let text = format!("--heads {heads}: the built-in example can have 1, 2 or 4");
-        return Err(RunError::Usage(text.into()));
+        let why = message!("--heads {}: the built-in example can have 1, 2 or 4", heads);
+        return Err(RunError::Usage(why));
     }
     let batch = batch(args)?;
     let sizes = Sizes::new([batch, POSITIONS, WIDTH], heads);
@@ -88,8 +91,10 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     let tokens = prompt.tokens(tokenizer.as_ref())?;
     let (flag, window) = (prompt.flag().unwrap_or("--prompt"), config.seq_len);
     if tokens.is_empty() {
-        let why = if prompt.flag().is_some() { "is empty" } else { "is needed beside --load" };
-        return usage(message!("{} {}: at least one token must be read", flag, why));
+        return usage(match prompt.flag() {
+            Some(flag) => message!("{} is empty: at least one token must be read", flag),
+            None => message!("--prompt is needed beside --load: at least one token must be read"),
+        });
     }
     if tokens.len() > window {
         let n = tokens.len();
@@ -138,7 +143,7 @@ fn place(program: &Program, args: &TraceArgs, sizes: &Sizes, head: usize) -> Res
         }
         _ => {}
     }
-    let within = |flag: &str, index: usize, n: usize, why: &str| match index < n {
+    let within = |flag: &str, index: usize, n: usize, why: &Message| match index < n {
         true => Ok(index),
         false => {
             Err(RunError::Usage(message!("--{} {} is outside 0..={}: {}", flag, index, n - 1, why)))
@@ -146,14 +151,14 @@ fn place(program: &Program, args: &TraceArgs, sizes: &Sizes, head: usize) -> Res
     };
     let t = sizes.seq_len;
     let query = args.query.unwrap_or(t - 1);
-    let positions = format!("the number of positions is {t}");
-    let heads = format!("the number of heads is {}", sizes.n_heads);
+    let positions = message!("the number of positions is {}", t);
+    let heads = message!("the number of heads is {}", sizes.n_heads);
     Ok(Place {
         batch_index: within(
             "batch-index",
             args.batch_index.unwrap_or(0),
             sizes.batch_size,
-            "--batch says how many sequences there are",
+            &message!("--batch says how many sequences there are"),
         )?,
         head: within("head", head, sizes.n_heads, &heads)?,
         query: within("query", query, t, &positions)?,

@@ -2,13 +2,13 @@
 
 use super::super::eval::facts_table;
 use crate::args::TrainArgs;
-use crate::console::{Out, note};
+use crate::console::{Out, note, noted};
 use crate::error::{Result, reason};
 use crate::events::{self, Event as Json};
 use crate::generation::Request;
 use crate::lang::Bilingual;
 use crate::messages::train as say;
-use crate::messages::{lasting, plural, spelled};
+use crate::messages::{lasting, said, spelled};
 use crate::next_commands;
 use crate::probes::{self, Probes};
 use crate::program::Program;
@@ -63,12 +63,19 @@ impl Speaker {
         if self.json || self.is_one_of_many {
             return self.say(line);
         }
-        self.out.tell(message!("{}\n", line.into()));
+        self.out.show(&(said(line) + "\n"));
     }
 
     pub(super) fn say(&self, line: impl Into<Message>) {
         if !self.quiet {
             note(line);
+        }
+    }
+
+    /// Lines that are in the language of the person already.
+    fn say_lines(&self, lines: &str) {
+        if !self.quiet {
+            lines.lines().for_each(noted);
         }
     }
 
@@ -131,13 +138,19 @@ impl<'a> Shown<'a> {
         let (seconds, step_ms) = (of.seconds, 1e3 * of.step);
         let event = Json::Estimate { seconds, step_ms, measurement_seconds: of.measurement };
         self.speaker.emit(&event);
-        let limited = if of.is_cut { ", then --max-time ends it" } else { "" };
+        let here = message!("about {} here", lasting(seconds));
+        let here = match of.is_cut {
+            true => message!("{}, then --max-time ends it", here),
+            false => here,
+        };
+        let steps = match steps {
+            1 => message!("1 step"),
+            n => message!("{} steps", thousands(n)),
+        };
         self.speaker.tell(message!(
-            "time    about {} here{}: {} {} of {:.1} ms, {} for measurements and the beginning",
-            lasting(seconds),
-            limited,
-            thousands(steps),
-            plural(steps, "step"),
+            "time    {}: {} of {:.1} ms, {} for measurements and the beginning",
+            here,
+            steps,
             step_ms,
             lasting(of.rest)
         ));
@@ -235,7 +248,7 @@ impl<'a> Shown<'a> {
                 100.0 * known.most_frequent,
                 100.0 * known.last_mentioned
             ));
-            facts_table(found).lines().for_each(|line| self.say(line.to_string()));
+            self.progress.aside(|| self.speaker.say_lines(&facts_table(found)));
         }
     }
 
@@ -325,13 +338,19 @@ fn early(why: &Early) -> Bilingual {
 
 /// The run's folder or its log was made again.
 fn remade(is_folder: bool, folder: &Path, step: u64) -> Message {
-    let what = if is_folder { message!("folder") } else { message!("log") };
-    message!(
-        "the run's {} was gone and is made again in '{}'; its log begins after step {}",
-        what,
-        escape::path(folder),
-        step
-    )
+    let folder = escape::path(folder);
+    match is_folder {
+        true => message!(
+            "the run's folder was gone and is made again in '{}'; its log begins after step {}",
+            folder,
+            step
+        ),
+        false => message!(
+            "the run's log was gone and is made again in '{}'; its log begins after step {}",
+            folder,
+            step
+        ),
+    }
 }
 
 fn saved(step: u64, path: &Path, moments: bool) -> Message {
@@ -343,7 +362,7 @@ impl Face for Shown<'_> {
     fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Begin(steps) => self.begin(*steps),
-            Event::Noted(note) => self.say(escape::one_line(&spelled(note))),
+            Event::Noted(note) => self.say(*note),
             Event::Step { report, done, total, rate, due } => {
                 let out = &mut self.speaker.out;
                 self.progress.step([*done, *total], report, *rate, *due, out);

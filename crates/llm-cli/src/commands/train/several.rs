@@ -2,8 +2,8 @@
 
 use crate::args::{RecipeArgs, TrainArgs};
 use crate::crew::Team;
-use crate::error::{Result, RunError, of_library};
-use llm_core::base::Message;
+use crate::error::{Result, RunError};
+use llm_core::base::{Message, with_causes};
 use llm_core::checkpoint::weights_checksum;
 use llm_core::crew::micro_batches;
 use llm_core::message;
@@ -22,7 +22,7 @@ pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Resu
         return Err(unfit.into());
     }
     let Recipe { batch_size: batch, seq_len, .. } = *recipe;
-    let mut ways = vec![of_library(&unfit)];
+    let mut ways = vec![with_causes(&unfit)];
     if batch.is_multiple_of(size) {
         let share = batch / size;
         ways.push(message!(
@@ -48,9 +48,9 @@ pub(super) fn check_size(args: &TrainArgs, recipe: &Recipe, size: usize) -> Resu
 }
 
 /// Who works on it, for the banner.
-pub(super) fn line(size: usize, micro_batches: u32) -> String {
+pub(super) fn line(size: usize, micro_batches: u32) -> Message {
     let each = micro_batches as usize / size;
-    format!("crew    {size} processes, each with {each} of {micro_batches} micro-batches")
+    message!("crew    {} processes, each with {} of {} micro-batches", size, each, micro_batches)
 }
 
 /// Has everybody the same run before them?

@@ -1,6 +1,7 @@
 //! How far the measuring is: a bar on a terminal, lines elsewhere.
 
-use crate::console::{bar, note};
+use crate::console::{bar, eta, note};
+use crate::messages::said;
 use indicatif::ProgressBar;
 use llm_core::base::Message;
 use llm_core::message;
@@ -16,8 +17,9 @@ pub(super) struct Counting {
 
 impl Counting {
     pub(super) fn new(total: u64, quiet: bool) -> Counting {
-        let style = "{spinner} [{wide_bar}] {pos}/{len} measurements  eta {eta}";
-        Counting { bar: bar(total, style, quiet), quiet, total, start: Instant::now() }
+        let what = said("measurements");
+        let style = format!("{{spinner}} [{{wide_bar}}] {{pos}}/{{len}} {what}  {}", eta());
+        Counting { bar: bar(total, &style, quiet), quiet, total, start: Instant::now() }
     }
 
     /// After a measurement.

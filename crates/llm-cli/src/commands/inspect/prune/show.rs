@@ -2,6 +2,8 @@
 
 use super::found::{Found, Score, Scored};
 use crate::messages::{left, report::kind_said, said, width};
+use llm_core::base::Message;
+use llm_core::message;
 use llm_run::escape::json_line;
 use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
@@ -10,9 +12,10 @@ use std::path::Path;
 /// Kinds of facts that a line has room for.
 const KINDS: usize = 2;
 
-pub(super) fn text(measured: &str, found: &Found, room: usize) -> String {
+pub(super) fn text(measured: &Message, found: &Found, room: usize) -> String {
     let whole = &found.whole;
-    let mut text = format!("measured on {measured}\n\n{}\n", heading(whole));
+    let measured = said(message!("measured on {}", measured));
+    let mut text = format!("{measured}\n\n{}\n", heading(whole));
     let line = |name: &str, score: &Score| line(name, score, whole, room);
     text.push_str(&line(&said("all"), whole));
     let tables = [
@@ -20,7 +23,7 @@ pub(super) fn text(measured: &str, found: &Found, room: usize) -> String {
         ("one after the other, the least missed first", &found.greedy),
     ];
     for (title, list) in tables.into_iter().filter(|(_, list)| !list.is_empty()) {
-        text.push_str(&format!("\n{title}\n"));
+        text.push_str(&format!("\n{}\n", said(title)));
         for s in list {
             text.push_str(&line(&format!("{}.{}", s.layer, s.head), &s.score));
         }
@@ -28,7 +31,7 @@ pub(super) fn text(measured: &str, found: &Found, room: usize) -> String {
     if let Some(dropped) = &found.dropped {
         let heads: Vec<_> =
             dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
-        text.push_str(&format!("\nwithout {}\n", heads.join(", ")));
+        text.push_str(&said(message!("\nwithout {}\n", heads.join(", "))));
         text.push_str(&line("", &dropped.score));
         if let (Some(before), Some(after)) = (&whole.details, &dropped.score.details) {
             text.push_str(&kinds_table(before, after));
@@ -38,8 +41,10 @@ pub(super) fn text(measured: &str, found: &Found, room: usize) -> String {
 }
 
 fn heading(whole: &Score) -> String {
-    let facts = if whole.details.is_some() { "    facts   lost most" } else { "" };
-    format!("head        loss   change{facts}")
+    said(match whole.details.is_some() {
+        true => "head        loss   change    facts   lost most",
+        false => "head        loss   change",
+    })
 }
 
 fn line(name: &str, score: &Score, whole: &Score, room: usize) -> String {
@@ -78,7 +83,7 @@ fn changes<'a>(
 }
 
 fn kinds_table(before: &FactTable, after: &FactTable) -> String {
-    let mut text = String::from("\nfacts            before     after\n");
+    let mut text = said("\nfacts            before     after\n");
     for (kind, was) in &before.kinds {
         let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
         text.push_str(&format!(

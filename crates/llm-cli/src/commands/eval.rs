@@ -156,12 +156,11 @@ impl Details {
 /// The measurement as a person reads it.
 fn table(report: &Report) -> String {
     let e = &report.evaluation;
-    let unit = Message::from(report.unit);
     let mut text = said(message!(
         "tokens         {}\nloss           {:.4} nats per {}\nperplexity     {:.3}\n",
         thousands(e.tokens),
         e.loss,
-        unit,
+        report.unit_message(),
         e.perplexity()
     ));
     if let Some(bits) = report.bits_per_byte() {

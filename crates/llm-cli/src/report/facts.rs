@@ -101,7 +101,7 @@ mod tests {
     fn values_with_words_are_said_in_both_languages() {
         let facts = settings(&Shared {
             program: "train-gpt",
-            data: &message!("judged on {}", message!("the last {} % unseen", 10)),
+            data: &message!("the last {} % unseen", 10),
             tokenizer: &ByteTokenizer,
             config: &Config::new(256, 64, 128, 4),
             heads: &[4],
@@ -115,7 +115,7 @@ mod tests {
             let fact = facts.iter().find(|fact| fact.label.en == label).unwrap();
             (fact.value.en.clone(), fact.value.zh.clone())
         };
-        assert_eq!(chinese("Data").1, "用于评判：最后 10 % 留着不学");
+        assert_eq!(chinese("Data").1, "最后 10 % 留着不学");
         let (en, zh) = chinese("Recipe");
         assert!(en.starts_with("B 8 × T 64 · lr 0.001 (constant) · warm-up 0 · "), "{en}");
         assert!(en.ends_with(" · dropout 0 · optimizer adamw"), "{en}");

@@ -57,6 +57,14 @@ impl Report {
         (self.bytes > 0).then(|| bits / self.bytes as f64)
     }
 
+    /// What a token of the text is.
+    pub fn unit_message(&self) -> Message {
+        match self.unit {
+            ByteTokenizer::NAME => message!("byte"),
+            _ => message!("token"),
+        }
+    }
+
     /// In one line.
     pub fn summary(&self) -> Message {
         let bits = match (self.bits_per_byte(), self.unit) {
@@ -67,7 +75,7 @@ impl Report {
         message!(
             "validation loss {:.4} nats per {} ({}) · top-1 {:.1} %",
             self.evaluation.loss,
-            Message::from(self.unit),
+            self.unit_message(),
             bits,
             100.0 * self.evaluation.accuracy
         )

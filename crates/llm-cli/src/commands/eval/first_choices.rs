@@ -51,7 +51,7 @@ pub(super) fn lines(beside: &BesideF32, report: &Report) -> Message {
         "in f32         {:.4} nats per {}: {} changes it by {:+.3} %\n\
          same choice    {:.2} %\n",
         beside.f32_loss,
-        Message::from(report.unit),
+        report.unit_message(),
         beside.weights,
         change,
         100.0 * beside.same_first_choice

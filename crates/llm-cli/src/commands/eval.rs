@@ -16,7 +16,7 @@ use crate::scoring::Scoring;
 use crate::signals::Signals;
 use arrays::Arrays;
 use first_choices::{FirstChoices, lines};
-use llm_core::base::{Message, memory, real_path, thousands};
+use llm_core::base::{memory, real_path, thousands};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;

@@ -8,6 +8,7 @@
 //! | [`program`] | what a binary is: its name, its attention |
 //! | [`machine`] | which version it is, and what it runs on |
 //! | [`lang`] | the language of what is printed |
+//! | `words` | what help says in both languages, and the words that a flag takes |
 //! | `messages` | the words of both languages |
 //! | `voice` | which of several processes speaks |
 //! | `looks` | what was given in the place of what a verb reads |
@@ -39,6 +40,8 @@ pub mod program;
 pub mod machine;
 
 pub mod lang;
+
+mod words;
 
 mod messages;
 

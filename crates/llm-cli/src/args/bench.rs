@@ -1,53 +1,67 @@
 //! The verb `bench`.
 
 use super::OutputArgs;
-use super::weights::KINDS;
+use super::weights::{KINDS, Kept};
 use crate::flags::Further;
-use clap::{ArgMatches, Args, Command, Error, FromArgMatches, ValueEnum};
+use crate::words::{Word, one_of, words};
+use clap::Args;
 use llm_core::kernels::gemm::Precision;
-use llm_run::arch::Arch;
-use llm_run::settings::Given;
+
+/// What matrices are rounded to.
+const ROUNDED: &[Word<Precision>] = &[("f32", Precision::F32, ""), ("bf16", Precision::Bf16, "")];
 
 /// `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
     /// What to measure; repeatable [default: everything this program can]
+    /// zh: 测量什么；可以写几次 [默认：本程序能测的全部]
     #[arg(long, value_name = "NAME")]
     pub workload: Vec<BenchName>,
     /// Measured steps [default: enough for a stable median]
+    /// zh: 测量的步数 [默认：足以得到稳定的中位数]
     #[arg(long, value_name = "N")]
     pub steps: Option<usize>,
     /// Another width than the workload's
+    /// zh: 换一个宽度
     #[arg(long, visible_alias = "d-model", value_name = "C", help_heading = "Sizes")]
     pub dmodel: Option<usize>,
     /// Another number of blocks
+    /// zh: 换一个块数
     #[arg(long, visible_alias = "n-layers", value_name = "L", help_heading = "Sizes")]
     pub layers: Option<usize>,
     /// Another number of heads
+    /// zh: 换一个头数
     #[arg(long, visible_alias = "n-heads", value_name = "H", help_heading = "Sizes")]
     pub heads: Option<usize>,
     /// Other windows
+    /// zh: 换一种窗口长度
     #[arg(long, visible_alias = "seq-len", value_name = "T", help_heading = "Sizes")]
     pub seq: Option<usize>,
     /// Other batches
+    /// zh: 换一种批大小
     #[arg(long, visible_alias = "batch-size", value_name = "B", help_heading = "Sizes")]
     pub batch: Option<usize>,
     /// Another vocabulary
+    /// zh: 换一个词表大小
     #[arg(long, visible_alias = "vocab-size", value_name = "V", help_heading = "Sizes")]
     pub vocab: Option<usize>,
     /// Write on after a text of so many tokens [default: 1]
+    /// zh: 在这么多词元的文本之后接着写 [默认：1]
     #[arg(long, value_name = "N", help_heading = "Sizes")]
     pub after: Option<usize>,
     /// What matrices are rounded to when they are multiplied
-    #[arg(long, value_name = "KIND", value_parser = ["f32", "bf16"], default_value = "f32", hide_default_value = true, hide_possible_values = true)]
-    pub matmul: String,
+    /// zh: 矩阵相乘前舍入成什么
+    #[arg(long, value_name = "KIND", value_parser = one_of(ROUNDED), default_value = "f32", hide_default_value = true, hide_possible_values = true)]
+    pub matmul: Precision,
     /// Write text with weights kept as f32, bf16, q8 or q4
-    #[arg(long, value_name = "KIND", value_parser = KINDS, default_value = "f32", hide_default_value = true, hide_possible_values = true)]
-    pub weights: String,
+    /// zh: 写文本时权重存成 f32、bf16、q8 或 q4
+    #[arg(long, value_name = "KIND", value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true)]
+    pub weights: Kept,
     /// What the models are, where the program offers a choice.
     #[command(flatten)]
-    pub model: OfModel,
+    pub model: Further,
     /// One JSON object a line, for comparing with others
+    /// zh: 每行一个 JSON 对象，便于与别的程序比较
     #[arg(long)]
     pub json: bool,
     /// Threads.
@@ -69,96 +83,36 @@ impl BenchArgs {
     }
 }
 
-/// What a measured model is beyond its sizes. A program that offers no such choice has no such
-/// flags.
-#[derive(Clone, Debug, Default)]
-pub struct OfModel {
-    /// Its set of options; none: GPT-2's.
-    pub arch: Option<Arch>,
-    /// What was typed beside it.
-    pub given: Given,
-}
-
-impl Args for OfModel {
-    fn augment_args(command: Command) -> Command {
-        command
+words! {
+    /// Workloads by name.
+    pub enum BenchName {
+        /// nanoGPT's CPU configuration, 4 heads
+        /// zh: nanoGPT 的 CPU 配置，4 个头
+        W1 = "w1",
+        /// The same with one head and bytes
+        /// zh: 同上，但一个头，用字节
+        W1h1 = "w1h1",
+        /// The C++ original's README, one head
+        /// zh: C++ 原版 README 里的，一个头
+        W2 = "w2",
+        /// nanoGPT's baby GPT
+        /// zh: nanoGPT 的 baby GPT
+        W3 = "w3",
+        /// GPT-2 124M
+        /// zh: 124M 的 GPT-2
+        W4 = "w4",
+        /// Causal attention alone, two shapes
+        /// zh: 只测因果注意力，两种形状
+        Attention = "attention",
+        /// Writing text with the models of w1 and w4, one token after the other; with one like w4's where a size is given
+        /// zh: 用 w1 和 w4 的模型写文本，逐个词元；给出尺寸时，用一个类似 w4 的模型
+        Generate = "generate",
     }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        command
-    }
-}
-
-impl FromArgMatches for OfModel {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut typed = Self::default();
-        typed.update_from_arg_matches(matches)?;
-        Ok(typed)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        self.given = Further::from_arg_matches(matches)?.0;
-        self.arch = matches.try_get_one("arch").ok().flatten().copied();
-        Ok(())
-    }
-}
-
-/// Workloads by name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BenchName {
-    /// nanoGPT's CPU configuration, 4 heads
-    W1,
-    /// The same with one head and bytes
-    W1h1,
-    /// The C++ original's README, one head
-    W2,
-    /// nanoGPT's baby GPT
-    W3,
-    /// GPT-2 124M
-    W4,
-    /// Causal attention alone, two shapes
-    Attention,
-    /// Writing text with the models of w1 and w4, one token after the other; with one like w4's where a size is given
-    Generate,
 }
 
 impl BenchArgs {
     /// Whether there is one JSON object a line.
     pub fn json(&self) -> bool {
         self.json || self.output.json()
-    }
-
-    /// What matrices are rounded to when they are multiplied.
-    pub fn precision(&self) -> Precision {
-        match self.matmul.as_str() {
-            "bf16" => Precision::Bf16,
-            _ => Precision::F32,
-        }
-    }
-}
-
-impl BenchName {
-    /// All, in the order of the table.
-    pub const ALL: [BenchName; 7] = [
-        BenchName::W1,
-        BenchName::W1h1,
-        BenchName::W2,
-        BenchName::W3,
-        BenchName::W4,
-        BenchName::Attention,
-        BenchName::Generate,
-    ];
-
-    /// As typed.
-    pub fn name(self) -> &'static str {
-        match self {
-            BenchName::W1 => "w1",
-            BenchName::W1h1 => "w1h1",
-            BenchName::W2 => "w2",
-            BenchName::W3 => "w3",
-            BenchName::W4 => "w4",
-            BenchName::Attention => "attention",
-            BenchName::Generate => "generate",
-        }
     }
 }

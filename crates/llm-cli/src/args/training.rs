@@ -1,15 +1,14 @@
 //! Flags of a training run. Every one is optional: what is not given comes from the checkpoint,
 //! the preset or the built-in values, in that order.
 
-use super::data::{DataAs, TextEnds};
 use super::duration::duration;
-use super::{CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
+use super::{CrewArgs, DataArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY};
 use crate::crew::members;
-use crate::flags::{Further, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
+use crate::flags::{Further, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed};
+use crate::words::{Word, one_of};
 use clap::Args;
-use clap::builder::{
-    BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
-};
+use clap::builder::ValueParser;
+use llm_core::recipe::DataForm;
 use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
 use llm_run::options::{Habits, Options};
@@ -22,89 +21,99 @@ use std::time::Duration;
 pub struct TrainArgs {
     /// Settings from a TOML file, its keys named like flags (lr = 1e-3); flags typed here win,
     /// paths in it count from the current folder
+    /// zh: 从 TOML 文件读设置，键与选项同名（lr = 1e-3）；命令行上写的优先，文件里的路径从当前目录算起
     #[arg(long, value_name = "FILE", help_heading = "Settings")]
     pub config: Option<PathBuf>,
     /// Print all settings as such a file, and do nothing
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Settings")]
+    /// zh: 把全部设置按这种文件的样子打印出来，什么都不做
+    #[arg(long, value_name = "0|1", help_heading = "Settings", hide_short_help = true)]
     pub print_config: Option<bool>,
-    /// Text to learn: files and folders, also packed with gzip; `-` is standard input [default:
-    /// built-in stories]
-    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Data")]
-    pub data: Vec<PathBuf>,
     /// nanoGPT's name for data/NAME/train.bin and val.bin beside it.
     #[arg(long, value_name = "NAME", hide = true, conflicts_with_all = ["data", "val"])]
     pub dataset: Option<PathBuf>,
-    /// What --data and --val hold, where it is not seen or is no text
-    #[arg(long, visible_alias = "tokens", value_name = "KIND", help_heading = "Data")]
-    pub data_as: Option<DataAs>,
-    /// Where a text ends, and a token says so: none, files (after each of several) or marked
-    /// (also where <|endoftext|> is written) [default: files]
-    #[arg(long, value_name = "WHERE", help_heading = "Data")]
-    pub end_of_text: Option<TextEnds>,
-    /// What is unseen.
+    /// What is learnt.
     #[command(flatten)]
-    pub val_frac: Typed<VAL_FRAC>,
-    /// Validation text of its own: files and folders; all of --data is then learnt
-    #[arg(
-        long,
-        num_args = 1..,
-        visible_alias = "val-data",
-        value_name = "FILE",
-        help_heading = "Data",
-        conflicts_with = "val-frac"
-    )]
-    pub val: Vec<PathBuf>,
-    /// Tokens.
-    #[command(flatten)]
-    pub tokenizer: TokenizerArgs,
+    pub files: DataArgs,
     /// Go on with other data than the checkpoint was trained on
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Data")]
+    /// zh: 换一份数据接着训练，而不用检查点原来的数据
+    #[arg(long, value_name = "0|1", help_heading = "Data", hide_short_help = true)]
     pub allow_data_change: Option<bool>,
     /// Sizes.
     #[command(flatten)]
     pub model: ModelArgs,
     /// Number of attention heads; must divide the width
+    /// zh: 注意力头的个数；必须整除宽度
     #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H", help_heading = "Model")]
     pub heads: Option<usize>,
     /// How it learns.
     #[command(flatten)]
     pub recipe: RecipeArgs,
     /// Continue from this checkpoint (or the folder of a run); nothing else is needed
+    /// zh: 从这个检查点（或训练目录）接着训练；不需要别的
     #[arg(long, visible_alias = "resume", value_name = "FILE", help_heading = "Checkpoints")]
     pub load: Option<PathBuf>,
     /// Save the run in this file (an existing one is replaced)
+    /// zh: 存到这个文件（已有的会被替换）
     #[arg(long, value_name = "FILE", help_heading = "Checkpoints", conflicts_with = "out")]
     pub save: Option<PathBuf>,
     /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
+    /// zh: 存到这个目录，即 DIR/ckpt/last [默认：runs/NNN，下一个空闲的编号]
     #[arg(long, alias = "out-dir", value_name = "DIR", help_heading = "Checkpoints")]
     pub out: Option<PathBuf>,
     /// Save nothing
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
+    /// zh: 什么都不保存
+    #[arg(long, value_name = "0|1", help_heading = "Checkpoints")]
     pub no_save: Option<bool>,
     /// Save the optimizer's moments too, for going on exactly; 1: in `best` as well
     /// [default: 1, but not in `best`]
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
+    /// zh: 连优化器的矩也保存，以便一字不差地继续；1：`best` 里也存 [默认：1，但 `best` 里不存]
+    #[arg(long, value_name = "0|1", help_heading = "Checkpoints", hide_short_help = true)]
     pub save_opt: Option<bool>,
     /// Save after every N steps too; 0: only at the end [default: 250]
-    #[arg(long, visible_alias = "save-interval", value_name = "N", help_heading = "Checkpoints")]
+    /// zh: 每 N 步也保存一次；0：只在结束时 [默认：250]
+    #[arg(
+        long,
+        visible_alias = "save-interval",
+        value_name = "N",
+        help_heading = "Checkpoints",
+        hide_short_help = true
+    )]
     pub save_every: Option<u64>,
     /// Keep the last N periodic checkpoints too, as DIR/ckpt/step-... [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Checkpoints", conflicts_with = "save")]
+    /// zh: 还保留最近 N 个定期检查点，即 DIR/ckpt/step-... [默认：0]
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Checkpoints",
+        conflicts_with = "save",
+        hide_short_help = true
+    )]
     pub keep: Option<usize>,
     /// Measure the validation loss after every N steps; 0: only at the end [default: 250]
+    /// zh: 每 N 步测一次验证损失；0：只在结束时 [默认：250]
     #[arg(long, visible_alias = "eval-interval", value_name = "N", help_heading = "Output")]
     pub eval_every: Option<u64>,
     /// Report the loss after every N steps; 0: never [default: 10]
-    #[arg(long, visible_alias = "log-interval", value_name = "N", help_heading = "Output")]
+    /// zh: 每 N 步报告一次损失；0：从不 [默认：10]
+    #[arg(
+        long,
+        visible_alias = "log-interval",
+        value_name = "N",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     pub log_every: Option<u64>,
     /// Write a sample after every N steps too
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    /// zh: 每 N 步也写一段样本
+    #[arg(long, value_name = "N", help_heading = "Output", hide_short_help = true)]
     pub sample_every: Option<u64>,
     /// Learn one batch by heart, as a check of the settings; nothing is saved
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"])]
+    /// zh: 把一批数据背下来，用来检验设置；什么都不保存
+    #[arg(long, value_name = "0|1", help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"], hide_short_help = true)]
     pub overfit: Option<bool>,
     /// Say what would be done, what memory and time it takes here, and do nothing
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output")]
+    /// zh: 说明会做什么、在这里要多少内存和时间，但什么都不做
+    #[arg(long, value_name = "0|1", help_heading = "Output")]
     pub dry_run: Option<bool>,
     /// Who works on it.
     #[command(flatten)]
@@ -131,7 +140,8 @@ pub struct ModelArgs {
     #[command(flatten)]
     pub sizes: Typed<SIZES>,
     /// A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 --init gpt2
-    #[arg(long, value_name = "NAME", value_parser = arches(&Arch::EVERYWHERE))]
+    /// zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2
+    #[arg(long, value_name = "NAME", value_parser = arches(false), hide_short_help = true)]
     pub arch: Option<Arch>,
     /// Choices.
     #[command(flatten)]
@@ -149,49 +159,49 @@ pub struct RecipeArgs {
     #[command(flatten)]
     pub length: Typed<LENGTH>,
     /// Steps as passes over the training data; with --load: that many more
-    #[arg(long, value_name = "X", conflicts_with = "steps")]
+    /// zh: 把步数说成训练数据的遍数；加 --load 时是再走这么多遍
+    #[arg(long, value_name = "X", conflicts_with = "steps", hide_short_help = true)]
     pub epochs: Option<f64>,
     /// How.
     #[command(flatten)]
     pub learning: Typed<LEARNING>,
     /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
     /// the rest to --load
+    /// zh: 连同最后的测量，总共不超过这么久（90s、10m、1h30m）；到时就保存，余下的留给 --load
     #[arg(long, value_name = "TIME", value_parser = duration)]
     pub max_time: Option<Duration>,
     /// Stop when N measurements in a row bring no better validation loss; 0: never
-    #[arg(long, value_name = "N")]
+    /// zh: 连续 N 次测量验证损失都没有变好，就停；0 表示不这样停
+    #[arg(long, value_name = "N", hide_short_help = true)]
     pub patience: Option<u64>,
     /// Leave out updates whose loss or gradient norm stands out by more than Z standard deviations
     /// (6 is usual); 0: none
-    #[arg(long, value_name = "Z")]
+    /// zh: 损失或梯度范数超出 Z 个标准差的更新跳过不做（常用 6）；0 表示都不跳过
+    #[arg(long, value_name = "Z", hide_short_help = true)]
     pub skip_spikes: Option<f32>,
     /// What is drawn.
     #[command(flatten)]
     pub seed: Typed<SEED>,
     /// A set of values to start from: `original` has those of the C++ trainer
-    #[arg(long, value_name = "NAME", value_parser = preset())]
+    /// zh: 一组起始值：`original` 是 C++ 训练程序的那一组
+    #[arg(long, value_name = "NAME", value_parser = one_of(PRESETS), hide_short_help = true)]
     pub preset: Option<Preset>,
 }
 
-/// Reads the name of one of these sets of options.
-pub(super) fn arches(known: &'static [Arch]) -> ValueParser {
-    let words = known.iter().map(|arch| {
-        let help = match arch {
-            Arch::Baseline => "Plain norms, an output head of its own with a bias",
-            Arch::Gpt2 => "GPT-2's options",
-            Arch::Llama => "Llama's: gains alone, a gated MLP, rotary positions, no biases",
-            Arch::Qwen3 => "Qwen3's: Llama's with normed queries and keys, and heads twice as wide",
-        };
-        PossibleValue::new(arch.name()).help(help)
-    });
-    let named = |word: String| known.iter().copied().find(|arch| arch.name() == word);
-    PossibleValuesParser::new(words).map(move |word| named(word).unwrap_or_default()).into()
-}
+/// Sets of options; those that every program has come first.
+#[rustfmt::skip]
+const ARCHES: &[Word<Arch>] = &[
+    ("baseline", Arch::Baseline, "Plain norms, an output head of its own with a bias zh: 普通的归一化，独立的、带偏置的输出头"),
+    ("gpt2", Arch::Gpt2, "GPT-2's options zh: GPT-2 的选项"),
+    ("llama", Arch::Llama, "Llama's: gains alone, a gated MLP, rotary positions, no biases zh: Llama 的：归一化只有增益，MLP 带门，旋转位置，没有偏置"),
+    ("qwen3", Arch::Qwen3, "Qwen3's: Llama's with normed queries and keys, and heads twice as wide zh: Qwen3 的：在 Llama 的基础上归一化查询和键，头加宽一倍"),
+];
+const PRESETS: &[Word<Preset>] =
+    &[("original", Preset::Original, "The C++ original's zh: C++ 原版的")];
 
-/// Reads the name of a preset.
-fn preset() -> ValueParser {
-    let original = PossibleValue::new(Preset::Original.name()).help("The C++ original's");
-    PossibleValuesParser::new([original]).map(|_| Preset::Original).into()
+/// Reads the name of a set of options: of every one, or of one that every program has.
+pub(super) fn arches(all: bool) -> ValueParser {
+    one_of(if all { ARCHES } else { &ARCHES[..Arch::EVERYWHERE.len()] })
 }
 
 impl TrainArgs {
@@ -199,10 +209,10 @@ impl TrainArgs {
     pub fn with_dataset(mut self) -> TrainArgs {
         if let Some(name) = self.dataset.take() {
             let folder = Path::new("data").join(name);
-            self.data = vec![folder.join("train.bin")];
-            self.val = vec![folder.join("val.bin")];
+            self.files.data = vec![folder.join("train.bin")];
+            self.files.val = vec![folder.join("val.bin")];
             // Few of GPT-2's numbers look like anything but text.
-            self.data_as.get_or_insert(DataAs::U16);
+            self.files.data_as.get_or_insert(DataForm::U16);
         }
         self
     }
@@ -220,7 +230,7 @@ impl TrainArgs {
 
     /// What the run is asked for.
     pub fn options(&self) -> Options {
-        let TrainArgs { recipe, tokenizer, crew, sampling, probes, .. } = self;
+        let TrainArgs { files, recipe, crew, sampling, probes, .. } = self;
         let RecipeArgs { epochs, max_time, patience, skip_spikes, preset, .. } = recipe;
         Options {
             given: self.given(),
@@ -228,11 +238,11 @@ impl TrainArgs {
             heads: self.heads,
             preset: *preset,
             epochs: *epochs,
-            data: self.data.clone(),
-            val: self.val.clone(),
-            data_as: self.data_as.map(Into::into),
-            end_of_text: self.end_of_text.map(Into::into),
-            tokenizer: tokenizer.options(),
+            data: files.data.clone(),
+            val: files.val.clone(),
+            data_as: files.data_as,
+            end_of_text: files.end_of_text,
+            tokenizer: files.tokenizer.options(),
             allow_data_change: self.allow_data_change,
             load: self.load.clone(),
             save: self.save.clone(),
@@ -259,18 +269,17 @@ impl TrainArgs {
 
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        let TrainArgs { val_frac, model, recipe, .. } = self;
-        let RecipeArgs { length, learning, seed, .. } = recipe;
-        let of_run = [&val_frac.0, &length.0, &learning.0, &seed.0];
+        let RecipeArgs { length, learning, seed, .. } = &self.recipe;
+        let of_run = [&self.files.val_frac.0, &length.0, &learning.0, &seed.0];
         let of_run = of_run.into_iter().flatten().map(|(flag, value)| (*flag, value.clone()));
-        of_run.chain(model.given()).collect()
+        of_run.chain(self.model.given()).collect()
     }
 }
 
 impl ModelArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        let all = [&self.sizes.0, &self.options.0, &self.further.0];
+        let all = [&self.sizes.0, &self.options.0, &self.further.given];
         all.into_iter().flatten().map(|(flag, value)| (*flag, value.clone())).collect()
     }
 }

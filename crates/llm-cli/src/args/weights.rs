@@ -1,14 +1,18 @@
 //! `--weights`: in how many bits a model's matrices are kept.
 
+use crate::words::Word;
 use llm_core::kernels::small::SmallKind;
 
-/// What can be typed.
-pub(super) const KINDS: [&str; 4] = ["f32", "bf16", "q8", "q4"];
+/// What matrices are kept as; `None`: f32.
+pub type Kept = Option<SmallKind>;
 
-/// What was typed; `None`: f32.
-pub fn small_kind(typed: &str) -> Option<SmallKind> {
-    typed.parse().ok()
-}
+/// What can be typed.
+pub(super) const KINDS: &[Word<Kept>] = &[
+    ("f32", None, ""),
+    ("bf16", Some(SmallKind::Bf16), ""),
+    ("q8", Some(SmallKind::Q8), ""),
+    ("q4", Some(SmallKind::Q4), ""),
+];
 
 #[cfg(test)]
 mod tests {
@@ -16,11 +20,8 @@ mod tests {
 
     #[test]
     fn every_kind_can_be_typed() {
-        let small = SmallKind::ALL.map(SmallKind::name);
-        assert_eq!([&["f32"], &small[..]].concat(), KINDS);
-        assert_eq!(
-            KINDS.map(small_kind),
-            [None, Some(SmallKind::Bf16), Some(SmallKind::Q8), Some(SmallKind::Q4)]
-        );
+        let typed = KINDS.iter().filter_map(|(word, kind, _)| Some((*word, (*kind)?)));
+        assert_eq!(typed.collect::<Vec<_>>(), SmallKind::ALL.map(|kind| (kind.name(), kind)));
+        assert_eq!(KINDS[0], ("f32", None, ""));
     }
 }

@@ -49,7 +49,8 @@ pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
     let Some(Accepted { args, settings, threads }) = accepted(program, words, read) else {
         return false;
     };
-    let text = printable_config(program.models.name, &settings.decided(), &args, threads);
+    let text =
+        printable_config(program.models.name, &settings.decided(), &args, &args.options(), threads);
     let again = [program.models.name, "--config", "printed"].map(OsString::from).to_vec();
     let again = accepted(program, again, |_| Ok(text.clone()));
     let again = again.unwrap_or_else(|| panic!("not understood again:\n{text}"));
@@ -59,6 +60,7 @@ pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
         program.models.name,
         &again.settings.decided(),
         &again.args,
+        &again.args.options(),
         again.threads,
     );
     assert_eq!(printed, text);

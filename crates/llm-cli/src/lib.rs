@@ -135,7 +135,6 @@ pub fn run(program: &Program) -> ExitCode {
 /// No verb: train, or say how.
 fn train(program: &Program, args: &TrainArgs) -> Result<()> {
     let options = &llm_run::plan::with_habits(&args.options());
-    let args = &args.with_habits(&options.habits);
     let several = args.crew.crew != Some(CrewKind::None);
     let one_flag = [
         (args.print_config, "--print-config"),

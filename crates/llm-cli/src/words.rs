@@ -56,11 +56,13 @@ macro_rules! words {
     ($(#[$of:meta])* $vis:vis enum $name:ident {
         $($(#[doc = $help:literal])+ $choice:ident = $word:literal,)+
     }) => {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
         $(#[$of])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        $vis enum $name {
-            $($(#[doc = $help])+ $choice,)+
-        }
+        $vis enum $name { $(
+            $(#[doc = $help])+
+            #[value(name = $word, help = $crate::words::chosen(concat!($($help),+).trim()))]
+            $choice,
+        )+ }
 
         impl $name {
             /// All of them.
@@ -68,25 +70,57 @@ macro_rules! words {
 
             /// As typed.
             pub fn name(self) -> &'static str {
-                match self {
-                    $($name::$choice => $word,)+
-                }
-            }
-        }
-
-        impl clap::ValueEnum for $name {
-            fn value_variants<'a>() -> &'a [Self] {
-                Self::ALL
-            }
-
-            fn to_possible_value(&self) -> Option<clap::builder::PossibleValue> {
-                let help = match self {
-                    $($name::$choice => concat!($($help),+),)+
-                };
-                let value = clap::builder::PossibleValue::new(self.name());
-                Some(value.help($crate::words::chosen(help.trim())))
+                match self { $($name::$choice => $word,)+ }
             }
         }
     };
 }
 pub(crate) use words;
+
+/// Left to `--help` by `-h`: how a flag says it in [`flags`].
+#[allow(non_upper_case_globals)]
+pub(crate) const rare: bool = true;
+
+/// What a verb takes, each flag in one item: its help as the comment, its name and type, what stands for
+/// its value, whether it is rare, and in brackets what else clap is told. `<name>` is typed without a
+/// name, `..name` stands for the flags of another struct.
+macro_rules! flags {
+    ($(#[$of:meta])* pub struct $args:ident $(in $heading:literal)? { $($rows:tt)* }) => {
+        $crate::words::flags! { @
+            [#[derive(Debug, clap::Args)] $(#[$of])* $(#[command(next_help_heading = $heading)])?]
+            $args [] $($rows)*
+        }
+    };
+    (@ [$($of:tt)*] $args:ident [$($done:tt)*]) => {
+        $($of)*
+        pub struct $args { $($done)* }
+    };
+    (@ $of:tt $args:ident [$($done:tt)*]
+        $(#[doc = $doc:tt])+ ..$more:ident: $type:ty $([$($told:tt)*])?; $($rows:tt)*) => {
+        $crate::words::flags! { @ $of $args [$($done)*
+            $(#[doc = $doc])+ #[command(flatten $(, $($told)*)?)] pub $more: $type,
+        ] $($rows)* }
+    };
+    (@ $of:tt $args:ident [$($done:tt)*]
+        $(#[doc = $doc:tt])+ <$word:ident>: $type:ty = $value:literal $([$($told:tt)*])?; $($rows:tt)*
+    ) => {
+        $crate::words::flags! { @ $of $args [$($done)*
+            $(#[doc = $doc])+ #[arg(value_name = $value $(, $($told)*)?)] pub $word: $type,
+        ] $($rows)* }
+    };
+    (@ $of:tt $args:ident [$($done:tt)*]
+        $(#[doc = $doc:tt])+ $flag:ident: $type:ty $(= $value:literal $($rare:ident)?)? $([$($told:tt)*])?;
+        $($rows:tt)*
+    ) => {
+        $crate::words::flags! { @ $of $args [$($done)*
+            $(#[doc = $doc])+
+            #[arg(
+                long
+                $(, value_name = $value $(, hide_short_help = $crate::words::$rare)?)?
+                $(, $($told)*)?
+            )]
+            pub $flag: $type,
+        ] $($rows)* }
+    };
+}
+pub(crate) use flags;

@@ -3,70 +3,56 @@
 use super::OutputArgs;
 use super::weights::{KINDS, Kept};
 use crate::flags::Further;
-use crate::words::{Word, one_of, words};
-use clap::Args;
+use crate::words::{Word, flags, one_of, words};
 use llm_core::kernels::gemm::Precision;
 
 /// What matrices are rounded to.
 const ROUNDED: &[Word<Precision>] = &[("f32", Precision::F32, ""), ("bf16", Precision::Bf16, "")];
 
-/// `bench`.
-#[derive(Debug, Args)]
-pub struct BenchArgs {
-    /// What to measure; repeatable [default: everything this program can]
-    /// zh: 测量什么；可以写几次 [默认：本程序能测的全部]
-    #[arg(long, value_name = "NAME")]
-    pub workload: Vec<BenchName>,
-    /// Measured steps [default: enough for a stable median]
-    /// zh: 测量的步数 [默认：足以得到稳定的中位数]
-    #[arg(long, value_name = "N")]
-    pub steps: Option<usize>,
-    /// Another width than the workload's
-    /// zh: 换一个宽度
-    #[arg(long, visible_alias = "d-model", value_name = "C", help_heading = "Sizes")]
-    pub dmodel: Option<usize>,
-    /// Another number of blocks
-    /// zh: 换一个块数
-    #[arg(long, visible_alias = "n-layers", value_name = "L", help_heading = "Sizes")]
-    pub layers: Option<usize>,
-    /// Another number of heads
-    /// zh: 换一个头数
-    #[arg(long, visible_alias = "n-heads", value_name = "H", help_heading = "Sizes")]
-    pub heads: Option<usize>,
-    /// Other windows
-    /// zh: 换一种窗口长度
-    #[arg(long, visible_alias = "seq-len", value_name = "T", help_heading = "Sizes")]
-    pub seq: Option<usize>,
-    /// Other batches
-    /// zh: 换一种批大小
-    #[arg(long, visible_alias = "batch-size", value_name = "B", help_heading = "Sizes")]
-    pub batch: Option<usize>,
-    /// Another vocabulary
-    /// zh: 换一个词表大小
-    #[arg(long, visible_alias = "vocab-size", value_name = "V", help_heading = "Sizes")]
-    pub vocab: Option<usize>,
-    /// Write on after a text of so many tokens [default: 1]
-    /// zh: 在这么多词元的文本之后接着写 [默认：1]
-    #[arg(long, value_name = "N", help_heading = "Sizes")]
-    pub after: Option<usize>,
-    /// What matrices are rounded to when they are multiplied
-    /// zh: 矩阵相乘前舍入成什么
-    #[arg(long, value_name = "KIND", value_parser = one_of(ROUNDED), default_value = "f32", hide_default_value = true, hide_possible_values = true)]
-    pub matmul: Precision,
-    /// Write text with weights kept as f32, bf16, q8 or q4
-    /// zh: 写文本时权重存成 f32、bf16、q8 或 q4
-    #[arg(long, value_name = "KIND", value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true)]
-    pub weights: Kept,
-    /// What the models are, where the program offers a choice.
-    #[command(flatten)]
-    pub model: Further,
-    /// One JSON object a line, for comparing with others
-    /// zh: 每行一个 JSON 对象，便于与别的程序比较
-    #[arg(long)]
-    pub json: bool,
-    /// Threads.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `bench`.
+    pub struct BenchArgs {
+        /// What to measure; repeatable [default: everything this program can]
+        /// zh: 测量什么；可以写几次 [默认：本程序能测的全部]
+        workload: Vec<BenchName> = "NAME";
+        /// Measured steps [default: enough for a stable median]
+        /// zh: 测量的步数 [默认：足以得到稳定的中位数]
+        steps: Option<usize> = "N";
+        /// Another width than the workload's
+        /// zh: 换一个宽度
+        dmodel: Option<usize> = "C" [visible_alias = "d-model", help_heading = "Sizes"];
+        /// Another number of blocks
+        /// zh: 换一个块数
+        layers: Option<usize> = "L" [visible_alias = "n-layers", help_heading = "Sizes"];
+        /// Another number of heads
+        /// zh: 换一个头数
+        heads: Option<usize> = "H" [visible_alias = "n-heads", help_heading = "Sizes"];
+        /// Other windows
+        /// zh: 换一种窗口长度
+        seq: Option<usize> = "T" [visible_alias = "seq-len", help_heading = "Sizes"];
+        /// Other batches
+        /// zh: 换一种批大小
+        batch: Option<usize> = "B" [visible_alias = "batch-size", help_heading = "Sizes"];
+        /// Another vocabulary
+        /// zh: 换一个词表大小
+        vocab: Option<usize> = "V" [visible_alias = "vocab-size", help_heading = "Sizes"];
+        /// Write on after a text of so many tokens [default: 1]
+        /// zh: 在这么多词元的文本之后接着写 [默认：1]
+        after: Option<usize> = "N" [help_heading = "Sizes"];
+        /// What matrices are rounded to when they are multiplied
+        /// zh: 矩阵相乘前舍入成什么
+        matmul: Precision = "KIND" [value_parser = one_of(ROUNDED), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        /// Write text with weights kept as f32, bf16, q8 or q4
+        /// zh: 写文本时权重存成 f32、bf16、q8 或 q4
+        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        /// What the models are, where the program offers a choice.
+        ..model: Further;
+        /// One JSON object a line, for comparing with others
+        /// zh: 每行一个 JSON 对象，便于与别的程序比较
+        json: bool;
+        /// Threads.
+        ..output: OutputArgs;
+    }
 }
 
 impl BenchArgs {

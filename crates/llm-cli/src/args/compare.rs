@@ -1,7 +1,8 @@
 //! Flags of `compare`.
 
 use super::{DataArgs, ModelArgs, OutputArgs, RecipeArgs, TrainArgs};
-use clap::{Arg, Args};
+use crate::words::flags;
+use clap::Arg;
 use std::path::PathBuf;
 
 /// `--variants`, for a program that offers what they differ in.
@@ -14,56 +15,45 @@ pub(super) fn variants_arg() -> Arg {
     )
 }
 
-/// `compare`.
-#[derive(Debug, Args)]
-#[command(
-    mut_arg("data", |arg| arg.help("Text to learn: files and folders; `-` is standard input [default: built-in stories] zh: 要学的文本：文件和目录；`-` 是标准输入 [默认：内置故事]")),
-    mut_arg("end_of_text", |arg| arg.help("Where a text ends: none, files or marked, as in training zh: 文本在哪里结束：none、files 或 marked，与训练相同")),
-)]
-pub struct CompareArgs {
-    /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those of
-    /// 1,2,4,8 that do; with --vary one number, as in training]
-    /// zh: 注意力头的个数，每个都必须整除宽度：1,2,4 [默认：1,2,4,8 里能整除的；加 --vary 时与训练相同，一个头数]
-    #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H,H,...", value_delimiter = ',')]
-    pub heads: Vec<usize>,
-    /// Compare trainings that differ in this setting, lr=1e-3,3e-3; repeatable: every combination
-    /// zh: 比较这项设置不同的训练，lr=1e-3,3e-3；可以写几次：训练所有组合
-    #[arg(long, value_name = "FLAG=V,V,...")]
-    pub vary: Vec<String>,
-    /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
-    /// zh: 每种训练几次，种子为 --seed、--seed + 1…… [默认：3]
-    #[arg(long, value_name = "N")]
-    pub seeds: Option<u64>,
-    /// Measure the validation loss of each after every N steps; 0: only at the end [default: 250]
-    /// zh: 每次训练每 N 步测一次验证损失；0：只在结束时 [默认：250]
-    #[arg(long, visible_alias = "eval-interval", value_name = "N")]
-    pub eval_every: Option<u64>,
-    /// Where the results go [default: runs/compare-NNN, the next free number]
-    /// zh: 结果放在哪里 [默认：runs/compare-NNN，下一个空闲的编号]
-    #[arg(long, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// What is learnt.
-    #[command(flatten)]
-    pub files: DataArgs,
-    /// Sizes.
-    #[command(flatten)]
-    pub model: ModelArgs,
-    /// How the models learn.
-    #[command(flatten)]
-    pub recipe: RecipeArgs,
-    /// Has no meaning here, which is said.
-    #[arg(long, visible_alias = "resume", value_name = "FILE", hide = true)]
-    pub load: Option<PathBuf>,
-    /// Likewise.
-    #[arg(long, value_name = "FILE", hide = true)]
-    pub save: Option<PathBuf>,
-    /// One JSON object a line
-    /// zh: 每行一个 JSON 对象
-    #[arg(long)]
-    pub json: bool,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `compare`.
+    #[command(
+        mut_arg("data", |arg| arg.help("Text to learn: files and folders; `-` is standard input [default: built-in stories] zh: 要学的文本：文件和目录；`-` 是标准输入 [默认：内置故事]")),
+        mut_arg("end_of_text", |arg| arg.help("Where a text ends: none, files or marked, as in training zh: 文本在哪里结束：none、files 或 marked，与训练相同")),
+    )]
+    pub struct CompareArgs {
+        /// Numbers of attention heads, each of which must divide the width: 1,2,4 [default: those of
+        /// 1,2,4,8 that do; with --vary one number, as in training]
+        /// zh: 注意力头的个数，每个都必须整除宽度：1,2,4 [默认：1,2,4,8 里能整除的；加 --vary 时与训练相同，一个头数]
+        heads: Vec<usize> = "H,H,..." [visible_aliases = ["n-heads", "n-head"], value_delimiter = ','];
+        /// Compare trainings that differ in this setting, lr=1e-3,3e-3; repeatable: every combination
+        /// zh: 比较这项设置不同的训练，lr=1e-3,3e-3；可以写几次：训练所有组合
+        vary: Vec<String> = "FLAG=V,V,...";
+        /// Trainings of each, with the seeds --seed, --seed + 1, ... [default: 3]
+        /// zh: 每种训练几次，种子为 --seed、--seed + 1…… [默认：3]
+        seeds: Option<u64> = "N";
+        /// Measure the validation loss of each after every N steps; 0: only at the end [default: 250]
+        /// zh: 每次训练每 N 步测一次验证损失；0：只在结束时 [默认：250]
+        eval_every: Option<u64> = "N" [visible_alias = "eval-interval"];
+        /// Where the results go [default: runs/compare-NNN, the next free number]
+        /// zh: 结果放在哪里 [默认：runs/compare-NNN，下一个空闲的编号]
+        out: Option<PathBuf> = "DIR";
+        /// What is learnt.
+        ..files: DataArgs;
+        /// Sizes.
+        ..model: ModelArgs;
+        /// How the models learn.
+        ..recipe: RecipeArgs;
+        /// Has no meaning here, which is said.
+        load: Option<PathBuf> = "FILE" [visible_alias = "resume", hide = true];
+        /// Likewise.
+        save: Option<PathBuf> = "FILE" [hide = true];
+        /// One JSON object a line
+        /// zh: 每行一个 JSON 对象
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }
 
 impl CompareArgs {

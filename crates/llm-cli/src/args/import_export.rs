@@ -1,56 +1,47 @@
 //! `export` and `import`.
 
 use super::OutputArgs;
-use crate::words::words;
-use clap::Args;
+use crate::words::{flags, words};
 use std::path::PathBuf;
 
-/// `export`.
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    /// As what
-    /// zh: 写成什么
-    #[arg(value_name = "FORMAT")]
-    pub format: ExportFormat,
-    /// Folder (hf) or file (safetensors, gguf) to write
-    /// zh: 要写的目录（hf）或文件（safetensors、gguf）
-    #[arg(value_name = "TARGET")]
-    pub target: PathBuf,
-    /// Checkpoint, or the folder of a run
-    /// zh: 检查点，或训练目录
-    #[arg(long, value_name = "FILE")]
-    pub load: PathBuf,
-    /// How gguf stores the matrices
-    /// zh: gguf 怎样存矩阵
-    #[arg(long = "type", value_name = "TYPE")]
-    pub stored: Option<StoredAs>,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `export`.
+    pub struct ExportArgs {
+        /// As what
+        /// zh: 写成什么
+        <format>: ExportFormat = "FORMAT";
+        /// Folder (hf) or file (safetensors, gguf) to write
+        /// zh: 要写的目录（hf）或文件（safetensors、gguf）
+        <target>: PathBuf = "TARGET";
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// How gguf stores the matrices
+        /// zh: gguf 怎样存矩阵
+        stored: Option<StoredAs> = "TYPE" [long = "type"];
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }
 
-/// `import`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// From what
-    /// zh: 从什么读
-    #[arg(value_name = "FORMAT")]
-    pub format: ImportFormat,
-    /// Folder (hf), file (safetensors, gguf), or what both file names begin with (llm-cpp)
-    /// zh: 目录（hf）、文件（safetensors、gguf），或两个文件名共同的开头（llm-cpp）
-    #[arg(value_name = "SOURCE")]
-    pub source: PathBuf,
-    /// Save the model in this checkpoint (an existing one is replaced)
-    /// zh: 把模型存到这个检查点（已有的会被替换）
-    #[arg(long, value_name = "FILE")]
-    pub save: PathBuf,
-    /// Number of attention heads, where the source does not say it
-    /// zh: 注意力头的个数，用于来源没有写明时
-    #[arg(long, visible_alias = "n-heads", value_name = "H")]
-    pub heads: Option<usize>,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `import`.
+    pub struct ImportArgs {
+        /// From what
+        /// zh: 从什么读
+        <format>: ImportFormat = "FORMAT";
+        /// Folder (hf), file (safetensors, gguf), or what both file names begin with (llm-cpp)
+        /// zh: 目录（hf）、文件（safetensors、gguf），或两个文件名共同的开头（llm-cpp）
+        <source>: PathBuf = "SOURCE";
+        /// Save the model in this checkpoint (an existing one is replaced)
+        /// zh: 把模型存到这个检查点（已有的会被替换）
+        save: PathBuf = "FILE";
+        /// Number of attention heads, where the source does not say it
+        /// zh: 注意力头的个数，用于来源没有写明时
+        heads: Option<usize> = "H" [visible_alias = "n-heads"];
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }
 
 words! {

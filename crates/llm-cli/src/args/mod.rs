@@ -29,8 +29,8 @@ pub use crew::CrewArgs;
 pub use data::DataArgs;
 pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, StoredAs};
 pub use inspect::{
-    HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
-    InspectPruneArgs, InspectVerb, MeasuredArgs,
+    HeadName, InspectAttentionArgs, InspectCommand, InspectModelArgs, InspectPruneArgs,
+    InspectVerb, MeasuredArgs,
 };
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
 pub use output::OutputArgs;
@@ -48,8 +48,8 @@ pub use training::{ModelArgs, RecipeArgs, TrainArgs};
 pub use weights::Kept;
 
 use crate::lang::Lang;
-use crate::words::one_of;
-use clap::{Args, Parser, Subcommand};
+use crate::words::{flags, one_of};
+use clap::{Parser, Subcommand};
 use data::FORMS;
 use llm_core::recipe::DataForm;
 use std::path::PathBuf;
@@ -122,77 +122,63 @@ pub enum Verb {
     },
 }
 
-/// `generate`.
-#[derive(Debug, Args)]
-pub struct GenerateArgs {
-    /// Checkpoint, or the folder of a run
-    /// zh: 检查点，或训练目录
-    #[arg(long, alias = "out-dir", value_name = "FILE")]
-    pub load: PathBuf,
-    /// How text is drawn.
-    #[command(flatten)]
-    pub sampling: SamplingArgs,
-    /// Seed of the draws [default: the run's]
-    /// zh: 抽取词元的随机种子 [默认：训练时的]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Keep the weights as f32, bf16, q8 or q4, with 32, 16, 8 or 4 bits each: fewer are faster
-    /// where the model is larger than the processor's caches
-    /// zh: 权重存成 f32、bf16、q8 或 q4，每个 32、16、8 或 4 位：模型比处理器的缓存大时，位数越少越快
-    #[arg(long, value_name = "KIND", value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true)]
-    pub weights: Kept,
-    /// One JSON object for each text, with token numbers and log-probabilities
-    /// zh: 每段文本一个 JSON 对象，带词元编号和对数概率
-    #[arg(long)]
-    pub json: bool,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// What nanoGPT's `sample.py` takes besides.
-    #[command(flatten)]
-    pub nano_gpt: NanoGptFlags<SAMPLE_PY>,
+flags! {
+    /// `generate`.
+    pub struct GenerateArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE" [alias = "out-dir"];
+        /// How text is drawn.
+        ..sampling: SamplingArgs;
+        /// Seed of the draws [default: the run's]
+        /// zh: 抽取词元的随机种子 [默认：训练时的]
+        seed: Option<u64> = "N";
+        /// Keep the weights as f32, bf16, q8 or q4, with 32, 16, 8 or 4 bits each: fewer are faster
+        /// where the model is larger than the processor's caches
+        /// zh: 权重存成 f32、bf16、q8 或 q4，每个 32、16、8 或 4 位：模型比处理器的缓存大时，位数越少越快
+        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        /// One JSON object for each text, with token numbers and log-probabilities
+        /// zh: 每段文本一个 JSON 对象，带词元编号和对数概率
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
+        /// What nanoGPT's `sample.py` takes besides.
+        ..nano_gpt: NanoGptFlags<SAMPLE_PY>;
+    }
 }
 
-/// `eval`.
-#[derive(Debug, Args)]
-pub struct EvalArgs {
-    /// Checkpoint, or the folder of a run
-    /// zh: 检查点，或训练目录
-    #[arg(long, value_name = "FILE")]
-    pub load: PathBuf,
-    /// Text to score, all of it: files and folders; `-` is standard input [default: the run's own
-    /// unseen text]
-    /// zh: 要评的文本，全部都评：文件和目录；`-` 是标准输入 [默认：这次训练留着没学的文本]
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub data: Vec<PathBuf>,
-    /// What --data holds, where it is not seen or is no text [default: as in training]
-    /// zh: --data 里是什么，用于看不出来或不是文本时 [默认：与训练相同]
-    #[arg(long, visible_alias = "tokens", value_name = "KIND", value_parser = one_of(FORMS))]
-    pub data_as: Option<DataForm>,
-    /// Windows scored together [default: the run's batch]
-    /// zh: 一起计算的窗口数 [默认：训练时的批大小]
-    #[arg(long, visible_alias = "batch-size", value_name = "N")]
-    pub batch: Option<usize>,
-    /// Score the model with weights rounded to bf16, q8 or q4, beside f32
-    /// zh: 把权重舍入成 bf16、q8 或 q4 之后打分，与 f32 并列
-    #[arg(long, value_name = "KIND", value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true)]
-    pub weights: Kept,
-    /// Write a row for every scored token into this file as CSV, with --json an object a line:
-    /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone or
-    /// `-`: to standard output, the table to standard error
-    /// zh: 为每个评过的词元在这个文件里写一行 CSV，加 --json 时每行一个对象：位置、窗口（从哪里开始）、词元、文本、损失、概率、名次、首选；不写文件名或写 `-` 时写到标准输出，表格写到标准错误
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub per_token: Option<PathBuf>,
-    /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows and losses (N),
-    /// logits (N × V)
-    /// zh: 为 N 个评过的词元写 NumPy 数组：tokens、inputs、positions、windows、losses（N），logits（N × V）
-    #[arg(long, value_name = "FILE")]
-    pub npz: Option<PathBuf>,
-    /// One JSON object; with --per-token one for each token
-    /// zh: 一个 JSON 对象；加 --per-token 时每个词元一个
-    #[arg(long)]
-    pub json: bool,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `eval`.
+    pub struct EvalArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// Text to score, all of it: files and folders; `-` is standard input [default: the run's own
+        /// unseen text]
+        /// zh: 要评的文本，全部都评：文件和目录；`-` 是标准输入 [默认：这次训练留着没学的文本]
+        data: Vec<PathBuf> = "FILE" [num_args = 1..];
+        /// What --data holds, where it is not seen or is no text [default: as in training]
+        /// zh: --data 里是什么，用于看不出来或不是文本时 [默认：与训练相同]
+        data_as: Option<DataForm> = "KIND" [visible_alias = "tokens", value_parser = one_of(FORMS)];
+        /// Windows scored together [default: the run's batch]
+        /// zh: 一起计算的窗口数 [默认：训练时的批大小]
+        batch: Option<usize> = "N" [visible_alias = "batch-size"];
+        /// Score the model with weights rounded to bf16, q8 or q4, beside f32
+        /// zh: 把权重舍入成 bf16、q8 或 q4 之后打分，与 f32 并列
+        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        /// Write a row for every scored token into this file as CSV, with --json an object a line:
+        /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone or
+        /// `-`: to standard output, the table to standard error
+        /// zh: 为每个评过的词元在这个文件里写一行 CSV，加 --json 时每行一个对象：位置、窗口（从哪里开始）、词元、文本、损失、概率、名次、首选；不写文件名或写 `-` 时写到标准输出，表格写到标准错误
+        per_token: Option<PathBuf> = "FILE" [num_args = 0..=1, default_missing_value = "-"];
+        /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows and losses (N),
+        /// logits (N × V)
+        /// zh: 为 N 个评过的词元写 NumPy 数组：tokens、inputs、positions、windows、losses（N），logits（N × V）
+        npz: Option<PathBuf> = "FILE";
+        /// One JSON object; with --per-token one for each token
+        /// zh: 一个 JSON 对象；加 --per-token 时每个词元一个
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }

@@ -1,24 +1,21 @@
 //! `runs`.
 
-use crate::words::words;
-use clap::Args;
+use crate::words::{flags, words};
 use std::path::PathBuf;
 
-/// `runs`.
-#[derive(Debug, Args)]
-pub struct RunsArgs {
-    /// Folders of runs, or folders that hold such [default: runs]
-    /// zh: 训练目录，或装着训练目录的目录 [默认：runs]
-    #[arg(value_name = "DIR")]
-    pub folders: Vec<PathBuf>,
-    /// Which come first [default: name]
-    /// zh: 按什么排序 [默认：name]
-    #[arg(long, value_name = "BY")]
-    pub sort: Option<RunsOrder>,
-    /// One JSON object a line
-    /// zh: 每行一个 JSON 对象
-    #[arg(long)]
-    pub json: bool,
+flags! {
+    /// `runs`.
+    pub struct RunsArgs {
+        /// Folders of runs, or folders that hold such [default: runs]
+        /// zh: 训练目录，或装着训练目录的目录 [默认：runs]
+        <folders>: Vec<PathBuf> = "DIR";
+        /// Which come first [default: name]
+        /// zh: 按什么排序 [默认：name]
+        sort: Option<RunsOrder> = "BY";
+        /// One JSON object a line
+        /// zh: 每行一个 JSON 对象
+        json: bool;
+    }
 }
 
 words! {

@@ -5,8 +5,7 @@ use super::duration::duration;
 use super::{CrewArgs, DataArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY};
 use crate::crew::members;
 use crate::flags::{Further, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed};
-use crate::words::{Word, one_of};
-use clap::Args;
+use crate::words::{Word, flags, one_of};
 use clap::builder::ValueParser;
 use llm_core::recipe::DataForm;
 use llm_run::arch::Arch;
@@ -16,176 +15,125 @@ use llm_run::settings::Given;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Everything that training takes.
-#[derive(Clone, Debug, Default, Args)]
-pub struct TrainArgs {
-    /// Settings from a TOML file, its keys named like flags (lr = 1e-3); flags typed here win,
-    /// paths in it count from the current folder
-    /// zh: 从 TOML 文件读设置，键与选项同名（lr = 1e-3）；命令行上写的优先，文件里的路径从当前目录算起
-    #[arg(long, value_name = "FILE", help_heading = "Settings")]
-    pub config: Option<PathBuf>,
-    /// Print all settings as such a file, and do nothing
-    /// zh: 把全部设置按这种文件的样子打印出来，什么都不做
-    #[arg(long, value_name = "0|1", help_heading = "Settings", hide_short_help = true)]
-    pub print_config: Option<bool>,
-    /// nanoGPT's name for data/NAME/train.bin and val.bin beside it.
-    #[arg(long, value_name = "NAME", hide = true, conflicts_with_all = ["data", "val"])]
-    pub dataset: Option<PathBuf>,
-    /// What is learnt.
-    #[command(flatten)]
-    pub files: DataArgs,
-    /// Go on with other data than the checkpoint was trained on
-    /// zh: 换一份数据接着训练，而不用检查点原来的数据
-    #[arg(long, value_name = "0|1", help_heading = "Data", hide_short_help = true)]
-    pub allow_data_change: Option<bool>,
-    /// Sizes.
-    #[command(flatten)]
-    pub model: ModelArgs,
-    /// Number of attention heads; must divide the width
-    /// zh: 注意力头的个数；必须整除宽度
-    #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H", help_heading = "Model")]
-    pub heads: Option<usize>,
-    /// How it learns.
-    #[command(flatten)]
-    pub recipe: RecipeArgs,
-    /// Continue from this checkpoint (or the folder of a run); nothing else is needed
-    /// zh: 从这个检查点（或训练目录）接着训练；不需要别的
-    #[arg(long, visible_alias = "resume", value_name = "FILE", help_heading = "Checkpoints")]
-    pub load: Option<PathBuf>,
-    /// Save the run in this file (an existing one is replaced)
-    /// zh: 存到这个文件（已有的会被替换）
-    #[arg(long, value_name = "FILE", help_heading = "Checkpoints", conflicts_with = "out")]
-    pub save: Option<PathBuf>,
-    /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
-    /// zh: 存到这个目录，即 DIR/ckpt/last [默认：runs/NNN，下一个空闲的编号]
-    #[arg(long, alias = "out-dir", value_name = "DIR", help_heading = "Checkpoints")]
-    pub out: Option<PathBuf>,
-    /// Save nothing
-    /// zh: 什么都不保存
-    #[arg(long, value_name = "0|1", help_heading = "Checkpoints")]
-    pub no_save: Option<bool>,
-    /// Save the optimizer's moments too, for going on exactly; 1: in `best` as well
-    /// [default: 1, but not in `best`]
-    /// zh: 连优化器的矩也保存，以便一字不差地继续；1：`best` 里也存 [默认：1，但 `best` 里不存]
-    #[arg(long, value_name = "0|1", help_heading = "Checkpoints", hide_short_help = true)]
-    pub save_opt: Option<bool>,
-    /// Save after every N steps too; 0: only at the end [default: 250]
-    /// zh: 每 N 步也保存一次；0：只在结束时 [默认：250]
-    #[arg(
-        long,
-        visible_alias = "save-interval",
-        value_name = "N",
-        help_heading = "Checkpoints",
-        hide_short_help = true
-    )]
-    pub save_every: Option<u64>,
-    /// Keep the last N periodic checkpoints too, as DIR/ckpt/step-... [default: 0]
-    /// zh: 还保留最近 N 个定期检查点，即 DIR/ckpt/step-... [默认：0]
-    #[arg(
-        long,
-        value_name = "N",
-        help_heading = "Checkpoints",
-        conflicts_with = "save",
-        hide_short_help = true
-    )]
-    pub keep: Option<usize>,
-    /// Measure the validation loss after every N steps; 0: only at the end [default: 250]
-    /// zh: 每 N 步测一次验证损失；0：只在结束时 [默认：250]
-    #[arg(long, visible_alias = "eval-interval", value_name = "N", help_heading = "Output")]
-    pub eval_every: Option<u64>,
-    /// Report the loss after every N steps; 0: never [default: 10]
-    /// zh: 每 N 步报告一次损失；0：从不 [默认：10]
-    #[arg(
-        long,
-        visible_alias = "log-interval",
-        value_name = "N",
-        help_heading = "Output",
-        hide_short_help = true
-    )]
-    pub log_every: Option<u64>,
-    /// Write a sample after every N steps too
-    /// zh: 每 N 步也写一段样本
-    #[arg(long, value_name = "N", help_heading = "Output", hide_short_help = true)]
-    pub sample_every: Option<u64>,
-    /// Learn one batch by heart, as a check of the settings; nothing is saved
-    /// zh: 把一批数据背下来，用来检验设置；什么都不保存
-    #[arg(long, value_name = "0|1", help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"], hide_short_help = true)]
-    pub overfit: Option<bool>,
-    /// Say what would be done, what memory and time it takes here, and do nothing
-    /// zh: 说明会做什么、在这里要多少内存和时间，但什么都不做
-    #[arg(long, value_name = "0|1", help_heading = "Output")]
-    pub dry_run: Option<bool>,
-    /// Who works on it.
-    #[command(flatten)]
-    pub crew: CrewArgs,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// Text after training.
-    #[command(flatten)]
-    pub sampling: SamplingArgs,
-    /// Probes after training.
-    #[command(flatten)]
-    pub probes: ProbeArgs,
-    /// What nanoGPT's `train.py` takes besides.
-    #[command(flatten)]
-    pub nano_gpt: NanoGptFlags<TRAIN_PY>,
+flags! {
+    /// Everything that training takes.
+    #[derive(Clone, Default)]
+    pub struct TrainArgs {
+        /// Settings from a TOML file, its keys named like flags (lr = 1e-3); flags typed here win,
+        /// paths in it count from the current folder
+        /// zh: 从 TOML 文件读设置，键与选项同名（lr = 1e-3）；命令行上写的优先，文件里的路径从当前目录算起
+        config: Option<PathBuf> = "FILE" [help_heading = "Settings"];
+        /// Print all settings as such a file, and do nothing
+        /// zh: 把全部设置按这种文件的样子打印出来，什么都不做
+        print_config: Option<bool> = "0|1" rare [help_heading = "Settings"];
+        /// nanoGPT's name for data/NAME/train.bin and val.bin beside it.
+        dataset: Option<PathBuf> = "NAME" [hide = true, conflicts_with_all = ["data", "val"]];
+        /// What is learnt.
+        ..files: DataArgs;
+        /// Go on with other data than the checkpoint was trained on
+        /// zh: 换一份数据接着训练，而不用检查点原来的数据
+        allow_data_change: Option<bool> = "0|1" rare [help_heading = "Data"];
+        /// Sizes.
+        ..model: ModelArgs;
+        /// Number of attention heads; must divide the width
+        /// zh: 注意力头的个数；必须整除宽度
+        heads: Option<usize> = "H" [visible_aliases = ["n-heads", "n-head"], help_heading = "Model"];
+        /// How it learns.
+        ..recipe: RecipeArgs;
+        /// Continue from this checkpoint (or the folder of a run); nothing else is needed
+        /// zh: 从这个检查点（或训练目录）接着训练；不需要别的
+        load: Option<PathBuf> = "FILE" [visible_alias = "resume", help_heading = "Checkpoints"];
+        /// Save the run in this file (an existing one is replaced)
+        /// zh: 存到这个文件（已有的会被替换）
+        save: Option<PathBuf> = "FILE" [help_heading = "Checkpoints", conflicts_with = "out"];
+        /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
+        /// zh: 存到这个目录，即 DIR/ckpt/last [默认：runs/NNN，下一个空闲的编号]
+        out: Option<PathBuf> = "DIR" [alias = "out-dir", help_heading = "Checkpoints"];
+        /// Save nothing
+        /// zh: 什么都不保存
+        no_save: Option<bool> = "0|1" [help_heading = "Checkpoints"];
+        /// Save the optimizer's moments too, for going on exactly; 1: in `best` as well
+        /// [default: 1, but not in `best`]
+        /// zh: 连优化器的矩也保存，以便一字不差地继续；1：`best` 里也存 [默认：1，但 `best` 里不存]
+        save_opt: Option<bool> = "0|1" rare [help_heading = "Checkpoints"];
+        /// Save after every N steps too; 0: only at the end [default: 250]
+        /// zh: 每 N 步也保存一次；0：只在结束时 [默认：250]
+        save_every: Option<u64> = "N" rare [visible_alias = "save-interval", help_heading = "Checkpoints"];
+        /// Keep the last N periodic checkpoints too, as DIR/ckpt/step-... [default: 0]
+        /// zh: 还保留最近 N 个定期检查点，即 DIR/ckpt/step-... [默认：0]
+        keep: Option<usize> = "N" rare [help_heading = "Checkpoints", conflicts_with = "save"];
+        /// Measure the validation loss after every N steps; 0: only at the end [default: 250]
+        /// zh: 每 N 步测一次验证损失；0：只在结束时 [默认：250]
+        eval_every: Option<u64> = "N" [visible_alias = "eval-interval", help_heading = "Output"];
+        /// Report the loss after every N steps; 0: never [default: 10]
+        /// zh: 每 N 步报告一次损失；0：从不 [默认：10]
+        log_every: Option<u64> = "N" rare [visible_alias = "log-interval", help_heading = "Output"];
+        /// Write a sample after every N steps too
+        /// zh: 每 N 步也写一段样本
+        sample_every: Option<u64> = "N" rare [help_heading = "Output"];
+        /// Learn one batch by heart, as a check of the settings; nothing is saved
+        /// zh: 把一批数据背下来，用来检验设置；什么都不保存
+        overfit: Option<bool> = "0|1" rare [help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"]];
+        /// Say what would be done, what memory and time it takes here, and do nothing
+        /// zh: 说明会做什么、在这里要多少内存和时间，但什么都不做
+        dry_run: Option<bool> = "0|1" [help_heading = "Output"];
+        /// Who works on it.
+        ..crew: CrewArgs;
+        /// What is printed.
+        ..output: OutputArgs;
+        /// Text after training.
+        ..sampling: SamplingArgs;
+        /// Probes after training.
+        ..probes: ProbeArgs;
+        /// What nanoGPT's `train.py` takes besides.
+        ..nano_gpt: NanoGptFlags<TRAIN_PY>;
+    }
 }
 
-/// Sizes of a new model.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Model")]
-pub struct ModelArgs {
-    /// Numbers.
-    #[command(flatten)]
-    pub sizes: Typed<SIZES>,
-    /// A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 --init gpt2
-    /// zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2
-    #[arg(long, value_name = "NAME", value_parser = arches(false), hide_short_help = true)]
-    pub arch: Option<Arch>,
-    /// Choices.
-    #[command(flatten)]
-    pub options: Typed<OPTIONS>,
-    /// Those that not every program offers.
-    #[command(flatten)]
-    pub further: Further,
+flags! {
+    /// Sizes of a new model.
+    #[derive(Clone, Default)]
+    pub struct ModelArgs in "Model" {
+        /// Numbers.
+        ..sizes: Typed<SIZES>;
+        /// A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 --init gpt2
+        /// zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2
+        arch: Option<Arch> = "NAME" rare [value_parser = arches(false)];
+        /// Choices.
+        ..options: Typed<OPTIONS>;
+        /// Those that not every program offers.
+        ..further: Further;
+    }
 }
 
-/// How a model learns.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Training")]
-pub struct RecipeArgs {
-    /// How long.
-    #[command(flatten)]
-    pub length: Typed<LENGTH>,
-    /// Steps as passes over the training data; with --load: that many more
-    /// zh: 把步数说成训练数据的遍数；加 --load 时是再走这么多遍
-    #[arg(long, value_name = "X", conflicts_with = "steps", hide_short_help = true)]
-    pub epochs: Option<f64>,
-    /// How.
-    #[command(flatten)]
-    pub learning: Typed<LEARNING>,
-    /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
-    /// the rest to --load
-    /// zh: 连同最后的测量，总共不超过这么久（90s、10m、1h30m）；到时就保存，余下的留给 --load
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub max_time: Option<Duration>,
-    /// Stop when N measurements in a row bring no better validation loss; 0: never
-    /// zh: 连续 N 次测量验证损失都没有变好，就停；0 表示不这样停
-    #[arg(long, value_name = "N", hide_short_help = true)]
-    pub patience: Option<u64>,
-    /// Leave out updates whose loss or gradient norm stands out by more than Z standard deviations
-    /// (6 is usual); 0: none
-    /// zh: 损失或梯度范数超出 Z 个标准差的更新跳过不做（常用 6）；0 表示都不跳过
-    #[arg(long, value_name = "Z", hide_short_help = true)]
-    pub skip_spikes: Option<f32>,
-    /// What is drawn.
-    #[command(flatten)]
-    pub seed: Typed<SEED>,
-    /// A set of values to start from: `original` has those of the C++ trainer
-    /// zh: 一组起始值：`original` 是 C++ 训练程序的那一组
-    #[arg(long, value_name = "NAME", value_parser = one_of(PRESETS), hide_short_help = true)]
-    pub preset: Option<Preset>,
+flags! {
+    /// How a model learns.
+    #[derive(Clone, Default)]
+    pub struct RecipeArgs in "Training" {
+        /// How long.
+        ..length: Typed<LENGTH>;
+        /// Steps as passes over the training data; with --load: that many more
+        /// zh: 把步数说成训练数据的遍数；加 --load 时是再走这么多遍
+        epochs: Option<f64> = "X" rare [conflicts_with = "steps"];
+        /// How.
+        ..learning: Typed<LEARNING>;
+        /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
+        /// the rest to --load
+        /// zh: 连同最后的测量，总共不超过这么久（90s、10m、1h30m）；到时就保存，余下的留给 --load
+        max_time: Option<Duration> = "TIME" [value_parser = duration];
+        /// Stop when N measurements in a row bring no better validation loss; 0: never
+        /// zh: 连续 N 次测量验证损失都没有变好，就停；0 表示不这样停
+        patience: Option<u64> = "N" rare;
+        /// Leave out updates whose loss or gradient norm stands out by more than Z standard deviations
+        /// (6 is usual); 0: none
+        /// zh: 损失或梯度范数超出 Z 个标准差的更新跳过不做（常用 6）；0 表示都不跳过
+        skip_spikes: Option<f32> = "Z" rare;
+        /// What is drawn.
+        ..seed: Typed<SEED>;
+        /// A set of values to start from: `original` has those of the C++ trainer
+        /// zh: 一组起始值：`original` 是 C++ 训练程序的那一组
+        preset: Option<Preset> = "NAME" rare [value_parser = one_of(PRESETS)];
+    }
 }
 
 /// Sets of options; those that every program has come first.
@@ -215,17 +163,6 @@ impl TrainArgs {
             self.files.data_as.get_or_insert(DataForm::U16);
         }
         self
-    }
-
-    /// The same with the habits that the run goes on with.
-    pub fn with_habits(&self, habits: &Habits) -> TrainArgs {
-        let mut args = self.clone();
-        let Habits { patience, skip_spikes, .. } = *habits;
-        (args.eval_every, args.save_every) = (habits.eval_every, habits.save_every);
-        (args.log_every, args.sample_every) = (habits.log_every, habits.sample_every);
-        (args.keep, args.save_opt) = (habits.keep, habits.save_opt);
-        (args.recipe.patience, args.recipe.skip_spikes) = (patience, skip_spikes);
-        args
     }
 
     /// What the run is asked for.

@@ -78,5 +78,6 @@ pub fn print_config(
 ) -> Result<()> {
     let watch = Learning::new(args.output.quiet());
     let plan = watch.watch(|watch| Plan::new(&program.models, options, watch))?;
-    print(settings::printable_config(program.models.name, &plan.decided(), args, threads))
+    let decided = &plan.decided();
+    print(settings::printable_config(program.models.name, decided, args, options, threads))
 }

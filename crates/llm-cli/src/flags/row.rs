@@ -56,17 +56,17 @@ pub(super) const fn row(
     Flag { name, aliases: &[], placeholder, help, rare: false, kind }
 }
 
-/// The same of a flag that few need.
-pub(super) const fn rare(
-    name: &'static str,
-    placeholder: &'static str,
-    kind: Kind,
-    help: &'static str,
-) -> Flag {
-    Flag { rare: true, ..row(name, placeholder, kind, help) }
-}
-
 impl Flag {
+    /// The same, left to `--help`.
+    pub(super) const fn rare(self) -> Flag {
+        Flag { rare: true, ..self }
+    }
+
+    /// The same with other names.
+    pub(super) const fn or(self, aliases: &'static [&'static str]) -> Flag {
+        Flag { aliases, ..self }
+    }
+
     /// The setting of core that it sets; none of an attention's own.
     pub fn setting(&self) -> Option<&'static Setting> {
         settings().find(|setting| setting.name == self.setting_name())

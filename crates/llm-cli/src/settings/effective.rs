@@ -17,10 +17,11 @@ pub fn printable_config(
     name: &str,
     decided: &Decided<'_>,
     args: &TrainArgs,
+    options: &Options,
     threads: usize,
 ) -> String {
-    let mut sheet = all(decided, args, threads);
-    sheet.let_follow(&args.options());
+    let mut sheet = all(decided, args, options, threads);
+    sheet.let_follow(options);
     sheet.text(&head(name))
 }
 
@@ -33,25 +34,24 @@ pub fn head(name: &str) -> String {
 }
 
 /// Every setting.
-pub(super) fn all(decided: &Decided<'_>, args: &TrainArgs, threads: usize) -> Sheet {
+pub(super) fn all(
+    decided: &Decided<'_>,
+    args: &TrainArgs,
+    options: &Options,
+    threads: usize,
+) -> Sheet {
     // What is learnt by heart is not saved, and nobody said so.
-    let options = Options { no_save: args.no_save, ..args.options() };
+    let options = Options { no_save: args.no_save, ..options.clone() };
     let mut sheet = Sheet::of(decided, &options, threads, beside(args));
     sheet.place(&options);
-    sheet.beside(args.output.beside.iter().filter(|of| !is_of_a_run(of)).cloned());
+    sheet.beside(args.output.beside.clone());
     sheet
 }
 
-/// What is printed, written and checked by a run.
+/// What is printed, written and checked by a run, without who works and whether at all.
 pub fn beside(args: &TrainArgs) -> Vec<Beside> {
-    args.output.beside.iter().filter(|of| is_of_a_run(of)).cloned().collect()
-}
-
-/// Tables of what says who works and whether at all: it stands in what is printed, and in no run's folder.
-const OF_NO_RUN: [&str; 2] = ["checkpoints", "processes"];
-
-fn is_of_a_run(of: &Beside) -> bool {
-    !OF_NO_RUN.contains(&of.0)
+    let of_run = |of: &&Beside| !["checkpoints", "processes"].contains(&of.0);
+    args.output.beside.iter().filter(of_run).cloned().collect()
 }
 
 /// The table of a flag that is no setting of a run, by what it stands under in the help.

@@ -32,7 +32,7 @@ fn every_flag_is_a_setting() {
     let longs = shown.filter_map(clap::Arg::get_long);
     let flags: BTreeSet<String> = longs.map(|long| long.replace('-', "_")).collect();
     let (plan, args) = plan(&["--steps", "1", "--layers", "1"]);
-    let sheet = all(&plan.decided(), &args, 1);
+    let sheet = all(&plan.decided(), &args, &args.options(), 1);
     let known = sheet.known.iter().cloned().chain(others.map(String::from));
     let known: BTreeSet<String> = known.collect();
     let missing: Vec<_> = flags.difference(&known).collect();
@@ -56,7 +56,7 @@ fn texts_in_settings_cannot_control_a_terminal() {
     for prompt in ["a\u{9b}2J", "\u{202e}b \"quoted\" 'both'", "\u{7f}\\x\u{1b}[m", "C:\\x\u{2066}"]
     {
         let (plan, args) = plan(&["--steps", "1", "--layers", "1", "--prompt", prompt]);
-        let written = printable_config("train-gpt", &plan.decided(), &args, 1);
+        let written = printable_config("train-gpt", &plan.decided(), &args, &args.options(), 1);
         let obeyed = |c: char| c != '\n' && (c.is_control() || "\u{202e}\u{2066}".contains(c));
         assert!(!written.contains(obeyed), "{written}");
         let read: toml::Table = written.parse().unwrap();
@@ -75,7 +75,10 @@ fn a_run_s_settings() {
         assert!(text.lines().any(|l| l == line), "no {line}: {text}");
     }
     assert!(text.starts_with("# train-gpt ") && !text.contains("no_save"));
-    assert!(printable_config("train-gpt", &plan.decided(), &args, 2).contains("no_save = true"));
+    assert!(
+        printable_config("train-gpt", &plan.decided(), &args, &args.options(), 2)
+            .contains("no_save = true")
+    );
 }
 
 fn read(text: &str) -> crate::Result<clap::ArgMatches> {

@@ -107,15 +107,11 @@ pub(crate) fn parse_with(
 /// What was typed, with what files of settings say of it.
 fn read_from(command: &Command, matches: &ArgMatches) -> std::result::Result<Cli, clap::Error> {
     let mut cli = Cli::from_arg_matches(matches)?;
-    match (&mut cli.verb, matches.subcommand()) {
-        (None, _) => cli.train.output.beside = settings::typed(command, matches),
-        // It trains too.
-        (Some(Verb::Compare(args)), Some((verb, matches))) => {
-            let command = command.find_subcommand(verb).into_iter();
-            args.output.beside = command.flat_map(|of| settings::typed(of, matches)).collect();
-        }
-        _ => {}
-    }
+    let output = match &mut cli.verb {
+        Some(Verb::Compare(args)) => &mut args.output, // it trains too
+        _ => &mut cli.train.output,
+    };
+    output.beside = settings::typed(command, matches);
     Ok(cli)
 }
 

@@ -1,13 +1,10 @@
 //! The verb `bench`.
 
 use super::OutputArgs;
-use super::weights::{KINDS, Kept};
+use super::choices::{KINDS, Kept, ROUNDED};
 use crate::flags::Further;
-use crate::words::{Word, flags, one_of, words};
+use crate::words::{flags, one_of, words};
 use llm_core::kernels::gemm::Precision;
-
-/// What matrices are rounded to.
-const ROUNDED: &[Word<Precision>] = &[("f32", Precision::F32, ""), ("bf16", Precision::Bf16, "")];
 
 flags! {
     /// `bench`.

@@ -1,8 +1,8 @@
 //! The clap command of a program.
 
 use super::Cli;
+use super::choices::arches;
 use super::compare::variants_arg;
-use super::training::arches;
 use crate::flags::further_args;
 use crate::machine::version;
 use crate::program::Program;
@@ -26,9 +26,9 @@ pub fn command(program: &Program) -> Command {
          {name} eval --load runs/001 --data other.txt"
     );
     // The last word on a setting counts, as scripts have it that add theirs to a command.
-    let command = with_switches(Cli::command()).mut_subcommands(in_full);
+    let command = Cli::command().mut_subcommands(in_full);
     let command = command.name(name).bin_name(name).about(program.about).args_override_self(true);
-    let command = with_options(command.version(version()), program);
+    let command = with_switches(with_options(command.version(version()), program));
     // Stands in the list and in completions, first; what it says is said without it.
     let train = Command::new(TRAIN).about("Train a model, or go on with a run: so does no verb zh: 训练模型，或接着训练；不写命令也是这样");
     let train = train.args(command.get_arguments().cloned()).display_order(0);
@@ -46,11 +46,10 @@ pub fn command(program: &Program) -> Command {
     let command = with_negative_numbers(with_underscores(command));
     in_one_language(match program.models.heads {
         Heads::One { .. } => {
-            let command = command.mut_arg("heads", |arg| arg.hide(true));
-            let command =
-                command.mut_subcommand(TRAIN, |verb| verb.mut_arg("heads", |arg| arg.hide(true)));
+            let without = |verb: Command| verb.mut_arg("heads", |arg| arg.hide(true));
+            let command = without(command).mut_subcommand(TRAIN, without);
             let command = command.mut_subcommand("compare", |verb| verb.hide(true));
-            command.mut_subcommand("trace", |verb| verb.mut_arg("heads", |arg| arg.hide(true)))
+            command.mut_subcommand("trace", without)
         }
         Heads::Many { default } => command.mut_arg("heads", |arg| {
             arg.help(format!(

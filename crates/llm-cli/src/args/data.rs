@@ -1,26 +1,11 @@
 //! What is said about files of text.
 
 use super::TokenizerArgs;
+use super::choices::{ENDS, FORMS};
 use crate::flags::{Typed, VAL_FRAC};
-use crate::words::{Word, flags, one_of};
+use crate::words::{flags, one_of};
 use llm_core::recipe::{DataForm, EndOfText};
 use std::path::PathBuf;
-
-/// What files hold.
-#[rustfmt::skip]
-pub(super) const FORMS: &[Word<DataForm>] = &[
-    ("text", DataForm::Text, "Text; what is none is refused zh: 文本；不是文本就拒绝"),
-    ("bytes", DataForm::Bytes, "Any bytes, learnt as if they were text zh: 任意字节，当作文本来学"),
-    ("u16", DataForm::U16, "Token numbers of 16 bits, little-endian, as in nanoGPT's train.bin zh: 16 位的词元编号，小端序，与 nanoGPT 的 train.bin 相同"),
-];
-
-/// Where texts end in files.
-#[rustfmt::skip]
-pub(super) const ENDS: &[Word<EndOfText>] = &[
-    ("none", EndOfText::None, "Nowhere: all files are one text zh: 不结束：所有文件是一段文本"),
-    ("files", EndOfText::Files, "After each file, when there are several zh: 有几个文件时，每个之后"),
-    ("marked", EndOfText::Marked, "There, and where <|endoftext|> is written zh: 那里，以及写着 <|endoftext|> 的地方"),
-];
 
 flags! {
     /// What is learnt, and what is unseen.

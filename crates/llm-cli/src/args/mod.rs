@@ -1,6 +1,7 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
 mod bench;
+mod choices;
 mod clap_error;
 mod command;
 mod compare;
@@ -18,9 +19,9 @@ mod sampling;
 mod tokenizer;
 mod trace;
 mod training;
-mod weights;
 
 pub use bench::{BenchArgs, BenchName};
+pub use choices::Kept;
 pub(crate) use clap_error::in_one_line;
 pub(crate) use command::TRAIN;
 pub use command::command;
@@ -45,15 +46,13 @@ pub use tokenizer::{
 };
 pub use trace::TraceArgs;
 pub use training::{ModelArgs, RecipeArgs, TrainArgs};
-pub use weights::Kept;
 
 use crate::lang::Lang;
 use crate::words::{flags, one_of};
+use choices::{FORMS, KINDS};
 use clap::{Parser, Subcommand};
-use data::FORMS;
 use llm_core::recipe::DataForm;
 use std::path::PathBuf;
-use weights::KINDS;
 
 /// Everything that can be typed.
 #[derive(Debug, Parser)]

@@ -7,36 +7,17 @@ use crate::flags::arguments;
 use clap::{Arg, ArgMatches};
 use llm_core::message;
 
-use Answer::{Instead, Note, Ours};
-use When::{Any, Is, IsNot, No, Yes};
-
-/// When an answer is given, by the value.
+/// When an answer is given.
 #[derive(Clone, Copy, Debug)]
 enum When {
-    /// Whatever it is.
-    Any,
-    /// One of Python's words for yes, or none.
-    Yes,
-    /// Any other.
-    No,
-    /// This one.
-    Is(&'static str),
-    /// Any but this one.
-    IsNot(&'static str),
+    /// The value is one of these.
+    Is(&'static [&'static str]),
+    /// It is none of these.
+    IsNot(&'static [&'static str]),
 }
 
-impl When {
-    fn holds(self, value: &str) -> bool {
-        let yes = matches!(value.to_lowercase().as_str(), "" | "true" | "1" | "yes");
-        match self {
-            Any => true,
-            Yes => yes,
-            No => !yes,
-            Is(word) => value == word,
-            IsNot(word) => value != word,
-        }
-    }
-}
+/// Python's words for yes; a flag alone is one too.
+const YES: &[&str] = &["", "true", "True", "TRUE", "1", "yes", "Yes", "YES"];
 
 /// What is said.
 #[derive(Clone, Copy, Debug)]
@@ -49,42 +30,45 @@ enum Answer {
     Ours(&'static [&'static str]),
 }
 
+use Answer::{Instead, Note, Ours};
+use When::{Is, IsNot};
+
 /// A flag, and what is said about some of its values; about others nothing, as it is so here anyway.
 type Row = (&'static str, When, Answer);
 
 const GPT2: Answer =
     Instead("import hf FOLDER --save FILE makes a checkpoint of GPT-2 that --load takes");
 #[rustfmt::skip]
-const COMPILE: Row = ("compile", Yes, Note("nothing needs it: the fastest kernels for this processor are chosen anyway"));
+const COMPILE: Row = ("compile", Is(YES), Note("nothing needs it: the fastest kernels for this processor are chosen anyway"));
 #[rustfmt::skip]
-const DEVICE: Row = ("device", IsNot("cpu"), Instead("this program trains on the CPU; leave it out"));
+const DEVICE: Row = ("device", IsNot(&["cpu"]), Instead("this program trains on the CPU; leave it out"));
 
 /// Those of `train.py`, and those of `sample.py`: of several rows the first that holds.
 #[rustfmt::skip]
 const ROWS: [&[Row]; 2] = [
     &[
-        ("always-save-checkpoint", No, Note("ckpt/last is always saved, and the best state beside it, as ckpt/best")),
-        ("backend", Any, Note("mpirun and srun start several processes; --crew says which of them train")),
-        ("bias", Yes, Note("--arch gpt2 gives the norms one too")),
-        ("bias", No, Ours(&["head-bias", "mlp-bias", "attention-bias"])),
+        ("always-save-checkpoint", IsNot(YES), Note("ckpt/last is always saved, and the best state beside it, as ckpt/best")),
+        ("backend", IsNot(&[]), Note("mpirun and srun start several processes; --crew says which of them train")),
+        ("bias", Is(YES), Note("--arch gpt2 gives the norms one too")),
+        ("bias", IsNot(YES), Ours(&["head-bias", "mlp-bias", "attention-bias"])),
         COMPILE,
-        ("decay-lr", No, Instead("use --schedule constant")),
+        ("decay-lr", IsNot(YES), Instead("use --schedule constant")),
         DEVICE,
-        ("dtype", IsNot("float32"), Ours(&["matmul"])),
-        ("eval-iters", Any, Note("every measurement takes the same windows, at most 65,536 tokens of them")),
-        ("eval-only", Yes, Instead("use eval --load RUN --data FILE")),
-        ("init-from", Is("resume"), Instead("use --load RUN, the run's folder")),
-        ("init-from", IsNot("scratch"), GPT2),
-        ("wandb-log", Yes, Instead("leave it out; the run's folder has metrics.csv and report.html")),
-        ("wandb-project", Any, Note("nothing is sent anywhere")),
-        ("wandb-run-name", Any, Note("nothing is sent anywhere; --out names a run")),
+        ("dtype", IsNot(&["float32"]), Ours(&["matmul"])),
+        ("eval-iters", IsNot(&[]), Note("every measurement takes the same windows, at most 65,536 tokens of them")),
+        ("eval-only", Is(YES), Instead("use eval --load RUN --data FILE")),
+        ("init-from", Is(&["resume"]), Instead("use --load RUN, the run's folder")),
+        ("init-from", IsNot(&["scratch"]), GPT2),
+        ("wandb-log", Is(YES), Instead("leave it out; the run's folder has metrics.csv and report.html")),
+        ("wandb-project", IsNot(&[]), Note("nothing is sent anywhere")),
+        ("wandb-run-name", IsNot(&[]), Note("nothing is sent anywhere; --out names a run")),
     ],
     &[
         COMPILE,
         DEVICE,
-        ("dtype", Is("bfloat16"), Instead("use --weights bf16")),
-        ("dtype", IsNot("float32"), Instead("numbers are float32 here; leave it out")),
-        ("init-from", IsNot("resume"), GPT2),
+        ("dtype", Is(&["bfloat16"]), Instead("use --weights bf16")),
+        ("dtype", IsNot(&["float32"]), Instead("numbers are float32 here; leave it out")),
+        ("init-from", IsNot(&["resume"]), GPT2),
     ],
 ];
 /// Flags of nanoGPT's `train.py`.
@@ -105,7 +89,11 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
         let mut notes = Vec::new();
         for (name, value) in &self.0 {
             let mut rows = ROWS[SCRIPT].iter().filter(|(of, ..)| of == name);
-            let Some((.., answer)) = rows.find(|(_, when, _)| when.holds(value)) else { continue };
+            let holds = |when: &When| match when {
+                Is(words) => words.contains(&value.as_str()),
+                IsNot(words) => !words.contains(&value.as_str()),
+            };
+            let Some((.., answer)) = rows.find(|(_, when, _)| holds(when)) else { continue };
             let typed = format!("--{name} {value}");
             let typed = typed.trim_end();
             let refused = match answer {

@@ -1,7 +1,7 @@
 //! Flags that say how text becomes tokens, and the verb `tokenizer`.
 
 use super::OutputArgs;
-use super::data::ENDS;
+use super::choices::ENDS;
 use crate::words::{flags, one_of};
 use clap::builder::{OsStringValueParser, TypedValueParser, ValueParser};
 use clap::{Args, Subcommand, ValueHint};

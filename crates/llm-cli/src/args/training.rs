@@ -1,12 +1,12 @@
 //! Flags of a training run. Every one is optional: what is not given comes from the checkpoint,
 //! the preset or the built-in values, in that order.
 
+use super::choices::{PRESETS, arches};
 use super::duration::duration;
 use super::{CrewArgs, DataArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY};
 use crate::crew::members;
 use crate::flags::{Further, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed};
-use crate::words::{Word, flags, one_of};
-use clap::builder::ValueParser;
+use crate::words::{flags, one_of};
 use llm_core::recipe::DataForm;
 use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
@@ -136,22 +136,6 @@ flags! {
     }
 }
 
-/// Sets of options; those that every program has come first.
-#[rustfmt::skip]
-const ARCHES: &[Word<Arch>] = &[
-    ("baseline", Arch::Baseline, "Plain norms, an output head of its own with a bias zh: 普通的归一化，独立的、带偏置的输出头"),
-    ("gpt2", Arch::Gpt2, "GPT-2's options zh: GPT-2 的选项"),
-    ("llama", Arch::Llama, "Llama's: gains alone, a gated MLP, rotary positions, no biases zh: Llama 的：归一化只有增益，MLP 带门，旋转位置，没有偏置"),
-    ("qwen3", Arch::Qwen3, "Qwen3's: Llama's with normed queries and keys, and heads twice as wide zh: Qwen3 的：在 Llama 的基础上归一化查询和键，头加宽一倍"),
-];
-const PRESETS: &[Word<Preset>] =
-    &[("original", Preset::Original, "The C++ original's zh: C++ 原版的")];
-
-/// Reads the name of a set of options: of every one, or of one that every program has.
-pub(super) fn arches(all: bool) -> ValueParser {
-    one_of(if all { ARCHES } else { &ARCHES[..Arch::EVERYWHERE.len()] })
-}
-
 impl TrainArgs {
     /// The same with the files that `--dataset` stands for.
     pub fn with_dataset(mut self) -> TrainArgs {
@@ -166,50 +150,26 @@ impl TrainArgs {
     }
 
     /// What the run is asked for.
+    #[rustfmt::skip]
     pub fn options(&self) -> Options {
-        let TrainArgs { files, recipe, crew, sampling, probes, .. } = self;
+        let TrainArgs { files, allow_data_change, model, heads, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, crew, sampling, probes, .. } = self.clone();
+        let DataArgs { data, data_as, end_of_text, val, tokenizer, .. } = files;
         let RecipeArgs { epochs, max_time, patience, skip_spikes, preset, .. } = recipe;
         Options {
-            given: self.given(),
-            arch: self.model.arch,
-            heads: self.heads,
-            preset: *preset,
-            epochs: *epochs,
-            data: files.data.clone(),
-            val: files.val.clone(),
-            data_as: files.data_as,
-            end_of_text: files.end_of_text,
-            tokenizer: files.tokenizer.options(),
-            allow_data_change: self.allow_data_change,
-            load: self.load.clone(),
-            save: self.save.clone(),
-            out: self.out.clone(),
-            no_save: (self.overfit == Some(true)).then_some(true).or(self.no_save),
-            habits: Habits {
-                eval_every: self.eval_every,
-                save_every: self.save_every,
-                log_every: self.log_every,
-                sample_every: self.sample_every,
-                keep: self.keep,
-                save_opt: self.save_opt,
-                patience: *patience,
-                skip_spikes: *skip_spikes,
-                remembered: Vec::new(),
-            },
-            max_time: *max_time,
-            members: members(crew.crew),
-            shard_optimizer: crew.shard_optimizer,
-            writes: sampling.prompt.flag().is_some(),
-            reads: probes.any(),
+            given: self.given(), arch: model.arch, heads, preset, epochs, max_time,
+            data, val, data_as, end_of_text, tokenizer: tokenizer.options(), allow_data_change,
+            load, save, out, no_save: (overfit == Some(true)).then_some(true).or(no_save),
+            habits: Habits { eval_every, save_every, log_every, sample_every, keep, save_opt, patience, skip_spikes, remembered: Vec::new() },
+            members: members(crew.crew), shard_optimizer: crew.shard_optimizer,
+            writes: sampling.prompt.flag().is_some(), reads: probes.any(),
         }
     }
 
     /// The settings that were given.
     pub fn given(&self) -> Given {
         let RecipeArgs { length, learning, seed, .. } = &self.recipe;
-        let of_run = [&self.files.val_frac.0, &length.0, &learning.0, &seed.0];
-        let of_run = of_run.into_iter().flatten().map(|(flag, value)| (*flag, value.clone()));
-        of_run.chain(self.model.given()).collect()
+        let all = [&self.files.val_frac.0, &length.0, &learning.0, &seed.0, &self.model.given()];
+        all.into_iter().cloned().flatten().collect()
     }
 }
 
@@ -217,6 +177,6 @@ impl ModelArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
         let all = [&self.sizes.0, &self.options.0, &self.further.given];
-        all.into_iter().flatten().map(|(flag, value)| (*flag, value.clone())).collect()
+        all.into_iter().cloned().flatten().collect()
     }
 }

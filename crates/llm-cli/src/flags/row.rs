@@ -1,9 +1,7 @@
 //! What a row is.
 
 use crate::words::chosen;
-use clap::builder::{
-    BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
-};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, value_parser};
 use llm_core::settings::Value;
 use llm_run::defaults::Start;
@@ -98,11 +96,7 @@ impl Flag {
         let arg = Arg::new(self.name).long(self.name).value_name(self.placeholder);
         let arg = arg.visible_aliases(self.aliases.iter().copied());
         let arg = arg.help(self.help()).help_heading(heading).value_parser(self.kind.parser());
-        let arg = arg.hide_short_help(self.rare);
-        match self.kind {
-            Kind::Switch => arg.num_args(0..=1).default_missing_value("true"),
-            _ => arg,
-        }
+        arg.hide_short_help(self.rare)
     }
 
     pub(super) fn read(&self, matches: &ArgMatches) -> Option<Value> {
@@ -121,7 +115,7 @@ impl Flag {
 impl Kind {
     fn parser(self) -> ValueParser {
         match self {
-            Kind::Switch => BoolishValueParser::new().into(),
+            Kind::Switch => value_parser!(bool),
             Kind::U64 => value_parser!(u64).into(),
             Kind::U32 => value_parser!(u32).into(),
             Kind::F32 => value_parser!(f32).into(),

@@ -64,6 +64,12 @@ const TABLES: [(&str, &str); 4] = [
 
 /// What a file of settings says of the flags of this command that are no settings of a run, given or not.
 pub(crate) fn typed(command: &Command, matches: &ArgMatches) -> Vec<Beside> {
+    let verb = matches.subcommand();
+    if let Some((of, inner)) =
+        verb.and_then(|(of, inner)| Some((command.find_subcommand(of)?, inner)))
+    {
+        return typed(of, inner);
+    }
     let of_arg = |arg: &Arg| {
         let heading = arg.get_help_heading().filter(|_| is_in_files(arg))?;
         let (_, table) = TABLES.iter().find(|(of, _)| *of == heading)?;
@@ -76,40 +82,28 @@ pub(crate) fn typed(command: &Command, matches: &ArgMatches) -> Vec<Beside> {
 
 /// What was typed, as a file has it.
 fn value(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
-    let of = Given { matches, id: arg.get_id().as_str() };
-    let values = of
-        .all(|yes: &bool| (*yes).into())
-        .or_else(|| of.all(|n: &u32| whole((*n).into())))
-        .or_else(|| of.all(|n: &u64| whole(*n)))
-        .or_else(|| of.all(|n: &usize| whole(*n as u64)))
-        .or_else(|| of.all(|x: &f32| number(*x)))
-        .or_else(|| of.all(|x: &f64| Value::Float(*x)))
-        .or_else(|| of.all(|time: &Duration| seconds(*time).into()))
-        .or_else(|| {
-            of.all(|ids: &Vec<TokenId>| {
-                Value::Array(ids.iter().map(|&id| whole(id.into())).collect())
-            })
-        })
-        .or_else(|| Some(matches.get_raw(of.id)?.map(text).collect()))?;
-    let values = values.into_iter().flat_map(|value| match value {
-        Value::Array(several) => several,
-        one => vec![one],
-    });
+    let of = (matches, arg.get_id().as_str());
+    if let Ok(Some(ids)) = matches.try_get_many::<Vec<TokenId>>(of.1) {
+        return Some(Value::Array(ids.flatten().map(|&id| whole(id.into())).collect()));
+    }
+    let values = each(of, |yes: &bool| (*yes).into())
+        .or_else(|| each(of, |n: &u32| whole((*n).into())))
+        .or_else(|| each(of, |n: &u64| whole(*n)))
+        .or_else(|| each(of, |n: &usize| whole(*n as u64)))
+        .or_else(|| each(of, |x: &f32| number(*x)))
+        .or_else(|| each(of, |x: &f64| Value::Float(*x)))
+        .or_else(|| each(of, |time: &Duration| seconds(*time).into()))
+        .or_else(|| Some(matches.get_raw(of.1)?.map(text).collect()))?;
     match arg.get_action() {
-        ArgAction::Append => Some(Value::Array(values.collect())),
-        _ => values.last(),
+        ArgAction::Append => Some(Value::Array(values)),
+        _ => values.into_iter().next(),
     }
 }
 
-/// What was typed of a flag.
-struct Given<'a> {
-    matches: &'a ArgMatches,
-    id: &'a str,
-}
-
-impl Given<'_> {
-    /// Its values, where they are of this type.
-    fn all<T: Clone + Send + Sync + 'static>(&self, to: fn(&T) -> Value) -> Option<Vec<Value>> {
-        Some(self.matches.try_get_many(self.id).ok()??.map(to).collect())
-    }
+/// The values of a flag, where they are of this type.
+fn each<T: Clone + Send + Sync + 'static>(
+    (matches, id): (&ArgMatches, &str),
+    to: fn(&T) -> Value,
+) -> Option<Vec<Value>> {
+    Some(matches.try_get_many(id).ok()??.map(to).collect())
 }

@@ -221,18 +221,16 @@ impl TomlKind {
         if !arg.get_action().takes_values() {
             return TomlKind::Boolean;
         }
-        let kind = arg.get_value_parser().type_id();
-        let is = |types: &[TypeId]| types.iter().any(|t| kind == *t);
-        if is(&[TypeId::of::<bool>()]) {
-            TomlKind::Boolean
-        } else if is(&[TypeId::of::<usize>(), TypeId::of::<u64>(), TypeId::of::<u32>()]) {
-            TomlKind::Whole
-        } else if is(&[TypeId::of::<f32>(), TypeId::of::<f64>()]) {
-            TomlKind::Number
-        } else if is(&[TypeId::of::<PathBuf>(), TypeId::of::<OsString>(), TypeId::of::<String>()]) {
-            TomlKind::Text
-        } else {
-            TomlKind::Other
+        let id = arg.get_value_parser().type_id();
+        let whole = [TypeId::of::<usize>(), TypeId::of::<u64>(), TypeId::of::<u32>()];
+        let text = [TypeId::of::<PathBuf>(), TypeId::of::<OsString>(), TypeId::of::<String>()];
+        let is = |types: &[TypeId]| types.iter().any(|of| id == *of);
+        match () {
+            () if is(&[TypeId::of::<bool>()]) => TomlKind::Boolean,
+            () if is(&whole) => TomlKind::Whole,
+            () if is(&[TypeId::of::<f32>(), TypeId::of::<f64>()]) => TomlKind::Number,
+            () if is(&text) => TomlKind::Text,
+            () => TomlKind::Other,
         }
     }
 

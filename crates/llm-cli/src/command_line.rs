@@ -1,6 +1,6 @@
 //! From the words typed to [`Cli`], with errors in one line.
 
-use crate::args::{Cli, TRAIN, command, in_one_line};
+use crate::args::{Cli, TRAIN, Verb, command, in_one_line};
 use crate::console::columns;
 use crate::error::{Result, RunError};
 use crate::lang::Lang;
@@ -9,7 +9,7 @@ use crate::messages::{help as in_chinese, said};
 use crate::program::{ALL_OPTIONS, Program};
 use crate::settings;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{Command, FromArgMatches};
+use clap::{ArgMatches, Command, FromArgMatches};
 use llm_core::base::Message;
 use llm_core::message;
 use llm_run::escape::{clipped, one_line};
@@ -84,7 +84,7 @@ pub(crate) fn parse_with(
         Ok(Ok(matches)) => Ok(matches),
         Err(e) => Err(e),
     };
-    match matches.and_then(|m| Cli::from_arg_matches(&m)) {
+    match matches.and_then(|m| read_from(command, &m)) {
         Ok(cli) => Parsed::Run(Box::new(Cli { train: cli.train.with_dataset(), ..cli })),
         Err(e) if e.kind() == ErrorKind::DisplayHelp => {
             let text = e.render().to_string();
@@ -104,6 +104,17 @@ pub(crate) fn parse_with(
             Parsed::Wrong(message!("error: {}; see {}", why, help))
         }
     }
+}
+
+/// What was typed, with what files of settings say of it.
+fn read_from(command: &Command, matches: &ArgMatches) -> std::result::Result<Cli, clap::Error> {
+    let mut cli = Cli::from_arg_matches(matches)?;
+    let output = match &mut cli.verb {
+        Some(Verb::Compare(args)) => &mut args.output, // it trains too
+        _ => &mut cli.train.output,
+    };
+    output.beside = settings::typed(command, matches);
+    Ok(cli)
 }
 
 /// Said of a word behind `--lang` that is no language: clap would speak of the next one.
@@ -241,11 +252,16 @@ mod tests {
         let is_han = |c: char| ('\u{3400}'..='\u{9FFF}').contains(&c);
         let mut missing = Vec::new();
         for program in [BASELINE, EVERYTHING, many] {
-            let texts = said_in(&command(&program));
-            assert!(texts.len() > 200);
-            for line in texts.iter().flat_map(|text| text.lines()).filter(|line| !line.is_empty()) {
-                let said = about(line);
-                if !said.contains(is_han) || facts(&said) != facts(line) {
+            let [english, chinese] = [Lang::En, Lang::Zh].map(|lang| {
+                lang.choose_here();
+                said_in(&command(&program))
+            });
+            Lang::En.choose_here();
+            assert!(english.len() > 200 && english.len() == chinese.len());
+            for (line, said) in english.iter().zip(&chinese).filter(|(line, _)| !line.is_empty()) {
+                let is_mixed = line.contains(is_han) && line != said; // a language's own name
+                let said = said.split('\n').map(about).collect::<Vec<_>>().join("\n");
+                if is_mixed || !said.contains(is_han) || facts(&said) != facts(line) {
                     missing.push(format!("{line:?}: {said:?}"));
                 }
             }

@@ -7,7 +7,7 @@
 use crate::error::{Result, RunError, code, exit, reason};
 use crate::machine::version;
 use crate::voice;
-use clap::ValueEnum;
+use crate::words::words;
 use llm_core::Error;
 use llm_core::base::{CrewError, Message, with_causes};
 use llm_core::crew::Crew;
@@ -23,15 +23,19 @@ use std::time::Duration;
 /// How long a process may be silent.
 const TIMEOUT: Duration = Duration::from_secs(300);
 
-/// Who works on each step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum CrewKind {
-    /// All that a launcher has started, if one has.
-    Auto,
-    /// All that the MPI library knows of.
-    Mpi,
-    /// This process alone.
-    None,
+words! {
+    /// Who works on each step.
+    pub enum CrewKind {
+        /// All that a launcher has started, if one has
+        /// zh: 启动器启动的所有进程，如果有的话
+        Auto = "auto",
+        /// All that the MPI library knows of
+        /// zh: MPI 库知道的所有进程
+        Mpi = "mpi",
+        /// This process alone
+        /// zh: 只有这一个进程
+        None = "none",
+    }
 }
 
 /// The crew of this process, if it is one of several.

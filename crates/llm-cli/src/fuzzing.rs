@@ -3,7 +3,7 @@
 //! tests.
 
 use crate::args::{
-    Cli, OutputArgs, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb, command,
+    Cli, DataArgs, OutputArgs, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb, command,
 };
 use crate::command_line::{Parsed, parse_with};
 use crate::error::{Result, RunError, code};
@@ -50,7 +50,8 @@ pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
     let Some(Accepted { args, settings, threads }) = accepted(program, words, read) else {
         return false;
     };
-    let text = printable_config(program.models.name, &settings.decided(), &args, threads);
+    let text =
+        printable_config(program.models.name, &settings.decided(), &args, &args.options(), threads);
     let again = [program.models.name, "--config", "printed"].map(OsString::from).to_vec();
     let again = accepted(program, again, |_| Ok(text.clone()));
     let again = again.unwrap_or_else(|| panic!("not understood again:\n{text}"));
@@ -60,6 +61,7 @@ pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
         program.models.name,
         &again.settings.decided(),
         &again.args,
+        &again.args.options(),
         again.threads,
     );
     assert_eq!(printed, text);
@@ -140,7 +142,8 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
 /// What a file says besides what [`Decided`](llm_run::plan::Decided) holds.
 fn rest(args: &TrainArgs) -> impl Debug {
     #[rustfmt::skip]
-    let TrainArgs { config: _, print_config: _, data, dataset: _, data_as, end_of_text, val_frac: _, val, tokenizer, allow_data_change, model: _, heads: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _ } = args;
+    let TrainArgs { config: _, print_config: _, dataset: _, files, allow_data_change, model: _, heads: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _ } = args;
+    let DataArgs { data, data_as, end_of_text, val_frac: _, val, tokenizer } = files;
     let RecipeArgs { max_time, patience, skip_spikes, preset, .. } = recipe;
     // The kind is decided, and a learnt vocabulary's size is then printed.
     let TokenizerArgs { kind: _, vocab_size: _, bpe_vocab, bpe_merges } = tokenizer;

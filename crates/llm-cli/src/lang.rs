@@ -27,6 +27,10 @@ static IS_CHINESE: AtomicBool = AtomicBool::new(false);
 impl Lang {
     /// What was chosen; English before.
     pub fn chosen() -> Lang {
+        #[cfg(test)]
+        if let Some(here) = tests::HERE.get() {
+            return here;
+        }
         if IS_CHINESE.load(Ordering::Relaxed) { Lang::Zh } else { Lang::En }
     }
 
@@ -104,6 +108,18 @@ impl Bilingual {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
+
+    thread_local! {
+        /// What one test has chosen; others go on at the same time.
+        pub(super) static HERE: Cell<Option<Lang>> = const { Cell::new(None) };
+    }
+
+    impl Lang {
+        pub(crate) fn choose_here(self) {
+            HERE.set(Some(self));
+        }
+    }
 
     #[test]
     fn the_language_may_stand_anywhere() {

@@ -8,6 +8,7 @@
 //! | [`program`] | what a binary is: its name, its attention |
 //! | [`machine`] | which version it is, and what it runs on |
 //! | [`lang`] | the language of what is printed |
+//! | `words` | what help says in both languages, and the words that a flag takes |
 //! | `messages` | the words of both languages |
 //! | `voice` | which of several processes speaks |
 //! | `looks` | what was given in the place of what a verb reads |
@@ -39,6 +40,8 @@ pub mod program;
 pub mod machine;
 
 pub mod lang;
+
+mod words;
 
 mod messages;
 
@@ -131,7 +134,6 @@ pub fn run(program: &Program) -> ExitCode {
 /// No verb: train, or say how.
 fn train(program: &Program, args: &TrainArgs) -> Result<()> {
     let options = &llm_run::plan::with_habits(&args.options());
-    let args = &args.with_habits(&options.habits);
     let several = args.crew.crew != Some(CrewKind::None);
     let one_flag = [
         (args.print_config, "--print-config"),

@@ -45,11 +45,11 @@ fn another(flag: &Flag, old: &Value) -> String {
         (Kind::Word(words), Value::Text(old)) => {
             words().into_iter().map(|word| word.0).find(|word| word != old).unwrap().into()
         }
-        (Kind::Whole | Kind::Few, Value::Whole(n)) => {
+        (Kind::U64 | Kind::U32, Value::Whole(n)) => {
             (if *n > 1 { n - 1 } else { n + 1 }).to_string()
         }
-        (Kind::Number, Value::Float(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
-        (Kind::Share, Value::Double(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
+        (Kind::F32, Value::Float(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
+        (Kind::F64, Value::Double(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
         _ => panic!("--{} does not take {}", flag.name, old.kind()),
     }
 }

@@ -1,76 +1,20 @@
 //! The clap command of a program.
 
 use super::Cli;
+use super::choices::arches;
 use super::compare::variants_arg;
-use super::training::arches;
 use crate::flags::further_args;
 use crate::machine::version;
 use crate::program::Program;
+use crate::words::in_one_language;
+use clap::builder::BoolishValueParser;
 use clap::{Arg, Command, CommandFactory};
-use llm_run::arch::Arch;
 use llm_run::models::Heads;
 
 /// The verb that need not be typed.
 pub(crate) const TRAIN: &str = "train";
 
-/// Flags of training that `-h` leaves to `--help`.
-const RARE: [&str; 53] = [
-    "accum",
-    "arch",
-    "top_p",
-    "num_samples",
-    "vocab_size",
-    "min-lr",
-    "patience",
-    "epochs",
-    "message_format",
-    "save_every",
-    "log_every",
-    "prompt_file",
-    "print_config",
-    "data_as",
-    "end_of_text",
-    "bpe_vocab",
-    "bpe_merges",
-    "allow_data_change",
-    "norm-affine",
-    "tied-head",
-    "head-bias",
-    "activation",
-    "n-inner",
-    "init",
-    "decay-steps",
-    "optimizer",
-    "decay-all",
-    "beta1",
-    "beta2",
-    "skip_spikes",
-    "preset",
-    "save_opt",
-    "keep",
-    "sample_every",
-    "overfit",
-    "prompt_ids",
-    "stop",
-    "ignore_eos",
-    "min_p",
-    "repetition_penalty",
-    "repeat_last_n",
-    "slide",
-    "ascii_only",
-    "escape_bytes",
-    "raw",
-    "print_next_top",
-    "print_next_top_each_step",
-    "sanity_next_from_data",
-    "sanity_ctx",
-    "sanity_top",
-    "sanity_offset",
-    "min_acc",
-    "sanity_preview",
-];
-
-/// The clap command of a program.
+/// The clap command of a program, in the language that was chosen.
 pub fn command(program: &Program) -> Command {
     let name = program.models.name;
     let examples = format!(
@@ -82,33 +26,38 @@ pub fn command(program: &Program) -> Command {
          {name} eval --load runs/001 --data other.txt"
     );
     // The last word on a setting counts, as scripts have it that add theirs to a command.
-    let command = Cli::command().name(name).bin_name(name).about(program.about);
-    let command = command.args_override_self(true);
-    let command = with_options(command.version(version()), program);
+    let command = Cli::command().mut_subcommands(in_full);
+    let command = command.name(name).bin_name(name).about(program.about).args_override_self(true);
+    let command = with_switches(with_options(command.version(version()), program));
     // Stands in the list and in completions, first; what it says is said without it.
-    let train = Command::new(TRAIN).about("Train a model, or go on with a run: so does no verb");
+    let train = Command::new(TRAIN).about("Train a model, or go on with a run: so does no verb zh: 训练模型，或接着训练；不写命令也是这样");
     let train = train.args(command.get_arguments().cloned()).display_order(0);
     let mut place = 0;
     let command = command.mut_subcommands(|verb| {
         place += 1;
         verb.display_order(place)
     });
-    let command = in_short_help(command.subcommand(train));
-    let command = with_negative_numbers(with_underscores(command.after_help(examples)));
-    match program.models.heads {
+    // What stands for the value says their names once.
+    let command = command.mut_args(|arg| {
+        let is_switch = is_switch(&arg);
+        arg.hide_possible_values(is_switch)
+    });
+    let command = command.subcommand(train).after_help(examples);
+    let command = with_negative_numbers(with_underscores(command));
+    in_one_language(match program.models.heads {
         Heads::One { .. } => {
-            let command = command.mut_arg("heads", |arg| arg.hide(true));
-            let command =
-                command.mut_subcommand(TRAIN, |verb| verb.mut_arg("heads", |arg| arg.hide(true)));
+            let without = |verb: Command| verb.mut_arg("heads", |arg| arg.hide(true));
+            let command = without(command).mut_subcommand(TRAIN, without);
             let command = command.mut_subcommand("compare", |verb| verb.hide(true));
-            command.mut_subcommand("trace", |verb| verb.mut_arg("heads", |arg| arg.hide(true)))
+            command.mut_subcommand("trace", without)
         }
         Heads::Many { default } => command.mut_arg("heads", |arg| {
             arg.help(format!(
-                "Number of attention heads; must divide the width [default: {default}]"
+                "Number of attention heads; must divide the width [default: {default}] \
+                 zh: 注意力头的个数；必须整除宽度 [默认：{default}]"
             ))
         }),
-    }
+    })
 }
 
 /// The flags of models that not every program has.
@@ -134,25 +83,37 @@ fn with_options(command: Command, program: &Program) -> Command {
 const SETS: &str = "A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 \
     --init gpt2; `llama` for those with --norm rms --mlp swiglu --mlp-bias 0 --positions rotary \
     --attention-bias 0; `qwen3` for `llama` with --qk-norm --rope-theta 1000000 and heads twice \
-    as wide";
+    as wide zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2；`llama` \
+    在此之上再加 --norm rms --mlp swiglu --mlp-bias 0 --positions rotary --attention-bias 0；`qwen3` 是 \
+    `llama` 加 --qk-norm --rope-theta 1000000，头加宽一倍";
 
 /// `--arch` with those sets that the program has the options for.
 fn arch(arg: Arg, program: &Program) -> Arg {
-    let few = program.models.options.is_empty();
-    let arg = arg.value_parser(arches(if few { &Arch::EVERYWHERE } else { &Arch::ALL }));
-    if few { arg } else { arg.help(SETS) }
+    let all = !program.models.options.is_empty();
+    let arg = arg.value_parser(arches(all));
+    if all { arg.help(SETS) } else { arg }
 }
 
-/// `-h` shows what most people need, and says that there is more.
-fn in_short_help(command: Command) -> Command {
-    let command = RARE
-        .iter()
-        .fold(command, |command, rare| command.mut_arg(rare, |arg| arg.hide_short_help(true)));
-    command.mut_args(|arg| {
-        // Their names are said once, by what stands for the value.
-        let is_switch = arg.get_value_names().is_some_and(|names| names == ["0|1"]);
-        arg.hide_possible_values(is_switch)
-    })
+/// `-h` of a verb leaves nothing to `--help`, as that of training does.
+fn in_full(verb: Command) -> Command {
+    verb.mut_args(|arg| arg.hide_short_help(false)).mut_subcommands(in_full)
+}
+
+/// Whether the flag is on or off.
+fn is_switch(arg: &Arg) -> bool {
+    arg.get_value_names().is_some_and(|names| names == ["0|1"])
+}
+
+/// A switch may stand without a value.
+fn with_switches(command: Command) -> Command {
+    let switch = |arg: Arg| match is_switch(&arg) {
+        true => arg
+            .value_parser(BoolishValueParser::new())
+            .num_args(0..=1)
+            .default_missing_value("true"),
+        false => arg,
+    };
+    command.mut_args(switch).mut_subcommands(with_switches)
 }
 
 /// Every flag is understood with underscores too, as Python's programs spell theirs.

@@ -1,81 +1,93 @@
 //! `export` and `import`.
 
 use super::OutputArgs;
-use clap::{Args, ValueEnum};
+use crate::words::{flags, words};
 use std::path::PathBuf;
 
-/// `export`.
-#[derive(Debug, Args)]
-pub struct ExportArgs {
-    /// As what
-    #[arg(value_name = "FORMAT")]
-    pub format: ExportFormat,
-    /// Folder (hf) or file (safetensors, gguf) to write
-    #[arg(value_name = "TARGET")]
-    pub target: PathBuf,
-    /// Checkpoint, or the folder of a run
-    #[arg(long, value_name = "FILE")]
-    pub load: PathBuf,
-    /// How gguf stores the matrices
-    #[arg(long = "type", value_name = "TYPE")]
-    pub stored: Option<StoredAs>,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `export`.
+    pub struct ExportArgs {
+        /// As what
+        /// zh: 写成什么
+        <format>: ExportFormat = "FORMAT";
+        /// Folder (hf) or file (safetensors, gguf) to write
+        /// zh: 要写的目录（hf）或文件（safetensors、gguf）
+        <target>: PathBuf = "TARGET";
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// How gguf stores the matrices
+        /// zh: gguf 怎样存矩阵
+        stored: Option<StoredAs> = "TYPE" [long = "type"];
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }
 
-/// `import`.
-#[derive(Debug, Args)]
-pub struct ImportArgs {
-    /// From what
-    #[arg(value_name = "FORMAT")]
-    pub format: ImportFormat,
-    /// Folder (hf), file (safetensors, gguf), or what both file names begin with (llm-cpp)
-    #[arg(value_name = "SOURCE")]
-    pub source: PathBuf,
-    /// Save the model in this checkpoint (an existing one is replaced)
-    #[arg(long, value_name = "FILE")]
-    pub save: PathBuf,
-    /// Number of attention heads, where the source does not say it
-    #[arg(long, visible_alias = "n-heads", value_name = "H")]
-    pub heads: Option<usize>,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `import`.
+    pub struct ImportArgs {
+        /// From what
+        /// zh: 从什么读
+        <format>: ImportFormat = "FORMAT";
+        /// Folder (hf), file (safetensors, gguf), or what both file names begin with (llm-cpp)
+        /// zh: 目录（hf）、文件（safetensors、gguf），或两个文件名共同的开头（llm-cpp）
+        <source>: PathBuf = "SOURCE";
+        /// Save the model in this checkpoint (an existing one is replaced)
+        /// zh: 把模型存到这个检查点（已有的会被替换）
+        save: PathBuf = "FILE";
+        /// Number of attention heads, where the source does not say it
+        /// zh: 注意力头的个数，用于来源没有写明时
+        heads: Option<usize> = "H" [visible_alias = "n-heads"];
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }
 
-/// What a model is exported as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ExportFormat {
-    /// A folder that Hugging Face's transformers loads as GPT-2, Llama or its kin
-    Hf,
-    /// One file with this program's own parameter names
-    Safetensors,
-    /// One file for llama.cpp and programs that stand on it
-    Gguf,
+words! {
+    /// What a model is exported as.
+    pub enum ExportFormat {
+        /// A folder that Hugging Face's transformers loads as GPT-2, Llama or its kin
+        /// zh: Hugging Face 的 transformers 能当作 GPT-2、Llama 或其近亲载入的目录
+        Hf = "hf",
+        /// One file with this program's own parameter names
+        /// zh: 一个文件，用本程序自己的参数名
+        Safetensors = "safetensors",
+        /// One file for llama.cpp and programs that stand on it
+        /// zh: 一个文件，给 llama.cpp 和以它为基础的程序
+        Gguf = "gguf",
+    }
 }
 
-/// How the numbers of matrices are stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum StoredAs {
-    /// As they are (default)
-    F32,
-    /// Rounded to 16 bits each
-    Bf16,
-    /// Rounded to 8 bits each, with a scale for every 32
-    #[value(name = "q8_0")]
-    Q8,
+words! {
+    /// How the numbers of matrices are stored.
+    pub enum StoredAs {
+        /// As they are (default)
+        /// zh: 原样（默认）
+        F32 = "f32",
+        /// Rounded to 16 bits each
+        /// zh: 每个数舍入到 16 位
+        Bf16 = "bf16",
+        /// Rounded to 8 bits each, with a scale for every 32
+        /// zh: 每个数舍入到 8 位，每 32 个数共用一个比例
+        Q8 = "q8_0",
+    }
 }
 
-/// What a model is imported from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ImportFormat {
-    /// A folder with a GPT-2, a Llama or its kin as Hugging Face's transformers saves it
-    Hf,
-    /// A file with this program's own parameter names
-    Safetensors,
-    /// A file of llama.cpp's with a GPT-2, a Llama or a Qwen3
-    Gguf,
-    /// PREFIX.json and PREFIX.bin of the C++ original
-    LlmCpp,
+words! {
+    /// What a model is imported from.
+    pub enum ImportFormat {
+        /// A folder with a GPT-2, a Llama or its kin as Hugging Face's transformers saves it
+        /// zh: 装着 GPT-2、Llama 或其近亲的目录，由 Hugging Face 的 transformers 保存
+        Hf = "hf",
+        /// A file with this program's own parameter names
+        /// zh: 用本程序自己的参数名的文件
+        Safetensors = "safetensors",
+        /// A file of llama.cpp's with a GPT-2, a Llama or a Qwen3
+        /// zh: llama.cpp 的文件，里面是 GPT-2、Llama 或 Qwen3
+        Gguf = "gguf",
+        /// PREFIX.json and PREFIX.bin of the C++ original
+        /// zh: C++ 原版的 PREFIX.json 和 PREFIX.bin
+        LlmCpp = "llm-cpp",
+    }
 }

@@ -1,6 +1,7 @@
 //! `inspect`.
 
 use super::{ModelArgs, OutputArgs, PromptArgs};
+use crate::words::flags;
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -17,22 +18,28 @@ pub struct InspectCommand {
 #[derive(Debug, Subcommand)]
 pub enum InspectVerb {
     /// Parameters, memory, and what attention costs with one head and with several
+    /// zh: 参数、内存，以及一个头和多个头时注意力的开销
     Model(InspectModelArgs),
     /// Who looks at whom: the attention weights of every head for a text
+    /// zh: 谁看谁：一段文本里每个头的注意力权重
     Attention(InspectAttentionArgs),
     /// What each head does, measured over many windows
+    /// zh: 每个头做什么，在许多窗口上测量
     ///
     /// The places: prev, the token before; first, the first token; itself; word, the letters of its own
     /// word; same, earlier mentions of the same word (or token, where tokens are words); after, what
     /// followed the same token before; copy, tokens equal to the one that comes next; sep, spaces,
     /// punctuation and line ends; answer, in the built-in stories, earlier mentions of the word that
     /// has to be told.
+    /// zh: 各类位置：前一个（prev）；第一个（first）；自己（itself）；本词（word），自己所在词的字母；同词（same），同一个词先前出现的地方，词元就是词时看词元；其后（after），同一词元先前出现之后的词元；复制（copy），与下一个词元相同的词元；分隔（sep），空格、标点和换行；答案（answer），在内置故事里，将要说出的词先前出现的地方。
     ///
     /// A score is the mean weight that a head puts on such places; below the table stands what even
     /// attention to everything would put there. A role is named only when the score is at
     /// least twice that, and at least a tenth of the way from there to 1; the farthest one wins.
-    Heads(InspectHeadsArgs),
+    /// zh: 分数是一个头放在这类位置上的平均权重；表的最下面是对一切都平均分配注意力时会放在那里的权重。分数至少是它的两倍，并且至少走完从它到 1 的十分之一，才说出这个头的作用；走得最远的那一种算数。
+    Heads(MeasuredArgs),
     /// What the model loses without each head, and a checkpoint without some
+    /// zh: 去掉每个头各损失多少；也可存下去掉几个头的检查点
     Prune(InspectPruneArgs),
 }
 
@@ -42,125 +49,115 @@ impl InspectVerb {
         match self {
             InspectVerb::Model(args) => &args.output,
             InspectVerb::Attention(args) => &args.output,
-            InspectVerb::Heads(args) => &args.on.output,
+            InspectVerb::Heads(args) => &args.output,
             InspectVerb::Prune(args) => &args.on.output,
         }
     }
 }
 
-/// `inspect model`.
-#[derive(Debug, Args)]
-pub struct InspectModelArgs {
-    /// Checkpoint, or the folder of a run [default: a new model of the sizes below]
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["vocab", "dmodel", "layers", "heads", "arch", "norm-affine", "tied-head", "head-bias", "init"])]
-    pub load: Option<PathBuf>,
-    /// Number of different tokens [default: 256]
-    #[arg(long, visible_alias = "vocab-size", value_name = "V")]
-    pub vocab: Option<usize>,
-    /// Number of attention heads; must divide the width
-    #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H")]
-    pub heads: Option<usize>,
-    /// Windows in a batch, for the memory [default: the run's]
-    #[arg(long, visible_alias = "batch-size", value_name = "B")]
-    pub batch: Option<usize>,
-    /// One JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// Sizes.
-    #[command(flatten)]
-    pub model: ModelArgs,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `inspect model`.
+    pub struct InspectModelArgs {
+        /// Checkpoint, or the folder of a run [default: a new model of the sizes below]
+        /// zh: 检查点，或训练目录 [默认：按下面尺寸的新模型]
+        load: Option<PathBuf> = "FILE" [conflicts_with_all = ["vocab", "dmodel", "layers", "heads", "arch", "norm-affine", "tied-head", "head-bias", "init"]];
+        /// Number of different tokens [default: 256]
+        /// zh: 不同词元的个数 [默认：256]
+        vocab: Option<usize> = "V" [visible_alias = "vocab-size"];
+        /// Number of attention heads; must divide the width
+        /// zh: 注意力头的个数；必须整除宽度
+        heads: Option<usize> = "H" [visible_aliases = ["n-heads", "n-head"]];
+        /// Windows in a batch, for the memory [default: the run's]
+        /// zh: 一批的窗口数，用于计算内存 [默认：训练时的]
+        batch: Option<usize> = "B" [visible_alias = "batch-size"];
+        /// One JSON object
+        /// zh: 一个 JSON 对象
+        json: bool;
+        /// Sizes.
+        ..model: ModelArgs;
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }
 
-/// `inspect attention`.
-#[derive(Debug, Args)]
-#[command(mut_arg("prompt", |arg| arg.help("Text to read [default: the beginning of an unseen story, or \"The cat sat on the mat\"]")))]
-pub struct InspectAttentionArgs {
-    /// Checkpoint, or the folder of a run
-    #[arg(long, value_name = "FILE")]
-    pub load: PathBuf,
-    /// What the text begins with.
-    #[command(flatten)]
-    pub prompt: PromptArgs,
-    /// Only this block, from 0 (in the terminal, as JSON and as SVG)
-    #[arg(long, value_name = "L")]
-    pub layer: Option<usize>,
-    /// Only this head of each block, from 0
-    #[arg(long, value_name = "H")]
-    pub head: Option<usize>,
-    /// Show the last N tokens of the text only [default: 64; what fits on a terminal]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub last: Option<u32>,
-    /// Write a picture of every block, all heads side by side, into this folder
-    #[arg(long, value_name = "DIR")]
-    pub svg: Option<PathBuf>,
-    /// Write a page with all maps
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// Write arrays for NumPy: tokens (T) and attention (L × H × T × T), of all tokens unless --last
-    /// says fewer
-    #[arg(long, value_name = "FILE")]
-    pub npz: Option<PathBuf>,
-    /// One JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `inspect attention`.
+    #[command(mut_arg("prompt", |arg| arg.help("Text to read [default: the beginning of an unseen story, or \"The cat sat on the mat\"] zh: 要读的文本 [默认：没见过的故事的开头，或“The cat sat on the mat”]")))]
+    pub struct InspectAttentionArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// What the text begins with.
+        ..prompt: PromptArgs;
+        /// Only this block, from 0 (in the terminal, as JSON and as SVG)
+        /// zh: 只要这一块，从 0 数起（用于终端、JSON 和 SVG）
+        layer: Option<usize> = "L";
+        /// Only this head of each block, from 0
+        /// zh: 每块只要这个头，从 0 数起
+        head: Option<usize> = "H";
+        /// Show the last N tokens of the text only [default: 64; what fits on a terminal]
+        /// zh: 只显示文本末尾的 N 个词元 [默认：64；终端上能放下的]
+        last: Option<u32> = "N" [value_parser = clap::value_parser!(u32).range(1..=1024)];
+        /// Write a picture of every block, all heads side by side, into this folder
+        /// zh: 每块画一张图，所有的头并排，写到这个目录
+        svg: Option<PathBuf> = "DIR";
+        /// Write a page with all maps
+        /// zh: 写一张包含所有注意力图的网页
+        html: Option<PathBuf> = "FILE";
+        /// Write arrays for NumPy: tokens (T) and attention (L × H × T × T), of all tokens unless --last
+        /// says fewer
+        /// zh: 写 NumPy 数组：tokens（T）和 attention（L × H × T × T）；不用 --last 减少时包括所有词元
+        npz: Option<PathBuf> = "FILE";
+        /// One JSON object
+        /// zh: 一个 JSON 对象
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }
 
-/// `inspect heads`.
-#[derive(Debug, Args)]
-pub struct InspectHeadsArgs {
-    /// What is measured.
-    #[command(flatten)]
-    pub on: MeasuredArgs,
+flags! {
+    /// `inspect prune`.
+    #[command(mut_arg("tokens", |arg| arg.help("Measure on at most N tokens, but one window at least, spread evenly over the text [default: 65536] zh: 最多在 N 个词元上测量，但至少一个窗口，均匀分布在文本里 [默认：65536]")))]
+    pub struct InspectPruneArgs {
+        /// Windows scored together [default: the run's batch]
+        /// zh: 一起计算的窗口数 [默认：训练时的批大小]
+        batch: Option<usize> = "B" [visible_alias = "batch-size"];
+        /// Switch off the N least missed heads, found one after the other
+        /// zh: 关掉最不重要的 N 个头，逐个找出
+        drop: Option<usize> = "N";
+        /// Switch off these heads: layer.head, from 0 (0.1,1.3)
+        /// zh: 关掉这些头：层.头，从 0 数起（0.1,1.3）
+        drop_heads: Vec<HeadName> = "L.H" [value_delimiter = ',', conflicts_with = "drop"];
+        /// Save the model without the dropped heads in this checkpoint (an existing one is replaced)
+        /// zh: 把去掉这些头的模型存到这个检查点（已有的会被替换）
+        save: Option<PathBuf> = "FILE";
+        /// What is measured.
+        ..on: MeasuredArgs;
+    }
 }
 
-/// `inspect prune`.
-#[derive(Debug, Args)]
-#[command(mut_arg("tokens", |arg| arg.help("Measure on at most N tokens, but one window at least, spread evenly over the text [default: 65536]")))]
-pub struct InspectPruneArgs {
-    /// Windows scored together [default: the run's batch]
-    #[arg(long, visible_alias = "batch-size", value_name = "B")]
-    pub batch: Option<usize>,
-    /// Switch off the N least missed heads, found one after the other
-    #[arg(long, value_name = "N")]
-    pub drop: Option<usize>,
-    /// Switch off these heads: layer.head, from 0 (0.1,1.3)
-    #[arg(long, value_name = "L.H", value_delimiter = ',', conflicts_with = "drop")]
-    pub drop_heads: Vec<HeadName>,
-    /// Save the model without the dropped heads in this checkpoint (an existing one is replaced)
-    #[arg(long, value_name = "FILE")]
-    pub save: Option<PathBuf>,
-    /// What is measured.
-    #[command(flatten)]
-    pub on: MeasuredArgs,
-}
-
-/// A model, unseen text to measure it on, and where the result goes.
-#[derive(Debug, Args)]
-pub struct MeasuredArgs {
-    /// Checkpoint, or the folder of a run
-    #[arg(long, value_name = "FILE")]
-    pub load: PathBuf,
-    /// Text to measure on; `-` is standard input [default: the run's own unseen text]
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub data: Vec<PathBuf>,
-    /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 16384]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
-    pub tokens: Option<u64>,
-    /// Write a page with what was measured
-    #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
-    /// One JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// A model, unseen text to measure it on, and where the result goes.
+    pub struct MeasuredArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// Text to measure on; `-` is standard input [default: the run's own unseen text]
+        /// zh: 用来测量的文本；`-` 是标准输入 [默认：这次训练留着没学的文本]
+        data: Vec<PathBuf> = "FILE" [num_args = 1..];
+        /// Measure on at most N tokens, but one window at least, spread evenly over the text [default: 16384]
+        /// zh: 最多在 N 个词元上测量，但至少一个窗口，均匀分布在文本里 [默认：16384]
+        tokens: Option<u64> = "N" [value_parser = clap::value_parser!(u64).range(1..)];
+        /// Write a page with what was measured
+        /// zh: 把测得的结果写成网页
+        html: Option<PathBuf> = "FILE";
+        /// One JSON object
+        /// zh: 一个 JSON 对象
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }
 
 /// A head by its place: `layer.head`, both from 0.

@@ -1,6 +1,7 @@
 //! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
 
 mod bench;
+mod choices;
 mod clap_error;
 mod command;
 mod compare;
@@ -18,19 +19,19 @@ mod sampling;
 mod tokenizer;
 mod trace;
 mod training;
-mod weights;
 
-pub use bench::{BenchArgs, BenchName, OfModel};
+pub use bench::{BenchArgs, BenchName};
+pub use choices::Kept;
 pub(crate) use clap_error::in_one_line;
 pub(crate) use command::TRAIN;
 pub use command::command;
 pub use compare::CompareArgs;
 pub use crew::CrewArgs;
-pub use data::{DataAs, TextEnds};
+pub use data::DataArgs;
 pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, StoredAs};
 pub use inspect::{
-    HeadName, InspectAttentionArgs, InspectCommand, InspectHeadsArgs, InspectModelArgs,
-    InspectPruneArgs, InspectVerb, MeasuredArgs,
+    HeadName, InspectAttentionArgs, InspectCommand, InspectModelArgs, InspectPruneArgs,
+    InspectVerb, MeasuredArgs,
 };
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
 pub use output::OutputArgs;
@@ -45,12 +46,13 @@ pub use tokenizer::{
 };
 pub use trace::TraceArgs;
 pub use training::{ModelArgs, RecipeArgs, TrainArgs};
-pub use weights::small_kind;
 
 use crate::lang::Lang;
-use clap::{Args, Parser, Subcommand};
+use crate::words::{flags, one_of};
+use choices::{FORMS, KINDS};
+use clap::{Parser, Subcommand};
+use llm_core::recipe::DataForm;
 use std::path::PathBuf;
-use weights::KINDS;
 
 /// Everything that can be typed.
 #[derive(Debug, Parser)]
@@ -69,6 +71,7 @@ pub struct Cli {
     pub train: TrainArgs,
     // Lang::taken_from has read it before: what comes as far as here is no language.
     /// Language of results, help and errors; the variable LLM_LANG sets it too [default: en]
+    /// zh: 结果、帮助和错误信息的语言；也可以用环境变量 LLM_LANG 设定 [默认：en]
     #[arg(long, global = true, value_name = "LANG", help_heading = "Output")]
     pub lang: Option<Lang>,
 }
@@ -77,93 +80,104 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Write text with a trained model
+    /// zh: 用训练好的模型写文本
     Generate(GenerateArgs),
     /// Loss, perplexity, bits per byte and accuracy of a model over a whole file
+    /// zh: 模型在整个文件上的损失、困惑度、每字节比特数和命中率
     Eval(EvalArgs),
     /// Learn a tokenizer, use one, look at one
+    /// zh: 训练、使用、查看分词器
     Tokenizer(TokenizerCommand),
     /// Look inside a model: its sizes, who looks at whom, what each head does, which can go
+    /// zh: 看模型内部：尺寸、谁看谁、每个头做什么、哪些头可以去掉
     Inspect(InspectCommand),
     /// Follow one number of attention by hand: where it lies, what it is made of
+    /// zh: 手工追踪注意力的一个数：它存在哪里，由什么算出
     Trace(TraceArgs),
     /// List runs: what they learn, how far they are, what came of them
+    /// zh: 列出各次训练：学什么、走到哪里、结果如何
     Runs(RunsArgs),
     /// Write a page about a run, also one that was killed, or about several beside each other
+    /// zh: 为一次训练写网页，被强行终止的也行；也可以把几次并排
     Report(ReportArgs),
     /// Train models that differ in their number of heads, or in any setting, and say what differs
+    /// zh: 训练头数不同或任何设置不同的模型，并说明差异
     Compare(Box<CompareArgs>),
     /// Measure the speed of training steps and of attention on this machine
+    /// zh: 测量训练步和注意力在这台机器上的速度
     Bench(BenchArgs),
     /// Write a model for other programs: a Hugging Face folder, or one file (safetensors, GGUF)
+    /// zh: 把模型写成其他程序能读的形式：Hugging Face 目录，或一个文件（safetensors、GGUF）
     Export(ExportArgs),
     /// Make a checkpoint of a model from another program
+    /// zh: 把其他程序的模型做成检查点
     Import(ImportArgs),
     /// Print a completion script for your shell
+    /// zh: 打印用于 shell 补全的脚本
     Completions {
         /// bash, zsh, fish, elvish or powershell
+        /// zh: bash、zsh、fish、elvish 或 powershell
         shell: clap_complete::Shell,
     },
 }
 
-/// `generate`.
-#[derive(Debug, Args)]
-pub struct GenerateArgs {
-    /// Checkpoint, or the folder of a run
-    #[arg(long, alias = "out-dir", value_name = "FILE")]
-    pub load: PathBuf,
-    /// How text is drawn.
-    #[command(flatten)]
-    pub sampling: SamplingArgs,
-    /// Seed of the draws [default: the run's]
-    #[arg(long, value_name = "N")]
-    pub seed: Option<u64>,
-    /// Keep the weights as f32, bf16, q8 or q4, with 32, 16, 8 or 4 bits each: fewer are faster
-    /// where the model is larger than the processor's caches
-    #[arg(long, value_name = "KIND", value_parser = KINDS, default_value = "f32", hide_default_value = true, hide_possible_values = true)]
-    pub weights: String,
-    /// One JSON object for each text, with token numbers and log-probabilities
-    #[arg(long)]
-    pub json: bool,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// What nanoGPT's `sample.py` takes besides.
-    #[command(flatten)]
-    pub nano_gpt: NanoGptFlags<SAMPLE_PY>,
+flags! {
+    /// `generate`.
+    pub struct GenerateArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE" [alias = "out-dir"];
+        /// How text is drawn.
+        ..sampling: SamplingArgs;
+        /// Seed of the draws [default: the run's]
+        /// zh: 抽取词元的随机种子 [默认：训练时的]
+        seed: Option<u64> = "N";
+        /// Keep the weights as f32, bf16, q8 or q4, with 32, 16, 8 or 4 bits each: fewer are faster
+        /// where the model is larger than the processor's caches
+        /// zh: 权重存成 f32、bf16、q8 或 q4，每个 32、16、8 或 4 位：模型比处理器的缓存大时，位数越少越快
+        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        /// One JSON object for each text, with token numbers and log-probabilities
+        /// zh: 每段文本一个 JSON 对象，带词元编号和对数概率
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
+        /// What nanoGPT's `sample.py` takes besides.
+        ..nano_gpt: NanoGptFlags<SAMPLE_PY>;
+    }
 }
 
-/// `eval`.
-#[derive(Debug, Args)]
-pub struct EvalArgs {
-    /// Checkpoint, or the folder of a run
-    #[arg(long, value_name = "FILE")]
-    pub load: PathBuf,
-    /// Text to score, all of it: files and folders; `-` is standard input [default: the run's own
-    /// unseen text]
-    #[arg(long, value_name = "FILE", num_args = 1..)]
-    pub data: Vec<PathBuf>,
-    /// What --data holds, where it is not seen or is no text [default: as in training]
-    #[arg(long, visible_alias = "tokens", value_name = "KIND")]
-    pub data_as: Option<DataAs>,
-    /// Windows scored together [default: the run's batch]
-    #[arg(long, visible_alias = "batch-size", value_name = "N")]
-    pub batch: Option<usize>,
-    /// Score the model with weights rounded to bf16, q8 or q4, beside f32
-    #[arg(long, value_name = "KIND", value_parser = KINDS, default_value = "f32", hide_default_value = true, hide_possible_values = true)]
-    pub weights: String,
-    /// Write a row for every scored token into this file as CSV, with --json an object a line:
-    /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone or
-    /// `-`: to standard output, the table to standard error
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "-")]
-    pub per_token: Option<PathBuf>,
-    /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows and losses (N),
-    /// logits (N × V)
-    #[arg(long, value_name = "FILE")]
-    pub npz: Option<PathBuf>,
-    /// One JSON object; with --per-token one for each token
-    #[arg(long)]
-    pub json: bool,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
+flags! {
+    /// `eval`.
+    pub struct EvalArgs {
+        /// Checkpoint, or the folder of a run
+        /// zh: 检查点，或训练目录
+        load: PathBuf = "FILE";
+        /// Text to score, all of it: files and folders; `-` is standard input [default: the run's own
+        /// unseen text]
+        /// zh: 要评的文本，全部都评：文件和目录；`-` 是标准输入 [默认：这次训练留着没学的文本]
+        data: Vec<PathBuf> = "FILE" [num_args = 1..];
+        /// What --data holds, where it is not seen or is no text [default: as in training]
+        /// zh: --data 里是什么，用于看不出来或不是文本时 [默认：与训练相同]
+        data_as: Option<DataForm> = "KIND" [visible_alias = "tokens", value_parser = one_of(FORMS)];
+        /// Windows scored together [default: the run's batch]
+        /// zh: 一起计算的窗口数 [默认：训练时的批大小]
+        batch: Option<usize> = "N" [visible_alias = "batch-size"];
+        /// Score the model with weights rounded to bf16, q8 or q4, beside f32
+        /// zh: 把权重舍入成 bf16、q8 或 q4 之后打分，与 f32 并列
+        weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        /// Write a row for every scored token into this file as CSV, with --json an object a line:
+        /// position, window (where it begins), token, text, loss, prob, rank, first choice; alone or
+        /// `-`: to standard output, the table to standard error
+        /// zh: 为每个评过的词元在这个文件里写一行 CSV，加 --json 时每行一个对象：位置、窗口（从哪里开始）、词元、文本、损失、概率、名次、首选；不写文件名或写 `-` 时写到标准输出，表格写到标准错误
+        per_token: Option<PathBuf> = "FILE" [num_args = 0..=1, default_missing_value = "-"];
+        /// Write arrays for NumPy, of N scored tokens: tokens, inputs, positions, windows and losses (N),
+        /// logits (N × V)
+        /// zh: 为 N 个评过的词元写 NumPy 数组：tokens、inputs、positions、windows、losses（N），logits（N × V）
+        npz: Option<PathBuf> = "FILE";
+        /// One JSON object; with --per-token one for each token
+        /// zh: 一个 JSON 对象；加 --per-token 时每个词元一个
+        json: bool;
+        /// What is printed.
+        ..output: OutputArgs;
+    }
 }

@@ -3,145 +3,73 @@
 //! for years works, or says what to type instead.
 
 use crate::error::{Result, RunError};
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use crate::flags::arguments;
+use clap::{Arg, ArgMatches};
 use llm_core::message;
 
-/// What one of them says, by its value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// When an answer is given.
+#[derive(Clone, Copy, Debug)]
+enum When {
+    /// The value is one of these.
+    Is(&'static [&'static str]),
+    /// It is none of these.
+    IsNot(&'static [&'static str]),
+}
+
+/// Python's words for yes; a flag alone is one too.
+const YES: &[&str] = &["", "true", "True", "TRUE", "1", "yes", "Yes", "YES"];
+
+/// What is said.
+#[derive(Clone, Copy, Debug)]
 enum Answer {
-    /// It is so here anyway.
-    Nothing,
     /// Nothing needs to be done, for this reason.
     Note(&'static str),
     /// It is not so here: what to do.
     Instead(&'static str),
+    /// It is for these flags to say.
+    Ours(&'static [&'static str]),
 }
 
-use Answer::{Instead, Note, Nothing};
+use Answer::{Instead, Note, Ours};
+use When::{Is, IsNot};
 
-/// A flag, and what is said about its value.
-struct Row {
-    name: &'static str,
-    answer: fn(&str) -> Answer,
-}
-
-/// Python's words for yes; a flag alone is one too.
-fn yes(value: &str) -> bool {
-    matches!(value.to_lowercase().as_str(), "" | "true" | "1" | "yes")
-}
-
-/// Nothing where it `is_so` here.
-fn unless(is_so: bool, answer: Answer) -> Answer {
-    if is_so { Nothing } else { answer }
-}
+/// A flag, and what is said about some of its values; about others nothing, as it is so here anyway.
+type Row = (&'static str, When, Answer);
 
 const GPT2: Answer =
     Instead("import hf FOLDER --save FILE makes a checkpoint of GPT-2 that --load takes");
+#[rustfmt::skip]
+const COMPILE: Row = ("compile", Is(YES), Note("nothing needs it: the fastest kernels for this processor are chosen anyway"));
+#[rustfmt::skip]
+const DEVICE: Row = ("device", IsNot(&["cpu"]), Instead("this program trains on the CPU; leave it out"));
 
-const ALWAYS_SAVE: Row = Row {
-    name: "always-save-checkpoint",
-    answer: |value| {
-        unless(
-            yes(value),
-            Note("ckpt/last is always saved, and the best state beside it, as ckpt/best"),
-        )
-    },
-};
-const BACKEND: Row = Row {
-    name: "backend",
-    answer: |_| Note("one process trains, on as many threads as --threads says"),
-};
-const BIAS: Row = Row {
-    name: "bias",
-    answer: |value| match yes(value) {
-        true => Note("linear maps always have one; --arch gpt2 gives the norms one too"),
-        false => Instead("linear maps always have a bias here, which starts at 0; leave it out"),
-    },
-};
-const COMPILE: Row = Row {
-    name: "compile",
-    answer: |value| {
-        unless(
-            !yes(value),
-            Note("nothing needs it: the fastest kernels for this processor are chosen anyway"),
-        )
-    },
-};
-const DECAY_LR: Row = Row {
-    name: "decay-lr",
-    answer: |value| unless(yes(value), Instead("use --schedule constant")),
-};
-const DEVICE: Row = Row {
-    name: "device",
-    answer: |value| unless(value == "cpu", Instead("this program trains on the CPU; leave it out")),
-};
-const DTYPE: Row = Row {
-    name: "dtype",
-    answer: |value| match value {
-        "float32" => Nothing,
-        "bfloat16" => {
-            Instead("use --matmul bf16, with which products take bf16; all else is float32")
-        }
-        _ => Instead("numbers are float32 here; leave it out"),
-    },
-};
-const SAMPLE_DTYPE: Row = Row {
-    name: "dtype",
-    answer: |value| match value {
-        "float32" => Nothing,
-        "bfloat16" => Instead("use --weights bf16"),
-        _ => Instead("numbers are float32 here; leave it out"),
-    },
-};
-const EVAL_ITERS: Row = Row {
-    name: "eval-iters",
-    answer: |_| Note("every measurement takes the same windows, at most 65,536 tokens of them"),
-};
-const EVAL_ONLY: Row = Row {
-    name: "eval-only",
-    answer: |value| unless(!yes(value), Instead("use eval --load RUN --data FILE")),
-};
-const INIT_FROM: Row = Row {
-    name: "init-from",
-    answer: |value| match value {
-        "scratch" => Nothing,
-        "resume" => Instead("use --load RUN, the run's folder"),
-        _ => GPT2,
-    },
-};
-const SAMPLE_FROM: Row = Row { name: "init-from", answer: |value| unless(value == "resume", GPT2) };
-const WANDB_LOG: Row = Row {
-    name: "wandb-log",
-    answer: |value| {
-        unless(
-            !yes(value),
-            Instead("leave it out; the run's folder has metrics.csv and report.html"),
-        )
-    },
-};
-const WANDB_PROJECT: Row =
-    Row { name: "wandb-project", answer: |_| Note("nothing is sent anywhere") };
-const WANDB_RUN_NAME: Row =
-    Row { name: "wandb-run-name", answer: |_| Note("nothing is sent anywhere; --out names a run") };
-
-/// Those of `train.py`, and those of `sample.py`.
+/// Those of `train.py`, and those of `sample.py`: of several rows the first that holds.
+#[rustfmt::skip]
 const ROWS: [&[Row]; 2] = [
     &[
-        ALWAYS_SAVE,
-        BACKEND,
-        BIAS,
+        ("always-save-checkpoint", IsNot(YES), Note("ckpt/last is always saved, and the best state beside it, as ckpt/best")),
+        ("backend", IsNot(&[]), Note("mpirun and srun start several processes; --crew says which of them train")),
+        ("bias", Is(YES), Note("--arch gpt2 gives the norms one too")),
+        ("bias", IsNot(YES), Ours(&["head-bias", "mlp-bias", "attention-bias"])),
         COMPILE,
-        DECAY_LR,
+        ("decay-lr", IsNot(YES), Instead("use --schedule constant")),
         DEVICE,
-        DTYPE,
-        EVAL_ITERS,
-        EVAL_ONLY,
-        INIT_FROM,
-        WANDB_LOG,
-        WANDB_PROJECT,
-        WANDB_RUN_NAME,
+        ("dtype", IsNot(&["float32"]), Ours(&["matmul"])),
+        ("eval-iters", IsNot(&[]), Note("every measurement takes the same windows, at most 65,536 tokens of them")),
+        ("eval-only", Is(YES), Instead("use eval --load RUN --data FILE")),
+        ("init-from", Is(&["resume"]), Instead("use --load RUN, the run's folder")),
+        ("init-from", IsNot(&["scratch"]), GPT2),
+        ("wandb-log", Is(YES), Instead("leave it out; the run's folder has metrics.csv and report.html")),
+        ("wandb-project", IsNot(&[]), Note("nothing is sent anywhere")),
+        ("wandb-run-name", IsNot(&[]), Note("nothing is sent anywhere; --out names a run")),
     ],
-    &[COMPILE, DEVICE, SAMPLE_DTYPE, SAMPLE_FROM],
+    &[
+        COMPILE,
+        DEVICE,
+        ("dtype", Is(&["bfloat16"]), Instead("use --weights bf16")),
+        ("dtype", IsNot(&["float32"]), Instead("numbers are float32 here; leave it out")),
+        ("init-from", IsNot(&["resume"]), GPT2),
+    ],
 ];
 /// Flags of nanoGPT's `train.py`.
 pub const TRAIN_PY: usize = 0;
@@ -160,44 +88,57 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
     pub fn notes(&self) -> Result<Vec<String>> {
         let mut notes = Vec::new();
         for (name, value) in &self.0 {
-            let row = ROWS[SCRIPT].iter().find(|row| row.name == *name);
+            let mut rows = ROWS[SCRIPT].iter().filter(|(of, ..)| of == name);
+            let holds = |when: &When| match when {
+                Is(words) => words.contains(&value.as_str()),
+                IsNot(words) => !words.contains(&value.as_str()),
+            };
+            let Some((.., answer)) = rows.find(|(_, when, _)| holds(when)) else { continue };
             let typed = format!("--{name} {value}");
-            match row.map_or(Nothing, |row| (row.answer)(value)) {
-                Nothing => {}
-                Note(why) => notes.push(format!("{}: {why}", typed.trim_end())),
-                Instead(what) => {
-                    return Err(RunError::Usage(message!("{}: {}", typed.trim_end(), what)));
+            let typed = typed.trim_end();
+            let refused = match answer {
+                Note(why) => {
+                    notes.push(format!("{typed}: {why}"));
+                    continue;
                 }
-            }
+                Instead(what) => message!("{}: {}", typed, what),
+                Ours(flags) => message!("{}: here it is --{}", typed, flags.join(", --")),
+            };
+            return Err(RunError::Usage(refused));
         }
         Ok(notes)
     }
 }
 
-impl<const SCRIPT: usize> Args for NanoGptFlags<SCRIPT> {
-    fn augment_args(command: Command) -> Command {
-        let arg = |row: &Row| Arg::new(row.name).long(row.name).num_args(0..=1).hide(true);
-        command.args(ROWS[SCRIPT].iter().map(arg))
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
+fn names(script: usize) -> impl Iterator<Item = &'static str> {
+    let mut names: Vec<_> = ROWS[script].iter().map(|(name, ..)| *name).collect();
+    names.dedup();
+    names.into_iter()
 }
 
-impl<const SCRIPT: usize> FromArgMatches for NanoGptFlags<SCRIPT> {
-    fn from_arg_matches(matches: &ArgMatches) -> std::result::Result<Self, Error> {
-        let mut typed = Self::default();
-        typed.update_from_arg_matches(matches)?;
-        Ok(typed)
+arguments!(
+    [const SCRIPT: usize] NanoGptFlags<SCRIPT>,
+    names(SCRIPT).map(|name| Arg::new(name).long(name).num_args(0..=1).hide(true)),
+    |matches: &ArgMatches| {
+        let value = |name| matches.get_one::<String>(name).cloned().unwrap_or_default();
+        let given = names(SCRIPT).filter(|name| matches.contains_id(name));
+        Self(given.map(|name| (name, value(name))).collect())
     }
+);
 
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> std::result::Result<(), Error> {
-        let given = |row: &&Row| matches.contains_id(row.name);
-        for row in ROWS[SCRIPT].iter().filter(given) {
-            let value = matches.get_one::<String>(row.name).cloned();
-            self.0.push((row.name, value.unwrap_or_default()));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::command;
+    use crate::program::EVERYTHING;
+
+    #[test]
+    fn flags_that_are_named_are_there() {
+        let command = command(&EVERYTHING);
+        let is_there = |name: &str| command.get_arguments().any(|arg| arg.get_long() == Some(name));
+        for (name, _, answer) in ROWS.into_iter().flatten() {
+            let Ours(flags) = answer else { continue };
+            assert!(flags.iter().all(|flag| is_there(flag)), "{name}: {flags:?}");
         }
-        Ok(())
     }
 }

@@ -1,21 +1,28 @@
 //! Where a command reports to, and on how many threads it works.
 
-use clap::builder::BoolishValueParser;
-use clap::{ArgAction, Args, ValueEnum};
+use crate::words::words;
+use clap::Args;
+use llm_run::config::Beside;
 
 /// Where the run reports to, and on how many threads it works.
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// Threads to work with; results do not depend on it [default: all cores]
+    /// zh: 使用的线程数；结果与它无关 [默认：全部核心]
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
     /// Results only
-    #[arg(short, long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", action = ArgAction::Set)]
+    /// zh: 只要结果
+    #[arg(short, long, value_name = "0|1")]
     pub quiet: Option<bool>,
     /// `json`: standard output holds one JSON object a line and nothing else
-    #[arg(long, value_name = "human|json")]
+    /// zh: `json`：标准输出每行一个 JSON 对象，没有别的
+    #[arg(long, value_name = "human|json", hide_short_help = true)]
     pub message_format: Option<MessageFormat>,
+    /// What was typed that stands in a file of settings beside those of a run.
+    #[arg(skip)]
+    pub beside: Vec<Beside>,
 }
 
 impl OutputArgs {
@@ -30,11 +37,14 @@ impl OutputArgs {
     }
 }
 
-/// Ways to print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum MessageFormat {
-    /// For a person.
-    Human,
-    /// For a program.
-    Json,
+words! {
+    /// Ways to print.
+    pub enum MessageFormat {
+        /// For a person
+        /// zh: 给人看
+        Human = "human",
+        /// For a program
+        /// zh: 给程序用
+        Json = "json",
+    }
 }

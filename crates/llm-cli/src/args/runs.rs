@@ -1,29 +1,34 @@
 //! `runs`.
 
-use clap::{Args, ValueEnum};
+use crate::words::{flags, words};
 use std::path::PathBuf;
 
-/// `runs`.
-#[derive(Debug, Args)]
-pub struct RunsArgs {
-    /// Folders of runs, or folders that hold such [default: runs]
-    #[arg(value_name = "DIR")]
-    pub folders: Vec<PathBuf>,
-    /// Which come first [default: name]
-    #[arg(long, value_name = "BY")]
-    pub sort: Option<RunsOrder>,
-    /// One JSON object a line
-    #[arg(long)]
-    pub json: bool,
+flags! {
+    /// `runs`.
+    pub struct RunsArgs {
+        /// Folders of runs, or folders that hold such [default: runs]
+        /// zh: 训练目录，或装着训练目录的目录 [默认：runs]
+        <folders>: Vec<PathBuf> = "DIR";
+        /// Which come first [default: name]
+        /// zh: 按什么排序 [默认：name]
+        sort: Option<RunsOrder> = "BY";
+        /// One JSON object a line
+        /// zh: 每行一个 JSON 对象
+        json: bool;
+    }
 }
 
-/// The order of a list of runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum RunsOrder {
-    /// By their folders
-    Name,
-    /// The lowest validation loss first
-    Loss,
-    /// The newest first
-    Date,
+words! {
+    /// The order of a list of runs.
+    pub enum RunsOrder {
+        /// By their folders
+        /// zh: 按目录名
+        Name = "name",
+        /// The lowest validation loss first
+        /// zh: 验证损失最低的在前
+        Loss = "loss",
+        /// The newest first
+        /// zh: 最新的在前
+        Date = "date",
+    }
 }

@@ -1,15 +1,13 @@
 //! Flags of a training run. Every one is optional: what is not given comes from the checkpoint,
 //! the preset or the built-in values, in that order.
 
-use super::data::{DataAs, TextEnds};
+use super::choices::{PRESETS, arches};
 use super::duration::duration;
-use super::{CrewArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY, TokenizerArgs};
+use super::{CrewArgs, DataArgs, NanoGptFlags, OutputArgs, ProbeArgs, SamplingArgs, TRAIN_PY};
 use crate::crew::members;
-use crate::flags::{Further, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed, VAL_FRAC};
-use clap::Args;
-use clap::builder::{
-    BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
-};
+use crate::flags::{Further, LEARNING, LENGTH, OPTIONS, SEED, SIZES, Typed};
+use crate::words::{flags, one_of};
+use llm_core::recipe::DataForm;
 use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
 use llm_run::options::{Habits, Options};
@@ -17,181 +15,125 @@ use llm_run::settings::Given;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Everything that training takes.
-#[derive(Clone, Debug, Default, Args)]
-pub struct TrainArgs {
-    /// Settings from a TOML file, its keys named like flags (lr = 1e-3); flags typed here win,
-    /// paths in it count from the current folder
-    #[arg(long, value_name = "FILE", help_heading = "Settings")]
-    pub config: Option<PathBuf>,
-    /// Print all settings as such a file, and do nothing
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Settings")]
-    pub print_config: Option<bool>,
-    /// Text to learn: files and folders, also packed with gzip; `-` is standard input [default:
-    /// built-in stories]
-    #[arg(long, value_name = "FILE", num_args = 1.., help_heading = "Data")]
-    pub data: Vec<PathBuf>,
-    /// nanoGPT's name for data/NAME/train.bin and val.bin beside it.
-    #[arg(long, value_name = "NAME", hide = true, conflicts_with_all = ["data", "val"])]
-    pub dataset: Option<PathBuf>,
-    /// What --data and --val hold, where it is not seen or is no text
-    #[arg(long, visible_alias = "tokens", value_name = "KIND", help_heading = "Data")]
-    pub data_as: Option<DataAs>,
-    /// Where a text ends, and a token says so: none, files (after each of several) or marked
-    /// (also where <|endoftext|> is written) [default: files]
-    #[arg(long, value_name = "WHERE", help_heading = "Data")]
-    pub end_of_text: Option<TextEnds>,
-    /// What is unseen.
-    #[command(flatten)]
-    pub val_frac: Typed<VAL_FRAC>,
-    /// Validation text of its own: files and folders; all of --data is then learnt
-    #[arg(
-        long,
-        num_args = 1..,
-        visible_alias = "val-data",
-        value_name = "FILE",
-        help_heading = "Data",
-        conflicts_with = "val-frac"
-    )]
-    pub val: Vec<PathBuf>,
-    /// Tokens.
-    #[command(flatten)]
-    pub tokenizer: TokenizerArgs,
-    /// Go on with other data than the checkpoint was trained on
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Data")]
-    pub allow_data_change: Option<bool>,
-    /// Sizes.
-    #[command(flatten)]
-    pub model: ModelArgs,
-    /// Number of attention heads; must divide the width
-    #[arg(long, visible_aliases = ["n-heads", "n-head"], value_name = "H", help_heading = "Model")]
-    pub heads: Option<usize>,
-    /// How it learns.
-    #[command(flatten)]
-    pub recipe: RecipeArgs,
-    /// Continue from this checkpoint (or the folder of a run); nothing else is needed
-    #[arg(long, visible_alias = "resume", value_name = "FILE", help_heading = "Checkpoints")]
-    pub load: Option<PathBuf>,
-    /// Save the run in this file (an existing one is replaced)
-    #[arg(long, value_name = "FILE", help_heading = "Checkpoints", conflicts_with = "out")]
-    pub save: Option<PathBuf>,
-    /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
-    #[arg(long, alias = "out-dir", value_name = "DIR", help_heading = "Checkpoints")]
-    pub out: Option<PathBuf>,
-    /// Save nothing
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
-    pub no_save: Option<bool>,
-    /// Save the optimizer's moments too, for going on exactly; 1: in `best` as well
-    /// [default: 1, but not in `best`]
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Checkpoints")]
-    pub save_opt: Option<bool>,
-    /// Save after every N steps too; 0: only at the end [default: 250]
-    #[arg(long, visible_alias = "save-interval", value_name = "N", help_heading = "Checkpoints")]
-    pub save_every: Option<u64>,
-    /// Keep the last N periodic checkpoints too, as DIR/ckpt/step-... [default: 0]
-    #[arg(long, value_name = "N", help_heading = "Checkpoints", conflicts_with = "save")]
-    pub keep: Option<usize>,
-    /// Measure the validation loss after every N steps; 0: only at the end [default: 250]
-    #[arg(long, visible_alias = "eval-interval", value_name = "N", help_heading = "Output")]
-    pub eval_every: Option<u64>,
-    /// Report the loss after every N steps; 0: never [default: 10]
-    #[arg(long, visible_alias = "log-interval", value_name = "N", help_heading = "Output")]
-    pub log_every: Option<u64>,
-    /// Write a sample after every N steps too
-    #[arg(long, value_name = "N", help_heading = "Output")]
-    pub sample_every: Option<u64>,
-    /// Learn one batch by heart, as a check of the settings; nothing is saved
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"])]
-    pub overfit: Option<bool>,
-    /// Say what would be done, what memory and time it takes here, and do nothing
-    #[arg(long, num_args = 0..=1, default_missing_value = "true", value_parser = BoolishValueParser::new(), value_name = "0|1", help_heading = "Output")]
-    pub dry_run: Option<bool>,
-    /// Who works on it.
-    #[command(flatten)]
-    pub crew: CrewArgs,
-    /// What is printed.
-    #[command(flatten)]
-    pub output: OutputArgs,
-    /// Text after training.
-    #[command(flatten)]
-    pub sampling: SamplingArgs,
-    /// Probes after training.
-    #[command(flatten)]
-    pub probes: ProbeArgs,
-    /// What nanoGPT's `train.py` takes besides.
-    #[command(flatten)]
-    pub nano_gpt: NanoGptFlags<TRAIN_PY>,
+flags! {
+    /// Everything that training takes.
+    #[derive(Clone, Default)]
+    pub struct TrainArgs {
+        /// Settings from a TOML file, its keys named like flags (lr = 1e-3); flags typed here win,
+        /// paths in it count from the current folder
+        /// zh: 从 TOML 文件读设置，键与选项同名（lr = 1e-3）；命令行上写的优先，文件里的路径从当前目录算起
+        config: Option<PathBuf> = "FILE" [help_heading = "Settings"];
+        /// Print all settings as such a file, and do nothing
+        /// zh: 把全部设置按这种文件的样子打印出来，什么都不做
+        print_config: Option<bool> = "0|1" rare [help_heading = "Settings"];
+        /// nanoGPT's name for data/NAME/train.bin and val.bin beside it.
+        dataset: Option<PathBuf> = "NAME" [hide = true, conflicts_with_all = ["data", "val"]];
+        /// What is learnt.
+        ..files: DataArgs;
+        /// Go on with other data than the checkpoint was trained on
+        /// zh: 换一份数据接着训练，而不用检查点原来的数据
+        allow_data_change: Option<bool> = "0|1" rare [help_heading = "Data"];
+        /// Sizes.
+        ..model: ModelArgs;
+        /// Number of attention heads; must divide the width
+        /// zh: 注意力头的个数；必须整除宽度
+        heads: Option<usize> = "H" [visible_aliases = ["n-heads", "n-head"], help_heading = "Model"];
+        /// How it learns.
+        ..recipe: RecipeArgs;
+        /// Continue from this checkpoint (or the folder of a run); nothing else is needed
+        /// zh: 从这个检查点（或训练目录）接着训练；不需要别的
+        load: Option<PathBuf> = "FILE" [visible_alias = "resume", help_heading = "Checkpoints"];
+        /// Save the run in this file (an existing one is replaced)
+        /// zh: 存到这个文件（已有的会被替换）
+        save: Option<PathBuf> = "FILE" [help_heading = "Checkpoints", conflicts_with = "out"];
+        /// Save the run in this folder, as DIR/ckpt/last [default: runs/NNN, the next free number]
+        /// zh: 存到这个目录，即 DIR/ckpt/last [默认：runs/NNN，下一个空闲的编号]
+        out: Option<PathBuf> = "DIR" [alias = "out-dir", help_heading = "Checkpoints"];
+        /// Save nothing
+        /// zh: 什么都不保存
+        no_save: Option<bool> = "0|1" [help_heading = "Checkpoints"];
+        /// Save the optimizer's moments too, for going on exactly; 1: in `best` as well
+        /// [default: 1, but not in `best`]
+        /// zh: 连优化器的矩也保存，以便一字不差地继续；1：`best` 里也存 [默认：1，但 `best` 里不存]
+        save_opt: Option<bool> = "0|1" rare [help_heading = "Checkpoints"];
+        /// Save after every N steps too; 0: only at the end [default: 250]
+        /// zh: 每 N 步也保存一次；0：只在结束时 [默认：250]
+        save_every: Option<u64> = "N" rare [visible_alias = "save-interval", help_heading = "Checkpoints"];
+        /// Keep the last N periodic checkpoints too, as DIR/ckpt/step-... [default: 0]
+        /// zh: 还保留最近 N 个定期检查点，即 DIR/ckpt/step-... [默认：0]
+        keep: Option<usize> = "N" rare [help_heading = "Checkpoints", conflicts_with = "save"];
+        /// Measure the validation loss after every N steps; 0: only at the end [default: 250]
+        /// zh: 每 N 步测一次验证损失；0：只在结束时 [默认：250]
+        eval_every: Option<u64> = "N" [visible_alias = "eval-interval", help_heading = "Output"];
+        /// Report the loss after every N steps; 0: never [default: 10]
+        /// zh: 每 N 步报告一次损失；0：从不 [默认：10]
+        log_every: Option<u64> = "N" rare [visible_alias = "log-interval", help_heading = "Output"];
+        /// Write a sample after every N steps too
+        /// zh: 每 N 步也写一段样本
+        sample_every: Option<u64> = "N" rare [help_heading = "Output"];
+        /// Learn one batch by heart, as a check of the settings; nothing is saved
+        /// zh: 把一批数据背下来，用来检验设置；什么都不保存
+        overfit: Option<bool> = "0|1" rare [help_heading = "Output", conflicts_with_all = ["load", "save", "out", "accum"]];
+        /// Say what would be done, what memory and time it takes here, and do nothing
+        /// zh: 说明会做什么、在这里要多少内存和时间，但什么都不做
+        dry_run: Option<bool> = "0|1" [help_heading = "Output"];
+        /// Who works on it.
+        ..crew: CrewArgs;
+        /// What is printed.
+        ..output: OutputArgs;
+        /// Text after training.
+        ..sampling: SamplingArgs;
+        /// Probes after training.
+        ..probes: ProbeArgs;
+        /// What nanoGPT's `train.py` takes besides.
+        ..nano_gpt: NanoGptFlags<TRAIN_PY>;
+    }
 }
 
-/// Sizes of a new model.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Model")]
-pub struct ModelArgs {
-    /// Numbers.
-    #[command(flatten)]
-    pub sizes: Typed<SIZES>,
-    /// A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 --init gpt2
-    #[arg(long, value_name = "NAME", value_parser = arches(&Arch::EVERYWHERE))]
-    pub arch: Option<Arch>,
-    /// Choices.
-    #[command(flatten)]
-    pub options: Typed<OPTIONS>,
-    /// Those that not every program offers.
-    #[command(flatten)]
-    pub further: Further,
+flags! {
+    /// Sizes of a new model.
+    #[derive(Clone, Default)]
+    pub struct ModelArgs in "Model" {
+        /// Numbers.
+        ..sizes: Typed<SIZES>;
+        /// A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 --init gpt2
+        /// zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2
+        arch: Option<Arch> = "NAME" rare [value_parser = arches(false)];
+        /// Choices.
+        ..options: Typed<OPTIONS>;
+        /// Those that not every program offers.
+        ..further: Further;
+    }
 }
 
-/// How a model learns.
-#[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Training")]
-pub struct RecipeArgs {
-    /// How long.
-    #[command(flatten)]
-    pub length: Typed<LENGTH>,
-    /// Steps as passes over the training data; with --load: that many more
-    #[arg(long, value_name = "X", conflicts_with = "steps")]
-    pub epochs: Option<f64>,
-    /// How.
-    #[command(flatten)]
-    pub learning: Typed<LEARNING>,
-    /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
-    /// the rest to --load
-    #[arg(long, value_name = "TIME", value_parser = duration)]
-    pub max_time: Option<Duration>,
-    /// Stop when N measurements in a row bring no better validation loss; 0: never
-    #[arg(long, value_name = "N")]
-    pub patience: Option<u64>,
-    /// Leave out updates whose loss or gradient norm stands out by more than Z standard deviations
-    /// (6 is usual); 0: none
-    #[arg(long, value_name = "Z")]
-    pub skip_spikes: Option<f32>,
-    /// What is drawn.
-    #[command(flatten)]
-    pub seed: Typed<SEED>,
-    /// A set of values to start from: `original` has those of the C++ trainer
-    #[arg(long, value_name = "NAME", value_parser = preset())]
-    pub preset: Option<Preset>,
-}
-
-/// Reads the name of one of these sets of options.
-pub(super) fn arches(known: &'static [Arch]) -> ValueParser {
-    let words = known.iter().map(|arch| {
-        let help = match arch {
-            Arch::Baseline => "Plain norms, an output head of its own with a bias",
-            Arch::Gpt2 => "GPT-2's options",
-            Arch::Llama => "Llama's: gains alone, a gated MLP, rotary positions, no biases",
-            Arch::Qwen3 => "Qwen3's: Llama's with normed queries and keys, and heads twice as wide",
-        };
-        PossibleValue::new(arch.name()).help(help)
-    });
-    let named = |word: String| known.iter().copied().find(|arch| arch.name() == word);
-    PossibleValuesParser::new(words).map(move |word| named(word).unwrap_or_default()).into()
-}
-
-/// Reads the name of a preset.
-fn preset() -> ValueParser {
-    let original = PossibleValue::new(Preset::Original.name()).help("The C++ original's");
-    PossibleValuesParser::new([original]).map(|_| Preset::Original).into()
+flags! {
+    /// How a model learns.
+    #[derive(Clone, Default)]
+    pub struct RecipeArgs in "Training" {
+        /// How long.
+        ..length: Typed<LENGTH>;
+        /// Steps as passes over the training data; with --load: that many more
+        /// zh: 把步数说成训练数据的遍数；加 --load 时是再走这么多遍
+        epochs: Option<f64> = "X" rare [conflicts_with = "steps"];
+        /// How.
+        ..learning: Typed<LEARNING>;
+        /// Take no longer than this (90s, 10m, 1h30m), the last measurement included; save, and leave
+        /// the rest to --load
+        /// zh: 连同最后的测量，总共不超过这么久（90s、10m、1h30m）；到时就保存，余下的留给 --load
+        max_time: Option<Duration> = "TIME" [value_parser = duration];
+        /// Stop when N measurements in a row bring no better validation loss; 0: never
+        /// zh: 连续 N 次测量验证损失都没有变好，就停；0 表示不这样停
+        patience: Option<u64> = "N" rare;
+        /// Leave out updates whose loss or gradient norm stands out by more than Z standard deviations
+        /// (6 is usual); 0: none
+        /// zh: 损失或梯度范数超出 Z 个标准差的更新跳过不做（常用 6）；0 表示都不跳过
+        skip_spikes: Option<f32> = "Z" rare;
+        /// What is drawn.
+        ..seed: Typed<SEED>;
+        /// A set of values to start from: `original` has those of the C++ trainer
+        /// zh: 一组起始值：`original` 是 C++ 训练程序的那一组
+        preset: Option<Preset> = "NAME" rare [value_parser = one_of(PRESETS)];
+    }
 }
 
 impl TrainArgs {
@@ -199,78 +141,42 @@ impl TrainArgs {
     pub fn with_dataset(mut self) -> TrainArgs {
         if let Some(name) = self.dataset.take() {
             let folder = Path::new("data").join(name);
-            self.data = vec![folder.join("train.bin")];
-            self.val = vec![folder.join("val.bin")];
+            self.files.data = vec![folder.join("train.bin")];
+            self.files.val = vec![folder.join("val.bin")];
             // Few of GPT-2's numbers look like anything but text.
-            self.data_as.get_or_insert(DataAs::U16);
+            self.files.data_as.get_or_insert(DataForm::U16);
         }
         self
     }
 
-    /// The same with the habits that the run goes on with.
-    pub fn with_habits(&self, habits: &Habits) -> TrainArgs {
-        let mut args = self.clone();
-        let Habits { patience, skip_spikes, .. } = *habits;
-        (args.eval_every, args.save_every) = (habits.eval_every, habits.save_every);
-        (args.log_every, args.sample_every) = (habits.log_every, habits.sample_every);
-        (args.keep, args.save_opt) = (habits.keep, habits.save_opt);
-        (args.recipe.patience, args.recipe.skip_spikes) = (patience, skip_spikes);
-        args
-    }
-
     /// What the run is asked for.
+    #[rustfmt::skip]
     pub fn options(&self) -> Options {
-        let TrainArgs { recipe, tokenizer, crew, sampling, probes, .. } = self;
+        let TrainArgs { files, allow_data_change, model, heads, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, crew, sampling, probes, .. } = self.clone();
+        let DataArgs { data, data_as, end_of_text, val, tokenizer, .. } = files;
         let RecipeArgs { epochs, max_time, patience, skip_spikes, preset, .. } = recipe;
         Options {
-            given: self.given(),
-            arch: self.model.arch,
-            heads: self.heads,
-            preset: *preset,
-            epochs: *epochs,
-            data: self.data.clone(),
-            val: self.val.clone(),
-            data_as: self.data_as.map(Into::into),
-            end_of_text: self.end_of_text.map(Into::into),
-            tokenizer: tokenizer.options(),
-            allow_data_change: self.allow_data_change,
-            load: self.load.clone(),
-            save: self.save.clone(),
-            out: self.out.clone(),
-            no_save: (self.overfit == Some(true)).then_some(true).or(self.no_save),
-            habits: Habits {
-                eval_every: self.eval_every,
-                save_every: self.save_every,
-                log_every: self.log_every,
-                sample_every: self.sample_every,
-                keep: self.keep,
-                save_opt: self.save_opt,
-                patience: *patience,
-                skip_spikes: *skip_spikes,
-                remembered: Vec::new(),
-            },
-            max_time: *max_time,
-            members: members(crew.crew),
-            shard_optimizer: crew.shard_optimizer,
-            writes: sampling.prompt.flag().is_some(),
-            reads: probes.any(),
+            given: self.given(), arch: model.arch, heads, preset, epochs, max_time,
+            data, val, data_as, end_of_text, tokenizer: tokenizer.options(), allow_data_change,
+            load, save, out, no_save: (overfit == Some(true)).then_some(true).or(no_save),
+            habits: Habits { eval_every, save_every, log_every, sample_every, keep, save_opt, patience, skip_spikes, remembered: Vec::new() },
+            members: members(crew.crew), shard_optimizer: crew.shard_optimizer,
+            writes: sampling.prompt.flag().is_some(), reads: probes.any(),
         }
     }
 
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        let TrainArgs { val_frac, model, recipe, .. } = self;
-        let RecipeArgs { length, learning, seed, .. } = recipe;
-        let of_run = [&val_frac.0, &length.0, &learning.0, &seed.0];
-        let of_run = of_run.into_iter().flatten().map(|(flag, value)| (*flag, value.clone()));
-        of_run.chain(model.given()).collect()
+        let RecipeArgs { length, learning, seed, .. } = &self.recipe;
+        let all = [&self.files.val_frac.0, &length.0, &learning.0, &seed.0, &self.model.given()];
+        all.into_iter().cloned().flatten().collect()
     }
 }
 
 impl ModelArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
-        let all = [&self.sizes.0, &self.options.0, &self.further.0];
-        all.into_iter().flatten().map(|(flag, value)| (*flag, value.clone())).collect()
+        let all = [&self.sizes.0, &self.options.0, &self.further.given];
+        all.into_iter().cloned().flatten().collect()
     }
 }

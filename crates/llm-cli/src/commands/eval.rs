@@ -6,7 +6,7 @@ mod first_choices;
 mod rows;
 
 use super::written::{check_place, save, say_written};
-use crate::args::{EvalArgs, small_kind};
+use crate::args::EvalArgs;
 use crate::console::{note, print, show};
 use crate::error::{Result, RunError};
 use crate::events::{self, Event};
@@ -35,9 +35,9 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let signals = Signals::listen();
     let path = to_load(&args.load)?;
     let Loaded { mut run, tokenizer, .. } = load(&program.models, &path)?;
-    check_about_files(&args.data, args.data_as.map(Into::into), None)?;
+    check_about_files(&args.data, args.data_as, None)?;
     one_stdin(&args.data)?;
-    let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as.map(Into::into));
+    let reading = Reading::for_model(&*tokenizer, &run.recipe.data, args.data_as);
     let input = signals.reading(|| Input::again(&run.recipe.data, &args.data, reading))?;
     if input.is_none() && run.recipe.data == DataSource::NONE {
         return Err(RunError::Usage("eval needs --data: a file to score".into()));
@@ -66,7 +66,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     }
     let scoring = Scoring { quiet: args.output.quiet(), signals: &signals };
     let mut beside = None;
-    if let Some(kind) = small_kind(&args.weights) {
+    if let Some(kind) = args.weights {
         let mut choices = FirstChoices::default();
         let each = |_, scored: &Scored<'_>| choices.remember(scored);
         let exact = scoring.run_seen(&val, &run.model, batch, usize::MAX, each)?;

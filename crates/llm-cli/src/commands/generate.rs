@@ -1,6 +1,6 @@
 //! `generate`: text from a trained model.
 
-use crate::args::{GenerateArgs, small_kind};
+use crate::args::GenerateArgs;
 use crate::console::{Out, note};
 use crate::error::Result;
 use crate::generation::Request;
@@ -26,7 +26,7 @@ pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
     let mut request =
         signals.reading(|| Request::new(&args.sampling, &defaults, &tokenizer, seed, None))?;
     request = request.by((program.models.described)(&run.model.attention().spec()));
-    request.weights = small_kind(&args.weights);
+    request.weights = args.weights;
     if let Some(kind) = request.weights {
         run.model = run.model.rounded(kind)?; // the prompt is read with the same numbers
     }

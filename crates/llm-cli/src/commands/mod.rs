@@ -33,6 +33,7 @@ pub(crate) use train::train;
 use crate::args::{TrainArgs, command};
 use crate::console::{note, print};
 use crate::error::{Result, RunError, reason};
+use crate::lang::Lang;
 use crate::messages::spelled;
 use crate::program::Program;
 use crate::settings;
@@ -58,8 +59,10 @@ fn left_out(e: RunError) {
 /// # Errors
 /// When standard output fails.
 pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()> {
-    let mut script = Vec::new();
+    let (mut script, lang) = (Vec::new(), Lang::chosen());
+    Lang::En.choose(); // a script is kept, whatever language is chosen later
     clap_complete::generate(shell, &mut command(program), program.models.name, &mut script);
+    lang.choose();
     print(script)
 }
 
@@ -75,5 +78,6 @@ pub fn print_config(
 ) -> Result<()> {
     let watch = Learning::new(args.output.quiet());
     let plan = watch.watch(|watch| Plan::new(&program.models, options, watch))?;
-    print(settings::printable_config(program.models.name, &plan.decided(), args, threads))
+    let decided = &plan.decided();
+    print(settings::printable_config(program.models.name, decided, args, options, threads))
 }

@@ -131,11 +131,9 @@ fn table(runs: &[RunFolder], room: usize) -> String {
 fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; COLUMNS.len()] {
     let info = &run.info;
     let loss = info.lowest_loss().map_or("–".into(), |loss| format!("{loss:.4}"));
-    // In quotes it is a file or a folder, and nothing of ours.
-    let named = info.data.strip_prefix('\'').and_then(|named| named.split('\'').next());
-    let data = match (named, info.data.split([',', ':', ';']).next()) {
-        (Some(named), _) => one_line(named),
-        (None, data) => said(&one_line(data.unwrap_or_default())),
+    let data = match &run.learnt {
+        Some(path) => one_line(path), // nothing of ours
+        None => said(&one_line(info.data.split([',', ':', ';']).next().unwrap_or_default())),
     };
     let sizes = [info.n_layers, info.d_model, info.n_heads, info.seq_len];
     [
@@ -167,6 +165,22 @@ mod tests {
             ..RunInfo::default()
         };
         RunFolder { path: name.into(), info, ..RunFolder::default() }
+    }
+
+    /// The label puts a name into quotes, and a name may have some of its own.
+    #[test]
+    fn the_name_of_a_file_is_shown_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let shown = |data: &str, config: &str| {
+            run("", data, 0.5).info.write(folder.path()).unwrap();
+            std::fs::write(folder.path().join("config.toml"), config).unwrap();
+            cells_of(&RunFolder::read(folder.path()), false)[7].clone()
+        };
+        let config = "[data]\ndata = [\"it's, 'x'.txt\"]\n";
+        assert_eq!(shown("'it's, 'x'.txt', 4 kB", config), "it's, 'x'.txt");
+        assert_eq!(shown("'texts' (2 files), 4 kB", "[data]\ndata = [\"texts\"]\n"), "texts");
+        assert_eq!(shown("2 files, 4 kB", "[data]\ndata = [\"a\", \"b\"]\n"), "2 files");
+        assert_eq!(shown("built-in stories: all", ""), "built-in stories");
     }
 
     #[test]

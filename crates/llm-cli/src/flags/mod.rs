@@ -21,4 +21,5 @@ pub use row::{Flag, Kind, Words};
 pub use table::{
     FURTHER, GROUPS, Group, LEARNING, LENGTH, OPTIONS, SEED, SIZES, VAL_FRAC, flags, flags_of,
 };
+pub(crate) use typed::arguments;
 pub use typed::{Further, Typed, further_args};

@@ -1,8 +1,7 @@
 //! What a row is.
 
-use clap::builder::{
-    BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
-};
+use crate::words::chosen;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser};
 use clap::{Arg, ArgMatches, value_parser};
 use llm_core::settings::Value;
 use llm_run::defaults::Start;
@@ -17,8 +16,10 @@ pub struct Flag {
     pub aliases: &'static [&'static str],
     /// What stands for the value in the help.
     pub placeholder: &'static str,
-    /// What the help says.
+    /// What the help says, in both languages.
     pub help: &'static str,
+    /// Left to `--help` by `-h`.
+    pub rare: bool,
     /// What is typed.
     pub kind: Kind,
 }
@@ -29,31 +30,41 @@ pub enum Kind {
     /// Nothing, 0, 1, true or false.
     Switch,
     /// A whole number.
-    Whole,
+    U64,
     /// A whole number below 2³².
-    Few,
+    U32,
     /// A number.
-    Number,
+    F32,
     /// A number with double precision.
-    Share,
+    F64,
     /// One of these words.
     Word(fn() -> Words),
 }
 
-/// Words, each with what the help says about it.
+/// Words, each with what the help says about it, in both languages.
 pub type Words = Vec<(&'static str, &'static str)>;
 
-/// A row: the flag, what stands for the value in the help, and what the help says.
+/// A row: the flag, what stands for the value in the help, what is typed, and what the help says.
 pub(super) const fn row(
     name: &'static str,
     placeholder: &'static str,
     kind: Kind,
     help: &'static str,
 ) -> Flag {
-    Flag { name, aliases: &[], placeholder, help, kind }
+    Flag { name, aliases: &[], placeholder, help, rare: false, kind }
 }
 
 impl Flag {
+    /// The same, left to `--help`.
+    pub(super) const fn rare(self) -> Flag {
+        Flag { rare: true, ..self }
+    }
+
+    /// The same with other names.
+    pub(super) const fn or(self, aliases: &'static [&'static str]) -> Flag {
+        Flag { aliases, ..self }
+    }
+
     /// The setting of core that it sets; none of an attention's own.
     pub fn setting(&self) -> Option<&'static Setting> {
         settings().find(|setting| setting.name == self.setting_name())
@@ -68,11 +79,16 @@ impl Flag {
     fn help(&self) -> String {
         let start = |stories| Start::choose(None, stories);
         let [stories, text] = [true, false].map(|stories| self.setting()?.initial(start(stories)));
+        let help = chosen(self.help);
         match (stories, text) {
             (Some(stories), Some(text)) if stories != text => {
-                format!("{} [default: {stories} for the stories, {text} for --data]", self.help)
+                let from = format!(
+                    "[default: {stories} for the stories, {text} for --data] \
+                     zh: [默认：学故事 {stories}，学 --data {text}]"
+                );
+                format!("{help} {}", chosen(&from))
             }
-            _ => self.help.to_string(),
+            _ => help,
         }
     }
 
@@ -80,20 +96,17 @@ impl Flag {
         let arg = Arg::new(self.name).long(self.name).value_name(self.placeholder);
         let arg = arg.visible_aliases(self.aliases.iter().copied());
         let arg = arg.help(self.help()).help_heading(heading).value_parser(self.kind.parser());
-        match self.kind {
-            Kind::Switch => arg.num_args(0..=1).default_missing_value("true"),
-            _ => arg,
-        }
+        arg.hide_short_help(self.rare)
     }
 
     pub(super) fn read(&self, matches: &ArgMatches) -> Option<Value> {
         let id = self.name;
         match self.kind {
             Kind::Switch => matches.get_one(id).copied().map(Value::Bool),
-            Kind::Whole => matches.get_one(id).copied().map(Value::Whole),
-            Kind::Few => matches.get_one::<u32>(id).map(|&n| Value::Whole(n.into())),
-            Kind::Number => matches.get_one(id).copied().map(Value::Float),
-            Kind::Share => matches.get_one(id).copied().map(Value::Double),
+            Kind::U64 => matches.get_one(id).copied().map(Value::Whole),
+            Kind::U32 => matches.get_one::<u32>(id).map(|&n| Value::Whole(n.into())),
+            Kind::F32 => matches.get_one(id).copied().map(Value::Float),
+            Kind::F64 => matches.get_one(id).copied().map(Value::Double),
             Kind::Word(_) => matches.get_one(id).cloned(),
         }
     }
@@ -102,14 +115,14 @@ impl Flag {
 impl Kind {
     fn parser(self) -> ValueParser {
         match self {
-            Kind::Switch => BoolishValueParser::new().into(),
-            Kind::Whole => value_parser!(u64).into(),
-            Kind::Few => value_parser!(u32).into(),
-            Kind::Number => value_parser!(f32).into(),
-            Kind::Share => value_parser!(f64).into(),
+            Kind::Switch => value_parser!(bool),
+            Kind::U64 => value_parser!(u64).into(),
+            Kind::U32 => value_parser!(u32).into(),
+            Kind::F32 => value_parser!(f32).into(),
+            Kind::F64 => value_parser!(f64).into(),
             Kind::Word(words) => {
                 let words = words().into_iter();
-                let words = words.map(|(word, help)| PossibleValue::new(word).help(help));
+                let words = words.map(|(word, help)| PossibleValue::new(word).help(chosen(help)));
                 // Not a text, so that files of settings leave the judgement to it.
                 PossibleValuesParser::new(words).map(Value::Text).into()
             }

@@ -1,6 +1,6 @@
 //! All rows, in the order of the help.
 
-use super::row::Kind::{Few, Number, Share, Switch, Whole, Word};
+use super::row::Kind::{F32, F64, Switch, U32, U64, Word};
 use super::row::{Flag, row};
 use llm_core::optim::OPTIMIZERS;
 use llm_run::models::Models;
@@ -17,64 +17,60 @@ pub struct Group {
 
 /// The groups, each by its number.
 #[rustfmt::skip]
-pub const GROUPS: [Group; 6] = [
+pub const GROUPS: [Group; 7] = [
     Group { heading: "Data", flags: &[
-        row("val-frac", "X", Share, "Share of the data kept for validation, the last part [default: 0.1]"),
+        row("val-frac", "X", F64, "Share of the data kept for validation, the last part [default: 0.1] zh: 留作验证的数据所占比例，取末尾 [默认：0.1]"),
     ] },
     Group { heading: "Model", flags: &[
-        Flag { aliases: &["seq-len", "ctx", "block-size"], ..row("seq", "T", Whole, "Context length in tokens; with --load: length of the training windows") },
-        Flag { aliases: &["d-model", "n-embd"], ..row("dmodel", "C", Whole, "Width") },
-        Flag { aliases: &["n-layers", "n-layer"], ..row("layers", "L", Whole, "Number of blocks") },
+        row("seq", "T", U64, "Context length in tokens; with --load: length of the training windows zh: 上下文长度，以词元计；加 --load 时是训练窗口的长度").or(&["seq-len", "ctx", "block-size"]),
+        row("dmodel", "C", U64, "Width zh: 宽度").or(&["d-model", "n-embd"]),
+        row("layers", "L", U64, "Number of blocks zh: 块数").or(&["n-layers", "n-layer"]),
     ] },
     Group { heading: "Model", flags: &[
-        row("norm-affine", "0|1", Switch, "Norms with gain and bias"),
-        row("tied-head", "0|1", Switch, "The output head shares the token table"),
-        row("head-bias", "0|1", Switch, "The output head has a bias"),
-        row("activation", "KIND", Word(|| vec![("gelu_tanh", "GELU in its tanh form, GPT-2's"), ("gelu", "GELU as it is defined")]), "What the MLP does between its products"),
-        row("n-inner", "N", Whole, "Width of the MLP between its products; 0: four times the width"),
-        row("init", "KIND", Word(|| vec![("fan-in", "Standard deviation 1/√fan_in"), ("gpt2", "GPT-2's")]), "How weights start"),
+        row("norm-affine", "0|1", Switch, "Norms with gain and bias zh: 归一化带增益和偏置").rare(),
+        row("tied-head", "0|1", Switch, "The output head shares the token table zh: 输出头与词元表共用权重").rare(),
+        row("head-bias", "0|1", Switch, "The output head has a bias zh: 输出头带偏置").rare(),
+        row("activation", "KIND", Word(|| vec![("gelu_tanh", "GELU in its tanh form, GPT-2's zh: tanh 形式的 GELU，GPT-2 用的"), ("gelu", "GELU as it is defined zh: 按定义计算的 GELU")]), "What the MLP does between its products zh: MLP 在两次乘积之间用的激活函数").rare(),
+        row("n-inner", "N", U64, "Width of the MLP between its products; 0: four times the width zh: MLP 中间的宽度；0：宽度的四倍").rare(),
+        row("init", "KIND", Word(|| vec![("fan-in", "Standard deviation 1/√fan_in zh: 标准差 1/√fan_in"), ("gpt2", "GPT-2's zh: GPT-2 的")]), "How weights start zh: 权重的初始值").rare(),
     ] },
     Group { heading: "Training", flags: &[
-        Flag { aliases: &["max-steps", "max-iters"], ..row("steps", "N", Whole, "Steps in all; with --load: that many more") },
+        row("steps", "N", U64, "Steps in all; with --load: that many more zh: 总步数；加 --load 时是再走这么多步").or(&["max-steps", "max-iters"]),
     ] },
     Group { heading: "Training", flags: &[
-        Flag { aliases: &["batch-size"], ..row("batch", "B", Whole, "Windows per step") },
-        Flag { aliases: &["grad-accum", "gradient-accumulation-steps"], ..row("accum", "N", Few, "Micro-batches of B windows per step, for batches that do not fit into memory [default: 1]") },
-        row("dropout", "P", Number, "Probability that a number inside the model is dropped in training [default: 0]"),
-        Flag { aliases: &["learning-rate"], ..row("lr", "X", Number, "Peak learning rate") },
-        row("schedule", "KIND", Word(|| vec![("constant", "Always the peak"), ("cosine", "Half a cosine down"), ("linear", "A line down"), ("wsd", "Warm-up, stable, decay in the last fifth after the warm-up")]), "The rate's course after the warm-up [default: cosine]"),
-        Flag { aliases: &["warmup-steps", "warmup-iters"], ..row("warmup", "N", Whole, "Steps until the peak [default: 5 % of the horizon]") },
-        row("min-lr", "X", Number, "Learning rate at the end [default: a tenth of the peak]"),
-        Flag { aliases: &["lr-decay-iters"], ..row("decay-steps", "N", Whole, "Horizon of the course [default: the steps planned at the start]") },
-        Flag { aliases: &["grad-clip"], ..row("clip", "X", Number, "Largest gradient norm; 0: no clipping [default: 1]") },
-        row("matmul", "KIND", Word(|| vec![("f32", "Not rounded"), ("bf16", "8 bits of precision inside the products, f32 everywhere else")]), "What matrices are rounded to when they are multiplied in training [default: f32]"),
-        row("optimizer", "NAME", Word(|| OPTIMIZERS.iter().map(|of| (of.name, of.doc)).collect()), "What moves the weights; with --load: only where the file has no optimizer state [default: adamw]"),
-        row("weight-decay", "X", Number, "Weight decay [default: 0.1]"),
-        row("decay-all", "0|1", Switch, "Decay biases too, not only matrices"),
-        row("beta1", "X", Number, "Decay of AdamW's first moment [default: 0.9]"),
-        row("beta2", "X", Number, "Decay of AdamW's second moment [default: 0.99]"),
+        row("batch", "B", U64, "Windows per step zh: 每步的窗口数").or(&["batch-size"]),
+        row("accum", "N", U32, "Micro-batches of B windows per step, for batches that do not fit into memory [default: 1] zh: 每步几个微批，每个 B 个窗口；用于内存放不下的批 [默认：1]").or(&["grad-accum", "gradient-accumulation-steps"]).rare(),
+        row("dropout", "P", F32, "Probability that a number inside the model is dropped in training [default: 0] zh: 训练时模型内部的一个数被丢弃的概率 [默认：0]"),
+        row("lr", "X", F32, "Peak learning rate zh: 学习率的峰值").or(&["learning-rate"]),
+        row("schedule", "KIND", Word(|| vec![("constant", "Always the peak zh: 始终是峰值"), ("cosine", "Half a cosine down zh: 沿半个余弦下降"), ("linear", "A line down zh: 沿直线下降"), ("wsd", "Warm-up, stable, decay in the last fifth after the warm-up zh: 预热、平稳，预热后剩下步数的最后五分之一下降")]), "The rate's course after the warm-up [default: cosine] zh: 预热之后学习率的走法 [默认：cosine]"),
+        row("warmup", "N", U64, "Steps until the peak [default: 5 % of the horizon] zh: 到达峰值的步数 [默认：下降步数的 5 %]").or(&["warmup-steps", "warmup-iters"]),
+        row("min-lr", "X", F32, "Learning rate at the end [default: a tenth of the peak] zh: 结束时的学习率 [默认：峰值的十分之一]").rare(),
+        row("decay-steps", "N", U64, "Horizon of the course [default: the steps planned at the start] zh: 走完下降的步数 [默认：开始时计划的步数]").or(&["lr-decay-iters"]).rare(),
+        row("clip", "X", F32, "Largest gradient norm; 0: no clipping [default: 1] zh: 梯度范数的上限；0：不裁剪 [默认：1]").or(&["grad-clip"]),
+        row("matmul", "KIND", Word(|| vec![("f32", "Not rounded zh: 不舍入"), ("bf16", "8 bits of precision inside the products, f32 everywhere else zh: 乘积里用 8 位精度，其他地方都是 f32")]), "What matrices are rounded to when they are multiplied in training [default: f32] zh: 训练时矩阵相乘前舍入成什么 [默认：f32]"),
+        row("optimizer", "NAME", Word(|| OPTIMIZERS.iter().map(|of| (of.name, of.doc)).collect()), "What moves the weights; with --load: only where the file has no optimizer state [default: adamw] zh: 用什么更新权重；加 --load 时只在文件没有优化器状态时可用 [默认：adamw]").rare(),
+        row("weight-decay", "X", F32, "Weight decay [default: 0.1] zh: 权重衰减 [默认：0.1]"),
+        row("decay-all", "0|1", Switch, "Decay biases too, not only matrices zh: 偏置也衰减，不只是矩阵").rare(),
+        row("beta1", "X", F32, "Decay of AdamW's first moment [default: 0.9] zh: AdamW 一阶矩的衰减率 [默认：0.9]").rare(),
+        row("beta2", "X", F32, "Decay of AdamW's second moment [default: 0.99] zh: AdamW 二阶矩的衰减率 [默认：0.99]").rare(),
     ] },
     Group { heading: "Training", flags: &[
-        row("seed", "N", Whole, "Seed of weights, batches and samples [default: 1]; with --load: of samples only"),
+        row("seed", "N", U64, "Seed of weights, batches and samples [default: 1]; with --load: of samples only zh: 权重、批和样本的随机种子 [默认：1]；加 --load 时只管样本"),
+    ] },
+    Group { heading: "Model", flags: &[
+        row("norm", "KIND", Word(|| vec![("layer", "Layer normalisation zh: 层归一化"), ("rms", "By the root of the mean square; --norm-affine then means a gain zh: 除以均方根；这时 --norm-affine 只有增益")]), "What every norm does [default: layer] zh: 每处归一化怎么做 [默认：layer]").rare(),
+        row("mlp", "KIND", Word(|| vec![("gelu", "One product, GELU zh: 一次乘积，GELU"), ("swiglu", "Two products, one the gate of the other; --n-inner 0: about as many weights zh: 两次乘积，一个是另一个的门；--n-inner 0：权重个数大致不变"), ("relu2", "One product, the square of ReLU zh: 一次乘积，ReLU 的平方")]), "What kind of MLP a block has [default: gelu] zh: 块里的 MLP 是哪一种 [默认：gelu]").rare(),
+        row("mlp-bias", "0|1", Switch, "The products of the MLP add biases zh: MLP 的乘积加偏置").rare(),
+        row("positions", "KIND", Word(|| vec![("learned", "A table of positions zh: 位置表"), ("none", "Nothing says them zh: 不告诉它"), ("rotary", "The attention turns queries and keys by them zh: 注意力按位置旋转查询和键")]), "How the order of tokens is known [default: learned] zh: 词元的顺序从哪里得知 [默认：learned]").rare(),
+        row("kv-heads", "G", U64, "Heads of keys and values; must divide --heads, 1 is multi-query [default: as many as of queries] zh: 键和值的头数，必须整除 --heads；1 就是多查询 [默认：与查询的头数相同]").or(&["n-kv-heads"]).rare(),
+        row("head-dim", "D", U64, "Channels of a head [default: the width divided by --heads] zh: 一个头的通道数 [默认：宽度除以 --heads]").rare(),
+        row("rope-theta", "X", F64, "Base of the angles of rotary positions [default: 10000] zh: 旋转位置的角度底数 [默认：10000]").rare(),
+        row("rotary-dim", "N", U64, "Channels of a head that rotary positions turn, an even number [default: all] zh: 一个头里由旋转位置转动的通道数，必须是偶数 [默认：全部]").rare(),
+        row("window", "N", U64, "A position sees the last N, itself among them [default: all] zh: 一个位置看得见最后 N 个，包括自己 [默认：全部]").or(&["sliding-window"]).rare(),
+        row("qk-norm", "0|1", Switch, "Queries and keys are normed, each head by itself zh: 查询和键先归一化，每个头各做各的").rare(),
+        row("attention-bias", "0|1", Switch, "The projections of the attention add biases zh: 注意力的投影加偏置").rare(),
     ] },
 ];
-
-/// What goes beyond the baseline's model, its attention last. A program has those that its description
-/// names, and no other.
-#[rustfmt::skip]
-pub const FURTHER: Group = Group { heading: "Model", flags: &[
-    row("norm", "KIND", Word(|| vec![("layer", "Layer normalisation"), ("rms", "By the root of the mean square; --norm-affine then means a gain")]), "What every norm does [default: layer]"),
-    row("mlp", "KIND", Word(|| vec![("gelu", "One product, GELU"), ("swiglu", "Two products, one the gate of the other; --n-inner 0: about as many weights"), ("relu2", "One product, the square of ReLU")]), "What kind of MLP a block has [default: gelu]"),
-    row("mlp-bias", "0|1", Switch, "The products of the MLP add biases"),
-    row("positions", "KIND", Word(|| vec![("learned", "A table of positions"), ("none", "Nothing says them"), ("rotary", "The attention turns queries and keys by them")]), "How the order of tokens is known [default: learned]"),
-    Flag { aliases: &["n-kv-heads"], ..row("kv-heads", "G", Whole, "Heads of keys and values; must divide --heads, 1 is multi-query [default: as many as of queries]") },
-    row("head-dim", "D", Whole, "Channels of a head [default: the width divided by --heads]"),
-    row("rope-theta", "X", Share, "Base of the angles of rotary positions [default: 10000]"),
-    row("rotary-dim", "N", Whole, "Channels of a head that rotary positions turn, an even number [default: all]"),
-    Flag { aliases: &["sliding-window"], ..row("window", "N", Whole, "A position sees the last N, itself among them [default: all]") },
-    row("qk-norm", "0|1", Switch, "Queries and keys are normed, each head by itself"),
-    row("attention-bias", "0|1", Switch, "The projections of the attention add biases"),
-] };
 
 /// The share of the data that is not learnt.
 pub const VAL_FRAC: usize = 0;
@@ -88,10 +84,13 @@ pub const LENGTH: usize = 3;
 pub const LEARNING: usize = 4;
 /// What is drawn.
 pub const SEED: usize = 5;
+/// What goes beyond the baseline's model, its attention last. A program has those that its description
+/// names, and no other.
+pub const FURTHER: usize = 6;
 
 /// Every row.
 pub fn flags() -> impl Iterator<Item = &'static Flag> {
-    GROUPS.iter().flat_map(|group| group.flags).chain(FURTHER.flags)
+    GROUPS.iter().flat_map(|group| group.flags)
 }
 
 /// Every row for these models.

@@ -1,79 +1,83 @@
 //! Rows as arguments of a command.
 
+use super::row::Flag;
 use super::table::{FURTHER, GROUPS, Group};
-use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use clap::{Arg, ArgMatches};
+use llm_run::arch::Arch;
 use llm_run::models::Models;
 use llm_run::settings::{Given, of_name};
+
+/// What clap asks of a type with arguments that are no fields: which they are, and how it is read.
+macro_rules! arguments {
+    ([$($generic:tt)*] $type:ty, $args:expr, $read:expr) => {
+        impl<$($generic)*> clap::Args for $type {
+            fn augment_args(command: clap::Command) -> clap::Command {
+                command.args($args)
+            }
+
+            fn augment_args_for_update(command: clap::Command) -> clap::Command {
+                Self::augment_args(command)
+            }
+        }
+
+        impl<$($generic)*> clap::FromArgMatches for $type {
+            fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
+                Ok($read(matches))
+            }
+
+            fn update_from_arg_matches(
+                &mut self,
+                matches: &clap::ArgMatches,
+            ) -> Result<(), clap::Error> {
+                *self = $read(matches);
+                Ok(())
+            }
+        }
+    };
+}
+pub(crate) use arguments;
 
 /// What was typed of the flags in a group of [`GROUPS`].
 #[derive(Clone, Debug, Default)]
 pub struct Typed<const GROUP: usize>(pub Given);
 
-impl<const GROUP: usize> Args for Typed<GROUP> {
-    fn augment_args(command: Command) -> Command {
-        let Group { heading, flags } = GROUPS[GROUP];
-        command.args(flags.iter().map(|flag| flag.arg(heading)))
-    }
+arguments!([const GROUP: usize] Typed<GROUP>, args(GROUPS[GROUP]), |matches| {
+    Self(given(GROUPS[GROUP].flags, matches))
+});
 
-    fn augment_args_for_update(command: Command) -> Command {
-        Self::augment_args(command)
-    }
-}
-
-impl<const GROUP: usize> FromArgMatches for Typed<GROUP> {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut typed = Self::default();
-        typed.update_from_arg_matches(matches)?;
-        Ok(typed)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for flag in GROUPS[GROUP].flags {
-            if let Some(value) = flag.read(matches) {
-                self.0.extend(of_name(&flag.setting_name()).map(|name| (name, value)));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// What was typed of the flags of [`FURTHER`]. Which of them there are is the
-/// program's matter: see [`further_args`].
+/// What was typed of flags that not every program has; which of them there are is its matter.
 #[derive(Clone, Debug, Default)]
-pub struct Further(pub Given);
+pub struct Further {
+    /// Those of [`FURTHER`], see [`further_args`].
+    pub given: Given,
+    /// The set of options, where it is no flag of every program.
+    pub arch: Option<Arch>,
+    /// Kinds of models to compare.
+    pub variants: Vec<String>,
+}
 
-/// The arguments of those flags of [`FURTHER`] that these models offer. Each is
-/// left to the long help.
+arguments!([] Further, Vec::<Arg>::new(), |matches: &ArgMatches| {
+    let names = matches.try_get_many::<String>("variants").ok().flatten();
+    Self {
+        given: given(GROUPS[FURTHER].flags, matches),
+        arch: matches.try_get_one("arch").ok().flatten().copied(),
+        variants: names.into_iter().flatten().map(|name| name.trim().to_string()).collect(),
+    }
+});
+
+/// The arguments of those flags of [`FURTHER`] that these models offer.
 pub fn further_args(models: &Models) -> impl Iterator<Item = Arg> {
-    let offered = FURTHER.flags.iter().filter(|flag| models.offers(&flag.setting_name()));
-    offered.map(|flag| flag.arg(FURTHER.heading).hide_short_help(true))
+    args(GROUPS[FURTHER]).filter(|arg| models.offers(&arg.get_id().as_str().replace('-', "_")))
 }
 
-impl Args for Further {
-    fn augment_args(command: Command) -> Command {
-        command
-    }
-
-    fn augment_args_for_update(command: Command) -> Command {
-        command
-    }
+fn args(group: Group) -> impl Iterator<Item = Arg> {
+    group.flags.iter().map(move |flag| flag.arg(group.heading))
 }
 
-impl FromArgMatches for Further {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let mut typed = Self::default();
-        typed.update_from_arg_matches(matches)?;
-        Ok(typed)
-    }
-
-    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
-        for flag in FURTHER.flags {
-            // One that the program does not offer is not known to its command.
-            let offered = matches.try_contains_id(flag.name).is_ok();
-            if let Some(value) = offered.then(|| flag.read(matches)).flatten() {
-                self.0.extend(of_name(&flag.setting_name()).map(|name| (name, value)));
-            }
-        }
-        Ok(())
-    }
+/// What was typed of these flags. One that the program does not offer is not known to its command.
+fn given(flags: &[Flag], matches: &ArgMatches) -> Given {
+    let known = flags.iter().filter(|flag| matches.try_contains_id(flag.name).is_ok());
+    let typed =
+        known.filter_map(|flag| Some((of_name(&flag.setting_name())?, flag.read(matches)?)));
+    typed.collect()
 }

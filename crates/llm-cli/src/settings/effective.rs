@@ -1,10 +1,13 @@
 //! The settings that the command line has beside those of a run, as TOML.
 
-use crate::args::{CrewArgs, ProbeArgs, SamplingArgs, TrainArgs};
-use clap::ValueEnum;
+use super::file::is_in_files;
+use crate::args::TrainArgs;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use llm_core::TokenId;
 use llm_run::config::{Beside, Sheet, number, seconds, text, whole};
 use llm_run::options::Options;
 use llm_run::plan::Decided;
+use std::time::Duration;
 use toml::Value;
 
 /// All settings, for `--print-config`: given to `--config`, the text is the same command. What
@@ -14,10 +17,11 @@ pub fn printable_config(
     name: &str,
     decided: &Decided<'_>,
     args: &TrainArgs,
+    options: &Options,
     threads: usize,
 ) -> String {
-    let mut sheet = all(decided, args, threads);
-    sheet.let_follow(&args.options());
+    let mut sheet = all(decided, args, options, threads);
+    sheet.let_follow(options);
     sheet.text(&head(name))
 }
 
@@ -29,64 +33,77 @@ pub fn head(name: &str) -> String {
     )
 }
 
-/// Every setting. A new flag that is no option of a run needs its line in [`beside`], or here where
-/// it does not belong to the run.
-pub(super) fn all(decided: &Decided<'_>, args: &TrainArgs, threads: usize) -> Sheet {
+/// Every setting.
+pub(super) fn all(
+    decided: &Decided<'_>,
+    args: &TrainArgs,
+    options: &Options,
+    threads: usize,
+) -> Sheet {
     // What is learnt by heart is not saved, and nobody said so.
-    let options = Options { no_save: args.no_save, ..args.options() };
+    let options = Options { no_save: args.no_save, ..options.clone() };
     let mut sheet = Sheet::of(decided, &options, threads, beside(args));
     sheet.place(&options);
-    sheet.given("dry_run", args.dry_run);
-    let CrewArgs { crew, crew_timeout, shard_optimizer } = &args.crew;
-    sheet.table("processes");
-    sheet.given("crew", crew.map(name));
-    sheet.given("crew_timeout", crew_timeout.map(seconds));
-    sheet.given("shard_optimizer", *shard_optimizer);
+    sheet.beside(args.output.beside.clone());
     sheet
 }
 
-/// What is printed, written and checked.
-#[rustfmt::skip]
+/// What is printed, written and checked by a run, without who works and whether at all.
 pub fn beside(args: &TrainArgs) -> Vec<Beside> {
-    let SamplingArgs { prompt, n, num_samples, stop, ignore_eos, temp, topk, top_p, min_p, repetition_penalty, repeat_last_n, slide, ascii_only, escape_bytes, raw, print_next_top, print_next_top_each_step } = &args.sampling;
-    let ProbeArgs { sanity_next_from_data, sanity_ctx, sanity_top, sanity_offset, min_acc, sanity_preview } = &args.probes;
-    let size = |n: &Option<usize>| n.map(|n| whole(n as u64));
-    let yes = |of: &Option<bool>| of.map(Value::Boolean);
-    let list = |values: Vec<Value>| (!values.is_empty()).then_some(Value::Array(values));
-    vec![
-        ("output", "overfit", yes(&args.overfit)),
-        ("output", "quiet", yes(&args.output.quiet)),
-        ("output", "message_format", args.output.message_format.map(|of| name(of).into())),
-        ("text", "prompt", prompt.text.as_deref().map(text)),
-        ("text", "prompt_file", prompt.file.as_ref().map(|path| text(path.as_os_str()))),
-        ("text", "start", prompt.start.as_deref().map(text)),
-        ("text", "prompt_ids", list(prompt.ids.iter().flatten().map(|&id| whole(id.into())).collect())),
-        ("text", "gen", size(n)),
-        ("text", "num_samples", num_samples.map(whole)),
-        ("text", "stop", list(stop.iter().map(|stop| text(stop)).collect())),
-        ("text", "ignore_eos", yes(ignore_eos)),
-        ("text", "temp", temp.map(number)),
-        ("text", "topk", size(topk)),
-        ("text", "top_p", top_p.map(number)),
-        ("text", "min_p", min_p.map(number)),
-        ("text", "repetition_penalty", repetition_penalty.map(number)),
-        ("text", "repeat_last_n", size(repeat_last_n)),
-        ("text", "slide", size(slide)),
-        ("text", "ascii_only", yes(ascii_only)),
-        ("text", "escape_bytes", yes(escape_bytes)),
-        ("text", "raw", yes(raw)),
-        ("text", "print_next_top", size(print_next_top)),
-        ("text", "print_next_top_each_step", yes(print_next_top_each_step)),
-        ("checks", "sanity_next_from_data", size(sanity_next_from_data)),
-        ("checks", "sanity_ctx", size(sanity_ctx)),
-        ("checks", "sanity_top", size(sanity_top)),
-        ("checks", "sanity_offset", size(sanity_offset)),
-        ("checks", "min_acc", min_acc.map(Value::Float)),
-        ("checks", "sanity_preview", size(sanity_preview)),
-    ]
+    let of_run = |of: &&Beside| !["checkpoints", "processes"].contains(&of.0);
+    args.output.beside.iter().filter(of_run).cloned().collect()
 }
 
-/// What is typed for it.
-fn name(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |v| v.get_name().to_string())
+/// The table of a flag that is no setting of a run, by what it stands under in the help.
+const TABLES: [(&str, &str); 4] = [
+    ("Output", "output"),
+    ("Several processes", "processes"),
+    ("Text", "text"),
+    ("Checks after training", "checks"),
+];
+
+/// What a file of settings says of the flags of this command that are no settings of a run, given or not.
+pub(crate) fn typed(command: &Command, matches: &ArgMatches) -> Vec<Beside> {
+    let verb = matches.subcommand();
+    if let Some((of, inner)) =
+        verb.and_then(|(of, inner)| Some((command.find_subcommand(of)?, inner)))
+    {
+        return typed(of, inner);
+    }
+    let of_arg = |arg: &Arg| {
+        let heading = arg.get_help_heading().filter(|_| is_in_files(arg))?;
+        let (_, table) = TABLES.iter().find(|(of, _)| *of == heading)?;
+        // Beside the other one that keeps a run from leaving something.
+        let table = if arg.get_id() == "dry_run" { "checkpoints" } else { table };
+        Some((table, arg.get_long()?.replace('-', "_"), value(arg, matches)))
+    };
+    command.get_arguments().filter_map(of_arg).collect()
+}
+
+/// What was typed, as a file has it.
+fn value(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
+    let of = (matches, arg.get_id().as_str());
+    if let Ok(Some(ids)) = matches.try_get_many::<Vec<TokenId>>(of.1) {
+        return Some(Value::Array(ids.flatten().map(|&id| whole(id.into())).collect()));
+    }
+    let values = each(of, |yes: &bool| (*yes).into())
+        .or_else(|| each(of, |n: &u32| whole((*n).into())))
+        .or_else(|| each(of, |n: &u64| whole(*n)))
+        .or_else(|| each(of, |n: &usize| whole(*n as u64)))
+        .or_else(|| each(of, |x: &f32| number(*x)))
+        .or_else(|| each(of, |x: &f64| Value::Float(*x)))
+        .or_else(|| each(of, |time: &Duration| seconds(*time).into()))
+        .or_else(|| Some(matches.get_raw(of.1)?.map(text).collect()))?;
+    match arg.get_action() {
+        ArgAction::Append => Some(Value::Array(values)),
+        _ => values.into_iter().next(),
+    }
+}
+
+/// The values of a flag, where they are of this type.
+fn each<T: Clone + Send + Sync + 'static>(
+    (matches, id): (&ArgMatches, &str),
+    to: fn(&T) -> Value,
+) -> Option<Vec<Value>> {
+    Some(matches.try_get_many(id).ok()??.map(to).collect())
 }

@@ -16,8 +16,14 @@ use toml::de::{DeTable, DeValue};
 /// Largest file that is read.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Flags that a file cannot hold.
-const NOT_IN_FILES: [&str; 5] = ["config", "print_config", "lang", "help", "version"];
+/// Whether a file may hold the flag: it is neither about such files nor one of every verb.
+pub(super) fn is_in_files(arg: &Arg) -> bool {
+    let answers = matches!(
+        arg.get_action(),
+        ArgAction::Help | ArgAction::HelpShort | ArgAction::HelpLong | ArgAction::Version
+    );
+    !(answers || arg.is_global_set() || arg.get_help_heading() == Some("Settings"))
+}
 
 /// One key of a file.
 struct Setting {
@@ -113,14 +119,18 @@ impl File<'_> {
         Ok(())
     }
 
+    /// The flag of this name, if a file may hold it.
+    fn arg(&self, flag: &str) -> Option<&Arg> {
+        let is_meant = |arg: &&Arg| {
+            arg.get_long() == Some(flag)
+                || arg.get_all_aliases().is_some_and(|names| names.contains(&flag))
+        };
+        self.command.get_arguments().find(is_meant).filter(|arg| is_in_files(arg))
+    }
+
     fn setting(&mut self, key: &str, at: usize, value: &Spanned<DeValue<'_>>) -> Result<Setting> {
         let flag = key.replace('_', "-");
-        let is_meant = |arg: &&Arg| {
-            arg.get_long() == Some(&flag)
-                || arg.get_all_aliases().is_some_and(|names| names.contains(&flag.as_str()))
-        };
-        let arg = self.command.get_arguments().find(is_meant);
-        let Some(arg) = arg.filter(|a| !NOT_IN_FILES.contains(&a.get_id().as_str())) else {
+        let Some(arg) = self.arg(&flag) else {
             let why = self.unknown(key, &flag);
             return Err(self.wrong(at, why));
         };
@@ -176,7 +186,7 @@ impl File<'_> {
                 _ => None,
             }
         });
-        let near = near.filter(|near| !NOT_IN_FILES.contains(&near.as_str()));
+        let near = near.filter(|near| self.arg(&near.replace('_', "-")).is_some());
         match near {
             Some(near) => message!("there is no setting '{}'; a similar one is '{}'", key, near),
             None => message!("there is no setting '{}'; the names are those of the flags", key),
@@ -212,18 +222,16 @@ impl TomlKind {
         if !arg.get_action().takes_values() {
             return TomlKind::Boolean;
         }
-        let kind = arg.get_value_parser().type_id();
-        let is = |types: &[TypeId]| types.iter().any(|t| kind == *t);
-        if is(&[TypeId::of::<bool>()]) {
-            TomlKind::Boolean
-        } else if is(&[TypeId::of::<usize>(), TypeId::of::<u64>(), TypeId::of::<u32>()]) {
-            TomlKind::Whole
-        } else if is(&[TypeId::of::<f32>(), TypeId::of::<f64>()]) {
-            TomlKind::Number
-        } else if is(&[TypeId::of::<PathBuf>(), TypeId::of::<OsString>(), TypeId::of::<String>()]) {
-            TomlKind::Text
-        } else {
-            TomlKind::Other
+        let id = arg.get_value_parser().type_id();
+        let whole = [TypeId::of::<usize>(), TypeId::of::<u64>(), TypeId::of::<u32>()];
+        let text = [TypeId::of::<PathBuf>(), TypeId::of::<OsString>(), TypeId::of::<String>()];
+        let is = |types: &[TypeId]| types.iter().any(|of| id == *of);
+        match () {
+            () if is(&[TypeId::of::<bool>()]) => TomlKind::Boolean,
+            () if is(&whole) => TomlKind::Whole,
+            () if is(&[TypeId::of::<f32>(), TypeId::of::<f64>()]) => TomlKind::Number,
+            () if is(&text) => TomlKind::Text,
+            () => TomlKind::Other,
         }
     }
 

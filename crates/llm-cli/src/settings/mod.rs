@@ -10,6 +10,7 @@ mod file;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use effective::typed;
 pub use effective::{beside, head, printable_config};
 #[cfg(any(test, fuzzing))]
 pub(crate) use file::text_of;

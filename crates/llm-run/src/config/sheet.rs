@@ -16,7 +16,7 @@ use std::time::Duration;
 use toml::{Table, Value};
 
 /// What a face has to add: a table, a key and its value.
-pub type Beside = (&'static str, &'static str, Option<Value>);
+pub type Beside = (&'static str, String, Option<Value>);
 
 /// Tables of settings, in the order in which they are put in.
 #[derive(Debug, Default)]
@@ -33,7 +33,7 @@ pub struct Sheet {
 
 impl Sheet {
     /// The settings that decide a run, without where it is saved: given to another run, they make it
-    /// once more in another place. What is `beside` them comes last in its table.
+    /// once more in another place. What else is `beside` them comes last in its table.
     pub fn of(
         decided: &Decided<'_>,
         options: &Options,
@@ -46,7 +46,7 @@ impl Sheet {
         // As they are asked for: the steps from here on, the seed that is left.
         let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
         // Excluded by another option, even where that is false.
-        let learns_by_heart = beside.iter().any(|(_, key, of)| *key == "overfit" && of.is_some());
+        let learns_by_heart = beside.iter().any(|(_, key, of)| key == "overfit" && of.is_some());
         let left_out = |of: &Setting| match of.name {
             "val_frac" => !files.val.is_empty(),
             "accum" => learns_by_heart,
@@ -118,11 +118,18 @@ impl Sheet {
         s.put("log_every", whole(habits.log_every.unwrap_or(LOG_EVERY)));
         s.put("threads", whole(threads as u64));
         s.given("sample_every", habits.sample_every.map(whole));
-        for (table, key, value) in beside {
-            s.table(table);
-            s.given(key, value);
-        }
+        s.beside(beside);
         sheet
+    }
+
+    /// What stands beside them, but for keys that have been put in.
+    pub fn beside(&mut self, beside: impl IntoIterator<Item = Beside>) {
+        for (table, key, value) in beside {
+            if !self.known.contains(&key) {
+                self.table(table);
+                self.given(key, value);
+            }
+        }
     }
 
     /// Where a run is saved, and whether anything is done at all.

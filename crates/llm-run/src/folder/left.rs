@@ -17,6 +17,8 @@ pub struct RunFolder {
     pub info: RunInfo,
     /// The settings by their keys, as `--config` takes them.
     pub settings: Vec<(String, String)>,
+    /// The file or the folder that is learnt, where it is one and that is known.
+    pub learnt: Option<String>,
     /// No process works on it, and none has said how it ended.
     pub is_cut_off: bool,
 }
@@ -24,14 +26,16 @@ pub struct RunFolder {
 impl RunFolder {
     /// Reads it. What is not there, or not to be understood, says nothing.
     pub fn read(path: &Path) -> RunFolder {
-        let settings = settings(path);
+        let config = config(path).unwrap_or_default();
+        let settings = settings(&config);
         // What an older program left is as if it still ran.
         let mut info = RunInfo::read(path).unwrap_or_else(|| of_settings(&settings));
         if info.state == RunState::Running {
             of_log(path, &mut info);
         }
         let is_cut_off = info.state == RunState::Running && !is_at_work(path);
-        RunFolder { path: path.into(), info, settings, is_cut_off }
+        let learnt = learnt(&config, &info.data);
+        RunFolder { path: path.into(), info, settings, learnt, is_cut_off }
     }
 
     /// How it stands, in a word.
@@ -101,8 +105,7 @@ pub fn whole_setting(config: &Table, key: &str) -> Option<u64> {
 }
 
 /// The keys and values of the settings, without the tables that they stand in.
-fn settings(run: &Path) -> Vec<(String, String)> {
-    let tables = config(run).unwrap_or_default();
+fn settings(tables: &Table) -> Vec<(String, String)> {
     let plain = |value: &Value| match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
@@ -114,6 +117,12 @@ fn settings(run: &Path) -> Vec<(String, String)> {
         _ => Vec::new(),
     };
     tables.values().flat_map(of_table).collect()
+}
+
+/// The file or folder among those in the settings that gives the data its name.
+fn learnt(config: &Table, data: &str) -> Option<String> {
+    let mut paths = setting(config, "data")?.as_array()?.iter().filter_map(Value::as_str);
+    paths.find(|path| data.starts_with(&*format!("'{path}'"))).map(String::from)
 }
 
 /// What the settings of an older program's run say.

@@ -131,13 +131,13 @@ fn what_is_not_so_here_is_answered() {
     let sandbox = sandbox();
     for (flag, answer) in [
         ("--device=cuda", "on the CPU"),
-        ("--dtype=bfloat16", "float32"),
+        ("--dtype=bfloat16", "--matmul"),
         ("--init_from=resume", "--load RUN"),
         ("--init_from=gpt2-xl", "import hf"),
         ("--eval_only=True", "eval --load"),
         ("--wandb_log=True", "metrics.csv"),
         ("--decay_lr=False", "--schedule constant"),
-        ("--bias=False", "bias"),
+        ("--bias=False", "--mlp-bias"),
     ] {
         sandbox.refuses(&["--data", "text.txt", flag], 2, &[&flag[2..6], answer]);
     }
@@ -147,7 +147,7 @@ fn what_is_not_so_here_is_answered() {
     // What needs nothing is said in a line, and what is so anyway is not.
     let run = ["--data", "text.txt", "--compile", "--backend=nccl", "--bias=True", "--dry-run"];
     let said = sandbox.train(&[&run[..], &["--decay_lr=True", "--dtype=float32"]].concat());
-    said.says(&["--compile: nothing", "--backend nccl: one process", "--bias True:"]);
+    said.says(&["--compile: nothing", "--backend nccl: mpirun", "--bias True:"]);
     assert!(!said.stderr.contains("decay-lr") && !said.stderr.contains("dtype"), "{said}");
     // Nothing is suggested that nobody meant.
     let far = sandbox.refuses(&["--workers", "3"], 2, &["--workers"]);

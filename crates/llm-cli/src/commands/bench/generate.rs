@@ -2,7 +2,7 @@
 
 use super::measurement::{Measurement, WorkloadResult, median};
 use super::workload::workload;
-use crate::args::{BenchArgs, BenchName, small_kind};
+use crate::args::{BenchArgs, BenchName};
 use crate::error::{Result, RunError};
 use crate::program::Program;
 use llm_core::TinyGPT;
@@ -26,7 +26,7 @@ pub(super) fn run(
     peak: f64,
 ) -> Result<WorkloadResult> {
     let bandwidth = peak::bandwidth();
-    let kind = small_kind(&args.weights);
+    let kind = args.weights;
     let mut measurements = Vec::new();
     let after = args.after.unwrap_or(1);
     // Sizes of one's own: one model, and the others' are those of the larger.

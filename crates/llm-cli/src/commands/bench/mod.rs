@@ -48,7 +48,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
             program.models.name,
             env!("CARGO_PKG_VERSION"),
             counted!(threads, "thread"),
-            kernels(args.precision()),
+            kernels(args.matmul),
             peak
         ));
     }

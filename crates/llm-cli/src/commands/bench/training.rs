@@ -28,7 +28,7 @@ pub(super) fn run(
     let model = w.model(program, &args.model)?;
     let flops = model.flops(w.batch_size, w.seq_len);
     let (mut trainer, data) = prepare(model, &w)?;
-    trainer.recipe.matmul = args.precision();
+    trainer.recipe.matmul = args.matmul;
     for _ in 0..(steps / 5).max(3) {
         trainer.step(&data)?;
     }

@@ -1,7 +1,8 @@
 //! What is measured: known sizes, so that others can be measured beside.
 
-use crate::args::{BenchArgs, BenchName, OfModel};
+use crate::args::{BenchArgs, BenchName};
 use crate::error::Result;
+use crate::flags::Further;
 use crate::program::Program;
 use llm_core::model::{Footprint, ParamList, check_attention};
 use llm_core::settings::MODEL;
@@ -79,7 +80,7 @@ impl Workload {
     ///
     /// # Errors
     /// As [`Workload::model_of`].
-    pub(super) fn model(&self, program: &Program, of: &OfModel) -> Result<Built> {
+    pub(super) fn model(&self, program: &Program, of: &Further) -> Result<Built> {
         self.model_of(program, of, self.seq_len.max(64))
     }
 
@@ -90,7 +91,7 @@ impl Workload {
     pub(super) fn model_of(
         &self,
         program: &Program,
-        of: &OfModel,
+        of: &Further,
         seq_len: usize,
     ) -> Result<Built> {
         let arch = of.arch.unwrap_or(Arch::Gpt2);

@@ -55,7 +55,7 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     }
     check_flags(args)?;
     let seeds = seeds(args)?;
-    let by_heads = args.vary.is_empty() && args.kinds.0.is_empty();
+    let by_heads = args.vary.is_empty() && args.model.further.variants.is_empty();
     let first = args.heads.first().copied().or(by_heads.then_some(1));
     let plan = Plan::new(
         &program.models,
@@ -153,7 +153,7 @@ fn seeds(args: &CompareArgs) -> Result<Vec<u64>> {
 /// The numbers of heads, each of which a model of this width can have.
 fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize>> {
     let config = plan.trainer.model.config();
-    let by_heads = args.vary.is_empty() && args.kinds.0.is_empty();
+    let by_heads = args.vary.is_empty() && args.model.further.variants.is_empty();
     if !by_heads && args.heads.len() < 2 {
         return Ok(vec![plan.trainer.model.attention().spec().n_heads]);
     }

@@ -84,7 +84,7 @@ pub(super) fn variants(
     heads: &[usize],
 ) -> Result<Vec<Variant>> {
     let first = args.training(heads.first().copied().unwrap_or(1));
-    let mut all = match args.kinds.0.as_slice() {
+    let mut all = match args.model.further.variants.as_slice() {
         [] => vec![(Vec::new(), first)],
         names => kinds(program, names, &first)?,
     };

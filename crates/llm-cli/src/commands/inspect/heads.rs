@@ -2,7 +2,7 @@
 
 use super::measured_on::measured_on;
 use super::output::{PAGE, check_place, made_by, say_written};
-use crate::args::InspectHeadsArgs;
+use crate::args::MeasuredArgs;
 use crate::console::{print, room, show};
 use crate::error::{Result, RunError};
 use crate::lang::{Bilingual, Lang};
@@ -26,21 +26,21 @@ const TOKENS: u64 = 16_384;
 const LONGEST: usize = 1024;
 
 /// Measures what each head does, and prints it.
-pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
+pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     let signals = Signals::listen();
-    let path = to_load(&args.on.load)?;
+    let path = to_load(&args.load)?;
     let loaded = load(&program.models, &path)?;
-    if let Some(file) = &args.on.html {
+    if let Some(file) = &args.html {
         check_place(file, PAGE)?;
     }
-    let (data, name) = measured_on(&loaded, &path, &args.on.data, "heads", &signals)?;
+    let (data, name) = measured_on(&loaded, &path, &args.data, "heads", &signals)?;
     let model = &loaded.run.model;
     let t = model.config().seq_len.min(LONGEST);
     // Marks, scores and weights of one window.
     let squares = 10 * (t as u64).pow(2);
     memory::require(model.inference_memory(1, t).saturating_add(squares))
         .map_err(|e| RunError::Memory(e, message!("the size of the model")))?;
-    let limit = usize::try_from(args.on.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
+    let limit = usize::try_from(args.tokens.unwrap_or(TOKENS)).unwrap_or(usize::MAX);
     let pieces = data.pieces(limit, LONGEST);
     let tokenizer = loaded.tokenizer.as_ref();
     let report = measure_heads(model, tokenizer, pieces, || signals.pending().is_some())?;
@@ -50,11 +50,11 @@ pub(super) fn heads(program: &Program, args: &InspectHeadsArgs) -> Result<()> {
         n => message!("{} windows", thousands(n)),
     };
     let measured = message!("{}: {} tokens in {}", name, thousands(report.tokens), windows);
-    if let Some(file) = &args.on.html {
+    if let Some(file) = &args.html {
         report::write(file, &page(program, &path, &measured, &report))?;
-        say_written(file, args.on.output.quiet());
+        say_written(file, args.output.quiet());
     }
-    let as_json = args.on.json || args.on.output.json();
+    let as_json = args.json || args.output.json();
     if as_json {
         print(json(&name.to_string(), &report))
     } else {

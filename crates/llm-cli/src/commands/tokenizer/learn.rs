@@ -1,6 +1,6 @@
 //! `tokenizer train`: a vocabulary of one's own.
 
-use crate::args::{TextEnds, TokenizerArgs, TokenizerTrainArgs};
+use crate::args::{TokenizerArgs, TokenizerTrainArgs};
 use crate::console::note;
 use crate::error::{Result, RunError, of_verb};
 use crate::learning::Learning;
@@ -8,6 +8,7 @@ use crate::next_commands;
 use crate::program::Program;
 use llm_core::base::{replace_file, system_reason};
 use llm_core::message;
+use llm_core::recipe::EndOfText;
 use llm_run::data::{Input, Reading, check_about_files, one_stdin};
 use llm_run::escape::one_line;
 use llm_run::folder::may_replace;
@@ -24,13 +25,13 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
     let choice = Choice::of(&flags.options())?
         .ok_or_else(|| RunError::Internal("flags without a choice".into()))?;
     one_stdin(&args.data)?;
-    check_about_files(&args.data, None, args.end_of_text.map(Into::into))?;
+    check_about_files(&args.data, None, args.end_of_text)?;
     let hint = "nothing was learnt, choose another --save";
     check_target(&args.save).map_err(|e| of_verb(e, hint))?;
     let input = match args.data.is_empty() {
         true => Input::stories(),
         false => {
-            let ends = args.end_of_text.unwrap_or(TextEnds::Files).into();
+            let ends = args.end_of_text.unwrap_or(EndOfText::Files);
             Input::files(&args.data, Reading::new(choice.kind(), None).ending(ends))?
         }
     };

@@ -12,13 +12,14 @@ use std::path::Path;
 pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result<()> {
     let flag = args.sampling.prompt.flag().filter(|_| args.load.is_none());
     let Some(flag) = flag else { return Ok(()) };
-    let shape = args.tokenizer.kind.is_some() || args.model.arch.is_some() || args.heads.is_some();
+    let shape =
+        args.files.tokenizer.kind.is_some() || args.model.arch.is_some() || args.heads.is_some();
     let length = args.recipe.epochs.is_some() || args.recipe.max_time.is_some();
     let place = args.save.is_some() || args.out.is_some() || args.config.is_some();
     let others = args.recipe.preset.is_some() || args.dry_run.is_some() || args.overfit.is_some();
     // The seed is one of the text, too.
     let settings = args.given().keys().any(|name| *name != "seed");
-    if shape || length || place || others || settings || !args.data.is_empty() {
+    if shape || length || place || others || settings || !args.files.data.is_empty() {
         return Ok(());
     }
     let (name, run) = (program.models.name, newest_run());

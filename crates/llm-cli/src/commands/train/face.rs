@@ -255,7 +255,7 @@ impl<'a> Shown<'a> {
     /// The text to give again with `--load`. A run's folder remembers its files; what came through
     /// a pipe cannot be read again by its name.
     fn data_flags(&self, target: Option<&Target>) -> String {
-        let [data, val] = [&self.args.data, &self.args.val];
+        let [data, val] = [&self.args.files.data, &self.args.files.val];
         let piped = data.iter().chain(val).any(|path| path.as_os_str() == "-");
         let remembered = target.is_some_and(|t| t.run.is_some()) && !piped;
         if remembered { String::new() } else { next_commands::data(data, val) }

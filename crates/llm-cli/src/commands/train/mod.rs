@@ -53,7 +53,7 @@ pub(crate) fn train(
         agreed(&mut team, || planned(program, args, options, lowered))?;
     if let Some(team) = &mut team {
         several::check_size(args, &plan.trainer.recipe, team.size()).map_err(said_once)?;
-        several::check_same(team, args, &plan)?;
+        several::check_same(team, options, &plan)?;
         if options.shard_optimizer == Some(true) {
             plan.trainer.divide_optimizer(team.crew())?;
         }

@@ -1,6 +1,6 @@
 //! What several processes must have in common before the first step.
 
-use crate::args::{RecipeArgs, TrainArgs};
+use crate::args::TrainArgs;
 use crate::crew::Team;
 use crate::error::{Result, RunError};
 use llm_core::base::{Message, with_causes};
@@ -10,6 +10,7 @@ use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::settings;
 use llm_run::defaults::INTERVAL;
+use llm_run::options::{Habits, Options};
 use llm_run::plan::Plan;
 
 /// Can so many share a step of this run?
@@ -57,16 +58,16 @@ pub(super) fn line(size: usize, micro_batches: u32) -> Message {
 ///
 /// # Errors
 /// [`RunError::Usage`] or [`RunError::Data`] for all, naming the first that has not.
-pub(super) fn check_same(team: &mut Team, args: &TrainArgs, plan: &Plan) -> Result<()> {
+pub(super) fn check_same(team: &mut Team, options: &Options, plan: &Plan) -> Result<()> {
     let trainer = &plan.trainer;
     let (config, recipe) = (trainer.model.config(), &trainer.recipe);
     let data = format!("{:?} {:?}", recipe.data, recipe.val_data);
     team.same("data", data.as_bytes(), |member| {
         RunError::Data(message!("process {} reads other data than process 0", member))
     })?;
-    let every = [args.eval_every, args.save_every].map(|every| every.unwrap_or(INTERVAL));
-    let RecipeArgs { skip_spikes, patience, .. } = args.recipe;
-    let watched = (skip_spikes, patience, args.crew.shard_optimizer, every);
+    let Habits { eval_every, save_every, skip_spikes, patience, .. } = options.habits;
+    let every = [eval_every, save_every].map(|every| every.unwrap_or(INTERVAL));
+    let watched = (skip_spikes, patience, options.shard_optimizer, every);
     let attention = trainer.model.attention().spec();
     let course = (trainer.step, plan.steps, &attention, plan.tokenizer.name(), watched);
     let all = format!("{:?} {course:?}", settings::collect(config, recipe)?);

@@ -274,6 +274,24 @@ pub fn of_library(e: &dyn std::error::Error) -> Message {
     Message::from(all.collect::<Vec<_>>().join(": "))
 }
 
+/// The same of core, with its own words where it has some.
+pub fn of_core(e: &Error) -> Message {
+    match e {
+        Error::DataTooSmall { what, len, seq_len, needed } => message!(
+            "{} has {} tokens, but a window of {} needs at least {}",
+            what,
+            len,
+            seq_len,
+            needed
+        ),
+        Error::UnknownUnit { unit, position } => {
+            message!("{} at byte {} is not in the model's vocabulary", unit, position)
+        }
+        Error::Tokenizer { kind, reason } => message!("{} tokenizer: {}", kind, reason),
+        other => of_library(other),
+    }
+}
+
 /// The system's reason, without its number and without the name of a temporary file.
 pub fn system_reason(e: &io::Error) -> Message {
     Message::words(plain_reason(&e.to_string()))

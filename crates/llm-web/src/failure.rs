@@ -1,13 +1,12 @@
 //! What went wrong, in both languages, for whoever sits before the page.
 
-use crate::words::Chinese;
+use crate::words::Words;
+use llm_core::Error;
 use llm_core::base::Message;
-use llm_core::{Error, message};
-use llm_formats::FormatError;
 use llm_messages::errors;
+use llm_run::error::{RunError, of_library};
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::fmt;
 
 /// `Result` with [`Failure`].
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -39,7 +38,8 @@ pub enum Code {
 }
 
 /// One sentence about what went wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{en}")]
 pub struct Failure {
     /// What code may decide by.
     pub code: Code,
@@ -50,18 +50,10 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A sentence of this crate.
+    /// A sentence in both languages.
     pub fn new(code: Code, what: impl Into<Message>) -> Failure {
         let what = what.into();
-        Failure { code, en: what.to_string(), zh: what.said(&Chinese) }
-    }
-
-    /// The same about the content of a checkpoint.
-    #[must_use]
-    pub fn in_checkpoint(self, name: &str) -> Failure {
-        let about = |what: String| message!("checkpoint '{}': {}", name, what);
-        let (en, zh) = (about(self.en).to_string(), about(self.zh).said(&Chinese));
-        Failure { code: Code::Checkpoint, en, zh }
+        Failure { code, en: what.said(&Words::English), zh: what.said(&Words::Chinese) }
     }
 
     /// As the page gets it.
@@ -69,14 +61,6 @@ impl Failure {
         json!({ "error": { "code": self.code, "en": self.en, "zh": self.zh } })
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.en)
-    }
-}
-
-impl std::error::Error for Failure {}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
@@ -93,20 +77,24 @@ impl From<Error> for Failure {
             Error::Checkpoint { .. } | Error::Tokenizer { .. } => Code::Checkpoint,
             _ => Code::Internal,
         };
-        Failure { code, en: with_sources(&error), zh: errors::core(&error, &Chinese) }
+        let (en, zh) = (of_library(&error).to_string(), errors::core(&error, &Words::Chinese));
+        Failure { code, en, zh }
     }
 }
 
-impl From<FormatError> for Failure {
-    fn from(error: FormatError) -> Failure {
-        let zh = errors::formats(&error, &Chinese);
-        Failure { code: Code::Checkpoint, en: with_sources(&error), zh }
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        let code = match error {
+            RunError::Core { source, .. } | RunError::Memory(source, _) => return source.into(),
+            RunError::Usage(_) => Code::Setting,
+            RunError::Data(_) => Code::Data,
+            _ => Code::Internal,
+        };
+        Failure::new(code, error.message())
     }
 }
 
-/// The message and what caused it, in one line.
-fn with_sources(error: &dyn std::error::Error) -> String {
-    let first = Some(error);
-    let chain = std::iter::successors(first, |error| error.source());
-    chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+/// A name from outside, in one line.
+pub fn shown(name: &str) -> String {
+    name.escape_debug().to_string()
 }

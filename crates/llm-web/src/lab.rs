@@ -1,18 +1,19 @@
 //! All runs, and who answers which request.
 
-use crate::data::{self, Data, Stories};
-use crate::failure::{Code, Failure, Result};
+use crate::failure::{Code, Failure, Result, shown};
 use crate::look;
-use crate::measure::Measuring;
-use crate::memory::room;
-use crate::recipe;
 use crate::request::{
     Attention, Forget, Load, Make, Measure, More, Nothing, Request, Roles, Save, Source, Step,
     Text, Write,
 };
-use crate::run::Run;
+use crate::run::{MODELS, Measuring, Run};
+use crate::said;
 use llm_core::recipe::DataSource;
+use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::{Recipe, message};
+use llm_run::data::{Data, Files, Input, Reading, learnt, told};
+use llm_run::plan::on_data;
+use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,7 +41,7 @@ impl From<Value> for Answer {
 pub struct Lab {
     runs: BTreeMap<u32, Run>,
     /// Runs on the same stories share them.
-    stories: Option<Arc<Stories>>,
+    told: Option<Arc<ToldStories>>,
 }
 
 impl Lab {
@@ -68,13 +69,11 @@ impl Lab {
             "roles" => Ok(look::roles(self.run(run)?, &request.fields::<Roles>()?)?.into()),
             "remember" => {
                 let Nothing {} = request.fields()?;
-                let step = self.run_mut(run)?.remember()?;
-                Ok(json!({ "moment": step, "step": step }).into())
+                Ok(said::moment(self.run_mut(run)?.remember()?).into())
             }
             "moments" => {
                 let Nothing {} = request.fields()?;
-                let moments = self.run(run)?.moments.iter();
-                let moments = moments.map(|(step, _)| json!({ "moment": step, "step": step }));
+                let moments = self.run(run)?.moments.iter().map(|(step, _)| said::moment(*step));
                 Ok(json!({ "moments": moments.collect::<Vec<_>>() }).into())
             }
             "forget" => {
@@ -91,7 +90,7 @@ impl Lab {
             }
             "describe" => {
                 let Nothing {} = request.fields()?;
-                Ok(self.run(run)?.describe().into())
+                Ok(said::described(self.run(run)?).into())
             }
             "drop" => {
                 let Nothing {} = request.fields()?;
@@ -118,38 +117,41 @@ impl Lab {
             let why = message!("{} runs are open; drop one of them", MOST_RUNS);
             return Err(Failure::new(Code::Run, why));
         }
-        let said = run.describe();
+        let said = said::described(&run);
         self.runs.insert(number, run);
         Ok(said.into())
     }
 
     fn make(&mut self, number: u32, make: &Make, blob: Vec<u8>) -> Result<Answer> {
-        let run = match make.data {
+        let (options, tokenizer) = (make.options(), Arc::new(ByteTokenizer));
+        let plan = match make.data {
             Source::Stories => {
-                let settings = Run::settings(make, recipe::stories())?;
-                let stories = self.stories(&settings.1)?;
-                let tokenizer = llm_core::tokenizer::ByteTokenizer;
-                let data = Data::of_stories(&stories, &tokenizer, settings.1.seq_len)?;
-                Run::new(settings, data)?
+                let source = Input::stories().source();
+                on_data(&MODELS, &options, tokenizer, source, |recipe, t| self.stories(recipe, t))
             }
             Source::Text => {
-                let text = data::text(&make.name, blob)?;
-                let settings = Run::settings(make, source_of(&text))?;
-                let tokenizer = llm_core::tokenizer::ByteTokenizer;
-                let Recipe { val_frac, seq_len, .. } = settings.1;
-                let data = Data::of_text(text, &tokenizer, val_frac, seq_len)?;
-                Run::new(settings, data)?
+                let reading = Reading::new(ByteTokenizer::NAME, None).without_options();
+                let files = Files::of_bytes(shown(&make.name), blob, reading)?;
+                let source = files.source().clone();
+                on_data(&MODELS, &options, tokenizer, source, |recipe, t| text(files, recipe, t))
             }
         };
-        self.put(number, run)
+        self.put(number, plan?.into())
     }
 
     fn load(&mut self, number: u32, load: &Load, file: &[u8]) -> Result<Answer> {
         let mut run = Run::load(&load.name, file)?;
         let recipe = &run.trainer.recipe;
-        if matches!(recipe.data, DataSource::Stories { .. }) {
-            let stories = self.stories(recipe)?;
-            run.data = Some(Data::of_stories(&stories, &*run.tokenizer, recipe.seq_len)?);
+        if let DataSource::Stories { version, .. } = recipe.data {
+            if version != GRAMMAR_VERSION {
+                let why = message!(
+                    "stories of grammar {}, this program has {}",
+                    version,
+                    GRAMMAR_VERSION
+                );
+                return Err(Failure::new(Code::Data, why));
+            }
+            run.data = Some(self.stories(recipe, &run.tokenizer)?);
         }
         self.put(number, run)
     }
@@ -157,36 +159,26 @@ impl Lab {
     /// Gives a run its text, or another one.
     fn text(&mut self, number: u32, ask: &Text, blob: Vec<u8>) -> Result<Answer> {
         let run = self.run_mut(number)?;
-        let text = data::text(&ask.name, blob)?;
-        let source = source_of(&text);
         let recipe = &run.trainer.recipe;
+        let reading = Reading::for_model(&*run.tokenizer, &recipe.data, None).without_options();
+        let files = Files::of_bytes(shown(&ask.name), blob, reading)?;
+        let source = files.source().clone();
         let learnt_another = recipe.data != source && recipe.data != DataSource::NONE;
         if learnt_another && !ask.change {
-            let name = data::shown(&ask.name);
+            let name = shown(&ask.name);
             let why = message!("'{}' is not the text that this run has learnt from", name);
             return Err(Failure::new(Code::Data, why));
         }
-        let Recipe { val_frac, seq_len, .. } = *recipe;
-        room(2 * text.len() as u64)?;
-        run.data = Some(Data::of_text(text, &*run.tokenizer, val_frac, seq_len)?);
+        run.data = Some(text(files, recipe, &run.tokenizer)?);
         run.trainer.recipe.data = source;
         run.measuring = None;
-        Ok(run.describe().into())
+        Ok(said::described(run).into())
     }
 
     fn step(&mut self, number: u32, ask: &Step) -> Result<Answer> {
         let run = self.run_mut(number)?;
-        let losses = run.step(ask.n)?;
-        let recipe = &run.trainer.recipe;
-        Ok(json!({
-            "step": run.trainer.step,
-            "steps": recipe.total_steps,
-            "losses": losses,
-            "tokens": recipe.tokens_per_step() * losses.len() as u64,
-            "rate": recipe.schedule.at(run.trainer.step.saturating_sub(1)),
-            "done": run.left() == 0,
-        })
-        .into())
+        let reports = run.step(ask.n)?;
+        Ok(said::steps(run, &reports).into())
     }
 
     fn more(&mut self, number: u32, ask: &More) -> Result<Answer> {
@@ -202,36 +194,46 @@ impl Lab {
 
     fn measure(&mut self, number: u32, ask: &Measure) -> Result<Answer> {
         let run = self.run_mut(number)?;
-        let Some(data) = run.data.as_ref().filter(|data| !data.windows.is_empty()) else {
+        let Some(val) = run.data.as_ref().and_then(|data| data.val.as_ref()) else {
             let why = message!("there is no unseen text to measure on");
             return Err(Failure::new(Code::Data, why));
         };
         let begun = run.measuring.take().filter(|begun| begun.tokens == ask.tokens);
-        let (model, step) = (&run.trainer.model, run.trainer.step);
-        let mut measuring = begun.unwrap_or_else(|| Measuring::new(model, step, data, ask.tokens));
-        measuring.go_on(data, ask.slice, run.trainer.recipe.batch_size)?;
-        let found = measuring.found();
-        run.measuring = (!measuring.is_done()).then_some(measuring);
-        Ok(found.into())
+        let mut begun = begun.unwrap_or_else(|| Measuring::new(&run.trainer, val, ask.tokens));
+        begun.go_on(val, run.trainer.recipe.batch_size, ask.slice)?;
+        if !begun.slices.is_done() {
+            let said = said::measuring(&begun);
+            run.measuring = Some(begun);
+            return Ok(said.into());
+        }
+        Ok(said::measured(begun.step, &begun.slices.report(val), begun.slices.windows(), val)
+            .into())
     }
 
     /// The stories of a recipe, told once.
-    fn stories(&mut self, recipe: &Recipe) -> Result<Arc<Stories>> {
-        let known = self.stories.as_ref();
-        if let Some(stories) = known.filter(|known| known.are(&recipe.data, recipe.val_frac)) {
-            return Ok(stories.clone());
-        }
-        let stories = Arc::new(Stories::new(&recipe.data, recipe.val_frac)?);
-        self.stories = Some(stories.clone());
-        Ok(stories)
+    fn stories(
+        &mut self,
+        recipe: &Recipe,
+        tokenizer: &Arc<dyn Tokenizer>,
+    ) -> llm_run::Result<Data> {
+        let Recipe { data: DataSource::Stories { seed, count, .. }, val_frac, .. } = *recipe else {
+            return Err(llm_run::RunError::Internal(message!("files that are stories")));
+        };
+        let parts = (seed, count, learnt(count, val_frac));
+        let known = self.told.take().filter(|told| told.parts() == parts);
+        let told = known.map_or_else(|| told(seed, count, val_frac), Ok)?;
+        self.told = Some(told.clone());
+        let data = Data::of_stories(&told, recipe.seq_len, tokenizer)?;
+        data.train.check_room(message!("the training part"), recipe.seq_len)?;
+        Ok(data)
     }
+}
+
+/// A text, as its run cuts it.
+fn text(files: Files, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>) -> llm_run::Result<Data> {
+    Data::of_files(files, recipe.val_frac, recipe.seq_len, tokenizer)
 }
 
 fn no_run(number: u32) -> Failure {
     Failure::new(Code::Run, message!("there is no run {}", number))
-}
-
-/// How a checkpoint knows a text again.
-fn source_of(text: &[u8]) -> DataSource {
-    DataSource::text(text.len() as u64, blake3::hash(text).into())
 }

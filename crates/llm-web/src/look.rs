@@ -1,9 +1,9 @@
 //! What a model writes, where its heads look, and what they do.
 
 use crate::failure::{Code, Failure, Result};
-use crate::memory::room;
 use crate::request::{Attention, Roles, Write};
 use crate::run::Run;
+use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId, message};
@@ -22,15 +22,15 @@ const LONGEST: usize = 1024;
 /// their ranges, [`Code::Memory`].
 pub fn write(run: &Run, ask: &Write) -> Result<Value> {
     let tokenizer = run.tokenizer.as_ref();
-    let opening = || run.data.as_ref().and_then(|data| data.opening()).unwrap_or("\n").to_string();
-    let prompt = ask.prompt.clone().unwrap_or_else(opening);
+    let opening = || run.data.as_ref()?.opening.clone();
+    let prompt = ask.prompt.clone().or_else(opening).unwrap_or_else(|| "\n".into());
     let prompt = tokens_of(tokenizer, &prompt)?;
     if ask.tokens > MOST_WRITTEN {
         let why = message!("tokens: {} is outside 0..={}", ask.tokens, MOST_WRITTEN);
         return Err(Failure::new(Code::Setting, why));
     }
     let model = &run.trainer.model;
-    room(model.inference_memory(1, model.config().seq_len))?;
+    memory::require(model.inference_memory(1, model.config().seq_len))?;
     let seed = ask.seed.unwrap_or(run.trainer.recipe.seed);
     let Write { temperature, top_k, .. } = *ask;
     let sampling = Sampling { temperature, top_k, seed, ..Sampling::default() };
@@ -62,7 +62,7 @@ pub fn attention(run: &Run, ask: &Attention) -> Result<(Value, Vec<u8>)> {
     let heads = model.attention().spec().n_heads;
     let t = tokens.len();
     let maps = (model.config().n_layers as u64) * heads as u64 * (t as u64).pow(2);
-    room(model.inference_memory(1, t).saturating_add(maps.saturating_mul(12)))?;
+    memory::require(model.inference_memory(1, t).saturating_add(maps.saturating_mul(12)))?;
     let maps = attention_maps(model, tokens, t)?;
     let numbers = maps.layers.iter().flatten().flatten().flatten();
     let blob = numbers.flat_map(|p| p.to_le_bytes()).collect();
@@ -89,8 +89,8 @@ pub fn roles(run: &Run, ask: &Roles) -> Result<Value> {
         return Err(Failure::new(Code::Data, why));
     };
     let t = model.config().seq_len.min(LONGEST);
-    room(model.inference_memory(1, t).saturating_add(10 * (t as u64).pow(2)))?;
-    let pieces = data.pieces(ask.tokens, LONGEST);
+    memory::require(model.inference_memory(1, t).saturating_add(10 * (t as u64).pow(2)))?;
+    let pieces = data.val.iter().flat_map(|val| val.pieces(ask.tokens, LONGEST));
     let report = measure_heads(model, run.tokenizer.as_ref(), pieces, || false)?;
     Ok(shown(&report, model))
 }

@@ -1,8 +1,11 @@
 //! What can be asked, as it stands in JSON.
 
-use crate::failure::{Code, Failure, Result};
+use crate::failure::{Code, Failure, Result, shown};
 use llm_core::base::Message;
 use llm_core::message;
+use llm_core::settings::Value as Setting;
+use llm_run::defaults::PERIODIC_TOKENS;
+use llm_run::options::Options;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -46,7 +49,8 @@ impl Request {
     }
 }
 
-/// `make`: a new run. What is left out is as the trainers have it, see [`recipe`](mod@crate::recipe).
+/// `make`: a new run. What is left out is as the trainers have it. A test holds the two against each
+/// other: the same bytes of a checkpoint.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Make {
@@ -70,6 +74,28 @@ pub struct Make {
     pub steps: Option<u64>,
     /// Of weights and batches.
     pub seed: Option<u64>,
+}
+
+impl Make {
+    /// The same as a run is asked for it.
+    pub fn options(&self) -> Options {
+        let whole = |n: Option<usize>| n.map(|n| Setting::Whole(n as u64));
+        let given = [
+            ("layers", whole(self.layers)),
+            ("dmodel", whole(self.width)),
+            ("seq", whole(self.window)),
+            ("batch", whole(self.batch)),
+            ("lr", self.rate.map(Setting::Float)),
+            ("steps", self.steps.map(Setting::Whole)),
+            ("seed", self.seed.map(Setting::Whole)),
+        ];
+        let given = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let data = match self.data {
+            Source::Stories => Vec::new(),
+            Source::Text => vec![shown(&self.name).into()],
+        };
+        Options { given, heads: self.heads, data, ..Options::default() }
+    }
 }
 
 /// What a run learns from.
@@ -117,7 +143,7 @@ pub struct Measure {
 
 impl Default for Measure {
     fn default() -> Measure {
-        Measure { tokens: crate::measure::PERIODIC_TOKENS, slice: 0 }
+        Measure { tokens: PERIODIC_TOKENS, slice: 0 }
     }
 }
 

@@ -12,18 +12,18 @@ pub use files::Files;
 pub use input::{Input, check_about_files, one_stdin};
 pub use reading::Reading;
 pub use small::{small_file, small_regular_file, small_stdin};
-pub use validation::{Report, Validation};
+pub use validation::{Report, Slices, Validation};
 
 use crate::defaults::in_memory;
-use crate::error::{Result, RunError, of_library};
+use crate::error::{Result, RunError, of_core};
 use crate::numbers::short;
-use llm_core::base;
+use llm_core::base::{self, memory};
 use llm_core::data::TokenDataset;
 use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_formats::tokenizers::is_bytes;
-use llm_stories::{GRAMMAR_VERSION, StoryCorpus};
+use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use std::sync::Arc;
 
 /// How many of `count` stories are learnt.
@@ -31,8 +31,19 @@ pub fn learnt(count: u64, val_frac: f64) -> u64 {
     count - (count as f64 * val_frac) as u64
 }
 
-/// Data ready for use.
-#[derive(Debug)]
+/// The built-in stories of a run.
+///
+/// # Errors
+/// [`RunError::Memory`] for more than can be told.
+pub fn told(seed: u64, count: u64, val_frac: f64) -> Result<Arc<ToldStories>> {
+    /// What one takes in memory: its text, the words that are known, what its bytes tell.
+    const STORY_BYTES: u64 = 2 << 10;
+    memory::require(count.saturating_mul(STORY_BYTES))?;
+    Ok(Arc::new(ToldStories::new(seed, count, learnt(count, val_frac))))
+}
+
+/// Data ready for use. Copies share what is large.
+#[derive(Clone, Debug)]
 pub struct Data {
     /// What is learnt.
     pub train: TokenDataset,
@@ -60,7 +71,7 @@ impl Data {
     ) -> Result<Data> {
         match (input, val) {
             (Input::Stories { seed, count }, _) => {
-                Data::of_stories(seed, count, val_frac, seq_len, tokenizer)
+                Data::of_stories(&told(seed, count, val_frac)?, seq_len, tokenizer)
             }
             (Input::Files(files), None) => {
                 let unseen = unseen(&files, val_frac)?;
@@ -86,33 +97,38 @@ impl Data {
         }
     }
 
-    fn of_stories(
-        seed: u64,
-        count: u64,
-        val_frac: f64,
+    /// Stories that are told, which several may share, in windows of `seq_len`.
+    ///
+    /// # Errors
+    /// What the tokenizer says.
+    pub fn of_stories(
+        told: &Arc<ToldStories>,
         seq_len: usize,
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Data> {
-        let cut = learnt(count, val_frac);
-        let train = StoryCorpus::new(seed, 0..cut);
-        let data = train.tokens(tokenizer.as_ref())?;
+        let train = told.learnt.tokens(tokenizer.as_ref())?;
+        let (seed, count, cut) = told.parts();
         let stories = message!(
             "built-in stories, grammar {}: {} to learn ({}), {} unseen",
             GRAMMAR_VERSION,
             base::thousands(cut),
-            base::bytes(train.data.len() as u64),
+            base::bytes(told.learnt.data.len() as u64),
             base::thousands(count - cut)
         );
         let label = with_facts(stories, vocabulary(tokenizer.as_ref()));
-        let val = (cut < count)
-            .then(|| Validation::of_stories(seed, cut..count, &train, seq_len, tokenizer.clone()));
+        let val =
+            (cut < count).then(|| Validation::of_stories(told.clone(), seq_len, tokenizer.clone()));
         // The story after the last one: nobody learns it.
-        let unseen = llm_stories::story(seed, count).text;
-        let opening = unseen.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
-        Ok(Data { train: data, val: val.transpose()?, label, opening: Some(opening) })
+        let next = llm_stories::story(seed, count).text;
+        let opening = next.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
+        Ok(Data { train, val: val.transpose()?, label, opening: Some(opening) })
     }
 
-    fn of_files(
+    /// Files, of which the last `val_frac` are unseen, in windows of `seq_len`.
+    ///
+    /// # Errors
+    /// As [`Data::new`].
+    pub fn of_files(
         files: Files,
         val_frac: f64,
         seq_len: usize,
@@ -122,7 +138,7 @@ impl Data {
         let label = with_facts(label, vocabulary(tokenizer.as_ref()));
         let name = files.name.clone();
         let (train, val) = files.divided(val_frac, tokenizer.as_ref())?;
-        if let Err(e) = train.check_room("the training part", seq_len) {
+        if let Err(e) = train.check_room(message!("the training part"), seq_len) {
             let most = train.len().saturating_sub(1);
             let advice = match most {
                 0 | 1 => message!("give more text"),
@@ -131,7 +147,7 @@ impl Data {
             return Err(RunError::Data(message!(
                 "{} is too small: {}; {}",
                 name,
-                of_library(&e),
+                of_core(&e),
                 advice
             )));
         }
@@ -152,7 +168,7 @@ impl Data {
     ) -> Result<Validation> {
         match input {
             Input::Stories { seed, count } => {
-                let data = Data::of_stories(seed, count, 0.1, seq_len, tokenizer)?;
+                let data = Data::of_stories(&told(seed, count, 0.1)?, seq_len, tokenizer)?;
                 data.val.ok_or_else(|| RunError::Internal(message!("no unseen stories")))
             }
             Input::Files(files) => {

@@ -1,6 +1,6 @@
 //! A checkpoint made into a run.
 
-use crate::error::{Result, RunError, foreign, of_library};
+use crate::error::{Result, RunError, foreign, of_core, of_library};
 use crate::models::Models;
 use crate::settings::{FURTHER, Setting};
 use llm_core::base::Message;
@@ -33,6 +33,14 @@ pub struct Loaded {
 /// or the tokenizer.
 pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
     let checkpoint = Checkpoint::load(path).map_err(|e| with_way_out(e, path))?;
+    opened(models, path, checkpoint)
+}
+
+/// [`load`] of one that is read already; errors call it `path`.
+///
+/// # Errors
+/// As [`load`], but for those of reading.
+pub fn opened(models: &Models, path: &Path, checkpoint: Checkpoint) -> Result<Loaded> {
     let spec = &checkpoint.meta.attention;
     let refused =
         |why: Message| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));
@@ -54,7 +62,7 @@ pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
     }
     let tokenizer = tokenizers::from_spec(&checkpoint.meta.tokenizer).map_err(|e| match e {
         e @ Error::Memory { .. } => e.into(),
-        other => refused(of_library(&other)),
+        other => refused(of_core(&other)),
     })?;
     let tokenizer = tokenizers::fit(tokenizer, checkpoint.meta.config.vocab_size)
         .map_err(|e| refused(of_library(&e)))?;

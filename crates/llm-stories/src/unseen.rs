@@ -7,12 +7,16 @@ use crate::fact::{FactKind, Story};
 use crate::fact_scores::FactTable;
 use crate::predictors::{Predictors, Tally};
 use llm_core::Result;
+use llm_core::base::memory;
 use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
+
+/// What a story takes in memory: its text, the words that are known, what its bytes tell.
+const STORY_BYTES: u64 = 2 << 10;
 
 /// Stories in a row, of which the last are not learnt, and what is known of those without a model.
 #[derive(Clone, Debug)]
@@ -33,14 +37,18 @@ pub struct ToldStories {
 
 impl ToldStories {
     /// The first `count` of the sequence that belongs to `seed`; so many of them are learnt.
-    pub fn new(seed: u64, count: u64, learnt: u64) -> ToldStories {
+    ///
+    /// # Errors
+    /// [`Error::Memory`](llm_core::Error::Memory) for more than can be told.
+    pub fn new((seed, count, learnt): (u64, u64, u64)) -> Result<ToldStories> {
+        memory::require(count.saturating_mul(STORY_BYTES))?;
         let unseen = StoryCorpus::new(seed, learnt..count);
         let learnt = StoryCorpus::new(seed, 0..learnt);
         let predictors = Predictors::learn(&learnt.stories);
         let nats = unseen.stories.iter().map(|story| surprise(&story.text).unwrap_or_default());
         let (nats, guessed) = (nats.collect(), predictors.score(&unseen.stories));
         let guessed = guessed.into_values().fold(Tally::default(), Tally::plus);
-        ToldStories { seed, learnt, unseen, predictors, nats, guessed }
+        Ok(ToldStories { seed, learnt, unseen, predictors, nats, guessed })
     }
 
     /// Their seed, how many there are, and how many of them are learnt.

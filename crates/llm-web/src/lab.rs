@@ -8,11 +8,14 @@ use crate::request::{
 };
 use crate::run::{MODELS, Measuring, Run};
 use crate::said;
+use llm_core::crew::Alone;
 use llm_core::recipe::DataSource;
-use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::tokenizer::ByteTokenizer;
+use llm_core::train::Trainer;
 use llm_core::{Recipe, message};
-use llm_run::data::{Data, Files, Input, Reading, learnt, told};
-use llm_run::plan::on_data;
+use llm_run::data::{Input, Reading, Slices};
+use llm_run::defaults::PERIODIC_TOKENS;
+use llm_run::plan::on_input;
 use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -84,7 +87,7 @@ impl Lab {
             "save" => {
                 let Save { optimizer } = request.fields()?;
                 let run = self.run(run)?;
-                let blob = run.save(optimizer)?;
+                let blob = run.save(optimizer.unwrap_or(true))?;
                 let json = json!({ "step": run.trainer.step, "bytes": blob.len() });
                 Ok(Answer { json, blob })
             }
@@ -123,26 +126,21 @@ impl Lab {
     }
 
     fn make(&mut self, number: u32, make: &Make, blob: Vec<u8>) -> Result<Answer> {
-        let (options, tokenizer) = (make.options(), Arc::new(ByteTokenizer));
-        let plan = match make.data {
-            Source::Stories => {
-                let source = Input::stories().source();
-                on_data(&MODELS, &options, tokenizer, source, |recipe, t| self.stories(recipe, t))
-            }
+        let input = match make.data {
+            Source::Stories => Input::stories(),
             Source::Text => {
                 let reading = Reading::new(ByteTokenizer::NAME, None).without_options();
-                let files = Files::of_bytes(shown(&make.name), blob, reading)?;
-                let source = files.source().clone();
-                on_data(&MODELS, &options, tokenizer, source, |recipe, t| text(files, recipe, t))
+                Input::of_bytes(shown(&make.name), blob, reading)?
             }
         };
-        self.put(number, plan?.into())
+        let (options, tokenizer) = (make.options(), Arc::new(ByteTokenizer));
+        let plan = on_input(&MODELS, &options, input, tokenizer, &mut self.told)?;
+        self.put(number, plan.into())
     }
 
     fn load(&mut self, number: u32, load: &Load, file: &[u8]) -> Result<Answer> {
         let mut run = Run::load(&load.name, file)?;
-        let recipe = &run.trainer.recipe;
-        if let DataSource::Stories { version, .. } = recipe.data {
+        if let DataSource::Stories { version, seed, count } = run.trainer.recipe.data {
             if version != GRAMMAR_VERSION {
                 let why = message!(
                     "stories of grammar {}, this program has {}",
@@ -151,7 +149,7 @@ impl Lab {
                 );
                 return Err(Failure::new(Code::Data, why));
             }
-            run.data = Some(self.stories(recipe, &run.tokenizer)?);
+            run.learns(Input::Stories { seed, count }, &mut self.told)?;
         }
         self.put(number, run)
     }
@@ -161,23 +159,22 @@ impl Lab {
         let run = self.run_mut(number)?;
         let recipe = &run.trainer.recipe;
         let reading = Reading::for_model(&*run.tokenizer, &recipe.data, None).without_options();
-        let files = Files::of_bytes(shown(&ask.name), blob, reading)?;
-        let source = files.source().clone();
+        let input = Input::of_bytes(shown(&ask.name), blob, reading)?;
+        let source = input.source();
         let learnt_another = recipe.data != source && recipe.data != DataSource::NONE;
         if learnt_another && !ask.change {
             let name = shown(&ask.name);
             let why = message!("'{}' is not the text that this run has learnt from", name);
             return Err(Failure::new(Code::Data, why));
         }
-        run.data = Some(text(files, recipe, &run.tokenizer)?);
+        run.learns(input, &mut None)?;
         run.trainer.recipe.data = source;
-        run.measuring = None;
         Ok(said::described(run).into())
     }
 
     fn step(&mut self, number: u32, ask: &Step) -> Result<Answer> {
         let run = self.run_mut(number)?;
-        let reports = run.step(ask.n)?;
+        let reports = run.step(ask.n.unwrap_or(1))?;
         Ok(said::steps(run, &reports).into())
     }
 
@@ -198,9 +195,16 @@ impl Lab {
             let why = message!("there is no unseen text to measure on");
             return Err(Failure::new(Code::Data, why));
         };
-        let begun = run.measuring.take().filter(|begun| begun.tokens == ask.tokens);
-        let mut begun = begun.unwrap_or_else(|| Measuring::new(&run.trainer, val, ask.tokens));
-        begun.go_on(val, run.trainer.recipe.batch_size, ask.slice)?;
+        let all = |n: usize| if n == 0 { usize::MAX } else { n };
+        let tokens = all(ask.tokens.unwrap_or(PERIODIC_TOKENS));
+        let Trainer { model, recipe, step, .. } = &run.trainer;
+        let begun = run.measuring.take().filter(|begun| begun.tokens == tokens);
+        let mut begun = begun.unwrap_or_else(|| {
+            let slices = Slices::new(val, tokens);
+            Measuring { step: *step, tokens, model: model.clone(), slices }
+        });
+        let each = [recipe.batch_size, all(ask.slice)];
+        begun.slices.score(val, &mut Alone, &begun.model, each, |_, _, _| false)?;
         if !begun.slices.is_done() {
             let said = said::measuring(&begun);
             run.measuring = Some(begun);
@@ -209,29 +213,6 @@ impl Lab {
         Ok(said::measured(begun.step, &begun.slices.report(val), begun.slices.windows(), val)
             .into())
     }
-
-    /// The stories of a recipe, told once.
-    fn stories(
-        &mut self,
-        recipe: &Recipe,
-        tokenizer: &Arc<dyn Tokenizer>,
-    ) -> llm_run::Result<Data> {
-        let Recipe { data: DataSource::Stories { seed, count, .. }, val_frac, .. } = *recipe else {
-            return Err(llm_run::RunError::Internal(message!("files that are stories")));
-        };
-        let parts = (seed, count, learnt(count, val_frac));
-        let known = self.told.take().filter(|told| told.parts() == parts);
-        let told = known.map_or_else(|| told(seed, count, val_frac), Ok)?;
-        self.told = Some(told.clone());
-        let data = Data::of_stories(&told, recipe.seq_len, tokenizer)?;
-        data.train.check_room(message!("the training part"), recipe.seq_len)?;
-        Ok(data)
-    }
-}
-
-/// A text, as its run cuts it.
-fn text(files: Files, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>) -> llm_run::Result<Data> {
-    Data::of_files(files, recipe.val_frac, recipe.seq_len, tokenizer)
 }
 
 fn no_run(number: u32) -> Failure {

@@ -8,12 +8,15 @@ use llm_core::generate::{Generator, Sampling};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId, message};
 use llm_lens::{Column, HeadsReport, attention_maps, measure_heads};
+use llm_run::defaults::TextDefaults;
 use serde_json::{Map, Value, json};
 
 /// Most tokens that one request writes: a call cannot be ended from outside.
 const MOST_WRITTEN: usize = 16_384;
 /// Longest windows that roles are measured on: places are marked for every pair of tokens.
 const LONGEST: usize = 1024;
+/// Tokens that roles are measured on when nothing is said.
+const LOOKED_AT: usize = 16_384;
 
 /// Writes on from a prompt.
 ///
@@ -25,17 +28,19 @@ pub fn write(run: &Run, ask: &Write) -> Result<Value> {
     let opening = || run.data.as_ref()?.opening.clone();
     let prompt = ask.prompt.clone().or_else(opening).unwrap_or_else(|| "\n".into());
     let prompt = tokens_of(tokenizer, &prompt)?;
-    if ask.tokens > MOST_WRITTEN {
-        let why = message!("tokens: {} is outside 0..={}", ask.tokens, MOST_WRITTEN);
+    let usual = TextDefaults::choose(None);
+    let tokens = ask.tokens.unwrap_or(usual.n);
+    if tokens > MOST_WRITTEN {
+        let why = message!("tokens: {} is outside 0..={}", tokens, MOST_WRITTEN);
         return Err(Failure::new(Code::Setting, why));
     }
     let model = &run.trainer.model;
     memory::require(model.inference_memory(1, model.config().seq_len))?;
     let seed = ask.seed.unwrap_or(run.trainer.recipe.seed);
-    let Write { temperature, top_k, .. } = *ask;
-    let sampling = Sampling { temperature, top_k, seed, ..Sampling::default() };
+    let temperature = ask.temperature.unwrap_or(usual.temperature);
+    let sampling = Sampling { temperature, top_k: ask.top_k, seed, ..Sampling::default() };
     let mut generator = Generator::new(model, &prompt, sampling, 1)?;
-    for _ in 0..ask.tokens {
+    for _ in 0..tokens {
         let written = generator.next_token()?.token;
         if tokenizer.end_of_text() == Some(written) {
             break;
@@ -90,7 +95,8 @@ pub fn roles(run: &Run, ask: &Roles) -> Result<Value> {
     };
     let t = model.config().seq_len.min(LONGEST);
     memory::require(model.inference_memory(1, t).saturating_add(10 * (t as u64).pow(2)))?;
-    let pieces = data.val.iter().flat_map(|val| val.pieces(ask.tokens, LONGEST));
+    let pieces =
+        data.val.iter().flat_map(|val| val.pieces(ask.tokens.unwrap_or(LOOKED_AT), LONGEST));
     let report = measure_heads(model, run.tokenizer.as_ref(), pieces, || false)?;
     Ok(shown(&report, model))
 }

@@ -4,7 +4,6 @@ use crate::failure::{Code, Failure, Result, shown};
 use llm_core::base::Message;
 use llm_core::message;
 use llm_core::settings::Value as Setting;
-use llm_run::defaults::PERIODIC_TOKENS;
 use llm_run::options::Options;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -110,17 +109,11 @@ pub enum Source {
 }
 
 /// `step`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Step {
-    /// How many.
-    pub n: u64,
-}
-
-impl Default for Step {
-    fn default() -> Step {
-        Step { n: 1 }
-    }
+    /// How many; nothing: 1.
+    pub n: Option<u64>,
 }
 
 /// `more`: steps beyond the end.
@@ -132,41 +125,29 @@ pub struct More {
 }
 
 /// `measure`: of unseen text.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measure {
-    /// At most so many tokens, evenly spread; 0: all.
-    pub tokens: usize,
+    /// At most so many tokens, evenly spread; 0: all; nothing: as during training.
+    pub tokens: Option<usize>,
     /// At most so many windows in this call; 0: all.
     pub slice: usize,
 }
 
-impl Default for Measure {
-    fn default() -> Measure {
-        Measure { tokens: PERIODIC_TOKENS, slice: 0 }
-    }
-}
-
 /// `write`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Write {
     /// What it begins with; nothing: as an unseen story begins, or a line's end.
     pub prompt: Option<String>,
-    /// How many.
-    pub tokens: usize,
-    /// Divides the logits; 0: the most likely token.
-    pub temperature: f32,
+    /// How many; nothing: as the trainers.
+    pub tokens: Option<usize>,
+    /// Divides the logits; 0: the most likely token; nothing: as the trainers.
+    pub temperature: Option<f32>,
     /// Only so many most likely; 0: all.
     pub top_k: usize,
     /// Of the draws; nothing: the run's.
     pub seed: Option<u64>,
-}
-
-impl Default for Write {
-    fn default() -> Write {
-        Write { prompt: None, tokens: 256, temperature: 0.8, top_k: 0, seed: None }
-    }
 }
 
 /// `attention`.
@@ -180,19 +161,13 @@ pub struct Attention {
 }
 
 /// `roles`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Roles {
     /// A remembered moment; nothing: now.
     pub moment: Option<u64>,
-    /// At most so many tokens are looked at.
-    pub tokens: usize,
-}
-
-impl Default for Roles {
-    fn default() -> Roles {
-        Roles { moment: None, tokens: 16_384 }
-    }
+    /// At most so many tokens are looked at; nothing: 16,384.
+    pub tokens: Option<usize>,
 }
 
 /// `forget`: a remembered moment.
@@ -204,17 +179,11 @@ pub struct Forget {
 }
 
 /// `save`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Save {
-    /// With the optimizer's state, so that training goes on exactly.
-    pub optimizer: bool,
-}
-
-impl Default for Save {
-    fn default() -> Save {
-        Save { optimizer: true }
-    }
+    /// With the optimizer's state, so that training goes on exactly; nothing: true.
+    pub optimizer: Option<bool>,
 }
 
 /// `load`: the blob is a checkpoint.

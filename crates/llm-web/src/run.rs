@@ -3,15 +3,15 @@
 use crate::failure::{Code, Failure, Result, shown};
 use llm_core::base::memory;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
-use llm_core::crew::Alone;
 use llm_core::model::SingleHead;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{StepReport, Trainer};
-use llm_core::{TinyGPT, message};
-use llm_run::data::{Data, Slices, Validation};
+use llm_core::{Recipe, TinyGPT, message};
+use llm_run::data::{Data, Input, Slices};
 use llm_run::models::{AttentionFlags, Heads, Models};
 use llm_run::plan::{Loaded, Plan, opened};
 use llm_run::settings::ALL_OPTIONS;
+use llm_stories::ToldStories;
 use llm_variant_mha::MultiHead;
 use std::path::Path;
 use std::sync::Arc;
@@ -49,17 +49,8 @@ pub struct Run {
     pub moments: Vec<(u64, TinyGPT)>,
     /// A measurement that is not done.
     pub measuring: Option<Measuring>,
-    /// The file that it came from.
-    pub origin: Option<Origin>,
-}
-
-/// Where a run came from.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    /// What the file is called.
-    pub name: String,
-    /// Did it hold the optimizer?
-    pub has_optimizer: bool,
+    /// The file that it came from, and whether that held the optimizer.
+    pub origin: Option<(String, bool)>,
 }
 
 /// A measurement that may not be done. It is of the weights that were there when it began.
@@ -69,27 +60,10 @@ pub struct Measuring {
     pub step: u64,
     /// At most so many tokens, evenly spread; 0: all.
     pub tokens: usize,
-    model: TinyGPT,
+    /// Those.
+    pub model: TinyGPT,
     /// What is scored.
     pub slices: Slices,
-}
-
-impl Measuring {
-    /// One of a run as it is now.
-    pub fn new(trainer: &Trainer, val: &Validation, tokens: usize) -> Measuring {
-        let slices = Slices::new(val, if tokens == 0 { usize::MAX } else { tokens });
-        Measuring { step: trainer.step, tokens, model: trainer.model.clone(), slices }
-    }
-
-    /// Scores so many more windows; 0: all that are left.
-    ///
-    /// # Errors
-    /// What scoring refuses.
-    pub fn go_on(&mut self, val: &Validation, batch_size: usize, slice: usize) -> Result<()> {
-        let count = if slice == 0 { usize::MAX } else { slice };
-        let each = [batch_size, count];
-        Ok(self.slices.score(val, &mut Alone, &self.model, each, |_, _, _| false)?)
-    }
 }
 
 /// A run at its start.
@@ -131,8 +105,19 @@ impl Run {
         let footprint = recipe.footprint(model.config(), &own)?;
         memory::require(footprint.training(recipe.batch_size, recipe.seq_len))?;
         let (data, moments, measuring) = (None, Vec::new(), None);
-        let origin = Some(Origin { name, has_optimizer });
+        let origin = Some((name, has_optimizer));
         Ok(Run { trainer, tokenizer, data, moments, measuring, origin })
+    }
+
+    /// Gives it what it learns from; stories that `told` holds are not told again.
+    ///
+    /// # Errors
+    /// [`Code::Data`] for a text that cannot be learnt, [`Code::Memory`].
+    pub fn learns(&mut self, input: Input, told: &mut Option<Arc<ToldStories>>) -> Result<()> {
+        let Recipe { val_frac, seq_len, .. } = self.trainer.recipe;
+        self.data = Some(Data::divided(input, val_frac, seq_len, &self.tokenizer, told)?);
+        self.measuring = None;
+        Ok(())
     }
 
     /// The complete checkpoint of now.

@@ -1,6 +1,6 @@
 //! What a run did and what was found, as the page gets it.
 
-use crate::run::{Measuring, Origin, Run};
+use crate::run::{Measuring, Run};
 use llm_core::data::Windows;
 use llm_core::recipe::DataSource;
 use llm_core::train::{StepReport, Trainer};
@@ -98,7 +98,7 @@ pub fn described(run: &Run) -> Value {
         "steps": recipe.total_steps,
         "tokens_per_step": recipe.tokens_per_step(),
     });
-    if let Some(Origin { name, has_optimizer }) = &run.origin {
+    if let Some((name, has_optimizer)) = &run.origin {
         said["name"] = json!(name);
         said["optimizer"] = json!(has_optimizer);
     }

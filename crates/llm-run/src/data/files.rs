@@ -63,12 +63,9 @@ impl Files {
         Files::looked_at(files, &left_out, folder, reading)
     }
 
-    /// One file whose bytes are here, by its name.
-    ///
-    /// # Errors
-    /// [`RunError::Data`] for what is no text, and when nothing is in it.
-    pub fn of_bytes(name: impl Into<PathBuf>, bytes: Vec<u8>, reading: Reading) -> Result<Files> {
-        let found = DataPath { path: name.into(), in_folder: false };
+    /// See [`Input::of_bytes`](super::Input::of_bytes).
+    pub(super) fn of_bytes(path: PathBuf, bytes: Vec<u8>, reading: Reading) -> Result<Files> {
+        let found = DataPath { path, in_folder: false };
         let looked = look_at(&found, &reading, Held::Memory(bytes), memory::available())?;
         let files = looked.into_iter().map(|looked| (found.path.clone(), looked)).collect();
         Files::looked_at(files, &[], None, reading)
@@ -130,7 +127,7 @@ impl Files {
     }
 
     /// What a checkpoint remembers of them.
-    pub fn source(&self) -> &DataSource {
+    pub(super) fn source(&self) -> &DataSource {
         &self.source
     }
 

@@ -17,7 +17,7 @@ pub use validation::{Report, Slices, Validation};
 use crate::defaults::in_memory;
 use crate::error::{Result, RunError, of_core};
 use crate::numbers::short;
-use llm_core::base::{self, memory};
+use llm_core::base;
 use llm_core::data::TokenDataset;
 use llm_core::message;
 use llm_core::recipe::EndOfText;
@@ -29,17 +29,6 @@ use std::sync::Arc;
 /// How many of `count` stories are learnt.
 pub fn learnt(count: u64, val_frac: f64) -> u64 {
     count - (count as f64 * val_frac) as u64
-}
-
-/// The built-in stories of a run.
-///
-/// # Errors
-/// [`RunError::Memory`] for more than can be told.
-pub fn told(seed: u64, count: u64, val_frac: f64) -> Result<Arc<ToldStories>> {
-    /// What one takes in memory: its text, the words that are known, what its bytes tell.
-    const STORY_BYTES: u64 = 2 << 10;
-    memory::require(count.saturating_mul(STORY_BYTES))?;
-    Ok(Arc::new(ToldStories::new(seed, count, learnt(count, val_frac))))
 }
 
 /// Data ready for use. Copies share what is large.
@@ -70,8 +59,8 @@ impl Data {
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Data> {
         match (input, val) {
-            (Input::Stories { seed, count }, _) => {
-                Data::of_stories(&told(seed, count, val_frac)?, seq_len, tokenizer)
+            (stories @ Input::Stories { .. }, _) => {
+                Data::divided(stories, val_frac, seq_len, tokenizer, &mut None)
             }
             (Input::Files(files), None) => {
                 let unseen = unseen(&files, val_frac)?;
@@ -97,17 +86,28 @@ impl Data {
         }
     }
 
-    /// Stories that are told, which several may share, in windows of `seq_len`.
+    /// The same without a word on what is unseen. Stories that `told` holds are not told again.
     ///
     /// # Errors
-    /// What the tokenizer says.
-    pub fn of_stories(
-        told: &Arc<ToldStories>,
+    /// As [`Data::new`].
+    pub fn divided(
+        input: Input,
+        val_frac: f64,
         seq_len: usize,
         tokenizer: &Arc<dyn Tokenizer>,
+        told: &mut Option<Arc<ToldStories>>,
     ) -> Result<Data> {
+        let (seed, count) = match input {
+            Input::Stories { seed, count } => (seed, count),
+            Input::Files(files) => return Data::of_files(*files, val_frac, seq_len, tokenizer),
+        };
+        let cut = learnt(count, val_frac);
+        let known = told.take().filter(|told| told.parts() == (seed, count, cut));
+        let told = told.insert(match known {
+            Some(known) => known,
+            None => Arc::new(ToldStories::new((seed, count, cut))?),
+        });
         let train = told.learnt.tokens(tokenizer.as_ref())?;
-        let (seed, count, cut) = told.parts();
         let stories = message!(
             "built-in stories, grammar {}: {} to learn ({}), {} unseen",
             GRAMMAR_VERSION,
@@ -124,11 +124,7 @@ impl Data {
         Ok(Data { train, val: val.transpose()?, label, opening: Some(opening) })
     }
 
-    /// Files, of which the last `val_frac` are unseen, in windows of `seq_len`.
-    ///
-    /// # Errors
-    /// As [`Data::new`].
-    pub fn of_files(
+    fn of_files(
         files: Files,
         val_frac: f64,
         seq_len: usize,
@@ -167,8 +163,8 @@ impl Data {
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Validation> {
         match input {
-            Input::Stories { seed, count } => {
-                let data = Data::of_stories(&told(seed, count, 0.1)?, seq_len, tokenizer)?;
+            input @ Input::Stories { .. } => {
+                let data = Data::divided(input, 0.1, seq_len, tokenizer, &mut None)?;
                 data.val.ok_or_else(|| RunError::Internal(message!("no unseen stories")))
             }
             Input::Files(files) => {

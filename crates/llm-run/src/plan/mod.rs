@@ -23,15 +23,16 @@ pub use loaded::more_than_offered;
 pub use loaded::{Loaded, load, opened};
 pub use run::{Decided, Plan};
 
-use crate::data::{Data, check_about_files, one_stdin};
+use crate::data::{Data, Input, check_about_files, one_stdin};
 use crate::error::Result;
 use crate::folder::to_load;
 use crate::models::Models;
 use crate::options::Options;
 use crate::tokenizers::Watch;
 use checks::{check_savable, check_watches, without_a_place};
-use llm_core::recipe::{DataSource, Recipe};
+use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
+use llm_stories::ToldStories;
 use std::sync::Arc;
 
 impl Plan {
@@ -52,21 +53,21 @@ impl Plan {
     }
 }
 
-/// A new run on data that are there already, without options for files, folders and time: `data` cuts
-/// what `source` stands for, as the recipe says.
+/// A new run on an input that is there already, see [`Data::divided`].
 ///
 /// # Errors
 /// As [`Plan::new`].
-pub fn on_data(
+pub fn on_input(
     models: &Models,
     options: &Options,
+    input: Input,
     tokenizer: Arc<dyn Tokenizer>,
-    source: DataSource,
-    data: impl FnOnce(&Recipe, &Arc<dyn Tokenizer>) -> Result<Data>,
+    told: &mut Option<Arc<ToldStories>>,
 ) -> Result<Plan> {
     let settings = fresh::settings(models, options)?;
-    let settings = settings.on(options, tokenizer.vocab_size(), (source, None))?;
-    let data = data(&settings.recipe, &tokenizer)?;
+    let settings = settings.on(options, tokenizer.vocab_size(), (input.source(), None))?;
+    let Recipe { val_frac, seq_len, .. } = settings.recipe;
+    let data = Data::divided(input, val_frac, seq_len, &tokenizer, told)?;
     settings.plan(options, data, tokenizer)
 }
 

@@ -72,7 +72,7 @@ impl Lab {
             "roles" => Ok(look::roles(self.run(run)?, &request.fields::<Roles>()?)?.into()),
             "remember" => {
                 let Nothing {} = request.fields()?;
-                Ok(said::moment(self.run_mut(run)?.remember()?).into())
+                Ok(said::moment(self.run(run)?.remember()?).into())
             }
             "moments" => {
                 let Nothing {} = request.fields()?;
@@ -81,7 +81,7 @@ impl Lab {
             }
             "forget" => {
                 let Forget { moment } = request.fields()?;
-                self.run_mut(run)?.forget(moment)?;
+                self.run(run)?.forget(moment)?;
                 Ok(json!({}).into())
             }
             "save" => {
@@ -106,12 +106,9 @@ impl Lab {
         }
     }
 
-    fn run(&self, number: u32) -> Result<&Run> {
-        self.runs.get(&number).ok_or_else(|| no_run(number))
-    }
-
-    fn run_mut(&mut self, number: u32) -> Result<&mut Run> {
-        self.runs.get_mut(&number).ok_or_else(|| no_run(number))
+    fn run(&mut self, number: u32) -> Result<&mut Run> {
+        let missing = || Failure::new(Code::Run, message!("there is no run {}", number));
+        self.runs.get_mut(&number).ok_or_else(missing)
     }
 
     /// Puts a run into its place, and says what it is.
@@ -135,7 +132,7 @@ impl Lab {
         };
         let (options, tokenizer) = (make.options(), Arc::new(ByteTokenizer));
         let plan = on_input(&MODELS, &options, input, tokenizer, &mut self.told)?;
-        self.put(number, plan.into())
+        self.put(number, Run { data: plan.data, ..Run::new(plan.trainer, plan.tokenizer) })
     }
 
     fn load(&mut self, number: u32, load: &Load, file: &[u8]) -> Result<Answer> {
@@ -156,13 +153,12 @@ impl Lab {
 
     /// Gives a run its text, or another one.
     fn text(&mut self, number: u32, ask: &Text, blob: Vec<u8>) -> Result<Answer> {
-        let run = self.run_mut(number)?;
+        let run = self.run(number)?;
         let recipe = &run.trainer.recipe;
         let reading = Reading::for_model(&*run.tokenizer, &recipe.data, None).without_options();
         let input = Input::of_bytes(shown(&ask.name), blob, reading)?;
         let source = input.source();
-        let learnt_another = recipe.data != source && recipe.data != DataSource::NONE;
-        if learnt_another && !ask.change {
+        if ![&source, &DataSource::NONE].contains(&&recipe.data) && !ask.change {
             let name = shown(&ask.name);
             let why = message!("'{}' is not the text that this run has learnt from", name);
             return Err(Failure::new(Code::Data, why));
@@ -173,24 +169,22 @@ impl Lab {
     }
 
     fn step(&mut self, number: u32, ask: &Step) -> Result<Answer> {
-        let run = self.run_mut(number)?;
+        let run = self.run(number)?;
         let reports = run.step(ask.n.unwrap_or(1))?;
         Ok(said::steps(run, &reports).into())
     }
 
     fn more(&mut self, number: u32, ask: &More) -> Result<Answer> {
-        let trainer = &mut self.run_mut(number)?.trainer;
-        let recipe = Recipe {
-            total_steps: trainer.step.saturating_add(ask.steps),
-            ..trainer.recipe.clone()
-        };
+        let trainer = &mut self.run(number)?.trainer;
+        let total_steps = trainer.step.saturating_add(ask.steps);
+        let recipe = Recipe { total_steps, ..trainer.recipe.clone() };
         recipe.check()?;
         trainer.recipe = recipe;
         Ok(json!({ "step": trainer.step, "steps": trainer.recipe.total_steps }).into())
     }
 
     fn measure(&mut self, number: u32, ask: &Measure) -> Result<Answer> {
-        let run = self.run_mut(number)?;
+        let run = self.run(number)?;
         let Some(val) = run.data.as_ref().and_then(|data| data.val.as_ref()) else {
             let why = message!("there is no unseen text to measure on");
             return Err(Failure::new(Code::Data, why));
@@ -205,16 +199,8 @@ impl Lab {
         });
         let each = [recipe.batch_size, all(ask.slice)];
         begun.slices.score(val, &mut Alone, &begun.model, each, |_, _, _| false)?;
-        if !begun.slices.is_done() {
-            let said = said::measuring(&begun);
-            run.measuring = Some(begun);
-            return Ok(said.into());
-        }
-        Ok(said::measured(begun.step, &begun.slices.report(val), begun.slices.windows(), val)
-            .into())
+        let said = said::measured(&begun, val);
+        run.measuring = Some(begun).filter(|begun| begun.slices.part() < 1.0);
+        Ok(said.into())
     }
-}
-
-fn no_run(number: u32) -> Failure {
-    Failure::new(Code::Run, message!("there is no run {}", number))
 }

@@ -132,13 +132,8 @@ fn shown(report: &HeadsReport, model: &TinyGPT) -> Value {
 /// The tokens of a text that has some.
 fn tokens_of(tokenizer: &dyn Tokenizer, text: &str) -> Result<Vec<TokenId>> {
     let tokens = tokenizer.encode(text.as_bytes())?;
-    if tokens.is_empty() {
-        return Err(Failure::new(
-            Code::Text,
-            message!("the text is empty; it needs one token or more"),
-        ));
-    }
-    Ok(tokens)
+    let empty = || message!("the text is empty; it needs one token or more");
+    if tokens.is_empty() { Err(Failure::new(Code::Text, empty())) } else { Ok(tokens) }
 }
 
 /// Tokens as text. What is no UTF-8 becomes the sign for that.

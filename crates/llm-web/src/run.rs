@@ -7,9 +7,10 @@ use llm_core::model::SingleHead;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{StepReport, Trainer};
 use llm_core::{Recipe, TinyGPT, message};
+use llm_run::RunError;
 use llm_run::data::{Data, Input, Slices};
 use llm_run::models::{AttentionFlags, Heads, Models};
-use llm_run::plan::{Loaded, Plan, opened};
+use llm_run::plan::{Loaded, opened};
 use llm_run::settings::ALL_OPTIONS;
 use llm_stories::ToldStories;
 use llm_variant_mha::MultiHead;
@@ -66,15 +67,12 @@ pub struct Measuring {
     pub slices: Slices,
 }
 
-/// A run at its start.
-impl From<Plan> for Run {
-    fn from(plan: Plan) -> Run {
-        let Plan { trainer, tokenizer, data, .. } = plan;
-        Run { trainer, tokenizer, data, moments: Vec::new(), measuring: None, origin: None }
-    }
-}
-
 impl Run {
+    /// One without data.
+    pub fn new(trainer: Trainer, tokenizer: Arc<dyn Tokenizer>) -> Run {
+        Run { trainer, tokenizer, data: None, moments: Vec::new(), measuring: None, origin: None }
+    }
+
     /// The run in a checkpoint, without its data.
     ///
     /// # Errors
@@ -94,19 +92,16 @@ impl Run {
             );
             return Err(Failure::new(Code::Attention, why));
         }
-        let loaded = opened(&MODELS, Path::new(&name), checkpoint).map_err(Failure::from);
-        let Loaded { run: trainer, tokenizer, has_optimizer } =
-            loaded.map_err(|e| match e.code {
-                Code::Data => Failure { code: Code::Checkpoint, ..e },
-                _ => e,
-            })?;
+        let loaded = opened(&MODELS, Path::new(&name), checkpoint).map_err(|e| match e {
+            RunError::Data(why) => Failure::new(Code::Checkpoint, why),
+            other => other.into(),
+        });
+        let Loaded { run: trainer, tokenizer, has_optimizer } = loaded?;
         let Trainer { model, recipe, .. } = &trainer;
         let own = model.attention().parameters(model.config());
         let footprint = recipe.footprint(model.config(), &own)?;
         memory::require(footprint.training(recipe.batch_size, recipe.seq_len))?;
-        let (data, moments, measuring) = (None, Vec::new(), None);
-        let origin = Some((name, has_optimizer));
-        Ok(Run { trainer, tokenizer, data, moments, measuring, origin })
+        Ok(Run { origin: Some((name, has_optimizer)), ..Run::new(trainer, tokenizer) })
     }
 
     /// Gives it what it learns from; stories that `told` holds are not told again.

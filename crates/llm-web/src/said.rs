@@ -1,10 +1,9 @@
 //! What a run did and what was found, as the page gets it.
 
 use crate::run::{Measuring, Run};
-use llm_core::data::Windows;
 use llm_core::recipe::DataSource;
 use llm_core::train::{StepReport, Trainer};
-use llm_run::data::{Report, Validation};
+use llm_run::data::Validation;
 use serde_json::{Value, json};
 
 /// Steps that were done.
@@ -25,13 +24,13 @@ pub fn moment(step: u64) -> Value {
     json!({ "moment": step, "step": step })
 }
 
-/// How far a measurement is.
-pub fn measuring(of: &Measuring) -> Value {
-    json!({ "done": false, "part": of.slices.part(), "step": of.step })
-}
-
-/// What a measurement of these windows found.
-pub fn measured(step: u64, report: &Report, windows: &Windows, val: &Validation) -> Value {
+/// What a measurement found, or how far it is.
+pub fn measured(Measuring { step, tokens, slices, .. }: &Measuring, val: &Validation) -> Value {
+    let part = slices.part();
+    if part < 1.0 {
+        return json!({ "done": false, "part": part, "step": step });
+    }
+    let (report, windows) = (slices.report(val), &val.windows_of(*tokens));
     let mut said = json!({
         "done": true,
         "step": step,

@@ -32,7 +32,7 @@ pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) ->
         step: trainer.step,
         steps: plan.steps,
         expected_loss: (config.vocab_size as f64).ln(),
-        entropy_floor: floor(plan),
+        entropy_floor: plan.floor(),
     }
 }
 
@@ -82,7 +82,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Strin
     }
     // A model that comes from somewhere knows something already.
     if plan.loaded.is_none() {
-        let floor = floor(plan).map_or(String::new(), |nats| {
+        let floor = plan.floor().map_or(String::new(), |nats| {
             format!("; below {nats:.3}, the stories' own entropy, no model can get")
         });
         let (first, v) = (config.first_loss(), config.vocab_size);
@@ -146,10 +146,6 @@ const MARGIN: u64 = 5 << 20;
 fn peak(plan: &Plan) -> u64 {
     let more = plan.memory.saturating_sub(plan.held());
     memory::peak_resident().max(memory::resident().saturating_add(more + MARGIN))
-}
-
-fn floor(plan: &Plan) -> Option<f64> {
-    Some(plan.data.as_ref()?.val.as_ref()?.stories.as_ref()?.floor)
 }
 
 #[cfg(test)]

@@ -373,8 +373,7 @@ pub(super) fn in_memory(path: &Path, held: Held, room: u64) -> Result<Vec<u8>> {
             let unreadable = |e: io::Error| input(path, system_reason(&e));
             let mut bytes = Vec::new();
             bytes.reserve_exact(len as usize);
-            let mut file = open(path)?;
-            io::copy(&mut (&mut file).take(skipped), &mut io::sink()).map_err(unreadable)?;
+            let file = open_after(path, skipped)?;
             // What a file grows by while it is read does not count.
             file.take(len).read_to_end(&mut bytes).map_err(unreadable)?;
             Ok(bytes)
@@ -389,9 +388,7 @@ pub(super) fn hash(path: &Path, held: &Held) -> Result<blake3::Hash> {
     match held {
         Held::Memory(bytes) => drop(hash.update(bytes)),
         Held::Disk { skipped, len } => {
-            let mut file = open(path)?;
-            let read = io::copy(&mut (&mut file).take(*skipped), &mut io::sink());
-            let read = read.and_then(|_| hash.update_reader(file.take(*len)).map(drop));
+            let read = hash.update_reader(open_after(path, *skipped)?.take(*len));
             read.map_err(|e| input(path, system_reason(&e)))?;
         }
     }
@@ -417,6 +414,13 @@ fn all_of(path: &Path, stream: impl Read, room: u64) -> Result<Vec<u8>> {
 
 fn open(path: &Path) -> Result<File> {
     base::open_regular(path).map(|(file, _)| file).map_err(|e| input(path, system_reason(&e)))
+}
+
+/// A file behind its first bytes.
+fn open_after(path: &Path, skipped: u64) -> Result<File> {
+    let mut file = open(path)?;
+    let read = io::copy(&mut (&mut file).take(skipped), &mut io::sink());
+    read.map(|_| file).map_err(|e| input(path, system_reason(&e)))
 }
 
 fn beginning(path: &Path) -> Result<Vec<u8>> {

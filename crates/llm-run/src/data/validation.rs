@@ -230,17 +230,8 @@ impl Slices {
 
     /// The share of windows that are scored; 1 at the end.
     pub fn part(&self) -> f64 {
-        if self.is_done() { 1.0 } else { self.next as f64 / self.windows.len() as f64 }
-    }
-
-    /// Whether all are.
-    pub fn is_done(&self) -> bool {
-        self.next == self.windows.len()
-    }
-
-    /// All windows.
-    pub fn windows(&self) -> &Windows {
-        &self.windows
+        let all = self.windows.len();
+        if self.next == all { 1.0 } else { self.next as f64 / all as f64 }
     }
 
     /// Scores `count` windows more, or as many as are left, `batch_size` at a time; `seen` as for

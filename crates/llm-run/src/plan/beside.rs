@@ -1,11 +1,9 @@
 //! Several trainings on the same data.
 
 use super::checks::check_savable;
-use super::files::TextFiles;
 use super::fresh::{Settings, plan_epochs, settings};
 use super::run::Plan;
 use crate::data::Data;
-use crate::defaults::TextDefaults;
 use crate::error::Result;
 use crate::models::Models;
 use crate::options::Options;
@@ -21,8 +19,6 @@ pub struct SharedData {
     data: Option<Data>,
     /// What tokens mean.
     pub tokenizer: Arc<dyn Tokenizer>,
-    files: TextFiles,
-    text: TextDefaults,
     /// How the data were cut.
     recipe: Recipe,
 }
@@ -43,13 +39,7 @@ pub struct SharedDecision {
 impl SharedData {
     /// The data of this plan, whose model is let go.
     pub fn of(plan: Plan) -> SharedData {
-        SharedData {
-            data: plan.data,
-            tokenizer: plan.tokenizer,
-            files: plan.files,
-            text: plan.text,
-            recipe: plan.trainer.recipe,
-        }
+        SharedData { data: plan.data, tokenizer: plan.tokenizer, recipe: plan.trainer.recipe }
     }
 
     /// The data.
@@ -84,13 +74,12 @@ impl SharedData {
     /// # Errors
     /// As [`Plan::new`].
     pub fn plan(&self, models: &Models, options: &Options) -> Result<Plan> {
-        let Some(settled) = self.settled(models, options)? else {
+        let Some((settings, data)) = self.settled(models, options)? else {
             return Plan::new(models, options, &|_, _| ());
         };
-        let (settings, data) = settled;
         let plan = settings.plan(options, data.clone(), self.tokenizer.clone())?;
         check_savable(&plan.trainer, self.tokenizer.as_ref())?;
-        Ok(Plan { files: self.files.clone(), text: self.text, ..plan })
+        Ok(plan)
     }
 
     /// What the settings come to on these data; nothing where windows, or what is unseen, would be

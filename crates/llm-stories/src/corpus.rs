@@ -2,7 +2,6 @@
 
 use crate::exact::surprise;
 use crate::fact::Story;
-use crate::predictors::{Predictors, Tally};
 use crate::tell::story;
 use llm_core::Result;
 use llm_core::data::{TokenDataset, Windows};
@@ -62,25 +61,13 @@ impl StoryCorpus {
     /// [`TokenDataset::windows`], one for each story.
     pub fn entropy_floor(&self, windows: &Windows) -> f64 {
         let bytes: usize = self.stories.iter().zip(windows.iter()).map(|(_, w)| w.len).sum();
-        // Byte p is the target of position p − 1, so the story's first byte is not scored.
-        let nats = self.entropy(windows.iter().map(|w| 1..1 + w.len));
-        if bytes == 0 { 0.0 } else { nats / bytes as f64 }
-    }
-
-    /// The sum of −ln P(next byte | story so far) over the bytes that are `scored` of each story, in
-    /// nats.
-    pub fn entropy(&self, scored: impl Iterator<Item = Range<usize>>) -> f64 {
-        let nats = self.stories.iter().zip(scored).map(|(story, scored)| {
+        let nats = self.stories.iter().zip(windows.iter()).map(|(story, window)| {
             let nats = surprise(&story.text).unwrap_or_default();
-            nats.iter().skip(scored.start).take(scored.len()).sum::<f64>()
+            // Byte p is the target of position p − 1, so the story's first byte is not scored.
+            nats.iter().skip(1).take(window.len).sum::<f64>()
         });
-        nats.sum()
-    }
-
-    /// How the two cheap predictors do here, after learning from `training`.
-    pub fn cheap_predictors(&self, training: &StoryCorpus) -> Tally {
-        let predictors = Predictors::learn(&training.stories);
-        predictors.score(&self.stories).into_values().fold(Tally::default(), Tally::plus)
+        let nats: f64 = nats.sum();
+        if bytes == 0 { 0.0 } else { nats / bytes as f64 }
     }
 }
 

@@ -2,18 +2,66 @@
 //! is known by bytes.
 
 use crate::corpus::StoryCorpus;
-use crate::fact::Story;
+use crate::exact::surprise;
+use crate::fact::{FactKind, Story};
 use crate::fact_scores::FactTable;
+use crate::predictors::{Predictors, Tally};
 use llm_core::Result;
+use llm_core::base::memory;
 use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
+use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::Arc;
+
+/// What a story takes in memory: its text, the words that are known, what its bytes tell.
+const STORY_BYTES: u64 = 2 << 10;
+
+/// Stories in a row, of which the last are not learnt, and what is known of those without a model.
+#[derive(Clone, Debug)]
+pub struct ToldStories {
+    /// The seed that they belong to.
+    seed: u64,
+    /// What is learnt.
+    pub learnt: StoryCorpus,
+    /// What is not.
+    pub unseen: StoryCorpus,
+    /// After reading what is learnt.
+    predictors: Predictors,
+    /// −ln P(byte | story so far) of each unseen story's bytes.
+    nats: Vec<Vec<f64>>,
+    /// How the predictors do on all that is unseen.
+    guessed: Tally,
+}
+
+impl ToldStories {
+    /// The first `count` of the sequence that belongs to `seed`; so many of them are learnt.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](llm_core::Error::Memory) for more than can be told.
+    pub fn new((seed, count, learnt): (u64, u64, u64)) -> Result<ToldStories> {
+        memory::require(count.saturating_mul(STORY_BYTES))?;
+        let unseen = StoryCorpus::new(seed, learnt..count);
+        let learnt = StoryCorpus::new(seed, 0..learnt);
+        let predictors = Predictors::learn(&learnt.stories);
+        let nats = unseen.stories.iter().map(|story| surprise(&story.text).unwrap_or_default());
+        let (nats, guessed) = (nats.collect(), predictors.score(&unseen.stories));
+        let guessed = guessed.into_values().fold(Tally::default(), Tally::plus);
+        Ok(ToldStories { seed, learnt, unseen, predictors, nats, guessed })
+    }
+
+    /// Their seed, how many there are, and how many of them are learnt.
+    pub fn parts(&self) -> (u64, u64, u64) {
+        let learnt = self.learnt.stories.len() as u64;
+        (self.seed, learnt + self.unseen.stories.len() as u64, learnt)
+    }
+}
 
 /// What is known about unseen stories.
 #[derive(Clone, Debug)]
 pub struct UnseenStories {
-    corpus: StoryCorpus,
+    told: Arc<ToldStories>,
     /// Where the windows begin, one for each story.
     starts: Vec<usize>,
     /// The bytes of each story that its window scores.
@@ -27,34 +75,59 @@ pub struct UnseenStories {
 }
 
 impl UnseenStories {
-    /// Of a corpus whose tokens are `data`, cut into `windows`, one for each story. The cheap
-    /// predictors learn from `train`.
+    /// Those of `told`, whose tokens are `data`, cut into `windows`, one for each story.
     ///
     /// # Errors
     /// What reading the data says.
     pub fn new(
-        corpus: StoryCorpus,
-        train: &StoryCorpus,
+        told: Arc<ToldStories>,
         data: &TokenDataset,
         windows: &Windows,
         tokenizer: &dyn Tokenizer,
     ) -> Result<UnseenStories> {
         let scored = scored_bytes(data, windows, tokenizer)?;
-        let cheap = corpus.cheap_predictors(train);
-        Ok(UnseenStories {
-            floor: corpus.entropy(scored.iter().cloned()) / windows.tokens().max(1) as f64,
-            most_frequent: cheap.most_frequent_share(),
-            last_mentioned: cheap.last_mentioned_share(),
-            starts: windows.iter().map(|w| w.start).collect(),
-            scored,
-            corpus,
-        })
+        let starts = windows.iter().map(|w| w.start).collect();
+        let shares = (told.guessed.most_frequent_share(), told.guessed.last_mentioned_share());
+        let (most_frequent, last_mentioned) = shares;
+        let stories =
+            UnseenStories { told, starts, scored, floor: 0.0, most_frequent, last_mentioned };
+        Ok(UnseenStories { floor: stories.floor_of(windows), ..stories })
+    }
+
+    fn index(&self, window: Window) -> usize {
+        self.starts.partition_point(|&start| start < window.start)
     }
 
     /// The story that a window belongs to.
     pub fn story(&self, window: Window) -> Option<&Story> {
-        let index = self.starts.partition_point(|&start| start < window.start);
-        self.corpus.stories.get(index)
+        self.told.unseen.stories.get(self.index(window))
+    }
+
+    /// [`UnseenStories::floor`] of some of the windows.
+    pub fn floor_of(&self, windows: &Windows) -> f64 {
+        let nats = windows.iter().filter_map(|window| {
+            let index = self.index(window);
+            let (nats, scored) = (self.told.nats.get(index)?, self.scored.get(index)?);
+            Some(nats.iter().skip(scored.start).take(scored.len()).sum::<f64>())
+        });
+        nats.sum::<f64>() / windows.tokens().max(1) as f64
+    }
+
+    /// How many of the facts inside some of the windows are right without reading, by their kinds.
+    pub fn guessed(&self, windows: &Windows) -> BTreeMap<FactKind, Tally> {
+        let mut sums: BTreeMap<FactKind, Tally> = BTreeMap::new();
+        for index in windows.iter().map(|window| self.index(window)) {
+            let found = (self.told.unseen.stories.get(index), self.scored.get(index));
+            let (Some(story), Some(scored)) = found else { continue };
+            let facts = story.facts.iter();
+            let facts = facts.filter(|of| of.start >= scored.start.max(1) && of.end <= scored.end);
+            let inside = Story { facts: facts.cloned().collect(), ..story.clone() };
+            for (kind, tally) in self.told.predictors.score([&inside]) {
+                let sum = sums.entry(kind).or_default();
+                *sum = sum.plus(tally);
+            }
+        }
+        sums
     }
 
     /// Adds the facts of the window's story, which `scored` is about. A byte is right when its token
@@ -66,11 +139,8 @@ impl UnseenStories {
         scored: &Scored<'_>,
         tokenizer: &dyn Tokenizer,
     ) {
-        let index = self.starts.partition_point(|&start| start < window.start);
-        let (Some(story), Some(bytes)) = (self.corpus.stories.get(index), self.scored.get(index))
-        else {
-            return;
-        };
+        let found = (self.story(window), self.scored.get(self.index(window)));
+        let (Some(story), Some(bytes)) = found else { return };
         // Of the first token's bytes, which are not scored, none is known to be right.
         let mut right = vec![false; bytes.start.saturating_sub(1)];
         for (&token, &is_right) in scored.targets.iter().zip(scored.right) {

@@ -1,12 +1,11 @@
 //! What went wrong, in both languages, for whoever sits before the page.
 
-use crate::words::Chinese;
+use crate::words::Words;
 use llm_core::base::{Message, with_causes};
-use llm_core::{Error, message};
-use llm_formats::FormatError;
+use llm_core::Error;
+use llm_run::error::RunError;
 use serde::Serialize;
 use serde_json::{Value, json};
-use std::fmt;
 
 /// `Result` with [`Failure`].
 pub type Result<T> = std::result::Result<T, Failure>;
@@ -38,7 +37,8 @@ pub enum Code {
 }
 
 /// One sentence about what went wrong.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{en}")]
 pub struct Failure {
     /// What code may decide by.
     pub code: Code,
@@ -49,18 +49,10 @@ pub struct Failure {
 }
 
 impl Failure {
-    /// A sentence of this crate.
+    /// A sentence in both languages.
     pub fn new(code: Code, what: impl Into<Message>) -> Failure {
         let what = what.into();
-        Failure { code, en: what.to_string(), zh: what.said(&Chinese) }
-    }
-
-    /// The same about the content of a checkpoint.
-    #[must_use]
-    pub fn in_checkpoint(self, name: &str) -> Failure {
-        let about = |what: String| message!("checkpoint '{}': {}", name, what);
-        let (en, zh) = (about(self.en).to_string(), about(self.zh).said(&Chinese));
-        Failure { code: Code::Checkpoint, en, zh }
+        Failure { code, en: what.said(&Words::English), zh: what.said(&Words::Chinese) }
     }
 
     /// As the page gets it.
@@ -68,14 +60,6 @@ impl Failure {
         json!({ "error": { "code": self.code, "en": self.en, "zh": self.zh } })
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.en)
-    }
-}
-
-impl std::error::Error for Failure {}
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Failure {
@@ -96,8 +80,19 @@ impl From<Error> for Failure {
     }
 }
 
-impl From<FormatError> for Failure {
-    fn from(error: FormatError) -> Failure {
-        Failure::new(Code::Checkpoint, error.message())
+impl From<RunError> for Failure {
+    fn from(error: RunError) -> Failure {
+        let code = match error {
+            RunError::Core { source, .. } | RunError::Memory(source, _) => return source.into(),
+            RunError::Usage(_) => Code::Setting,
+            RunError::Data(_) => Code::Data,
+            _ => Code::Internal,
+        };
+        Failure::new(code, error.message())
     }
+}
+
+/// A name from outside, in one line.
+pub fn shown(name: &str) -> String {
+    name.escape_debug().to_string()
 }

@@ -1,18 +1,22 @@
 //! All runs, and who answers which request.
 
-use crate::data::{self, Data, Stories};
-use crate::failure::{Code, Failure, Result};
+use crate::failure::{Code, Failure, Result, shown};
 use crate::look;
-use crate::measure::Measuring;
-use crate::memory::room;
-use crate::recipe;
 use crate::request::{
     Attention, Forget, Load, Make, Measure, More, Nothing, Request, Roles, Save, Source, Step,
     Text, Write,
 };
-use crate::run::Run;
+use crate::run::{MODELS, Measuring, Run};
+use crate::said;
+use llm_core::crew::Alone;
 use llm_core::recipe::DataSource;
+use llm_core::tokenizer::ByteTokenizer;
+use llm_core::train::Trainer;
 use llm_core::{Recipe, message};
+use llm_run::data::{Input, Reading, Slices};
+use llm_run::defaults::PERIODIC_TOKENS;
+use llm_run::plan::on_input;
+use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,7 +44,7 @@ impl From<Value> for Answer {
 pub struct Lab {
     runs: BTreeMap<u32, Run>,
     /// Runs on the same stories share them.
-    stories: Option<Arc<Stories>>,
+    told: Option<Arc<ToldStories>>,
 }
 
 impl Lab {
@@ -68,30 +72,28 @@ impl Lab {
             "roles" => Ok(look::roles(self.run(run)?, &request.fields::<Roles>()?)?.into()),
             "remember" => {
                 let Nothing {} = request.fields()?;
-                let step = self.run_mut(run)?.remember()?;
-                Ok(json!({ "moment": step, "step": step }).into())
+                Ok(said::moment(self.run(run)?.remember()?).into())
             }
             "moments" => {
                 let Nothing {} = request.fields()?;
-                let moments = self.run(run)?.moments.iter();
-                let moments = moments.map(|(step, _)| json!({ "moment": step, "step": step }));
+                let moments = self.run(run)?.moments.iter().map(|(step, _)| said::moment(*step));
                 Ok(json!({ "moments": moments.collect::<Vec<_>>() }).into())
             }
             "forget" => {
                 let Forget { moment } = request.fields()?;
-                self.run_mut(run)?.forget(moment)?;
+                self.run(run)?.forget(moment)?;
                 Ok(json!({}).into())
             }
             "save" => {
                 let Save { optimizer } = request.fields()?;
                 let run = self.run(run)?;
-                let blob = run.save(optimizer)?;
+                let blob = run.save(optimizer.unwrap_or(true))?;
                 let json = json!({ "step": run.trainer.step, "bytes": blob.len() });
                 Ok(Answer { json, blob })
             }
             "describe" => {
                 let Nothing {} = request.fields()?;
-                Ok(self.run(run)?.describe().into())
+                Ok(said::described(self.run(run)?).into())
             }
             "drop" => {
                 let Nothing {} = request.fields()?;
@@ -104,12 +106,9 @@ impl Lab {
         }
     }
 
-    fn run(&self, number: u32) -> Result<&Run> {
-        self.runs.get(&number).ok_or_else(|| no_run(number))
-    }
-
-    fn run_mut(&mut self, number: u32) -> Result<&mut Run> {
-        self.runs.get_mut(&number).ok_or_else(|| no_run(number))
+    fn run(&mut self, number: u32) -> Result<&mut Run> {
+        let missing = || Failure::new(Code::Run, message!("there is no run {}", number));
+        self.runs.get_mut(&number).ok_or_else(missing)
     }
 
     /// Puts a run into its place, and says what it is.
@@ -118,120 +117,90 @@ impl Lab {
             let why = message!("{} runs are open; drop one of them", MOST_RUNS);
             return Err(Failure::new(Code::Run, why));
         }
-        let said = run.describe();
+        let said = said::described(&run);
         self.runs.insert(number, run);
         Ok(said.into())
     }
 
     fn make(&mut self, number: u32, make: &Make, blob: Vec<u8>) -> Result<Answer> {
-        let run = match make.data {
-            Source::Stories => {
-                let settings = Run::settings(make, recipe::stories())?;
-                let stories = self.stories(&settings.1)?;
-                let tokenizer = llm_core::tokenizer::ByteTokenizer;
-                let data = Data::of_stories(&stories, &tokenizer, settings.1.seq_len)?;
-                Run::new(settings, data)?
-            }
+        let input = match make.data {
+            Source::Stories => Input::stories(),
             Source::Text => {
-                let text = data::text(&make.name, blob)?;
-                let settings = Run::settings(make, source_of(&text))?;
-                let tokenizer = llm_core::tokenizer::ByteTokenizer;
-                let Recipe { val_frac, seq_len, .. } = settings.1;
-                let data = Data::of_text(text, &tokenizer, val_frac, seq_len)?;
-                Run::new(settings, data)?
+                let reading = Reading::new(ByteTokenizer::NAME, None).without_options();
+                Input::of_bytes(shown(&make.name), blob, reading)?
             }
         };
-        self.put(number, run)
+        let (options, tokenizer) = (make.options(), Arc::new(ByteTokenizer));
+        let plan = on_input(&MODELS, &options, input, tokenizer, &mut self.told)?;
+        self.put(number, Run { data: plan.data, ..Run::new(plan.trainer, plan.tokenizer) })
     }
 
     fn load(&mut self, number: u32, load: &Load, file: &[u8]) -> Result<Answer> {
         let mut run = Run::load(&load.name, file)?;
-        let recipe = &run.trainer.recipe;
-        if matches!(recipe.data, DataSource::Stories { .. }) {
-            let stories = self.stories(recipe)?;
-            run.data = Some(Data::of_stories(&stories, &*run.tokenizer, recipe.seq_len)?);
+        if let DataSource::Stories { version, seed, count } = run.trainer.recipe.data {
+            if version != GRAMMAR_VERSION {
+                let why = message!(
+                    "stories of grammar {}, this program has {}",
+                    version,
+                    GRAMMAR_VERSION
+                );
+                return Err(Failure::new(Code::Data, why));
+            }
+            run.learns(Input::Stories { seed, count }, &mut self.told)?;
         }
         self.put(number, run)
     }
 
     /// Gives a run its text, or another one.
     fn text(&mut self, number: u32, ask: &Text, blob: Vec<u8>) -> Result<Answer> {
-        let run = self.run_mut(number)?;
-        let text = data::text(&ask.name, blob)?;
-        let source = source_of(&text);
+        let run = self.run(number)?;
         let recipe = &run.trainer.recipe;
-        let learnt_another = recipe.data != source && recipe.data != DataSource::NONE;
-        if learnt_another && !ask.change {
-            let name = data::shown(&ask.name);
+        let reading = Reading::for_model(&*run.tokenizer, &recipe.data, None).without_options();
+        let input = Input::of_bytes(shown(&ask.name), blob, reading)?;
+        let source = input.source();
+        if ![&source, &DataSource::NONE].contains(&&recipe.data) && !ask.change {
+            let name = shown(&ask.name);
             let why = message!("'{}' is not the text that this run has learnt from", name);
             return Err(Failure::new(Code::Data, why));
         }
-        let Recipe { val_frac, seq_len, .. } = *recipe;
-        room(2 * text.len() as u64)?;
-        run.data = Some(Data::of_text(text, &*run.tokenizer, val_frac, seq_len)?);
+        run.learns(input, &mut None)?;
         run.trainer.recipe.data = source;
-        run.measuring = None;
-        Ok(run.describe().into())
+        Ok(said::described(run).into())
     }
 
     fn step(&mut self, number: u32, ask: &Step) -> Result<Answer> {
-        let run = self.run_mut(number)?;
-        let losses = run.step(ask.n)?;
-        let recipe = &run.trainer.recipe;
-        Ok(json!({
-            "step": run.trainer.step,
-            "steps": recipe.total_steps,
-            "losses": losses,
-            "tokens": recipe.tokens_per_step() * losses.len() as u64,
-            "rate": recipe.schedule.at(run.trainer.step.saturating_sub(1)),
-            "done": run.left() == 0,
-        })
-        .into())
+        let run = self.run(number)?;
+        let reports = run.step(ask.n.unwrap_or(1))?;
+        Ok(said::steps(run, &reports).into())
     }
 
     fn more(&mut self, number: u32, ask: &More) -> Result<Answer> {
-        let trainer = &mut self.run_mut(number)?.trainer;
-        let recipe = Recipe {
-            total_steps: trainer.step.saturating_add(ask.steps),
-            ..trainer.recipe.clone()
-        };
+        let trainer = &mut self.run(number)?.trainer;
+        let total_steps = trainer.step.saturating_add(ask.steps);
+        let recipe = Recipe { total_steps, ..trainer.recipe.clone() };
         recipe.check()?;
         trainer.recipe = recipe;
         Ok(json!({ "step": trainer.step, "steps": trainer.recipe.total_steps }).into())
     }
 
     fn measure(&mut self, number: u32, ask: &Measure) -> Result<Answer> {
-        let run = self.run_mut(number)?;
-        let Some(data) = run.data.as_ref().filter(|data| !data.windows.is_empty()) else {
+        let run = self.run(number)?;
+        let Some(val) = run.data.as_ref().and_then(|data| data.val.as_ref()) else {
             let why = message!("there is no unseen text to measure on");
             return Err(Failure::new(Code::Data, why));
         };
-        let begun = run.measuring.take().filter(|begun| begun.tokens == ask.tokens);
-        let (model, step) = (&run.trainer.model, run.trainer.step);
-        let mut measuring = begun.unwrap_or_else(|| Measuring::new(model, step, data, ask.tokens));
-        measuring.go_on(data, ask.slice, run.trainer.recipe.batch_size)?;
-        let found = measuring.found();
-        run.measuring = (!measuring.is_done()).then_some(measuring);
-        Ok(found.into())
+        let all = |n: usize| if n == 0 { usize::MAX } else { n };
+        let tokens = all(ask.tokens.unwrap_or(PERIODIC_TOKENS));
+        let Trainer { model, recipe, step, .. } = &run.trainer;
+        let begun = run.measuring.take().filter(|begun| begun.tokens == tokens);
+        let mut begun = begun.unwrap_or_else(|| {
+            let slices = Slices::new(val, tokens);
+            Measuring { step: *step, tokens, model: model.clone(), slices }
+        });
+        let each = [recipe.batch_size, all(ask.slice)];
+        begun.slices.score(val, &mut Alone, &begun.model, each, |_, _, _| false)?;
+        let said = said::measured(&begun, val);
+        run.measuring = Some(begun).filter(|begun| begun.slices.part() < 1.0);
+        Ok(said.into())
     }
-
-    /// The stories of a recipe, told once.
-    fn stories(&mut self, recipe: &Recipe) -> Result<Arc<Stories>> {
-        let known = self.stories.as_ref();
-        if let Some(stories) = known.filter(|known| known.are(&recipe.data, recipe.val_frac)) {
-            return Ok(stories.clone());
-        }
-        let stories = Arc::new(Stories::new(&recipe.data, recipe.val_frac)?);
-        self.stories = Some(stories.clone());
-        Ok(stories)
-    }
-}
-
-fn no_run(number: u32) -> Failure {
-    Failure::new(Code::Run, message!("there is no run {}", number))
-}
-
-/// How a checkpoint knows a text again.
-fn source_of(text: &[u8]) -> DataSource {
-    DataSource::text(text.len() as u64, blake3::hash(text).into())
 }

@@ -58,14 +58,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | `words` | Chinese for what is said |
+//! | `words` | how what is said is said, in both languages |
 //! | `failure` | what went wrong, as a code and in both languages |
-//! | `memory` | is there room? |
-//! | `data` | what a run learns from and is judged on |
-//! | `measure` | how good it is, in as many calls as one likes |
 //! | `request` | what can be asked |
-//! | `recipe` | how a run learns where nothing is said |
-//! | `run` | one run, its file, the moments that are remembered |
+//! | `run` | one run, its file, the moments that are remembered, how good it is |
+//! | `said` | what a run is, did and found, in JSON |
 //! | `look` | what it writes, where its heads look, what they do |
 //! | `lab` | several runs, and who answers |
 //! | `exports` | the functions that WebAssembly exports |
@@ -80,17 +77,11 @@ mod words;
 
 mod failure;
 
-mod memory;
-
-mod data;
-
-mod measure;
-
 mod request;
 
-mod recipe;
-
 mod run;
+
+mod said;
 
 mod look;
 

@@ -1,19 +1,22 @@
 //! What a model writes, where its heads look, and what they do.
 
 use crate::failure::{Code, Failure, Result};
-use crate::memory::room;
 use crate::request::{Attention, Roles, Write};
 use crate::run::Run;
+use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId, message};
 use llm_lens::{Column, HeadsReport, attention_maps, measure_heads};
+use llm_run::defaults::TextDefaults;
 use serde_json::{Map, Value, json};
 
 /// Most tokens that one request writes: a call cannot be ended from outside.
 const MOST_WRITTEN: usize = 16_384;
 /// Longest windows that roles are measured on: places are marked for every pair of tokens.
 const LONGEST: usize = 1024;
+/// Tokens that roles are measured on when nothing is said.
+const LOOKED_AT: usize = 16_384;
 
 /// Writes on from a prompt.
 ///
@@ -22,20 +25,22 @@ const LONGEST: usize = 1024;
 /// their ranges, [`Code::Memory`].
 pub fn write(run: &Run, ask: &Write) -> Result<Value> {
     let tokenizer = run.tokenizer.as_ref();
-    let opening = || run.data.as_ref().and_then(|data| data.opening()).unwrap_or("\n").to_string();
-    let prompt = ask.prompt.clone().unwrap_or_else(opening);
+    let opening = || run.data.as_ref()?.opening.clone();
+    let prompt = ask.prompt.clone().or_else(opening).unwrap_or_else(|| "\n".into());
     let prompt = tokens_of(tokenizer, &prompt)?;
-    if ask.tokens > MOST_WRITTEN {
-        let why = message!("tokens: {} is outside 0..={}", ask.tokens, MOST_WRITTEN);
+    let usual = TextDefaults::choose(None);
+    let tokens = ask.tokens.unwrap_or(usual.n);
+    if tokens > MOST_WRITTEN {
+        let why = message!("tokens: {} is outside 0..={}", tokens, MOST_WRITTEN);
         return Err(Failure::new(Code::Setting, why));
     }
     let model = &run.trainer.model;
-    room(model.inference_memory(1, model.config().seq_len))?;
+    memory::require(model.inference_memory(1, model.config().seq_len))?;
     let seed = ask.seed.unwrap_or(run.trainer.recipe.seed);
-    let Write { temperature, top_k, .. } = *ask;
-    let sampling = Sampling { temperature, top_k, seed, ..Sampling::default() };
+    let temperature = ask.temperature.unwrap_or(usual.temperature);
+    let sampling = Sampling { temperature, top_k: ask.top_k, seed, ..Sampling::default() };
     let mut generator = Generator::new(model, &prompt, sampling, 1)?;
-    for _ in 0..ask.tokens {
+    for _ in 0..tokens {
         let written = generator.next_token()?.token;
         if tokenizer.end_of_text() == Some(written) {
             break;
@@ -62,7 +67,7 @@ pub fn attention(run: &Run, ask: &Attention) -> Result<(Value, Vec<u8>)> {
     let heads = model.attention().spec().n_heads;
     let t = tokens.len();
     let maps = (model.config().n_layers as u64) * heads as u64 * (t as u64).pow(2);
-    room(model.inference_memory(1, t).saturating_add(maps.saturating_mul(12)))?;
+    memory::require(model.inference_memory(1, t).saturating_add(maps.saturating_mul(12)))?;
     let maps = attention_maps(model, tokens, t)?;
     let numbers = maps.layers.iter().flatten().flatten().flatten();
     let blob = numbers.flat_map(|p| p.to_le_bytes()).collect();
@@ -89,8 +94,9 @@ pub fn roles(run: &Run, ask: &Roles) -> Result<Value> {
         return Err(Failure::new(Code::Data, why));
     };
     let t = model.config().seq_len.min(LONGEST);
-    room(model.inference_memory(1, t).saturating_add(10 * (t as u64).pow(2)))?;
-    let pieces = data.pieces(ask.tokens, LONGEST);
+    memory::require(model.inference_memory(1, t).saturating_add(10 * (t as u64).pow(2)))?;
+    let pieces =
+        data.val.iter().flat_map(|val| val.pieces(ask.tokens.unwrap_or(LOOKED_AT), LONGEST));
     let report = measure_heads(model, run.tokenizer.as_ref(), pieces, || false)?;
     Ok(shown(&report, model))
 }
@@ -126,13 +132,8 @@ fn shown(report: &HeadsReport, model: &TinyGPT) -> Value {
 /// The tokens of a text that has some.
 fn tokens_of(tokenizer: &dyn Tokenizer, text: &str) -> Result<Vec<TokenId>> {
     let tokens = tokenizer.encode(text.as_bytes())?;
-    if tokens.is_empty() {
-        return Err(Failure::new(
-            Code::Text,
-            message!("the text is empty; it needs one token or more"),
-        ));
-    }
-    Ok(tokens)
+    let empty = || message!("the text is empty; it needs one token or more");
+    if tokens.is_empty() { Err(Failure::new(Code::Text, empty())) } else { Ok(tokens) }
 }
 
 /// Tokens as text. What is no UTF-8 becomes the sign for that.

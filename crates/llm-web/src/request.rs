@@ -1,8 +1,10 @@
 //! What can be asked, as it stands in JSON.
 
-use crate::failure::{Code, Failure, Result};
+use crate::failure::{Code, Failure, Result, shown};
 use llm_core::base::Message;
 use llm_core::message;
+use llm_core::settings::Value as Setting;
+use llm_run::options::Options;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -46,7 +48,8 @@ impl Request {
     }
 }
 
-/// `make`: a new run. What is left out is as the trainers have it, see [`recipe`](mod@crate::recipe).
+/// `make`: a new run. What is left out is as the trainers have it. A test holds the two against each
+/// other: the same bytes of a checkpoint.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Make {
@@ -72,6 +75,28 @@ pub struct Make {
     pub seed: Option<u64>,
 }
 
+impl Make {
+    /// The same as a run is asked for it.
+    pub fn options(&self) -> Options {
+        let whole = |n: Option<usize>| n.map(|n| Setting::Whole(n as u64));
+        let given = [
+            ("layers", whole(self.layers)),
+            ("dmodel", whole(self.width)),
+            ("seq", whole(self.window)),
+            ("batch", whole(self.batch)),
+            ("lr", self.rate.map(Setting::Float)),
+            ("steps", self.steps.map(Setting::Whole)),
+            ("seed", self.seed.map(Setting::Whole)),
+        ];
+        let given = given.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        let data = match self.data {
+            Source::Stories => Vec::new(),
+            Source::Text => vec![shown(&self.name).into()],
+        };
+        Options { given, heads: self.heads, data, ..Options::default() }
+    }
+}
+
 /// What a run learns from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -84,17 +109,11 @@ pub enum Source {
 }
 
 /// `step`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Step {
-    /// How many.
-    pub n: u64,
-}
-
-impl Default for Step {
-    fn default() -> Step {
-        Step { n: 1 }
-    }
+    /// How many; nothing: 1.
+    pub n: Option<u64>,
 }
 
 /// `more`: steps beyond the end.
@@ -106,41 +125,29 @@ pub struct More {
 }
 
 /// `measure`: of unseen text.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measure {
-    /// At most so many tokens, evenly spread; 0: all.
-    pub tokens: usize,
+    /// At most so many tokens, evenly spread; 0: all; nothing: as during training.
+    pub tokens: Option<usize>,
     /// At most so many windows in this call; 0: all.
     pub slice: usize,
 }
 
-impl Default for Measure {
-    fn default() -> Measure {
-        Measure { tokens: crate::measure::PERIODIC_TOKENS, slice: 0 }
-    }
-}
-
 /// `write`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Write {
     /// What it begins with; nothing: as an unseen story begins, or a line's end.
     pub prompt: Option<String>,
-    /// How many.
-    pub tokens: usize,
-    /// Divides the logits; 0: the most likely token.
-    pub temperature: f32,
+    /// How many; nothing: as the trainers.
+    pub tokens: Option<usize>,
+    /// Divides the logits; 0: the most likely token; nothing: as the trainers.
+    pub temperature: Option<f32>,
     /// Only so many most likely; 0: all.
     pub top_k: usize,
     /// Of the draws; nothing: the run's.
     pub seed: Option<u64>,
-}
-
-impl Default for Write {
-    fn default() -> Write {
-        Write { prompt: None, tokens: 256, temperature: 0.8, top_k: 0, seed: None }
-    }
 }
 
 /// `attention`.
@@ -154,19 +161,13 @@ pub struct Attention {
 }
 
 /// `roles`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Roles {
     /// A remembered moment; nothing: now.
     pub moment: Option<u64>,
-    /// At most so many tokens are looked at.
-    pub tokens: usize,
-}
-
-impl Default for Roles {
-    fn default() -> Roles {
-        Roles { moment: None, tokens: 16_384 }
-    }
+    /// At most so many tokens are looked at; nothing: 16,384.
+    pub tokens: Option<usize>,
 }
 
 /// `forget`: a remembered moment.
@@ -178,17 +179,11 @@ pub struct Forget {
 }
 
 /// `save`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Save {
-    /// With the optimizer's state, so that training goes on exactly.
-    pub optimizer: bool,
-}
-
-impl Default for Save {
-    fn default() -> Save {
-        Save { optimizer: true }
-    }
+    /// With the optimizer's state, so that training goes on exactly; nothing: true.
+    pub optimizer: Option<bool>,
 }
 
 /// `load`: the blob is a checkpoint.

@@ -1,24 +1,41 @@
 //! One run: its trainer, its tokens, its data, and the moments of it that are remembered.
 
-use crate::data::{Data, shown};
-use crate::failure::{Code, Failure, Result};
-use crate::measure::Measuring;
-use crate::memory::room;
-use crate::recipe;
-use crate::request::Make;
+use crate::failure::{Code, Failure, Result, shown};
+use llm_core::base::memory;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
-use llm_core::model::{SingleHead, check_attention};
-use llm_core::recipe::DataSource;
-use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::train::Trainer;
-use llm_core::{Attention, AttentionSpec, Config, Recipe, TinyGPT, message};
-use llm_formats::tokenizers;
+use llm_core::model::SingleHead;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::train::{StepReport, Trainer};
+use llm_core::{Recipe, TinyGPT, message};
+use llm_run::RunError;
+use llm_run::data::{Data, Input, Slices};
+use llm_run::models::{AttentionFlags, Heads, Models};
+use llm_run::plan::{Loaded, opened};
+use llm_run::settings::ALL_OPTIONS;
+use llm_stories::ToldStories;
 use llm_variant_mha::MultiHead;
-use serde_json::{Value, json};
+use std::path::Path;
 use std::sync::Arc;
 
 /// The optimizer's state after many steps may be copied while a file is written.
 const COPIES: u64 = 2;
+
+/// The models of the page: the baseline's attention where there is one head.
+pub const MODELS: Models = Models {
+    name: "train-gpt-mha",
+    heads: Heads::Many { default: 4 },
+    attention: |flags| match flags.n_heads {
+        1 => Arc::new(SingleHead),
+        heads => Arc::new(MultiHead::new(heads)),
+    },
+    described: AttentionFlags::of_heads,
+    options: ALL_OPTIONS,
+    beyond: None,
+    from_spec: |spec| match SingleHead::from_spec(spec) {
+        Ok(single) => Ok(Arc::new(single)),
+        Err(_) => Ok(Arc::new(MultiHead::from_spec(spec)?)),
+    },
+};
 
 /// One run.
 #[derive(Debug)]
@@ -33,60 +50,27 @@ pub struct Run {
     pub moments: Vec<(u64, TinyGPT)>,
     /// A measurement that is not done.
     pub measuring: Option<Measuring>,
-    /// Where it came from.
-    origin: Origin,
+    /// The file that it came from, and whether that held the optimizer.
+    pub origin: Option<(String, bool)>,
 }
 
-/// Where a run came from.
-#[derive(Clone, Debug)]
-enum Origin {
-    Made,
-    Loaded { name: String, has_optimizer: bool },
-}
-
-/// The attention of a new model: the baseline's where there is one head.
-fn attention(heads: usize) -> Arc<dyn Attention> {
-    if heads == 1 { Arc::new(SingleHead) } else { Arc::new(MultiHead::new(heads)) }
-}
-
-/// The one of a checkpoint.
-fn attention_of(spec: &AttentionSpec) -> llm_core::Result<Arc<dyn Attention>> {
-    match SingleHead::from_spec(spec) {
-        Ok(single) => Ok(Arc::new(single)),
-        Err(_) => Ok(Arc::new(MultiHead::from_spec(spec)?)),
-    }
-}
-
-/// Is there room to train such a model?
-fn room_to_train(config: &Config, attention: &dyn Attention, recipe: &Recipe) -> Result<()> {
-    let own = attention.parameters(config);
-    room(recipe.footprint(config, &own)?.training(recipe.batch_size, recipe.seq_len))
+/// A measurement that may not be done. It is of the weights that were there when it began.
+#[derive(Debug)]
+pub struct Measuring {
+    /// The step that the weights are of.
+    pub step: u64,
+    /// At most so many tokens, evenly spread; 0: all.
+    pub tokens: usize,
+    /// Those.
+    pub model: TinyGPT,
+    /// What is scored.
+    pub slices: Slices,
 }
 
 impl Run {
-    /// The settings of a run that is asked for, when they can be and there is room for it.
-    ///
-    /// # Errors
-    /// [`Code::Setting`], [`Code::Memory`].
-    pub fn settings(make: &Make, data: DataSource) -> Result<(Config, Recipe, usize)> {
-        let (config, recipe) = recipe::settings(make, data)?;
-        let heads = recipe::heads(make, &config);
-        let attention = attention(heads);
-        check_attention(attention.as_ref(), &config)?;
-        room_to_train(&config, attention.as_ref(), &recipe)?;
-        Ok((config, recipe, heads))
-    }
-
-    /// A run at its start.
-    ///
-    /// # Errors
-    /// [`Code::Setting`].
-    pub fn new((config, recipe, heads): (Config, Recipe, usize), data: Data) -> Result<Run> {
-        let model = TinyGPT::with_attention(config, attention(heads), recipe.seed)?;
-        let trainer = Trainer::new(model, recipe)?;
-        let tokenizer = Arc::new(ByteTokenizer);
-        let (moments, measuring) = (Vec::new(), None);
-        Ok(Run { trainer, tokenizer, data: Some(data), moments, measuring, origin: Origin::Made })
+    /// One without data.
+    pub fn new(trainer: Trainer, tokenizer: Arc<dyn Tokenizer>) -> Run {
+        Run { trainer, tokenizer, data: None, moments: Vec::new(), measuring: None, origin: None }
     }
 
     /// The run in a checkpoint, without its data.
@@ -95,13 +79,10 @@ impl Run {
     /// [`Code::Checkpoint`] for a file that is none or damaged, [`Code::Attention`] for a model that
     /// is not made here, [`Code::Memory`].
     pub fn load(name: &str, file: &[u8]) -> Result<Run> {
-        let name = match name {
-            "" => "model.ckpt".into(),
-            name => shown(name),
-        };
+        let name = if name.is_empty() { "model.ckpt".into() } else { shown(name) };
         let checkpoint = Checkpoint::from_bytes(&name, file)?;
-        let spec = checkpoint.meta.attention.clone();
-        let attention = attention_of(&spec).map_err(|_| {
+        let spec = &checkpoint.meta.attention;
+        if (MODELS.from_spec)(spec).is_err() {
             let other = spec.name.escape_default();
             let why = message!(
                 "checkpoint '{}': '{}' attention, which is not made here; open it with \
@@ -109,21 +90,29 @@ impl Run {
                 &name,
                 other
             );
-            Failure::new(Code::Attention, why)
-        })?;
-        let meta = &checkpoint.meta;
-        let tokenizer = tokenizers::from_spec(&meta.tokenizer).map_err(|e| match e {
-            e @ llm_core::Error::Memory { .. } => e.into(),
-            other => Failure::from(other).in_checkpoint(&name),
-        })?;
-        let tokenizer = tokenizers::fit(tokenizer, meta.config.vocab_size)
-            .map_err(|e| Failure::from(e).in_checkpoint(&name))?;
-        room_to_train(&meta.config, attention.as_ref(), &meta.recipe)?;
-        let has_optimizer = checkpoint.has_optimizer();
-        let trainer = checkpoint.into_trainer(attention)?;
-        let origin = Origin::Loaded { name, has_optimizer };
-        let (data, moments, measuring) = (None, Vec::new(), None);
-        Ok(Run { trainer, tokenizer, data, moments, measuring, origin })
+            return Err(Failure::new(Code::Attention, why));
+        }
+        let loaded = opened(&MODELS, Path::new(&name), checkpoint).map_err(|e| match e {
+            RunError::Data(why) => Failure::new(Code::Checkpoint, why),
+            other => other.into(),
+        });
+        let Loaded { run: trainer, tokenizer, has_optimizer } = loaded?;
+        let Trainer { model, recipe, .. } = &trainer;
+        let own = model.attention().parameters(model.config());
+        let footprint = recipe.footprint(model.config(), &own)?;
+        memory::require(footprint.training(recipe.batch_size, recipe.seq_len))?;
+        Ok(Run { origin: Some((name, has_optimizer)), ..Run::new(trainer, tokenizer) })
+    }
+
+    /// Gives it what it learns from; stories that `told` holds are not told again.
+    ///
+    /// # Errors
+    /// [`Code::Data`] for a text that cannot be learnt, [`Code::Memory`].
+    pub fn learns(&mut self, input: Input, told: &mut Option<Arc<ToldStories>>) -> Result<()> {
+        let Recipe { val_frac, seq_len, .. } = self.trainer.recipe;
+        self.data = Some(Data::divided(input, val_frac, seq_len, &self.tokenizer, told)?);
+        self.measuring = None;
+        Ok(())
     }
 
     /// The complete checkpoint of now.
@@ -131,25 +120,23 @@ impl Run {
     /// # Errors
     /// [`Code::Memory`]; [`Code::Checkpoint`] when a weight is not finite.
     pub fn save(&self, with_optimizer: bool) -> Result<Vec<u8>> {
-        let parameters = self.trainer.model.parameters().map(|(_, p)| p.numel() as u64);
-        let floats = parameters.sum::<u64>() * if with_optimizer { 3 } else { 1 };
-        room(floats.saturating_mul(4 * COPIES))?;
+        let floats = self.trainer.model.parameter_count() * if with_optimizer { 3 } else { 1 };
+        memory::require(floats.saturating_mul(4 * COPIES))?;
         Ok(to_bytes(&self.trainer, &TokenizerSpec::of(&*self.tokenizer), with_optimizer)?)
     }
 
-    /// So many steps, or up to the last one: their losses.
+    /// So many steps, or up to the last one.
     ///
     /// # Errors
     /// [`Code::Data`] without data; [`Code::Diverged`].
-    pub fn step(&mut self, n: u64) -> Result<Vec<f32>> {
+    pub fn step(&mut self, n: u64) -> Result<Vec<StepReport>> {
         let left = self.left().min(n);
         let Some(data) = &self.data else {
             let why =
                 message!("this run's text is not here: give it the text that it has learnt from");
             return Err(Failure::new(Code::Data, why));
         };
-        let losses = (0..left).map(|_| Ok(self.trainer.step(&data.train)?.loss));
-        losses.collect()
+        (0..left).map(|_| Ok(self.trainer.step(&data.train)?)).collect()
     }
 
     /// Steps up to the last one.
@@ -176,7 +163,7 @@ impl Run {
     pub fn remember(&mut self) -> Result<u64> {
         let (step, model) = (self.trainer.step, &self.trainer.model);
         // The next update copies what is kept.
-        room(model.parameters().map(|(_, p)| 4 * p.numel() as u64).sum())?;
+        memory::require(4 * model.parameter_count())?;
         self.moments.retain(|(of, _)| *of != step);
         self.moments.push((step, model.clone()));
         self.moments.sort_by_key(|(of, _)| *of);
@@ -191,61 +178,5 @@ impl Run {
         self.model(Some(moment))?;
         self.moments.retain(|(of, _)| *of != moment);
         Ok(())
-    }
-
-    /// What there is to say about it.
-    pub fn describe(&self) -> Value {
-        let Trainer { model, recipe, step, .. } = &self.trainer;
-        let (config, spec) = (model.config(), model.attention().spec());
-        let Origin::Loaded { name, has_optimizer } = &self.origin else {
-            return self.described(config, &spec, recipe, *step);
-        };
-        let mut said = self.described(config, &spec, recipe, *step);
-        said["name"] = json!(name);
-        said["optimizer"] = json!(has_optimizer);
-        said
-    }
-
-    fn described(
-        &self,
-        config: &Config,
-        spec: &AttentionSpec,
-        recipe: &Recipe,
-        step: u64,
-    ) -> Value {
-        let parameters: usize = self.trainer.model.parameters().map(|(_, p)| p.numel()).sum();
-        let source = match (&recipe.data, recipe.data == DataSource::NONE) {
-            (_, true) => "none",
-            (DataSource::Stories { .. }, _) => "stories",
-            (DataSource::Files { .. }, _) => "text",
-        };
-        let gpt2 = config.tied_head && config.norm_affine;
-        json!({
-            "program": if spec.n_heads == 1 && spec.head_mask.is_empty() { "train-gpt" } else { "train-gpt-mha" },
-            "attention": spec.name,
-            "heads": spec.n_heads,
-            "heads_off": spec.head_mask.iter().enumerate().filter(|(_, on)| !**on)
-                .map(|(i, _)| [i / spec.n_heads.max(1), i % spec.n_heads.max(1)]).collect::<Vec<_>>(),
-            "layers": config.n_layers,
-            "width": config.d_model,
-            "window": config.seq_len,
-            "arch": if gpt2 { "gpt2" } else { "baseline" },
-            "tokenizer": self.tokenizer.name(),
-            "vocabulary": config.vocab_size,
-            "parameters": parameters,
-            "data": source,
-            "has_data": self.data.is_some(),
-            "train_tokens": self.data.as_ref().map_or(0, |data| data.train.len()),
-            "validation_tokens": self.data.as_ref().map_or(0, |data| data.windows.tokens()),
-            "opening": self.data.as_ref().and_then(Data::opening),
-            "batch": recipe.batch_size,
-            "train_window": recipe.seq_len,
-            "rate": recipe.schedule.lr,
-            "seed": recipe.seed,
-            "step": step,
-            "trained": step,
-            "steps": recipe.total_steps,
-            "tokens_per_step": recipe.tokens_per_step(),
-        })
     }
 }

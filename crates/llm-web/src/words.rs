@@ -1,21 +1,31 @@
-//! Chinese for what is said: the templates of this crate in `zh.toml`, and those of the libraries.
+//! How what is said is said: the templates of this crate in `zh.toml`, and those of the libraries.
 
 use llm_core::base::Language;
 use llm_messages::{Catalogue, LIBRARIES};
+use llm_run::settings;
 use std::sync::LazyLock;
 
 static CATALOGUE: LazyLock<Catalogue> =
     LazyLock::new(|| Catalogue::new(&[include_str!("zh.toml"), LIBRARIES]));
 
-/// Chinese, as the page says it.
-pub struct Chinese;
+/// A language of the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Words {
+    /// As the sources have it.
+    English,
+    /// By the catalogue.
+    Chinese,
+}
 
-impl Language for Chinese {
+impl Language for Words {
     fn translation(&self, template: &str) -> Option<&str> {
-        CATALOGUE.translation(template)
+        CATALOGUE.translation(template).filter(|_| *self == Words::Chinese)
     }
 
+    /// As core calls its field: the page has no flags.
     fn option(&self, name: &str) -> String {
-        name.into()
+        let setting = settings::settings().find(|setting| setting.name == name);
+        let field = setting.and_then(|setting| setting.key.rsplit('.').next());
+        field.unwrap_or(name).into()
     }
 }

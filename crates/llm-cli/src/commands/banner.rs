@@ -31,7 +31,7 @@ pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) ->
         step: trainer.step,
         steps: plan.steps,
         expected_loss: (config.vocab_size as f64).ln(),
-        entropy_floor: floor(plan),
+        entropy_floor: plan.floor(),
     }
 }
 
@@ -92,7 +92,7 @@ pub(super) fn lines(program: &Program, plan: &Plan, threads: usize) -> Vec<Messa
             v,
             (v as f64).ln()
         );
-        lines.push(match floor(plan) {
+        lines.push(match plan.floor() {
             None => expect,
             Some(nats) => message!(
                 "{}; below {:.3}, the stories' own entropy, no model can get",
@@ -161,10 +161,6 @@ const MARGIN: u64 = 5 << 20;
 fn peak(plan: &Plan) -> u64 {
     let more = plan.memory.saturating_sub(plan.held());
     memory::peak_resident().max(memory::resident().saturating_add(more + MARGIN))
-}
-
-fn floor(plan: &Plan) -> Option<f64> {
-    Some(plan.data.as_ref()?.val.as_ref()?.stories.as_ref()?.floor)
 }
 
 #[cfg(test)]

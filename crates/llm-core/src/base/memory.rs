@@ -11,10 +11,20 @@ pub fn available() -> u64 {
     limits.into_iter().flatten().min().unwrap_or(u64::MAX)
 }
 
-/// `Err(Error::Memory)` when `needed` bytes are more than [`available`].
+/// `Err(Error::Memory)` when `needed` bytes are more than [`available`], or WebAssembly does not give
+/// them: asked before anything large is begun, since there it ends at once when memory cannot be had.
 pub fn require(needed: u64) -> Result<()> {
     let available = available();
-    if needed > available { Err(Error::Memory { needed, available }) } else { Ok(()) }
+    let fits = needed <= available && (cfg!(not(target_arch = "wasm32")) || is_given(needed));
+    if fits { Ok(()) } else { Err(Error::Memory { needed, available }) }
+}
+
+/// Asks for so many bytes, all together, and gives them back.
+fn is_given(bytes: u64) -> bool {
+    let mut asked = Vec::<u8>::new();
+    let given = usize::try_from(bytes).is_ok_and(|len| asked.try_reserve_exact(len).is_ok());
+    std::hint::black_box(&asked); // what nobody looks at is not asked for
+    given
 }
 
 /// Most memory this process has had resident so far, in bytes (0 where nothing can be learnt).

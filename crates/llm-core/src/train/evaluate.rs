@@ -108,7 +108,7 @@ pub fn evaluate_together(
     let longest = windows.longest();
     let t = longest.next_multiple_of(64).min(model.config().seq_len.max(longest));
     let v = model.config().vocab_size;
-    let mut sum = Sum::default();
+    let mut sum = Sums::default();
     let mut stop = false;
     for round in (0..windows.len()).step_by(batch_size * size) {
         let group = |member: usize| -> Vec<Window> {
@@ -152,23 +152,26 @@ pub fn evaluate_together(
     Ok(sum.means())
 }
 
-/// What was scored so far.
-#[derive(Default)]
-struct Sum {
+/// What was scored so far, for whoever scores in several calls: windows one after the other come to
+/// the means of one call, to the bit.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sums {
     loss: f64,
     right: u64,
     tokens: u64,
 }
 
-impl Sum {
-    fn add(&mut self, scored: &Scored<'_>) {
+impl Sums {
+    /// Adds a window.
+    pub fn add(&mut self, scored: &Scored<'_>) {
         self.loss += scored.losses.iter().map(|&l| f64::from(l)).sum::<f64>();
         self.right += scored.right.iter().filter(|&&r| r).count() as u64;
         self.tokens += scored.targets.len() as u64;
     }
 
-    fn means(&self) -> Evaluation {
-        let Sum { loss, right, tokens } = *self;
+    /// The means; 0 of nothing.
+    pub fn means(&self) -> Evaluation {
+        let Sums { loss, right, tokens } = *self;
         let mean = |x: f64| if tokens == 0 { 0.0 } else { x / tokens as f64 };
         Evaluation { loss: mean(loss), accuracy: mean(right as f64), tokens }
     }

@@ -27,7 +27,7 @@ mod trainer;
 mod usable;
 
 pub use accumulate::Tree;
-pub use evaluate::{Evaluation, Scored, evaluate, evaluate_together};
+pub use evaluate::{Evaluation, Scored, Sums, evaluate, evaluate_together};
 pub use hooks::{Ending, Flow, Hooks, Pending, Verdict};
 pub use keep::{Best, Keeper};
 pub use limits::{Patience, TimeLimit};

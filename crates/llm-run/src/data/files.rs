@@ -1,7 +1,7 @@
 //! Files as one sequence, and its tokens.
 
-use super::folder;
-use super::reading::{self, Held, Looked, Reading, Wrapping, look, shown};
+use super::folder::{self, DataPath};
+use super::reading::{self, Held, Looked, Reading, Wrapping, look, look_at, shown};
 use crate::defaults::in_memory;
 use crate::error::{Result, RunError};
 use llm_core::base::{Message, memory, with_causes};
@@ -59,16 +59,34 @@ impl Files {
                 None => left_out.push(found.path),
             }
         }
+        let folder = if let [one] = paths { Some(one).filter(|path| path.is_dir()) } else { None };
+        Files::looked_at(files, &left_out, folder, reading)
+    }
+
+    /// See [`Input::of_bytes`](super::Input::of_bytes).
+    pub(super) fn of_bytes(path: PathBuf, bytes: Vec<u8>, reading: Reading) -> Result<Files> {
+        let found = DataPath { path, in_folder: false };
+        let looked = look_at(&found, &reading, Held::Memory(bytes), memory::available())?;
+        let files = looked.into_iter().map(|looked| (found.path.clone(), looked)).collect();
+        Files::looked_at(files, &[], None, reading)
+    }
+
+    fn looked_at(
+        mut files: Vec<(PathBuf, Looked)>,
+        left_out: &[PathBuf],
+        folder: Option<&PathBuf>,
+        reading: Reading,
+    ) -> Result<Files> {
         let equal = without_equals(&mut files)?;
-        let name = match (paths, &files[..]) {
-            ([folder], several) if folder.is_dir() => {
+        let name = match (folder, &files[..]) {
+            (Some(folder), several) => {
                 message!("{} ({})", shown(folder), counted!(several.len(), "file"))
             }
-            (_, [(one, _)]) => shown(one),
-            (_, several) => message!("{} files", several.len()),
+            (None, [(one, _)]) => shown(one),
+            (None, several) => message!("{} files", several.len()),
         };
         let form = one_form(&files)?;
-        let mut changes = changes(&files, &left_out);
+        let mut changes = changes(&files, left_out);
         if !equal.is_empty() {
             let paths: Vec<&Path> = equal.iter().map(PathBuf::as_path).collect();
             let n = paths.len();

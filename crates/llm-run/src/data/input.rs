@@ -40,6 +40,14 @@ impl Input {
         Ok(Input::Files(Box::new(Files::read(paths, reading)?)))
     }
 
+    /// One file whose bytes are here, by its name.
+    ///
+    /// # Errors
+    /// [`RunError::Data`] for what is no text, and when nothing is in it.
+    pub fn of_bytes(name: String, bytes: Vec<u8>, reading: Reading) -> Result<Input> {
+        Ok(Input::Files(Box::new(Files::of_bytes(name.into(), bytes, reading)?)))
+    }
+
     /// The files that are given, else what a run learnt from if that can be made again; `None`:
     /// it learnt from files, which have to be given.
     ///

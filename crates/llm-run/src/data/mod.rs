@@ -12,7 +12,7 @@ pub use files::Files;
 pub use input::{Input, check_about_files, one_stdin};
 pub use reading::Reading;
 pub use small::{small_file, small_regular_file, small_stdin};
-pub use validation::{Report, Validation};
+pub use validation::{Report, Slices, Validation};
 
 use crate::defaults::in_memory;
 use crate::error::{Result, RunError};
@@ -23,7 +23,7 @@ use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
 use llm_formats::tokenizers::is_bytes;
-use llm_stories::{GRAMMAR_VERSION, StoryCorpus};
+use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use std::sync::Arc;
 
 /// How many of `count` stories are learnt.
@@ -31,8 +31,8 @@ pub fn learnt(count: u64, val_frac: f64) -> u64 {
     count - (count as f64 * val_frac) as u64
 }
 
-/// Data ready for use.
-#[derive(Debug)]
+/// Data ready for use. Copies share what is large.
+#[derive(Clone, Debug)]
 pub struct Data {
     /// What is learnt.
     pub train: TokenDataset,
@@ -59,8 +59,8 @@ impl Data {
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Data> {
         match (input, val) {
-            (Input::Stories { seed, count }, _) => {
-                Data::of_stories(seed, count, val_frac, seq_len, tokenizer)
+            (stories @ Input::Stories { .. }, _) => {
+                Data::divided(stories, val_frac, seq_len, tokenizer, &mut None)
             }
             (Input::Files(files), None) => {
                 let unseen = unseen(&files, val_frac)?;
@@ -86,30 +86,42 @@ impl Data {
         }
     }
 
-    fn of_stories(
-        seed: u64,
-        count: u64,
+    /// The same without a word on what is unseen. Stories that `told` holds are not told again.
+    ///
+    /// # Errors
+    /// As [`Data::new`].
+    pub fn divided(
+        input: Input,
         val_frac: f64,
         seq_len: usize,
         tokenizer: &Arc<dyn Tokenizer>,
+        told: &mut Option<Arc<ToldStories>>,
     ) -> Result<Data> {
+        let (seed, count) = match input {
+            Input::Stories { seed, count } => (seed, count),
+            Input::Files(files) => return Data::of_files(*files, val_frac, seq_len, tokenizer),
+        };
         let cut = learnt(count, val_frac);
-        let train = StoryCorpus::new(seed, 0..cut);
-        let data = train.tokens(tokenizer.as_ref())?;
+        let known = told.take().filter(|told| told.parts() == (seed, count, cut));
+        let told = told.insert(match known {
+            Some(known) => known,
+            None => Arc::new(ToldStories::new((seed, count, cut))?),
+        });
+        let train = told.learnt.tokens(tokenizer.as_ref())?;
         let stories = message!(
             "built-in stories, grammar {}: {} to learn ({}), {} unseen",
             GRAMMAR_VERSION,
             base::thousands(cut),
-            base::bytes(train.data.len() as u64),
+            base::bytes(told.learnt.data.len() as u64),
             base::thousands(count - cut)
         );
         let label = with_facts(stories, vocabulary(tokenizer.as_ref()));
-        let val = (cut < count)
-            .then(|| Validation::of_stories(seed, cut..count, &train, seq_len, tokenizer.clone()));
+        let val =
+            (cut < count).then(|| Validation::of_stories(told.clone(), seq_len, tokenizer.clone()));
         // The story after the last one: nobody learns it.
-        let unseen = llm_stories::story(seed, count).text;
-        let opening = unseen.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
-        Ok(Data { train: data, val: val.transpose()?, label, opening: Some(opening) })
+        let next = llm_stories::story(seed, count).text;
+        let opening = next.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
+        Ok(Data { train, val: val.transpose()?, label, opening: Some(opening) })
     }
 
     fn of_files(
@@ -151,8 +163,8 @@ impl Data {
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Validation> {
         match input {
-            Input::Stories { seed, count } => {
-                let data = Data::of_stories(seed, count, 0.1, seq_len, tokenizer)?;
+            input @ Input::Stories { .. } => {
+                let data = Data::divided(input, 0.1, seq_len, tokenizer, &mut None)?;
                 data.val.ok_or_else(|| RunError::Internal(message!("no unseen stories")))
             }
             Input::Files(files) => {

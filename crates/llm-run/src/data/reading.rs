@@ -33,6 +33,8 @@ pub struct Reading {
     pub(super) end_of_text: EndOfText,
     /// The vocabulary is that of a model, and cannot be another.
     pub(super) of_model: bool,
+    /// Can nobody say what they are, or have other files made? Then a refusal gives no advice.
+    silent: bool,
 }
 
 impl Reading {
@@ -40,7 +42,18 @@ impl Reading {
     pub fn new(kind: &str, data_as: Option<DataForm>) -> Reading {
         let numbers = kind == IdsTokenizer::NAME;
         let (in_parts, said) = (reads_in_parts(kind), data_as);
-        Reading { in_parts, said, numbers, end_of_text: EndOfText::None, of_model: false }
+        let end_of_text = EndOfText::None;
+        Reading { in_parts, said, numbers, end_of_text, of_model: false, silent: false }
+    }
+
+    /// The same where no options can be given: a refusal names none.
+    pub fn without_options(self) -> Reading {
+        Reading { silent: true, ..self }
+    }
+
+    /// A refusal, with what to do.
+    pub(super) fn refusal(&self, why: Message, advice: Message) -> RunError {
+        RunError::Data(if self.silent { why } else { message!("{}; {}", why, advice) })
     }
 
     /// The same with texts that end there.
@@ -183,17 +196,29 @@ pub(super) fn shown(path: &Path) -> Message {
 pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Option<Looked>> {
     let path = &found.path;
     let room = memory::available().saturating_sub(held);
-    let (sample, whole) = match is_stdin(path) {
-        true => {
-            let bytes = all_of(path, io::stdin().lock(), room)?;
-            (bytes[..bytes.len().min(SAMPLE)].to_vec(), Held::Memory(bytes))
-        }
-        false => {
-            let len = regular_length(path)?;
-            (beginning(path)?, Held::Disk { skipped: 0, len })
-        }
+    let whole = match is_stdin(path) {
+        true => Held::Memory(all_of(path, io::stdin().lock(), room)?),
+        false => Held::Disk { skipped: 0, len: regular_length(path)? },
     };
-    let kind = match Kind::of(&sample) {
+    look_at(found, reading, whole, room)
+}
+
+/// [`look`] of a file whose bytes, or whose length, are known.
+///
+/// # Errors
+/// As [`look`].
+pub(super) fn look_at(
+    found: &DataPath,
+    reading: &Reading,
+    whole: Held,
+    room: u64,
+) -> Result<Option<Looked>> {
+    let path = &found.path;
+    let sample = &match &whole {
+        Held::Memory(bytes) => bytes[..bytes.len().min(SAMPLE)].to_vec(),
+        Held::Disk { .. } => beginning(path)?,
+    };
+    let kind = match Kind::of(sample) {
         Kind::Foreign(Look::WebPage) if is_named_html(path) => Kind::Text,
         kind => kind,
     };
@@ -203,15 +228,15 @@ pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Opt
         (Some(DataForm::Bytes), _) => DataForm::Bytes,
         (_, Kind::Binary { .. }) if is_numbers(path, reading) => DataForm::U16,
         (_, Kind::Foreign(_) | Kind::Binary { .. }) if found.in_folder => return Ok(None),
-        _ => return unwrap(path, kind, whole, room).map(Some),
+        _ => return unwrap(path, reading, kind, whole, room).map(Some),
     };
     let insists = reading.said == Some(DataForm::Bytes);
     if form == DataForm::U16 {
-        return after_header(path, &sample, whole).map(Some);
+        return after_header(path, sample, whole).map(Some);
     }
     let of_text = form == DataForm::Text && !insists;
-    let changes = if of_text { changes_of_text(path, &sample) } else { Vec::new() };
-    let marks = if of_text { marks_in(&sample) } else { 0 };
+    let changes = if of_text { changes_of_text(path, sample) } else { Vec::new() };
+    let marks = if of_text { marks_in(sample) } else { 0 };
     Ok(Some(Looked { form, changes, marks, held: whole }))
 }
 
@@ -271,7 +296,7 @@ fn is_numbers(path: &Path, reading: &Reading) -> bool {
 }
 
 /// The text of what is not simply text.
-fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
+fn unwrap(path: &Path, reading: &Reading, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
     let text = |changes, held| Looked { form: DataForm::Text, changes, marks: 0, held };
     let name = shown(path);
     match (kind, whole) {
@@ -290,11 +315,10 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
         (Kind::Utf16 { big, mark }, held) => {
             let bytes = in_memory(path, held, room)?;
             let converted = utf16(&bytes[mark..], big).ok_or_else(|| {
-                RunError::Data(message!(
-                    "{} begins as UTF-16 and goes on as something else; convert it to UTF-8, \
-                     or take it as it is with {data_as} bytes",
-                    name
-                ))
+                reading.refusal(
+                    message!("{} begins as UTF-16 and goes on as something else", name),
+                    message!("convert it to UTF-8, or take it as it is with {data_as} bytes"),
+                )
             })?;
             Ok(text(vec![Wrapping::Converted], Held::Memory(converted.into_bytes())))
         }
@@ -311,22 +335,28 @@ fn unwrap(path: &Path, kind: Kind, whole: Held, room: u64) -> Result<Looked> {
                 return Err(RunError::Data(message!("{} is packed twice; unpack it once", name)));
             }
             let room = room.saturating_sub(bytes.len() as u64);
-            let mut looked = unwrap(path, inner, Held::Memory(bytes), room)?;
+            let mut looked = unwrap(path, reading, inner, Held::Memory(bytes), room)?;
             looked.changes.insert(0, Wrapping::Unpacked);
             Ok(looked)
         }
-        (Kind::Foreign(look), _) => Err(RunError::Data(message!(
-            "{} is no text: {}; give the text in it, token numbers as 16-bit numbers and \
-             nothing else ({data_as} u16), or insist with {data_as} bytes",
-            name,
-            look.message()
-        ))),
-        (Kind::Binary { controls }, _) => Err(RunError::Data(message!(
-            "{} is no text: {:.0} % of its first bytes are control characters; if it holds token numbers of \
-             16 bits add {data_as} u16, to learn its bytes as they are {data_as} bytes",
-            name,
-            100.0 * controls
-        ))),
+        (Kind::Foreign(look), _) => Err(reading.refusal(
+            message!("{} is no text: {}", name, look.message()),
+            message!(
+                "give the text in it, token numbers as 16-bit numbers and nothing else \
+                 ({data_as} u16), or insist with {data_as} bytes"
+            ),
+        )),
+        (Kind::Binary { controls }, _) => Err(reading.refusal(
+            message!(
+                "{} is no text: {:.0} % of its first bytes are control characters",
+                name,
+                100.0 * controls
+            ),
+            message!(
+                "if it holds token numbers of 16 bits add {data_as} u16, to learn its bytes as \
+                 they are {data_as} bytes"
+            ),
+        )),
     }
 }
 
@@ -343,8 +373,7 @@ pub(super) fn in_memory(path: &Path, held: Held, room: u64) -> Result<Vec<u8>> {
             let unreadable = |e: io::Error| input(path, system_reason(&e));
             let mut bytes = Vec::new();
             bytes.reserve_exact(len as usize);
-            let mut file = open(path)?;
-            io::copy(&mut (&mut file).take(skipped), &mut io::sink()).map_err(unreadable)?;
+            let file = open_after(path, skipped)?;
             // What a file grows by while it is read does not count.
             file.take(len).read_to_end(&mut bytes).map_err(unreadable)?;
             Ok(bytes)
@@ -359,9 +388,7 @@ pub(super) fn hash(path: &Path, held: &Held) -> Result<blake3::Hash> {
     match held {
         Held::Memory(bytes) => drop(hash.update(bytes)),
         Held::Disk { skipped, len } => {
-            let mut file = open(path)?;
-            let read = io::copy(&mut (&mut file).take(*skipped), &mut io::sink());
-            let read = read.and_then(|_| hash.update_reader(file.take(*len)).map(drop));
+            let read = hash.update_reader(open_after(path, *skipped)?.take(*len));
             read.map_err(|e| input(path, system_reason(&e)))?;
         }
     }
@@ -387,6 +414,13 @@ fn all_of(path: &Path, stream: impl Read, room: u64) -> Result<Vec<u8>> {
 
 fn open(path: &Path) -> Result<File> {
     base::open_regular(path).map(|(file, _)| file).map_err(|e| input(path, system_reason(&e)))
+}
+
+/// A file behind its first bytes.
+fn open_after(path: &Path, skipped: u64) -> Result<File> {
+    let mut file = open(path)?;
+    let read = io::copy(&mut (&mut file).take(skipped), &mut io::sink());
+    read.map(|_| file).map_err(|e| input(path, system_reason(&e)))
 }
 
 fn beginning(path: &Path) -> Result<Vec<u8>> {

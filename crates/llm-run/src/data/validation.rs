@@ -7,15 +7,15 @@ use llm_core::base::Message;
 use llm_core::crew::{Alone, Crew};
 use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::train::{Evaluation, Scored, evaluate_together};
+use llm_core::train::{Evaluation, Scored, Sums, evaluate_together};
 use llm_core::{Recipe, TinyGPT, TokenId, message};
 use llm_lens::{KnownText, Piece};
-use llm_stories::{FactTable, Story, StoryCorpus, UnseenStories};
-use std::ops::{ControlFlow, Range};
+use llm_stories::{FactTable, Story, ToldStories, UnseenStories};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-/// Unseen data with the windows that are scored.
-#[derive(Debug)]
+/// Unseen data with the windows that are scored. Copies share what is large.
+#[derive(Clone, Debug)]
 pub struct Validation {
     data: TokenDataset,
     windows: Windows,
@@ -103,16 +103,13 @@ impl Validation {
     }
 
     pub(super) fn of_stories(
-        seed: u64,
-        range: Range<u64>,
-        train: &StoryCorpus,
+        told: Arc<ToldStories>,
         seq_len: usize,
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Validation> {
-        let corpus = StoryCorpus::new(seed, range);
-        let data = corpus.tokens(tokenizer.as_ref())?;
+        let data = told.unseen.tokens(tokenizer.as_ref())?;
         let windows = data.windows(seq_len);
-        let stories = UnseenStories::new(corpus, train, &data, &windows, tokenizer.as_ref())?;
+        let stories = UnseenStories::new(told, &data, &windows, tokenizer.as_ref())?;
         Ok(Validation { data, windows, tokenizer, stories: Some(stories), about: None })
     }
 
@@ -127,7 +124,7 @@ impl Validation {
 
     /// At most `limit` tokens of inputs, in evenly spaced windows, none longer than `longest`.
     pub fn pieces(&self, limit: usize, longest: usize) -> impl Iterator<Item = Result<Piece<'_>>> {
-        let windows = self.windows.evenly_spaced(limit);
+        let windows = self.windows_of(limit);
         (0..windows.len()).filter_map(move |i| windows.get(i)).map(move |window| {
             let tokens = self.data.tokens(window.start, window.len.min(longest) + 1)?;
             let story = self.stories.as_ref().and_then(|stories| stories.story(window));
@@ -142,7 +139,12 @@ impl Validation {
 
     /// Number of tokens that are scored when at most `limit` are to be.
     pub fn tokens_of(&self, limit: usize) -> usize {
-        self.windows.evenly_spaced(limit).tokens()
+        self.windows_of(limit).tokens()
+    }
+
+    /// The windows of those, evenly spaced.
+    pub fn windows_of(&self, limit: usize) -> Windows {
+        self.windows.evenly_spaced(limit)
     }
 
     /// Most tokens that are scored after the last of `steps`: a short run with a long text is not to
@@ -193,24 +195,11 @@ impl Validation {
         limit: usize,
         mut stop: impl FnMut(u64) -> bool,
     ) -> Result<Report> {
-        self.score_seen(model, batch_size, limit, |tokens, _, _| stop(tokens))
+        self.score_together(&mut Alone, model, batch_size, limit, |tokens, _, _| stop(tokens))
     }
 
-    /// The same, and `seen` is told each window and what the model said about it.
-    ///
-    /// # Errors
-    /// As [`Validation::score`].
-    pub fn score_seen(
-        &self,
-        model: &TinyGPT,
-        batch_size: usize,
-        limit: usize,
-        seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
-    ) -> Result<Report> {
-        self.score_together(&mut Alone, model, batch_size, limit, seen)
-    }
-
-    /// The same, divided over the members of a crew, each of whom is shown all windows.
+    /// The same, divided over the members of a crew. `seen` is told each window and what the model said
+    /// about it too.
     ///
     /// # Errors
     /// As [`evaluate_together`].
@@ -220,37 +209,82 @@ impl Validation {
         model: &TinyGPT,
         batch_size: usize,
         limit: usize,
-        mut seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
+        seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
     ) -> Result<Report> {
-        let windows = self.windows.evenly_spaced(limit);
-        let mut facts = self.stories.as_ref().map(|_| FactTable::default());
-        let (mut tokens, mut bytes) = (0, 0);
-        let data = &self.data;
-        let evaluation = evaluate_together(crew, model, data, &windows, batch_size, |scored| {
-            let end = self.tokenizer.end_of_text();
+        let mut all = Slices::new(self, limit);
+        all.score(self, crew, model, [batch_size, usize::MAX], seen)?;
+        Ok(all.report(self))
+    }
+}
+
+/// A measurement that is made in slices. Of the same weights it comes to what one call finds, to the
+/// bit.
+#[derive(Clone, Debug)]
+pub struct Slices {
+    windows: Windows,
+    /// Windows that are scored.
+    next: usize,
+    sums: Sums,
+    bytes: u64,
+    facts: Option<FactTable>,
+}
+
+impl Slices {
+    /// Of at most `limit` tokens, in evenly spaced windows.
+    pub fn new(val: &Validation, limit: usize) -> Slices {
+        let facts = val.stories.as_ref().map(|_| FactTable::default());
+        let windows = val.windows_of(limit);
+        Slices { windows, next: 0, sums: Sums::default(), bytes: 0, facts }
+    }
+
+    /// The share of windows that are scored; 1 at the end.
+    pub fn part(&self) -> f64 {
+        let all = self.windows.len();
+        if self.next == all { 1.0 } else { self.next as f64 / all as f64 }
+    }
+
+    /// Scores `count` windows more, or as many as are left, `batch_size` at a time; `seen` as for
+    /// [`Validation::score_together`].
+    ///
+    /// # Errors
+    /// As [`evaluate_together`].
+    pub fn score(
+        &mut self,
+        val: &Validation,
+        crew: &mut dyn Crew,
+        model: &TinyGPT,
+        [batch_size, count]: [usize; 2],
+        mut seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
+    ) -> Result<()> {
+        let tokenizer = val.tokenizer.as_ref();
+        let some: Windows = self.windows.iter().skip(self.next).take(count).collect();
+        evaluate_together(crew, model, &val.data, &some, batch_size, |scored| {
+            let Some(window) = some.get(scored.window) else { return ControlFlow::Break(()) };
+            let end = tokenizer.end_of_text();
             // The token that ends a text stands for none of its bytes.
             let length = |&token| match Some(token) == end {
                 true => 0,
-                false => self.tokenizer.bytes_of(token).len() as u64,
+                false => tokenizer.bytes_of(token).len() as u64,
             };
-            bytes += scored.targets.iter().map(length).sum::<u64>();
-            let Some(window) = windows.get(scored.window) else { return ControlFlow::Break(()) };
-            if let (Some(facts), Some(stories)) = (&mut facts, &self.stories) {
-                stories.add_facts(facts, window, &scored, self.tokenizer.as_ref());
+            self.bytes += scored.targets.iter().map(length).sum::<u64>();
+            if let (Some(facts), Some(stories)) = (&mut self.facts, &val.stories) {
+                stories.add_facts(facts, window, &scored, tokenizer);
             }
-            tokens += scored.targets.len() as u64;
-            if seen(tokens, window, &scored) {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
+            self.sums.add(&scored);
+            self.next += 1;
+            match seen(self.sums.means().tokens, window, &scored) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
             }
         })?;
-        Ok(Report {
-            evaluation,
-            bytes,
-            unit: llm_formats::tokenizers::unit(&*self.tokenizer),
-            facts,
-        })
+        Ok(())
+    }
+
+    /// What was found so far.
+    pub fn report(&self, val: &Validation) -> Report {
+        let unit = llm_formats::tokenizers::unit(&*val.tokenizer);
+        let evaluation = self.sums.means();
+        Report { evaluation, bytes: self.bytes, unit, facts: self.facts.clone() }
     }
 }
 

@@ -67,8 +67,9 @@ pub(super) fn steps_of(epochs: f64, tokens: usize, recipe: &Recipe) -> Result<u6
     Ok((epochs * tokens as f64 / per_step).ceil() as u64)
 }
 
-/// What the program takes besides the model: its code, the threads' stacks, the data's window.
-const BASE_MEMORY: u64 = 48 << 20;
+/// What the program takes besides the model: its code, the threads' stacks, the data's window. In
+/// WebAssembly all of that is elsewhere, or there already.
+const BASE_MEMORY: u64 = if cfg!(target_arch = "wasm32") { 0 } else { 48 << 20 };
 
 /// Estimated bytes of a training with this recipe, for one of those who work on it.
 pub(super) fn training_memory(

@@ -14,17 +14,17 @@ use crate::tokenizers::{self, Choice, Made, Watch};
 use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
 use llm_core::recipe::DataForm;
-use llm_core::recipe::{EndOfText, Recipe};
-use llm_core::tokenizer::ByteTokenizer;
+use llm_core::recipe::{DataSource, EndOfText, Recipe};
+use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
 use std::sync::Arc;
 
 /// A new run.
 pub(super) fn plan(models: &Models, options: &Options, watch: &Watch<'_>) -> Result<Plan> {
-    let Settings { files, config, attention, described, mut recipe, tokens } =
-        settings(models, options)?;
-    require(training_memory(&config, attention.as_ref(), &recipe, options)?)?;
+    let settings = settings(models, options)?;
+    require(settings.memory(options)?)?;
+    let tokens = &settings.tokens;
     // A file that is no tokenizer is found out before a large text is read.
     tokens.load()?;
     let ends = match (options.end_of_text, options.preset) {
@@ -48,38 +48,19 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watch<'_>) -> Res
             Reading::again(tokens.kind(), &input.source(), options.data_as),
         )?),
     };
-    recipe.data = input.source();
-    recipe.val_data = val.as_ref().map(Input::source);
-    let val_frac = recipe.val_frac;
-    let hint = match (&options.tokenizer.kind, &tokens) {
+    let hint = match (&options.tokenizer.kind, tokens) {
         (None, Choice::Byte) => long_characters(&input)?,
         _ => None,
     };
-    let Made { tokenizer, note } = tokenizers::make(&tokens, &input, val_frac, watch)?;
-    let config = Config { vocab_size: tokenizer.vocab_size(), ..config };
-    check_config(&config, attention.as_ref())?;
-    let memory = training_memory(&config, attention.as_ref(), &recipe, options)?;
-    require(memory)?;
-    let data = Data::new(input, val, recipe.val_frac, recipe.seq_len, &tokenizer)?;
-    plan_epochs(options, data.train.len(), &mut recipe)?;
-    let trainer = Trainer::new(TinyGPT::with_attention(config, attention, recipe.seed)?, recipe)?;
-    Ok(Plan {
-        attention: described,
-        steps: trainer.recipe.total_steps,
-        data: Some(data),
-        tokenizer,
-        files,
-        loaded: None,
-        notes: note
-            .into_iter()
-            .chain(hint)
-            .chain(ignored(&options.given, &trainer.recipe))
-            .collect(),
-        memory,
-        sample_seed: trainer.recipe.seed,
-        text: TextDefaults::choose(options.preset),
-        trainer,
-    })
+    let val_frac = settings.recipe.val_frac;
+    let Made { tokenizer, note } = tokenizers::make(tokens, &input, val_frac, watch)?;
+    let sources = (input.source(), val.as_ref().map(Input::source));
+    let mut settings = settings.on(options, tokenizer.vocab_size(), sources)?;
+    let data = Data::new(input, val, val_frac, settings.recipe.seq_len, &tokenizer)?;
+    plan_epochs(options, data.train.len(), &mut settings.recipe)?;
+    let plan = settings.plan(options, data, tokenizer)?;
+    let ignored = ignored(&options.given, &plan.trainer.recipe);
+    Ok(Plan { notes: note.into_iter().chain(hint).chain(ignored).collect(), ..plan })
 }
 
 /// Said where most of a text takes several bytes a character, so that bytes are poor tokens.
@@ -106,6 +87,52 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// The same on data from these sources, what is learnt and what it is judged on, in tokens of a
+    /// vocabulary. There is memory for it.
+    pub(super) fn on(
+        self,
+        options: &Options,
+        vocab_size: usize,
+        (data, val_data): (DataSource, Option<DataSource>),
+    ) -> Result<Settings> {
+        let config = Config { vocab_size, ..self.config };
+        let settings =
+            Settings { config, recipe: Recipe { data, val_data, ..self.recipe }, ..self };
+        check_config(&settings.config, settings.attention.as_ref())?;
+        require(settings.memory(options)?)?;
+        Ok(settings)
+    }
+
+    fn memory(&self, options: &Options) -> Result<u64> {
+        training_memory(&self.config, self.attention.as_ref(), &self.recipe, options)
+    }
+
+    /// The run of these settings on data that are there.
+    pub(super) fn plan(
+        self,
+        options: &Options,
+        data: Data,
+        tokenizer: Arc<dyn Tokenizer>,
+    ) -> Result<Plan> {
+        let memory = self.memory(options)?;
+        let Settings { files, config, attention, described, recipe, tokens: _ } = self;
+        let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
+        let trainer = Trainer::new(model, recipe)?;
+        Ok(Plan {
+            attention: described,
+            steps: trainer.recipe.total_steps,
+            data: Some(data),
+            tokenizer,
+            files,
+            loaded: None,
+            notes: Vec::new(),
+            memory,
+            sample_seed: trainer.recipe.seed,
+            text: TextDefaults::choose(options.preset),
+            trainer,
+        })
+    }
+
     /// The plan that they would become.
     pub fn decided(&self) -> super::run::Decided<'_> {
         super::run::Decided {

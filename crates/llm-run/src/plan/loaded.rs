@@ -33,6 +33,14 @@ pub struct Loaded {
 /// or the tokenizer.
 pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
     let checkpoint = Checkpoint::load(path).map_err(|e| with_way_out(e, path))?;
+    opened(models, path, checkpoint)
+}
+
+/// [`load`] of one that is read already; errors call it `path`.
+///
+/// # Errors
+/// As [`load`], but for those of reading.
+pub fn opened(models: &Models, path: &Path, checkpoint: Checkpoint) -> Result<Loaded> {
     let spec = &checkpoint.meta.attention;
     let refused =
         |why: Message| RunError::Data(message!("checkpoint '{}': {}", path.display(), why));

@@ -20,16 +20,20 @@ pub use data::{about_learnt, own_data, own_unseen};
 pub use files::TextFiles;
 pub use habits::with_habits;
 pub use loaded::more_than_offered;
-pub use loaded::{Loaded, load};
+pub use loaded::{Loaded, load, opened};
 pub use run::{Decided, Plan};
 
-use crate::data::{check_about_files, one_stdin};
+use crate::data::{Data, Input, check_about_files, one_stdin};
 use crate::error::Result;
 use crate::folder::to_load;
 use crate::models::Models;
 use crate::options::Options;
 use crate::tokenizers::Watch;
 use checks::{check_savable, check_watches, without_a_place};
+use llm_core::recipe::Recipe;
+use llm_core::tokenizer::Tokenizer;
+use llm_stories::ToldStories;
+use std::sync::Arc;
 
 impl Plan {
     /// Makes the plan; `watch` is told how far a vocabulary is.
@@ -47,6 +51,24 @@ impl Plan {
         check_watches(options, plan.data.as_ref().is_none_or(|data| data.val.is_some()))?;
         Ok(plan)
     }
+}
+
+/// A new run on an input that is there already, see [`Data::divided`].
+///
+/// # Errors
+/// As [`Plan::new`].
+pub fn on_input(
+    models: &Models,
+    options: &Options,
+    input: Input,
+    tokenizer: Arc<dyn Tokenizer>,
+    told: &mut Option<Arc<ToldStories>>,
+) -> Result<Plan> {
+    let settings = fresh::settings(models, options)?;
+    let settings = settings.on(options, tokenizer.vocab_size(), (input.source(), None))?;
+    let Recipe { val_frac, seq_len, .. } = settings.recipe;
+    let data = Data::divided(input, val_frac, seq_len, &tokenizer, told)?;
+    settings.plan(options, data, tokenizer)
 }
 
 fn check_files_and_heads(models: &Models, options: &Options) -> Result<()> {

@@ -356,7 +356,6 @@ impl Comparing<'_> {
             true => Some(Costs::of(model, &plan, &self.signals)?),
             false => None,
         };
-        self.shared.back(plan);
         let (report, seconds) = done?;
         self.signals.check()?;
         let settings = of.settings.iter().cloned().collect();

@@ -3,10 +3,11 @@
 //! Never `println!`: that panics when a pipe closes or a disk is full, and a run would be lost.
 
 use crate::error::{Result, RunError};
-use crate::messages::{broken, in_language, said};
+use crate::messages::{in_language, said};
 use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
 use llm_core::base::Message;
+use llm_messages::columns::broken;
 use llm_run::escape::safe_lines;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -39,6 +40,11 @@ impl Out {
     /// A text for a person, in the language that was chosen.
     pub fn tell(&mut self, text: impl Into<Message>) {
         self.write(in_lines(&in_language(&text.into()), room()).as_bytes());
+    }
+
+    /// The same, as a line.
+    pub(crate) fn line(&mut self, line: impl Into<Message>) {
+        self.write((in_lines(&in_language(&line.into()), room()) + "\n").as_bytes());
     }
 
     /// [`Out::write`] on any output.

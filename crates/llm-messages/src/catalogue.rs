@@ -3,6 +3,7 @@
 //! In English `{}` is a place. In Chinese `{}` puts there what was found, `{:zh}` puts it there in
 //! Chinese too; `{2}` and `{2:zh}` are the second place wherever it is needed.
 
+use llm_core::base::Language;
 use toml::{Table, Value};
 
 /// Where a line falls into parts that mean something by themselves, and what stands there in
@@ -215,6 +216,17 @@ impl Pair {
             text.push_str(in_chinese.as_ref().map_or(place, |said| &said.text));
         }
         Some(Said { text, known })
+    }
+}
+
+/// Options have their names.
+impl Language for Catalogue {
+    fn translation(&self, template: &str) -> Option<&str> {
+        self.translation(template)
+    }
+
+    fn option(&self, name: &str) -> String {
+        name.into()
     }
 }
 

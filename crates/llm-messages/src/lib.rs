@@ -16,9 +16,14 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`columns`] | texts in columns of a terminal |
 //! | `catalogue` | pairs of sentences, and how a line is found among them |
 //! | [`errors`] | what the libraries refuse, by its kind |
 //! | `notes` | what is worth saying about a run, in words |
+//! | `events` | what happens in a run, in words |
+//! | `language` | Chinese of what the libraries say |
+
+pub mod columns;
 
 mod catalogue;
 
@@ -26,14 +31,11 @@ pub mod errors;
 
 mod notes;
 
-pub use catalogue::{Catalogue, Pair, Phrase};
-pub use notes::{note, value};
+mod events;
 
-/// What the libraries below say: their templates, and lines that are still found by their text.
-pub const LIBRARIES: &str = concat!(
-    include_str!("zh/libraries.toml"),
-    "\n",
-    include_str!("zh/run.toml"),
-    "\n",
-    include_str!("zh/old.toml")
-);
+mod language;
+
+pub use catalogue::{Catalogue, Pair, Phrase};
+pub use events::{early, event};
+pub use language::{LIBRARIES, chinese};
+pub use notes::{note, value};

@@ -1,6 +1,6 @@
 //! What went wrong, in both languages, for whoever sits before the page.
 
-use crate::words::Chinese;
+use crate::words::CHINESE;
 use llm_core::base::Message;
 use llm_core::{Error, message};
 use llm_formats::FormatError;
@@ -53,14 +53,14 @@ impl Failure {
     /// A sentence of this crate.
     pub fn new(code: Code, what: impl Into<Message>) -> Failure {
         let what = what.into();
-        Failure { code, en: what.to_string(), zh: what.said(&Chinese) }
+        Failure { code, en: what.to_string(), zh: what.said(&*CHINESE) }
     }
 
     /// The same about the content of a checkpoint.
     #[must_use]
     pub fn in_checkpoint(self, name: &str) -> Failure {
         let about = |what: String| message!("checkpoint '{}': {}", name, what);
-        let (en, zh) = (about(self.en).to_string(), about(self.zh).said(&Chinese));
+        let (en, zh) = (about(self.en).to_string(), about(self.zh).said(&*CHINESE));
         Failure { code: Code::Checkpoint, en, zh }
     }
 
@@ -93,13 +93,13 @@ impl From<Error> for Failure {
             Error::Checkpoint { .. } | Error::Tokenizer { .. } => Code::Checkpoint,
             _ => Code::Internal,
         };
-        Failure { code, en: with_sources(&error), zh: errors::core(&error, &Chinese) }
+        Failure { code, en: with_sources(&error), zh: errors::core(&error, &*CHINESE) }
     }
 }
 
 impl From<FormatError> for Failure {
     fn from(error: FormatError) -> Failure {
-        let zh = errors::formats(&error, &Chinese);
+        let zh = errors::formats(&error, &*CHINESE);
         Failure { code: Code::Checkpoint, en: with_sources(&error), zh }
     }
 }

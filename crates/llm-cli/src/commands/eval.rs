@@ -10,7 +10,7 @@ use crate::args::{EvalArgs, small_kind};
 use crate::console::{note, print, tell};
 use crate::error::{Result, RunError};
 use crate::events::{self, Event};
-use crate::messages::{report::kind_said, said};
+use crate::messages::{fact_said, said};
 use crate::program::Program;
 use crate::scoring::Scoring;
 use crate::signals::Signals;
@@ -185,7 +185,7 @@ pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
             100.0 * score.share(),
             thousands(score.all),
             kind.places(),
-            kind_said(*kind)
+            fact_said(*kind)
         ));
     }
     let total = facts.total();

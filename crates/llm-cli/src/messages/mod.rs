@@ -7,33 +7,30 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `train.rs` | the bar of a run; why it ended early |
-//! | `report.rs` | labels of a page, what is not on it |
-//! | `inspect.rs` | what heads do |
+//! | `train.rs` | the bar of a run |
+//! | `inspect.rs` | labels of pages about heads |
 //! | `compare.rs` | what may be concluded about numbers of heads |
 //! | `trace.rs` | one score of attention, step by step |
 //! | `catalogue.rs`, `zh/` | Chinese for what is printed: results, help, errors |
 //! | `help.rs` | the lines of `--help` |
-//! | `columns.rs` | tables and lines where a character may take two columns |
 //!
-//! The script of a page has its own words, see `report/script/words.js`.
+//! A page of a run has its words in `llm-report`.
 
 mod catalogue;
-mod columns;
 pub(crate) mod compare;
 mod help;
 pub(crate) mod inspect;
-pub(crate) mod report;
 pub(crate) mod trace;
 pub(crate) mod train;
 
-pub(crate) use columns::{broken, left, right, width};
 #[cfg(test)]
 pub(crate) use help::about;
 pub(crate) use help::help;
 
-use crate::lang::{Bilingual, Lang};
+use crate::lang::Lang;
 use llm_core::base::{Language, Message};
+use llm_report::Bilingual;
+use llm_stories::FactKind;
 
 /// A text in the language that was chosen, line by line.
 pub(crate) fn said(text: &str) -> String {
@@ -84,6 +81,16 @@ pub(crate) fn spelled(message: &Message) -> String {
     message.said(&Flags)
 }
 
+/// A message for a page, its options as flags.
+pub(crate) fn said_twice(message: &Message) -> Bilingual {
+    Bilingual::new(spelled(message), message.said(&Chinese))
+}
+
+/// A kind of fact in the language that was chosen.
+pub(crate) fn fact_said(kind: FactKind) -> String {
+    Lang::said(llm_report::fact_label(kind))
+}
+
 /// A text that is known in English, for a page.
 pub(crate) fn in_both(text: &str) -> Bilingual {
     Bilingual::new(text, in_chinese(text).unwrap_or_else(|| text.into()))
@@ -98,18 +105,6 @@ pub fn in_chinese(line: &str) -> Option<String> {
 pub fn sentences() -> impl Iterator<Item = &'static str> {
     catalogue::CATALOGUE.pairs().iter().map(|pair| pair.en.as_str())
 }
-
-/// Functions that say the same in English and in Chinese: a name, what is to be filled in, both
-/// texts as [`format!`] takes them.
-macro_rules! messages {
-    ($($(#[$doc:meta])* $name:ident($($given:ident),*) $en:literal, $zh:literal;)+) => {$(
-        $(#[$doc])*
-        pub fn $name($($given: impl std::fmt::Display),*) -> $crate::lang::Bilingual {
-            $crate::lang::Bilingual::new(format!($en), format!($zh))
-        }
-    )+};
-}
-use messages;
 
 /// `1 head`, `2 heads`.
 pub(crate) fn count(n: usize, what: &str) -> String {

@@ -6,7 +6,7 @@ use crate::log::RunResult;
 use llm_core::base::Message;
 use llm_core::crew::{Alone, Crew};
 use llm_core::data::{TokenDataset, Window, Windows};
-use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Evaluation, Scored, evaluate_together};
 use llm_core::{Recipe, TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
@@ -55,21 +55,6 @@ impl Report {
         let Evaluation { tokens, .. } = self.evaluation;
         let bits = self.evaluation.bits_per_token() * tokens as f64;
         (self.bytes > 0).then(|| bits / self.bytes as f64)
-    }
-
-    /// In one line.
-    pub fn summary(&self) -> String {
-        let bits = match (self.bits_per_byte(), self.unit) {
-            (Some(bits), ByteTokenizer::NAME) => format!("{bits:.3} bits"),
-            (Some(bits), _) => format!("{bits:.3} bits per byte"),
-            (None, _) => format!("{:.3} bits", self.evaluation.bits_per_token()),
-        };
-        format!(
-            "validation loss {:.4} nats per {} ({bits}) · top-1 {:.1} %",
-            self.evaluation.loss,
-            self.unit,
-            100.0 * self.evaluation.accuracy
-        )
     }
 }
 

@@ -1,7 +1,7 @@
 //! The pairs say the same, and lines are found among them.
 
-use super::super::columns::width;
 use super::*;
+use llm_messages::columns::width;
 use llm_messages::{Pair, Phrase};
 use std::collections::BTreeSet;
 use toml::Table;

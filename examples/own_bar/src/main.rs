@@ -2,8 +2,6 @@
 //!
 //! `cargo run --release -p own-bar`
 
-#![allow(clippy::print_stdout)] // an example may print
-
 use llm_core::settings::Value;
 use llm_core::threads;
 use llm_run::models::BASELINE;
@@ -27,12 +25,15 @@ impl Face for Bar {
                 let full = (WIDTH * done / total) as usize;
                 let bar = "#".repeat(full) + &".".repeat(WIDTH as usize - full);
                 let val = self.val_loss.map_or("?".into(), |loss| format!("{loss:.3}"));
-                print!("\r[{bar}] {done}/{total}  loss {:.3}  unseen {val}", report.loss);
-                let _ = stdout().flush(); // a line that is not seen stops no run
+                // A line that is not seen stops no run.
+                let (mut out, loss) = (stdout(), report.loss);
+                let _ = write!(out, "\r[{bar}] {done}/{total}  loss {loss:.3}  unseen {val}");
+                let _ = out.flush();
             }
             Event::Measured { report, .. } => self.val_loss = Some(report.evaluation.loss),
             Event::Result { report, .. } => {
-                println!("\nunseen text: {:.3} nats a byte", report.evaluation.loss);
+                let loss = report.evaluation.loss;
+                let _ = writeln!(stdout(), "\nunseen text: {loss:.3} nats a byte");
             }
             _ => {} // whatever else happens is not said here
         }

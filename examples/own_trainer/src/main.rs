@@ -3,8 +3,6 @@
 //!
 //! `cargo run --release -p own-trainer -- README.md my-run zh`
 
-#![allow(clippy::print_stdout)] // an example may print
-
 use llm_core::base::Message;
 use llm_core::settings::Value;
 use llm_core::threads;
@@ -16,10 +14,12 @@ use llm_run::options::Options;
 use llm_run::plan::Plan;
 use llm_run::training::{self, Event, Face, Identity, PageOf};
 use llm_variant_mha::MultiHead;
+use std::io::{Write, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
+/// Multi-head attention.
 const MODELS: Models = Models {
     name: "own-trainer",
     heads: Heads::Many { default: 4 },
@@ -27,10 +27,6 @@ const MODELS: Models = Models {
     from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
     ..BASELINE
 };
-
-/// What a new run is asked for; one that goes on has its own.
-const GIVEN: [(&str, Value); 3] =
-    [("steps", Value::Whole(120)), ("dmodel", Value::Whole(64)), ("layers", Value::Whole(1))];
 
 /// Says what happens, and makes the page.
 struct Teller {
@@ -40,11 +36,9 @@ struct Teller {
 
 impl Teller {
     fn say(&self, message: &Message) {
-        let text = match self.chinese {
-            true => message.said(llm_messages::chinese()),
-            false => message.to_string(),
-        };
-        println!("{}", safe_lines(&text));
+        let chinese = self.chinese.then(|| message.said(llm_messages::chinese()));
+        let text = chinese.unwrap_or_else(|| message.to_string());
+        let _ = writeln!(stdout(), "{}", safe_lines(&text)); // who reads may leave, the run goes on
     }
 }
 
@@ -66,7 +60,8 @@ impl Face for Teller {
 fn train(text: &str, folder: &str, teller: &mut Teller) -> llm_run::Result<()> {
     let mut options = Options::in_folder(Path::new(folder));
     if options.load.is_none() {
-        (options.data, options.given) = (vec![text.into()], GIVEN.into());
+        options.data = vec![text.into()];
+        options.given = [("steps", 120), ("dmodel", 64)].map(|(k, n)| (k, Value::Whole(n))).into();
     }
     (options.habits.save_every, options.habits.eval_every) = (Some(20), Some(20));
     let mut plan = Plan::new(&MODELS, &options, &|_, _| ())?;
@@ -77,17 +72,12 @@ fn train(text: &str, folder: &str, teller: &mut Teller) -> llm_run::Result<()> {
 }
 
 fn main() -> ExitCode {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let [text, folder, language @ ..] = &words[..] else {
-        println!("own-trainer TEXT FOLDER [zh]");
-        return ExitCode::from(2);
-    };
+    let words: Vec<String> = std::env::args().collect();
+    let [_, text, folder, language @ ..] = &words[..] else { return ExitCode::from(2) };
     let mut teller = Teller { chinese: language == ["zh"], about: None };
     match train(text, folder, &mut teller) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            teller.say(&e.message());
-            ExitCode::FAILURE
-        }
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(e) => teller.say(&e.message()),
     }
+    ExitCode::FAILURE
 }

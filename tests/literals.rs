@@ -8,13 +8,14 @@ use syn::visit::{self, Visit};
 use workspace_tests::workspace;
 
 /// Everything below the command line.
-const LIBRARIES: [&str; 11] = [
+const LIBRARIES: [&str; 12] = [
     "llm-core",
     "llm-courses",
     "llm-crew-mpi",
     "llm-formats",
     "llm-lens",
     "llm-messages",
+    "llm-report",
     "llm-run",
     "llm-stories",
     "llm-variant-mha",
@@ -34,9 +35,7 @@ impl Literals {
     }
 
     fn tokens(&mut self, tokens: TokenStream) {
-        let is_doc = |tokens: &TokenStream| {
-            matches!(tokens.clone().into_iter().next(), Some(TokenTree::Ident(name)) if name == "doc")
-        };
+        let is_doc = |tokens: &TokenStream| matches!(tokens.clone().into_iter().next(), Some(TokenTree::Ident(name)) if name == "doc");
         for token in tokens {
             match token {
                 TokenTree::Group(group) if is_doc(&group.stream()) => {}
@@ -128,10 +127,12 @@ pub const BOTH: &str = "zh: ";
 
 #[test]
 fn both_languages_stand_side_by_side_in_the_catalogue() {
-    let elsewhere = |file: &str, text: &str| {
-        !file.starts_with("messages/") && has_han(text) && !text.contains(BOTH)
+    let elsewhere = |krate: &str, place: &'static str| {
+        found_in(krate, |file, text| {
+            !file.starts_with(place) && has_han(text) && !text.contains(BOTH)
+        })
     };
-    let found = found_in("llm-cli", elsewhere);
+    let found = [elsewhere("llm-cli", "messages/"), elsewhere("llm-report", "labels.rs")].concat();
     assert!(found.is_empty(), "{}", found.join("\n"));
     assert!(
         found_in("llm-cli", |file, text| file == "messages/trace.rs" && has_han(text)).len() > 30

@@ -11,12 +11,13 @@ use toml::{Table, Value};
 use workspace_tests::workspace;
 
 /// Crates whose messages are translated there.
-pub const CRATES: [&str; 8] = [
+pub const CRATES: [&str; 9] = [
     "llm-core",
     "llm-crew-mpi",
     "llm-formats",
     "llm-lens",
     "llm-messages",
+    "llm-report",
     "llm-run",
     "llm-variant-mha",
     "llm-variant-modern",

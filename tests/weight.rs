@@ -11,15 +11,16 @@ use workspace_tests::workspace;
 /// The most lines of code of each crate: lines of `src` with a token that is no comment and stands
 /// in no test. A number that grows is explained by the commit that changes it; that of llm-cli has
 /// to become smaller, as the run leaves it for a library.
-const MOST: [(&str, usize); 15] = [
-    ("llm-cli", 11_400),
+const MOST: [(&str, usize); 16] = [
+    ("llm-cli", 10_030),
     ("llm-core", 13_390),
     ("llm-courses", 650),
     ("llm-crew-mpi", 740),
     ("llm-formats", 7_290),
     ("llm-lens", 1_550),
-    ("llm-messages", 500),
-    ("llm-run", 6_680),
+    ("llm-messages", 690),
+    ("llm-report", 1_450),
+    ("llm-run", 6_410),
     ("llm-stories", 850),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 680),

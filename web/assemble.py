@@ -21,7 +21,7 @@ WEB = pathlib.Path(__file__).resolve().parent
 DOCS = WEB.parent / "docs"
 MOST = 1_500_000
 # All that a module has of a module: lines of these two kinds. Reports are made of those in shared/ by the same
-# (crates/llm-cli/src/report/mod.rs).
+# (crates/llm-report/src/text.rs).
 IMPORT = re.compile(r"^import \{ ([^}]*) \} from '\./([\w/]+)\.js';\n", re.M)
 EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.M)
 STYLES = ["shared/shared.css", "style.css"]

@@ -3,10 +3,11 @@
 //! Never `println!`: that panics when a pipe closes or a disk is full, and a run would be lost.
 
 use crate::error::{Result, RunError};
-use crate::messages::{broken, said};
+use crate::messages::said;
 use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
 use llm_core::base::Message;
+use llm_messages::columns::broken;
 use llm_run::escape::safe_lines;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -44,6 +45,11 @@ impl Out {
     /// A text for a person that is in that language already.
     pub fn show(&mut self, text: &str) {
         self.write(in_lines(text, room()).as_bytes());
+    }
+
+    /// The same, as a line.
+    pub(crate) fn line(&mut self, line: impl Into<Message>) {
+        self.show(&(said(line) + "\n"));
     }
 
     /// [`Out::write`] on any output.

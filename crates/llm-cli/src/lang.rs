@@ -1,7 +1,7 @@
-//! The language of what is printed, and a text in both.
+//! The language of what is printed.
 
 use clap::ValueEnum;
-use serde::Serialize;
+use llm_report::Bilingual;
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -32,6 +32,19 @@ impl Lang {
             return here;
         }
         if IS_CHINESE.load(Ordering::Relaxed) { Lang::Zh } else { Lang::En }
+    }
+
+    /// A text in this language.
+    pub fn of(self, text: Bilingual) -> String {
+        match self {
+            Lang::En => text.en,
+            Lang::Zh => text.zh,
+        }
+    }
+
+    /// A text in the language that was chosen.
+    pub fn said(text: Bilingual) -> String {
+        Lang::chosen().of(text)
     }
 
     /// The one that is called so.
@@ -70,38 +83,6 @@ impl Lang {
         kept.extend(words);
         let usual = || known(&std::env::var_os(VARIABLE)?);
         (asked.or_else(usual).unwrap_or_default(), kept)
-    }
-}
-
-/// The same in both languages.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Bilingual {
-    /// English.
-    pub en: String,
-    /// Simplified Chinese.
-    pub zh: String,
-}
-
-/// Numbers and names are the same in both.
-impl<T: Into<String>> From<T> for Bilingual {
-    fn from(text: T) -> Bilingual {
-        let text = text.into();
-        Bilingual { en: text.clone(), zh: text }
-    }
-}
-
-impl Bilingual {
-    /// Both texts.
-    pub fn new(en: impl Into<String>, zh: impl Into<String>) -> Bilingual {
-        Bilingual { en: en.into(), zh: zh.into() }
-    }
-
-    /// The text in one of them.
-    pub fn text(self, lang: Lang) -> String {
-        match lang {
-            Lang::En => self.en,
-            Lang::Zh => self.zh,
-        }
     }
 }
 

@@ -22,8 +22,7 @@
 //! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
 //! | [`args`] | what can be typed |
 //! | `threads` | the one thread pool |
-//! | [`report`] | one page about a run, a model or a comparison; pictures of attention |
-//! | [`events`], [`progress`] | JSON lines; bar and lines |
+//! | [`events`], [`progress`] | JSON lines; a bar |
 //! | [`scoring`] | a measurement, shown and cut |
 //! | [`generation`] | writing text, tables of next tokens |
 //! | [`probes`] | next-token checks |
@@ -67,8 +66,6 @@ pub mod flags;
 pub mod args;
 
 mod threads;
-
-pub mod report;
 
 pub mod events;
 pub mod progress;

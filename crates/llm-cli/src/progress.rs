@@ -1,46 +1,28 @@
-//! How training is watched: a bar on a terminal, lines elsewhere, objects for programs.
+//! How training is watched: a bar on a terminal, lines elsewhere.
 
-use crate::args::OutputArgs;
-use crate::console::{Out, bar, eta, note};
-use crate::events::{self, Event};
+use crate::console::{bar, eta, note};
 use crate::lang::Lang;
 use crate::messages::{said, train as say};
 use indicatif::ProgressBar;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
-use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::StepReport;
-use llm_run::data::Report;
 use llm_run::training::Scored;
 use std::time::{Duration, Instant};
 
-/// Reports steps and measurements.
-#[derive(Debug)]
+/// A bar on a terminal; none before the first step.
+#[derive(Debug, Default)]
 pub struct Progress {
     bar: Option<ProgressBar>,
-    quiet: bool,
-    json: bool,
     val_loss: Option<f64>,
 }
 
 impl Progress {
     /// For `total` steps. The bar stands on a terminal only.
-    pub fn new(args: &OutputArgs, total: u64) -> Progress {
+    pub fn new(total: u64, quiet: bool) -> Progress {
         // A terminal that cannot move its cursor gets lines.
         let style = format!("{{spinner}} [{{wide_bar}}] {{pos}}/{{len}}  {{msg}}  {}", eta());
-        let bar = bar(total, &style, args.quiet() || total == 0);
-        Progress { bar, quiet: args.quiet(), json: args.json(), val_loss: None }
-    }
-
-    /// Before the first step: no bar.
-    pub fn silent(args: &OutputArgs) -> Progress {
-        Progress { bar: None, quiet: args.quiet(), json: args.json(), val_loss: None }
-    }
-
-    /// A bar on a terminal, and nothing else.
-    pub fn bar_alone(total: u64) -> Progress {
-        let shown = Progress::new(&OutputArgs::default(), total);
-        Progress { quiet: true, ..shown }
+        Progress { bar: bar(total, &style, quiet || total == 0), val_loss: None }
     }
 
     /// Runs `f`, which may print, with the bar out of the way.
@@ -51,67 +33,20 @@ impl Progress {
         }
     }
 
-    /// A line among the reports.
-    pub fn line(&self, text: impl Into<Message>) {
-        if !self.quiet {
-            self.aside(|| note(text));
-        }
-    }
-
-    /// After each step; of `local` steps and all of them, the first counts from 1.
-    pub fn step(
-        &mut self,
-        [local, total]: [u64; 2],
-        report: &StepReport,
-        rate: f64,
-        due: bool,
-        out: &mut Out,
-    ) {
-        if let Some(bar) = &self.bar {
-            bar.set_position(local);
-            let lang = Lang::chosen();
-            let val = |loss| say::on_the_way(format!("{loss:.3}")).text(lang);
-            let val = self.val_loss.map_or_else(String::new, val);
-            let rate = thousands(rate as u64);
-            bar.set_message(say::at_work(format!("{:.3}", report.loss), val, rate).text(lang));
-        }
-        if !due {
-            return;
-        }
-        let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = *report;
-        if self.bar.is_none() {
-            let line = message!(
-                "step {}  ({}/{})  loss={:.4}  lr={:.2e}  norm={:.2}  tok/s={}",
-                step,
-                local,
-                total,
-                loss,
-                lr,
-                grad_norm,
-                thousands(rate as u64)
-            );
-            self.line(if skipped { message!("{}  skipped", line) } else { line });
-        }
-        if self.json {
-            let event = Event::Step { step, loss, lr, grad_norm, tokens_per_s: rate, skipped };
-            out.write(&events::line(&event));
-        }
+    /// After each step, when `done` of this command's are; whether there is a bar that shows it.
+    pub fn step(&self, done: u64, report: &StepReport, rate: f64) -> bool {
+        let Some(bar) = &self.bar else { return false };
+        bar.set_position(done);
+        let val = |loss| Lang::said(say::on_the_way(format!("{loss:.3}")));
+        let val = self.val_loss.map_or_else(String::new, val);
+        let rate = thousands(rate as u64);
+        bar.set_message(Lang::said(say::at_work(format!("{:.3}", report.loss), val, rate)));
+        true
     }
 
     /// After a measurement.
-    pub fn eval(&mut self, step: u64, report: &Report, out: &mut Out) {
-        self.val_loss = Some(report.evaluation.loss);
-        // A loss per token says nothing about another tokenizer's; in bits per byte they compare.
-        let bits = report.bits_per_byte().filter(|_| report.unit != ByteTokenizer::NAME);
-        let mut line = message!("eval  step {}  val_loss={:.4}", step, report.evaluation.loss);
-        line = bits.map_or(line.clone(), |bits| message!("{}  bits/byte={:.3}", line, bits));
-        if let Some(facts) = &report.facts {
-            line = message!("{}  facts={:.1} %", line, 100.0 * facts.total().share());
-        }
-        self.line(line);
-        if self.json {
-            out.write(&events::line(&Event::Eval { step, scores: report.into(), beside: None }));
-        }
+    pub fn measured(&mut self, loss: f64) {
+        self.val_loss = Some(loss);
     }
 
     /// Takes the bar away.

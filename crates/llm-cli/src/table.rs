@@ -1,7 +1,7 @@
 //! Tables that fit: as they are meant where there is room, else with no column wider than it must
 //! be, else in parts below one another.
 
-use crate::messages::{left, right, width};
+use llm_messages::columns::{left, right, width};
 
 /// How a column stands where there is room.
 #[derive(Clone, Copy, Debug)]

@@ -4,6 +4,7 @@
 //! In a pattern `{}` is a place. In Chinese `{}` puts there what was found, `{:zh}` puts it there in
 //! Chinese too; `{2}` and `{2:zh}` are the second place wherever it is needed.
 
+use llm_core::base::Language;
 use std::collections::HashMap;
 use toml::{Table, Value};
 
@@ -135,6 +136,17 @@ impl Pattern {
             }
         }
         Some(out)
+    }
+}
+
+/// Options have their names.
+impl Language for Catalogue {
+    fn translation(&self, template: &str) -> Option<&str> {
+        self.translation(template)
+    }
+
+    fn option(&self, name: &str) -> String {
+        name.into()
     }
 }
 

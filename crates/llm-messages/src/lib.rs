@@ -15,16 +15,23 @@
 //!
 //! | module | holds |
 //! |---|---|
+//! | [`columns`] | texts in columns of a terminal |
 //! | `catalogue` | translations, and how words are found among them |
 //! | `notes` | what is worth saying about a run, in words |
+//! | `events` | what happens in a run, in words |
+//! | `language` | Chinese of what the libraries say |
+
+pub mod columns;
 
 mod catalogue;
 
 mod notes;
 
-pub use catalogue::Catalogue;
-pub use notes::{note, value};
+mod events;
 
-/// What the libraries below say.
-pub const LIBRARIES: &str =
-    concat!(include_str!("zh/libraries.toml"), "\n", include_str!("zh/run.toml"));
+mod language;
+
+pub use catalogue::Catalogue;
+pub use events::{early, event, unit};
+pub use language::{LIBRARIES, chinese};
+pub use notes::{note, value};

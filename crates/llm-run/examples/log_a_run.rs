@@ -1,4 +1,4 @@
-//! A run that leaves a log, what the model wrote, and a picture; and goes on after a stop.
+//! A run that leaves a log and what the model wrote; and goes on after a stop.
 //!
 //! `cargo run -p llm-run --example log_a_run`
 
@@ -7,7 +7,7 @@
 use llm_core::recipe::Recipe;
 use llm_core::train::Trainer;
 use llm_core::{Config, TinyGPT, TokenDataset};
-use llm_run::log::{Curves, Row, RunLog, Sample, Samples, plot, rows};
+use llm_run::log::{Row, RunLog, Sample, Samples, rows};
 
 /// The lesson, from top to bottom.
 pub fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -34,7 +34,6 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let sample = Sample { step: 20, prompt: "a small ".into(), text: "text".into() };
     Samples::open(dir, 20)?.push(&sample)?;
-    plot::write(dir, &Curves::read(dir, 256, None)?)?;
     let mut names: Vec<_> =
         std::fs::read_dir(dir)?.flatten().map(|file| file.file_name()).collect();
     names.sort();

@@ -134,8 +134,7 @@ impl Models {
     }
 }
 
-/// The baseline's models alone, for tests.
-#[doc(hidden)]
+/// The baseline's models alone, from which those of another face differ in some fields.
 pub const BASELINE: Models = Models {
     name: "train-gpt",
     heads: Heads::One { other: "another" },

@@ -8,7 +8,7 @@ use crate::tokenizers::TokenizerOptions;
 use llm_core::Config;
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_core::settings::Value;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Everything that a run can be asked for. What is not said comes from the checkpoint, the preset or
@@ -83,6 +83,12 @@ pub struct Habits {
 }
 
 impl Options {
+    /// A run that is kept in a folder: where one lies there already, it goes on.
+    pub fn in_folder(folder: &Path) -> Options {
+        let load = folder.join("ckpt/last").is_file().then(|| folder.into());
+        Options { load, out: Some(folder.into()), ..Options::default() }
+    }
+
     /// The options that the set of the model stands for, without sizes.
     pub fn arch_config(&self, vocab_size: usize) -> Config {
         self.arch.unwrap_or_default().config(vocab_size)

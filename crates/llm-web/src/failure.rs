@@ -1,8 +1,8 @@
 //! What went wrong, in both languages, for whoever sits before the page.
 
 use crate::words::Words;
-use llm_core::base::{Message, with_causes};
 use llm_core::Error;
+use llm_core::base::{Message, with_causes};
 use llm_run::error::RunError;
 use serde::Serialize;
 use serde_json::{Value, json};

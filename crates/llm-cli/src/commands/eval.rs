@@ -10,7 +10,7 @@ use crate::args::EvalArgs;
 use crate::console::{note, print, show};
 use crate::error::{Result, RunError};
 use crate::events::{self, Event};
-use crate::messages::{report::kind_said, said};
+use crate::messages::{fact_said, said};
 use crate::program::Program;
 use crate::scoring::Scoring;
 use crate::signals::Signals;
@@ -20,6 +20,7 @@ use llm_core::base::{memory, real_path, thousands};
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
+use llm_messages::unit;
 use llm_run::data::{Data, Input, Reading, Report, check_about_files, one_stdin};
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, about_learnt, load, own_unseen};
@@ -160,7 +161,7 @@ fn table(report: &Report) -> String {
         "tokens         {}\nloss           {:.4} nats per {}\nperplexity     {:.3}\n",
         thousands(e.tokens),
         e.loss,
-        report.unit_message(),
+        unit(report),
         e.perplexity()
     ));
     if let Some(bits) = report.bits_per_byte() {
@@ -185,7 +186,7 @@ pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
             100.0 * score.share(),
             thousands(score.all),
             kind.places(),
-            kind_said(*kind)
+            fact_said(*kind)
         ));
     }
     let total = facts.total();

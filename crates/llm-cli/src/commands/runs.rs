@@ -4,9 +4,10 @@ use crate::args::{RunsArgs, RunsOrder};
 use crate::console::{columns, note, print, tell};
 use crate::error::Result;
 use crate::lang::Lang;
-use crate::messages::{left, said, train::state, width as wide};
-use crate::report::fitted;
+use crate::messages::said;
 use llm_core::base::thousands;
+use llm_messages::columns::{left, width as wide};
+use llm_report::{fitted, state_label};
 use llm_run::escape::{json_line, one_line};
 use llm_run::folder::{RunFolder, below};
 use serde_json::{Value, json};
@@ -138,7 +139,7 @@ fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; COLUMNS.len()] {
     let sizes = [info.n_layers, info.d_model, info.n_heads, info.seq_len];
     [
         one_line(&run.path.display().to_string()),
-        state(run.state()).text(Lang::chosen()),
+        Lang::said(state_label(run.state())),
         format!("{}/{}", thousands(info.step), thousands(info.steps)),
         format!("{loss}{}", if is_lowest { "*" } else { " " }),
         info.bits_per_byte().map_or("–".into(), |bits| format!("{bits:.3}")),

@@ -1,9 +1,9 @@
 //! What may be said about models that differ in their number of heads, or in other settings.
 
 use super::in_both;
-use crate::lang::Bilingual;
 use llm_core::base::thousands;
 use llm_core::counted;
+use llm_report::Bilingual;
 use llm_stories::FactKind;
 
 /// A quantity that is compared.
@@ -57,7 +57,7 @@ pub(crate) enum Conclusion<'a> {
     Limits,
 }
 
-super::messages! {
+llm_report::bilingual! {
     steps() "Steps of each run", "每次训练的步数";
     runs() "Runs done", "已完成的训练";
     loss() "Validation loss", "验证损失";
@@ -143,7 +143,7 @@ fn found(
         Quantity::FactsOf(name) => {
             let kind = FactKind::ALL.iter().find(|kind| kind.name() == name);
             let Bilingual { en, zh } =
-                kind.map_or_else(|| name.into(), |kind| super::report::kind(*kind));
+                kind.map_or_else(|| name.into(), |kind| llm_report::fact_label(*kind));
             facts_of(en, zh)
         }
     };

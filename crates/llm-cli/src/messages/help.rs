@@ -1,7 +1,7 @@
 //! The text of `--help` in Chinese, line by line: what clap writes, and what stands beside flags.
 
 use super::CATALOGUE;
-use super::columns::{width, wrapped};
+use llm_messages::columns::{width, wrapped};
 
 /// The text that clap made without breaking lines, in lines of so many columns.
 pub(crate) fn help(text: &str, columns: usize) -> String {

@@ -7,34 +7,31 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `train.rs` | the bar of a run; why it ended early |
-//! | `report.rs` | labels of a page, what is not on it |
-//! | `inspect.rs` | what heads do |
+//! | `train.rs` | the bar of a run |
+//! | `inspect.rs` | labels of pages about heads |
 //! | `compare.rs` | what may be concluded about numbers of heads |
 //! | `trace.rs` | one score of attention, step by step |
 //! | `catalogue.rs`, `zh/` | Chinese for what is printed: results, help, errors |
 //! | `help.rs` | the lines of `--help` |
-//! | `columns.rs` | tables and lines where a character may take two columns |
 //!
-//! The script of a page has its own words, see `report/script/words.js`.
+//! A page of a run has its words in `llm-report`.
 
-mod columns;
 pub(crate) mod compare;
 mod help;
 pub(crate) mod inspect;
-pub(crate) mod report;
 pub(crate) mod trace;
 pub(crate) mod train;
 
-pub(crate) use columns::{broken, left, right, width};
 #[cfg(test)]
 pub(crate) use help::about;
 pub(crate) use help::help;
 
-use crate::lang::{Bilingual, Lang};
+use crate::lang::Lang;
 use llm_core::base::{Language, Message};
 use llm_core::message;
 use llm_messages::{Catalogue, LIBRARIES};
+use llm_report::Bilingual;
+use llm_stories::FactKind;
 use std::sync::LazyLock;
 
 /// Chinese by template, and patterns of what clap, the TOML reader and the system write.
@@ -97,17 +94,10 @@ pub(crate) fn in_both(message: impl Into<Message>) -> Bilingual {
     Bilingual::new(spelled(&message), message.said(&Chinese))
 }
 
-/// Functions that say the same in English and in Chinese: a name, what is to be filled in, both
-/// texts as [`format!`] takes them.
-macro_rules! messages {
-    ($($(#[$doc:meta])* $name:ident($($given:ident),*) $en:literal, $zh:literal;)+) => {$(
-        $(#[$doc])*
-        pub fn $name($($given: impl std::fmt::Display),*) -> $crate::lang::Bilingual {
-            $crate::lang::Bilingual::new(format!($en), format!($zh))
-        }
-    )+};
+/// A kind of fact in the language that was chosen.
+pub(crate) fn fact_said(kind: FactKind) -> String {
+    Lang::said(llm_report::fact_label(kind))
 }
-use messages;
 
 /// A time as a person says it: `0.4 s`, `38 s`, `2 min 5 s`, `1 h 3 min`.
 pub(crate) fn lasting(seconds: f64) -> Message {

@@ -1,6 +1,6 @@
 //! One score of attention, followed by hand.
 
-super::messages! {
+llm_report::bilingual! {
     opening(letters, here)
         "One score of attention, followed by hand: S{letters} = S{here}",
         "手工追踪注意力的一个分数：S{letters} = S{here}";

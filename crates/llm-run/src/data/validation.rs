@@ -6,9 +6,9 @@ use crate::log::RunResult;
 use llm_core::base::Message;
 use llm_core::crew::{Alone, Crew};
 use llm_core::data::{TokenDataset, Window, Windows};
-use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
+use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Evaluation, Scored, Sums, evaluate_together};
-use llm_core::{Recipe, TinyGPT, TokenId, message};
+use llm_core::{Recipe, TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
 use llm_stories::{FactTable, Story, ToldStories, UnseenStories};
 use std::ops::ControlFlow;
@@ -55,30 +55,6 @@ impl Report {
         let Evaluation { tokens, .. } = self.evaluation;
         let bits = self.evaluation.bits_per_token() * tokens as f64;
         (self.bytes > 0).then(|| bits / self.bytes as f64)
-    }
-
-    /// What a token of the text is.
-    pub fn unit_message(&self) -> Message {
-        match self.unit {
-            ByteTokenizer::NAME => message!("byte"),
-            _ => message!("token"),
-        }
-    }
-
-    /// In one line.
-    pub fn summary(&self) -> Message {
-        let bits = match (self.bits_per_byte(), self.unit) {
-            (Some(bits), ByteTokenizer::NAME) => message!("{:.3} bits", bits),
-            (Some(bits), _) => message!("{:.3} bits per byte", bits),
-            (None, _) => message!("{:.3} bits", self.evaluation.bits_per_token()),
-        };
-        message!(
-            "validation loss {:.4} nats per {} ({}) · top-1 {:.1} %",
-            self.evaluation.loss,
-            self.unit_message(),
-            bits,
-            100.0 * self.evaluation.accuracy
-        )
     }
 }
 

@@ -1,11 +1,10 @@
-//! What a run leaves in its folder besides checkpoints: a row per step, samples, a picture,
-//! the settings.
+//! What a run leaves in its folder besides checkpoints: a row per step, samples, the
+//! settings.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `metrics.csv`, `metrics.jsonl` | every step in numbers ([`Row`]) |
 //! | `samples.jsonl` | what the model wrote on the way ([`Samples`]) |
-//! | `loss.svg` | the losses as a picture ([`plot`]) |
 //! | `config.toml` | the settings ([`write_config`]) |
 //! | `run.json` | what the run is and what came of it ([`RunInfo`]) |
 //!
@@ -14,7 +13,7 @@
 //! knows a step that the log does not.
 //!
 //! ```
-//! use llm_run::log::{Curves, Row, RunLog, plot};
+//! use llm_run::log::{Curves, Row, RunLog};
 //!
 //! let dir = tempfile::tempdir()?;
 //! let mut log = RunLog::open(dir.path(), 0)?; // a new run: no step is done
@@ -24,7 +23,7 @@
 //! }
 //! log.val_loss(3, 2.0); // lands in the row of step 3
 //! log.flush(true)?; // and now the checkpoint of step 3 may be saved
-//! plot::write(dir.path(), &Curves::read(dir.path(), 256, None)?)?;
+//! assert_eq!(Curves::read(dir.path(), 256, None)?.val, [(3.0, 2.0)]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -40,8 +39,6 @@
 //! | `run_log` | the log of a run, open at its end |
 //! | `samples` | what the model wrote on the way |
 //! | `curves` | the losses of a log as a few hundred points |
-//! | [`plot`] | the losses as a picture |
-//! | `groups` | groups of runs beside each other: mean, spread, a picture |
 
 mod row;
 
@@ -59,20 +56,18 @@ mod samples;
 
 mod curves;
 
-pub mod plot;
-
-mod groups;
-
 #[cfg(test)]
 mod tests;
 
+/// The losses as a picture, see [`Face::picture`](crate::training::Face::picture).
+pub const PICTURE: &str = "loss.svg";
+
 /// The names of the files that this crate writes into a run's folder.
 pub const FILES: [&str; 6] =
-    ["config.toml", "loss.svg", "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
+    ["config.toml", PICTURE, "metrics.csv", "metrics.jsonl", info::FILE, "samples.jsonl"];
 
 pub use aside::others_aside;
 pub use curves::{Curves, Point, rows};
-pub use groups::{GroupSpread, Groups, Panel, Series};
 pub use info::{BestLoss, RunInfo, RunResult, RunState};
 pub use row::{Format, Row};
 pub use run_log::{RunLog, write_config};

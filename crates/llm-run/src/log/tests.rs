@@ -1,7 +1,5 @@
 //! A log that is cut, damaged and continued.
 
-mod pictures;
-
 use super::*;
 use proptest::prelude::*;
 use std::path::Path;
@@ -240,4 +238,23 @@ proptest! {
             prop_assert_eq!(steps(dir.path(), format), [done + 1]);
         }
     }
+}
+
+#[test]
+fn rate_norm_and_speed_are_few_points_and_keep_their_extremes() {
+    let dir = tempdir().unwrap();
+    let mut log = RunLog::open(dir.path(), 0).unwrap();
+    for step in 1..=3000 {
+        let grad_norm = if step == 1234 { 40.0 } else { 1.0 };
+        let tokens_per_s = if step == 1 { f32::INFINITY } else { 500.0 };
+        log.row(Row { grad_norm, tokens_per_s, ..row(step) }).unwrap();
+    }
+    log.flush(false).unwrap();
+    let curves = Curves::read(dir.path(), 256, None).unwrap();
+    for points in [&curves.lr, &curves.grad_norm, &curves.tokens_per_s] {
+        assert!((80..=320).contains(&points.len()), "{}", points.len());
+        assert!(points.windows(2).all(|w| w[0].0 < w[1].0));
+    }
+    assert!(curves.grad_norm.contains(&(1234.0, 40.0)));
+    assert!(curves.tokens_per_s.iter().all(|point| point.1 == 500.0));
 }

@@ -23,7 +23,7 @@ impl Training<'_> {
         let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
             return Err(RunError::Internal(message!("a run without data")));
         };
-        let habits = &self.habits;
+        let habits = &self.options.habits;
         let [eval_every, save_every] =
             [habits.eval_every, habits.save_every].map(|every| every.unwrap_or(INTERVAL));
         let run = RunPlan { eval_every, save_every, ..RunPlan::new(plan.steps) };
@@ -177,7 +177,7 @@ impl Hooks for Course<'_, '_> {
     }
 
     fn evaluated(&mut self, run: Snapshot<'_>, evaluation: &Evaluation) -> llm_core::Result<Flow> {
-        let Training { face, store, habits, .. } = &mut *self.run;
+        let Training { face, store, options, .. } = &mut *self.run;
         if let Some(report) = &self.report {
             face.event(&Event::Measured { step: run.step, report });
         }
@@ -185,7 +185,7 @@ impl Hooks for Course<'_, '_> {
             journal.val_loss(run.step, evaluation.loss);
         }
         store.keep_best(evaluation.loss, run, *face).map_err(RunError::in_hook)?;
-        let enough = habits.patience.is_some_and(|most| store.keeper.worse() >= most);
+        let enough = options.habits.patience.is_some_and(|most| store.keeper.worse() >= most);
         self.resume();
         Ok(if enough { Flow::Break(Ending::NoProgress) } else { Flow::Continue(()) })
     }
@@ -198,7 +198,7 @@ impl Hooks for Course<'_, '_> {
     }
 
     fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> llm_core::Result<Flow> {
-        let every = self.run.habits.sample_every.unwrap_or(0);
+        let every = self.run.options.habits.sample_every.unwrap_or(0);
         if self.run.crew.rank() == 0 && every > 0 && run.step.is_multiple_of(every) {
             self.run.write(run).map_err(RunError::in_hook)?;
             self.resume();

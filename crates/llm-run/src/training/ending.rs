@@ -114,12 +114,13 @@ impl Training<'_> {
         })
     }
 
-    /// Does this, and writes down how it ended if that was not well.
+    /// Opens the log in the run's folder, if it has one, does this, and writes down how it ended if that was not well.
     pub(super) fn ended_or_not<T>(
         &mut self,
         plan: &mut Plan,
         run: impl FnOnce(&mut Self, &mut Plan) -> Result<T>,
     ) -> Result<T> {
+        self.store.open_journal(plan, self.options, self.identity, self.face)?;
         let ended = run(self, plan);
         match &ended {
             // What went wrong is best seen in the curves.
@@ -159,7 +160,7 @@ impl Training<'_> {
             journal.result(run.step, report);
         }
         journal.best(best);
-        match journal.report(run, ending, state, &mut |of| face.page(of)) {
+        match journal.report(run, ending, state, *face) {
             Ok(Some(path)) if state != RunState::Running => face.event(&Event::Page(&path)),
             Ok(_) => {}
             Err(e) => face.event(&Event::NoPage(&e)),

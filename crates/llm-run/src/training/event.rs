@@ -3,7 +3,7 @@
 use super::kinds::{Kept, PageOf, Scored};
 use crate::data::{Report, Validation};
 use crate::error::{Result, RunError};
-use crate::log::Sample;
+use crate::log::{Curves, Sample};
 use crate::plan::Plan;
 use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
@@ -173,6 +173,11 @@ pub trait Face: Send {
 
     /// The page about the run, as it is now.
     fn page(&mut self, _of: &PageOf<'_>) -> Option<String> {
+        None
+    }
+
+    /// The losses as the text of an SVG file.
+    fn picture(&mut self, _: &Curves) -> Option<String> {
         None
     }
 

@@ -1,5 +1,6 @@
 //! What a run writes about itself into its folder, see [`log`](crate::log).
 
+use super::event::Face;
 use super::kinds::{Identity, PageEnding, PageOf};
 use crate::config::{Before, Sheet, whole_config};
 use crate::data::Report;
@@ -7,7 +8,7 @@ use crate::defaults::set_by;
 use crate::error::{Result, RunError};
 use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
 use crate::log::{
-    self, BestLoss, Curves, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples, plot,
+    self, BestLoss, Curves, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples,
 };
 use crate::machine::{kernels, now, processor};
 use crate::options::Options;
@@ -173,7 +174,7 @@ impl Journal {
         run: Snapshot<'a>,
         ending: PageEnding<'a>,
         state: RunState,
-        page: &mut dyn FnMut(&PageOf<'_>) -> Option<String>,
+        face: &mut dyn Face,
     ) -> Result<Option<PathBuf>> {
         let begin = Instant::now();
         self.log.flush(false)?;
@@ -185,17 +186,33 @@ impl Journal {
         buffer::release_pool();
         let (folder, tokens) = (&*self.dir, self.tokens);
         let of = PageOf { folder, run, curves, samples, tokens, ending };
-        let page = page(&of);
+        let page = face.page(&of);
         buffer::release_pool();
-        plot::write(&self.dir, &of.curves)?;
+        self.put(PICTURE, face.picture(&of.curves))?;
         self.drawn = true;
-        let path = self.dir.join(REPORT);
-        if let Some(page) = &page {
-            let written = replace_file(&path, |file| file.write_all(page.as_bytes()));
-            written.map_err(|source| Error::io(IoAction::Write, &path, source))?;
-        }
+        let path = self.put(REPORT, page)?;
         self.time.page = Instant::now() + next_page(begin.elapsed());
-        Ok(page.map(|_| path))
+        Ok(path)
+    }
+
+    /// However a run ends, its picture shows all of its steps.
+    pub(super) fn draw(&mut self, face: &mut dyn Face) {
+        let _ = self.log.flush(false);
+        if self.drawn {
+            return;
+        }
+        if let Ok(curves) = self.curves() {
+            let _ = self.put(PICTURE, face.picture(&curves));
+        }
+    }
+
+    /// Writes a text, if there is one, into a file of the folder; an older one stays when that fails.
+    fn put(&self, name: &str, text: Option<String>) -> llm_core::Result<Option<PathBuf>> {
+        let Some(text) = text else { return Ok(None) };
+        let path = self.dir.join(name);
+        let written = replace_file(&path, |file| file.write_all(text.as_bytes()));
+        written.map_err(|source| Error::io(IoAction::Write, &path, source))?;
+        Ok(Some(path))
     }
 
     fn curves(&self) -> llm_core::Result<Curves> {
@@ -251,19 +268,6 @@ impl Journal {
     /// [`RunError::Core`] naming the file, once.
     pub(super) fn flush(&mut self) -> Result<()> {
         self.log.flush(true).map_err(RunError::from)
-    }
-}
-
-impl Drop for Journal {
-    /// However a run ends, its picture shows all of its steps.
-    fn drop(&mut self) {
-        let _ = self.log.flush(false);
-        if self.drawn {
-            return;
-        }
-        if let Ok(curves) = self.curves() {
-            let _ = plot::write(&self.dir, &curves);
-        }
     }
 }
 

@@ -100,7 +100,7 @@ pub struct PageEnding<'a> {
 }
 
 /// What helps when the numbers of training run away.
-pub(super) fn advice_on_rate(clipped: bool) -> Message {
+pub fn advice_on_rate(clipped: bool) -> Message {
     match clipped {
         true => message!("try a lower {lr}"),
         false => message!("try a lower {lr}, or {clip} 1"),

@@ -13,19 +13,15 @@
 //! | `estimate.rs` | how long it would take |
 //!
 //! ```no_run
-//! use llm_core::crew::Alone;
 //! use llm_run::options::Options;
 //! use llm_run::plan::Plan;
-//! use llm_run::training::{Identity, Training};
+//! use llm_run::training::{Identity, run};
 //! use llm_run::{Result, models};
 //!
 //! fn main() -> Result<()> {
 //!     let options = Options { data: vec!["book.txt".into()], ..Options::default() };
 //!     let mut plan = Plan::new(&models::BASELINE, &options, &|_, _| ())?;
-//!     let (target, mut crew, mut face) = (plan.target(&options)?, Alone, ());
-//!     let mut training = Training::new(&plan, &options, target, &mut crew, &mut face);
-//!     training.open(&plan, &options, &Identity::of("my-program", 1))?;
-//!     training.run(&mut plan)
+//!     run(&mut plan, &options, &Identity::of("my-program", 1), &mut ())
 //! }
 //! ```
 
@@ -42,16 +38,16 @@ mod store;
 pub use course::Pace;
 pub use estimate::{Estimate, estimate};
 pub use event::{Event, Face};
-pub use kinds::{Early, Identity, Kept, PageEnding, PageOf, Scored};
+pub use kinds::{Early, Identity, Kept, PageEnding, PageOf, Scored, advice_on_rate};
 pub use measuring::measure;
 
 use crate::clock::TimeBudget;
 use crate::data::Report;
 use crate::error::{Result, RunError};
 use crate::folder::Target;
-use crate::options::{Habits, Options};
+use crate::options::Options;
 use crate::plan::Plan;
-use llm_core::crew::Crew;
+use llm_core::crew::{Alone, Crew};
 use llm_core::{Error, IoAction, message};
 use std::fmt;
 use std::time::Instant;
@@ -62,7 +58,8 @@ pub struct Training<'a> {
     face: &'a mut dyn Face,
     /// Who works on it.
     crew: &'a mut dyn Crew,
-    habits: Habits,
+    options: &'a Options,
+    identity: &'a Identity,
     store: Store,
     /// When the command began, and how long it may take.
     clock: TimeBudget,
@@ -73,7 +70,7 @@ pub struct Training<'a> {
 impl fmt::Debug for Training<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let fields = &mut f.debug_struct("Training");
-        fields.field("habits", &self.habits).field("early", &self.early).finish_non_exhaustive()
+        fields.field("options", self.options).field("early", &self.early).finish_non_exhaustive()
     }
 }
 
@@ -82,7 +79,8 @@ impl<'a> Training<'a> {
     /// [`Alone`](llm_core::crew::Alone) where there is one process.
     pub fn new(
         plan: &Plan,
-        options: &Options,
+        options: &'a Options,
+        identity: &'a Identity,
         target: Option<Target>,
         crew: &'a mut dyn Crew,
         face: &'a mut dyn Face,
@@ -90,7 +88,8 @@ impl<'a> Training<'a> {
         Training {
             face,
             crew,
-            habits: options.habits.clone(),
+            options,
+            identity,
             store: Store::new(plan, options, target),
             clock: TimeBudget { begin: Instant::now(), most: options.max_time },
             early: None,
@@ -98,16 +97,9 @@ impl<'a> Training<'a> {
     }
 
     /// The same with a time that began earlier.
-    pub fn with_clock(self, clock: TimeBudget) -> Training<'a> {
-        Training { clock, ..self }
-    }
-
-    /// Opens the log in the run's folder, if it has one.
-    ///
-    /// # Errors
-    /// [`RunError::Core`] naming a file.
-    pub fn open(&mut self, plan: &Plan, options: &Options, identity: &Identity) -> Result<()> {
-        self.store.open_journal(plan, options, identity, self.face)
+    pub fn with_clock(mut self, clock: TimeBudget) -> Training<'a> {
+        self.clock = clock;
+        self
     }
 
     /// The whole run: steps, the last measurement, checks, a text, the page.
@@ -170,6 +162,23 @@ impl<'a> Training<'a> {
 
     fn save(&mut self, plan: &Plan) -> Result<()> {
         self.store.save((&plan.trainer).into(), self.face)
+    }
+}
+
+/// The whole run in one process, where its options keep it.
+///
+/// # Errors
+/// As [`Plan::target`] and [`Training::run`].
+pub fn run(plan: &mut Plan, options: &Options, who: &Identity, face: &mut dyn Face) -> Result<()> {
+    let target = plan.target(options)?;
+    Training::new(plan, options, who, target, &mut Alone, face).run(plan)
+}
+
+impl Drop for Training<'_> {
+    fn drop(&mut self) {
+        if let Some(journal) = &mut self.store.journal {
+            journal.draw(self.face);
+        }
     }
 }
 

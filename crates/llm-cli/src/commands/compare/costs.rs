@@ -3,15 +3,14 @@
 
 use crate::error::Result;
 use crate::messages::said;
-use crate::report::Comparison;
 use crate::signals::Signals;
 use crate::table::{Column, table};
 use llm_core::base::thousands;
 use llm_core::model::Positions;
 use llm_core::{TinyGPT, message};
 use llm_lens::with_context;
+use llm_report::{Comparison, GroupSpread};
 use llm_run::defaults::PERIODIC_TOKENS;
-use llm_run::log::GroupSpread;
 use llm_run::plan::Plan;
 use serde::Serialize;
 

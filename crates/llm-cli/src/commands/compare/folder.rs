@@ -2,7 +2,6 @@
 
 use super::results::Results;
 use crate::error::{Result, RunError, of_verb};
-use crate::report;
 use llm_core::base::{check_writable, replace_file};
 use llm_core::{Error, IoAction, Result as CoreResult};
 use llm_run::escape::one_line;
@@ -61,7 +60,7 @@ impl Folder {
         self.put("compare.svg", || {
             super::plot::svg(results).map(String::into_bytes).map_err(io::Error::other)
         })?;
-        report::write(&self.path.join(REPORT), &results.page(&self.name())?)?;
+        llm_report::write(&self.path.join(REPORT), &results.page(&self.name())?)?;
         Ok(())
     }
 

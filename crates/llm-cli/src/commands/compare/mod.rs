@@ -14,13 +14,13 @@ use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, reason};
 use crate::messages::lasting;
 use crate::program::Program;
-use crate::report::facts::from_to;
 use crate::signals::Signals;
 use costs::Costs;
 use folder::Folder;
 use llm_core::base::{Message, thousands};
 use llm_core::counted;
 use llm_core::message;
+use llm_report::from_to;
 use llm_run::escape::json_line;
 use llm_run::models::Heads;
 use llm_run::numbers::typed;
@@ -390,7 +390,7 @@ impl Comparing<'_> {
         self.out.show(&format!("\n{}", self.results.text(room())));
         let name = self.folder.name();
         self.say(message!("\nwritten {}/compare.json, compare.csv, compare.svg", name));
-        self.say(message!("report  {}/report.html", name));
+        self.say(message!("report  {}", format!("{name}/report.html")));
         self.say(message!("runs    {}/{}, ...", name, self.results.first_folder()));
     }
 

@@ -2,8 +2,7 @@
 
 use super::results::Results;
 use super::statistics::values_of;
-use crate::report::Comparison;
-use llm_run::log::{Groups, Panel, Series};
+use llm_report::{Comparison, Groups, Panel, Series};
 
 /// Loss by what differs, each seed a point; below it the facts by kind, where there are facts.
 pub(super) fn svg(results: &Results) -> Result<String, String> {

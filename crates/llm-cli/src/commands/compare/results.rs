@@ -5,19 +5,20 @@ use super::statistics::{conclude, values_of};
 use super::vary::{HEADS, KIND, Variant};
 use crate::error::Result;
 use crate::events::Scores;
-use crate::lang::{Bilingual, Lang};
-use crate::messages::{compare as say, report as label, report::kind_said, said, spelled};
-use crate::report::facts::{Shared, settings};
-use crate::report::{Compared, ComparedCosts, Comparison, Fact, Page, SeveralRuns};
+use crate::lang::Lang;
+use crate::messages::{compare as say, fact_said, said, spelled};
 use crate::table::{Column, table};
 use llm_core::Config;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
+use llm_report::{
+    Bilingual, Compared, ComparedCosts, Comparison, Fact, GroupSpread, Page, SeveralRuns, Shared,
+    fact_label, settings,
+};
 use llm_run::escape::escaped_json;
 use llm_run::folder::RunFolder;
-use llm_run::log::GroupSpread;
 use llm_stories::FactKind;
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -263,7 +264,7 @@ impl Results {
             facts,
             compare: Some(self.comparison()),
             runs: Some(self.curves()?),
-            kinds: FactKind::ALL.iter().map(|kind| (kind.name(), label::kind(*kind))).collect(),
+            kinds: FactKind::ALL.iter().map(|kind| (kind.name(), fact_label(*kind))).collect(),
             ..Page::default()
         })
     }
@@ -335,7 +336,7 @@ impl Results {
             text.push('\n');
         }
         for line in &comparison.conclusion {
-            text.push_str(&format!("{}\n", line.clone().text(Lang::chosen())));
+            text.push_str(&format!("{}\n", Lang::said(line.clone())));
         }
         text
     }
@@ -392,11 +393,11 @@ fn facts_table(comparison: &Comparison, room: usize) -> String {
     let row = |name: String, places: String, of: &dyn Fn(&Compared) -> String| {
         [name, places].into_iter().chain(comparison.rows.iter().map(of)).collect::<Vec<_>>()
     };
-    let names = |row: &Compared| row.name.clone().text(Lang::chosen());
+    let names = |row: &Compared| Lang::said(row.name.clone());
     let mut rows = vec![row(said("facts right, %"), said("places"), &names)];
     for (name, _) in kinds {
         let kind = FactKind::ALL.iter().copied().find(|kind| kind.name() == name);
-        let said = kind.map_or_else(|| name.clone(), kind_said);
+        let said = kind.map_or_else(|| name.clone(), fact_said);
         let places = kind.map_or(0, FactKind::places);
         rows.push(row(said, places.to_string(), &|row| cell(values_of(row, name))));
     }

@@ -1,9 +1,8 @@
 //! Mean and spread over seeds, and what may be said about a difference.
 
-use crate::lang::Bilingual;
 use crate::messages::compare::{Conclusion, Difference, Mean, Quantity};
-use crate::report::{Compared, Comparison};
-use llm_run::log::GroupSpread;
+use llm_report::Bilingual;
+use llm_report::{Compared, Comparison, GroupSpread};
 
 /// What is measured about one quantity.
 struct Findings<'a> {

@@ -3,13 +3,13 @@
 use crate::args::{CompareArgs, TrainArgs, command, in_one_line};
 use crate::error::{Result, RunError, reason};
 use crate::flags::flags_of;
-use crate::lang::Bilingual;
 use crate::messages::compare as say;
 use crate::program::Program;
 use clap::FromArgMatches;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_core::settings::Value;
+use llm_report::Bilingual;
 
 /// The settings in which a training differs, and all that it takes.
 type Varied = (Vec<(String, String)>, TrainArgs);

@@ -5,6 +5,7 @@ use llm_core::base::Message;
 use llm_core::kernels::small::SmallKind;
 use llm_core::train::Scored;
 use llm_core::{TokenId, message};
+use llm_messages::unit;
 use llm_run::data::Report;
 
 /// The likeliest token at each scored place, by the model as it is, and how often it is the same by
@@ -51,7 +52,7 @@ pub(super) fn lines(beside: &BesideF32, report: &Report) -> Message {
         "in f32         {:.4} nats per {}: {} changes it by {:+.3} %\n\
          same choice    {:.2} %\n",
         beside.f32_loss,
-        report.unit_message(),
+        unit(report),
         beside.weights,
         change,
         100.0 * beside.same_first_choice

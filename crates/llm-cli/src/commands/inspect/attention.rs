@@ -8,13 +8,13 @@ use crate::error::{Result, RunError};
 use crate::generation::prompt_tokens;
 use crate::messages::{inspect as say, said, spelled};
 use crate::program::Program;
-use crate::report::{self, AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
 use llm_core::base::{Message, memory, real_path, replace_file, thousands};
 use llm_core::recipe::DataSource;
 use llm_core::{Error, IoAction, TokenId};
 use llm_core::{counted, message};
 use llm_formats::npz::{self, Npz};
 use llm_lens::attention_maps;
+use llm_report::{AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
 use llm_run::escape::{json_line, one_line, safe_text};
 use llm_run::folder::to_load;
 use llm_run::models::AttentionFlags;
@@ -78,7 +78,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         say_written(&file, quiet);
     }
     if let Some(file) = &args.html {
-        report::write(file, &view.page(program, &path, &tokens[view.first..]))?;
+        llm_report::write(file, &view.page(program, &path, &tokens[view.first..]))?;
         say_written(file, quiet);
     }
     let mut out = Out::default();

@@ -5,15 +5,15 @@ use super::output::{PAGE, check_place, made_by, say_written};
 use crate::args::MeasuredArgs;
 use crate::console::{print, room, show};
 use crate::error::{Result, RunError};
-use crate::lang::{Bilingual, Lang};
+use crate::lang::Lang;
 use crate::messages::{in_both, inspect as say, said};
 use crate::program::Program;
-use crate::report::{self, Fact, HeadRow, Page, named};
 use crate::signals::Signals;
 use crate::table::{Column as Shown, table};
 use llm_core::base::{Message, memory, thousands};
 use llm_core::message;
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
+use llm_report::{Bilingual, Fact, HeadRow, Page, named, role_label};
 use llm_run::escape::{json_line, one_line};
 use llm_run::folder::to_load;
 use llm_run::plan::load;
@@ -51,7 +51,7 @@ pub(super) fn heads(program: &Program, args: &MeasuredArgs) -> Result<()> {
     };
     let measured = message!("{}: {} tokens in {}", name, thousands(report.tokens), windows);
     if let Some(file) = &args.html {
-        report::write(file, &page(program, &path, &measured, &report))?;
+        llm_report::write(file, &page(program, &path, &measured, &report))?;
         say_written(file, args.output.quiet());
     }
     let as_json = args.json || args.output.json();
@@ -111,10 +111,10 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
     text.push('\n');
     for row in &report.rows {
         let role = match (row.role, row.is_off) {
-            (_, true) => HeadRow::from(row).role.text(Lang::chosen()),
+            (_, true) => Lang::said(HeadRow::from(row).role),
             (None, false) => said("nothing stands out"),
             (Some(role), false) => {
-                let what = say::description(role).text(Lang::chosen());
+                let what = Lang::said(role_label(role));
                 what + &said(evidence(row, role, &report.uniform))
             }
         };

@@ -3,7 +3,7 @@
 use crate::args::InspectModelArgs;
 use crate::console::{print, room, show};
 use crate::error::{Result, RunError};
-use crate::messages::{left, said};
+use crate::messages::said;
 use crate::program::Program;
 use crate::table::{Column, table};
 use llm_core::base::{Message, bytes, thousands};
@@ -13,6 +13,7 @@ use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{AttentionSpec, Config, Error};
 use llm_core::{counted, message};
 use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
+use llm_messages::columns::left;
 use llm_run::defaults::Start;
 use llm_run::escape::{json_line, one_line};
 use llm_run::folder::to_load;

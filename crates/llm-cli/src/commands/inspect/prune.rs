@@ -12,7 +12,6 @@ use crate::error::{Result, RunError, of_verb};
 use crate::messages::{in_both, inspect as say};
 use crate::next_commands;
 use crate::program::Program;
-use crate::report::{self, Fact, Page, Pruned, Pruning};
 use crate::signals::Signals;
 use found::{Dropped, Found, Score, Scored, facts_share};
 use llm_core::TinyGPT;
@@ -21,6 +20,7 @@ use llm_core::base::{Message, memory, thousands};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::{counted, message};
 use llm_lens::{Pruner, head_mask, measurements, with_head_mask};
+use llm_report::{Fact, Page, Pruned, Pruning};
 use llm_run::data::Validation;
 use llm_run::escape::one_line;
 use llm_run::folder::{Target, to_load};
@@ -72,7 +72,7 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
         save(program, &mut loaded, target, &dropped.mask)?;
     }
     if let Some(file) = &args.on.html {
-        report::write(file, &page(program, &path, &measured, &found))?;
+        llm_report::write(file, &page(program, &path, &measured, &found))?;
         say_written(file, quiet);
     }
     let mut out = Out::default();

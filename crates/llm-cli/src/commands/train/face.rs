@@ -6,27 +6,23 @@ use crate::console::{Out, note, noted};
 use crate::error::{Result, reason};
 use crate::events::{self, Event as Json};
 use crate::generation::Request;
-use crate::lang::Bilingual;
-use crate::messages::train as say;
-use crate::messages::{lasting, said, spelled};
+use crate::messages::{in_both, lasting, spelled};
 use crate::next_commands;
 use crate::probes::{self, Probes};
 use crate::program::Program;
 use crate::progress::{Progress, Watching, scored_in_time};
-use crate::report;
-use crate::report::run::{About, Ending as PageEnding};
 use crate::signals::Signals;
 use llm_core::base::{Message, thousands};
 use llm_core::checkpoint::Snapshot;
-use llm_core::train::{Ending, SPIKE_WINDOW};
+use llm_core::train::StepReport;
 use llm_core::{TinyGPT, TokenDataset, message};
+use llm_report::{About, Bilingual};
 use llm_run::data::{Report, Validation};
 use llm_run::escape;
 use llm_run::folder::Target;
-use llm_run::log::Sample;
+use llm_run::log::{Curves, Sample};
 use llm_run::plan::Plan;
-use llm_run::training::{Early, Estimate, Event, Face, Kept, PageOf, Scored};
-use std::path::Path;
+use llm_run::training::{Early, Estimate, Event, Face, Kept, PageOf, Scored, advice_on_rate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -63,7 +59,7 @@ impl Speaker {
         if self.json || self.is_one_of_many {
             return self.say(line);
         }
-        self.out.show(&(said(line) + "\n"));
+        self.out.line(line);
     }
 
     pub(super) fn say(&self, line: impl Into<Message>) {
@@ -95,19 +91,8 @@ impl<'a> Shown<'a> {
         signals: Signals,
     ) -> Shown<'a> {
         let (json, quiet) = (args.output.json(), args.output.quiet());
-        let is_one_of_many = false;
-        Shown {
-            program,
-            args,
-            speaker: Speaker { out: Out::default(), json, quiet, is_one_of_many },
-            signals,
-            progress: Progress::silent(&args.output),
-            watching: None,
-            request: Some(request),
-            probes: None,
-            about: None,
-            together: Arc::default(),
-        }
+        let speaker = Speaker { out: Out::default(), json, quiet, is_one_of_many: false };
+        Shown::of(program, args, speaker, Some(request), signals)
     }
 
     /// One of several runs: a bar is all that is seen of it.
@@ -118,15 +103,24 @@ impl<'a> Shown<'a> {
     ) -> Shown<'a> {
         let speaker =
             Speaker { out: Out::default(), json: false, quiet: true, is_one_of_many: true };
-        let progress = Progress::silent(&args.output);
+        Shown::of(program, args, speaker, None, signals)
+    }
+
+    fn of(
+        program: &'a Program,
+        args: &'a TrainArgs,
+        speaker: Speaker,
+        request: Option<&'a Request>,
+        signals: Signals,
+    ) -> Shown<'a> {
         Shown {
             program,
             args,
             speaker,
             signals,
-            progress,
+            progress: Progress::default(),
             watching: None,
-            request: None,
+            request,
             probes: None,
             about: None,
             together: Arc::default(),
@@ -158,10 +152,8 @@ impl<'a> Shown<'a> {
 
     /// So many steps begin.
     pub(super) fn begin(&mut self, steps: u64) {
-        self.progress = match self.speaker.is_one_of_many {
-            true => Progress::bar_alone(steps),
-            false => Progress::new(&self.args.output, steps),
-        };
+        let Speaker { quiet, is_one_of_many, .. } = self.speaker;
+        self.progress = Progress::new(steps, quiet && !is_one_of_many);
     }
 
     /// Takes the bar away.
@@ -172,32 +164,6 @@ impl<'a> Shown<'a> {
     /// A line among the reports.
     fn say(&self, line: impl Into<Message>) {
         self.progress.aside(|| self.speaker.say(line));
-    }
-
-    /// Why there were fewer steps than planned, if so.
-    fn ended(&self, ending: &Ending, step: u64, best: Option<(f64, u64)>, worse: u64) {
-        match ending {
-            Ending::AllSteps | Ending::Interrupted => {}
-            Ending::TimeIsUp { left } => self.say(message!(
-                "stopped at step {}: --max-time is up; {} planned steps are left, --load goes on with \
-                 them",
-                step,
-                left
-            )),
-            Ending::NoProgress => {
-                let stopped = message!(
-                    "stopped at step {}: no better validation loss in {} measurements",
-                    step,
-                    worse
-                );
-                self.say(match best {
-                    Some((loss, at)) => {
-                        message!("{}; the best was {:.4} at step {}", stopped, loss, at)
-                    }
-                    None => stopped,
-                });
-            }
-        }
     }
 
     /// How far the last measurement is, and what it was cut to.
@@ -211,6 +177,7 @@ impl<'a> Shown<'a> {
     /// The measurement after the last step.
     fn result(
         &mut self,
+        line: Option<Message>,
         step: u64,
         report: &Report,
         on: &Validation,
@@ -218,7 +185,7 @@ impl<'a> Shown<'a> {
         clipped: bool,
     ) {
         self.speaker.emit(&Json::Eval { step, scores: report.into(), beside: None });
-        self.speaker.tell(message!("result  {}", report.summary()));
+        line.into_iter().for_each(|line| self.speaker.tell(line));
         let even = model.config().first_loss();
         if report.evaluation.loss > even + WORSE_THAN_EVEN {
             self.say(message!(
@@ -275,14 +242,19 @@ impl<'a> Shown<'a> {
     }
 
     /// What there is now.
-    fn done(&mut self, plan: &Plan, seconds: f64, report: Option<&Report>, kept: &Kept<'_>) {
+    fn done(
+        &mut self,
+        line: Option<Message>,
+        plan: &Plan,
+        seconds: f64,
+        report: Option<&Report>,
+        kept: &Kept<'_>,
+    ) {
         let path = kept.target.map(|t| t.path.display().to_string());
         let (step, scores) = (plan.trainer.step, report.map(Into::into));
         self.speaker.emit(&Json::Done { step, scores, seconds, checkpoint: path.as_deref() });
-        if plan.steps == 0 {
-            return;
-        }
-        self.say(message!("done    step {} in {:.1} s", step, seconds));
+        let Some(line) = line else { return };
+        self.say(line);
         let Some(target) = kept.target else { return };
         let saved = message!("saved   {}", escape::path(&target.path));
         if self.speaker.quiet {
@@ -315,67 +287,36 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// What helps when the numbers of training run away.
-fn advice_on_rate(clipped: bool) -> Message {
-    match clipped {
-        true => "try a lower --lr".into(),
-        false => "try a lower --lr, or --clip 1".into(),
-    }
-}
-
 /// Why there were fewer steps than planned.
 fn early(why: &Early) -> Bilingual {
     match why {
-        Early::TimeIsUp(step) => say::time_is_up(step),
-        Early::NoProgress(step) => say::no_progress(step),
-        Early::Interrupted(step) => say::interrupted(step),
-        Early::Diverged(why) => {
-            let why = escape::one_line(&spelled(why));
-            Bilingual::new(why.clone(), why)
-        }
+        Early::Diverged(why) => escape::one_line(&spelled(why)).into(),
+        why => in_both(llm_messages::early(why)),
     }
-}
-
-/// The run's folder or its log was made again.
-fn remade(is_folder: bool, folder: &Path, step: u64) -> Message {
-    let folder = escape::path(folder);
-    match is_folder {
-        true => message!(
-            "the run's folder was gone and is made again in '{}'; its log begins after step {}",
-            folder,
-            step
-        ),
-        false => message!(
-            "the run's log was gone and is made again in '{}'; its log begins after step {}",
-            folder,
-            step
-        ),
-    }
-}
-
-fn saved(step: u64, path: &Path, moments: bool) -> Message {
-    let saved = message!("saved checkpoint '{}' at step {}", escape::path(path), step);
-    if moments { message!("{} (with optimizer state)", saved) } else { saved }
 }
 
 impl Face for Shown<'_> {
     fn event(&mut self, event: &Event<'_>) {
+        let line = llm_messages::event(event);
         match event {
             Event::Begin(steps) => self.begin(*steps),
-            Event::Noted(note) => self.say(*note),
-            Event::Step { report, done, total, rate, due } => {
-                let out = &mut self.speaker.out;
-                self.progress.step([*done, *total], report, *rate, *due, out);
+            Event::Noted(note) => return self.say(*note),
+            Event::Step { report, done, rate, .. } => {
+                let shown = self.progress.step(*done, report, *rate);
+                let Some(line) = line else { return };
+                if !shown {
+                    self.say(line);
+                }
+                let StepReport { step, loss, lr, grad_norm, tokens: _, skipped } = **report;
+                let tokens_per_s = *rate;
+                let event = Json::Step { step, loss, lr, grad_norm, tokens_per_s, skipped };
+                return self.speaker.emit(&event);
             }
-            Event::Skipped { step, spike } => self.say(message!(
-                "step {} skipped: loss {:+.1}, gradient norm {:+.1} standard deviations from the last {}",
-                step,
-                spike.loss_z,
-                spike.norm_z,
-                SPIKE_WINDOW
-            )),
             Event::Measured { step, report } => {
-                self.progress.eval(*step, report, &mut self.speaker.out);
+                self.progress.measured(report.evaluation.loss);
+                line.into_iter().for_each(|line| self.say(line));
+                let (step, scores) = (*step, (*report).into());
+                return self.speaker.emit(&Json::Eval { step, scores, beside: None });
             }
             Event::Scoring { scored, total } => {
                 let quiet = self.speaker.quiet;
@@ -383,40 +324,26 @@ impl Face for Shown<'_> {
                 watching.position(*scored);
             }
             Event::Scored(scored) => self.scored(scored),
-            Event::Resumed => {}
-            Event::Saved { step, path, moments } => {
-                let shown = path.display().to_string();
-                self.speaker.emit(&Json::Saved { step: *step, path: &shown });
-                self.say(saved(*step, path, *moments));
+            Event::Saved { step, path, .. } => {
+                let path = &path.display().to_string();
+                self.speaker.emit(&Json::Saved { step: *step, path });
             }
-            Event::Renamed { folder } => self.say(message!(
-                "the run's folder is called '{}' now: the run goes on there",
-                escape::path(folder)
-            )),
-            Event::Remade { is_folder, folder, step } => {
-                self.say(remade(*is_folder, folder, *step));
-            }
-            Event::Ended { ending, step, best, worse } => {
-                self.progress.finish();
-                self.ended(ending, *step, best.map(|best| (best.val_loss, best.step)), *worse);
-            }
-            Event::Unmeasured => {
-                self.say("no validation data: nothing is known about unseen text");
-            }
+            Event::Ended { .. } => self.progress.finish(),
             Event::Result { step, report, on, model, clipped } => {
-                self.result(*step, report, on, model, *clipped);
+                return self.result(line, *step, report, on, model, *clipped);
             }
-            Event::Page(path) => self.say(message!("report  {}", escape::path(path))),
             Event::NoPage(e) => note(message!("no report: {}", reason(e))),
             Event::Interrupted { step, kept } => {
                 self.progress.finish();
                 self.interrupted(*step, kept);
             }
             Event::Done { plan, seconds, report, kept } => {
-                self.done(plan, *seconds, *report, kept);
+                return self.done(line, plan, *seconds, *report, kept);
             }
             Event::Next { plan, kept } => self.next(plan, kept),
+            _ => {} // its line is all
         }
+        line.into_iter().for_each(|line| self.say(line));
     }
 
     fn signal(&self) -> Option<u8> {
@@ -454,17 +381,12 @@ impl Face for Shown<'_> {
     }
 
     fn page(&mut self, of: &PageOf<'_>) -> Option<String> {
-        let about = self.about.as_ref()?;
-        let ending = PageEnding {
-            report: of.ending.report,
-            tokens: of.tokens,
-            seconds: of.ending.seconds,
-            checkpoints: of.ending.checkpoints.iter().map(|path| escape::path(path)).collect(),
-            early: of.ending.early.map(early),
-        };
-        let (title, curves) = (escape::path(of.folder), (&of.curves).into());
-        let page = report::run::page(&title, about, of.run, curves, of.samples.clone(), ending);
-        report::html(&page).ok()
+        let page = llm_report::page(self.about.as_ref()?, of, of.ending.early.map(early));
+        llm_report::html(&page).ok()
+    }
+
+    fn picture(&mut self, curves: &Curves) -> Option<String> {
+        llm_report::loss_picture(curves)
     }
 
     fn together(&mut self, together: bool) {

@@ -15,13 +15,13 @@ use crate::machine::version;
 use crate::messages::spelled;
 use crate::probes::Probes;
 use crate::program::Program;
-use crate::report::run::About;
 use crate::settings::{beside, head};
 use crate::signals::Signals;
 use face::Shown;
 use llm_core::base::Message;
 use llm_core::crew::{Alone, Crew};
 use llm_core::kernels::gemm::Precision;
+use llm_report::About;
 use llm_run::clock::TimeBudget;
 use llm_run::data::Report;
 use llm_run::note::Note;
@@ -98,13 +98,13 @@ pub(crate) fn train(
         Some(team) => team.crew(),
         None => &mut nobody,
     };
+    let identity = identity(program, args, &plan, threads);
     if plan.steps > 0 && target.as_ref().is_some_and(|target| target.run.is_some()) {
-        shown.about = Some(about(program, &plan, threads)?);
+        shown.about = Some(About::of(&identity, &plan)?);
     }
-    let mut training = Training::new(&plan, options, target, crew, &mut shown).with_clock(clock);
-    let done = training
-        .open(&plan, options, &identity(program, args, &plan, threads))
-        .and_then(|()| training.run(&mut plan));
+    let done = Training::new(&plan, options, &identity, target, crew, &mut shown)
+        .with_clock(clock)
+        .run(&mut plan);
     shown.finish();
     done?;
     shown.speaker.out.finish()
@@ -166,12 +166,6 @@ fn identity(program: &Program, args: &TrainArgs, plan: &Plan, threads: usize) ->
     }
 }
 
-/// What a page about the run needs to know.
-fn about(program: &Program, plan: &Plan, threads: usize) -> Result<About> {
-    let (data, model) = (plan.data.as_ref(), &plan.trainer.model);
-    About::new(program, data, model, &plan.tokenizer, threads)
-}
-
 /// One training of several, in a folder of its own: what was measured at its end, and the seconds
 /// of its steps. A bar is all that is seen of it.
 ///
@@ -187,12 +181,11 @@ pub(super) fn one_of_many(
     let options = args.options();
     let target = plan.target(&options)?;
     let mut shown = Shown::bar_alone(program, args, signals.clone());
-    shown.about = Some(about(program, plan, threads)?);
+    let identity = identity(program, args, plan, threads);
+    shown.about = Some(About::of(&identity, plan)?);
     let mut nobody = Alone;
-    let mut training = Training::new(plan, &options, target, &mut nobody, &mut shown);
-    let done = training
-        .open(plan, &options, &identity(program, args, plan, threads))
-        .and_then(|()| training.steps_alone(plan));
+    let done =
+        Training::new(plan, &options, &identity, target, &mut nobody, &mut shown).steps_alone(plan);
     shown.finish();
     let (report, seconds) = done?;
     let report =

@@ -9,9 +9,10 @@ mod sizes;
 #[cfg(test)]
 mod tests;
 
-use crate::lang::{Bilingual, Lang};
+use crate::lang::Lang;
 use crate::messages::trace as say;
 use llm_lens::trace::{Bias, Place, Sum, Walk};
+use llm_report::Bilingual;
 use numbers::{Line, columns, lines, number};
 
 /// Before every line but the titles.
@@ -49,13 +50,13 @@ impl Printed<'_> {
     /// The next step's title, behind an empty line.
     fn title(&mut self, title: Bilingual) {
         self.steps += 1;
-        let line = format!("\n{}. {}\n", self.steps, title.text(self.lang));
+        let line = format!("\n{}. {}\n", self.steps, self.lang.of(title));
         self.text.push_str(&line);
     }
 
     /// A line in words.
     fn say(&mut self, line: Bilingual) {
-        self.line(line.text(self.lang));
+        self.line(self.lang.of(line));
     }
 
     /// A line that is the same in all languages.
@@ -71,7 +72,7 @@ impl Printed<'_> {
 
     /// What stands for lines that are left out.
     fn more(&self, n: usize) -> String {
-        say::more(n).text(self.lang)
+        self.lang.of(say::more(n))
     }
 
     /// The terms of a sum, one a line, then the sum under `name`.

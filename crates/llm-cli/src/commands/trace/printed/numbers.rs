@@ -1,6 +1,6 @@
 //! Numbers and tables as they are printed.
 
-use crate::messages::{left, width};
+use llm_messages::columns::{left, width};
 
 /// Before what stands below its row.
 const BELOW: &str = "    ";

@@ -29,7 +29,7 @@ impl Printed<'_> {
         let plain: f64 = row.scores.iter().map(|s| s.exp()).sum();
         let total: f64 = row.probs.iter().sum();
         let sums = [plain, row.sum, total].map(number);
-        let mut last = vec![say::sum().text(self.lang), String::new()];
+        let mut last = vec![self.lang.of(say::sum()), String::new()];
         last.extend(sums);
         rows.push(last);
         self.table(&rows);

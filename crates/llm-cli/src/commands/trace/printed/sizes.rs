@@ -1,14 +1,14 @@
 //! What is looked at, how large everything is, where q, k and v come from.
 
 use super::Printed;
-use crate::lang::Bilingual;
 use crate::messages::trace as say;
+use llm_report::Bilingual;
 
 impl Printed<'_> {
     pub(super) fn opening(&mut self) {
         let walk = self.walk;
         let (letters, here) = (self.index(["b", "h", "i", "j"]), self.here());
-        self.text = say::opening(letters, here).text(self.lang) + "\n";
+        self.text = self.lang.of(say::opening(letters, here)) + "\n";
         match (walk.layer, &walk.tokens) {
             (Some(layer), Some(tokens)) => {
                 self.say(say::layer(layer));
@@ -46,7 +46,7 @@ impl Printed<'_> {
             rows.truncate(3);
         }
         let row = |(letter, n, what): (&str, usize, Bilingual)| {
-            vec![format!("{letter} = {n}"), what.text(self.lang)]
+            vec![format!("{letter} = {n}"), self.lang.of(what)]
         };
         let rows: Vec<_> = rows.into_iter().map(row).collect();
         self.table(&rows);
@@ -66,12 +66,12 @@ impl Printed<'_> {
         let mut rows = vec![
             row("x", "[B, T, C]", &[b, t, c], String::new()),
             row("qkv", "[B, T, (H+2G)D]", &[b, t, wide], qkv),
-            row("q", "[B, T, H, D]", &[b, t, h, d], say::columns_of(q).text(self.lang)),
-            row("k", "[B, T, G, D]", &[b, t, g, d], say::columns_of(k).text(self.lang)),
-            row("v", "[B, T, G, D]", &[b, t, g, d], say::columns_of(v).text(self.lang)),
+            row("q", "[B, T, H, D]", &[b, t, h, d], self.lang.of(say::columns_of(q))),
+            row("k", "[B, T, G, D]", &[b, t, g, d], self.lang.of(say::columns_of(k))),
+            row("v", "[B, T, G, D]", &[b, t, g, d], self.lang.of(say::columns_of(v))),
         ];
         if layout.qk_norm {
-            rows.push(row("q, k", "", &[d], say::normed().text(self.lang)));
+            rows.push(row("q, k", "", &[d], self.lang.of(say::normed())));
         }
         let project = format!("att*w_proj, w_proj [HD, C] = [{joined}, {c}]");
         rows.push(row("S, P", "[B, H, T, T]", &[b, h, t, t], String::new()));
@@ -93,7 +93,7 @@ impl Printed<'_> {
         let row = |name: &str, letters: &str, shape: &[usize], note: String| {
             vec![name.into(), letters.into(), format!("= {shape:?}"), note]
         };
-        let (none, words) = (String::new, |note: Bilingual| note.text(self.lang));
+        let (none, words) = (String::new, |note: Bilingual| self.lang.of(note));
         let mut rows = vec![
             row("x", "[B, T, C]", &[b, t, c], none()),
             row("qkv", "[B, T, 3C]", &[b, t, c3], qkv),

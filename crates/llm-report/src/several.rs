@@ -1,10 +1,10 @@
 //! Several runs from their folders: their curves, and in what they differ.
 
-use super::data::Curves;
-use super::runs::{OneRun, SeveralRuns};
-use crate::error::Result;
-use crate::lang::Bilingual;
-use crate::messages::train as say;
+use crate::bilingual::Bilingual;
+use crate::data::Curves;
+use crate::labels::state_label;
+use crate::runs::{OneRun, SeveralRuns};
+use llm_run::Result;
 use llm_run::escape::one_line;
 use llm_run::folder::RunFolder;
 
@@ -89,7 +89,7 @@ fn row(run: &RunFolder) -> Result<OneRun> {
         best: info.best.map(|best| best.val_loss),
         steps: info.step,
         seconds: (info.seconds > 0.0).then_some(info.seconds),
-        state: say::state(run.state()),
+        state: state_label(run.state()),
     })
 }
 

@@ -1,13 +1,13 @@
 //! Attention as a picture: one block, all heads side by side.
 
-use super::label::fitted;
-use crate::messages::width;
+use crate::label::fitted;
+use crate::losses::{Area, FONT, Failure};
+use llm_messages::columns::width;
 use plotters::prelude::*;
 use plotters::style::FontTransform;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use std::io;
 
-const FONT: &str = "sans-serif";
 const MONO: &str = "monospace";
 const INK: RGBColor = RGBColor(8, 48, 107);
 const TEXT: RGBColor = RGBColor(40, 40, 40);
@@ -20,11 +20,6 @@ const BESIDE: usize = 4;
 const LABEL: usize = 8;
 /// Weights that a sheet of paper does not show.
 const INVISIBLE: f32 = 0.002;
-
-/// Why nothing was drawn.
-type Failure = DrawingAreaErrorKind<io::Error>;
-/// Where SVG is drawn.
-type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 
 /// Sizes in pixels.
 struct Layout {

@@ -3,21 +3,21 @@
 mod attention;
 mod unseen;
 
-use super::facts::{Shared, percent, settings};
-use super::{Curves, Fact, HeadRow, Page, named};
-use crate::error::Result;
-use crate::lang::Bilingual;
-use crate::messages::report as label;
-use crate::program::Program;
+use crate::bilingual::Bilingual;
+use crate::data::{Curves, Fact, HeadRow, Page, named};
+use crate::facts::{Shared, percent, settings};
+use crate::labels as label;
 use llm_core::base::{Message, thousands};
-use llm_core::checkpoint::Snapshot;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId, message};
 use llm_formats::tokenizers::unit;
-use llm_run::data::{Data, Report};
+use llm_run::Result;
+use llm_run::data::Data;
+use llm_run::escape;
 use llm_run::log::Sample;
+use llm_run::plan::Plan;
+use llm_run::training::{Identity, PageOf};
 use llm_stories::FactTable;
-use std::fmt;
 use std::sync::Arc;
 use unseen::Unseen;
 
@@ -25,6 +25,7 @@ use unseen::Unseen;
 const MOST_SAMPLES: usize = 24;
 
 /// What is known about a run when it begins.
+#[derive(Debug)]
 pub struct About {
     program: &'static str,
     threads: usize,
@@ -40,40 +41,24 @@ pub struct About {
     without_reading: Option<[f64; 2]>,
 }
 
-impl fmt::Debug for About {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let About { program, data, .. } = self;
-        let mut fields = f.debug_struct("About");
-        fields.field("program", program).field("data", data).finish_non_exhaustive()
-    }
-}
-
-/// What is known about it when it ends.
-#[derive(Debug, Default)]
-pub struct Ending<'a> {
-    /// The measurement after the last step, where there was one.
-    pub report: Option<&'a Report>,
-    /// Tokens learnt from, by all steps.
-    pub tokens: u64,
-    /// Of this command; earlier parts of the run are not counted.
-    pub seconds: f64,
-    /// Where its states are saved.
-    pub checkpoints: Vec<String>,
-    /// Why it ended early, if it did.
-    pub early: Option<Bilingual>,
-}
-
 impl About {
-    /// From the run that is about to begin: what it learns, if anything, and with which model.
+    /// From the plan of a run that is about to begin.
+    ///
+    /// # Errors
+    /// What reading its data says.
+    pub fn of(who: &Identity, plan: &Plan) -> Result<About> {
+        About::new(who, plan.data.as_ref(), &plan.trainer.model, &plan.tokenizer)
+    }
+
+    /// From what a run learns, if anything, and its model.
     ///
     /// # Errors
     /// What reading its data says.
     pub fn new(
-        program: &Program,
+        who: &Identity,
         data: Option<&Data>,
         model: &TinyGPT,
         tokenizer: &Arc<dyn Tokenizer>,
-        threads: usize,
     ) -> Result<About> {
         let most = attention::most_tokens(model);
         let text = match data.map(|data| (data.val.as_ref(), &data.train)) {
@@ -85,8 +70,8 @@ impl About {
         let measured = val.map(|val| attention::Measured::of(val, model)).transpose()?;
         let stories = data.and_then(|d| d.val.as_ref()?.stories.as_ref());
         Ok(About {
-            program: program.models.name,
-            threads,
+            program: who.face,
+            threads: who.threads,
             data: data.map_or_else(|| message!(""), |data| data.label.clone()),
             tokenizer: tokenizer.clone(),
             text,
@@ -97,20 +82,16 @@ impl About {
     }
 }
 
-/// The page: what the run is now, what its log says, and what its heads look at.
-pub fn page(
-    title: &str,
-    about: &About,
-    run: Snapshot<'_>,
-    curves: Curves,
-    samples: Vec<Sample>,
-    ending: Ending<'_>,
-) -> Page {
+/// The page: what the run is now, what its log says, and what its heads look at; and why it ended
+/// `early`, if it did.
+pub fn page(about: &About, of: &PageOf<'_>, early: Option<Bilingual>) -> Page {
+    let (run, ending) = (of.run, &of.ending);
+    let curves = Curves::from(&of.curves);
     let curves = match about.unseen {
         Some(unseen) => unseen.with_last(curves, run.step, ending.report),
         None => curves,
     };
-    let mut notes: Vec<_> = ending.early.clone().into_iter().collect();
+    let mut notes: Vec<_> = early.into_iter().collect();
     let (model, tokenizer) = (run.model, about.tokenizer.as_ref());
     let attention = attention::maps(model, &about.text, tokenizer);
     let measured = about.measured.heads(model, tokenizer);
@@ -122,11 +103,11 @@ pub fn page(
     }
     let attention = attention.map_err(|why| notes.push(why)).ok();
     Page {
-        title: title.to_string(),
+        title: escape::path(of.folder),
         made_by: format!("{} {}", about.program, env!("CARGO_PKG_VERSION")),
-        facts: facts(about, run, &curves, &ending),
+        facts: facts(about, of, &curves),
         curves: has_points(&curves).then_some(curves),
-        samples: thinned(samples),
+        samples: thinned(&of.samples),
         attention,
         heads,
         even,
@@ -139,7 +120,8 @@ fn has_points(curves: &Curves) -> bool {
     !curves.train.is_empty() || !curves.val.is_empty()
 }
 
-fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>) -> Vec<Fact> {
+fn facts(about: &About, of: &PageOf<'_>, curves: &Curves) -> Vec<Fact> {
+    let PageOf { run, ending, tokens, .. } = of;
     let (recipe, tokenizer) = (run.recipe, about.tokenizer.as_ref());
     let (model, attention) = (run.model, run.model.attention());
     let mut facts = settings(&Shared {
@@ -156,7 +138,7 @@ fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>)
     });
     let (step, all) = (thousands(run.step), thousands(recipe.total_steps));
     facts.push(Fact::new(label::steps(), format!("{step} / {all}")));
-    facts.push(Fact::new(label::tokens(), thousands(ending.tokens)));
+    facts.push(Fact::new(label::tokens(), thousands(*tokens)));
     facts.push(Fact::new(label::seconds(), format!("{:.1} s", ending.seconds)));
     if let Some((_, loss)) = curves.smooth.last() {
         facts.push(Fact::new(label::training_loss(), format!("{loss:.4}")));
@@ -165,10 +147,8 @@ fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>)
         let of = &report.evaluation;
         let is_all = about.unseen.is_some_and(|unseen| unseen.all == of.tokens);
         let (loss, tokens) = (format!("{:.4}", of.loss), thousands(of.tokens));
-        facts.push(Fact::new(
-            label::validation_loss(),
-            label::measured(&loss, unit(tokenizer), &tokens, is_all),
-        ));
+        let on = if is_all { label::on_all } else { label::on_some };
+        facts.push(Fact::new(label::validation_loss(), on(loss, unit(tokenizer), tokens)));
         let bits = report.bits_per_byte();
         facts.extend(bits.map(|bits| Fact::new(label::bits_per_byte(), format!("{bits:.3}"))));
         facts.push(Fact::new(label::top_1(), percent(of.accuracy)));
@@ -176,14 +156,14 @@ fn facts(about: &About, run: Snapshot<'_>, curves: &Curves, ending: &Ending<'_>)
         known.into_iter().for_each(|known| facts.extend(facts_right(about, known)));
     }
     if !ending.checkpoints.is_empty() {
-        let paths = ending.checkpoints.join("\n");
-        facts.push(Fact::new(label::checkpoints(), paths));
+        let paths: Vec<_> = ending.checkpoints.iter().map(|path| escape::path(path)).collect();
+        facts.push(Fact::new(label::checkpoints(), paths.join("\n")));
     }
     facts
 }
 
 fn facts_right(about: &About, known: &FactTable) -> Vec<Fact> {
-    let by_kind = known.kinds.iter().map(|(k, s)| (label::kind(*k), percent(s.share())));
+    let by_kind = known.kinds.iter().map(|(k, s)| (label::fact_label(*k), percent(s.share())));
     let mut facts = vec![
         Fact::new(label::facts_right(), percent(known.total().share())),
         Fact::new(label::one_place(), percent(known.with_places(1).share())),
@@ -209,13 +189,10 @@ fn listed(of: impl Iterator<Item = (Bilingual, String)>) -> Bilingual {
 }
 
 /// Evenly spaced samples, the first and the last among them.
-fn thinned(samples: Vec<Sample>) -> Vec<Sample> {
+fn thinned(samples: &[Sample]) -> Vec<Sample> {
     let (n, most) = (samples.len(), MOST_SAMPLES);
-    if n <= most {
-        return samples;
-    }
-    let kept = |i: usize| (0..most).any(|k| k * (n - 1) / (most - 1) == i);
-    samples.into_iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, s)| s).collect()
+    let kept = |i: usize| n <= most || (0..most).any(|k| k * (n - 1) / (most - 1) == i);
+    samples.iter().enumerate().filter(|(i, _)| kept(*i)).map(|(_, s)| s.clone()).collect()
 }
 
 #[cfg(test)]
@@ -227,7 +204,7 @@ mod tests {
         let sample = |step| Sample { step, prompt: String::new(), text: String::new() };
         for n in [0, 1, 24, 25, 1000] {
             let steps: Vec<u64> =
-                thinned((0..n).map(sample).collect()).iter().map(|s| s.step).collect();
+                thinned(&(0..n).map(sample).collect::<Vec<_>>()).iter().map(|s| s.step).collect();
             assert_eq!(steps.len(), MOST_SAMPLES.min(n as usize));
             assert_eq!(
                 (steps.first(), steps.last()),

@@ -1,12 +1,11 @@
 //! How much unseen text was measured: on the way, and at the end.
 
-use crate::report::data::rounded;
-use crate::report::{Curves, FinalLoss};
+use crate::data::{Curves, FinalLoss, rounded};
 use llm_run::data::{Report, Validation};
 use llm_run::defaults::PERIODIC_TOKENS;
 
 /// Tokens of unseen text.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Unseen {
     /// Of all of it.
     pub all: u64,

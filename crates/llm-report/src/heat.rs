@@ -1,7 +1,7 @@
 //! Attention as a map of characters, no wider than the terminal.
 
-use super::label::fitted;
-use crate::messages::width;
+use crate::label::fitted;
+use llm_messages::columns::width;
 
 /// How weights are drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ const LABEL: usize = 8;
 const GAP: usize = 2;
 
 /// Most tokens that a map has room for in so many columns.
-pub(crate) fn most_tokens(columns: usize) -> usize {
+pub fn most_tokens(columns: usize) -> usize {
     columns.saturating_sub(LABEL + 1).max(1)
 }
 

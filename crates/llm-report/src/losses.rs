@@ -1,13 +1,14 @@
-//! The losses as a picture: `loss.svg`.
+//! The losses as a picture.
 
-use crate::log::curves::{Curves, Point};
-use llm_core::base::replace_file;
 use llm_core::base::thousands;
-use llm_core::{Error, IoAction, Result};
+use llm_run::log::{Curves, Point};
+use plotters::coord::Shift;
 use plotters::element::DashedPathElement;
 use plotters::prelude::*;
 use std::io;
-use std::path::Path;
+
+#[cfg(test)]
+mod tests;
 
 const SIZE: (u32, u32) = (1000, 600);
 pub(crate) const FONT: &str = "sans-serif";
@@ -19,16 +20,9 @@ const DASH: u32 = 8;
 const GAP: u32 = 5;
 pub(crate) const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// Draws the curves into `loss.svg` in the folder `dir`. Without a step there is no picture.
-///
-/// # Errors
-/// [`Error::Io`] with the path; an older picture is then as before.
-pub fn write(dir: &Path, curves: &Curves) -> Result<()> {
-    let path = dir.join("loss.svg");
-    let failed = |e| Error::io(IoAction::Write, &path, e);
-    let Some(frame) = Frame::around(curves) else { return Ok(()) };
-    let svg = draw(curves, &frame).map_err(|e| failed(io::Error::other(e.to_string())))?;
-    replace_file(&path, |out| out.write_all(svg.as_bytes())).map_err(failed)
+/// The losses as the text of an SVG file. `None`: there is no step, or nothing could be drawn.
+pub fn loss_picture(curves: &Curves) -> Option<String> {
+    draw(curves, &Frame::around(curves)?).ok()
 }
 
 /// What part of the plane is shown.
@@ -44,7 +38,7 @@ impl Frame {
         let first = all().map(|p| p.0).reduce(f64::min)?;
         let last = all().map(|p| p.0).reduce(f64::max)?;
         // A spike may leave the picture at the top; a curve that is flattened says nothing.
-        let nothing = curves.nothing();
+        let nothing = nothing(curves);
         let highest = all().map(|p| p.1).fold(nothing, f64::max).min(1.6 * nothing);
         Some(Frame { steps: first.min(last - 1.0)..last, top: 1.05 * highest })
     }
@@ -56,18 +50,17 @@ impl Frame {
     }
 }
 
-impl Curves {
-    /// ln V, never so small that nothing could be drawn.
-    fn nothing(&self) -> f64 {
-        (self.vocab_size.max(2) as f64).ln()
-    }
+/// ln V, never so small that nothing could be drawn.
+fn nothing(curves: &Curves) -> f64 {
+    (curves.vocab_size.max(2) as f64).ln()
 }
 
 /// Why nothing was drawn.
 pub(crate) type Failure = DrawingAreaErrorKind<io::Error>;
-type Done = std::result::Result<(), Failure>;
+/// Where SVG is drawn.
+pub(crate) type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
-fn draw(curves: &Curves, frame: &Frame) -> std::result::Result<String, Failure> {
+fn draw(curves: &Curves, frame: &Frame) -> Result<String, Failure> {
     let mut svg = String::new();
     {
         let area = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
@@ -109,7 +102,7 @@ fn draw(curves: &Curves, frame: &Frame) -> std::result::Result<String, Failure> 
             chart.draw_series(points().map(|p| Circle::new(p, 3, VAL.filled())))?;
             legend.entry("validation loss", line, Mark::Dots)?;
         }
-        let nothing = curves.nothing();
+        let nothing = nothing(curves);
         let label = format!("ln {} = {nothing:.2} (knows nothing)", curves.vocab_size);
         let floor = curves.entropy_floor.map(|f| (f, FLOOR, format!("entropy floor = {f:.3}")));
         for (loss, color, label) in [(nothing, NOTHING, label)].into_iter().chain(floor) {
@@ -125,7 +118,7 @@ fn draw(curves: &Curves, frame: &Frame) -> std::result::Result<String, Failure> 
 
 /// A line of samples, each with its name.
 struct Legend<'a, 'b> {
-    area: &'a DrawingArea<SVGBackend<'b>, plotters::coord::Shift>,
+    area: &'a Area<'b>,
     /// Where the next one begins.
     x: i32,
 }
@@ -138,7 +131,7 @@ enum Mark {
 }
 
 impl Legend<'_, '_> {
-    fn entry(&mut self, label: &str, style: ShapeStyle, mark: Mark) -> Done {
+    fn entry(&mut self, label: &str, style: ShapeStyle, mark: Mark) -> Result<(), Failure> {
         let (x, y) = (self.x, 24);
         let ends = [(x, y), (x + 26, y)];
         match mark {

@@ -1,8 +1,8 @@
 //! Lines about settings that a run and a comparison share.
 
-use super::Fact;
-use crate::lang::Bilingual;
-use crate::messages::{in_both, report as label};
+use crate::bilingual::Bilingual;
+use crate::data::Fact;
+use crate::labels as label;
 use llm_core::Config;
 use llm_core::base::{Message, thousands};
 use llm_core::recipe::Recipe;
@@ -10,10 +10,15 @@ use llm_core::tokenizer::Tokenizer;
 use llm_run::settings;
 
 /// What there is to say.
-pub(crate) struct Shared<'a> {
+#[derive(Clone, Copy, Debug)]
+pub struct Shared<'a> {
+    /// Who trains.
     pub program: &'a str,
+    /// What is learnt.
     pub data: &'a Message,
+    /// How it is cut.
     pub tokenizer: &'a dyn Tokenizer,
+    /// Sizes and options of the model.
     pub config: &'a Config,
     /// H, of each model.
     pub heads: &'a [usize],
@@ -21,13 +26,16 @@ pub(crate) struct Shared<'a> {
     pub head_dims: &'a [usize],
     /// Number of weights.
     pub parameters: u64,
+    /// How it learns.
     pub recipe: &'a Recipe,
+    /// Of the runs.
     pub seeds: &'a [u64],
+    /// Threads at work.
     pub threads: usize,
 }
 
 /// The lines, what is learnt first.
-pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
+pub fn settings(of: &Shared<'_>) -> Vec<Fact> {
     let Shared { program, data, tokenizer, config, heads, head_dims, .. } = of;
     let Shared { parameters, recipe, seeds, threads, .. } = of;
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
@@ -44,7 +52,7 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
     );
     let further = settings::settings().filter_map(|flag| {
         let (name, value) = (flag.report?, flag.value(config, recipe)?);
-        Some((in_both(name), value))
+        Some((Bilingual::of(&Message::words(name)), value))
     });
     let joined = |all: Bilingual, (name, value): (Bilingual, _)| {
         let one = |all: String, name: String| format!("{all} · {name} {value}");
@@ -53,7 +61,7 @@ pub(crate) fn settings(of: &Shared<'_>) -> Vec<Fact> {
     let vocab_size = thousands(config.vocab_size as u64);
     vec![
         Fact::new(label::program(), format!("{program} {}", env!("CARGO_PKG_VERSION"))),
-        Fact::new(label::data(), in_both(*data)),
+        Fact::new(label::data(), Bilingual::of(data)),
         Fact::new(label::tokenizer(), format!("{}, V {vocab_size}", tokenizer.name())),
         Fact::new(
             label::model(),
@@ -78,7 +86,7 @@ fn list(numbers: &[impl ToString]) -> String {
 }
 
 /// Seeds that follow each other, however many.
-pub(crate) fn from_to(seeds: &[u64]) -> String {
+pub fn from_to(seeds: &[u64]) -> String {
     match seeds {
         [one] => one.to_string(),
         [first, .., last] => format!("{first}–{last}"),

@@ -1,9 +1,9 @@
 //! What a report shows. Every part is optional: a page has the sections that it has data for.
 
-use super::label::label;
-use super::runs::SeveralRuns;
-use crate::lang::Bilingual;
-use crate::messages::inspect;
+use crate::bilingual::Bilingual;
+use crate::label::label;
+use crate::labels::{role_label, switched_off};
+use crate::runs::SeveralRuns;
 use llm_core::tokenizer::Tokenizer;
 use llm_lens::{Column, MeasuredHead};
 use llm_run::log::Sample;
@@ -95,7 +95,7 @@ pub struct FinalLoss {
 }
 
 /// As many digits of a loss as a page has use for.
-pub(super) fn rounded(loss: f64) -> f64 {
+pub(crate) fn rounded(loss: f64) -> f64 {
     (1e5 * loss).round() / 1e5
 }
 
@@ -175,8 +175,8 @@ impl From<&MeasuredHead> for HeadRow {
     fn from(measured: &MeasuredHead) -> HeadRow {
         let MeasuredHead { layer, head, scores, role, is_off } = measured;
         let (role, evidence) = match (role, is_off) {
-            (_, true) => (inspect::switched_off(), None),
-            (Some(role), false) => (inspect::description(*role), Some(role.name())),
+            (_, true) => (switched_off(), None),
+            (Some(role), false) => (role_label(*role), Some(role.name())),
             (None, false) => (Bilingual::default(), None),
         };
         HeadRow { layer: *layer, head: *head, scores: named(scores), role, evidence }

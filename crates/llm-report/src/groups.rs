@@ -1,8 +1,7 @@
 //! Groups of runs beside each other, for example one group for each number of heads and in each
 //! a run for every seed: what each run measured, and the groups' means, as a picture.
 
-use crate::log::plot::{FLOOR, FONT, Failure, GRID};
-use plotters::coord::Shift;
+use crate::losses::{Area, FLOOR, FONT, Failure, GRID};
 use plotters::prelude::*;
 use std::ops::Range;
 
@@ -18,8 +17,6 @@ const COLORS: [RGBColor; 8] = [
     RGBColor(90, 90, 90),
     RGBColor(120, 60, 160),
 ];
-
-type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// One number over the runs of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,7 +1,8 @@
 //! What is in a page, and what can never be.
 
 use super::*;
-use crate::lang::Bilingual;
+use crate::data::{AttentionMaps, Compared, Comparison, Curves, Fact, HeadRow, Pruned, Pruning};
+use crate::runs::{OneRun, SeveralRuns};
 use llm_run::log as run_log;
 use llm_run::log::Sample;
 use serde_json::Value;

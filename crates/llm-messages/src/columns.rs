@@ -1,7 +1,7 @@
 //! Texts in columns of a terminal, where a Chinese character takes two.
 
 /// Columns that a terminal gives to a text: two for the wide characters of East Asia.
-pub(crate) fn width(text: &str) -> usize {
+pub fn width(text: &str) -> usize {
     text.chars().map(|c| if is_wide(c) { 2 } else { 1 }).sum()
 }
 
@@ -10,12 +10,12 @@ fn is_wide(c: char) -> bool {
 }
 
 /// The text, and spaces up to this width.
-pub(crate) fn left(text: &str, columns: usize) -> String {
+pub fn left(text: &str, columns: usize) -> String {
     format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
 /// Spaces, and the text at the end of this width.
-pub(crate) fn right(text: &str, columns: usize) -> String {
+pub fn right(text: &str, columns: usize) -> String {
     format!("{}{text}", " ".repeat(columns.saturating_sub(width(text))))
 }
 
@@ -26,7 +26,7 @@ const OPENING: &str = "（“《【([{<";
 
 /// The text in lines of so many columns at most, the second and the rest behind `indent` columns.
 /// Chinese has no spaces: a line may end behind every character of it.
-pub(crate) fn wrapped(text: &str, columns: usize, indent: usize) -> String {
+pub fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let (mut lines, mut line) = (Vec::new(), String::new());
     for piece in pieces(text) {
         if width(&line) + width(piece.trim_end()) > columns && !line.trim().is_empty() {
@@ -45,7 +45,7 @@ const LABEL: usize = 16;
 /// A line of prose in as many as it needs, each of so many columns at most; those after the first
 /// begin where its text does, behind a label and two spaces. A table's line stays, and so does what
 /// can be typed: it is there to be copied.
-pub(crate) fn broken(line: &str, columns: usize) -> String {
+pub fn broken(line: &str, columns: usize) -> String {
     let begin = line.len() - line.trim_start().len();
     let gap = line[begin..].find("  ").map(|at| &line[begin + at..]);
     let text = gap.map_or(begin, |gap| line.len() - gap.trim_start().len());

@@ -5,31 +5,11 @@
 //! what a model wrote can never become a part of it: `<` is escaped in the JSON, the script shows
 //! texts as texts only, and no other script may run.
 
-mod data;
-pub(crate) mod facts;
-mod heat;
-mod label;
-pub mod run;
-mod runs;
-mod several;
-mod svg;
-
 #[cfg(test)]
 mod tests;
 
-pub use data::{
-    AttentionMaps, Compared, ComparedCosts, Comparison, Curves, Fact, FinalLoss, HeadRow, Page,
-    Pruned, Pruning, WEIGHT_STEP, named,
-};
-pub use runs::{OneRun, SeveralRuns};
-
-pub(crate) use heat::most_tokens;
-pub use heat::{Ink, heat_map};
-pub(crate) use label::fitted;
-pub use label::label;
-pub use svg::layer_picture;
-
-use crate::lang::Bilingual;
+use crate::bilingual::Bilingual;
+use crate::data::Page;
 use llm_core::base::replace_file;
 use llm_core::{Error, IoAction, Result};
 use std::io;
@@ -38,12 +18,12 @@ use std::path::Path;
 /// What the page does: one script, of these files in this order. Those of `web/shared` are modules
 /// that the trainer in a browser imports.
 const SCRIPT: [&str; 16] = [
-    include_str!("../../../../web/shared/words.js"),
-    include_str!("../../../../web/shared/say.js"),
-    include_str!("../../../../web/shared/make.js"),
-    include_str!("../../../../web/shared/view.js"),
-    include_str!("../../../../web/shared/chart.js"),
-    include_str!("../../../../web/shared/map.js"),
+    include_str!("../../../web/shared/words.js"),
+    include_str!("../../../web/shared/say.js"),
+    include_str!("../../../web/shared/make.js"),
+    include_str!("../../../web/shared/view.js"),
+    include_str!("../../../web/shared/chart.js"),
+    include_str!("../../../web/shared/map.js"),
     include_str!("script/words.js"),
     include_str!("script/state.js"),
     include_str!("script/makers.js"),
@@ -58,7 +38,7 @@ const SCRIPT: [&str; 16] = [
 
 /// How it looks, in the same way.
 const STYLE: &str =
-    concat!("\n", include_str!("../../../../web/shared/shared.css"), include_str!("page.css"));
+    concat!("\n", include_str!("../../../web/shared/shared.css"), include_str!("page.css"));
 
 /// The files as one script, in which the names of all are at hand: a line that begins with `import`
 /// is left out, and `export` at the beginning of one. `web/assemble.py` knows modules by the same

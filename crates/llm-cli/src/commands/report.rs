@@ -1,14 +1,13 @@
 //! `report`: a page from what runs left in their folders, also when they were killed.
 
-use llm_core::base::Message;
-mod one;
-
 use super::written::is_page;
 use crate::args::ReportArgs;
 use crate::console::{note, print};
-use crate::error::{Result, RunError, of_verb};
+use crate::error::{Result, RunError, of_verb, reason};
 use crate::program::Program;
-use crate::report::{self, Page, SeveralRuns};
+use llm_core::base::Message;
+use llm_core::message;
+use llm_report::{Page, SeveralRuns, Unshown, folder_page};
 use llm_run::escape::{json_line, one_line};
 use llm_run::folder::{REPORT, may_replace, refuse_link};
 use llm_run::folder::{RunFolder, below};
@@ -37,13 +36,13 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
     may_replace(&target, is_page, "it exists and is no page of ours")
         .map_err(|e| RunError::not_created(&target, e, "choose another --html"))?;
     let runs: Vec<RunFolder> = paths.iter().map(|path| RunFolder::read(path)).collect();
-    let say = |line: Message| {
+    let mut unshown = |unshown| {
         if !args.output.quiet() {
-            note(line)
+            note(without(unshown));
         }
     };
     let page = match runs.as_slice() {
-        [run] => one::page(program, run, threads, &say)?,
+        [run] => folder_page(&program.models, run, threads, &mut unshown)?,
         several => Page {
             title: format!("{} runs", several.len()),
             made_by: format!("{} {}", program.models.name, env!("CARGO_PKG_VERSION")),
@@ -51,11 +50,19 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
             ..Page::default()
         },
     };
-    report::write(&target, &page)?;
+    llm_report::write(&target, &page)?;
     let path = target.display().to_string();
     match args.output.json() {
         true => print(json_line(&json!({ "event": "written", "path": path }))),
         false => print(format!("{}\n", one_line(&path))),
+    }
+}
+
+/// What the page had to be made without.
+fn without(unshown: Unshown) -> Message {
+    match unshown {
+        Unshown::Checkpoint => message!("no checkpoint was saved: the page has the log only"),
+        Unshown::Text(e) => message!("without a text for the heads: {}", reason(&e)),
     }
 }
 

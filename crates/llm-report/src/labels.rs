@@ -1,9 +1,10 @@
-//! Labels of the facts on a page, and what is not on it.
+//! Labels of the facts on a page, what heads do, how a run stands, what is not on a page.
 
-use crate::lang::{Bilingual, Lang};
+use crate::bilingual::Bilingual;
+use llm_lens::Role;
 use llm_stories::FactKind;
 
-super::messages! {
+crate::bilingual! {
     program() "Program", "程序";
     data() "Data", "数据";
     tokenizer() "Tokenizer", "分词器";
@@ -53,10 +54,38 @@ super::messages! {
     attention_too_large()
         "The attention of this model is not shown: the model is too large for that.",
         "模型太大，这里不显示它的注意力。";
+    switched_off() "switched off", "已关闭";
+    previous() "looks at the previous token", "看前一个词元";
+    first()
+        "looks at the first token, where little is to be had",
+        "看第一个词元，那里没有多少信息";
+    itself() "looks at the token itself", "看词元自己";
+    word() "looks at the letters of its own word", "看自己所在词的字母";
+    same() "looks at earlier mentions of the same word", "看同一个词先前出现的地方";
+    after()
+        "looks at what followed the same token before (induction)",
+        "看同一词元先前出现之后的词元（归纳）";
+    copy()
+        "looks at tokens like the one that comes next (copying)",
+        "看与下一个词元相同的词元（复制）";
+    separator() "looks at spaces, punctuation and line ends", "看空格、标点和换行";
+    answer()
+        "looks the answer up: earlier mentions of the word to be told",
+        "查找答案：将要说出的词先前出现的地方";
+    ended_early(step, steps, en, zh)
+        "{step} of {steps} steps are done: the run is {en}.",
+        "{steps} 步中完成了 {step} 步：{zh}。";
+    running() "running", "正在运行";
+    done() "done", "已完成";
+    stopped() "stopped", "提前停止";
+    interrupted_state() "interrupted", "被中断";
+    diverged() "diverged", "发散";
+    failed() "failed", "失败";
+    cut_off() "cut off", "被强行终止";
 }
 
 /// What a kind of fact is called; in English as in tables and files.
-pub(crate) fn kind(kind: FactKind) -> Bilingual {
+pub fn fact_label(kind: FactKind) -> Bilingual {
     match kind {
         FactKind::Thing => thing(),
         FactKind::Found => found(),
@@ -69,12 +98,30 @@ pub(crate) fn kind(kind: FactKind) -> Bilingual {
     }
 }
 
-/// The same in the language that was chosen.
-pub(crate) fn kind_said(of: FactKind) -> String {
-    kind(of).text(Lang::chosen())
+/// What a head does that looks at such places.
+pub fn role_label(role: Role) -> Bilingual {
+    match role {
+        Role::Previous => previous(),
+        Role::First => first(),
+        Role::Itself => itself(),
+        Role::Word => word(),
+        Role::Same => same(),
+        Role::After => after(),
+        Role::Copy => copy(),
+        Role::Separator => separator(),
+        Role::Answer => answer(),
+    }
 }
 
-/// A loss with its unit, and on how much unseen text it was measured.
-pub(crate) fn measured(loss: &str, unit: &str, tokens: &str, is_all: bool) -> Bilingual {
-    if is_all { on_all(loss, unit, tokens) } else { on_some(loss, unit, tokens) }
+/// How a run stands, by its name in run.json and in lists.
+pub fn state_label(name: &str) -> Bilingual {
+    match name {
+        "running" => running(),
+        "done" => done(),
+        "stopped" => stopped(),
+        "interrupted" => interrupted_state(),
+        "diverged" => diverged(),
+        "failed" => failed(),
+        _ => cut_off(),
+    }
 }

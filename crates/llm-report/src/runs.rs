@@ -1,6 +1,6 @@
 //! Several runs beside each other on one page.
 
-use crate::lang::Bilingual;
+use crate::bilingual::Bilingual;
 use serde::Serialize;
 
 /// Runs, and in what they differ.

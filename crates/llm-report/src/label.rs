@@ -1,8 +1,8 @@
 //! A token as a label of one line.
 
-use crate::messages::width;
 use llm_core::TokenId;
 use llm_core::tokenizer::Tokenizer;
+use llm_messages::columns::width;
 use llm_run::escape::safe_token;
 
 /// What a token stands for, with its spaces and line ends to be seen: `a`, `␣cat`, `↵`, `\x1B`; its
@@ -15,7 +15,7 @@ pub fn label(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
 }
 
 /// The text, cut to `most` columns with an ellipsis, and padded to them on the left.
-pub(crate) fn fitted(text: &str, most: usize) -> String {
+pub fn fitted(text: &str, most: usize) -> String {
     let mut short = text.to_string();
     if width(text) > most {
         short.clear();

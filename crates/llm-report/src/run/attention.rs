@@ -1,9 +1,9 @@
 //! What a page says about the heads: P for a short text, and what each head does. Measured with
 //! llm-lens, on so little that the end of a run is not held up.
 
-use crate::lang::Bilingual;
-use crate::messages::report as label;
-use crate::report::AttentionMaps;
+use crate::bilingual::Bilingual;
+use crate::data::AttentionMaps;
+use crate::labels as label;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{Error, TinyGPT, TokenId};
 use llm_lens::{HeadsReport, KnownText, Piece, attention_maps, measure_heads};
@@ -56,6 +56,7 @@ pub(super) fn maps(
 }
 
 /// A [`Piece`] with the text that it knows.
+#[derive(Debug)]
 struct OwnPiece {
     tokens: Vec<TokenId>,
     known: Option<(String, Vec<Range<usize>>)>,
@@ -74,7 +75,7 @@ impl OwnPiece {
 }
 
 /// Unseen text to measure heads on, kept from the beginning of a run to its end.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Measured {
     pieces: Vec<OwnPiece>,
     /// There is unseen text, and the model would take too long for it.
@@ -86,7 +87,7 @@ impl Measured {
     ///
     /// # Errors
     /// What reading them says.
-    pub(super) fn of(val: &Validation, model: &TinyGPT) -> crate::Result<Measured> {
+    pub(super) fn of(val: &Validation, model: &TinyGPT) -> llm_run::Result<Measured> {
         let longest = LONGEST.min(model.config().seq_len);
         let limit = MOST_MEASURED.min(affordable(model));
         if limit < longest {

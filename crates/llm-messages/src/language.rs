@@ -1,0 +1,14 @@
+//! Chinese of what the libraries say, for whoever has no sentences of its own.
+
+use crate::catalogue::Catalogue;
+use std::sync::LazyLock;
+
+/// What the libraries below say.
+pub const LIBRARIES: &str =
+    concat!(include_str!("zh/libraries.toml"), "\n", include_str!("zh/run.toml"));
+
+/// Chinese of what the libraries say; the English is a message's [`Display`](std::fmt::Display).
+pub fn chinese() -> &'static Catalogue {
+    static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| Catalogue::new(&[LIBRARIES]));
+    &CATALOGUE
+}

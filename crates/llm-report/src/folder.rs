@@ -1,0 +1,93 @@
+//! The page of what a run left in its folder, also when it was killed.
+
+use crate::bilingual::Bilingual;
+use crate::data::{Curves, Fact, Page};
+use crate::labels as label;
+use crate::run::{About, page};
+use llm_core::base::thousands;
+use llm_formats::tokenizers::unit;
+use llm_run::data::Report;
+use llm_run::escape;
+use llm_run::folder::{RunFolder, to_load};
+use llm_run::log::{Samples, rows};
+use llm_run::models::Models;
+use llm_run::plan::{Loaded, load, own_data};
+use llm_run::training::{Identity, PageEnding, PageOf};
+use llm_run::{Result, RunError};
+
+/// What a page had to be made without.
+#[derive(Debug)]
+pub enum Unshown {
+    /// No checkpoint was saved: the page has the log only.
+    Checkpoint,
+    /// There is no text for the heads, and why.
+    Text(RunError),
+}
+
+/// The page of the run in a folder; what it is without is told to `unshown`.
+///
+/// # Errors
+/// A log or a checkpoint that cannot be read.
+pub fn folder_page(
+    models: &Models,
+    run: &RunFolder,
+    threads: usize,
+    unshown: &mut dyn FnMut(Unshown),
+) -> Result<Page> {
+    let (dir, info) = (&run.path, &run.info);
+    let curves = llm_run::log::Curves::read(dir, info.vocab_size, info.entropy_floor)?;
+    let samples = Samples::read(dir)?;
+    let Ok(checkpoint) = to_load(dir) else {
+        unshown(Unshown::Checkpoint);
+        return Ok(Page {
+            title: escape::path(dir),
+            made_by: format!("{} {}", models.name, env!("CARGO_PKG_VERSION")),
+            facts: facts(run),
+            curves: Some(Curves::from(&curves)),
+            samples,
+            notes: early(run).into_iter().collect(),
+            ..Page::default()
+        });
+    };
+    let Loaded { run: trainer, tokenizer, .. } = load(models, &checkpoint)?;
+    let data = own_data(&checkpoint, &trainer.recipe, &tokenizer);
+    let data = data.map_err(|e| unshown(Unshown::Text(e))).ok();
+    let who = Identity::of(models.name, threads);
+    let about = About::new(&who, data.as_ref(), &trainer.model, &tokenizer)?;
+    let result = info.result.as_ref().filter(|result| result.step == trainer.step);
+    let report = result.map(|result| Report::known(result, unit(&*tokenizer)));
+    let tokens = rows(dir)?.last().transpose()?.map_or(0, |row| row.tokens);
+    let checkpoints = ["ckpt/last", "ckpt/best"].map(|name| dir.join(name));
+    let ending = PageEnding {
+        report: report.as_ref(),
+        seconds: info.seconds,
+        checkpoints: checkpoints.into_iter().filter(|path| path.is_file()).collect(),
+        early: None,
+    };
+    let of = PageOf { folder: dir, run: (&trainer).into(), curves, samples, tokens, ending };
+    Ok(page(&about, &of, early(run)))
+}
+
+/// Why there are fewer steps than planned, if so.
+fn early(run: &RunFolder) -> Option<Bilingual> {
+    let (step, steps) = (run.info.step, run.info.steps);
+    let Bilingual { en, zh } = label::state_label(run.state());
+    (step < steps).then(|| label::ended_early(thousands(step), thousands(steps), en, zh))
+}
+
+/// What is known without a model.
+fn facts(run: &RunFolder) -> Vec<Fact> {
+    let info = &run.info;
+    let sizes = format!(
+        "L {} · C {} · H {} · T {}",
+        info.n_layers, info.d_model, info.n_heads, info.seq_len
+    );
+    vec![
+        Fact::new(label::program(), format!("{} {}", info.program, info.version)),
+        Fact::new(label::data(), &*info.data),
+        Fact::new(label::tokenizer(), info.tokenizer.clone()),
+        Fact::new(label::model(), sizes),
+        Fact::new(label::parameters(), thousands(info.parameters)),
+        Fact::new(label::steps(), format!("{} / {}", thousands(info.step), thousands(info.steps))),
+    ]
+}

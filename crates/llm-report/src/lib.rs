@@ -1,0 +1,77 @@
+//! The page about a run, a model or a comparison: one HTML file, in English and Chinese; and pictures
+//! of losses and of attention. It prints nothing and knows no flag.
+//!
+//! A run's page is made by its front end, a [`Face`](llm_run::training::Face): [`About`] is what it
+//! knows when the run begins, [`page`] makes the [`Page`] of what the run is now, [`html`] its text.
+//! [`folder_page`] makes one of what a run left in its folder.
+//!
+//! ```
+//! use llm_report::{Fact, Page, html};
+//!
+//! let facts = vec![Fact::new("Model".into(), "L 1 · C 32")];
+//! let page = Page { title: "a model".into(), facts, ..Page::default() };
+//! assert!(html(&page)?.ends_with("</html>\n"));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! Each module imports only from those above it in this list:
+//!
+//! | module | holds |
+//! |---|---|
+//! | `bilingual` | a text in both languages |
+//! | `labels` | labels of facts, heads and states; what is not on a page |
+//! | `label` | a token as a label of one line |
+//! | `runs` | several runs beside each other |
+//! | `data` | what a page shows |
+//! | `facts` | lines about settings that a run and a comparison share |
+//! | `text` | the page as one file |
+//! | `several` | several runs from their folders |
+//! | `run` | the page of a run |
+//! | `folder` | the page of what a run left in its folder |
+//! | `losses` | the losses as a picture |
+//! | `groups` | groups of runs beside each other: mean, spread, a picture |
+//! | `heat`, `svg` | attention as a map of characters, and as a picture |
+
+mod bilingual;
+
+mod labels;
+
+mod label;
+
+mod runs;
+
+mod data;
+
+mod facts;
+
+mod text;
+
+mod several;
+
+mod run;
+
+mod folder;
+
+mod losses;
+
+mod groups;
+
+mod heat;
+mod svg;
+
+pub use bilingual::Bilingual;
+pub use data::{
+    AttentionMaps, Compared, ComparedCosts, Comparison, Curves, Fact, FinalLoss, HeadRow, Page,
+    Pruned, Pruning, named,
+};
+pub use facts::{Shared, from_to, settings};
+pub use folder::{Unshown, folder_page};
+pub use groups::{GroupSpread, Groups, Panel, Series};
+pub use heat::{Ink, heat_map, most_tokens};
+pub use label::{fitted, label};
+pub use labels::{fact_label, role_label, state_label};
+pub use losses::loss_picture;
+pub use run::{About, page};
+pub use runs::{OneRun, SeveralRuns};
+pub use svg::layer_picture;
+pub use text::{html, write};

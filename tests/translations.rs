@@ -2,7 +2,7 @@
 //! against the files of `crates/llm-cli/src/messages/zh` and `crates/llm-messages/src/zh`. And the Chinese
 //! has the same places, flags, numbers and columns as the English.
 
-use crate::literals::{found_in, sources};
+use crate::literals::{BOTH, found_in, has_han, sources};
 use crate::templates::{self, all_templates, templates, without_specs};
 use std::collections::BTreeSet;
 
@@ -151,7 +151,7 @@ fn every_sentence_of_the_sources_has_its_chinese() {
     for krate in CRATES {
         missing.extend(found_in(krate, |file, text| {
             let place = format!("{krate}/{file}");
-            let silent = SILENT.iter().any(|(part, _)| place.contains(part));
+            let silent = SILENT.iter().any(|(part, _)| place.contains(part)) || text.contains(BOTH);
             let key = without_specs(text);
             let found = known.contains(&key) || known.contains(&with(&key, "{}"));
             !silent && !found && !help(text) && !is_none(text)
@@ -235,9 +235,34 @@ fn with(text: &str, place: &str) -> String {
 fn both_languages_have_the_same_flags_and_numbers() {
     let all = all_templates();
     assert!(all.len() > 900, "{}", all.len());
-    for (en, zh) in all {
+    let help = help_in_both();
+    assert!(help.len() > 150, "{}", help.len());
+    for (en, zh) in all.into_iter().chain(help) {
         assert_eq!(facts(&with(&en, " ")), facts(&with(&zh, " ")), "{en:?}: {zh:?}");
     }
+}
+
+/// The texts of the help whose Chinese stands beside them: comments of several lines, and texts.
+fn help_in_both() -> Vec<(String, String)> {
+    let mut texts = BTreeSet::new();
+    for (_, source) in sources("llm-cli") {
+        let mut comment = String::new();
+        for line in source.lines().map(str::trim) {
+            match line.strip_prefix("/// ") {
+                Some(text) => comment += &format!(" {text}"),
+                None => _ = texts.insert(std::mem::take(&mut comment)),
+            }
+        }
+    }
+    found_in("llm-cli", |_, text| {
+        texts.insert(text.into());
+        false
+    });
+    let pair = |text: &String| {
+        let (en, zh) = text.split_once(BOTH)?;
+        has_han(zh).then(|| (en.into(), zh.into()))
+    };
+    texts.iter().filter_map(pair).collect()
 }
 
 /// Columns of a terminal.

@@ -135,7 +135,14 @@ fn has_flag(sources: &str, flag: &str) -> bool {
     // Flags of cargo itself that the pages explain.
     ["help", "version", "release", "workspace", "no-default-features"].contains(&name.as_str())
         || sources.contains(&format!("pub {}:", name.replace('-', "_")))
+        || is_row(sources, &name.replace('-', "_"))
         || sources.contains(&format!("\"{name}\""))
+}
+
+/// A row of the flags of a verb: `name: Type = "VALUE";`.
+fn is_row(sources: &str, name: &str) -> bool {
+    let row = format!("        {name}: ");
+    sources.lines().any(|line| line.starts_with(&row) && line.trim_end().ends_with(';'))
 }
 
 fn has_verb(sources: &str, verb: &str) -> bool {

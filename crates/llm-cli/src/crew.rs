@@ -85,7 +85,7 @@ pub(crate) fn with_crew(
     }
     let deadline = timeout.unwrap_or(TIMEOUT);
     let joined = MpiCrew::join(launcher, deadline, Box::new(last_words));
-    let crew = joined.map_err(|e| RunError::NoCrew(not_joined(&e, launcher).into()))?;
+    let crew = joined.map_err(|e| RunError::NoCrew(not_joined(&e, launcher)))?;
     voice::is_of(crew.rank());
     let done = {
         let mut held = TEAM.lock().unwrap_or_else(PoisonError::into_inner);

@@ -4,7 +4,7 @@ use crate::console::bar;
 use crate::messages::said;
 use indicatif::ProgressBar;
 use llm_formats::bpe::Learning as Step;
-use llm_run::tokenizers::Watch;
+use llm_run::tokenizers::Watching;
 use std::sync::OnceLock;
 
 /// A bar, as soon as there is something to learn.
@@ -19,7 +19,7 @@ impl Learning {
     }
 
     /// Does `make` with it.
-    pub(crate) fn watch<T>(&self, make: impl FnOnce(&Watch<'_>) -> T) -> T {
+    pub(crate) fn watch<T>(&self, make: impl FnOnce(&Watching<'_>) -> T) -> T {
         let made = make(&|step, total| {
             let style = "{spinner} [{wide_bar}] {bytes}/{total_bytes}  {msg}  {elapsed}";
             let new =

@@ -5,6 +5,7 @@
 use crate::error::{Result, RunError};
 use crate::flags::arguments;
 use clap::{Arg, ArgMatches};
+use llm_core::base::Message;
 use llm_core::message;
 
 /// When an answer is given.
@@ -85,7 +86,7 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
     ///
     /// # Errors
     /// [`RunError::Usage`] with what to do, for what is not so here.
-    pub fn notes(&self) -> Result<Vec<String>> {
+    pub fn notes(&self) -> Result<Vec<Message>> {
         let mut notes = Vec::new();
         for (name, value) in &self.0 {
             let mut rows = ROWS[SCRIPT].iter().filter(|(of, ..)| of == name);
@@ -98,10 +99,10 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
             let typed = typed.trim_end();
             let refused = match answer {
                 Note(why) => {
-                    notes.push(format!("{typed}: {why}"));
+                    notes.push(message!("{}: {}", typed, Message::from(*why)));
                     continue;
                 }
-                Instead(what) => message!("{}: {}", typed, what),
+                Instead(what) => message!("{}: {}", typed, Message::from(*what)),
                 Ours(flags) => message!("{}: here it is --{}", typed, flags.join(", --")),
             };
             return Err(RunError::Usage(refused));

@@ -169,7 +169,7 @@ impl TrainArgs {
     pub fn given(&self) -> Given {
         let RecipeArgs { length, learning, seed, .. } = &self.recipe;
         let all = [&self.files.val_frac.0, &length.0, &learning.0, &seed.0, &self.model.given()];
-        all.into_iter().cloned().flatten().collect()
+        all.into_iter().flatten().map(|(name, value)| (*name, value.clone())).collect()
     }
 }
 
@@ -177,6 +177,6 @@ impl ModelArgs {
     /// The settings that were given.
     pub fn given(&self) -> Given {
         let all = [&self.sizes.0, &self.options.0, &self.further.given];
-        all.into_iter().cloned().flatten().collect()
+        all.into_iter().flatten().map(|(name, value)| (*name, value.clone())).collect()
     }
 }

@@ -5,7 +5,7 @@ use crate::console::{columns, note, print, tell};
 use crate::error::Result;
 use crate::lang::Lang;
 use crate::messages::said;
-use llm_core::base::thousands;
+use llm_core::base::{Message, thousands};
 use llm_messages::columns::{left, width as wide};
 use llm_report::{fitted, state_label};
 use llm_run::escape::{json_line, one_line};
@@ -124,7 +124,7 @@ fn table(runs: &[RunFolder], room: usize) -> String {
     };
     let mut text: String = cells.iter().map(line).collect();
     if runs.iter().any(lowest) {
-        text.push_str("* lowest validation loss of the runs on the same data\n");
+        text.push_str(&said("* lowest validation loss of the runs on the same data\n"));
     }
     text
 }
@@ -134,7 +134,9 @@ fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; COLUMNS.len()] {
     let loss = info.lowest_loss().map_or("–".into(), |loss| format!("{loss:.4}"));
     let data = match &run.learnt {
         Some(path) => one_line(path), // nothing of ours
-        None => said(&one_line(info.data.split([',', ':', ';']).next().unwrap_or_default())),
+        None => said(Message::words(one_line(
+            info.data.split([',', ':', ';']).next().unwrap_or_default(),
+        ))),
     };
     let sizes = [info.n_layers, info.d_model, info.n_heads, info.seq_len];
     [

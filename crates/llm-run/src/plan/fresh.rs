@@ -10,7 +10,7 @@ use crate::models::{AttentionFlags, Heads, Models};
 use crate::note::Note;
 use crate::options::Options;
 use crate::settings::{self, Given};
-use crate::tokenizers::{self, Choice, Made, Watch};
+use crate::tokenizers::{self, Choice, Made, Watching};
 use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
 use llm_core::recipe::DataForm;
@@ -21,7 +21,7 @@ use llm_core::{Attention, Config, TinyGPT};
 use std::sync::Arc;
 
 /// A new run.
-pub(super) fn plan(models: &Models, options: &Options, watch: &Watch<'_>) -> Result<Plan> {
+pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> Result<Plan> {
     let settings = settings(models, options)?;
     require(settings.memory(options)?)?;
     let tokens = &settings.tokens;

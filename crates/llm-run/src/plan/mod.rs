@@ -28,7 +28,7 @@ use crate::error::Result;
 use crate::folder::to_load;
 use crate::models::Models;
 use crate::options::Options;
-use crate::tokenizers::Watch;
+use crate::tokenizers::Watching;
 use checks::{check_savable, check_watches, without_a_place};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
@@ -40,7 +40,7 @@ impl Plan {
     ///
     /// # Errors
     /// Usage, data, checkpoint or memory errors, each naming the option or file.
-    pub fn new(models: &Models, options: &Options, watch: &Watch<'_>) -> Result<Plan> {
+    pub fn new(models: &Models, options: &Options, watch: &Watching<'_>) -> Result<Plan> {
         check_files_and_heads(models, options)?;
         let mut plan = match &options.load {
             None => fresh::plan(models, options, watch)?,

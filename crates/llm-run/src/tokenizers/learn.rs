@@ -25,7 +25,7 @@ use std::time::Instant;
 const MOST_TEXT: usize = 32 << 20;
 
 /// Who is told how far a vocabulary is, and the bytes that it is learnt from.
-pub type Watch<'a> = dyn Fn(Learning, u64) + Sync + 'a;
+pub type Watching<'a> = dyn Fn(Learning, u64) + Sync + 'a;
 
 /// A tokenizer, and what there is to say about it.
 #[derive(Debug)]
@@ -41,7 +41,7 @@ pub struct Made {
 ///
 /// # Errors
 /// What making a vocabulary refuses.
-pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watch<'_>) -> Result<Made> {
+pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watching<'_>) -> Result<Made> {
     let ends =
         if let Input::Files(files) = input { files.texts().end_of_text() } else { EndOfText::None };
     let Made { tokenizer, note } = without_end(choice, input, val_frac, watch, ends)?;
@@ -58,7 +58,7 @@ fn without_end(
     choice: &Choice,
     input: &Input,
     val_frac: f64,
-    watch: &Watch<'_>,
+    watch: &Watching<'_>,
     ends: EndOfText,
 ) -> Result<Made> {
     let marked = ends == EndOfText::Marked;
@@ -138,7 +138,7 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
 }
 
 /// `ended` tokens come to those that are learnt.
-fn learn(text: &[u8], vocab_size: usize, ended: usize, watch: &Watch<'_>) -> Result<Made> {
+fn learn(text: &[u8], vocab_size: usize, ended: usize, watch: &Watching<'_>) -> Result<Made> {
     let start = Instant::now();
     let total = text.len() as u64;
     let tokenizer = bpe::learn(text, vocab_size, |step| watch(step, total));

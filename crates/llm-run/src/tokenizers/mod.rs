@@ -5,7 +5,7 @@ mod choice;
 mod learn;
 
 pub use choice::{Choice, TokenizerKind, TokenizerOptions};
-pub use learn::{Made, Watch, make};
+pub use learn::{Made, Watching, make};
 
 #[cfg(test)]
 mod tests {

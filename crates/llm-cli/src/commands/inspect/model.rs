@@ -130,7 +130,7 @@ fn text(title: &Message, report: &ModelReport, heads: &AttentionFlags, room: usi
         text.push_str(&said(message!("beyond the baseline: {}\n", Message::list(beyond))));
     }
     text.push_str(&of_heads(heads, report.head_dim));
-    text.push_str("\n");
+    text.push('\n');
     text.push_str(&said("tensor              shape                count    share\n"));
     // The blocks are all alike: one line stands for the tensor of each.
     let in_later_block = |t: &TensorRow| t.name.starts_with("blocks.") && !is_of_first_block(t);

@@ -18,7 +18,6 @@ use crate::program::Program;
 use crate::settings::{beside, head};
 use crate::signals::Signals;
 use face::Shown;
-use llm_core::base::Message;
 use llm_core::crew::{Alone, Crew};
 use llm_core::kernels::gemm::Precision;
 use llm_report::About;
@@ -125,7 +124,7 @@ fn planned(
     let learning = Learning::new(args.output.quiet());
     let mut plan = learning.watch(|watch| Plan::new(&program.models, options, watch))?;
     let rounded = plan.trainer.recipe.matmul == Precision::Bf16;
-    let others = foreign.into_iter().map(Message::from).chain(lowered.kernels);
+    let others = foreign.into_iter().chain(lowered.kernels);
     let others = others.chain(lowered.order.filter(|_| rounded));
     plan.notes.extend(others.map(Note::Said));
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());

@@ -82,6 +82,10 @@ pub const SAMPLE_PY: usize = 1;
 pub struct NanoGptFlags<const SCRIPT: usize>(Vec<(&'static str, String)>);
 
 impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
+    fn add(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+
     /// What there is to say about them.
     ///
     /// # Errors

@@ -7,7 +7,8 @@ use llm_run::arch::Arch;
 use llm_run::models::Models;
 use llm_run::settings::{Given, of_name};
 
-/// What clap asks of a type with arguments that are no fields: which they are, and how it is read.
+/// What clap asks of a type with arguments that are no fields: which they are, and how it is read. More
+/// that is typed is `add`ed.
 macro_rules! arguments {
     ([$($generic:tt)*] $type:ty, $args:expr, $read:expr) => {
         impl<$($generic)*> clap::Args for $type {
@@ -29,7 +30,7 @@ macro_rules! arguments {
                 &mut self,
                 matches: &clap::ArgMatches,
             ) -> Result<(), clap::Error> {
-                *self = $read(matches);
+                self.add($read(matches));
                 Ok(())
             }
         }
@@ -44,6 +45,12 @@ pub struct Typed<const GROUP: usize>(pub Given);
 arguments!([const GROUP: usize] Typed<GROUP>, args(GROUPS[GROUP]), |matches| {
     Self(given(GROUPS[GROUP].flags, matches))
 });
+
+impl<const GROUP: usize> Typed<GROUP> {
+    fn add(&mut self, more: Self) {
+        self.0.extend(more.0);
+    }
+}
 
 /// What was typed of flags that not every program has; which of them there are is its matter.
 #[derive(Clone, Debug, Default)]
@@ -64,6 +71,14 @@ arguments!([] Further, Vec::<Arg>::new(), |matches: &ArgMatches| {
         variants: names.into_iter().flatten().map(|name| name.trim().to_string()).collect(),
     }
 });
+
+impl Further {
+    fn add(&mut self, more: Self) {
+        self.given.extend(more.given);
+        self.arch = more.arch.or(self.arch);
+        self.variants.extend(more.variants);
+    }
+}
 
 /// The arguments of those flags of [`FURTHER`] that these models offer.
 pub fn further_args(models: &Models) -> impl Iterator<Item = Arg> {

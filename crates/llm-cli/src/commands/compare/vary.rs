@@ -283,7 +283,10 @@ mod tests {
         }
         let names = |names: &[&str]| {
             let names: Vec<_> = names.iter().map(ToString::to_string).collect();
-            kinds(&EVERYTHING, &names, &TrainArgs::default()).map_err(|e| crate::error::line(&e))
+            let mut args = TrainArgs::default();
+            args.model.sizes.0.insert("layers", Value::Whole(3));
+            args.model.further.given.insert("rope_theta", Value::Float(5e5));
+            kinds(&EVERYTHING, &names, &args).map_err(|e| crate::error::line(&e))
         };
         assert!(names(&["mha"]).unwrap_err().contains("two or more"));
         assert!(names(&["mha", "nope", "mha"]).unwrap_err().contains("mha is there twice"));
@@ -292,7 +295,12 @@ mod tests {
         let two = Variant { settings, n_heads: 4, args };
         assert_eq!((two.name().en.as_str(), two.values()), ("gqa:2+nope", "gqa:2+nope".into()));
         assert_eq!(two.folder(3), "gqa-2-nope-seed-3");
-        assert_eq!(two.args.given()["kv_heads"], Value::Whole(2));
+        let given = two.args.given();
+        assert_eq!(
+            (given["kv_heads"].clone(), given["layers"].clone()),
+            (Value::Whole(2), Value::Whole(3))
+        );
+        assert_eq!(given["rope_theta"], Value::Float(5e5));
     }
 
     #[test]

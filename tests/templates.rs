@@ -46,11 +46,29 @@ impl Templates {
         let tokens: Vec<TokenTree> = inside.clone().into_iter().collect();
         match name {
             "message" => self.put(tokens.first(), |text| text),
+            // A variant of an error and what it says.
+            "says" => return self.said_of_variants(inside),
             "counted" => {
                 self.put(tokens.last(), |text| format!("{{}} {text}"));
                 self.put(tokens.last(), |text| format!("{{}} {text}s"));
             }
             _ => {}
+        }
+        self.tokens(inside);
+    }
+
+    /// `says! { Error { Variant { field } = "…", .. } }`.
+    fn said_of_variants(&mut self, inside: TokenStream) {
+        let all: Vec<TokenTree> = inside.clone().into_iter().collect();
+        for pair in all.windows(2) {
+            if matches!(&pair[0], TokenTree::Punct(mark) if mark.as_char() == '=') {
+                self.put(Some(&pair[1]), |text| text);
+            }
+        }
+        for token in &all {
+            if let TokenTree::Group(group) = token {
+                self.said_of_variants(group.stream());
+            }
         }
         self.tokens(inside);
     }

@@ -1,8 +1,7 @@
 //! What can be wrong with an MPI library.
 
 use llm_core::base::Message;
-use llm_core::message;
-use std::fmt;
+use llm_core::says;
 
 /// Why there is no crew.
 #[derive(Debug, thiserror::Error)]
@@ -31,24 +30,9 @@ pub enum MpiError {
     },
 }
 
-impl MpiError {
-    /// The sentence, for any language.
-    pub fn message(&self) -> Message {
-        match self {
-            MpiError::Missing { reason } => message!("no MPI library: {}", reason.clone()),
-            MpiError::Other { started, known, library } => message!(
-                "started as one of {} processes, but {} knows of {}; LLM_MPI names another library",
-                *started,
-                library,
-                *known
-            ),
-            MpiError::Call { call, reason } => message!("{} failed: {}", *call, reason.clone()),
-        }
-    }
-}
-
-impl fmt::Display for MpiError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message().fmt(f)
-    }
-}
+says! { MpiError {
+    Missing { reason } = "no MPI library: {}",
+    Other { started, library, known } =
+        "started as one of {} processes, but {} knows of {}; LLM_MPI names another library",
+    Call { call, reason } = "{} failed: {}",
+} }

@@ -1,8 +1,7 @@
 //! Why a model or a tokenizer of another program cannot be read or written, as one enum.
 
 use llm_core::base::{Message, system_reason, with_causes};
-use llm_core::{AttentionSpec, Error, message};
-use std::fmt;
+use llm_core::{AttentionSpec, Error, message, says};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -99,57 +98,37 @@ pub enum FormatError {
     Core(Error),
 }
 
-impl FormatError {
-    /// The sentence for a person, with its causes.
-    pub fn message(&self) -> Message {
-        use FormatError as E;
-        match self {
-            E::File { path, error } => message!("'{}': {}", path.display(), error.message()),
-            E::Io(e) => message!("cannot be read: {}", system_reason(e)),
-            E::Missing { advice } => advice.clone(),
-            E::Content(why) => why.clone(),
-            E::Refused(e) | E::Core(e) => with_causes(e),
-            E::Tokenizer(e) => message!(
-                "{}; take the tokenizer's files away to import the model without",
-                with_causes(e)
-            ),
-            E::HeadsUnknown => message!("it does not say how many attention heads it has"),
-            E::HeadsDiffer { found, given } => {
-                message!("it has {} heads, not the {} that were given", found, given)
-            }
-            E::Attention { spec, source } => message!(
-                "it has {} attention with heads: {}, which cannot be made here: {}",
-                spec.name.escape_default(),
-                spec.n_heads,
-                with_causes(source)
-            ),
-            E::Vocabulary { kind, tokens, rows } => {
-                message!("{} tokenizer with {} tokens, the model has {}", kind, tokens, rows)
-            }
-            E::HeadBias => message!(
-                "its output head has a bias (b_lm), which Hugging Face's models cannot hold"
-            ),
-            E::Piece { piece, holder } => {
-                message!("it has {}, which {} cannot hold", piece, holder)
-            }
-            E::AttentionKind { name } => {
-                message!("it has '{}' attention, which Hugging Face's models cannot hold", name)
-            }
-            E::TokenizerKind { kind } => {
-                message!("a {} tokenizer cannot be written as Hugging Face's files", kind)
-            }
-            E::NotInGguf { piece, family } => {
-                message!("it has {}, which a GGUF file for {} cannot hold", piece, family)
-            }
-            E::NoGgufTokens { kind, why } => {
-                message!("a {} tokenizer cannot be written as GGUF: {}", kind, why)
-            }
-            E::LongRun(e) => {
-                message!("a stretch of text without white space is too long: {}", with_causes(e))
-            }
-        }
-    }
+// With its causes.
+says! { FormatError {
+    File { path, error } => message!("'{}': {}", path.display(), error.message()),
+    Io(e) => message!("cannot be read: {}", system_reason(e)),
+    Missing { advice } => advice.clone(),
+    Content(why) => why.clone(),
+    Refused(e) => with_causes(e),
+    Core(e) => with_causes(e),
+    Tokenizer(e) => message!(
+        "{}; take the tokenizer's files away to import the model without",
+        with_causes(e)
+    ),
+    HeadsUnknown = "it does not say how many attention heads it has",
+    HeadsDiffer { found, given } = "it has {} heads, not the {} that were given",
+    Attention { spec, source } => message!(
+        "it has {} attention with heads: {}, which cannot be made here: {}",
+        spec.name.escape_default(),
+        spec.n_heads,
+        with_causes(source)
+    ),
+    Vocabulary { kind, tokens, rows } = "{} tokenizer with {} tokens, the model has {}",
+    HeadBias = "its output head has a bias (b_lm), which Hugging Face's models cannot hold",
+    Piece { piece, holder } = "it has {}, which {} cannot hold",
+    AttentionKind { name } = "it has '{}' attention, which Hugging Face's models cannot hold",
+    TokenizerKind { kind } = "a {} tokenizer cannot be written as Hugging Face's files",
+    NotInGguf { piece, family } = "it has {}, which a GGUF file for {} cannot hold",
+    NoGgufTokens { kind, why } = "a {} tokenizer cannot be written as GGUF: {}",
+    LongRun(e) => message!("a stretch of text without white space is too long: {}", with_causes(e)),
+} }
 
+impl FormatError {
     /// A content that cannot be used, in one call.
     pub(crate) fn content(why: impl Into<Message>) -> FormatError {
         FormatError::Content(why.into())
@@ -161,12 +140,6 @@ impl FormatError {
             named @ FormatError::File { .. } => named,
             error => FormatError::File { path: path.into(), error: Box::new(error) },
         }
-    }
-}
-
-impl fmt::Display for FormatError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message().fmt(f)
     }
 }
 

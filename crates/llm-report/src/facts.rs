@@ -51,8 +51,8 @@ pub fn settings(of: &Shared<'_>) -> Vec<Fact> {
         config.dropout,
     );
     let further = settings::settings().filter_map(|flag| {
-        let (name, value) = (flag.report?, flag.value(config, recipe)?);
-        Some((Bilingual::of(&Message::words(name)), value))
+        let (name, value) = (flag.report?(), flag.value(config, recipe)?);
+        Some((Bilingual::of(&name), value))
     });
     let joined = |all: Bilingual, (name, value): (Bilingual, _)| {
         let one = |all: String, name: String| format!("{all} · {name} {value}");

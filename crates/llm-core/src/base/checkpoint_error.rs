@@ -1,8 +1,7 @@
 //! Why a file is not a checkpoint that this program can use.
 
 use super::{Filling, Message};
-use crate::message;
-use std::fmt;
+use crate::{message, says};
 
 /// What is wrong with the content of a checkpoint. Names that come from a file are escaped, so
 /// that a message cannot control the terminal.
@@ -123,68 +122,30 @@ pub enum CheckpointError {
     },
 }
 
-impl CheckpointError {
-    /// The sentence for a person, without its [source](std::error::Error::source).
-    pub fn message(&self) -> Message {
-        use CheckpointError as E;
-        match self {
-            E::NotACheckpoint => message!("not a checkpoint of this program"),
-            E::TooShort { actual } => {
-                message!("file is {} bytes, too short for a checkpoint", actual)
-            }
-            E::OldFormat { found } => message!(
-                "format {}, which is no longer read; the programs of commit ba6595f read it and save \
-                 it again as format 2",
-                found
-            ),
-            E::Version { found, newest } => {
-                message!("format {}, this program reads {}", found, newest)
-            }
-            E::Flags { flags } => message!("unknown flags {}", format_args!("{flags:#x}")),
-            E::Length { actual, expected } => {
-                message!("file is {} bytes, header says {}", actual, expected)
-            }
-            E::Limit { what, value, limit } => {
-                message!("{} is {}, the limit is {}", what, value, limit)
-            }
-            E::Padding { after } => message!("the padding after {} is not zero", after),
-            E::HeaderChecksum => message!("checksum mismatch in the header"),
-            E::HeaderEncoding(_) => message!("the header cannot be decoded"),
-            E::HeaderRest { extra } => message!("{} bytes left over in the header", extra),
-            E::Architecture { found, known } => message!(
-                "architecture '{}', this program knows '{}'",
-                found.escape_default(),
-                known
-            ),
-            E::Setting { field, reason } => {
-                message!("{}: {}", Filling::Words(field.to_string()), reason)
-            }
-            E::TensorCount { actual, expected } => {
-                message!("{} tensors, this model has {}", actual, expected)
-            }
-            E::Tensor { tensor, field, found, expected } => {
-                message!("tensor {}: {} is {}, this model needs {}", tensor, field, found, expected)
-            }
-            E::TensorChecksum { tensor } => message!("checksum mismatch in tensor {}", tensor),
-            E::FileChecksum => message!("checksum mismatch in the file"),
-            E::TokenizerHash => {
-                message!("the tokenizer's data do not have the BLAKE3 hash that the header names")
-            }
-            E::NotFinite { tensor } => {
-                message!("tensor {} has a value that is not finite", tensor)
-            }
-            E::Negative { tensor } => {
-                message!("tensor {} has a negative value, but it is a mean of squares", tensor)
-            }
-            E::Attention { saved, given } => {
-                message!("made with {}, which {} would read as something else", saved, given)
-            }
-        }
-    }
-}
-
-impl fmt::Display for CheckpointError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message().fmt(f)
-    }
-}
+// Without the [source](std::error::Error::source).
+says! { CheckpointError {
+    NotACheckpoint = "not a checkpoint of this program",
+    TooShort { actual } = "file is {} bytes, too short for a checkpoint",
+    OldFormat { found } =
+        "format {}, which is no longer read; the programs of commit ba6595f read it and save \
+         it again as format 2",
+    Version { found, newest } = "format {}, this program reads {}",
+    Flags { flags } => message!("unknown flags {}", format_args!("{flags:#x}")),
+    Length { actual, expected } = "file is {} bytes, header says {}",
+    Limit { what, value, limit } = "{} is {}, the limit is {}",
+    Padding { after } = "the padding after {} is not zero",
+    HeaderChecksum = "checksum mismatch in the header",
+    HeaderEncoding = "the header cannot be decoded",
+    HeaderRest { extra } = "{} bytes left over in the header",
+    Architecture { found, known } =>
+        message!("architecture '{}', this program knows '{}'", found.escape_default(), known),
+    Setting { field, reason } => message!("{}: {}", Filling::Words(field.to_string()), reason),
+    TensorCount { actual, expected } = "{} tensors, this model has {}",
+    Tensor { tensor, field, found, expected } = "tensor {}: {} is {}, this model needs {}",
+    TensorChecksum { tensor } = "checksum mismatch in tensor {}",
+    FileChecksum = "checksum mismatch in the file",
+    TokenizerHash = "the tokenizer's data do not have the BLAKE3 hash that the header names",
+    NotFinite { tensor } = "tensor {} has a value that is not finite",
+    Negative { tensor } = "tensor {} has a negative value, but it is a mean of squares",
+    Attention { saved, given } = "made with {}, which {} would read as something else",
+} }

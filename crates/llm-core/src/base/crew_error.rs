@@ -1,8 +1,7 @@
 //! What can go wrong between those who work on a step together.
 
 use super::Message;
-use crate::message;
-use std::fmt;
+use crate::{message, says};
 
 /// Why members of a crew cannot go on together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -43,22 +42,15 @@ pub enum CrewError {
     },
 }
 
-impl CrewError {
-    /// The sentence for a person.
-    pub fn message(&self) -> Message {
-        match self {
-            CrewError::Size { size, micro_batches } => CrewError::unfitting(*size, *micro_batches),
-            CrewError::Silent { member, seconds } => {
-                message!("process {} did not answer within {} s", member, seconds)
-            }
-            CrewError::Gone { member } => message!("process {} is gone", member),
-            CrewError::Unequal { what, member } => {
-                message!("process {} has other {} than process 0", member, what)
-            }
-            CrewError::Engine { call, reason } => message!("{} failed: {}", call, reason),
-        }
-    }
+says! { CrewError {
+    Size { size, micro_batches } => CrewError::unfitting(*size, *micro_batches),
+    Silent { member, seconds } = "process {} did not answer within {} s",
+    Gone { member } = "process {} is gone",
+    Unequal { member, what } = "process {} has other {} than process 0",
+    Engine { call, reason } = "{} failed: {}",
+} }
 
+impl CrewError {
     /// Which numbers of processes can share so many micro-batches, where `size` cannot: powers of
     /// two that divide it.
     fn unfitting(size: usize, micro_batches: u64) -> Message {
@@ -78,12 +70,6 @@ impl CrewError {
             }
             _ => message!("{} micro-batches are for one process, not for {}", micro_batches, size),
         }
-    }
-}
-
-impl fmt::Display for CrewError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message().fmt(f)
     }
 }
 

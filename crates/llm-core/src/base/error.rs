@@ -2,8 +2,7 @@
 //! and what came. Binaries decide how to print it and with which code to exit.
 
 use super::{Filling, IoAction, Message, TokenId, reason_of, sizes};
-use crate::message;
-use std::fmt;
+use crate::{message, says};
 use std::path::PathBuf;
 
 /// `Result` with [`Error`].
@@ -142,71 +141,37 @@ pub enum Error {
     },
 }
 
-impl Error {
-    /// The sentence for a person, without its [source](std::error::Error::source);
-    /// [`with_causes`](super::with_causes) has that too.
-    pub fn message(&self) -> Message {
-        match self {
-            Error::Shape { op, expected, got } => {
-                message!("{}: expected {}, got {}", op, expected, format_args!("{got:?}"))
-            }
-            Error::Config { field, reason } => {
-                message!("{}: {}", Filling::Words(field.to_string()), reason)
-            }
-            Error::TokenOutOfRange { token, position, vocab_size } => message!(
-                "token {} at position {} is outside the vocabulary of {}",
-                token,
-                position,
-                vocab_size
-            ),
-            Error::UnknownUnit { unit, position } => {
-                message!("{} at byte {} is not in the model's vocabulary", unit, position)
-            }
-            Error::Tokenizer { kind, reason } => message!("{} tokenizer: {}", kind, reason),
-            Error::NumbersOnly => message!(
-                "ids tokenizer: the model was imported without one and knows token numbers only"
-            ),
-            Error::DataTooSmall { what, len, seq_len, needed } => message!(
-                "{} has {} tokens, but a window of {} needs at least {}",
-                what,
-                len,
-                seq_len,
-                needed
-            ),
-            Error::Backward { reason } => message!("backward: {}", reason),
-            Error::Gradient { input, analytic, numeric } => message!(
-                "gradient of input {} is {:e}, differences of the value say {:e}",
-                input,
-                analytic,
-                numeric
-            ),
-            Error::Diverged { what, value, step, lr, grad_norm } => message!(
-                "{} is {} at step {} (lr {:e}, gradient norm {})",
-                what,
-                value,
-                step,
-                lr,
-                grad_norm
-            ),
-            Error::Unusable { what, value, step } => {
-                message!("the model is not usable after step {}: {} is {}", step, what, value)
-            }
-            Error::Stopped { step } => message!("stopped in the step after {}", step),
-            Error::Crew(e) => e.message(),
-            Error::Hook(own) => reason_of(own.as_ref()),
-            Error::Logits { value } => {
-                message!("cannot choose a next token: {}", Error::no_next(*value))
-            }
-            Error::Memory { needed, available } => message!(
-                "needs about {} of memory, {} available",
-                sizes::bytes(*needed),
-                sizes::bytes(*available)
-            ),
-            Error::Io { action, path, .. } => action.failed(path),
-            Error::Checkpoint { path, .. } => message!("checkpoint '{}'", path.display()),
-        }
-    }
+// Without the [source](std::error::Error::source); `with_causes` has that too.
+says! { Error {
+    Shape { op, expected, got } = "{}: expected {}, got {}",
+    Config { field, reason } => message!("{}: {}", Filling::Words(field.to_string()), reason),
+    TokenOutOfRange { token, position, vocab_size } =
+        "token {} at position {} is outside the vocabulary of {}",
+    UnknownUnit { unit, position } = "{} at byte {} is not in the model's vocabulary",
+    Tokenizer { kind, reason } = "{} tokenizer: {}",
+    NumbersOnly = "ids tokenizer: the model was imported without one and knows token numbers only",
+    DataTooSmall { what, len, seq_len, needed } =
+        "{} has {} tokens, but a window of {} needs at least {}",
+    Backward { reason } = "backward: {}",
+    Gradient { input, analytic, numeric } =
+        "gradient of input {} is {:e}, differences of the value say {:e}",
+    Diverged { what, value, step, lr, grad_norm } =
+        "{} is {} at step {} (lr {:e}, gradient norm {})",
+    Unusable { step, what, value } = "the model is not usable after step {}: {} is {}",
+    Stopped { step } = "stopped in the step after {}",
+    Crew(e) => e.message(),
+    Hook(own) => reason_of(own.as_ref()),
+    Logits { value } => message!("cannot choose a next token: {}", Error::no_next(*value)),
+    Memory { needed, available } => message!(
+        "needs about {} of memory, {} available",
+        sizes::bytes(*needed),
+        sizes::bytes(*available)
+    ),
+    Io { action, path } => action.failed(path),
+    Checkpoint { path } => message!("checkpoint '{}'", path.display()),
+} }
 
+impl Error {
     /// The same about a part of a text that begins at byte `start`.
     pub fn after(self, start: u64) -> Error {
         match self {
@@ -244,12 +209,6 @@ impl Error {
     /// The settings error, in one call.
     pub fn config(field: &'static str, reason: impl Into<Message>) -> Error {
         Error::Config { field, reason: reason.into() }
-    }
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message().fmt(f)
     }
 }
 

@@ -198,6 +198,13 @@ texts!(str, String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize);
 texts!(fmt::Arguments<'_>, std::path::Display<'_>, std::borrow::Cow<'_, str>);
 texts!(std::str::EscapeDefault<'_>, std::str::EscapeDebug<'_>);
 
+/// A shape, as `[2, 3]`.
+impl Fill for Vec<usize> {
+    fn fill(&self) -> Filling {
+        Filling::Text(format!("{self:?}"))
+    }
+}
+
 impl<T: Fill + ?Sized> Fill for &T {
     fn fill(&self) -> Filling {
         (**self).fill()

@@ -7,7 +7,7 @@
 //! | `reason.rs`, `causes.rs` | an error of others as a part of a sentence; an error with its causes |
 //! | [`rng`] | random streams that are functions of what they are for |
 //! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
-//! | `message.rs` | a sentence with its values, for any language |
+//! | `message.rs`, `says.rs` | a sentence with its values, for any language; those of an error |
 //! | [`memory`], [`arenas`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
 //! | `regular.rs` | opening a file that is one |
 //! | `replace.rs`, `target.rs`, `temporary.rs`, `file_calls.rs` | replacing a file so that it is always whole |
@@ -27,6 +27,7 @@ mod reason;
 mod regular;
 pub(crate) mod replace;
 pub mod rng;
+mod says;
 mod settings;
 mod sizes;
 pub(crate) mod target;

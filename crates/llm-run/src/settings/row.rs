@@ -3,6 +3,7 @@
 use super::given::Given;
 use crate::defaults::Start;
 use llm_core::Config;
+use llm_core::base::Message;
 use llm_core::recipe::Recipe;
 use llm_core::settings::{self, Value};
 
@@ -20,7 +21,7 @@ pub struct Setting {
     /// What it does where a run goes on.
     pub on_load: OnLoad,
     /// What a report calls it; absent when the report's own words hold it, or leave it out.
-    pub report: Option<&'static str>,
+    pub report: Option<fn() -> Message>,
 }
 
 /// Where a new run's value comes from when it was not given.

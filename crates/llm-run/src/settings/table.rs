@@ -5,6 +5,7 @@ use super::given::{Given, whole};
 use super::row::Initial::{By, Follows};
 use super::row::{OnLoad, Setting, fixed, row};
 use crate::models::Models;
+use llm_core::message;
 use llm_core::optim::ScheduleKind;
 use llm_core::recipe::Recipe;
 use llm_core::settings::Value;
@@ -37,7 +38,7 @@ pub const SETTINGS: [Setting; 27] = [
         ..row("train.decay_steps", "decay_steps") },
     Setting { initial: By(|start| Value::Float(start.of([1.0, 1.0, 0.0]))), ..row("train.clip", "clip") },
     row("train.matmul", "matmul"),
-    Setting { report: Some("optimizer"), ..row("train.optimizer", "optimizer") },
+    Setting { report: Some(|| message!("optimizer")), ..row("train.optimizer", "optimizer") },
     Setting { initial: By(|start| Value::Float(start.of([0.1, 0.1, 0.01]))), ..row("train.weight_decay", "weight_decay") },
     Setting { initial: By(|start| Value::Bool(start.of([false, false, true]))), ..row("train.decay_all", "decay_all") },
     Setting { initial: By(|start| Value::Float(start.of([0.9, 0.9, 0.9]))), ..row("train.beta1", "beta1") },

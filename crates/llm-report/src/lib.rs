@@ -1,7 +1,8 @@
 //! The page about a run, a model or a comparison: one HTML file, in English and Chinese; and pictures
 //! of losses and of attention. It prints nothing and knows no flag.
 //!
-//! A run's page is made by its front end, a [`Face`](llm_run::training::Face): [`About`] is what it
+//! A run's page is made by its front end, a [`Face`](llm_run::training::Face); [`Reporter`] is one that
+//! makes it, and tells its program what happens. The parts of it by themselves: [`About`] is what it
 //! knows when the run begins, [`page`] makes the [`Page`] of what the run is now, [`html`] its text.
 //! [`folder_page`] makes one of what a run left in its folder.
 //!
@@ -29,6 +30,7 @@
 //! | `run` | the page of a run |
 //! | `folder` | the page of what a run left in its folder |
 //! | `losses` | the losses as a picture |
+//! | `reporter` | a face that makes the page of its run |
 //! | `groups` | groups of runs beside each other: mean, spread, a picture |
 //! | `heat`, `svg` | attention as a map of characters, and as a picture |
 
@@ -54,6 +56,8 @@ mod folder;
 
 mod losses;
 
+mod reporter;
+
 mod groups;
 
 mod heat;
@@ -71,6 +75,7 @@ pub use heat::{Ink, heat_map, most_tokens};
 pub use label::{fitted, label};
 pub use labels::{fact_label, role_label, state_label};
 pub use losses::loss_picture;
+pub use reporter::Reporter;
 pub use run::{About, page};
 pub use runs::{OneRun, SeveralRuns};
 pub use svg::layer_picture;

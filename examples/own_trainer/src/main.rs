@@ -6,13 +6,12 @@
 use llm_core::base::Message;
 use llm_core::settings::Value;
 use llm_core::threads;
-use llm_report::{About, Bilingual, html, loss_picture, page};
+use llm_report::Reporter;
 use llm_run::escape::safe_lines;
-use llm_run::log::Curves;
 use llm_run::models::{BASELINE, Heads, Models};
 use llm_run::options::Options;
 use llm_run::plan::Plan;
-use llm_run::training::{self, Event, Face, Identity, PageOf};
+use llm_run::training::{self, Event, Identity};
 use llm_variant_mha::MultiHead;
 use std::io::{Write, stdout};
 use std::path::Path;
@@ -28,36 +27,7 @@ const MODELS: Models = Models {
     ..BASELINE
 };
 
-/// Says what happens, and makes the page.
-struct Teller {
-    chinese: bool,
-    about: Option<About>,
-}
-
-impl Teller {
-    fn say(&self, message: &Message) {
-        let chinese = self.chinese.then(|| message.said(llm_messages::chinese()));
-        let text = chinese.unwrap_or_else(|| message.to_string());
-        let _ = writeln!(stdout(), "{}", safe_lines(&text)); // who reads may leave, the run goes on
-    }
-}
-
-impl Face for Teller {
-    fn event(&mut self, event: &Event<'_>) {
-        llm_messages::event(event).iter().for_each(|line| self.say(line));
-    }
-
-    fn page(&mut self, of: &PageOf<'_>) -> Option<String> {
-        let early = of.ending.early.map(|why| Bilingual::of(&llm_messages::early(why)));
-        html(&page(self.about.as_ref()?, of, early)).ok()
-    }
-
-    fn picture(&mut self, curves: &Curves) -> Option<String> {
-        loss_picture(curves)
-    }
-}
-
-fn train(text: &str, folder: &str, teller: &mut Teller) -> llm_run::Result<()> {
+fn train(text: &str, folder: &str, say: impl Fn(&Message) + Sync) -> llm_run::Result<()> {
     let mut options = Options::in_folder(Path::new(folder));
     if options.load.is_none() {
         options.data = vec![text.into()];
@@ -65,19 +35,22 @@ fn train(text: &str, folder: &str, teller: &mut Teller) -> llm_run::Result<()> {
     }
     (options.habits.save_every, options.habits.eval_every) = (Some(20), Some(20));
     let mut plan = Plan::new(&MODELS, &options, &|_, _| ())?;
-    plan.notes.iter().for_each(|note| teller.say(&llm_messages::note(note)));
+    plan.notes.iter().for_each(|note| say(&llm_messages::note(note)));
     let who = Identity::of(MODELS.name, threads::count());
-    teller.about = Some(About::of(&who, &plan)?);
-    training::run(&mut plan, &options, &who, teller)
+    let tell = |event: &Event<'_>| llm_messages::event(event).iter().for_each(&say);
+    let mut face = Reporter::new(&who, &plan, tell)?;
+    training::run(&mut plan, &options, &who, &mut face)
 }
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().collect();
     let [_, text, folder, language @ ..] = &words[..] else { return ExitCode::from(2) };
-    let mut teller = Teller { chinese: language == ["zh"], about: None };
-    match train(text, folder, &mut teller) {
-        Ok(()) => return ExitCode::SUCCESS,
-        Err(e) => teller.say(&e.message()),
-    }
-    ExitCode::FAILURE
+    let say = |message: &Message| {
+        let chinese = (language == ["zh"]).then(|| message.said(llm_messages::chinese()));
+        let line = safe_lines(&chinese.unwrap_or_else(|| message.to_string()));
+        let _ = writeln!(stdout(), "{line}"); // who reads may leave, the run goes on
+    };
+    let trained = train(text, folder, say);
+    trained.as_ref().err().iter().for_each(|e| say(&e.message()));
+    ExitCode::from(u8::from(trained.is_err()))
 }

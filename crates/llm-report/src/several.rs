@@ -4,8 +4,8 @@ use crate::bilingual::Bilingual;
 use crate::data::Curves;
 use crate::labels::state_label;
 use crate::runs::{OneRun, SeveralRuns};
+use llm_core::base::escape::one_line;
 use llm_run::Result;
-use llm_run::escape::one_line;
 use llm_run::folder::RunFolder;
 
 /// Settings that say nothing about what is learnt, or how.

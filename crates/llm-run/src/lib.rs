@@ -6,7 +6,6 @@
 //! | module | holds |
 //! |---|---|
 //! | [`numbers`] | numbers as a person types them |
-//! | [`escape`] | names and text of others, so that they cannot control a terminal |
 //! | [`error`] | what ends a run, or keeps one from beginning |
 //! | [`log`] | what a run leaves in its folder besides checkpoints |
 //! | [`clock`] | the time that a run may take |
@@ -25,8 +24,6 @@
 //! | [`training`] | a run from its plan to its end |
 
 pub mod numbers;
-
-pub mod escape;
 
 pub mod error;
 

@@ -1,14 +1,14 @@
 //! `runs`: what there is, how far it is, what came of it.
 
 use crate::args::{RunsArgs, RunsOrder};
-use crate::console::{columns, note, print, tell};
+use crate::console::{columns, json_line, note, print, tell};
 use crate::error::Result;
 use crate::lang::Lang;
 use crate::messages::said;
+use llm_core::base::escape::one_line;
 use llm_core::base::{Message, thousands};
 use llm_messages::columns::{left, width as wide};
 use llm_report::{fitted, state_label};
-use llm_run::escape::{json_line, one_line};
 use llm_run::folder::{RunFolder, below};
 use serde_json::{Value, json};
 use std::path::PathBuf;

@@ -4,6 +4,7 @@ use super::files::TextFiles;
 use crate::data::{Data, Input, Reading, Validation};
 use crate::error::{Result, RunError, option};
 use crate::options::Options;
+use llm_core::base::escape::paths;
 use llm_core::base::{Message, bytes};
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
@@ -121,7 +122,7 @@ fn missing(
     let about = message!("checkpoint '{}' {} ({})", path.display(), how, size);
     let about = match files.gone.is_empty() {
         true => about,
-        false => message!("{}; {} not found", about, files.shown_gone()),
+        false => message!("{}; {} not found", about, paths(&files.gone)),
     };
     RunError::Usage(message!("{}; give them again with {}", about, option(name)))
 }
@@ -153,7 +154,7 @@ impl Change {
             return Ok(self.now);
         }
         let now = match files.filter(|files| files.remembered) {
-            Some(files) => message!("{}, which {} is now", describe(&self.now), files.shown()),
+            Some(files) => message!("{}, which {} is now", describe(&self.now), paths(&files.data)),
             None => describe(&self.now),
         };
         Err(RunError::Data(message!(

@@ -2,6 +2,7 @@
 
 use llm_core::base::{CrewError, Filling, Message, system_reason, with_causes};
 use llm_core::{Error, IoAction, message};
+use llm_formats::FormatError;
 use llm_formats::first_look::Look;
 use std::fmt;
 use std::io;
@@ -116,6 +117,21 @@ pub enum Kind {
 impl From<Error> for RunError {
     fn from(source: Error) -> RunError {
         RunError::Core { source, hint: None }
+    }
+}
+
+impl From<FormatError> for RunError {
+    fn from(e: FormatError) -> RunError {
+        match e {
+            FormatError::LongRun(e) => {
+                RunError::Memory(e, message!("the length of what has no white space in {data}"))
+            }
+            FormatError::Core(e @ Error::Memory { .. }) => {
+                RunError::Memory(e, message!("the size of {data}"))
+            }
+            FormatError::Core(e) => e.into(),
+            other => RunError::Data(other.message()),
+        }
     }
 }
 

@@ -74,7 +74,7 @@ fn measure(args: &InfoArgs, tokenizer: &dyn Tokenizer) -> Result<Option<(u64, u6
     }
     match Input::files(&args.data, Reading::new(tokenizer.name(), None))? {
         Input::Files(files) => {
-            let bytes = files.texts().text().len() as u64;
+            let bytes = files.texts.text().len() as u64;
             Ok(Some((bytes, files.tokens(tokenizer)?.len() as u64)))
         }
         Input::Stories { .. } => Err(RunError::Internal("files that are stories".into())),

@@ -8,7 +8,7 @@ use llm_core::base::escape::safe_token;
 use llm_core::base::{Message, with_causes};
 use llm_core::message;
 use llm_core::{Error, TokenId};
-use llm_run::data::{small_file, small_stdin};
+use llm_formats::files::{small_file, small_stdin};
 use serde_json::json;
 use std::borrow::Cow;
 

@@ -8,9 +8,8 @@ use crate::program::Program;
 use llm_core::base::Message;
 use llm_core::base::escape::one_line;
 use llm_core::message;
-use llm_report::{Page, SeveralRuns, Unshown, folder_page};
+use llm_report::{Page, RunFolder, SeveralRuns, Unshown, below, folder_page};
 use llm_run::folder::{REPORT, may_replace, refuse_link};
-use llm_run::folder::{RunFolder, below};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -15,10 +15,9 @@ use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_report::{
-    Bilingual, Compared, ComparedCosts, Comparison, Fact, GroupSpread, Page, SeveralRuns, Shared,
-    fact_label, settings,
+    Bilingual, Compared, ComparedCosts, Comparison, Fact, GroupSpread, Page, RunFolder,
+    SeveralRuns, Shared, fact_label, settings,
 };
-use llm_run::folder::RunFolder;
 use llm_stories::FactKind;
 use serde::Serialize;
 use std::collections::BTreeMap;

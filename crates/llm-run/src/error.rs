@@ -162,11 +162,6 @@ impl RunError {
         RunError::hint(Error::io(IoAction::Create, path, source), hint)
     }
 
-    /// A file that cannot be read.
-    pub fn unreadable(path: &Path, why: &io::Error) -> RunError {
-        RunError::Input { path: path.into(), why: system_reason(why) }
-    }
-
     /// Whether the numbers of training itself ended it.
     pub fn is_divergence(&self) -> bool {
         matches!(

@@ -11,8 +11,8 @@ use crate::settings;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{ArgMatches, Command, FromArgMatches};
 use llm_core::base::Message;
+use llm_core::base::escape::{clipped, one_line};
 use llm_core::message;
-use llm_run::escape::{clipped, one_line};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 

@@ -7,8 +7,9 @@ use crate::messages::said;
 use crate::voice;
 use indicatif::{ProgressBar, ProgressStyle};
 use llm_core::base::Message;
+use llm_core::base::escape::{escaped_json, safe_lines};
 use llm_messages::columns::broken;
-use llm_run::escape::safe_lines;
+use serde::Serialize;
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
 use terminal_size::{Height, Width};
@@ -21,6 +22,11 @@ pub fn print(result: impl AsRef<[u8]>) -> Result<()> {
     let mut out = Out::default();
     out.write(result.as_ref());
     out.finish()
+}
+
+/// The value as one line of JSON: nothing in it is more than text, also not to a terminal.
+pub fn json_line(value: &impl Serialize) -> String {
+    escaped_json(&serde_json::to_string(value).unwrap_or_default()) + "\n"
 }
 
 /// Standard output that survives its reader's leaving.
@@ -187,6 +193,17 @@ mod tests {
         let style = "{spinner} [{wide_bar}] {pos}/{len}  {msg}  eta {eta}";
         assert_eq!(fitted(style, 80), style);
         assert_eq!(fitted(style, 60), "{pos}/{len}  {msg}  eta {eta}");
+    }
+
+    #[test]
+    fn json_says_the_same_and_cannot_control_the_terminal() {
+        let obeyed = ['\x1b', '\x7f', '\u{9b}', '\u{202e}', '\u{2068}', '\u{2028}'];
+        for c in obeyed.into_iter().chain(['猫', '🐈', '\n']) {
+            let text = format!("a{c}\"b");
+            let line = json_line(&text);
+            assert!(!line.trim_end_matches('\n').contains(&obeyed[..]), "{line:?}");
+            assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
+        }
     }
 
     #[test]

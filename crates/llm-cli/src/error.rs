@@ -7,9 +7,9 @@ mod tests;
 use crate::looks;
 use crate::messages::{said, spelled};
 use crate::voice;
+use llm_core::base::escape::one_line;
 use llm_core::base::{Message, with_causes};
 use llm_core::{Error, message};
-use llm_run::escape::one_line;
 use std::io::{self, Write};
 use std::process::ExitCode;
 

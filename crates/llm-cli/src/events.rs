@@ -1,9 +1,9 @@
 //! `--message-format json`: one object a line on standard output.
 
+use crate::console::json_line;
 use llm_core::TokenId;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
-use llm_run::escape::json_line;
 use serde::Serialize;
 use std::collections::BTreeMap;
 

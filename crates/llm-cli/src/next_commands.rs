@@ -1,8 +1,8 @@
 //! Commands to type next, so that they can be copied into a shell.
 
 use crate::program::Program;
+use llm_core::base::escape::one_line;
 use llm_core::tokenizer::Tokenizer;
-use llm_run::escape::one_line;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 

@@ -7,12 +7,12 @@ use crate::events::{self, Event};
 use crate::generation::{row, shown};
 use crate::messages::said;
 use llm_core::base::Message;
+use llm_core::base::escape::safe_text;
 use llm_core::base::rng::{below, stream};
 use llm_core::generate::{Decoder, Sampling};
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenDataset};
-use llm_run::escape::safe_text;
 use std::sync::Arc;
 
 /// Most places that one command looks at.
@@ -141,7 +141,7 @@ pub fn run(
             start,
             ctx,
             verdict,
-            llm_run::escape::one_line(&safe_text(&preview)),
+            llm_core::base::escape::one_line(&safe_text(&preview)),
             target,
             shown(tokenizer, target),
             top1,

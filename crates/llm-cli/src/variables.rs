@@ -3,10 +3,10 @@
 use crate::error::{Result, RunError};
 use crate::lang::{self, Lang};
 use clap::ValueEnum;
+use llm_core::base::escape::one_line;
 use llm_core::kernels::gemm::bf16;
 use llm_core::kernels::simd;
 use llm_core::message;
-use llm_run::escape::one_line;
 
 /// `LLM_KERNELS`, `LLM_BF16` and `LLM_LANG` hold words that are known.
 ///

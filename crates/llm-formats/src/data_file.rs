@@ -87,7 +87,7 @@ fn controls(sample: &[u8]) -> [f64; 3] {
 }
 
 /// What a text is besides text, as far as its beginning tells: all of it is learnt as it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dress {
     /// An object of JSON on each line.
     JsonLines,

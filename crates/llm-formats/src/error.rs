@@ -1,5 +1,6 @@
 //! Why a model or a tokenizer of another program cannot be read or written, as one enum.
 
+use llm_core::base::escape::one_line;
 use llm_core::base::{Message, system_reason, with_causes};
 use llm_core::{AttentionSpec, Error, message, says};
 use std::io;
@@ -164,27 +165,10 @@ impl From<io::Error> for FormatError {
 /// A name or message from a file, short and without control characters.
 pub(crate) fn shown(text: &str) -> String {
     const MOST: usize = 120;
-    let mut shown = String::new();
-    for c in text.chars().take(MOST) {
-        match c {
-            '\n' => shown.push(' '),
-            c if c.is_control() || reorders(c) => {
-                let bytes = c.to_string().into_bytes();
-                shown.extend(bytes.iter().map(|b| format!("\\x{b:02X}")));
-            }
-            c => shown.push(c),
-        }
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => one_line(&text[..end]) + "..",
+        None => one_line(text),
     }
-    if text.chars().nth(MOST).is_some() {
-        shown.push_str("..");
-    }
-    shown
-}
-
-/// Characters that reorder text or break lines invisibly.
-fn reorders(c: char) -> bool {
-    let ranges = ['\u{200E}'..='\u{200F}', '\u{2028}'..='\u{202E}', '\u{2066}'..='\u{2069}'];
-    c == '\u{061C}' || ranges.iter().any(|range| range.contains(&c))
 }
 
 #[cfg(test)]

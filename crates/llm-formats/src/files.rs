@@ -2,9 +2,9 @@
 
 use crate::error::{FormatError, Result};
 use llm_core::base::open_regular;
-use llm_core::message;
+use llm_core::{Error, IoAction, message};
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::Path;
 
 /// [`open_regular`] with this crate's errors.
@@ -22,6 +22,37 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(length as usize);
     file.take(limit).read_to_end(&mut bytes)?;
     Ok(unmarked(bytes))
+}
+
+/// The bytes of a file, up to one more than `most`, so that a longer one can be told.
+///
+/// # Errors
+/// [`Error::Io`] with the path.
+pub fn small_file(path: &Path, most: u64) -> llm_core::Result<Vec<u8>> {
+    small(path, File::open(path), most)
+}
+
+/// [`small_file`] of one that can be read again: what is read from a pipe is gone, and a pipe that
+/// nobody writes to keeps its reader waiting.
+///
+/// # Errors
+/// As [`small_file`]; also for a pipe or a device.
+pub fn small_regular_file(path: &Path, most: u64) -> llm_core::Result<Vec<u8>> {
+    small(path, open_regular(path).map(|(file, _)| file), most)
+}
+
+/// [`small_file`] of standard input.
+///
+/// # Errors
+/// As [`small_file`], with the path `-`.
+pub fn small_stdin(most: u64) -> llm_core::Result<Vec<u8>> {
+    small(Path::new("-"), Ok(io::stdin().lock()), most)
+}
+
+fn small(path: &Path, input: io::Result<impl Read>, most: u64) -> llm_core::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let read = input.and_then(|input| input.take(most.saturating_add(1)).read_to_end(&mut bytes));
+    read.map(|_| bytes).map_err(|e| Error::io(IoAction::Read, path, e))
 }
 
 /// The three bytes that some programs write before UTF-8.

@@ -4,7 +4,7 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`error`], `files` | what can be wrong with a file from elsewhere; opening it |
+//! | [`error`], [`files`] | what can be wrong with a file from elsewhere; opening it |
 //! | `alphabet` | GPT-2's character for every byte, so that vocabularies are text |
 //! | [`kept`] | what stands beside a tokenizer's file: its first and last token, a chat template |
 //! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: learnt, read, written |
@@ -16,6 +16,7 @@
 //! | [`text`], [`encode`] | a text in memory or on the disk; its tokens, part by part |
 //! | [`repeated`] | how much of one text stands in another |
 //! | [`texts`] | several files as one: where a text ends, what of them is unseen, their tokens |
+//! | [`data_files`] | files that are given to learn from: folders, gzip, UTF-16, token numbers, what is no text |
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
 //! | [`modern_spec`] | the attention of today's models, by the keys of its settings |
@@ -49,7 +50,7 @@
 //! ```
 
 pub mod error;
-mod files;
+pub mod files;
 
 mod alphabet;
 
@@ -77,6 +78,8 @@ pub mod text;
 pub mod repeated;
 
 pub mod texts;
+
+pub mod data_files;
 
 pub mod safetensors;
 

@@ -1,11 +1,11 @@
 //! What happens in a run in words. What a front end adds, such as what to do next, is its own.
 
+use llm_core::base::escape;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Ending, SPIKE_WINDOW, StepReport};
 use llm_run::data::Report;
-use llm_run::escape;
 use llm_run::training::{Early, Event};
 
 /// What happened, in a line; `None` for what is no line of its own, or is best said with what to do

@@ -1,9 +1,9 @@
 //! Notes on a run in words.
 
+use llm_core::base::escape::{path, paths};
 use llm_core::base::{Filling, Message, bytes, thousands};
 use llm_core::message;
 use llm_core::settings::Value;
-use llm_run::escape::{path, paths};
 use llm_run::note::Note;
 use llm_run::numbers::{short, typed};
 

@@ -3,12 +3,13 @@
 use crate::bilingual::Bilingual;
 use crate::data::{Curves, Fact, Page};
 use crate::labels as label;
+use crate::left::RunFolder;
 use crate::run::{About, page};
+use llm_core::base::escape;
 use llm_core::base::thousands;
 use llm_formats::tokenizers::unit;
 use llm_run::data::Report;
-use llm_run::escape;
-use llm_run::folder::{RunFolder, to_load};
+use llm_run::folder::to_load;
 use llm_run::log::{Samples, rows};
 use llm_run::models::Models;
 use llm_run::plan::{Loaded, load, own_data};

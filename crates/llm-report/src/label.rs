@@ -1,9 +1,9 @@
 //! A token as a label of one line.
 
 use llm_core::TokenId;
+use llm_core::base::escape::safe_token;
 use llm_core::tokenizer::Tokenizer;
 use llm_messages::columns::width;
-use llm_run::escape::safe_token;
 
 /// What a token stands for, with its spaces and line ends to be seen: `a`, `␣cat`, `↵`, `\x1B`; its
 /// number when it stands for no text.

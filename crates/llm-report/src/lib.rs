@@ -26,6 +26,7 @@
 //! | `data` | what a page shows |
 //! | `facts` | lines about settings that a run and a comparison share |
 //! | `text` | the page as one file |
+//! | `left` | what a run left in its folder |
 //! | `several` | several runs from their folders |
 //! | `run` | the page of a run |
 //! | `folder` | the page of what a run left in its folder |
@@ -47,6 +48,8 @@ mod data;
 mod facts;
 
 mod text;
+
+mod left;
 
 mod several;
 
@@ -74,6 +77,7 @@ pub use groups::{GroupSpread, Groups, Panel, Series};
 pub use heat::{Ink, heat_map, most_tokens};
 pub use label::{fitted, label};
 pub use labels::{fact_label, role_label, state_label};
+pub use left::{RunFolder, below};
 pub use losses::loss_picture;
 pub use reporter::Reporter;
 pub use run::{About, page};

@@ -3,10 +3,10 @@
 use crate::bilingual::Bilingual;
 use crate::data::Curves;
 use crate::labels::state_label;
+use crate::left::RunFolder;
 use crate::runs::{OneRun, SeveralRuns};
+use llm_core::base::escape::one_line;
 use llm_run::Result;
-use llm_run::escape::one_line;
-use llm_run::folder::RunFolder;
 
 /// Settings that say nothing about what is learnt, or how.
 const ELSEWHERE: [&str; 18] = [

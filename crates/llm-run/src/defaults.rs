@@ -23,12 +23,6 @@ pub const FINAL_TOKENS: usize = 4 << 20;
 /// Tokens that a vocabulary is learnt with when nothing is said.
 pub const VOCAB_SIZE: usize = 1024;
 
-/// Bytes of data files that are read into memory; larger ones stay on the disk. The environment
-/// variable `LLM_DATA_IN_MEMORY` sets another number, for tests.
-pub fn in_memory() -> u64 {
-    set_by("LLM_DATA_IN_MEMORY").unwrap_or(256 << 20)
-}
-
 /// The number that an environment variable sets, if it does.
 pub fn set_by(variable: &str) -> Option<u64> {
     std::env::var(variable).ok()?.parse().ok()

@@ -2,6 +2,7 @@
 
 use llm_core::base::{CrewError, Filling, Message, system_reason, with_causes};
 use llm_core::{Error, IoAction, message};
+use llm_formats::FormatError;
 use llm_formats::first_look::Look;
 use std::fmt;
 use std::io;
@@ -119,6 +120,21 @@ impl From<Error> for RunError {
     }
 }
 
+impl From<FormatError> for RunError {
+    fn from(e: FormatError) -> RunError {
+        match e {
+            FormatError::LongRun(e) => {
+                RunError::Memory(e, message!("the length of what has no white space in {data}"))
+            }
+            FormatError::Core(e @ Error::Memory { .. }) => {
+                RunError::Memory(e, message!("the size of {data}"))
+            }
+            FormatError::Core(e) => e.into(),
+            other => RunError::Data(other.message()),
+        }
+    }
+}
+
 impl RunError {
     /// Through the library's loop, and back by [`RunError::of_hook`].
     pub fn in_hook(self) -> Error {
@@ -144,11 +160,6 @@ impl RunError {
     /// A file or a folder that cannot be made, with what to do.
     pub fn not_created(path: &Path, source: io::Error, hint: impl Into<Message>) -> RunError {
         RunError::hint(Error::io(IoAction::Create, path, source), hint)
-    }
-
-    /// A file that cannot be read.
-    pub fn unreadable(path: &Path, why: &io::Error) -> RunError {
-        RunError::Input { path: path.into(), why: system_reason(why) }
     }
 
     /// Whether the numbers of training itself ended it.

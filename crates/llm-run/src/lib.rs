@@ -6,7 +6,6 @@
 //! | module | holds |
 //! |---|---|
 //! | [`numbers`] | numbers as a person types them |
-//! | [`escape`] | names and text of others, so that they cannot control a terminal |
 //! | [`error`] | what ends a run, or keeps one from beginning |
 //! | [`log`] | what a run leaves in its folder besides checkpoints |
 //! | [`clock`] | the time that a run may take |
@@ -16,7 +15,7 @@
 //! | [`settings`] | the settings of a model and a run, each in one row |
 //! | [`arch`] | sets of options that have a name |
 //! | [`folder`] | where a run is kept, and found again |
-//! | [`data`] | what is read, what is learnt, what it is judged on |
+//! | [`data`] | what is learnt, what it is judged on |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`options`] | what a run is asked for |
 //! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |
@@ -25,8 +24,6 @@
 //! | [`training`] | a run from its plan to its end |
 
 pub mod numbers;
-
-pub mod escape;
 
 pub mod error;
 

@@ -4,10 +4,10 @@
 //! `cargo run --release -p own-trainer -- README.md my-run zh`
 
 use llm_core::base::Message;
+use llm_core::base::escape::safe_lines;
 use llm_core::settings::Value;
 use llm_core::threads;
 use llm_report::Reporter;
-use llm_run::escape::safe_lines;
 use llm_run::models::{BASELINE, Heads, Models};
 use llm_run::options::Options;
 use llm_run::plan::Plan;

@@ -57,7 +57,7 @@ pub fn add(values: &mut Values) {
     values.insert("outgrow.tolerance", list![1e-4]);
     let [byte, narrow, wide] = [size_of::<u8>(), size_of::<u16>(), size_of::<TokenId>()];
     let [bytes, most] = [1 << u8::BITS, 1 << u16::BITS];
-    let on_disk = llm_run::defaults::in_memory() as usize >> 20;
+    let on_disk = llm_formats::data_files::in_memory() as usize >> 20;
     let held = [byte, on_disk, bytes, byte, most, narrow, wide, u16::BITS as usize, narrow];
     values.insert("data.bytes", held.map(|n| n as f64).to_vec());
     let units = [u8::BITS, u16::BITS, u8::BITS, u16::BITS];

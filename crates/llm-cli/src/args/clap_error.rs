@@ -2,8 +2,8 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use llm_core::base::Message;
+use llm_core::base::escape::one_line;
 use llm_core::message;
-use llm_run::escape::one_line;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 /// How clap begins what may have been meant.

@@ -1,6 +1,6 @@
 //! Lengths of time as people type them: `90`, `90s`, `10m`, `1.5h`, `1h30m`.
 
-use llm_run::escape::clipped;
+use llm_core::base::escape::clipped;
 use std::time::Duration;
 
 /// Reads one.

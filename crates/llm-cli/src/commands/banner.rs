@@ -2,6 +2,7 @@
 
 use crate::events::Event;
 use crate::program::Program;
+use llm_core::base::escape;
 use llm_core::base::{Message, bytes, memory, thousands};
 use llm_core::kernels::gemm::Precision;
 use llm_core::kernels::gemm::bf16::{self, Order};
@@ -12,7 +13,6 @@ use llm_core::{TinyGPT, counted, message};
 use llm_formats::FormatError;
 use llm_formats::hugging_face::check_model;
 use llm_formats::tokenizers;
-use llm_run::escape;
 use llm_run::numbers::short;
 use llm_run::plan::Plan;
 

@@ -37,9 +37,9 @@ use crate::lang::Lang;
 use crate::messages::spelled;
 use crate::program::Program;
 use crate::settings;
+use llm_core::base::escape::one_line;
 use llm_core::message;
 use llm_run::data::Validation;
-use llm_run::escape::one_line;
 use llm_run::plan::Plan;
 
 /// Says what was done to a text before it is scored.

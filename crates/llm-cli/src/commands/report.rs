@@ -2,15 +2,14 @@
 
 use super::written::is_page;
 use crate::args::ReportArgs;
-use crate::console::{note, print};
+use crate::console::{json_line, note, print};
 use crate::error::{Result, RunError, of_verb, reason};
 use crate::program::Program;
 use llm_core::base::Message;
+use llm_core::base::escape::one_line;
 use llm_core::message;
-use llm_report::{Page, SeveralRuns, Unshown, folder_page};
-use llm_run::escape::{json_line, one_line};
+use llm_report::{Page, RunFolder, SeveralRuns, Unshown, below, folder_page};
 use llm_run::folder::{REPORT, may_replace, refuse_link};
-use llm_run::folder::{RunFolder, below};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 

@@ -1,15 +1,14 @@
 //! `runs`: what there is, how far it is, what came of it.
 
 use crate::args::{RunsArgs, RunsOrder};
-use crate::console::{columns, note, print, tell};
+use crate::console::{columns, json_line, note, print, tell};
 use crate::error::Result;
 use crate::lang::Lang;
 use crate::messages::said;
+use llm_core::base::escape::one_line;
 use llm_core::base::{Message, thousands};
 use llm_messages::columns::{left, width as wide};
-use llm_report::{fitted, state_label};
-use llm_run::escape::{json_line, one_line};
-use llm_run::folder::{RunFolder, below};
+use llm_report::{RunFolder, below, fitted, state_label};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -155,7 +154,8 @@ fn cells_of(run: &RunFolder, is_lowest: bool) -> [String; COLUMNS.len()] {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use llm_run::log::{BestLoss, RunInfo, RunState};
+    use llm_core::train::Best;
+    use llm_run::log::{RunInfo, RunState};
 
     fn run(name: &str, data: &str, loss: f64) -> RunFolder {
         let info = RunInfo {
@@ -164,7 +164,7 @@ mod tests {
             started: "2026-11-22T17:40:01Z".into(),
             step: 1500,
             steps: 1500,
-            best: Some(BestLoss { step: 1, val_loss: loss }),
+            best: Some(Best { step: 1, val_loss: loss }),
             ..RunInfo::default()
         };
         RunFolder { path: name.into(), info, ..RunFolder::default() }

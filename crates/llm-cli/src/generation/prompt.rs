@@ -7,8 +7,8 @@ use llm_core::base::with_causes;
 use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer, encode_marked};
 use llm_core::{Error, TokenId};
+use llm_formats::files::{small_file, small_stdin};
 use llm_formats::tokenizers::begin_of_text;
-use llm_run::data::{small_file, small_stdin};
 use std::ffi::OsStr;
 use std::path::Path;
 

@@ -4,10 +4,10 @@ use super::Request;
 use crate::error::Result;
 use crate::events::NextToken;
 use crate::messages::said;
+use llm_core::base::escape::safe_token;
 use llm_core::generate::Sampling;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TokenId, message};
-use llm_run::escape::safe_token;
 
 impl Request {
     /// The most likely next tokens, after temperature and before any filter or draw.

@@ -7,6 +7,7 @@
 //! | `reason.rs`, `causes.rs` | an error of others as a part of a sentence; an error with its causes |
 //! | [`rng`] | random streams that are functions of what they are for |
 //! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
+//! | [`escape`] | names and text of others, so that they cannot control a terminal |
 //! | `message.rs`, `says.rs` | a sentence with its values, for any language; those of an error |
 //! | [`memory`], [`arenas`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
 //! | `regular.rs` | opening a file that is one |
@@ -18,6 +19,7 @@ mod causes;
 mod checkpoint_error;
 mod crew_error;
 mod error;
+pub mod escape;
 pub(crate) mod file_calls;
 mod io_action;
 pub(crate) mod large_pages;

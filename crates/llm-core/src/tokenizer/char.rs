@@ -4,6 +4,7 @@
 //! so every file can be learnt, and comes back byte for byte.
 
 use super::Tokenizer;
+use crate::base::escape::safe_token;
 use crate::base::{Error, Message, Result, TokenId};
 use crate::message;
 use std::collections::BTreeSet;
@@ -209,10 +210,7 @@ fn units(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 fn named(unit: &[u8]) -> Message {
     match std::str::from_utf8(unit).ok().and_then(|text| text.chars().next()) {
         Some(c) => format!("'{}' (U+{:04X})", c.escape_debug(), u32::from(c)).into(),
-        None => {
-            let bytes: String = unit.iter().map(|b| format!("\\x{b:02X}")).collect();
-            message!("the byte {}", bytes)
-        }
+        None => message!("the byte {}", safe_token(unit)),
     }
 }
 

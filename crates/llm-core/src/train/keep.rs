@@ -5,10 +5,11 @@ use super::hooks::{Flow, Hooks};
 use super::usable::check_usable;
 use crate::base::Result;
 use crate::checkpoint::{self, Snapshot, TokenizerSpec};
+use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
 
 /// The state with the lowest validation loss so far.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Best {
     /// Steps done.
     pub step: u64,

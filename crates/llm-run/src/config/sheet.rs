@@ -1,13 +1,13 @@
 //! Tables of settings, each with the value that counts.
 
 use crate::defaults::{INTERVAL, LOG_EVERY, Preset, VOCAB_SIZE};
-use crate::escape::{json_line, one_line};
 use crate::models::AttentionFlags;
 use crate::options::Options;
 use crate::plan::Decided;
 use crate::settings::{ATTENTION, AttentionRow, FURTHER, Initial, SETTINGS, Setting, settings};
 use crate::tokenizers::TokenizerKind;
 use llm_core::Config;
+use llm_core::base::escape::{escaped_json, one_line};
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::settings as of_core;
 use llm_core::tokenizer::IdsTokenizer;
@@ -212,7 +212,9 @@ fn shown(value: &Value) -> String {
             format!("[{}]", values.iter().map(shown).collect::<Vec<_>>().join(", "))
         }
         // JSON's string, with JSON's escapes, is one of TOML's.
-        Value::String(text) if one_line(text) != *text => json_line(text).trim_end().into(),
+        Value::String(text) if one_line(text) != *text => {
+            escaped_json(&serde_json::Value::from(&**text).to_string())
+        }
         other => other.to_string(),
     }
 }

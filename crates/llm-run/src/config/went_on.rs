@@ -1,10 +1,10 @@
 //! The settings of a run that went on in its own folder.
 
 use super::sheet::{Beside, Sheet};
-use crate::escape::one_line;
 use crate::folder::{setting, whole_setting};
 use crate::options::Options;
 use crate::plan::Decided;
+use llm_core::base::escape::one_line;
 use toml::Table;
 
 /// A run before it goes on in its own folder.

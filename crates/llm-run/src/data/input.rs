@@ -1,11 +1,10 @@
 //! What was given to learn from or to be judged on, before it is cut into tokens.
 
-use super::files::Files;
-use super::reading::{Reading, is_stdin};
 use crate::defaults::{STORY_COUNT, STORY_SEED};
 use crate::error::{Result, RunError, option};
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
+use llm_formats::data_files::{Files, Reading, is_stdin};
 use llm_stories::GRAMMAR_VERSION;
 use std::path::PathBuf;
 
@@ -29,13 +28,10 @@ impl Input {
         Input::Stories { seed: STORY_SEED, count: STORY_COUNT }
     }
 
-    /// Reads files in order, those of a folder too; `-` is standard input. What is larger than
-    /// [`in_memory`](crate::defaults::in_memory) stays on the disk, if it can be read in parts; a
-    /// stream cannot, nor what is converted, and neither do files beside them.
+    /// Files, see [`Files::read`].
     ///
     /// # Errors
-    /// [`RunError::Input`] for what cannot be read, [`RunError::Data`] for what is no text, and when
-    /// nothing is in it.
+    /// As [`Files::read`].
     pub fn files(paths: &[PathBuf], reading: Reading) -> Result<Input> {
         Ok(Input::Files(Box::new(Files::read(paths, reading)?)))
     }
@@ -43,9 +39,9 @@ impl Input {
     /// One file whose bytes are here, by its name.
     ///
     /// # Errors
-    /// [`RunError::Data`] for what is no text, and when nothing is in it.
+    /// As [`Files::of_bytes`].
     pub fn of_bytes(name: String, bytes: Vec<u8>, reading: Reading) -> Result<Input> {
-        Ok(Input::Files(Box::new(Files::of_bytes(name.into(), bytes, reading)?)))
+        Ok(Input::Files(Box::new(Files::of_bytes(name, bytes, reading)?)))
     }
 
     /// The files that are given, else what a run learnt from if that can be made again; `None`:
@@ -73,7 +69,7 @@ impl Input {
             Input::Stories { seed, count } => {
                 DataSource::Stories { version: GRAMMAR_VERSION, seed: *seed, count: *count }
             }
-            Input::Files(files) => files.source().clone(),
+            Input::Files(files) => files.source.clone(),
         }
     }
 }

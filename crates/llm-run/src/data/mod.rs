@@ -1,20 +1,13 @@
 //! What a run learns from and is judged on: the built-in stories, or files.
 
 use llm_core::base::{Message, with_causes};
-mod files;
-mod folder;
 mod input;
-mod reading;
-mod small;
 mod validation;
 
-pub use files::Files;
 pub use input::{Input, check_about_files, one_stdin};
-pub use reading::Reading;
-pub use small::{small_file, small_regular_file, small_stdin};
+pub use llm_formats::data_files::{Files, Reading};
 pub use validation::{Report, Slices, Validation};
 
-use crate::defaults::in_memory;
 use crate::error::{Result, RunError};
 use crate::numbers::short;
 use llm_core::base;
@@ -22,9 +15,14 @@ use llm_core::data::TokenDataset;
 use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
+use llm_formats::data_files::in_memory;
+use llm_formats::text::Text;
 use llm_formats::tokenizers::is_bytes;
 use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use std::sync::Arc;
+
+/// Text of which so much is learnt is not unseen.
+const MOST_REPEATED: f64 = 0.5;
 
 /// How many of `count` stories are learnt.
 pub fn learnt(count: u64, val_frac: f64) -> u64 {
@@ -69,7 +67,7 @@ impl Data {
             }
             (Input::Files(files), Some(val)) => {
                 if let Input::Files(val) = &val {
-                    val.are_unseen(&files)?;
+                    check_unseen(val, &files)?;
                 }
                 let judged_on = match &val {
                     Input::Files(val) => Some(labelled(val, &**tokenizer)),
@@ -169,7 +167,7 @@ impl Data {
             }
             Input::Files(files) => {
                 let name = files.name.clone();
-                let changed = !files.changes.is_empty() || files.texts().is_respelt(&**tokenizer);
+                let changed = !files.changes.is_empty() || files.texts.is_respelt(&**tokenizer);
                 let about = changed.then(|| labelled(&files, &**tokenizer));
                 let data = files.tokens(tokenizer.as_ref())?;
                 let val = Validation::of(data, seq_len, tokenizer.clone());
@@ -184,6 +182,29 @@ impl Data {
     }
 }
 
+/// Refuses to be judged on a file that is learnt, by whatever name, or on passages of it.
+fn check_unseen(val: &Files, learnt: &Files) -> Result<()> {
+    if let Some((own, other)) = val.texts.equal_file(&learnt.texts)? {
+        return Err(RunError::Data(message!(
+            "{} of {val} is learnt too, as {}: nothing in it is unseen; take it out of {data}, or \
+             leave {val} out",
+            val.names[own],
+            learnt.names[other]
+        )));
+    }
+    let again = val.texts.repeated_in(&learnt.texts)?;
+    if again < MOST_REPEATED {
+        return Ok(());
+    }
+    Err(RunError::Data(message!(
+        "{} of {val}: {:.0} % of its passages are learnt too, word for word, in {}; take them out \
+         of {data}, or leave {val} out",
+        val.name,
+        100.0 * again,
+        learnt.name
+    )))
+}
+
 /// A label and what else there is to say about it.
 fn with_facts(label: Message, facts: impl IntoIterator<Item = Message>) -> Message {
     facts.into_iter().fold(label, |label, fact| message!("{}, {}", label, fact))
@@ -191,9 +212,10 @@ fn with_facts(label: Message, facts: impl IntoIterator<Item = Message>) -> Messa
 
 /// Files and their size.
 fn labelled(files: &Files, tokenizer: &dyn Tokenizer) -> Message {
-    let (data, len) = (files.texts(), files.texts().text().len() as u64);
+    let (data, len) = (&files.texts, files.texts.text().len() as u64);
     let numbers = data.largest().is_some();
-    let stays = files.on_disk() && (is_bytes(tokenizer) || numbers);
+    let on_disk = matches!(data.text(), Text::Disk(_));
+    let stays = on_disk && (is_bytes(tokenizer) || numbers);
     let several = data.count() > 1;
     let marked = data.end_of_text() == EndOfText::Marked;
     let facts = [
@@ -217,7 +239,7 @@ fn unseen(files: &Files, share: f64) -> Result<Message> {
         return Ok(message!("none of it is unseen"));
     }
     let percent = short(100.0 * share as f32);
-    let texts = files.texts();
+    let texts = &files.texts;
     let unseen = match texts.are_several() {
         true => message!("the last {} % of each unseen", percent),
         false => message!("the last {} % unseen", percent),

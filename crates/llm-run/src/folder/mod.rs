@@ -1,12 +1,12 @@
 //! Where a run is saved: chosen, tried and locked before training starts.
 
 mod find;
-mod left;
 mod lock;
 mod names;
+mod settings;
 
-pub use left::{RunFolder, below, config, config_text, setting, whole_setting};
 pub use names::{BEGINNINGS, PAGE, REPORT, Whereabouts, cannot_create, make_folder, refuse_link};
+pub use settings::{config, config_text, setting, whole_setting};
 
 use crate::error::{Result, RunError, foreign};
 use llm_core::base::{system_reason, with_causes};

@@ -2,6 +2,7 @@
 
 use llm_core::base::{open_regular, replace_file};
 use llm_core::tokenizer::ByteTokenizer;
+use llm_core::train::Best;
 use llm_core::{Error, IoAction, Result};
 use serde::{Deserialize, Serialize};
 use std::io::{self, Read};
@@ -65,7 +66,7 @@ pub struct RunInfo {
     /// The measurement after the last step.
     pub result: Option<RunResult>,
     /// The lowest loss that was measured, always on the same part of the unseen data.
-    pub best: Option<BestLoss>,
+    pub best: Option<Best>,
     /// Speed of training, without measurements and saves.
     pub tokens_per_s: f64,
     /// Useful floating-point operations of learning from a token.
@@ -129,15 +130,6 @@ pub struct RunResult {
     pub facts: Option<f64>,
 }
 
-/// The lowest loss that was measured.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct BestLoss {
-    /// Steps done.
-    pub step: u64,
-    /// In nats per token.
-    pub val_loss: f64,
-}
-
 impl RunInfo {
     /// Reads what the folder `dir` of a run says; nothing where it says nothing, or nothing that
     /// can be understood.
@@ -188,7 +180,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(RunInfo::read(dir.path()), None);
         let result = RunResult { step: 7, val_loss: 0.5, facts: Some(0.25), ..Default::default() };
-        let best = Some(BestLoss { step: 5, val_loss: 0.25 });
+        let best = Some(Best { step: 5, val_loss: 0.25 });
         let state = RunState::Interrupted;
         let info = RunInfo { steps: 9, state, result: Some(result), best, ..RunInfo::default() };
         info.write(dir.path()).unwrap();

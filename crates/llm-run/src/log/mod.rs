@@ -68,7 +68,7 @@ pub const FILES: [&str; 6] =
 
 pub use aside::others_aside;
 pub use curves::{Curves, Point, rows};
-pub use info::{BestLoss, RunInfo, RunResult, RunState};
+pub use info::{RunInfo, RunResult, RunState};
 pub use row::{Format, Row};
 pub use run_log::{RunLog, write_config};
 pub use samples::{Sample, Samples};

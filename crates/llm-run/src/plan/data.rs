@@ -4,6 +4,7 @@ use super::files::TextFiles;
 use crate::data::{Data, Input, Reading, Validation};
 use crate::error::{Result, RunError, option};
 use crate::options::Options;
+use llm_core::base::escape::paths;
 use llm_core::base::{Message, bytes};
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
@@ -58,11 +59,15 @@ pub(super) fn resumed(
         (_, false) => Some(Input::files(&files.val, reading)?),
     };
     let allowed = untrained || options.allow_data_change.unwrap_or(false);
-    if let Some(change) = Change::between(Some(&recipe.data), &input) {
-        recipe.data = change.unless_refused(allowed, path, message!("trained"), Some(files))?;
+    let before = Some(&recipe.data);
+    if let Some(now) = changed(before, &input, allowed, path, message!("trained"), Some(files))? {
+        recipe.data = now;
     }
-    if let Some(change) = val.as_ref().and_then(|v| Change::between(recipe.val_data.as_ref(), v)) {
-        recipe.val_data = Some(change.unless_refused(allowed, path, message!("judged"), None)?);
+    if let Some(val) = &val
+        && let before = recipe.val_data.as_ref()
+        && let Some(now) = changed(before, val, allowed, path, message!("judged"), None)?
+    {
+        recipe.val_data = Some(now);
         recipe.val_frac = 0.0; // all of {data} is learnt from now on
     }
     Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
@@ -121,50 +126,39 @@ fn missing(
     let about = message!("checkpoint '{}' {} ({})", path.display(), how, size);
     let about = match files.gone.is_empty() {
         true => about,
-        false => message!("{}; {} not found", about, files.shown_gone()),
+        false => message!("{}; {} not found", about, paths(&files.gone)),
     };
     RunError::Usage(message!("{}; give them again with {}", about, option(name)))
 }
 
-/// Other data than before.
-struct Change {
-    before: Message,
-    now: DataSource,
-}
-
-impl Change {
-    fn between(before: Option<&DataSource>, input: &Input) -> Option<Change> {
-        let now = input.source();
-        if before == Some(&now) {
-            return None;
-        }
-        let before = before.map_or_else(|| message!("a part of {data}"), describe);
-        Some(Change { before, now })
+/// The other data than before that a run goes on with, if they are others and may be.
+fn changed(
+    before: Option<&DataSource>,
+    input: &Input,
+    allowed: bool,
+    path: &Path,
+    verb: Message,
+    files: Option<&TextFiles>,
+) -> Result<Option<DataSource>> {
+    let now = input.source();
+    if before == Some(&now) {
+        return Ok(None);
     }
-
-    fn unless_refused(
-        self,
-        allowed: bool,
-        path: &Path,
-        verb: Message,
-        files: Option<&TextFiles>,
-    ) -> Result<DataSource> {
-        if allowed {
-            return Ok(self.now);
-        }
-        let now = match files.filter(|files| files.remembered) {
-            Some(files) => message!("{}, which {} is now", describe(&self.now), files.shown()),
-            None => describe(&self.now),
-        };
-        Err(RunError::Data(message!(
-            "checkpoint '{}' was {} on {}, not on {}; give the same data, or add \
-             {allow_data_change}",
-            path.display(),
-            verb,
-            self.before,
-            now
-        )))
+    if allowed {
+        return Ok(Some(now));
     }
+    let now = match files.filter(|files| files.remembered) {
+        Some(files) => message!("{}, which {} is now", describe(&now), paths(&files.data)),
+        None => describe(&now),
+    };
+    Err(RunError::Data(message!(
+        "checkpoint '{}' was {} on {}, not on {}; give the same data, or add \
+         {allow_data_change}",
+        path.display(),
+        verb,
+        before.map_or_else(|| message!("a part of {data}"), describe),
+        now
+    )))
 }
 
 fn describe(source: &DataSource) -> Message {

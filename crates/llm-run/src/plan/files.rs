@@ -3,7 +3,6 @@
 //! A checkpoint knows what its text was, by length and hash, and not where: it may travel. The
 //! folder of a run stays where the run was, and its `config.toml` names the files.
 
-use crate::escape::one_line;
 use crate::folder::config;
 use crate::folder::run_of;
 use crate::options::Options;
@@ -53,21 +52,6 @@ impl TextFiles {
         *remembered = options.data.is_empty() && !data.is_empty();
         files
     }
-
-    /// The files as a person names them.
-    pub fn shown(&self) -> String {
-        shown(&self.data)
-    }
-
-    /// The files that are gone.
-    pub fn shown_gone(&self) -> String {
-        shown(&self.gone)
-    }
-}
-
-fn shown(files: &[PathBuf]) -> String {
-    let each = files.iter().map(|file| format!("'{}'", one_line(&file.display().to_string())));
-    each.collect::<Vec<_>>().join(", ")
 }
 
 /// The files named by `data = [..]` or `data = ".."`; standard input cannot be read again.
@@ -110,7 +94,7 @@ mod tests {
 
         let half = of_run("[data]\ndata = [\"a\", \"b\"]\nval = \"c\"\n");
         assert!(half.data.is_empty() && !half.remembered, "{half:?}");
-        assert_eq!(half.shown_gone(), "'b', 'c'");
+        assert_eq!(half.gone, [Path::new("b"), Path::new("c")]);
 
         for nothing in ["", "data = 5", "[data]\ndata = [\"-\"]\n", "[data", "[data]\ndata = []"] {
             assert_eq!(of_run(nothing), TextFiles::default(), "{nothing}");

@@ -13,8 +13,7 @@ use crate::settings::{self, Given};
 use crate::tokenizers::{self, Choice, Made, Watching};
 use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
-use llm_core::recipe::DataForm;
-use llm_core::recipe::{DataSource, EndOfText, Recipe};
+use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, TinyGPT};
@@ -36,7 +35,7 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
     let stories = options.data.is_empty();
     let input = if stories { Input::stories() } else { Input::files(&options.data, reading)? };
     if let Input::Files(files) = &input
-        && files.texts().largest().is_some()
+        && files.texts.largest().is_some()
     {
         // What was not to be seen before the files were.
         Choice::of_numbers(&options.tokenizer)?;
@@ -67,10 +66,10 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
 fn long_characters(input: &Input) -> Result<Option<Note>> {
     const SAMPLE: usize = 1 << 16;
     let Input::Files(files) = input else { return Ok(None) };
-    if files.texts().largest().is_some() {
+    if files.texts.largest().is_some() {
         return Ok(None);
     }
-    let sample = files.texts().learnt(0.0, Some(SAMPLE))?;
+    let sample = files.texts.learnt(0.0, Some(SAMPLE))?;
     let outside = sample.iter().filter(|byte| !byte.is_ascii()).count();
     Ok((2 * outside > sample.len()).then_some(Note::LongCharacters))
 }

@@ -3,6 +3,7 @@
 use crate::error::{Result, RunError, foreign};
 use crate::models::Models;
 use crate::settings::{FURTHER, Setting};
+use llm_core::base::escape::paths;
 use llm_core::base::{Message, with_causes};
 use llm_core::checkpoint::{Checkpoint, CheckpointError};
 use llm_core::message;
@@ -12,7 +13,7 @@ use llm_core::train::Trainer;
 use llm_core::{Config, Error, counted};
 use llm_formats::first_look::Look;
 use llm_formats::tokenizers;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A checkpoint made into a run.
@@ -114,21 +115,16 @@ fn with_way_out(e: Error, path: &Path) -> RunError {
     if let Some(other) = foreign(path, &[Look::Checkpoint]) {
         return other;
     }
-    let others = other_states(path);
-    match others.is_empty() {
-        true => RunError::hint(e, message!("it is damaged or not whole: load another copy of it")),
-        false => {
-            let others = others.join(", ");
-            RunError::hint(
-                e,
-                message!("it is damaged or not whole: the run has also saved {}", others),
-            )
-        }
-    }
+    let others = paths(&other_states(path));
+    let hint = match others.is_empty() {
+        true => message!("it is damaged or not whole: load another copy of it"),
+        false => message!("it is damaged or not whole: the run has also saved {}", others),
+    };
+    RunError::hint(e, hint)
 }
 
 /// The other states that lie beside one of a run's.
-fn other_states(path: &Path) -> Vec<String> {
+fn other_states(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().filter(|folder| folder.ends_with("ckpt"));
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
     let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
@@ -137,10 +133,9 @@ fn other_states(path: &Path) -> Vec<String> {
         (matches!(&**name, "last" | "best") || name.starts_with("step-"))
             && path.file_name().is_none_or(|own| own != &**name)
     };
-    let mut found: Vec<_> = names.filter(is_state).collect();
+    let mut found: Vec<_> = names.filter(is_state).map(|name| path.with_file_name(name)).collect();
     found.sort();
-    let shown = |name: String| format!("'{}'", path.with_file_name(name).display());
-    found.into_iter().map(shown).collect()
+    found
 }
 
 #[cfg(test)]

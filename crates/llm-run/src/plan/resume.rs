@@ -28,16 +28,16 @@ use std::path::Path;
 /// A run that goes on.
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
     let Loaded { run: loaded, tokenizer, has_optimizer } = load(models, path)?;
-    let given = options.given.clone();
+    let given = &options.given;
     let attention = (models.described)(&loaded.model.attention().spec());
-    check_shape(options, &given, &loaded, &attention, tokenizer.as_ref(), path)?;
+    check_shape(options, &loaded, &attention, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val_frac")) {
         let why = message!("{val_frac} {}: this run is judged on text of its own ({val})", share);
         return Err(RunError::Usage(why));
     }
-    check_share(options, &given, &loaded.recipe)?;
-    check_optimizer(&given, &loaded.recipe, has_optimizer)?;
-    let overridden = overridden(options, &given, &loaded);
+    check_share(options, &loaded.recipe)?;
+    check_optimizer(given, &loaded.recipe, has_optimizer)?;
+    let overridden = overridden(options, &loaded);
     let (config, recipe, mut notes) = overridden.map_err(named_by_option)?;
     recipe.check().map_err(named_by_option)?;
     let learns = recipe.total_steps > loaded.step || options.epochs.is_some();
@@ -48,8 +48,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
             recipe.schedule.decay_steps
         )));
     }
-    let steps = recipe.total_steps.saturating_sub(loaded.step);
-    let mut trainer = loaded;
+    let (mut steps, mut trainer) = (recipe.total_steps.saturating_sub(loaded.step), loaded);
     trainer.model.set_dropout(config.dropout).map_err(named_by_option)?;
     if recipe.optimizer != trainer.recipe.optimizer {
         trainer.optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
@@ -71,13 +70,12 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     } else if steps == 0 && done && trainer.step > 0 {
         notes.push(Note::AllDone { steps: trainer.step });
     }
-    let wants_data = steps > 0 || options.epochs.is_some() || options.reads;
-    let memory = match steps {
-        0 if options.epochs.is_none() => trainer.model.inference_memory(1, config.seq_len),
-        _ => {
+    let memory = match learns {
+        true => {
             let attention = trainer.model.attention().as_ref();
             training_memory(&config, attention, &trainer.recipe, options)?
         }
+        false => trainer.model.inference_memory(1, config.seq_len),
     };
     // What was loaded is no longer in what is available.
     require(memory.saturating_sub(held(&trainer))).map_err(|e| match e {
@@ -85,14 +83,12 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
         RunError::Memory(e, _) => RunError::Memory(e, message!("{batch} or {seq}")),
         other => other,
     })?;
-    let learns = steps > 0 || options.epochs.is_some();
-    let (files, read) = if wants_data || !options.data.is_empty() {
+    let (files, read) = if learns || options.reads || !options.data.is_empty() {
         let (files, recipe) = (TextFiles::of_run(options, path), &mut trainer.recipe);
         let before = recipe.data.clone();
         let read = data::resumed(options, &files, recipe, &tokenizer, learns, path)?;
         let (step, of_run) = (trainer.step, before != DataSource::NONE);
-        notes
-            .extend(at_the_floor(&given, recipe, step).filter(|_| of_run && before != recipe.data));
+        notes.extend(at_the_floor(given, recipe, step).filter(|_| of_run && before != recipe.data));
         (files, Some(read))
     } else {
         (TextFiles::default(), None)
@@ -103,7 +99,6 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     if learns && !options.habits.remembered.is_empty() {
         notes.push(Note::Habits(options.habits.remembered.clone()));
     }
-    let mut steps = steps;
     if let (Some(epochs), Some(data)) = (options.epochs, &read) {
         steps = steps_of(epochs, data.train.len(), &trainer.recipe)?;
         trainer.recipe.total_steps = trainer.step.saturating_add(steps);
@@ -118,7 +113,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
         loaded: Some(path.to_path_buf()),
         notes,
         memory,
-        sample_seed: settings::whole(&given, "seed").unwrap_or(trainer.recipe.seed),
+        sample_seed: settings::whole(given, "seed").unwrap_or(trainer.recipe.seed),
         text: TextDefaults::choose(options.preset),
         trainer,
     })
@@ -136,13 +131,12 @@ fn at_the_floor(given: &Given, recipe: &Recipe, step: u64) -> Option<Note> {
 /// What a file decided once and for all: flags may repeat it, not change it.
 fn check_shape(
     options: &Options,
-    given: &Given,
     run: &Trainer,
     attention: &AttentionFlags,
     tokenizer: &dyn Tokenizer,
     path: &Path,
 ) -> Result<()> {
-    let config = run.model.config();
+    let (config, given) = (run.model.config(), &options.given);
     let heads = attention.n_heads;
     let differs = |what: Message, in_file: &dyn Display, given: &dyn Display| {
         Err(RunError::Data(message!(
@@ -159,7 +153,7 @@ fn check_shape(
         return differs(message!("tokenizer"), &in_file, &given);
     }
     for row in MODEL {
-        let Some(wanted) = fixed(options, given, row) else { continue };
+        let Some(wanted) = fixed(options, row) else { continue };
         let in_file = (row.get)(config);
         if wanted != in_file {
             let name = settings::of_key(row.key).map_or(row.field, |flag| flag.name);
@@ -206,19 +200,19 @@ fn left_out(flag: &Setting, run: &Trainer) -> Option<Value> {
 
 /// What the flags want a setting of the weights to be. `--arch` stands for the options but for
 /// how weights started, which no longer matters.
-fn fixed(options: &Options, given: &Given, row: &Row<Config>) -> Option<Value> {
+fn fixed(options: &Options, row: &Row<Config>) -> Option<Value> {
     let is_fixed = |flag: &&Setting| flag.key == row.key && flag.on_load == OnLoad::Fixed;
     let flag = settings::of_key(row.key).filter(is_fixed)?;
     let is_option = matches!(flag.initial, Initial::Core) && flag.name != "init";
     let arch = options.arch.filter(|_| is_option);
     let of_arch = arch.map(|_| (row.get)(&options.arch_config(1)));
-    given.get(flag.name).cloned().or(of_arch)
+    options.given.get(flag.name).cloned().or(of_arch)
 }
 
 /// More of the text set apart than before: what was learnt would be called unseen.
-fn check_share(options: &Options, given: &Given, recipe: &Recipe) -> Result<()> {
+fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
     let (before, allowed) = (recipe.val_frac, options.allow_data_change == Some(true));
-    match given.get("val_frac") {
+    match options.given.get("val_frac") {
         Some(Value::Double(share))
             if *share > before && recipe.data != DataSource::NONE && !allowed =>
         {
@@ -251,7 +245,8 @@ fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()
 type Overridden = (Config, Recipe, Vec<Note>);
 
 /// The stored settings with the flags that differ, and a note on each.
-fn overridden(options: &Options, given: &Given, run: &Trainer) -> llm_core::Result<Overridden> {
+fn overridden(options: &Options, run: &Trainer) -> llm_core::Result<Overridden> {
+    let given = &options.given;
     let (mut config, mut recipe) = (run.model.config().clone(), run.recipe.clone());
     let mut notes = Vec::new();
     // A preset beside --load stands for the flags it would set.

@@ -18,43 +18,26 @@ pub struct AttentionRow {
     pub put: fn(&mut AttentionFlags, &Value),
 }
 
+const fn row(
+    key: &'static str,
+    name: &'static str,
+    get: fn(&AttentionFlags) -> Option<Value>,
+    put: fn(&mut AttentionFlags, &Value),
+) -> AttentionRow {
+    AttentionRow { setting: fixed(key, name), get, put }
+}
+
 /// Every row, in the order of a help.
+#[rustfmt::skip]
 pub const ATTENTION: [AttentionRow; 7] = [
-    AttentionRow {
-        setting: fixed("attention.kv_heads", "kv_heads"),
-        get: |of| of.kv_heads.map(count),
-        put: |of, value| of.kv_heads = whole(value),
-    },
-    AttentionRow {
-        setting: fixed("attention.head_dim", "head_dim"),
-        get: |of| of.head_dim.map(count),
-        put: |of, value| of.head_dim = whole(value),
-    },
-    AttentionRow {
-        setting: fixed("attention.rope_theta", "rope_theta"),
-        get: |of| of.rope_theta.map(Value::Double),
-        put: |of, value| of.rope_theta = number(value),
-    },
-    AttentionRow {
-        setting: fixed("attention.rotary_dim", "rotary_dim"),
-        get: |of| of.rotary_dim.map(count),
-        put: |of, value| of.rotary_dim = whole(value),
-    },
-    AttentionRow {
-        setting: fixed("attention.window", "window"),
-        get: |of| of.window.map(count),
-        put: |of, value| of.window = whole(value),
-    },
-    AttentionRow {
-        setting: fixed("attention.qk_norm", "qk_norm"),
-        get: |of| Some(Value::Bool(of.qk_norm)),
-        put: |of, value| of.qk_norm = *value == Value::Bool(true),
-    },
-    AttentionRow {
-        setting: fixed("attention.bias", "attention_bias"),
-        get: |of| (of.biases[0] == of.biases[1]).then_some(Value::Bool(of.biases[0])),
-        put: |of, value| of.biases = [*value == Value::Bool(true); 2],
-    },
+    row("attention.kv_heads", "kv_heads", |of| of.kv_heads.map(count), |of, value| of.kv_heads = whole(value)),
+    row("attention.head_dim", "head_dim", |of| of.head_dim.map(count), |of, value| of.head_dim = whole(value)),
+    row("attention.rope_theta", "rope_theta", |of| of.rope_theta.map(Value::Double), |of, value| of.rope_theta = number(value)),
+    row("attention.rotary_dim", "rotary_dim", |of| of.rotary_dim.map(count), |of, value| of.rotary_dim = whole(value)),
+    row("attention.window", "window", |of| of.window.map(count), |of, value| of.window = whole(value)),
+    row("attention.qk_norm", "qk_norm", |of| Some(Value::Bool(of.qk_norm)), |of, value| of.qk_norm = *value == Value::Bool(true)),
+    row("attention.bias", "attention_bias", |of| (of.biases[0] == of.biases[1]).then_some(Value::Bool(of.biases[0])),
+        |of, value| of.biases = [*value == Value::Bool(true); 2]),
 ];
 
 /// θ where positions are rotary and nothing else is said.

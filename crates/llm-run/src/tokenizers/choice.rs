@@ -1,6 +1,5 @@
 //! The tokenizer that the flags ask for.
 
-use crate::data::small_regular_file;
 use crate::error::{Result, RunError, foreign};
 use llm_core::base::{Message, with_causes};
 use llm_core::checkpoint::limits::MAX_BLOB;
@@ -9,6 +8,7 @@ use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer}
 use llm_core::{Config, Error};
 use llm_formats::bpe;
 use llm_formats::data_file::unmarked;
+use llm_formats::files::small_regular_file;
 use llm_formats::first_look::Look;
 use llm_formats::hugging_face::tokenizer::TOKENIZER;
 use llm_formats::tokenizers::with_end_of_text;
@@ -167,7 +167,7 @@ impl Choice {
     pub fn load(&self) -> Result<Option<Arc<dyn Tokenizer>>> {
         let read = |path: &Path| match foreign(path, &[Look::Json]) {
             Some(other) => Err(other),
-            None => small_regular_file(path, MAX_BLOB).map(unmarked),
+            None => Ok(unmarked(small_regular_file(path, MAX_BLOB)?)),
         };
         let (made, files) = match self {
             Choice::Byte => return Ok(Some(Arc::new(ByteTokenizer))),

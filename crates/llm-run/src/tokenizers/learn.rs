@@ -1,18 +1,18 @@
 //! A new run's tokenizer: from files, or learnt from the run's text.
 
 use super::choice::{Choice, no_text};
-use crate::data::{Input, learnt, small_regular_file};
+use crate::data::{Input, learnt};
 use crate::defaults::VOCAB_SIZE;
 use crate::error::{Result, RunError};
 use crate::note::Note;
 use llm_core::Error;
-use llm_core::base::{Message, with_causes};
+use llm_core::base::Message;
 use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, split_at_marks};
-use llm_formats::FormatError;
 use llm_formats::bpe::{self, Learning};
 use llm_formats::encode::characters;
+use llm_formats::files::small_regular_file;
 use llm_formats::nano_gpt;
 use llm_formats::tokenizers::with_end_of_text;
 use llm_stories::StoryCorpus;
@@ -43,7 +43,7 @@ pub struct Made {
 /// What making a vocabulary refuses.
 pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watching<'_>) -> Result<Made> {
     let ends =
-        if let Input::Files(files) = input { files.texts().end_of_text() } else { EndOfText::None };
+        if let Input::Files(files) = input { files.texts.end_of_text() } else { EndOfText::None };
     let Made { tokenizer, note } = without_end(choice, input, val_frac, watch, ends)?;
     let tokenizer = match ends {
         EndOfText::None => tokenizer,
@@ -63,8 +63,10 @@ fn without_end(
 ) -> Result<Made> {
     let marked = ends == EndOfText::Marked;
     let files = if let Input::Files(files) = input { Some(files) } else { None };
-    let (largest, mut note) = (files.and_then(|files| files.texts().largest()), None);
-    if let (Some(meta), true) = (files.and_then(|files| files.meta()), may_be_characters(choice)) {
+    let (largest, mut note) = (files.and_then(|files| files.texts.largest()), None);
+    if let (Some(meta), true) =
+        (files.and_then(|files| files.meta.as_deref()), may_be_characters(choice))
+    {
         match of_meta(meta)? {
             Ok(made) => return Ok(made),
             Err(why) => note = Some(why),
@@ -83,7 +85,7 @@ fn without_end(
         Choice::Byte => Arc::new(ByteTokenizer),
         Choice::Numbers { .. } => return Err(RunError::Internal(message!("text for numbers"))),
         Choice::Char => Arc::new(match input {
-            Input::Files(files) => characters(files.texts().text(), marked).map_err(of_data)?,
+            Input::Files(files) => characters(files.texts.text(), marked)?,
             stories => CharTokenizer::from_text(&text(stories, 0.0, None)?)?,
         }),
         Choice::Learn { vocab_size } => {
@@ -133,7 +135,7 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
             let text: String = stories.stories.into_iter().map(|story| story.text).collect();
             Ok(Cow::Owned(text.into_bytes()))
         }
-        Input::Files(files) => Ok(files.texts().learnt(val_frac, most)?),
+        Input::Files(files) => Ok(files.texts.learnt(val_frac, most)?),
     }
 }
 
@@ -149,12 +151,4 @@ fn learn(text: &[u8], vocab_size: usize, ended: usize, watch: &Watching<'_>) -> 
     let (tokens, wanted) = (tokenizer.vocab_size() + ended, vocab_size + ended);
     let (bytes, seconds) = (total, start.elapsed().as_secs_f64());
     Ok(Made { tokenizer, note: Some(Note::Bpe { tokens, wanted, bytes, seconds }) })
-}
-
-/// What reading a text refuses.
-fn of_data(e: FormatError) -> RunError {
-    match e {
-        FormatError::Core(e) => e.into(),
-        other => RunError::Data(with_causes(&other)),
-    }
 }

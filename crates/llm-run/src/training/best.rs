@@ -10,11 +10,11 @@ use std::path::Path;
 /// More than `best.json` has.
 const MOST_BYTES: u64 = 1 << 10;
 
-/// [`Best`], as the file has it.
+/// As the file has it.
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    step: u64,
-    val_loss: f64,
+    #[serde(flatten)]
+    best: Best,
     /// What it was measured on, see [`judged_on`](super::journal::judged_on); older files do not say.
     #[serde(default)]
     judged_on: String,
@@ -27,10 +27,9 @@ pub(super) fn read_best(folder: &Path, done: u64, now: &str) -> Option<Best> {
         return None;
     }
     let (file, _) = open_regular(&folder.join("best.json")).ok()?;
-    let Stored { step, val_loss, judged_on } =
-        serde_json::from_reader(file.take(MOST_BYTES)).ok()?;
+    let Stored { best, judged_on } = serde_json::from_reader(file.take(MOST_BYTES)).ok()?;
     let same = judged_on.is_empty() || judged_on == now;
-    (same && step <= done).then_some(Best { step, val_loss })
+    (same && best.step <= done).then_some(best)
 }
 
 /// Says which measurement the file `best` belongs to.
@@ -38,10 +37,8 @@ pub(super) fn read_best(folder: &Path, done: u64, now: &str) -> Option<Best> {
 /// # Errors
 /// [`Error::Io`] naming the file.
 pub(super) fn write_best(folder: &Path, best: Best, now: &str) -> Result<()> {
-    let Best { step, val_loss } = best;
-    let text = serde_json::to_string(&Stored { step, val_loss, judged_on: now.into() })
-        .unwrap_or_default()
-        + "\n";
+    let stored = Stored { best, judged_on: now.into() };
+    let text = serde_json::to_string(&stored).unwrap_or_default() + "\n";
     let path = folder.join("best.json");
     let written = replace_file(&path, |out| out.write_all(text.as_bytes()));
     written.map_err(|source| Error::io(IoAction::Save, path, source))

@@ -8,7 +8,7 @@ use crate::defaults::set_by;
 use crate::error::{Result, RunError};
 use crate::folder::{BEGINNINGS, REPORT, config_text, is_same, run_of};
 use crate::log::{
-    self, BestLoss, Curves, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples,
+    self, Curves, PICTURE, Row, RunInfo, RunLog, RunResult, RunState, Sample, Samples,
 };
 use crate::machine::{kernels, now, processor};
 use crate::options::Options;
@@ -238,7 +238,7 @@ impl Journal {
 
     /// The lowest loss so far.
     pub(super) fn best(&mut self, best: Option<Best>) {
-        self.info.best = best.map(|Best { step, val_loss }| BestLoss { step, val_loss });
+        self.info.best = best;
     }
 
     /// Says what the run is and how it stands.

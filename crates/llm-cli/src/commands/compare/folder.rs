@@ -2,9 +2,9 @@
 
 use super::results::Results;
 use crate::error::{Result, RunError, of_verb};
+use llm_core::base::escape::one_line;
 use llm_core::base::{check_writable, replace_file};
 use llm_core::{Error, IoAction, Result as CoreResult};
-use llm_run::escape::one_line;
 use llm_run::folder::{REPORT, cannot_create, make_folder, next_free};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};

@@ -10,7 +10,7 @@ mod vary;
 
 use super::train::one_of_many;
 use crate::args::{CompareArgs, TrainArgs};
-use crate::console::{Out, note, room};
+use crate::console::{Out, json_line, note, room};
 use crate::error::{Result, RunError, reason};
 use crate::messages::lasting;
 use crate::program::Program;
@@ -21,7 +21,6 @@ use llm_core::base::{Message, thousands};
 use llm_core::counted;
 use llm_core::message;
 use llm_report::from_to;
-use llm_run::escape::json_line;
 use llm_run::models::Heads;
 use llm_run::numbers::typed;
 use llm_run::plan::{Plan, SharedData, SharedDecision, named_by_option};

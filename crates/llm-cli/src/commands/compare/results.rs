@@ -9,16 +9,15 @@ use crate::lang::Lang;
 use crate::messages::{compare as say, fact_said, said, spelled};
 use crate::table::{Column, table};
 use llm_core::Config;
+use llm_core::base::escape::escaped_json;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_report::{
-    Bilingual, Compared, ComparedCosts, Comparison, Fact, GroupSpread, Page, SeveralRuns, Shared,
-    fact_label, settings,
+    Bilingual, Compared, ComparedCosts, Comparison, Fact, GroupSpread, Page, RunFolder,
+    SeveralRuns, Shared, fact_label, settings,
 };
-use llm_run::escape::escaped_json;
-use llm_run::folder::RunFolder;
 use llm_stories::FactKind;
 use serde::Serialize;
 use std::collections::BTreeMap;

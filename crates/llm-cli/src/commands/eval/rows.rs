@@ -1,12 +1,13 @@
 //! `eval --per-token`: what the model said about every scored token, a row each.
 
+use crate::console::json_line;
 use crate::error::{Result, RunError};
+use llm_core::base::escape::escaped_token;
 use llm_core::base::memory;
 use llm_core::data::Window;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
 use llm_core::{TokenId, message};
-use llm_run::escape::{escaped_token, json_line};
 use serde::Serialize;
 use std::io::{self, Write};
 

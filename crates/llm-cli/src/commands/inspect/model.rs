@@ -1,11 +1,12 @@
 //! `inspect model`.
 
 use crate::args::InspectModelArgs;
-use crate::console::{print, room, show};
+use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError};
 use crate::messages::said;
 use crate::program::Program;
 use crate::table::{Column, table};
+use llm_core::base::escape::one_line;
 use llm_core::base::{Message, bytes, thousands};
 use llm_core::checkpoint::Checkpoint;
 use llm_core::model::check_attention;
@@ -15,7 +16,6 @@ use llm_core::{counted, message};
 use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
 use llm_messages::columns::left;
 use llm_run::defaults::Start;
-use llm_run::escape::{json_line, one_line};
 use llm_run::folder::to_load;
 use llm_run::models::AttentionFlags;
 use llm_run::options::Options;

@@ -2,7 +2,7 @@
 
 use super::source::open;
 use crate::args::InfoArgs;
-use crate::console::Out;
+use crate::console::{Out, json_line};
 use crate::error::{Result, RunError};
 use crate::generation::shown;
 use crate::messages::said;
@@ -10,7 +10,6 @@ use llm_core::base::thousands;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TokenId, message};
 use llm_run::data::{Input, Reading, one_stdin};
-use llm_run::escape::json_line;
 use serde_json::json;
 
 /// Longest tokens that are shown.
@@ -75,7 +74,7 @@ fn measure(args: &InfoArgs, tokenizer: &dyn Tokenizer) -> Result<Option<(u64, u6
     }
     match Input::files(&args.data, Reading::new(tokenizer.name(), None))? {
         Input::Files(files) => {
-            let bytes = files.texts().text().len() as u64;
+            let bytes = files.texts.text().len() as u64;
             Ok(Some((bytes, files.tokens(tokenizer)?.len() as u64)))
         }
         Input::Stories { .. } => Err(RunError::Internal("files that are stories".into())),

@@ -2,13 +2,13 @@
 
 use super::source::open;
 use crate::args::{DecodeArgs, EncodeArgs, number_words};
-use crate::console::Out;
+use crate::console::{Out, json_line};
 use crate::error::{Result, RunError};
+use llm_core::base::escape::safe_token;
 use llm_core::base::{Message, with_causes};
 use llm_core::message;
 use llm_core::{Error, TokenId};
-use llm_run::data::{small_file, small_stdin};
-use llm_run::escape::{json_line, safe_token};
+use llm_formats::files::{small_file, small_stdin};
 use serde_json::json;
 use std::borrow::Cow;
 

@@ -1,11 +1,11 @@
 //! What pruning found, to be read and as JSON.
 
 use super::found::{Found, Score, Scored};
+use crate::console::json_line;
 use crate::messages::{fact_said, said};
 use llm_core::base::Message;
 use llm_core::message;
 use llm_messages::columns::{left, width};
-use llm_run::escape::json_line;
 use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
 use std::path::Path;

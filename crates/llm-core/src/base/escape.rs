@@ -1,6 +1,5 @@
 //! Names, messages and generated text made safe for a terminal: none of them can control it.
 
-use serde::Serialize;
 use std::path::{Path, PathBuf};
 
 /// Control characters and line breaks of names and messages as escapes.
@@ -38,11 +37,6 @@ pub fn clipped(text: &str) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_string(),
     }
-}
-
-/// The value as one line of JSON: nothing in it is more than text, also not to a terminal.
-pub fn json_line(value: &impl Serialize) -> String {
-    escaped_json(&serde_json::to_string(value).unwrap_or_default()) + "\n"
 }
 
 /// What JSON leaves as it is and a terminal would obey, as `\uNNNN`: the same to who reads it as
@@ -211,14 +205,7 @@ mod tests {
 
     #[test]
     fn json_says_the_same_and_cannot_control_the_terminal() {
-        for c in ['\x1b', '\x7f', '\u{9b}', '\u{202e}', '\u{2068}', '\u{2028}', '猫', '🐈', '\n']
-        {
-            let text = format!("a{c}\"b");
-            let line = json_line(&text);
-            assert!(line.trim_end_matches('\n').chars().all(|c| !is_unsafe(c)), "{line:?}");
-            assert_eq!(serde_json::from_str::<String>(&line).unwrap(), text);
-        }
-        assert_eq!(json_line(&"\u{7f}猫"), "\"\\u007f猫\"\n");
+        assert_eq!(escaped_json("\"\u{7f}猫🐈\u{2028}\",\n1"), "\"\\u007f猫🐈\\u2028\",\n1");
     }
 
     #[test]

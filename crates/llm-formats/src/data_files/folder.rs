@@ -1,8 +1,7 @@
 //! Folders among the files that are given.
 
-use crate::error::{Result, RunError};
-use llm_core::base::{Message, system_reason};
-use llm_core::message;
+use super::held::{refused, unreadable};
+use llm_core::{Result, message};
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
@@ -19,7 +18,7 @@ pub(super) struct DataPath {
 /// names; hidden ones are left out.
 ///
 /// # Errors
-/// [`RunError::Input`] naming a folder that cannot be read, or has no file.
+/// [`Error::Io`](llm_core::Error::Io) naming a folder that cannot be read, or has no file.
 pub(super) fn expand(paths: &[PathBuf]) -> Result<Vec<DataPath>> {
     let mut found = Vec::with_capacity(paths.len());
     for path in paths {
@@ -33,25 +32,25 @@ pub(super) fn expand(paths: &[PathBuf]) -> Result<Vec<DataPath>> {
 }
 
 fn files_in(folder: &Path) -> Result<Vec<DataPath>> {
-    let unreadable = |why: Message| RunError::Input { path: folder.into(), why };
     let mut found = Vec::new();
     let shown = |entry: &DirEntry| {
         entry.depth() == 0 || !entry.file_name().as_encoded_bytes().starts_with(b".")
     };
     let entries = WalkDir::new(folder).sort_by_file_name().follow_links(true).into_iter();
     for entry in entries.filter_entry(shown) {
-        let entry = entry.map_err(|e| match (e.path(), e.io_error()) {
-            (Some(path), Some(why)) => {
-                RunError::Input { path: path.into(), why: system_reason(why) }
-            }
-            _ => unreadable(message!("a link in it leads back to a folder that it lies in")),
-        })?;
+        let entry =
+            entry.map_err(|e| match (e.path().map(Path::to_path_buf), e.into_io_error()) {
+                (Some(path), Some(why)) => unreadable(&path, why),
+                _ => {
+                    refused(folder, message!("a link in it leads back to a folder that it lies in"))
+                }
+            })?;
         if entry.file_type().is_file() {
             found.push(DataPath { path: entry.into_path(), in_folder: true });
         }
     }
     match found.is_empty() {
-        true => Err(unreadable(message!("it is a folder without files"))),
+        true => Err(refused(folder, message!("it is a folder without files"))),
         false => Ok(found),
     }
 }
@@ -59,6 +58,7 @@ fn files_in(folder: &Path) -> Result<Vec<DataPath>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use llm_core::Error;
 
     #[test]
     fn a_folder_stands_for_its_files_in_order() {
@@ -76,6 +76,6 @@ mod tests {
         let named = |path| DataPath { path, in_folder: false };
         let expected = [&[named(path("c.txt"))], &inside[..], &[named("-".into())]].concat();
         assert_eq!(found, expected);
-        assert!(matches!(expand(&[path("empty")]), Err(RunError::Input { .. })));
+        assert!(matches!(expand(&[path("empty")]), Err(Error::Io { .. })));
     }
 }

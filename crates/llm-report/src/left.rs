@@ -1,10 +1,12 @@
 //! What a run left in its folder: for lists of runs and for pages about them. The program that made
 //! it may have been killed, or be an older one.
 
-use super::{is_at_work, is_run};
-use crate::error::{Result, RunError};
-use crate::log::{BestLoss, RunInfo, RunState, rows};
-use llm_core::base::system_reason;
+use llm_core::train::Best;
+use llm_core::{Error, IoAction};
+use llm_run::folder::{config, is_at_work, is_run, setting};
+use llm_run::log::{RunInfo, RunState, rows};
+use llm_run::{Result, RunError};
+use std::fs;
 use std::path::{Path, PathBuf};
 use toml::{Table, Value};
 
@@ -53,7 +55,7 @@ impl RunFolder {
 /// cannot be looked into is left out, and `lost` is told why.
 ///
 /// # Errors
-/// [`RunError::Input`] when it cannot be looked into itself.
+/// [`RunError::Core`] when it cannot be looked into itself.
 pub fn below(folder: &Path, mut lost: impl FnMut(RunError)) -> Result<Vec<PathBuf>> {
     if is_run(folder) {
         return Ok(vec![folder.to_path_buf()]);
@@ -66,42 +68,16 @@ pub fn below(folder: &Path, mut lost: impl FnMut(RunError)) -> Result<Vec<PathBu
         }
         match folders_in(&inner) {
             Ok(folders) => found.extend(folders.into_iter().filter(|dir| is_run(dir))),
-            Err(e) => lost(e),
+            Err(e) => lost(e.into()),
         }
     }
     found.sort();
     Ok(found)
 }
 
-fn folders_in(folder: &Path) -> Result<Vec<PathBuf>> {
-    let entries = std::fs::read_dir(folder)
-        .map_err(|e| RunError::Input { path: folder.into(), why: system_reason(&e) })?;
+fn folders_in(folder: &Path) -> llm_core::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(|e| Error::io(IoAction::Read, folder, e))?;
     Ok(entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect())
-}
-
-/// The settings in a run's folder. A person may have changed them: what cannot be read says nothing.
-pub fn config(run: &Path) -> Option<Table> {
-    config_text(run)?.parse().ok()
-}
-
-/// The same as it is written.
-pub fn config_text(run: &Path) -> Option<String> {
-    let path = run.join("config.toml");
-    // Nothing that a program waits at.
-    if !path.is_file() {
-        return None;
-    }
-    std::fs::read_to_string(path).ok()
-}
-
-/// The value of a key in settings, in whatever table it stands.
-pub fn setting<'a>(config: &'a Table, key: &str) -> Option<&'a Value> {
-    config.values().find_map(|table| table.as_table()?.get(key))
-}
-
-/// The same of one that is a whole number.
-pub fn whole_setting(config: &Table, key: &str) -> Option<u64> {
-    u64::try_from(setting(config, key)?.as_integer()?).ok()
 }
 
 /// The keys and values of the settings, without the tables that they stand in.
@@ -147,7 +123,7 @@ fn of_log(run: &Path, info: &mut RunInfo) {
         info.step = row.step;
         let (step, lowest) = (row.step, info.best.map_or(f64::INFINITY, |best| best.val_loss));
         if let Some(val_loss) = row.val_loss.filter(|&loss| loss < lowest) {
-            info.best = Some(BestLoss { step, val_loss });
+            info.best = Some(Best { step, val_loss });
         }
     }
 }

@@ -1,0 +1,231 @@
+//! What is in a file that is given, and its text out of what it is wrapped in.
+
+use super::folder::DataPath;
+use super::held::{Held, is_stdin, refused, shown, unreadable};
+use super::reading::Reading;
+use super::wrapping::Wrapping;
+use crate::data_file::{Dress, Kind, NoNumbers, SAMPLE, UTF8_MARK, before_numbers, gunzip, utf16};
+use crate::error::{FormatError, Result};
+use crate::first_look::Look;
+use crate::nano_gpt::META;
+use llm_core::base::{bytes, memory, with_causes};
+use llm_core::recipe::DataForm;
+use llm_core::tokenizer::END_OF_TEXT;
+use llm_core::{Error, message};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+/// Most bytes of standard input that are read.
+const MOST_OF_STREAM: u64 = 4 << 30;
+
+/// One file, looked at.
+pub(super) struct Looked {
+    pub(super) path: PathBuf,
+    pub(super) form: DataForm,
+    pub(super) changes: Vec<Wrapping>,
+    /// How often its beginning says itself that a text ends.
+    pub(super) marks: usize,
+    pub(super) held: Held,
+}
+
+impl Looked {
+    /// As it is, with nothing to say about it.
+    fn plain(path: &Path, form: DataForm, held: Held) -> Looked {
+        Looked { path: path.into(), form, changes: Vec::new(), marks: 0, held }
+    }
+
+    /// A text that begins with `sample` and is called `name`: its bytes are learnt as they are, which in
+    /// another encoding are other characters, or none.
+    fn text(path: &Path, name: &Path, sample: &[u8], held: Held) -> Looked {
+        // The beginning may end within a character.
+        let broken = std::str::from_utf8(sample).is_err_and(|e| e.error_len().is_some());
+        let dress = Dress::of(name, sample).into_iter().map(Wrapping::Dressed);
+        let changes = broken.then_some(Wrapping::NotUtf8).into_iter().chain(dress).collect();
+        let mark = END_OF_TEXT.as_bytes();
+        let marks = sample.windows(mark.len()).filter(|window| *window == mark).count();
+        Looked { changes, marks, ..Looked::plain(path, DataForm::Text, held) }
+    }
+
+    /// Out of a wrapping.
+    fn out_of(self, wrapping: Wrapping) -> Looked {
+        Looked { changes: [&[wrapping], &self.changes[..]].concat(), ..self }
+    }
+}
+
+/// What a file holds; `None` for one in a folder that is no text. `held` bytes are in memory
+/// already.
+///
+/// # Errors
+/// [`FormatError::Core`] for what cannot be read or is too large, [`FormatError::Content`] for what is
+/// no text and was not said to be what it is.
+pub(super) fn look(found: &DataPath, reading: &Reading, held: u64) -> Result<Option<Looked>> {
+    let path = &found.path;
+    let room = memory::available().saturating_sub(held);
+    let whole = match is_stdin(path) {
+        true => Held::Memory(all_of(path, io::stdin().lock(), room)?),
+        false => Held::Disk { skipped: 0, len: regular_length(path)? },
+    };
+    look_at(found, reading, whole, room)
+}
+
+/// [`look`] of a file whose bytes, or whose length, are known.
+///
+/// # Errors
+/// As [`look`].
+pub(super) fn look_at(
+    found: &DataPath,
+    reading: &Reading,
+    whole: Held,
+    room: u64,
+) -> Result<Option<Looked>> {
+    let path = &found.path;
+    let sample = &whole.beginning(path, SAMPLE)?;
+    let kind = match Kind::of(sample) {
+        Kind::Foreign(Look::WebPage) if is_named_html(path) => Kind::Text,
+        kind => kind,
+    };
+    let looked = match (reading.said, kind) {
+        (Some(DataForm::U16), _) => after_header(path, sample, whole)?,
+        (Some(DataForm::Bytes), Kind::Text) => Looked::plain(path, DataForm::Text, whole),
+        (_, Kind::Text) => Looked::text(path, path, sample, whole),
+        (Some(DataForm::Bytes), _) => Looked::plain(path, DataForm::Bytes, whole),
+        (_, Kind::Binary { .. }) if is_numbers(path, reading) => after_header(path, sample, whole)?,
+        (_, Kind::Foreign(_) | Kind::Binary { .. }) if found.in_folder => return Ok(None),
+        _ => unwrap(path, reading, kind, sample, whole, room)?,
+    };
+    Ok(Some(looked))
+}
+
+fn is_named_html(path: &Path) -> bool {
+    let named = |ext: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
+    ["html", "htm", "xhtml"].into_iter().any(named)
+}
+
+/// Token numbers, without what llm.c writes before them.
+fn after_header(path: &Path, sample: &[u8], whole: Held) -> Result<Looked> {
+    let name = shown(path);
+    let before = before_numbers(sample).map_err(|why| {
+        FormatError::Content(match why {
+            NoNumbers::Foreign(Look::NumPy) => message!(
+                "{} is a NumPy array, and not token numbers alone; numpy.load(FILE).astype('<u2')\
+                 .tofile('tokens.bin') makes them",
+                name
+            ),
+            NoNumbers::Foreign(look) => {
+                message!("{} is {}, and not token numbers of 16 bits", name, look.message())
+            }
+            NoNumbers::Wide => message!(
+                "{} has token numbers of 32 bits or more, not of 16; numpy.fromfile(FILE, '<u4')\
+                 .astype('<u2').tofile('tokens.bin') makes them where they are below 65536",
+                name
+            ),
+            NoNumbers::BigEndian => message!(
+                "{} has the high byte of each token number first (big-endian); \
+                 numpy.fromfile(FILE, '>u2').astype('<u2').tofile('tokens.bin') turns them",
+                name
+            ),
+        })
+    })?;
+    let looked = Looked::plain(path, DataForm::U16, whole.after(before));
+    Ok(if before > 0 { looked.out_of(Wrapping::Headed) } else { looked })
+}
+
+/// Is a file that is no text one of token numbers, as nanoGPT has them?
+fn is_numbers(path: &Path, reading: &Reading) -> bool {
+    let named = path.extension().is_some_and(|ext| ext == "bin");
+    reading.numbers || named && path.with_file_name(META).is_file()
+}
+
+/// The text of what is not simply text, in a file that begins with `sample`.
+fn unwrap(
+    path: &Path,
+    reading: &Reading,
+    kind: Kind,
+    sample: &[u8],
+    whole: Held,
+    room: u64,
+) -> Result<Looked> {
+    let text = |held| Looked::plain(path, DataForm::Text, held);
+    let name = shown(path);
+    match kind {
+        Kind::MarkedUtf8 => {
+            Ok(text(whole.after(UTF8_MARK.len() as u64)).out_of(Wrapping::Unmarked))
+        }
+        Kind::Text => {
+            // The name of what is packed, without that of the packing.
+            let packed = path.extension().is_some_and(|ext| ext == "gz");
+            let named = if packed { path.with_extension("") } else { path.to_path_buf() };
+            Ok(Looked::text(path, &named, sample, whole))
+        }
+        Kind::Utf16 { big, mark } => {
+            let bytes = whole.in_memory(path, room)?;
+            let converted = utf16(&bytes[mark..], big).ok_or_else(|| {
+                reading.refusal(
+                    message!("{} begins as UTF-16 and goes on as something else", name),
+                    message!("convert it to UTF-8, or take it as it is with {data_as} bytes"),
+                )
+            })?;
+            Ok(text(Held::Memory(converted.into_bytes())).out_of(Wrapping::Converted))
+        }
+        Kind::Gzip => {
+            let unpacked = gunzip(whole.reader(path)?, room).map_err(|e| {
+                FormatError::content(message!("{}: gzip: {}", name, with_causes(&e)))
+            })?;
+            let needed = room.saturating_add(1);
+            let bytes = unpacked.ok_or(Error::Memory { needed, available: room })?;
+            let sample = &bytes[..bytes.len().min(SAMPLE)].to_vec();
+            let inner = Kind::of(sample);
+            if inner == Kind::Gzip {
+                let why = message!("{} is packed twice; unpack it once", name);
+                return Err(FormatError::Content(why));
+            }
+            let room = room.saturating_sub(bytes.len() as u64);
+            let looked = unwrap(path, reading, inner, sample, Held::Memory(bytes), room)?;
+            Ok(looked.out_of(Wrapping::Unpacked))
+        }
+        Kind::Foreign(look) => Err(reading.refusal(
+            message!("{} is no text: {}", name, look.message()),
+            message!(
+                "give the text in it, token numbers as 16-bit numbers and nothing else \
+                 ({data_as} u16), or insist with {data_as} bytes"
+            ),
+        )),
+        Kind::Binary { controls } => Err(reading.refusal(
+            message!(
+                "{} is no text: {:.0} % of its first bytes are control characters",
+                name,
+                100.0 * controls
+            ),
+            message!(
+                "if it holds token numbers of 16 bits add {data_as} u16, to learn its bytes as \
+                 they are {data_as} bytes"
+            ),
+        )),
+    }
+}
+
+/// A stream up to its end, which it may not have.
+fn all_of(path: &Path, stream: impl Read, room: u64) -> Result<Vec<u8>> {
+    let mut all = Vec::new();
+    // Half of the memory: what is made of it needs some too.
+    let most = MOST_OF_STREAM.min(room / 2);
+    let read = stream.take(most.saturating_add(1)).read_to_end(&mut all);
+    if read.map_err(|e| unreadable(path, e))? as u64 <= most {
+        return Ok(all);
+    }
+    let why = message!(
+        "it goes on after {}, the most that is read of a stream here; put it into a file",
+        bytes(most)
+    );
+    Err(refused(path, why).into())
+}
+
+/// The length of a file that can be read as often as one likes.
+fn regular_length(path: &Path) -> Result<u64> {
+    let meta = std::fs::metadata(path).map_err(|e| unreadable(path, e))?;
+    if !meta.is_file() {
+        let why = message!("it is not a regular file; pipe a stream into {data} -");
+        return Err(refused(path, why).into());
+    }
+    Ok(meta.len())
+}

@@ -61,6 +61,8 @@ pub use known_models::{KNOWN_MODELS, KnownModel};
 pub use maps::{AttentionMaps, attention_maps};
 pub use marks::{KnownText, Piece};
 pub use model::{Beyond, Memory, ModelReport, TensorRow};
-pub use prune::{FromSpec, Pruner, Score, Scored, head_mask, measurements, with_head_mask};
+pub use prune::{
+    Cut, Dropped, FromSpec, HeadName, PruneReport, Pruner, Score, Scored, head_mask, with_head_mask,
+};
 pub use roles::{Column, Role};
 pub use spread::{Spread, Spreads};

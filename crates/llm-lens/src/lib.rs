@@ -13,6 +13,7 @@
 //! | `spread` | How large are the heads' outputs, before and after their projection? |
 //! | `heads` | What does each head do, over many texts? |
 //! | `prune` | What is lost without it? |
+//! | `first_choices` | Is the token that comes the one that the model would choose? |
 //! | [`trace`] | How does one number of attention come about? |
 //!
 //! ```
@@ -52,9 +53,12 @@ mod heads;
 
 mod prune;
 
+mod first_choices;
+
 pub mod trace;
 
-pub use context::with_context;
+pub use context::{with_context, with_room};
+pub use first_choices::{Probed, Probes};
 pub use flops::{AttentionCost, training_flops, training_flops_with};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
 pub use known_models::{KNOWN_MODELS, KnownModel};

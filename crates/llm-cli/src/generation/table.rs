@@ -4,22 +4,15 @@ use super::Request;
 use crate::error::Result;
 use crate::events::NextToken;
 use crate::messages::said;
-use llm_core::generate::Sampling;
+use llm_core::generate::Generator;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TokenId, message};
 use llm_run::escape::safe_token;
 
 impl Request {
-    /// The most likely next tokens, after temperature and before any filter or draw.
-    pub(super) fn likeliest(&self, logits: &[f32]) -> Result<Likeliest> {
-        let all = Sampling {
-            temperature: self.sampling.temperature.max(f32::MIN_POSITIVE),
-            allowed: self.sampling.allowed.clone(),
-            ..Sampling::default()
-        };
-        let mut found = all.distribution(logits, &[])?;
-        found.truncate(self.table);
-        Ok(found)
+    /// The most likely next tokens.
+    pub(super) fn likeliest(&self, generator: &mut Generator<'_>) -> Result<Likeliest> {
+        Ok(self.sampling.likeliest(generator.logits()?, self.table)?)
     }
 
     /// [`Request::likeliest`] to be read.

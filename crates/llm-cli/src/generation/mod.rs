@@ -190,7 +190,7 @@ impl Request {
     ) -> Result<Written> {
         let mut printer = Printer::new(self.show);
         if self.table > 0 {
-            out.show(&self.table(&self.likeliest(generator)?));
+            out.show(&self.table(generator)?);
         }
         out.write(&printer.push(prompt));
         let mut shown = 0;
@@ -202,7 +202,7 @@ impl Request {
             }
             shown = written.text.len();
             if self.table > 0 && self.table_each {
-                out.show(&format!("\n{}", self.table(&self.likeliest(generator)?)));
+                out.show(&format!("\n{}", self.table(generator)?));
             }
             Ok::<_, RunError>(!out.is_closed() && signals.pending().is_none())
         })?;
@@ -223,12 +223,12 @@ impl Request {
     ) -> Result<Written> {
         let mut next = Vec::new();
         if self.table > 0 {
-            next.push(self.next_tokens(&self.likeliest(generator)?));
+            next.push(self.next_tokens(generator)?);
         }
         let tokenizer = self.tokenizer.as_ref();
         let written = generator.write(tokenizer, self.n, &self.stops, |generator, _| {
             if self.table > 0 && self.table_each {
-                next.push(self.next_tokens(&self.likeliest(generator)?));
+                next.push(self.next_tokens(generator)?);
             }
             Ok::<_, RunError>(signals.pending().is_none())
         })?;

@@ -4,7 +4,7 @@ mod progress;
 mod show;
 
 use super::measured_on::measured_on;
-use super::output::{PAGE, check_place, made_by, say_written};
+use super::output::{PAGE, check_place, page_of, say_written};
 use crate::args::InspectPruneArgs;
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb};
@@ -199,7 +199,7 @@ fn measure(
     let mut gone = 0;
     pruner.find(whole, &cut, |s| {
         gone += 1;
-        let (head, loss) = (s.head, s.score.loss);
+        let (head, loss) = (s.head.to_string(), s.score.loss);
         counting.say(message!("{} of {} off: {}, loss {:.4}", gone, most, head, loss));
     })
 }
@@ -222,11 +222,5 @@ fn page(program: &Program, path: &Path, measured: &Message, found: &Found) -> Pa
             facts.push(Fact::new(say::facts_then(), percent));
         }
     }
-    Page {
-        title: one_line(&path.display().to_string()),
-        made_by: made_by(program, "prune"),
-        facts,
-        prune: Some(found.into()),
-        ..Page::default()
-    }
+    Page { prune: Some(found.into()), ..page_of(path, program, "prune", facts) }
 }

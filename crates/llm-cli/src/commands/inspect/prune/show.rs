@@ -69,7 +69,8 @@ fn line(name: &str, score: &Score, whole: &Score, room: usize) -> String {
 
 /// The kinds of facts that lost most, in percentage points, as many as there is room for.
 fn lost_most(before: &FactTable, after: &FactTable, room: usize) -> String {
-    let mut lost: Vec<_> = changes(before, after).filter(|(_, change)| *change <= -1.0).collect();
+    let changes = shares(before, after).map(|(kind, was, is)| (kind, 100.0 * (is - was)));
+    let mut lost: Vec<_> = changes.filter(|(_, change)| *change <= -1.0).collect();
     lost.sort_by(|a, b| a.1.total_cmp(&b.1));
     let named = |(kind, change): &(FactKind, f64)| format!("{} {change:+.0}", fact_said(*kind));
     let mut shown: Vec<_> = lost.iter().take(KINDS).map(named).collect();
@@ -79,27 +80,19 @@ fn lost_most(before: &FactTable, after: &FactTable, room: usize) -> String {
     shown.join(", ")
 }
 
-/// Each kind and how many points its share changed by.
-fn changes<'a>(
-    before: &'a FactTable,
-    after: &'a FactTable,
-) -> impl Iterator<Item = (FactKind, f64)> + 'a {
-    before.kinds.iter().map(|(kind, was)| {
-        let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
-        (*kind, 100.0 * (is - was.share()))
-    })
+/// Each kind, its share before and after.
+fn shares(before: &FactTable, after: &FactTable) -> impl Iterator<Item = (FactKind, f64, f64)> {
+    before
+        .kinds
+        .iter()
+        .map(|(kind, was)| (*kind, was.share(), after.kinds.get(kind).map_or(0.0, |is| is.share())))
 }
 
 fn kinds_table(before: &FactTable, after: &FactTable) -> String {
     let mut text = said("\nfacts            before     after\n");
-    for (kind, was) in &before.kinds {
-        let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
-        text.push_str(&format!(
-            "{} {:>6.1} %  {:>6.1} %\n",
-            left(&fact_said(*kind), 14),
-            100.0 * was.share(),
-            100.0 * is
-        ));
+    for (kind, was, is) in shares(before, after) {
+        let kind = left(&fact_said(kind), 14);
+        text.push_str(&format!("{kind} {:>6.1} %  {:>6.1} %\n", 100.0 * was, 100.0 * is));
     }
     text
 }

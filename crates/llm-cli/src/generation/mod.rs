@@ -193,20 +193,20 @@ impl Request {
             out.show(&self.table(generator)?);
         }
         out.write(&printer.push(prompt));
-        let mut shown = 0;
+        let mut printed = 0;
         let tokenizer = self.tokenizer.as_ref();
         let written = generator.write(tokenizer, self.n, &self.stops, |generator, written| {
             match written.choices.last().filter(|_| self.numbers()) {
                 Some(choice) => out.write(&printer.push(&number(choice.token))),
-                None => out.write(&printer.push(&written.text[shown..])),
+                None => out.write(&printer.push(&written.text[printed..])),
             }
-            shown = written.text.len();
+            printed = written.text.len();
             if self.table > 0 && self.table_each {
                 out.show(&format!("\n{}", self.table(generator)?));
             }
             Ok::<_, RunError>(!out.is_closed() && signals.pending().is_none())
         })?;
-        out.write(&printer.push(&written.text[shown..]));
+        out.write(&printer.push(&written.text[printed..]));
         out.write(&printer.finish());
         out.write(b"\n");
         Ok(written)

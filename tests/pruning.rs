@@ -51,13 +51,14 @@ fn a_head_that_nobody_hears_is_not_missed_and_goes_first() {
     let alone = pruner.each_alone(&mask).unwrap();
     assert_eq!(alone.len(), 2 * HEADS);
     for s in &alone {
-        let unheard = (s.layer, s.head) == (1, 2);
+        let unheard = (s.head.layer, s.head.head) == (1, 2);
         assert_eq!(s.score.loss == whole, unheard, "{s:?} {whole}");
     }
     // One that makes the model worse is what goes before it.
     let better = alone.iter().filter(|s| s.score.loss < whole).count();
     let mut order = Vec::new();
-    let greedy = pruner.greedy(&alone, 2 * HEADS, |s| order.push((s.layer, s.head))).unwrap();
+    let greedy =
+        pruner.greedy(&alone, 2 * HEADS, |s| order.push((s.head.layer, s.head.head))).unwrap();
     assert_eq!(greedy.len(), 2 * HEADS);
     assert!(greedy[0].score.loss <= whole);
     assert!(better > 0 || order[0] == (1, 2), "{order:?}");
@@ -78,7 +79,7 @@ fn the_greedy_order_measures_anew_each_time() {
         let tried = pruner.each_alone(&mask).unwrap();
         let least = tried.iter().map(|t| t.score.loss).fold(f64::INFINITY, f64::min);
         assert_eq!(s.score.loss, least);
-        mask[s.layer * HEADS + s.head] = false;
+        mask[s.head.layer * HEADS + s.head.head] = false;
         assert_eq!(pruner.score(&mask).unwrap().loss, least);
     }
 }

@@ -1,6 +1,6 @@
 //! What the targets share.
 
-use llm_cli::{AttentionFlags, Heads, Program};
+use llm_cli::{AttentionFlags, Heads, Models, Program};
 use llm_core::buffer::release_pool;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
@@ -15,28 +15,29 @@ use std::sync::Arc;
 
 /// The program with one head.
 pub const ONE: Program = Program {
-    name: "train-gpt",
     about: "",
-    heads: Heads::One { other: "train-gpt-mha" },
-    attention: |_| Arc::new(SingleHead),
-    described: AttentionFlags::of_heads,
-    options: &[],
-    beyond: None,
+    models: Models {
+        name: "train-gpt",
+        heads: Heads::One { other: "train-gpt-mha" },
+        attention: |_| Arc::new(SingleHead),
+        described: AttentionFlags::of_heads,
+        options: &[],
+        beyond: None,
+        from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+    },
     attend: None,
-    from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
 };
 
 /// The program with as many heads as one likes.
 pub const MANY: Program = Program {
-    name: "train-gpt-mha",
-    about: "",
-    heads: Heads::Many { default: 4 },
-    attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
-    described: AttentionFlags::of_heads,
-    options: &[],
-    beyond: None,
-    attend: None,
-    from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
+    models: Models {
+        name: "train-gpt-mha",
+        heads: Heads::Many { default: 4 },
+        attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
+        from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
+        ..ONE.models
+    },
+    ..ONE
 };
 
 /// Writes the inputs to begin with into the corpus, the first folder among the arguments, when it

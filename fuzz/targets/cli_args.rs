@@ -37,6 +37,7 @@ fuzz_target!(
         let program = if bytes.len().is_multiple_of(2) { &ONE } else { &MANY };
         let words = bytes.split(|&b| b == 0).filter(|w| !w.is_empty());
         let words = words.map(|word| OsString::from_vec(word.to_vec()));
-        llm_cli::fuzzing::check(program, std::iter::once(program.name.into()).chain(words).collect());
+        let words = std::iter::once(program.models.name.into()).chain(words);
+        llm_cli::fuzzing::check(program, words.collect());
     }
 );

@@ -2,6 +2,7 @@
 
 use crate::console::json_line;
 use llm_core::TokenId;
+use llm_core::generate::Finish;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
 use serde::Serialize;
@@ -148,18 +149,6 @@ pub struct NextToken {
     pub text: String,
     /// Its probability, after temperature and before any filter.
     pub p: f64,
-}
-
-/// Why a text ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Finish {
-    /// It is as long as was asked for.
-    Length,
-    /// A stop text came up.
-    Stop,
-    /// A signal came, or nobody reads on.
-    Interrupted,
 }
 
 /// What rounding a model's weights does to a measurement.

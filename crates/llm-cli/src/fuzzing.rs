@@ -3,7 +3,7 @@
 //! tests.
 
 use crate::args::{
-    Cli, DataArgs, OutputArgs, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb, command,
+    Cli, DataArgs, RecipeArgs, SamplingArgs, TokenizerArgs, TrainArgs, Verb, command,
 };
 use crate::command_line::{Parsed, parse_with};
 use crate::error::{Result, RunError, code};
@@ -20,7 +20,6 @@ use llm_run::plan::{Settings, check_options};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::OsString;
-use std::fmt::Debug;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -47,24 +46,18 @@ pub fn check_config(program: &Program, words: &[String], file: &[u8]) -> bool {
     let read = |path: &Path| text_of(path, file);
     let config = [program.models.name, "--config", "run.toml"].map(OsString::from);
     let words = config.into_iter().chain(words.iter().map(OsString::from)).collect();
-    let Some(Accepted { args, settings, threads }) = accepted(program, words, read) else {
-        return false;
+    let Some(run) = accepted(program, words, read) else { return false };
+    let printed = |Accepted { args, settings, threads }: &Accepted| {
+        let (decided, options) = (settings.decided(), args.options());
+        printable_config(program.models.name, &decided, args, &options, *threads)
     };
-    let text =
-        printable_config(program.models.name, &settings.decided(), &args, &args.options(), threads);
+    let text = printed(&run);
     let again = [program.models.name, "--config", "printed"].map(OsString::from).to_vec();
     let again = accepted(program, again, |_| Ok(text.clone()));
     let again = again.unwrap_or_else(|| panic!("not understood again:\n{text}"));
-    assert_eq!(again.settings.decided(), settings.decided(), "{text}");
-    assert_eq!(format!("{:?}", rest(&again.args)), format!("{:?}", rest(&args)), "{text}");
-    let printed = printable_config(
-        program.models.name,
-        &again.settings.decided(),
-        &again.args,
-        &again.args.options(),
-        again.threads,
-    );
-    assert_eq!(printed, text);
+    assert_eq!(again.settings.decided(), run.settings.decided(), "{text}");
+    assert_eq!(rest(&again.args), rest(&run.args), "{text}");
+    assert_eq!(printed(&again), text);
     true
 }
 
@@ -100,11 +93,6 @@ fn accepted(
     None
 }
 
-/// [`number_of_threads`]; asking how many cores there are takes longer than all the rest.
-fn threads(output: &OutputArgs) -> Result<usize> {
-    output.threads.map_or(Ok(2), |_| number_of_threads(output))
-}
-
 fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
     let request = |sampling: &SamplingArgs, preset: Option<Preset>| {
         let mut sampling = sampling.clone();
@@ -116,31 +104,21 @@ fn decide(program: &Program, cli: Cli) -> Result<Option<Accepted>> {
     match &cli.verb {
         None if args.load.is_some() => request(&args.sampling, None)?,
         None => {
-            let threads = threads(&args.output)?;
+            // Asking how many cores there are takes longer than all the rest.
+            let output = &args.output;
+            let threads = output.threads.map_or(Ok(2), |_| number_of_threads(output))?;
             let settings = check_options(&program.models, &args.options(), 4000)?;
             request(&args.sampling, args.recipe.preset)?;
             return Ok(Some(Accepted { args, settings, threads }));
         }
-        Some(Verb::Generate(args)) => {
-            threads(&args.output)?;
-            request(&args.sampling, None)?;
-        }
-        Some(Verb::Eval(args)) => drop(threads(&args.output)?),
-        Some(Verb::Tokenizer(args)) => drop(threads(args.verb.output())?),
-        Some(Verb::Trace(args)) => drop(threads(&args.output)?),
-        Some(Verb::Bench(args)) => drop(threads(&args.output)?),
-        Some(Verb::Compare(args)) => drop(threads(&args.output)?),
-        Some(Verb::Export(args)) => drop(threads(&args.output)?),
-        Some(Verb::Import(args)) => drop(threads(&args.output)?),
-        Some(Verb::Inspect(args)) => drop(threads(args.verb.output())?),
-        Some(Verb::Report(args)) => drop(threads(&args.output)?),
-        Some(Verb::Runs(_) | Verb::Completions { .. }) => {}
+        Some(Verb::Generate(args)) => request(&args.sampling, None)?,
+        Some(_) => {} // their words are all that can be judged
     }
     Ok(None)
 }
 
 /// What a file says besides what [`Decided`](llm_run::plan::Decided) holds.
-fn rest(args: &TrainArgs) -> impl Debug {
+fn rest(args: &TrainArgs) -> String {
     #[rustfmt::skip]
     let TrainArgs { config: _, print_config: _, dataset: _, files, allow_data_change, model: _, heads: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _ } = args;
     let DataArgs { data, data_as, end_of_text, val_frac: _, val, tokenizer } = files;
@@ -150,11 +128,12 @@ fn rest(args: &TrainArgs) -> impl Debug {
     let save_opt = save_opt.unwrap_or(true);
     let every = [save_every, eval_every].map(|n| n.unwrap_or(INTERVAL));
     let log_every = log_every.unwrap_or(LOG_EVERY);
-    (
+    let rest = (
         (data, (data_as, end_of_text), val, bpe_vocab, bpe_merges, allow_data_change),
         (load, save, out, no_save, dry_run),
         (save_opt, every, log_every, keep, sample_every, overfit),
         (max_time, patience, skip_spikes, preset),
         (crew, output.quiet, output.message_format, sampling, probes),
-    )
+    );
+    format!("{rest:?}")
 }

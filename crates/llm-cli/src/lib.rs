@@ -23,7 +23,6 @@
 //! | [`args`] | what can be typed |
 //! | `threads` | the one thread pool |
 //! | [`events`], [`progress`] | JSON lines; a bar |
-//! | [`scoring`] | a measurement, shown and cut |
 //! | [`generation`] | writing text, tables of next tokens |
 //! | [`probes`] | next-token checks |
 //! | [`settings`] | the flags as a TOML file, read and written |
@@ -69,8 +68,6 @@ mod threads;
 
 pub mod events;
 pub mod progress;
-
-pub mod scoring;
 
 pub mod generation;
 

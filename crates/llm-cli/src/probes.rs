@@ -8,91 +8,67 @@ use crate::generation::{row, shown};
 use crate::messages::said;
 use llm_core::base::Message;
 use llm_core::base::escape::safe_text;
-use llm_core::base::rng::{below, stream};
-use llm_core::generate::{Decoder, Sampling};
 use llm_core::message;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenDataset};
-use std::sync::Arc;
+use llm_lens::{Probed, Probes};
 
 /// Most places that one command looks at.
 const MOST: usize = 1_000_000;
 
-/// The places to look at, all of them inside the data.
-#[derive(Debug)]
-pub struct Probes {
-    /// Tokens before the one that is predicted.
-    ctx: usize,
-    /// Where contexts may start: 0..room.
-    room: usize,
-    /// One place only.
-    offset: Option<usize>,
-    count: usize,
+/// What the flags ask for, if anything, on data of `len` tokens; contexts are `seq_len` long unless
+/// said otherwise, `most` at the most.
+///
+/// # Errors
+/// [`RunError::Usage`] when a place lies outside the data or there are too many.
+pub fn new(
+    args: &ProbeArgs,
+    len: usize,
+    seq_len: usize,
+    most: usize,
     seed: u64,
-    tokenizer: Arc<dyn Tokenizer>,
-}
-
-impl Probes {
-    /// What the flags ask for, if anything, on data of `len` tokens; contexts are `seq_len` long
-    /// unless said otherwise, `most` at the most.
-    ///
-    /// # Errors
-    /// [`RunError::Usage`] when a place lies outside the data or there are too many.
-    pub fn new(
-        args: &ProbeArgs,
-        len: usize,
-        seq_len: usize,
-        most: usize,
-        seed: u64,
-        tokenizer: &Arc<dyn Tokenizer>,
-    ) -> Result<Option<Probes>> {
-        let usage = |text: Message| Err(RunError::Usage(text));
-        if let Some(share) = args.min_acc.filter(|share| !(0.0..=1.0).contains(share)) {
-            return usage(message!("--min-acc {} is outside 0..=1", share));
-        }
-        let ctx = args.sanity_ctx.unwrap_or(seq_len);
-        let room = len.saturating_sub(ctx);
-        let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
-            (None, None | Some(0)) if args.min_acc.is_some() => {
-                let needed = "--sanity-next-from-data N or --sanity-offset I";
-                return usage(message!("--min-acc: there is nothing to judge; add {}", needed));
-            }
-            (None, None | Some(0)) => return Ok(None),
-            (Some(offset), _) => (Some(offset), 1),
-            (None, Some(n)) => (None, n),
-        };
-        if ctx == 0 || ctx > most {
-            return usage(message!(
-                "--sanity-ctx {} is outside 1..={}, the model's context",
-                ctx,
-                most
-            ));
-        }
-        if count > MOST {
-            return usage(message!("--sanity-next-from-data {} is more than {}", count, MOST));
-        }
-        if room == 0 {
-            return usage(message!(
-                "--sanity-ctx {}: the data has only {} tokens to learn from",
-                ctx,
-                len
-            ));
-        }
-        if let Some(offset) = offset.filter(|&o| o >= room) {
-            return usage(message!(
-                "--sanity-offset {}: with a context of {} it must be below {}",
-                offset,
-                ctx,
-                room
-            ));
-        }
-        Ok(Some(Probes { ctx, room, offset, count, seed, tokenizer: tokenizer.clone() }))
+) -> Result<Option<Probes>> {
+    let usage = |text: Message| Err(RunError::Usage(text));
+    if let Some(share) = args.min_acc.filter(|share| !(0.0..=1.0).contains(share)) {
+        return usage(message!("--min-acc {} is outside 0..=1", share));
     }
-
-    fn start(&self, i: usize) -> usize {
-        let drawn = || below(&mut stream(self.seed, b"probe\0\0\0", i as u64, 0), self.room);
-        self.offset.unwrap_or_else(drawn)
+    let ctx = args.sanity_ctx.unwrap_or(seq_len);
+    let room = len.saturating_sub(ctx);
+    let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
+        (None, None | Some(0)) if args.min_acc.is_some() => {
+            let needed = "--sanity-next-from-data N or --sanity-offset I";
+            return usage(message!("--min-acc: there is nothing to judge; add {}", needed));
+        }
+        (None, None | Some(0)) => return Ok(None),
+        (Some(offset), _) => (Some(offset), 1),
+        (None, Some(n)) => (None, n),
+    };
+    if ctx == 0 || ctx > most {
+        return usage(message!(
+            "--sanity-ctx {} is outside 1..={}, the model's context",
+            ctx,
+            most
+        ));
     }
+    if count > MOST {
+        return usage(message!("--sanity-next-from-data {} is more than {}", count, MOST));
+    }
+    if room == 0 {
+        return usage(message!(
+            "--sanity-ctx {}: the data has only {} tokens to learn from",
+            ctx,
+            len
+        ));
+    }
+    if let Some(offset) = offset.filter(|&o| o >= room) {
+        return usage(message!(
+            "--sanity-offset {}: with a context of {} it must be below {}",
+            offset,
+            ctx,
+            room
+        ));
+    }
+    Ok(Some(Probes { ctx, room, offset, count, seed }))
 }
 
 /// Runs the probes on the data that was learnt.
@@ -103,25 +79,21 @@ impl Probes {
 pub fn run(
     probes: &Probes,
     args: &ProbeArgs,
+    tokenizer: &dyn Tokenizer,
     model: &TinyGPT,
     data: &TokenDataset,
     out: &mut Out,
     json: bool,
 ) -> Result<()> {
     let Probes { ctx, count, .. } = *probes;
-    let tokenizer = probes.tokenizer.as_ref();
-    let mut decoder = Decoder::new(model)?;
     let mut right = 0;
-    for i in 0..count {
+    for (i, probed) in probes.of(model, data)?.enumerate() {
         if out.is_closed() && args.min_acc.is_none() {
             break;
         }
-        let start = probes.start(i);
-        let tokens = data.tokens(start, ctx + 1)?;
-        let (context, target) = (&tokens[..ctx], tokens[ctx]);
-        decoder.rewind(0);
-        let choices = Sampling::default().distribution(decoder.feed(context)?, &[])?;
-        let top1 = choices.first().map_or(0, |c| c.0);
+        let probed = probed?;
+        let top1 = probed.top1();
+        let Probed { start, context, target, choices } = probed;
         right += usize::from(top1 == target);
         if json {
             out.write(&events::line(&Event::Probe { offset: start, target, top1 }));

@@ -34,12 +34,12 @@ pub fn main() -> Result<()> {
     println!("all {} heads  loss {:.2}", all.len(), pruner.score(&all)?.loss);
     let alone = pruner.each_alone(&all)?;
     let gone = pruner.greedy(&alone, 2, |cut| {
-        println!("without {}.{}  loss {:.2}", cut.layer, cut.head, cut.score.loss);
+        println!("without {}  loss {:.2}", cut.head, cut.score.loss);
     })?;
 
     // The same parameters, shared, behind an attention that leaves two heads out.
     let mut mask = all;
-    gone.iter().for_each(|cut| mask[cut.layer * 4 + cut.head] = false);
+    gone.iter().for_each(|cut| mask[cut.head.layer * 4 + cut.head.head] = false);
     let less = with_head_mask(&model, &mask, &from_spec)?;
     println!(
         "what is left  {} heads",

@@ -40,6 +40,15 @@ pub struct HeadsReport {
     pub tokens: u64,
 }
 
+impl HeadsReport {
+    /// The score that a head's role rests on, and what even attention has there.
+    pub fn evidence(&self, row: &MeasuredHead) -> Option<(f64, f64)> {
+        let wanted = Column::Weight(row.role?);
+        let of = |columns: &[(Column, f64)]| Some(columns.iter().find(|(of, _)| *of == wanted)?.1);
+        Some((of(&row.scores)?, of(&self.uniform)?))
+    }
+}
+
 /// Sums over all queries but the first of each window.
 #[derive(Clone, Default)]
 struct Tally {

@@ -13,6 +13,7 @@
 //! | `spread` | How large are the heads' outputs, before and after their projection? |
 //! | `heads` | What does each head do, over many texts? |
 //! | `prune` | What is lost without it? |
+//! | `first_choices` | Is the token that comes the one that the model would choose? |
 //! | [`trace`] | How does one number of attention come about? |
 //!
 //! ```
@@ -52,15 +53,20 @@ mod heads;
 
 mod prune;
 
+mod first_choices;
+
 pub mod trace;
 
-pub use context::with_context;
+pub use context::{with_context, with_room};
+pub use first_choices::{Probed, Probes};
 pub use flops::{AttentionCost, training_flops, training_flops_with};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
 pub use known_models::{KNOWN_MODELS, KnownModel};
 pub use maps::{AttentionMaps, attention_maps};
 pub use marks::{KnownText, Piece};
 pub use model::{Beyond, Memory, ModelReport, TensorRow};
-pub use prune::{FromSpec, Pruner, Score, Scored, head_mask, measurements, with_head_mask};
+pub use prune::{
+    Cut, Dropped, FromSpec, HeadName, PruneReport, Pruner, Score, Scored, head_mask, with_head_mask,
+};
 pub use roles::{Column, Role};
 pub use spread::{Spread, Spreads};

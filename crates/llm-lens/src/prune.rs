@@ -1,6 +1,7 @@
 //! What a model loses without each of its heads, and in which order they can go.
 
 use llm_core::{Attention, AttentionSpec, Error, TinyGPT};
+use serde::Serialize;
 use std::fmt;
 use std::sync::Arc;
 
@@ -13,14 +14,74 @@ pub struct Score<D = ()> {
     pub details: D,
 }
 
-/// A head switched off, and how good the model is then.
-#[derive(Clone, Debug)]
-pub struct Scored<D = ()> {
+/// A head by its place, which is written `layer.head`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct HeadName {
     /// Its block, from 0.
     pub layer: usize,
     /// Its number in the block, from 0.
     pub head: usize,
+}
+
+impl fmt::Display for HeadName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.layer, self.head)
+    }
+}
+
+/// A head switched off, and how good the model is then.
+#[derive(Clone, Debug)]
+pub struct Scored<D = ()> {
+    /// Which.
+    pub head: HeadName,
     /// Without it.
+    pub score: Score<D>,
+}
+
+/// Heads that are to go.
+#[derive(Clone, Debug)]
+pub enum Cut {
+    /// These.
+    Named(Vec<HeadName>),
+    /// So many of the least missed ones; without a number all, one after the other, and in the end
+    /// none has gone.
+    LeastMissed(Option<usize>),
+}
+
+impl Cut {
+    /// Measurements that it takes for a model with so many heads on, that of the whole model among
+    /// them.
+    pub fn measurements(&self, on: usize) -> usize {
+        match self {
+            Cut::Named(_) => 2,
+            Cut::LeastMissed(most) => {
+                (1..most.unwrap_or(on)).fold(1 + on, |sum, gone| sum + on.saturating_sub(gone))
+            }
+        }
+    }
+}
+
+/// What is lost without which heads.
+#[derive(Clone, Debug)]
+pub struct PruneReport<D = ()> {
+    /// With all heads that the model has on.
+    pub whole: Score<D>,
+    /// Each of them alone switched off; nothing when the heads to go were named.
+    pub alone: Vec<Scored<D>>,
+    /// One after the other, each with all before it off too.
+    pub greedy: Vec<Scored<D>>,
+    /// What is left without those that are to go, when some are.
+    pub dropped: Option<Dropped<D>>,
+}
+
+/// Heads that go.
+#[derive(Clone, Debug)]
+pub struct Dropped<D = ()> {
+    /// Which.
+    pub heads: Vec<HeadName>,
+    /// What is on without them, `[L·H]`.
+    pub mask: Vec<bool>,
+    /// How good the model is then.
     pub score: Score<D>,
 }
 
@@ -89,7 +150,7 @@ impl<'a, D: Clone, E: From<Error>, M: FnMut(&TinyGPT) -> Result<Score<D>, E>> Pr
             let mut without = mask.to_vec();
             without[i] = false;
             let score = self.score(&without)?;
-            found.push(Scored { layer: i / n_heads, head: i % n_heads, score });
+            found.push(Scored { head: HeadName { layer: i / n_heads, head: i % n_heads }, score });
         }
         Ok(found)
     }
@@ -119,18 +180,47 @@ impl<'a, D: Clone, E: From<Error>, M: FnMut(&TinyGPT) -> Result<Score<D>, E>> Pr
                 |s: &Scored<D>| if s.score.loss.is_nan() { f64::INFINITY } else { s.score.loss };
             let least = tried.into_iter().min_by(|a, b| loss(a).total_cmp(&loss(b)));
             let Some(least) = least else { break };
-            mask[least.layer * n_heads + least.head] = false;
+            switch_off(&mut mask, &least.head, n_heads);
             told(&least);
             order.push(least);
         }
         Ok(order)
     }
+
+    /// What `cut` takes from the model, of which `whole` is the [`score`](Pruner::score); `told` hears of
+    /// each head of the greedy order.
+    ///
+    /// # Errors
+    /// As [`Pruner::score`].
+    pub fn find(
+        &mut self,
+        whole: Score<D>,
+        cut: &Cut,
+        told: impl FnMut(&Scored<D>),
+    ) -> Result<PruneReport<D>, E> {
+        let n_heads = self.model.attention().spec().n_heads;
+        let mut mask = head_mask(self.model);
+        let (mut alone, mut greedy) = (Vec::new(), Vec::new());
+        let heads = match cut {
+            Cut::Named(heads) => heads.clone(),
+            Cut::LeastMissed(most) => {
+                alone = self.each_alone(&mask)?;
+                greedy = self.greedy(&alone, most.unwrap_or(mask.len()), told)?;
+                greedy.iter().filter(|_| most.is_some()).map(|s| s.head).collect()
+            }
+        };
+        heads.iter().for_each(|head| switch_off(&mut mask, head, n_heads));
+        let dropped = match (heads.is_empty(), greedy.last()) {
+            (true, _) => None,
+            (false, Some(last)) => Some(Dropped { heads, mask, score: last.score.clone() }),
+            (false, None) => Some(Dropped { score: self.score(&mask)?, heads, mask }),
+        };
+        Ok(PruneReport { whole, alone, greedy, dropped })
+    }
 }
 
-/// Measurements that [`Pruner::each_alone`] and [`Pruner::greedy`] take together, for `heads` that
-/// are on and at most `most` to go.
-pub fn measurements(heads: usize, most: usize) -> usize {
-    (1..most).fold(heads, |sum, gone| sum + heads.saturating_sub(gone))
+fn switch_off(mask: &mut [bool], head: &HeadName, n_heads: usize) {
+    mask[head.layer * n_heads + head.head] = false;
 }
 
 #[cfg(test)]
@@ -139,10 +229,10 @@ mod tests {
 
     #[test]
     fn measurements_are_counted() {
-        assert_eq!(measurements(8, 8), 36);
-        assert_eq!(measurements(8, 1), 8);
-        assert_eq!(measurements(8, 2), 15);
-        assert_eq!(measurements(8, 0), 8);
-        assert_eq!(measurements(3, 9), 6);
+        let of = |on, most| Cut::LeastMissed(most).measurements(on);
+        assert_eq!([of(8, None), of(8, Some(8))], [37; 2]);
+        assert_eq!([0, 1, 2].map(|most| of(8, Some(most))), [9, 9, 16]);
+        assert_eq!(of(3, Some(9)), 7);
+        assert_eq!(Cut::Named(Vec::new()).measurements(8), 2);
     }
 }

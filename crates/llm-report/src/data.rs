@@ -5,7 +5,8 @@ use crate::label::label;
 use crate::labels::{role_label, switched_off};
 use crate::runs::SeveralRuns;
 use llm_core::tokenizer::Tokenizer;
-use llm_lens::{Column, MeasuredHead};
+use llm_lens::{Column, MeasuredHead, PruneReport, Scored};
+use llm_run::data::Report;
 use llm_run::log::Sample;
 use serde::{Serialize, Serializer};
 
@@ -199,6 +200,23 @@ pub struct Pruning {
     pub alone: Vec<Pruned>,
     /// In order, each with all before it switched off too.
     pub greedy: Vec<Pruned>,
+}
+
+impl From<&PruneReport<Report>> for Pruning {
+    fn from(PruneReport { whole, alone, greedy, .. }: &PruneReport<Report>) -> Pruning {
+        let pruned = |s: &Scored<Report>| Pruned {
+            layer: s.head.layer,
+            head: s.head.head,
+            loss: s.score.loss,
+            facts: s.score.details.facts_share(),
+        };
+        Pruning {
+            loss: whole.loss,
+            facts: whole.details.facts_share(),
+            alone: alone.iter().map(pruned).collect(),
+            greedy: greedy.iter().map(pruned).collect(),
+        }
+    }
 }
 
 /// A head switched off and what is left.

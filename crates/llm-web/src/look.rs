@@ -4,7 +4,7 @@ use crate::failure::{Code, Failure, Result};
 use crate::request::{Attention, Roles, Write};
 use crate::run::Run;
 use llm_core::base::memory;
-use llm_core::generate::{Generator, Sampling};
+use llm_core::generate::{Generator, Sampling, Stops};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TinyGPT, TokenId, message};
 use llm_lens::{Column, HeadsReport, attention_maps, measure_heads};
@@ -40,12 +40,7 @@ pub fn write(run: &Run, ask: &Write) -> Result<Value> {
     let temperature = ask.temperature.unwrap_or(usual.temperature);
     let sampling = Sampling { temperature, top_k: ask.top_k, seed, ..Sampling::default() };
     let mut generator = Generator::new(model, &prompt, sampling, 1)?;
-    for _ in 0..tokens {
-        let written = generator.next_token()?.token;
-        if tokenizer.end_of_text() == Some(written) {
-            break;
-        }
-    }
+    generator.write(tokenizer, tokens, &Stops::default(), |_, _| Ok::<_, Failure>(true))?;
     let written = generator.written();
     Ok(json!({
         "prompt": text_of(tokenizer, &prompt),
@@ -106,17 +101,15 @@ fn shown(report: &HeadsReport, model: &TinyGPT) -> Value {
         let entries = columns.iter().map(|(column, value)| (column.name().into(), json!(value)));
         Value::Object(entries.collect::<Map<_, _>>())
     };
-    let of = |columns: &[(Column, f64)], role| {
-        columns.iter().find(|(column, _)| *column == Column::Weight(role)).map(|(_, value)| *value)
-    };
     let heads = report.rows.iter().map(|row| {
+        let evidence = report.evidence(row);
         json!({
             "layer": row.layer,
             "head": row.head,
             "off": row.is_off,
             "role": row.role.map(|role| role.name()),
-            "share": row.role.and_then(|role| of(&row.scores, role)),
-            "even": row.role.and_then(|role| of(&report.uniform, role)),
+            "share": evidence.map(|(share, _)| share),
+            "even": evidence.map(|(_, even)| even),
             "columns": object(&row.scores),
         })
     });

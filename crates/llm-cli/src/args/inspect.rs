@@ -3,8 +3,8 @@
 use super::{ModelArgs, OutputArgs, PromptArgs};
 use crate::words::flags;
 use clap::{Args, Subcommand};
+use llm_lens::HeadName;
 use std::path::PathBuf;
-use std::str::FromStr;
 
 /// `inspect`.
 #[derive(Debug, Args)]
@@ -128,7 +128,7 @@ flags! {
         drop: Option<usize> = "N";
         /// Switch off these heads: layer.head, from 0 (0.1,1.3)
         /// zh: 关掉这些头：层.头，从 0 数起（0.1,1.3）
-        drop_heads: Vec<HeadName> = "L.H" [value_delimiter = ',', conflicts_with = "drop"];
+        drop_heads: Vec<HeadName> = "L.H" [value_parser = head_name, value_delimiter = ',', conflicts_with = "drop"];
         /// Save the model without the dropped heads in this checkpoint (an existing one is replaced)
         /// zh: 把去掉这些头的模型存到这个检查点（已有的会被替换）
         save: Option<PathBuf> = "FILE";
@@ -160,22 +160,10 @@ flags! {
     }
 }
 
-/// A head by its place: `layer.head`, both from 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct HeadName {
-    /// Number of the block.
-    pub layer: usize,
-    /// Number in the block.
-    pub head: usize,
-}
-
-impl FromStr for HeadName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<HeadName, String> {
-        let parts = text.split_once('.').and_then(|(layer, head)| {
-            Some(HeadName { layer: layer.parse().ok()?, head: head.parse().ok()? })
-        });
-        parts.ok_or_else(|| "not layer.head, as 0.1".into())
-    }
+/// `layer.head`, both from 0.
+fn head_name(text: &str) -> Result<HeadName, &'static str> {
+    let parts = text.split_once('.').and_then(|(layer, head)| {
+        Some(HeadName { layer: layer.parse().ok()?, head: head.parse().ok()? })
+    });
+    parts.ok_or("not layer.head, as 0.1")
 }

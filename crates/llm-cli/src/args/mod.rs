@@ -30,8 +30,8 @@ pub use crew::CrewArgs;
 pub use data::DataArgs;
 pub use import_export::{ExportArgs, ExportFormat, ImportArgs, ImportFormat, StoredAs};
 pub use inspect::{
-    HeadName, InspectAttentionArgs, InspectCommand, InspectModelArgs, InspectPruneArgs,
-    InspectVerb, MeasuredArgs,
+    InspectAttentionArgs, InspectCommand, InspectModelArgs, InspectPruneArgs, InspectVerb,
+    MeasuredArgs,
 };
 pub use nano_gpt::{NanoGptFlags, SAMPLE_PY, TRAIN_PY};
 pub use output::OutputArgs;

@@ -1,6 +1,5 @@
 //! `eval`: how well a model predicts a whole file.
 
-use llm_core::message;
 mod arrays;
 mod first_choices;
 mod rows;
@@ -12,18 +11,22 @@ use crate::error::{Result, RunError};
 use crate::events::{self, Event};
 use crate::messages::{fact_said, said};
 use crate::program::Program;
-use crate::scoring::Scoring;
+use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
 use arrays::Arrays;
 use first_choices::{FirstChoices, lines};
 use llm_core::base::{memory, real_path, thousands};
+use llm_core::crew::Alone;
+use llm_core::data::Window;
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
+use llm_core::{TinyGPT, message};
 use llm_messages::unit;
-use llm_run::data::{Data, Input, Reading, Report, check_about_files, one_stdin};
+use llm_run::data::{Data, Input, Reading, Report, Validation, check_about_files, one_stdin};
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, about_learnt, load, own_unseen};
+use llm_run::training::measure;
 use rows::TokenRows;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -65,22 +68,19 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     if let Some(line) = about.filter(|_| !args.output.quiet()) {
         note(line);
     }
-    let scoring = Scoring { quiet: args.output.quiet(), signals: &signals };
-    let mut beside = None;
+    let (quiet, mut beside) = (args.output.quiet(), None);
     if let Some(kind) = args.weights {
         let mut choices = FirstChoices::default();
         let each = |_, scored: &Scored<'_>| choices.remember(scored);
-        let exact = scoring.run_seen(&val, &run.model, batch, usize::MAX, each)?;
-        signals.check()?;
+        let exact = score(&val, &run.model, batch, quiet, &signals, each)?;
         run.model = run.model.rounded(kind)?;
         beside = Some((kind, choices, exact.evaluation.loss));
     }
-    let report = scoring.run_seen(&val, &run.model, batch, usize::MAX, |window, scored| {
+    let report = score(&val, &run.model, batch, quiet, &signals, |window, scored| {
         beside.iter_mut().for_each(|(_, choices, _)| choices.compare(scored));
         details.rows.iter_mut().for_each(|rows| rows.add(window, scored));
         details.arrays.iter_mut().for_each(|arrays| arrays.add(window, scored));
     })?;
-    signals.check()?;
     details.write(args, tokenizer.as_ref())?;
     let beside = beside.map(|(kind, choices, loss)| choices.beside(kind, loss));
     let more = beside.as_ref().map_or(String::new(), |beside| said(lines(beside, &report)));
@@ -93,6 +93,39 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
         return print(events::line(&Event::Eval { step: run.step, scores, beside }));
     }
     show(&(table(&report) + &more))
+}
+
+/// Scores all of it, and says how far it is; `seen` is told each window and what the model said about
+/// it.
+///
+/// # Errors
+/// What scoring refuses; [`RunError::Signal`] after a signal.
+fn score(
+    val: &Validation,
+    model: &TinyGPT,
+    batch: usize,
+    quiet: bool,
+    signals: &Signals,
+    mut seen: impl FnMut(Window, &Scored<'_>),
+) -> Result<Report> {
+    let mut shown = Watching::new(val.tokens() as u64, quiet);
+    let sizes = [batch, usize::MAX];
+    let scored = measure(&mut Alone, val, model, sizes, None, &mut |tokens, _, of| {
+        if let Some((window, scored)) = of {
+            shown.position(tokens);
+            seen(window, scored);
+        }
+        signals.pending().is_some()
+    });
+    shown.finish();
+    let scored = scored?;
+    scored_in_time(&scored, |line| {
+        if !quiet {
+            note(line)
+        }
+    });
+    signals.check()?;
+    Ok(scored.report)
 }
 
 /// The means on standard error, where the other output has the rows.

@@ -10,18 +10,17 @@ pub use table::shown;
 use crate::args::SamplingArgs;
 use crate::console::{Out, note};
 use crate::error::{Result, RunError};
-use crate::events::{self, Event, Finish, NextToken};
+use crate::events::{self, Event};
 use crate::signals::Signals;
 use llm_core::base::escape::{Printer, Show, safe_text};
-use llm_core::generate::{Choice, Generator, Sampling, Stops};
+use llm_core::generate::{Generator, Sampling, Stops, Written, allowed};
 use llm_core::kernels::small::SmallKind;
 use llm_core::message;
 use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
-use llm_core::{Config, TinyGPT, TokenId};
-use llm_lens::with_context;
+use llm_core::{TinyGPT, TokenId};
+use llm_lens::with_room;
 use llm_run::defaults::TextDefaults;
 use llm_run::log::Sample;
-use llm_run::models::AttentionFlags;
 use std::sync::Arc;
 
 /// Most texts that one command writes.
@@ -32,7 +31,8 @@ const MOST_SAMPLES: u64 = 1_000_000;
 pub struct Request {
     /// What it begins with.
     prompt: Vec<TokenId>,
-    tokenizer: Arc<dyn Tokenizer>,
+    /// Of the model that writes.
+    pub tokenizer: Arc<dyn Tokenizer>,
     /// Number of tokens.
     pub n: usize,
     /// Number of texts.
@@ -41,8 +41,9 @@ pub struct Request {
     pub sampling: Sampling,
     /// Tokens that leave a full context at once.
     slide: Option<usize>,
-    /// What is known of the attention that writes.
-    attention: Option<AttentionFlags>,
+    /// Positions that a token sees, where that is not all. If they are not more than the context, the text
+    /// goes on past that from what the cache holds.
+    pub window: Option<usize>,
     stops: Stops,
     /// How they are shown.
     show: Show,
@@ -52,13 +53,6 @@ pub struct Request {
     table_each: bool,
     /// What the model's weights are kept as; `None`: f32.
     pub weights: Option<SmallKind>,
-}
-
-/// A text that was written.
-struct Written {
-    text: Vec<u8>,
-    choices: Vec<Choice>,
-    finish: Finish,
 }
 
 impl Request {
@@ -107,7 +101,7 @@ impl Request {
             samples,
             sampling,
             slide: args.slide,
-            attention: None,
+            window: None,
             stops: Stops::new(args.stop.iter().map(|stop| prompt::bytes_of(stop))),
             show: match (yes(args.raw), yes(args.escape_bytes)) {
                 (true, _) => Show::Raw,
@@ -118,12 +112,6 @@ impl Request {
             table_each: each,
             weights: None,
         })
-    }
-
-    /// The same for a model with this attention: where it allows to, the text goes on past the model's
-    /// context from what the cache holds.
-    pub fn by(self, attention: AttentionFlags) -> Request {
-        Request { attention: Some(attention), ..self }
     }
 
     /// Does `--slide` fit a model of this context?
@@ -155,7 +143,8 @@ impl Request {
         json: bool,
         mut keep: impl FnMut(&Sample),
     ) -> Result<()> {
-        let longer = self.longer(model);
+        let all = self.prompt.len().saturating_add(self.n);
+        let longer = with_room(model, self.window.filter(|_| self.slide.is_none()), all);
         let model = longer.as_ref().unwrap_or(model);
         let window = model.config().seq_len;
         self.check_slide(window)?;
@@ -173,24 +162,14 @@ impl Request {
         };
         for sample in 0..self.samples {
             generator.restart(sample);
-            let written = if json {
-                let mut next = Vec::new();
-                if self.table > 0 {
-                    next.push(self.next_tokens(&self.likeliest(generator.logits()?)?));
-                }
-                let written = self.sample(&mut generator, signals, |part| {
-                    if let Part::Table(likeliest) = part {
-                        next.push(self.next_tokens(likeliest));
+            let written = match json {
+                true => self.line(&mut generator, &text, [step, sample], out, signals)?,
+                false => {
+                    if sample > 0 {
+                        out.write(b"---\n");
                     }
-                    true
-                })?;
-                out.write(&self.sample_line(step, sample, &text, &written, &next));
-                written
-            } else {
-                if sample > 0 {
-                    out.write(b"---\n");
+                    self.stream(&mut generator, &text, out, signals)?
                 }
-                self.stream(&mut generator, &text, out, signals)?
             };
             signals.check()?;
             if out.is_closed() {
@@ -199,19 +178,6 @@ impl Request {
             keep(&self.shown(step, &text, &written));
         }
         Ok(())
-    }
-
-    /// The model with room for all of a text, when no token sees farther than its window and no table of
-    /// positions ends, unless `--slide` asks for the other way: then the cache goes on where it would
-    /// have to be made anew for every token. With several blocks what is kept still knows of texts that
-    /// reading the last tokens anew would have forgotten, so what is written may differ.
-    fn longer(&self, model: &TinyGPT) -> Option<TinyGPT> {
-        let (config, all) = (model.config(), self.prompt.len().saturating_add(self.n));
-        let is_windowed = self.attention.is_some_and(|of| {
-            of.window.is_some_and(|window| window <= config.seq_len) && self.slide.is_none()
-        });
-        let room = all.min(Config::MAX_SEQ);
-        if is_windowed && room > config.seq_len { with_context(model, room) } else { None }
     }
 
     /// One text, printed as it comes.
@@ -224,63 +190,59 @@ impl Request {
     ) -> Result<Written> {
         let mut printer = Printer::new(self.show);
         if self.table > 0 {
-            out.show(&self.table(&self.likeliest(generator.logits()?)?));
+            out.show(&self.table(generator)?);
         }
         out.write(&printer.push(prompt));
-        let written = self.sample(generator, signals, |event| {
-            match event {
-                Part::Text(bytes) => out.write(&printer.push(bytes)),
-                Part::Table(likeliest) => {
-                    out.show(&format!("\n{}", self.table(likeliest)));
-                }
+        let mut printed = 0;
+        let tokenizer = self.tokenizer.as_ref();
+        let written = generator.write(tokenizer, self.n, &self.stops, |generator, written| {
+            match written.choices.last().filter(|_| self.numbers()) {
+                Some(choice) => out.write(&printer.push(&number(choice.token))),
+                None => out.write(&printer.push(&written.text[printed..])),
             }
-            !out.is_closed()
+            printed = written.text.len();
+            if self.table > 0 && self.table_each {
+                out.show(&format!("\n{}", self.table(generator)?));
+            }
+            Ok::<_, RunError>(!out.is_closed() && signals.pending().is_none())
         })?;
+        out.write(&printer.push(&written.text[printed..]));
         out.write(&printer.finish());
         out.write(b"\n");
         Ok(written)
     }
 
-    /// One text; `progress` is told as it comes, and says whether to go on.
-    fn sample(
+    /// One text, as an object when it is whole.
+    fn line(
         &self,
         generator: &mut Generator<'_>,
+        prompt: &[u8],
+        [step, sample]: [u64; 2],
+        out: &mut Out,
         signals: &Signals,
-        mut progress: impl FnMut(Part<'_>) -> bool,
     ) -> Result<Written> {
-        let mut stops = self.stops.clone();
-        let mut written = Written { text: Vec::new(), choices: Vec::new(), finish: Finish::Length };
-        while written.choices.len() < self.n && signals.pending().is_none() {
-            let choice = generator.next_token()?;
-            written.choices.push(choice);
-            if Some(choice.token) == self.tokenizer.end_of_text() {
-                written.finish = Finish::Stop;
-                break;
-            }
-            let (text, stop) = stops.push(self.tokenizer.bytes_of(choice.token));
-            written.text.extend_from_slice(&text);
-            let mut go_on = match self.numbers() {
-                true => progress(Part::Text(&number(choice.token))),
-                false => progress(Part::Text(&text)),
-            };
-            if stop {
-                written.finish = Finish::Stop;
-                return Ok(written);
-            }
+        let mut next = Vec::new();
+        if self.table > 0 {
+            next.push(self.next_tokens(generator)?);
+        }
+        let tokenizer = self.tokenizer.as_ref();
+        let written = generator.write(tokenizer, self.n, &self.stops, |generator, _| {
             if self.table > 0 && self.table_each {
-                let likeliest = self.likeliest(generator.logits()?)?;
-                go_on &= progress(Part::Table(&likeliest));
+                next.push(self.next_tokens(generator)?);
             }
-            if !go_on {
-                break;
-            }
-        }
-        if written.finish == Finish::Length && written.choices.len() < self.n {
-            written.finish = Finish::Interrupted;
-        }
-        let rest = stops.finish();
-        progress(Part::Text(&rest));
-        written.text.extend_from_slice(&rest);
+            Ok::<_, RunError>(signals.pending().is_none())
+        })?;
+        out.write(&events::line(&Event::Sample {
+            step,
+            sample,
+            prompt: &String::from_utf8_lossy(prompt),
+            text: &String::from_utf8_lossy(&written.text),
+            prompt_ids: &self.prompt,
+            ids: &written.choices.iter().map(|c| c.token).collect::<Vec<_>>(),
+            logprobs: &written.choices.iter().map(|c| c.logprob).collect::<Vec<_>>(),
+            finish: written.finish,
+            next: &next,
+        }));
         Ok(written)
     }
 
@@ -303,48 +265,9 @@ impl Request {
         };
         Sample { step, prompt: safe_text(prompt), text: safe_text(&text) }
     }
-
-    fn sample_line(
-        &self,
-        step: u64,
-        sample: u64,
-        prompt: &[u8],
-        written: &Written,
-        next: &[Vec<NextToken>],
-    ) -> Vec<u8> {
-        events::line(&Event::Sample {
-            step,
-            sample,
-            prompt: &String::from_utf8_lossy(prompt),
-            text: &String::from_utf8_lossy(&written.text),
-            prompt_ids: &self.prompt,
-            ids: &written.choices.iter().map(|c| c.token).collect::<Vec<_>>(),
-            logprobs: &written.choices.iter().map(|c| c.logprob).collect::<Vec<_>>(),
-            finish: written.finish,
-            next,
-        })
-    }
 }
 
 /// A token that stands for no text.
 fn number(token: TokenId) -> Vec<u8> {
     format!("{token} ").into_bytes()
-}
-
-/// What happens while a text is written.
-enum Part<'a> {
-    Text(&'a [u8]),
-    Table(&'a [(TokenId, f64)]),
-}
-
-/// The tokens that may be drawn, all of them when the list is empty: with `ascii` those that are
-/// printable ASCII, tab, line feed and carriage return; with `endless` all but the end of a text.
-fn allowed(tokenizer: &dyn Tokenizer, ascii: bool, endless: bool) -> Vec<bool> {
-    let end = tokenizer.end_of_text().filter(|_| endless);
-    if !ascii && end.is_none() {
-        return Vec::new();
-    }
-    let plain = |b: &u8| !ascii || matches!(b, b'\t' | b'\n' | b'\r' | b' '..=b'~');
-    let all = 0..tokenizer.vocab_size() as TokenId;
-    all.map(|token| Some(token) != end && tokenizer.bytes_of(token).iter().all(plain)).collect()
 }

@@ -15,17 +15,6 @@ use std::path::Path;
 /// Most bytes of a prompt: more than any model's context can hold.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// What `--start` means.
-enum StartWords<'a> {
-    Text(&'a OsStr),
-    File(&'a Path),
-}
-
-fn start(word: &OsStr) -> StartWords<'_> {
-    let file = word.to_str().and_then(|word| word.strip_prefix("FILE:"));
-    file.map_or(StartWords::Text(word), |path| StartWords::File(Path::new(path)))
-}
-
 impl PromptArgs {
     /// Its tokens; none when nothing was given, or an empty text.
     ///
@@ -42,13 +31,10 @@ impl PromptArgs {
                 vocab_size.saturating_sub(1)
             )));
         }
-        let (start, file) = match self.start.as_deref().map(start) {
-            Some(StartWords::File(path)) => (None, Some(path)),
-            Some(StartWords::Text(text)) => (Some(text), None),
-            None => (None, None),
-        };
-        let text = self.text.as_deref().or(start);
-        let text = match (text, self.file.as_deref().or(file)) {
+        let start = self.start.as_deref();
+        let file = start.and_then(|word| word.to_str()?.strip_prefix("FILE:"));
+        let text = self.text.as_deref().or(start.filter(|_| file.is_none()));
+        let text = match (text, self.file.as_deref().or(file.map(Path::new))) {
             _ if !ids.is_empty() => return Ok(ids),
             (Some(text), _) => bytes_of(text),
             (None, Some(path)) => read(path)?,

@@ -5,43 +5,30 @@ use crate::error::Result;
 use crate::events::NextToken;
 use crate::messages::said;
 use llm_core::base::escape::safe_token;
-use llm_core::generate::Sampling;
+use llm_core::generate::Generator;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::{TokenId, message};
 
 impl Request {
-    /// The most likely next tokens, after temperature and before any filter or draw.
-    pub(super) fn likeliest(&self, logits: &[f32]) -> Result<Likeliest> {
-        let all = Sampling {
-            temperature: self.sampling.temperature.max(f32::MIN_POSITIVE),
-            allowed: self.sampling.allowed.clone(),
-            ..Sampling::default()
-        };
-        let mut found = all.distribution(logits, &[])?;
-        found.truncate(self.table);
-        Ok(found)
-    }
-
-    /// [`Request::likeliest`] to be read.
-    pub(super) fn table(&self, likeliest: &[(TokenId, f64)]) -> String {
+    /// The most likely next tokens, to be read.
+    pub(super) fn table(&self, generator: &mut Generator<'_>) -> Result<String> {
+        let likeliest = self.sampling.likeliest(generator.logits()?, self.table)?;
         let head = said(message!(
             "Top-{} next tokens (after temperature, before sampling):\n",
             self.table
         ));
         let rows = likeliest.iter().enumerate();
         let rows = rows.map(|(rank, (id, p))| row(rank, *id, *p, self.tokenizer.as_ref()));
-        [head].into_iter().chain(rows).collect()
+        Ok([head].into_iter().chain(rows).collect())
     }
 
-    /// [`Request::likeliest`] for a program.
-    pub(super) fn next_tokens(&self, likeliest: &[(TokenId, f64)]) -> Vec<NextToken> {
+    /// The same for a program.
+    pub(super) fn next_tokens(&self, generator: &mut Generator<'_>) -> Result<Vec<NextToken>> {
+        let likeliest = self.sampling.likeliest(generator.logits()?, self.table)?;
         let text = |id| String::from_utf8_lossy(self.tokenizer.bytes_of(id)).into_owned();
-        likeliest.iter().map(|&(id, p)| NextToken { id, text: text(id), p }).collect()
+        Ok(likeliest.into_iter().map(|(id, p)| NextToken { id, text: text(id), p }).collect())
     }
 }
-
-/// Tokens with their probabilities, the likeliest first.
-pub(super) type Likeliest = Vec<(TokenId, f64)>;
 
 /// A line of a table.
 pub(crate) fn row(rank: usize, id: TokenId, p: f64, tokenizer: &dyn Tokenizer) -> String {

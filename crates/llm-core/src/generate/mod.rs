@@ -3,10 +3,12 @@
 mod decoder;
 mod sampling;
 mod stops;
+mod text;
 
 pub use decoder::Decoder;
 pub use sampling::Sampling;
 pub use stops::Stops;
+pub use text::{Finish, Written, allowed, write_text};
 
 use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
@@ -15,7 +17,6 @@ use crate::kernels::cross_entropy::log_sum_exp;
 use crate::kernels::small::SmallKind;
 use crate::message;
 use crate::model::TinyGPT;
-use crate::tokenizer::Tokenizer;
 use std::fmt;
 
 /// A token that was drawn.
@@ -207,41 +208,6 @@ pub fn generate(
     let mut generator = Generator::new(model, prompt, sampling, 1)?;
     (0..n).try_for_each(|_| generator.next_token().map(drop))?;
     Ok(generator.written().to_vec())
-}
-
-/// Continues a text by `n` tokens, or up to the one that ends a text: what [`generate`] writes, as
-/// text. Bytes that are no UTF-8, such as a character cut in two by the end, become �.
-///
-/// ```
-/// use llm_core::generate::{Sampling, write_text};
-/// use llm_core::tokenizer::ByteTokenizer;
-/// use llm_core::{Config, TinyGPT};
-/// let model = TinyGPT::new(Config::new(256, 64, 32, 1), 1)?;
-/// let written = write_text(&model, &ByteTokenizer, "once", 8, Sampling::default())?;
-/// assert!(!written.is_empty()); // nonsense, as long as the model has learnt nothing
-/// # Ok::<(), llm_core::Error>(())
-/// ```
-///
-/// # Errors
-/// As [`generate`]; what the tokenizer says about a text or a token that it does not have.
-pub fn write_text(
-    model: &TinyGPT,
-    tokenizer: &dyn Tokenizer,
-    prompt: &str,
-    n: usize,
-    sampling: Sampling,
-) -> Result<String> {
-    let prompt = tokenizer.encode(prompt.as_bytes())?;
-    let mut generator = Generator::new(model, &prompt, sampling, 1)?;
-    let mut written = Vec::new();
-    for _ in 0..n {
-        let Choice { token, .. } = generator.next_token()?;
-        if Some(token) == tokenizer.end_of_text() {
-            break;
-        }
-        written.extend_from_slice(tokenizer.bytes_of(token));
-    }
-    Ok(String::from_utf8_lossy(&written).into_owned())
 }
 
 /// Scores of the token that follows `tokens`, by one pass over the last `seq_len` of them: what

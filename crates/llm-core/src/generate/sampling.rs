@@ -115,6 +115,22 @@ impl Sampling {
         Ok(left)
     }
 
+    /// The `n` most likely tokens with their probabilities, after temperature and before any filter or
+    /// draw.
+    ///
+    /// # Errors
+    /// As [`Sampling::distribution`].
+    pub fn likeliest(&self, logits: &[f32], n: usize) -> Result<Vec<(TokenId, f64)>> {
+        let all = Sampling {
+            temperature: self.temperature.max(f32::MIN_POSITIVE),
+            allowed: self.allowed.clone(),
+            ..Sampling::default()
+        };
+        let mut found = all.distribution(logits, &[])?;
+        found.truncate(n);
+        Ok(found)
+    }
+
     /// Draws the `index`-th token, the one that follows `so_far`.
     ///
     /// # Errors

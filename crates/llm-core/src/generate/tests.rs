@@ -164,7 +164,7 @@ fn every_text_begins_with_the_same_scores() {
 /// A model that is certain what comes: token 256, which ends a text.
 #[test]
 fn writing_stops_at_the_end_of_a_text() {
-    use crate::tokenizer::{ByteTokenizer, WithEndOfText};
+    use crate::tokenizer::{ByteTokenizer, Tokenizer, WithEndOfText};
     let mut model = TinyGPT::new(Config::new(257, 6, 8, 1), 3).unwrap();
     let mut sure = vec![0.0; 257];
     sure[256] = 1e3;
@@ -176,6 +176,32 @@ fn writing_stops_at_the_end_of_a_text() {
     assert_eq!(written(&*bytes), "");
     let stops = generate(&model, &[97], 3, Sampling::greedy()).unwrap();
     assert_eq!(stops, [256; 3]);
+}
+
+/// A model that writes the letter b for ever.
+#[test]
+fn a_text_has_its_length_or_a_reason_to_be_shorter() {
+    use crate::tokenizer::ByteTokenizer;
+    let mut model = TinyGPT::new(Config::new(256, 6, 8, 1), 3).unwrap();
+    let mut sure = vec![0.0; 256];
+    sure[usize::from(b'b')] = 1e3;
+    model.b_lm = Some(crate::Tensor::from_vec(&[256], sure).unwrap());
+    let written = |stop: &str, most: usize| {
+        let stops = Stops::new([stop.as_bytes().to_vec()]);
+        let mut generator = Generator::new(&model, &[97], Sampling::greedy(), 1).unwrap();
+        let mut heard = 0;
+        let go_on = |_: &mut Generator<'_>, so_far: &Written| {
+            heard += 1;
+            assert_eq!(so_far.choices.len(), heard);
+            Ok::<_, Error>(heard < most)
+        };
+        let written = generator.write(&ByteTokenizer, 5, &stops, go_on).unwrap();
+        (String::from_utf8(written.text).unwrap(), written.choices.len(), written.finish, heard)
+    };
+    assert_eq!(written("", 9), ("bbbbb".into(), 5, Finish::Length, 5));
+    assert_eq!(written("bc", 5), ("bbbbb".into(), 5, Finish::Length, 5));
+    assert_eq!(written("bc", 2), ("bb".into(), 2, Finish::Interrupted, 2));
+    assert_eq!(written("bbb", 9), (String::new(), 3, Finish::Stop, 2));
 }
 
 /// Small weights of a rounded model are its weights: token by token as in one pass, for all shapes of

@@ -56,6 +56,11 @@ impl Report {
         let bits = self.evaluation.bits_per_token() * tokens as f64;
         (self.bytes > 0).then(|| bits / self.bytes as f64)
     }
+
+    /// Facts right, 0..=1.
+    pub fn facts_share(&self) -> Option<f64> {
+        self.facts.as_ref().map(|facts| facts.total().share())
+    }
 }
 
 impl Validation {

@@ -1,15 +1,13 @@
 //! Writing text: greedy, one text at a time, from a prompt of one token.
 
-use super::measurement::{Measurement, WorkloadResult, median};
+use super::measurement::{Bench, Measurement, median};
 use super::workload::workload;
-use crate::args::{BenchArgs, BenchName};
+use crate::args::BenchName;
 use crate::error::{Result, RunError};
-use crate::program::Program;
 use llm_core::TinyGPT;
 use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling};
 use llm_core::kernels::peak;
-use llm_core::kernels::small::SmallKind;
 use llm_core::message;
 use std::time::Instant;
 
@@ -19,12 +17,8 @@ const MODELS: [(BenchName, usize, usize); 2] =
 /// Texts, unless said otherwise.
 const TEXTS: usize = 5;
 
-pub(super) fn run(
-    program: &Program,
-    args: &BenchArgs,
-    threads: usize,
-    peak: f64,
-) -> Result<WorkloadResult> {
+pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {
+    let Bench { program, args, .. } = *bench;
     let bandwidth = peak::bandwidth();
     let kind = args.weights;
     let mut measurements = Vec::new();
@@ -61,25 +55,12 @@ pub(super) fn run(
         // Every weight but the tables of positions and tokens is used once; the latter is the head.
         let cache = w.layers as f64 * row * (after as f64 + n as f64 / 2.0);
         let bytes = kind.map_or(4.0 * weights, |kind| model.small_bytes(kind) as f64) + 4.0 * cache;
-        let gflops = 2.0 * (weights + cache) / seconds / 1e9;
         let what = if args.sized() { "own" } else { name.name() };
-        measurements.push(Measurement {
-            peer: format!("{} {}", program.models.name, env!("CARGO_PKG_VERSION")),
-            workload: format!("generate-{what}{}", as_kind(kind)),
-            ms_per_step: seconds * 1e3,
-            fwd_ms: None,
-            tokens_per_s: 1.0 / seconds,
-            threads,
-            gflops,
-            share_of_peak: gflops / peak,
-            share_of_bandwidth: Some(bytes / seconds / 1e9 / bandwidth),
-            large_allocations: None,
-        });
+        let kept = kind.map_or(String::new(), |kind| format!("-{kind}"));
+        let name = format!("generate-{what}{kept}");
+        let measured = bench.measured(name, seconds, 1, 2.0 * (weights + cache));
+        let share_of_bandwidth = Some(bytes / seconds / 1e9 / bandwidth);
+        measurements.push(Measurement { share_of_bandwidth, ..measured });
     }
-    Ok(WorkloadResult { measurements, table: String::new() })
-}
-
-/// What the weights are kept as, where it is not f32.
-fn as_kind(kind: Option<SmallKind>) -> String {
-    kind.map_or(String::new(), |kind| format!("-{kind}"))
+    Ok(measurements)
 }

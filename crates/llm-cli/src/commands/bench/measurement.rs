@@ -1,6 +1,43 @@
-//! What a workload gives.
+//! What is measured, and what a workload gives.
 
+use crate::args::BenchArgs;
+use crate::program::Program;
 use serde::Serialize;
+
+/// Who measures, and how.
+#[derive(Clone, Copy)]
+pub(super) struct Bench<'a> {
+    pub program: &'a Program,
+    pub args: &'a BenchArgs,
+    pub threads: usize,
+    /// Floating-point operations a second that one could reach, in units of 10⁹.
+    pub peak: f64,
+}
+
+impl Bench<'_> {
+    /// Of a workload that handles so many tokens with so many useful operations in so many seconds.
+    pub(super) fn measured(
+        &self,
+        workload: String,
+        seconds: f64,
+        tokens: usize,
+        operations: f64,
+    ) -> Measurement {
+        let gflops = operations / seconds / 1e9;
+        Measurement {
+            peer: format!("{} {}", self.program.models.name, env!("CARGO_PKG_VERSION")),
+            workload,
+            ms_per_step: seconds * 1e3,
+            fwd_ms: None,
+            tokens_per_s: tokens as f64 / seconds,
+            threads: self.threads,
+            gflops,
+            share_of_peak: gflops / self.peak,
+            share_of_bandwidth: None,
+            large_allocations: None,
+        }
+    }
+}
 
 /// One measurement, one JSON line.
 #[derive(Debug, Serialize)]
@@ -28,13 +65,6 @@ pub struct Measurement {
     /// Blocks of 4 KiB and more that the measured steps asked the system for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub large_allocations: Option<u64>,
-}
-
-/// What a workload gives.
-pub(super) struct WorkloadResult {
-    pub measurements: Vec<Measurement>,
-    /// Where the time goes, for a person.
-    pub table: String,
 }
 
 /// The middle one.

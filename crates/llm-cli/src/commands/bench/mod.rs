@@ -7,7 +7,7 @@ mod training;
 mod workload;
 
 use crate::args::{BenchArgs, BenchName};
-use crate::console::{Out, note, room};
+use crate::console::{Out, json_line, note, room};
 use crate::error::{Result, RunError};
 use crate::messages::said;
 use crate::program::Program;
@@ -16,7 +16,7 @@ use llm_core::{counted, message};
 use llm_messages::columns::width;
 use llm_run::machine::kernels;
 use llm_run::models::Heads;
-use measurement::Measurement;
+use measurement::{Bench, Measurement};
 pub use workload::{Workload, workload};
 
 /// Runs the named workloads.
@@ -53,23 +53,24 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
             peak
         ));
     }
+    let bench = Bench { program, args, threads, peak };
     for name in names {
-        let report = match (name, workload(name)) {
-            (_, Some(w)) => training::run(program, name, w.with(args), args, threads, peak)?,
-            (BenchName::Generate, None) => generate::run(program, args, threads, peak)?,
-            (_, None) => attention::run(program, args, threads, peak)?,
+        let (measurements, table) = match (name, workload(name)) {
+            (_, Some(w)) => {
+                let (measurement, table) = training::run(&bench, name, &w.with(args))?;
+                (vec![measurement], table)
+            }
+            (BenchName::Generate, None) => (generate::run(&bench)?, String::new()),
+            (_, None) => (attention::run(&bench)?, String::new()),
         };
-        for m in &report.measurements {
-            if args.json() {
-                let mut line = serde_json::to_vec(m).unwrap_or_default();
-                line.push(b'\n');
-                out.write(&line);
-            } else {
-                out.write(fitted(&human(m), room()).as_bytes());
+        for m in &measurements {
+            match args.json() {
+                true => out.write(json_line(m).as_bytes()),
+                false => out.write(fitted(&human(m), room()).as_bytes()),
             }
         }
         if !args.json() {
-            out.show(&report.table);
+            out.show(&table);
         }
     }
     out.finish()

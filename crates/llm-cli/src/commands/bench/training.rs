@@ -1,11 +1,10 @@
 //! Training steps: batch, forward, loss, backward, clip at 1.0, AdamW.
 
-use super::measurement::{Measurement, WorkloadResult, median};
+use super::measurement::{Bench, Measurement, median};
 use super::workload::{Built, Workload};
-use crate::args::{BenchArgs, BenchName};
+use crate::args::BenchName;
 use crate::error::Result;
 use crate::messages::said;
-use crate::program::Program;
 use llm_core::base::{allocations, bytes, memory};
 use llm_core::optim::Hyperparameters;
 use llm_core::profile::{self, Phase};
@@ -17,18 +16,17 @@ use llm_run::plan::named_by_option;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
+/// The measurement, and where the time goes, for a person.
 pub(super) fn run(
-    program: &Program,
+    bench: &Bench<'_>,
     name: BenchName,
-    w: Workload,
-    args: &BenchArgs,
-    threads: usize,
-    peak: f64,
-) -> Result<WorkloadResult> {
+    w: &Workload,
+) -> Result<(Measurement, String)> {
+    let args = bench.args;
     let steps = args.steps.unwrap_or(w.steps);
-    let model = w.model(program, &args.model)?;
+    let model = w.model_of(bench.program, &args.model, w.seq_len.max(64))?;
     let flops = model.flops(w.batch_size, w.seq_len);
-    let (mut trainer, data) = prepare(model, &w)?;
+    let (mut trainer, data) = prepare(model, w)?;
     trainer.recipe.matmul = args.matmul;
     for _ in 0..(steps / 5).max(3) {
         trainer.step(&data)?;
@@ -43,27 +41,17 @@ pub(super) fn run(
     // The model alone takes some, so none at all is an allocator that does not count.
     let blocks = allocations::large_blocks().checked_sub(blocks).filter(|_| blocks > 0);
     let seconds = median(times);
-    let gflops = flops / seconds / 1e9;
-    let measurement = Measurement {
-        peer: format!("{} {}", program.models.name, env!("CARGO_PKG_VERSION")),
-        workload: if args.resized() { format!("{}-own", name.name()) } else { name.name().into() },
-        ms_per_step: seconds * 1e3,
-        fwd_ms: None,
-        tokens_per_s: (w.batch_size * w.seq_len) as f64 / seconds,
-        threads,
-        gflops,
-        share_of_peak: gflops / peak,
-        share_of_bandwidth: None,
-        large_allocations: blocks,
-    };
+    let own = if args.resized() { "-own" } else { "" };
+    let name = format!("{}{own}", name.name());
+    let measured = bench.measured(name, seconds, w.batch_size * w.seq_len, flops);
     let table =
         if args.json() { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };
-    Ok(WorkloadResult { measurements: vec![measurement], table })
+    Ok((Measurement { large_allocations: blocks, ..measured }, table))
 }
 
 /// A run on random tokens, as the peers' scripts have it.
 fn prepare(of: Built, w: &Workload) -> Result<(Trainer, TokenDataset)> {
-    memory::require(of.memory(w.batch_size, w.seq_len))?;
+    memory::require(of.footprint().training(w.batch_size, w.seq_len))?;
     let model = TinyGPT::with_attention(of.config, of.attention, 1).map_err(named_by_option)?;
     let tokens = (0..100_000u64).map(|i| {
         // A scrambled counter: the values do not matter.

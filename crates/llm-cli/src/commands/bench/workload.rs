@@ -7,7 +7,7 @@ use crate::program::Program;
 use llm_core::model::{Footprint, ParamList, check_attention};
 use llm_core::settings::MODEL;
 use llm_core::{Attention, Config};
-use llm_lens::{training_flops, training_flops_with};
+use llm_lens::training_flops_with;
 use llm_run::arch::Arch;
 use llm_run::plan::named_by_option;
 use llm_run::settings::{fill, new_attention};
@@ -70,20 +70,6 @@ impl Workload {
         Config::gpt2(self.vocab_size, self.seq_len.max(64), self.d_model, self.layers)
     }
 
-    /// Useful floating-point operations of a step of it.
-    pub fn flops(&self) -> f64 {
-        let tokens = self.batch_size * self.seq_len;
-        tokens as f64 * training_flops(&self.config(), self.seq_len)
-    }
-
-    /// The model that learns. Positions are at least 64, as in the peers' scripts.
-    ///
-    /// # Errors
-    /// As [`Workload::model_of`].
-    pub(super) fn model(&self, program: &Program, of: &Further) -> Result<Built> {
-        self.model_of(program, of, self.seq_len.max(64))
-    }
-
     /// A model of these sizes with another context: GPT-2's architecture, unless said otherwise.
     ///
     /// # Errors
@@ -123,11 +109,6 @@ impl Built {
     /// Numbers of all matrices that a token goes through.
     pub(super) fn weights(&self) -> f64 {
         training_flops_with(&self.config, &self.own, 0) / 6.0
-    }
-
-    /// Its memory in training.
-    pub(super) fn memory(&self, batch_size: usize, seq_len: usize) -> u64 {
-        self.footprint().training(batch_size, seq_len)
     }
 
     /// What its memory depends on.

@@ -20,13 +20,14 @@ pub(super) struct FirstChoices {
 impl FirstChoices {
     /// What the model as it is said.
     pub(super) fn remember(&mut self, scored: &Scored<'_>) {
-        self.tokens.extend(first_choices(scored));
+        self.tokens.extend(logits_of(scored).map(first_choice));
     }
 
     /// What the rounded one says of the same places, in the same order.
     pub(super) fn compare(&mut self, scored: &Scored<'_>) {
         let known = self.tokens[self.compared..].iter();
-        self.same += first_choices(scored).zip(known).filter(|(a, b)| a == *b).count();
+        self.same +=
+            logits_of(scored).map(first_choice).zip(known).filter(|(a, b)| a == *b).count();
         self.compared += scored.targets.len();
     }
 
@@ -37,12 +38,16 @@ impl FirstChoices {
     }
 }
 
-fn first_choices<'a>(scored: &'a Scored<'_>) -> impl Iterator<Item = TokenId> + 'a {
-    let width = scored.logits.len() / scored.targets.len().max(1);
-    scored.logits.chunks_exact(width.max(1)).map(|row| {
-        let higher = |best: usize, i: usize| if row[i] > row[best] { i } else { best };
-        (0..row.len()).fold(0, higher) as TokenId
-    })
+/// The logits at each place, `[V]`.
+pub(super) fn logits_of<'a>(scored: &'a Scored<'_>) -> impl Iterator<Item = &'a [f32]> {
+    let v = scored.logits.len() / scored.targets.len().max(1);
+    scored.logits.chunks_exact(v.max(1))
+}
+
+/// The greatest, the first of equals.
+pub(super) fn first_choice(logits: &[f32]) -> TokenId {
+    let better = |best: usize, (i, x): (usize, &f32)| if *x > logits[best] { i } else { best };
+    logits.iter().enumerate().fold(0, better) as TokenId
 }
 
 /// For a person.

@@ -1,5 +1,6 @@
 //! `eval --per-token`: what the model said about every scored token, a row each.
 
+use super::first_choices::{first_choice, logits_of};
 use crate::console::json_line;
 use crate::error::{Result, RunError};
 use llm_core::base::escape::escaped_token;
@@ -60,9 +61,7 @@ impl TokenRows {
     }
 
     pub(super) fn add(&mut self, window: Window, scored: &Scored<'_>) {
-        let v = scored.logits.len() / scored.targets.len().max(1);
-        let logits = scored.logits.chunks_exact(v.max(1));
-        let tokens = scored.targets.iter().zip(scored.losses).zip(logits);
+        let tokens = scored.targets.iter().zip(scored.losses).zip(logits_of(scored));
         self.0.extend(tokens.enumerate().map(|(i, ((&token, &loss), logits))| TokenRow {
             position: window.start + i + 1,
             window: window.start,
@@ -118,12 +117,6 @@ fn rank(logits: &[f32], token: TokenId) -> u32 {
     };
     let likelier = before.iter().filter(|x| *x >= mine).count();
     (1 + likelier + after.iter().filter(|x| *x > mine).count()) as u32
-}
-
-/// The greatest, the first of equals.
-fn first_choice(logits: &[f32]) -> TokenId {
-    let better = |best: usize, (i, x): (usize, &f32)| if *x > logits[best] { i } else { best };
-    logits.iter().enumerate().fold(0, better) as TokenId
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `inspect attention`.
 
-use super::output::{PAGE, PICTURE, check_place, made_by, say_written};
+use super::output::{PAGE, PICTURE, check_place, page_of, say_written};
 use crate::args::InspectAttentionArgs;
 use crate::commands::written;
 use crate::console::{Out, columns, json_line, note, stdout_has_colours};
@@ -8,7 +8,7 @@ use crate::error::{Result, RunError};
 use crate::generation::prompt_tokens;
 use crate::messages::{inspect as say, said, spelled};
 use crate::program::Program;
-use llm_core::base::escape::{one_line, safe_text};
+use llm_core::base::escape::safe_text;
 use llm_core::base::{Message, memory, real_path, replace_file, thousands};
 use llm_core::recipe::DataSource;
 use llm_core::{Error, IoAction, TokenId};
@@ -318,15 +318,11 @@ impl View<'_> {
         let bytes_of = |&token| self.loaded.tokenizer.bytes_of(token);
         let bytes: Vec<u8> = tokens.iter().flat_map(bytes_of).copied().collect();
         let text = if bytes.is_empty() { self.maps.tokens.join(" ") } else { safe_text(&bytes) };
-        Page {
-            title: one_line(&path.display().to_string()),
-            made_by: made_by(program, "attention"),
-            facts: vec![
-                Fact::new(say::text(), text),
-                Fact::new(say::first_shown(), self.first.to_string()),
-            ],
-            attention: Some(self.maps.clone()),
-            ..Page::default()
-        }
+        let facts = vec![
+            Fact::new(say::text(), text),
+            Fact::new(say::first_shown(), self.first.to_string()),
+        ];
+        let attention = Some(self.maps.clone());
+        Page { attention, ..page_of(path, program, "attention", facts) }
     }
 }

@@ -1,7 +1,7 @@
 //! `inspect heads`.
 
 use super::measured_on::measured_on;
-use super::output::{PAGE, check_place, made_by, say_written};
+use super::output::{PAGE, check_place, page_of, say_written};
 use crate::args::MeasuredArgs;
 use crate::console::{json_line, print, room, show};
 use crate::error::{Result, RunError};
@@ -10,7 +10,6 @@ use crate::messages::{in_both, inspect as say, said};
 use crate::program::Program;
 use crate::signals::Signals;
 use crate::table::{Column as Shown, table};
-use llm_core::base::escape::one_line;
 use llm_core::base::{Message, memory, thousands};
 use llm_core::message;
 use llm_lens::{Column, HeadsReport, MeasuredHead, Role, Spread, measure_heads};
@@ -68,8 +67,8 @@ fn json(name: &str, report: &HeadsReport) -> String {
         serde_json::Value::Object(columns.iter().map(entry).collect())
     };
     let head = |row: &MeasuredHead| {
-        let HeadRow { layer, head, scores: _, role, evidence: _ } = HeadRow::from(row);
-        json!({ "layer": layer, "head": head, "scores": object(&row.scores), "role": role })
+        let role = HeadRow::from(row).role;
+        json!({ "layer": row.layer, "head": row.head, "scores": object(&row.scores), "role": role })
     };
     let line = json!({
         "event": "heads",
@@ -114,8 +113,10 @@ fn text(measured: &Message, report: &HeadsReport, room: usize) -> String {
             (_, true) => Lang::said(HeadRow::from(row).role),
             (None, false) => said("nothing stands out"),
             (Some(role), false) => {
-                let what = Lang::said(role_label(role));
-                what + &said(evidence(row, role, &report.uniform))
+                let found = report.evidence(row).map(|(score, even)| {
+                    said(message!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even))
+                });
+                Lang::said(role_label(role)) + &found.unwrap_or_default()
             }
         };
         text.push_str(&format!("{:<7}{role}\n", name(row)));
@@ -152,20 +153,6 @@ fn heading(column: Column) -> &'static str {
     }
 }
 
-/// The score that a role rests on.
-fn evidence(row: &MeasuredHead, role: Role, uniform: &[(Column, f64)]) -> Message {
-    let of = |columns: &[(Column, f64)]| {
-        columns.iter().find(|(column, _)| *column == Column::Weight(role)).map(|(_, value)| *value)
-    };
-    let found = of(&row.scores).zip(of(uniform));
-    match found {
-        Some((score, even)) => {
-            message!(": {:.0} %, even {:.0} %", 100.0 * score, 100.0 * even)
-        }
-        None => message!(""),
-    }
-}
-
 fn page(program: &Program, path: &Path, measured: &Message, report: &HeadsReport) -> Page {
     let mut facts = vec![Fact::new(say::measured_on(), in_both(measured))];
     for (layer, spreads) in report.spreads.iter().enumerate() {
@@ -179,11 +166,8 @@ fn page(program: &Program, path: &Path, measured: &Message, report: &HeadsReport
         facts.push(Fact::new(say::outputs_of(layer), value));
     }
     Page {
-        title: one_line(&path.display().to_string()),
-        made_by: made_by(program, "heads"),
-        facts,
         heads: report.rows.iter().map(HeadRow::from).collect(),
         even: named(&report.uniform),
-        ..Page::default()
+        ..page_of(path, program, "heads", facts)
     }
 }

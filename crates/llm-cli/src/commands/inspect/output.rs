@@ -4,6 +4,8 @@ use crate::commands::written;
 pub(super) use crate::commands::written::say_written;
 use crate::error::Result;
 use crate::program::Program;
+use llm_core::base::escape::one_line;
+use llm_report::{Fact, Page};
 pub(super) use llm_run::folder::PAGE;
 use std::io;
 use std::path::Path;
@@ -25,7 +27,13 @@ pub(super) fn check_place(path: &Path, begins: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a page says about its making.
-pub(super) fn made_by(program: &Program, verb: &str) -> String {
-    format!("{} {} inspect {verb}", program.models.name, env!("CARGO_PKG_VERSION"))
+/// The page about a checkpoint, with what is known of it alone.
+pub(super) fn page_of(path: &Path, program: &Program, verb: &str, facts: Vec<Fact>) -> Page {
+    let (name, version) = (program.models.name, env!("CARGO_PKG_VERSION"));
+    Page {
+        title: one_line(&path.display().to_string()),
+        made_by: format!("{name} {version} inspect {verb}"),
+        facts,
+        ..Page::default()
+    }
 }

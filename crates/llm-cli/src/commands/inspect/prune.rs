@@ -1,33 +1,31 @@
 //! `inspect prune`.
 
-mod found;
 mod progress;
 mod show;
 
 use super::measured_on::measured_on;
-use super::output::{PAGE, check_place, made_by, say_written};
-use crate::args::{HeadName, InspectPruneArgs};
+use super::output::{PAGE, check_place, page_of, say_written};
+use crate::args::InspectPruneArgs;
 use crate::console::{Out, note, room};
 use crate::error::{Result, RunError, of_verb};
 use crate::messages::{in_both, inspect as say};
 use crate::next_commands;
 use crate::program::Program;
 use crate::signals::Signals;
-use found::{Dropped, Found, Score, Scored, facts_share};
 use llm_core::TinyGPT;
 use llm_core::base::escape::one_line;
 use llm_core::base::real_path;
 use llm_core::base::{Message, memory, thousands};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::{counted, message};
-use llm_lens::{Pruner, head_mask, measurements, with_head_mask};
-use llm_report::{Fact, Page, Pruned, Pruning};
+use llm_lens::{Cut, HeadName, Pruner, head_mask, with_head_mask};
+use llm_report::{Fact, Page};
 use llm_run::data::Validation;
 use llm_run::folder::{Target, to_load};
 use llm_run::models::Heads;
 use llm_run::plan::{Loaded, load};
 use progress::Counting;
-use std::cell::Cell;
+use show::{Found, Score, names};
 use std::path::Path;
 
 /// Tokens to measure on when nothing is said.
@@ -67,7 +65,8 @@ pub(super) fn prune(program: &Program, args: &InspectPruneArgs) -> Result<()> {
     }
     signals.check()?;
     let found = found?;
-    let measured = message!("{}: {} tokens", name, thousands(found.tokens));
+    let measured =
+        message!("{}: {} tokens", name, thousands(found.whole.details.evaluation.tokens));
     if let (Some(target), Some(dropped)) = (&target, &found.dropped) {
         save(program, &mut loaded, target, &dropped.mask)?;
     }
@@ -108,7 +107,7 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
             "inspect prune: the model has one head in all, there is none to spare".into(),
         );
     }
-    let tried = with_head_mask(model, &one_off(&mask), &program.models.from_spec);
+    let tried = with_head_mask(model, &vec![false; mask.len()], &program.models.from_spec);
     if let (Heads::One { other }, Err(_)) = (program.models.heads, tried) {
         return usage(message!(
             "inspect prune: {} cannot switch heads off; use {} inspect prune",
@@ -152,11 +151,6 @@ fn check_model(program: &Program, loaded: &Loaded, args: &InspectPruneArgs) -> R
     Ok(mask)
 }
 
-/// The mask with its first head off.
-fn one_off(mask: &[bool]) -> Vec<bool> {
-    mask.iter().enumerate().map(|(i, on)| *on && i > 0).collect()
-}
-
 /// The place of the new checkpoint, which is not that of the old one.
 fn claim(save: &Path, load: &Path) -> Result<Target> {
     if real_path(save) == real_path(load) {
@@ -181,72 +175,33 @@ fn measure(
     let (config, batch) = (model.config(), args.batch.unwrap_or(loaded.run.recipe.batch_size));
     memory::require(model.inference_memory(batch, config.seq_len))
         .map_err(|e| RunError::Memory(e, message!("--batch")))?;
-    let n_heads = model.attention().spec().n_heads;
     let on = mask.iter().filter(|on| **on).count();
     let most = args.drop.unwrap_or(on);
-    let named = !args.drop_heads.is_empty();
-    let steps = if named { 2 } else { 1 + measurements(on, most) };
-    let counting = Counting::new(steps as u64, args.on.output.quiet());
-    let tokens = Cell::new(0);
+    let cut = match args.drop_heads.is_empty() {
+        true => Cut::LeastMissed(args.drop),
+        false => Cut::Named(args.drop_heads.clone()),
+    };
+    let counting = Counting::new(cut.measurements(on) as u64, args.on.output.quiet());
     let score = |model: &TinyGPT| -> Result<Score> {
         let report = data.score(model, batch, limit, |_| signals.pending().is_some())?;
         signals.check()?;
         counting.one_more();
-        tokens.set(report.evaluation.tokens);
-        Ok(Score { loss: report.evaluation.loss, details: report.facts })
+        Ok(Score { loss: report.evaluation.loss, details: report })
     };
     let mut pruner = Pruner::new(model, &program.models.from_spec, score);
     let whole = pruner.score(&mask)?;
-    let tokens = tokens.get();
     if !whole.loss.is_finite() {
         let why = message!("its loss is {}, so nothing can be said about its heads", whole.loss);
         return Err(RunError::Data(message!("--load '{}': {}", args.on.load.display(), why)));
     }
     counting.say(message!("all {}: loss {:.4}", counted!(on, "head"), whole.loss));
     counting.forecast();
-    if named {
-        let heads = args.drop_heads.clone();
-        let dropped = Some(drop_heads(&mut pruner, n_heads, &mask, heads, None)?);
-        return Ok(Found { whole, tokens, alone: Vec::new(), greedy: Vec::new(), dropped });
-    }
-    let alone = pruner.each_alone(&mask)?;
     let mut gone = 0;
-    let greedy = pruner.greedy(&alone, most, |s| {
+    pruner.find(whole, &cut, |s| {
         gone += 1;
-        counting.say(message!(
-            "{} of {} off: {}.{}, loss {:.4}",
-            gone,
-            most,
-            s.layer,
-            s.head,
-            s.score.loss
-        ));
-    })?;
-    let dropped = match (args.drop, greedy.last()) {
-        (Some(_), Some(last)) => {
-            let heads = greedy.iter().map(|s| HeadName { layer: s.layer, head: s.head }).collect();
-            Some(drop_heads(&mut pruner, n_heads, &mask, heads, Some(last.score.clone()))?)
-        }
-        _ => None,
-    };
-    Ok(Found { whole, tokens, alone, greedy, dropped })
-}
-
-/// The model without these heads, measured unless its `score` is known.
-fn drop_heads<M: FnMut(&TinyGPT) -> Result<Score>>(
-    pruner: &mut Pruner<'_, M>,
-    n_heads: usize,
-    mask: &[bool],
-    heads: Vec<HeadName>,
-    score: Option<Score>,
-) -> Result<Dropped> {
-    let mut mask = mask.to_vec();
-    heads.iter().for_each(|head| mask[head.layer * n_heads + head.head] = false);
-    let score = match score {
-        Some(score) => score,
-        None => pruner.score(&mask)?,
-    };
-    Ok(Dropped { heads, mask, score })
+        let (head, loss) = (s.head.to_string(), s.score.loss);
+        counting.say(message!("{} of {} off: {}, loss {:.4}", gone, most, head, loss));
+    })
 }
 
 fn save(program: &Program, loaded: &mut Loaded, target: &Target, mask: &[bool]) -> Result<()> {
@@ -257,39 +212,15 @@ fn save(program: &Program, loaded: &mut Loaded, target: &Target, mask: &[bool]) 
         .map_err(|e| RunError::hint(e, "the pruned model was not saved, choose another --save"))
 }
 
-/// The findings as a page shows them.
-fn pruning(Found { whole, alone, greedy, .. }: &Found) -> Pruning {
-    let pruned = |s: &Scored| Pruned {
-        layer: s.layer,
-        head: s.head,
-        loss: s.score.loss,
-        facts: facts_share(&s.score),
-    };
-    Pruning {
-        loss: whole.loss,
-        facts: facts_share(whole),
-        alone: alone.iter().map(pruned).collect(),
-        greedy: greedy.iter().map(pruned).collect(),
-    }
-}
-
 fn page(program: &Program, path: &Path, measured: &Message, found: &Found) -> Page {
     let mut facts = vec![Fact::new(say::measured_on(), in_both(measured))];
     if let Some(dropped) = &found.dropped {
-        let names: Vec<_> =
-            dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
-        facts.push(Fact::new(say::heads_off(), names.join(", ")));
+        facts.push(Fact::new(say::heads_off(), names(&dropped.heads)));
         facts.push(Fact::new(say::loss_then(), format!("{:.4}", dropped.score.loss)));
-        if let Some(share) = facts_share(&dropped.score) {
+        if let Some(share) = dropped.score.details.facts_share() {
             let percent = format!("{:.1} %", 100.0 * share);
             facts.push(Fact::new(say::facts_then(), percent));
         }
     }
-    Page {
-        title: one_line(&path.display().to_string()),
-        made_by: made_by(program, "prune"),
-        facts,
-        prune: Some(pruning(found)),
-        ..Page::default()
-    }
+    Page { prune: Some(found.into()), ..page_of(path, program, "prune", facts) }
 }

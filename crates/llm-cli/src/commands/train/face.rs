@@ -8,7 +8,7 @@ use crate::events::{self, Event as Json};
 use crate::generation::Request;
 use crate::messages::{in_both, lasting, spelled};
 use crate::next_commands;
-use crate::probes::{self, Probes};
+use crate::probes;
 use crate::program::Program;
 use crate::progress::{Progress, Watching, scored_in_time};
 use crate::signals::Signals;
@@ -17,6 +17,7 @@ use llm_core::base::{Message, thousands};
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::StepReport;
 use llm_core::{TinyGPT, TokenDataset, message};
+use llm_lens::Probes;
 use llm_report::{About, Bilingual};
 use llm_run::data::{Report, Validation};
 use llm_run::folder::Target;
@@ -375,9 +376,10 @@ impl Face for Shown<'_> {
     }
 
     fn check(&mut self, model: &TinyGPT, data: &TokenDataset) -> Result<()> {
-        let Some(probes) = &self.probes else { return Ok(()) };
+        let (Some(probes), Some(request)) = (&self.probes, self.request) else { return Ok(()) };
         let Speaker { out, json, .. } = &mut self.speaker;
-        probes::run(probes, &self.args.probes, model, data, out, *json)
+        let tokenizer = request.tokenizer.as_ref();
+        probes::run(probes, &self.args.probes, tokenizer, model, data, out, *json)
     }
 
     fn page(&mut self, of: &PageOf<'_>) -> Option<String> {

@@ -13,13 +13,14 @@ use crate::generation::Request;
 use crate::learning::Learning;
 use crate::machine::version;
 use crate::messages::spelled;
-use crate::probes::Probes;
+use crate::probes;
 use crate::program::Program;
 use crate::settings::{beside, head};
 use crate::signals::Signals;
 use face::Shown;
 use llm_core::crew::{Alone, Crew};
 use llm_core::kernels::gemm::Precision;
+use llm_lens::Probes;
 use llm_report::About;
 use llm_run::clock::TimeBudget;
 use llm_run::data::Report;
@@ -129,14 +130,14 @@ fn planned(
     plan.notes.extend(others.map(Note::Said));
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
     let (text, tokenizer) = (&plan.text, &plan.tokenizer);
-    let request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
+    let mut request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
     let most = plan.trainer.model.config().seq_len;
     request.check_slide(most)?;
-    let request = request.by(plan.attention);
+    request.window = plan.attention.window;
     let probes = match &plan.data {
         Some(data) => {
             let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);
-            Probes::new(&args.probes, len, seq, most, plan.sample_seed, &plan.tokenizer)?
+            probes::new(&args.probes, len, seq, most, plan.sample_seed)?
         }
         None => None,
     };

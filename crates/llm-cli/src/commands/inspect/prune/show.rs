@@ -1,14 +1,18 @@
 //! What pruning found, to be read and as JSON.
 
-use super::found::{Found, Score, Scored};
 use crate::console::json_line;
 use crate::messages::{fact_said, said};
 use llm_core::base::Message;
 use llm_core::message;
+use llm_lens::{HeadName, Scored};
 use llm_messages::columns::{left, width};
+use llm_run::data::Report;
 use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
 use std::path::Path;
+
+pub(super) type Score = llm_lens::Score<Report>;
+pub(super) type Found = llm_lens::PruneReport<Report>;
 
 /// Kinds of facts that a line has room for.
 const KINDS: usize = 2;
@@ -26,23 +30,26 @@ pub(super) fn text(measured: &Message, found: &Found, room: usize) -> String {
     for (title, list) in tables.into_iter().filter(|(_, list)| !list.is_empty()) {
         text.push_str(&format!("\n{}\n", said(title)));
         for s in list {
-            text.push_str(&line(&format!("{}.{}", s.layer, s.head), &s.score));
+            text.push_str(&line(&s.head.to_string(), &s.score));
         }
     }
     if let Some(dropped) = &found.dropped {
-        let heads: Vec<_> =
-            dropped.heads.iter().map(|h| format!("{}.{}", h.layer, h.head)).collect();
-        text.push_str(&said(message!("\nwithout {}\n", heads.join(", "))));
+        text.push_str(&said(message!("\nwithout {}\n", names(&dropped.heads))));
         text.push_str(&line("", &dropped.score));
-        if let (Some(before), Some(after)) = (&whole.details, &dropped.score.details) {
+        if let (Some(before), Some(after)) = (&whole.details.facts, &dropped.score.details.facts) {
             text.push_str(&kinds_table(before, after));
         }
     }
     text
 }
 
+/// Heads in one line.
+pub(super) fn names(heads: &[HeadName]) -> String {
+    heads.iter().map(HeadName::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn heading(whole: &Score) -> String {
-    said(match whole.details.is_some() {
+    said(match whole.details.facts.is_some() {
         true => "head        loss   change    facts   lost most",
         false => "head        loss   change",
     })
@@ -51,7 +58,7 @@ fn heading(whole: &Score) -> String {
 fn line(name: &str, score: &Score, whole: &Score, room: usize) -> String {
     let (name, change) = (left(name, 6), score.loss - whole.loss);
     let mut line = format!("{name}  {:>8.4}  {change:>+7.4}", score.loss);
-    if let (Some(before), Some(after)) = (&whole.details, &score.details) {
+    if let (Some(before), Some(after)) = (&whole.details.facts, &score.details.facts) {
         let share = 100.0 * after.total().share();
         line.push_str(&format!("  {share:>5.1} %   "));
         let room = room.saturating_sub(width(&line));
@@ -62,7 +69,8 @@ fn line(name: &str, score: &Score, whole: &Score, room: usize) -> String {
 
 /// The kinds of facts that lost most, in percentage points, as many as there is room for.
 fn lost_most(before: &FactTable, after: &FactTable, room: usize) -> String {
-    let mut lost: Vec<_> = changes(before, after).filter(|(_, change)| *change <= -1.0).collect();
+    let changes = shares(before, after).map(|(kind, was, is)| (kind, 100.0 * (is - was)));
+    let mut lost: Vec<_> = changes.filter(|(_, change)| *change <= -1.0).collect();
     lost.sort_by(|a, b| a.1.total_cmp(&b.1));
     let named = |(kind, change): &(FactKind, f64)| format!("{} {change:+.0}", fact_said(*kind));
     let mut shown: Vec<_> = lost.iter().take(KINDS).map(named).collect();
@@ -72,35 +80,27 @@ fn lost_most(before: &FactTable, after: &FactTable, room: usize) -> String {
     shown.join(", ")
 }
 
-/// Each kind and how many points its share changed by.
-fn changes<'a>(
-    before: &'a FactTable,
-    after: &'a FactTable,
-) -> impl Iterator<Item = (FactKind, f64)> + 'a {
-    before.kinds.iter().map(|(kind, was)| {
-        let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
-        (*kind, 100.0 * (is - was.share()))
-    })
+/// Each kind, its share before and after.
+fn shares(before: &FactTable, after: &FactTable) -> impl Iterator<Item = (FactKind, f64, f64)> {
+    before
+        .kinds
+        .iter()
+        .map(|(kind, was)| (*kind, was.share(), after.kinds.get(kind).map_or(0.0, |is| is.share())))
 }
 
 fn kinds_table(before: &FactTable, after: &FactTable) -> String {
     let mut text = said("\nfacts            before     after\n");
-    for (kind, was) in &before.kinds {
-        let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
-        text.push_str(&format!(
-            "{} {:>6.1} %  {:>6.1} %\n",
-            left(&fact_said(*kind), 14),
-            100.0 * was.share(),
-            100.0 * is
-        ));
+    for (kind, was, is) in shares(before, after) {
+        let kind = left(&fact_said(kind), 14);
+        text.push_str(&format!("{kind} {:>6.1} %  {:>6.1} %\n", 100.0 * was, 100.0 * is));
     }
     text
 }
 
 pub(super) fn json(name: &str, found: &Found, saved: Option<&Path>) -> String {
-    let list = |scored: &[Scored]| -> Vec<Value> {
-        let one = |s: &Scored| {
-            let mut value = json!({ "layer": s.layer, "head": s.head });
+    let list = |scored: &[Scored<Report>]| -> Vec<Value> {
+        let one = |s: &Scored<Report>| {
+            let mut value = json!(s.head);
             extend(&mut value, &s.score);
             value
         };
@@ -109,15 +109,14 @@ pub(super) fn json(name: &str, found: &Found, saved: Option<&Path>) -> String {
     let mut line = json!({
         "event": "prune",
         "data": name,
-        "tokens": found.tokens,
+        "tokens": found.whole.details.evaluation.tokens,
         "alone": list(&found.alone),
         "greedy": list(&found.greedy),
     });
     extend(&mut line, &found.whole);
     if let Some(dropped) = &found.dropped {
-        let heads = dropped.heads.iter().map(|h| json!({ "layer": h.layer, "head": h.head }));
         let mut value = json!({
-            "heads": heads.collect::<Vec<_>>(),
+            "heads": dropped.heads,
             "head_mask": dropped.mask,
             "checkpoint": saved.map(|path| path.display().to_string()),
         });
@@ -130,7 +129,7 @@ pub(super) fn json(name: &str, found: &Found, saved: Option<&Path>) -> String {
 /// Adds what a score says to an object.
 fn extend(value: &mut Value, score: &Score) {
     value["loss"] = json!(score.loss);
-    if let Some(facts) = &score.details {
+    if let Some(facts) = &score.details.facts {
         let kinds = facts.kinds.iter().map(|(kind, s)| (kind.name().to_string(), json!(s.share())));
         value["facts"] = Value::Object(kinds.collect());
         value["facts_accuracy"] = json!(facts.total().share());

@@ -70,29 +70,30 @@ impl Printed<'_> {
             .for_each(|line| self.line(line));
     }
 
-    /// What stands for lines that are left out.
-    fn more(&self, n: usize) -> String {
-        self.lang.of(say::more(n))
+    /// Of `n` rows the first and the last few, and those of `wanted`.
+    fn rows(
+        &self,
+        n: usize,
+        wanted: &[usize],
+        row: impl Fn(usize) -> Vec<String>,
+    ) -> Vec<Vec<String>> {
+        let shown = |line| match line {
+            Line::At(at) => row(at),
+            Line::More(n) => vec![self.lang.of(say::more(n))],
+        };
+        lines(n, self.all, wanted).into_iter().map(shown).collect()
     }
 
     /// The terms of a sum, one a line, then the sum under `name`.
     fn sum(&mut self, [name, a, b, bias]: [&str; 4], sum: &Sum) {
-        let shown = lines(sum.terms.len(), self.all, &[]);
-        let mut rows: Vec<Vec<String>> = Vec::new();
-        for line in shown {
-            let Line::At(at) = line else {
-                if let Line::More(n) = line {
-                    rows.push(vec![self.more(n)]);
-                }
-                continue;
-            };
+        let mut rows = self.rows(sum.terms.len(), &[], |at| {
             let t = sum.terms[at];
-            rows.push(vec![
+            vec![
                 format!("{a}[{}]*{b}[{}]", t.a_offset, t.b_offset),
                 format!("= {} * {}", number(t.a), number(t.b)),
                 format!("= {}", number(t.a * t.b)),
-            ]);
-        }
+            ]
+        });
         if let Some(Bias { offset, value }) = sum.bias {
             let name = format!("{bias}[{offset}]");
             rows.push(vec![name, String::new(), format!("= {}", number(value))]);

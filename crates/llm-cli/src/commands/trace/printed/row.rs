@@ -1,7 +1,7 @@
 //! The whole row of weights, and the values they weigh.
 
 use super::numbers::list;
-use super::{Line, Printed, lines, number};
+use super::{Printed, number};
 use crate::messages::trace as say;
 use llm_lens::trace::{Place, Walk};
 
@@ -13,19 +13,11 @@ impl Printed<'_> {
         self.title(say::softmax(i, Self::span(first, t)));
         self.line(format!("P[j] = e^(S[j] - max)/sum, max = {}", number(row.max)));
         let mut rows = vec![["j", "S", "e^S", "e^(S - max)", "P", ""].map(String::from).to_vec()];
-        for line in lines(t, self.all, &[i, place.key]) {
-            rows.push(match line {
-                Line::More(n) => vec![self.more(n)],
-                Line::At(j) => vec![
-                    j.to_string(),
-                    number(row.scores[j]),
-                    number(row.scores[j].exp()),
-                    number(row.exps[j]),
-                    number(row.probs[j]),
-                    self.token(j),
-                ],
-            });
-        }
+        rows.extend(self.rows(t, &[i, place.key], |j| {
+            let [s, exp, p] = [row.scores[j], row.exps[j], row.probs[j]];
+            let [s, e_s, exp, p] = [s, s.exp(), exp, p].map(number);
+            vec![j.to_string(), s, e_s, exp, p, self.token(j)]
+        }));
         let plain: f64 = row.scores.iter().map(|s| s.exp()).sum();
         let total: f64 = row.probs.iter().sum();
         let sums = [plain, row.sum, total].map(number);
@@ -45,20 +37,15 @@ impl Printed<'_> {
             false => say::weighted_sum_of_head(),
         });
         let mut rows = vec![["j", "P", "v", ""].map(String::from).to_vec()];
-        for line in lines(walk.values.len(), self.all, &[place.query, place.key]) {
-            rows.push(match line {
-                Line::More(n) => vec![self.more(n)],
-                Line::At(j) => {
-                    let values: Vec<f64> = walk.values[j].iter().map(|&v| v.into()).collect();
-                    vec![
-                        j.to_string(),
-                        number(walk.row.probs[j]),
-                        format!("v[{}]", Self::span(walk.value_offsets[j], d)),
-                        format!("= {}", list(&values, self.all)),
-                    ]
-                }
-            });
-        }
+        rows.extend(self.rows(walk.values.len(), &[place.query, place.key], |j| {
+            let values: Vec<f64> = walk.values[j].iter().map(|&v| v.into()).collect();
+            vec![
+                j.to_string(),
+                number(walk.row.probs[j]),
+                format!("v[{}]", Self::span(walk.value_offsets[j], d)),
+                format!("= {}", list(&values, self.all)),
+            ]
+        }));
         self.table(&rows);
         if !walk.head_used {
             self.say(say::zeros_are_stored());

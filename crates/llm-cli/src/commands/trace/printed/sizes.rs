@@ -57,9 +57,6 @@ impl Printed<'_> {
         let (s, layout) = (self.walk.sizes, self.walk.layout.unwrap_or_default());
         let [b, t, c, h, d] = [s.batch_size, s.seq_len, s.d_model, s.n_heads, s.head_dim];
         let (g, wide, joined) = (s.groups(), s.qkv_width(), h * d);
-        let row = |name: &str, letters: &str, shape: &[usize], note: String| {
-            vec![name.into(), letters.into(), format!("= {shape:?}"), note]
-        };
         let qkv = format!("x*w_qkv, w_qkv [C, (H+2G)D] = [{c}, {wide}]");
         let q = Self::span(0, joined);
         let [k, v] = [joined, joined + g * d].map(|from| Self::span(from, g * d));
@@ -90,9 +87,6 @@ impl Printed<'_> {
         let c3 = 3 * c;
         let [q, k, v] = [0, c, 2 * c].map(|from| Self::span(from, c));
         let qkv = format!("x*w_qkv + b_qkv, w_qkv [C, 3C] = [{c}, {c3}]");
-        let row = |name: &str, letters: &str, shape: &[usize], note: String| {
-            vec![name.into(), letters.into(), format!("= {shape:?}"), note]
-        };
         let (none, words) = (String::new, |note: Bilingual| self.lang.of(note));
         let mut rows = vec![
             row("x", "[B, T, C]", &[b, t, c], none()),
@@ -120,4 +114,9 @@ impl Printed<'_> {
         let name = format!("q[{}]", walk.offsets.q);
         self.sum([&name, "x", "w_qkv", "b_qkv"], &walk.projection);
     }
+}
+
+/// The shape of one.
+fn row(name: &str, letters: &str, shape: &[usize], note: String) -> Vec<String> {
+    vec![name.into(), letters.into(), format!("= {shape:?}"), note]
 }

@@ -30,6 +30,7 @@
 //! | `folder` | the page of what a run left in its folder |
 //! | `losses` | the losses as a picture |
 //! | `groups` | groups of runs beside each other: mean, spread, a picture |
+//! | [`comparison`] | the results of a comparison, and what may be concluded from them |
 //! | `heat`, `svg` | attention as a map of characters, and as a picture |
 
 mod bilingual;
@@ -56,6 +57,8 @@ mod losses;
 
 mod groups;
 
+pub mod comparison;
+
 mod heat;
 mod svg;
 
@@ -64,9 +67,9 @@ pub use data::{
     AttentionMaps, Compared, ComparedCosts, Comparison, Curves, Fact, FinalLoss, HeadRow, Page,
     Pruned, Pruning, named,
 };
-pub use facts::{Shared, from_to, settings};
+pub use facts::{Shared, from_to};
 pub use folder::{Unshown, folder_page};
-pub use groups::{GroupSpread, Groups, Panel, Series};
+pub use groups::GroupSpread;
 pub use heat::{Ink, heat_map, most_tokens};
 pub use label::{fitted, label};
 pub use labels::{fact_label, role_label, state_label};

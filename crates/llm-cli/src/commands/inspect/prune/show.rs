@@ -1,10 +1,11 @@
 //! What pruning found, to be read and as JSON.
 
 use super::found::{Found, Score, Scored};
-use crate::messages::{fact_said, said};
+use crate::messages::said;
 use llm_core::base::Message;
 use llm_core::message;
 use llm_messages::columns::{left, width};
+use llm_report::fact_label;
 use llm_run::escape::json_line;
 use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
@@ -64,7 +65,8 @@ fn line(name: &str, score: &Score, whole: &Score, room: usize) -> String {
 fn lost_most(before: &FactTable, after: &FactTable, room: usize) -> String {
     let mut lost: Vec<_> = changes(before, after).filter(|(_, change)| *change <= -1.0).collect();
     lost.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let named = |(kind, change): &(FactKind, f64)| format!("{} {change:+.0}", fact_said(*kind));
+    let named =
+        |(kind, change): &(FactKind, f64)| format!("{} {change:+.0}", said(fact_label(*kind)));
     let mut shown: Vec<_> = lost.iter().take(KINDS).map(named).collect();
     while shown.len() > 1 && width(&shown.join(", ")) > room {
         shown.pop();
@@ -89,7 +91,7 @@ fn kinds_table(before: &FactTable, after: &FactTable) -> String {
         let is = after.kinds.get(kind).map_or(0.0, |s| s.share());
         text.push_str(&format!(
             "{} {:>6.1} %  {:>6.1} %\n",
-            left(&fact_said(*kind), 14),
+            left(&said(fact_label(*kind)), 14),
             100.0 * was.share(),
             100.0 * is
         ));

@@ -1,9 +1,9 @@
 //! The words of both languages. What is measured, trained or followed is data elsewhere; here it
 //! gets its words.
 //!
-//! Pages and `compare.json` say everything twice: their sentences stand side by side, a function
-//! each. What is printed is said once, in the language that was chosen: it is written in English
-//! where it is known, and [`said`] finds the Chinese in the catalogue.
+//! Pages say everything twice: their sentences stand side by side, a function each. What is printed
+//! is said once, in the language that was chosen: it is written in English where it is known, and
+//! [`said`] finds the Chinese in the catalogue.
 //!
 //! | file | holds |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | `catalogue.rs`, `zh/` | Chinese for what is printed: results, help, errors |
 //! | `help.rs` | the lines of `--help` |
 //!
-//! A page of a run has its words in `llm-report`.
+//! The pages of a run and of a comparison have their words in `llm-report`.
 
 mod help;
 pub(crate) mod inspect;

@@ -6,7 +6,6 @@ use llm_core::generate::Finish;
 use llm_lens::trace::Walk;
 use llm_run::data::Report;
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// What a run reports. Numbers read back to the same value.
 #[derive(Debug, Serialize)]
@@ -80,7 +79,7 @@ pub enum Event<'a> {
         step: u64,
         /// What was found.
         #[serde(flatten)]
-        scores: Scores,
+        report: &'a Report,
         /// By `eval --weights`: the same without rounding.
         #[serde(flatten)]
         beside: Option<BesideF32>,
@@ -132,7 +131,7 @@ pub enum Event<'a> {
         step: u64,
         /// What was found on unseen data after the last step.
         #[serde(flatten)]
-        scores: Option<Scores>,
+        report: Option<&'a Report>,
         /// The whole command.
         seconds: f64,
         /// The last saved file.
@@ -160,40 +159,6 @@ pub struct BesideF32 {
     pub f32_loss: f64,
     /// Share of tokens with the same first choice.
     pub same_first_choice: f64,
-}
-
-/// A measurement in numbers.
-#[derive(Clone, Debug, Serialize)]
-pub struct Scores {
-    /// Mean, in nats per token.
-    pub val_loss: f64,
-    /// Mean, in bits per byte of the text; not there when tokens stand for none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub bits_per_byte: Option<f64>,
-    /// Share of tokens that were the first choice.
-    pub accuracy: f64,
-    /// Tokens scored.
-    pub tokens: u64,
-    /// Share right of each kind of fact.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub facts: Option<BTreeMap<&'static str, f64>>,
-    /// Share right of all facts.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub facts_accuracy: Option<f64>,
-}
-
-impl From<&Report> for Scores {
-    fn from(report: &Report) -> Scores {
-        let facts = report.facts.as_ref();
-        Scores {
-            val_loss: report.evaluation.loss,
-            bits_per_byte: report.bits_per_byte(),
-            accuracy: report.evaluation.accuracy,
-            tokens: report.evaluation.tokens,
-            facts: facts.map(|f| f.kinds.iter().map(|(k, s)| (k.name(), s.share())).collect()),
-            facts_accuracy: facts.map(|f| f.total().share()),
-        }
-    }
 }
 
 /// The event as a line.

@@ -4,10 +4,12 @@ use crate::bilingual::Bilingual;
 use crate::label::label;
 use crate::labels::{role_label, switched_off};
 use crate::runs::SeveralRuns;
+use llm_core::base::Message;
 use llm_core::tokenizer::Tokenizer;
 use llm_lens::{Column, MeasuredHead, PruneReport, Scored};
 use llm_run::data::Report;
 use llm_run::log::Sample;
+use llm_stories::FactKind;
 use serde::{Serialize, Serializer};
 
 /// One page.
@@ -255,7 +257,8 @@ pub struct Comparison {
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Compared {
     /// In words: `4 heads`, `lr 0.003`.
-    pub name: Bilingual,
+    #[serde(serialize_with = "in_both")]
+    pub name: Message,
     /// The values alone: `4`, `0.003`.
     pub values: String,
     /// H.
@@ -274,11 +277,27 @@ pub struct Compared {
     pub seconds: Vec<f64>,
     /// All facts together: the share right with each seed; empty for text without facts.
     pub facts_total: Vec<f64>,
-    /// For each kind of fact: its name, and the share right with each seed.
-    pub facts: Vec<(String, Vec<f64>)>,
+    /// For each kind of fact that occurred: the share right with each seed.
+    #[serde(serialize_with = "by_name")]
+    pub facts: Vec<(FactKind, Vec<f64>)>,
     /// What kinds of models cost; none where other settings are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub costs: Option<ComparedCosts>,
+}
+
+impl Compared {
+    /// The share right of a kind with each seed; empty when it did not occur.
+    pub fn facts_of(&self, kind: FactKind) -> &[f64] {
+        self.facts.iter().find(|(of, _)| *of == kind).map_or(&[], |(_, shares)| shares)
+    }
+}
+
+fn in_both<S: Serializer>(message: &Message, to: S) -> Result<S::Ok, S::Error> {
+    Bilingual::of(message).serialize(to)
+}
+
+fn by_name<S: Serializer>(facts: &[(FactKind, Vec<f64>)], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(facts.iter().map(|(kind, shares)| (kind.name(), shares)))
 }
 
 /// What a kind of model costs, and how it reads longer texts than it learnt.

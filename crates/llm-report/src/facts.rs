@@ -8,34 +8,35 @@ use llm_core::base::{Message, thousands};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_run::settings;
+use std::sync::Arc;
 
 /// What there is to say.
-#[derive(Clone, Copy, Debug)]
-pub struct Shared<'a> {
+#[derive(Clone, Debug)]
+pub struct Shared {
     /// Who trains.
-    pub program: &'a str,
+    pub program: &'static str,
     /// What is learnt.
-    pub data: &'a Message,
+    pub data: Message,
     /// How it is cut.
-    pub tokenizer: &'a dyn Tokenizer,
+    pub tokenizer: Arc<dyn Tokenizer>,
     /// Sizes and options of the model.
-    pub config: &'a Config,
+    pub config: Config,
     /// H, of each model.
-    pub heads: &'a [usize],
+    pub heads: Vec<usize>,
     /// D, of each model.
-    pub head_dims: &'a [usize],
+    pub head_dims: Vec<usize>,
     /// Number of weights.
     pub parameters: u64,
     /// How it learns.
-    pub recipe: &'a Recipe,
+    pub recipe: Recipe,
     /// Of the runs.
-    pub seeds: &'a [u64],
+    pub seeds: Vec<u64>,
     /// Threads at work.
     pub threads: usize,
 }
 
 /// The lines, what is learnt first.
-pub fn settings(of: &Shared<'_>) -> Vec<Fact> {
+pub(crate) fn settings(of: &Shared) -> Vec<Fact> {
     let Shared { program, data, tokenizer, config, heads, head_dims, .. } = of;
     let Shared { parameters, recipe, seeds, threads, .. } = of;
     let (schedule, update) = (&recipe.schedule, &recipe.hyperparameters);
@@ -109,14 +110,14 @@ mod tests {
     fn values_with_words_are_said_in_both_languages() {
         let facts = settings(&Shared {
             program: "train-gpt",
-            data: &message!("the last {} % unseen", 10),
-            tokenizer: &ByteTokenizer,
-            config: &Config::new(256, 64, 128, 4),
-            heads: &[4],
-            head_dims: &[32],
+            data: message!("the last {} % unseen", 10),
+            tokenizer: Arc::new(ByteTokenizer),
+            config: Config::new(256, 64, 128, 4),
+            heads: vec![4],
+            head_dims: vec![32],
             parameters: 1000,
-            recipe: &Recipe::new(8, 64, 1500, 1e-3),
-            seeds: &[1],
+            recipe: Recipe::new(8, 64, 1500, 1e-3),
+            seeds: vec![1],
             threads: 2,
         });
         let chinese = |label: &str| {

@@ -53,7 +53,7 @@ impl GroupSpread {
 
 /// What is on the horizontal axis.
 #[derive(Clone, Debug)]
-pub struct Groups<'a> {
+pub(crate) struct Groups<'a> {
     /// What the groups differ in, such as `heads`.
     pub differ_in: &'a str,
     /// The name of each group, from the left.
@@ -62,7 +62,7 @@ pub struct Groups<'a> {
 
 /// A chart of some quantities with one unit.
 #[derive(Clone, Debug)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// The quantity and its unit.
     pub y: String,
     /// What part of it is shown.
@@ -77,7 +77,7 @@ pub struct Panel {
 
 /// A line through means, a point for every run.
 #[derive(Clone, Debug)]
-pub struct Series {
+pub(crate) struct Series {
     /// Its name in the legend.
     pub label: String,
     /// For each group a number for each run.
@@ -90,7 +90,7 @@ impl Groups<'_> {
     /// # Errors
     /// A range in which there is nothing, with which the drawing library would not end; and what
     /// that library says.
-    pub fn svg(&self, above: &Panel, below: Option<&Panel>) -> Result<String, String> {
+    pub(crate) fn svg(&self, above: &Panel, below: Option<&Panel>) -> Result<String, String> {
         for Panel { range, y, .. } in [above].into_iter().chain(below) {
             let ends = [range.start, range.end];
             if !(ends.iter().all(|end| end.is_finite()) && range.start < range.end) {

@@ -1,6 +1,8 @@
 //! Labels of the facts on a page, what heads do, how a run stands, what is not on a page.
 
 use crate::bilingual::Bilingual;
+use llm_core::base::Message;
+use llm_core::message;
 use llm_lens::Role;
 use llm_stories::FactKind;
 
@@ -17,6 +19,10 @@ crate::bilingual! {
     seed() "Seed", "随机种子";
     threads() "Threads", "线程";
     steps() "Steps", "步数";
+    steps_of_each() "Steps of each run", "每次训练的步数";
+    runs_done() "Runs done", "已完成的训练";
+    varied() "Varied", "变化的设置";
+    first_below(what) "{what} (below stand those of the first)", "{what}（下面是第一种的）";
     tokens() "Tokens", "词元数";
     seconds() "Time of this command", "本次命令用时";
     training_loss() "Training loss, smoothed", "训练损失（平滑）";
@@ -34,14 +40,6 @@ crate::bilingual! {
     one_place() "… that depend on one place", "……取决于一处";
     two_places() "… that depend on two places", "……取决于两处";
     by_kind() "… by kind", "……按种类";
-    thing() "thing", "物品";
-    found() "found-item", "找到的东西";
-    spot() "spot", "藏东西的地方";
-    pronoun() "he-she", "他或她";
-    receiver() "receiver", "收到东西的人";
-    holder() "who-has", "东西在谁那里";
-    other_person() "other-person", "另一个人";
-    other_item() "other-item", "另一件东西";
     without_reading()
         "… without reading: most frequent / last mentioned word",
         "……不读上文：最常见的词 / 最后提到的词";
@@ -85,16 +83,16 @@ crate::bilingual! {
 }
 
 /// What a kind of fact is called; in English as in tables and files.
-pub fn fact_label(kind: FactKind) -> Bilingual {
+pub fn fact_label(kind: FactKind) -> Message {
     match kind {
-        FactKind::Thing => thing(),
-        FactKind::Found => found(),
-        FactKind::Spot => spot(),
-        FactKind::Pronoun => pronoun(),
-        FactKind::Receiver => receiver(),
-        FactKind::Holder => holder(),
-        FactKind::OtherPerson => other_person(),
-        FactKind::OtherItem => other_item(),
+        FactKind::Thing => message!("thing"),
+        FactKind::Found => message!("found-item"),
+        FactKind::Spot => message!("spot"),
+        FactKind::Pronoun => message!("he-she"),
+        FactKind::Receiver => message!("receiver"),
+        FactKind::Holder => message!("who-has"),
+        FactKind::OtherPerson => message!("other-person"),
+        FactKind::OtherItem => message!("other-item"),
     }
 }
 

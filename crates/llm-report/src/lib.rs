@@ -33,6 +33,7 @@
 //! | `losses` | the losses as a picture |
 //! | `reporter` | a face that makes the page of its run |
 //! | `groups` | groups of runs beside each other: mean, spread, a picture |
+//! | [`comparison`] | the results of a comparison, and what may be concluded from them |
 //! | `heat`, `svg` | attention as a map of characters, and as a picture |
 
 mod bilingual;
@@ -63,6 +64,8 @@ mod reporter;
 
 mod groups;
 
+pub mod comparison;
+
 mod heat;
 mod svg;
 
@@ -71,9 +74,9 @@ pub use data::{
     AttentionMaps, Compared, ComparedCosts, Comparison, Curves, Fact, FinalLoss, HeadRow, Page,
     Pruned, Pruning, named,
 };
-pub use facts::{Shared, from_to, settings};
+pub use facts::{Shared, from_to};
 pub use folder::{Unshown, folder_page};
-pub use groups::{GroupSpread, Groups, Panel, Series};
+pub use groups::GroupSpread;
 pub use heat::{Ink, heat_map, most_tokens};
 pub use label::{fitted, label};
 pub use labels::{fact_label, role_label, state_label};

@@ -126,14 +126,14 @@ fn facts(about: &About, of: &PageOf<'_>, curves: &Curves) -> Vec<Fact> {
     let (model, attention) = (run.model, run.model.attention());
     let mut facts = settings(&Shared {
         program: about.program,
-        data: &about.data,
-        tokenizer,
-        config: model.config(),
-        heads: &[attention.spec().n_heads],
-        head_dims: &[attention.head_dim(model.config())],
+        data: about.data.clone(),
+        tokenizer: about.tokenizer.clone(),
+        config: model.config().clone(),
+        heads: vec![attention.spec().n_heads],
+        head_dims: vec![attention.head_dim(model.config())],
         parameters: model.parameter_count(),
-        recipe,
-        seeds: &[recipe.seed],
+        recipe: recipe.clone(),
+        seeds: vec![recipe.seed],
         threads: about.threads,
     });
     let (step, all) = (thousands(run.step), thousands(recipe.total_steps));
@@ -163,12 +163,16 @@ fn facts(about: &About, of: &PageOf<'_>, curves: &Curves) -> Vec<Fact> {
 }
 
 fn facts_right(about: &About, known: &FactTable) -> Vec<Fact> {
-    let by_kind = known.kinds.iter().map(|(k, s)| (label::fact_label(*k), percent(s.share())));
+    let by_kind = known
+        .kinds
+        .iter()
+        .map(|(kind, of)| message!("{}\u{a0}{}", label::fact_label(*kind), percent(of.share())));
+    let by_kind = Message::joined("{} · {}", by_kind).unwrap_or_default();
     let mut facts = vec![
         Fact::new(label::facts_right(), percent(known.total().share())),
         Fact::new(label::one_place(), percent(known.with_places(1).share())),
         Fact::new(label::two_places(), percent(known.with_places(2).share())),
-        Fact::new(label::by_kind(), listed(by_kind)),
+        Fact::new(label::by_kind(), Bilingual::of(&by_kind)),
     ];
     if let Some([frequent, last]) = about.without_reading {
         facts.push(Fact::new(
@@ -177,15 +181,6 @@ fn facts_right(about: &About, known: &FactTable) -> Vec<Fact> {
         ));
     }
     facts
-}
-
-/// Names and values in one line.
-fn listed(of: impl Iterator<Item = (Bilingual, String)>) -> Bilingual {
-    let lines = of.map(|(name, value)| {
-        (format!("{}\u{a0}{value}", name.en), format!("{}\u{a0}{value}", name.zh))
-    });
-    let (en, zh): (Vec<_>, Vec<_>) = lines.unzip();
-    Bilingual::new(en.join(" · "), zh.join(" · "))
 }
 
 /// Evenly spaced samples, the first and the last among them.

@@ -43,7 +43,7 @@ impl SeveralRuns {
     ///
     /// # Errors
     /// When a log cannot be read.
-    pub fn in_groups(
+    pub(crate) fn in_groups(
         runs: &[RunFolder],
         differing: Vec<String>,
         told: impl Iterator<Item = (usize, Vec<String>)>,

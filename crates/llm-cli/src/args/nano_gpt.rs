@@ -82,10 +82,6 @@ pub const SAMPLE_PY: usize = 1;
 pub struct NanoGptFlags<const SCRIPT: usize>(Vec<(&'static str, String)>);
 
 impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
-    fn add(&mut self, more: Self) {
-        self.0.extend(more.0);
-    }
-
     /// What there is to say about them.
     ///
     /// # Errors
@@ -124,10 +120,10 @@ fn names(script: usize) -> impl Iterator<Item = &'static str> {
 arguments!(
     [const SCRIPT: usize] NanoGptFlags<SCRIPT>,
     names(SCRIPT).map(|name| Arg::new(name).long(name).num_args(0..=1).hide(true)),
-    |matches: &ArgMatches| {
+    |typed: &mut Self, matches: &ArgMatches| {
         let value = |name| matches.get_one::<String>(name).cloned().unwrap_or_default();
         let given = names(SCRIPT).filter(|name| matches.contains_id(name));
-        Self(given.map(|name| (name, value(name))).collect())
+        typed.0.extend(given.map(|name| (name, value(name))));
     }
 );
 

@@ -9,7 +9,7 @@ use crate::args::EvalArgs;
 use crate::console::{note, print, show};
 use crate::error::{Result, RunError};
 use crate::events::{self, Event};
-use crate::messages::{fact_said, said};
+use crate::messages::said;
 use crate::program::Program;
 use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
@@ -23,6 +23,7 @@ use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
 use llm_core::{TinyGPT, message};
 use llm_messages::unit;
+use llm_report::fact_label;
 use llm_run::data::{Data, Input, Reading, Report, Validation, check_about_files, one_stdin};
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, about_learnt, load, own_unseen};
@@ -89,8 +90,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
         return Ok(());
     }
     if args.output.json() || args.json {
-        let scores = (&report).into();
-        return print(events::line(&Event::Eval { step: run.step, scores, beside }));
+        let (step, report) = (run.step, &report);
+        return print(events::line(&Event::Eval { step, report, beside }));
     }
     show(&(table(&report) + &more))
 }
@@ -219,7 +220,7 @@ pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
             100.0 * score.share(),
             thousands(score.all),
             kind.places(),
-            fact_said(*kind)
+            said(fact_label(*kind))
         ));
     }
     let total = facts.total();

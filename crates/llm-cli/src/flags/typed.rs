@@ -7,8 +7,8 @@ use llm_run::arch::Arch;
 use llm_run::models::Models;
 use llm_run::settings::{Given, of_name};
 
-/// What clap asks of a type with arguments that are no fields: which they are, and how it is read. More
-/// that is typed is `add`ed.
+/// What clap asks of a type with arguments that are no fields: which they are, and how what was typed is
+/// added to it.
 macro_rules! arguments {
     ([$($generic:tt)*] $type:ty, $args:expr, $read:expr) => {
         impl<$($generic)*> clap::Args for $type {
@@ -23,14 +23,16 @@ macro_rules! arguments {
 
         impl<$($generic)*> clap::FromArgMatches for $type {
             fn from_arg_matches(matches: &clap::ArgMatches) -> Result<Self, clap::Error> {
-                Ok($read(matches))
+                let mut typed = Self::default();
+                $read(&mut typed, matches);
+                Ok(typed)
             }
 
             fn update_from_arg_matches(
                 &mut self,
                 matches: &clap::ArgMatches,
             ) -> Result<(), clap::Error> {
-                self.add($read(matches));
+                $read(self, matches);
                 Ok(())
             }
         }
@@ -42,15 +44,9 @@ pub(crate) use arguments;
 #[derive(Clone, Debug, Default)]
 pub struct Typed<const GROUP: usize>(pub Given);
 
-arguments!([const GROUP: usize] Typed<GROUP>, args(GROUPS[GROUP]), |matches| {
-    Self(given(GROUPS[GROUP].flags, matches))
+arguments!([const GROUP: usize] Typed<GROUP>, args(GROUPS[GROUP]), |typed: &mut Self, matches| {
+    typed.0.extend(given(GROUPS[GROUP].flags, matches));
 });
-
-impl<const GROUP: usize> Typed<GROUP> {
-    fn add(&mut self, more: Self) {
-        self.0.extend(more.0);
-    }
-}
 
 /// What was typed of flags that not every program has; which of them there are is its matter.
 #[derive(Clone, Debug, Default)]
@@ -63,22 +59,13 @@ pub struct Further {
     pub variants: Vec<String>,
 }
 
-arguments!([] Further, Vec::<Arg>::new(), |matches: &ArgMatches| {
+arguments!([] Further, Vec::<Arg>::new(), |typed: &mut Self, matches: &ArgMatches| {
+    typed.given.extend(given(GROUPS[FURTHER].flags, matches));
+    typed.arch = matches.try_get_one("arch").ok().flatten().copied().or(typed.arch);
     let names = matches.try_get_many::<String>("variants").ok().flatten();
-    Self {
-        given: given(GROUPS[FURTHER].flags, matches),
-        arch: matches.try_get_one("arch").ok().flatten().copied(),
-        variants: names.into_iter().flatten().map(|name| name.trim().to_string()).collect(),
-    }
+    let names = names.into_iter().flatten().map(|name| name.trim().to_string());
+    typed.variants.extend(names);
 });
-
-impl Further {
-    fn add(&mut self, more: Self) {
-        self.given.extend(more.given);
-        self.arch = more.arch.or(self.arch);
-        self.variants.extend(more.variants);
-    }
-}
 
 /// The arguments of those flags of [`FURTHER`] that these models offer.
 pub fn further_args(models: &Models) -> impl Iterator<Item = Arg> {

@@ -1,22 +1,20 @@
 //! The words of both languages. What is measured, trained or followed is data elsewhere; here it
 //! gets its words.
 //!
-//! Pages and `compare.json` say everything twice: their sentences stand side by side, a function
-//! each. What is printed is said once, in the language that was chosen: it is written in English
-//! where it is known, and [`said`] finds the Chinese in the catalogue.
+//! Pages say everything twice: their sentences stand side by side, a function each. What is printed
+//! is said once, in the language that was chosen: it is written in English where it is known, and
+//! [`said`] finds the Chinese in the catalogue.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `train.rs` | the bar of a run |
 //! | `inspect.rs` | labels of pages about heads |
-//! | `compare.rs` | what may be concluded about numbers of heads |
 //! | `trace.rs` | one score of attention, step by step |
 //! | `catalogue.rs`, `zh/` | Chinese for what is printed: results, help, errors |
 //! | `help.rs` | the lines of `--help` |
 //!
-//! A page of a run has its words in `llm-report`.
+//! The pages of a run and of a comparison have their words in `llm-report`.
 
-pub(crate) mod compare;
 mod help;
 pub(crate) mod inspect;
 pub(crate) mod trace;
@@ -31,7 +29,6 @@ use llm_core::base::{Language, Message};
 use llm_core::message;
 use llm_messages::{Catalogue, LIBRARIES};
 use llm_report::Bilingual;
-use llm_stories::FactKind;
 use std::sync::LazyLock;
 
 /// Chinese by template, and patterns of what clap, the TOML reader and the system write.
@@ -92,11 +89,6 @@ pub(crate) fn spelled(message: &Message) -> String {
 pub(crate) fn in_both(message: impl Into<Message>) -> Bilingual {
     let message = message.into();
     Bilingual::new(spelled(&message), message.said(&Chinese))
-}
-
-/// A kind of fact in the language that was chosen.
-pub(crate) fn fact_said(kind: FactKind) -> String {
-    Lang::said(llm_report::fact_label(kind))
 }
 
 /// A time as a person says it: `0.4 s`, `38 s`, `2 min 5 s`, `1 h 3 min`.

@@ -6,7 +6,7 @@ use std::fmt;
 /// option of whoever calls, by its field: `{val_frac}` is `--val-frac` on a command line.
 /// [`Display`](fmt::Display) writes it in English; in another [`Language`] the same values fill the
 /// template's translation. Made by [`message!`](crate::message).
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
     template: &'static str,
     values: Vec<Filling>,

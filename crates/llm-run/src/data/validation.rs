@@ -11,6 +11,8 @@ use llm_core::train::{Evaluation, Scored, Sums, evaluate_together};
 use llm_core::{Recipe, TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
 use llm_stories::{FactTable, Story, ToldStories, UnseenStories};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -60,6 +62,25 @@ impl Report {
     /// Facts right, 0..=1.
     pub fn facts_share(&self) -> Option<f64> {
         self.facts.as_ref().map(|facts| facts.total().share())
+    }
+}
+
+/// For programs; facts by the names of their kinds.
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, to: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut all = to.serialize_map(None)?;
+        all.serialize_entry("val_loss", &self.evaluation.loss)?;
+        if let Some(bits) = self.bits_per_byte() {
+            all.serialize_entry("bits_per_byte", &bits)?;
+        }
+        all.serialize_entry("accuracy", &self.evaluation.accuracy)?;
+        all.serialize_entry("tokens", &self.evaluation.tokens)?;
+        if let Some(facts) = &self.facts {
+            let kinds = facts.kinds.iter().map(|(kind, of)| (kind.name(), of.share()));
+            all.serialize_entry("facts", &kinds.collect::<BTreeMap<_, _>>())?;
+            all.serialize_entry("facts_accuracy", &facts.total().share())?;
+        }
+        all.end()
     }
 }
 

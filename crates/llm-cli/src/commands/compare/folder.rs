@@ -1,12 +1,10 @@
 //! Where a comparison leaves its results.
 
-use super::results::Results;
 use crate::error::{Result, RunError, of_verb};
-use llm_core::base::escape::one_line;
-use llm_core::base::{check_writable, replace_file};
-use llm_core::{Error, IoAction, Result as CoreResult};
-use llm_run::folder::{REPORT, cannot_create, make_folder, next_free};
-use std::io::{self, ErrorKind};
+use llm_core::base::check_writable;
+use llm_core::base::escape;
+use llm_run::folder::{cannot_create, make_folder, next_free};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// A folder that was empty before.
@@ -45,29 +43,7 @@ impl Folder {
 
     /// Its name for a person.
     pub(super) fn name(&self) -> String {
-        one_line(&self.path.display().to_string())
-    }
-
-    /// Writes, or writes anew, everything that is known.
-    ///
-    /// # Errors
-    /// [`Error::Io`] with the path.
-    pub(super) fn write(&self, results: &Results) -> Result<()> {
-        self.put("compare.json", || {
-            results.json().map(String::into_bytes).map_err(io::Error::other)
-        })?;
-        self.put("compare.csv", || results.csv())?;
-        self.put("compare.svg", || {
-            super::plot::svg(results).map(String::into_bytes).map_err(io::Error::other)
-        })?;
-        llm_report::write(&self.path.join(REPORT), &results.page(&self.name())?)?;
-        Ok(())
-    }
-
-    fn put(&self, name: &str, bytes: impl FnOnce() -> io::Result<Vec<u8>>) -> CoreResult<()> {
-        let path = self.path.join(name);
-        let done = bytes().and_then(|bytes| replace_file(&path, |out| out.write_all(&bytes)));
-        done.map_err(|source| Error::io(IoAction::Write, path, source))
+        escape::path(&self.path)
     }
 }
 

@@ -1,11 +1,8 @@
 //! `compare`: the same training with different numbers of heads, or with other settings that
 //! differ, and what comes of it.
 
-mod costs;
 mod folder;
-mod plot;
-mod results;
-mod statistics;
+mod tables;
 mod vary;
 
 use super::train::one_of_many;
@@ -15,21 +12,20 @@ use crate::error::{Result, RunError, reason};
 use crate::messages::lasting;
 use crate::program::Program;
 use crate::signals::Signals;
-use costs::Costs;
 use folder::Folder;
 use llm_core::base::{Message, thousands};
-use llm_core::counted;
-use llm_core::message;
-use llm_report::from_to;
+use llm_core::settings::Value;
+use llm_core::{counted, message};
+use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each_once};
+use llm_report::{Shared, from_to};
 use llm_run::models::Heads;
 use llm_run::numbers::typed;
 use llm_run::plan::{Plan, SharedData, SharedDecision, named_by_option};
 use llm_run::settings::whole;
-use results::{Common, Diverged, Results, Run};
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::time::Instant;
-use vary::{HEADS, variants};
+use tables::text;
+use vary::variants;
 
 /// Numbers of heads when none are given.
 const USUAL_HEADS: [usize; 4] = [1, 2, 4, 8];
@@ -62,55 +58,61 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
         &|_, _| (),
     )?;
     let heads = heads(program, args, &plan)?;
-    let variants = variants(program, args, &heads)?;
+    let varied = variants(program, args, &heads)?;
     // What one of them is refused for is said before another is trained.
     let notes = plan.notes.iter().map(llm_messages::note).collect();
-    let shared = SharedData::of(plan);
-    let (mut of_first, mut head_dims) = (None, Vec::new());
-    for variant in &variants {
-        let decided = shared.decided(&program.models, &variant.args.options())?;
-        if decided.recipe.total_steps == 0 {
+    let data = SharedData::of(plan);
+    let (mut first, mut variants, mut trainings) = (None, Vec::new(), Vec::new());
+    for (settings, args) in varied {
+        let SharedDecision { config, recipe, parameters, head_dim } =
+            data.decided(&program.models, &args.options())?;
+        let (n_heads, steps) = (args.heads.unwrap_or(1), recipe.total_steps);
+        if steps == 0 {
             return Err(RunError::Usage("--steps 0: nothing would be learnt".into()));
         }
-        head_dims.push(decided.head_dim);
-        of_first.get_or_insert(decided);
+        let tokens_per_step = recipe.tokens_per_step();
+        variants.push(Variant { settings, n_heads, head_dim, parameters, steps, tokens_per_step });
+        trainings.push(args);
+        first.get_or_insert((config, recipe, parameters));
     }
-    let Some(SharedDecision { config, recipe, parameters, head_dim: _ }) = of_first else {
+    let (Some((config, recipe, parameters)), Some(known)) = (first, data.data()) else {
         return Err(RunError::Internal("a comparison without data".into()));
     };
-    let Some(data) = shared.data() else {
-        return Err(RunError::Internal("a comparison without data".into()));
-    };
-    let Some(val) = &data.val else {
+    let Some(val) = &known.val else {
         return Err(RunError::Usage("compare needs validation data: --val-frac or --val".into()));
     };
     let folder = Folder::claim(args.out.as_deref())?;
     let stories = val.stories.as_ref();
-    let common = Common {
+    let common = Shared {
         program: program.models.name,
         threads,
-        data: data.label.clone(),
-        tokenizer: shared.tokenizer.clone(),
+        data: known.label.clone(),
+        tokenizer: data.tokenizer.clone(),
         config,
         parameters,
-        head_dims,
+        heads: each_once(variants.iter().map(|of| of.n_heads)),
+        head_dims: each_once(variants.iter().map(|of| of.head_dim)),
         recipe,
-        variants,
         seeds,
-        floor: stories.map(|s| s.floor),
-        without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
     };
     let comparison = Comparing {
         program,
-        threads,
         signals: Signals::listen(),
         json: args.json || args.output.json(),
         quiet: args.output.quiet(),
         out: Out::default(),
         notes,
-        shared,
+        results: Results {
+            common,
+            variants,
+            floor: stories.map(|s| s.floor),
+            without_reading: stories.map(|s| [s.most_frequent, s.last_mentioned]),
+            runs: Vec::new(),
+            diverged: Vec::new(),
+        },
+        trainings,
+        data,
         folder,
-        results: Results { common, runs: Vec::new(), diverged: Vec::new() },
     };
     comparison.go()
 }
@@ -185,13 +187,14 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
 
 struct Comparing<'a> {
     program: &'a Program,
-    threads: usize,
     signals: Signals,
     json: bool,
     quiet: bool,
     out: Out,
     notes: Vec<Message>,
-    shared: SharedData,
+    /// One for each of the variants.
+    trainings: Vec<TrainArgs>,
+    data: SharedData,
     folder: Folder,
     results: Results,
 }
@@ -220,18 +223,17 @@ impl Comparing<'_> {
     }
 
     fn open(&mut self) {
-        let Common { config, parameters, recipe, seeds, threads, data, floor, .. } =
+        let Shared { config, heads, parameters, recipe, seeds, threads, data, .. } =
             &self.results.common;
         if self.json {
-            let variants = self.results.common.variants.iter();
-            let variants: Vec<BTreeMap<_, _>> =
-                variants.map(|of| of.settings.iter().cloned().collect()).collect();
+            let variants = self.results.variants.iter();
+            let variants: Vec<_> = variants.map(|of| json!(of)["settings"].take()).collect();
             let start = json!({
                 "event": "start", "program": self.program.models.name, "version": env!("CARGO_PKG_VERSION"),
-                "threads": threads, "heads": self.results.heads(), "variants": variants,
+                "threads": threads, "heads": heads, "variants": variants,
                 "seeds": seeds, "steps": recipe.total_steps,
                 "runs": self.results.planned(), "parameters": parameters,
-                "expected_loss": (config.vocab_size as f64).ln(), "entropy_floor": floor,
+                "expected_loss": (config.vocab_size as f64).ln(), "entropy_floor": self.results.floor,
                 "path": self.folder.path.display().to_string(),
             });
             self.emit(&start);
@@ -273,9 +275,9 @@ impl Comparing<'_> {
     /// All trainings, a seed of every variant before the next seed: whenever it ends, every variant
     /// has had about as many.
     fn runs(&mut self) -> Result<()> {
-        let Common { variants, seeds, .. } = &self.results.common;
+        let (seeds, variants) = (&self.results.common.seeds, self.results.variants.len());
         let all: Vec<_> =
-            seeds.iter().flat_map(|&seed| (0..variants.len()).map(move |v| (seed, v))).collect();
+            seeds.iter().flat_map(|&seed| (0..variants).map(move |v| (seed, v))).collect();
         for (i, &(seed, variant)) in all.iter().enumerate() {
             let begin = Instant::now();
             let (number, left) = (i + 1, all.len() - i - 1);
@@ -290,7 +292,7 @@ impl Comparing<'_> {
                     match (self.results.runs.is_empty(), left) {
                         (true, 0) => return Err(e),
                         (true, _) => {} // nothing to compare yet
-                        (false, _) => self.folder.write(&self.results)?,
+                        (false, _) => self.results.write(&self.folder.path)?,
                     }
                     continue;
                 }
@@ -301,16 +303,16 @@ impl Comparing<'_> {
                 merge(&mut line, json!(run));
                 self.emit(&line);
             }
-            let facts = run.scores.facts_accuracy;
-            let facts = facts.map(|f| message!("  facts={:.1} %", 100.0 * f));
+            let facts = run.report.facts.as_ref().map(|facts| 100.0 * facts.total().share());
+            let facts = facts.map(|percent| message!("  facts={:.1} %", percent));
             self.say(message!(
                 "run {}/{}  {}  seed {}  val_loss={:.4}{}  {:.1} s",
                 number,
                 all.len(),
-                self.results.common.variants[variant].in_a_line(),
+                run.variant.in_a_line(),
                 seed,
-                run.scores.val_loss,
-                facts.unwrap_or_else(|| message!("")),
+                run.report.evaluation.loss,
+                facts.unwrap_or_default(),
                 run.seconds
             ));
             if i == 0 && left > 0 {
@@ -318,21 +320,20 @@ impl Comparing<'_> {
                 self.say(message!("        about {} for the other {}", rest, left));
             }
             self.results.runs.push(run);
-            self.folder.write(&self.results)?;
+            self.results.write(&self.folder.path)?;
         }
         Ok(())
     }
 
     /// Keeps, and says, that a training ran away.
-    fn diverged(&mut self, variant: usize, seed: u64, [number, of]: [usize; 2], why: String) {
-        let kind = &self.results.common.variants[variant];
-        let path = self.folder.path.join(kind.folder(seed)).display().to_string();
-        let settings = kind.settings.iter().cloned().collect();
-        let name = kind.in_a_line();
-        self.say(message!("run {}/{}  {}  seed {}  diverged: {}", number, of, name, seed, why));
-        let run = Diverged { variant, settings, seed, why, path };
+    fn diverged(&mut self, variant: usize, seed: u64, [number, all]: [usize; 2], why: String) {
+        let of = &self.results.variants[variant];
+        let path = self.folder.path.join(of.folder(seed)).display().to_string();
+        let (settings, name) = (of.settings.clone(), of.in_a_line());
+        self.say(message!("run {}/{}  {}  seed {}  diverged: {}", number, all, name, seed, why));
+        let run = Diverged { settings, seed, why, path };
         if self.json {
-            let mut line = json!({ "event": "diverged", "number": number, "of": of });
+            let mut line = json!({ "event": "diverged", "number": number, "of": all });
             merge(&mut line, json!(run));
             self.emit(&line);
         }
@@ -341,56 +342,43 @@ impl Comparing<'_> {
 
     /// One training in a folder of its own, and what it came to.
     fn run(&mut self, variant: usize, seed: u64) -> Result<Run> {
-        let of = &self.results.common.variants[variant];
+        let of = &self.results.variants[variant];
         let dir = self.folder.path.join(of.folder(seed));
-        let args = TrainArgs { out: Some(dir.clone()), ..of.with_seed(seed) };
-        let mut plan = self.shared.plan(&self.program.models, &args.options())?;
-        let done = one_of_many(self.program, &args, &mut plan, self.threads, &self.signals);
-        let model = &plan.trainer.model;
-        let (heads, parameters) = (model.attention().spec().n_heads, model.parameter_count());
-        let recipe = &plan.trainer.recipe;
-        let (steps, tokens_per_step) = (recipe.total_steps, recipe.tokens_per_step());
-        let head_dim = model.attention().head_dim(model.config());
+        let mut args = TrainArgs { out: Some(dir.clone()), ..self.trainings[variant].clone() };
+        args.recipe.seed.0.insert("seed", Value::Whole(seed));
+        let mut plan = self.data.plan(&self.program.models, &args.options())?;
+        let threads = self.results.common.threads;
+        let done = one_of_many(self.program, &args, &mut plan, threads, &self.signals);
         let costs = match self.results.by_kind() && done.is_ok() {
-            true => Some(Costs::of(model, &plan, &self.signals)?),
+            true => {
+                let stop = || self.signals.pending().is_some();
+                Some(Costs::of(&plan, stop)?)
+            }
             false => None,
         };
         let (report, seconds) = done?;
         self.signals.check()?;
-        let settings = of.settings.iter().cloned().collect();
-        let (path, scores) = (dir.display().to_string(), (&report).into());
-        let of_run = Run {
-            variant,
-            heads,
-            head_dim,
-            parameters,
-            settings,
-            seed,
-            seconds,
-            path,
-            scores,
-            costs,
-            steps,
-            tokens_per_step,
-        };
-        Ok(of_run)
+        let path = dir.display().to_string();
+        Ok(Run { variant: of.clone(), seed, seconds, path, report, costs })
     }
 
     /// What is complete, for a person or a program.
     fn close(&mut self) {
-        let path = self.folder.path.display().to_string();
+        let comparison = self.results.comparison();
         if self.json {
-            let comparison = self.results.comparison();
+            let path = self.folder.path.display().to_string();
             let mut line = json!({ "event": "done", "path": path });
             merge(&mut line, json!(comparison));
             self.emit(&line);
             return;
         }
-        self.out.show(&format!("\n{}", self.results.text(room())));
+        self.out.show(&format!("\n{}", text(&comparison, room())));
         let name = self.folder.name();
         self.say(message!("\nwritten {}/compare.json, compare.csv, compare.svg", name));
         self.say(message!("report  {}", format!("{name}/report.html")));
-        self.say(message!("runs    {}/{}, ...", name, self.results.first_folder()));
+        let (variants, seeds) = (&self.results.variants, &self.results.common.seeds);
+        let first = variants.first().zip(seeds.first()).map(|(of, seed)| of.folder(*seed));
+        self.say(message!("runs    {}/{}, ...", name, first.unwrap_or_default()));
     }
 
     fn emit(&mut self, line: &serde_json::Value) {

@@ -3,75 +3,14 @@
 use crate::args::{CompareArgs, TrainArgs, command, in_one_line};
 use crate::error::{Result, RunError, reason};
 use crate::flags::flags_of;
-use crate::messages::compare as say;
 use crate::program::Program;
 use clap::FromArgMatches;
 use llm_core::base::{Message, thousands};
 use llm_core::message;
-use llm_core::settings::Value;
-use llm_report::Bilingual;
+use llm_report::comparison::{HEADS, KIND};
 
 /// The settings in which a training differs, and all that it takes.
-type Varied = (Vec<(String, String)>, TrainArgs);
-
-/// A training apart from its seed.
-#[derive(Clone, Debug)]
-pub(super) struct Variant {
-    /// The settings in which it differs: flags and values, as they were typed.
-    pub settings: Vec<(String, String)>,
-    /// H.
-    pub n_heads: usize,
-    /// Everything that it takes.
-    pub args: TrainArgs,
-}
-
-/// The flag that has its own name, and says how models differ when nothing else does.
-pub(super) const HEADS: &str = "heads";
-/// What stands for a flag where kinds of models are compared.
-pub(super) const KIND: &str = "variant";
-
-impl Variant {
-    /// `4 heads`, or `lr 0.003, heads 4`.
-    pub(super) fn name(&self) -> Bilingual {
-        match self.settings.as_slice() {
-            [(flag, _)] if flag == HEADS => say::heads(self.n_heads),
-            [(flag, name)] if flag == KIND => name.clone().into(),
-            _ => self.in_words(" ", ", ").into(),
-        }
-    }
-
-    /// `heads 4`, or `lr 0.003  heads 4`.
-    pub(super) fn in_a_line(&self) -> String {
-        self.in_words(" ", "  ")
-    }
-
-    /// `heads-4-seed-1`: the folder of one of its runs.
-    pub(super) fn folder(&self, seed: u64) -> String {
-        // A name is a folder's on every system.
-        let name = self.in_words("-", "-").replace([':', '+'], "-");
-        format!("{name}-seed-{seed}")
-    }
-
-    /// `0.003/4`: its values alone.
-    pub(super) fn values(&self) -> String {
-        self.settings.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join("/")
-    }
-
-    fn in_words(&self, within: &str, between: &str) -> String {
-        let each = self.settings.iter().map(|(flag, value)| match flag.as_str() {
-            KIND => value.clone(),
-            _ => format!("{flag}{within}{value}"),
-        });
-        each.collect::<Vec<_>>().join(between)
-    }
-
-    /// What it takes, with this seed.
-    pub(super) fn with_seed(&self, seed: u64) -> TrainArgs {
-        let mut args = self.args.clone();
-        args.recipe.seed.0.insert("seed", Value::Whole(seed));
-        args
-    }
-}
+pub(super) type Varied = (Vec<(String, String)>, TrainArgs);
 
 /// Most trainings of a comparison, seeds not counted.
 const MOST_RUNS: usize = 10_000;
@@ -82,7 +21,7 @@ pub(super) fn variants(
     program: &Program,
     args: &CompareArgs,
     heads: &[usize],
-) -> Result<Vec<Variant>> {
+) -> Result<Vec<Varied>> {
     let first = args.training(heads.first().copied().unwrap_or(1));
     let mut all = match args.model.further.variants.as_slice() {
         [] => vec![(Vec::new(), first)],
@@ -119,10 +58,10 @@ pub(super) fn variants(
             if varied {
                 settings.push((HEADS.into(), n_heads.to_string()));
             }
-            Variant { settings, n_heads, args: TrainArgs { heads: Some(n_heads), ..args.clone() } }
+            (settings, TrainArgs { heads: Some(n_heads), ..args.clone() })
         })
     };
-    let variants: Vec<Variant> = all.into_iter().flat_map(each).collect();
+    let variants: Vec<Varied> = all.into_iter().flat_map(each).collect();
     match (variants.as_slice(), args.vary.first()) {
         ([_], Some(one)) => {
             Err(RunError::Usage(message!("--vary {}: give two or more values to compare", one)))
@@ -242,6 +181,7 @@ fn typed(program: &Program, mut args: TrainArgs, words: &[String]) -> Result<Tra
 mod tests {
     use super::*;
     use crate::program::{BASELINE, EVERYTHING};
+    use llm_core::settings::Value;
 
     #[test]
     fn a_flag_and_its_values() {
@@ -292,31 +232,12 @@ mod tests {
         assert!(names(&["mha", "nope", "mha"]).unwrap_err().contains("mha is there twice"));
         assert!(names(&["mha", "gqa:x"]).unwrap_err().contains("--kv-heads"));
         let (settings, args) = names(&["mha", "gqa:2+nope"]).unwrap().remove(1);
-        let two = Variant { settings, n_heads: 4, args };
-        assert_eq!((two.name().en.as_str(), two.values()), ("gqa:2+nope", "gqa:2+nope".into()));
-        assert_eq!(two.folder(3), "gqa-2-nope-seed-3");
-        let given = two.args.given();
+        assert_eq!(settings, [(KIND.into(), "gqa:2+nope".into())]);
+        let given = args.given();
         assert_eq!(
             (given["kv_heads"].clone(), given["layers"].clone()),
             (Value::Whole(2), Value::Whole(3))
         );
         assert_eq!(given["rope_theta"], Value::Float(5e5));
-    }
-
-    #[test]
-    fn a_variant_is_named_by_what_differs() {
-        let variant = |settings: &[(&str, &str)], n_heads| Variant {
-            settings: settings.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect(),
-            n_heads,
-            args: TrainArgs::default(),
-        };
-        let heads = variant(&[(HEADS, "4")], 4);
-        assert_eq!((heads.name().en, heads.in_a_line()), ("4 heads".into(), "heads 4".into()));
-        let both = variant(&[("lr", "3e-3"), (HEADS, "4")], 4);
-        assert_eq!(both.name().en, "lr 3e-3, heads 4");
-        assert_eq!(
-            (both.folder(2), both.values()),
-            ("lr-3e-3-heads-4-seed-2".into(), "3e-3/4".into())
-        );
     }
 }

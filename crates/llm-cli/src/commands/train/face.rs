@@ -185,7 +185,7 @@ impl<'a> Shown<'a> {
         model: &TinyGPT,
         clipped: bool,
     ) {
-        self.speaker.emit(&Json::Eval { step, scores: report.into(), beside: None });
+        self.speaker.emit(&Json::Eval { step, report, beside: None });
         line.into_iter().for_each(|line| self.speaker.tell(line));
         let even = model.config().first_loss();
         if report.evaluation.loss > even + WORSE_THAN_EVEN {
@@ -252,8 +252,8 @@ impl<'a> Shown<'a> {
         kept: &Kept<'_>,
     ) {
         let path = kept.target.map(|t| t.path.display().to_string());
-        let (step, scores) = (plan.trainer.step, report.map(Into::into));
-        self.speaker.emit(&Json::Done { step, scores, seconds, checkpoint: path.as_deref() });
+        let (step, checkpoint) = (plan.trainer.step, path.as_deref());
+        self.speaker.emit(&Json::Done { step, report, seconds, checkpoint });
         let Some(line) = line else { return };
         self.say(line);
         let Some(target) = kept.target else { return };
@@ -316,8 +316,7 @@ impl Face for Shown<'_> {
             Event::Measured { step, report } => {
                 self.progress.measured(report.evaluation.loss);
                 line.into_iter().for_each(|line| self.say(line));
-                let (step, scores) = (*step, (*report).into());
-                return self.speaker.emit(&Json::Eval { step, scores, beside: None });
+                return self.speaker.emit(&Json::Eval { step: *step, report, beside: None });
             }
             Event::Scoring { scored, total } => {
                 let quiet = self.speaker.quiet;

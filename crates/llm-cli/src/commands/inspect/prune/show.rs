@@ -1,11 +1,12 @@
 //! What pruning found, to be read and as JSON.
 
 use crate::console::json_line;
-use crate::messages::{fact_said, said};
+use crate::messages::said;
 use llm_core::base::Message;
 use llm_core::message;
 use llm_lens::{HeadName, Scored};
 use llm_messages::columns::{left, width};
+use llm_report::fact_label;
 use llm_run::data::Report;
 use llm_stories::{FactKind, FactTable};
 use serde_json::{Value, json};
@@ -72,7 +73,8 @@ fn lost_most(before: &FactTable, after: &FactTable, room: usize) -> String {
     let changes = shares(before, after).map(|(kind, was, is)| (kind, 100.0 * (is - was)));
     let mut lost: Vec<_> = changes.filter(|(_, change)| *change <= -1.0).collect();
     lost.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let named = |(kind, change): &(FactKind, f64)| format!("{} {change:+.0}", fact_said(*kind));
+    let named =
+        |(kind, change): &(FactKind, f64)| format!("{} {change:+.0}", said(fact_label(*kind)));
     let mut shown: Vec<_> = lost.iter().take(KINDS).map(named).collect();
     while shown.len() > 1 && width(&shown.join(", ")) > room {
         shown.pop();
@@ -91,7 +93,7 @@ fn shares(before: &FactTable, after: &FactTable) -> impl Iterator<Item = (FactKi
 fn kinds_table(before: &FactTable, after: &FactTable) -> String {
     let mut text = said("\nfacts            before     after\n");
     for (kind, was, is) in shares(before, after) {
-        let kind = left(&fact_said(kind), 14);
+        let kind = left(&said(fact_label(kind)), 14);
         text.push_str(&format!("{kind} {:>6.1} %  {:>6.1} %\n", 100.0 * was, 100.0 * is));
     }
     text

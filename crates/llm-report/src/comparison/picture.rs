@@ -1,16 +1,14 @@
-//! The comparison as a picture: `compare.svg`.
+//! The comparison as a picture.
 
-use super::results::Results;
-use super::statistics::values_of;
-use llm_report::{Comparison, Groups, Panel, Series};
+use crate::data::Comparison;
+use crate::groups::{Groups, Panel, Series};
 
 /// Loss by what differs, each seed a point; below it the facts by kind, where there are facts.
-pub(super) fn svg(results: &Results) -> Result<String, String> {
-    let comparison = results.comparison();
+pub(super) fn svg(comparison: &Comparison) -> Result<String, String> {
     let names = comparison.rows.iter().map(|row| row.values.clone()).collect();
     let has_facts = comparison.rows.iter().any(|row| !row.facts.is_empty());
-    let facts = has_facts.then(|| facts(&comparison));
-    Groups { differ_in: &comparison.differ_in, names }.svg(&losses(&comparison), facts.as_ref())
+    let facts = has_facts.then(|| facts(comparison));
+    Groups { differ_in: &comparison.differ_in, names }.svg(&losses(comparison), facts.as_ref())
 }
 
 fn losses(comparison: &Comparison) -> Panel {
@@ -32,13 +30,10 @@ fn losses(comparison: &Comparison) -> Panel {
 
 fn facts(comparison: &Comparison) -> Panel {
     let kinds = comparison.rows.first().map_or(&[][..], |row| &row.facts);
-    let series = kinds.iter().map(|(kind, _)| {
-        let percent = |v: &[f64]| v.iter().map(|x| 100.0 * x).collect();
-        let rows = comparison.rows.iter();
-        Series {
-            label: kind.clone(),
-            values: rows.map(|row| percent(values_of(row, kind))).collect(),
-        }
+    let percent = |shares: &[f64]| shares.iter().map(|x| 100.0 * x).collect();
+    let series = kinds.iter().map(|(kind, _)| Series {
+        label: kind.name().into(),
+        values: comparison.rows.iter().map(|row| percent(row.facts_of(*kind))).collect(),
     });
     let series: Vec<_> = series.collect();
     let lowest = series.iter().flat_map(|s| s.values.iter().flatten().copied());

@@ -1,0 +1,85 @@
+//! Where a comparison leaves its results.
+
+use super::picture::svg;
+use super::results::{Results, Run};
+use super::variant::{HEADS, Variant};
+use crate::text::write;
+use llm_core::base::escape::{self, escaped_json};
+use llm_core::base::replace_file;
+use llm_core::{Error, IoAction};
+use llm_run::Result;
+use llm_run::folder::REPORT;
+use llm_stories::FactKind;
+use serde_json::json;
+use std::io;
+use std::path::Path;
+
+impl Results {
+    /// Writes, or writes anew, everything that is known: `compare.json`, `compare.csv`,
+    /// `compare.svg` and the page.
+    ///
+    /// # Errors
+    /// [`Error::Io`] with the path; what reading the runs' logs says.
+    pub fn write(&self, dir: &Path) -> Result<()> {
+        let put = |name: &str, bytes: io::Result<Vec<u8>>| {
+            let path = dir.join(name);
+            let done = bytes.and_then(|bytes| replace_file(&path, |out| out.write_all(&bytes)));
+            done.map_err(|source| Error::io(IoAction::Write, path, source))
+        };
+        put("compare.json", self.json().map(String::into_bytes).map_err(io::Error::other))?;
+        put("compare.csv", self.csv())?;
+        let picture = svg(&self.comparison());
+        put("compare.svg", picture.map(String::into_bytes).map_err(io::Error::other))?;
+        write(&dir.join(REPORT), &self.page(escape::path(dir))?)?;
+        Ok(())
+    }
+
+    fn json(&self) -> serde_json::Result<String> {
+        let (of, comparison) = (&self.common, self.comparison());
+        let (config, recipe) = (&of.config, &of.recipe);
+        let whole = json!({
+            "program": of.program,
+            "version": env!("CARGO_PKG_VERSION"),
+            "threads": of.threads,
+            "data": of.data.to_string(),
+            "heads": of.heads,
+            "seeds": of.seeds,
+            "steps": recipe.total_steps,
+            "recipe": recipe,
+            "model": { "vocab_size": config.vocab_size, "seq_len": config.seq_len,
+                       "d_model": config.d_model, "n_layers": config.n_layers },
+            "complete": comparison.complete,
+            "runs": self.runs,
+            "diverged": self.diverged,
+            "comparison": comparison,
+        });
+        Ok(escaped_json(&serde_json::to_string_pretty(&whole)?) + "\n")
+    }
+
+    /// A row for each run.
+    fn csv(&self) -> io::Result<Vec<u8>> {
+        let mut table = csv::Writer::from_writer(Vec::new());
+        let names = ["heads", "head_dim", "parameters", "seed", "seconds", "val_loss"];
+        let more = ["bits_per_byte", "accuracy", "tokens", "facts_accuracy"];
+        let kinds = FactKind::ALL.iter().map(|kind| kind.name());
+        let varied = self.differ_in().into_iter().filter(|name| *name != HEADS);
+        let names = names.into_iter().chain(more).chain(kinds);
+        table.write_record(names.chain(varied).chain(["path"]))?;
+        for Run { variant, seed, seconds, path, report, costs: _ } in &self.runs {
+            let Variant { settings, n_heads, head_dim, parameters, .. } = variant;
+            let (found, facts) = (&report.evaluation, report.facts.as_ref());
+            let known = |x: Option<f64>| x.map_or(String::new(), |x| x.to_string());
+            let first = [n_heads.to_string(), head_dim.to_string(), parameters.to_string()];
+            let then = [seed.to_string(), seconds.to_string(), found.loss.to_string()];
+            let next = [known(report.bits_per_byte()), found.accuracy.to_string()];
+            let all = [found.tokens.to_string(), known(facts.map(|facts| facts.total().share()))];
+            let share = |kind: &FactKind| Some(facts?.kinds.get(kind)?.share());
+            let kinds = FactKind::ALL.iter().map(|kind| known(share(kind)));
+            let varied = settings.iter().filter(|(name, _)| name != HEADS);
+            let varied = varied.map(|(_, value)| value.clone()).chain([path.clone()]);
+            let cells = first.into_iter().chain(then).chain(next).chain(all);
+            table.write_record(cells.chain(kinds).chain(varied))?;
+        }
+        table.into_inner().map_err(|e| io::Error::other(e.to_string()))
+    }
+}

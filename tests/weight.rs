@@ -12,14 +12,14 @@ use workspace_tests::workspace;
 /// in no test. A number that grows is explained by the commit that changes it; that of llm-cli has
 /// to become smaller, as the run leaves it for a library.
 const MOST: [(&str, usize); 16] = [
-    ("llm-cli", 9_870),
-    ("llm-core", 13_680),
+    ("llm-cli", 8_860),
+    ("llm-core", 13_690),
     ("llm-courses", 650),
     ("llm-crew-mpi", 740),
     ("llm-formats", 7_990),
-    ("llm-lens", 1_550),
+    ("llm-lens", 1_630),
     ("llm-messages", 430),
-    ("llm-report", 1_550),
+    ("llm-report", 2_180),
     ("llm-run", 5_490),
     ("llm-stories", 860),
     ("llm-variant-mha", 210),

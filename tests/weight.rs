@@ -20,7 +20,7 @@ const MOST: [(&str, usize); 16] = [
     ("llm-lens", 1_630),
     ("llm-messages", 430),
     ("llm-report", 2_180),
-    ("llm-run", 5_490),
+    ("llm-run", 5_500),
     ("llm-stories", 860),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 680),

@@ -1,10 +1,9 @@
 //! What ends a run, or what keeps one from beginning.
 
 use llm_core::base::{CrewError, Filling, Message, system_reason, with_causes};
-use llm_core::{Error, IoAction, message};
+use llm_core::{Error, IoAction, message, says};
 use llm_formats::FormatError;
 use llm_formats::first_look::Look;
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -135,6 +134,37 @@ impl From<FormatError> for RunError {
     }
 }
 
+says! { RunError {
+    Usage(why) => why.clone(),
+    Data(why) => why.clone(),
+    NoCrew(why) => why.clone(),
+    Foreign { path, look } => message!("'{}': it is {}", path.display(), look.message()),
+    Input { path, why } => message!("cannot read '{}': {}", path.display(), why),
+    Create { path, why } => message!(
+        "cannot write '{}': {}; nothing was trained, choose another {save} or {out}",
+        path.display(),
+        why
+    ),
+    Busy { path } => message!(
+        "'{}' is in use by another run; wait for it, or choose another {save} or {out}",
+        path.display()
+    ),
+    Memory(e, options) => message!("{}; lower {}", with_causes(e), options),
+    Threads(n) = "{threads} {}: the system does not give so many; try fewer",
+    Output(e) => message!("cannot write to standard output: {}", system_reason(e)),
+    Core { source, hint } => match hint {
+        None => with_causes(source),
+        Some(hint) => message!("{}; {}", with_causes(source), hint),
+    },
+    Spikes { skipped, step, kept } =
+        "{} steps in a row were skipped as spikes, the last at step {}; {}",
+    Accuracy { wanted, right, count } =
+        "{min_acc} {}: {} of {} first choices are right; train longer, or ask for less",
+    Elsewhere = "another process ended the run",
+    Signal(n) = "stopped by signal {}",
+    Internal(why) = "internal: {}; this is a fault of the program, please report it",
+} }
+
 impl RunError {
     /// Through the library's loop, and back by [`RunError::of_hook`].
     pub fn in_hook(self) -> Error {
@@ -207,60 +237,6 @@ impl RunError {
                 _ => Kind::Internal,
             },
         }
-    }
-
-    /// The sentence for a person.
-    pub fn message(&self) -> Message {
-        match self {
-            RunError::Usage(why) | RunError::Data(why) | RunError::NoCrew(why) => why.clone(),
-            RunError::Foreign { path, look } => {
-                message!("'{}': it is {}", path.display(), look.message())
-            }
-            RunError::Input { path, why } => message!("cannot read '{}': {}", path.display(), why),
-            RunError::Create { path, why } => message!(
-                "cannot write '{}': {}; nothing was trained, choose another {save} or {out}",
-                path.display(),
-                why
-            ),
-            RunError::Busy { path } => message!(
-                "'{}' is in use by another run; wait for it, or choose another {save} or {out}",
-                path.display()
-            ),
-            RunError::Memory(e, options) => message!("{}; lower {}", with_causes(e), options),
-            RunError::Threads(n) => {
-                message!("{threads} {}: the system does not give so many; try fewer", n)
-            }
-            RunError::Output(e) => {
-                message!("cannot write to standard output: {}", system_reason(e))
-            }
-            RunError::Core { source, hint: None } => with_causes(source),
-            RunError::Core { source, hint: Some(hint) } => {
-                message!("{}; {}", with_causes(source), hint)
-            }
-            RunError::Spikes { step, skipped, kept } => message!(
-                "{} steps in a row were skipped as spikes, the last at step {}; {}",
-                skipped,
-                step,
-                kept
-            ),
-            RunError::Accuracy { right, count, wanted } => message!(
-                "{min_acc} {}: {} of {} first choices are right; train longer, or ask for less",
-                wanted,
-                right,
-                count
-            ),
-            RunError::Elsewhere(_) => message!("another process ended the run"),
-            RunError::Signal(n) => message!("stopped by signal {}", n),
-            RunError::Internal(why) => {
-                message!("internal: {}; this is a fault of the program, please report it", why)
-            }
-        }
-    }
-}
-
-impl fmt::Display for RunError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.message().fmt(f)
     }
 }
 

@@ -23,16 +23,16 @@
 #[macro_export]
 macro_rules! says {
     ($error:ident {
-        $($variant:ident $({ $($field:ident),+ })? $(($value:ident))?
+        $($variant:ident $({ $($field:ident),+ })? $(($value:ident $(, $second:ident)?))?
             $(= $template:literal)? $(=> $message:expr)?),+ $(,)?
     }) => {
         impl $error {
             /// The sentence for a person.
             pub fn message(&self) -> $crate::base::Message {
                 match self {
-                    $($error::$variant { $($($field,)+)? $(0: $value,)? .. } => {
+                    $($error::$variant { $($($field,)+)? $(0: $value, $(1: $second,)?)? .. } => {
                         $crate::says!(
-                            @ [$($template)?] [$($message)?] $($($field)+)? $($value)?
+                            @ [$($template)?] [$($message)?] $($($field)+)? $($value $($second)?)?
                         )
                     })+
                 }

@@ -48,8 +48,13 @@ impl Out {
         self.show(&said(text));
     }
 
-    /// A text for a person that is in that language already.
+    /// A text for a person that is in that language already. Names in it cannot control the terminal.
     pub fn show(&mut self, text: &str) {
+        self.paint(&safe_lines(text));
+    }
+
+    /// The same with colours: names in it are safe already.
+    pub(crate) fn paint(&mut self, text: &str) {
         self.write(in_lines(text, room()).as_bytes());
     }
 

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 /// `--variants`, for a program that offers what they differ in.
 pub(super) fn variants_arg() -> Arg {
-    Arg::new("variants").long("variants").value_name("NAME,NAME,...").value_delimiter(',').help(
+    let arg = Arg::new("variants").long("variants").value_name("NAME,NAME,...");
+    // Beside `--vary`: it is no setting of a run, whose files hold what has a heading.
+    arg.help_heading(None).value_delimiter(',').help(
         "Compare kinds of models: mha, gqa:2, mqa, rope, rope:500000, nope, window:64, qk-norm, rms, \
          swiglu, relu2, gpt2, llama, qwen3; several parts of one are joined by +, rope+window:64 \
          zh: 比较几种模型：mha、gqa:2、mqa、rope、rope:500000、nope、window:64、qk-norm、rms、swiglu、\

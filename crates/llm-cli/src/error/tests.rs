@@ -146,6 +146,7 @@ fn check_all(folder: &Path) {
         (refused(&["--load", &text]), 65, "not a checkpoint"),
         (refused(&["--load", &picture]), 65, "it is a picture"),
         (refused(&["--load", &missing]), 66, "cannot read"),
+        (llm_run::folder::to_load(folder).unwrap_err(), 66, "cannot read"),
         (signals.check().unwrap_err(), 143, "signal 15"),
         (internal, 70, "planted"),
     ];

@@ -71,7 +71,8 @@ pub(crate) fn typed(command: &Command, matches: &ArgMatches) -> Vec<Beside> {
         return typed(of, inner);
     }
     let of_arg = |arg: &Arg| {
-        let heading = arg.get_help_heading().filter(|_| is_in_files(arg))?;
+        let is_ours = is_in_files(arg) && !arg.is_hide_set();
+        let heading = arg.get_help_heading().filter(|_| is_ours)?;
         let (_, table) = TABLES.iter().find(|(of, _)| *of == heading)?;
         // Beside the other one that keeps a run from leaving something.
         let table = if arg.get_id() == "dry_run" { "checkpoints" } else { table };

@@ -85,7 +85,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
     if json {
         out.write(view.json(&tokens).as_bytes());
     } else if args.svg.is_none() && args.html.is_none() && args.npz.is_none() {
-        out.show(&view.terminal(quiet));
+        out.paint(&view.terminal(quiet));
     }
     out.finish()
 }

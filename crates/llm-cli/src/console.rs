@@ -97,12 +97,12 @@ pub fn tell(result: impl Into<Message>) -> Result<()> {
     show(&said(result))
 }
 
-/// A whole result for a person that is in that language already.
+/// A whole result for a person that is in that language already. Names in it cannot control the terminal.
 ///
 /// # Errors
 /// As [`Out::finish`].
 pub fn show(result: &str) -> Result<()> {
-    print(in_lines(result, room()))
+    print(in_lines(&safe_lines(result), room()))
 }
 
 /// A line on standard error, which cannot control the terminal whatever is in it; on a terminal in as

@@ -2,15 +2,14 @@
 //! gets its words.
 //!
 //! Pages say everything twice: their sentences stand side by side, a function each. What is printed
-//! is said once, in the language that was chosen: it is written in English where it is known, and
-//! [`said`] finds the Chinese in the catalogue.
+//! is said once, in the language that was chosen: [`said`] is the one place that does.
 //!
 //! | file | holds |
 //! |---|---|
 //! | `train.rs` | the bar of a run |
 //! | `inspect.rs` | labels of pages about heads |
 //! | `trace.rs` | one score of attention, step by step |
-//! | `catalogue.rs`, `zh/` | Chinese for what is printed: results, help, errors |
+//! | `zh/` | Chinese by template; patterns of what others write: clap, the system, TOML, JSON |
 //! | `help.rs` | the lines of `--help` |
 //!
 //! The pages of a run and of a comparison have their words in `llm-report`.

@@ -7,15 +7,14 @@ use super::loaded::{Loaded, load};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
 use crate::error::{Result, RunError};
+use crate::models::{AttentionFlags, Models};
 use crate::note::Note;
+use crate::numbers::typed;
 use crate::options::Options;
 use crate::settings::{self, ATTENTION, AttentionRow, Given, Initial, OnLoad, Setting};
-use llm_core::base::Message;
-
-use crate::models::{AttentionFlags, Models};
-use crate::numbers::typed;
 use crate::tokenizers::Choice;
 use llm_core::Config;
+use llm_core::base::Message;
 use llm_core::message;
 use llm_core::optim::{AdamW, ScheduleKind, make_optimizer};
 use llm_core::recipe::{DataSource, Recipe};

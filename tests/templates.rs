@@ -178,7 +178,9 @@ fn problems(templates: &BTreeSet<String>, pairs: &[(String, String)]) -> Vec<Str
     let says = |template: &&String| template.contains(char::is_alphabetic);
     let missing = templates.iter().filter(says);
     let missing = missing.filter(|template| !entries.contains_key(template.as_str()));
-    problems.extend(missing.map(|template| format!("no translation of {template:?}")));
+    problems.extend(missing.map(|template| {
+        format!("no translation of {template:?} in the zh/*.toml of its crate or of llm-messages")
+    }));
     problems
 }
 

@@ -94,14 +94,11 @@ pub use llm_run::models::{AttentionFlags, Beyond, Heads, Models};
 pub use panics::Panics;
 pub use program::{ALL_OPTIONS, Program};
 
-use args::{Cli, TrainArgs, Verb};
 use command_line::Parsed;
 use console::{note, print};
-use crew::CrewKind;
 use error::exit;
 use lang::Lang;
 use std::process::ExitCode;
-use threads::in_pool;
 
 /// Does what the command line says; the whole of a binary.
 pub fn run(program: &Program) -> ExitCode {
@@ -122,52 +119,5 @@ pub fn run(program: &Program) -> ExitCode {
             return ExitCode::from(error::code::USAGE);
         }
     };
-    exit(variables::check().and_then(|()| dispatch(program, cli, &verb)))
-}
-
-/// No verb: train, or say how.
-fn train(program: &Program, args: &TrainArgs) -> Result<()> {
-    let options = &llm_run::plan::with_habits(&args.options());
-    let several = args.crew.crew != Some(CrewKind::None);
-    let one_flag = [
-        (args.print_config, "--print-config"),
-        (args.dry_run, "--dry-run"),
-        (args.overfit, "--overfit"),
-    ];
-    if let Some((_, flag)) = one_flag.iter().find(|(on, _)| several && *on == Some(true)) {
-        crew::alone(flag)?;
-    }
-    if args.print_config == Some(true) {
-        return in_pool(&args.output, |threads| {
-            commands::print_config(program, args, options, threads)
-        });
-    }
-    crew::with_crew(args.crew.crew, args.crew.crew_timeout, |team| {
-        in_pool(&args.output, |threads| commands::train(program, args, options, threads, team))
-    })
-}
-
-fn dispatch(program: &Program, cli: Cli, verb: &str) -> Result<()> {
-    if cli.verb.is_some() {
-        crew::alone(verb)?;
-    }
-    match &cli.verb {
-        Some(Verb::Generate(args)) => in_pool(&args.output, |_| commands::generate(program, args)),
-        Some(Verb::Eval(args)) => in_pool(&args.output, |_| commands::eval(program, args)),
-        Some(Verb::Tokenizer(args)) => {
-            in_pool(args.verb.output(), |_| commands::tokenizer(program, args))
-        }
-        Some(Verb::Trace(args)) => in_pool(&args.output, |_| commands::trace(program, args)),
-        Some(Verb::Bench(args)) => in_pool(&args.output, |n| commands::bench(program, args, n)),
-        Some(Verb::Compare(args)) => in_pool(&args.output, |n| commands::compare(program, args, n)),
-        Some(Verb::Export(args)) => in_pool(&args.output, |_| commands::export(program, args)),
-        Some(Verb::Import(args)) => in_pool(&args.output, |_| commands::import(program, args)),
-        Some(Verb::Inspect(args)) => {
-            in_pool(args.verb.output(), |_| commands::inspect(program, args))
-        }
-        Some(Verb::Runs(args)) => commands::runs(args),
-        Some(Verb::Report(args)) => in_pool(&args.output, |n| commands::report(program, args, n)),
-        Some(Verb::Completions { shell }) => commands::completions(program, *shell),
-        None => train(program, &cli.train),
-    }
+    exit(variables::check().and_then(|()| commands::dispatch(program, &cli, &verb)))
 }

@@ -64,7 +64,7 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
             (unseen, Some(message!("data    the run's own unseen text")))
         }
     };
-    super::say_changed(&val);
+    super::notes::say_changed(&val);
     let mut details = Details::new(args, val.tokens(), config.vocab_size)?;
     if let Some(line) = about.filter(|_| !args.output.quiet()) {
         note(line);

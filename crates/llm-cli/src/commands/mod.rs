@@ -1,7 +1,5 @@
 //! What can be done.
 
-use crate::learning::Learning;
-use llm_run::options::Options;
 mod banner;
 mod bench;
 mod compare;
@@ -10,6 +8,7 @@ mod export;
 mod generate;
 mod import;
 mod inspect;
+mod notes;
 mod report;
 mod runs;
 mod tokenizer;
@@ -17,48 +16,75 @@ mod trace;
 mod train;
 mod written;
 
-pub use bench::{Workload as BenchWorkload, bench, workload as bench_workload};
-pub use compare::compare;
-pub use eval::eval;
-pub use export::export;
-pub use generate::generate;
-pub use import::import;
-pub use inspect::inspect;
-pub use report::report;
-pub use runs::runs;
-pub use tokenizer::tokenizer;
-pub use trace::trace;
+pub use bench::{Workload as BenchWorkload, workload as bench_workload};
 pub(crate) use train::train;
 
-use crate::args::{TrainArgs, command};
-use crate::console::{note, print};
-use crate::error::{Result, RunError, reason};
+use crate::args::{Cli, TrainArgs, Verb, command};
+use crate::console::print;
+use crate::crew::{self, CrewKind};
+use crate::error::Result;
 use crate::lang::Lang;
-use crate::messages::spelled;
+use crate::learning::Learning;
 use crate::program::Program;
 use crate::settings;
-use llm_core::base::escape::one_line;
-use llm_core::message;
-use llm_run::data::Validation;
+use crate::threads::in_pool;
+use llm_run::options::Options;
 use llm_run::plan::Plan;
 
-/// Says what was done to a text before it is scored.
-fn say_changed(val: &Validation) {
-    if let Some(label) = &val.about {
-        note(message!("data    {}", one_line(&spelled(label))));
+/// Does what was typed, in a pool of threads.
+///
+/// # Errors
+/// What the verb refuses.
+pub(crate) fn dispatch(program: &Program, cli: &Cli, verb: &str) -> Result<()> {
+    if cli.verb.is_some() {
+        crew::alone(verb)?;
+    }
+    match &cli.verb {
+        Some(Verb::Generate(args)) => in_pool(&args.output, |_| generate::generate(program, args)),
+        Some(Verb::Eval(args)) => in_pool(&args.output, |_| eval::eval(program, args)),
+        Some(Verb::Tokenizer(args)) => {
+            in_pool(args.verb.output(), |_| tokenizer::tokenizer(program, args))
+        }
+        Some(Verb::Trace(args)) => in_pool(&args.output, |_| trace::trace(program, args)),
+        Some(Verb::Bench(args)) => in_pool(&args.output, |n| bench::bench(program, args, n)),
+        Some(Verb::Compare(args)) => in_pool(&args.output, |n| compare::compare(program, args, n)),
+        Some(Verb::Export(args)) => in_pool(&args.output, |_| export::export(program, args)),
+        Some(Verb::Import(args)) => in_pool(&args.output, |_| import::import(program, args)),
+        Some(Verb::Inspect(args)) => {
+            in_pool(args.verb.output(), |_| inspect::inspect(program, args))
+        }
+        Some(Verb::Runs(args)) => runs::runs(args),
+        Some(Verb::Report(args)) => in_pool(&args.output, |n| report::report(program, args, n)),
+        Some(Verb::Completions { shell }) => completions(program, *shell),
+        None => trained(program, &cli.train),
     }
 }
 
-/// Says which folder could not be looked into.
-fn left_out(e: RunError) {
-    note(message!("left out: {}", reason(&e)));
+/// No verb: train, or say how.
+fn trained(program: &Program, args: &TrainArgs) -> Result<()> {
+    let options = &llm_run::plan::with_habits(&args.options());
+    let several = args.crew.crew != Some(CrewKind::None);
+    let one_flag = [
+        (args.print_config, "--print-config"),
+        (args.dry_run, "--dry-run"),
+        (args.overfit, "--overfit"),
+    ];
+    if let Some((_, flag)) = one_flag.iter().find(|(on, _)| several && *on == Some(true)) {
+        crew::alone(flag)?;
+    }
+    if args.print_config == Some(true) {
+        return in_pool(&args.output, |threads| print_config(program, args, options, threads));
+    }
+    crew::with_crew(args.crew.crew, args.crew.crew_timeout, |team| {
+        in_pool(&args.output, |threads| train(program, args, options, threads, team))
+    })
 }
 
 /// Prints a completion script.
 ///
 /// # Errors
 /// When standard output fails.
-pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()> {
+fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()> {
     let (mut script, lang) = (Vec::new(), Lang::chosen());
     Lang::En.choose(); // a script is kept, whatever language is chosen later
     clap_complete::generate(shell, &mut command(program), program.models.name, &mut script);
@@ -70,7 +96,7 @@ pub fn completions(program: &Program, shell: clap_complete::Shell) -> Result<()>
 ///
 /// # Errors
 /// Whatever the run would be refused for, and when standard output fails.
-pub fn print_config(
+fn print_config(
     program: &Program,
     args: &TrainArgs,
     options: &Options,

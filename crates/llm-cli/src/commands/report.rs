@@ -21,7 +21,7 @@ use std::path::{Path, PathBuf};
 pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()> {
     let mut paths = Vec::new();
     for folder in &args.runs {
-        let found = below(folder, super::left_out)?;
+        let found = below(folder, super::notes::left_out)?;
         if found.is_empty() {
             let why = "there is no run in it; a run's folder has a metrics.csv".into();
             return Err(RunError::Input { path: folder.clone(), why });

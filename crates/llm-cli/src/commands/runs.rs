@@ -27,7 +27,9 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
         if args.folders.is_empty() && folder.symlink_metadata().is_err() {
             continue;
         }
-        found.extend(below(folder, super::left_out)?.iter().map(|path| RunFolder::read(path)));
+        found.extend(
+            below(folder, super::notes::left_out)?.iter().map(|path| RunFolder::read(path)),
+        );
     }
     match args.sort.unwrap_or(RunsOrder::Name) {
         RunsOrder::Name => {}

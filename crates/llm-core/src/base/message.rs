@@ -31,8 +31,9 @@ pub enum Filling {
 
 /// How a face says messages.
 pub trait Language {
-    /// The translation of an English template: the same places, `{2}` for the second where they are
-    /// not in order. `None`: the English is used.
+    /// The translation of an English template, which comes as it was written, `{:.2}` and all: the same
+    /// places without how they are written, `{2}` for the second where they are not in order. `None`:
+    /// the English is used.
     fn translation(&self, template: &str) -> Option<&str>;
 
     /// The translation of words of others; `None`: they stay as they are.

@@ -1,6 +1,6 @@
 //! What `inspect` measures on.
 
-use crate::commands::say_changed;
+use crate::commands::notes::say_changed;
 use crate::error::{Result, RunError};
 use crate::signals::Signals;
 use llm_core::base::Message;

@@ -80,7 +80,7 @@ fn shown(e: &RunError) -> String {
 }
 
 /// The sentence of an error, with the verb or the flag that helps where a library knows of none.
-fn sentence(e: &RunError) -> Message {
+pub(crate) fn sentence(e: &RunError) -> Message {
     match e {
         RunError::Foreign { path, look } => {
             message!("'{}': {}", path.display(), looks::instead(*look))

@@ -36,7 +36,7 @@ pub fn new(
     let room = len.saturating_sub(ctx);
     let (offset, count) = match (args.sanity_offset, args.sanity_next_from_data) {
         (None, None | Some(0)) if args.min_acc.is_some() => {
-            let needed = "--sanity-next-from-data N or --sanity-offset I";
+            let needed = message!("--sanity-next-from-data N or --sanity-offset I");
             return usage(message!("--min-acc: there is nothing to judge; add {}", needed));
         }
         (None, None | Some(0)) => return Ok(None),

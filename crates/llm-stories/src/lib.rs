@@ -80,7 +80,7 @@ pub use fact::{Fact, FactKind, Story, WordClass};
 pub use fact_scores::{FactScores, FactTable};
 pub use predictors::{Predictors, Tally};
 pub use tell::story;
-pub use unseen::{ToldStories, UnseenStories};
+pub use unseen::{ToldStories, ToldUnseen, UnseenStories};
 pub use words::WINDOW;
 
 /// The version of the grammar. It changes whenever [`story`] gives other bytes for some seed.

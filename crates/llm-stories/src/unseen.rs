@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// What a story takes in memory: its text, the words that are known, what its bytes tell.
 const STORY_BYTES: u64 = 2 << 10;
 
-/// Stories in a row, of which the last are not learnt, and what is known of those without a model.
+/// Stories in a row, of which the last are not learnt.
 #[derive(Clone, Debug)]
 pub struct ToldStories {
     /// The seed that they belong to.
@@ -26,7 +26,14 @@ pub struct ToldStories {
     /// What is learnt.
     pub learnt: StoryCorpus,
     /// What is not.
-    pub unseen: StoryCorpus,
+    pub unseen: Arc<ToldUnseen>,
+}
+
+/// Stories that are not learnt, and what is known of them without a model.
+#[derive(Clone, Debug)]
+pub struct ToldUnseen {
+    /// They.
+    pub corpus: StoryCorpus,
     /// After reading what is learnt.
     predictors: Predictors,
     /// −ln P(byte | story so far) of each unseen story's bytes.
@@ -48,20 +55,21 @@ impl ToldStories {
         let nats = unseen.stories.iter().map(|story| surprise(&story.text).unwrap_or_default());
         let (nats, guessed) = (nats.collect(), predictors.score(&unseen.stories));
         let guessed = guessed.into_values().fold(Tally::default(), Tally::plus);
-        Ok(ToldStories { seed, learnt, unseen, predictors, nats, guessed })
+        let unseen = Arc::new(ToldUnseen { corpus: unseen, predictors, nats, guessed });
+        Ok(ToldStories { seed, learnt, unseen })
     }
 
     /// Their seed, how many there are, and how many of them are learnt.
     pub fn parts(&self) -> (u64, u64, u64) {
         let learnt = self.learnt.stories.len() as u64;
-        (self.seed, learnt + self.unseen.stories.len() as u64, learnt)
+        (self.seed, learnt + self.unseen.corpus.stories.len() as u64, learnt)
     }
 }
 
 /// What is known about unseen stories.
 #[derive(Clone, Debug)]
 pub struct UnseenStories {
-    told: Arc<ToldStories>,
+    told: Arc<ToldUnseen>,
     /// Where the windows begin, one for each story.
     starts: Vec<usize>,
     /// The bytes of each story that its window scores.
@@ -80,7 +88,7 @@ impl UnseenStories {
     /// # Errors
     /// What reading the data says.
     pub fn new(
-        told: Arc<ToldStories>,
+        told: Arc<ToldUnseen>,
         data: &TokenDataset,
         windows: &Windows,
         tokenizer: &dyn Tokenizer,
@@ -100,7 +108,7 @@ impl UnseenStories {
 
     /// The story that a window belongs to.
     pub fn story(&self, window: Window) -> Option<&Story> {
-        self.told.unseen.stories.get(self.index(window))
+        self.told.corpus.stories.get(self.index(window))
     }
 
     /// [`UnseenStories::floor`] of some of the windows.
@@ -117,7 +125,7 @@ impl UnseenStories {
     pub fn guessed(&self, windows: &Windows) -> BTreeMap<FactKind, Tally> {
         let mut sums: BTreeMap<FactKind, Tally> = BTreeMap::new();
         for index in windows.iter().map(|window| self.index(window)) {
-            let found = (self.told.unseen.stories.get(index), self.scored.get(index));
+            let found = (self.told.corpus.stories.get(index), self.scored.get(index));
             let (Some(story), Some(scored)) = found else { continue };
             let facts = story.facts.iter();
             let facts = facts.filter(|of| of.start >= scored.start.max(1) && of.end <= scored.end);

@@ -44,7 +44,7 @@ impl From<Value> for Answer {
 pub struct Lab {
     runs: BTreeMap<u32, Run>,
     /// Runs on the same stories share them.
-    told: Option<Arc<ToldStories>>,
+    told: Option<ToldStories>,
 }
 
 impl Lab {

@@ -108,7 +108,7 @@ impl Run {
     ///
     /// # Errors
     /// [`Code::Data`] for a text that cannot be learnt, [`Code::Memory`].
-    pub fn learns(&mut self, input: Input, told: &mut Option<Arc<ToldStories>>) -> Result<()> {
+    pub fn learns(&mut self, input: Input, told: &mut Option<ToldStories>) -> Result<()> {
         let Recipe { val_frac, seq_len, .. } = self.trainer.recipe;
         self.data = Some(Data::divided(input, val_frac, seq_len, &self.tokenizer, told)?);
         self.measuring = None;

@@ -7,6 +7,7 @@ use crate::flags::arguments;
 use clap::{Arg, ArgMatches};
 use llm_core::base::Message;
 use llm_core::message;
+use llm_run::models::Models;
 
 /// When an answer is given.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +28,8 @@ enum Answer {
     Note(&'static str),
     /// It is not so here: what to do.
     Instead(&'static str),
-    /// It is for these flags to say.
-    Ours(&'static [&'static str]),
+    /// It is for these flags to say, and for those of them that not every program has.
+    Ours(&'static [&'static str], &'static [&'static str]),
 }
 
 use Answer::{Instead, Note, Ours};
@@ -50,12 +51,13 @@ const ROWS: [&[Row]; 2] = [
     &[
         ("always-save-checkpoint", IsNot(YES), Note("ckpt/last is always saved, and the best state beside it, as ckpt/best")),
         ("backend", IsNot(&[]), Note("mpirun and srun start several processes; --crew says which of them train")),
-        ("bias", Is(YES), Note("--arch gpt2 gives the norms one too")),
-        ("bias", IsNot(YES), Ours(&["head-bias", "mlp-bias", "attention-bias"])),
+        ("bias", Is(YES), Note("linear maps have one; --arch gpt2 gives the norms one too")),
+        ("bias", IsNot(YES), Ours(&["head-bias"], &["mlp-bias", "attention-bias"])),
         COMPILE,
         ("decay-lr", IsNot(YES), Instead("use --schedule constant")),
         DEVICE,
-        ("dtype", IsNot(&["float32"]), Ours(&["matmul"])),
+        ("dtype", Is(&["bfloat16"]), Instead("use --matmul bf16, with which products take bf16; all else is float32")),
+        ("dtype", IsNot(&["float32"]), Instead("numbers are float32 here; leave it out")),
         ("eval-iters", IsNot(&[]), Note("every measurement takes the same windows, at most 65,536 tokens of them")),
         ("eval-only", Is(YES), Instead("use eval --load RUN --data FILE")),
         ("init-from", Is(&["resume"]), Instead("use --load RUN, the run's folder")),
@@ -86,7 +88,7 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
     ///
     /// # Errors
     /// [`RunError::Usage`] with what to do, for what is not so here.
-    pub fn notes(&self) -> Result<Vec<Message>> {
+    pub fn notes(&self, models: &Models) -> Result<Vec<Message>> {
         let mut notes = Vec::new();
         for (name, value) in &self.0 {
             let mut rows = ROWS[SCRIPT].iter().filter(|(of, ..)| of == name);
@@ -103,7 +105,12 @@ impl<const SCRIPT: usize> NanoGptFlags<SCRIPT> {
                     continue;
                 }
                 Instead(what) => message!("{}: {}", typed, Message::from(*what)),
-                Ours(flags) => message!("{}: here it is --{}", typed, flags.join(", --")),
+                Ours(of_all, further) => {
+                    let further =
+                        further.iter().filter(|flag| models.offers(&flag.replace('-', "_")));
+                    let flags: Vec<_> = of_all.iter().chain(further).copied().collect();
+                    message!("{}: here it is --{}", typed, flags.join(", --"))
+                }
             };
             return Err(RunError::Usage(refused));
         }
@@ -138,8 +145,8 @@ mod tests {
         let command = command(&EVERYTHING);
         let is_there = |name: &str| command.get_arguments().any(|arg| arg.get_long() == Some(name));
         for (name, _, answer) in ROWS.into_iter().flatten() {
-            let Ours(flags) = answer else { continue };
-            assert!(flags.iter().all(|flag| is_there(flag)), "{name}: {flags:?}");
+            let Ours(of_all, further) = answer else { continue };
+            assert!(of_all.iter().chain(*further).all(|flag| is_there(flag)), "{name}");
         }
     }
 }

@@ -15,7 +15,7 @@ use llm_run::plan::{Loaded, load};
 /// # Errors
 /// What loading or writing refuses.
 pub fn generate(program: &Program, args: &GenerateArgs) -> Result<()> {
-    let foreign = args.nano_gpt.notes()?;
+    let foreign = args.nano_gpt.notes(&program.models)?;
     if !args.output.quiet() {
         foreign.iter().for_each(note);
     }

@@ -1,20 +1,18 @@
 //! What several verbs say beside their results.
 
 use crate::console::note;
-use crate::error::{RunError, reason};
-use crate::messages::spelled;
-use llm_core::base::escape::one_line;
+use crate::error::{RunError, sentence};
 use llm_core::message;
 use llm_run::data::Validation;
 
 /// Says what was done to a text before it is scored.
 pub(crate) fn say_changed(val: &Validation) {
     if let Some(label) = &val.about {
-        note(message!("data    {}", one_line(&spelled(label))));
+        note(message!("data    {}", label));
     }
 }
 
 /// Says which folder could not be looked into.
 pub(crate) fn left_out(e: RunError) {
-    note(message!("left out: {}", reason(&e)));
+    note(message!("left out: {}", sentence(&e)));
 }

@@ -3,7 +3,7 @@
 use super::written::is_page;
 use crate::args::ReportArgs;
 use crate::console::{json_line, note, print};
-use crate::error::{Result, RunError, of_verb, reason};
+use crate::error::{Result, RunError, of_verb, sentence};
 use crate::program::Program;
 use llm_core::base::Message;
 use llm_core::base::escape::one_line;
@@ -61,7 +61,7 @@ pub fn report(program: &Program, args: &ReportArgs, threads: usize) -> Result<()
 fn without(unshown: Unshown) -> Message {
     match unshown {
         Unshown::Checkpoint => message!("no checkpoint was saved: the page has the log only"),
-        Unshown::Text(e) => message!("without a text for the heads: {}", reason(&e)),
+        Unshown::Text(e) => message!("without a text for the heads: {}", sentence(&e)),
     }
 }
 

@@ -84,10 +84,10 @@ pub(crate) fn tokens(
     }
     if let Some(flag) = prompt.flag() {
         let instead = match (opening, begin == tokenizer.end_of_text(), begin) {
-            (Some(_), ..) => "a story's first words",
-            (None, false, _) => "the token that begins one",
-            (None, true, Some(_)) => "the end of the one before",
-            (None, true, None) => "a line break",
+            (Some(_), ..) => message!("a story's first words"),
+            (None, false, _) => message!("the token that begins one"),
+            (None, true, Some(_)) => message!("the end of the one before"),
+            (None, true, None) => message!("a line break"),
         };
         note(message!("{} is empty: the text begins with {}", flag, instead));
     }

@@ -24,6 +24,7 @@ pub(crate) use help::about;
 pub(crate) use help::help;
 
 use crate::lang::Lang;
+use llm_core::base::escape::one_line;
 use llm_core::base::{Language, Message};
 use llm_core::message;
 use llm_messages::{Catalogue, LIBRARIES};
@@ -48,6 +49,10 @@ impl Language for Flags {
         None
     }
 
+    fn name(&self, name: &str) -> String {
+        one_line(name)
+    }
+
     fn option(&self, name: &str) -> String {
         format!("--{}", name.replace('_', "-"))
     }
@@ -63,6 +68,10 @@ impl Language for Chinese {
 
     fn words(&self, words: &str) -> Option<String> {
         self.translation(words).map(String::from).or_else(|| CATALOGUE.words(words))
+    }
+
+    fn name(&self, name: &str) -> String {
+        Flags.name(name)
     }
 
     fn option(&self, name: &str) -> String {

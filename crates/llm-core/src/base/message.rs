@@ -17,6 +17,8 @@ pub struct Message {
 pub enum Filling {
     /// A name, a quotation, a number that is written already: the same in every language.
     Text(String),
+    /// A path, which may hold anything: a face that shows it makes it safe.
+    Name(String),
     /// Words of others, such as a system's reason, which may have a translation as they are.
     Words(String),
     /// A number, written as the place says: `{:.4}`, `{:+.1}`, `{:.2e}`, `{:e}` or `{}`.
@@ -39,6 +41,11 @@ pub trait Language {
     /// The translation of words of others; `None`: they stay as they are.
     fn words(&self, words: &str) -> Option<String> {
         self.translation(words).map(String::from)
+    }
+
+    /// A path as it may be shown here: on a terminal in one line that cannot control it.
+    fn name(&self, name: &str) -> String {
+        name.into()
     }
 
     /// The spelling of an option, such as `--val-frac` for `val_frac`.
@@ -153,6 +160,7 @@ impl Filling {
     fn said(&self, spec: &str, language: &dyn Language) -> String {
         match self {
             Filling::Text(text) => text.clone(),
+            Filling::Name(name) => language.name(name),
             Filling::Words(words) => language.words(words).unwrap_or_else(|| words.clone()),
             Filling::Number(x) => number(*x, spec).unwrap_or_else(|| x.to_string()),
             Filling::Single(x) => match spec {
@@ -196,8 +204,14 @@ macro_rules! texts {
     )+};
 }
 texts!(str, String, char, bool, i32, i64, u8, u16, u32, u64, u128, usize);
-texts!(fmt::Arguments<'_>, std::path::Display<'_>, std::borrow::Cow<'_, str>);
+texts!(fmt::Arguments<'_>, std::borrow::Cow<'_, str>);
 texts!(std::str::EscapeDefault<'_>, std::str::EscapeDebug<'_>);
+
+impl Fill for std::path::Display<'_> {
+    fn fill(&self) -> Filling {
+        Filling::Name(self.to_string())
+    }
+}
 
 /// A shape, as `[2, 3]`.
 impl Fill for Vec<usize> {

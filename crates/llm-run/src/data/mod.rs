@@ -93,7 +93,7 @@ impl Data {
         val_frac: f64,
         seq_len: usize,
         tokenizer: &Arc<dyn Tokenizer>,
-        told: &mut Option<Arc<ToldStories>>,
+        told: &mut Option<ToldStories>,
     ) -> Result<Data> {
         let (seed, count) = match input {
             Input::Stories { seed, count } => (seed, count),
@@ -103,7 +103,7 @@ impl Data {
         let known = told.take().filter(|told| told.parts() == (seed, count, cut));
         let told = told.insert(match known {
             Some(known) => known,
-            None => Arc::new(ToldStories::new((seed, count, cut))?),
+            None => ToldStories::new((seed, count, cut))?,
         });
         let train = told.learnt.tokens(tokenizer.as_ref())?;
         let stories = message!(
@@ -114,8 +114,8 @@ impl Data {
             base::thousands(count - cut)
         );
         let label = with_facts(stories, vocabulary(tokenizer.as_ref()));
-        let val =
-            (cut < count).then(|| Validation::of_stories(told.clone(), seq_len, tokenizer.clone()));
+        let val = (cut < count)
+            .then(|| Validation::of_stories(told.unseen.clone(), seq_len, tokenizer.clone()));
         // The story after the last one: nobody learns it.
         let next = llm_stories::story(seed, count).text;
         let opening = next.split_inclusive(' ').take(2).collect::<String>().trim().to_string();

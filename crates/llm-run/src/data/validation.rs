@@ -10,7 +10,7 @@ use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Evaluation, Scored, Sums, evaluate_together};
 use llm_core::{Recipe, TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
-use llm_stories::{FactTable, Story, ToldStories, UnseenStories};
+use llm_stories::{FactTable, Story, ToldUnseen, UnseenStories};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -105,11 +105,11 @@ impl Validation {
     }
 
     pub(super) fn of_stories(
-        told: Arc<ToldStories>,
+        told: Arc<ToldUnseen>,
         seq_len: usize,
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Validation> {
-        let data = told.unseen.tokens(tokenizer.as_ref())?;
+        let data = told.corpus.tokens(tokenizer.as_ref())?;
         let windows = data.windows(seq_len);
         let stories = UnseenStories::new(told, &data, &windows, tokenizer.as_ref())?;
         Ok(Validation { data, windows, tokenizer, stories: Some(stories), about: None })

@@ -62,7 +62,7 @@ pub fn on_input(
     options: &Options,
     input: Input,
     tokenizer: Arc<dyn Tokenizer>,
-    told: &mut Option<Arc<ToldStories>>,
+    told: &mut Option<ToldStories>,
 ) -> Result<Plan> {
     let settings = fresh::settings(models, options)?;
     let settings = settings.on(options, tokenizer.vocab_size(), (input.source(), None))?;

@@ -176,10 +176,10 @@ impl Choice {
                 // That of a folder, for example of a model of Hugging Face's.
                 let path =
                     &Some(path.join(TOKENIZER)).filter(|p| p.is_file()).unwrap_or(path.clone());
-                (bpe::from_tokenizer_json(&read(path)?), format!("'{}'", path.display()))
+                (bpe::from_tokenizer_json(&read(path)?), message!("'{}'", path.display()))
             }
             Choice::Pair { vocab, merges } => {
-                let files = format!("'{}' and '{}'", vocab.display(), merges.display());
+                let files = message!("'{}' and '{}'", vocab.display(), merges.display());
                 (bpe::from_vocab_and_merges(&read(vocab)?, &read(merges)?), files)
             }
         };

@@ -1,7 +1,7 @@
 //! What is compared: the settings in which trainings differ.
 
 use crate::args::{CompareArgs, TrainArgs, command, in_one_line};
-use crate::error::{Result, RunError, reason};
+use crate::error::{Result, RunError, sentence};
 use crate::flags::flags_of;
 use crate::program::Program;
 use clap::FromArgMatches;
@@ -163,7 +163,7 @@ fn with(program: &Program, args: TrainArgs, flag: &str, value: &str) -> Result<T
         return Err(RunError::Usage(message!("--{} is given, and varied by --vary", flag)));
     }
     let words = [format!("--{flag}={value}")];
-    typed(program, args, &words).map_err(|e| RunError::Usage(message!("--vary: {}", reason(&e))))
+    typed(program, args, &words).map_err(|e| RunError::Usage(message!("--vary: {}", sentence(&e))))
 }
 
 /// The same with these words typed too.

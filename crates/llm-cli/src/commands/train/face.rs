@@ -3,10 +3,10 @@
 use super::super::eval::facts_table;
 use crate::args::TrainArgs;
 use crate::console::{Out, note, noted};
-use crate::error::{Result, reason};
+use crate::error::{Result, sentence};
 use crate::events::{self, Event as Json};
 use crate::generation::Request;
-use crate::messages::{in_both, lasting, spelled};
+use crate::messages::{in_both, lasting};
 use crate::next_commands;
 use crate::probes;
 use crate::program::Program;
@@ -18,12 +18,12 @@ use llm_core::checkpoint::Snapshot;
 use llm_core::train::StepReport;
 use llm_core::{TinyGPT, TokenDataset, message};
 use llm_lens::Probes;
-use llm_report::{About, Bilingual};
+use llm_report::About;
 use llm_run::data::{Report, Validation};
 use llm_run::folder::Target;
 use llm_run::log::{Curves, Sample};
 use llm_run::plan::Plan;
-use llm_run::training::{Early, Estimate, Event, Face, Kept, PageOf, Scored, advice_on_rate};
+use llm_run::training::{Estimate, Event, Face, Kept, PageOf, Scored, advice_on_rate};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -288,14 +288,6 @@ impl<'a> Shown<'a> {
     }
 }
 
-/// Why there were fewer steps than planned.
-fn early(why: &Early) -> Bilingual {
-    match why {
-        Early::Diverged(why) => escape::one_line(&spelled(why)).into(),
-        why => in_both(llm_messages::early(why)),
-    }
-}
-
 impl Face for Shown<'_> {
     fn event(&mut self, event: &Event<'_>) {
         let line = llm_messages::event(event);
@@ -332,7 +324,7 @@ impl Face for Shown<'_> {
             Event::Result { step, report, on, model, clipped } => {
                 return self.result(line, *step, report, on, model, *clipped);
             }
-            Event::NoPage(e) => note(message!("no report: {}", reason(e))),
+            Event::NoPage(e) => note(message!("no report: {}", sentence(e))),
             Event::Interrupted { step, kept } => {
                 self.progress.finish();
                 self.interrupted(*step, kept);
@@ -362,7 +354,7 @@ impl Face for Shown<'_> {
             speaker.say(message!("sample  after step {}, temperature {}:", step, temperature));
             let keep = |sample: &Sample| {
                 if let Err(e) = keep(sample) {
-                    note(message!("a sample is not kept: {}", reason(&e)));
+                    note(message!("a sample is not kept: {}", sentence(&e)));
                 }
             };
             request.write(run.model, step, &mut speaker.out, signals, speaker.json, keep)
@@ -382,7 +374,11 @@ impl Face for Shown<'_> {
     }
 
     fn page(&mut self, of: &PageOf<'_>) -> Option<String> {
-        let page = llm_report::page(self.about.as_ref()?, of, of.ending.early.map(early));
+        let page = llm_report::page(
+            self.about.as_ref()?,
+            of,
+            of.ending.early.map(|why| in_both(llm_messages::early(why))),
+        );
         llm_report::html(&page).ok()
     }
 

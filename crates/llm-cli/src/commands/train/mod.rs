@@ -121,7 +121,7 @@ fn planned(
     lowered: Lowered,
 ) -> Result<Planned> {
     alone::refuse_prompt_alone(program, args)?;
-    let foreign = args.nano_gpt.notes()?;
+    let foreign = args.nano_gpt.notes(&program.models)?;
     let learning = Learning::new(args.output.quiet());
     let mut plan = learning.watch(|watch| Plan::new(&program.models, options, watch))?;
     let rounded = plan.trainer.recipe.matmul == Precision::Bf16;

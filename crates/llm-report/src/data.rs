@@ -134,7 +134,7 @@ pub struct AttentionMaps {
     /// The T tokens as one can show them.
     pub tokens: Vec<String>,
     /// `[L][H][T][T]`: row i holds the weights of query i; those after i are 0, and the page leaves
-    /// them out. It has the others in steps of [`WEIGHT_STEP`].
+    /// them out. It has the others in steps of `WEIGHT_STEP`.
     #[serde(serialize_with = "in_steps")]
     pub layers: Vec<Vec<Vec<Vec<f32>>>>,
 }

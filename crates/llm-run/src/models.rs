@@ -72,7 +72,7 @@ impl AttentionFlags {
         }
     }
 
-    /// Of an attention that has heads and nothing else, for [`Program::described`].
+    /// Of an attention that has heads and nothing else, for [`Models::described`].
     pub fn of_heads(spec: &AttentionSpec) -> AttentionFlags {
         AttentionFlags::new(spec.n_heads)
     }

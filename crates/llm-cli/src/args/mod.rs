@@ -1,4 +1,4 @@
-//! The command line: what can be typed. What it means is decided in [`plan`](crate::plan).
+//! The command line: what can be typed. What it means is decided in [`llm_run::plan`].
 
 mod bench;
 mod choices;

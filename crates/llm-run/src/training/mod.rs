@@ -76,7 +76,7 @@ impl fmt::Debug for Training<'_> {
 
 impl<'a> Training<'a> {
     /// What a run needs besides its plan. `crew` are those who work on it,
-    /// [`Alone`](llm_core::crew::Alone) where there is one process.
+    /// [`Alone`] where there is one process.
     pub fn new(
         plan: &Plan,
         options: &'a Options,

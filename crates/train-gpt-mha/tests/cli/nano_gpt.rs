@@ -137,10 +137,13 @@ fn what_is_not_so_here_is_answered() {
         ("--eval_only=True", "eval --load"),
         ("--wandb_log=True", "metrics.csv"),
         ("--decay_lr=False", "--schedule constant"),
-        ("--bias=False", "--mlp-bias"),
+        ("--bias=False", "here it is --head-bias"),
     ] {
         sandbox.refuses(&["--data", "text.txt", flag], 2, &[&flag[2..6], answer]);
     }
+    // A flag that this program has not is no answer.
+    let bias = sandbox.refuses(&["--data", "text.txt", "--bias=False"], 2, &[]);
+    assert!(!bias.stderr.contains("--mlp-bias"), "{bias}");
     let generate = ["generate", "--load", "x", "--init_from=gpt2"];
     sandbox.refuses(&generate, 2, &["import hf"]);
     sandbox.refuses(&["--dataset=none"], 66, &["data/none/train.bin"]);

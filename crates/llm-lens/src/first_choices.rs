@@ -1,4 +1,4 @@
-//! Which token comes next, by the model and in the text?
+//! The token that comes next, by the model and in the text.
 
 use llm_core::base::rng::{below, stream};
 use llm_core::generate::{Decoder, Sampling};

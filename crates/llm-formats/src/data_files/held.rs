@@ -91,7 +91,7 @@ pub(super) fn refused(path: &Path, why: Message) -> Error {
     unreadable(path, io::Error::other(why))
 }
 
-/// Is this standard input?
+/// Whether this is standard input.
 pub fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == "-"
 }

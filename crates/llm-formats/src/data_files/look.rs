@@ -130,7 +130,7 @@ fn after_header(path: &Path, sample: &[u8], whole: Held) -> Result<Looked> {
     Ok(if before > 0 { looked.out_of(Wrapping::Headed) } else { looked })
 }
 
-/// Is a file that is no text one of token numbers, as nanoGPT has them?
+/// Whether a file that is no text is one of token numbers, as nanoGPT has them.
 fn is_numbers(path: &Path, reading: &Reading) -> bool {
     let named = path.extension().is_some_and(|ext| ext == "bin");
     reading.numbers || named && path.with_file_name(META).is_file()

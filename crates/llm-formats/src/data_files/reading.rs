@@ -10,11 +10,11 @@ use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 /// How files are to be read.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
-    /// Can text be made into tokens part by part, so that it may stay on the disk?
+    /// Whether text can be made into tokens part by part, so that it may stay on the disk.
     pub(super) in_parts: bool,
     /// What they are said to be.
     pub(super) said: Option<DataForm>,
-    /// May what is no text be token numbers?
+    /// Whether what is no text may be token numbers.
     pub(super) numbers: bool,
     /// Where a text ends in them.
     pub(super) end_of_text: EndOfText,

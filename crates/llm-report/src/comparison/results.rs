@@ -74,7 +74,7 @@ impl Results {
         first.iter().map(|(name, _)| name.as_str()).collect()
     }
 
-    /// Are they kinds of models?
+    /// Whether they are kinds of models.
     pub fn by_kind(&self) -> bool {
         self.differ_in().contains(&KIND)
     }

@@ -1,13 +1,14 @@
 //! Every template of the libraries has its translation, and no other has one: the sources are held
-//! against `crates/llm-messages/src/zh/libraries.toml`, those of the page's core also against
-//! `crates/llm-web/src/zh.toml`.
+//! against `crates/llm-messages/src/zh/libraries.json`, those of the page's core also against
+//! `crates/llm-web/src/zh.json`.
 
 use crate::floors::attributes;
 use crate::literals::sources;
+use llm_messages::Catalogue;
 use proc_macro2::{TokenStream, TokenTree};
+use serde_json::{Map, Value};
 use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
-use toml::{Table, Value};
 use workspace_tests::workspace;
 
 /// Crates whose messages are translated there.
@@ -179,36 +180,32 @@ fn problems(templates: &BTreeSet<String>, pairs: &[(String, String)]) -> Vec<Str
     let missing = templates.iter().filter(says);
     let missing = missing.filter(|template| !entries.contains_key(template.as_str()));
     problems.extend(missing.map(|template| {
-        format!("no translation of {template:?} in the zh/*.toml of its crate or of llm-messages")
+        format!("no translation of {template:?} in the zh/*.json of its crate or of llm-messages")
     }));
     problems
 }
 
-/// The pairs of a section and those of the sections in it.
-fn pairs(section: Table) -> Vec<(String, String)> {
-    let each = section.into_iter().flat_map(|(key, value)| match value {
-        Value::String(zh) => vec![(key, zh)],
-        Value::Table(inner) => pairs(inner),
-        _ => Vec::new(),
-    });
-    each.collect()
-}
-
-/// What stands in a file below `crates`.
+/// What stands in a file below `crates`, an entry a line: JSON itself keeps the last of two with one key.
 pub fn pairs_of(file: &str) -> Vec<(String, String)> {
     let text = std::fs::read_to_string(workspace().join("crates").join(file)).unwrap();
-    pairs(text.parse().unwrap())
+    let entry = |line: &str| {
+        let inside = line.trim().trim_end_matches(',');
+        let object: Map<String, Value> = serde_json::from_str(&format!("{{{inside}}}")).ok()?;
+        let (en, zh) = object.into_iter().next()?;
+        Some((en, zh.as_str()?.to_string()))
+    };
+    text.lines().filter_map(entry).collect()
 }
 
 /// What the libraries say.
 fn of_libraries() -> Vec<(String, String)> {
-    let files = ["libraries.toml", "run.toml"].map(|name| format!("llm-messages/src/zh/{name}"));
+    let files = ["libraries.json", "run.json"].map(|name| format!("llm-messages/src/zh/{name}"));
     files.iter().flat_map(|file| pairs_of(file)).collect()
 }
 
 /// All templates, with those of the command line.
 pub fn all_templates() -> Vec<(String, String)> {
-    of_libraries().into_iter().chain(pairs_of("llm-cli/src/messages/zh/cli.toml")).collect()
+    of_libraries().into_iter().chain(pairs_of("llm-cli/src/messages/zh/cli.json")).collect()
 }
 
 #[test]
@@ -218,9 +215,27 @@ fn every_template_of_the_libraries_has_its_chinese() {
     assert!(problems.is_empty() && all.len() > 350, "{}", problems.join("\n"));
 }
 
+/// An entry in a section that is read as something else would be English without a word.
+#[test]
+fn every_translation_is_found_by_its_template() {
+    let files = [
+        "llm-messages/src/zh/libraries.json",
+        "llm-messages/src/zh/run.json",
+        "llm-cli/src/messages/zh/cli.json",
+        "llm-web/src/zh.json",
+    ];
+    for file in files {
+        let text = std::fs::read_to_string(workspace().join("crates").join(file)).unwrap();
+        let catalogue = Catalogue::new(&[&text]);
+        for (en, zh) in pairs_of(file) {
+            assert_eq!(catalogue.translation(&en), Some(&zh[..]), "{file}");
+        }
+    }
+}
+
 #[test]
 fn every_translation_of_the_command_line_has_the_same_places() {
-    let own = pairs_of("llm-cli/src/messages/zh/cli.toml");
+    let own = pairs_of("llm-cli/src/messages/zh/cli.json");
     let problems = problems(&own.iter().map(|(en, _)| en.clone()).collect(), &own);
     assert!(problems.is_empty() && own.len() > 300, "{}", problems.join("\n"));
 }
@@ -229,7 +244,7 @@ fn every_translation_of_the_command_line_has_the_same_places() {
 fn every_template_of_the_pages_core_has_its_chinese() {
     let known: BTreeSet<String> = of_libraries().into_iter().map(|(en, _)| en).collect();
     let own = &templates("llm-web") - &known;
-    let problems = problems(&own, &pairs_of("llm-web/src/zh.toml"));
+    let problems = problems(&own, &pairs_of("llm-web/src/zh.json"));
     assert!(problems.is_empty() && own.len() > 15, "{}", problems.join("\n"));
 }
 

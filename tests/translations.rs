@@ -128,10 +128,10 @@ fn is_none(text: &str) -> bool {
 
 /// The English of what is found as it is: templates, and the patterns of the command line.
 fn english() -> BTreeSet<String> {
-    let files = ["cli.toml", "help.toml", "foreign.toml"]
+    let files = ["cli.json", "help.json", "foreign.json"]
         .map(|name| format!("llm-cli/src/messages/zh/{name}"));
     let libraries =
-        ["libraries.toml", "run.toml"].map(|name| format!("llm-messages/src/zh/{name}"));
+        ["libraries.json", "run.json"].map(|name| format!("llm-messages/src/zh/{name}"));
     let files = files.iter().chain(&libraries);
     files.flat_map(|file| templates::pairs_of(file)).map(|(en, _)| en).collect()
 }
@@ -185,13 +185,13 @@ fn no_chinese_is_left_over() {
             false
         });
     }
-    let mut left: Vec<String> = templates::pairs_of("llm-cli/src/messages/zh/cli.toml")
+    let mut left: Vec<String> = templates::pairs_of("llm-cli/src/messages/zh/cli.json")
         .into_iter()
         .filter_map(|(en, _)| (!said.contains(&en)).then_some(en))
         .collect();
     // Help is put together by clap, and stands in comments too.
     let help =
-        templates::pairs_of("llm-cli/src/messages/zh/help.toml").into_iter().map(|(en, _)| en);
+        templates::pairs_of("llm-cli/src/messages/zh/help.json").into_iter().map(|(en, _)| en);
     let source = source.replace("\\\"", "\"");
     left.extend(help.filter(|en| {
         let longest = en.split("{}").max_by_key(|piece| piece.len()).unwrap_or_default();

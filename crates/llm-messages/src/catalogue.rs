@@ -5,14 +5,24 @@
 //! Chinese too; `{2}` and `{2:zh}` are the second place wherever it is needed.
 
 use llm_core::base::Language;
-use std::collections::HashMap;
-use toml::{Table, Value};
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
 
 /// A pattern that begins with a place needs so many letters to be more than `{} of {}`.
 const LITTLE: usize = 12;
 
-/// The section of what is looked up as it is.
-const TEMPLATES: &str = "templates";
+/// Pairs of English and Chinese, in sections for the reader of the file.
+type Sections = BTreeMap<String, BTreeMap<String, String>>;
+
+/// A file of translations.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct File {
+    /// What is looked up as it is.
+    templates: Sections,
+    /// What is found in the words of others.
+    patterns: Sections,
+}
 
 /// Translations of templates and words.
 #[derive(Debug, Default)]
@@ -48,29 +58,18 @@ enum Phrase {
     },
 }
 
-/// The pairs of a section and those of the sections in it.
-fn pairs(section: Table) -> Vec<(String, String)> {
-    let each = section.into_iter().flat_map(|(key, value)| match value {
-        Value::String(zh) => vec![(key, zh)],
-        Value::Table(inner) => pairs(inner),
-        _ => Vec::new(),
-    });
-    each.collect()
-}
-
 impl Catalogue {
-    /// What stands in these files, each a TOML table: templates in its section `templates`, patterns in
-    /// all others. Of a template that is there twice the first counts. A file that is none has nothing.
+    /// What stands in these files, each a JSON object: `templates` and `patterns`, both in sections. Of a
+    /// template that is there twice the first counts. An invalid file counts as empty.
     pub fn new(files: &[&str]) -> Catalogue {
         let mut all = Catalogue::default();
         for text in files {
-            let mut file = text.parse::<Table>().unwrap_or_default();
-            if let Some(Value::Table(section)) = file.remove(TEMPLATES) {
-                for (en, zh) in pairs(section) {
-                    all.templates.entry(en).or_insert(zh);
-                }
+            let file: File = serde_json::from_str(text).unwrap_or_default();
+            for (en, zh) in file.templates.into_values().flatten() {
+                all.templates.entry(en).or_insert(zh);
             }
-            all.patterns.extend(pairs(file).iter().map(|(en, zh)| Pattern::new(en, zh)));
+            let patterns = file.patterns.into_values().flatten();
+            all.patterns.extend(patterns.map(|(en, zh)| Pattern::new(&en, &zh)));
         }
         all
     }
@@ -199,8 +198,10 @@ mod tests {
     #[test]
     fn templates_are_looked_up_and_words_are_found() {
         let all = Catalogue::new(&[
-            "[templates.part]\n\"{} of it\" = \"{} OF\"\na = \"1\"",
-            "[templates]\na = \"2\"\n[words]\n\"all\" = \"ALL\"\n\"{} of {}, '{'\" = \"{2}: {1:zh}, '{'\"",
+            r#"{"templates": {"part": {"{} of it": "{} OF", "a": "1"}}}"#,
+            r#"{"templates": {"": {"a": "2"}},
+                "patterns": {"": {"all": "ALL", "{} of {}, '{'": "{2}: {1:zh}, '{'"}}}"#,
+            "no JSON",
         ]);
         assert_eq!(all.translation("{:.2} of it"), Some("{} OF"));
         assert_eq!((all.translation("a"), all.translation("all")), (Some("1"), None));

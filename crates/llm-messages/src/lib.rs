@@ -8,7 +8,7 @@
 //! ```
 //! use llm_messages::{Catalogue, LIBRARIES};
 //!
-//! let catalogue = Catalogue::new(&[LIBRARIES]);
+//! let catalogue = Catalogue::new(&LIBRARIES);
 //! assert_eq!(catalogue.translation("checksum mismatch in the file"), Some("文件的校验和不符"));
 //! assert!(catalogue.translation("a sentence of somebody else").is_none());
 //! ```

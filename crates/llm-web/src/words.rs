@@ -1,12 +1,14 @@
-//! How what is said is said: the templates of this crate in `zh.toml`, and those of the libraries.
+//! How what is said is said: the templates of this crate in `zh.json`, and those of the libraries.
 
 use llm_core::base::Language;
 use llm_messages::{Catalogue, LIBRARIES};
 use llm_run::settings;
 use std::sync::LazyLock;
 
-static CATALOGUE: LazyLock<Catalogue> =
-    LazyLock::new(|| Catalogue::new(&[include_str!("zh.toml"), LIBRARIES]));
+static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    let [libraries, run] = LIBRARIES;
+    Catalogue::new(&[include_str!("zh.json"), libraries, run])
+});
 
 /// A language of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

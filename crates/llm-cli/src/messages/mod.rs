@@ -33,11 +33,13 @@ use std::sync::LazyLock;
 
 /// Chinese by template, and patterns of what clap, the TOML reader and the system write.
 static CATALOGUE: LazyLock<Catalogue> = LazyLock::new(|| {
+    let [libraries, run] = LIBRARIES;
     Catalogue::new(&[
-        include_str!("zh/cli.toml"),
-        include_str!("zh/help.toml"),
-        LIBRARIES,
-        include_str!("zh/foreign.toml"),
+        include_str!("zh/cli.json"),
+        include_str!("zh/help.json"),
+        libraries,
+        run,
+        include_str!("zh/foreign.json"),
     ])
 });
 

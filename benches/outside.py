@@ -10,12 +10,14 @@ Rounds alternate, so that a slow minute of the machine falls on both alike. Judg
 others' work disturbed least; medians beside them.
 """
 import json
+import os
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+TARGET = ROOT / os.environ.get("CARGO_TARGET_DIR", "target")
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
 MOST = float(sys.argv[2]) if len(sys.argv) > 2 else 1.05
 
@@ -26,20 +28,20 @@ def run(*command):
 
 
 def program():
-    bench = [ROOT / "target" / "release" / "train-gpt-mha", "bench", "--json", "--workload"]
+    bench = [TARGET / "release" / "train-gpt-mha", "bench", "--json", "--workload"]
     own = ["--layers", "4", "--heads", "4", "--dmodel", "128", "--seq", "64", "--vocab", "65"]  # W1's
     kinds = ["w1"], ["generate", *own, "--steps", "100"]
     return [run(*bench, *kind)["ms_per_step"] for kind in kinds]
 
 
 def outside():
-    return [run(ROOT / "target" / "outside" / "release" / "outside", kind) for kind in ("w1", "generate")]
+    return [run(TARGET / "outside" / "release" / "outside", kind) for kind in ("w1", "generate")]
 
 
 subprocess.run(["cargo", "build", "-q", "--release", "--locked", "-p", "train-gpt-mha"], cwd=ROOT, check=True)
 subprocess.run(
     ["cargo", "build", "-q", "--release", "--locked", "--manifest-path", "benches/Cargo.toml",
-     "--bin", "outside", "--target-dir", "target/outside"], cwd=ROOT, check=True)
+     "--bin", "outside", "--target-dir", TARGET / "outside"], cwd=ROOT, check=True)
 rounds = [(program(), outside()) for _ in range(ROUNDS)]
 worst = 0.0
 for i, name in enumerate(("w1", "generate-w1")):

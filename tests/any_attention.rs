@@ -4,7 +4,9 @@
 
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, check_savable, to_bytes};
 use llm_core::generate::{Decoder, Sampling, generate};
-use llm_core::model::{Activation, Footprint, Mlp, Norm, Positions, SingleHead};
+use llm_core::model::{
+    Activation, Footprint, Mlp, Norm, Positions, Rotary, RotaryScaling, SingleHead,
+};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::{ByteTokenizer, IdsTokenizer, Tokenizer};
 use llm_core::train::Trainer;
@@ -13,7 +15,7 @@ use llm_formats::gguf::{self, Stored};
 use llm_formats::{FormatError, hugging_face, own_names};
 use llm_lens::{ModelReport, Piece, attention_maps, head_mask, measure_heads, with_head_mask};
 use llm_variant_mha::MultiHead;
-use llm_variant_modern::{Modern, RotaryScaling};
+use llm_variant_modern::Modern;
 use rand::seq::IndexedRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -56,14 +58,14 @@ fn attention(program: usize, config: &mut Config, rng: &mut ChaCha8Rng) -> Arc<d
     if rng.random() {
         config.positions = Positions::Rotary;
         let theta = *[10_000.0, 500.0, 500.0, 1.5, 1.5, 1.0].choose(rng).unwrap();
-        made = match rng.random_range(0..3) {
-            0 => made.with_partial_rotary(theta, *[2, 2, 2, 4, 3].choose(rng).unwrap()),
-            _ => made.with_rotary(theta),
+        let mut rotary = match rng.random_range(0..3) {
+            0 => Rotary::partial(theta, *[2, 2, 2, 4, 3].choose(rng).unwrap()),
+            _ => Rotary::new(theta),
         };
         if rng.random_range(0..4) == 0 {
-            let scaling = RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 16 };
-            made = made.with_rotary_scaling(scaling);
+            rotary.scaling = Some(RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 16 });
         }
+        made = made.with_rotary(rotary);
     }
     if rng.random_range(0..3) == 0 {
         made = made.with_window(*[1, 2, 3, 3, 100, 100, 0].choose(rng).unwrap());
@@ -140,12 +142,11 @@ fn saved_and_loaded(mut run: Trainer, program: usize) -> Trainer {
 /// Every count is the one of the tensors that are there.
 fn counted(model: &TinyGPT) {
     let (config, spec) = (model.config(), model.attention().spec());
-    let own = model.attention().parameters(config);
-    let footprint = Footprint { config, attention: &own, slots: 2, micro_batches: 1 };
-    let report = ModelReport::new(footprint, spec.n_heads, 0, [1, 1], spec.n_heads);
+    let footprint = Footprint::new(config, model.attention().as_ref());
+    let report = ModelReport::new(footprint.clone(), spec.n_heads, 0, [1, 1], spec.n_heads);
     let there: u64 = model.parameters().map(|(_, p)| p.numel() as u64).sum();
     assert_eq!([footprint.parameter_count(), report.parameters], [there; 2]);
-    let head_dim = model.attention().head_dim(config);
+    let head_dim = spec.head_dim(config.d_model);
     assert_eq!(report.head_dim, head_dim);
     let w_proj = model.blocks[0].attention.get("w_proj").unwrap();
     assert_eq!(w_proj.shape(), [spec.n_heads * head_dim, config.d_model]);
@@ -242,7 +243,7 @@ fn what_is_accepted_can_be_trained_saved_looked_into_and_exported() {
             Err(other) => panic!("{said}: refused without a name: {other}"),
         };
         accepted[program] += 1;
-        let d = run.model.attention().head_dim(&config);
+        let d = run.model.attention().spec().head_dim(config.d_model);
         own_width += usize::from(d * run.model.attention().spec().n_heads != config.d_model);
         let tried = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
             let run = saved_and_loaded(run, program);

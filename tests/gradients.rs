@@ -3,7 +3,7 @@
 use llm_core::gradcheck::check;
 use llm_core::kernels::dropout::Dropout;
 use llm_core::kernels::rotary::Angles;
-use llm_core::model::{Activation, Mlp, Mode, Norm, Place, Positions};
+use llm_core::model::{Activation, Mlp, Mode, Norm, Place, Positions, Rotary};
 use llm_core::ndarray::ArrayD;
 use llm_core::{Attention, Batch, Config, Error, Result, Tensor, TinyGPT, ops};
 use llm_courses::{
@@ -236,7 +236,7 @@ fn the_whole_model() {
     let gated = Config { activation: Activation::GeluTanh, positions: Positions::None, ..gated };
     let squared = Config { norm: Norm::Rms, mlp: Mlp::Relu2, ..Config::new(11, 6, 8, 2) };
     let rotary = Config { positions: Positions::Rotary, ..gated.clone() };
-    let modern = Modern::grouped(4, 2).with_head_dim(4).with_partial_rotary(10.0, 2);
+    let modern = Modern::grouped(4, 2).with_head_dim(4).with_rotary(Rotary::partial(10.0, 2));
     let modern = modern.with_window(3).with_qk_norm().with_biases(true, false);
     for config in
         [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2), inner, gated, squared, rotary]

@@ -5,10 +5,10 @@ use crate::docs::lessons::grouped_queries::attention::Grouped;
 use crate::docs::lessons::grouped_queries::rotary;
 use crate::docs::lessons::own_attention::Average;
 use llm_core::gradcheck::check;
-use llm_core::model::{Context, Parameters};
+use llm_core::model::{Context, Parameters, Rotary};
 use llm_core::ndarray::{ArrayD, Axis, Slice, concatenate};
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::{Attention, Config, Error, Result, Tensor, TinyGPT, ops};
+use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, TinyGPT, ops};
 use llm_formats::{FormatError, hugging_face, own_names};
 use llm_lens::{Piece, attention_maps, measure_heads, trace};
 use llm_variant_mha::self_attention_mha;
@@ -203,19 +203,17 @@ fn what_it_cannot_be_is_refused() {
     for (wrong, field) in [
         (Grouped::new(5, 1), "heads"),
         (Grouped::new(0, 0), "heads"),
-        (Grouped::new(4, 3), "n_kv_heads"),
-        (Grouped::new(4, 0), "n_kv_heads"),
-        (Grouped::new(4, 2).with_rotary(), "rotary"),
+        (Grouped::new(4, 3), "kv_heads"),
+        (Grouped::new(4, 0), "kv_heads"),
+        (Grouped::new(4, 2).with_rotary(), "head_dim"),
     ] {
         let error = TinyGPT::with_attention(config.clone(), Arc::new(wrong), 1).unwrap_err();
         assert!(matches!(error, Error::Config { field: f, .. } if f == field), "{error}");
     }
     let spec = Grouped::new(4, 2).spec();
     assert_eq!(Grouped::from_spec(&spec).unwrap().spec(), spec);
-    let mut more = spec.clone();
-    more.settings.insert("window", llm_core::settings::Value::Whole(8)).unwrap();
-    let mut less = spec.clone();
-    less.settings.take("rotary");
-    let other = llm_core::AttentionSpec { name: "another".into(), ..spec };
-    assert!([more, less, other].iter().all(|spec| Grouped::from_spec(spec).is_err()));
+    let more = AttentionSpec { window: Some(8), ..spec.clone() };
+    let theta = AttentionSpec { rotary: Some(Rotary::new(7.0)), ..spec.clone() };
+    let other = AttentionSpec { name: "another".into(), ..spec };
+    assert!([more, theta, other].iter().all(|spec| Grouped::from_spec(spec).is_err()));
 }

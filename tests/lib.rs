@@ -6,6 +6,8 @@ pub mod answers;
 pub mod cli_support;
 pub mod fixture;
 
+use llm_core::Config;
+use llm_core::model::{Footprint, SingleHead};
 use std::path::PathBuf;
 
 /// The workspace's folder.
@@ -24,4 +26,9 @@ pub fn assert_close(what: &str, got: &[f32], want: &[f64], tol: f64) {
         // NaN fails too
         assert!(error(&i) <= tol, "{what}[{i}]: {} instead of {}", got[i], want[i]);
     }
+}
+
+/// Sizes of a model with single-head or multi-head attention.
+pub fn baseline(config: &Config) -> Footprint<'_> {
+    Footprint::new(config, &SingleHead)
 }

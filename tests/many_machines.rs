@@ -10,6 +10,7 @@ use llm_core::crew::{Bucket, Crew, InProcess, Traffic};
 use llm_core::optim::buckets_of;
 use llm_core::train::{Flow, Hooks, RunPlan, StepReport, Trainer};
 use llm_core::{Config, Recipe, Result, TinyGPT, TokenDataset};
+use workspace_tests::baseline;
 
 /// No power of two, so that halves differ.
 const LEN: usize = 12_345;
@@ -88,7 +89,7 @@ fn sent_in_a_step(rank: usize, size: usize, config: &Config, divided: bool) -> T
 #[test]
 fn messages_and_bytes_of_a_step_are_the_formulas() {
     let config = Config::new(256, 8, 8, 1);
-    let parameters = config.parameter_count();
+    let parameters = baseline(&config).parameter_count();
     for size in [1, 2, 8, 64, 1024] {
         let all = (0..size).map(|rank| sent_in_a_step(rank, size, &config, false));
         let all: Vec<Traffic> = all.collect();
@@ -107,7 +108,7 @@ fn messages_and_bytes_of_a_step_are_the_formulas() {
 #[test]
 fn a_large_model_is_summed_in_as_many_parts_as_the_formula_says() {
     let config = Config::new(256, 8, 448, 2);
-    let parameters = config.parameter_count();
+    let parameters = baseline(&config).parameter_count();
     assert_eq!(model::sums(parameters), 3, "{parameters}");
     for size in [2, 16, 1024] {
         let sent = sent_in_a_step(size - 1, size, &config, false);

@@ -182,7 +182,7 @@ fn specs_come_back_and_foreign_ones_are_refused() {
     assert_eq!(MultiHead::from_spec(&SingleHead.spec()).unwrap().spec(), SingleHead.spec());
     assert!(MultiHead::from_spec(&spec("sliding", 4, &[])).is_err());
     let mut further = four.clone();
-    further.settings.insert("window", Value::Whole(8)).unwrap();
+    further.other.insert("sinks", Value::Whole(8)).unwrap();
     assert!(MultiHead::from_spec(&further).is_err());
     assert!(SingleHead::from_spec(&further).is_err());
     let pruned = spec("multi-head", 1, &[true, false]);

@@ -5,7 +5,7 @@ use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::generate::Decoder;
 use llm_core::kernels::rotary::{Angles, Turned, turn};
 use llm_core::kernels::small::SmallKind;
-use llm_core::model::{Context, Mlp, Mode, Norm, Parameters, Positions};
+use llm_core::model::{Context, Mlp, Mode, Norm, Parameters, Positions, Rotary};
 use llm_core::ndarray::ArrayD;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Batch, Config, Error, Recipe, Tensor, TinyGPT, TokenDataset, ops};
@@ -17,7 +17,7 @@ const T: usize = 12;
 
 /// A model of two blocks whose biases and gains are not at their starts.
 fn model(attention: impl Attention + 'static, config: Config) -> TinyGPT {
-    let positions = match attention.is_rotary() {
+    let positions = match attention.spec().rotary.is_some() {
         true => Positions::Rotary,
         false => config.positions,
     };
@@ -65,14 +65,14 @@ fn everything(model: &TinyGPT) -> Vec<Vec<f32>> {
 
 /// Attentions with each part alone and with all parts.
 fn variants() -> Vec<Modern> {
-    let all = Modern::grouped(4, 2).with_head_dim(6).with_partial_rotary(100.0, 4);
+    let all = Modern::grouped(4, 2).with_head_dim(6).with_rotary(Rotary::partial(100.0, 4));
     vec![
         Modern::new(4),
         Modern::grouped(4, 2),
         Modern::multi_query(3),
         Modern::new(3).with_head_dim(5),
         Modern::new(3).with_rotary(10_000.0),
-        Modern::new(2).with_partial_rotary(50.0, 2),
+        Modern::new(2).with_rotary(Rotary::partial(50.0, 2)),
         Modern::new(4).with_window(1),
         Modern::grouped(4, 2).with_window(5),
         Modern::new(3).with_qk_norm(),
@@ -106,7 +106,8 @@ fn with_nothing_on_it_is_multi_head_attention_bit_for_bit() {
 
 #[test]
 fn a_window_as_long_as_the_text_is_none_bit_for_bit() {
-    for attention in [Modern::new(4), Modern::grouped(4, 2).with_partial_rotary(100.0, 2)] {
+    for attention in [Modern::new(4), Modern::grouped(4, 2).with_rotary(Rotary::partial(100.0, 2))]
+    {
         let config = Config { dropout: 0.3, ..baseline() };
         let [whole, long, short] = [None, Some(T), Some(T - 1)].map(|window| {
             let attention = attention.clone();
@@ -364,9 +365,9 @@ fn what_it_cannot_be_is_refused() {
         (Modern::new(4).with_head_dim(usize::MAX), baseline(), "head_dim"),
         (Modern::new(13).with_head_dim(1 << 13), baseline(), "head_dim"),
         (Modern::new(4).with_rotary(100.0), rotary.clone(), "head_dim"), // of three channels
-        (Modern::new(2).with_partial_rotary(100.0, 3), rotary.clone(), "rotary_dim"),
-        (Modern::new(2).with_partial_rotary(100.0, 8), rotary.clone(), "rotary_dim"),
-        (Modern::new(2).with_partial_rotary(100.0, 0), rotary.clone(), "rotary_dim"),
+        (Modern::new(2).with_rotary(Rotary::partial(100.0, 3)), rotary.clone(), "rotary_dim"),
+        (Modern::new(2).with_rotary(Rotary::partial(100.0, 8)), rotary.clone(), "rotary_dim"),
+        (Modern::new(2).with_rotary(Rotary::partial(100.0, 0)), rotary.clone(), "rotary_dim"),
         (Modern::new(2).with_rotary(f64::NAN), rotary.clone(), "rope_theta"),
         (Modern::new(2).with_rotary(1.0), rotary.clone(), "rope_theta"),
         (Modern::new(2).with_window(0), baseline(), "window"),

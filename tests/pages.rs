@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used)] // also in the helpers between the tests
 
+mod attention_contract;
 mod docs;
 mod floors;
 mod grouped_queries;

@@ -1,6 +1,6 @@
 //! The whole model, its gradients, and twenty AdamW steps against PyTorch in float64.
 
-use llm_core::model::{Mode, Positions, SingleHead};
+use llm_core::model::{Mode, Positions, Rotary, SingleHead};
 use llm_core::settings::{MODEL, Value};
 use llm_core::train::{Update, train_step};
 use llm_core::{AdamW, Attention, Batch, Config, Hyperparameters, TinyGPT};
@@ -54,7 +54,7 @@ fn modern(f: &Fixture, n_heads: usize) -> Modern {
     let n = |name: &str| f.meta(name) as usize;
     let on = f.flag("attention_bias");
     let heads = Modern::grouped(n_heads, n("groups")).with_head_dim(n("depth")).with_biases(on, on);
-    let turned = heads.with_partial_rotary(f.meta("theta"), n("rotated"));
+    let turned = heads.with_rotary(Rotary::partial(f.meta("theta"), n("rotated")));
     let windowed = if n("window") == 0 { turned } else { turned.with_window(n("window")) };
     if f.flag("qk_norm") { windowed.with_qk_norm() } else { windowed }
 }

@@ -1,6 +1,6 @@
 //! What the targets share.
 
-use llm_cli::{AttentionFlags, Heads, Models, Program};
+use llm_cli::{Heads, Models, Program};
 use llm_core::buffer::release_pool;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
@@ -19,8 +19,7 @@ pub const ONE: Program = Program {
     models: Models {
         name: "train-gpt",
         heads: Heads::One { other: "train-gpt-mha" },
-        attention: |_| Arc::new(SingleHead),
-        described: AttentionFlags::of_heads,
+        attention: SingleHead::NAME,
         options: &[],
         beyond: None,
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
@@ -33,7 +32,7 @@ pub const MANY: Program = Program {
     models: Models {
         name: "train-gpt-mha",
         heads: Heads::Many { default: 4 },
-        attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
+        attention: MultiHead::NAME,
         from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
         ..ONE.models
     },

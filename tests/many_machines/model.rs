@@ -5,6 +5,7 @@ use llm_cli::commands::bench_workload;
 use llm_core::kernels::norm::CHUNK;
 use llm_core::model::parameter_shapes;
 use serde_json::Value;
+use workspace_tests::baseline;
 
 /// Numbers that are summed at once, on average: where the next piece does not fit in whole, half a
 /// piece of room is left.
@@ -97,7 +98,7 @@ pub fn rates() -> [Rates; 2] {
 fn sizes(name: BenchName) -> (u64, u64) {
     let workload = bench_workload(name).unwrap();
     let tokens = workload.batch_size * workload.seq_len;
-    (workload.config().parameter_count(), tokens as u64)
+    (baseline(&workload.config()).parameter_count(), tokens as u64)
 }
 
 /// Sums that a gradient takes.

@@ -89,7 +89,7 @@ mod plan_tests;
 pub mod fuzzing;
 
 pub use error::{Result, RunError};
-pub use llm_run::models::{AttentionFlags, Beyond, Heads, Models};
+pub use llm_run::models::{Beyond, Heads, Models};
 #[doc(hidden)]
 pub use panics::Panics;
 pub use program::{ALL_OPTIONS, Program};

@@ -9,6 +9,7 @@ use crate::messages::spelled;
 use crate::program::EVERYTHING;
 use llm_core::Config;
 use llm_core::checkpoint::{TokenizerSpec, save};
+use llm_core::model::{Footprint, SingleHead};
 use llm_core::recipe::Recipe;
 use llm_core::settings::Value;
 use llm_core::train::Trainer;
@@ -240,7 +241,7 @@ fn memory_is_that_of_the_optimizer_and_of_the_accumulation() {
         let words: Vec<_> = words.iter().map(ToString::to_string).collect();
         saved.go_on(&words).unwrap().memory
     };
-    let set = 4 * saved.config.parameter_count();
+    let set = 4 * Footprint::new(&saved.config, &SingleHead).parameter_count();
     let adamw = memory(&[]);
     assert_eq!(adamw - memory(&["--optimizer=lion"]), set);
     assert_eq!(memory(&["--accum=4"]) - adamw, 2 * set);

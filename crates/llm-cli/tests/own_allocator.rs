@@ -1,7 +1,7 @@
 //! A program with an allocator and a panic hook of its own can link this crate.
 
 use llm_cli::command_line::{Parsed, parse};
-use llm_cli::{AttentionFlags, Heads, Models, Program};
+use llm_cli::{Heads, Models, Program};
 use llm_core::model::SingleHead;
 use std::alloc::System;
 use std::sync::Arc;
@@ -14,8 +14,7 @@ const PROGRAM: Program = Program {
     models: Models {
         name: "own",
         heads: Heads::One { other: "another" },
-        attention: |_| Arc::new(SingleHead),
-        described: AttentionFlags::of_heads,
+        attention: SingleHead::NAME,
         options: &[],
         beyond: None,
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),

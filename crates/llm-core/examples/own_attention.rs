@@ -26,14 +26,9 @@ impl Attention for Average {
         AttentionSpec::new("average", 1)
     }
 
-    /// Any width will do.
-    fn check(&self, _config: &Config) -> Result<()> {
-        Ok(())
-    }
-
-    /// Made of ops alone, so its gradient is there already. (The context would tell of dropout, and
-    /// of somebody who wants to look inside.)
-    fn forward(&self, x: &Tensor, p: &Parameters, _ctx: &Context<'_>) -> Result<Tensor> {
+    /// Made of ops alone, so its gradient is there already. The context has the masks of dropout, and
+    /// a probe, if someone looks inside.
+    fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
         let [b, t, c] = x.dims("average", "x of shape [B, T, C]")?;
         let AttentionParams { w_qkv, b_qkv, w_proj, b_proj } = p.standard()?;
         let qkv = ops::linear_lastdim(x, w_qkv, Some(b_qkv))?; // [B, T, 3C]
@@ -43,7 +38,9 @@ impl Attention for Average {
             if j <= i { 1.0 / (i + 1) as f32 } else { 0.0 }
         };
         let weights = Tensor::from_vec(&[b, t, t], (0..b * t * t).map(weight).collect())?;
-        let y = ops::bmm(&weights, &v)?; // [B, T, C]
+        let dropped = ops::dropout(&weights, ctx.weight_masks(t))?;
+        let y = ops::bmm(&dropped, &v)?; // [B, T, C]
+        ctx.show_weights(&ops::reshape(&weights, &[b, 1, t, t])?, &y)?;
         ops::linear_lastdim(&y, w_proj, Some(b_proj)) // [B, T, C]
     }
 
@@ -58,7 +55,7 @@ impl Attention for Average {
 
     /// What it keeps of a position: a key, which it never looks at, and a value.
     fn cache_row(&self, config: &Config) -> usize {
-        2 * config.d_model
+        self.spec().cache_row(config.d_model)
     }
 }
 

@@ -27,7 +27,7 @@ pub fn main() -> Result<()> {
     // V = 256 bytes, T = 64 positions, C = 64 channels, L = 1 block, one head.
     let config = Config::new(256, SHAPE[1], 64, 1);
     let mut model = TinyGPT::new(config.clone(), 1)?;
-    println!("parameters {}", config.parameter_count());
+    println!("parameters {}", model.parameter_count());
 
     // AdamW; the rate rises for 20 steps and then falls along a cosine.
     let mut optimizer = AdamW::new(Hyperparameters { beta2: 0.99, ..Hyperparameters::default() })?;

@@ -3,7 +3,7 @@
 use crate::base::{Error, Result};
 use crate::kernels::gemm::Precision;
 use crate::message;
-use crate::model::{Config, Footprint, ParamList};
+use crate::model::{Attention, Config, Footprint};
 use crate::optim::{AdamW, Hyperparameters, Schedule, find_optimizer};
 use serde::{Deserialize, Serialize};
 
@@ -131,18 +131,17 @@ impl Recipe {
         windows.saturating_mul(self.seq_len as u64)
     }
 
-    /// What the memory of such a run of a model depends on; `attention` lists the parameters of a
-    /// block's attention.
+    /// What the memory of such a run of a model depends on.
     ///
     /// # Errors
     /// [`Error::Config`] when there is no such optimizer.
     pub fn footprint<'a>(
         &self,
         config: &'a Config,
-        attention: &'a ParamList,
+        attention: &dyn Attention,
     ) -> Result<Footprint<'a>> {
         let slots = find_optimizer(&self.optimizer)?.slots.len();
-        Ok(Footprint { config, attention, slots, micro_batches: self.accum })
+        Ok(Footprint { slots, micro_batches: self.accum, ..Footprint::new(config, attention) })
     }
 
     /// Validates each setting's range.

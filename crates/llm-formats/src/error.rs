@@ -47,7 +47,7 @@ pub enum FormatError {
     /// The caller's way to make attention does not know this one.
     Attention {
         /// What the file asks for.
-        spec: AttentionSpec,
+        spec: Box<AttentionSpec>,
         /// What the caller's function said.
         source: Error,
     },

@@ -158,21 +158,17 @@ fn llama(file: &Path) -> (Vec<u8>, Vec<u8>) {
 /// GGUF files to begin with: of each family, with each way to store numbers.
 pub fn gguf_seeds(from_spec: &FromSpec<'_>) -> Vec<Vec<u8>> {
     use gguf::Stored;
-    use llm_core::model::{Mlp, Norm, Positions};
-    use llm_core::settings::Value;
+    use llm_core::model::{Mlp, Norm, Positions, Rotary};
     use llm_core::tokenizer::{ByteTokenizer, CharTokenizer, Tokenizer};
     use llm_core::{AttentionSpec, Config, TinyGPT};
     let path = std::env::temp_dir().join(format!("llm-fuzz-gguf-{}", std::process::id()));
     let chars = CharTokenizer::from_text("ab\u{732b}".as_bytes()).expect("characters");
-    let mut rotary = AttentionSpec::new("modern", 2);
-    for (key, value) in [
-        ("kv_heads", Value::Whole(1)),
-        ("rotary.theta", Value::Double(100.0)),
-        ("qkv_bias", Value::Bool(false)),
-        ("proj_bias", Value::Bool(false)),
-    ] {
-        rotary.settings.insert(key, value).expect("a setting");
-    }
+    let rotary = AttentionSpec {
+        kv_heads: Some(1),
+        rotary: Some(Rotary::new(100.0)),
+        biases: [false; 2],
+        ..AttentionSpec::new("modern", 2)
+    };
     let mut seeds = Vec::new();
     for (rows, tokenizer) in [(3, &chars as &dyn Tokenizer), (256, &ByteTokenizer)] {
         let plain = Config::gpt2(rows, 2, 4, 1);

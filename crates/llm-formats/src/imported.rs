@@ -20,6 +20,15 @@ pub type FromSpec<'a> = dyn Fn(&AttentionSpec) -> llm_core::Result<Arc<dyn Atten
 /// a number of heads and nothing else.
 pub(crate) const SEVERAL: &str = "multi-head";
 
+/// The name of the attention of today's models in an [`AttentionSpec`]: rotary positions, grouped
+/// queries, a window.
+pub(crate) const MODERN: &str = "modern";
+
+/// Whether a description is one of [`MODERN`] attention, with nothing that core has no field for.
+pub(crate) fn is_modern(spec: &AttentionSpec) -> bool {
+    spec.name == MODERN && spec.other.is_empty()
+}
+
 /// What was read, all of it checked.
 #[derive(Debug)]
 pub struct Imported {
@@ -207,7 +216,7 @@ pub(crate) fn attention(
     spec: AttentionSpec,
     from_spec: &FromSpec<'_>,
 ) -> Result<Arc<dyn Attention>> {
-    from_spec(&spec).map_err(|source| FormatError::Attention { spec, source })
+    from_spec(&spec).map_err(|source| FormatError::Attention { spec: Box::new(spec), source })
 }
 
 /// `Err` unless the sizes are within their limits, and the attention fits them.

@@ -19,7 +19,6 @@
 //! | [`data_files`] | files that are given to learn from: folders, gzip, UTF-16, token numbers, what is no text |
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
-//! | [`modern_spec`] | the attention of today's models, by the keys of its settings |
 //! | [`own_names`] | one safetensors file with this project's parameter names |
 //! | [`llm_cpp`] | reads the C++ original's checkpoints, format version 1 |
 //! | [`hugging_face`] | a folder of Hugging Face's: GPT-2's and Llama's names, config.json, tokenizer files |
@@ -84,7 +83,6 @@ pub mod data_files;
 pub mod safetensors;
 
 pub mod imported;
-pub mod modern_spec;
 
 pub mod own_names;
 

@@ -20,7 +20,7 @@ use crate::error::{FormatError, Result, shown};
 use crate::files::{open, read_small};
 use crate::imported::{FromSpec, Imported, Note, check, heads, nameless, parameter};
 use llm_core::base::{Message, memory};
-use llm_core::model::parameter_shapes;
+use llm_core::model::{Footprint, SingleHead, parameter_shapes};
 use llm_core::optim::Hyperparameters;
 use llm_core::recipe::Recipe;
 use llm_core::{Config, message};
@@ -228,7 +228,8 @@ const START: u64 = 28;
 
 /// The length of a file with these parameters. The config has been checked, so nothing overflows.
 fn file_length(config: &Config, parameters: usize, moments: bool) -> u64 {
-    let (elements, parameters) = (4 * config.parameter_count(), parameters as u64);
+    let (elements, parameters) =
+        (4 * Footprint::new(config, &SingleHead).parameter_count(), parameters as u64);
     let moments = if moments { 8 + 2 * elements } else { 0 };
     START + 8 * parameters + elements + moments
 }

@@ -327,8 +327,7 @@ fn an_attentions_settings_come_back() {
     let plain = json!({ "name": "wide", "n_heads": 2, "head_mask": [] });
     assert_eq!(serde_json::to_value(&spec).unwrap(), plain);
     assert_eq!(serde_json::from_value::<AttentionSpec>(plain).unwrap(), spec);
-    let window = llm_core::settings::Value::Whole(8);
-    spec.settings.insert("window", window).unwrap();
+    spec.window = Some(8);
     let text = serde_json::to_string(&spec).unwrap();
     assert_eq!(serde_json::from_str::<AttentionSpec>(&text).unwrap(), spec);
     assert!(serde_json::from_str::<AttentionSpec>(&text.replace("window", "Window")).is_err());

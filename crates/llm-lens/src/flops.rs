@@ -2,7 +2,7 @@
 //! learning from a token takes.
 
 use llm_core::Config;
-use llm_core::model::{ParamList, standard_parameters};
+use llm_core::model::Footprint;
 use serde::Serialize;
 
 /// Work of one block's attention on one window, counted over the whole `[T, T]` square (our kernels
@@ -41,28 +41,24 @@ impl AttentionCost {
 }
 
 /// Useful floating-point operations of learning from a token in windows of `seq_len`: 6 for every
-/// weight of a matrix (2 forward, 4 backward), and causal attention, whose half of T² counts 3.5
-/// times (forward 1, backward 2.5). What is computed again, or for nothing, does not count.
-pub fn training_flops(config: &Config, seq_len: usize) -> f64 {
-    training_flops_with(config, &standard_parameters(config), seq_len)
-}
-
-/// [`training_flops`] with an attention of these parameters, which reads the whole text before a
-/// position. The last of its matrices takes what its heads give.
-pub fn training_flops_with(config: &Config, attention: &ParamList, seq_len: usize) -> f64 {
-    let Config { n_layers, d_model, vocab_size, .. } = *config;
+/// weight of a matrix (2 forward, 4 backward), and causal attention over the whole text before a
+/// position, whose half of T² counts 3.5 times (forward 1, backward 2.5). What is computed again, or for
+/// nothing, does not count.
+pub fn training_flops(of: &Footprint<'_>, seq_len: usize) -> f64 {
+    let Config { n_layers, d_model, vocab_size, .. } = *of.config;
     let [l, c, t, v] = [n_layers, d_model, seq_len, vocab_size].map(|n| n as f64);
-    let matrices: Vec<_> = attention.iter().filter(|(_, p)| p.shape.len() == 2).collect();
-    let heads = matrices.last().map_or(0.0, |(_, p)| p.shape[0] as f64); // H·D
-    let own: f64 = matrices.iter().map(|(_, p)| p.numel() as f64).sum();
-    let mlp = c * (config.hidden() + config.inner()) as f64;
+    let matrices = of.attention.iter().filter(|(_, p)| p.shape.len() == 2);
+    let own: f64 = matrices.map(|(_, p)| p.numel() as f64).sum();
+    let heads = of.kept.heads as f64; // H·D
+    let mlp = c * (of.config.hidden() + of.config.inner()) as f64;
     6.0 * (l * (own + mlp) + v * c) + 3.5 * l * t * heads * 2.0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use llm_core::model::{Mlp, Param};
+    use llm_core::AttentionSpec;
+    use llm_core::model::{Mlp, SingleHead};
 
     #[test]
     fn heads_multiply_as_often_as_one_and_take_more_softmaxes() {
@@ -80,17 +76,21 @@ mod tests {
     #[test]
     fn what_an_attention_and_an_mlp_have_is_what_is_counted() {
         let config = Config::new(10, 16, 8, 1);
-        let own = |wide, heads| -> ParamList {
-            let [a, b] = [Param::weight([8, wide]), Param::into_stream([heads, 8])];
-            vec![("w_qkv".into(), a), ("b".into(), Param::bias(wide)), ("w_proj".into(), b)]
+        let flops = |config: &Config, spec: &AttentionSpec| {
+            let (attention, kept) = (spec.parameters(config), spec.kept(config.d_model));
+            let of = Footprint { attention, kept, ..Footprint::new(config, &SingleHead) };
+            training_flops(&of, 16)
         };
-        assert_eq!(training_flops_with(&config, &own(24, 8), 16), training_flops(&config, 16));
-        let narrow = training_flops_with(&config, &own(12, 8), 16);
-        assert_eq!(training_flops(&config, 16) - narrow, 6.0 * 8.0 * 12.0);
-        let deep = training_flops_with(&config, &own(24, 16), 16);
-        assert_eq!(deep - training_flops(&config, 16), 6.0 * 8.0 * 8.0 + 7.0 * 16.0 * 8.0);
+        let plain = AttentionSpec::new("plain", 2);
+        let usual = flops(&config, &plain);
+        assert_eq!(usual, training_flops(&Footprint::new(&config, &SingleHead), 16));
+        let shared = AttentionSpec { kv_heads: Some(1), ..plain.clone() };
+        assert_eq!(usual - flops(&config, &shared), 6.0 * 8.0 * 8.0);
+        // Twice as wide: 24 more columns, 8 more rows, twice the sums over positions.
+        let wide = AttentionSpec { head_dim: Some(8), ..plain.clone() };
+        assert_eq!(flops(&config, &wide) - usual, 6.0 * 8.0 * 32.0 + 7.0 * 16.0 * 8.0);
         let gated = Config { mlp: Mlp::SwiGlu, n_inner: 32, ..config.clone() };
-        assert_eq!(training_flops(&gated, 16) - training_flops(&config, 16), 6.0 * 8.0 * 32.0);
+        assert_eq!(flops(&gated, &plain) - usual, 6.0 * 8.0 * 32.0);
     }
 
     #[test]

@@ -131,7 +131,7 @@ pub fn measure_heads<'a, E: From<Error>>(
     let (layers, heads) = (model.config().n_layers, spec.n_heads);
     let (mut tallies, mut even) = (vec![Tally::default(); layers * heads], Even::default());
     let mut sums = vec![[Sums::default(); 2]; layers];
-    let joined = heads * model.attention().head_dim(model.config()); // H·D
+    let joined = spec.heads_width(model.config().d_model); // H·D
     let (mut windows, mut tokens) = (0, 0);
     for piece in pieces {
         let piece = piece?;

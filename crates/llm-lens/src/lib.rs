@@ -59,7 +59,7 @@ pub mod trace;
 
 pub use context::{with_context, with_room};
 pub use first_choices::{Probed, Probes};
-pub use flops::{AttentionCost, training_flops, training_flops_with};
+pub use flops::{AttentionCost, training_flops};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
 pub use known_models::{KNOWN_MODELS, KnownModel};
 pub use maps::{AttentionMaps, attention_maps};

@@ -1,9 +1,9 @@
 //! Parameters and memory of a model, worked out from its settings alone.
 
 use crate::flops::AttentionCost;
-use llm_core::Config;
-use llm_core::model::{Footprint, ParamList, parameter_list, standard_parameters};
+use llm_core::model::{Footprint, ParamList, SingleHead, parameter_list};
 use llm_core::settings::MODEL;
+use llm_core::{Attention, Config};
 use serde::Serialize;
 
 /// What there is to know about a model without running it.
@@ -91,7 +91,7 @@ impl ModelReport {
         batch: [usize; 2],
         compared: usize,
     ) -> ModelReport {
-        let Footprint { config, attention: own, slots, .. } = footprint;
+        let Footprint { config, attention: ref own, slots, .. } = footprint;
         let parameters = footprint.parameter_count();
         let row = |name: &str, shape: &[usize]| {
             let count = shape.iter().map(|&n| n as u64).product();
@@ -110,7 +110,6 @@ impl ModelReport {
         let moments = weights * slots as u64;
         let all = footprint.training(batch[0], batch[1]);
         let cost = |heads| AttentionCost::new(batch[1], config.d_model, heads);
-        let joined = own.iter().rev().find(|(_, p)| p.shape.len() == 2).map(|(_, p)| p.shape[0]);
         let counts = match is_standard(config, own) {
             true if compared > 1 => vec![1, compared],
             true => vec![1],
@@ -119,7 +118,7 @@ impl ModelReport {
         ModelReport {
             sizes: [config.vocab_size, config.seq_len, config.d_model, config.n_layers],
             n_heads,
-            head_dim: joined.unwrap_or(config.d_model) / n_heads.max(1),
+            head_dim: footprint.kept.heads / n_heads.max(1),
             beyond: beyond(config),
             heads_off,
             without_biases: parameters - biases(&tensors),
@@ -151,7 +150,7 @@ fn is_standard(config: &Config, own: &ParamList) -> bool {
     let shapes = |list: &ParamList| -> Vec<_> {
         list.iter().map(|(name, p)| (name.clone(), p.shape.clone())).collect()
     };
-    shapes(own) == shapes(&standard_parameters(config))
+    shapes(own) == shapes(&SingleHead.parameters(config))
 }
 
 impl TensorRow {
@@ -169,18 +168,18 @@ impl TensorRow {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use llm_core::AttentionSpec;
     use llm_core::model::{Mlp, Param};
 
-    fn adamw<'a>(config: &'a Config, attention: &'a ParamList) -> Footprint<'a> {
-        Footprint { config, attention, slots: 2, micro_batches: 1 }
+    fn plain(config: &Config) -> Footprint<'_> {
+        Footprint::new(config, &SingleHead)
     }
 
     #[test]
     fn an_optimizer_with_less_and_more_micro_batches_are_counted() {
         let config = Config::new(256, 64, 48, 3);
-        let own = standard_parameters(&config);
         let of = |slots, micro_batches| {
-            let footprint = Footprint { slots, micro_batches, ..adamw(&config, &own) };
+            let footprint = Footprint { slots, micro_batches, ..plain(&config) };
             ModelReport::new(footprint, 4, 0, [2, 64], 4).memory
         };
         let (two, one, more) = (of(2, 1), of(1, 1), of(2, 5));
@@ -192,13 +191,12 @@ mod tests {
     #[test]
     fn parts_add_up() {
         for config in [Config::new(256, 64, 48, 3), Config::gpt2(50_257, 1024, 768, 12)] {
-            let own = standard_parameters(&config);
-            let report = ModelReport::new(adamw(&config, &own), 12, 0, [2, 64], 12);
+            let report = ModelReport::new(plain(&config), 12, 0, [2, 64], 12);
             let count: u64 = report.tensors.iter().map(|t| t.count).sum();
-            assert_eq!(count, config.parameter_count());
+            assert_eq!(count, plain(&config).parameter_count());
             let share: f64 = report.tensors.iter().map(|t| t.share).sum();
             assert!((share - 1.0).abs() < 1e-9);
-            assert_eq!(report.memory.total(), config.training_memory(2, 64));
+            assert_eq!(report.memory.total(), plain(&config).training(2, 64));
         }
     }
 
@@ -206,12 +204,13 @@ mod tests {
     fn an_attention_with_tensors_of_its_own_is_counted_by_them() {
         let config = Config::new(256, 64, 48, 3);
         let own = vec![("w_v".into(), Param::weight([48, 12])), ("b_v".into(), Param::bias(12))];
-        let report = ModelReport::new(adamw(&config, &own), 4, 0, [2, 64], 4);
+        let footprint = Footprint { attention: own, ..plain(&config) };
+        let report = ModelReport::new(footprint, 4, 0, [2, 64], 4);
         assert_eq!((report.attention_weights, report.attention_biases), (576, 12));
         let standard = 4 * 48 * 48 + 4 * 48;
-        assert_eq!(report.parameters, config.parameter_count() - 3 * (standard - 588));
+        assert_eq!(report.parameters, plain(&config).parameter_count() - 3 * (standard - 588));
         assert!(report.tensors.iter().any(|t| t.name == "blocks.2.w_v" && t.shape == [48, 12]));
-        assert!(report.memory.total() < config.training_memory(2, 64));
+        assert!(report.memory.total() < plain(&config).training(2, 64));
         assert!(report.attention.is_empty());
     }
 
@@ -220,8 +219,9 @@ mod tests {
         let baseline = Config::new(256, 64, 48, 3);
         let gated = Config { mlp: Mlp::SwiGlu, mlp_bias: false, ..baseline.clone() };
         let said = |config: &Config| {
-            let own = vec![("w_proj".into(), Param::into_stream([24, 48]))];
-            let report = ModelReport::new(adamw(config, &own), 4, 0, [2, 64], 4);
+            let narrow = AttentionSpec { head_dim: Some(6), ..AttentionSpec::new("narrow", 4) };
+            let footprint = Footprint { kept: narrow.kept(48), ..plain(config) };
+            let report = ModelReport::new(footprint, 4, 0, [2, 64], 4);
             assert_eq!(report.head_dim, 6);
             report.beyond.iter().map(|b| format!("{} {}", b.setting, b.value)).collect::<Vec<_>>()
         };
@@ -232,8 +232,7 @@ mod tests {
     #[test]
     fn attention_of_a_block_is_four_squares() {
         let config = Config::gpt2(50_257, 1024, 768, 12);
-        let own = standard_parameters(&config);
-        let report = ModelReport::new(adamw(&config, &own), 12, 0, [1, 1024], 12);
+        let report = ModelReport::new(plain(&config), 12, 0, [1, 1024], 12);
         let of_block = |biases: bool| -> u64 {
             let own = ["w_qkv", "w_proj", "b_qkv", "b_proj"].map(|n| format!("blocks.3.{n}"));
             let is_one = |t: &&TensorRow| own.contains(&t.name) && t.is_bias() == biases;

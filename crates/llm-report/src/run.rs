@@ -130,7 +130,7 @@ fn facts(about: &About, of: &PageOf<'_>, curves: &Curves) -> Vec<Fact> {
         tokenizer: about.tokenizer.clone(),
         config: model.config().clone(),
         heads: vec![attention.spec().n_heads],
-        head_dims: vec![attention.head_dim(model.config())],
+        head_dims: vec![attention.spec().head_dim(model.config().d_model)],
         parameters: model.parameter_count(),
         recipe: recipe.clone(),
         seeds: vec![recipe.seed],

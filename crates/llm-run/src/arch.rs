@@ -1,8 +1,7 @@
 //! Sets of options that have a name.
 
-use crate::models::AttentionFlags;
-use llm_core::Config;
-use llm_core::model::{Mlp, Norm, Positions};
+use llm_core::model::{Mlp, Norm, Positions, Rotary};
+use llm_core::{AttentionSpec, Config};
 
 /// Sets of model options.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,19 +50,22 @@ impl Arch {
         }
     }
 
-    /// Its attention with H heads in a model of this width.
-    pub fn attention(self, n_heads: usize, d_model: usize) -> AttentionFlags {
-        let plain = AttentionFlags::new(n_heads);
-        let llama = AttentionFlags { rope_theta: Some(10_000.0), biases: [false; 2], ..plain };
+    /// Its attention with H heads in a model of this width, without a name.
+    pub fn attention(self, n_heads: usize, d_model: usize) -> AttentionSpec {
+        let plain = AttentionSpec::new("", n_heads);
+        let llama = |theta| AttentionSpec {
+            rotary: Some(Rotary::new(theta)),
+            biases: [false; 2],
+            ..plain.clone()
+        };
         match self {
             Arch::Baseline | Arch::Gpt2 => plain,
-            Arch::Llama => llama,
-            Arch::Qwen3 => AttentionFlags {
-                rope_theta: Some(1_000_000.0),
+            Arch::Llama => llama(10_000.0),
+            Arch::Qwen3 => AttentionSpec {
                 // As in Qwen3-0.6B: 16 heads of 128 channels in a width of 1024.
                 head_dim: d_model.checked_mul(2).and_then(|twice| twice.checked_div(n_heads)),
                 qk_norm: true,
-                ..llama
+                ..llama(1_000_000.0)
             },
         }
     }

@@ -2,7 +2,6 @@
 
 use llm_core::model::SingleHead;
 use llm_core::{Attention, AttentionSpec, Error};
-use llm_lens::trace::HeadLayout;
 use std::sync::Arc;
 
 /// How many heads the models of a face have.
@@ -18,64 +17,6 @@ pub enum Heads {
         /// Without the flag.
         default: usize,
     },
-}
-
-/// What can be typed about the attention of a model. A program's attention takes of it what it has.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct AttentionFlags {
-    /// H.
-    pub n_heads: usize,
-    /// G: heads of keys and values; none: as many as of queries.
-    pub kv_heads: Option<usize>,
-    /// D; none: C/H.
-    pub head_dim: Option<usize>,
-    /// θ of rotary positions; none: queries and keys are not turned.
-    pub rope_theta: Option<f64>,
-    /// Channels of a head that are turned; none: all.
-    pub rotary_dim: Option<usize>,
-    /// Are slow pairs slowed down further, for longer texts? Nobody can type that: it comes with
-    /// models from elsewhere.
-    pub slowed: bool,
-    /// Positions that a query sees, its own among them; none: all up to its own.
-    pub window: Option<usize>,
-    /// Are queries and keys normed?
-    pub qk_norm: bool,
-    /// Has the projection to queries, keys and values a bias, and the one back?
-    pub biases: [bool; 2],
-}
-
-impl AttentionFlags {
-    /// Multi-head attention.
-    pub fn new(n_heads: usize) -> AttentionFlags {
-        AttentionFlags {
-            n_heads,
-            kv_heads: None,
-            head_dim: None,
-            rope_theta: None,
-            rotary_dim: None,
-            slowed: false,
-            window: None,
-            qk_norm: false,
-            biases: [true; 2],
-        }
-    }
-
-    /// How its heads lie, for whoever looks at them.
-    pub fn layout(&self) -> HeadLayout {
-        HeadLayout {
-            kv_heads: self.kv_heads,
-            head_dim: self.head_dim,
-            theta: self.rope_theta,
-            rotary_dim: self.rotary_dim,
-            window: self.window,
-            qk_norm: self.qk_norm,
-        }
-    }
-
-    /// Of an attention that has heads and nothing else, for [`Models::described`].
-    pub fn of_heads(spec: &AttentionSpec) -> AttentionFlags {
-        AttentionFlags::new(spec.n_heads)
-    }
 }
 
 /// Another program, for models that this one has not.
@@ -94,10 +35,8 @@ pub struct Models {
     pub name: &'static str,
     /// Its heads.
     pub heads: Heads,
-    /// The attention of a new model.
-    pub attention: fn(&AttentionFlags) -> Arc<dyn Attention>,
-    /// The flags that make an attention which [`from_spec`](Models::from_spec) takes.
-    pub described: fn(&AttentionSpec) -> AttentionFlags,
+    /// The name of the attention of a new model, for [`from_spec`](Models::from_spec).
+    pub attention: &'static str,
     /// What its models may be beyond the baseline: settings of
     /// [`FURTHER`](crate::settings::FURTHER) and [`ATTENTION`](crate::settings::ATTENTION), by their
     /// names. Without the name there is no such model: none is made, loaded or imported.
@@ -114,9 +53,12 @@ impl Models {
         self.options.contains(&option)
     }
 
-    /// The attention of a new model with H heads and nothing else.
-    pub fn with_heads(&self, n_heads: usize) -> Arc<dyn Attention> {
-        (self.attention)(&AttentionFlags::new(n_heads))
+    /// The attention of a new model.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the description has what this attention has not.
+    pub fn new_attention(&self, described: AttentionSpec) -> Result<Arc<dyn Attention>, Error> {
+        (self.from_spec)(&AttentionSpec { name: self.attention.into(), ..described })
     }
 
     /// The program that has a model with such an attention, when this one has not. `more`: is there
@@ -138,8 +80,7 @@ impl Models {
 pub const BASELINE: Models = Models {
     name: "train-gpt",
     heads: Heads::One { other: "another" },
-    attention: |_| Arc::new(SingleHead),
-    described: AttentionFlags::of_heads,
+    attention: SingleHead::NAME,
     options: &[],
     beyond: None,
     from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),

@@ -2,12 +2,11 @@
 
 use crate::arch::Arch;
 use crate::defaults::Preset;
-use crate::models::AttentionFlags;
 use crate::settings::{Given, new_attention};
 use crate::tokenizers::TokenizerOptions;
-use llm_core::Config;
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_core::settings::Value;
+use llm_core::{AttentionSpec, Config};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -98,7 +97,7 @@ impl Options {
     ///
     /// # Errors
     /// As [`new_attention`].
-    pub fn attention(&self, n_heads: usize, config: &Config) -> llm_core::Result<AttentionFlags> {
+    pub fn attention(&self, n_heads: usize, config: &Config) -> llm_core::Result<AttentionSpec> {
         let of_arch = self.arch.unwrap_or_default().attention(n_heads, config.d_model);
         new_attention(of_arch, config, &self.given)
     }

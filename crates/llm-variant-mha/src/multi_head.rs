@@ -1,6 +1,6 @@
 //! MultiHead: the variant behind core's attention seam.
 
-use crate::heads::{head_dim, self_attention_mha};
+use crate::heads::self_attention_mha;
 use llm_core::kernels::attention as kernel;
 
 use llm_core::kernels::parallel::{LIGHT, rows_with};
@@ -40,7 +40,7 @@ impl MultiHead {
     /// # Errors
     /// [`Error::Config`] when the spec describes another attention.
     pub fn from_spec(spec: &AttentionSpec) -> Result<MultiHead> {
-        let AttentionSpec { name, n_heads, head_mask, settings } = spec;
+        let AttentionSpec { name, n_heads, head_mask, .. } = spec;
         let shown = name.escape_default();
         let contradiction = match name.as_str() {
             MultiHead::NAME => None,
@@ -53,11 +53,11 @@ impl MultiHead {
         if let Some(reason) = contradiction {
             return Err(Error::config("attention", reason));
         }
-        settings.expect_empty()?;
+        spec.settings()?.expect_empty()?;
         Ok(MultiHead { n_heads: *n_heads, head_mask: head_mask.clone() })
     }
 
-    /// Which heads of a layer are used; empty: all.
+    /// The heads of a layer that are used; empty: all.
     fn kept(&self, layer: usize) -> &[bool] {
         self.head_mask.get(layer * self.n_heads..(layer + 1) * self.n_heads).unwrap_or(&[])
     }
@@ -72,16 +72,6 @@ impl Attention for MultiHead {
         AttentionSpec { head_mask, ..AttentionSpec::new(name, self.n_heads) }
     }
 
-    fn check(&self, config: &Config) -> Result<()> {
-        head_dim(config.d_model, self.n_heads)?;
-        let want = config.n_layers * self.n_heads;
-        if self.head_mask.is_empty() || self.head_mask.len() == want {
-            return Ok(());
-        }
-        let reason = message!("{} entries for {} heads", self.head_mask.len(), want);
-        Err(Error::config("head_mask", reason))
-    }
-
     fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
         let AttentionParams { w_qkv, b_qkv, w_proj, b_proj } = p.standard()?;
         let ctx = ctx.with_heads(self.kept(ctx.layer));
@@ -89,7 +79,7 @@ impl Attention for MultiHead {
     }
 
     fn cache_row(&self, config: &Config) -> usize {
-        2 * config.d_model // keys and values
+        self.spec().cache_row(config.d_model)
     }
 
     fn decode(&self, step: Decode<'_>) -> Result<()> {
@@ -150,7 +140,7 @@ mod tests {
     fn a_description_of_another_attention_is_refused() {
         let single = |n_heads| AttentionSpec::new(SingleHead::NAME, n_heads);
         let mut unknown_setting = AttentionSpec::new(MultiHead::NAME, 4);
-        unknown_setting.settings.insert("window", Value::Whole(8)).unwrap();
+        unknown_setting.other.insert("sinks", Value::Whole(8)).unwrap();
         for (spec, needle) in [
             (single(4), "'single-head' with 4 heads"),
             (single(0), "'single-head' with 0 heads"),

@@ -25,16 +25,15 @@ impl Modern {
         let (n, before, width) = (step.positions(), step.before, heads.all() * d);
         let eps = step.norm_eps;
         let mut qkv = step.linear(w_qkv, b_qkv)?; // [n, (H+2G)·D]
-        if self.qk_norm {
-            let [q_g, k_g] = step.p.named(["q_g", "k_g"])?;
+        if let Some([q_g, k_g]) = self.gains(step.p)? {
             for row in qkv.chunks_exact_mut(width) {
                 let (q, rest) = row.split_at_mut(h * d);
                 norm_heads(q, q_g, eps);
                 norm_heads(&mut rest[..g * d], k_g, eps);
             }
         }
-        if let Some(rotary) = &self.rotary {
-            let angles = &*rotary.angles(before + n, d);
+        if let Some(angles) = self.angles(before + n, d) {
+            let angles = &*angles;
             let (n_heads, head_dim, seq_len, start) = (h + g, d, n, before);
             turn(&mut qkv, &Turned { angles, width, n_heads, head_dim, seq_len, start });
         }
@@ -42,7 +41,7 @@ impl Modern {
             qkv.chunks_exact(width).flat_map(|row| &row[h * d..]).copied().collect();
         let layer = step.layer;
         let kept = step.keep(&kept)?; // [before + n, 2·G·D]
-        let text = Text { heads, keep: self.kept(layer), kept };
+        let text = Text { heads, keep: self.used(layer), kept };
         let mut y = vec![0.0; n * h * d];
         if n == 1 {
             text.attend(&qkv[..h * d], before + 1, &mut y);

@@ -8,7 +8,7 @@ use llm_core::kernels::attention::{
 use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut3, Axis, Slice};
 use llm_core::profile::span;
-use llm_core::{Error, Result, Tensor, message};
+use llm_core::{AttentionSpec, Error, Result, Tensor, message};
 use std::sync::Arc;
 
 /// How the channels of `qkv` are read.
@@ -25,6 +25,16 @@ pub struct Heads {
 }
 
 impl Heads {
+    /// Those of a description in a model of this width.
+    pub fn new(spec: &AttentionSpec, d_model: usize) -> Heads {
+        Heads {
+            n_heads: spec.n_heads,
+            kv_heads: spec.kv_heads(),
+            head_dim: spec.head_dim(d_model),
+            window: spec.window.unwrap_or(usize::MAX),
+        }
+    }
+
     /// H + 2G: heads of queries, keys and values together.
     pub fn all(&self) -> usize {
         self.n_heads + 2 * self.kv_heads

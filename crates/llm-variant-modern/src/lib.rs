@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! q, k, v  = x·W_qkv + b_qkv                  H heads of queries, G of keys and of values, D channels each
-//! q, k     = norm(q)·q_g, norm(k)·k_g         with qk_norm
+//! q, k     = norm(q)·q_g, norm(k)·k_g         with normed queries and keys
 //! q, k     = turned by their positions        with rotary
 //! S_h[i,j] = q_h[i]·k_g[j] / √D               g = h / (H/G); for i − window < j ≤ i, hidden elsewhere
 //! Y_h[i]   = Σⱼ softmax(S_h[i,:])[j]·v_g[j]
@@ -14,7 +14,7 @@
 //! | | parameters | of a position is kept |
 //! |---|---|---|
 //! | multi-head attention | `w_qkv [C, 3C]`, `b_qkv [3C]`, `w_proj [C, C]`, `b_proj [C]` | 2·C |
-//! | this | `w_qkv [C, (H+2G)·D]`, `b_qkv [(H+2G)·D]`, `w_proj [H·D, C]`, `b_proj [C]`; `q_g [D]`, `k_g [D]` with `qk_norm` | 2·G·D |
+//! | this | `w_qkv [C, (H+2G)·D]`, `b_qkv [(H+2G)·D]`, `w_proj [H·D, C]`, `b_proj [C]`; `q_g [D]`, `k_g [D]` where they are normed | 2·G·D |
 //!
 //! ```
 //! use llm_core::model::{Mlp, Norm, Positions};
@@ -40,10 +40,8 @@
 //! | module | holds |
 //! |---|---|
 //! | `grouped` | [`causal_attention_grouped`]: the part between the projections |
-//! | `rotary` | angles, also those that are slowed down for longer texts: [`RotaryScaling`] |
-//! | `modern` | [`Modern`]: what it is, and the whole behind the model's seam |
-//! | `fits` | does it fit a model? |
-//! | `settings` | what a checkpoint says of it |
+//! | `rotary` | the angles, computed once |
+//! | `modern` | [`Modern`]: the whole behind the model's seam |
 //! | `decode` | the same for the next positions of a text, from a cache |
 //!
 //! Reference: Su et al., "RoFormer"; Ainslie et al., "GQA: Training Generalized Multi-Query
@@ -55,11 +53,7 @@ mod rotary;
 
 mod modern;
 
-mod fits;
-mod settings;
-
 mod decode;
 
 pub use grouped::{Heads, causal_attention_grouped};
 pub use modern::Modern;
-pub use rotary::RotaryScaling;

@@ -1,54 +1,53 @@
 //! Modern: what the attention is, and the whole behind core's seam.
 
 use crate::grouped::{Heads, causal_attention_grouped};
-use crate::rotary::{Rotary, RotaryScaling};
+use crate::rotary::KnownAngles;
 use llm_core::kernels::attention::{head_views, probs_within};
-use llm_core::model::{Context, Decode, Param, ParamList, Parameters};
-use llm_core::ndarray::{ArrayView2, ArrayView3};
+use llm_core::kernels::rotary::Angles;
+use llm_core::model::{Context, Decode, Parameters, Rotary, SingleHead};
 use llm_core::profile::enter;
-use llm_core::{Attention, AttentionSpec, Config, Result, Tensor, ops};
+use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, message, ops};
+use std::sync::Arc;
 
 /// H heads with what today's models have, for
 /// [`TinyGPT::with_attention`](llm_core::TinyGPT::with_attention).
 #[derive(Clone, Debug)]
 pub struct Modern {
-    pub(crate) n_heads: usize,
-    /// G.
-    pub(crate) kv_heads: usize,
-    /// D; none: C/H.
-    pub(crate) head_dim: Option<usize>,
-    pub(crate) rotary: Option<Rotary>,
-    /// None: all positions.
-    pub(crate) window: Option<usize>,
-    /// Queries and keys are normed, each with a gain for all its heads.
-    pub(crate) qk_norm: bool,
-    /// Of the projection to queries, keys and values.
-    pub(crate) qkv_bias: bool,
-    /// Of the projection back.
-    pub(crate) proj_bias: bool,
-    /// `[L·H]`, layer by layer; empty: every head is used.
-    pub(crate) head_mask: Vec<bool>,
+    spec: AttentionSpec,
+    angles: KnownAngles,
 }
 
 impl Modern {
-    /// Multi-head attention: everything else is off.
+    /// The name in [`AttentionSpec`].
+    pub const NAME: &'static str = "modern";
+    /// The name of multi-head attention there. With every option off, this is it and says so.
+    const PLAIN: &'static str = "multi-head";
+
+    /// Multi-head attention: every option is off.
     pub fn new(n_heads: usize) -> Modern {
-        Modern {
-            n_heads,
-            kv_heads: n_heads,
-            head_dim: None,
-            rotary: None,
-            window: None,
-            qk_norm: false,
-            qkv_bias: true,
-            proj_bias: true,
-            head_mask: Vec::new(),
+        Modern { spec: AttentionSpec::new(Modern::NAME, n_heads), angles: KnownAngles::default() }
+    }
+
+    /// The attention of a description. Single-head and multi-head attention are this with every option
+    /// off.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the spec describes another attention, or has a setting that is unknown.
+    pub fn from_spec(spec: &AttentionSpec) -> Result<Modern> {
+        let one = spec.name == SingleHead::NAME && spec.n_heads == 1;
+        if one || spec.name == Modern::PLAIN {
+            spec.settings()?.expect_empty()?;
+        } else if spec.name != Modern::NAME {
+            let reason = message!("'{}' is not known here", spec.name.escape_default());
+            return Err(Error::config("attention", reason));
         }
+        spec.other.expect_empty()?; // a key that is not known here would change what is computed
+        Ok(Modern { spec: spec.clone(), angles: KnownAngles::default() })
     }
 
     /// Grouped queries: H heads of queries over G of keys and values; G divides H.
     pub fn grouped(n_heads: usize, kv_heads: usize) -> Modern {
-        Modern { kv_heads, ..Modern::new(n_heads) }
+        Modern::new(n_heads).with(|spec| spec.kv_heads = Some(kv_heads))
     }
 
     /// Multi-query attention: all heads read the same keys and values.
@@ -56,37 +55,26 @@ impl Modern {
         Modern::grouped(n_heads, 1)
     }
 
-    /// Heads of D channels, whatever the model's width; C/H otherwise.
+    /// Heads of D channels, whatever the model's width; C/H by default.
     pub fn with_head_dim(self, head_dim: usize) -> Modern {
-        Modern { head_dim: Some(head_dim), ..self }
+        self.with(|spec| spec.head_dim = Some(head_dim))
     }
 
-    /// Rotary positions: queries and keys are turned by angles `position·θ^(−2i/D)`. The model's
-    /// [`Config::positions`] have to say so.
-    pub fn with_rotary(self, theta: f64) -> Modern {
-        Modern { rotary: Some(Rotary::new(theta, None)), ..self }
+    /// Rotary position embeddings. The model's [`Config::positions`] have to say so.
+    pub fn with_rotary(self, rotary: impl Into<Rotary>) -> Modern {
+        let rotary = rotary.into();
+        self.with(|spec| spec.rotary = Some(rotary))
     }
 
-    /// The same for the first `width` channels of each head alone, an even number.
-    pub fn with_partial_rotary(self, theta: f64, width: usize) -> Modern {
-        Modern { rotary: Some(Rotary::new(theta, Some(width))), ..self }
-    }
-
-    /// Rotary positions whose slow pairs are slowed down, see [`RotaryScaling`]; nothing without
-    /// rotary positions.
-    pub fn with_rotary_scaling(self, scaling: RotaryScaling) -> Modern {
-        Modern { rotary: self.rotary.map(|rotary| rotary.scaled(scaling)), ..self }
-    }
-
-    /// A query sees the last `window` positions, its own among them.
+    /// A query reads the last `window` positions, its own among them.
     pub fn with_window(self, window: usize) -> Modern {
-        Modern { window: Some(window), ..self }
+        self.with(|spec| spec.window = Some(window))
     }
 
-    /// Queries and keys are normed before they are turned: [`ops::rmsnorm_lastdim`] over a head's
+    /// Queries and keys are normed before they are rotated: [`ops::rmsnorm_lastdim`] over a head's
     /// channels, with one gain `[D]` for all heads of queries and one for all of keys.
     pub fn with_qk_norm(self) -> Modern {
-        Modern { qk_norm: true, ..self }
+        self.with(|spec| spec.qk_norm = true)
     }
 
     /// No `b_qkv` and no `b_proj`.
@@ -94,84 +82,50 @@ impl Modern {
         self.with_biases(false, false)
     }
 
-    /// Has it `b_qkv`, and has it `b_proj`? Both, unless said otherwise.
+    /// Sets which projections have a bias, `w_qkv` and `w_proj`; by default both.
     pub fn with_biases(self, qkv_bias: bool, proj_bias: bool) -> Modern {
-        Modern { qkv_bias, proj_bias, ..self }
+        self.with(|spec| spec.biases = [qkv_bias, proj_bias])
     }
 
     /// Some heads of queries switched off: `head_mask [L·H]`, layer by layer, false where a head is
     /// not used.
     pub fn with_head_mask(self, head_mask: Vec<bool>) -> Modern {
-        Modern { head_mask, ..self }
+        self.with(|spec| spec.head_mask = head_mask)
     }
 
-    /// G.
-    pub fn kv_heads(&self) -> usize {
-        self.kv_heads
-    }
-
-    /// D, where it was said; C/H otherwise.
-    pub fn own_head_dim(&self) -> Option<usize> {
-        self.head_dim
-    }
-
-    /// θ of rotary positions, where there are some.
-    pub fn theta(&self) -> Option<f64> {
-        self.rotary.as_ref().map(|rotary| rotary.theta)
-    }
-
-    /// Are slow pairs slowed down further? See [`Modern::with_rotary_scaling`].
-    pub fn is_slowed(&self) -> bool {
-        self.rotary.as_ref().is_some_and(|rotary| rotary.scaling.is_some())
-    }
-
-    /// Channels of a head that are turned, where it is not all.
-    pub fn rotary_dim(&self) -> Option<usize> {
-        self.rotary.as_ref().and_then(|rotary| rotary.width)
-    }
-
-    /// Positions that a query sees, where it is not all.
-    pub fn window(&self) -> Option<usize> {
-        self.window
-    }
-
-    /// Are queries and keys normed?
-    pub fn has_qk_norm(&self) -> bool {
-        self.qk_norm
-    }
-
-    /// Has it `b_qkv`, and has it `b_proj`?
-    pub fn biases(&self) -> [bool; 2] {
-        [self.qkv_bias, self.proj_bias]
-    }
-
-    /// Is nothing on?
-    pub(crate) fn is_plain(&self) -> bool {
-        let Modern { n_heads, kv_heads, head_dim, rotary, window, qk_norm, .. } = self;
-        let shape = kv_heads == n_heads && head_dim.is_none() && self.qkv_bias && self.proj_bias;
-        shape && rotary.is_none() && window.is_none() && !qk_norm
+    fn with(self, change: impl FnOnce(&mut AttentionSpec)) -> Modern {
+        let mut spec = self.spec;
+        change(&mut spec);
+        Modern { spec, angles: KnownAngles::default() }
     }
 
     /// How a model of this width reads its channels.
     pub(crate) fn heads(&self, d_model: usize) -> Heads {
-        Heads {
-            n_heads: self.n_heads,
-            kv_heads: self.kv_heads,
-            head_dim: self.head_dim.unwrap_or(d_model / self.n_heads.max(1)),
-            window: self.window.unwrap_or(usize::MAX),
-        }
+        Heads::new(&self.spec, d_model)
     }
 
-    /// Which heads of a layer are used; empty: all.
-    pub(crate) fn kept(&self, layer: usize) -> &[bool] {
-        self.head_mask.get(layer * self.n_heads..(layer + 1) * self.n_heads).unwrap_or(&[])
+    /// The heads of a layer that are used; empty: all.
+    pub(crate) fn used(&self, layer: usize) -> &[bool] {
+        self.spec.used(layer)
+    }
+
+    /// The angles of at least n positions, where positions are rotary.
+    pub(crate) fn angles(&self, positions: usize, head_dim: usize) -> Option<Arc<Angles>> {
+        let rotary = self.spec.rotary.as_ref()?;
+        Some(self.angles.of(rotary, positions, head_dim))
+    }
+
+    /// The gains of normed queries and keys.
+    pub(crate) fn gains<'p>(&self, p: &'p Parameters) -> Result<Option<[&'p Tensor; 2]>> {
+        self.spec.qk_norm.then(|| p.named(["q_g", "k_g"])).transpose()
     }
 
     /// The parameters that are there in any case, and the biases that may be.
     pub(crate) fn projections<'p>(&self, p: &'p Parameters) -> Result<Projections<'p>> {
         let [w_qkv, w_proj] = p.named(["w_qkv", "w_proj"])?;
         let bias = |on: bool, name| on.then(|| p.named([name]).map(|[b]| b)).transpose();
-        let (b_qkv, b_proj) = (bias(self.qkv_bias, "b_qkv")?, bias(self.proj_bias, "b_proj")?);
+        let [qkv_bias, proj_bias] = self.spec.biases;
+        let (b_qkv, b_proj) = (bias(qkv_bias, "b_qkv")?, bias(proj_bias, "b_proj")?);
         Ok(Projections { w_qkv, b_qkv, w_proj, b_proj })
     }
 }
@@ -189,35 +143,15 @@ pub(crate) struct Projections<'p> {
 }
 
 impl Attention for Modern {
+    /// The name is that of the attention that it is.
     fn spec(&self) -> AttentionSpec {
-        self.described()
-    }
-
-    fn check(&self, config: &Config) -> Result<()> {
-        self.fits(config)
-    }
-
-    fn is_rotary(&self) -> bool {
-        self.rotary.is_some()
-    }
-
-    fn head_dim(&self, config: &Config) -> usize {
-        self.heads(config.d_model).head_dim
-    }
-
-    fn parameters(&self, config: &Config) -> ParamList {
-        let (c, heads) = (config.d_model, self.heads(config.d_model));
-        let d = heads.head_dim;
-        let (wide, joined) = (heads.all() * d, heads.n_heads * d);
-        let all = [
-            (true, "w_qkv", Param::weight([c, wide])),
-            (self.qkv_bias, "b_qkv", Param::bias(wide)),
-            (self.qk_norm, "q_g", Param::gain(d)),
-            (self.qk_norm, "k_g", Param::gain(d)),
-            (true, "w_proj", Param::into_stream([joined, c])),
-            (self.proj_bias, "b_proj", Param::bias(c)),
-        ];
-        all.into_iter().filter(|(on, ..)| *on).map(|(_, name, p)| (name.into(), p)).collect()
+        let name = match self.spec.is_plain() {
+            true if self.spec.n_heads == 1 && self.spec.head_mask.is_empty() => SingleHead::NAME,
+            true => Modern::PLAIN,
+            false => Modern::NAME,
+        };
+        let kv_heads = self.spec.kv_heads.filter(|g| *g != self.spec.n_heads);
+        AttentionSpec { name: name.into(), kv_heads, ..self.spec.clone() }
     }
 
     fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
@@ -225,25 +159,21 @@ impl Attention for Modern {
         let [_, t, c] = x.dims("self_attention_modern", "x of shape [B, T, C]")?;
         let (heads, own) = (self.heads(c), self.projections(p)?);
         let mut qkv = ops::linear_lastdim(x, own.w_qkv, own.b_qkv)?; // [B, T, (H+2G)·D]
-        if self.qk_norm {
-            let [q_g, k_g] = p.named(["q_g", "k_g"])?;
-            qkv = normed(&qkv, heads, [q_g, k_g], ctx.norm_eps)?;
+        if let Some(gains) = self.gains(p)? {
+            qkv = normed(&qkv, heads, gains, ctx.norm_eps)?;
         }
-        if let Some(rotary) = &self.rotary {
-            let angles = rotary.angles(t, heads.head_dim);
+        if let Some(angles) = self.angles(t, heads.head_dim) {
             let turned = heads.n_heads + heads.kv_heads; // queries and keys, not values
             qkv = ops::rotary(&qkv, turned, heads.head_dim, &angles, 0)?;
         }
         let masks = ctx.weight_masks(heads.n_heads * t);
-        let y = causal_attention_grouped(&qkv, heads, self.kept(ctx.layer), masks)?; // [B, T, H·D]
-        show(&qkv, &y, heads, ctx);
+        let y = causal_attention_grouped(&qkv, heads, self.used(ctx.layer), masks)?; // [B, T, H·D]
+        show(&qkv, &y, heads, &ctx.with_heads(self.used(ctx.layer)))?;
         ops::linear_lastdim(&y, own.w_proj, own.b_proj) // [B, T, C]
     }
 
-    /// A key and a value for each group: 2·G·D numbers, whatever H is.
     fn cache_row(&self, config: &Config) -> usize {
-        let heads = self.heads(config.d_model);
-        2 * heads.kv_heads * heads.head_dim
+        self.spec.cache_row(config.d_model)
     }
 
     fn decode(&self, step: Decode<'_>) -> Result<()> {
@@ -263,18 +193,62 @@ fn normed(qkv: &Tensor, heads: Heads, [q_g, k_g]: [&Tensor; 2], eps: f32) -> Res
 }
 
 /// Shows a probe P of every sequence and head, and what the heads gave.
-fn show(qkv: &Tensor, y: &Tensor, heads: Heads, ctx: &Context<'_>) {
-    let (Some(probe), &[b, t, joined]) = (ctx.probe, y.shape()) else { return };
+fn show(qkv: &Tensor, y: &Tensor, heads: Heads, ctx: &Context<'_>) -> Result<()> {
+    let [b, t, _] = qkv.dims("probe", "qkv of shape [B, T, (H+2G)·D]")?;
     let parts = head_views(qkv.data(), [b, t, heads.all(), heads.head_dim]);
     let scale = 1.0 / (heads.head_dim as f32).sqrt();
-    for (sequence, head) in (0..b).flat_map(|b| (0..heads.n_heads).map(move |h| (b, h))) {
-        let [q, k, _] = heads.of(&parts, sequence, head);
-        let p = probs_within(q, k, scale, heads.window);
-        if let Ok(p) = ArrayView2::from_shape((t, t), &p) {
-            probe.head(ctx.layer, sequence, head, p);
+    ctx.show_heads(y, heads.n_heads, |sequence, head| {
+        let [q, k, v] = heads.of(&parts, sequence, head);
+        (probs_within(q, k, scale, heads.window), v)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use llm_core::settings::Value;
+
+    #[test]
+    fn a_description_comes_back() {
+        let everything = Modern::grouped(6, 2).with_head_dim(8).with_rotary(500.0);
+        let everything = everything.with_window(5).with_qk_norm().with_biases(true, false);
+        for attention in [
+            Modern::new(1),
+            Modern::new(4),
+            Modern::new(1).with_head_mask(vec![true, false]),
+            Modern::multi_query(4),
+            Modern::new(4).with_window(9).with_head_mask(vec![false; 4]),
+            everything,
+        ] {
+            let spec = attention.spec();
+            assert_eq!(Modern::from_spec(&spec).unwrap().spec(), spec);
         }
     }
-    if let Ok(y) = ArrayView3::from_shape((b, t, joined), y.data()) {
-        probe.concatenated(ctx.layer, y);
+
+    #[test]
+    fn with_every_option_off_it_has_the_name_of_what_it_is() {
+        assert_eq!(Modern::new(1).spec(), AttentionSpec::new(SingleHead::NAME, 1));
+        assert_eq!(Modern::new(4).spec(), AttentionSpec::new("multi-head", 4));
+        assert_eq!(Modern::grouped(4, 4).spec(), AttentionSpec::new("multi-head", 4));
+        assert_eq!(Modern::grouped(4, 2).spec().name, Modern::NAME);
+    }
+
+    #[test]
+    fn a_description_of_another_attention_is_refused() {
+        let other = |name: &str, n_heads| {
+            let mut spec = AttentionSpec::new(name, n_heads);
+            spec.other.insert("sinks", Value::Whole(8)).unwrap();
+            spec
+        };
+        let windowed = AttentionSpec { window: Some(8), ..AttentionSpec::new("multi-head", 4) };
+        for (spec, needle) in [
+            (AttentionSpec::new("single-head", 4), "'single-head' is not known"),
+            (AttentionSpec::new("grouped-query\u{1b}", 4), "\\u{1b}' is not known"),
+            (windowed, "'window' is unknown"),
+            (other(Modern::NAME, 4), "'sinks' is unknown"),
+        ] {
+            let refused = Modern::from_spec(&spec).unwrap_err().to_string();
+            assert!(refused.contains(needle), "{refused}");
+        }
     }
 }

@@ -5,7 +5,7 @@
 
 use llm_core::model::{Footprint, Mlp, Norm, Positions};
 use llm_core::train::{Update, train_step};
-use llm_core::{AdamW, Attention, Config, Hyperparameters, TinyGPT, TokenDataset};
+use llm_core::{AdamW, Config, Hyperparameters, TinyGPT, TokenDataset};
 use llm_core::{buffer, threads};
 use llm_variant_modern::Modern;
 use std::sync::Arc;
@@ -14,8 +14,7 @@ const BATCH: [usize; 2] = [12, 64];
 
 /// Bytes that wait after a few steps, when all that a step took has come back, and those on paper.
 fn seen_and_on_paper(config: Config, attention: Modern) -> [f64; 2] {
-    let own = attention.parameters(&config);
-    let of = Footprint { config: &config, attention: &own, slots: 2, micro_batches: 1 };
+    let of = Footprint::new(&config, &attention);
     // Weights and moments stay in use.
     let stays = of.parameter_count() * 4 * 3;
     let paper = of.training(BATCH[0], BATCH[1]) - stays;

@@ -1,6 +1,7 @@
 //! One run: its trainer, its tokens, its data, and the moments of it that are remembered.
 
 use crate::failure::{Code, Failure, Result, shown};
+use llm_core::Attention;
 use llm_core::base::memory;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
 use llm_core::model::SingleHead;
@@ -9,7 +10,7 @@ use llm_core::train::{StepReport, Trainer};
 use llm_core::{Recipe, TinyGPT, message};
 use llm_run::RunError;
 use llm_run::data::{Data, Input, Slices};
-use llm_run::models::{AttentionFlags, Heads, Models};
+use llm_run::models::{Heads, Models};
 use llm_run::plan::{Loaded, opened};
 use llm_run::settings::ALL_OPTIONS;
 use llm_stories::ToldStories;
@@ -24,16 +25,15 @@ const COPIES: u64 = 2;
 pub const MODELS: Models = Models {
     name: "train-gpt-mha",
     heads: Heads::Many { default: 4 },
-    attention: |flags| match flags.n_heads {
-        1 => Arc::new(SingleHead),
-        heads => Arc::new(MultiHead::new(heads)),
-    },
-    described: AttentionFlags::of_heads,
+    attention: MultiHead::NAME,
     options: ALL_OPTIONS,
     beyond: None,
-    from_spec: |spec| match SingleHead::from_spec(spec) {
-        Ok(single) => Ok(Arc::new(single)),
-        Err(_) => Ok(Arc::new(MultiHead::from_spec(spec)?)),
+    from_spec: |spec| {
+        let several = MultiHead::from_spec(spec)?;
+        match several.spec() == SingleHead.spec() {
+            true => Ok(Arc::new(SingleHead)),
+            false => Ok(Arc::new(several)),
+        }
     },
 };
 
@@ -98,8 +98,7 @@ impl Run {
         });
         let Loaded { run: trainer, tokenizer, has_optimizer } = loaded?;
         let Trainer { model, recipe, .. } = &trainer;
-        let own = model.attention().parameters(model.config());
-        let footprint = recipe.footprint(model.config(), &own)?;
+        let footprint = recipe.footprint(model.config(), model.attention().as_ref())?;
         memory::require(footprint.training(recipe.batch_size, recipe.seq_len))?;
         Ok(Run { origin: Some((name, has_optimizer)), ..Run::new(trainer, tokenizer) })
     }

@@ -1,6 +1,6 @@
 //! The multi-head trainer: every model attends with H heads, also for H = 1.
 
-use llm_cli::{AttentionFlags, Beyond, Heads, Models, Panics, Program};
+use llm_cli::{Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_variant_mha::{MultiHead, causal_attention_heads};
 use std::process::ExitCode;
@@ -15,8 +15,7 @@ const PROGRAM: Program = Program {
     models: Models {
         name: "train-gpt-mha",
         heads: Heads::Many { default: 4 },
-        attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
-        described: AttentionFlags::of_heads,
+        attention: MultiHead::NAME,
         options: &[],
         beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
         from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),

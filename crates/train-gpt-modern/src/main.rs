@@ -1,15 +1,9 @@
 //! The modern trainer: multi-head attention with what today's models have, each off by default.
-//!
-//! | module | holds |
-//! |---|---|
-//! | `flags` | from flags to the attention that they make, and back |
 
-mod flags;
-
-use flags::{described, with};
 use llm_cli::{ALL_OPTIONS, Heads, Models, Panics, Program};
+use llm_core::AttentionSpec;
 use llm_core::base::allocations::Counting;
-use llm_variant_modern::{Modern, causal_attention_grouped};
+use llm_variant_modern::{self as modern, Modern, causal_attention_grouped};
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -22,14 +16,15 @@ const PROGRAM: Program = Program {
     models: Models {
         name: "train-gpt-modern",
         heads: Heads::Many { default: 4 },
-        attention: |flags| Arc::new(with(flags)),
-        described,
+        attention: Modern::NAME,
         options: ALL_OPTIONS,
         beyond: None,
         from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
     },
     attend: Some(|qkv, n_heads| {
-        causal_attention_grouped(qkv, flags::plain(qkv, n_heads), &[], None)
+        let width = qkv.shape().last().copied().unwrap_or(0) / 3;
+        let heads = modern::Heads::new(&AttentionSpec::new(Modern::NAME, n_heads), width);
+        causal_attention_grouped(qkv, heads, &[], None)
     }),
 };
 

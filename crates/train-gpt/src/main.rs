@@ -1,6 +1,6 @@
 //! The baseline trainer: single-head attention, and nothing of the multi-head variant.
 
-use llm_cli::{AttentionFlags, Beyond, Heads, Models, Panics, Program};
+use llm_cli::{Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_core::model::SingleHead;
 use std::process::ExitCode;
@@ -15,8 +15,7 @@ const PROGRAM: Program = Program {
     models: Models {
         name: "train-gpt",
         heads: Heads::One { other: "train-gpt-mha" },
-        attention: |_| Arc::new(SingleHead),
-        described: AttentionFlags::of_heads,
+        attention: SingleHead::NAME,
         options: &[],
         beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),

@@ -22,7 +22,7 @@ use std::sync::Arc;
 const MODELS: Models = Models {
     name: "own-trainer",
     heads: Heads::Many { default: 4 },
-    attention: |flags| Arc::new(MultiHead::new(flags.n_heads)),
+    attention: MultiHead::NAME,
     from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
     ..BASELINE
 };

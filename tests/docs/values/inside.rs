@@ -3,14 +3,12 @@
 use super::performance::{flatten, measured};
 use super::{Values, list};
 use llm_core::Config;
-use llm_core::model::{Footprint, standard_parameters};
 use llm_lens::{AttentionCost, KNOWN_MODELS, ModelReport, training_flops};
+use workspace_tests::baseline;
 
 pub fn add(values: &mut Values) {
     let config = Config::new(256, 256, 64, 2);
-    let own = standard_parameters(&config);
-    let footprint = Footprint { config: &config, attention: &own, slots: 2, micro_batches: 1 };
-    let model = ModelReport::new(footprint, 4, 0, [8, 256], 4);
+    let model = ModelReport::new(baseline(&config), 4, 0, [8, 256], 4);
     let attention = ["w_qkv", "b_qkv", "w_proj", "b_proj"].map(|name| format!("blocks.0.{name}"));
     let tensors = model.tensors.iter().filter(|t| attention.contains(&t.name));
     let rows = tensors.flat_map(|t| t.shape.iter().map(|&n| n as f64).chain([t.count as f64]));
@@ -47,10 +45,10 @@ fn useful(values: &mut Values) {
     let of = |[l, c, t, v, i]: [f64; 5]| {
         matrix * (l * (4.0 * c * c + 2.0 * c * i) + v * c) + attention * 2.0 * l * t * c
     };
-    let default_run = training_flops(&Config::new(256, 256, 64, 2), 256);
+    let default_run = training_flops(&baseline(&Config::new(256, 256, 64, 2)), 256);
     assert_eq!(default_run, of([2.0, 64.0, 256.0, 256.0, 256.0]));
     let narrow = Config { n_inner: 96, ..Config::new(100, 32, 48, 3) };
-    assert_eq!(training_flops(&narrow, 16), of([3.0, 48.0, 16.0, 100.0, 96.0]));
+    assert_eq!(training_flops(&baseline(&narrow), 16), of([3.0, 48.0, 16.0, 100.0, 96.0]));
     values.insert("run.flops", vec![matrix, 4.0, 2.0, 2.0, attention, 2.0]);
     values.insert("run.default_flops", vec![default_run]);
 }

@@ -7,6 +7,7 @@ use llm_cli::commands::{BenchWorkload, bench_workload};
 use llm_core::TokenId;
 use llm_lens::training_flops;
 use serde_json::Value;
+use workspace_tests::baseline;
 
 pub fn add(values: &mut Values) {
     let measured = measured();
@@ -45,7 +46,7 @@ pub fn add(values: &mut Values) {
     for w in BenchName::ALL.iter().filter_map(|name| bench_workload(*name)) {
         let [l, c, t, b] = [w.layers, w.d_model, w.seq_len, w.batch_size];
         let useful = flops_of_matrices(&w) + 7 * l * b * t * t * c;
-        let flops = (b * t) as f64 * training_flops(&w.config(), t);
+        let flops = (b * t) as f64 * training_flops(&baseline(&w.config()), t);
         assert!((flops / useful as f64 - 1.0).abs() < 1e-12);
     }
     let w1 = bench_workload(BenchName::W1).unwrap();

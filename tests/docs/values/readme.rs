@@ -6,6 +6,7 @@ use llm_cli::args::BenchName;
 use llm_cli::commands::bench_workload;
 use serde_json::Value;
 use std::f64::consts::LN_2;
+use workspace_tests::baseline;
 
 pub fn add(values: &mut Values) {
     let measured = measured();
@@ -59,7 +60,7 @@ fn speed(measured: &Value) -> Vec<f64> {
     let millions = |name, digits| {
         let config = bench_workload(name).unwrap().config();
         let scale = 10f64.powi(digits);
-        (config.parameter_count() as f64 / 1e6 * scale).round() / scale
+        (baseline(&config).parameter_count() as f64 / 1e6 * scale).round() / scale
     };
     let sizes =
         [millions(BenchName::W1, 1), millions(BenchName::W3, 1), millions(BenchName::W4, 0)];

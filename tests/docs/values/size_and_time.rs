@@ -4,6 +4,7 @@ use super::performance::{flatten, measured};
 use super::{Values, list};
 use llm_core::Config;
 use serde_json::Value;
+use workspace_tests::baseline;
 
 pub fn add(values: &mut Values) {
     let kept = include_str!("../../../benches/size_and_time.json");
@@ -64,7 +65,7 @@ pub fn add(values: &mut Values) {
         let given = said(&format!("\"{name}\": \"")).split(' ');
         let given: Vec<usize> = given.filter_map(|word| word.parse().ok()).collect();
         let [layers, width, _, context, _] = given[..] else { panic!("{name}: {given:?}") };
-        sizes.push(Config::new(256, context, width, layers).parameter_count() as f64);
+        sizes.push(baseline(&Config::new(256, context, width, layers)).parameter_count() as f64);
     }
     values.insert("size.sizes", sizes);
     values.insert("size.bits", list![u8::BITS]);

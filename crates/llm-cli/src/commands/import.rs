@@ -246,7 +246,7 @@ mod tests {
     #[test]
     fn lines_name_the_flag_or_the_program_that_helps() {
         let attention = |name: &str, n_heads| FormatError::Attention {
-            spec: AttentionSpec::new(name, n_heads),
+            spec: Box::new(AttentionSpec::new(name, n_heads)),
             source: Error::config("attention", "unknown"),
         };
         let beyond = Beyond { program: "the-modern", attention: "modern" };

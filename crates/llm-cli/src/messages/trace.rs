@@ -38,6 +38,9 @@ llm_report::bilingual! {
          position * {theta}^(-0/{width}) = position radians",
         "一对通道相隔 {width}/2；第 0 对是通道 {first} 和 {second}，转过的角度是 \
          位置 * {theta}^(-0/{width}) = 位置（弧度）";
+    scaled_frequencies(frequency)
+        "frequencies are scaled for longer texts; that of pair 0 is {frequency}",
+        "频率为更长的文本做了缩放；第 0 对的频率是 {frequency}";
     angle(name, position, angle, cos, sin)
         "{name} at position {position}: {angle} rad, cos {cos}, sin {sin}",
         "{name} 在位置 {position}：{angle} 弧度，cos {cos}，sin {sin}";

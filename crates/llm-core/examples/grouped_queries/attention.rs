@@ -9,10 +9,9 @@
 //!
 //! Reference: Ainslie et al., "GQA: Training Generalized Multi-Query Transformer Models".
 
-use super::rotary::{rotate, rotate_row};
+use super::rotary::{THETA, rotate, rotate_row};
 use llm_core::kernels::attention::{attend_one, head_view, head_views};
-use llm_core::model::{Context, Decode, Param, ParamList, Parameters};
-use llm_core::settings::Value;
+use llm_core::model::{Context, Decode, Param, ParamList, Parameters, Rotary};
 use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, ops};
 
 /// H heads of queries, G of keys and values.
@@ -40,17 +39,12 @@ impl Grouped {
 
     /// Makes it again from what a checkpoint says.
     pub fn from_spec(spec: &AttentionSpec) -> Result<Grouped> {
-        let AttentionSpec { name, n_heads, head_mask, settings } = spec.clone();
-        let mut left = settings;
-        let [n_kv_heads, rotary] = ["n_kv_heads", "rotary"].map(|key| left.take(key));
-        left.expect_empty()?; // a key that is not known here would change what is computed
-        match (n_kv_heads, rotary) {
-            (Some(Value::Whole(g)), Some(Value::Bool(rotary)))
-                if name == Grouped::NAME && head_mask.is_empty() =>
-            {
-                Ok(Grouped { n_heads, n_kv_heads: g as usize, rotary })
-            }
-            _ => Err(Error::config("attention", format!("no {} is '{name}'", Grouped::NAME))),
+        let rotary = spec.rotary.is_some();
+        let made = Grouped { n_heads: spec.n_heads, n_kv_heads: spec.kv_heads(), rotary };
+        // Whatever else it says would change what is computed.
+        match made.spec() == *spec {
+            true => Ok(made),
+            false => Err(Error::config("attention", format!("no {} is {spec:?}", Grouped::NAME))),
         }
     }
 
@@ -67,40 +61,19 @@ fn named(p: &Parameters) -> Result<[&Tensor; 6]> {
 
 impl Attention for Grouped {
     fn spec(&self) -> AttentionSpec {
-        let mut spec = AttentionSpec::new(Grouped::NAME, self.n_heads);
-        let own = [
-            ("n_kv_heads", Value::Whole(self.n_kv_heads as u64)),
-            ("rotary", Value::Bool(self.rotary)),
-        ];
-        for (key, value) in own {
-            spec.settings.insert(key, value).expect("short keys and small values");
+        AttentionSpec {
+            kv_heads: (self.n_kv_heads != self.n_heads).then_some(self.n_kv_heads),
+            rotary: self.rotary.then(|| Rotary::new(THETA)),
+            ..AttentionSpec::new(Grouped::NAME, self.n_heads)
         }
-        spec
-    }
-
-    fn check(&self, config: &Config) -> Result<()> {
-        let divides = |a: usize, b: usize| a > 0 && b.is_multiple_of(a);
-        let Grouped { n_heads, n_kv_heads, rotary } = *self;
-        if !divides(n_heads, config.d_model) {
-            let reason = format!("{n_heads} heads do not divide a width of {}", config.d_model);
-            return Err(Error::config("heads", reason));
-        }
-        if !divides(n_kv_heads, n_heads) {
-            let reason = format!("{n_kv_heads} groups do not divide {n_heads} heads");
-            return Err(Error::config("n_kv_heads", reason));
-        }
-        if rotary && !(config.d_model / n_heads).is_multiple_of(2) {
-            return Err(Error::config("rotary", "a head has an odd number of channels"));
-        }
-        Ok(())
     }
 
     fn parameters(&self, config: &Config) -> ParamList {
         let (c, kv) = (config.d_model, self.cache_row(config));
         vec![
-            ("w_q".into(), Param::weight([c, c])),
+            ("w_q".into(), Param::weight([c, c]).sensitive()),
             ("b_q".into(), Param::bias(c)),
-            ("w_kv".into(), Param::weight([c, kv])),
+            ("w_kv".into(), Param::weight([c, kv]).sensitive()),
             ("b_kv".into(), Param::bias(kv)),
             ("w_proj".into(), Param::into_stream([c, c])),
             ("b_proj".into(), Param::bias(c)),
@@ -138,7 +111,7 @@ impl Attention for Grouped {
 
     /// A key and a value for each group: 2·G·D numbers in place of 2·C.
     fn cache_row(&self, config: &Config) -> usize {
-        2 * self.n_kv_heads * (config.d_model / self.n_heads)
+        self.spec().cache_row(config.d_model)
     }
 
     fn decode(&self, mut step: Decode<'_>) -> Result<()> {

@@ -11,8 +11,9 @@ pub mod rotary;
 use attention::Grouped;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::generate::{Decoder, Sampling, generate};
+use llm_core::model::Positions;
 use llm_core::train::{RunPlan, Trainer};
-use llm_core::{Config, Recipe, Result, TinyGPT};
+use llm_core::{Attention, Config, Recipe, Result, TinyGPT};
 use llm_stories::StoryCorpus;
 use std::sync::Arc;
 
@@ -22,7 +23,12 @@ pub fn main() -> Result<()> {
     let file = std::env::temp_dir().join(format!("grouped-{}.ckpt", std::process::id()));
     for attention in [Grouped::new(4, 2), Grouped::new(4, 1).with_rotary()] {
         println!("{attention:?}");
-        let model = TinyGPT::with_attention(Config::new(256, 64, 32, 1), Arc::new(attention), 1)?;
+        let positions = match attention.spec().rotary {
+            Some(_) => Positions::Rotary, // and no table of them
+            None => Positions::Learned,
+        };
+        let config = Config { positions, ..Config::new(256, 64, 32, 1) };
+        let model = TinyGPT::with_attention(config, Arc::new(attention), 1)?;
         let own = model.blocks[0].attention.iter();
         let shapes: Vec<_> = own.map(|(name, p)| format!("{name} {:?}", p.shape())).collect();
         println!("  {}", shapes.join(", "));

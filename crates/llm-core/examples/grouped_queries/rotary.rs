@@ -2,7 +2,7 @@
 //! the position, so that a score depends on the distance of two positions.
 //!
 //! ```text
-//! angle(t, i) = t · 10000^(−2i/D)                       i = 0..D/2
+//! angle(t, i) = t · θ^(−2i/D)                           i = 0..D/2
 //! y[i]        = x[i]·cos − x[i + D/2]·sin
 //! y[i + D/2]  = x[i]·sin + x[i + D/2]·cos
 //! ```
@@ -10,6 +10,9 @@
 //! Reference: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding".
 
 use llm_core::{Result, Tensor, ops};
+
+/// θ.
+pub const THETA: f64 = 10_000.0;
 
 /// `x [B, T, D]`, position t of each sequence turned by its angles. Made of ops, so its gradient is
 /// there already.
@@ -38,5 +41,5 @@ pub fn rotate_row(x: &mut [f32], position: usize) {
 }
 
 fn angle(position: usize, pair: usize, d: usize) -> f32 {
-    position as f32 * 10_000f32.powf(-2.0 * pair as f32 / d as f32)
+    position as f32 * (THETA as f32).powf(-2.0 * pair as f32 / d as f32)
 }

@@ -58,7 +58,7 @@ fn known(field: &'static str, found: &str, known: &str) -> Result<(), Checkpoint
 }
 
 fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), CheckpointError> {
-    let AttentionSpec { name: _, n_heads, head_mask, settings } = spec;
+    let AttentionSpec { n_heads, head_mask, .. } = spec;
     // Which numbers of heads fit a width is the attention's own to say.
     if !(1..=MAX_HEADS).contains(n_heads) {
         return Err(setting("n_heads", message!("{} is outside 1..={}", *n_heads, MAX_HEADS)));
@@ -68,7 +68,8 @@ fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), Checkpoi
         let reason = message!("{} entries for {} heads", head_mask.len(), heads);
         return Err(setting("head_mask", reason));
     }
-    at_most(message!("the size of the attention's settings"), settings.size() as u64, MAX_ATTENTION)
+    let size = spec.settings()?.size() as u64;
+    at_most(message!("the size of the attention's settings"), size, MAX_ATTENTION)
 }
 
 fn check_run(contents: &Contents) -> Result<(), CheckpointError> {

@@ -76,15 +76,14 @@ impl Header {
         let Contents { architecture, config, attention, own, tokenizer, recipe, step, optimizer, precision, accumulation, table } = contents;
         let mut settings = settings::collect(config, recipe)?;
         settings.insert("architecture", Value::Text(architecture.clone()))?;
-        let AttentionSpec { name, n_heads, head_mask, settings: further } = attention;
         let TokenizerHash { kind, length, blake3 } = tokenizer;
         Ok(Header {
             settings: pairs(&settings),
             attention: StoredAttention {
-                name: name.clone(),
-                n_heads: *n_heads as u64,
-                head_mask: head_mask.clone(),
-                settings: pairs(further),
+                name: attention.name.clone(),
+                n_heads: attention.n_heads as u64,
+                head_mask: attention.head_mask.clone(),
+                settings: pairs(&attention.settings()?),
                 parameters: own.iter().map(|(name, p)| (name.clone(), lengths(p))).collect(),
             },
             step: *step,
@@ -118,7 +117,8 @@ impl Header {
         Ok(Contents {
             architecture,
             config,
-            attention: AttentionSpec { name, n_heads, head_mask, settings },
+            attention: AttentionSpec { head_mask, ..AttentionSpec::new(name, n_heads) }
+                .with_settings(settings)?,
             own: parameters.into_iter().map(|(name, dims)| (name, param(&dims))).collect(),
             tokenizer: TokenizerHash { kind, length, blake3 },
             recipe,
@@ -140,7 +140,7 @@ fn lengths(param: &Param) -> Vec<u64> {
 /// How it starts is of no interest any more.
 fn param(dims: &[u64]) -> Param {
     let small = |&n: &u64| usize::try_from(n).unwrap_or(usize::MAX); // refused as too large
-    Param { shape: dims.iter().map(small).collect(), start: Start::Zero }
+    Param::new(dims.iter().map(small).collect(), Start::Zero)
 }
 
 fn pairs(settings: &Settings) -> Pairs {

@@ -4,7 +4,8 @@ use super::meta::Meta;
 use super::state::State;
 use crate::base::{CheckpointError, Error, Message, Result};
 use crate::model::{
-    Attention, AttentionSpec, Param, ParamList, Start, TinyGPT, check_attention, parameter_list,
+    Attention, AttentionSpec, Footprint, Param, ParamList, SingleHead, Start, TinyGPT,
+    check_attention, parameter_list,
 };
 use crate::optim::{OptimizerState, make_optimizer};
 use crate::tensor::Tensor;
@@ -72,8 +73,18 @@ impl Checkpoint {
             .collect();
         let own = self.parameters.iter().filter(|(name, _)| !others.contains(name));
         let of_first = own.filter_map(|(name, p)| Some((name.strip_prefix("blocks.0.")?, p)));
-        let param = |p: &Tensor| Param { shape: p.shape().to_vec(), start: Start::Zero };
+        let param = |p: &Tensor| Param::new(p.shape().to_vec(), Start::Zero);
         of_first.map(|(name, p)| (name.to_string(), param(p))).collect()
+    }
+
+    /// What the memory of the run depends on, whatever attention it has.
+    ///
+    /// # Errors
+    /// As [`Recipe::footprint`](crate::Recipe::footprint).
+    pub fn footprint(&self) -> Result<Footprint<'_>> {
+        let Meta { config, attention, recipe, .. } = &self.meta;
+        let (kept, attention) = (attention.kept(config.d_model), self.attention_parameters());
+        Ok(Footprint { attention, kept, ..recipe.footprint(config, &SingleHead)? })
     }
 
     /// Builds what it holds. `attention` is what the caller made from `meta.attention`. Without a
@@ -126,7 +137,8 @@ fn fits(list: ParamList, loaded: &[(String, Tensor)]) -> Result<(), CheckpointEr
 fn describe(spec: &AttentionSpec) -> Message {
     let off = spec.head_mask.iter().filter(|on| !**on).count();
     let off = (off > 0).then(|| message!("{} switched off", off));
-    let own = spec.settings.iter().map(|(key, value)| Message::from(format!("{key} {value}")));
+    let own = spec.settings().unwrap_or_default();
+    let own = own.iter().map(|(key, value)| Message::from(format!("{key} {value}")));
     let rest = off.into_iter().chain(own);
     let all = rest.fold(counted!(spec.n_heads, "head"), |all, one| message!("{}, {}", all, one));
     message!("{} attention ({})", spec.name.escape_default(), all)

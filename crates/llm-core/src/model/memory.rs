@@ -3,7 +3,7 @@
 //! Storage is recycled by length (see [`buffer`](crate::buffer)), so what counts is, for each
 //! length, the most buffers of it that are in use at once.
 
-use super::{Config, ParamList, Positions, Start, TinyGPT, parameter_list, standard_parameters};
+use super::{Attention, Config, Kept, ParamList, Positions, TinyGPT, parameter_list};
 use std::collections::BTreeMap;
 
 /// Buffers by length, in numbers of f32.
@@ -37,12 +37,14 @@ impl BuffersInUse {
 }
 
 /// What the memory of a run depends on.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Footprint<'a> {
     /// Sizes and options.
     pub config: &'a Config,
     /// The parameters of a block's attention.
-    pub attention: &'a ParamList,
+    pub attention: ParamList,
+    /// What a position leaves for the backward pass of a block's attention.
+    pub kept: Kept,
     /// Numbers that the optimizer keeps for each weight: 2 for AdamW.
     pub slots: usize,
     /// Micro-batches of a step: gradients of ⌊log₂ M⌋ finished groups are kept beside the one in
@@ -50,10 +52,16 @@ pub struct Footprint<'a> {
     pub micro_batches: u32,
 }
 
-impl Footprint<'_> {
+impl<'a> Footprint<'a> {
+    /// Of a model with this attention, AdamW and steps of one micro-batch.
+    pub fn new(config: &'a Config, attention: &dyn Attention) -> Footprint<'a> {
+        let (kept, attention) = (attention.kept(config), attention.parameters(config));
+        Footprint { config, attention, kept, slots: 2, micro_batches: 1 }
+    }
+
     /// Number of parameters.
     pub fn parameter_count(&self) -> u64 {
-        parameter_list(self.config, self.attention).iter().map(|(_, p)| p.numel()).sum()
+        parameter_list(self.config, &self.attention).iter().map(|(_, p)| p.numel()).sum()
     }
 
     /// Gradients of finished groups of micro-batches that wait beside the one in the making.
@@ -79,69 +87,34 @@ impl Footprint<'_> {
         let mlp = self.config.hidden() + self.config.inner();
         let [v, c, mlp] = [vocab_size, d_model, mlp].map(|n| n as u128);
         let rows = batch_size as u128 * seq_len as u128;
-        let [projected, joined] = self.heads();
-        let of_row = 8 * c + projected + joined + mlp + 2 * v;
+        let of_row = 8 * c + (self.kept.qkv + self.kept.heads) as u128 + mlp + 2 * v;
         let floats = u128::from(self.parameter_count()) + rows * of_row;
         u64::try_from(4 * floats).unwrap_or(u64::MAX)
-    }
-
-    /// Numbers of a row that all projections of the attention but the last give, and that the last
-    /// takes: what the heads give together.
-    fn heads(&self) -> [u128; 2] {
-        let matrices: Vec<_> = self.attention.iter().filter(|(_, p)| p.shape.len() == 2).collect();
-        let projected =
-            matrices.iter().rev().skip(1).map(|(_, p)| p.shape.get(1).map_or(0, |&n| n as u128));
-        let joined = matrices.last().and_then(|(_, p)| p.shape.first());
-        [projected.sum(), joined.map_or(self.config.d_model as u128, |&n| n as u128)]
     }
 }
 
 impl TinyGPT {
     /// [`Footprint::inference`] of this model.
     pub fn inference_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
-        let config = self.config();
-        let attention = &self.attention().parameters(config);
-        let footprint = Footprint { config, attention, slots: 0, micro_batches: 1 };
-        footprint.inference(batch_size, seq_len)
-    }
-}
-
-/// With the four tensors of single-head and multi-head attention.
-impl Config {
-    /// Number of parameters.
-    pub fn parameter_count(&self) -> u64 {
-        self.footprint(|of| of.parameter_count())
-    }
-
-    /// [`Footprint::training`] with AdamW and one micro-batch.
-    pub fn training_memory(&self, batch_size: usize, seq_len: usize) -> u64 {
-        self.footprint(|of| of.training(batch_size, seq_len))
-    }
-
-    fn footprint<T>(&self, f: impl FnOnce(Footprint<'_>) -> T) -> T {
-        let attention = &standard_parameters(self);
-        f(Footprint { config: self, attention, slots: 2, micro_batches: 1 })
+        Footprint::new(self.config(), self.attention().as_ref()).inference(batch_size, seq_len)
     }
 }
 
 /// Numbers of f32 that training takes at most: weights, the optimizer's state, gradients, and what
 /// a batch of `rows` leaves for backward.
 fn training(of: &Footprint<'_>, rows: usize) -> u128 {
-    let Footprint { config, attention, slots, .. } = *of;
+    let Footprint { config, attention, kept: Kept { qkv, heads, normed_keys }, slots, .. } = of;
     let parameters = u128::from(of.parameter_count());
-    let kept = u128::from(of.kept_gradients()) * parameters;
-    // All projections of an attention but the last give it something to keep.
-    let [projected, joined] = of.heads();
+    let waiting = u128::from(of.kept_gradients()) * parameters;
     let gradients: Vec<u128> = attention.iter().map(|(_, p)| u128::from(p.numel())).collect();
     let sizes = [config.vocab_size, config.d_model, config.seq_len];
     let [v, c, t] = sizes.map(|n| n as u128);
     let [inner, hidden] = [config.inner(), config.hidden()].map(|n| n as u128);
     let n = rows as u128;
-    let (stream, qkv, heads) = (n * c, n * projected, n * joined);
-    let (act, wide) = (n * inner, n * hidden);
-    // An attention with gains cuts queries and keys out, norms them and joins them with the values.
-    let normed = attention.iter().any(|(_, p)| p.start == Start::One);
-    let keys = n * (projected.saturating_sub(joined) / 2);
+    let [qkv, heads, keys] = [*qkv, *heads, *normed_keys].map(|of_row| n * of_row as u128);
+    let (stream, act, wide) = (n * c, n * inner, n * hidden);
+    // Normed queries and keys are cut out, normed and joined with the values.
+    let normed = keys > 0;
     let learned = config.positions == Positions::Learned;
     let mut buffers = BuffersInUse::default();
 
@@ -218,30 +191,32 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     if learned {
         buffers.take([t * c]);
     }
-    (1 + slots as u128) * parameters + kept + buffers.total()
+    (1 + *slots as u128) * parameters + waiting + buffers.total()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Mlp, Param};
+    use crate::model::{AttentionSpec, Mlp, SingleHead};
+
+    fn plain(config: &Config) -> Footprint<'_> {
+        Footprint::new(config, &SingleHead)
+    }
 
     #[test]
     fn counts_of_known_models() {
-        assert_eq!(Config::new(256, 64, 64, 1).parameter_count(), 86_848);
-        assert_eq!(Config::gpt2(50257, 1024, 768, 12).parameter_count(), 124_439_808);
+        assert_eq!(plain(&Config::new(256, 64, 64, 1)).parameter_count(), 86_848);
+        let gpt2 = Config::gpt2(50257, 1024, 768, 12);
+        assert_eq!(plain(&gpt2).parameter_count(), 124_439_808);
         let largest = Config::new(1 << 20, 1 << 16, 1 << 14, 512);
-        assert!(largest.training_memory(usize::MAX, 1 << 16) > 0);
+        assert!(plain(&largest).training(usize::MAX, 1 << 16) > 0);
     }
 
     #[test]
     fn micro_batches_keep_gradients_of_finished_groups() {
         let config = Config::new(256, 64, 48, 3);
-        let bytes = |micro_batches| {
-            let attention = &standard_parameters(&config);
-            Footprint { config: &config, attention, slots: 2, micro_batches }.training(2, 64)
-        };
-        let set = 4 * config.parameter_count();
+        let bytes = |micro_batches| Footprint { micro_batches, ..plain(&config) }.training(2, 64);
+        let set = 4 * plain(&config).parameter_count();
         assert_eq!([2, 3, 4, 8].map(|m| (bytes(m) - bytes(1)) / set), [1, 1, 2, 3]);
     }
 
@@ -255,8 +230,8 @@ mod tests {
             Config { mlp: Mlp::SwiGlu, mlp_bias: false, n_inner: 11, ..Config::new(9, 5, 7, 2) },
             Config { positions: Positions::None, mlp: Mlp::Relu2, ..Config::new(9, 5, 7, 2) },
         ] {
-            let all = 4 * u128::from(config.parameter_count());
-            assert_eq!(config.footprint(|of| training(&of, 0)), all, "{config:?}");
+            let all = 4 * u128::from(plain(&config).parameter_count());
+            assert_eq!(training(&plain(&config), 0), all, "{config:?}");
         }
     }
 
@@ -264,26 +239,23 @@ mod tests {
     #[test]
     fn wide_heads_are_on_paper() {
         let config = Config::new(300, 64, 64, 8);
-        let floats = |joined: usize| {
-            let own = [Param::weight([64, 192]), Param::into_stream([joined, 64])];
-            let attention = &own.map(|p| ("w".to_string(), p)).to_vec();
-            let of = Footprint { config: &config, attention, slots: 2, micro_batches: 1 };
+        let floats = |d: usize| {
+            let wide = AttentionSpec { head_dim: Some(d), ..AttentionSpec::new("wide", 4) };
+            let of = Footprint { kept: wide.kept(64), ..plain(&config) };
             training(&of, 1000) - training(&of, 0)
         };
-        assert_eq!(floats(64), config.footprint(|of| training(&of, 1000) - training(&of, 0)));
-        assert!(floats(128) >= floats(64) + 8 * 1000 * 64);
+        assert_eq!(floats(16), training(&plain(&config), 1000) - training(&plain(&config), 0));
+        assert!(floats(32) >= floats(16) + 8 * 1000 * 64);
     }
 
     /// Normed queries and keys leave what they were.
     #[test]
     fn norms_of_heads_are_on_paper() {
         let config = Config::new(300, 64, 64, 8);
-        let floats = |gain: bool| {
-            let mut own = standard_parameters(&config);
-            if gain {
-                own.push(("q_g".into(), Param::gain(16)));
-            }
-            let of = Footprint { config: &config, attention: &own, slots: 2, micro_batches: 1 };
+        let floats = |normed: bool| {
+            let normed_keys = if normed { 64 } else { 0 };
+            let of =
+                Footprint { kept: Kept { normed_keys, ..plain(&config).kept }, ..plain(&config) };
             training(&of, 1000) - training(&of, 0)
         };
         let kept = floats(true) - floats(false);
@@ -294,7 +266,7 @@ mod tests {
     fn a_length_that_occurs_twice_is_counted_once() {
         // With as many rows as channels activations and gradients have the same lengths.
         let config = Config::new(300, 64, 64, 8);
-        let floats = |rows| config.footprint(|of| training(&of, rows));
+        let floats = |rows| training(&plain(&config), rows);
         assert!(floats(64) < floats(63));
     }
 }

@@ -1,10 +1,13 @@
 //! The model: settings, the attention seam, one block, the whole.
 
 mod attention;
+mod attention_keys;
+mod attention_spec;
 mod attention_weights;
 mod batch;
 mod block;
 mod config;
+mod contract;
 mod decode;
 mod forward;
 mod initial;
@@ -12,20 +15,24 @@ mod memory;
 mod options;
 mod parameters;
 mod products;
+mod rotary;
 mod single_head;
 mod small_weights;
 mod tiny_gpt;
 mod workspace;
 
 pub use crate::ops::{Context, NORM_EPS, Place, Probe};
-pub use attention::{Attention, AttentionSpec, check_attention};
+pub use attention::{Attention, check_attention};
+pub use attention_spec::{AttentionSpec, Kept};
 pub use batch::{Batch, Mode, Origin};
 pub use block::Block;
 pub use config::Config;
+pub use contract::{Breach, Clause, check_contract};
 pub use decode::{Decode, Position, Scratch};
 pub use memory::Footprint;
 pub use options::{Activation, Init, Mlp, Norm, Positions};
-pub use parameters::{Param, ParamList, Parameters, Start, standard_parameters};
+pub use parameters::{Param, ParamList, Parameters, Start};
+pub use rotary::{Rotary, RotaryScaling};
 pub use single_head::SingleHead;
 pub use tiny_gpt::{TinyGPT, Weights, parameter_list, parameter_shapes};
 pub(crate) use workspace::Workspace;

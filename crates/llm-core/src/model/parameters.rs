@@ -15,6 +15,8 @@ pub struct Param {
     pub shape: Vec<usize>,
     /// Its first values.
     pub start: Start,
+    /// Whether 4 bits are too few for it, where other matrices of a model for writing have them.
+    pub sensitive: bool,
 }
 
 /// How a parameter starts.
@@ -36,32 +38,44 @@ pub enum Start {
 }
 
 impl Param {
+    /// A parameter of this shape.
+    pub fn new(shape: Vec<usize>, start: Start) -> Param {
+        Param { shape, start, sensitive: false }
+    }
+
+    /// The same, but never in 4 bits. Softmax turns a small error of a score into a large one of a
+    /// weight: of all matrices of a block those that give queries and keys cost by far the most when
+    /// they are rounded to 4 bits.
+    pub fn sensitive(self) -> Param {
+        Param { sensitive: true, ..self }
+    }
+
     /// A matrix `[in, out]` of y = x·W.
     pub fn weight(shape: [usize; 2]) -> Param {
         let start = Start::Normal { fan_in: shape[0], into_stream: false };
-        Param { shape: shape.into(), start }
+        Param::new(shape.into(), start)
     }
 
     /// A matrix `[in, out]` whose outputs are added to the residual stream.
     pub fn into_stream(shape: [usize; 2]) -> Param {
         let start = Start::Normal { fan_in: shape[0], into_stream: true };
-        Param { shape: shape.into(), start }
+        Param::new(shape.into(), start)
     }
 
     /// A table `[rows, C]`, of which rows are taken by their number.
     pub fn table(shape: [usize; 2]) -> Param {
         let start = Start::Normal { fan_in: shape[1], into_stream: false };
-        Param { shape: shape.into(), start }
+        Param::new(shape.into(), start)
     }
 
     /// A bias `[n]`.
     pub fn bias(n: usize) -> Param {
-        Param { shape: vec![n], start: Start::Zero }
+        Param::new(vec![n], Start::Zero)
     }
 
     /// A gain `[n]`.
     pub fn gain(n: usize) -> Param {
-        Param { shape: vec![n], start: Start::One }
+        Param::new(vec![n], Start::One)
     }
 
     /// Number of weights.
@@ -119,18 +133,6 @@ impl Parameters {
     pub fn iter(&self) -> impl Iterator<Item = (&str, &Tensor)> {
         self.0.iter().map(|(name, p)| (name.as_str(), p))
     }
-}
-
-/// The four of single-head and multi-head attention: `w_qkv [C, 3C]`, `b_qkv [3C]`,
-/// `w_proj [C, C]`, `b_proj [C]`.
-pub fn standard_parameters(config: &Config) -> ParamList {
-    let c = config.d_model;
-    vec![
-        ("w_qkv".into(), Param::weight([c, 3 * c])),
-        ("b_qkv".into(), Param::bias(3 * c)),
-        ("w_proj".into(), Param::into_stream([c, c])),
-        ("b_proj".into(), Param::bias(c)),
-    ]
 }
 
 /// What descriptions follow from.

@@ -47,17 +47,13 @@ impl Attention for SingleHead {
         AttentionSpec::new(SingleHead::NAME, 1)
     }
 
-    fn check(&self, _config: &Config) -> Result<()> {
-        Ok(())
-    }
-
     fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
         let AttentionParams { w_qkv, b_qkv, w_proj, b_proj } = p.standard()?;
         ops::self_attention_1h(x, w_qkv, b_qkv, w_proj, b_proj, ctx)
     }
 
     fn cache_row(&self, config: &Config) -> usize {
-        2 * config.d_model // keys and values
+        self.spec().cache_row(config.d_model)
     }
 
     fn decode(&self, step: Decode<'_>) -> Result<()> {

@@ -1,12 +1,13 @@
 //! A model's matrices in fewer bits, beside the model or in its place.
 
-use super::TinyGPT;
 use super::products::SmallWeights;
+use super::{TinyGPT, parameter_list};
 use crate::base::{Error, Result};
 use crate::kernels::finite::all_finite;
 use crate::kernels::small::{Given, SmallKind, SmallMatrix, Stored};
 use crate::message;
 use crate::tensor::Tensor;
+use std::collections::HashSet;
 
 /// How the parameter lies, if a token is multiplied with it: all matrices but the table of
 /// positions and, unless it is the head too, that of tokens, of which a row is taken.
@@ -19,28 +20,12 @@ fn multiplied(name: &str, w: &Tensor, tied: bool) -> Option<Stored> {
     }
 }
 
-/// As what a matrix is kept. Where the others have 4 bits, two kinds stay in 8: the output head, as in
-/// files of llama.cpp, for every token's score comes straight from it; and the way to queries, keys and
-/// values. Softmax makes a small error of a score a large one of a weight: of all matrices of a block
-/// it costs by far the most when rounded to 4 bits.
-fn kept_as(kind: SmallKind, name: &str) -> SmallKind {
-    let sensitive = ["wte", "w_lm"].contains(&name) || name.ends_with(".w_qkv");
-    if kind == SmallKind::Q4 && sensitive { SmallKind::Q8 } else { kind }
-}
-
 /// K and N of a matrix.
 fn inputs_and_outputs(w: &Tensor, stored: Stored) -> [usize; 2] {
     match (stored, w.shape()) {
         (Stored::ByInput, &[k, n]) | (Stored::ByOutput, &[n, k]) => [k, n],
         _ => [0, 0],
     }
-}
-
-/// The parameter as a matrix to be rounded, if it is one.
-fn given<'w>(kind: SmallKind, name: &str, w: &'w Tensor, tied: bool) -> Option<Given<'w>> {
-    let stored = multiplied(name, w, tied)?;
-    let shape = inputs_and_outputs(w, stored);
-    Some(Given { kind: kept_as(kind, name), w: w.data(), shape, stored })
 }
 
 /// `Err` naming the matrix, if it has a number that is too large for its scale.
@@ -53,21 +38,50 @@ fn checked(kind: SmallKind, name: &str, w: &[f32], made: SmallMatrix) -> Result<
     Err(Error::config("weights", reason))
 }
 
+/// What becomes of each parameter when the matrices are kept as `kind`.
+struct Rounding {
+    kind: SmallKind,
+    tied: bool,
+    /// Names of those that have 8 bits where the others have 4.
+    sensitive: HashSet<String>,
+}
+
+impl Rounding {
+    fn new(model: &TinyGPT, kind: SmallKind) -> Rounding {
+        let own = model.attention().parameters(model.config());
+        let sensitive = parameter_list(model.config(), &own).into_iter();
+        let sensitive = sensitive.filter_map(|(name, p)| p.sensitive.then_some(name)).collect();
+        Rounding { kind, tied: model.config().tied_head, sensitive }
+    }
+
+    fn kind_of(&self, name: &str) -> SmallKind {
+        let eight_bits = self.kind == SmallKind::Q4 && self.sensitive.contains(name);
+        if eight_bits { SmallKind::Q8 } else { self.kind }
+    }
+
+    /// The parameter as a matrix to be rounded, if it is one.
+    fn given<'w>(&self, name: &str, w: &'w Tensor) -> Option<Given<'w>> {
+        let stored = multiplied(name, w, self.tied)?;
+        let shape = inputs_and_outputs(w, stored);
+        Some(Given { kind: self.kind_of(name), w: w.data(), shape, stored })
+    }
+}
+
 impl TinyGPT {
     /// Small copies of the matrices, for as long as the model stays where it is.
     ///
     /// # Errors
     /// [`Error::Config`] naming a matrix with a number that does not fit; [`Error::Memory`].
     pub(crate) fn small_weights(&self, kind: SmallKind) -> Result<SmallWeights> {
-        let tied = self.config().tied_head;
+        let rounding = Rounding::new(self, kind);
         let matrices = self.parameters().filter_map(|(name, w)| {
-            let given = given(kind, &name, w, tied)?;
+            let given = rounding.given(&name, w)?;
             Some(((name, w), given))
         });
         let (parameters, matrices): (Vec<_>, Vec<_>) = matrices.unzip();
         let mut all = SmallWeights::default();
         for ((name, w), made) in parameters.into_iter().zip(SmallMatrix::several(&matrices)?) {
-            all.insert(w, checked(kept_as(kind, &name), &name, w.data(), made)?);
+            all.insert(w, checked(rounding.kind_of(&name), &name, w.data(), made)?);
         }
         Ok(all)
     }
@@ -90,9 +104,9 @@ impl TinyGPT {
     /// # Errors
     /// [`Error::Config`] naming a matrix with a number that does not fit; [`Error::Memory`].
     pub fn rounded(mut self, kind: SmallKind) -> Result<TinyGPT> {
-        let tied = self.config().tied_head;
+        let rounding = Rounding::new(&self, kind);
         for (name, w) in self.parameters_mut() {
-            let Some(given) = given(kind, &name, w, tied) else { continue };
+            let Some(given) = rounding.given(&name, w) else { continue };
             let (kind, stored) = (given.kind, given.stored);
             let made = SmallMatrix::several(&[given])?.remove(0);
             checked(kind, &name, w.data(), made)?.write_to(w.data_mut(), stored);
@@ -102,10 +116,10 @@ impl TinyGPT {
 
     /// Bytes that the matrices take in fewer bits.
     pub fn small_bytes(&self, kind: SmallKind) -> u64 {
-        let tied = self.config().tied_head;
+        let rounding = Rounding::new(self, kind);
         let bytes = self.parameters().filter_map(|(name, w)| {
-            let shape = inputs_and_outputs(w, multiplied(&name, w, tied)?);
-            Some(SmallMatrix::bytes(kept_as(kind, &name), shape))
+            let Given { kind, shape, .. } = rounding.given(&name, w)?;
+            Some(SmallMatrix::bytes(kind, shape))
         });
         bytes.sum()
     }

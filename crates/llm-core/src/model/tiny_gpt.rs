@@ -1,7 +1,7 @@
 //! The whole model: embeddings, blocks, final norm, output head.
 
 use super::initial::initial;
-use super::parameters::{Field, Given, Plan, Structure, parameters, standard_parameters};
+use super::parameters::{Field, Given, Plan, Structure, parameters};
 use super::{Attention, Block, Config, Param, ParamList, Positions, SingleHead, check_attention};
 use crate::base::{Error, Result};
 use crate::message;
@@ -42,7 +42,7 @@ parameters! {
     /// The parameters of a model. Field names are checkpoint keys.
     pub struct Weights(plan) {
         /// `[V, C]`: a row for every token.
-        wte: Tensor = Param::table([plan.config.vocab_size, plan.config.d_model]),
+        wte: Tensor = Param::table([plan.config.vocab_size, plan.config.d_model]).sensitive(),
         /// `[seq_len, C]`, only with learned positions: a row for every position.
         wpe: Option<Tensor> = (plan.config.positions == Positions::Learned)
             .then(|| Param::table([plan.config.seq_len, plan.config.d_model])),
@@ -52,9 +52,9 @@ parameters! {
         lnf_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
         /// `[C]`, only with `norm_affine` where the norm is a [`Norm::Layer`](super::Norm).
         lnf_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
-        /// `[C, V]`, absent with `tied_head`: the output head.
+        /// `[C, V]`, absent with `tied_head`: the output head, from which every token's score comes.
         w_lm: Option<Tensor> = (!plan.config.tied_head)
-            .then(|| Param::weight([plan.config.d_model, plan.config.vocab_size])),
+            .then(|| Param::weight([plan.config.d_model, plan.config.vocab_size]).sensitive()),
         /// `[V]`, only with `head_bias`.
         b_lm: Option<Tensor> = plan.config.head_bias.then(|| Param::bias(plan.config.vocab_size)),
     }
@@ -70,7 +70,7 @@ pub fn parameter_list(config: &Config, attention: &ParamList) -> ParamList {
 
 /// Names and shapes of [`parameter_list`] with single-head or multi-head attention.
 pub fn parameter_shapes(config: &Config) -> Vec<(String, Vec<usize>)> {
-    let list = parameter_list(config, &standard_parameters(config));
+    let list = parameter_list(config, &SingleHead.parameters(config));
     list.into_iter().map(|(name, p)| (name, p.shape)).collect()
 }
 

@@ -5,6 +5,7 @@ use crate::base::{Error, Result};
 use crate::kernels::attention as kernel;
 use crate::kernels::dropout::Dropout;
 use crate::kernels::gemm::matrix;
+use crate::message;
 use crate::tensor::Tensor;
 use ndarray::{ArrayView2, ArrayView3};
 use std::fmt;
@@ -56,15 +57,18 @@ impl<'a> Context<'a> {
         self.dropout.map(|masks| masks.at(Place::Attention(self.layer), rows_per_sequence))
     }
 
-    /// Shows the probe, if there is one, P of every sequence and head and what the heads gave:
-    /// `qkv [B, T, 3C]` read as H heads each of q, k, v, and `y [B, T, C]`. The fast kernel never
-    /// writes P out, so it is computed once more.
+    /// Shows the probe, if there is one, what softmax attention with the scale 1/√D did: `qkv
+    /// [B, T, 3C]` read as H heads each of q, k, v, and `y [B, T, C]`, what the heads gave. The fast
+    /// kernel never writes P out, so P is computed once more, and held against `y`. An attention with
+    /// other weights hands them to [`Context::show_weights`].
     ///
     /// # Errors
     /// [`Error::Shape`] when `y` has not three axes, the last divisible by H, or `qkv` is not of its
-    /// shape with 3C in place of C.
+    /// shape with 3C in place of C; as [`Context::show_heads`].
     pub fn show(&self, qkv: &Tensor, y: &Tensor, n_heads: usize) -> Result<()> {
-        let Some(probe) = self.probe else { return Ok(()) };
+        if self.probe.is_none() {
+            return Ok(());
+        }
         let [b, t, c] = y.dims("probe", "y of shape [B, T, C]")?;
         let d = c.checked_div(n_heads).unwrap_or(0);
         if d * n_heads != c || qkv.shape() != [b, t, 3 * c] {
@@ -72,16 +76,67 @@ impl<'a> Context<'a> {
             return Err(Error::shape("probe", expected, qkv.shape()));
         }
         let parts = kernel::head_views(qkv.data(), [b, t, 3 * n_heads, d]);
-        for sequence in 0..b {
-            for head in 0..n_heads {
-                let [q, k] =
-                    [0, 1].map(|part| kernel::head_view(&parts, sequence, part * n_heads + head));
-                let p = kernel::probs(q, k, 1.0 / (d as f32).sqrt());
-                probe.head(self.layer, sequence, head, matrix(&p, t, t));
+        self.show_heads(y, n_heads, |sequence, head| {
+            let [q, k, v] =
+                [0, 1, 2].map(|part| kernel::head_view(&parts, sequence, part * n_heads + head));
+            (kernel::probs(q, k, 1.0 / (d as f32).sqrt()), v)
+        })
+    }
+
+    /// Shows the probe, if there is one, the weights of every head: `head(sequence, h)` gives P
+    /// `[T, T]`, flat, and the values V `[T, D]` that it weighs. `y [B, T, H·D]` is what the heads
+    /// gave.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when P·V is not `y`, for a head that is used: a map of weights that were not
+    /// used would be wrong unseen. [`Error::Shape`] when `y` or P has another shape.
+    pub fn show_heads<'v>(
+        &self,
+        y: &Tensor,
+        n_heads: usize,
+        head: impl Fn(usize, usize) -> (Vec<f32>, ArrayView2<'v, f32>),
+    ) -> Result<()> {
+        let Some(probe) = self.probe else { return Ok(()) };
+        let [b, t, width] = y.dims("probe", "y of shape [B, T, H·D]")?;
+        let parts = kernel::head_views(y.data(), [b, t, n_heads, width / n_heads.max(1)]);
+        for (sequence, h) in (0..b).flat_map(|b| (0..n_heads).map(move |h| (b, h))) {
+            let (p, v) = head(sequence, h);
+            if p.len() != t * t {
+                return Err(Error::shape("probe", format!("P of {t} × {t} numbers"), &[p.len()]));
             }
+            let p = matrix(&p, t, t);
+            // Dropped weights are not those of P, and a head that is switched off gives zeros.
+            if self.heads.get(h) != Some(&false) && self.dropout.is_none() {
+                check_weights(p, v, kernel::head_view(&parts, sequence, h), h)?;
+            }
+            probe.head(self.layer, sequence, h, p);
         }
-        let view = ArrayView3::from_shape((b, t, c), y.data());
-        probe.concatenated(self.layer, view.expect("y has this shape"));
+        self.show_heads_together(y, [b, t, width])
+    }
+
+    /// Shows the probe, if there is one, the weights that forward itself used: `p [B, H, T, T]`,
+    /// before dropout, and `y [B, T, H·D]`, what the heads gave.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the two do not fit each other.
+    pub fn show_weights(&self, p: &Tensor, y: &Tensor) -> Result<()> {
+        let Some(probe) = self.probe else { return Ok(()) };
+        let [b, t, width] = y.dims("probe", "y of shape [B, T, H·D]")?;
+        let [sequences, n_heads, rows, columns] = p.dims("probe", "p of shape [B, H, T, T]")?;
+        if [sequences, rows, columns] != [b, t, t] || n_heads == 0 {
+            let expected = format!("p of shape [{b}, H, {t}, {t}]");
+            return Err(Error::shape("probe", expected, p.shape()));
+        }
+        for (i, p) in p.data().chunks_exact(t * t).enumerate() {
+            probe.head(self.layer, i / n_heads, i % n_heads, matrix(p, t, t));
+        }
+        self.show_heads_together(y, [b, t, width])
+    }
+
+    fn show_heads_together(&self, y: &Tensor, shape: [usize; 3]) -> Result<()> {
+        if let (Some(probe), Ok(view)) = (self.probe, ArrayView3::from_shape(shape, y.data())) {
+            probe.concatenated(self.layer, view);
+        }
         Ok(())
     }
 
@@ -89,6 +144,35 @@ impl<'a> Context<'a> {
     pub fn with_dropout(self, dropout: Option<Dropout>) -> Context<'a> {
         Context { dropout, ..self }
     }
+}
+
+/// `Err` unless some rows of P·V, the last among them, are those of y, up to rounding.
+fn check_weights(
+    p: ArrayView2<'_, f32>,
+    v: ArrayView2<'_, f32>,
+    y: ArrayView2<'_, f32>,
+    head: usize,
+) -> Result<()> {
+    const ROWS: usize = 8;
+    const TOLERANCE: f32 = 1e-4;
+    let size = v.iter().fold(1.0, |size: f32, v| size.max(v.abs()));
+    for i in (0..p.nrows()).rev().step_by(p.nrows().div_ceil(ROWS)) {
+        for (d, y) in y.row(i).iter().enumerate() {
+            let sum: f32 = p.row(i).iter().zip(v.column(d)).map(|(p, v)| p * v).sum();
+            if (sum - y).abs() > TOLERANCE * size {
+                let reason = message!(
+                    "the weights shown are not those used: in row {} of head {} they give {}, the \
+                     attention gave {}; hand over its own (show_weights)",
+                    i,
+                    head,
+                    sum,
+                    *y
+                );
+                return Err(Error::config("attention", reason));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Sees what attention computes on the way. Methods are called during a forward pass, on its thread.

@@ -82,7 +82,7 @@ pub(super) fn pairwise(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{Config, Footprint};
+    use crate::model::{Config, Footprint, SingleHead};
     use crate::{Tensor, ops};
     use ndarray::arr1;
 
@@ -99,10 +99,8 @@ mod tests {
 
     /// What the estimate of memory reckons with.
     fn kept(micro_batches: u32) -> u32 {
-        let (config, attention) = (Config::new(1, 1, 1, 1), Vec::new());
-        let footprint =
-            Footprint { config: &config, attention: &attention, slots: 2, micro_batches };
-        footprint.kept_gradients()
+        let config = Config::new(1, 1, 1, 1);
+        Footprint { micro_batches, ..Footprint::new(&config, &SingleHead) }.kept_gradients()
     }
 
     #[test]

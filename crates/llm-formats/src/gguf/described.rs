@@ -1,13 +1,14 @@
 //! What a file says of a model, as our settings, and the other way.
 
+use super::attention::named;
 use super::file::TensorInfo;
-use super::layout::Layout;
 use super::pieces::Architecture;
 use super::value::MetaValue;
 use crate::error::{FormatError, Result, shown};
+use crate::imported::several;
 use llm_core::base::{Fill, Message};
-use llm_core::model::{Activation, Init, Mlp, Norm, Positions};
-use llm_core::{Config, message};
+use llm_core::model::{Activation, Init, Mlp, Norm, Positions, Rotary};
+use llm_core::{AttentionSpec, Config, message};
 use std::collections::BTreeMap;
 
 type Metadata = BTreeMap<String, MetaValue>;
@@ -22,7 +23,7 @@ const THETA: f64 = 10_000.0;
 pub(super) struct Described {
     pub(super) family: Architecture,
     pub(super) config: Config,
-    pub(super) layout: Layout,
+    pub(super) attention: AttentionSpec,
 }
 
 /// The family that a model of ours can be written as.
@@ -31,7 +32,7 @@ pub(super) struct Described {
 /// What it has that the nearest family cannot hold, and that family.
 pub(super) fn family_of(
     config: &Config,
-    layout: &Layout,
+    attention: &AttentionSpec,
 ) -> Result<Architecture, (Message, Architecture)> {
     let rotary = match config.positions {
         Positions::Learned => false,
@@ -43,7 +44,7 @@ pub(super) fn family_of(
             ));
         }
     };
-    let family = match (rotary, layout.qk_norm) {
+    let family = match (rotary, attention.qk_norm) {
         (false, _) => Architecture::Gpt2,
         (true, false) => Architecture::Llama,
         (true, true) => Architecture::Qwen3,
@@ -57,15 +58,15 @@ pub(super) fn family_of(
         (_, Mlp::Gelu) if config.activation == Activation::Gelu => {
             Some(message!("an exact GELU (gelu)"))
         }
-        _ if !rotary && layout.kv_heads != layout.n_heads => {
+        _ if !rotary && attention.kv_heads() != attention.n_heads => {
             Some(message!("heads that share keys and values (kv_heads)"))
         }
-        _ if !rotary && layout.head_dim * layout.n_heads != config.d_model => {
+        _ if !rotary && attention.heads_width(config.d_model) != config.d_model => {
             Some(message!("heads of another width than C/H (head_dim)"))
         }
-        _ if !rotary && layout.qk_norm => Some(message!("normed queries and keys (qk_norm)")),
+        _ if !rotary && attention.qk_norm => Some(message!("normed queries and keys (qk_norm)")),
         _ if family == Architecture::Qwen3
-            && (layout.qkv_bias || layout.proj_bias || config.mlp_bias) =>
+            && (attention.biases.contains(&true) || config.mlp_bias) =>
         {
             Some(message!("biases"))
         }
@@ -77,7 +78,7 @@ pub(super) fn family_of(
 impl Described {
     /// As entries of a file's metadata, in their order.
     pub(super) fn entries(&self) -> Vec<(String, MetaValue)> {
-        let Described { family, config, layout } = self;
+        let Described { family, config, attention } = self;
         let key = |name: &str| format!("{}.{name}", family.name());
         let number = |name: &str, n: usize| (key(name), MetaValue::u32(n as u32));
         let mut entries = vec![
@@ -86,19 +87,20 @@ impl Described {
             number("embedding_length", config.d_model),
             number("feed_forward_length", config.inner()),
             number("block_count", config.n_layers),
-            number("attention.head_count", layout.n_heads),
+            number("attention.head_count", attention.n_heads),
         ];
         if *family == Architecture::Gpt2 {
             let eps = MetaValue::Single(config.norm_eps);
             entries.push((key("attention.layer_norm_epsilon"), eps));
             return entries;
         }
-        let theta = layout.theta.unwrap_or(THETA) as f32;
+        let theta = attention.rotary.map_or(THETA, |rotary| rotary.theta) as f32;
+        let head_dim = attention.head_dim(config.d_model);
         entries.extend([
-            number("attention.head_count_kv", layout.kv_heads),
-            number("attention.key_length", layout.head_dim),
-            number("attention.value_length", layout.head_dim),
-            number("rope.dimension_count", layout.head_dim),
+            number("attention.head_count_kv", attention.kv_heads()),
+            number("attention.key_length", head_dim),
+            number("attention.value_length", head_dim),
+            number("rope.dimension_count", head_dim),
             (key("rope.freq_base"), MetaValue::Single(theta)),
             (key("attention.layer_norm_rms_epsilon"), MetaValue::Single(config.norm_eps)),
         ]);
@@ -126,7 +128,7 @@ impl Described {
         let keys = Keys { metadata, family };
         keys.only_known()?;
         let d_model = keys.size("embedding_length")?;
-        let layout = keys.layout(d_model, &has)?;
+        let attention = keys.attention(d_model, &has)?;
         let vocab_size = vocabulary(tensors)?;
         keys.is("vocab_size", vocab_size)?;
         let inner = keys.size("feed_forward_length")?;
@@ -150,7 +152,7 @@ impl Described {
         };
         // The usual width is not written down, so that a model that says it is one that does not.
         let n_inner = if inner == config.inner() { 0 } else { inner };
-        Ok(Described { family, config: Config { n_inner, ..config }, layout })
+        Ok(Described { family, config: Config { n_inner, ..config }, attention })
     }
 }
 
@@ -219,8 +221,8 @@ impl Keys<'_> {
         eps.ok_or_else(|| self.unsupported(name, value, message!("a number above 0, up to 1")))
     }
 
-    fn layout(&self, d_model: usize, has: &impl Fn(&str) -> bool) -> Result<Layout> {
-        let plain = Layout::plain(self.size("attention.head_count")?, d_model);
+    fn attention(&self, d_model: usize, has: &impl Fn(&str) -> bool) -> Result<AttentionSpec> {
+        let plain = several(self.size("attention.head_count")?);
         if self.family == Architecture::Gpt2 {
             self.is("attention.head_count_kv", plain.n_heads)?;
             return Ok(plain);
@@ -230,7 +232,7 @@ impl Keys<'_> {
                 message!("it scales rotary positions (rope_freqs.weight), which is not supported");
             return Err(FormatError::content(why));
         }
-        let head_dim = self.size_or("attention.key_length", plain.head_dim)?;
+        let head_dim = self.size_or("attention.key_length", plain.head_dim(d_model))?;
         self.is("attention.value_length", head_dim)?;
         self.is("rope.dimension_count", head_dim)?;
         let theta = match self.get("rope.freq_base") {
@@ -242,15 +244,16 @@ impl Keys<'_> {
                 }
             },
         };
-        Ok(Layout {
-            kv_heads: self.size_or("attention.head_count_kv", plain.n_heads)?,
-            head_dim,
-            theta: Some(theta),
+        let kv_heads = self.size_or("attention.head_count_kv", plain.n_heads)?;
+        let own = AttentionSpec {
+            kv_heads: (kv_heads != plain.n_heads).then_some(kv_heads),
+            head_dim: Some(head_dim),
+            rotary: Some(Rotary::new(theta)),
             qk_norm: self.family == Architecture::Qwen3,
-            qkv_bias: has("blk.0.attn_q.bias"),
-            proj_bias: has("blk.0.attn_output.bias"),
+            biases: ["attn_q", "attn_output"].map(|name| has(&format!("blk.0.{name}.bias"))),
             ..plain
-        })
+        };
+        Ok(named(own, d_model))
     }
 
     /// Refuses a key that is not known here: it may change what is computed.

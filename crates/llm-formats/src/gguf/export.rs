@@ -1,8 +1,8 @@
 //! Writing a model.
 
+use super::attention;
 use super::described::{Described, architecture, family_of};
 use super::file::Gguf;
-use super::layout::Layout;
 use super::pieces::{Architecture, Piece, pieces};
 use super::quantise::Stored;
 use super::tokens::Tokens;
@@ -14,7 +14,7 @@ use crate::hugging_face::{has_head_bias, without_heads};
 use llm_core::base::Message;
 use llm_core::model::Positions;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::{Config, Error, IoAction, Tensor, TinyGPT, TokenId, message};
+use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT, TokenId, message};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io;
@@ -48,14 +48,15 @@ fn describe(model: &TinyGPT) -> Result<Described> {
         Err(FormatError::NotInGguf { piece, family: family.name() })
     };
     let config = model.config();
-    let layout = match Layout::of(&model.attention().spec(), config.d_model) {
-        Ok(layout) => layout,
+    let spec = model.attention().spec();
+    match attention::check(&spec) {
+        Ok(()) => {}
         Err(piece) if config.positions == Positions::Rotary => {
             return refused((piece, Architecture::Llama));
         }
         Err(piece) => return refused((piece, Architecture::Gpt2)),
-    };
-    let family = match family_of(config, &layout) {
+    }
+    let family = match family_of(config, &spec) {
         Ok(family) => family,
         Err(error) => return refused(error),
     };
@@ -70,8 +71,8 @@ fn describe(model: &TinyGPT) -> Result<Described> {
         mlp_bias: gpt2 || config.mlp_bias,
         ..config.clone()
     };
-    let (qkv_bias, proj_bias) = (gpt2 || layout.qkv_bias, gpt2 || layout.proj_bias);
-    Ok(Described { family, config, layout: Layout { qkv_bias, proj_bias, ..layout } })
+    let biases = spec.biases.map(|bias| gpt2 || bias);
+    Ok(Described { family, config, attention: AttentionSpec { biases, ..spec } })
 }
 
 /// Writes the model to the file at `path`, its matrices as `stored`, under a `name` that programs show.
@@ -89,7 +90,7 @@ pub fn export(
     let described = describe(model)?;
     let tokens = Tokens::of(tokenizer)?;
     let family = described.family;
-    let all = pieces(family, &described.config, &described.layout);
+    let all = pieces(family, &described.config, &described.attention);
     let mut exported = Exported { family, unrounded: 0, ends_at: tokens.end_within_text() };
     let mut metadata = general(family, stored, name);
     metadata.extend(described.entries());

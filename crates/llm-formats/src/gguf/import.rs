@@ -40,15 +40,15 @@ pub fn import(path: &Path, from_spec: &FromSpec<'_>) -> Result<Imported> {
 /// [`FormatError`] on whatever does not fit.
 pub fn read(input: impl Read, length: u64, from_spec: &FromSpec<'_>) -> Result<Imported> {
     let mut file = Gguf::open(input, length)?;
-    let Described { family, config, layout } = Described::read(&file.metadata, &file.tensors)?;
-    let attention = attention(layout.spec(config.d_model)?, from_spec)?;
+    let Described { family, config, attention: spec } =
+        Described::read(&file.metadata, &file.tensors)?;
+    let attention = attention(spec.clone(), from_spec)?;
     check(&config, attention.as_ref())?;
     let tokens = Tokens::read(&mut file.metadata, family == super::Architecture::Gpt2)?;
     let mut notes = Vec::new();
     let template = matches!(file.metadata.get(TEMPLATE), Some(MetaValue::Text(_)));
     notes.extend(rounded(&file.tensors).map(|kind| Note::Rounded { kind: kind.name() }));
-    let parameters =
-        parameters(file, &config, attention.as_ref(), pieces(family, &config, &layout))?;
+    let parameters = parameters(file, &config, attention.as_ref(), pieces(family, &config, &spec))?;
     let tokenizer: Arc<dyn Tokenizer> = match tokens {
         Some(tokens) => {
             let tokenizer = tokens.tokenizer(config.vocab_size)?;

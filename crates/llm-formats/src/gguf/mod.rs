@@ -12,7 +12,7 @@
 //! | how numbers are stored: layouts of blocks and their equations | [`BlockType`], [`dequantise`], [`quantise`] |
 //! | the file itself, read and written | [`Gguf`], [`MetaValue`] |
 //! | which of its tensors is which of our parameters | `pieces`, by [`Architecture`] |
-//! | what it says of a model | `described`, `layout` |
+//! | what it says of a model | `described`, `attention` |
 //! | tokens and merges, and how text is cut before | `tokens`, `ways` |
 //! | a whole model, out and in | [`export()`], [`import()`] |
 //!
@@ -27,7 +27,7 @@ mod value;
 mod file;
 mod write;
 
-mod layout;
+mod attention;
 mod pieces;
 
 mod described;

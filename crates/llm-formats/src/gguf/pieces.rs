@@ -7,9 +7,8 @@
 //! Face's files a pair is i and i + D/2. So rows of queries and keys stand in another order there.
 
 use super::file::Needed;
-use super::layout::Layout;
-use llm_core::Config;
 use llm_core::model::Mlp;
+use llm_core::{AttentionSpec, Config};
 
 /// What llama.cpp calls a kind of model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,7 +141,11 @@ impl Piece {
 }
 
 /// All tensors of a model of these settings, in the order of a file.
-pub(super) fn pieces(family: Architecture, config: &Config, layout: &Layout) -> Vec<Piece> {
+pub(super) fn pieces(
+    family: Architecture,
+    config: &Config,
+    attention: &AttentionSpec,
+) -> Vec<Piece> {
     let (c, v) = (config.d_model, config.vocab_size);
     let mut list = List(Vec::new());
     list.table("token_embd.weight", "wte", [v, c]);
@@ -150,7 +153,7 @@ pub(super) fn pieces(family: Architecture, config: &Config, layout: &Layout) -> 
         list.table("position_embd.weight", "wpe", [config.seq_len, c]);
     }
     for i in 0..config.n_layers {
-        list.block(family, config, layout, i);
+        list.block(family, config, attention, i);
     }
     list.norm("output_norm", "lnf", c, family);
     if !config.tied_head {
@@ -217,13 +220,20 @@ impl List {
         }
     }
 
-    fn block(&mut self, family: Architecture, config: &Config, layout: &Layout, i: usize) {
+    fn block(
+        &mut self,
+        family: Architecture,
+        config: &Config,
+        attention: &AttentionSpec,
+        i: usize,
+    ) {
         let theirs = |name: &str| format!("blk.{i}.{name}");
         let ours = |name: &str| format!("blocks.{i}.{name}");
         let (c, inner, hidden) = (config.d_model, config.inner(), config.hidden());
         self.norm(&theirs("attn_norm"), &ours("ln1"), c, family);
-        let Layout { n_heads: h, kv_heads: g, head_dim: d, qkv_bias, proj_bias, .. } = *layout;
-        let (w_qkv, b_qkv, of) = (ours("w_qkv"), ours("b_qkv"), layout.wide());
+        let (h, g, d) = (attention.n_heads, attention.kv_heads(), attention.head_dim(c));
+        let [qkv_bias, proj_bias] = attention.biases;
+        let (w_qkv, b_qkv, of) = (ours("w_qkv"), ours("b_qkv"), attention.qkv_width(c));
         let qkv = [w_qkv.as_str(), &b_qkv];
         match family {
             Architecture::Gpt2 => {
@@ -241,7 +251,7 @@ impl List {
                 }
             }
         }
-        if layout.qk_norm {
+        if family == Architecture::Qwen3 {
             for (name, gain) in [("attn_q_norm", "q_g"), ("attn_k_norm", "k_g")] {
                 let (name, gain) = (theirs(&format!("{name}.weight")), ours(gain));
                 self.vector(&name, &gain, d, Columns::all(d));

@@ -3,8 +3,7 @@
 use super::names::Names;
 use super::{CONFIG, Family, GENERATION, WEIGHTS, config, llama, tokenizer};
 use crate::error::{FormatError, Result};
-use crate::imported::SEVERAL;
-use crate::modern_spec::ModernSpec;
+use crate::imported::{SEVERAL, is_modern};
 use crate::safetensors::{Data, Named, write};
 use crate::tokenizers;
 use llm_core::base::{Message, replace_file};
@@ -29,15 +28,15 @@ pub fn has_head_bias(model: &TinyGPT) -> bool {
 /// them has.
 pub fn check_model(model: &TinyGPT) -> Result<Family> {
     let (spec, config) = (model.attention().spec(), model.config());
-    let family = match ModernSpec::read(&spec) {
-        Some(own) => llama::family(config, &own)
+    let family = match is_modern(&spec) {
+        true => llama::family(config, &spec)
             .map_err(|piece| FormatError::Piece { piece, holder: "Llama" })?,
-        None if ![SingleHead::NAME, SEVERAL].contains(&spec.name.as_str()) => {
+        false if ![SingleHead::NAME, SEVERAL].contains(&spec.name.as_str()) => {
             return Err(FormatError::AttentionKind {
                 name: spec.name.escape_default().to_string(),
             });
         }
-        None => match foreign_piece(config) {
+        false => match foreign_piece(config) {
             Some(piece) => return Err(FormatError::Piece { piece, holder: "GPT-2" }),
             None => Family::Gpt2,
         },
@@ -90,10 +89,9 @@ pub fn export(folder: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Resu
         json!({"_from_model_config": true, "bos_token_id": begin, "eos_token_id": end});
     files.push((GENERATION, pretty(&generation)));
     let spec = model.attention().spec();
-    let own = ModernSpec::read(&spec);
-    let settings = match &own {
-        Some(own) => llama::write(config, own, family, begin, end),
-        None => config::write(config, spec.n_heads, end),
+    let settings = match family {
+        Family::Gpt2 => config::write(config, spec.n_heads, end),
+        _ => llama::write(config, &spec, family, begin, end),
     };
     files.push((CONFIG, pretty(&settings)));
     let weights = folder.join(WEIGHTS);
@@ -123,22 +121,23 @@ fn pretty(value: &Value) -> Vec<u8> {
 /// switched off is 0: the function is the same.
 fn tensors(model: &TinyGPT, family: Family) -> Vec<Named<'_>> {
     let spec = model.attention().spec();
-    let own = ModernSpec::read(&spec);
     let ours: HashMap<String, &Tensor> = model.parameters().collect();
     let mut theirs = Config { norm_affine: true, head_bias: false, ..model.config().clone() };
     let mut attention = model.attention().parameters(&theirs);
     if family == Family::Gpt2 {
         theirs.mlp_bias = true;
     }
-    if let (Some(own), Family::Llama | Family::Qwen3) = (&own, family)
-        && own.qkv_bias != own.proj_bias
-    {
-        let wide = (own.n_heads + 2 * own.kv_heads) * own.head_dim(theirs.d_model);
-        let (name, length) =
-            if own.proj_bias { ("b_qkv", wide) } else { ("b_proj", theirs.d_model) };
-        attention.push((name.into(), Param::bias(length)));
+    if matches!(family, Family::Llama | Family::Qwen3) {
+        match spec.biases {
+            [false, true] => {
+                let wide = spec.qkv_width(theirs.d_model);
+                attention.push(("b_qkv".into(), Param::bias(wide)));
+            }
+            [true, false] => attention.push(("b_proj".into(), Param::bias(theirs.d_model))),
+            _ => {}
+        }
     }
-    let names = Names::new(family, &theirs, own.as_ref());
+    let names = Names::new(family, &theirs, &spec);
     let mut all = Vec::new();
     for (name, param) in parameter_list(&theirs, &attention) {
         let (columns, found) = (param.shape.last().copied().unwrap_or(0), ours.get(&name));

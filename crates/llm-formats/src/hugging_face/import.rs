@@ -7,7 +7,6 @@ use super::{CONFIG, GENERATION, names, tokenizer, weights};
 use crate::error::{FormatError, Result, shown};
 use crate::files::read_small;
 use crate::imported::{FromSpec, Imported, Note, attention, check, fine_tuning, parameter};
-use crate::modern_spec::ModernSpec;
 use crate::safetensors::{Contents, Values, Wanted};
 use llm_core::base::Message;
 use llm_core::model::parameter_list;
@@ -95,8 +94,7 @@ fn parameters(
 ) -> Result<Vec<(String, Tensor)>> {
     let mut contents = contents.unwrapped();
     let config = &settings.config;
-    let own = ModernSpec::read(&settings.attention);
-    let names = Names::new(settings.family, config, own.as_ref());
+    let names = Names::new(settings.family, config, &settings.attention);
     let has_prefix = contents.rows.iter().any(|row| row.name.starts_with(names.prefix()));
     let prefix = if has_prefix { names.prefix() } else { "" };
     let table = format!("{prefix}{}", names.table());

@@ -4,12 +4,11 @@
 use super::family::Family;
 use super::fields::{ConfigJson, Fields, decimal, numbers, unsupported};
 use super::rope;
-use crate::error::{FormatError, Result};
-use crate::imported::Note;
-use crate::modern_spec::ModernSpec;
+use crate::error::Result;
+use crate::imported::{MODERN, Note};
 use llm_core::base::{Fill, Message};
 use llm_core::model::{Init, Mlp, Norm, Positions};
-use llm_core::{Config, TokenId, message};
+use llm_core::{AttentionSpec, Config, TokenId, message};
 use serde_json::{Map, Value, json};
 
 /// Fields that would change what is computed, with the one value that they may have.
@@ -78,18 +77,16 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
     };
     let kv_heads = or_usual("num_key_value_heads", usual.kv_heads)?.unwrap_or(n_heads);
     let head_dim = or_usual("head_dim", usual.head_dim)?;
-    let (qkv_bias, proj_bias, mlp_bias) = biases(fields, family)?;
-    let (theta, scaling) = rope::parse(fields, said)?;
-    let attention = ModernSpec {
-        kv_heads,
+    let (biases, mlp_bias) = biases(fields, family)?;
+    let rotary = rope::parse(fields, said)?;
+    let attention = AttentionSpec {
+        kv_heads: (kv_heads != n_heads).then_some(kv_heads),
         head_dim: head_dim.filter(|d| d.checked_mul(n_heads) != Some(d_model)),
-        theta: Some(theta),
-        scaling,
+        rotary: Some(rotary),
         window: window(fields, family, n_layers)?,
         qk_norm: family == Family::Qwen3,
-        qkv_bias,
-        proj_bias,
-        ..ModernSpec::new(n_heads)
+        biases,
+        ..AttentionSpec::new(MODERN, n_heads)
     };
     let config = Config {
         norm_affine: true,
@@ -114,13 +111,12 @@ pub(super) fn parse(fields: Fields<'_>, family: Family) -> Result<ConfigJson> {
     notes.extend((said > Config::MAX_SEQ).then_some(Note::LongContext { said }));
     let dropout = fields.dropout("attention_dropout", 0.0)?;
     notes.extend((dropout != 0.0).then_some(Note::AttentionDropout { dropout }));
-    let attention = attention.spec().map_err(FormatError::Refused)?;
     let ends = numbers(fields.get("eos_token_id"));
     Ok(ConfigJson { family, config: Config { n_inner, ..config }, attention, ends, notes })
 }
 
 /// Which biases there are: of queries, keys and values; of the projection back; of the MLP.
-fn biases(fields: Fields<'_>, family: Family) -> Result<(bool, bool, bool)> {
+fn biases(fields: Fields<'_>, family: Family) -> Result<([bool; 2], bool)> {
     let (attention, mlp) = match family {
         Family::Llama => (true, true),
         Family::Qwen3 => (true, false),
@@ -131,7 +127,7 @@ fn biases(fields: Fields<'_>, family: Family) -> Result<(bool, bool, bool)> {
         yes => Ok(yes),
     };
     let on = flag("attention_bias", attention)?;
-    Ok((on || family == Family::Qwen2, on, flag("mlp_bias", mlp)?))
+    Ok(([on || family == Family::Qwen2, on], flag("mlp_bias", mlp)?))
 }
 
 /// Positions that a query sees, the same in every block.
@@ -180,8 +176,8 @@ fn window(fields: Fields<'_>, family: Family, n_layers: usize) -> Result<Option<
 }
 
 /// Which of them a model is, or what of it none of them has.
-pub(super) fn family(config: &Config, own: &ModernSpec) -> Result<Family, Message> {
-    let biases = (own.qkv_bias, own.proj_bias, config.mlp_bias);
+pub(super) fn family(config: &Config, own: &AttentionSpec) -> Result<Family, Message> {
+    let biases = (own.biases[0], own.biases[1], config.mlp_bias);
     let (plain, none) = (own.window.is_none(), biases == (false, false, false));
     let even = config.d_model.is_multiple_of(own.n_heads.max(1)); // Llama asks for it
     match (config.norm, config.mlp, config.positions) {
@@ -194,7 +190,8 @@ pub(super) fn family(config: &Config, own: &ModernSpec) -> Result<Family, Messag
         }
         (Norm::Rms, Mlp::SwiGlu, Positions::Rotary) => {}
     }
-    if own.rotary_width.is_some_and(|width| width != own.head_dim(config.d_model)) {
+    let width = own.rotary.and_then(|rotary| rotary.width);
+    if width.is_some_and(|width| width != own.head_dim(config.d_model)) {
         return Err(message!("heads that are turned in part (rotary.width)"));
     }
     match (own.qk_norm, biases) {
@@ -211,7 +208,7 @@ pub(super) fn family(config: &Config, own: &ModernSpec) -> Result<Family, Messag
 /// Writes config.json of one of them; `begin` and `end` are the tokens that begin and end a text.
 pub(super) fn write(
     config: &Config,
-    own: &ModernSpec,
+    own: &AttentionSpec,
     family: Family,
     begin: Option<TokenId>,
     end: Option<TokenId>,
@@ -231,11 +228,11 @@ pub(super) fn write(
         "model_type": family.model_type(),
         "num_attention_heads": own.n_heads,
         "num_hidden_layers": config.n_layers,
-        "num_key_value_heads": own.kv_heads,
+        "num_key_value_heads": own.kv_heads(),
         "pad_token_id": null,
         "rms_norm_eps": decimal(config.norm_eps),
-        "rope_scaling": rope::write(own.scaling),
-        "rope_theta": own.theta,
+        "rope_scaling": rope::write(own.rotary.and_then(|rotary| rotary.scaling)),
+        "rope_theta": own.rotary.map(|rotary| rotary.theta),
         "tie_word_embeddings": config.tied_head,
         "use_cache": true,
         "vocab_size": config.vocab_size,
@@ -243,7 +240,7 @@ pub(super) fn write(
     let more = match family {
         Family::Gpt2 => json!({}),
         Family::Llama => json!({
-            "attention_bias": own.qkv_bias || own.proj_bias,
+            "attention_bias": own.biases.contains(&true),
             "mlp_bias": config.mlp_bias,
         }),
         Family::Mistral => json!({ "sliding_window": own.window }),
@@ -256,7 +253,7 @@ pub(super) fn write(
     let mut all: Map<String, Value> = all.as_object().cloned().unwrap_or_default();
     all.extend(more.as_object().cloned().unwrap_or_default());
     if family == Family::Qwen3 {
-        all.insert("attention_bias".into(), json!(own.qkv_bias || own.proj_bias));
+        all.insert("attention_bias".into(), json!(own.biases.contains(&true)));
     }
     Value::Object(all)
 }

@@ -5,8 +5,7 @@ use super::config::{ConfigJson, parse};
 use super::*;
 use crate::error::FormatError;
 use crate::imported::Note;
-use crate::modern_spec::{ModernSpec, SlowedPairs};
-use llm_core::model::{Mlp, Norm, Positions};
+use llm_core::model::{Mlp, Norm, Positions, Rotary, RotaryScaling};
 use llm_core::tokenizer::IdsTokenizer;
 use llm_core::{Attention, AttentionSpec, Config, TinyGPT};
 use llm_variant_modern::Modern;
@@ -23,8 +22,16 @@ fn read(value: &Value) -> Result<ConfigJson, String> {
     parse(value.to_string().as_bytes()).map_err(|e| e.to_string())
 }
 
-fn of(value: &Value) -> ModernSpec {
-    ModernSpec::read(&read(value).unwrap().attention).unwrap()
+fn of(value: &Value) -> AttentionSpec {
+    read(value).unwrap().attention
+}
+
+fn theta(value: &Value) -> Option<f64> {
+    of(value).rotary.map(|rotary| rotary.theta)
+}
+
+fn scaling(value: &Value) -> Option<RotaryScaling> {
+    of(value).rotary.and_then(|rotary| rotary.scaling)
 }
 
 /// `value` with these fields in place of its own.
@@ -44,41 +51,41 @@ fn what_is_not_said_is_as_transformers_has_it() {
     ] {
         let value = json!({ "model_type": kind });
         let (said, own) = (read(&value).unwrap(), of(&value));
-        let found = (own.n_heads, own.kv_heads, own.head_dim, own.window);
+        let found = (own.n_heads, own.kv_heads(), own.head_dim, own.window);
         assert_eq!(found, (heads, kv_heads, head_dim, window), "{kind}");
         let config = &said.config;
         assert_eq!((config.inner(), config.seq_len, config.d_model), (inner, positions, 4096));
         assert_eq!((config.norm, config.mlp, config.norm_eps), (Norm::Rms, Mlp::SwiGlu, 1e-6));
         assert_eq!((config.positions, config.tied_head), (Positions::Rotary, false));
-        assert_eq!((own.theta, own.scaling), (Some(10_000.0), None));
-        assert_eq!((own.qk_norm, own.qkv_bias), (kind == "qwen3", kind == "qwen2"));
-        assert_eq!((own.proj_bias, config.mlp_bias, config.vocab_size > 0), (false, false, true));
+        assert_eq!(own.rotary, Some(Rotary::new(10_000.0)));
+        assert_eq!((own.qk_norm, own.biases[0]), (kind == "qwen3", kind == "qwen2"));
+        assert_eq!((own.biases[1], config.mlp_bias, config.vocab_size > 0), (false, false, true));
         let long = Note::LongContext { said: 131_072 };
         assert_eq!(said.notes.contains(&long), kind == "mistral");
     }
     // Null is another thing than nothing.
     let nulls =
         json!({"model_type": "mistral", "num_key_value_heads": null, "sliding_window": null});
-    assert_eq!((of(&nulls).kv_heads, of(&nulls).window), (32, None));
+    assert_eq!((of(&nulls).kv_heads(), of(&nulls).window), (32, None));
 }
 
 #[test]
 fn rotary_positions_are_said_in_two_ways() {
     let slowed = json!({"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1,
         "high_freq_factor": 4.0, "original_max_position_embeddings": 8192});
-    let expected = SlowedPairs { factor: 8.0, low: 1.0, high: 4.0, original: 8192 };
+    let expected = RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 8192 };
     let llama = json!({"model_type": "llama", "rope_theta": 500_000.0});
     for fields in [
         json!({ "rope_scaling": slowed }),
         json!({"rope_theta": null, "rope_parameters": with(&slowed, &json!({"rope_theta": 5e5}))}),
     ] {
-        let own = of(&with(&llama, &fields));
-        assert_eq!((own.theta, own.scaling), (Some(500_000.0), Some(expected)));
+        let value = with(&llama, &fields);
+        assert_eq!((theta(&value), scaling(&value)), (Some(500_000.0), Some(expected)));
     }
     let plain = json!({"rope_parameters": {"rope_type": "default", "rope_theta": 7.0}});
-    assert_eq!(of(&with(&llama, &plain)).theta, Some(7.0));
+    assert_eq!(theta(&with(&llama, &plain)), Some(7.0));
     let older = json!({"rope_scaling": {"type": "default"}});
-    assert_eq!(of(&with(&llama, &older)).scaling, None);
+    assert_eq!(scaling(&with(&llama, &older)), None);
 }
 
 #[test]
@@ -238,7 +245,7 @@ fn what_none_of_them_has_is_refused() {
         ),
         (
             small(),
-            Modern::grouped(1, 1).with_partial_rotary(9.0, 2),
+            Modern::grouped(1, 1).with_rotary(Rotary::partial(9.0, 2)),
             "turned in part (rotary.width)",
         ),
         (

@@ -5,8 +5,7 @@
 //! values one by one, and gate and value of the MLP: they stand beside each other in ours.
 
 use super::family::Family;
-use crate::modern_spec::ModernSpec;
-use llm_core::Config;
+use llm_core::{AttentionSpec, Config};
 use std::ops::Range;
 
 /// The output head, which has no prefix.
@@ -79,16 +78,11 @@ pub(super) struct Names {
 }
 
 impl Names {
-    /// Those of a model of theirs with these settings; GPT-2's do not depend on its attention.
-    pub(super) fn new(family: Family, config: &Config, own: Option<&ModernSpec>) -> Names {
-        let of = |n: fn(&ModernSpec) -> usize| {
-            own.map_or(0, |own| n(own).saturating_mul(own.head_dim(config.d_model)))
-        };
-        Names {
-            family,
-            heads: [of(|own| own.n_heads), of(|own| own.kv_heads)],
-            inner: config.inner(),
-        }
+    /// Those of a model of theirs with these settings.
+    pub(super) fn new(family: Family, config: &Config, attention: &AttentionSpec) -> Names {
+        let c = config.d_model;
+        let heads = [attention.heads_width(c), attention.cache_row(c) / 2];
+        Names { family, heads, inner: config.inner() }
     }
 
     /// What the names of the model proper begin with, in files with the output head.
@@ -169,7 +163,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     fn gpt2() -> Names {
-        Names::new(Family::Gpt2, &Config::gpt2(5, 4, 2, 3), None)
+        Names::new(Family::Gpt2, &Config::gpt2(5, 4, 2, 3), &AttentionSpec::new("multi-head", 1))
     }
 
     #[test]
@@ -221,8 +215,9 @@ mod tests {
             n_inner: 7,
             ..Config::gpt2(5, 4, 8, 2)
         };
-        let own = ModernSpec { kv_heads: 2, head_dim: Some(3), ..ModernSpec::new(4) };
-        let names = Names::new(Family::Qwen3, &config, Some(&own));
+        let plain = AttentionSpec::new("modern", 4);
+        let own = AttentionSpec { kv_heads: Some(2), head_dim: Some(3), ..plain };
+        let names = Names::new(Family::Qwen3, &config, &own);
         let of = |ours: &str, shape: &[usize]| {
             let all = names.sources(ours, shape, "model.").unwrap().into_iter();
             all.map(|s| (s.name, s.columns, s.shape, s.turned)).collect::<Vec<_>>()

@@ -1,24 +1,24 @@
-//! Rotary positions in a config.json: θ, and how slow pairs are slowed down for longer texts. There
-//! are two ways to write it, rope_theta with rope_scaling, and rope_parameters.
+//! Rotary positions in a config.json: θ, and their scaling for longer texts. There are two ways to
+//! write it, rope_theta with rope_scaling, and rope_parameters.
 
 use super::fields::{Fields, unsupported};
 use crate::error::{FormatError, Result, shown};
-use crate::modern_spec::SlowedPairs;
 use llm_core::message;
+use llm_core::model::{Rotary, RotaryScaling};
 use serde_json::{Map, Value, json};
 
 /// What Llama 3's scaling is called.
 const LLAMA3: &str = "llama3";
 
-/// θ, and the scaling if there is one; `positions` is the model's context.
-pub(super) fn parse(fields: Fields<'_>, positions: usize) -> Result<(f64, Option<SlowedPairs>)> {
+/// θ and its scaling; `positions` is the model's context.
+pub(super) fn parse(fields: Fields<'_>, positions: usize) -> Result<Rotary> {
     let theta = |of: Fields<'_>| of.get("rope_theta").map(|_| of.real("rope_theta", 0.0));
     let outer = theta(fields).transpose()?.unwrap_or(10_000.0);
     let place = ["rope_scaling", "rope_parameters"].into_iter().find_map(|field| {
         let value = fields.get(field)?;
         Some((field, value))
     });
-    let Some((field, value)) = place else { return Ok((checked(outer)?, None)) };
+    let Some((field, value)) = place else { return Ok(Rotary::new(checked(outer)?)) };
     let Some(map) = value.as_object() else {
         return Err(unsupported(field, value, message!("an object")));
     };
@@ -40,19 +40,19 @@ pub(super) fn parse(fields: Fields<'_>, positions: usize) -> Result<(f64, Option
         return Err(unsupported("partial_rotary_factor", &map["partial_rotary_factor"], "1"));
     }
     if kind != LLAMA3 {
-        return Ok((theta, None));
+        return Ok(Rotary::new(theta));
     }
     let needed = |name: &str| match inner.get(name) {
         Some(_) => inner.real(name, 0.0),
         None => Err(FormatError::content(message!("{} is {} without {}", field, LLAMA3, name))),
     };
-    let slowed = SlowedPairs {
+    let scaling = RotaryScaling {
         factor: needed("factor")?,
         low: needed("low_freq_factor")?,
         high: needed("high_freq_factor")?,
         original: inner.size("original_max_position_embeddings", positions)?,
     };
-    Ok((theta, Some(slowed)))
+    Ok(Rotary { scaling: Some(scaling), ..Rotary::new(theta) })
 }
 
 fn checked(theta: f64) -> Result<f64> {
@@ -76,8 +76,8 @@ fn whole(field: &str, map: &Map<String, Value>, known: &[&str]) -> Result<()> {
 }
 
 /// The scaling as older and newer versions read it.
-pub(super) fn write(scaling: Option<SlowedPairs>) -> Value {
-    let Some(SlowedPairs { factor, low, high, original }) = scaling else { return Value::Null };
+pub(super) fn write(scaling: Option<RotaryScaling>) -> Value {
+    let Some(RotaryScaling { factor, low, high, original }) = scaling else { return Value::Null };
     json!({
         "factor": factor,
         "high_freq_factor": high,

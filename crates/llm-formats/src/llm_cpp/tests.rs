@@ -181,7 +181,7 @@ fn a_binary_file_that_does_not_fit_is_refused() {
         let refused = Pair::new(&json, &bin).refused();
         assert!(refused.contains(needle) && refused.contains("model.v2.bin"), "{refused}");
     }
-    let t = end - 8 - 8 * trainer.model.config().parameter_count() as usize;
+    let t = end - 8 - 8 * trainer.model.parameter_count() as usize;
     let refused = Pair::new(&json, &changed(t, &u64::MAX.to_le_bytes())).refused();
     assert!(refused.contains("updates done are too many"), "{refused}");
 }

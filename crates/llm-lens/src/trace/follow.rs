@@ -1,7 +1,7 @@
 //! A layer run under watch, and what was seen put together.
 
 use super::example::Example;
-use super::layout::HeadLayout;
+use super::layout::check;
 use super::sizes::{Place, Sizes};
 use super::walk::Walk;
 use super::watch::Watch;
@@ -20,11 +20,11 @@ pub fn trace_example(
     example: &Example,
     place: Place,
 ) -> Result<Walk> {
-    let heads = attention.spec().n_heads;
-    let sizes = Sizes::new(example.x.dims("trace", "x of shape [B, T, C]")?, heads);
+    let sizes = example.x.dims("trace", "x of shape [B, T, C]")?;
+    let sizes = Sizes::new(sizes, &attention.spec());
     place.check(&sizes)?;
     let config = Config::new(1, sizes.seq_len, sizes.d_model, 1);
-    HeadLayout::default().check(attention.as_ref(), &config)?;
+    check(attention.as_ref(), &config)?;
     let watch = Watch::new(attention, 0, place);
     let Example { x, w_qkv, b_qkv, w_proj, b_proj } = example;
     let own = [("w_qkv", w_qkv), ("b_qkv", b_qkv), ("w_proj", w_proj), ("b_proj", b_proj)];
@@ -47,39 +47,22 @@ pub fn trace_model(
     batch_size: usize,
     place: Place,
 ) -> Result<Walk> {
-    trace_model_with(model, HeadLayout::default(), layer, tokens, batch_size, place)
-}
-
-/// The same with an attention whose heads lie so.
-///
-/// # Errors
-/// As [`trace_model`].
-pub fn trace_model_with(
-    model: &TinyGPT,
-    layout: HeadLayout,
-    layer: usize,
-    tokens: &[TokenId],
-    batch_size: usize,
-    place: Place,
-) -> Result<Walk> {
     let (config, spec, t) = (model.config(), model.attention().spec(), tokens.len());
     if layer >= config.n_layers {
         let why = message!("{} of {}, counted from 0", layer, config.n_layers);
         return Err(Error::config("layer", why));
     }
-    let sizes = Sizes::new([batch_size, t, config.d_model], spec.n_heads).laid_out(&layout);
+    let sizes = Sizes::new([batch_size, t, config.d_model], &spec);
     place.check(&sizes)?;
-    layout.check(model.attention().as_ref(), config)?;
+    check(model.attention().as_ref(), config)?;
     // The layer that is watched writes its weights and scores out, for one head at a time.
     let tables = 8 * t as u64 * t as u64;
     memory::require(model.inference_memory(batch_size, t).saturating_add(tables))?;
     // The same model, sharing its weights, with the watch in place of its attention.
-    let watch = Arc::new(Watch::new(model.attention().clone(), layer, place).laid_out(layout));
+    let watch = Arc::new(Watch::new(model.attention().clone(), layer, place));
     let watched = model.attending_with(watch.clone())?;
     no_grad(|| watched.logits(&tokens.repeat(batch_size), [batch_size, t]))?;
-    let heads = layer * spec.n_heads..(layer + 1) * spec.n_heads;
-    let keep = spec.head_mask.get(heads).unwrap_or(&[]);
-    Ok(Walk { layer: Some(layer), ..walk(&watch, sizes, place, keep)? })
+    Ok(Walk { layer: Some(layer), ..walk(&watch, sizes, place, spec.used(layer))? })
 }
 
 fn walk(watch: &Watch, sizes: Sizes, place: Place, keep: &[bool]) -> Result<Walk> {

@@ -1,26 +1,38 @@
 //! What an attention may have beyond multi-head attention, as far as a walk needs to know it.
 
 use llm_core::kernels::attention::MASKED;
-use llm_core::model::Parameters;
-use llm_core::{Attention, Config, Error, Result, Tensor, message};
+use llm_core::model::{ParamList, Parameters, Rotary};
+use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, message};
 use serde::Serialize;
 
-/// How an attention's heads lie beside each other, and what becomes of queries and keys. The default
-/// is multi-head attention.
+/// What of a description a walk shows beyond multi-head attention. The default is that.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct HeadLayout {
-    /// G: heads of keys and values; none: as many as of queries.
+    /// G, where it is not H.
     pub kv_heads: Option<usize>,
-    /// D; none: C/H.
+    /// D, where it is given.
     pub head_dim: Option<usize>,
-    /// θ of rotary positions; none: nothing is turned.
+    /// θ of rotary positions.
     pub theta: Option<f64>,
-    /// R: channels of a head that are turned; none: all.
+    /// R, where it is given.
     pub rotary_dim: Option<usize>,
-    /// Positions that a query sees, its own among them; none: all up to its own.
+    /// Positions that a query reads, where it is not all up to its own.
     pub window: Option<usize>,
-    /// Are queries and keys normed?
+    /// Whether queries and keys are normed.
     pub qk_norm: bool,
+}
+
+impl From<&AttentionSpec> for HeadLayout {
+    fn from(spec: &AttentionSpec) -> HeadLayout {
+        HeadLayout {
+            kv_heads: spec.kv_heads.filter(|g| *g != spec.n_heads),
+            head_dim: spec.head_dim,
+            theta: spec.rotary.map(|rotary| rotary.theta),
+            rotary_dim: spec.rotary.and_then(|rotary| rotary.width),
+            window: spec.window,
+            qk_norm: spec.qk_norm,
+        }
+    }
 }
 
 /// A pair of channels of one row, turned.
@@ -36,13 +48,16 @@ pub struct Turn {
     pub after: [f64; 2],
 }
 
-/// The first pair of channels of a query and of a key: its frequency is θ^0 = 1.
+/// The first pair of channels of a query and of a key: its frequency is θ^0 = 1, unless it is scaled.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Rotation {
     /// θ.
     pub theta: f64,
     /// R.
     pub width: usize,
+    /// The pair's frequency, where frequencies are scaled for longer texts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scaled: Option<f64>,
     /// The two channels, R/2 apart.
     pub pair: [usize; 2],
     /// The query's.
@@ -57,71 +72,58 @@ pub(super) fn turned([a, b]: [f64; 2], angle: f64) -> [f64; 2] {
     [a * cos - b * sin, a * sin + b * cos]
 }
 
-impl HeadLayout {
-    /// R of heads of D channels.
-    pub(super) fn width(&self, head_dim: usize) -> usize {
-        self.rotary_dim.unwrap_or(head_dim)
-    }
-
-    /// Every row of `head_dim` numbers normed and turned, as far as the layout says; `norm` has the gain and ε; `rows` of a
-    /// position stand beside each other. Gives the rows before they are turned, and after.
-    pub(super) fn prepared(
-        &self,
-        x: &[f32],
-        [seq_len, rows, head_dim]: [usize; 3],
-        norm: Option<(&Tensor, f32)>,
-    ) -> [Vec<f32>; 2] {
-        let mut normed = x.to_vec();
-        if let Some((gain, eps)) = norm {
-            for row in normed.chunks_exact_mut(head_dim) {
-                let squares: f64 = row.iter().map(|x| f64::from(*x).powi(2)).sum();
-                let root = (squares / head_dim as f64 + f64::from(eps)).sqrt();
-                let by = |(x, g): (&mut f32, &f32)| *x = (f64::from(*x) / root) as f32 * g;
-                row.iter_mut().zip(gain.data()).for_each(by);
-            }
+/// Every row of `head_dim` numbers normed and rotated, as far as the description says; `norm` has the
+/// gain and ε; `rows` of a position stand next to each other. Gives the rows before the rotation, and
+/// after.
+pub(super) fn prepared(
+    rotary: Option<&Rotary>,
+    x: &[f32],
+    [seq_len, rows, head_dim]: [usize; 3],
+    norm: Option<(&Tensor, f32)>,
+) -> [Vec<f32>; 2] {
+    let mut normed = x.to_vec();
+    if let Some((gain, eps)) = norm {
+        for row in normed.chunks_exact_mut(head_dim) {
+            let squares: f64 = row.iter().map(|x| f64::from(*x).powi(2)).sum();
+            let root = (squares / head_dim as f64 + f64::from(eps)).sqrt();
+            let by = |(x, g): (&mut f32, &f32)| *x = (f64::from(*x) / root) as f32 * g;
+            row.iter_mut().zip(gain.data()).for_each(by);
         }
-        let Some(theta) = self.theta else { return [normed.clone(), normed] };
-        let (mut after, width) = (normed.clone(), self.width(head_dim));
-        for (n, row) in after.chunks_exact_mut(head_dim).enumerate() {
-            let position = n / rows % seq_len;
-            for i in 0..width / 2 {
-                let angle = position as f64 * theta.powf(-2.0 * i as f64 / width as f64);
-                let pair = [row[i], row[i + width / 2]].map(f64::from);
-                [row[i], row[i + width / 2]] = turned(pair, angle).map(|x| x as f32);
-            }
+    }
+    let Some(rotary) = rotary else { return [normed.clone(), normed] };
+    let (mut after, frequencies) = (normed.clone(), rotary.frequencies(head_dim));
+    for (n, row) in after.chunks_exact_mut(head_dim).enumerate() {
+        let position = n / rows % seq_len;
+        for (i, frequency) in frequencies.iter().enumerate() {
+            let pair = [i, i + frequencies.len()];
+            let rotated = turned(pair.map(|c| f64::from(row[c])), position as f64 * frequency);
+            [row[pair[0]], row[pair[1]]] = rotated.map(|x| x as f32);
         }
-        [normed, after]
     }
+    [normed, after]
+}
 
-    /// Is the position j hidden from i?
-    pub(super) fn hides(&self, i: usize, j: usize) -> bool {
-        j > i || self.window.is_some_and(|window| j + window <= i)
-    }
+/// Whether position j is hidden from i.
+pub(super) fn hides(window: Option<usize>, i: usize, j: usize) -> bool {
+    j > i || window.is_some_and(|window| j + window <= i)
+}
 
-    /// What is stored of a score.
-    pub(super) fn stored(&self, i: usize, j: usize, scaled: f64) -> f64 {
-        if self.hides(i, j) { f64::from(MASKED) } else { scaled }
-    }
+/// What is stored of a score.
+pub(super) fn stored(window: Option<usize>, i: usize, j: usize, scaled: f64) -> f64 {
+    if hides(window, i, j) { f64::from(MASKED) } else { scaled }
+}
 
-    /// A walk is that of `w_qkv` and `w_proj`, with or without biases and gains.
-    pub(super) fn check(&self, attention: &dyn Attention, config: &Config) -> Result<()> {
-        let (c, h) = (config.d_model, attention.spec().n_heads);
-        let d = self.head_dim.unwrap_or(c / h.max(1));
-        let g = self.kv_heads.unwrap_or(h);
-        let known = attention.parameters(config).iter().all(|(name, p)| match name.as_str() {
-            "w_qkv" => p.shape == [c, (h + 2 * g) * d],
-            "w_proj" => p.shape == [h * d, c],
-            "q_g" | "k_g" => self.qk_norm && p.shape == [d],
-            name => ["b_qkv", "b_proj"].contains(&name),
-        });
-        if known && g > 0 && h.is_multiple_of(g) {
-            return Ok(());
-        }
-        let name = attention.spec().name;
-        let reason =
-            message!("'{}' has tensors of its own, no walk is known", name.escape_default());
-        Err(Error::config("attention", reason))
+/// Refuses an attention with tensors of its own: a walk is that of the description's.
+pub(super) fn check(attention: &dyn Attention, config: &Config) -> Result<()> {
+    let spec = attention.spec();
+    let shapes =
+        |list: ParamList| -> Vec<_> { list.into_iter().map(|(name, p)| (name, p.shape)).collect() };
+    let own = shapes(attention.parameters(config));
+    if spec.other.is_empty() && own == shapes(spec.parameters(config)) {
+        return Ok(());
     }
+    let name = spec.name.escape_default();
+    Err(Error::config("attention", message!("'{}' has tensors of its own, no walk is known", name)))
 }
 
 /// A layer's own parameters; a bias that is not there is zeros.

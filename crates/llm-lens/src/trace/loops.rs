@@ -7,7 +7,7 @@
 
 use super::sizes::Sizes;
 use llm_core::kernels::attention::MASKED;
-use llm_core::{Error, Result, Tensor, message};
+use llm_core::{AttentionSpec, Error, Result, Tensor, message};
 
 /// All scores of one head as wide as the model: S\[b,i,j\] = q\[b,i\]·k\[b,j\] / √C for j ≤ i,
 /// [`MASKED`] for j > i.
@@ -97,5 +97,5 @@ fn sizes(op: &'static str, q: &Tensor, k: &Tensor, n_heads: usize) -> Result<Siz
     if n_heads == 0 || !c.is_multiple_of(n_heads) {
         return Err(Error::config("heads", message!("{} do not divide a width of {}", n_heads, c)));
     }
-    Ok(Sizes::new([b, t, c], n_heads))
+    Ok(Sizes::new([b, t, c], &AttentionSpec::new("multi-head", n_heads)))
 }

@@ -32,7 +32,7 @@ mod follow;
 mod tests;
 
 pub use example::{Example, example};
-pub use follow::{trace_example, trace_model, trace_model_with};
+pub use follow::{trace_example, trace_model};
 pub use layout::{HeadLayout, Rotation, Turn};
 pub use loops::{scores_1h, scores_mha};
 pub use numbers::{Bias, QueryRow, Sum, Term};

@@ -6,13 +6,13 @@
 //! Y[d] = Σ_j P[j]·v[j,d]
 //! ```
 
-use super::layout::HeadLayout;
+use super::layout::stored;
 use super::sizes::{Place, Sizes};
 use serde::Serialize;
 
 /// Queries `[B, T, H·D]`, keys and values `[B, T, G·D]`, and who sees whom.
 pub(super) struct Parts<'a> {
-    pub layout: &'a HeadLayout,
+    pub window: Option<usize>,
     pub q: &'a [f32],
     pub k: &'a [f32],
     pub v: &'a [f32],
@@ -103,7 +103,7 @@ pub(super) fn query_row(parts: &Parts<'_>, sizes: &Sizes, place: Place) -> Query
         (0..sizes.head_dim).map(term).sum()
     };
     let dots: Vec<f64> = (0..sizes.seq_len).map(dot).collect();
-    let score = |j: usize| parts.layout.stored(i, j, dots[j] * scale(sizes));
+    let score = |j: usize| stored(parts.window, i, j, dots[j] * scale(sizes));
     let scores: Vec<f64> = (0..sizes.seq_len).map(score).collect();
     let max = scores.iter().copied().fold(f64::MIN, f64::max);
     let exps: Vec<f64> = scores.iter().map(|s| (s - max).exp()).collect();

@@ -1,7 +1,6 @@
 //! Lengths of the axes, and where an element lies: row-major, the last index moves fastest.
 
-use super::layout::HeadLayout;
-use llm_core::{Error, Result, message};
+use llm_core::{AttentionSpec, Error, Result, message};
 use serde::Serialize;
 
 /// Lengths of the axes; C = H·D unless the attention has other heads.
@@ -57,16 +56,11 @@ impl Place {
 }
 
 impl Sizes {
-    /// Of `x [B, T, C]` read by H heads; H divides C.
-    pub fn new([batch_size, seq_len, d_model]: [usize; 3], n_heads: usize) -> Sizes {
-        let head_dim = d_model / n_heads.max(1);
-        Sizes { batch_size, seq_len, d_model, n_heads, kv_heads: None, head_dim }
-    }
-
-    /// The same with other heads.
-    pub fn laid_out(self, layout: &HeadLayout) -> Sizes {
-        let kv_heads = layout.kv_heads.filter(|g| *g != self.n_heads);
-        Sizes { kv_heads, head_dim: layout.head_dim.unwrap_or(self.head_dim), ..self }
+    /// Of `x [B, T, C]` read by such an attention.
+    pub fn new([batch_size, seq_len, d_model]: [usize; 3], attention: &AttentionSpec) -> Sizes {
+        let (n_heads, head_dim) = (attention.n_heads, attention.head_dim(d_model));
+        let kv_heads = attention.kv_heads.filter(|g| *g != n_heads);
+        Sizes { batch_size, seq_len, d_model, n_heads, kv_heads, head_dim }
     }
 
     /// G.

@@ -1,13 +1,14 @@
 //! The walk against the numbers of the pages, against ndarray's own indexing and against the fast
 //! kernels.
 
+use super::layout::{hides, prepared};
 use super::*;
 use llm_core::kernels::attention::{
     each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
 };
-use llm_core::model::{NORM_EPS, SingleHead};
+use llm_core::model::{NORM_EPS, Rotary, SingleHead};
 use llm_core::ndarray::{ArrayD, ArrayView4, IxDyn};
-use llm_core::{Config, Error, Tensor, TinyGPT, ops};
+use llm_core::{AttentionSpec, Config, Error, Tensor, TinyGPT, ops};
 use proptest::prelude::*;
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::sync::Arc;
@@ -37,7 +38,7 @@ fn seen(x: Tensor, [w_qkv, b_qkv, w_proj, b_proj]: [Tensor; 4], s: Sizes, place:
         gains: None,
         biased: [true; 2],
         norm_eps: NORM_EPS,
-        layout: HeadLayout::default(),
+        spec: AttentionSpec::new("multi-head", s.n_heads),
         probs: p,
         att,
     }
@@ -45,7 +46,7 @@ fn seen(x: Tensor, [w_qkv, b_qkv, w_proj, b_proj]: [Tensor; 4], s: Sizes, place:
 
 fn walk_of_example(heads: usize, batch: usize, [b, h, i, j]: [usize; 4]) -> Walk {
     let place = Place { batch_index: b, head: h, query: i, key: j };
-    let sizes = Sizes::new([batch, 3, 4], heads);
+    let sizes = Sizes::new([batch, 3, 4], &AttentionSpec::new("multi-head", heads));
     let Example { x, w_qkv, b_qkv, w_proj, b_proj } = example(heads, batch).unwrap();
     let seen = seen(x, [w_qkv, b_qkv, w_proj, b_proj], sizes, place);
     Walk::new(&seen, sizes, place, &[]).unwrap()
@@ -96,9 +97,9 @@ fn head_1_of_2_has_the_numbers_of_the_pages() {
 /// What is turned by hand: one number and none at position 1 are cos 1 and sin 1.
 #[test]
 fn a_pair_is_turned_by_its_position() {
-    let layout = HeadLayout { theta: Some(10_000.0), ..HeadLayout::default() };
+    let rotary = Rotary::new(10_000.0);
     let rows = [1.0, 0.0, 0.0, 0.0].repeat(3); // three positions of one head of four channels
-    let [before, after] = layout.prepared(&rows, [3, 1, 4], None);
+    let [before, after] = prepared(Some(&rotary), &rows, [3, 1, 4], None);
     assert_eq!(before, rows);
     let turned: Vec<f64> = after.iter().map(|&x| x.into()).collect();
     close_to(&turned[..4], &[1.0, 0.0, 0.0, 0.0]);
@@ -106,10 +107,10 @@ fn a_pair_is_turned_by_its_position() {
     close_to(&turned[8..], &[-0.4161468365, 0.0, 0.9092974268, 0.0]);
     // The second pair turns by a hundredth of that, and not at all where two channels are turned.
     let second = [0.0, 1.0, 0.0, 0.0].repeat(2);
-    let of = |layout: HeadLayout| layout.prepared(&second, [2, 1, 4], None)[1][4..].to_vec();
-    let turned: Vec<f64> = of(layout).iter().map(|&x| x.into()).collect();
+    let of = |rotary| prepared(Some(&rotary), &second, [2, 1, 4], None)[1][4..].to_vec();
+    let turned: Vec<f64> = of(rotary).iter().map(|&x| x.into()).collect();
     close_to(&turned, &[0.0, 0.9999500004, 0.0, 0.0099998333]);
-    let in_part = of(HeadLayout { rotary_dim: Some(2), ..layout });
+    let in_part = of(Rotary::partial(10_000.0, 2));
     let turned: Vec<f64> = in_part.iter().map(|&x| x.into()).collect();
     close_to(&turned, &[-0.8414709848, 0.5403023059, 0.0, 0.0]);
 }
@@ -122,13 +123,9 @@ fn close_to(got: &[f64], want: &[f64]) {
 /// Two sequences of three positions, four heads over two groups of five channels.
 #[test]
 fn groups_lie_beside_each_other() {
-    let layout = HeadLayout {
-        kv_heads: Some(2),
-        head_dim: Some(5),
-        window: Some(2),
-        ..HeadLayout::default()
-    };
-    let sizes = Sizes::new([2, 3, 8], 4).laid_out(&layout);
+    let plain = AttentionSpec::new("modern", 4);
+    let spec = AttentionSpec { kv_heads: Some(2), head_dim: Some(5), ..plain };
+    let sizes = Sizes::new([2, 3, 8], &spec);
     assert_eq!([0, 1, 2, 3].map(|h| sizes.group(h)), [0, 0, 1, 1]);
     assert_eq!((sizes.qkv_width(), sizes.groups()), (40, 2));
     let place = 3 + 2; // the third position of the second text
@@ -140,7 +137,7 @@ fn groups_lie_beside_each_other() {
         assert_eq!(sizes.key_row(1, 2, h), (place * 2 + g) * 5);
     }
     let seen: Vec<Vec<usize>> =
-        (0..3).map(|i| (0..3).filter(|&j| !layout.hides(i, j)).collect()).collect();
+        (0..3).map(|i| (0..3).filter(|&j| !hides(Some(2), i, j)).collect()).collect();
     assert_eq!(seen, [vec![0], vec![0, 1], vec![1, 2]]);
 }
 
@@ -298,7 +295,7 @@ proptest! {
         let place = Place {
             batch_index: at[0] % b, head: at[1] % h, query: at[2] % t, key: at[3] % t,
         };
-        let (c, sizes) = (h * d, Sizes::new([b, t, h * d], h));
+        let (c, sizes) = (h * d, Sizes::new([b, t, h * d], &AttentionSpec::new("multi-head", h)));
         let weights = [
             numbers(&[c, 3 * c], salt), numbers(&[3 * c], salt + 1),
             numbers(&[c, c], salt + 2), numbers(&[c], salt + 3),

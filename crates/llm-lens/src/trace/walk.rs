@@ -1,7 +1,7 @@
 //! The whole way of one score: offsets, factors, softmax row, weighted sum, output, and the
 //! kernel's word on it.
 
-use super::layout::{HeadLayout, Rotation, Turn, turned};
+use super::layout::{HeadLayout, Rotation, Turn, hides, prepared, turned};
 use super::numbers::{Parts, QueryRow, Sum, query_row, scale};
 use super::sizes::{Place, Sizes};
 use super::watch::Seen;
@@ -122,15 +122,16 @@ impl Walk {
         let (c, d) = (sizes.d_model, sizes.head_dim);
         let Place { batch_index: b, head: h, query: i, key: j } = place;
         let qkv = ops::linear_lastdim(&seen.x, &seen.w_qkv, Some(&seen.b_qkv))?; // [B, T, (H+2G)·D]
-        let (layout, t) = (&seen.layout, sizes.seq_len);
+        let (spec, t) = (&seen.spec, sizes.seq_len);
+        let rotary = spec.rotary.as_ref();
         let (wide, g) = (sizes.n_heads * d, sizes.groups());
         let cut = |from: usize, width: usize| ops::slice_lastdim(&qkv, from, width);
         let (q, k, v) = (cut(0, wide)?, cut(wide, g * d)?, cut(wide + g * d, g * d)?);
         let [q_g, k_g] = [0, 1].map(|i| seen.gains.as_ref().map(|gains| &gains[i]));
         let [q_norm, k_norm] = [q_g, k_g].map(|gain| gain.map(|gain| (gain, seen.norm_eps)));
-        let [q_before, q] = layout.prepared(q.data(), [t, sizes.n_heads, d], q_norm);
-        let [k_before, k] = layout.prepared(k.data(), [t, g, d], k_norm);
-        let parts = Parts { layout, q: &q, k: &k, v: v.data() };
+        let [q_before, q] = prepared(rotary, q.data(), [t, sizes.n_heads, d], q_norm);
+        let [k_before, k] = prepared(rotary, k.data(), [t, g, d], k_norm);
+        let parts = Parts { window: spec.window, q: &q, k: &k, v: v.data() };
 
         let offsets = Offsets {
             q: sizes.row(b, i, h),
@@ -167,19 +168,23 @@ impl Walk {
 
         let row = rows.swap_remove(h);
         let dot = Sum::new(d, (&q, offsets.q), (&k, offsets.k, 1), None);
-        let (scale, masked) = (scale(&sizes), layout.hides(i, j));
+        let (scale, masked) = (scale(&sizes), hides(spec.window, i, j));
         let scaled = dot.value * scale;
         let value_offsets: Vec<usize> =
             (0..sizes.seq_len).map(|j| sizes.key_row(b, j, h)).collect();
-        let rotation = layout.theta.map(|theta| {
-            let width = layout.width(d);
+        let rotation = rotary.map(|rotary| {
+            let (theta, frequencies) = (rotary.theta, rotary.frequencies(d));
+            let (width, first) = (2 * frequencies.len(), frequencies.first().copied());
+            let (scaled, first) =
+                (first.filter(|_| rotary.scaling.is_some()), first.unwrap_or(1.0));
             let pair = [0, width / 2];
             let turn = |row: &[f32], at: usize, position: usize| {
-                let (before, angle) = (pair.map(|i| f64::from(row[at + i])), position as f64);
+                let before = pair.map(|i| f64::from(row[at + i]));
+                let angle = position as f64 * first;
                 Turn { position, angle, before, after: turned(before, angle) }
             };
             let (query, key) = (turn(&q_before, offsets.q, i), turn(&k_before, offsets.k, j));
-            Rotation { theta, width, pair, query, key }
+            Rotation { theta, width, scaled, pair, query, key }
         });
         let values = value_offsets.iter().map(|&at| v.data()[at..at + d].to_vec()).collect();
         Ok(Walk {
@@ -197,7 +202,7 @@ impl Walk {
             scale,
             scaled,
             masked,
-            layout: (*layout != HeadLayout::default()).then_some(*layout),
+            layout: Some(HeadLayout::from(spec)).filter(|of| *of != HeadLayout::default()),
             rotation,
             row,
             value_offsets,

@@ -1,9 +1,9 @@
 //! An attention that notes what one of its layers is given and what it makes of it, and otherwise
 //! is the one inside.
 
-use super::layout::{HeadLayout, own};
+use super::layout::own;
 use super::sizes::Place;
-use llm_core::model::{Context, Decode, ParamList, Parameters, Probe};
+use llm_core::model::{Context, Decode, Kept, ParamList, Parameters, Probe};
 use llm_core::ndarray::{ArrayView2, ArrayView3, Axis};
 use llm_core::{Attention, AttentionSpec, Config, Result, Tensor};
 use std::fmt;
@@ -28,8 +28,8 @@ pub struct Seen {
     pub biased: [bool; 2],
     /// ε of norms.
     pub norm_eps: f32,
-    /// How the heads lie.
-    pub layout: HeadLayout,
+    /// What the attention has.
+    pub spec: AttentionSpec,
     /// `[T]`: the kernel's P of the query.
     pub probs: Vec<f32>,
     /// `[C]`, or `[H·D]`: the kernel's output for the query, all heads side by side.
@@ -49,7 +49,6 @@ pub struct Watch {
     inner: Arc<dyn Attention>,
     layer: usize,
     place: Place,
-    layout: HeadLayout,
     notes: Mutex<Notes>,
 }
 
@@ -65,13 +64,7 @@ impl fmt::Debug for Watch {
 impl Watch {
     /// Watches `layer` of `inner` where it computes the query of `place`.
     pub fn new(inner: Arc<dyn Attention>, layer: usize, place: Place) -> Watch {
-        let layout = HeadLayout::default();
-        Watch { inner, layer, place, layout, notes: Mutex::default() }
-    }
-
-    /// The same for heads that lie so.
-    pub fn laid_out(self, layout: HeadLayout) -> Watch {
-        Watch { layout, ..self }
+        Watch { inner, layer, place, notes: Mutex::default() }
     }
 
     /// What was seen in the last forward pass; nothing when there was none.
@@ -100,7 +93,7 @@ impl Attention for Watch {
         let out = self.inner.forward(x, p, &ctx.with_probe(Some(self)))?;
         let ([w_qkv, b_qkv, w_proj, b_proj], gains) = own(p)?;
         let biased = ["b_qkv", "b_proj"].map(|name| p.get(name).is_some());
-        let (x, layout) = (x.detach(), self.layout);
+        let (x, spec) = (x.detach(), self.inner.spec());
         self.note(|notes| {
             notes.seen = Some(Seen {
                 x,
@@ -111,7 +104,7 @@ impl Attention for Watch {
                 gains,
                 biased,
                 norm_eps: ctx.norm_eps,
-                layout,
+                spec,
                 probs: std::mem::take(&mut notes.probs),
                 att: std::mem::take(&mut notes.att),
             });
@@ -119,16 +112,12 @@ impl Attention for Watch {
         Ok(out)
     }
 
-    fn is_rotary(&self) -> bool {
-        self.inner.is_rotary()
-    }
-
-    fn head_dim(&self, config: &Config) -> usize {
-        self.inner.head_dim(config)
-    }
-
     fn parameters(&self, config: &Config) -> ParamList {
         self.inner.parameters(config)
+    }
+
+    fn kept(&self, config: &Config) -> Kept {
+        self.inner.kept(config)
     }
 
     fn cache_row(&self, config: &Config) -> usize {

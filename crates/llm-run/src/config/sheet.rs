@@ -1,16 +1,15 @@
 //! Tables of settings, each with the value that counts.
 
 use crate::defaults::{INTERVAL, LOG_EVERY, Preset, VOCAB_SIZE};
-use crate::models::AttentionFlags;
 use crate::options::Options;
 use crate::plan::Decided;
 use crate::settings::{ATTENTION, AttentionRow, FURTHER, Initial, SETTINGS, Setting, settings};
 use crate::tokenizers::TokenizerKind;
-use llm_core::Config;
 use llm_core::base::escape::{escaped_json, one_line};
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::settings as of_core;
 use llm_core::tokenizer::IdsTokenizer;
+use llm_core::{AttentionSpec, Config};
 use std::ffi::OsStr;
 use std::time::Duration;
 use toml::{Table, Value};
@@ -42,7 +41,8 @@ impl Sheet {
     ) -> Sheet {
         let mut sheet = Sheet::default();
         let s = &mut sheet;
-        let Decided { files, config, recipe, attention, tokenizer, steps, sample_seed } = *decided;
+        let Decided { files, config, recipe, ref attention, tokenizer, .. } = *decided;
+        let Decided { steps, sample_seed, .. } = *decided;
         // As they are asked for: the steps from here on, the seed that is left.
         let recipe = &Recipe { total_steps: steps, seed: sample_seed, ..recipe.clone() };
         // Excluded by another option, even where that is false.
@@ -94,9 +94,9 @@ impl Sheet {
             let value = value.filter(|value| usual.as_ref() != Some(value));
             s.given(of.name, value.and_then(typed));
         }
-        let usual = AttentionFlags::new(attention.n_heads);
+        let usual = AttentionSpec::new("", attention.n_heads);
         for AttentionRow { setting, get, .. } in &ATTENTION {
-            let value = get(&attention).filter(|value| get(&usual).as_ref() != Some(value));
+            let value = get(attention).filter(|value| get(&usual).as_ref() != Some(value));
             s.given(setting.name, value.and_then(typed));
         }
 

@@ -33,7 +33,7 @@ pub fn whole_config(
     let old: Table = before.text.parse().ok()?;
     let begun = whole_setting(&old, "steps")?;
     let steps = begun.saturating_add(decided.recipe.total_steps).checked_sub(before.planned)?;
-    let mut sheet = Sheet::of(&Decided { steps, ..*decided }, options, threads, beside);
+    let mut sheet = Sheet::of(&Decided { steps, ..decided.clone() }, options, threads, beside);
     for (table, key) in BEGUN {
         sheet.table(table);
         sheet.replace(key, setting(&old, key).cloned());

@@ -54,14 +54,14 @@ impl SharedData {
     pub fn decided(&self, models: &Models, options: &Options) -> Result<SharedDecision> {
         match self.settled(models, options)? {
             Some((Settings { config, attention, recipe, .. }, _)) => {
-                let own = attention.parameters(&config);
-                let parameters = recipe.footprint(&config, &own)?.parameter_count();
-                let head_dim = attention.head_dim(&config);
+                let footprint = recipe.footprint(&config, attention.as_ref())?;
+                let parameters = footprint.parameter_count();
+                let head_dim = attention.spec().head_dim(config.d_model);
                 Ok(SharedDecision { config, recipe, parameters, head_dim })
             }
             None => Plan::new(models, options, &|_, _| ()).map(|plan| {
                 let Trainer { model, recipe, .. } = plan.trainer;
-                let head_dim = model.attention().head_dim(model.config());
+                let head_dim = model.attention().spec().head_dim(model.config().d_model);
                 let (config, parameters) = (model.config().clone(), model.parameter_count());
                 SharedDecision { config, recipe, parameters, head_dim }
             }),

@@ -78,8 +78,7 @@ pub(super) fn training_memory(
     recipe: &Recipe,
     options: &Options,
 ) -> Result<u64> {
-    let own = attention.parameters(config);
-    let footprint = recipe.footprint(config, &own)?;
+    let footprint = recipe.footprint(config, attention)?;
     let members = options.members.max(1) as u64;
     let micro_batches = (u64::from(recipe.accum) / members).max(1) as u32;
     let footprint = Footprint { micro_batches, ..footprint };

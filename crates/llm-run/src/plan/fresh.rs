@@ -6,7 +6,7 @@ use super::run::Plan;
 use crate::data::{Data, Input, Reading};
 use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{Result, RunError};
-use crate::models::{AttentionFlags, Heads, Models};
+use crate::models::{Heads, Models};
 use crate::note::Note;
 use crate::options::Options;
 use crate::settings::{self, Given};
@@ -80,7 +80,6 @@ pub struct Settings {
     files: TextFiles,
     pub(super) config: Config,
     pub(super) attention: Arc<dyn Attention>,
-    pub(super) described: AttentionFlags,
     pub(super) recipe: Recipe,
     tokens: Choice,
 }
@@ -114,11 +113,10 @@ impl Settings {
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Plan> {
         let memory = self.memory(options)?;
-        let Settings { files, config, attention, described, recipe, tokens: _ } = self;
+        let Settings { files, config, attention, recipe, tokens: _ } = self;
         let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
         let trainer = Trainer::new(model, recipe)?;
         Ok(Plan {
-            attention: described,
             steps: trainer.recipe.total_steps,
             data: Some(data),
             tokenizer,
@@ -138,7 +136,7 @@ impl Settings {
             files: &self.files,
             config: &self.config,
             recipe: &self.recipe,
-            attention: self.described,
+            attention: self.attention.spec(),
             tokenizer: self.tokens.kind(),
             steps: self.recipe.total_steps,
             sample_seed: self.recipe.seed,
@@ -173,10 +171,9 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     config.check().map_err(named_by_option)?;
     let heads = usual_heads(models, options.heads, &config, &given);
     let attention = options.attention(heads, &config).map_err(named_by_option)?;
-    let attention = (models.attention)(&attention);
+    let attention = models.new_attention(attention).map_err(named_by_option)?;
     check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
     check_config(&config, attention.as_ref())?;
-    let described = (models.described)(&attention.spec());
     let mut recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
     if !options.val.is_empty() {
         recipe.val_frac = 0.0;
@@ -184,7 +181,7 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     recipe.data = Input::stories().source(); // until the files are read
     recipe.check().map_err(named_by_option)?;
     let files = TextFiles::typed(options);
-    Ok(Settings { files, config, attention, described, recipe, tokens })
+    Ok(Settings { files, config, attention, recipe, tokens })
 }
 
 /// Counts steps by `--epochs`, once the data's number of tokens is known.
@@ -214,8 +211,7 @@ pub fn largest_divisor(d_model: usize, default: usize) -> usize {
 
 pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result<()> {
     config.check().map_err(named_by_option)?;
-    let own = &attention.parameters(config);
-    let footprint = Footprint { config, attention: own, slots: 2, micro_batches: 1 };
+    let footprint = Footprint::new(config, attention);
     let parameters = footprint.parameter_count();
     if parameters > Config::MAX_PARAMETERS {
         return require(footprint.training(1, 1)).and(Err(RunError::Usage(message!(

@@ -7,13 +7,12 @@ use super::loaded::{Loaded, load};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
 use crate::error::{Result, RunError};
-use crate::models::{AttentionFlags, Models};
+use crate::models::Models;
 use crate::note::Note;
 use crate::numbers::typed;
 use crate::options::Options;
 use crate::settings::{self, ATTENTION, AttentionRow, Given, Initial, OnLoad, Setting};
 use crate::tokenizers::Choice;
-use llm_core::Config;
 use llm_core::base::Message;
 use llm_core::message;
 use llm_core::optim::{AdamW, ScheduleKind, make_optimizer};
@@ -21,6 +20,7 @@ use llm_core::recipe::{DataSource, Recipe};
 use llm_core::settings::{MODEL, RECIPE, Row, Value};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
+use llm_core::{AttentionSpec, Config};
 use std::fmt::Display;
 use std::path::Path;
 
@@ -28,7 +28,7 @@ use std::path::Path;
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
     let Loaded { run: loaded, tokenizer, has_optimizer } = load(models, path)?;
     let given = &options.given;
-    let attention = (models.described)(&loaded.model.attention().spec());
+    let attention = loaded.model.attention().spec();
     check_shape(options, &loaded, &attention, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val_frac")) {
         let why = message!("{val_frac} {}: this run is judged on text of its own ({val})", share);
@@ -104,7 +104,6 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
         trainer.recipe.check().map_err(named_by_option)?;
     }
     Ok(Plan {
-        attention,
         steps,
         data: read,
         tokenizer,
@@ -131,7 +130,7 @@ fn at_the_floor(given: &Given, recipe: &Recipe, step: u64) -> Option<Note> {
 fn check_shape(
     options: &Options,
     run: &Trainer,
-    attention: &AttentionFlags,
+    attention: &AttentionSpec,
     tokenizer: &dyn Tokenizer,
     path: &Path,
 ) -> Result<()> {
@@ -165,7 +164,7 @@ fn check_shape(
     let of_arch = options.arch.map(|arch| arch.attention(heads, config.d_model));
     for AttentionRow { setting: flag, get, .. } in &ATTENTION {
         let wanted = given.get(flag.name).cloned().or_else(|| of_arch.as_ref().and_then(get));
-        let in_file = get(attention).or_else(|| left_out(flag, run));
+        let in_file = get(attention).or_else(|| left_out(flag, attention, config));
         match (wanted, in_file) {
             (Some(wanted), Some(in_file)) if wanted != in_file => {
                 return differs(named(flag.name), &said(&in_file), &said(&wanted));
@@ -188,11 +187,10 @@ fn named(setting: &str) -> Message {
 }
 
 /// What an attention has where nothing else is said.
-fn left_out(flag: &Setting, run: &Trainer) -> Option<Value> {
-    let attention = run.model.attention();
+fn left_out(flag: &Setting, attention: &AttentionSpec, config: &Config) -> Option<Value> {
     match flag.name {
-        "kv_heads" => Some(Value::Whole(attention.spec().n_heads as u64)),
-        "head_dim" => Some(Value::Whole(attention.head_dim(run.model.config()) as u64)),
+        "kv_heads" => Some(attention.kv_heads().into()),
+        "head_dim" => Some(attention.head_dim(config.d_model).into()),
         _ => None,
     }
 }

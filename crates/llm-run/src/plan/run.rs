@@ -5,13 +5,12 @@ use crate::data::Data;
 use crate::defaults::TextDefaults;
 use crate::error::Result;
 use crate::folder::Target;
-use crate::models::AttentionFlags;
 use crate::note::Note;
 use crate::options::Options;
-use llm_core::Config;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
+use llm_core::{AttentionSpec, Config};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -20,8 +19,6 @@ use std::sync::Arc;
 pub struct Plan {
     /// Weights, moments, settings, step.
     pub trainer: Trainer,
-    /// The flags that make the model's attention.
-    pub attention: AttentionFlags,
     /// Steps to do now.
     pub steps: u64,
     /// What tokens mean.
@@ -43,7 +40,7 @@ pub struct Plan {
 }
 
 /// What a plan decided, as far as settings can say it.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Decided<'a> {
     /// Where the text comes from.
     pub files: &'a TextFiles,
@@ -52,7 +49,7 @@ pub struct Decided<'a> {
     /// How it learns.
     pub recipe: &'a Recipe,
     /// Its attention.
-    pub attention: AttentionFlags,
+    pub attention: AttentionSpec,
     /// The tokenizer's name.
     pub tokenizer: &'a str,
     /// Steps to do now.
@@ -78,7 +75,7 @@ impl Plan {
             files: &self.files,
             config: self.trainer.model.config(),
             recipe: &self.trainer.recipe,
-            attention: self.attention,
+            attention: self.trainer.model.attention().spec(),
             tokenizer: self.tokenizer.name(),
             steps: self.steps,
             sample_seed: self.sample_seed,

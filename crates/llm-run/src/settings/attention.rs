@@ -2,10 +2,9 @@
 
 use super::given::Given;
 use super::row::{Setting, fixed};
-use crate::models::AttentionFlags;
-use llm_core::model::Positions;
+use llm_core::model::{Positions, Rotary};
 use llm_core::settings::Value;
-use llm_core::{Config, Error, Result, message};
+use llm_core::{AttentionSpec, Config, Error, Result, message};
 
 /// A setting of an attention, for models that offer it.
 #[derive(Clone, Copy, Debug)]
@@ -13,16 +12,16 @@ pub struct AttentionRow {
     /// The setting. Its key is no key of core's: an attention keeps its settings by itself.
     pub setting: Setting,
     /// Its value; none where it is left to the others.
-    pub get: fn(&AttentionFlags) -> Option<Value>,
+    pub get: fn(&AttentionSpec) -> Option<Value>,
     /// Sets it to a value that was given.
-    pub put: fn(&mut AttentionFlags, &Value),
+    pub put: fn(&mut AttentionSpec, &Value),
 }
 
 const fn row(
     key: &'static str,
     name: &'static str,
-    get: fn(&AttentionFlags) -> Option<Value>,
-    put: fn(&mut AttentionFlags, &Value),
+    get: fn(&AttentionSpec) -> Option<Value>,
+    put: fn(&mut AttentionSpec, &Value),
 ) -> AttentionRow {
     AttentionRow { setting: fixed(key, name), get, put }
 }
@@ -32,8 +31,8 @@ const fn row(
 pub const ATTENTION: [AttentionRow; 7] = [
     row("attention.kv_heads", "kv_heads", |of| of.kv_heads.map(count), |of, value| of.kv_heads = whole(value)),
     row("attention.head_dim", "head_dim", |of| of.head_dim.map(count), |of, value| of.head_dim = whole(value)),
-    row("attention.rope_theta", "rope_theta", |of| of.rope_theta.map(Value::Double), |of, value| of.rope_theta = number(value)),
-    row("attention.rotary_dim", "rotary_dim", |of| of.rotary_dim.map(count), |of, value| of.rotary_dim = whole(value)),
+    row("attention.rope_theta", "rope_theta", |of| of.rotary.map(|rotary| Value::Double(rotary.theta)), |of, value| rotary(of).theta = number(value).unwrap_or(THETA)),
+    row("attention.rotary_dim", "rotary_dim", |of| of.rotary.and_then(|rotary| rotary.width).map(count), |of, value| rotary(of).width = whole(value)),
     row("attention.window", "window", |of| of.window.map(count), |of, value| of.window = whole(value)),
     row("attention.qk_norm", "qk_norm", |of| Some(Value::Bool(of.qk_norm)), |of, value| of.qk_norm = *value == Value::Bool(true)),
     row("attention.bias", "attention_bias", |of| (of.biases[0] == of.biases[1]).then_some(Value::Bool(of.biases[0])),
@@ -42,6 +41,11 @@ pub const ATTENTION: [AttentionRow; 7] = [
 
 /// θ where positions are rotary and nothing else is said.
 const THETA: f64 = 10_000.0;
+
+/// The rotary positions, which are there from now on.
+fn rotary(of: &mut AttentionSpec) -> &mut Rotary {
+    of.rotary.get_or_insert(Rotary::new(THETA))
+}
 
 fn count(n: usize) -> Value {
     Value::Whole(n as u64)
@@ -67,16 +71,12 @@ fn number(value: &Value) -> Option<f64> {
 /// # Errors
 /// [`Error::Config`] for a setting of rotary positions where positions are others. Whether an
 /// attention fits the model is its own to say.
-pub fn new_attention(
-    arch: AttentionFlags,
-    config: &Config,
-    given: &Given,
-) -> Result<AttentionFlags> {
+pub fn new_attention(arch: AttentionSpec, config: &Config, given: &Given) -> Result<AttentionSpec> {
     let mut attention = arch;
     if config.positions == Positions::Rotary {
-        attention.rope_theta.get_or_insert(THETA);
+        rotary(&mut attention);
     } else {
-        (attention.rope_theta, attention.rotary_dim) = (None, None);
+        attention.rotary = None;
         for field in ["rope_theta", "rotary_dim"] {
             if given.contains_key(field) {
                 let reason = message!("nothing is turned without {positions} rotary");

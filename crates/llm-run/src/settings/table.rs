@@ -55,19 +55,17 @@ pub const FURTHER: [Setting; 4] = [
 ];
 
 /// Everything that a model may have beyond the baseline.
-pub const ALL_OPTIONS: &[&str] = &[
-    "norm",
-    "mlp",
-    "mlp_bias",
-    "positions",
-    "kv_heads",
-    "head_dim",
-    "rope_theta",
-    "rotary_dim",
-    "window",
-    "qk_norm",
-    "attention_bias",
-];
+pub const ALL_OPTIONS: &[&str] = &{
+    let mut names = [""; FURTHER.len() + ATTENTION.len()];
+    let mut i = 0;
+    while i < names.len() {
+        let of_model = i < FURTHER.len();
+        names[i] =
+            if of_model { FURTHER[i].name } else { ATTENTION[i - FURTHER.len()].setting.name };
+        i += 1;
+    }
+    names
+};
 
 /// Every row of core's settings.
 pub fn settings() -> impl Iterator<Item = &'static Setting> {

@@ -8,9 +8,10 @@ use crate::options::Options;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
+use llm_core::model::Footprint;
 use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
 use llm_core::{TinyGPT, TokenDataset};
-use llm_lens::training_flops_with;
+use llm_lens::training_flops;
 use std::time::{Duration, Instant};
 
 /// How long a run would take.
@@ -115,8 +116,8 @@ fn step_seconds(
 ) -> Result<f64> {
     let recipe = &trainer.recipe;
     let all = recipe.batch_size * recipe.accum as usize;
-    let (config, attention) = (trainer.model.config(), trainer.model.attention());
-    let of_token = training_flops_with(config, &attention.parameters(config), recipe.seq_len);
+    let footprint = Footprint::new(trainer.model.config(), trainer.model.attention().as_ref());
+    let of_token = training_flops(&footprint, recipe.seq_len);
     let flops = of_token * recipe.seq_len as f64;
     let window = flops / (1e9 * USUAL_SHARE * peak::gflops());
     let few = ((LONG.as_secs_f64() / window) as usize).max(1);

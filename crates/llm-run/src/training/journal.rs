@@ -17,11 +17,12 @@ use llm_core::base::{Message, replace_file};
 use llm_core::buffer;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
+use llm_core::model::Footprint;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{Best, SpikeGuard, StepReport};
 use llm_core::{Error, IoAction};
-use llm_lens::training_flops_with;
+use llm_lens::training_flops;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -299,7 +300,7 @@ fn about_the_run(
     judged_on: &str,
 ) -> RunInfo {
     let (model, recipe) = (&plan.trainer.model, &plan.trainer.recipe);
-    let (config, own) = (model.config(), model.attention().parameters(model.config()));
+    let config = model.config();
     RunInfo {
         program: identity.face.into(),
         version: identity.version.clone(),
@@ -320,7 +321,10 @@ fn about_the_run(
         step: plan.trainer.step,
         steps: recipe.total_steps,
         entropy_floor: plan.floor(),
-        flops_per_token: training_flops_with(config, &own, recipe.seq_len),
+        flops_per_token: training_flops(
+            &Footprint::new(config, model.attention().as_ref()),
+            recipe.seq_len,
+        ),
         best: earlier.filter(|info| info.judged_on == judged_on).and_then(|info| info.best),
         ..RunInfo::default()
     }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 /// The attention of a checkpoint.
 fn attention(file: &std::path::Path) -> (String, usize) {
     let spec = Checkpoint::load(file).unwrap().meta.attention;
-    (spec.name, spec.settings.iter().count())
+    (spec.name.clone(), spec.settings().unwrap().len())
 }
 
 #[test]

@@ -44,8 +44,7 @@ pub fn qwen() -> Known {
 fn parameters((config, attention): &Known) -> usize {
     attention.check(config).unwrap();
     config.check().unwrap();
-    let attention = &attention.parameters(config);
-    Footprint { config, attention, slots: 2, micro_batches: 1 }.parameter_count() as usize
+    Footprint::new(config, attention).parameter_count() as usize
 }
 
 pub fn add(values: &mut Values) {

@@ -4,8 +4,8 @@ use super::whole;
 use crate::docs::values::head::close;
 use crate::docs::values::{Values, list, wide};
 use llm_core::kernels::{layernorm, rmsnorm};
-use llm_core::model::{NORM_EPS, Norm, parameter_list, standard_parameters};
-use llm_core::{Config, Result, Tensor, ops};
+use llm_core::model::{NORM_EPS, Norm, SingleHead, parameter_list};
+use llm_core::{Attention, Config, Result, Tensor, ops};
 
 const X: [f32; 4] = [1.0, -5.0, 7.0, 5.0];
 const GAIN: [f32; 4] = [1.0, 2.0, 1.0, 0.5];
@@ -74,7 +74,7 @@ fn backward(values: &mut Values) {
 
 /// Numbers of all norms of a model.
 fn of_norms(config: &Config) -> usize {
-    let list = parameter_list(config, &standard_parameters(config));
+    let list = parameter_list(config, &SingleHead.parameters(config));
     let norms = list.iter().filter(|(name, _)| name.contains("ln"));
     norms.map(|(_, p)| p.numel() as usize).sum()
 }

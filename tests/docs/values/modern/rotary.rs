@@ -4,7 +4,7 @@ use super::whole;
 use crate::docs::values::head::close;
 use crate::docs::values::{Values, list, wide};
 use llm_core::kernels::rotary::{Angles, Turned, turn};
-use llm_core::model::{Positions, parameter_list, standard_parameters};
+use llm_core::model::{Positions, SingleHead, parameter_list};
 use llm_core::{Attention, Config, Result, TinyGPT};
 use llm_variant_modern::Modern;
 use std::f64::consts::TAU;
@@ -143,7 +143,7 @@ fn costs(values: &mut Values) {
     let learned = Config::gpt2(50257, 1024, 768, 12);
     let none = Config { positions: Positions::None, ..learned.clone() };
     let count = |config: &Config| -> usize {
-        let list = parameter_list(config, &standard_parameters(config));
+        let list = parameter_list(config, &SingleHead.parameters(config));
         list.iter().map(|(_, p)| p.numel() as usize).sum()
     };
     values.insert("rot.wpe", whole(&[2, 1024, 768, count(&learned) - count(&none)]));

@@ -4,10 +4,10 @@ use crate::args::{BenchArgs, BenchName};
 use crate::error::Result;
 use crate::flags::Further;
 use crate::program::Program;
-use llm_core::model::{Footprint, ParamList, check_attention};
+use llm_core::model::{Footprint, check_attention};
 use llm_core::settings::MODEL;
 use llm_core::{Attention, Config};
-use llm_lens::training_flops_with;
+use llm_lens::training_flops;
 use llm_run::arch::Arch;
 use llm_run::plan::named_by_option;
 use llm_run::settings::{fill, new_attention};
@@ -86,9 +86,10 @@ impl Workload {
         let made = fill(MODEL, &mut config, |flag, _, _| of.given.get(flag.name).cloned())
             .and_then(|()| config.check())
             .and_then(|()| new_attention(arch.attention(self.heads, d_model), &config, &of.given));
-        let attention = (program.models.attention)(&made.map_err(named_by_option)?);
+        let attention = made.and_then(|made| program.models.new_attention(made));
+        let attention = attention.map_err(named_by_option)?;
         check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
-        Ok(Built { own: attention.parameters(&config), config, attention })
+        Ok(Built { config, attention })
     }
 }
 
@@ -96,24 +97,21 @@ impl Workload {
 pub(super) struct Built {
     pub config: Config,
     pub attention: Arc<dyn Attention>,
-    /// Its parameters.
-    pub own: ParamList,
 }
 
 impl Built {
     /// Useful floating-point operations of learning from so many windows.
     pub(super) fn flops(&self, batch_size: usize, seq_len: usize) -> f64 {
-        (batch_size * seq_len) as f64 * training_flops_with(&self.config, &self.own, seq_len)
+        (batch_size * seq_len) as f64 * training_flops(&self.footprint(), seq_len)
     }
 
     /// Numbers of all matrices that a token goes through.
     pub(super) fn weights(&self) -> f64 {
-        training_flops_with(&self.config, &self.own, 0) / 6.0
+        training_flops(&self.footprint(), 0) / 6.0
     }
 
     /// What its memory depends on.
     pub(super) fn footprint(&self) -> Footprint<'_> {
-        let Built { config, own: attention, .. } = self;
-        Footprint { config, attention, slots: 2, micro_batches: 1 }
+        Footprint::new(&self.config, self.attention.as_ref())
     }
 }

@@ -11,13 +11,12 @@ use crate::program::Program;
 use llm_core::base::escape::safe_text;
 use llm_core::base::{Message, memory, real_path, replace_file, thousands};
 use llm_core::recipe::DataSource;
-use llm_core::{Error, IoAction, TokenId};
+use llm_core::{AttentionSpec, Error, IoAction, TokenId};
 use llm_core::{counted, message};
 use llm_formats::npz::{self, Npz};
 use llm_lens::attention_maps;
 use llm_report::{AttentionMaps, Fact, Ink, Page, heat_map, layer_picture, most_tokens};
 use llm_run::folder::to_load;
-use llm_run::models::AttentionFlags;
 use llm_run::plan::{Loaded, load};
 use llm_stories::story;
 use serde_json::json;
@@ -58,7 +57,7 @@ pub(super) fn attention(program: &Program, args: &InspectAttentionArgs) -> Resul
         say_written(file, args.output.quiet());
     }
     let maps = AttentionMaps::new(maps, loaded.tokenizer.as_ref());
-    let attention = (program.models.described)(&loaded.run.model.attention().spec());
+    let attention = loaded.run.model.attention().spec();
     let first = tokens.len() - maps.tokens.len();
     let view = View { loaded: &loaded, chosen, first, maps, attention };
     let json = args.json || args.output.json();
@@ -210,17 +209,17 @@ struct View<'a> {
     /// Number of the first token that is shown.
     first: usize,
     maps: AttentionMaps,
-    attention: AttentionFlags,
+    attention: AttentionSpec,
 }
 
 impl View<'_> {
     /// The maps of a layer with their titles.
     fn heads(&self, layer: usize) -> Vec<(Message, &[Vec<f32>])> {
-        let spec = self.loaded.run.model.attention().spec();
+        let spec = &self.attention;
         let Some(maps) = self.maps.layers.get(layer) else { return Vec::new() };
         let of = |head: usize| {
             let off = spec.head_mask.get(layer * spec.n_heads + head) == Some(&false);
-            let groups = self.attention.kv_heads;
+            let groups = spec.kv_heads;
             let title = match (groups.map(|n| head * n / spec.n_heads.max(1)), off) {
                 (None, false) => message!("head {}", head),
                 (None, true) => message!("head {} (off)", head),

@@ -17,7 +17,6 @@ use llm_lens::{AttentionCost, KNOWN_MODELS, KnownModel, ModelReport, TensorRow};
 use llm_messages::columns::left;
 use llm_run::defaults::Start;
 use llm_run::folder::to_load;
-use llm_run::models::AttentionFlags;
 use llm_run::options::Options;
 use llm_run::plan::{check_heads, largest_divisor, named_by_option, usual_heads};
 use llm_run::settings;
@@ -30,8 +29,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         Some(path) => {
             let path = to_load(path)?;
             let checkpoint = Checkpoint::load(&path)?;
-            let heads = (program.models.described)(&checkpoint.meta.attention);
-            let report = (loaded(args, &checkpoint)?, heads);
+            let report = (loaded(args, &checkpoint)?, checkpoint.meta.attention.clone());
             (message!("'{}'", one_line(&path.display().to_string())), report)
         }
     };
@@ -49,7 +47,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
     show(&text(&title, &report, &heads, room()))
 }
 
-fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, AttentionFlags)> {
+fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, AttentionSpec)> {
     check_heads(&program.models, args.heads)?;
     let (start, given) = (Start::Stories, args.model.given());
     let options = Options { given: given.clone(), arch: args.model.arch, ..Options::default() };
@@ -64,15 +62,15 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
         other => named_by_option(other),
     })?;
     let n_heads = usual_heads(&program.models, args.heads, &config, &given);
-    let flags = options.attention(n_heads, &config).map_err(named_by_option)?;
-    let attention = (program.models.attention)(&flags);
+    let attention = options.attention(n_heads, &config);
+    let attention = attention.and_then(|described| program.models.new_attention(described));
+    let attention = attention.map_err(named_by_option)?;
     check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
-    let own = attention.parameters(&config);
     let recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
-    let footprint = recipe.footprint(&config, &own)?;
+    let footprint = recipe.footprint(&config, attention.as_ref())?;
     let report = ModelReport::new(footprint, n_heads, 0, batch, compared(&config, n_heads));
-    Ok((report, (program.models.described)(&attention.spec())))
+    Ok((report, attention.spec()))
 }
 
 fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
@@ -90,9 +88,7 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     }
     let off = head_mask.iter().filter(|on| !**on).count();
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
-    let own = checkpoint.attention_parameters();
-    let footprint = meta.recipe.footprint(config, &own)?;
-    Ok(ModelReport::new(footprint, *n_heads, off, batch, compared(config, *n_heads)))
+    Ok(ModelReport::new(checkpoint.footprint()?, *n_heads, off, batch, compared(config, *n_heads)))
 }
 
 fn batch(args: &InspectModelArgs, default: usize) -> Result<usize> {
@@ -107,7 +103,7 @@ fn compared(config: &Config, n_heads: usize) -> usize {
     if n_heads > 1 { n_heads } else { largest_divisor(config.d_model, 8) }
 }
 
-fn text(title: &Message, report: &ModelReport, heads: &AttentionFlags, room: usize) -> String {
+fn text(title: &Message, report: &ModelReport, heads: &AttentionSpec, room: usize) -> String {
     let [v, t, c, l] = report.sizes;
     let ModelReport { n_heads, heads_off, batch: [b, seq], .. } = *report;
     let off = match heads_off {
@@ -170,16 +166,16 @@ fn text(title: &Message, report: &ModelReport, heads: &AttentionFlags, room: usi
 }
 
 /// What the heads have beyond multi-head attention.
-fn of_heads(flags: &AttentionFlags, head_dim: usize) -> String {
+fn of_heads(spec: &AttentionSpec, head_dim: usize) -> String {
     let mut text = String::new();
-    if let Some(groups) = flags.kv_heads {
-        let each = flags.n_heads / groups.max(1);
+    if let Some(groups) = spec.kv_heads {
+        let each = spec.n_heads / groups.max(1);
         let group = |g: usize| match each {
             1 => format!("{g}: {g}"),
             _ => format!("{g}: {}-{}", g * each, (g + 1) * each - 1),
         };
         let all = Message::list((0..groups).map(group));
-        let (kept, of_all) = (2 * groups * head_dim, 2 * flags.n_heads * head_dim);
+        let (kept, of_all) = (2 * groups * head_dim, 2 * spec.n_heads * head_dim);
         text.push_str(&said(message!("heads that read the same keys and values: {}\n", all)));
         text.push_str(&said(message!(
             "of a token a block keeps 2·G·D = {} numbers, not {}\n",
@@ -187,22 +183,22 @@ fn of_heads(flags: &AttentionFlags, head_dim: usize) -> String {
             of_all
         )));
     }
-    if let Some(theta) = flags.rope_theta {
-        let width = flags.rotary_dim.unwrap_or(head_dim);
-        let last = theta.powf(2.0 / width as f64 - 1.0);
+    if let Some(rotary) = &spec.rotary {
+        let frequencies = rotary.frequencies(head_dim);
+        let last = frequencies.last().copied().unwrap_or(1.0);
         text.push_str(&said(message!(
             "rotary positions: pairs of {} channels turn by 1 to {:.2e} radians a position\n",
-            width,
+            2 * frequencies.len(),
             last
         )));
-        if flags.slowed {
-            text.push_str(&said("slow pairs are slowed down further, for longer texts\n"));
+        if rotary.scaling.is_some() {
+            text.push_str(&said("low frequencies are scaled, for longer texts\n"));
         }
     }
-    if let Some(window) = flags.window {
+    if let Some(window) = spec.window {
         text.push_str(&said(message!("a token sees the last {}, itself among them\n", window)));
     }
-    if flags.qk_norm {
+    if spec.qk_norm {
         text.push_str(&said("queries and keys are normed\n"));
     }
     text

@@ -11,8 +11,8 @@ use crate::lang::Lang;
 use crate::program::Program;
 use llm_core::base::Message;
 use llm_core::message;
-use llm_core::{Error, TokenId};
-use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model_with};
+use llm_core::{AttentionSpec, Error, TokenId};
+use llm_lens::trace::{Place, Sizes, Token, Walk, example, trace_example, trace_model};
 use llm_run::folder::to_load;
 use llm_run::models::Heads;
 use llm_run::plan::{Loaded, check_heads, load};
@@ -60,10 +60,11 @@ fn of_example(program: &Program, args: &TraceArgs) -> Result<Walk> {
         return Err(RunError::Usage(why));
     }
     let batch = batch(args)?;
-    let sizes = Sizes::new([batch, POSITIONS, WIDTH], heads);
+    let plain = AttentionSpec::new("", heads);
+    let sizes = Sizes::new([batch, POSITIONS, WIDTH], &plain);
     let place = place(program, args, &sizes, heads - 1)?;
     let example = example(heads, batch)?;
-    Ok(trace_example(program.models.with_heads(heads), &example, place)?)
+    Ok(trace_example(program.models.new_attention(plain)?, &example, place)?)
 }
 
 fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
@@ -105,15 +106,10 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
             window
         ));
     }
-    if (program.models.described)(&spec).slowed {
-        let why = "trace follows rotary positions, but none that are slowed down for longer texts";
-        return usage(why.into());
-    }
     let batch = batch(args)?;
-    let layout = (program.models.described)(&spec).layout();
-    let sizes = Sizes::new([batch, tokens.len(), config.d_model], heads).laid_out(&layout);
+    let sizes = Sizes::new([batch, tokens.len(), config.d_model], &spec);
     let place = place(program, args, &sizes, 0)?;
-    let walk = trace_model_with(model, layout, layer, &tokens, batch, place);
+    let walk = trace_model(model, layer, &tokens, batch, place);
     let walk = walk.map_err(|e| match e {
         Error::Memory { .. } => RunError::Memory(e, message!("--batch, or shorten the prompt")),
         other => other.into(),

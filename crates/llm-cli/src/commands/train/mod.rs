@@ -133,7 +133,7 @@ fn planned(
     let mut request = Request::new(&args.sampling, text, tokenizer, plan.sample_seed, opening)?;
     let most = plan.trainer.model.config().seq_len;
     request.check_slide(most)?;
-    request.window = plan.attention.window;
+    request.window = plan.trainer.model.attention().spec().window;
     let probes = match &plan.data {
         Some(data) => {
             let (len, seq) = (data.train.len(), plan.trainer.recipe.seq_len);

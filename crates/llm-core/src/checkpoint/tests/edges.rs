@@ -3,15 +3,15 @@
 use super::*;
 use crate::checkpoint::limits::*;
 use crate::checkpoint::table::{Entry, check_limits, expected};
-use crate::model::{ParamList, parameter_list, standard_parameters};
+use crate::model::{Footprint, ParamList, parameter_list};
 use std::io;
 
 fn check_sizes(config: &Config) -> Result<(), CheckpointError> {
-    check_config(config, &standard_parameters(config))
+    check_config(config, &SingleHead.parameters(config))
 }
 
 fn list_of(config: &Config) -> ParamList {
-    parameter_list(config, &standard_parameters(config))
+    parameter_list(config, &SingleHead.parameters(config))
 }
 
 fn is_limit<T: fmt::Debug>(result: Result<T, CheckpointError>) -> bool {
@@ -34,7 +34,8 @@ fn sizes_of_the_model() {
     // C·(V + T + 12C + 9) is 2^33 exactly here.
     let tied =
         |v| Config { tied_head: true, head_bias: false, ..Config::new(v, 1 << 16, 1 << 14, 1) };
-    assert_eq!(tied(262_135).parameter_count(), Config::MAX_PARAMETERS);
+    let count = Footprint::new(&tied(262_135), &SingleHead).parameter_count();
+    assert_eq!(count, Config::MAX_PARAMETERS);
     assert!(check_sizes(&tied(262_134)).is_ok());
     assert!(check_sizes(&tied(262_135)).is_ok());
     assert!(is_limit(check_sizes(&tied(262_136))));
@@ -82,9 +83,9 @@ fn numbers_in_the_header() {
         c.recipe.data = DataSource::Stories { version: 1, seed: 1, count: n };
     });
     edges(MAX_ATTENTION, |c, n| {
-        c.attention.settings = Settings::default();
+        c.attention.other = Settings::default();
         let value = Value::Bytes(vec![7; n as usize - 3]);
-        c.attention.settings.insert("key", value).unwrap();
+        c.attention.other.insert("key", value).unwrap();
     });
     // The recipe has the same limit for the steps it plans.
     let sets: [fn(&mut Contents, u64); 3] = [
@@ -159,7 +160,7 @@ fn a_model_that_memory_cannot_hold_is_refused_before_its_first_tensor() {
     let (mut contents, _) = apart(&good());
     let config = &mut contents.config;
     (config.vocab_size, config.seq_len, config.d_model) = (1 << 18, 1 << 16, 1 << 13);
-    contents.own = standard_parameters(&contents.config);
+    contents.own = SingleHead.parameters(&contents.config);
     let length = contents.tokenizer.length;
     contents.table = expected(contents.parameters(), contents.slots(), length);
     let body = table::body_length(&contents.table);

@@ -2,7 +2,6 @@
 //! wrongly is in `keys.rs`.
 
 use super::*;
-use crate::model::standard_parameters;
 
 /// The file of a small run with another header.
 pub(super) fn with_contents(change: impl FnOnce(&mut Contents)) -> Vec<u8> {
@@ -57,7 +56,7 @@ fn a_model_larger_than_its_file_is_refused_before_it_is_read() {
     let file = with_contents(|c| {
         let config = &mut c.config;
         (config.vocab_size, config.seq_len, config.d_model) = (1 << 19, 1 << 16, 1 << 10);
-        c.own = standard_parameters(&c.config);
+        c.own = SingleHead.parameters(&c.config);
         c.table = table::expected(c.parameters(), c.slots(), c.tokenizer.length);
     });
     assert!(matches!(refused(&file), CheckpointError::Length { .. }));

@@ -13,11 +13,8 @@ struct Narrow(u64);
 impl Attention for Narrow {
     fn spec(&self) -> AttentionSpec {
         let mut spec = AttentionSpec::new("narrow", 1);
-        spec.settings.insert("factor", Value::Whole(self.0)).unwrap();
+        spec.other.insert("factor", Value::Whole(self.0)).unwrap();
         spec
-    }
-    fn check(&self, _config: &Config) -> Result<()> {
-        Ok(())
     }
     fn parameters(&self, config: &Config) -> ParamList {
         let (c, wide) = (config.d_model, config.d_model * self.0 as usize);

@@ -7,11 +7,12 @@ fn everything_comes_back_bit_by_bit() {
     for config in [Config::new(5, 4, 6, 2), Config::gpt2(5, 4, 6, 2)] {
         let single: Arc<dyn Attention> = Arc::new(SingleHead);
         let mut own = Settings::default();
-        own.insert("window", Value::Whole(128)).unwrap();
+        own.insert("sinks", Value::Whole(128)).unwrap();
         own.insert("theta", Value::Float(1e4)).unwrap();
         let masked: Arc<dyn Attention> = Arc::new(Named(AttentionSpec {
             head_mask: vec![true, false, true, true, true, false],
-            settings: own,
+            window: Some(3),
+            other: own,
             ..AttentionSpec::new("several", 3)
         }));
         for (attention, with_optimizer, tokenizer, val_data) in [
@@ -27,7 +28,7 @@ fn everything_comes_back_bit_by_bit() {
             assert_eq!(file, bytes_of(&trainer, &tokenizer, with_optimizer));
             let checkpoint = read(&file).unwrap();
             assert_eq!(checkpoint.has_optimizer(), with_optimizer);
-            assert_eq!(checkpoint.parameter_count(), config.parameter_count());
+            assert_eq!(checkpoint.parameter_count(), trainer.model.parameter_count());
             assert_eq!(checkpoint.meta.tokenizer, tokenizer);
             assert!(
                 checkpoint

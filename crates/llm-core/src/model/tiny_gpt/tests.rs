@@ -1,7 +1,7 @@
 //! Parameters by their names: made, counted, given, shared.
 
 use super::*;
-use crate::model::{AttentionSpec, Batch, Context, Mode, Parameters};
+use crate::model::{AttentionSpec, Batch, Context, Footprint, Mode, Parameters};
 
 #[test]
 fn names_are_fields_and_counts_agree() {
@@ -9,7 +9,7 @@ fn names_are_fields_and_counts_agree() {
         let mut model = TinyGPT::new(config.clone(), 1).unwrap();
         let names: Vec<_> = model.parameters().map(|(n, _)| n).collect();
         let total: usize = model.parameters().map(|(_, p)| p.numel()).sum();
-        assert_eq!(total as u64, config.parameter_count());
+        assert_eq!(total as u64, Footprint::new(&config, &SingleHead).parameter_count());
         assert_eq!(names, model.parameters_mut().map(|(n, _)| n).collect::<Vec<_>>());
     }
     let baseline = TinyGPT::new(Config::new(13, 6, 8, 1), 1).unwrap();

@@ -4,10 +4,10 @@ use super::{kinds, llama, model, modern, of_bytes, written};
 use crate::error::FormatError;
 use crate::gguf::{Gguf, Needed, Stored, check_model, export, import};
 use crate::imported::Note;
-use llm_core::model::{Activation, Mlp, Norm, Positions};
+use llm_core::model::{Activation, Mlp, Norm, Positions, Rotary, RotaryScaling};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{Config, TinyGPT};
-use llm_variant_modern::{Modern, RotaryScaling};
+use llm_variant_modern::Modern;
 use proptest::prelude::*;
 
 #[test]
@@ -130,7 +130,8 @@ fn what_is_not_there_is_written_as_what_computes_the_same() {
 fn models_that_llama_cpp_has_not_are_refused_by_what_is_different() {
     let gpt2 = Config::gpt2(256, 8, 24, 1);
     let (plain, rotary) = (Modern::new(3), Modern::new(3).with_rotary(100.0).without_biases());
-    let slowed = RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 8192 };
+    let scaling = RotaryScaling { factor: 8.0, low: 1.0, high: 4.0, original: 8192 };
+    let slowed = Rotary { scaling: Some(scaling), ..Rotary::new(100.0) };
     let layer = Config { norm: Norm::Layer, ..llama(true) };
     let gelu = Config { mlp: Mlp::Gelu, ..llama(true) };
     let none = Config { positions: Positions::None, ..gpt2.clone() };
@@ -152,8 +153,8 @@ fn models_that_llama_cpp_has_not_are_refused_by_what_is_different() {
         (layer, rotary.clone(), "(layer), which a GGUF file for llama"),
         (gelu, rotary.clone(), "(gelu)"),
         (llama(true), rotary.clone().with_window(3), "which a GGUF file for llama"),
-        (llama(true), Modern::new(3).with_partial_rotary(100.0, 4), "(rotary.width)"),
-        (llama(true), rotary.clone().with_rotary_scaling(slowed), "(rotary.scaling.factor)"),
+        (llama(true), Modern::new(3).with_rotary(Rotary::partial(100.0, 4)), "(rotary.width)"),
+        (llama(true), rotary.clone().with_rotary(slowed), "(rotary.scaling.factor)"),
         (
             Config { mlp_bias: true, ..llama(true) },
             rotary.with_qk_norm(),

@@ -6,10 +6,13 @@ use llm_lens::trace::{Rotation, Turn};
 
 impl Printed<'_> {
     pub(super) fn rotation(&mut self) {
-        let Some(Rotation { theta, width, pair, query, key }) = self.walk.rotation else { return };
-        let [first, second] = pair;
+        let Some(rotation) = self.walk.rotation else { return };
+        let Rotation { theta, width, scaled, pair: [first, second], query, key } = rotation;
         self.title(say::rotation());
         self.say(say::pairs(width, first, second, number(theta)));
+        if let Some(frequency) = scaled {
+            self.say(say::scaled_frequencies(number(frequency)));
+        }
         let at = self.walk.offsets;
         for (name, row, turn) in [("q", at.q, query), ("k", at.k, key)] {
             let Turn { position, angle, before: [a, b], after: [x, y] } = turn;

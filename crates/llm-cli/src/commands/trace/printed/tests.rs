@@ -6,11 +6,15 @@ use llm_core::kernels::attention::{
     each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
 };
 use llm_core::model::NORM_EPS;
-use llm_core::{Tensor, ops};
-use llm_lens::trace::{Example, HeadLayout, Place, Seen, Sizes, Walk, example};
+use llm_core::{AttentionSpec, Tensor, ops};
+use llm_lens::trace::{Example, Place, Seen, Sizes, Walk, example};
 use proptest::prelude::*;
 
 /// The walk of an example of H heads, attended to by core's kernel of one head.
+fn plain(heads: usize) -> AttentionSpec {
+    AttentionSpec::new("multi-head", heads)
+}
+
 fn walk(example: Example, s: Sizes, place: Place, keep: &[bool]) -> (Seen, Walk) {
     let [b, t, h, d] = [s.batch_size, s.seq_len, s.n_heads, s.head_dim];
     let Example { x, w_qkv, b_qkv, w_proj, b_proj } = example;
@@ -36,7 +40,7 @@ fn walk(example: Example, s: Sizes, place: Place, keep: &[bool]) -> (Seen, Walk)
         gains: None,
         biased: [true; 2],
         norm_eps: NORM_EPS,
-        layout: HeadLayout::default(),
+        spec: plain(h),
         probs: p,
         att,
     };
@@ -46,7 +50,7 @@ fn walk(example: Example, s: Sizes, place: Place, keep: &[bool]) -> (Seen, Walk)
 
 fn walk_of_example(heads: usize, [b, h, i, j]: [usize; 4]) -> (Seen, Walk) {
     let place = Place { batch_index: b, head: h, query: i, key: j };
-    walk(example(heads, 1).unwrap(), Sizes::new([1, 3, 4], heads), place, &[])
+    walk(example(heads, 1).unwrap(), Sizes::new([1, 3, 4], &plain(heads)), place, &[])
 }
 
 #[test]
@@ -117,7 +121,7 @@ proptest! {
         let place = Place {
             batch_index: at[0] % b, head: at[1] % h, query: at[2] % t, key: at[3] % t,
         };
-        let (c, sizes) = (h * d, Sizes::new([b, t, h * d], h));
+        let (c, sizes) = (h * d, Sizes::new([b, t, h * d], &plain(h)));
         let layer = Example {
             w_qkv: numbers(&[c, 3 * c], salt),
             b_qkv: numbers(&[3 * c], salt + 1),

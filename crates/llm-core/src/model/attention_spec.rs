@@ -1,0 +1,287 @@
+//! The description of an attention: what it has, not how it is computed. Sizes, parameters, cache and
+//! memory follow from it, here and nowhere else.
+
+use super::attention_keys::{Keys, SCALING, Stored, refused};
+use super::{Config, Param, ParamList, Rotary};
+use crate::base::{Error, Message, Result, Settings, Value};
+use crate::message;
+use serde::{Deserialize, Serialize};
+
+/// What a model's attention has, and what a checkpoint says about it. Shapes do not tell one head
+/// from several, so without this a multi-head model would load as single-head and compute something
+/// else.
+///
+/// ```
+/// use llm_core::model::{AttentionSpec, Rotary};
+///
+/// // Llama's: four heads of queries over two of keys and values, rotary positions, no biases.
+/// let spec = AttentionSpec {
+///     kv_heads: Some(2),
+///     rotary: Some(Rotary::new(10_000.0)),
+///     biases: [false, false],
+///     ..AttentionSpec::new("modern", 4)
+/// };
+/// let c = 64; // the width of the model
+/// assert_eq!((spec.head_dim(c), spec.cache_row(c)), (16, 2 * 2 * 16));
+/// assert_eq!(spec.settings()?.len(), 4);
+/// # Ok::<(), llm_core::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
+pub struct AttentionSpec {
+    /// `single-head`, `multi-head`, or what an own attention calls itself.
+    pub name: String,
+    /// H: heads of queries.
+    pub n_heads: usize,
+    /// G: heads of keys and values, a divisor of H; H by default.
+    pub kv_heads: Option<usize>,
+    /// D: channels of a head; C/H by default.
+    pub head_dim: Option<usize>,
+    /// Rotary position embeddings of queries and keys.
+    pub rotary: Option<Rotary>,
+    /// Positions that a query reads, its own among them; all up to its own by default.
+    pub window: Option<usize>,
+    /// Queries and keys are normed by RMSNorm, each with one gain `[D]` for all heads.
+    pub qk_norm: bool,
+    /// Whether `w_qkv` and `w_proj` have a bias.
+    pub biases: [bool; 2],
+    /// For each layer and head (`[L·H]`, layer by layer) whether the head is used; empty: all are.
+    pub head_mask: Vec<bool>,
+    /// What core has no field for, under keys that only this attention reads; at most 4 KiB together
+    /// with the keys of the fields.
+    pub other: Settings,
+}
+
+/// Numbers that attention leaves for the backward pass, for each position of a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Queries, keys and values: (H+2G)·D.
+    pub qkv: usize,
+    /// The outputs of the heads: H·D.
+    pub heads: usize,
+    /// The keys before their norm, G·D; 0 without `qk_norm`. With it the queries stay, too.
+    pub normed_keys: usize,
+}
+
+impl AttentionSpec {
+    /// An attention of this name with H heads and nothing else.
+    pub fn new(name: impl Into<String>, n_heads: usize) -> AttentionSpec {
+        AttentionSpec {
+            name: name.into(),
+            n_heads,
+            kv_heads: None,
+            head_dim: None,
+            rotary: None,
+            window: None,
+            qk_norm: false,
+            biases: [true; 2],
+            head_mask: Vec::new(),
+            other: Settings::default(),
+        }
+    }
+
+    /// G.
+    pub fn kv_heads(&self) -> usize {
+        self.kv_heads.unwrap_or(self.n_heads)
+    }
+
+    /// D in a model of width C.
+    pub fn head_dim(&self, d_model: usize) -> usize {
+        self.head_dim.unwrap_or(d_model / self.n_heads.max(1))
+    }
+
+    /// H·D: channels of all heads of queries.
+    pub fn heads_width(&self, d_model: usize) -> usize {
+        self.n_heads.saturating_mul(self.head_dim(d_model))
+    }
+
+    /// (H+2G)·D: channels of queries, keys and values.
+    pub fn qkv_width(&self, d_model: usize) -> usize {
+        self.heads_width(d_model).saturating_add(self.cache_row(d_model))
+    }
+
+    /// 2·G·D: numbers of a position's keys and values.
+    pub fn cache_row(&self, d_model: usize) -> usize {
+        self.kv_heads().saturating_mul(self.head_dim(d_model)).saturating_mul(2)
+    }
+
+    /// What a position leaves for the backward pass.
+    pub fn kept(&self, d_model: usize) -> Kept {
+        let keys = if self.qk_norm { self.cache_row(d_model) / 2 } else { 0 };
+        Kept { qkv: self.qkv_width(d_model), heads: self.heads_width(d_model), normed_keys: keys }
+    }
+
+    /// Whether this is multi-head attention: every other field has its default, except the mask.
+    pub fn is_plain(&self) -> bool {
+        let AttentionSpec { name, n_heads, kv_heads, head_mask, .. } = self.clone();
+        let plain = AttentionSpec { kv_heads, head_mask, ..AttentionSpec::new(name, n_heads) };
+        self.kv_heads() == n_heads && *self == plain
+    }
+
+    /// The heads of a layer that are used; empty: all.
+    pub fn used(&self, layer: usize) -> &[bool] {
+        self.head_mask.get(layer * self.n_heads..(layer + 1) * self.n_heads).unwrap_or(&[])
+    }
+
+    /// The parameters of a block's attention: `w_qkv [C, (H+2G)·D]`, `b_qkv`, with `qk_norm` `q_g [D]`
+    /// and `k_g [D]`, `w_proj [H·D, C]`, `b_proj`; those of single-head and multi-head attention have
+    /// equal shapes for every H.
+    pub fn parameters(&self, config: &Config) -> ParamList {
+        let c = config.d_model;
+        let (wide, joined, d) = (self.qkv_width(c), self.heads_width(c), self.head_dim(c));
+        let [qkv_bias, proj_bias] = self.biases;
+        let all = [
+            (true, "w_qkv", Param::weight([c, wide]).sensitive()),
+            (qkv_bias, "b_qkv", Param::bias(wide)),
+            (self.qk_norm, "q_g", Param::gain(d)),
+            (self.qk_norm, "k_g", Param::gain(d)),
+            (true, "w_proj", Param::into_stream([joined, c])),
+            (proj_bias, "b_proj", Param::bias(c)),
+        ];
+        all.into_iter().filter(|(on, ..)| *on).map(|(_, name, p)| (name.into(), p)).collect()
+    }
+
+    /// Validates the description against a model.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the field that does not fit.
+    pub fn check(&self, config: &Config) -> Result<()> {
+        /// Most channels of all heads of queries.
+        const MOST: usize = 4 * Config::MAX_D_MODEL;
+        let (h, g, c) = (self.n_heads, self.kv_heads(), config.d_model);
+        let err = |field, reason| Err(Error::config(field, reason));
+        if h == 0 || self.head_dim.is_none() && !c.is_multiple_of(h) {
+            let possible = Message::list((1..=c).filter(|h| c.is_multiple_of(*h)));
+            let reason = message!(
+                "{} heads do not divide a width (d_model) of {}; possible are {}",
+                h,
+                c,
+                possible
+            );
+            return err("heads", reason);
+        }
+        if g == 0 || !h.is_multiple_of(g) {
+            let possible = Message::list((1..=h.min(MOST)).filter(|g| h.is_multiple_of(*g)));
+            let reason = message!("{} do not divide {} heads; possible are {}", g, h, possible);
+            return err("kv_heads", reason);
+        }
+        let d = self.head_dim(c);
+        if d == 0 || h.checked_mul(d).is_none_or(|joined| joined > MOST) {
+            let reason =
+                message!("{} heads of {} channels are none, or more than {} together", h, d, MOST);
+            return err("head_dim", reason);
+        }
+        if let Some(rotary) = &self.rotary {
+            rotary.check(d)?;
+        }
+        if self.window == Some(0) {
+            return err("window", message!("0 positions: a query sees at least its own"));
+        }
+        let want = config.n_layers.saturating_mul(h);
+        if !self.head_mask.is_empty() && self.head_mask.len() != want {
+            let reason = message!("{} entries for {} heads", self.head_mask.len(), want);
+            return err("head_mask", reason);
+        }
+        Ok(())
+    }
+
+    /// Every field but name, heads and mask that does not have its default, and [`other`], by key.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when a number is not finite, or `other` has a key of a field.
+    ///
+    /// [`other`]: AttentionSpec::other
+    pub fn settings(&self) -> Result<Settings> {
+        let (whole, kv_heads) = (|n: usize| Value::Whole(n as u64), self.kv_heads());
+        let scaling = self.rotary.and_then(|rotary| rotary.scaling);
+        let [qkv_bias, proj_bias] = self.biases;
+        let fields = [
+            ("kv_heads", (kv_heads != self.n_heads).then(|| whole(kv_heads))),
+            ("head_dim", self.head_dim.map(whole)),
+            ("rotary.theta", self.rotary.map(|rotary| Value::Double(rotary.theta))),
+            ("rotary.width", self.rotary.and_then(|rotary| rotary.width).map(whole)),
+            (SCALING[0], scaling.map(|s| Value::Double(s.factor))),
+            (SCALING[1], scaling.map(|s| Value::Double(s.low))),
+            (SCALING[2], scaling.map(|s| Value::Double(s.high))),
+            (SCALING[3], scaling.map(|s| whole(s.original))),
+            ("window", self.window.map(whole)),
+            ("qk_norm", self.qk_norm.then_some(Value::Bool(true))),
+            ("qkv_bias", (!qkv_bias).then_some(Value::Bool(false))),
+            ("proj_bias", (!proj_bias).then_some(Value::Bool(false))),
+        ];
+        let mut settings = self.other.clone();
+        for (key, value) in fields {
+            if settings.get(key).is_some() {
+                return Err(refused(message!("'{}' is a field of the description", key)));
+            }
+            if let Some(value) = value {
+                settings.insert(key, value)?;
+            }
+        }
+        Ok(settings)
+    }
+
+    /// The description with what [`AttentionSpec::settings`] gave; unknown keys go to
+    /// [`AttentionSpec::other`].
+    ///
+    /// # Errors
+    /// [`Error::Config`] when the value of a field is of another type, or a part of the rotary
+    /// positions is missing.
+    pub fn with_settings(self, settings: Settings) -> Result<AttentionSpec> {
+        let mut left = Keys::new(settings);
+        let (theta, width) = (left.double("rotary.theta")?, left.whole("rotary.width")?);
+        let scaling = left.scaling()?;
+        let rotary = match (theta, width, scaling) {
+            (Some(theta), ..) => Some(Rotary { theta, width, scaling }),
+            (None, Some(_), _) => {
+                return Err(refused(message!("'rotary.width' without 'rotary.theta'")));
+            }
+            (None, _, Some(_)) => {
+                return Err(refused(message!("a rotary.scaling without 'rotary.theta'")));
+            }
+            (None, None, None) => None,
+        };
+        Ok(AttentionSpec {
+            kv_heads: left.whole("kv_heads")?,
+            head_dim: left.whole("head_dim")?,
+            rotary,
+            window: left.whole("window")?,
+            qk_norm: left.yes("qk_norm")?.unwrap_or(false),
+            biases: [left.yes("qkv_bias")?.unwrap_or(true), left.yes("proj_bias")?.unwrap_or(true)],
+            other: left.rest(),
+            ..self
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let config = Config::new(256, 8, 12, 2);
+        let plain = AttentionSpec::new("modern", 4);
+        let rotary = |theta, width| Some(Rotary { width, ..Rotary::new(theta) });
+        let plain = || plain.clone();
+        for (spec, field) in [
+            (AttentionSpec { n_heads: 0, ..plain() }, "heads"),
+            (AttentionSpec { n_heads: 5, ..plain() }, "heads"),
+            (AttentionSpec { kv_heads: Some(0), ..plain() }, "kv_heads"),
+            (AttentionSpec { kv_heads: Some(3), ..plain() }, "kv_heads"),
+            (AttentionSpec { head_dim: Some(0), ..plain() }, "head_dim"),
+            (AttentionSpec { head_dim: Some(usize::MAX), ..plain() }, "head_dim"),
+            (AttentionSpec { rotary: rotary(1e4, None), ..plain() }, "head_dim"), // D = 3
+            (AttentionSpec { rotary: rotary(1e4, Some(4)), ..plain() }, "rotary_dim"),
+            (AttentionSpec { rotary: rotary(1.0, Some(2)), ..plain() }, "rope_theta"),
+            (AttentionSpec { window: Some(0), ..plain() }, "window"),
+            (AttentionSpec { head_mask: vec![true; 4], ..plain() }, "head_mask"),
+        ] {
+            let refused = spec.check(&config).unwrap_err();
+            assert!(matches!(refused, Error::Config { field: f, .. } if f == field), "{refused}");
+        }
+        let fits =
+            AttentionSpec { head_dim: Some(5), n_heads: 5, head_mask: vec![true; 10], ..plain() };
+        fits.check(&config).unwrap();
+    }
+}

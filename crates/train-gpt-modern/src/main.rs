@@ -9,6 +9,7 @@ mod flags;
 use flags::{described, with};
 use llm_cli::{ALL_OPTIONS, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
+use llm_core::optim::OPTIMIZERS;
 use llm_variant_modern::{Modern, causal_attention_grouped};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,6 +28,7 @@ const PROGRAM: Program = Program {
         options: ALL_OPTIONS,
         beyond: None,
         from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
+        optimizers: OPTIMIZERS,
     },
     attend: Some(|qkv, n_heads| {
         causal_attention_grouped(qkv, flags::plain(qkv, n_heads), &[], None)

@@ -6,7 +6,7 @@ use crate::base::{CheckpointError, Error, Message, Result};
 use crate::model::{
     Attention, AttentionSpec, Param, ParamList, Start, TinyGPT, check_attention, parameter_list,
 };
-use crate::optim::{OptimizerState, make_optimizer};
+use crate::optim::{OptimizerRow, OptimizerState};
 use crate::tensor::Tensor;
 use crate::{counted, message};
 use std::collections::HashSet;
@@ -45,6 +45,8 @@ pub struct Checkpoint {
     /// Its name and its state.
     pub(super) optimizer: Option<(String, OptimizerState)>,
     pub(super) path: PathBuf,
+    /// Those that were known when it was read.
+    pub(crate) optimizers: &'static [OptimizerRow],
 }
 
 impl Checkpoint {
@@ -85,7 +87,7 @@ impl Checkpoint {
     /// that it does not fit the weights; [`Error::Config`] when a changed setting is outside its
     /// range.
     pub fn into_state(self, attention: Arc<dyn Attention>) -> Result<State> {
-        let Checkpoint { meta, parameters, optimizer, path } = self;
+        let Checkpoint { meta, parameters, optimizer, path, optimizers } = self;
         let Meta { config, attention: saved, tokenizer: _, recipe, step } = meta;
         if attention.spec() != saved {
             let (saved, given) = (describe(&saved), describe(&attention.spec()));
@@ -97,8 +99,8 @@ impl Checkpoint {
         let expected = parameter_list(&config, &attention.parameters(&config));
         fits(expected, &parameters).map_err(|source| Error::Checkpoint { path, source })?;
         let model = TinyGPT::from_parameters(config, attention, parameters)?;
-        recipe.check()?;
-        let mut fresh = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
+        recipe.check_with(optimizers)?;
+        let mut fresh = recipe.make_optimizer(optimizers)?;
         if let Some((_, state)) = optimizer.filter(|(name, _)| *name == recipe.optimizer) {
             fresh.restore(state);
         }

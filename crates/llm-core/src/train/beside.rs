@@ -1,4 +1,4 @@
-//! The last micro-batch of a crew's member: on its way back, finished gradients are summed already.
+//! The last micro-batch of a rank: during its backward pass, finished gradients are summed already.
 //!
 //! A parameter's gradient is complete when the walk has passed the last op that uses it, long before
 //! the walk is over: those of the last blocks come first. So one thread carries numbers to the other
@@ -7,7 +7,7 @@
 
 use super::accumulate::Tree;
 use super::together::{Part, join};
-use crate::autograd::Gradients;
+use super::work::StepSum;
 use crate::base::{Error, Result};
 use crate::crew::Crew;
 use crate::kernels::parallel;
@@ -38,7 +38,7 @@ impl Last<'_> {
     ///
     /// # Errors
     /// As [`join`], and what the model says.
-    pub fn finish(self, crew: &mut dyn Crew) -> Result<(Gradients, f64, u64)> {
+    pub fn finish(self, crew: &mut dyn Crew) -> Result<StepSum> {
         let Last { model, batch, mut sum, share, divided, step } = self;
         let loss = batch.as_ref().map(|batch| model.loss(batch, Mode::Training)).transpose()?;
         let value = loss.as_ref().map_or(0.0, |loss| f64::from(loss.item()) * f64::from(share));

@@ -1,14 +1,14 @@
-//! What the members of a crew make of their parts of a step.
+//! What the ranks of a process group make of their parts of a step.
 
 use super::accumulate::pairwise;
+use super::shares::Shares;
 use crate::autograd::{Gradients, TensorId};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::crew::Crew;
+use crate::crew::{Crew, buckets_of};
 use crate::kernels::norm::{CHUNK, chunk_squares, sum_of_chunks};
 use crate::message;
 use crate::model::TinyGPT;
-use crate::optim::{Divided, buckets_of};
 use crate::profile::enter;
 use crate::tensor::Tensor;
 use std::collections::{BTreeMap, BTreeSet};
@@ -126,13 +126,13 @@ fn sum(
 /// [`Error::Crew`].
 pub(super) fn norm(
     crew: &mut dyn Crew,
-    divided: &Divided,
+    shares: &Shares,
     model: &TinyGPT,
     grads: &Gradients,
 ) -> Result<f64> {
     let _span = enter("clip");
     let parameters: Vec<&Tensor> = model.parameters().map(|(_, p)| p).collect();
-    let pieces = divided.shares().flat_map(|(bucket, share)| bucket.within(share.clone()));
+    let pieces = shares.iter().flat_map(|(bucket, share)| bucket.within(share.clone()));
     let squares = pieces.map(|((list, range), _)| {
         let gradient = grads.get(parameters[*list]);
         (*list, range.start / CHUNK, gradient.map_or(0.0, |g| chunk_squares(&g[range.clone()])))
@@ -167,18 +167,18 @@ fn gather_all(
     Ok(rows.map(|r| (number(r[0]), number(r[1]), f64::from_le_bytes(r[2]))).collect())
 }
 
-/// The first gradient that is not finite, by name, where each member has those of its share.
+/// The first parameter with a non-finite gradient, where each rank has those of its share.
 ///
 /// # Errors
 /// [`Error::Crew`].
-pub(super) fn culprit(
+pub(super) fn first_non_finite(
     crew: &mut dyn Crew,
-    divided: &Divided,
+    shares: &Shares,
     model: &TinyGPT,
     grads: &Gradients,
 ) -> Result<Option<(String, f32)>> {
     let parameters: Vec<(String, &Tensor)> = model.parameters().collect();
-    let pieces = divided.shares().flat_map(|(bucket, share)| bucket.within(share.clone()));
+    let pieces = shares.iter().flat_map(|(bucket, share)| bucket.within(share.clone()));
     let found = pieces.filter_map(|((list, range), _)| {
         let gradient = &grads.get(parameters[*list].1)?[range.clone()];
         let at = gradient.iter().position(|g| !g.is_finite())?;

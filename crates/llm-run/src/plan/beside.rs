@@ -55,7 +55,8 @@ impl SharedData {
         match self.settled(models, options)? {
             Some((Settings { config, attention, recipe, .. }, _)) => {
                 let own = attention.parameters(&config);
-                let parameters = recipe.footprint(&config, &own)?.parameter_count();
+                let parameters =
+                    recipe.footprint(&config, &own, models.optimizers)?.parameter_count();
                 let head_dim = attention.head_dim(&config);
                 Ok(SharedDecision { config, recipe, parameters, head_dim })
             }
@@ -92,7 +93,7 @@ impl SharedData {
         let sources = (first.data.clone(), first.val_data.clone());
         let vocab_size = self.tokenizer.vocab_size();
         let mut settings = decided.on(options, vocab_size, sources)?;
-        plan_epochs(options, data.train.len(), &mut settings.recipe)?;
+        plan_epochs(options, data.train.len(), &mut settings)?;
         Ok(Some((settings, data)))
     }
 }

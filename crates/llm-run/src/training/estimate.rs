@@ -8,7 +8,7 @@ use crate::options::Options;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
-use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
+use llm_core::train::{Ending, Flow, Hooks, OneProcess, RunPlan, StepReport, Trainer};
 use llm_core::{TinyGPT, TokenDataset};
 use llm_lens::training_flops_with;
 use std::time::{Duration, Instant};
@@ -143,7 +143,7 @@ fn timed_steps(
 ) -> Result<Vec<f64>> {
     let begin = Instant::now();
     let mut timed = Timed { stop, begin, last: begin, fewest, seconds: Vec::new() };
-    trainer.run(data, &RunPlan::new(u64::MAX), &mut timed)?;
+    trainer.run(data, &RunPlan::new(u64::MAX), &mut OneProcess, &mut timed)?;
     Ok(timed.seconds)
 }
 

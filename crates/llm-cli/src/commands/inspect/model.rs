@@ -29,9 +29,9 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         None => (message!("a new model"), fresh(program, args)?),
         Some(path) => {
             let path = to_load(path)?;
-            let checkpoint = Checkpoint::load(&path)?;
+            let checkpoint = Checkpoint::load_with(&path, program.models.optimizers)?;
             let heads = (program.models.described)(&checkpoint.meta.attention);
-            let report = (loaded(args, &checkpoint)?, heads);
+            let report = (loaded(program, args, &checkpoint)?, heads);
             (message!("'{}'", one_line(&path.display().to_string())), report)
         }
     };
@@ -70,12 +70,12 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
     let own = attention.parameters(&config);
     let recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
-    let footprint = recipe.footprint(&config, &own)?;
+    let footprint = recipe.footprint(&config, &own, program.models.optimizers)?;
     let report = ModelReport::new(footprint, n_heads, 0, batch, compared(&config, n_heads));
     Ok((report, (program.models.described)(&attention.spec())))
 }
 
-fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
+fn loaded(of: &Program, args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelReport> {
     let meta = &checkpoint.meta;
     let (config, AttentionSpec { n_heads, head_mask, .. }) = (&meta.config, &meta.attention);
     let given = settings::whole(&args.model.given(), "seq").map(|seq| seq as usize);
@@ -91,7 +91,7 @@ fn loaded(args: &InspectModelArgs, checkpoint: &Checkpoint) -> Result<ModelRepor
     let off = head_mask.iter().filter(|on| !**on).count();
     let batch = [batch(args, meta.recipe.batch_size)?, seq_len];
     let own = checkpoint.attention_parameters();
-    let footprint = meta.recipe.footprint(config, &own)?;
+    let footprint = meta.recipe.footprint(config, &own, of.models.optimizers)?;
     Ok(ModelReport::new(footprint, *n_heads, off, batch, compared(config, *n_heads)))
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A parameter's gradient is complete when the walk has passed the last op that uses it, long before
 //! the walk is over: those of the last blocks come first. So one thread carries numbers to the other
-//! members and back, while the pool's threads go on with the blocks before. A network that is slower
+//! ranks and back, while the pool's threads go on with the blocks before. A network that is slower
 //! than memory has its time then.
 
 use super::accumulate::Tree;
@@ -18,23 +18,23 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-/// What a member has of a step when its last micro-batch is all that is left.
+/// What a rank has of a step when its last micro-batch is all that is left.
 pub(super) struct Last<'a> {
     pub model: &'a TinyGPT,
-    /// `None`: the member was told to stop.
+    /// `None`: the rank was told to stop.
     pub batch: Option<Batch>,
     /// Those before it.
     pub sum: Tree,
     /// What each micro-batch counts.
     pub share: f32,
-    /// Whether each member needs the gradient of its share alone.
+    /// Whether each rank needs the gradient of its share alone.
     pub divided: bool,
     /// Steps done before.
     pub step: u64,
 }
 
 impl Last<'_> {
-    /// The step as all members did it: gradient, loss, tokens. See [`join`].
+    /// The step as all ranks did it: gradient, loss, tokens. See [`join`].
     ///
     /// # Errors
     /// As [`join`], and what the model says.

@@ -177,7 +177,7 @@ impl Sums {
     }
 }
 
-/// What a member found out about its group.
+/// What a rank found out about its group.
 struct Found {
     losses: Vec<f32>,
     right: Vec<bool>,
@@ -185,7 +185,7 @@ struct Found {
     stop: bool,
 }
 
-/// What all members found, each for as many `places`; nothing where there is one.
+/// What all ranks found, each for as many `places`; nothing where there is one.
 fn exchange(
     work: &mut dyn Work,
     mine: Option<&Scores>,

@@ -13,7 +13,7 @@ use crate::profile::enter;
 use crate::tensor::Tensor;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a member has done of a step, besides its gradient.
+/// What a rank has done of a step, besides its gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Part {
     /// Its share of the mean loss.
@@ -45,11 +45,11 @@ impl Part {
     }
 }
 
-/// The step as all members did it: the loss by the tree over their numbers, and the gradient too,
-/// unless one was told to stop. With a divided optimizer each member gets the finished gradient of
+/// The step as all ranks did it: the loss by the tree over their numbers, and the gradient too,
+/// unless one was told to stop. With a divided optimizer each rank gets the finished gradient of
 /// its share alone.
 ///
-/// The member's gradients come one after the other, as they are finished; [`buckets_of`] says in
+/// The rank's gradients come one after the other, as they are finished; [`buckets_of`] says in
 /// which order they go to the others, which is the same for all.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub(super) fn join(
     Ok((Part { loss: pairwise(&losses), tokens, stopped: false }, gradients))
 }
 
-/// Sums all gradients over the members, where they lie; `divided`: each member its share of them.
+/// Sums all gradients over the ranks, where they lie; `divided`: each rank its share of them.
 fn sum(
     crew: &mut dyn Crew,
     model: &TinyGPT,
@@ -119,7 +119,7 @@ fn sum(
     Ok(Gradients::of_leaves(summed.filter_map(|(list, of)| Some((parameters[list].id()?, of?)))))
 }
 
-/// The gradient's norm where each member has the gradient of its share: as
+/// The gradient's norm where each rank has the gradient of its share: as
 /// [`grad_norm`](crate::optim::grad_norm) of the whole, to the bit.
 ///
 /// # Errors
@@ -147,7 +147,7 @@ pub(super) fn norm(
     Ok(chunks.iter().map(|chunks| sum_of_chunks(chunks)).sum::<f64>().sqrt())
 }
 
-/// Rows of two numbers and a value from all members, however many each has.
+/// Rows of two numbers and a value from all ranks, however many each has.
 fn gather_all(
     crew: &mut dyn Crew,
     mine: Vec<(usize, usize, f64)>,

@@ -2,8 +2,11 @@
 
 use llm_core::base::CrewError;
 use llm_core::checkpoint::{self, Checkpoint, Snapshot, TokenizerSpec};
-use llm_core::crew::{Alone, Crew, InProcess};
-use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer, evaluate_together};
+use llm_core::crew::InProcess;
+use llm_core::train::{
+    Ending, Flow, Hooks, OneProcess, ProcessGroup, RunPlan, StepReport, Trainer, Work,
+    evaluate_together,
+};
 use llm_core::{Config, Error, Recipe, Result, TinyGPT, TokenDataset};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow;
@@ -12,10 +15,10 @@ use std::sync::Arc;
 
 const ACCUM: u32 = 8;
 
-/// A member of a crew; one of them may have something else to say.
+/// Who watches one of the ranks; one of them may have something else to say.
 #[derive(Debug, Default)]
-struct Member<'a> {
-    crew: Option<&'a mut InProcess>,
+struct Member {
+    rank: usize,
     /// The member that is told to stop during this step.
     stops: Option<(usize, u64)>,
     /// The member whose time is up after this step.
@@ -25,25 +28,14 @@ struct Member<'a> {
     saves: u64,
 }
 
-impl Member<'_> {
-    fn rank(&self) -> usize {
-        self.crew.as_ref().map_or(0, |crew| crew.rank())
-    }
-}
-
-impl Hooks for Member<'_> {
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
-        self.crew.as_mut().map(|crew| &mut **crew as &mut dyn Crew)
-    }
-
+impl Hooks for Member {
     fn interrupted(&mut self) -> bool {
-        self.stops.is_some_and(|(rank, step)| rank == self.rank() && step == self.steps)
+        self.stops.is_some_and(|(rank, step)| rank == self.rank && step == self.steps)
     }
 
     fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
         self.steps = report.step;
-        let is_up =
-            self.time_is_up.is_some_and(|(rank, s)| rank == self.rank() && s == report.step);
+        let is_up = self.time_is_up.is_some_and(|(rank, s)| rank == self.rank && s == report.step);
         Ok(if is_up {
             ControlFlow::Break(Ending::TimeIsUp { left: 7 })
         } else {
@@ -68,10 +60,9 @@ fn data() -> TokenDataset {
 }
 
 /// Losses and weights after some steps.
-fn learnt(crew: Option<&mut InProcess>) -> (Vec<u32>, Vec<u32>) {
+fn learnt(work: &mut dyn Work) -> (Vec<u32>, Vec<u32>) {
     let (mut trainer, data) = (trainer(), data());
-    let mut member = Member { crew, ..Member::default() };
-    let losses = (0..5).map(|_| trainer.step_with(&data, &mut member).unwrap().loss.to_bits());
+    let losses = (0..5).map(|_| trainer.step_with(&data, work, &mut ()).unwrap().loss.to_bits());
     let losses = losses.collect();
     let weights = trainer.model.parameters().flat_map(|(_, p)| p.data().to_vec());
     (losses, weights.map(f32::to_bits).collect())
@@ -79,26 +70,28 @@ fn learnt(crew: Option<&mut InProcess>) -> (Vec<u32>, Vec<u32>) {
 
 #[test]
 fn one_two_four_and_eight_members_learn_the_same_bits() {
-    let alone = learnt(None);
+    let alone = learnt(&mut OneProcess);
     for size in [1, 2, 4, 8] {
-        let all = InProcess::run(size, |crew| learnt(Some(crew)));
+        let all = InProcess::run(size, |crew| learnt(&mut ProcessGroup::new(crew)));
         assert!(all.iter().all(|member| *member == alone), "{size} members");
     }
 }
 
 /// The bytes of a checkpoint after `steps` steps from the first member, whose optimizer is divided.
 fn saved(mut trainer: Trainer, crew: Option<&mut InProcess>, steps: u64, path: &Path) -> Vec<u8> {
-    let mut member = Member { crew, ..Member::default() };
-    if let Some(crew) = &member.crew {
-        trainer.divide_optimizer(&**crew).unwrap();
+    let mut group = crew.map(|crew| ProcessGroup::new(crew));
+    if let Some(group) = &mut group {
+        group.divide(&trainer.model, trainer.optimizer.as_mut()).unwrap();
     }
+    let work: &mut dyn Work = match &mut group {
+        Some(group) => group,
+        None => &mut OneProcess,
+    };
     for _ in 0..steps {
-        trainer.step_with(&data(), &mut member).unwrap();
+        trainer.step_with(&data(), work, &mut ()).unwrap();
     }
-    if let Some(crew) = member.crew() {
-        trainer.before_saving(crew).unwrap();
-    }
-    if member.rank() > 0 {
+    work.before_saving(&trainer.model, trainer.optimizer.as_mut()).unwrap();
+    if work.rank() > 0 {
         return Vec::new();
     }
     let tokenizer = TokenizerSpec { kind: "byte".into(), blob: Vec::new() };
@@ -139,11 +132,12 @@ fn a_loss_that_runs_away_is_the_same_error_for_all() {
     let error = |crew: Option<&mut InProcess>, divided: bool| {
         let mut trainer = trainer();
         trainer.model.blocks[1].w_out.data_mut()[3] = f32::NAN;
-        let mut member = Member { crew, ..Member::default() };
+        let Some(crew) = crew else { return trainer.step(&data()).unwrap_err().to_string() };
+        let mut group = ProcessGroup::new(crew);
         if divided {
-            trainer.divide_optimizer(&**member.crew.as_ref().unwrap()).unwrap();
+            group.divide(&trainer.model, trainer.optimizer.as_mut()).unwrap();
         }
-        trainer.step_with(&data(), &mut member).unwrap_err().to_string()
+        trainer.step_with(&data(), &mut group, &mut ()).unwrap_err().to_string()
     };
     let alone = error(None, false);
     for divided in [false, true] {
@@ -156,8 +150,8 @@ fn a_loss_that_runs_away_is_the_same_error_for_all() {
 fn a_number_of_members_that_does_not_fit_is_refused_before_the_step() {
     for size in [3, 16] {
         let refused = InProcess::run(size, |crew| {
-            let mut member = Member { crew: Some(crew), ..Member::default() };
-            let refused = trainer().step_with(&data(), &mut member).unwrap_err();
+            let group = &mut ProcessGroup::new(crew);
+            let refused = trainer().step_with(&data(), group, &mut ()).unwrap_err();
             matches!(refused, Error::Crew(CrewError::Size { micro_batches: 8, .. }))
         });
         assert!(refused.into_iter().all(|it_is| it_is), "{size} members");
@@ -168,18 +162,18 @@ fn a_number_of_members_that_does_not_fit_is_refused_before_the_step() {
 fn a_measurement_is_the_same_for_every_number_of_members() {
     let (trainer, data) = (trainer(), data());
     let windows = data.windows(13).evenly_spaced(400);
-    let scored = |crew: &mut dyn Crew| {
+    let scored = |work: &mut dyn Work| {
         let mut seen = Vec::new();
-        let sum = evaluate_together(crew, &trainer.model, &data, &windows, 3, |scored| {
+        let sum = evaluate_together(work, &trainer.model, &data, &windows, 3, |scored| {
             seen.push((scored.window, scored.targets.to_vec(), scored.right.to_vec()));
             ControlFlow::Continue(())
         });
         (sum.unwrap(), seen)
     };
-    let alone = scored(&mut Alone);
+    let alone = scored(&mut OneProcess);
     assert_eq!(alone.1.len(), windows.len());
     for size in [2, 4, 16] {
-        let all = InProcess::run(size, |crew| scored(crew));
+        let all = InProcess::run(size, |crew| scored(&mut ProcessGroup::new(crew)));
         assert!(all.iter().all(|member| *member == alone), "{size} members");
     }
 }
@@ -189,9 +183,10 @@ fn a_measurement_that_one_stops_ends_for_all_at_the_same_window() {
     let (trainer, data) = (trainer(), data());
     let windows = data.windows(13);
     let counts = InProcess::run(4, |crew| {
-        let stops = crew.rank() == 2;
+        let work = &mut ProcessGroup::new(crew);
+        let stops = work.rank() == 2;
         let mut seen = 0;
-        let sum = evaluate_together(crew, &trainer.model, &data, &windows, 2, |_| {
+        let sum = evaluate_together(work, &trainer.model, &data, &windows, 2, |_| {
             seen += 1;
             if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
@@ -201,11 +196,13 @@ fn a_measurement_that_one_stops_ends_for_all_at_the_same_window() {
 }
 
 /// How a run of 6 steps ended for each member, and after how many steps.
-fn endings(change: impl Fn(Member<'_>) -> Member<'_> + Sync) -> Vec<(Ending, u64, u64)> {
+fn endings(change: impl Fn(Member) -> Member + Sync) -> Vec<(Ending, u64, u64)> {
     InProcess::run(4, |crew| {
         let mut trainer = trainer();
-        let mut member = change(Member { crew: Some(crew), ..Member::default() });
-        let ending = trainer.run(&data(), &RunPlan::new(6).saving(2), &mut member).unwrap();
+        let work = &mut ProcessGroup::new(crew);
+        let mut member = change(Member { rank: work.rank(), ..Member::default() });
+        let plan = RunPlan::new(6).saving(2);
+        let ending = trainer.run(&data(), &plan, work, &mut member).unwrap();
         (ending, trainer.step, member.saves)
     })
 }
@@ -224,11 +221,13 @@ fn what_ends_one_members_run_ends_all_after_the_same_step() {
 fn other_weights_are_found_before_a_save() {
     let found = InProcess::run(2, |crew| {
         let mut trainer = trainer();
-        if crew.rank() == 1 {
+        let work = &mut ProcessGroup::new(crew);
+        if work.rank() == 1 {
             trainer.model.wte.data_mut()[0] += 1e-3;
         }
-        let mut member = Member { crew: Some(crew), ..Member::default() };
-        let error = trainer.run(&data(), &RunPlan::new(4).saving(1), &mut member).unwrap_err();
+        let mut member = Member { rank: work.rank(), ..Member::default() };
+        let plan = RunPlan::new(4).saving(1);
+        let error = trainer.run(&data(), &plan, work, &mut member).unwrap_err();
         (error.to_string(), member.saves)
     });
     assert!(

@@ -3,7 +3,8 @@
 use llm_core::checkpoint::Snapshot;
 use llm_core::model::Mode;
 use llm_core::train::{
-    Ending, Evaluation, Flow, Hooks, Patience, Pending, RunPlan, StepReport, TimeLimit, Trainer,
+    Ending, Evaluation, Flow, Hooks, OneProcess, Patience, Pending, RunPlan, StepReport, TimeLimit,
+    Trainer,
 };
 use llm_core::{Config, Recipe, Result, TinyGPT, TokenDataset};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -55,7 +56,7 @@ fn gradients_are_averaged_over_two_trainers_from_outside() {
             scope.spawn(move || {
                 let mut trainer = trainer(seed);
                 assert_eq!(
-                    trainer.run(&text(), &RunPlan::new(5), &mut hooks).unwrap(),
+                    trainer.run(&text(), &RunPlan::new(5), &mut OneProcess, &mut hooks).unwrap(),
                     Ending::AllSteps
                 );
                 trainer
@@ -113,7 +114,7 @@ fn hooks_are_called_in_their_order() {
     let plan = RunPlan::new(4).evaluating(&unseen, 16, 2).saving(2);
     let mut notes = Notes::default();
     let mut run = trainer(1);
-    run.run(&data, &plan, &mut notes).unwrap();
+    run.run(&data, &plan, &mut OneProcess, &mut notes).unwrap();
     let want = "update 0, step 1, update 1, step 2, evaluated 2, save 2, update 2, step 3, update 3, step 4";
     assert_eq!(notes.0.join(", "), want);
 }
@@ -122,7 +123,9 @@ fn hooks_are_called_in_their_order() {
 fn time_and_patience_end_a_run_between_two_steps() {
     let (data, unseen) = text().split(0.2);
     let mut run = trainer(1);
-    let ending = run.run(&data, &RunPlan::new(9), &mut TimeLimit::new(Duration::ZERO)).unwrap();
+    let ending = run
+        .run(&data, &RunPlan::new(9), &mut OneProcess, &mut TimeLimit::new(Duration::ZERO))
+        .unwrap();
     assert_eq!((ending, run.step), (Ending::TimeIsUp { left: 8 }, 1));
 
     // A rate of 0 brings no better loss: the first measurement is the best, two more are too many.
@@ -130,6 +133,6 @@ fn time_and_patience_end_a_run_between_two_steps() {
     run.recipe.schedule = llm_core::Schedule::constant(0.0);
     let plan = RunPlan::new(9).evaluating(&unseen, 16, 1);
     let mut patience = Patience::new(2);
-    assert_eq!(run.run(&data, &plan, &mut patience).unwrap(), Ending::NoProgress);
+    assert_eq!(run.run(&data, &plan, &mut OneProcess, &mut patience).unwrap(), Ending::NoProgress);
     assert_eq!((run.step, patience.worse()), (3, 2));
 }

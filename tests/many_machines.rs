@@ -6,9 +6,8 @@ mod script;
 
 use counting::Counting;
 use llm_core::checkpoint::Snapshot;
-use llm_core::crew::{Bucket, Crew, InProcess, Traffic};
-use llm_core::optim::buckets_of;
-use llm_core::train::{Flow, Hooks, RunPlan, StepReport, Trainer};
+use llm_core::crew::{Bucket, Crew, InProcess, Traffic, buckets_of};
+use llm_core::train::{Flow, Hooks, ProcessGroup, RunPlan, StepReport, Trainer};
 use llm_core::{Config, Recipe, Result, TinyGPT, TokenDataset};
 use workspace_tests::baseline;
 
@@ -50,38 +49,32 @@ fn messages_and_bytes_of_a_sum_are_the_formulas() {
     }
 }
 
-/// A member whose others are only counted.
-struct Member {
-    crew: Counting,
-    /// What it had sent after each step.
-    after: Vec<Traffic>,
-}
-
-impl Hooks for Member {
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
-        Some(&mut self.crew)
-    }
-
-    fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
-        assert!(report.loss.is_finite());
-        self.after.push(self.crew.traffic);
-        Ok(Flow::Continue(()))
-    }
-}
-
-/// What member `rank` sends in one of the steps of a run.
+/// What member `rank`, whose others are only counted, sends in one of the steps of a run.
 fn sent_in_a_step(rank: usize, size: usize, config: &Config, divided: bool) -> Traffic {
     let model = TinyGPT::new(config.clone(), 1).unwrap();
     let recipe = Recipe { accum: size as u32, ..Recipe::new(1, 8, 10, 1e-3) };
-    let mut trainer = Trainer::new(model, recipe).unwrap();
     let data = TokenDataset::from_bytes(b"one potato, two potatoes, three. ".repeat(20));
-    let mut member = Member { crew: Counting::new(rank, size), after: Vec::new() };
-    if divided {
-        trainer.divide_optimizer(&member.crew).unwrap();
-    }
-    trainer.run(&data, &RunPlan::new(2), &mut member).unwrap();
-    let [one, two] = member.after[..] else { panic!("two steps") };
+    let [one, two] = [1, 2].map(|steps| {
+        let mut trainer = Trainer::new(model.clone(), recipe.clone()).unwrap();
+        let mut crew = Counting::new(rank, size);
+        let mut group = ProcessGroup::new(&mut crew);
+        if divided {
+            group.divide(&trainer.model, trainer.optimizer.as_mut()).unwrap();
+        }
+        trainer.run(&data, &RunPlan::new(steps), &mut group, &mut Finite).unwrap();
+        crew.traffic
+    });
     Traffic { messages: two.messages - one.messages, bytes: two.bytes - one.bytes }
+}
+
+/// Sees that a step is one.
+struct Finite;
+
+impl Hooks for Finite {
+    fn after_step(&mut self, _: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
+        assert!(report.loss.is_finite());
+        Ok(Flow::Continue(()))
+    }
 }
 
 /// Parts of a gradient are whole pieces of parameters. Where there are more members than pieces,

@@ -183,6 +183,19 @@ fn several_heads_go_the_same_way() {
     assert_eq!(renamed.collect::<Vec<_>>(), single_head(1));
 }
 
+/// The step is seen in one look, and nothing in it says who works.
+#[test]
+fn the_step_is_short_and_names_no_process() {
+    let source = std::fs::read_to_string(workspace().join("crates/llm-core/src/train/step.rs"));
+    let source = source.unwrap();
+    let step = &source[source.find("pub fn train_step(").unwrap()..];
+    let step = &step[..step.find("\n}\n").unwrap() + 2];
+    assert!(step.lines().count() <= 40, "{} lines", step.lines().count());
+    for word in ["crew", "rank", "process", "divided", "shares", "Group"] {
+        assert!(!step.contains(word), "{word}");
+    }
+}
+
 /// A step of two functions, one op each, and a walk back.
 fn invented() -> Vec<Opened> {
     let way = [("train_step", 0), ("loss", 1), ("add", 2), ("backward", 1), ("adamw", 1)];

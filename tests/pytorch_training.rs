@@ -2,7 +2,7 @@
 
 use llm_core::model::{Mode, Positions, Rotary, SingleHead};
 use llm_core::settings::{MODEL, Value};
-use llm_core::train::{Update, train_step};
+use llm_core::train::{OneProcess, Update, train_step};
 use llm_core::{AdamW, Attention, Batch, Config, Hyperparameters, TinyGPT};
 use llm_variant_mha::MultiHead;
 use llm_variant_modern::Modern;
@@ -91,7 +91,9 @@ fn twenty_steps(name: &str, config: Hyperparameters, lr: impl Fn(usize) -> f32, 
         let part = |all: &[u32]| all[i * b * t..(i + 1) * b * t].to_vec();
         let batch = Batch::new(part(&tokens), part(&targets), [b, t]);
         let update = Update { step: i as u64, lr: lr(i), clip };
-        let report = train_step(&mut model, &mut adamw, [Ok(batch)], update, &mut ()).unwrap();
+        let report =
+            train_step(&mut model, &mut adamw, [Ok(batch)], update, &mut OneProcess, &mut ())
+                .unwrap();
         assert_close(&format!("loss {i}"), &[report.loss], &f.values("losses")[i..=i], TOL);
         if clip > 0.0 {
             let norm = &f.values("grad_norms")[i..=i];

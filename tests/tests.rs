@@ -15,6 +15,7 @@ mod llama;
 mod mha_vs_single_head;
 mod modern_attention;
 mod original_replay;
+mod own_optimizer;
 mod pruning;
 mod pytorch_modules;
 mod pytorch_ops;

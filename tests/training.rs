@@ -3,7 +3,7 @@
 use llm_core::data::{Batch, ByteFiles, Origin, TokenDataset};
 use llm_core::model::Mode;
 use llm_core::recipe::{DataSource, Recipe};
-use llm_core::train::{Hooks, StepReport, Trainer, Verdict, evaluate};
+use llm_core::train::{Hooks, OneProcess, StepReport, Trainer, Verdict, Work, evaluate};
 use llm_core::{Config, Error, Gradients, TinyGPT};
 use llm_variant_mha::MultiHead;
 use std::ops::ControlFlow;
@@ -158,7 +158,7 @@ impl Hooks for StopAt {
 struct SkipAll;
 
 impl Hooks for SkipAll {
-    fn check(&mut self, report: &StepReport) -> llm_core::Result<Verdict> {
+    fn check(&mut self, report: &StepReport, _: &mut dyn Work) -> llm_core::Result<Verdict> {
         assert!(report.loss > 0.0);
         Ok(Verdict::Skip)
     }
@@ -171,7 +171,7 @@ fn a_stopped_accumulation_changes_nothing() {
         let mut trainer = trainer(2);
         trainer.recipe.accum = 3;
         if let Some(at) = stop_at {
-            let stopped = trainer.step_with(&text(), &mut StopAt { at, asked: 0 });
+            let stopped = trainer.step_with(&text(), &mut OneProcess, &mut StopAt { at, asked: 0 });
             assert!(matches!(stopped, Err(Error::Stopped { step: 0 })));
             assert_eq!((trainer.step, trainer.optimizer.state().t), (0, 0));
         }
@@ -188,7 +188,7 @@ fn a_skipped_step_changes_no_weight() {
     let mut trainer = trainer(2);
     trainer.step(&text()).unwrap();
     let (before, losses) = (weights(&trainer), trainer.clone().step(&text()).unwrap());
-    let report = trainer.step_with(&text(), &mut SkipAll).unwrap();
+    let report = trainer.step_with(&text(), &mut OneProcess, &mut SkipAll).unwrap();
     assert_eq!((report.loss, report.skipped, trainer.step), (losses.loss, true, 2));
     assert_eq!(trainer.optimizer.state().t, 1);
     assert!(weights(&trainer) == before);

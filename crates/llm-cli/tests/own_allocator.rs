@@ -3,6 +3,7 @@
 use llm_cli::command_line::{Parsed, parse};
 use llm_cli::{Heads, Models, Program};
 use llm_core::model::SingleHead;
+use llm_core::optim::OPTIMIZERS;
 use std::alloc::System;
 use std::sync::Arc;
 
@@ -18,6 +19,7 @@ const PROGRAM: Program = Program {
         options: &[],
         beyond: None,
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+        optimizers: OPTIMIZERS,
     },
     attend: None,
 };

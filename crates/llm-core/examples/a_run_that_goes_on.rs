@@ -5,7 +5,7 @@
 
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec};
 use llm_core::model::SingleHead;
-use llm_core::train::{Keeper, Patience, RunPlan, TimeLimit, Trainer};
+use llm_core::train::{Keeper, OneProcess, Patience, RunPlan, TimeLimit, Trainer};
 use llm_core::{Config, Recipe, Result, TinyGPT, TokenDataset};
 use std::path::Path;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ fn train(folder: &Path, steps: u64) -> Result<Trainer> {
     let plan = RunPlan::new(steps - trainer.step).evaluating(&unseen, 32, 20).saving(10);
     let limits = (Patience::new(5), TimeLimit::new(Duration::from_secs(60)));
     let mut keeper = Keeper::new(folder, TokenizerSpec::bytes());
-    let ending = trainer.run(&data, &plan, &mut (&mut keeper, limits))?;
+    let ending = trainer.run(&data, &plan, &mut OneProcess, &mut (&mut keeper, limits))?;
     keeper.save_last((&trainer).into())?;
     println!("step {:3}  {ending:?}, best so far: {:?}", trainer.step, keeper.best());
     Ok(trainer)

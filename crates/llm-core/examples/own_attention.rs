@@ -7,7 +7,7 @@
 use llm_core::generate::Decoder;
 use llm_core::model::{Context, Decode, Parameters, Position, SingleHead};
 use llm_core::ops::{self, AttentionParams};
-use llm_core::train::{Update, train_step};
+use llm_core::train::{OneProcess, Update, train_step};
 use llm_core::{AdamW, Attention, AttentionSpec, Config, Hyperparameters, Result, Tensor, TinyGPT};
 use llm_stories::StoryCorpus;
 use std::sync::Arc;
@@ -68,10 +68,12 @@ pub fn main() -> Result<()> {
         let mut model = TinyGPT::with_attention(Config::new(256, 64, 32, 1), attention, 1)?;
         let mut optimizer = AdamW::new(Hyperparameters::default())?;
         let mut losses = Vec::new();
+        let work = &mut OneProcess;
         for step in 0..250 {
             let batch = stories.data.batch(1, step, [6, 64]);
             let update = Update { step, lr: 1e-2, clip: 1.0 };
-            losses.push(train_step(&mut model, &mut optimizer, [batch], update, &mut ())?.loss);
+            losses
+                .push(train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?.loss);
         }
         let mean = losses[200..].iter().sum::<f32>() / 50.0;
         let name = model.attention().spec().name;

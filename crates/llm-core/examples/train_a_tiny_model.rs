@@ -7,7 +7,7 @@
 use llm_core::generate::{Sampling, generate};
 use llm_core::optim::ScheduleKind;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
-use llm_core::train::{Update, evaluate, train_step};
+use llm_core::train::{OneProcess, Update, evaluate, train_step};
 use llm_core::{AdamW, Config, Hyperparameters, Result, Schedule, TinyGPT};
 use llm_stories::StoryCorpus;
 use std::ops::ControlFlow;
@@ -35,11 +35,11 @@ pub fn main() -> Result<()> {
     let rate = Schedule { kind, lr: 1e-2, min_lr: 1e-3, warmup_steps: 20, decay_steps: STEPS };
 
     // The loop: a batch, and a step: loss, backward, clip, update.
-    let mut losses = Vec::new();
+    let (work, mut losses) = (&mut OneProcess, Vec::new());
     for step in 0..STEPS {
         let batch = learnt.data.batch(1, step, SHAPE);
         let update = Update { step, lr: rate.at(step), clip: 1.0 };
-        let report = train_step(&mut model, &mut optimizer, [batch], update, &mut ())?;
+        let report = train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?;
         if step % 100 == 0 {
             println!("step {:3}   loss {:.2}", report.step, report.loss);
         }

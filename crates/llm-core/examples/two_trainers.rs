@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout)] // an example may print
 
-use llm_core::train::{Hooks, Pending, RunPlan, Trainer};
+use llm_core::train::{Hooks, OneProcess, Pending, RunPlan, Trainer};
 use llm_core::{Config, Error, Recipe, Result, TinyGPT, TokenDataset};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
@@ -49,8 +49,8 @@ pub fn main() -> Result<()> {
     let (mut one, mut two) = (trainer(1)?, trainer(2)?);
     let plan = RunPlan::new(40);
     std::thread::scope(|scope| {
-        let other = scope.spawn(|| two.run(&data, &plan, &mut second));
-        one.run(&data, &plan, &mut first)?;
+        let other = scope.spawn(|| two.run(&data, &plan, &mut OneProcess, &mut second));
+        one.run(&data, &plan, &mut OneProcess, &mut first)?;
         other.join().expect("the other trainer's thread")
     })?;
     for ((_, a), (_, b)) in one.model.parameters().zip(two.model.parameters()) {
@@ -60,12 +60,12 @@ pub fn main() -> Result<()> {
 
     // A trainer alone, with half as much to read in a step, goes another way.
     let mut alone = trainer(1)?;
-    alone.run(&data, &plan, &mut ())?;
+    alone.run(&data, &plan, &mut OneProcess, &mut ())?;
     assert_ne!(alone.model.wte.data(), one.model.wte.data());
 
     // One that has nobody left to talk to ends with an error; its weights are as before the step.
     drop(second);
-    let error = one.run(&data, &plan, &mut first).expect_err("nobody answers");
+    let error = one.run(&data, &plan, &mut OneProcess, &mut first).expect_err("nobody answers");
     println!("step {}  {error}", one.step);
     Ok(())
 }

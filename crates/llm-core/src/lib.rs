@@ -9,7 +9,7 @@
 //! | [`profile`] | where the time goes |
 //! | [`buffer`] | recycled storage |
 //! | [`kernels`] | the maths, on slices and views |
-//! | [`crew`] | who works on a step: one process, or several |
+//! | [`crew`] | sums and messages between several processes |
 //! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
 //! | [`threads`] | how many threads work |
 //! | [`ops`] | shapes, kernel, backward: one file per equation |
@@ -20,24 +20,25 @@
 //! | [`recipe`] | everything that decides the next step |
 //! | [`settings`] | each setting of a model and a run as a row: key, type, range |
 //! | [`checkpoint`] | one file that holds a run, written so that it cannot be lost |
-//! | [`train`], [`generate`] | a step, evaluation, writing text |
+//! | [`train`], [`generate`] | a step and who works on it, evaluation, writing text |
 //!
 //! To follow one step: [`train::train_step`] → [`TinyGPT::loss`] → [`model::Block::forward`] →
 //! [`ops::self_attention_1h`] → [`kernels::attention`] → [`ops::cross_entropy`] →
 //! [`Tensor::backward_into`] → [`optim::AdamW::step`](optim::Optimizer::step).
 //!
 //! ```
-//! use llm_core::train::{Update, train_step};
+//! use llm_core::train::{OneProcess, Update, train_step};
 //! use llm_core::{AdamW, Hyperparameters, Config, TinyGPT, TokenDataset};
 //!
 //! let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
 //! let mut model = TinyGPT::new(Config::new(256, 16, 32, 1), 1)?;
 //! let mut optimizer = AdamW::new(Hyperparameters::default())?;
 //! let mut losses = Vec::new();
+//! let work = &mut OneProcess;
 //! for step in 0..30 {
 //!     let batch = data.batch(1, step, [4, 16]);
 //!     let update = Update { step, lr: 3e-3, clip: 1.0 };
-//!     losses.push(train_step(&mut model, &mut optimizer, [batch], update, &mut ())?.loss);
+//!     losses.push(train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?.loss);
 //! }
 //! assert!(losses[29] < losses[0] - 1.0);
 //! # Ok::<(), llm_core::Error>(())

@@ -1,10 +1,11 @@
 //! Everything that decides the next training step, besides weights and moments.
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, Settings};
 use crate::kernels::gemm::Precision;
 use crate::message;
 use crate::model::{Attention, Config, Footprint};
-use crate::optim::{AdamW, Hyperparameters, Schedule, find_optimizer};
+use crate::optim::find_optimizer;
+use crate::optim::{AdamW, Hyperparameters, OPTIMIZERS, Optimizer, OptimizerRow, Schedule};
 use serde::{Deserialize, Serialize};
 
 /// Where a run's data came from: enough to know it again.
@@ -82,10 +83,13 @@ pub struct Recipe {
     pub total_steps: u64,
     /// The learning rate's course.
     pub schedule: Schedule,
-    /// The optimizer's name, one of [`OPTIMIZERS`](crate::optim::OPTIMIZERS).
+    /// The optimizer's name, one of [`OPTIMIZERS`] or of the caller's own.
     pub optimizer: String,
-    /// The optimizer's numbers.
+    /// The optimizer's usual numbers.
     pub hyperparameters: Hyperparameters,
+    /// Its own numbers, by the keys of [`OptimizerRow::settings`]; a key that is missing has the
+    /// row's value.
+    pub optimizer_settings: Settings,
     /// Largest gradient norm; 0: no clipping.
     pub clip: f32,
     /// What matrices are rounded to inside the products of a training step. Measuring a model and
@@ -113,6 +117,7 @@ impl Recipe {
             schedule: Schedule::constant(lr),
             optimizer: AdamW::NAME.into(),
             hyperparameters: Hyperparameters::default(),
+            optimizer_settings: Settings::default(),
             clip: 1.0,
             matmul: Precision::F32,
             seed: 1,
@@ -134,21 +139,39 @@ impl Recipe {
     /// What the memory of such a run of a model depends on.
     ///
     /// # Errors
-    /// [`Error::Config`] when there is no such optimizer.
+    /// [`Error::Config`] when none of `optimizers` is the run's.
     pub fn footprint<'a>(
         &self,
         config: &'a Config,
         attention: &dyn Attention,
+        optimizers: &[OptimizerRow],
     ) -> Result<Footprint<'a>> {
-        let slots = find_optimizer(&self.optimizer)?.slots.len();
+        let slots = find_optimizer(optimizers, &self.optimizer)?.slots.len();
         Ok(Footprint { slots, micro_batches: self.accum, ..Footprint::new(config, attention) })
     }
 
-    /// Validates each setting's range.
+    /// A fresh optimizer, as the run names it.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when none of `optimizers` has the name, or as [`OptimizerRow::build`].
+    pub fn make_optimizer(&self, optimizers: &[OptimizerRow]) -> Result<Box<dyn Optimizer>> {
+        let row = find_optimizer(optimizers, &self.optimizer)?;
+        row.build(self.hyperparameters, &self.optimizer_settings)
+    }
+
+    /// Validates each setting's range, of a run with an optimizer of this crate.
     ///
     /// # Errors
     /// [`Error::Config`] naming the setting.
     pub fn check(&self) -> Result<()> {
+        self.check_with(OPTIMIZERS)
+    }
+
+    /// [`Recipe::check`] of a run with one of these optimizers.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming the setting.
+    pub fn check_with(&self, optimizers: &[OptimizerRow]) -> Result<()> {
         if self.batch_size == 0 || self.batch_size > 1 << 20 {
             return Err(Error::config(
                 "batch_size",
@@ -184,7 +207,7 @@ impl Recipe {
             return Err(Error::config("val_frac", message!("{} is outside 0..1", self.val_frac)));
         }
         self.schedule.check()?;
-        find_optimizer(&self.optimizer)?;
-        self.hyperparameters.check()
+        self.hyperparameters.check()?;
+        self.make_optimizer(optimizers).map(drop)
     }
 }

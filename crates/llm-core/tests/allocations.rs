@@ -2,7 +2,7 @@
 //! process, because the counter counts everybody.
 
 use llm_core::base::allocations::{Counting, large_blocks};
-use llm_core::train::{Update, train_step};
+use llm_core::train::{OneProcess, Update, train_step};
 use llm_core::{AdamW, Config, Hyperparameters, TinyGPT, TokenDataset};
 
 #[global_allocator]
@@ -23,7 +23,8 @@ fn a_warm_step_takes_no_large_block() {
                     // Many rows, so that a list of tokens alone is larger than a page.
                     let batch = data.batch(1, i, [20, 64]);
                     let update = Update { step: i, lr: 1e-3, clip: 1.0 };
-                    train_step(&mut model, &mut adamw, [batch], update, &mut ()).unwrap();
+                    train_step(&mut model, &mut adamw, [batch], update, &mut OneProcess, &mut ())
+                        .unwrap();
                 }
                 large_blocks() - before
             };

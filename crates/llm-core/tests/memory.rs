@@ -5,7 +5,7 @@
 
 use llm_core::autograd::no_grad;
 use llm_core::base::allocations::{Counting, large_blocks};
-use llm_core::train::{Update, train_step};
+use llm_core::train::{OneProcess, Update, train_step};
 use llm_core::{AdamW, Batch, Config, Hyperparameters, Tensor, TinyGPT, TokenDataset, TokenId};
 use llm_core::{buffer, ops, threads};
 
@@ -51,7 +51,7 @@ fn steps_on_own_batches(model: &mut TinyGPT, steps: u64) {
             (0..8 * 16).map(|i| (i as u64 * step % 256) as TokenId).collect();
         let batch = Batch::new(tokens.clone(), tokens, [8, 16]);
         let update = Update { step, lr: 1e-3, clip: 1.0 };
-        train_step(model, &mut adamw, [Ok(batch)], update, &mut ()).unwrap();
+        train_step(model, &mut adamw, [Ok(batch)], update, &mut OneProcess, &mut ()).unwrap();
     }
 }
 
@@ -67,7 +67,7 @@ fn blocks_of_later_steps(model: &mut TinyGPT) -> u64 {
         }
         let batch = data.batch(1, step, [4, 64]);
         let update = Update { step, lr: 1e-3, clip: 1.0 };
-        train_step(model, &mut adamw, [batch], update, &mut ()).unwrap();
+        train_step(model, &mut adamw, [batch], update, &mut OneProcess, &mut ()).unwrap();
     }
     large_blocks() - before
 }

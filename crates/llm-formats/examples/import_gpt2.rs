@@ -7,7 +7,7 @@
 use llm_core::generate::{Sampling, generate};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::train::{RunPlan, Trainer};
+use llm_core::train::{OneProcess, RunPlan, Trainer};
 use llm_core::{Config, TinyGPT, TokenDataset};
 use llm_formats::hugging_face;
 use llm_variant_mha::MultiHead;
@@ -24,7 +24,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         1, // the seed
     )?;
     let mut trainer = Trainer::new(model, Recipe::new(8, 16, 150, 1e-2))?;
-    trainer.run(&data, &RunPlan::new(150), &mut ())?;
+    trainer.run(&data, &RunPlan::new(150), &mut OneProcess, &mut ())?;
     let folder = tempfile::tempdir()?;
     hugging_face::export(folder.path(), &trainer.model, &ByteTokenizer)?;
 

@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)] // an example may print
 
 use llm_core::recipe::Recipe;
-use llm_core::train::{RunPlan, Trainer, evaluate};
+use llm_core::train::{OneProcess, RunPlan, Trainer, evaluate};
 use llm_core::{Attention, AttentionSpec, Config, Result, TinyGPT};
 use llm_lens::{Pruner, Score, head_mask, with_head_mask};
 use llm_stories::StoryCorpus;
@@ -19,7 +19,7 @@ pub fn main() -> Result<()> {
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1)?;
     let mut trainer = Trainer::new(model, Recipe::new(6, 64, 200, 1e-2))?;
     let learnt = StoryCorpus::new(1, 0..2000);
-    trainer.run(&learnt.data, &RunPlan::new(200), &mut ())?;
+    trainer.run(&learnt.data, &RunPlan::new(200), &mut OneProcess, &mut ())?;
     let model = trainer.model;
 
     // How good is a model without some heads? By its loss on stories that it has not seen.

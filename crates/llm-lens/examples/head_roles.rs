@@ -7,7 +7,7 @@
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::train::{RunPlan, Trainer};
+use llm_core::train::{OneProcess, RunPlan, Trainer};
 use llm_core::{Config, Error, Result, TinyGPT};
 use llm_lens::{KnownText, Piece, measure_heads};
 use llm_stories::{Story, StoryCorpus};
@@ -52,6 +52,6 @@ fn write_checkpoint(path: &Path) -> Result<()> {
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1)?;
     let mut trainer = Trainer::new(model, Recipe::new(6, 64, 400, 1e-2))?;
     let learnt = StoryCorpus::new(1, 0..2000);
-    trainer.run(&learnt.data, &RunPlan::new(400), &mut ())?;
+    trainer.run(&learnt.data, &RunPlan::new(400), &mut OneProcess, &mut ())?;
     save(path, &trainer, &TokenizerSpec::of(&ByteTokenizer), false)
 }

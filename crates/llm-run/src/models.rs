@@ -1,6 +1,7 @@
 //! What models a face makes: their heads, their attention. All that differs between the trainers.
 
 use llm_core::model::SingleHead;
+use llm_core::optim::{OPTIMIZERS, OptimizerRow};
 use llm_core::{Attention, AttentionSpec, Error};
 use std::sync::Arc;
 
@@ -45,6 +46,8 @@ pub struct Models {
     pub beyond: Option<Beyond>,
     /// The attention that a checkpoint names; an error where there is none.
     pub from_spec: fn(&AttentionSpec) -> Result<Arc<dyn Attention>, Error>,
+    /// The optimizers that a run or a checkpoint may name.
+    pub optimizers: &'static [OptimizerRow],
 }
 
 impl Models {
@@ -84,6 +87,7 @@ pub const BASELINE: Models = Models {
     options: &[],
     beyond: None,
     from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+    optimizers: OPTIMIZERS,
 };
 
 #[cfg(test)]

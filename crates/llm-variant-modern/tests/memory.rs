@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 use llm_core::model::{Footprint, Mlp, Norm, Positions};
-use llm_core::train::{Update, train_step};
+use llm_core::train::{OneProcess, Update, train_step};
 use llm_core::{AdamW, Config, Hyperparameters, TinyGPT, TokenDataset};
 use llm_core::{buffer, threads};
 use llm_variant_modern::Modern;
@@ -25,7 +25,7 @@ fn seen_and_on_paper(config: Config, attention: Modern) -> [f64; 2] {
     for step in 0..3 {
         let update = Update { step, lr: 1e-3, clip: 1.0 };
         let batch = data.batch(1, step, BATCH);
-        train_step(&mut model, &mut adamw, [batch], update, &mut ()).unwrap();
+        train_step(&mut model, &mut adamw, [batch], update, &mut OneProcess, &mut ()).unwrap();
     }
     [buffer::waiting() as f64, paper as f64]
 }

@@ -8,10 +8,9 @@ use crate::request::{
 };
 use crate::run::{MODELS, Measuring, Run};
 use crate::said;
-use llm_core::crew::Alone;
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::ByteTokenizer;
-use llm_core::train::Trainer;
+use llm_core::train::{OneProcess, Trainer};
 use llm_core::{Recipe, message};
 use llm_run::data::{Input, Reading, Slices};
 use llm_run::defaults::PERIODIC_TOKENS;
@@ -178,7 +177,7 @@ impl Lab {
         let trainer = &mut self.run(number)?.trainer;
         let total_steps = trainer.step.saturating_add(ask.steps);
         let recipe = Recipe { total_steps, ..trainer.recipe.clone() };
-        recipe.check()?;
+        recipe.check_with(MODELS.optimizers)?;
         trainer.recipe = recipe;
         Ok(json!({ "step": trainer.step, "steps": trainer.recipe.total_steps }).into())
     }
@@ -198,7 +197,7 @@ impl Lab {
             Measuring { step: *step, tokens, model: model.clone(), slices }
         });
         let each = [recipe.batch_size, all(ask.slice)];
-        begun.slices.score(val, &mut Alone, &begun.model, each, |_, _, _| false)?;
+        begun.slices.score(val, &mut OneProcess, &begun.model, each, |_, _, _| false)?;
         let said = said::measured(&begun, val);
         run.measuring = Some(begun).filter(|begun| begun.slices.part() < 1.0);
         Ok(said.into())

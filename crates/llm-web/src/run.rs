@@ -5,6 +5,7 @@ use llm_core::Attention;
 use llm_core::base::memory;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
 use llm_core::model::SingleHead;
+use llm_core::optim::OPTIMIZERS;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{StepReport, Trainer};
 use llm_core::{Recipe, TinyGPT, message};
@@ -35,6 +36,7 @@ pub const MODELS: Models = Models {
             false => Ok(Arc::new(several)),
         }
     },
+    optimizers: OPTIMIZERS,
 };
 
 /// One run.
@@ -80,7 +82,7 @@ impl Run {
     /// is not made here, [`Code::Memory`].
     pub fn load(name: &str, file: &[u8]) -> Result<Run> {
         let name = if name.is_empty() { "model.ckpt".into() } else { shown(name) };
-        let checkpoint = Checkpoint::from_bytes(&name, file)?;
+        let checkpoint = Checkpoint::from_bytes_with(&name, file, MODELS.optimizers)?;
         let spec = &checkpoint.meta.attention;
         if (MODELS.from_spec)(spec).is_err() {
             let other = spec.name.escape_default();
@@ -98,7 +100,8 @@ impl Run {
         });
         let Loaded { run: trainer, tokenizer, has_optimizer } = loaded?;
         let Trainer { model, recipe, .. } = &trainer;
-        let footprint = recipe.footprint(model.config(), model.attention().as_ref())?;
+        let footprint =
+            recipe.footprint(model.config(), model.attention().as_ref(), MODELS.optimizers)?;
         memory::require(footprint.training(recipe.batch_size, recipe.seq_len))?;
         Ok(Run { origin: Some((name, has_optimizer)), ..Run::new(trainer, tokenizer) })
     }

@@ -2,6 +2,7 @@
 
 use llm_cli::{Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
+use llm_core::optim::OPTIMIZERS;
 use llm_variant_mha::{MultiHead, causal_attention_heads};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -19,6 +20,7 @@ const PROGRAM: Program = Program {
         options: &[],
         beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
         from_spec: |spec| Ok(Arc::new(MultiHead::from_spec(spec)?)),
+        optimizers: OPTIMIZERS,
     },
     attend: Some(|qkv, n_heads| causal_attention_heads(qkv, n_heads, &[], None)),
 };

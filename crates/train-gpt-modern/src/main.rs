@@ -3,6 +3,7 @@
 use llm_cli::{ALL_OPTIONS, Heads, Models, Panics, Program};
 use llm_core::AttentionSpec;
 use llm_core::base::allocations::Counting;
+use llm_core::optim::OPTIMIZERS;
 use llm_variant_modern::{self as modern, Modern, causal_attention_grouped};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -20,6 +21,7 @@ const PROGRAM: Program = Program {
         options: ALL_OPTIONS,
         beyond: None,
         from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
+        optimizers: OPTIMIZERS,
     },
     attend: Some(|qkv, n_heads| {
         let width = qkv.shape().last().copied().unwrap_or(0) / 3;

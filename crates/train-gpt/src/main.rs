@@ -3,6 +3,7 @@
 use llm_cli::{Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_core::model::SingleHead;
+use llm_core::optim::OPTIMIZERS;
 use std::process::ExitCode;
 use std::sync::Arc;
 
@@ -19,6 +20,7 @@ const PROGRAM: Program = Program {
         options: &[],
         beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+        optimizers: OPTIMIZERS,
     },
     attend: None,
 };

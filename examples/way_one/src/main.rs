@@ -7,7 +7,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr)] // an example may print
 
 use llm_core::model::SingleHead;
-use llm_core::train::{Update, train_step};
+use llm_core::train::{OneProcess, Update, train_step};
 use llm_core::{AdamW, Attention, Config, Hyperparameters, Result, TinyGPT};
 use llm_stories::StoryCorpus;
 use llm_variant_mha::MultiHead;
@@ -51,10 +51,11 @@ fn train(n_heads: usize) -> Result<()> {
 
     let stories = StoryCorpus::new(1, 0..200);
     let mut optimizer = AdamW::new(Hyperparameters::default())?;
+    let work = &mut OneProcess;
     for step in 0..60 {
         let batch = stories.data.batch(1, step, [4, 32]);
         let update = Update { step, lr: 3e-3, clip: 1.0 };
-        let report = train_step(&mut model, &mut optimizer, [batch], update, &mut ())?;
+        let report = train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?;
         if step % 20 == 19 || step == 0 {
             println!("step {:2}  loss {:.3}", report.step, report.loss);
         }

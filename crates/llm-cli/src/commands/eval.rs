@@ -16,11 +16,10 @@ use crate::signals::Signals;
 use arrays::Arrays;
 use first_choices::{FirstChoices, lines};
 use llm_core::base::{memory, real_path, thousands};
-use llm_core::crew::Alone;
 use llm_core::data::Window;
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
-use llm_core::train::Scored;
+use llm_core::train::{OneProcess, Scored};
 use llm_core::{TinyGPT, message};
 use llm_messages::unit;
 use llm_report::fact_label;
@@ -111,7 +110,7 @@ fn score(
 ) -> Result<Report> {
     let mut shown = Watching::new(val.tokens() as u64, quiet);
     let sizes = [batch, usize::MAX];
-    let scored = measure(&mut Alone, val, model, sizes, None, &mut |tokens, _, of| {
+    let scored = measure(&mut OneProcess, val, model, sizes, None, &mut |tokens, _, of| {
         if let Some((window, scored)) = of {
             shown.position(tokens);
             seen(window, scored);

@@ -12,7 +12,7 @@ use attention::Grouped;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::generate::{Decoder, Sampling, generate};
 use llm_core::model::Positions;
-use llm_core::train::{RunPlan, Trainer};
+use llm_core::train::{OneProcess, RunPlan, Trainer};
 use llm_core::{Attention, Config, Recipe, Result, TinyGPT};
 use llm_stories::StoryCorpus;
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub fn main() -> Result<()> {
 
         // Half of the steps, a file, and the other half by another trainer.
         let mut trainer = Trainer::new(model, Recipe::new(6, 64, 160, 1e-2))?;
-        trainer.run(&stories.data, &RunPlan::new(80), &mut ())?;
+        trainer.run(&stories.data, &RunPlan::new(80), &mut OneProcess, &mut ())?;
         save(&file, &trainer, &TokenizerSpec::bytes(), true)?;
         let checkpoint = Checkpoint::load(&file)?;
         let again = Grouped::from_spec(&checkpoint.meta.attention)?;

@@ -222,7 +222,7 @@ mod tests {
     use crate::data::{Batch, TokenDataset};
     use crate::generate::Sampling;
     use crate::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, from_spec};
-    use crate::train::{Hooks, Pending, Trainer, Update, check_usable, train_step};
+    use crate::train::{Hooks, OneProcess, Pending, Trainer, Update, check_usable, train_step};
     use crate::{AdamW, Config, Hyperparameters, Recipe, Tensor, TinyGPT, gradcheck};
     use ndarray::ArrayD;
 
@@ -266,7 +266,7 @@ mod tests {
         let mut adamw = AdamW::new(Hyperparameters::default()).unwrap();
         let batch = Batch::new(vec![0, 1], vec![1, 2], [1, 2]);
         let update = Update { step: 7, lr: 0.1, clip: 1.0 };
-        train_step(model, &mut adamw, [Ok(batch)], update, hooks).unwrap_err()
+        train_step(model, &mut adamw, [Ok(batch)], update, &mut OneProcess, hooks).unwrap_err()
     }
 
     fn diverged() -> Error {

@@ -105,6 +105,16 @@ impl Settings {
         self.0.get(key)
     }
 
+    /// The value of a key, as a number, a text, or yes or no.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when it is missing or of another type.
+    pub fn typed<T: for<'v> TryFrom<&'v Value>>(&self, key: &str) -> Result<T> {
+        let value = self.get(key).ok_or_else(|| refused(message!("'{}' is missing", key)))?;
+        T::try_from(value)
+            .map_err(|_| refused(message!("'{}' is {}, of another type", key, value.kind())))
+    }
+
     /// Removes a key and gives its value.
     pub fn take(&mut self, key: &str) -> Option<Value> {
         self.0.remove(key)

@@ -31,6 +31,17 @@ macro_rules! values {
                 Value::$kind(value.into())
             }
         }
+
+        impl TryFrom<&Value> for $from {
+            type Error = ();
+
+            fn try_from(value: &Value) -> Result<$from, ()> {
+                match value {
+                    Value::$kind(x) => x.clone().try_into().map_err(drop),
+                    _ => Err(()),
+                }
+            }
+        }
     )+};
 }
 values!(bool, Bool; u32, Whole; u64, Whole; f32, Float; f64, Double; String, Text;);

@@ -8,7 +8,7 @@ use super::table;
 use crate::base::{CheckpointError, Message};
 use crate::message;
 use crate::model::{AttentionSpec, Config};
-use crate::optim::find_optimizer;
+use crate::optim::{OptimizerRow, find_optimizer};
 use crate::recipe::DataSource;
 
 /// Validates every setting, and that the table is the one that follows from them.
@@ -73,8 +73,8 @@ fn check_attention(spec: &AttentionSpec, config: &Config) -> Result<(), Checkpoi
 }
 
 fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
-    let Contents { config, recipe, .. } = contents;
-    recipe.check()?;
+    let Contents { config, recipe, optimizers, optimizer, .. } = contents;
+    recipe.check_with(optimizers)?;
     if recipe.seq_len > config.seq_len {
         let reason = message!("longer than the model's context of {}", config.seq_len);
         return Err(setting("seq_len", reason));
@@ -85,16 +85,21 @@ fn check_run(contents: &Contents) -> Result<(), CheckpointError> {
             at_most(message!("the number of stories"), *count, MAX_STORIES)?;
         }
     }
-    contents.optimizer.as_ref().map_or(Ok(()), |saved| check_optimizer(saved, &recipe.optimizer))
+    let check = |saved| check_optimizer(saved, &recipe.optimizer, optimizers);
+    optimizer.as_ref().map_or(Ok(()), check)
 }
 
 /// Refuses another optimizer than the run names, and one without all of its slots or, before its
 /// first update, none.
-fn check_optimizer(saved: &SavedOptimizer, name: &str) -> Result<(), CheckpointError> {
+fn check_optimizer(
+    saved: &SavedOptimizer,
+    name: &str,
+    optimizers: &[OptimizerRow],
+) -> Result<(), CheckpointError> {
     let SavedOptimizer { name: own, t, slots } = saved;
     at_most(message!("the length of the optimizer's name"), own.len() as u64, MAX_NAME)?;
     at_most(message!("the number of updates done"), *t, MAX_STEPS)?;
-    let row = find_optimizer(own)?;
+    let row = find_optimizer(optimizers, own)?;
     if own != name {
         return Err(setting("optimizer", message!("the state of {} in a run with {}", own, name)));
     }

@@ -2,7 +2,7 @@
 
 use super::table::Entry;
 use crate::model::{AttentionSpec, Config, ParamList, parameter_list};
-use crate::optim::{OPTIMIZERS, OptimizerRow};
+use crate::optim::OptimizerRow;
 use crate::recipe::Recipe;
 
 /// The kind of model.
@@ -28,6 +28,8 @@ pub(super) struct Contents {
     pub(super) precision: String,
     pub(super) accumulation: String,
     pub(super) table: Vec<Entry>,
+    /// The optimizers that are known, one of which is the run's.
+    pub(super) optimizers: &'static [OptimizerRow],
 }
 
 /// A tokenizer without its data.
@@ -49,13 +51,6 @@ pub(super) struct SavedOptimizer {
     pub(super) slots: Vec<String>,
 }
 
-impl SavedOptimizer {
-    /// The optimizer of this name, if there is one.
-    pub(super) fn row(&self) -> Option<&'static OptimizerRow> {
-        OPTIMIZERS.iter().find(|row| row.name == self.name)
-    }
-}
-
 impl Contents {
     /// Names and shapes of all parameters, in the model's order.
     pub(super) fn parameters(&self) -> ParamList {
@@ -69,7 +64,8 @@ impl Contents {
 
     /// Is a tensor of this role never below 0?
     pub(super) fn is_mean_of_squares(&self, role: &str) -> bool {
-        let slots = self.optimizer.as_ref().and_then(SavedOptimizer::row).map(|row| row.slots);
-        slots.unwrap_or(&[]).iter().any(|slot| slot.mean_of_squares && slot.name == role)
+        let Some(SavedOptimizer { name, .. }) = &self.optimizer else { return false };
+        let row = self.optimizers.iter().find(|row| row.name == name);
+        row.is_some_and(|row| row.slots.iter().any(|s| s.mean_of_squares && s.name == role))
     }
 }

@@ -7,6 +7,7 @@ use super::limits::MAX_BLOB;
 use super::opened::Checkpoint;
 use super::{fixed, header, table};
 use crate::base::{CheckpointError, Result};
+use crate::optim::OPTIMIZERS;
 
 /// Bytes of tensors; more would take longer and show nothing else.
 const LARGEST_BODY: u64 = 1 << 14;
@@ -73,9 +74,9 @@ pub fn complete(header: &[u8], filler: &[u8]) -> Option<Vec<u8>> {
 
 /// A header at the beginning of these bytes.
 pub(super) fn decode(bytes: &[u8]) -> Option<Contents> {
-    match header::decode(bytes) {
+    match header::decode(bytes, OPTIMIZERS) {
         Err(CheckpointError::HeaderRest { extra }) => {
-            header::decode(&bytes[..bytes.len() - extra]).ok()
+            header::decode(&bytes[..bytes.len() - extra], OPTIMIZERS).ok()
         }
         decoded => decoded.ok(),
     }

@@ -8,6 +8,7 @@ use super::table::Entry;
 use crate::base::{CheckpointError, Settings, Value};
 use crate::message;
 use crate::model::{AttentionSpec, Param, Start};
+use crate::optim::OptimizerRow;
 use crate::settings;
 use serde::{Deserialize, Serialize};
 
@@ -16,7 +17,7 @@ type Pairs = Vec<(String, Value)>;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Header {
-    /// `architecture`, `model.*`, `train.*`, `data.*`, `val_data.*`.
+    /// `architecture`, `model.*`, `train.*`, `optimizer.*`, `data.*`, `val_data.*`.
     pub(super) settings: Pairs,
     pub(super) attention: StoredAttention,
     pub(super) step: u64,
@@ -59,12 +60,15 @@ pub(super) fn encode(contents: &Contents) -> Result<Vec<u8>, CheckpointError> {
     postcard::to_stdvec(&Header::new(contents)?).map_err(CheckpointError::HeaderEncoding)
 }
 
-/// What the bytes of a header say.
-pub(super) fn decode(bytes: &[u8]) -> Result<Contents, CheckpointError> {
+/// What the bytes of a header say, where these optimizers are known.
+pub(super) fn decode(
+    bytes: &[u8],
+    optimizers: &'static [OptimizerRow],
+) -> Result<Contents, CheckpointError> {
     let (header, rest) =
         postcard::take_from_bytes::<Header>(bytes).map_err(CheckpointError::HeaderEncoding)?;
     if rest.is_empty() {
-        header.contents()
+        header.contents(optimizers)
     } else {
         Err(CheckpointError::HeaderRest { extra: rest.len() })
     }
@@ -73,7 +77,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Contents, CheckpointError> {
 impl Header {
     pub(super) fn new(contents: &Contents) -> Result<Header, CheckpointError> {
         #[rustfmt::skip]
-        let Contents { architecture, config, attention, own, tokenizer, recipe, step, optimizer, precision, accumulation, table } = contents;
+        let Contents { architecture, config, attention, own, tokenizer, recipe, step, optimizer, precision, accumulation, table, optimizers: _ } = contents;
         let mut settings = settings::collect(config, recipe)?;
         settings.insert("architecture", Value::Text(architecture.clone()))?;
         let TokenizerHash { kind, length, blake3 } = tokenizer;
@@ -97,7 +101,7 @@ impl Header {
         })
     }
 
-    fn contents(self) -> Result<Contents, CheckpointError> {
+    fn contents(self, optimizers: &'static [OptimizerRow]) -> Result<Contents, CheckpointError> {
         #[rustfmt::skip]
         let Header { settings, attention, step, optimizer, tokenizer, precision, accumulation, table } = self;
         let mut settings = Settings::from_sorted(settings)?;
@@ -129,6 +133,7 @@ impl Header {
             precision,
             accumulation,
             table,
+            optimizers,
         })
     }
 }

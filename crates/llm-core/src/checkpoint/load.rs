@@ -11,7 +11,7 @@ use super::table::{self, BLOB, Entry, WEIGHT};
 use crate::base::memory;
 use crate::base::{CheckpointError, Result, open_regular};
 use crate::message;
-use crate::optim::{OptimizerState, ParameterState};
+use crate::optim::{OPTIMIZERS, OptimizerRow, OptimizerState, ParameterState};
 use crate::tensor::Tensor;
 use ndarray::{ArrayD, IxDyn};
 use std::collections::BTreeMap;
@@ -29,9 +29,17 @@ impl Checkpoint {
     /// [`Error::Checkpoint`]: crate::Error::Checkpoint
     /// [`Error::Memory`]: crate::Error::Memory
     pub fn load(path: &Path) -> Result<Checkpoint> {
+        Checkpoint::load_with(path, OPTIMIZERS)
+    }
+
+    /// [`load`](Checkpoint::load) of a run with one of these optimizers.
+    ///
+    /// # Errors
+    /// As [`load`](Checkpoint::load).
+    pub fn load_with(path: &Path, optimizers: &'static [OptimizerRow]) -> Result<Checkpoint> {
         let read = || {
             let (file, length) = open_regular(path)?;
-            parse(BufReader::with_capacity(CHUNK, file), length)
+            parse(BufReader::with_capacity(CHUNK, file), length, optimizers)
         };
         let mut checkpoint = read().map_err(|failure| failure.at(path))?;
         checkpoint.path = path.into();
@@ -44,14 +52,31 @@ impl Checkpoint {
     /// # Errors
     /// As [`load`](Checkpoint::load), but for those of reading.
     pub fn from_bytes(name: impl Into<PathBuf>, file: &[u8]) -> Result<Checkpoint> {
+        Checkpoint::from_bytes_with(name, file, OPTIMIZERS)
+    }
+
+    /// [`from_bytes`](Checkpoint::from_bytes) of a run with one of these optimizers.
+    ///
+    /// # Errors
+    /// As [`from_bytes`](Checkpoint::from_bytes).
+    pub fn from_bytes_with(
+        name: impl Into<PathBuf>,
+        file: &[u8],
+        optimizers: &'static [OptimizerRow],
+    ) -> Result<Checkpoint> {
         let path = name.into();
-        let read = parse(file, file.len() as u64).map_err(|failure| failure.at(&path))?;
+        let read = parse(file, file.len() as u64, optimizers);
+        let read = read.map_err(|failure| failure.at(&path))?;
         Ok(Checkpoint { path, ..read })
     }
 }
 
 /// Reads a checkpoint of `length` bytes from `input`.
-pub(super) fn parse(input: impl Read, length: u64) -> Result<Checkpoint, Failure> {
+pub(super) fn parse(
+    input: impl Read,
+    length: u64,
+    optimizers: &'static [OptimizerRow],
+) -> Result<Checkpoint, Failure> {
     let mut input = Hashing::new(input);
     let mut start = [0; FIXED as usize];
     let present = &mut start[..length.min(FIXED) as usize];
@@ -61,7 +86,7 @@ pub(super) fn parse(input: impl Read, length: u64) -> Result<Checkpoint, Failure
     let mut bytes = vec![0; fixed.header_length as usize]; // at most 4 MiB
     input.read_exact(&mut bytes)?;
     fixed.check(&bytes)?;
-    let contents = header::decode(&bytes)?;
+    let contents = header::decode(&bytes, optimizers)?;
     check(&contents)?;
     let data_start = table::padded(FIXED + fixed.header_length);
     let body = table::body_length(&contents.table);
@@ -139,7 +164,8 @@ fn assemble(
             states.push(ParameterState { name, slots });
         }
     }
-    let Contents { config, attention, tokenizer, recipe, step, optimizer, .. } = contents;
+    let Contents { config, attention, tokenizer, recipe, step, optimizer, optimizers, .. } =
+        contents;
     let state = |t| OptimizerState { t, parameters: states };
     Ok(Checkpoint {
         meta: Meta {
@@ -152,5 +178,6 @@ fn assemble(
         parameters,
         optimizer: optimizer.map(|saved| (saved.name, state(saved.t))),
         path: Default::default(),
+        optimizers,
     })
 }

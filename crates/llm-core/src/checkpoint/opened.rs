@@ -7,7 +7,7 @@ use crate::model::{
     Attention, AttentionSpec, Footprint, Param, ParamList, SingleHead, Start, TinyGPT,
     check_attention, parameter_list,
 };
-use crate::optim::{OptimizerState, make_optimizer};
+use crate::optim::{OptimizerRow, OptimizerState};
 use crate::tensor::Tensor;
 use crate::{counted, message};
 use std::collections::HashSet;
@@ -46,6 +46,8 @@ pub struct Checkpoint {
     /// Its name and its state.
     pub(super) optimizer: Option<(String, OptimizerState)>,
     pub(super) path: PathBuf,
+    /// Those that were known when it was read.
+    pub(crate) optimizers: &'static [OptimizerRow],
 }
 
 impl Checkpoint {
@@ -84,7 +86,7 @@ impl Checkpoint {
     pub fn footprint(&self) -> Result<Footprint<'_>> {
         let Meta { config, attention, recipe, .. } = &self.meta;
         let (kept, attention) = (attention.kept(config.d_model), self.attention_parameters());
-        Ok(Footprint { attention, kept, ..recipe.footprint(config, &SingleHead)? })
+        Ok(Footprint { attention, kept, ..recipe.footprint(config, &SingleHead, self.optimizers)? })
     }
 
     /// Builds what it holds. `attention` is what the caller made from `meta.attention`. Without a
@@ -96,7 +98,7 @@ impl Checkpoint {
     /// that it does not fit the weights; [`Error::Config`] when a changed setting is outside its
     /// range.
     pub fn into_state(self, attention: Arc<dyn Attention>) -> Result<State> {
-        let Checkpoint { meta, parameters, optimizer, path } = self;
+        let Checkpoint { meta, parameters, optimizer, path, optimizers } = self;
         let Meta { config, attention: saved, tokenizer: _, recipe, step } = meta;
         if attention.spec() != saved {
             let (saved, given) = (describe(&saved), describe(&attention.spec()));
@@ -108,8 +110,8 @@ impl Checkpoint {
         let expected = parameter_list(&config, &attention.parameters(&config));
         fits(expected, &parameters).map_err(|source| Error::Checkpoint { path, source })?;
         let model = TinyGPT::from_parameters(config, attention, parameters)?;
-        recipe.check()?;
-        let mut fresh = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
+        recipe.check_with(optimizers)?;
+        let mut fresh = recipe.make_optimizer(optimizers)?;
         if let Some((_, state)) = optimizer.filter(|(name, _)| *name == recipe.optimizer) {
             fresh.restore(state);
         }

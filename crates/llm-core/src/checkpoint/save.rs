@@ -222,6 +222,7 @@ fn contents(
     let mut recipe = run.recipe.clone();
     recipe.optimizer = run.optimizer.name().into();
     recipe.hyperparameters = *run.optimizer.config();
+    recipe.optimizer_settings = run.optimizer.settings();
     let mut contents = Contents {
         architecture: ARCHITECTURE.into(),
         config: run.model.config().clone(),
@@ -242,6 +243,7 @@ fn contents(
         precision: PRECISION.into(),
         accumulation: ACCUMULATION.into(),
         table: Vec::new(),
+        optimizers: std::slice::from_ref(run.optimizer.row()),
     };
     check_config(&contents.config, &contents.own)?;
     let blob = contents.tokenizer.length;

@@ -25,7 +25,7 @@ use crate::base::{Error, IoAction, Result, Settings, Value};
 use crate::data::TokenDataset;
 use crate::model::{Attention, AttentionSpec, Config, Parameters, SingleHead};
 use crate::model::{TinyGPT, parameter_shapes};
-use crate::optim::{Hyperparameters, ParameterState, Schedule, ScheduleKind};
+use crate::optim::{Hyperparameters, OPTIMIZERS, ParameterState, Schedule, ScheduleKind};
 use crate::recipe::{DataSource, Recipe};
 use crate::tensor::Tensor;
 use crate::train::Trainer;
@@ -119,7 +119,7 @@ fn bytes_of(trainer: &Trainer, tokenizer: &TokenizerSpec, with_optimizer: bool) 
 }
 
 fn read(bytes: &[u8]) -> Result<Checkpoint, CheckpointError> {
-    parse(bytes, bytes.len() as u64).map_err(|failure| match failure {
+    parse(bytes, bytes.len() as u64, OPTIMIZERS).map_err(|failure| match failure {
         Failure::Content(error) => error,
         other => panic!("not about the content: {other:?}"),
     })

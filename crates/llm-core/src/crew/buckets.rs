@@ -3,6 +3,7 @@
 use super::Crew;
 use super::collective::{Spans, double, halve};
 use crate::base::Result;
+use crate::kernels::norm::CHUNK;
 use std::ops::Range;
 
 /// A part of one of several lists.
@@ -35,6 +36,13 @@ pub fn buckets(lens: &[usize], piece: usize, most: usize) -> Vec<Bucket> {
         }
     }
     all
+}
+
+/// The parameters' lists of a model, of these lengths, as they go over the wire: one bucket after the
+/// other, of whole chunks of [`CHUNK`] numbers. A bucket is 8 MiB, so that the first go soon and little
+/// is left for the end; smaller ones would be more messages. No sum depends on it.
+pub fn buckets_of(lens: &[usize]) -> Vec<Bucket> {
+    buckets(lens, CHUNK, 64 * CHUNK)
 }
 
 impl Bucket {

@@ -1,4 +1,4 @@
-//! Who works on a step: one process alone, or several that come to the same bytes.
+//! What several processes that work on one step say to each other, so that they come to the same bytes.
 //!
 //! A step is a tree over micro-batches (see [`Tree`](crate::train::Tree)). Member r of R takes the
 //! r-th of R equal, aligned groups of them, which is a whole subtree; what is left of the tree is
@@ -19,33 +19,11 @@ mod in_process;
 #[cfg(test)]
 mod tests;
 
-pub use buckets::{Bucket, Piece, buckets};
+pub use buckets::{Bucket, Piece, buckets, buckets_of};
 pub use collective::{Crew, Spans, double, halve};
 pub use in_process::{InProcess, Traffic};
 
 use crate::base::{CrewError, Error, Result};
-
-/// Nobody else: every sum is the number itself.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Alone;
-
-impl Crew for Alone {
-    fn rank(&self) -> usize {
-        0
-    }
-
-    fn size(&self) -> usize {
-        1
-    }
-
-    fn exchange(&mut self, _: usize, _: &[&[f32]], _: &mut [&mut [f32]]) -> Result<()> {
-        Ok(()) // nobody asks for it: there is no other number
-    }
-
-    fn exchange_bytes(&mut self, _: usize, _: &[u8], _: &mut [u8]) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// The micro-batches of member `rank` of `size`: an aligned group, a subtree of its own.
 ///

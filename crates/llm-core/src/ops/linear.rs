@@ -5,7 +5,7 @@ use crate::autograd::Parent;
 use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_column_sums;
-use crate::kernels::gemm::{Work, gemm, gemm_bias, matrix, matrix_mut};
+use crate::kernels::gemm::{Execution, gemm, gemm_bias, matrix, matrix_mut};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
@@ -52,7 +52,7 @@ fn affine(
     [c, o]: [usize; 2],
     transposed: bool,
 ) -> Result<Tensor> {
-    let (_span, work) = (span("linear"), Work::here());
+    let (_span, work) = (span("linear"), Execution::here());
     if let Some(b) = b {
         let op = if transposed { "linear_tied" } else { "linear_lastdim" };
         expect_shape(op, "b of shape", b, &[o])?;

@@ -3,7 +3,7 @@
 use super::expect_shape;
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::kernels::gemm::{Work, gemm, matrix, matrix_mut};
+use crate::kernels::gemm::{Execution, gemm, matrix, matrix_mut};
 use crate::profile::span;
 use crate::tensor::Tensor;
 
@@ -49,7 +49,7 @@ fn product(
     [batch, m, k, n]: [usize; 4],
     shape: &[usize],
 ) -> Result<Tensor> {
-    let (_span, work) = (span("matmul"), Work::here());
+    let (_span, work) = (span("matmul"), Execution::here());
     if a.numel() == 0 || b.numel() == 0 {
         return Err(Error::shape("matmul", "no empty axis", a.shape()));
     }

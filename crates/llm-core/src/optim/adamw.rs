@@ -1,6 +1,6 @@
 //! AdamW: Adam with decoupled weight decay.
 
-use super::{Hyperparameters, Optimizer, OptimizerState, Slot};
+use super::{Hyperparameters, Optimizer, OptimizerRow, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::kernels::adamw::{AdamWUpdate, step};
@@ -22,6 +22,16 @@ impl AdamW {
     pub const SLOTS: &'static [Slot] =
         &[Slot { name: "m", mean_of_squares: false }, Slot { name: "v", mean_of_squares: true }];
 
+    /// It as a run can name it.
+    pub const ROW: OptimizerRow = OptimizerRow {
+        name: AdamW::NAME,
+        doc: "Adam with decoupled weight decay",
+        slots: AdamW::SLOTS,
+        settings: &[],
+        elementwise: true,
+        make: |config, _| Ok(Box::new(AdamW::new(config)?)),
+    };
+
     /// A fresh optimizer; moments start at 0.
     ///
     /// # Errors
@@ -33,22 +43,12 @@ impl AdamW {
 }
 
 impl Optimizer for AdamW {
-    fn name(&self) -> &'static str {
-        AdamW::NAME
-    }
-
-    fn slots(&self) -> &'static [Slot] {
-        AdamW::SLOTS
+    fn row(&self) -> &'static OptimizerRow {
+        &AdamW::ROW
     }
 
     fn config(&self) -> &Hyperparameters {
         &self.config
-    }
-
-    fn set_config(&mut self, config: Hyperparameters) -> Result<()> {
-        config.check()?;
-        self.config = config;
-        Ok(())
     }
 
     /// m ← β₁m + (1−β₁)g,  v ← β₂v + (1−β₂)g²,
@@ -76,8 +76,8 @@ impl Optimizer for AdamW {
         &self.state
     }
 
-    fn restore(&mut self, state: OptimizerState) {
-        self.state = state;
+    fn state_mut(&mut self) -> &mut OptimizerState {
+        &mut self.state
     }
 
     fn boxed(&self) -> Box<dyn Optimizer> {

@@ -1,6 +1,6 @@
 //! Lion: steps of one size, along the sign of a running mean.
 
-use super::{Hyperparameters, Optimizer, OptimizerState, Slot};
+use super::{Hyperparameters, Optimizer, OptimizerRow, OptimizerState, Slot};
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::kernels::lion::{LionUpdate, step};
@@ -26,6 +26,16 @@ impl Lion {
     /// m.
     pub const SLOTS: &'static [Slot] = &[Slot { name: "m", mean_of_squares: false }];
 
+    /// It as a run can name it.
+    pub const ROW: OptimizerRow = OptimizerRow {
+        name: Lion::NAME,
+        doc: "The sign of a running mean; one number per weight less than AdamW",
+        slots: Lion::SLOTS,
+        settings: &[],
+        elementwise: true,
+        make: |config, _| Ok(Box::new(Lion::new(config)?)),
+    };
+
     /// A fresh optimizer; m starts at 0.
     ///
     /// # Errors
@@ -37,22 +47,12 @@ impl Lion {
 }
 
 impl Optimizer for Lion {
-    fn name(&self) -> &'static str {
-        Lion::NAME
-    }
-
-    fn slots(&self) -> &'static [Slot] {
-        Lion::SLOTS
+    fn row(&self) -> &'static OptimizerRow {
+        &Lion::ROW
     }
 
     fn config(&self) -> &Hyperparameters {
         &self.config
-    }
-
-    fn set_config(&mut self, config: Hyperparameters) -> Result<()> {
-        config.check()?;
-        self.config = config;
-        Ok(())
     }
 
     /// θ ← θ − lr·(sign(β₁m + (1−β₁)g) + λθ),  m ← β₂m + (1−β₂)g
@@ -76,8 +76,8 @@ impl Optimizer for Lion {
         &self.state
     }
 
-    fn restore(&mut self, state: OptimizerState) {
-        self.state = state;
+    fn state_mut(&mut self) -> &mut OptimizerState {
+        &mut self.state
     }
 
     fn boxed(&self) -> Box<dyn Optimizer> {

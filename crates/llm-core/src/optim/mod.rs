@@ -3,7 +3,6 @@
 mod adamw;
 mod choice;
 mod clip;
-mod divided;
 mod hyperparameters;
 mod lion;
 mod optimizer;
@@ -11,11 +10,10 @@ mod schedule;
 mod state;
 
 pub use adamw::AdamW;
-pub use choice::{OPTIMIZERS, OptimizerRow, find_optimizer, make_optimizer};
+pub use choice::{OPTIMIZERS, find_optimizer};
 pub use clip::{clip_scale, grad_norm};
-pub use divided::{Divided, buckets_of};
 pub use hyperparameters::Hyperparameters;
 pub use lion::Lion;
-pub use optimizer::Optimizer;
+pub use optimizer::{Optimizer, OptimizerRow};
 pub use schedule::{Schedule, ScheduleKind};
 pub use state::{OptimizerState, ParameterState, Slot};

@@ -2,31 +2,27 @@
 
 use super::{Hyperparameters, OptimizerState, Slot};
 use crate::autograd::Gradients;
-use crate::base::Result;
+use crate::base::{Error, Result, Settings, Value};
+use crate::message;
 use crate::tensor::Tensor;
-use std::any::Any;
+use std::fmt::Debug;
+use std::mem::discriminant;
 
 /// A way to move weights along their gradients, with what it remembers from update to update.
 ///
-/// A new one is a file beside [`AdamW`](super::AdamW) and a row in
-/// [`OPTIMIZERS`](super::OPTIMIZERS): its slots are then saved, loaded and checked by their names,
-/// and its memory is counted.
-pub trait Optimizer: Any + std::fmt::Debug + Send + Sync {
-    /// Its name in checkpoints and settings, such as `adamw`.
-    fn name(&self) -> &'static str;
+/// A new one is a type with a [row](OptimizerRow), here or in a crate of its own: its slots and its
+/// settings are then saved, loaded and checked by their names, and its memory is counted.
+pub trait Optimizer: Debug + Send + Sync {
+    /// Its row: the name, what it keeps, how it is made.
+    fn row(&self) -> &'static OptimizerRow;
 
-    /// What it keeps for every weight.
-    fn slots(&self) -> &'static [Slot];
-
-    /// The numbers of its equation.
+    /// The usual numbers of its equation.
     fn config(&self) -> &Hyperparameters;
 
-    /// Goes on with other numbers.
-    ///
-    /// # Errors
-    /// [`Error::Config`](crate::Error::Config) when one is outside its range; the old ones then
-    /// stay.
-    fn set_config(&mut self, config: Hyperparameters) -> Result<()>;
+    /// The numbers that are its own: a value for every key of [`OptimizerRow::settings`].
+    fn settings(&self) -> Settings {
+        Settings::default()
+    }
 
     /// One update of all parameters that have a gradient, each gradient multiplied by `grad_scale`
     /// first (see [`clip_scale`](super::clip_scale)).
@@ -45,15 +41,79 @@ pub trait Optimizer: Any + std::fmt::Debug + Send + Sync {
     /// What it remembers.
     fn state(&self) -> &OptimizerState;
 
-    /// Goes on from what it, or another one of its kind, remembered.
-    fn restore(&mut self, state: OptimizerState);
+    /// What it remembers, to be put there or taken away.
+    fn state_mut(&mut self) -> &mut OptimizerState;
 
     /// A copy, state and all.
     fn boxed(&self) -> Box<dyn Optimizer>;
+
+    /// Its name in checkpoints and settings, such as `adamw`.
+    fn name(&self) -> &'static str {
+        self.row().name
+    }
+
+    /// What it keeps for every weight.
+    fn slots(&self) -> &'static [Slot] {
+        self.row().slots
+    }
+
+    /// Goes on from what it, or another one of its kind, remembered.
+    fn restore(&mut self, state: OptimizerState) {
+        *self.state_mut() = state;
+    }
 }
 
 impl Clone for Box<dyn Optimizer> {
     fn clone(&self) -> Box<dyn Optimizer> {
         self.boxed()
+    }
+}
+
+/// An optimizer that a run can name. Whoever calls gives the rows that it knows: this crate's
+/// [`OPTIMIZERS`](super::OPTIMIZERS), or these and its own.
+#[derive(Clone, Copy, Debug)]
+pub struct OptimizerRow {
+    /// Its name in checkpoints and settings, for ever.
+    pub name: &'static str,
+    /// In a few words.
+    pub doc: &'static str,
+    /// What it keeps for every weight.
+    pub slots: &'static [Slot],
+    /// The keys of its own numbers, each with the value that it has where nothing is said. The type
+    /// of that value is the number's.
+    pub settings: &'static [(&'static str, Value)],
+    /// Whether it moves each weight by that weight's own numbers alone, so that several processes can
+    /// divide its memory.
+    pub elementwise: bool,
+    /// Makes a fresh one. It gets a value of the right type for each key of `settings`, and refuses
+    /// what is outside its range.
+    pub make: fn(Hyperparameters, &Settings) -> Result<Box<dyn Optimizer>>,
+}
+
+impl OptimizerRow {
+    /// A fresh optimizer. A key that is not given has the row's value.
+    ///
+    /// # Errors
+    /// [`Error::Config`] naming a key that it does not know, a value of another type, or a number
+    /// outside its range.
+    pub fn build(&self, config: Hyperparameters, given: &Settings) -> Result<Box<dyn Optimizer>> {
+        let mut all = Settings::default();
+        for (key, value) in self.settings {
+            all.insert(key, value.clone())?;
+        }
+        for (key, value) in given.iter() {
+            let reason = match all.get(key) {
+                Some(usual) if discriminant(usual) == discriminant(value) => {
+                    all.insert(key, value.clone())?;
+                    continue;
+                }
+                Some(usual) => {
+                    message!("'{}' of {} is {}, not {}", key, self.name, value.kind(), usual.kind())
+                }
+                None => message!("{} has no setting '{}'", self.name, key),
+            };
+            return Err(Error::config("optimizer", reason));
+        }
+        (self.make)(config, &all)
     }
 }

@@ -42,6 +42,9 @@ const LATER: [&str; 8] = [
     "train.matmul",
 ];
 
+/// Before the keys of an optimizer's own numbers, [`Recipe::optimizer_settings`].
+const OWN: &str = "optimizer.";
+
 /// The value of the setting with this key.
 pub fn value(key: &str, config: &Config, recipe: &Recipe) -> Option<Value> {
     let of_model = MODEL.iter().find(|row| row.key == key).map(|row| (row.get)(config));
@@ -62,6 +65,9 @@ pub fn collect(config: &Config, recipe: &Recipe) -> Result<Settings> {
     let mut all = Settings::default();
     insert(MODEL, config, &Config::new(0, 0, 0, 0), &mut all)?;
     insert(RECIPE, recipe, &Recipe::new(0, 0, 0, 0.0), &mut all)?;
+    for (key, value) in recipe.optimizer_settings.iter() {
+        all.insert(&format!("{OWN}{key}"), value.clone())?;
+    }
     data::write("data", &recipe.data, &mut all)?;
     if let Some(source) = &recipe.val_data {
         data::write("val_data", source, &mut all)?;
@@ -97,6 +103,13 @@ pub fn read(mut all: Settings) -> Result<(Config, Recipe)> {
     for row in RECIPE {
         if let Some(value) = all.take(row.key) {
             (row.put)(&mut recipe, value)?;
+        }
+    }
+    let own: Vec<String> =
+        all.iter().filter_map(|(key, _)| key.strip_prefix(OWN)).map(String::from).collect();
+    for key in own {
+        if let Some(value) = all.take(&format!("{OWN}{key}")) {
+            recipe.optimizer_settings.insert(&key, value)?;
         }
     }
     recipe.data = data::read("data", &mut all)?.unwrap_or(DataSource::NONE);

@@ -18,7 +18,19 @@ named!(
 
 named!(Precision, message!("'f32' or 'bf16'"), F32 = "f32", Bf16 = "bf16");
 
-/// Every field of [`Recipe`] but the two that say where data came from.
+/// Which names there are, the caller knows: see [`Recipe::check_with`].
+const OPTIMIZER: Row<Recipe> = Row {
+    key: "train.optimizer",
+    field: "optimizer",
+    doc: "what moves the weights, by its name",
+    get: |recipe| Typed::to_value(&recipe.optimizer),
+    put: |recipe, value| {
+        recipe.optimizer = typed("train.optimizer", value)?;
+        Ok(())
+    },
+};
+
+/// Every field of [`Recipe`] but the two that say where data came from, and the optimizer's own.
 #[rustfmt::skip]
 pub const RECIPE: &[Row<Recipe>] = &[
     row!("train.batch_size", batch_size, "batch_size", "B: windows of a micro-batch"),
@@ -30,7 +42,7 @@ pub const RECIPE: &[Row<Recipe>] = &[
     row!("train.min_lr", schedule.min_lr, "min_lr", "the learning rate at the end"),
     row!("train.warmup_steps", schedule.warmup_steps, "warmup_steps", "steps until the highest learning rate"),
     row!("train.decay_steps", schedule.decay_steps, "decay_steps", "steps until the lowest learning rate"),
-    row!("train.optimizer", optimizer, "optimizer", "what moves the weights, by its name"),
+    OPTIMIZER,
     row!("train.beta1", hyperparameters.beta1, "beta1", "decay of the gradient's running mean"),
     row!("train.beta2", hyperparameters.beta2, "beta2", "decay of the squared gradient's running mean"),
     row!("train.eps", hyperparameters.eps, "eps", "added to the root of the squared gradient's mean"),

@@ -1,13 +1,13 @@
-//! What the members of a crew agree on between two steps.
+//! What the ranks of a process group agree on between two steps.
 
-use super::hooks::{Ending, Flow, Hooks};
+use super::hooks::{Ending, Flow};
+use super::work::Work;
 use crate::base::Result;
 
-/// What all do now: what the member of the lowest number that ends the run says, else they go on.
-/// Clocks differ from machine to machine, so that one's time may be up earlier than another's.
-pub(super) fn agree(hooks: &mut dyn Hooks, mine: Flow) -> Result<Flow> {
-    let Some(crew) = hooks.crew() else { return Ok(mine) };
-    let all = crew.gather(&to_bytes(mine))?;
+/// What all do now: what the lowest rank that ends the run says, else they go on. Clocks differ from
+/// machine to machine, so that one's time may be up earlier than another's.
+pub(super) fn agree(work: &mut dyn Work, mine: Flow) -> Result<Flow> {
+    let all = work.gather(&to_bytes(mine))?;
     let all = all.as_chunks().0.iter().map(from_bytes);
     Ok(all.into_iter().find(Flow::is_break).unwrap_or(Flow::Continue(())))
 }

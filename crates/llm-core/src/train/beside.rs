@@ -1,13 +1,13 @@
-//! The last micro-batch of a crew's member: on its way back, finished gradients are summed already.
+//! The last micro-batch of a rank: during its backward pass, finished gradients are summed already.
 //!
 //! A parameter's gradient is complete when the walk has passed the last op that uses it, long before
 //! the walk is over: those of the last blocks come first. So one thread carries numbers to the other
-//! members and back, while the pool's threads go on with the blocks before. A network that is slower
+//! ranks and back, while the pool's threads go on with the blocks before. A network that is slower
 //! than memory has its time then.
 
 use super::accumulate::Tree;
 use super::together::{Part, join};
-use crate::autograd::Gradients;
+use super::work::StepSum;
 use crate::base::{Error, Result};
 use crate::crew::Crew;
 use crate::kernels::parallel;
@@ -18,27 +18,27 @@ use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
-/// What a member has of a step when its last micro-batch is all that is left.
+/// What a rank has of a step when its last micro-batch is all that is left.
 pub(super) struct Last<'a> {
     pub model: &'a TinyGPT,
-    /// `None`: the member was told to stop.
+    /// `None`: the rank was told to stop.
     pub batch: Option<Batch>,
     /// Those before it.
     pub sum: Tree,
     /// What each micro-batch counts.
     pub share: f32,
-    /// Whether each member needs the gradient of its share alone.
+    /// Whether each rank needs the gradient of its share alone.
     pub divided: bool,
     /// Steps done before.
     pub step: u64,
 }
 
 impl Last<'_> {
-    /// The step as all members did it: gradient, loss, tokens. See [`join`].
+    /// The step as all ranks did it: gradient, loss, tokens. See [`join`].
     ///
     /// # Errors
     /// As [`join`], and what the model says.
-    pub fn finish(self, crew: &mut dyn Crew) -> Result<(Gradients, f64, u64)> {
+    pub fn finish(self, crew: &mut dyn Crew) -> Result<StepSum> {
         let Last { model, batch, mut sum, share, divided, step } = self;
         let loss = batch.as_ref().map(|batch| model.loss(batch, Mode::Training)).transpose()?;
         let value = loss.as_ref().map_or(0.0, |loss| f64::from(loss.item()) * f64::from(share));

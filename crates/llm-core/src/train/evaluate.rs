@@ -1,9 +1,9 @@
 //! Loss and accuracy over many windows, without gradients.
 
+use super::work::{OneProcess, Work};
 use crate::autograd::no_grad;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Buffer;
-use crate::crew::{Alone, Crew};
 use crate::data::{TokenDataset, Window, Windows};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
 use crate::message;
@@ -84,24 +84,24 @@ pub fn evaluate(
     batch_size: usize,
     seen: impl FnMut(Scored<'_>) -> ControlFlow<()>,
 ) -> Result<Evaluation> {
-    evaluate_together(&mut Alone, model, data, windows, batch_size, seen)
+    evaluate_together(&mut OneProcess, model, data, windows, batch_size, seen)
 }
 
-/// [`evaluate`] with its groups of `batch_size` windows dealt out to the members of a crew. Each
-/// member is shown all windows in their order, without logits, and gets the means that one alone
-/// would get, to the bit. When `seen` of one stops, all stop, at most two groups a member later.
+/// [`evaluate`] with its groups of `batch_size` windows dealt out to those who work. Each of several
+/// ranks is shown all windows in their order, without logits, and gets the means that one process
+/// would get, to the bit. When `seen` of one stops, all stop, at most two groups a rank later.
 ///
 /// # Errors
 /// As [`evaluate`], and [`Error::Crew`](crate::Error::Crew).
 pub fn evaluate_together(
-    crew: &mut dyn Crew,
+    work: &mut dyn Work,
     model: &TinyGPT,
     data: &TokenDataset,
     windows: &Windows,
     batch_size: usize,
     mut seen: impl FnMut(Scored<'_>) -> ControlFlow<()>,
 ) -> Result<Evaluation> {
-    let (rank, size) = (crew.rank(), crew.size());
+    let (rank, size) = (work.rank(), work.size());
     let batch_size = batch_size.max(1);
     // One length for all, if possible that of training, so that every group takes the same
     // recycled storage.
@@ -118,7 +118,7 @@ pub fn evaluate_together(
         let mine = group(rank);
         let scores = if mine.is_empty() { None } else { Some(score(model, data, &mine, t)?) };
         let places = batch_size * t;
-        let all = exchange(crew, scores.as_ref().filter(|_| size > 1), places, stop)?;
+        let all = exchange(work, scores.as_ref().filter(|_| size > 1), places, stop)?;
         if all.iter().any(|of| of.stop) {
             break;
         }
@@ -177,7 +177,7 @@ impl Sums {
     }
 }
 
-/// What a member found out about its group.
+/// What a rank found out about its group.
 struct Found {
     losses: Vec<f32>,
     right: Vec<bool>,
@@ -185,14 +185,14 @@ struct Found {
     stop: bool,
 }
 
-/// What all members found, each for as many `places`; nothing where there is one.
+/// What all ranks found, each for as many `places`; nothing where there is one.
 fn exchange(
-    crew: &mut dyn Crew,
+    work: &mut dyn Work,
     mine: Option<&Scores>,
     places: usize,
     stop: bool,
 ) -> Result<Vec<Found>> {
-    if crew.size() == 1 {
+    if work.size() == 1 {
         return Ok(Vec::new());
     }
     const EACH: usize = size_of::<f32>() + 1;
@@ -205,7 +205,7 @@ fn exchange(
         }
     }
     bytes[EACH * places] = u8::from(stop);
-    let all = crew.gather(&bytes)?;
+    let all = work.gather(&bytes)?;
     let found = all.chunks_exact(bytes.len()).map(|bytes| {
         let rows = bytes[..EACH * places].as_chunks::<EACH>().0;
         Found {

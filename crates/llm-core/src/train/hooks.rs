@@ -1,10 +1,10 @@
-//! Who looks at a run, or takes part in it.
+//! Who watches a run, or takes part in it, and what they are shown of it.
 
-use super::{Evaluation, StepReport};
+use super::Evaluation;
+use super::work::Work;
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::checkpoint::Snapshot;
-use crate::crew::Crew;
 use crate::model::TinyGPT;
 use std::ops::ControlFlow;
 
@@ -29,6 +29,23 @@ impl Pending<'_> {
     pub fn gradients(&mut self) -> Vec<(String, &mut [f32])> {
         self.grads.named_mut(self.model.parameters())
     }
+}
+
+/// What a step did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepReport {
+    /// Steps done, this one included.
+    pub step: u64,
+    /// Loss of the batch before the update, in nats per token.
+    pub loss: f32,
+    /// Learning rate of the update.
+    pub lr: f32,
+    /// Norm of the gradient before clipping.
+    pub grad_norm: f32,
+    /// Tokens in the batch.
+    pub tokens: u64,
+    /// A hook left the update out: the weights are as before.
+    pub skipped: bool,
 }
 
 /// What becomes of a step.
@@ -60,16 +77,11 @@ pub enum Ending {
 pub type Flow = ControlFlow<Ending>;
 
 /// What is called during a run. Every method has a default that does nothing; implement those you
-/// need. `()` is nobody, and two hooks in a pair are called one after the other.
+/// need. `()` is no hook, and two hooks in a pair are called one after the other.
 ///
 /// A method that fails ends the run with its error; errors of your own go through
 /// [`Error::Hook`](crate::Error::Hook).
 pub trait Hooks: Send {
-    /// Who works on each step; nobody else unless a hook brings a crew.
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
-        None
-    }
-
     /// Asked before each micro-batch, and after a measurement: give up what is not done yet?
     fn interrupted(&mut self) -> bool {
         false
@@ -83,11 +95,12 @@ pub trait Hooks: Send {
         Ok(())
     }
 
-    /// The gradient's norm is known and everything is finite; may leave the update out.
+    /// The gradient's norm is known and everything is finite; may leave the update out. Of several
+    /// processes all must come to the same, by [`Work::broadcast`] for example.
     ///
     /// # Errors
     /// The hook's own; the weights are then as before.
-    fn check(&mut self, _report: &StepReport) -> Result<Verdict> {
+    fn check(&mut self, _report: &StepReport, _work: &mut dyn Work) -> Result<Verdict> {
         Ok(Verdict::Update)
     }
 
@@ -99,11 +112,13 @@ pub trait Hooks: Send {
         Ok(Flow::Continue(()))
     }
 
-    /// Measures in a way of its own; `None` leaves it to the plan's validation data.
+    /// Measures in a way of its own, with those who work
+    /// ([`evaluate_together`](super::evaluate_together)); `None` leaves it to the plan's validation
+    /// data.
     ///
     /// # Errors
     /// The hook's own.
-    fn evaluate(&mut self, _run: Snapshot<'_>) -> Result<Option<Evaluation>> {
+    fn evaluate(&mut self, _run: Snapshot<'_>, _work: &mut dyn Work) -> Result<Option<Evaluation>> {
         Ok(None)
     }
 
@@ -132,18 +147,11 @@ pub trait Hooks: Send {
     }
 }
 
-/// Nobody.
+/// No hooks.
 impl Hooks for () {}
 
 /// One after the other; the first that ends the run or leaves an update out is heard.
 impl<A: Hooks, B: Hooks> Hooks for (A, B) {
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
-        match self.0.crew() {
-            None => self.1.crew(),
-            first => first,
-        }
-    }
-
     fn interrupted(&mut self) -> bool {
         self.0.interrupted() || self.1.interrupted()
     }
@@ -153,28 +161,24 @@ impl<A: Hooks, B: Hooks> Hooks for (A, B) {
         self.1.before_update(pending)
     }
 
-    fn check(&mut self, report: &StepReport) -> Result<Verdict> {
-        let both = [self.0.check(report)?, self.1.check(report)?];
+    fn check(&mut self, report: &StepReport, work: &mut dyn Work) -> Result<Verdict> {
+        let both = [self.0.check(report, work)?, self.1.check(report, work)?];
         Ok(if both.contains(&Verdict::Skip) { Verdict::Skip } else { Verdict::Update })
     }
 
     fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
-        let first = self.0.after_step(run, report)?;
-        let second = self.1.after_step(run, report)?;
-        Ok(if first.is_break() { first } else { second })
+        Ok(first_break([self.0.after_step(run, report)?, self.1.after_step(run, report)?]))
     }
 
-    fn evaluate(&mut self, run: Snapshot<'_>) -> Result<Option<Evaluation>> {
-        match self.0.evaluate(run)? {
-            None => self.1.evaluate(run),
+    fn evaluate(&mut self, run: Snapshot<'_>, work: &mut dyn Work) -> Result<Option<Evaluation>> {
+        match self.0.evaluate(run, work)? {
+            None => self.1.evaluate(run, work),
             measured => Ok(measured),
         }
     }
 
     fn evaluated(&mut self, run: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow> {
-        let first = self.0.evaluated(run, evaluation)?;
-        let second = self.1.evaluated(run, evaluation)?;
-        Ok(if first.is_break() { first } else { second })
+        Ok(first_break([self.0.evaluated(run, evaluation)?, self.1.evaluated(run, evaluation)?]))
     }
 
     fn save(&mut self, run: Snapshot<'_>) -> Result<()> {
@@ -183,47 +187,33 @@ impl<A: Hooks, B: Hooks> Hooks for (A, B) {
     }
 
     fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> Result<Flow> {
-        let first = self.0.before_next(run, left)?;
-        let second = self.1.before_next(run, left)?;
-        Ok(if first.is_break() { first } else { second })
+        Ok(first_break([self.0.before_next(run, left)?, self.1.before_next(run, left)?]))
     }
+}
+
+fn first_break([first, second]: [Flow; 2]) -> Flow {
+    if first.is_break() { first } else { second }
+}
+
+/// The methods of a hook that only hand on.
+macro_rules! hand_on {
+    ($(fn $name:ident($($arg:ident: $type:ty),*) -> $out:ty;)+) => {$(
+        fn $name(&mut self, $($arg: $type),*) -> $out {
+            (**self).$name($($arg),*)
+        }
+    )+};
 }
 
 /// Borrowed, so that it can be looked at after the run.
 impl<H: Hooks + ?Sized> Hooks for &mut H {
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
-        (**self).crew()
-    }
-
-    fn interrupted(&mut self) -> bool {
-        (**self).interrupted()
-    }
-
-    fn before_update(&mut self, pending: &mut Pending<'_>) -> Result<()> {
-        (**self).before_update(pending)
-    }
-
-    fn check(&mut self, report: &StepReport) -> Result<Verdict> {
-        (**self).check(report)
-    }
-
-    fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
-        (**self).after_step(run, report)
-    }
-
-    fn evaluate(&mut self, run: Snapshot<'_>) -> Result<Option<Evaluation>> {
-        (**self).evaluate(run)
-    }
-
-    fn evaluated(&mut self, run: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow> {
-        (**self).evaluated(run, evaluation)
-    }
-
-    fn save(&mut self, run: Snapshot<'_>) -> Result<()> {
-        (**self).save(run)
-    }
-
-    fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> Result<Flow> {
-        (**self).before_next(run, left)
+    hand_on! {
+        fn interrupted() -> bool;
+        fn before_update(pending: &mut Pending<'_>) -> Result<()>;
+        fn check(report: &StepReport, work: &mut dyn Work) -> Result<Verdict>;
+        fn after_step(run: Snapshot<'_>, report: &StepReport) -> Result<Flow>;
+        fn evaluate(run: Snapshot<'_>, work: &mut dyn Work) -> Result<Option<Evaluation>>;
+        fn evaluated(run: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow>;
+        fn save(run: Snapshot<'_>) -> Result<()>;
+        fn before_next(run: Snapshot<'_>, left: u64) -> Result<Flow>;
     }
 }

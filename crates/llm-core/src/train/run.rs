@@ -2,13 +2,11 @@
 
 use super::agree::agree;
 use super::hooks::{Ending, Flow, Hooks};
-use super::{Evaluation, Scored, Trainer, evaluate, evaluate_together};
+use super::work::{OneProcess, Work};
+use super::{Evaluation, Trainer, evaluate_together};
 use crate::base::{Error, Result};
-use crate::checkpoint::{Snapshot, weights_checksum};
-use crate::crew::Crew;
+use crate::checkpoint::Snapshot;
 use crate::data::{TokenDataset, Windows};
-use crate::message;
-use crate::optim::Divided;
 use std::ops::ControlFlow;
 
 /// What is done during a run, and how often.
@@ -60,11 +58,13 @@ impl Trainer {
     /// [`Hooks::evaluated`]; if due, [`Hooks::save`]; [`Hooks::before_next`]. The last step is
     /// followed by the first of these only: what comes after a run is its caller's.
     ///
-    /// With a crew every member calls this with the same data and plan. What one's hooks end, ends
-    /// for all after the same step. Only hooks that keep something belong to one member alone.
+    /// Who does the steps is `work`, usually [`OneProcess`]. Of a
+    /// [`ProcessGroup`](super::ProcessGroup) every rank calls this with the same data and plan. What
+    /// one's hooks end, ends for all after the same step. Only hooks that keep something belong to
+    /// one rank alone.
     ///
     /// ```
-    /// use llm_core::train::{Ending, RunPlan, TimeLimit, Trainer};
+    /// use llm_core::train::{Ending, OneProcess, RunPlan, TimeLimit, Trainer};
     /// use llm_core::{Config, Recipe, TinyGPT, TokenDataset};
     /// use std::time::Duration;
     ///
@@ -73,7 +73,8 @@ impl Trainer {
     /// let model = TinyGPT::new(Config::new(256, 16, 16, 1), 1)?;
     /// let mut trainer = Trainer::new(model, Recipe::new(4, 16, 20, 1e-2))?;
     /// let plan = RunPlan::new(20).evaluating(&unseen, 16, 10);
-    /// let ending = trainer.run(&data, &plan, &mut TimeLimit::new(Duration::from_secs(60)))?;
+    /// let mut limit = TimeLimit::new(Duration::from_secs(60));
+    /// let ending = trainer.run(&data, &plan, &mut OneProcess, &mut limit)?;
     /// assert_eq!((ending, trainer.step), (Ending::AllSteps, 20));
     /// # Ok::<(), llm_core::Error>(())
     /// ```
@@ -85,15 +86,16 @@ impl Trainer {
         &mut self,
         data: &TokenDataset,
         plan: &RunPlan<'_>,
+        work: &mut dyn Work,
         hooks: &mut dyn Hooks,
     ) -> Result<Ending> {
         for done in 1..=plan.steps {
-            let report = match self.step_with(data, hooks) {
+            let report = match self.step_with(data, work, hooks) {
                 Err(Error::Stopped { .. }) => return Ok(Ending::Interrupted),
                 done => done?,
             };
             let flow = hooks.after_step(Snapshot::from(&*self), &report)?;
-            if let Flow::Break(ending) = agree(hooks, flow)? {
+            if let Flow::Break(ending) = agree(work, flow)? {
                 return Ok(ending);
             }
             let left = plan.steps - done;
@@ -101,51 +103,26 @@ impl Trainer {
             let due = |every: u64| every > 0 && step.is_multiple_of(every) && left > 0;
             let mut flow = Flow::Continue(());
             if due(plan.eval_every) {
-                flow = self.measure(plan, hooks)?;
+                flow = self.measure(plan, work, hooks)?;
             }
             if flow.is_continue() && hooks.interrupted() {
                 flow = Flow::Break(Ending::Interrupted);
             }
-            if let Flow::Break(ending) = agree(hooks, flow)? {
+            if let Flow::Break(ending) = agree(work, flow)? {
                 return Ok(ending);
             }
             if due(plan.save_every) {
-                if let Some(crew) = hooks.crew() {
-                    self.before_saving(crew)?;
-                }
+                work.before_saving(&self.model, self.optimizer.as_mut())?;
                 hooks.save(Snapshot::from(&*self))?;
             }
             if left > 0 {
                 let flow = hooks.before_next(Snapshot::from(&*self), left)?;
-                if let Flow::Break(ending) = agree(hooks, flow)? {
+                if let Flow::Break(ending) = agree(work, flow)? {
                     return Ok(ending);
                 }
             }
         }
         Ok(Ending::AllSteps)
-    }
-
-    /// Divides the memory of the optimizer over the members of a crew, see [`Divided`]. All members
-    /// do it, before the first step that they make together.
-    ///
-    /// # Errors
-    /// As [`Divided::new`].
-    pub fn divide_optimizer(&mut self, crew: &dyn Crew) -> Result<()> {
-        let whole = self.optimizer.boxed();
-        let parameters = self.model.parameters();
-        self.optimizer = Box::new(Divided::new(whole, parameters, crew.rank(), crew.size())?);
-        Ok(())
-    }
-
-    /// Makes the state one that can be saved: gathers what a divided optimizer remembers. All members of a crew call this before one of them
-    /// saves; [`Trainer::run`] does it for what [`Hooks::save`] gets.
-    ///
-    /// # Errors
-    /// [`CrewError::Unequal`](crate::base::CrewError::Unequal), for all, when they do not have the
-    /// same weights: a fault of a machine's memory would else go on unseen.
-    pub fn before_saving(&mut self, crew: &mut dyn Crew) -> Result<()> {
-        crew.equal(message!("weights"), &weights_checksum(&self.model).to_le_bytes())?;
-        Divided::of(self.optimizer.as_mut()).map_or(Ok(()), |divided| divided.gather(crew))
     }
 
     /// Trains up to the end of the recipe: the steps that are left, and nothing else.
@@ -154,14 +131,19 @@ impl Trainer {
     /// As [`Trainer::run`].
     pub fn finish(&mut self, data: &TokenDataset) -> Result<Ending> {
         let left = self.recipe.total_steps.saturating_sub(self.step);
-        self.run(data, &RunPlan::new(left), &mut ())
+        self.run(data, &RunPlan::new(left), &mut OneProcess, &mut ())
     }
 
-    fn measure(&self, plan: &RunPlan<'_>, hooks: &mut dyn Hooks) -> Result<Flow> {
+    fn measure(
+        &self,
+        plan: &RunPlan<'_>,
+        work: &mut dyn Work,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Flow> {
         let run = Snapshot::from(self);
-        let measured = match (hooks.evaluate(run)?, &plan.validation) {
+        let measured = match (hooks.evaluate(run, work)?, &plan.validation) {
             (Some(measured), _) => measured,
-            (None, Some(validation)) => self.evaluate(validation, hooks)?,
+            (None, Some(validation)) => self.evaluate(validation, work, hooks)?,
             (None, None) => return Ok(Flow::Continue(())),
         };
         if hooks.interrupted() {
@@ -171,14 +153,19 @@ impl Trainer {
         hooks.evaluated(run, &measured)
     }
 
-    fn evaluate(&self, on: &Validation<'_>, hooks: &mut dyn Hooks) -> Result<Evaluation> {
+    fn evaluate(
+        &self,
+        on: &Validation<'_>,
+        work: &mut dyn Work,
+        hooks: &mut dyn Hooks,
+    ) -> Result<Evaluation> {
         let (model, batch_size) = (&self.model, self.recipe.batch_size);
-        if let Some(crew) = hooks.crew() {
-            let all = |_: Scored<'_>| ControlFlow::Continue(());
-            return evaluate_together(crew, model, on.data, &on.windows, batch_size, all);
-        }
-        evaluate(model, on.data, &on.windows, batch_size, |_| {
-            if hooks.interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        let is_alone = work.size() == 1; // several measure to the end, and agree after it
+        evaluate_together(work, model, on.data, &on.windows, batch_size, |_| {
+            match is_alone && hooks.interrupted() {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
         })
     }
 }

@@ -8,6 +8,7 @@
 
 use super::StepReport;
 use super::hooks::{Ending, Flow, Hooks, Verdict};
+use super::work::Work;
 use crate::base::Result;
 use crate::checkpoint::Snapshot;
 use std::collections::VecDeque;
@@ -76,7 +77,7 @@ impl SpikeGuard {
 /// Leaves out the updates of spikes, and gives the run up after
 /// [`MOST_IN_A_ROW`](SpikeGuard::MOST_IN_A_ROW) of them.
 impl Hooks for SpikeGuard {
-    fn check(&mut self, report: &StepReport) -> Result<Verdict> {
+    fn check(&mut self, report: &StepReport, _: &mut dyn Work) -> Result<Verdict> {
         let spike = self.compare(report.loss, report.grad_norm);
         Ok(if spike.is_some() { Verdict::Skip } else { Verdict::Update })
     }

@@ -1,17 +1,13 @@
 //! One training step: the whole method.
 
-use super::StepReport;
-use super::accumulate::Tree;
-use super::beside::Last;
-use super::hooks::{Hooks, Pending, Verdict};
-use super::together;
+use super::hooks::{Hooks, Pending, StepReport, Verdict};
 use super::usable::check_weights;
-use crate::autograd::Gradients;
+use super::work::Work;
 use crate::base::{Error, Result};
 use crate::kernels::parallel;
 use crate::message;
-use crate::model::{Batch, Mode, TinyGPT};
-use crate::optim::{Divided, Optimizer, clip_scale, grad_norm};
+use crate::model::{Batch, TinyGPT};
+use crate::optim::{Optimizer, clip_scale};
 use crate::profile::enter;
 
 /// What decides a step besides weights and batches.
@@ -29,17 +25,13 @@ pub struct Update {
 /// update.
 ///
 /// ```text
-/// g = 1/M · Σₘ ∇ loss(batch m)      by a binary tree over m, see [`Tree`]
+/// g = 1/M · Σₘ ∇ loss(batch m)      by a binary tree over m, see [`Tree`](super::Tree)
 /// θ ← optimizer(θ, g · min(1, clip/‖g‖), lr)
 /// ```
 ///
 /// One batch is a step of one micro-batch: `[data.batch(..)]`. Several are asked for one after the
 /// other, as they are needed; when they are of one size, the update is that of one batch of all of
-/// them.
-///
-/// With a crew ([`Hooks::crew`]) the batches are this member's, equally many for each, and M counts
-/// those of all. Gradients are summed over the members while that of the last micro-batch is made.
-/// Every member ends with the bits that one alone would have.
+/// them. Who does it is `work`: usually [`OneProcess`](super::OneProcess).
 ///
 /// # Errors
 /// [`Error::Config`] when the rate is not finite, the clip is NaN or there is no batch,
@@ -51,111 +43,58 @@ pub fn train_step(
     optimizer: &mut dyn Optimizer,
     batches: impl IntoIterator<Item = Result<Batch>, IntoIter: ExactSizeIterator + Send>,
     update: Update,
+    work: &mut dyn Work,
     hooks: &mut dyn Hooks,
 ) -> Result<StepReport> {
     let _span = enter("train_step");
     let batches = batches.into_iter();
-    if !update.lr.is_finite() {
-        return Err(Error::config("lr", message!("{} is not a finite number", update.lr)));
-    }
-    if update.clip.is_nan() {
-        return Err(Error::config(
-            "clip",
-            message!("NaN is no gradient norm; 0 switches clipping off"),
-        ));
-    }
-    if batches.len() == 0 {
-        return Err(Error::config("batches", message!("a step needs one or more")));
-    }
+    update.check(batches.len())?;
+    let Update { step, lr, clip } = update;
+    let stopped = || Err(Error::Stopped { step });
     parallel::awake(|| {
-        let members = hooks.crew().map(|crew| crew.size());
-        let count = batches.len();
-        let share = 1.0 / (count * members.unwrap_or(1)) as f32;
-        let mut sum = Tree::default();
-        let (mut stopped, mut last) = (false, None);
-        for (i, batch) in batches.enumerate() {
-            stopped = hooks.interrupted();
-            if stopped {
-                break;
-            }
-            let batch = batch?;
-            if members.is_some() && i + 1 == count {
-                last = Some(batch); // its way back goes beside the sums over the members
-                break;
-            }
-            let loss = model.loss(&batch, Mode::Training)?;
-            let grads = loss.backward_into(Gradients::default(), share)?;
-            sum.push(grads, f64::from(loss.item()) * f64::from(share), batch.inputs.len() as u64);
-        }
-        let divided = Divided::of(optimizer).is_some();
-        let (mut grads, mut loss, tokens) = match hooks.crew() {
-            Some(crew) => {
-                let last = Last { model, batch: last, sum, share, divided, step: update.step };
-                last.finish(crew)?
-            }
-            None if stopped => return Err(Error::Stopped { step: update.step }),
-            None => sum.total(),
-        };
-        let (grads_mut, loss_mut, step) = (&mut grads, &mut loss, update.step);
-        let pending = &mut Pending { model, grads: grads_mut, loss: loss_mut, step, tokens };
+        let mut mine = batches.map(|batch| if hooks.interrupted() { stopped() } else { batch });
+        let (mut grads, mut loss, tokens) = work.gradients(model, &mut mine, step)?;
+        drop(mine);
+        let pending = &mut Pending { model, grads: &mut grads, loss: &mut loss, step, tokens };
         hooks.before_update(pending)?;
-        let Update { step, lr, clip } = update;
-        let loss = loss as f32;
-        let report = StepReport { step, loss, lr, grad_norm: 0.0, tokens, skipped: false };
-        apply(model, optimizer, &grads, report, clip, hooks)
-    })
-}
-
-/// Clips and updates, unless something is not finite. `report.step` is the steps done before.
-fn apply(
-    model: &mut TinyGPT,
-    optimizer: &mut dyn Optimizer,
-    grads: &Gradients,
-    report: StepReport,
-    clip: f32,
-    hooks: &mut dyn Hooks,
-) -> Result<StepReport> {
-    let norm = match (Divided::of(optimizer), hooks.crew()) {
-        (Some(divided), Some(crew)) => together::norm(crew, divided, model, grads)?,
-        _ => grad_norm(model.parameters(), grads),
-    };
-    let report = StepReport { step: report.step + 1, grad_norm: norm as f32, ..report };
-    check_finite(&report, || match (Divided::of(optimizer), hooks.crew()) {
-        (Some(divided), Some(crew)) => together::culprit(crew, divided, model, grads),
-        _ => Ok(culprit(model, grads)),
-    })?;
-    if hooks.check(&report)? == Verdict::Skip {
-        return Ok(StepReport { skipped: true, ..report });
-    }
-    let scale = clip_scale(norm, clip);
-    match (Divided::of(optimizer), hooks.crew()) {
-        (Some(divided), Some(crew)) => {
-            let parameters = model.parameters_mut().collect();
-            divided.step_together(crew, parameters, grads, report.lr, scale)?;
+        let norm = work.norm(model, &grads)?;
+        let (step, loss, grad_norm) = (step + 1, loss as f32, norm as f32);
+        let report = StepReport { step, loss, lr, grad_norm, tokens, skipped: false };
+        check_finite(&report, || work.first_non_finite(model, &grads))?;
+        if hooks.check(&report, work)? == Verdict::Skip {
+            return Ok(StepReport { skipped: true, ..report });
         }
-        _ => optimizer.step(&mut model.parameters_mut(), grads, report.lr, scale)?,
-    }
-    check_weights(model, report.step)?;
-    Ok(report)
-}
-
-/// The first parameter with a gradient that is not finite, and that number.
-fn culprit(model: &TinyGPT, grads: &Gradients) -> Option<(String, f32)> {
-    model.parameters().find_map(|(name, p)| {
-        let bad = grads.get(p)?.iter().find(|g| !g.is_finite())?;
-        Some((name, *bad))
+        work.update(model, optimizer, &grads, lr, clip_scale(norm, clip))?;
+        check_weights(model, report.step)?;
+        Ok(report)
     })
 }
 
-/// `Err(Diverged)` naming the loss, or the gradient that is not finite, which `culprit` finds.
+impl Update {
+    fn check(&self, batches: usize) -> Result<()> {
+        if !self.lr.is_finite() {
+            return Err(Error::config("lr", message!("{} is not a finite number", self.lr)));
+        }
+        if self.clip.is_nan() {
+            let why = message!("NaN is no gradient norm; 0 switches clipping off");
+            return Err(Error::config("clip", why));
+        }
+        if batches == 0 {
+            return Err(Error::config("batches", message!("a step needs one or more")));
+        }
+        Ok(())
+    }
+}
+
+/// `Err(Diverged)` naming the loss, or the parameter with a non-finite gradient.
 fn check_finite(
     report: &StepReport,
-    culprit: impl FnOnce() -> Result<Option<(String, f32)>>,
+    first_non_finite: impl FnOnce() -> Result<Option<(String, f32)>>,
 ) -> Result<()> {
     if report.loss.is_finite() && report.grad_norm.is_finite() {
         return Ok(());
     }
-    let (what, value) = match culprit()? {
+    let (what, value) = match first_non_finite()? {
         Some((name, bad)) if report.loss.is_finite() => (message!("the gradient of {}", name), bad),
         _ if report.loss.is_finite() => (message!("the gradient norm"), report.grad_norm),
         _ => (message!("the loss"), report.loss),
@@ -167,6 +106,7 @@ fn check_finite(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::train::OneProcess;
     use crate::{AdamW, Config, Hyperparameters};
 
     #[test]
@@ -178,7 +118,8 @@ mod tests {
             let mut adamw = AdamW::new(Hyperparameters::default()).unwrap();
             let batch = |_| Ok(Batch::new(vec![0, 1], vec![1, 2], [1, 2]));
             let batches: Vec<_> = (0..batches).map(batch).collect();
-            let done = train_step(&mut model, &mut adamw, batches, update, &mut ());
+            let done =
+                train_step(&mut model, &mut adamw, batches, update, &mut OneProcess, &mut ());
             (done, model.wte.data() != start.wte.data(), adamw.state().t)
         };
         for (update, batches, field) in [

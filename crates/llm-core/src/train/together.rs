@@ -1,19 +1,19 @@
-//! What the members of a crew make of their parts of a step.
+//! What the ranks of a process group make of their parts of a step.
 
 use super::accumulate::pairwise;
+use super::shares::Shares;
 use crate::autograd::{Gradients, TensorId};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::crew::Crew;
+use crate::crew::{Crew, buckets_of};
 use crate::kernels::norm::{CHUNK, chunk_squares, sum_of_chunks};
 use crate::message;
 use crate::model::TinyGPT;
-use crate::optim::{Divided, buckets_of};
 use crate::profile::enter;
 use crate::tensor::Tensor;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a member has done of a step, besides its gradient.
+/// What a rank has done of a step, besides its gradient.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Part {
     /// Its share of the mean loss.
@@ -45,11 +45,11 @@ impl Part {
     }
 }
 
-/// The step as all members did it: the loss by the tree over their numbers, and the gradient too,
-/// unless one was told to stop. With a divided optimizer each member gets the finished gradient of
+/// The step as all ranks did it: the loss by the tree over their numbers, and the gradient too,
+/// unless one was told to stop. With a divided optimizer each rank gets the finished gradient of
 /// its share alone.
 ///
-/// The member's gradients come one after the other, as they are finished; [`buckets_of`] says in
+/// The rank's gradients come one after the other, as they are finished; [`buckets_of`] says in
 /// which order they go to the others, which is the same for all.
 ///
 /// # Errors
@@ -74,7 +74,7 @@ pub(super) fn join(
     Ok((Part { loss: pairwise(&losses), tokens, stopped: false }, gradients))
 }
 
-/// Sums all gradients over the members, where they lie; `divided`: each member its share of them.
+/// Sums all gradients over the ranks, where they lie; `divided`: each rank its share of them.
 fn sum(
     crew: &mut dyn Crew,
     model: &TinyGPT,
@@ -119,20 +119,20 @@ fn sum(
     Ok(Gradients::of_leaves(summed.filter_map(|(list, of)| Some((parameters[list].id()?, of?)))))
 }
 
-/// The gradient's norm where each member has the gradient of its share: as
+/// The gradient's norm where each rank has the gradient of its share: as
 /// [`grad_norm`](crate::optim::grad_norm) of the whole, to the bit.
 ///
 /// # Errors
 /// [`Error::Crew`].
 pub(super) fn norm(
     crew: &mut dyn Crew,
-    divided: &Divided,
+    shares: &Shares,
     model: &TinyGPT,
     grads: &Gradients,
 ) -> Result<f64> {
     let _span = enter("clip");
     let parameters: Vec<&Tensor> = model.parameters().map(|(_, p)| p).collect();
-    let pieces = divided.shares().flat_map(|(bucket, share)| bucket.within(share.clone()));
+    let pieces = shares.iter().flat_map(|(bucket, share)| bucket.within(share.clone()));
     let squares = pieces.map(|((list, range), _)| {
         let gradient = grads.get(parameters[*list]);
         (*list, range.start / CHUNK, gradient.map_or(0.0, |g| chunk_squares(&g[range.clone()])))
@@ -147,7 +147,7 @@ pub(super) fn norm(
     Ok(chunks.iter().map(|chunks| sum_of_chunks(chunks)).sum::<f64>().sqrt())
 }
 
-/// Rows of two numbers and a value from all members, however many each has.
+/// Rows of two numbers and a value from all ranks, however many each has.
 fn gather_all(
     crew: &mut dyn Crew,
     mine: Vec<(usize, usize, f64)>,
@@ -167,18 +167,18 @@ fn gather_all(
     Ok(rows.map(|r| (number(r[0]), number(r[1]), f64::from_le_bytes(r[2]))).collect())
 }
 
-/// The first gradient that is not finite, by name, where each member has those of its share.
+/// The first parameter with a non-finite gradient, where each rank has those of its share.
 ///
 /// # Errors
 /// [`Error::Crew`].
-pub(super) fn culprit(
+pub(super) fn first_non_finite(
     crew: &mut dyn Crew,
-    divided: &Divided,
+    shares: &Shares,
     model: &TinyGPT,
     grads: &Gradients,
 ) -> Result<Option<(String, f32)>> {
     let parameters: Vec<(String, &Tensor)> = model.parameters().collect();
-    let pieces = divided.shares().flat_map(|(bucket, share)| bucket.within(share.clone()));
+    let pieces = shares.iter().flat_map(|(bucket, share)| bucket.within(share.clone()));
     let found = pieces.filter_map(|((list, range), _)| {
         let gradient = &grads.get(parameters[*list].1)?[range.clone()];
         let at = gradient.iter().position(|g| !g.is_finite())?;

@@ -1,8 +1,8 @@
 //! A run between two steps, and its next step.
 
-use super::StepReport;
-use super::hooks::Hooks;
+use super::hooks::{Hooks, StepReport};
 use super::step::{Update, train_step};
+use super::work::{OneProcess, Work};
 use crate::base::{Error, Result};
 use crate::checkpoint::{Checkpoint, Snapshot, State};
 use crate::crew::micro_batches;
@@ -10,7 +10,7 @@ use crate::data::TokenDataset;
 use crate::kernels::gemm::within;
 use crate::message;
 use crate::model::{Attention, Config, Origin, TinyGPT};
-use crate::optim::{Optimizer, make_optimizer};
+use crate::optim::{OPTIMIZERS, Optimizer, OptimizerRow};
 use crate::recipe::Recipe;
 use std::ops::Range;
 use std::sync::Arc;
@@ -34,12 +34,24 @@ impl Trainer {
     /// # Errors
     /// [`Error::Config`] when a setting is outside its range.
     pub fn new(model: TinyGPT, recipe: Recipe) -> Result<Trainer> {
-        recipe.check()?;
+        Trainer::with_optimizers(model, recipe, OPTIMIZERS)
+    }
+
+    /// [`Trainer::new`] where the recipe names one of these optimizers.
+    ///
+    /// # Errors
+    /// As [`Trainer::new`].
+    pub fn with_optimizers(
+        model: TinyGPT,
+        recipe: Recipe,
+        optimizers: &[OptimizerRow],
+    ) -> Result<Trainer> {
+        recipe.check_with(optimizers)?;
         if recipe.seq_len > model.config().seq_len {
             let reason = message!("longer than the model's context of {}", model.config().seq_len);
             return Err(Error::config("seq_len", reason));
         }
-        let optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
+        let optimizer = recipe.make_optimizer(optimizers)?;
         Ok(Trainer { model, optimizer, recipe, step: 0 })
     }
 
@@ -58,26 +70,30 @@ impl Trainer {
     /// [`Error::DataTooSmall`], [`Error::Diverged`], or [`Error::Io`] from data in files; then
     /// nothing has changed. [`Error::Unusable`] when the update ruined the weights.
     pub fn step(&mut self, data: &TokenDataset) -> Result<StepReport> {
-        self.step_with(data, &mut ())
+        self.step_with(data, &mut OneProcess, &mut ())
     }
 
-    /// [`Trainer::step`] with hooks. A skipped step counts, but leaves weights and optimizer as they
-    /// are.
+    /// [`Trainer::step`] by those who work, with hooks. A skipped step counts, but leaves weights and
+    /// optimizer as they are.
     ///
     /// # Errors
     /// As [`Trainer::step`], [`Error::Stopped`] when a hook gave the step up, and the hook's own.
-    pub fn step_with(&mut self, data: &TokenDataset, hooks: &mut dyn Hooks) -> Result<StepReport> {
+    pub fn step_with(
+        &mut self,
+        data: &TokenDataset,
+        work: &mut dyn Work,
+        hooks: &mut dyn Hooks,
+    ) -> Result<StepReport> {
         let Recipe { seed, batch_size, seq_len, accum, schedule, clip, matmul, .. } = self.recipe;
         let step = self.step;
-        let (rank, size) = hooks.crew().map_or((0, 1), |crew| (crew.rank(), crew.size()));
-        let Range { start, end } = micro_batches(rank, size, u64::from(accum))?;
+        let Range { start, end } = micro_batches(work.rank(), work.size(), u64::from(accum))?;
         let batches = (start as u32..end as u32).map(|micro| {
             let first_row = u64::from(micro) * batch_size as u64;
             data.rows(Origin { seed, step, first_row }, [batch_size, seq_len])
         });
         let update = Update { step, lr: schedule.at(step), clip };
         let (model, optimizer) = (&mut self.model, self.optimizer.as_mut());
-        let report = within(matmul, || train_step(model, optimizer, batches, update, hooks))?;
+        let report = within(matmul, || train_step(model, optimizer, batches, update, work, hooks))?;
         self.step = report.step;
         Ok(report)
     }
@@ -96,7 +112,8 @@ impl Checkpoint {
     /// # Errors
     /// As [`Checkpoint::into_state`].
     pub fn into_trainer(self, attention: Arc<dyn Attention>) -> Result<Trainer> {
+        let optimizers = self.optimizers;
         let State { model, optimizer, recipe, step } = self.into_state(attention)?;
-        Ok(Trainer { optimizer, step, ..Trainer::new(model, recipe)? })
+        Ok(Trainer { optimizer, step, ..Trainer::with_optimizers(model, recipe, optimizers)? })
     }
 }

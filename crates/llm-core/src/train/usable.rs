@@ -48,7 +48,8 @@ fn refuse(step: u64, what: impl FnOnce() -> Message, values: &[f32]) -> Result<(
 mod tests {
     use super::*;
     use crate::checkpoint::TokenizerSpec;
-    use crate::train::{Evaluation, Hooks, Keeper, RunPlan, Trainer};
+    use crate::optim::OPTIMIZERS;
+    use crate::train::{Evaluation, Hooks, Keeper, OneProcess, RunPlan, Trainer, Work};
     use crate::{Config, Hyperparameters, Recipe, TokenDataset};
 
     fn trainer() -> Trainer {
@@ -101,8 +102,9 @@ mod tests {
     #[test]
     fn weights_are_looked_at_after_each_update() {
         let mut ill = trainer();
-        let decayed = Hyperparameters { weight_decay: 1e10, ..ill.recipe.hyperparameters };
-        ill.optimizer.set_config(decayed).unwrap();
+        ill.recipe.hyperparameters =
+            Hyperparameters { weight_decay: 1e10, ..ill.recipe.hyperparameters };
+        ill.optimizer = ill.recipe.make_optimizer(OPTIMIZERS).unwrap();
         ill.recipe.schedule.lr = 1e30;
         match ill.step(&data()).unwrap_err() {
             Error::Unusable { what, step: 1, .. } => assert_eq!(what.to_string(), "wte"),
@@ -115,7 +117,11 @@ mod tests {
     fn a_measurement_that_is_no_number_ends_the_run() {
         struct Measures(bool);
         impl Hooks for Measures {
-            fn evaluate(&mut self, _: Snapshot<'_>) -> Result<Option<Evaluation>> {
+            fn evaluate(
+                &mut self,
+                _: Snapshot<'_>,
+                _: &mut dyn Work,
+            ) -> Result<Option<Evaluation>> {
                 Ok(Some(Evaluation { loss: f64::NAN, ..Evaluation::default() }))
             }
             fn save(&mut self, _: Snapshot<'_>) -> Result<()> {
@@ -125,7 +131,7 @@ mod tests {
         }
         let mut hooks = Measures(false);
         let plan = RunPlan { eval_every: 1, save_every: 1, ..RunPlan::new(4) };
-        let error = trainer().run(&data(), &plan, &mut hooks).unwrap_err();
+        let error = trainer().run(&data(), &plan, &mut OneProcess, &mut hooks).unwrap_err();
         assert!(error.to_string().contains("the validation loss"), "{error}");
         assert!(!hooks.0);
     }

@@ -4,10 +4,9 @@ use crate::defaults::{FEWEST_FINAL_TOKENS, FINAL_TOKENS, LEARNT_A_SCORED};
 use crate::error::Result;
 use crate::log::RunResult;
 use llm_core::base::Message;
-use llm_core::crew::{Alone, Crew};
 use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::tokenizer::Tokenizer;
-use llm_core::train::{Evaluation, Scored, Sums, evaluate_together};
+use llm_core::train::{Evaluation, OneProcess, Scored, Sums, Work, evaluate_together};
 use llm_core::{Recipe, TinyGPT, TokenId};
 use llm_lens::{KnownText, Piece};
 use llm_stories::{FactTable, Story, ToldUnseen, UnseenStories};
@@ -179,7 +178,7 @@ impl Validation {
             return Ok(None);
         }
         let windows = Windows::consecutive(scored + 1, seq_len);
-        let found = evaluate_together(&mut Alone, model, &self.data, &windows, 1, |_| {
+        let found = evaluate_together(&mut OneProcess, model, &self.data, &windows, 1, |_| {
             if stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })?;
         Ok(Some(found.loss))
@@ -197,24 +196,24 @@ impl Validation {
         limit: usize,
         mut stop: impl FnMut(u64) -> bool,
     ) -> Result<Report> {
-        self.score_together(&mut Alone, model, batch_size, limit, |tokens, _, _| stop(tokens))
+        self.score_together(&mut OneProcess, model, batch_size, limit, |tokens, _, _| stop(tokens))
     }
 
-    /// The same, divided over the members of a crew. `seen` is told each window and what the model said
+    /// The same, by those who work. `seen` is told each window and what the model said
     /// about it too.
     ///
     /// # Errors
     /// As [`evaluate_together`].
     pub fn score_together(
         &self,
-        crew: &mut dyn Crew,
+        work: &mut dyn Work,
         model: &TinyGPT,
         batch_size: usize,
         limit: usize,
         seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
     ) -> Result<Report> {
         let mut all = Slices::new(self, limit);
-        all.score(self, crew, model, [batch_size, usize::MAX], seen)?;
+        all.score(self, work, model, [batch_size, usize::MAX], seen)?;
         Ok(all.report(self))
     }
 }
@@ -253,14 +252,14 @@ impl Slices {
     pub fn score(
         &mut self,
         val: &Validation,
-        crew: &mut dyn Crew,
+        work: &mut dyn Work,
         model: &TinyGPT,
         [batch_size, count]: [usize; 2],
         mut seen: impl FnMut(u64, Window, &Scored<'_>) -> bool,
     ) -> Result<()> {
         let tokenizer = val.tokenizer.as_ref();
         let some: Windows = self.windows.iter().skip(self.next).take(count).collect();
-        evaluate_together(crew, model, &val.data, &some, batch_size, |scored| {
+        evaluate_together(work, model, &val.data, &some, batch_size, |scored| {
             let Some(window) = some.get(scored.window) else { return ControlFlow::Break(()) };
             let end = tokenizer.end_of_text();
             // The token that ends a text stands for none of its bytes.

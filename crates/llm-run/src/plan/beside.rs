@@ -54,7 +54,7 @@ impl SharedData {
     pub fn decided(&self, models: &Models, options: &Options) -> Result<SharedDecision> {
         match self.settled(models, options)? {
             Some((Settings { config, attention, recipe, .. }, _)) => {
-                let footprint = recipe.footprint(&config, attention.as_ref())?;
+                let footprint = recipe.footprint(&config, attention.as_ref(), models.optimizers)?;
                 let parameters = footprint.parameter_count();
                 let head_dim = attention.spec().head_dim(config.d_model);
                 Ok(SharedDecision { config, recipe, parameters, head_dim })
@@ -92,7 +92,7 @@ impl SharedData {
         let sources = (first.data.clone(), first.val_data.clone());
         let vocab_size = self.tokenizer.vocab_size();
         let mut settings = decided.on(options, vocab_size, sources)?;
-        plan_epochs(options, data.train.len(), &mut settings.recipe)?;
+        plan_epochs(options, data.train.len(), &mut settings)?;
         Ok(Some((settings, data)))
     }
 }

@@ -10,6 +10,7 @@ use llm_core::base::{memory, with_causes};
 use llm_core::checkpoint::{self, TokenizerSpec};
 use llm_core::message;
 use llm_core::model::Footprint;
+use llm_core::optim::OptimizerRow;
 use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
@@ -76,9 +77,10 @@ pub(super) fn training_memory(
     config: &Config,
     attention: &dyn Attention,
     recipe: &Recipe,
+    optimizers: &[OptimizerRow],
     options: &Options,
 ) -> Result<u64> {
-    let footprint = recipe.footprint(config, attention)?;
+    let footprint = recipe.footprint(config, attention, optimizers)?;
     let members = options.members.max(1) as u64;
     let micro_batches = (u64::from(recipe.accum) / members).max(1) as u32;
     let footprint = Footprint { micro_batches, ..footprint };

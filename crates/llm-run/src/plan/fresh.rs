@@ -13,6 +13,7 @@ use crate::settings::{self, Given};
 use crate::tokenizers::{self, Choice, Made, Watching};
 use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
+use llm_core::optim::OptimizerRow;
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
@@ -56,7 +57,7 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
     let sources = (input.source(), val.as_ref().map(Input::source));
     let mut settings = settings.on(options, tokenizer.vocab_size(), sources)?;
     let data = Data::new(input, val, val_frac, settings.recipe.seq_len, &tokenizer)?;
-    plan_epochs(options, data.train.len(), &mut settings.recipe)?;
+    plan_epochs(options, data.train.len(), &mut settings)?;
     let plan = settings.plan(options, data, tokenizer)?;
     let ignored = ignored(&options.given, &plan.trainer.recipe);
     Ok(Plan { notes: note.into_iter().chain(hint).chain(ignored).collect(), ..plan })
@@ -81,6 +82,7 @@ pub struct Settings {
     pub(super) config: Config,
     pub(super) attention: Arc<dyn Attention>,
     pub(super) recipe: Recipe,
+    optimizers: &'static [OptimizerRow],
     tokens: Choice,
 }
 
@@ -102,7 +104,8 @@ impl Settings {
     }
 
     fn memory(&self, options: &Options) -> Result<u64> {
-        training_memory(&self.config, self.attention.as_ref(), &self.recipe, options)
+        let attention = self.attention.as_ref();
+        training_memory(&self.config, attention, &self.recipe, self.optimizers, options)
     }
 
     /// The run of these settings on data that are there.
@@ -113,9 +116,9 @@ impl Settings {
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Plan> {
         let memory = self.memory(options)?;
-        let Settings { files, config, attention, recipe, tokens: _ } = self;
+        let Settings { files, config, attention, recipe, optimizers, tokens: _ } = self;
         let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
-        let trainer = Trainer::new(model, recipe)?;
+        let trainer = Trainer::with_optimizers(model, recipe, optimizers)?;
         Ok(Plan {
             steps: trainer.recipe.total_steps,
             data: Some(data),
@@ -179,17 +182,19 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
         recipe.val_frac = 0.0;
     }
     recipe.data = Input::stories().source(); // until the files are read
-    recipe.check().map_err(named_by_option)?;
+    recipe.check_with(models.optimizers).map_err(named_by_option)?;
     let files = TextFiles::typed(options);
-    Ok(Settings { files, config, attention, recipe, tokens })
+    let optimizers = models.optimizers;
+    Ok(Settings { files, config, attention, recipe, optimizers, tokens })
 }
 
 /// Counts steps by `--epochs`, once the data's number of tokens is known.
-pub(super) fn plan_epochs(options: &Options, tokens: usize, recipe: &mut Recipe) -> Result<()> {
+pub(super) fn plan_epochs(options: &Options, tokens: usize, settings: &mut Settings) -> Result<()> {
+    let Settings { recipe, optimizers, .. } = settings;
     let Some(epochs) = options.epochs else { return Ok(()) };
     recipe.total_steps = steps_of(epochs, tokens, recipe)?;
     settings::follow(recipe, &options.given, |_| true).map_err(named_by_option)?;
-    recipe.check().map_err(named_by_option)
+    recipe.check_with(optimizers).map_err(named_by_option)
 }
 
 /// The number of heads that was typed, else the program's own: the nearest one below that divides

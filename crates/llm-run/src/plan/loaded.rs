@@ -33,7 +33,8 @@ pub struct Loaded {
 /// [`RunError::Core`] naming the file, [`RunError::Data`] when this program has not the attention
 /// or the tokenizer.
 pub fn load(models: &Models, path: &Path) -> Result<Loaded> {
-    let checkpoint = Checkpoint::load(path).map_err(|e| with_way_out(e, path))?;
+    let checkpoint =
+        Checkpoint::load_with(path, models.optimizers).map_err(|e| with_way_out(e, path))?;
     opened(models, path, checkpoint)
 }
 

@@ -85,7 +85,7 @@ fn check_files_and_heads(models: &Models, options: &Options) -> Result<()> {
 pub fn check_options(models: &Models, options: &Options, tokens: usize) -> Result<Settings> {
     check_files_and_heads(models, options)?;
     let mut settings = fresh::settings(models, options)?;
-    fresh::plan_epochs(options, tokens, &mut settings.recipe)?;
+    fresh::plan_epochs(options, tokens, &mut settings)?;
     check_watches(options, true)?;
     Ok(settings)
 }

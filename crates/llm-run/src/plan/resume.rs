@@ -15,9 +15,9 @@ use crate::settings::{self, ATTENTION, AttentionRow, Given, Initial, OnLoad, Set
 use crate::tokenizers::Choice;
 use llm_core::base::Message;
 use llm_core::message;
-use llm_core::optim::{AdamW, ScheduleKind, make_optimizer};
+use llm_core::optim::{AdamW, ScheduleKind};
 use llm_core::recipe::{DataSource, Recipe};
-use llm_core::settings::{MODEL, RECIPE, Row, Value};
+use llm_core::settings::{MODEL, RECIPE, Row, Settings, Value};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Trainer;
 use llm_core::{AttentionSpec, Config};
@@ -38,7 +38,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     check_optimizer(given, &loaded.recipe, has_optimizer)?;
     let overridden = overridden(options, &loaded);
     let (config, recipe, mut notes) = overridden.map_err(named_by_option)?;
-    recipe.check().map_err(named_by_option)?;
+    recipe.check_with(models.optimizers).map_err(named_by_option)?;
     let learns = recipe.total_steps > loaded.step || options.epochs.is_some();
     if learns && recipe.schedule.at(loaded.step) == 0.0 {
         return Err(RunError::Usage(message!(
@@ -49,11 +49,11 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     }
     let (mut steps, mut trainer) = (recipe.total_steps.saturating_sub(loaded.step), loaded);
     trainer.model.set_dropout(config.dropout).map_err(named_by_option)?;
-    if recipe.optimizer != trainer.recipe.optimizer {
-        trainer.optimizer = make_optimizer(&recipe.optimizer, recipe.hyperparameters)?;
-    } else if recipe.hyperparameters != trainer.recipe.hyperparameters {
-        trainer.optimizer.set_config(recipe.hyperparameters)?;
+    let mut optimizer = recipe.make_optimizer(models.optimizers)?;
+    if recipe.optimizer == trainer.recipe.optimizer {
+        optimizer.restore(std::mem::take(trainer.optimizer.state_mut()));
     }
+    trainer.optimizer = optimizer;
     trainer.recipe = recipe;
 
     if steps > 0 && !has_optimizer && trainer.step > 0 {
@@ -72,7 +72,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     let memory = match learns {
         true => {
             let attention = trainer.model.attention().as_ref();
-            training_memory(&config, attention, &trainer.recipe, options)?
+            training_memory(&config, attention, &trainer.recipe, models.optimizers, options)?
         }
         false => trainer.model.inference_memory(1, config.seq_len),
     };
@@ -101,7 +101,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     if let (Some(epochs), Some(data)) = (options.epochs, &read) {
         steps = steps_of(epochs, data.train.len(), &trainer.recipe)?;
         trainer.recipe.total_steps = trainer.step.saturating_add(steps);
-        trainer.recipe.check().map_err(named_by_option)?;
+        trainer.recipe.check_with(models.optimizers).map_err(named_by_option)?;
     }
     Ok(Plan {
         steps,
@@ -266,6 +266,9 @@ fn overridden(options: &Options, run: &Trainer) -> llm_core::Result<Overridden> 
         if flag.key == row.key { replaced(flag, (row.get)(config)) } else { None }
     })?;
 
+    if recipe.optimizer != run.recipe.optimizer {
+        recipe.optimizer_settings = Settings::default(); // they were the other one's
+    }
     let kind = recipe.schedule.kind;
     if kind == ScheduleKind::Constant || kind != run.recipe.schedule.kind {
         // The course begins anew, the warm-up does not.

@@ -10,16 +10,16 @@ use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
-use llm_core::crew::Crew;
 use llm_core::message;
 use llm_core::train::{
     Ending, Evaluation, Flow, Hooks, RunPlan, Scored, SpikeGuard, StepReport, TimeLimit, Verdict,
+    Work,
 };
 use std::time::Instant;
 
 impl Training<'_> {
     /// All steps, or as many as there is time and hope for.
-    pub(super) fn steps(&mut self, plan: &mut Plan) -> Result<Ending> {
+    pub(super) fn steps(&mut self, plan: &mut Plan, work: &mut dyn Work) -> Result<Ending> {
         let (trainer, Some(data)) = (&mut plan.trainer, &plan.data) else {
             return Err(RunError::Internal(message!("a run without data")));
         };
@@ -35,13 +35,14 @@ impl Training<'_> {
         let limit = self.clock.for_steps().map(|most| TimeLimit::since(begin, most));
         let clipped = trainer.recipe.clip > 0.0;
         let pace = Pace::new(habits.log_every.unwrap_or(LOG_EVERY), plan.steps);
-        let (skipped_in_a_row, report) = (0, None);
-        let mut course = Course { run: self, data, guard, limit, pace, skipped_in_a_row, report };
+        let (skipped_in_a_row, report, is_first) = (0, None, work.rank() == 0);
+        let mut course =
+            Course { run: self, data, is_first, guard, limit, pace, skipped_in_a_row, report };
         course.run.face.event(&Event::Begin(plan.steps));
-        match trainer.run(&data.train, &run, &mut course) {
+        match trainer.run(&data.train, &run, work, &mut course) {
             Ok(Ending::Interrupted) => {
-                self.before_saving(trainer)?;
-                Err(self.interrupted(trainer))
+                work.before_saving(&trainer.model, trainer.optimizer.as_mut())?;
+                Err(self.interrupted(trainer, work))
             }
             Ok(ending) => Ok(ending),
             Err(own @ llm_core::Error::Hook(_)) => Err(RunError::of_hook(own)),
@@ -54,6 +55,8 @@ impl Training<'_> {
 struct Course<'r, 'a> {
     run: &'r mut Training<'a>,
     data: &'r Data,
+    /// Rank 0 of those who work.
+    is_first: bool,
     guard: Option<SpikeGuard>,
     limit: Option<TimeLimit>,
     pace: Pace,
@@ -113,21 +116,16 @@ impl Course<'_, '_> {
 }
 
 impl Hooks for Course<'_, '_> {
-    fn crew(&mut self) -> Option<&mut dyn Crew> {
-        let is_one_of_several = self.run.crew.size() > 1;
-        is_one_of_several.then_some(&mut *self.run.crew)
-    }
-
     fn interrupted(&mut self) -> bool {
         self.run.face.signal().is_some()
     }
 
-    fn check(&mut self, report: &StepReport) -> llm_core::Result<Verdict> {
+    fn check(&mut self, report: &StepReport, work: &mut dyn Work) -> llm_core::Result<Verdict> {
         let Some(guard) = &mut self.guard else { return Ok(Verdict::Update) };
         let spike = guard.compare(report.loss, report.grad_norm);
         let mut mine = [u8::from(spike.is_some()), guard.in_a_row().min(u8::MAX.into()) as u8];
         // Process 0 alone may remember the steps of an earlier run.
-        self.run.crew.share(&mut mine)?;
+        work.broadcast(&mut mine)?;
         let [skip, in_a_row] = mine;
         self.skipped_in_a_row = in_a_row.into();
         if let Some(spike) = spike {
@@ -160,12 +158,16 @@ impl Hooks for Course<'_, '_> {
         Ok(Flow::Continue(()))
     }
 
-    fn evaluate(&mut self, run: Snapshot<'_>) -> llm_core::Result<Option<Evaluation>> {
+    fn evaluate(
+        &mut self,
+        run: Snapshot<'_>,
+        work: &mut dyn Work,
+    ) -> llm_core::Result<Option<Evaluation>> {
         let Some(val) = &self.data.val else { return Ok(None) };
-        let Training { face, crew, clock, .. } = &mut *self.run;
+        let Training { face, clock, .. } = &mut *self.run;
         let stop = |_, _, _: &Scored<'_>| face.signal().is_some() || clock.is_up();
         let (model, batch_size) = (run.model, run.recipe.batch_size);
-        let report = val.score_together(*crew, model, batch_size, PERIODIC_TOKENS, stop);
+        let report = val.score_together(work, model, batch_size, PERIODIC_TOKENS, stop);
         let report = report.map_err(RunError::in_hook)?;
         let evaluation = report.evaluation;
         // One that was cut says nothing beside the others.
@@ -199,7 +201,7 @@ impl Hooks for Course<'_, '_> {
 
     fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> llm_core::Result<Flow> {
         let every = self.run.options.habits.sample_every.unwrap_or(0);
-        if self.run.crew.rank() == 0 && every > 0 && run.step.is_multiple_of(every) {
+        if self.is_first && every > 0 && run.step.is_multiple_of(every) {
             self.run.write(run).map_err(RunError::in_hook)?;
             self.resume();
         }

@@ -10,12 +10,12 @@ use crate::error::{Result, RunError};
 use crate::log::RunState;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
-use llm_core::train::{Ending, Scored, Trainer};
+use llm_core::train::{Ending, Scored, Trainer, Work};
 
 impl Training<'_> {
     /// The steps, and the measurement after them.
-    pub(super) fn train(&mut self, plan: &mut Plan) -> Result<Option<Report>> {
-        let ending = self.steps(plan)?;
+    pub(super) fn train(&mut self, plan: &mut Plan, work: &mut dyn Work) -> Result<Option<Report>> {
+        let ending = self.steps(plan, work)?;
         let step = plan.trainer.step;
         self.early = match ending {
             Ending::AllSteps | Ending::Interrupted => None,
@@ -24,14 +24,15 @@ impl Training<'_> {
         };
         let (best, worse) = (self.store.keeper.best(), self.store.keeper.worse());
         self.face.event(&Event::Ended { ending: &ending, step, best, worse });
-        self.before_saving(&mut plan.trainer)?;
+        let Trainer { model, optimizer, .. } = &mut plan.trainer;
+        work.before_saving(model, optimizer.as_mut())?;
         // A measurement may take longer than the steps did: nothing is lost by it.
         self.save(plan)?;
-        self.measure(plan)
+        self.measure(plan, work)
     }
 
     /// The measurement after the last step.
-    fn measure(&mut self, plan: &Plan) -> Result<Option<Report>> {
+    fn measure(&mut self, plan: &Plan, work: &mut dyn Work) -> Result<Option<Report>> {
         let Some(val) = plan.data.as_ref().and_then(|d| d.val.as_ref()) else {
             self.face.event(&Event::Unmeasured);
             return Ok(None);
@@ -39,29 +40,28 @@ impl Training<'_> {
         let trainer = &plan.trainer;
         let (model, batch_size) = (&trainer.model, trainer.recipe.batch_size);
         let most = val.most_after(trainer.step, &trainer.recipe);
-        let Training { face, crew, clock, .. } = self;
-        let scored =
-            measure(*crew, val, model, [batch_size, most], Some(clock), &mut |n, of, _| {
-                if of > 0 {
-                    face.event(&Event::Scoring { scored: n, total: of });
-                }
-                face.signal().is_some()
-            });
+        let Training { face, clock, .. } = self;
+        let scored = measure(work, val, model, [batch_size, most], Some(clock), &mut |n, of, _| {
+            if of > 0 {
+                face.event(&Event::Scoring { scored: n, total: of });
+            }
+            face.signal().is_some()
+        });
         let scored = scored?;
         face.event(&Event::Scored(&scored));
         let report = scored.report;
-        if self.signal()?.is_some() {
-            return Err(self.interrupted(trainer));
+        if self.signal(work)?.is_some() {
+            return Err(self.interrupted(trainer, work));
         }
         let checked = report.evaluation.check(trainer.step);
         checked.map_err(|e| self.store.not_saved(e, trainer.into(), String::new().into()))?;
         // The last state may be the best: measured on as much as the others were.
         let as_many = val.tokens_of(PERIODIC_TOKENS) as u64;
-        let Training { face, crew, clock, .. } = self;
+        let Training { face, clock, .. } = self;
         let periodic = match report.evaluation.tokens > PERIODIC_TOKENS as u64 {
             true => {
                 let stop = |_, _, _: &Scored<'_>| face.signal().is_some() || clock.is_up();
-                val.score_together(*crew, model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
+                val.score_together(work, model, batch_size, PERIODIC_TOKENS, stop)?.evaluation
             }
             false => report.evaluation,
         };
@@ -75,8 +75,8 @@ impl Training<'_> {
     }
 
     /// After a signal: save and say so. What the command ends with.
-    pub(super) fn interrupted(&mut self, trainer: &Trainer) -> RunError {
-        let signal = match self.signal() {
+    pub(super) fn interrupted(&mut self, trainer: &Trainer, work: &mut dyn Work) -> RunError {
+        let signal = match self.signal(work) {
             Ok(signal) => signal.unwrap_or(2),
             Err(e) => return e,
         };
@@ -91,18 +91,10 @@ impl Training<'_> {
     }
 
     /// The signal that came to any of the processes, if one did. All ask at the same place.
-    fn signal(&mut self) -> Result<Option<u8>> {
+    fn signal(&mut self, work: &mut dyn Work) -> Result<Option<u8>> {
         let pending = self.face.signal();
-        let all = self.crew.gather(&[pending.unwrap_or(0)])?;
+        let all = work.gather(&[pending.unwrap_or(0)])?;
         Ok(all.into_iter().find(|&of| of != 0))
-    }
-
-    /// Makes the state of a run one that can be saved. All processes do it at the same place.
-    pub(super) fn before_saving(&mut self, trainer: &mut Trainer) -> Result<()> {
-        if self.crew.size() > 1 {
-            trainer.before_saving(self.crew)?;
-        }
-        Ok(())
     }
 
     /// A text in the run's folder.

@@ -9,7 +9,7 @@ use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
 use llm_core::kernels::peak;
 use llm_core::model::Footprint;
-use llm_core::train::{Ending, Flow, Hooks, RunPlan, StepReport, Trainer};
+use llm_core::train::{Ending, Flow, Hooks, OneProcess, RunPlan, StepReport, Trainer};
 use llm_core::{TinyGPT, TokenDataset};
 use llm_lens::training_flops;
 use std::time::{Duration, Instant};
@@ -144,7 +144,7 @@ fn timed_steps(
 ) -> Result<Vec<f64>> {
     let begin = Instant::now();
     let mut timed = Timed { stop, begin, last: begin, fewest, seconds: Vec::new() };
-    trainer.run(data, &RunPlan::new(u64::MAX), &mut timed)?;
+    trainer.run(data, &RunPlan::new(u64::MAX), &mut OneProcess, &mut timed)?;
     Ok(timed.seconds)
 }
 

@@ -5,8 +5,8 @@ use crate::clock::TimeBudget;
 use crate::data::Validation;
 use crate::error::Result;
 use llm_core::TinyGPT;
-use llm_core::crew::Crew;
 use llm_core::data::Window;
+use llm_core::train::Work;
 use std::time::Instant;
 
 /// Tokens that tell how fast a model is scored.
@@ -18,13 +18,13 @@ pub type Watch<'a> =
     dyn FnMut(u64, u64, Option<(Window, &llm_core::train::Scored<'_>)>) -> bool + 'a;
 
 /// Scores at most `limit` tokens of `val`, in evenly spaced windows; with a clock that ends, as many as
-/// there is time for. When `watch` says to stop, the result is that of the windows so far. All members of
-/// the crew come to the same result.
+/// there is time for. When `watch` says to stop, the result is that of the windows so far. All ranks
+/// come to the same result.
 ///
 /// # Errors
 /// What scoring refuses.
 pub fn measure(
-    crew: &mut dyn Crew,
+    work: &mut dyn Work,
     val: &Validation,
     model: &TinyGPT,
     [batch_size, limit]: [usize; 2],
@@ -39,16 +39,16 @@ pub fn measure(
         // where those until the time is up would be its beginning.
         let begin = Instant::now();
         let cut = |_, _, _: &llm_core::train::Scored<'_>| watch(0, 0, None) || is_up();
-        let pilot = val.score_together(crew, model, batch_size, PILOT, cut)?;
+        let pilot = val.score_together(work, model, batch_size, PILOT, cut)?;
         let rate = pilot.evaluation.tokens as f64 / begin.elapsed().as_secs_f64().max(1e-9);
         let left = clock.and_then(TimeBudget::left).unwrap_or_default();
         let mine = wanted.min((0.8 * rate * left.as_secs_f64()) as usize).max(1);
         let mut bytes = (mine as u64).to_le_bytes();
-        crew.share(&mut bytes)?; // clocks differ
+        work.broadcast(&mut bytes)?; // clocks differ
         limit = u64::from_le_bytes(bytes) as usize;
     }
     let total = val.tokens_of(limit) as u64;
-    let report = val.score_together(crew, model, batch_size, limit, |tokens, window, scored| {
+    let report = val.score_together(work, model, batch_size, limit, |tokens, window, scored| {
         watch(tokens, total, Some((window, scored))) || is_up()
     })?;
     Ok(Scored { report, total, wanted: wanted as u64 })

@@ -47,7 +47,7 @@ use crate::error::{Result, RunError};
 use crate::folder::Target;
 use crate::options::Options;
 use crate::plan::Plan;
-use llm_core::crew::{Alone, Crew};
+use llm_core::train::{OneProcess, Work};
 use llm_core::{Error, IoAction, message};
 use std::fmt;
 use std::time::Instant;
@@ -56,8 +56,6 @@ use store::Store;
 /// A run that is about to begin.
 pub struct Training<'a> {
     face: &'a mut dyn Face,
-    /// Who works on it.
-    crew: &'a mut dyn Crew,
     options: &'a Options,
     identity: &'a Identity,
     store: Store,
@@ -75,19 +73,16 @@ impl fmt::Debug for Training<'_> {
 }
 
 impl<'a> Training<'a> {
-    /// What a run needs besides its plan. `crew` are those who work on it,
-    /// [`Alone`] where there is one process.
+    /// What a run needs besides its plan and those who work on it.
     pub fn new(
         plan: &Plan,
         options: &'a Options,
         identity: &'a Identity,
         target: Option<Target>,
-        crew: &'a mut dyn Crew,
         face: &'a mut dyn Face,
     ) -> Training<'a> {
         Training {
             face,
-            crew,
             options,
             identity,
             store: Store::new(plan, options, target),
@@ -102,12 +97,13 @@ impl<'a> Training<'a> {
         self
     }
 
-    /// The whole run: steps, the last measurement, checks, a text, the page.
+    /// The whole run: steps, the last measurement, checks, a text, the page. Who works on it is
+    /// `work`; [`OneProcess`] where there is no other.
     ///
     /// # Errors
     /// What ended it; what is kept is said.
-    pub fn run(&mut self, plan: &mut Plan) -> Result<()> {
-        self.ended_or_not(plan, Training::all)
+    pub fn run(&mut self, plan: &mut Plan, work: &mut dyn Work) -> Result<()> {
+        self.ended_or_not(plan, |training, plan| training.all(plan, work))
     }
 
     /// The run without a text at its end; what was measured, and the seconds of its steps.
@@ -116,7 +112,7 @@ impl<'a> Training<'a> {
     /// As [`Training::run`].
     pub fn steps_alone(&mut self, plan: &mut Plan) -> Result<(Option<Report>, f64)> {
         self.ended_or_not(plan, |training, plan| {
-            let report = training.train(plan)?;
+            let report = training.train(plan, &mut OneProcess)?;
             training.save(plan)?;
             training.page((&plan.trainer).into(), report.as_ref(), training.state());
             let journal = training.store.journal.as_ref();
@@ -124,11 +120,11 @@ impl<'a> Training<'a> {
         })
     }
 
-    fn all(&mut self, plan: &mut Plan) -> Result<()> {
+    fn all(&mut self, plan: &mut Plan, work: &mut dyn Work) -> Result<()> {
         let trained = plan.steps > 0;
         let mut report = None;
         if trained {
-            report = match self.train(plan) {
+            report = match self.train(plan, work) {
                 // Data that cannot be read any more say nothing against the weights.
                 Err(RunError::Core { source, .. }) if lost_data(&source) => {
                     self.save(plan)?;
@@ -139,7 +135,7 @@ impl<'a> Training<'a> {
             };
         }
         self.face.together(false);
-        if self.crew.rank() > 0 {
+        if work.rank() > 0 {
             return Ok(());
         }
         let checked = match &plan.data {
@@ -171,7 +167,7 @@ impl<'a> Training<'a> {
 /// As [`Plan::target`] and [`Training::run`].
 pub fn run(plan: &mut Plan, options: &Options, who: &Identity, face: &mut dyn Face) -> Result<()> {
     let target = plan.target(options)?;
-    Training::new(plan, options, who, target, &mut Alone, face).run(plan)
+    Training::new(plan, options, who, target, face).run(plan, &mut OneProcess)
 }
 
 impl Drop for Training<'_> {

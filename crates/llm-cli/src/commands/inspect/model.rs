@@ -28,7 +28,7 @@ pub(super) fn model(program: &Program, args: &InspectModelArgs) -> Result<()> {
         None => (message!("a new model"), fresh(program, args)?),
         Some(path) => {
             let path = to_load(path)?;
-            let checkpoint = Checkpoint::load(&path)?;
+            let checkpoint = Checkpoint::load_with(&path, program.models.optimizers)?;
             let report = (loaded(args, &checkpoint)?, checkpoint.meta.attention.clone());
             (message!("'{}'", one_line(&path.display().to_string())), report)
         }
@@ -68,7 +68,7 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
     check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
     let recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;
     let batch = [batch(args, recipe.batch_size)?, config.seq_len];
-    let footprint = recipe.footprint(&config, attention.as_ref())?;
+    let footprint = recipe.footprint(&config, attention.as_ref(), program.models.optimizers)?;
     let report = ModelReport::new(footprint, n_heads, 0, batch, compared(&config, n_heads));
     Ok((report, attention.spec()))
 }

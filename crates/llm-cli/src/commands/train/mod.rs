@@ -18,8 +18,8 @@ use crate::program::Program;
 use crate::settings::{beside, head};
 use crate::signals::Signals;
 use face::Shown;
-use llm_core::crew::{Alone, Crew};
 use llm_core::kernels::gemm::Precision;
+use llm_core::train::{OneProcess, ProcessGroup, Work};
 use llm_lens::Probes;
 use llm_report::About;
 use llm_run::clock::TimeBudget;
@@ -54,9 +54,6 @@ pub(crate) fn train(
     if let Some(team) = &mut team {
         several::check_size(args, &plan.trainer.recipe, team.size()).map_err(said_once)?;
         several::check_same(team, options, &plan)?;
-        if options.shard_optimizer == Some(true) {
-            plan.trainer.divide_optimizer(team.crew())?;
-        }
     }
     let dry = args.dry_run.unwrap_or(false);
     let follows = team.as_ref().is_some_and(|team| team.rank() > 0);
@@ -93,18 +90,23 @@ pub(crate) fn train(
         overfit::overfit(args, &mut plan, &signals, &mut shown)?;
         return shown.speaker.out.finish();
     }
-    let mut nobody = Alone;
-    let crew: &mut dyn Crew = match &mut team {
-        Some(team) => team.crew(),
-        None => &mut nobody,
-    };
+    let mut group = team.as_mut().map(|team| ProcessGroup::new(team.crew()));
+    if let Some(group) = &mut group
+        && options.shard_optimizer == Some(true)
+    {
+        group.divide(&plan.trainer.model, plan.trainer.optimizer.as_mut())?;
+    }
     let identity = identity(program, args, &plan, threads);
     if plan.steps > 0 && target.as_ref().is_some_and(|target| target.run.is_some()) {
         shown.about = Some(About::of(&identity, &plan)?);
     }
-    let done = Training::new(&plan, options, &identity, target, crew, &mut shown)
+    let work: &mut dyn Work = match &mut group {
+        Some(group) => group,
+        None => &mut OneProcess,
+    };
+    let done = Training::new(&plan, options, &identity, target, &mut shown)
         .with_clock(clock)
-        .run(&mut plan);
+        .run(&mut plan, work);
     shown.finish();
     done?;
     shown.speaker.out.finish()
@@ -183,9 +185,7 @@ pub(super) fn one_of_many(
     let mut shown = Shown::bar_alone(program, args, signals.clone());
     let identity = identity(program, args, plan, threads);
     shown.about = Some(About::of(&identity, plan)?);
-    let mut nobody = Alone;
-    let done =
-        Training::new(plan, &options, &identity, target, &mut nobody, &mut shown).steps_alone(plan);
+    let done = Training::new(plan, &options, &identity, target, &mut shown).steps_alone(plan);
     shown.finish();
     let (report, seconds) = done?;
     let report =

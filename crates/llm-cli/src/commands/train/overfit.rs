@@ -6,7 +6,7 @@ use crate::error::{Result, RunError};
 use crate::events::Event;
 use crate::signals::Signals;
 use llm_core::message;
-use llm_core::train::{Hooks, Update, train_step};
+use llm_core::train::{Hooks, OneProcess, Update, train_step};
 use llm_run::defaults::LOG_EVERY;
 use llm_run::plan::Plan;
 use llm_run::training::{Event as OfRun, Face, Pace};
@@ -38,8 +38,9 @@ pub(super) fn overfit(
     for step in 0..plan.steps {
         let update = Update { step, lr: recipe.schedule.at(step), clip: recipe.clip };
         let (model, optimizer) = (&mut trainer.model, trainer.optimizer.as_mut());
-        let mut stops = Stops(signals);
-        let report = match train_step(model, optimizer, [Ok(batch.clone())], update, &mut stops) {
+        let (work, mut stops) = (&mut OneProcess, Stops(signals));
+        let batches = [Ok(batch.clone())];
+        let report = match train_step(model, optimizer, batches, update, work, &mut stops) {
             Err(llm_core::Error::Stopped { .. }) => break,
             done => done?,
         };

@@ -3,7 +3,6 @@
 use super::hostile::refused;
 use super::*;
 use crate::checkpoint::header::{Header, StoredOptimizer};
-use crate::optim::OPTIMIZERS;
 
 /// The file of a small run with another header.
 fn with_header(change: impl FnOnce(&mut Header)) -> Vec<u8> {

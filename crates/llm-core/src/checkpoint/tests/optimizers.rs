@@ -1,7 +1,7 @@
 //! Runs with another optimizer than AdamW.
 
 use super::*;
-use crate::optim::{Lion, OPTIMIZERS};
+use crate::optim::Lion;
 
 fn lion(steps: usize) -> Trainer {
     let model = TinyGPT::with_attention(Config::gpt2(5, 4, 6, 2), two_heads_twice(), 3).unwrap();
@@ -81,7 +81,7 @@ fn no_slot_has_the_name_of_another_role() {
         names.dedup();
         assert_eq!(names.len(), all);
         assert!(names.iter().all(|n| (1..=limits::MAX_NAME as usize).contains(&n.len())));
-        let made = (row.make)(Hyperparameters::default()).unwrap();
+        let made = row.build(Hyperparameters::default(), &Settings::default()).unwrap();
         assert_eq!((made.name(), made.slots()), (row.name, row.slots));
     }
 }

@@ -30,25 +30,25 @@ pub enum Threads {
     Pool,
 }
 
-/// How a product is worked out. From [`Threads`] alone: in f32.
+/// How a product is computed. From [`Threads`] alone: in f32.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Work {
+pub struct Execution {
     /// Who works on it.
     pub threads: Threads,
     /// What the numbers of A and B are rounded to.
     pub precision: Precision,
 }
 
-impl Work {
+impl Execution {
     /// On the pool, with the precision of the caller's scope: what an op does.
-    pub fn here() -> Work {
-        Work { threads: Threads::Pool, precision: precision() }
+    pub fn here() -> Execution {
+        Execution { threads: Threads::Pool, precision: precision() }
     }
 }
 
-impl From<Threads> for Work {
-    fn from(threads: Threads) -> Work {
-        Work { threads, precision: Precision::F32 }
+impl From<Threads> for Execution {
+    fn from(threads: Threads) -> Execution {
+        Execution { threads, precision: Precision::F32 }
     }
 }
 
@@ -66,9 +66,9 @@ pub fn gemm(
     b: ArrayView2<'_, f32>,
     beta: f32,
     mut c: ArrayViewMut2<'_, f32>,
-    work: impl Into<Work>,
+    work: impl Into<Execution>,
 ) {
-    let Work { threads, precision } = work.into();
+    let Execution { threads, precision } = work.into();
     let ((m, k), (k2, n)) = (a.dim(), b.dim());
     assert!(k == k2 && c.dim() == (m, n), "gemm: [{m}, {k}]·[{k2}, {n}] into {:?}", c.dim());
     if m == 0 || n == 0 {
@@ -111,9 +111,9 @@ pub fn gemm_bias(
     b: ArrayView2<'_, f32>,
     bias: &[f32],
     mut c: ArrayViewMut2<'_, f32>,
-    work: impl Into<Work>,
+    work: impl Into<Execution>,
 ) {
-    let work @ Work { threads, precision } = work.into();
+    let work @ Execution { threads, precision } = work.into();
     let (m, n) = c.dim();
     assert!(
         a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()

@@ -1,49 +1,30 @@
-//! An optimizer whose memory is divided over the members of a crew.
+//! An optimizer's memory, divided over the processes of a group.
 
-use super::{Hyperparameters, Optimizer, OptimizerState, ParameterState, Slot};
 use crate::autograd::Gradients;
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
-use crate::crew::{Bucket, Crew, buckets};
-use crate::kernels::norm::CHUNK;
+use crate::crew::{Bucket, Crew, buckets_of};
 use crate::message;
+use crate::model::TinyGPT;
+use crate::optim::{Optimizer, OptimizerState, ParameterState};
 use crate::tensor::Tensor;
 use ndarray::ArrayD;
-use std::any::Any;
 use std::ops::Range;
 
-/// Numbers that go over the wire at once: 8 MiB, so that the first go soon and little is left for the
-/// end; fewer would be more messages. No sum depends on it.
-const BUCKET: usize = 64 * CHUNK;
-
-/// The lists of a model's parameters as they go over the wire, one bucket after the other.
-pub fn buckets_of(lens: &[usize]) -> Vec<Bucket> {
-    buckets(lens, CHUNK, BUCKET)
-}
-
-/// Any optimizer that moves each weight by that weight's own numbers alone, as AdamW and Lion do:
-/// each of R members keeps the memory of its share of the weights, about one R-th, and moves only
-/// these. The weights come to the same bits.
-///
-/// In a step the gradients are summed up to each member's share only; the new weights then go the
-/// way back, in place of the finished sums. As many bytes are sent as without it.
-///
-/// Reference: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
-/// Models", its first stage.
+/// What of the weights is this rank's. The optimizer remembers of these pieces alone, each as a
+/// parameter of its own.
 #[derive(Clone, Debug)]
-pub struct Divided {
-    inner: Box<dyn Optimizer>,
+pub(super) struct Shares {
     names: Vec<String>,
     lens: Vec<usize>,
     buckets: Vec<Bucket>,
     shares: Vec<Range<usize>>,
-    /// This member's pieces, as parameters of their own.
     pieces: Vec<Share>,
-    /// What all members remember, gathered for a save; given up by the next step.
-    whole: Option<OptimizerState>,
+    /// What the optimizer remembers of the pieces, while it holds what all ranks remember, for a save.
+    own: Option<OptimizerState>,
 }
 
-/// A piece of a parameter that is this member's.
+/// A piece of a parameter that is this rank's.
 #[derive(Clone, Debug)]
 struct Share {
     list: usize,
@@ -52,23 +33,25 @@ struct Share {
     weights: Tensor,
 }
 
-impl Divided {
-    /// This optimizer, if it is a divided one.
-    pub(crate) fn of(optimizer: &mut dyn Optimizer) -> Option<&mut Divided> {
-        (optimizer as &mut dyn Any).downcast_mut()
-    }
-
-    /// Divides an optimizer, with what it remembers, for member `rank` of `size`.
+impl Shares {
+    /// The share of rank `rank` of `size`; of what the optimizer remembers, it keeps that part.
     ///
     /// # Errors
-    /// [`Error::Config`] when what it remembers belongs to other parameters.
-    pub fn new<'t>(
-        inner: Box<dyn Optimizer>,
-        parameters: impl IntoIterator<Item = (String, &'t Tensor)>,
+    /// [`Error::Config`] when it looks at more than one weight at a time, or what it remembers
+    /// belongs to other parameters.
+    pub fn new(
+        model: &TinyGPT,
+        optimizer: &mut dyn Optimizer,
         rank: usize,
         size: usize,
-    ) -> Result<Divided> {
-        let parameters: Vec<_> = parameters.into_iter().collect();
+    ) -> Result<Shares> {
+        if !optimizer.row().elementwise {
+            let name = optimizer.name();
+            let why =
+                message!("{} cannot be divided: it looks at more than one weight at a time", name);
+            return Err(Error::config("optimizer", why));
+        }
+        let parameters: Vec<_> = model.parameters().collect();
         let lens: Vec<usize> = parameters.iter().map(|(_, p)| p.numel()).collect();
         let buckets = buckets_of(&lens);
         let shares: Vec<_> = buckets.iter().map(|bucket| bucket.share(rank, size)).collect();
@@ -85,18 +68,18 @@ impl Divided {
             }
         }
         let names = parameters.into_iter().map(|(name, _)| name).collect();
-        let whole = inner.state().clone();
-        let mut divided = Divided { inner, names, lens, buckets, shares, pieces, whole: None };
-        divided.inner.restore(divided.own(&whole)?);
-        Ok(divided)
+        let shares = Shares { names, lens, buckets, shares, pieces, own: None };
+        let own = shares.own(optimizer.state())?;
+        optimizer.restore(own);
+        Ok(shares)
     }
 
-    /// The buckets, each with this member's share of it.
-    pub(crate) fn shares(&self) -> impl Iterator<Item = (&Bucket, &Range<usize>)> {
+    /// The buckets, each with this rank's share of it.
+    pub fn iter(&self) -> impl Iterator<Item = (&Bucket, &Range<usize>)> {
         self.buckets.iter().zip(&self.shares)
     }
 
-    /// This member's part of what is remembered of all weights.
+    /// This rank's part of what is remembered of all weights.
     fn own(&self, whole: &OptimizerState) -> Result<OptimizerState> {
         if whole.parameters.is_empty() {
             return Ok(whole.clone());
@@ -114,20 +97,21 @@ impl Divided {
         Ok(OptimizerState { t: whole.t, parameters: parameters.collect::<Result<_>>()? })
     }
 
-    /// Moves this member's share of the weights along its share of the gradients, which are
-    /// finished sums; then every member gets the others' weights.
+    /// Moves this rank's share of the weights along its share of the gradients, which are finished
+    /// sums, at a rate and with a scale; then every rank gets the others' weights.
     ///
     /// # Errors
-    /// As [`Optimizer::step`]; [`Error::Crew`](crate::Error::Crew).
-    pub(crate) fn step_together(
+    /// As [`Optimizer::step`]; [`Error::Crew`].
+    pub fn update(
         &mut self,
         crew: &mut dyn Crew,
-        parameters: Vec<(String, &mut Tensor)>,
+        model: &mut TinyGPT,
+        optimizer: &mut dyn Optimizer,
         grads: &Gradients,
-        lr: f32,
-        grad_scale: f32,
+        [lr, scale]: [f32; 2],
     ) -> Result<()> {
-        self.whole = None;
+        self.give_back(optimizer);
+        let parameters: Vec<(String, &mut Tensor)> = model.parameters_mut().collect();
         let mut of_pieces = Gradients::default();
         for piece in &mut self.pieces {
             let parameter: &Tensor = parameters[piece.list].1;
@@ -137,7 +121,7 @@ impl Divided {
             }
         }
         let mut own = self.pieces.iter_mut().map(|piece| (piece.name.clone(), &mut piece.weights));
-        self.inner.step(&mut own, &of_pieces, lr, grad_scale)?;
+        optimizer.step(&mut own, &of_pieces, lr, scale)?;
         let mut lists: Vec<&mut [f32]> =
             parameters.into_iter().map(|(_, parameter)| parameter.data_mut()).collect();
         for piece in &self.pieces {
@@ -149,17 +133,17 @@ impl Divided {
         Ok(())
     }
 
-    /// Gathers what all members remember, so that the first one's [`Optimizer::state`] is that of
-    /// the whole until the next step.
+    /// Gathers what all ranks remember: until the next update the optimizer of rank 0 holds the whole.
     ///
     /// # Errors
-    /// [`Error::Crew`](crate::Error::Crew).
-    pub(crate) fn gather(&mut self, crew: &mut dyn Crew) -> Result<()> {
-        let (own, is_first) = (self.inner.state(), crew.rank() == 0);
+    /// [`Error::Crew`].
+    pub fn gather(&mut self, crew: &mut dyn Crew, optimizer: &mut dyn Optimizer) -> Result<()> {
+        self.give_back(optimizer);
+        let (own, is_first) = (optimizer.state(), crew.rank() == 0);
         if own.t == 0 {
             return Ok(());
         }
-        let slots = self.inner.slots().len();
+        let slots = optimizer.slots().len();
         let kept = |len: &usize| if is_first { Buffer::zeros(*len) } else { Buffer::zeros(0) };
         let mut whole: Vec<Vec<Buffer>> =
             (0..slots).map(|_| self.lens.iter().map(kept).collect()).collect();
@@ -186,53 +170,16 @@ impl Divided {
                 name: name.clone(),
                 slots: slots.iter_mut().filter_map(Iterator::next).collect(),
             });
-            self.whole = Some(OptimizerState { t: own.t, parameters: parameters.collect() });
+            let whole = OptimizerState { t: own.t, parameters: parameters.collect() };
+            self.own = Some(std::mem::replace(optimizer.state_mut(), whole));
         }
         Ok(())
     }
-}
 
-impl Optimizer for Divided {
-    fn name(&self) -> &'static str {
-        self.inner.name()
-    }
-
-    fn slots(&self) -> &'static [Slot] {
-        self.inner.slots()
-    }
-
-    fn config(&self) -> &Hyperparameters {
-        self.inner.config()
-    }
-
-    fn set_config(&mut self, config: Hyperparameters) -> Result<()> {
-        self.inner.set_config(config)
-    }
-
-    /// Not alone: [`train_step`](crate::train::train_step) with a crew does it.
-    fn step(
-        &mut self,
-        _: &mut dyn Iterator<Item = (String, &mut Tensor)>,
-        _: &Gradients,
-        _: f32,
-        _: f32,
-    ) -> Result<()> {
-        Err(Error::config("optimizer", message!("it is divided over a crew, and there is none")))
-    }
-
-    /// Of the whole, where it was gathered; else of this member's pieces.
-    fn state(&self) -> &OptimizerState {
-        self.whole.as_ref().unwrap_or_else(|| self.inner.state())
-    }
-
-    /// What does not fit is as if nothing were remembered.
-    fn restore(&mut self, state: OptimizerState) {
-        let own = self.own(&state).unwrap_or_default();
-        self.inner.restore(own);
-        self.whole = None;
-    }
-
-    fn boxed(&self) -> Box<dyn Optimizer> {
-        Box::new(self.clone())
+    /// Has the optimizer remember of the pieces again.
+    fn give_back(&mut self, optimizer: &mut dyn Optimizer) {
+        if let Some(own) = self.own.take() {
+            optimizer.restore(own);
+        }
     }
 }

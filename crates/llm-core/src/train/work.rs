@@ -1,0 +1,131 @@
+//! Who works on a step.
+
+use super::accumulate::Tree;
+use crate::autograd::Gradients;
+use crate::base::Result;
+use crate::model::{Batch, Mode, TinyGPT};
+use crate::optim::{Optimizer, grad_norm};
+use std::fmt::Debug;
+
+/// The micro-batches of a step that are this process's, one after the other. An error in place of
+/// one ends the step; [`Error::Stopped`](crate::Error::Stopped) says that a hook gave it up.
+pub type Batches<'a> = dyn ExactSizeIterator<Item = Result<Batch>> + Send + 'a;
+
+/// Of a step: the gradient of its mean loss, the mean loss, the number of tokens.
+pub type StepSum = (Gradients, f64, u64);
+
+/// A parameter's name and a number of its gradient that is not finite, if there is one.
+pub type NonFinite = Option<(String, f32)>;
+
+/// Who works on a step, and how: one process, several, a device. Whoever it is comes to the same
+/// bits.
+///
+/// Every method but the first has a default, which is that of [`OneProcess`]: it is rank 0 of 1,
+/// and has the whole gradient.
+pub trait Work: Debug + Send {
+    /// Loss and backward pass of all micro-batches of step `step`: those of this process, and what
+    /// other ranks do.
+    ///
+    /// ```text
+    /// g = 1/M · Σₘ ∇ loss(batch m)      by a binary tree over m, see [`Tree`]
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Stopped`](crate::Error::Stopped) for all ranks when one was told to stop; what
+    /// batches and model say.
+    fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum>;
+
+    /// ‖g‖, of the gradients of all parameters together.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn norm(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<f64> {
+        Ok(grad_norm(model.parameters(), gradients))
+    }
+
+    /// The first parameter with a non-finite gradient, and that number.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn first_non_finite(&mut self, model: &TinyGPT, gradients: &Gradients) -> Result<NonFinite> {
+        Ok(model.parameters().find_map(|(name, p)| {
+            let non_finite = gradients.get(p)?.iter().find(|g| !g.is_finite())?;
+            Some((name, *non_finite))
+        }))
+    }
+
+    /// θ ← optimizer(θ, g · scale, lr)
+    ///
+    /// # Errors
+    /// As [`Optimizer::step`]; [`Error::Crew`](crate::Error::Crew).
+    fn update(
+        &mut self,
+        model: &mut TinyGPT,
+        optimizer: &mut dyn Optimizer,
+        gradients: &Gradients,
+        lr: f32,
+        scale: f32,
+    ) -> Result<()> {
+        optimizer.step(&mut model.parameters_mut(), gradients, lr, scale)
+    }
+
+    /// Makes the state one that can be saved. All ranks call this before one of them saves;
+    /// [`Trainer::run`](super::Trainer::run) does it for what [`Hooks::save`](super::Hooks::save)
+    /// gets.
+    ///
+    /// # Errors
+    /// [`CrewError::Unequal`](crate::base::CrewError::Unequal), for all ranks, when they do not have
+    /// the same weights: a fault of a machine's memory would else go on unseen.
+    fn before_saving(&mut self, _model: &TinyGPT, _optimizer: &mut dyn Optimizer) -> Result<()> {
+        Ok(())
+    }
+
+    /// The number of this process, from 0.
+    fn rank(&self) -> usize {
+        0
+    }
+
+    /// The number of processes, a power of two.
+    fn size(&self) -> usize {
+        1
+    }
+
+    /// The blocks of all ranks, in their order; `mine` is this rank's, and all have the same length.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn gather(&mut self, mine: &[u8]) -> Result<Vec<u8>> {
+        Ok(mine.to_vec())
+    }
+
+    /// Bytes of rank 0, for all.
+    ///
+    /// # Errors
+    /// [`Error::Crew`](crate::Error::Crew).
+    fn broadcast(&mut self, _bytes: &mut [u8]) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// One process: all micro-batches, one after the other.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OneProcess;
+
+impl Work for OneProcess {
+    fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, _step: u64) -> Result<StepSum> {
+        let share = 1.0 / of.len() as f32;
+        let mut sum = Tree::default();
+        for batch in of {
+            add(&mut sum, model, &batch?, share)?;
+        }
+        Ok(sum.total())
+    }
+}
+
+/// Loss and backward pass of one micro-batch, which counts `share`.
+pub(super) fn add(sum: &mut Tree, model: &TinyGPT, batch: &Batch, share: f32) -> Result<()> {
+    let loss = model.loss(batch, Mode::Training)?;
+    let gradients = loss.backward_into(Gradients::default(), share)?;
+    sum.push(gradients, f64::from(loss.item()) * f64::from(share), batch.inputs.len() as u64);
+    Ok(())
+}

@@ -90,8 +90,8 @@ fn config(program: usize, rng: &mut ChaCha8Rng) -> Config {
     }
     Config {
         n_inner: *[0, 0, 5, 16].choose(rng).unwrap(),
-        norm: *[Norm::Layer, Norm::Rms].choose(rng).unwrap(),
-        mlp: *[Mlp::Gelu, Mlp::SwiGlu, Mlp::Relu2].choose(rng).unwrap(),
+        norm: *Norm::ALL.choose(rng).unwrap(),
+        mlp: *Mlp::ALL.choose(rng).unwrap(),
         mlp_bias: rng.random(),
         positions: *[Positions::Learned, Positions::None].choose(rng).unwrap(),
         ..base

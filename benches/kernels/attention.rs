@@ -2,7 +2,9 @@
 
 use super::{bench, flops, numbers};
 use criterion::Criterion;
-use llm_core::kernels::attention::{backward, forward};
+use llm_core::kernels::attention::{
+    Accumulate, Head, HeadGradients, HeadOutput, backward, forward,
+};
 use llm_core::kernels::gemm::{matrix, matrix_mut};
 use llm_core::ndarray::{ArrayView2, s};
 
@@ -46,18 +48,20 @@ pub(super) fn benches(c: &mut Criterion) {
 }
 
 fn run_forward(o: &mut Operands, [t, d, h]: [usize; 3]) {
-    let [q, k, v] = [0, h, 2 * h].map(|n| head(&o.qkv, t, d, n));
+    let qkv = [0, h, 2 * h].map(|n| head(&o.qkv, t, d, n));
     let y = matrix_mut(&mut o.y, t, h * d).slice_move(s![.., ..d]);
-    forward(q, k, v, scale(d), y, matrix_mut(&mut o.lse, t, 1), None);
+    forward(Head::new(qkv, scale(d)), y, matrix_mut(&mut o.lse, t, 1));
 }
 
 fn run_backward(o: &mut Operands, [t, d, h]: [usize; 3]) {
-    let [q, k, v] = [0, h, 2 * h].map(|n| head(&o.qkv, t, d, n));
+    let qkv = [0, h, 2 * h].map(|n| head(&o.qkv, t, d, n));
     let [y, dy] = [&o.y, &o.dy].map(|x| head(x, t, d, 0));
+    let output = HeadOutput { y, lse: &o.lse, dy };
     let (c, grads) = (h * d, matrix_mut(&mut o.dqkv, t, 3 * h * d));
     let firsts = (s![.., ..d], s![.., c..c + d], s![.., 2 * c..2 * c + d]);
     let (dq, dk, dv) = grads.multi_slice_move(firsts);
-    backward(q, k, v, scale(d), y, &o.lse, dy, dq, dk, dv, None);
+    let gradients = HeadGradients { dq, dk, dv };
+    backward(Head::new(qkv, scale(d)), output, gradients, Accumulate::First);
 }
 
 /// Channels `n·D..(n + 1)·D` of `data [T, ..]`.

@@ -3,8 +3,8 @@
 use llm_core::base::Message;
 use llm_core::buffer::Buffer;
 use llm_core::kernels::attention::{
-    backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
-    row_views_mut,
+    Accumulate, Head, HeadGradients, HeadOutput, backward, each_head, forward, head_view,
+    head_views, head_views_mut, qkv_views_mut, row_views_mut,
 };
 use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4};
@@ -98,9 +98,9 @@ pub fn causal_attention_heads(
         if !keep[head] {
             return y.fill(0.0);
         }
-        let [q, k, v] = qkv_of(&parts, sequence, head, h);
         let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
-        forward(q, k, v, scale, y, lse, masks);
+        let qkv = qkv_of(&parts, sequence, head, h);
+        forward(Head { masks, ..Head::new(qkv, scale) }, y, lse);
     });
 
     let y = Arc::new(y);
@@ -113,12 +113,12 @@ pub fn causal_attention_heads(
             if !keep[head] {
                 return grads.iter_mut().for_each(|g| g.fill(0.0));
             }
-            let [q, k, v] = qkv_of(&parts, sequence, head, h);
-            let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
-            let lse = &lse[(sequence * h + head) * t..][..t];
-            let [dq, dk, dv] = grads;
             let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
-            backward(q, k, v, scale, y, lse, dy, dq, dk, dv, masks);
+            let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
+            let output = HeadOutput { y, lse: &lse[(sequence * h + head) * t..][..t], dy };
+            let head = Head { masks, ..Head::new(qkv_of(&parts, sequence, head, h), scale) };
+            let [dq, dk, dv] = grads;
+            backward(head, output, HeadGradients { dq, dk, dv }, Accumulate::First);
         });
         grads.give(&parent, dqkv);
     }))

@@ -2,8 +2,8 @@
 
 use llm_core::buffer::Buffer;
 use llm_core::kernels::attention::{
-    Share, backward_within, each_group, each_head, forward_within, head_view, head_views,
-    head_views_mut, row_views_mut,
+    Accumulate, Head, HeadGradients, HeadOutput, backward, each_group, each_head, forward,
+    head_view, head_views, head_views_mut, row_views_mut,
 };
 use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut3, Axis, Slice};
@@ -112,9 +112,9 @@ pub fn causal_attention_grouped(
         if !keep[head] {
             return y.fill(0.0);
         }
-        let [q, k, v] = heads.of(&parts, sequence, head);
         let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
-        forward_within(q, k, v, scale, y, lse, masks, window);
+        let qkv = heads.of(&parts, sequence, head);
+        forward(Head { masks, window, ..Head::new(qkv, scale) }, y, lse);
     });
 
     let y = Arc::new(y);
@@ -129,23 +129,24 @@ pub fn causal_attention_grouped(
         // One task for all heads that read the same keys: nobody else writes their gradients.
         each_group([dq, dk, dv], g, work, |sequence, group, [mut dq, dk, dv]| {
             let [mut dk, mut dv] = [dk, dv].map(|x| x.index_axis_move(Axis(0), 0));
-            let mut share = Share::Only;
+            let mut accumulate = Accumulate::First;
             for i in 0..heads.each() {
                 let (head, mut dq) = (group * heads.each() + i, head_of(&mut dq, i));
                 if !keep[head] {
                     dq.fill(0.0);
                     continue;
                 }
-                let [q, k, v] = heads.of(&parts, sequence, head);
-                let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
-                let lse = &lse[(sequence * h + head) * t..][..t];
                 let masks = dropout.map(|masks| masks.skip((sequence * h + head) * t));
-                let (dk, dv) = (dk.view_mut(), dv.view_mut());
-                backward_within(q, k, v, scale, y, lse, dy, dq, dk, dv, masks, window, share);
-                share = Share::Further;
+                let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, head));
+                let output = HeadOutput { y, lse: &lse[(sequence * h + head) * t..][..t], dy };
+                let qkv = heads.of(&parts, sequence, head);
+                let head = Head { masks, window, ..Head::new(qkv, scale) };
+                let gradients = HeadGradients { dq, dk: dk.view_mut(), dv: dv.view_mut() };
+                backward(head, output, gradients, accumulate);
+                accumulate = Accumulate::Add;
             }
-            if share == Share::Only {
-                dk.fill(0.0); // nobody reads them
+            if accumulate == Accumulate::First {
+                dk.fill(0.0); // no head reads them
                 dv.fill(0.0);
             }
         });

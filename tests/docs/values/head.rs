@@ -1,7 +1,7 @@
 //! One head run through the crates: scores, weights, what is kept, the output.
 
 use crate::docs::examples::Rows;
-use llm_core::kernels::attention::{MASKED, forward, probs};
+use llm_core::kernels::attention::{Head as Operands, MASKED, forward, probs};
 use llm_core::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
 use llm_core::{Tensor, ops};
 
@@ -35,7 +35,8 @@ pub fn run<const D: usize>([q, k, v]: [Rows<D>; 3]) -> Head {
     close(&probs(q, k, scale), p.data());
 
     let (mut y, mut lse) = (vec![f32::NAN; 3 * D], [f32::NAN; 3]);
-    forward(q, k, v, scale, matrix_mut(&mut y, 3, D), matrix_mut(&mut lse, 3, 1), None);
+    let head = Operands::new([q, k, v], scale);
+    forward(head, matrix_mut(&mut y, 3, D), matrix_mut(&mut lse, 3, 1));
     let p = table(p.data());
     for (i, row) in y.chunks_exact(D).enumerate() {
         let sum = |d: usize| (0..3).map(|j| p[i][j] * v[[j, d]]).sum();

@@ -2,6 +2,7 @@
 
 use super::row::Kind::{F32, F64, Switch, U32, U64, Word};
 use super::row::{Flag, row};
+use llm_core::model::{Mlp, Norm};
 use llm_core::optim::OPTIMIZERS;
 use llm_run::models::Models;
 use llm_run::settings::ALL_OPTIONS;
@@ -58,8 +59,8 @@ pub const GROUPS: [Group; 7] = [
         row("seed", "N", U64, "Seed of weights, batches and samples [default: 1]; with --load: of samples only zh: 权重、批和样本的随机种子 [默认：1]；加 --load 时只管样本"),
     ] },
     Group { heading: "Model", flags: &[
-        row("norm", "KIND", Word(|| vec![("layer", "Layer normalisation zh: 层归一化"), ("rms", "By the root of the mean square; --norm-affine then means a gain zh: 除以均方根；这时 --norm-affine 只有增益")]), "What every norm does [default: layer] zh: 每处归一化怎么做 [默认：layer]").rare(),
-        row("mlp", "KIND", Word(|| vec![("gelu", "One product, GELU zh: 一次乘积，GELU"), ("swiglu", "Two products, one the gate of the other; --n-inner 0: about as many weights zh: 两次乘积，一个是另一个的门；--n-inner 0：权重个数大致不变"), ("relu2", "One product, the square of ReLU zh: 一次乘积，ReLU 的平方")]), "What kind of MLP a block has [default: gelu] zh: 块里的 MLP 是哪一种 [默认：gelu]").rare(),
+        row("norm", "KIND", Word(|| Norm::ALL.iter().map(|of| (of.name(), of.row().doc)).collect()), "What every norm does [default: layer] zh: 每处归一化怎么做 [默认：layer]").rare(),
+        row("mlp", "KIND", Word(|| Mlp::ALL.iter().map(|of| (of.name(), of.row().doc)).collect()), "What kind of MLP a block has [default: gelu] zh: 块里的 MLP 是哪一种 [默认：gelu]").rare(),
         row("mlp-bias", "0|1", Switch, "The products of the MLP add biases zh: MLP 的乘积加偏置").rare(),
         row("positions", "KIND", Word(|| vec![("learned", "A table of positions zh: 位置表"), ("none", "Nothing says them zh: 不告诉它"), ("rotary", "The attention turns queries and keys by them zh: 注意力按位置旋转查询和键")]), "How the order of tokens is known [default: learned] zh: 词元的顺序从哪里得知 [默认：learned]").rare(),
         row("kv-heads", "G", U64, "Heads of keys and values; must divide --heads, 1 is multi-query [default: as many as of queries] zh: 键和值的头数，必须整除 --heads；1 就是多查询 [默认：与查询的头数相同]").or(&["n-kv-heads"]).rare(),

@@ -17,18 +17,23 @@ fn model(config: Config) -> TinyGPT {
     model
 }
 
-fn configs() -> [Config; 7] {
+fn configs() -> Vec<Config> {
     let baseline = Config::new(11, 6, 8, 2);
     let rms = Config { norm: Norm::Rms, positions: Positions::None, ..Config::gpt2(11, 6, 8, 2) };
-    [
+    let every = Mlp::ALL.iter().flat_map(|&mlp| {
+        let affine = Config { mlp, norm_affine: true, ..baseline.clone() };
+        Norm::ALL.iter().map(move |&norm| Config { norm, ..affine.clone() })
+    });
+    let some = [
         Config { mlp: Mlp::SwiGlu, ..rms.clone() },
         Config { mlp: Mlp::SwiGlu, mlp_bias: false, n_inner: 7, ..rms },
         Config { norm: Norm::Rms, mlp: Mlp::Relu2, ..baseline.clone() },
         baseline.clone(),
         Config::gpt2(11, 6, 8, 2),
         Config { activation: Activation::Gelu, n_inner: 19, ..baseline.clone() },
-        Config { tied_head: true, head_bias: true, norm_affine: false, ..baseline },
-    ]
+        Config { tied_head: true, head_bias: true, norm_affine: false, ..baseline.clone() },
+    ];
+    every.chain(some).collect()
 }
 
 fn close(a: &[f32], b: &[f32]) -> bool {

@@ -1,10 +1,11 @@
 //! One block: attention and MLP, each behind a norm and beside a residual path. Once as ops, which
 //! remember how to go back, and beside each part the same on the plain rows of a text that grows.
 
+use super::norm::Affine;
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
-use super::{Activation, Attention, Config, Context, Decode, Mlp, Norm, Place, Workspace};
+use super::{Attention, Config, Context, Decode, Place, Workspace};
 use crate::base::{Error, Result};
-use crate::kernels::{gelu, gelu_exact, layernorm, relu2, rmsnorm, rows, silu};
+use crate::kernels::rows;
 use crate::ops;
 use crate::profile::enter;
 use crate::tensor::Tensor;
@@ -15,13 +16,13 @@ parameters! {
     pub struct Block(plan) {
         /// `[C]`, only with `norm_affine`: gain of the norm before attention.
         ln1_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
-        /// `[C]`, only with `norm_affine` where the norm is a [`Norm::Layer`].
+        /// `[C]`, only with `norm_affine` where the norm has a bias.
         ln1_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
         /// What the attention owns, see [`Attention::parameters`].
         attention: Parameters = plan.attention.clone(),
         /// `[C]`, only with `norm_affine`: gain of the norm before the MLP.
         ln2_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
-        /// `[C]`, only with `norm_affine` where the norm is a [`Norm::Layer`].
+        /// `[C]`, only with `norm_affine` where the norm has a bias.
         ln2_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
         /// `[C, I]`, I = 4C unless the settings say otherwise: into the MLP. `[C, 2I]` for a gated
         /// one: columns 0..I make what opens the gate, I..2I what goes through it.
@@ -93,13 +94,8 @@ impl Block {
 
     /// act(x·W_fc + b_fc)·W_out + b_out.
     fn mlp(&self, x: &Tensor, config: &Config) -> Result<Tensor> {
-        let act = match (config.mlp, config.activation) {
-            (Mlp::Gelu, Activation::GeluTanh) => ops::gelu,
-            (Mlp::Gelu, Activation::Gelu) => ops::gelu_exact,
-            (Mlp::SwiGlu, _) => ops::swiglu,
-            (Mlp::Relu2, _) => ops::relu2,
-        };
-        let hidden = act(&ops::linear_lastdim(x, &self.w_fc, self.b_fc.as_ref())?)?; // [B, T, I]
+        let (act, form) = (config.mlp.row().op, config.activation);
+        let hidden = act(&ops::linear_lastdim(x, &self.w_fc, self.b_fc.as_ref())?, form)?; // [B, T, I]
         ops::linear_lastdim(&hidden, &self.w_out, self.b_out.as_ref()) // [B, T, C]
     }
 
@@ -116,12 +112,7 @@ impl Block {
             None => hidden.fill(0.0),
         }
         products.add_linear(hidden, x, &self.w_fc, n);
-        match (config.mlp, config.activation) {
-            (Mlp::Gelu, Activation::GeluTanh) => gelu::forward(act, hidden),
-            (Mlp::Gelu, Activation::Gelu) => gelu_exact::forward(act, hidden),
-            (Mlp::SwiGlu, _) => silu::gate_forward(act, hidden, inner),
-            (Mlp::Relu2, _) => relu2::forward(act, hidden),
-        }
+        (config.mlp.row().rows)(act, hidden, inner, config.activation);
         if let Some(b) = &self.b_out {
             rows::add_each(stream, b.data());
         }
@@ -136,12 +127,8 @@ pub(super) fn norm(
     g: &Option<Tensor>,
     b: &Option<Tensor>,
 ) -> Result<Tensor> {
-    let eps = config.norm_eps;
-    match (config.norm, g, b) {
-        (Norm::Layer, Some(g), Some(b)) => ops::layernorm_affine_lastdim(x, g, b, eps),
-        (Norm::Layer, ..) => ops::layernorm_lastdim(x, eps),
-        (Norm::Rms, g, _) => ops::rmsnorm_lastdim(x, g.as_ref(), eps),
-    }
+    let affine = Affine { g: g.as_ref(), b: b.as_ref() };
+    (config.norm.row().op)(x, affine, config.norm_eps)
 }
 
 /// [`norm`] of rows of `width`: y ← norm(x); `stats` is the room that a [`Workspace`] has for them.
@@ -154,19 +141,10 @@ pub(super) fn norm_rows(
     g: &Option<Tensor>,
     b: &Option<Tensor>,
 ) {
-    let (rows, g, b) = (x.len() / width, g.as_ref(), b.as_ref());
-    let eps = config.norm_eps;
-    match config.norm {
-        Norm::Layer => {
-            let affine = g.zip(b).map(|(g, b)| (g.data(), b.data()));
-            let stats = &mut stats[..rows * layernorm::STATS];
-            layernorm::forward(y, stats, x, affine, width, eps);
-        }
-        Norm::Rms => {
-            let stats = &mut stats[..rows * rmsnorm::STATS];
-            rmsnorm::forward(y, stats, x, g.map(Tensor::data), width, eps);
-        }
-    }
+    let row = config.norm.row();
+    let stats = &mut stats[..x.len() / width * row.stats];
+    let affine = Affine { g: g.as_ref(), b: b.as_ref() };
+    (row.rows)(y, stats, x, affine, width, config.norm_eps);
 }
 
 #[cfg(test)]

@@ -131,24 +131,21 @@ impl Config {
     pub fn inner(&self) -> usize {
         const VECTOR: usize = 16;
         let usual = self.d_model.saturating_mul(4);
-        match self.mlp {
-            _ if self.n_inner != 0 => self.n_inner,
-            Mlp::Gelu | Mlp::Relu2 => usual,
-            Mlp::SwiGlu => usual.div_ceil(3).saturating_mul(2).div_ceil(VECTOR) * VECTOR,
+        match (self.n_inner, self.mlp.row().gated) {
+            (0, false) => usual,
+            (0, true) => usual.div_ceil(3).saturating_mul(2).div_ceil(VECTOR) * VECTOR,
+            (n_inner, _) => n_inner,
         }
     }
 
     /// Numbers that the first product of the MLP gives: I, or 2·I for a gated one.
     pub fn hidden(&self) -> usize {
-        match self.mlp {
-            Mlp::Gelu | Mlp::Relu2 => self.inner(),
-            Mlp::SwiGlu => self.inner().saturating_mul(2),
-        }
+        self.inner().saturating_mul(if self.mlp.row().gated { 2 } else { 1 })
     }
 
-    /// Have the norms a bias?
+    /// Whether the norms have a bias.
     pub(super) fn norm_bias(&self) -> bool {
-        self.norm_affine && self.norm == Norm::Layer
+        self.norm_affine && self.norm.row().bias
     }
 
     /// Validates each size's limits.

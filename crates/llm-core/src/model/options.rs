@@ -2,6 +2,42 @@
 
 use serde::{Deserialize, Serialize};
 
+/// An enum with each choice's name and row beside it; `ALL`, `name` and `row` follow.
+macro_rules! choices {
+    ($(#[$of:meta])* pub enum $Type:ident of $Row:ident {
+        $($(#[$meta:meta])* $Choice:ident = $name:literal $row:tt,)+
+    }) => {
+        $(#[$of])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+        pub enum $Type {
+            $($(#[$meta])* #[serde(rename = $name)] $Choice,)+
+        }
+
+        impl $Type {
+            /// All of them.
+            pub const ALL: &'static [$Type] = &[$($Type::$Choice),+];
+
+            /// The name in settings and files.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $($Type::$Choice => $name,)+
+                }
+            }
+
+            /// The description.
+            pub fn row(self) -> &'static $Row {
+                match self {
+                    $($Type::$Choice => {
+                        const ROW: $Row = $Row $row;
+                        &ROW
+                    })+
+                }
+            }
+        }
+    };
+}
+pub(super) use choices;
+
 /// How the weights are drawn at the start. Biases are always 0, gains 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Init {
@@ -21,32 +57,6 @@ pub enum Activation {
     GeluTanh,
     /// GELU as it is defined, with the error function.
     Gelu,
-}
-
-/// What every norm does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Norm {
-    /// Takes off the mean, divides by the standard deviation: the baseline.
-    #[default]
-    Layer,
-    /// Divides by the root of the mean square, as Llama's models have it. With `norm_affine` it has
-    /// a gain and no bias.
-    Rms,
-}
-
-/// What the MLP does between its two products.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mlp {
-    /// gelu(x·W_fc + b_fc), in the form that [`Config::activation`](super::Config::activation) says: the baseline.
-    #[default]
-    Gelu,
-    /// silu(a) ∘ u, where a and u are the two halves of x·W_fc + b_fc: `w_fc` is twice as wide.
-    #[serde(rename = "swiglu")]
-    SwiGlu,
-    /// max(x·W_fc + b_fc, 0)².
-    Relu2,
 }
 
 /// How a model knows the order of its tokens.

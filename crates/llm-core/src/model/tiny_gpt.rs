@@ -50,7 +50,7 @@ parameters! {
         blocks: Vec<Block> = plan.config.n_layers,
         /// `[C]`, only with `norm_affine`: gain of the final norm.
         lnf_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),
-        /// `[C]`, only with `norm_affine` where the norm is a [`Norm::Layer`](super::Norm).
+        /// `[C]`, only with `norm_affine` where the norm has a bias.
         lnf_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
         /// `[C, V]`, absent with `tied_head`: the output head, from which every token's score comes.
         w_lm: Option<Tensor> = (!plan.config.tied_head)

@@ -2,10 +2,6 @@
 
 use super::{Config, Scratch};
 use crate::kernels::gemv::MOST_GROUPS;
-use crate::kernels::layernorm;
-
-/// Numbers that a norm leaves of a row at most.
-const NORM_STATS: usize = layernorm::STATS;
 
 /// Room for `n` positions.
 pub(crate) struct Workspace {
@@ -19,7 +15,7 @@ pub(crate) struct Workspace {
     pub hidden: Vec<f32>,
     /// `[n, I]`: what its activation makes of that.
     pub act: Vec<f32>,
-    /// `[n, 2]`: what the norm leaves for a backward pass.
+    /// What the norm leaves of each row for a backward pass.
     pub stats: Vec<f32>,
     /// The attention's room, and that of products of a single position.
     pub scratch: Scratch,
@@ -37,7 +33,7 @@ impl Workspace {
             x: zeros(n * c),
             hidden: zeros(n * config.hidden()),
             act: zeros(n * config.inner()),
-            stats: zeros(n * NORM_STATS),
+            stats: zeros(n * config.norm.row().stats),
             scratch: Scratch::default(),
             logits: zeros(config.vocab_size),
         }
@@ -50,8 +46,8 @@ impl Workspace {
             [config.vocab_size, config.seq_len, config.d_model, n, n_heads].map(|n| n as u64);
         let partial = (MOST_GROUPS - 1) as u64 * widest(config) as u64;
         // All but the heads are within Config's limits, so nothing overflows.
-        let mlp = (config.hidden() + config.inner()) as u64;
-        h.saturating_mul(t).saturating_add(n * (5 * c + mlp + NORM_STATS as u64) + v + partial)
+        let inside = (config.hidden() + config.inner() + config.norm.row().stats) as u64;
+        h.saturating_mul(t).saturating_add(n * (5 * c + inside) + v + partial)
     }
 }
 

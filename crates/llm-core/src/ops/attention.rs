@@ -4,8 +4,8 @@ use super::{Context, expect_shape, linear_lastdim};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::attention::{
-    backward, each_head, forward, head_view, head_views, head_views_mut, qkv_views_mut,
-    row_views_mut,
+    Accumulate, Head, HeadGradients, HeadOutput, backward, each_head, forward, head_view,
+    head_views, head_views_mut, qkv_views_mut, row_views_mut,
 };
 use crate::kernels::dropout::Dropout;
 use crate::profile::{enter, span};
@@ -111,8 +111,9 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
     let parts = head_views(qkv.data(), [b, t, 3, c]); // q, k, v of every sequence: [T, C]
     let outputs = [head_views_mut(&mut y, [b, t, 1, c]), row_views_mut(&mut lse, [b, 1, t])];
     each_head(outputs, work, |sequence, _, [y, lse]| {
-        let [q, k, v] = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
-        forward(q, k, v, scale, y, lse, dropout.map(|masks| masks.skip(sequence * t)));
+        let qkv = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
+        let masks = dropout.map(|masks| masks.skip(sequence * t));
+        forward(Head { masks, ..Head::new(qkv, scale) }, y, lse);
     });
 
     let y = Arc::new(y);
@@ -122,11 +123,12 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
         let parts = head_views(qkv_value.data(), [b, t, 3, c]);
         let [y, dy] = [&kept[..], &dy].map(|x| head_views(x, [b, t, 1, c]));
         each_head(qkv_views_mut(&mut dqkv, [b, t, 1, c]), work, |sequence, _, [dq, dk, dv]| {
-            let [q, k, v] = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
-            let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, 0));
-            let lse = &lse[sequence * t..(sequence + 1) * t];
+            let qkv = [0, 1, 2].map(|part| head_view(&parts, sequence, part));
             let masks = dropout.map(|masks| masks.skip(sequence * t));
-            backward(q, k, v, scale, y, lse, dy, dq, dk, dv, masks);
+            let [y, dy] = [&y, &dy].map(|x| head_view(x, sequence, 0));
+            let output = HeadOutput { y, lse: &lse[sequence * t..(sequence + 1) * t], dy };
+            let head = Head { masks, ..Head::new(qkv, scale) };
+            backward(head, output, HeadGradients { dq, dk, dv }, Accumulate::First);
         });
         grads.give(&parent, dqkv);
     }))

@@ -9,15 +9,9 @@ named!(Init, message!("'fan-in' or 'gpt2'"), FanIn = "fan-in", Gpt2 = "gpt2");
 
 named!(Activation, message!("'gelu_tanh' or 'gelu'"), GeluTanh = "gelu_tanh", Gelu = "gelu");
 
-named!(Norm, message!("'layer' or 'rms'"), Layer = "layer", Rms = "rms");
+named!(Norm);
 
-named!(
-    Mlp,
-    message!("'gelu', 'swiglu' or 'relu2'"),
-    Gelu = "gelu",
-    SwiGlu = "swiglu",
-    Relu2 = "relu2"
-);
+named!(Mlp);
 
 named!(
     Positions,

@@ -44,7 +44,7 @@ pub(super) use row;
 /// A type that values can be made of.
 pub(super) trait Typed: Sized {
     /// What is needed, for messages.
-    const NEEDED: Message;
+    fn needed() -> Message;
 
     fn to_value(&self) -> Value;
 
@@ -55,7 +55,8 @@ pub(super) trait Typed: Sized {
 pub(super) fn typed<T: Typed>(key: &str, value: Value) -> Result<T> {
     T::from_value(&value).ok_or_else(|| {
         let shown: String = value.to_string().chars().take(80).collect();
-        let reason = message!("'{}' is {} ({}), needed is {}", key, value.kind(), shown, T::NEEDED);
+        let reason =
+            message!("'{}' is {} ({}), needed is {}", key, value.kind(), shown, T::needed());
         Error::config("settings", reason)
     })
 }
@@ -73,7 +74,9 @@ pub(super) fn own(name: &str, checked: Result<()>) -> Result<()> {
 macro_rules! typed {
     ($($type:ty, $kind:ident, $needed:expr;)+) => {$(
         impl Typed for $type {
-            const NEEDED: Message = $needed;
+            fn needed() -> Message {
+                $needed
+            }
 
             fn to_value(&self) -> Value {
                 Value::$kind(self.clone().into())
@@ -100,7 +103,9 @@ typed! {
 }
 
 impl Typed for usize {
-    const NEEDED: Message = message!("a whole number that this machine can count to");
+    fn needed() -> Message {
+        message!("a whole number that this machine can count to")
+    }
 
     fn to_value(&self) -> Value {
         Value::Whole(*self as u64)
@@ -111,11 +116,30 @@ impl Typed for usize {
     }
 }
 
-/// Choices as texts.
+/// Choices as texts: those of a type that has its names, or with the names given here.
 macro_rules! named {
+    ($type:ty) => {
+        impl Typed for $type {
+            fn needed() -> crate::base::Message {
+                let names = <$type>::ALL.iter().map(|choice| choice.name());
+                message!("one of {}", crate::base::Message::list(names))
+            }
+
+            fn to_value(&self) -> Value {
+                Value::Text(self.name().into())
+            }
+
+            fn from_value(value: &Value) -> Option<$type> {
+                let Value::Text(text) = value else { return None };
+                <$type>::ALL.iter().copied().find(|choice| choice.name() == text)
+            }
+        }
+    };
     ($type:ty, $needed:expr, $($choice:ident = $name:literal),+) => {
         impl Typed for $type {
-            const NEEDED: crate::base::Message = $needed;
+            fn needed() -> crate::base::Message {
+                $needed
+            }
 
             fn to_value(&self) -> Value {
                 Value::Text(match self { $(<$type>::$choice => $name),+ }.into())

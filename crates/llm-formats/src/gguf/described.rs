@@ -4,10 +4,10 @@ use super::attention::named;
 use super::file::TensorInfo;
 use super::pieces::Architecture;
 use super::value::MetaValue;
-use crate::error::{FormatError, Result, shown};
+use crate::error::{FormatError, Result, foreign_block, shown};
 use crate::imported::several;
 use llm_core::base::{Fill, Message};
-use llm_core::model::{Activation, Init, Mlp, Norm, Positions, Rotary};
+use llm_core::model::{Activation, Init, Positions, Rotary};
 use llm_core::{AttentionSpec, Config, message};
 use std::collections::BTreeMap;
 
@@ -49,15 +49,10 @@ pub(super) fn family_of(
         (true, false) => Architecture::Llama,
         (true, true) => Architecture::Qwen3,
     };
-    let foreign = match (config.norm, config.mlp) {
-        (Norm::Rms, _) if !rotary => Some(message!("root-mean-square norms (rms)")),
-        (Norm::Layer, _) if rotary => Some(message!("norms that take off the mean (layer)")),
-        (_, Mlp::Relu2) => Some(message!("an MLP with squared ReLU (relu2)")),
-        (_, Mlp::SwiGlu) if !rotary => Some(message!("a gated MLP (swiglu)")),
-        (_, Mlp::Gelu) if rotary => Some(message!("an MLP that is not gated (gelu)")),
-        (_, Mlp::Gelu) if config.activation == Activation::Gelu => {
-            Some(message!("an exact GELU (gelu)"))
-        }
+    let (norm, mlp) = family.block();
+    let foreign = match foreign_block(config, norm, mlp) {
+        Some(piece) => Some(piece),
+        _ if config.activation == Activation::Gelu => Some(message!("an exact GELU (gelu)")),
         _ if !rotary && attention.kv_heads() != attention.n_heads => {
             Some(message!("heads that share keys and values (kv_heads)"))
         }
@@ -133,14 +128,15 @@ impl Described {
         keys.is("vocab_size", vocab_size)?;
         let inner = keys.size("feed_forward_length")?;
         let gpt2 = family == Architecture::Gpt2;
+        let (norm, mlp) = family.block();
         let config = Config {
             norm_affine: true,
             norm_eps: keys.epsilon()?,
             tied_head: !has("output.weight"),
             head_bias: false,
             init: Init::Gpt2,
-            norm: if gpt2 { Norm::Layer } else { Norm::Rms },
-            mlp: if gpt2 { Mlp::Gelu } else { Mlp::SwiGlu },
+            norm,
+            mlp,
             mlp_bias: gpt2 || has("blk.0.ffn_up.bias"),
             positions: if gpt2 { Positions::Learned } else { Positions::Rotary },
             ..Config::new(

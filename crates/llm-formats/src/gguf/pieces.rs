@@ -7,7 +7,7 @@
 //! Face's files a pair is i and i + D/2. So rows of queries and keys stand in another order there.
 
 use super::file::Needed;
-use llm_core::model::Mlp;
+use llm_core::model::{Mlp, Norm};
 use llm_core::{AttentionSpec, Config};
 
 /// What llama.cpp calls a kind of model.
@@ -32,6 +32,14 @@ impl Architecture {
             Architecture::Gpt2 => "gpt2",
             Architecture::Llama => "llama",
             Architecture::Qwen3 => "qwen3",
+        }
+    }
+
+    /// The norm and the MLP of its blocks.
+    pub(super) fn block(self) -> (Norm, Mlp) {
+        match self {
+            Architecture::Gpt2 => (Norm::Layer, Mlp::Gelu),
+            Architecture::Llama | Architecture::Qwen3 => (Norm::Rms, Mlp::SwiGlu),
         }
     }
 }
@@ -264,14 +272,11 @@ impl List {
         let (fc, out) = ([ours("w_fc"), ours("b_fc")], [ours("w_out"), ours("b_out")]);
         let (fc, out) = ([fc[0].as_str(), &fc[1]], [out[0].as_str(), &out[1]]);
         // Columns 0..I open the gate, I..2I go through it.
-        let up = match config.mlp {
-            Mlp::SwiGlu => {
-                let gate = Columns::all(hidden);
-                self.linear(&theirs("ffn_gate"), fc, [inner, c], gate, config.mlp_bias);
-                Columns { first: inner, ..gate }
-            }
-            Mlp::Gelu | Mlp::Relu2 => Columns::all(hidden),
-        };
+        let mut up = Columns::all(hidden);
+        if config.mlp.row().gated {
+            self.linear(&theirs("ffn_gate"), fc, [inner, c], up, config.mlp_bias);
+            up.first = inner;
+        }
         self.linear(&theirs("ffn_up"), fc, [inner, c], up, config.mlp_bias);
         let all = Columns::all(c);
         self.linear(&theirs("ffn_down"), out, [c, inner], all, config.mlp_bias);

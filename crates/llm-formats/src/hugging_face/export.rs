@@ -2,7 +2,7 @@
 
 use super::names::Names;
 use super::{CONFIG, Family, GENERATION, WEIGHTS, config, llama, tokenizer};
-use crate::error::{FormatError, Result};
+use crate::error::{FormatError, Result, foreign_block};
 use crate::imported::{SEVERAL, is_modern};
 use crate::safetensors::{Data, Named, write};
 use crate::tokenizers;
@@ -47,14 +47,11 @@ pub fn check_model(model: &TinyGPT) -> Result<Family> {
 /// What the settings ask for and GPT-2 does not compute. MLPs without biases are no such thing: they
 /// are written with biases of 0.
 fn foreign_piece(config: &Config) -> Option<Message> {
-    match (config.norm, config.mlp, config.positions) {
-        (Norm::Rms, ..) => Some(message!("root-mean-square norms (rms)")),
-        (_, Mlp::SwiGlu, _) => Some(message!("a gated MLP (swiglu)")),
-        (_, Mlp::Relu2, _) => Some(message!("an MLP with squared ReLU (relu2)")),
-        (.., Positions::None) => Some(message!("an order of tokens that nothing tells (none)")),
-        (.., Positions::Rotary) => Some(message!("rotary positions (rotary)")),
-        (Norm::Layer, Mlp::Gelu, Positions::Learned) => None,
-    }
+    foreign_block(config, Norm::Layer, Mlp::Gelu).or_else(|| match config.positions {
+        Positions::None => Some(message!("an order of tokens that nothing tells (none)")),
+        Positions::Rotary => Some(message!("rotary positions (rotary)")),
+        Positions::Learned => None,
+    })
 }
 
 /// Makes the folder, which must be new or empty: nothing there is ever replaced.

@@ -4,7 +4,7 @@
 use super::family::Family;
 use super::fields::{ConfigJson, Fields, decimal, numbers, unsupported};
 use super::rope;
-use crate::error::Result;
+use crate::error::{Result, foreign_block};
 use crate::imported::{MODERN, Note};
 use llm_core::base::{Fill, Message};
 use llm_core::model::{Init, Mlp, Norm, Positions};
@@ -180,15 +180,13 @@ pub(super) fn family(config: &Config, own: &AttentionSpec) -> Result<Family, Mes
     let biases = (own.biases[0], own.biases[1], config.mlp_bias);
     let (plain, none) = (own.window.is_none(), biases == (false, false, false));
     let even = config.d_model.is_multiple_of(own.n_heads.max(1)); // Llama asks for it
-    match (config.norm, config.mlp, config.positions) {
-        (Norm::Layer, ..) => return Err(message!("layer norms (layer)")),
-        (_, Mlp::Gelu, _) => return Err(message!("an MLP with GELU (gelu)")),
-        (_, Mlp::Relu2, _) => return Err(message!("an MLP with squared ReLU (relu2)")),
-        (.., Positions::Learned) => return Err(message!("a table of positions (learned)")),
-        (.., Positions::None) => {
-            return Err(message!("an order of tokens that nothing tells (none)"));
-        }
-        (Norm::Rms, Mlp::SwiGlu, Positions::Rotary) => {}
+    if let Some(piece) = foreign_block(config, Norm::Rms, Mlp::SwiGlu) {
+        return Err(piece);
+    }
+    match config.positions {
+        Positions::Learned => return Err(message!("a table of positions (learned)")),
+        Positions::None => return Err(message!("an order of tokens that nothing tells (none)")),
+        Positions::Rotary => {}
     }
     let width = own.rotary.and_then(|rotary| rotary.width);
     if width.is_some_and(|width| width != own.head_dim(config.d_model)) {

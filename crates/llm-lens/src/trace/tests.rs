@@ -4,7 +4,7 @@
 use super::layout::{hides, prepared};
 use super::*;
 use llm_core::kernels::attention::{
-    each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
+    Head, each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
 };
 use llm_core::model::{NORM_EPS, Rotary, SingleHead};
 use llm_core::ndarray::{ArrayD, ArrayView4, IxDyn};
@@ -23,8 +23,7 @@ fn seen(x: Tensor, [w_qkv, b_qkv, w_proj, b_proj]: [Tensor; 4], s: Sizes, place:
     let (mut y, mut lse) = (vec![0.0; b * t * h * d], vec![0.0; b * h * t]);
     let outputs = [head_views_mut(&mut y, [b, t, h, d]), row_views_mut(&mut lse, [b, h, t])];
     each_head(outputs, 0, |b, h, [y, lse]| {
-        let [q, k, v] = of(b, h);
-        forward(q, k, v, scale, y, lse, None);
+        forward(Head::new(of(b, h), scale), y, lse);
     });
     let [q, k, _] = of(place.batch_index, place.head);
     let p = probs(q, k, scale)[place.query * t..][..t].to_vec();
@@ -233,8 +232,11 @@ fn the_loops_have_the_scores_of_the_kernels() {
         let (mut y, mut lse) = (vec![0.0; b * t * c], vec![0.0; b * h * t]);
         let outputs = [head_views_mut(&mut y, [b, t, h, d]), row_views_mut(&mut lse, [b, h, t])];
         each_head(outputs, 0, |b, head, [y, lse]| {
-            let [q, k, v] = [0, 1, 2].map(|part| head_view(&parts, b, part * h + head));
-            forward(q, k, v, scale, y, lse, None);
+            forward(
+                Head::new([0, 1, 2].map(|part| head_view(&parts, b, part * h + head)), scale),
+                y,
+                lse,
+            );
         });
         for (b, head) in (0..b).flat_map(|b| (0..h).map(move |head| (b, head))) {
             let [q, k] = [0, 1].map(|part| head_view(&parts, b, part * h + head));

@@ -11,50 +11,77 @@ use crate::buffer::Buffer;
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 use std::ops::Range;
 
-/// y ← softmax over j ≤ i of (q·kᵀ·scale), times v; with `masks` some of its weights are dropped.
-///
-/// # Shapes
-/// `q, k, v, y [T, D]`, `lse [T, 1]` ← ln Σ_{j≤i} e^(S_ij), which [`backward`] needs.
-pub fn forward(
-    q: ArrayView2<'_, f32>,
-    k: ArrayView2<'_, f32>,
-    v: ArrayView2<'_, f32>,
-    scale: f32,
-    y: ArrayViewMut2<'_, f32>,
-    lse: ArrayViewMut2<'_, f32>,
-    masks: Option<Dropout>,
-) {
-    forward_within(q, k, v, scale, y, lse, masks, usize::MAX);
+/// What one head attends with.
+#[derive(Clone, Copy, Debug)]
+pub struct Head<'a> {
+    /// `[T, D]`: queries.
+    pub q: ArrayView2<'a, f32>,
+    /// `[T, D]`: keys.
+    pub k: ArrayView2<'a, f32>,
+    /// `[T, D]`: values.
+    pub v: ArrayView2<'a, f32>,
+    /// The factor of a score, usually 1/√D.
+    pub scale: f32,
+    /// The dropout of P; `None` keeps all weights.
+    pub masks: Option<Dropout>,
+    /// Positions visible to a query, its own among them; `usize::MAX`: all up to its own.
+    pub window: usize,
 }
 
-/// [`forward`] where a query sees no more than the last `window` positions, its own among them:
-/// softmax over i − window < j ≤ i. Keys that a whole block does not see are not touched.
-pub fn forward_within(
-    q: ArrayView2<'_, f32>,
-    k: ArrayView2<'_, f32>,
-    v: ArrayView2<'_, f32>,
-    scale: f32,
-    mut y: ArrayViewMut2<'_, f32>,
-    lse: ArrayViewMut2<'_, f32>,
-    masks: Option<Dropout>,
-    window: usize,
-) {
+impl<'a> Head<'a> {
+    /// A head of queries, keys and values over the whole text, without dropout.
+    pub fn new([q, k, v]: [ArrayView2<'a, f32>; 3], scale: f32) -> Head<'a> {
+        Head { q, k, v, scale, masks: None, window: usize::MAX }
+    }
+}
+
+/// What [`forward`] made of a head, and the gradient of it.
+#[derive(Clone, Copy, Debug)]
+pub struct HeadOutput<'a> {
+    /// `[T, D]`.
+    pub y: ArrayView2<'a, f32>,
+    /// `[T]`: ln Σ_j e^(S_ij) of each row.
+    pub lse: &'a [f32],
+    /// `[T, D]`: the gradient of y.
+    pub dy: ArrayView2<'a, f32>,
+}
+
+/// Where [`backward`] writes the gradients of a head.
+#[derive(Debug)]
+pub struct HeadGradients<'a> {
+    /// `[T, D]`: that of the queries, overwritten.
+    pub dq: ArrayViewMut2<'a, f32>,
+    /// `[T, D]`: that of the keys, written as [`Accumulate`] says.
+    pub dk: ArrayViewMut2<'a, f32>,
+    /// `[T, D]`: that of the values, as that of the keys.
+    pub dv: ArrayViewMut2<'a, f32>,
+}
+
+/// y ← softmax over j ≤ i of (q·kᵀ·scale), times v; with `masks` some of its weights are dropped.
+///
+/// With a `window` the softmax runs over i − window < j ≤ i. Keys outside the windows of a whole
+/// block of queries are not touched.
+///
+/// # Shapes
+/// `y [T, D]`, `lse [T, 1]` ← ln Σ_j e^(S_ij), an input of [`backward`].
+pub fn forward(head: Head<'_>, mut y: ArrayViewMut2<'_, f32>, lse: ArrayViewMut2<'_, f32>) {
+    let Head { q, k, v, scale, masks, window } = head;
     let t = q.nrows();
     let lse = lse.into_slice().expect("one number a row, side by side");
-    let mut scratch = Buffer::stale(Seen::most(t, window));
+    let mut scratch = Buffer::stale(VisibleKeys::most(t, window));
     let k = transposed(k);
     let k = matrix(&k, q.ncols(), row_stride(t)); // [D, T]
     for start in (0..t).step_by(BLOCK) {
-        let seen = Seen::new(start, t, window);
-        let Seen { end, first, rows, cols, .. } = seen;
+        let visible = VisibleKeys::new(start, t, window);
+        let VisibleKeys { end, first, rows, cols, .. } = visible;
         let p = &mut scratch[..rows * cols];
         // S = Q Kᵀ·scale, for the keys up to this block's last row
         let (q, keys) = (q.slice(s![start..end, ..]), k.slice(s![.., first..end]));
         gemm(scale, q, keys, 0.0, matrix_mut(p, rows, cols), Threads::One);
         // P = softmax of S
-        softmax_rows(p, seen, &mut lse[start..end]);
+        softmax_rows(p, visible, &mut lse[start..end]);
         if let Some(masks) = masks {
-            drop_scores(p, seen, &masks);
+            drop_scores(p, visible, &masks);
         }
         // Y = P V
         let (p, values) = (matrix(p, rows, cols), v.slice(s![first..end, ..]));
@@ -62,13 +89,13 @@ pub fn forward_within(
     }
 }
 
-/// The keys that a block of query rows sees, as columns of its scores.
+/// The keys visible to a block of query rows, as columns of its scores.
 #[derive(Clone, Copy)]
-struct Seen {
+struct VisibleKeys {
     /// The block's rows are `start..end`.
     start: usize,
     end: usize,
-    /// The first key that any of them sees.
+    /// The first key visible to any of them.
     first: usize,
     rows: usize,
     /// Keys `first..end`.
@@ -76,11 +103,11 @@ struct Seen {
     window: usize,
 }
 
-impl Seen {
-    fn new(start: usize, t: usize, window: usize) -> Seen {
+impl VisibleKeys {
+    fn new(start: usize, t: usize, window: usize) -> VisibleKeys {
         let end = (start + BLOCK).min(t);
         let first = (start + 1).saturating_sub(window);
-        Seen { start, end, first, rows: end - start, cols: end - first, window }
+        VisibleKeys { start, end, first, rows: end - start, cols: end - first, window }
     }
 
     /// The most scores that a block of a text has.
@@ -88,7 +115,7 @@ impl Seen {
         BLOCK.min(t) * t.min(window.saturating_add(BLOCK))
     }
 
-    /// The columns that row r sees.
+    /// The columns visible to row r.
     #[inline(always)]
     fn of_row(&self, r: usize) -> Range<usize> {
         let own = self.start + r;
@@ -97,10 +124,10 @@ impl Seen {
 }
 
 simd_kernel! {
-    /// Each row of `p` becomes the softmax of the scores that it sees, the rest 0.
-    fn softmax_rows(p: &mut [f32], seen: Seen, lse: &mut [f32]) {
-        for (r, (row, lse)) in p.chunks_exact_mut(seen.cols).zip(lse).enumerate() {
-            let (padded, hidden) = whole_vectors(row, seen.of_row(r));
+    /// Each row of `p` becomes the softmax of its visible scores, the rest 0.
+    fn softmax_rows(p: &mut [f32], visible: VisibleKeys, lse: &mut [f32]) {
+        for (r, (row, lse)) in p.chunks_exact_mut(visible.cols).zip(lse).enumerate() {
+            let (padded, hidden) = whole_vectors(row, visible.of_row(r));
             let max = row_max(padded);
             let sum = row_exp_and_sum::<FMA>(padded, max);
             *lse = max + sum.ln();
@@ -112,24 +139,33 @@ simd_kernel! {
 }
 
 /// Multiplies the numbers of each row by its mask: that of its place in the text, whatever the window.
-fn drop_scores(scores: &mut [f32], seen: Seen, masks: &Dropout) {
-    let mut m = Buffer::stale(seen.end);
-    for (r, row) in scores.chunks_exact_mut(seen.cols).enumerate() {
-        let m = &mut m[..seen.start + r + 1];
-        masks.multipliers(seen.start + r, m);
-        row.iter_mut().zip(&m[seen.first..]).for_each(|(s, m)| *s *= m);
+fn drop_scores(scores: &mut [f32], visible: VisibleKeys, masks: &Dropout) {
+    let mut m = Buffer::stale(visible.end);
+    for (r, row) in scores.chunks_exact_mut(visible.cols).enumerate() {
+        let m = &mut m[..visible.start + r + 1];
+        masks.multipliers(visible.start + r, m);
+        row.iter_mut().zip(&m[visible.first..]).for_each(|(s, m)| *s *= m);
     }
 }
 
-/// The scores of a row up to the last that is `seen` and the few after them that fill the last
-/// vector, those that are not seen set to −∞ so that e^… makes them 0; and the rest. Scores one by
-/// one would cost more than the vector.
+/// The scores of a row up to the last `visible` one and the few after them that fill the last
+/// vector, the hidden ones set to −∞ so that e^… makes them 0; and the rest. Scores one by one would
+/// cost more than the vector.
 #[inline(always)]
-fn whole_vectors(row: &mut [f32], seen: Range<usize>) -> (&mut [f32], &mut [f32]) {
-    let padded = seen.end.next_multiple_of(LANES).min(row.len());
-    row[..seen.start].fill(f32::NEG_INFINITY);
-    row[seen.end..padded].fill(f32::NEG_INFINITY);
+fn whole_vectors(row: &mut [f32], visible: Range<usize>) -> (&mut [f32], &mut [f32]) {
+    let padded = visible.end.next_multiple_of(LANES).min(row.len());
+    row[..visible.start].fill(f32::NEG_INFINITY);
+    row[visible.end..padded].fill(f32::NEG_INFINITY);
     row.split_at_mut(padded)
+}
+
+/// Whether [`backward`] overwrites dK and dV.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Accumulate {
+    /// The first head of these keys and values, or the only one: dK and dV are overwritten.
+    First,
+    /// A further head of the same keys and values: its dK and dV are added.
+    Add,
 }
 
 /// The gradients of [`forward`], undone line by line:
@@ -140,60 +176,28 @@ fn whole_vectors(row: &mut [f32], seen: Range<usize>) -> (&mut [f32], &mut [f32]
 /// Y = (M ∘ P)·V: dV takes M ∘ P for P, and dP = M ∘ (dY·Vᵀ).
 ///
 /// # Shapes
-/// All views `[T, D]`, `lse [T]`; `dq`, `dk`, `dv` are overwritten.
+/// `lse [T]`, all views `[T, D]`.
 pub fn backward(
-    q: ArrayView2<'_, f32>,
-    k: ArrayView2<'_, f32>,
-    v: ArrayView2<'_, f32>,
-    scale: f32,
-    y: ArrayView2<'_, f32>,
-    lse: &[f32],
-    dy: ArrayView2<'_, f32>,
-    dq: ArrayViewMut2<'_, f32>,
-    dk: ArrayViewMut2<'_, f32>,
-    dv: ArrayViewMut2<'_, f32>,
-    masks: Option<Dropout>,
+    head: Head<'_>,
+    output: HeadOutput<'_>,
+    gradients: HeadGradients<'_>,
+    accumulate: Accumulate,
 ) {
-    backward_within(q, k, v, scale, y, lse, dy, dq, dk, dv, masks, usize::MAX, Share::Only);
-}
-
-/// Do other heads read the same keys and values?
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Share {
-    /// This head is the only one, or the first: dK and dV are overwritten.
-    Only,
-    /// Others have left their shares in dK and dV: this head's are added.
-    Further,
-}
-
-/// The gradients of [`forward_within`], for a head that may share its keys and values with others.
-pub fn backward_within(
-    q: ArrayView2<'_, f32>,
-    k: ArrayView2<'_, f32>,
-    v: ArrayView2<'_, f32>,
-    scale: f32,
-    y: ArrayView2<'_, f32>,
-    lse: &[f32],
-    dy: ArrayView2<'_, f32>,
-    mut dq: ArrayViewMut2<'_, f32>,
-    mut dk: ArrayViewMut2<'_, f32>,
-    mut dv: ArrayViewMut2<'_, f32>,
-    masks: Option<Dropout>,
-    window: usize,
-    share: Share,
-) {
+    let Head { q, k, v, scale, masks, window } = head;
+    let HeadOutput { y, lse, dy } = output;
+    let HeadGradients { mut dq, mut dk, mut dv } = gradients;
     let t = q.nrows();
-    let mut p_scratch = Buffer::stale(Seen::most(t, window));
-    let mut ds_scratch = Buffer::stale(Seen::most(t, window));
+    let mut p_scratch = Buffer::stale(VisibleKeys::most(t, window));
+    let mut ds_scratch = Buffer::stale(VisibleKeys::most(t, window));
     let mut dots = [0.0; BLOCK];
     let (k_t, v_t) = (transposed(k), transposed(v));
     let [k_t, v_t] = [&k_t, &v_t].map(|x| matrix(x, q.ncols(), row_stride(t))); // [D, T]
     // The last block sees all keys, or the last ones: taken first, it overwrites dK and dV, and the
     // others add.
     for start in (0..t).step_by(BLOCK).rev() {
-        let seen = Seen::new(start, t, window);
-        let Seen { end, first, rows, cols, .. } = seen;
-        let beta = if end == t && share == Share::Only { 0.0 } else { 1.0 };
+        let visible = VisibleKeys::new(start, t, window);
+        let VisibleKeys { end, first, rows, cols, .. } = visible;
+        let beta = if end == t && accumulate == Accumulate::First { 0.0 } else { 1.0 };
         if beta == 0.0 {
             dk.slice_mut(s![..first, ..]).fill(0.0);
             dv.slice_mut(s![..first, ..]).fill(0.0);
@@ -208,11 +212,11 @@ pub fn backward_within(
         gemm(scale, q, k_t.slice(columns), 0.0, matrix_mut(p, rows, cols), Threads::One);
         gemm(1.0, dy, v_t.slice(columns), 0.0, matrix_mut(ds, rows, cols), Threads::One);
         if let Some(masks) = masks {
-            drop_scores(ds, seen, &masks);
+            drop_scores(ds, visible, &masks);
         }
-        probs_and_dscores(p, ds, seen, &lse[start..end], &dots[..rows]);
+        probs_and_dscores(p, ds, visible, &lse[start..end], &dots[..rows]);
         if let Some(masks) = masks {
-            drop_scores(p, seen, &masks);
+            drop_scores(p, visible, &masks);
         }
         let (p, ds, keys) = (matrix(p, rows, cols), matrix(ds, rows, cols), s![first..end, ..]);
         gemm(1.0, p.t(), dy, beta, dv.slice_mut(keys), Threads::One);
@@ -229,10 +233,10 @@ simd_kernel! {
 
 simd_kernel! {
     /// `p`: scores in, P out. `ds`: dP in, dS = P ∘ (dP − dot) out.
-    fn probs_and_dscores(p: &mut [f32], ds: &mut [f32], seen: Seen, lse: &[f32], dots: &[f32]) {
-        let rows = p.chunks_exact_mut(seen.cols).zip(ds.chunks_exact_mut(seen.cols));
+    fn probs_and_dscores(p: &mut [f32], ds: &mut [f32], visible: VisibleKeys, lse: &[f32], dots: &[f32]) {
+        let rows = p.chunks_exact_mut(visible.cols).zip(ds.chunks_exact_mut(visible.cols));
         for (r, (((p, ds), &lse), &dot)) in rows.zip(lse).zip(dots).enumerate() {
-            let (p, hidden) = whole_vectors(p, seen.of_row(r));
+            let (p, hidden) = whole_vectors(p, visible.of_row(r));
             hidden.fill(0.0);
             let (ds, hidden) = ds.split_at_mut(p.len());
             hidden.fill(0.0);
@@ -252,7 +256,7 @@ pub fn probs(q: ArrayView2<'_, f32>, k: ArrayView2<'_, f32>, scale: f32) -> Vec<
     probs_within(q, k, scale, usize::MAX)
 }
 
-/// [`probs`] of [`forward_within`].
+/// [`probs`] with a window, as [`forward`] has it.
 pub fn probs_within(
     q: ArrayView2<'_, f32>,
     k: ArrayView2<'_, f32>,

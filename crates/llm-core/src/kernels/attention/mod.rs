@@ -8,8 +8,8 @@
 //! one number a row, ln Σ eˢ, from which P is made again.
 //!
 //! Two things may be otherwise: a query may see a window of the last positions alone
-//! ([`forward_within`]), and several heads of queries may read the same keys and values
-//! ([`each_group`]).
+//! ([`Head::window`]), and several heads of queries may read the same keys and values
+//! ([`each_group`], [`Accumulate`]).
 //!
 //! Reference: Vaswani et al., "Attention Is All You Need", 3.2.1; Dao et al., "FlashAttention",
 //! for keeping ln Σ eˢ in place of P.
@@ -19,7 +19,9 @@ mod decode;
 mod turned;
 mod views;
 
-pub use causal::{Share, backward, backward_within, forward, forward_within, probs, probs_within};
+pub use causal::{
+    Accumulate, Head, HeadGradients, HeadOutput, backward, forward, probs, probs_within,
+};
 pub use decode::attend_one;
 pub use views::{
     each_group, each_head, head_view, head_views, head_views_mut, qkv_views_mut, row_views_mut,

@@ -76,12 +76,11 @@ fn one_head_equals_its_naive_twin() {
             }
             let parts = head_views(&qkv, [1, t, 3, d]);
             let [q_view, k_view, v_view] = [0, 1, 2].map(|part| head_view(&parts, 0, part));
+            let head = Head { window, ..Head::new([q_view, k_view, v_view], scale) };
             let (mut y, mut lse) = (vec![f32::NAN; t * d], vec![f32::NAN; t]);
             let outputs =
                 [head_views_mut(&mut y, [1, t, 1, d]), row_views_mut(&mut lse, [1, 1, t])];
-            each_head(outputs, 0, |_, _, [y, lse]| {
-                forward_within(q_view, k_view, v_view, scale, y, lse, None, window)
-            });
+            each_head(outputs, 0, |_, _, [y, lse]| forward(head, y, lse));
             close(&y, &want.y, "y");
             close(&probs_within(q_view, k_view, scale, window), &want.p, "p");
 
@@ -89,10 +88,8 @@ fn one_head_equals_its_naive_twin() {
             let [y_views, dy_views] = [&y, &dy].map(|x| head_views(x, [1, t, 1, d]));
             each_head(qkv_views_mut(&mut dqkv, [1, t, 1, d]), 0, |_, _, [dq, dk, dv]| {
                 let [y, dy] = [&y_views, &dy_views].map(|x| head_view(x, 0, 0));
-                let (only, lse) = (Share::Only, &lse[..]);
-                backward_within(
-                    q_view, k_view, v_view, scale, y, lse, dy, dq, dk, dv, None, window, only,
-                );
+                let output = HeadOutput { y, lse: &lse, dy };
+                backward(head, output, HeadGradients { dq, dk, dv }, Accumulate::First);
             });
             let grads = head_views(&dqkv, [1, t, 3, d]);
             for (n, want) in [&want.dq, &want.dk, &want.dv].into_iter().enumerate() {
@@ -124,33 +121,12 @@ fn a_window_over_everything_is_the_whole_text() {
             let mut all = [(); 4].map(|()| vec![f32::NAN; t * d]);
             let mut lse = vec![f32::NAN; t];
             let [y, dq, dk, dv] = all.each_mut().map(|x| &mut x[..]);
-            let lse_view = matrix_mut(&mut lse, t, 1);
-            match window {
-                None => forward(qv, kv, vv, 0.5, matrix_mut(y, t, d), lse_view, masks),
-                Some(n) => {
-                    forward_within(qv, kv, vv, 0.5, matrix_mut(y, t, d), lse_view, masks, n);
-                }
-            }
-            let (y, n) = (matrix(y, t, d), window.unwrap_or(usize::MAX));
+            let mut head = Head { masks, ..Head::new([qv, kv, vv], 0.5) };
+            head.window = window.unwrap_or(head.window);
+            forward(head, matrix_mut(y, t, d), matrix_mut(&mut lse, t, 1));
+            let output = HeadOutput { y: matrix(y, t, d), lse: &lse, dy: dyv };
             let [dq, dk, dv] = [dq, dk, dv].map(|x| matrix_mut(x, t, d));
-            match window {
-                None => backward(qv, kv, vv, 0.5, y, &lse, dyv, dq, dk, dv, masks),
-                Some(_) => backward_within(
-                    qv,
-                    kv,
-                    vv,
-                    0.5,
-                    y,
-                    &lse,
-                    dyv,
-                    dq,
-                    dk,
-                    dv,
-                    masks,
-                    n,
-                    Share::Only,
-                ),
-            }
+            backward(head, output, HeadGradients { dq, dk, dv }, Accumulate::First);
             all
         };
         assert!(run(None) == run(Some(t)) && run(None) == run(Some(t + 1)));
@@ -166,16 +142,14 @@ fn shares_of_heads_that_read_the_same_keys_add_up() {
         let [kv, vv, dyv] = [&k, &v, &dy].map(|x| matrix(x, t, d));
         let (mut dk, mut dv) = (vec![f32::NAN; t * d], vec![f32::NAN; t * d]);
         let mut sums = [(); 2].map(|()| Array2::<f64>::zeros((t, d)));
-        for (salt, share) in [(1, Share::Only), (7, Share::Further)] {
+        for (salt, accumulate) in [(1, Accumulate::First), (7, Accumulate::Add)] {
             let q = numbers(t, d, salt);
             let (mut y, mut dq, mut lse) = (vec![0.0; t * d], vec![0.0; t * d], vec![0.0; t]);
-            let (qv, outputs) = (matrix(&q, t, d), (matrix_mut(&mut y, t, d), &mut lse[..]));
-            let lse_view = matrix_mut(outputs.1, t, 1);
-            forward_within(qv, kv, vv, 0.5, outputs.0, lse_view, None, window);
-            let grads = [&mut dq, &mut dk, &mut dv].map(|x| matrix_mut(x, t, d));
-            let [dq, dk, dv] = grads;
-            let y = matrix(&y, t, d);
-            backward_within(qv, kv, vv, 0.5, y, &lse, dyv, dq, dk, dv, None, window, share);
+            let head = Head { window, ..Head::new([matrix(&q, t, d), kv, vv], 0.5) };
+            forward(head, matrix_mut(&mut y, t, d), matrix_mut(&mut lse, t, 1));
+            let [dq, dk, dv] = [&mut dq, &mut dk, &mut dv].map(|x| matrix_mut(x, t, d));
+            let output = HeadOutput { y: matrix(&y, t, d), lse: &lse, dy: dyv };
+            backward(head, output, HeadGradients { dq, dk, dv }, accumulate);
             let want = naive(&[&q, &k, &v, &dy].map(|x| wide(x, t, d)), 0.5, window);
             sums[0] += &want.dk;
             sums[1] += &want.dv;
@@ -248,7 +222,8 @@ fn dropped_weights_do_not_reach_the_output() {
         let [qv, kv, vv] = [&q, &k, &v].map(|x| matrix(x, t, d));
         let (mut y, mut lse) = (vec![f32::NAN; t * d], vec![f32::NAN; t]);
         let outputs = (matrix_mut(&mut y, t, d), matrix_mut(&mut lse, t, 1));
-        forward(qv, kv, vv, 0.5, outputs.0, outputs.1, Some(masks));
+        let head = Head { masks: Some(masks), ..Head::new([qv, kv, vv], 0.5) };
+        forward(head, outputs.0, outputs.1);
         let mut p = Array2::from_shape_vec((t, t), probs(qv, kv, 0.5)).unwrap();
         for i in 0..t {
             let mut m = vec![f32::NAN; i + 1];

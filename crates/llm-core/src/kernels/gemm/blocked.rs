@@ -153,7 +153,7 @@ impl Product {
 
     /// Asks for the rows of A from `i` on: their numbers lie so far apart that the processor does not
     /// see by itself where the next will be.
-    fn announce(&self, i: usize) {
+    fn prefetch(&self, i: usize) {
         let start = self.a.ptr.wrapping_offset(i as isize * self.a.rs);
         for p in 0..self.k {
             ask_for(start.wrapping_offset(p as isize * self.a.cs));
@@ -165,7 +165,7 @@ impl Product {
         for i in (0..self.m).step_by(mr) {
             let rows = mr.min(self.m - i);
             if far && i + mr < self.m {
-                self.announce(i + mr);
+                self.prefetch(i + mr);
             }
             for j in (0..self.n).step_by(nr) {
                 let cols = nr.min(self.n - j);

@@ -54,7 +54,7 @@ const AHEAD: usize = 8;
 
 /// Asks for the beginning of a row from memory: it is too short for the processor to see by itself
 /// where the next will be.
-fn announce(row: *const f32, numbers: usize) {
+fn prefetch_row(row: *const f32, numbers: usize) {
     (0..numbers).step_by(16).for_each(|at| ask_for(row.wrapping_add(at)));
 }
 
@@ -74,7 +74,7 @@ pub(super) unsafe fn pack(
         // Row by row of B, so that memory is read as it lies.
         for k in 0..depth {
             if k + AHEAD < depth {
-                announce(b.ptr.wrapping_offset((k + AHEAD) as isize * b.rs), cols);
+                prefetch_row(b.ptr.wrapping_offset((k + AHEAD) as isize * b.rs), cols);
             }
             // SAFETY: row k of B has `cols` columns from here.
             let row = unsafe {

@@ -3,7 +3,7 @@
 use super::text;
 use crate::lang::Lang;
 use llm_core::kernels::attention::{
-    each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
+    Head, each_head, forward, head_view, head_views, head_views_mut, probs, row_views_mut,
 };
 use llm_core::model::NORM_EPS;
 use llm_core::{AttentionSpec, Tensor, ops};
@@ -25,8 +25,7 @@ fn walk(example: Example, s: Sizes, place: Place, keep: &[bool]) -> (Seen, Walk)
     let (mut y, mut lse) = (vec![0.0; b * t * h * d], vec![0.0; b * h * t]);
     let outputs = [head_views_mut(&mut y, [b, t, h, d]), row_views_mut(&mut lse, [b, h, t])];
     each_head(outputs, 0, |b, h, [y, lse]| {
-        let [q, k, v] = of(b, h);
-        forward(q, k, v, scale, y, lse, None);
+        forward(Head::new(of(b, h), scale), y, lse);
     });
     let [q, k, _] = of(place.batch_index, place.head);
     let p = probs(q, k, scale)[place.query * t..][..t].to_vec();

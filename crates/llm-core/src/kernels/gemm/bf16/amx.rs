@@ -6,7 +6,7 @@
 
 use super::avx512::{Avx512, across, finish, mask, transpose};
 use super::number::GROUP;
-use super::pack::{self, announce, line};
+use super::pack::{self, line, prefetch_lines};
 use super::sizes::{NR, WIDE, Words};
 use super::unit::{Factors, Part, Unit};
 use ndarray::ArrayViewMut2;
@@ -157,7 +157,7 @@ fn by_rows(a: Part<'_>, out: &mut [u32]) -> Words {
                 |k| if 2 * from + k < depth { line(&a, 0, 2 * from + k) } else { &[] },
             );
         for k in (0..2 * GROUP).step_by(2) {
-            announce(&a, 2 * (from + GROUP) + k);
+            prefetch_lines(&a, 2 * (from + GROUP) + k);
         }
         for r in (0..rows).step_by(WIDE) {
             let part =

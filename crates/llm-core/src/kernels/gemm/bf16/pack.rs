@@ -19,7 +19,7 @@ pub(super) fn line<'a>(part: &Part<'a>, axis: usize, index: usize) -> &'a [f32] 
 
 /// Asks for lines `k` and `k + 1` from memory: each is too short for the processor to see by itself
 /// where the next will be.
-pub(super) fn announce(part: &Part<'_>, k: usize) {
+pub(super) fn prefetch_lines(part: &Part<'_>, k: usize) {
     for k in k..(k + 2).min(part.nrows()) {
         let line = line(part, 0, k);
         (0..line.len()).step_by(WIDE).for_each(|at| prefetch(line, at));
@@ -40,7 +40,7 @@ pub(super) fn pack_a<U: Unit>(a: Part<'_>, out: &mut [u32]) -> Words {
     }
     let row = rows.next_multiple_of(WIDE);
     for (q, out) in out.chunks_exact_mut(row).take(pairs).enumerate() {
-        announce(&a, 2 * (q + AHEAD));
+        prefetch_lines(&a, 2 * (q + AHEAD));
         let second = if 2 * q + 1 < depth { line(&a, 0, 2 * q + 1) } else { &[] };
         U::across(line(&a, 0, 2 * q), second, out);
     }
@@ -64,7 +64,7 @@ pub(super) fn pack_b<U: Unit>(b: Part<'_>, out: &mut [u32]) {
     if b.strides()[1] == 1 || cols == 1 {
         // Row by row of B, so that memory is read as it lies.
         for q in 0..pairs {
-            announce(&b, 2 * (q + AHEAD));
+            prefetch_lines(&b, 2 * (q + AHEAD));
             let first = line(&b, 0, 2 * q);
             let second = if 2 * q + 1 < depth { line(&b, 0, 2 * q + 1) } else { &[] };
             let panels = first.chunks(NR).zip(out.chunks_mut(stride));

@@ -146,7 +146,7 @@ mod tests {
             (single(0), "'single-head' with 0 heads"),
             (AttentionSpec::new("rotary\u{1b}", 4), "'rotary\\u{1b}' is not known here"),
             (AttentionSpec::new("", 1), "'' is not known"),
-            (unknown_setting, "'window' is unknown"),
+            (unknown_setting, "'sinks' is unknown"),
         ] {
             let refused = MultiHead::from_spec(&spec).unwrap_err().to_string();
             assert!(refused.contains(needle), "{refused}");

@@ -48,7 +48,7 @@ fn steps(model: TinyGPT) -> Result<impl Iterator<Item = f64>> {
     let data = TokenDataset::from_tokens(tokens.collect());
     let hyperparameters =
         Hyperparameters { beta2: 0.99, weight_decay: 0.1, decay_all: false, ..Hyperparameters::default() };
-    let recipe = Recipe { hyperparameters, clip: 1.0, ..Recipe::new(12, 64, 0, 1e-4) };
+    let recipe = Recipe { hyperparameters, clip: 1.0, ..Recipe::new([12, 64], 0, 1e-4) };
     let mut trainer = Trainer::new(model, recipe)?;
     Ok(std::iter::repeat_with(move || {
         let start = Instant::now();

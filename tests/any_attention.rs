@@ -102,7 +102,7 @@ fn config(program: usize, rng: &mut ChaCha8Rng) -> Config {
 fn begun(config: &Config, attention: Arc<dyn Attention>) -> Result<Trainer> {
     let seq_len = config.seq_len;
     let model = TinyGPT::with_attention(config.clone(), attention, 3)?;
-    let trainer = Trainer::new(model, Recipe::new(2, seq_len, 4, 1e-3))?;
+    let trainer = Trainer::new(model, Recipe::new([2, seq_len], 4, 1e-3))?;
     check_savable(&trainer, &TokenizerSpec::bytes())?;
     Ok(trainer)
 }

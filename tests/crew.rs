@@ -52,7 +52,7 @@ impl Hooks for Member {
 fn trainer() -> Trainer {
     let config = Config { dropout: 0.1, ..Config::new(256, 16, 16, 2) };
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 3).unwrap();
-    Trainer::new(model, Recipe { accum: ACCUM, ..Recipe::new(2, 16, 20, 1e-2) }).unwrap()
+    Trainer::new(model, Recipe { accum: ACCUM, ..Recipe::new([2, 16], 20, 1e-2) }).unwrap()
 }
 
 fn data() -> TokenDataset {

@@ -16,7 +16,7 @@ fn text() -> TokenDataset {
 
 fn trainer(seed: u64) -> Trainer {
     let model = TinyGPT::new(Config::new(256, 16, 16, 1), 1).unwrap();
-    let recipe = Recipe { seed, ..Recipe::new(2, 16, 10, 1e-2) };
+    let recipe = Recipe { seed, ..Recipe::new([2, 16], 10, 1e-2) };
     Trainer::new(model, recipe).unwrap()
 }
 

@@ -52,7 +52,7 @@ fn messages_and_bytes_of_a_sum_are_the_formulas() {
 /// What member `rank`, whose others are only counted, sends in one of the steps of a run.
 fn sent_in_a_step(rank: usize, size: usize, config: &Config, divided: bool) -> Traffic {
     let model = TinyGPT::new(config.clone(), 1).unwrap();
-    let recipe = Recipe { accum: size as u32, ..Recipe::new(1, 8, 10, 1e-3) };
+    let recipe = Recipe { accum: size as u32, ..Recipe::new([1, 8], 10, 1e-3) };
     let data = TokenDataset::from_bytes(b"one potato, two potatoes, three. ".repeat(20));
     let [one, two] = [1, 2].map(|steps| {
         let mut trainer = Trainer::new(model.clone(), recipe.clone()).unwrap();

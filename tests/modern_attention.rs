@@ -334,7 +334,7 @@ fn a_run_goes_on_from_its_file() {
     let attention = attention.with_qk_norm().without_biases();
     let config = Config { vocab_size: 256, positions: Positions::Rotary, ..llama() };
     let model = TinyGPT::with_attention(config, Arc::new(attention), 1).unwrap();
-    let mut trainer = Trainer::new(model, Recipe::new(2, T, 8, 1e-2)).unwrap();
+    let mut trainer = Trainer::new(model, Recipe::new([2, T], 8, 1e-2)).unwrap();
     for _ in 0..4 {
         trainer.step(&data).unwrap();
     }

@@ -45,7 +45,7 @@ fn span_of(function: &str) -> Option<&'static str> {
 /// The spans of one step of a model with one block, in order.
 fn step(attention: Arc<dyn Attention>, accum: u32) -> Vec<Opened> {
     let model = TinyGPT::with_attention(Config::new(256, 8, 8, 1), attention, 1).unwrap();
-    let recipe = Recipe { accum, ..Recipe::new(2, 8, 1, 1e-3) };
+    let recipe = Recipe { accum, ..Recipe::new([2, 8], 1, 1e-3) };
     let data = TokenDataset::from_bytes(b"to be or not to be".repeat(4));
     let mut trainer = Trainer::new(model, recipe).unwrap();
     let (report, opened) = profile::sequence(|| trainer.step(&data));

@@ -145,7 +145,7 @@ fn own(settings: &[(&str, Value)]) -> Settings {
 
 fn recipe(settings: &[(&str, Value)]) -> Recipe {
     let optimizer_settings = own(settings);
-    Recipe { optimizer: "muon".into(), optimizer_settings, ..Recipe::new(2, 16, 40, 1e-2) }
+    Recipe { optimizer: "muon".into(), optimizer_settings, ..Recipe::new([2, 16], 40, 1e-2) }
 }
 
 fn made(recipe: Recipe) -> Result<Trainer> {

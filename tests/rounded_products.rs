@@ -17,7 +17,7 @@ fn data() -> TokenDataset {
 fn trained(matmul: Precision, threads: usize) -> Trainer {
     let config = Config { tied_head: true, ..Config::new(50, 33, 40, 2) };
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1).unwrap();
-    let recipe = Recipe { matmul, accum: 2, ..Recipe::new(6, 33, 4, 1e-2) };
+    let recipe = Recipe { matmul, accum: 2, ..Recipe::new([6, 33], 4, 1e-2) };
     let mut trainer = Trainer::new(model, recipe).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| {

@@ -17,7 +17,7 @@ fn recipe(data: &TokenDataset) -> Recipe {
     Recipe {
         val_frac: 0.1,
         data: DataSource::text(data.len() as u64, [0; 32]),
-        ..Recipe::new(4, 32, 20, 3e-3)
+        ..Recipe::new([4, 32], 20, 3e-3)
     }
 }
 

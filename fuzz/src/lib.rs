@@ -96,7 +96,7 @@ fn recipe() -> Recipe {
             end_of_text: EndOfText::Marked,
         },
         val_data: Some(DataSource::Stories { version: 1, seed: 1, count: 2 }),
-        ..Recipe::new(1, 2, 3, 0.01)
+        ..Recipe::new([1, 2], 3, 0.01)
     }
 }
 

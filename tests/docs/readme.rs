@@ -22,15 +22,17 @@ fn the_first_screen_says_what_this_is() {
 
 #[test]
 fn the_code_of_the_readme_trains() -> Result<(), Box<dyn std::error::Error>> {
+    use llm_core::model::BatchShape;
     use llm_core::train::{OneProcess, Update, train_step};
     use llm_core::{AdamW, Config, Hyperparameters, TinyGPT, TokenDataset};
 
     let data = TokenDataset::from_bytes(std::fs::read("Cargo.toml")?); // any file
-    let mut model = TinyGPT::new(Config::new(256, 64, 32, 1), 1)?; // V, T, C, L; a seed
+    let config = Config { vocab_size: 256, seq_len: 64, d_model: 32, ..Config::default() };
+    let mut model = TinyGPT::new(config, 1)?; // weights drawn from a seed
     let mut optimizer = AdamW::new(Hyperparameters::default())?;
     let (work, mut losses) = (&mut OneProcess, Vec::new());
     for step in 0..100 {
-        let batch = data.batch(1, step, [4, 64]); // a seed, B and T
+        let batch = data.batch(1, step, BatchShape { batch_size: 4, seq_len: 64 }); // of seed 1
         let update = Update { step, lr: 3e-3, clip: 1.0 };
         losses.push(train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?.loss);
     }

@@ -4,9 +4,9 @@
 #![allow(clippy::print_stdout)] // an example may print
 
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec};
-use llm_core::model::SingleHead;
+use llm_core::model::{BatchShape, SingleHead};
 use llm_core::train::{Keeper, OneProcess, Patience, RunPlan, TimeLimit, Trainer};
-use llm_core::{Config, Recipe, Result, TinyGPT, TokenDataset};
+use llm_core::{Config, Recipe, Result, TokenDataset};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,8 +18,9 @@ fn train(folder: &Path, steps: u64) -> Result<Trainer> {
     let mut trainer = match Checkpoint::load(&folder.join("last")) {
         Ok(checkpoint) => checkpoint.into_trainer(Arc::new(SingleHead))?,
         Err(_) => {
-            let model = TinyGPT::new(Config::new(256, 32, 32, 1), 1)?;
-            Trainer::new(model, Recipe::new(4, 32, steps, 1e-2))?
+            let config = Config { seq_len: 32, d_model: 32, ..Config::default() };
+            let shape = BatchShape { batch_size: 4, seq_len: 32 };
+            Trainer::fresh(config, Recipe::new(shape, steps, 1e-2))?
         }
     };
     let plan = RunPlan::new(steps - trainer.step).evaluating(&unseen, 32, 20).saving(10);

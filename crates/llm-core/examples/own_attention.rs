@@ -5,7 +5,7 @@
 #![allow(clippy::print_stdout)] // an example may print
 
 use llm_core::generate::Decoder;
-use llm_core::model::{Context, Decode, Parameters, Position, SingleHead};
+use llm_core::model::{BatchShape, Context, Decode, Parameters, Position, SingleHead};
 use llm_core::ops::{self, AttentionParams};
 use llm_core::train::{OneProcess, Update, train_step};
 use llm_core::{AdamW, Attention, AttentionSpec, Config, Hyperparameters, Result, Tensor, TinyGPT};
@@ -65,12 +65,13 @@ pub fn main() -> Result<()> {
     let mut last = Vec::new();
     for attention in [Arc::new(SingleHead) as Arc<dyn Attention>, Arc::new(Average)] {
         // Equal seeds give equal weights whatever the attention; only the reading differs.
-        let mut model = TinyGPT::with_attention(Config::new(256, 64, 32, 1), attention, 1)?;
+        let config = Config { seq_len: 64, d_model: 32, ..Config::default() };
+        let mut model = TinyGPT::with_attention(config, attention, 1)?;
         let mut optimizer = AdamW::new(Hyperparameters::default())?;
         let mut losses = Vec::new();
         let work = &mut OneProcess;
         for step in 0..250 {
-            let batch = stories.data.batch(1, step, [6, 64]);
+            let batch = stories.data.batch(1, step, BatchShape { batch_size: 6, seq_len: 64 });
             let update = Update { step, lr: 1e-2, clip: 1.0 };
             losses
                 .push(train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?.loss);

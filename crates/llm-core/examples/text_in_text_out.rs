@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)] // an example may print
 
 use llm_core::generate::{Sampling, write_text};
+use llm_core::model::BatchShape;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::Trainer;
 use llm_core::{Config, Recipe, Result, TokenDataset};
@@ -13,7 +14,9 @@ use llm_core::{Config, Recipe, Result, TokenDataset};
 pub fn main() -> Result<()> {
     let text = "the cat sat on the mat and the dog lay by the door. ".repeat(60);
 
-    let mut trainer = Trainer::fresh(Config::new(256, 32, 32, 1), Recipe::new(8, 32, 150, 1e-2))?;
+    let config = Config { seq_len: 32, d_model: 32, ..Config::default() };
+    let shape = BatchShape { batch_size: 8, seq_len: 32 };
+    let mut trainer = Trainer::fresh(config, Recipe::new(shape, 150, 1e-2))?;
     trainer.finish(&TokenDataset::from_bytes(text.into()))?;
     let written = write_text(&trainer.model, &ByteTokenizer, "the cat", 29, Sampling::greedy())?;
 

@@ -5,6 +5,7 @@
 #![allow(clippy::print_stdout)] // an example may print
 
 use llm_core::generate::{Sampling, generate};
+use llm_core::model::BatchShape;
 use llm_core::optim::ScheduleKind;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::{OneProcess, Update, evaluate, train_step};
@@ -13,8 +14,7 @@ use llm_stories::StoryCorpus;
 use std::ops::ControlFlow;
 
 const STEPS: u64 = 250;
-/// B and T.
-const SHAPE: [usize; 2] = [6, 64];
+const SHAPE: BatchShape = BatchShape { batch_size: 6, seq_len: 64 };
 
 /// The lesson, from top to bottom.
 pub fn main() -> Result<()> {
@@ -24,8 +24,8 @@ pub fn main() -> Result<()> {
     let unseen = StoryCorpus::new(1, 2000..2050);
     println!("a story    {}", learnt.stories[0].text.trim_end());
 
-    // V = 256 bytes, T = 64 positions, C = 64 channels, L = 1 block, one head.
-    let config = Config::new(256, SHAPE[1], 64, 1);
+    // 256 bytes, 64 positions, 64 channels, one block, one head.
+    let config = Config { vocab_size: 256, seq_len: 64, d_model: 64, ..Config::default() };
     let mut model = TinyGPT::new(config.clone(), 1)?;
     println!("parameters {}", model.parameter_count());
 
@@ -49,7 +49,7 @@ pub fn main() -> Result<()> {
     assert!(losses[0] > 5.0 && losses[STEPS as usize - 1] < 1.2);
 
     // On stories that it has not seen. The grammar is known, so the best possible loss is, too.
-    let windows = unseen.data.windows(SHAPE[1]);
+    let windows = unseen.data.windows(SHAPE.seq_len);
     let score = evaluate(&model, &unseen.data, &windows, 8, |_| ControlFlow::Continue(()))?;
     let floor = unseen.entropy_floor(&windows);
     println!("unseen     loss {:.2}, no model can be below {floor:.2}", score.loss);

@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout)] // an example may print
 
+use llm_core::model::BatchShape;
 use llm_core::train::{Hooks, OneProcess, Pending, RunPlan, Trainer};
 use llm_core::{Config, Error, Recipe, Result, TinyGPT, TokenDataset};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -35,8 +36,9 @@ impl Hooks for Together {
 
 /// Equal weights at the start; the recipe's seed decides which rows of the text are read.
 fn trainer(seed: u64) -> Result<Trainer> {
-    let model = TinyGPT::new(Config::new(256, 16, 16, 1), 1)?;
-    Trainer::new(model, Recipe { seed, ..Recipe::new(4, 16, 40, 1e-2) })
+    let config = Config { seq_len: 16, d_model: 16, ..Config::default() };
+    let shape = BatchShape { batch_size: 4, seq_len: 16 };
+    Trainer::new(TinyGPT::new(config, 1)?, Recipe { seed, ..Recipe::new(shape, 40, 1e-2) })
 }
 
 /// The lesson, from top to bottom.

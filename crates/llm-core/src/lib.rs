@@ -27,16 +27,18 @@
 //! [`Tensor::backward_into`] → [`optim::AdamW::step`](optim::Optimizer::step).
 //!
 //! ```
+//! use llm_core::model::BatchShape;
 //! use llm_core::train::{OneProcess, Update, train_step};
 //! use llm_core::{AdamW, Hyperparameters, Config, TinyGPT, TokenDataset};
 //!
 //! let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
-//! let mut model = TinyGPT::new(Config::new(256, 16, 32, 1), 1)?;
+//! let config = Config { vocab_size: 256, seq_len: 16, d_model: 32, ..Config::default() };
+//! let mut model = TinyGPT::new(config, 1)?;
 //! let mut optimizer = AdamW::new(Hyperparameters::default())?;
 //! let mut losses = Vec::new();
 //! let work = &mut OneProcess;
 //! for step in 0..30 {
-//!     let batch = data.batch(1, step, [4, 16]);
+//!     let batch = data.batch(1, step, BatchShape { batch_size: 4, seq_len: 16 });
 //!     let update = Update { step, lr: 3e-3, clip: 1.0 };
 //!     losses.push(train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?.loss);
 //! }
@@ -60,6 +62,7 @@
 //! | `base/allocations.rs` | an allocator that counts |
 
 pub mod base;
+#[doc(hidden)]
 pub mod profile;
 
 pub mod buffer;

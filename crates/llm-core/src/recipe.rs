@@ -3,7 +3,7 @@
 use crate::base::{Error, Result, Settings};
 use crate::kernels::gemm::Precision;
 use crate::message;
-use crate::model::{Attention, Config, Footprint};
+use crate::model::{Attention, BatchShape, Config, Footprint};
 use crate::optim::find_optimizer;
 use crate::optim::{AdamW, Hyperparameters, OPTIMIZERS, Optimizer, OptimizerRow, Schedule};
 use serde::{Deserialize, Serialize};
@@ -108,7 +108,8 @@ pub struct Recipe {
 impl Recipe {
     /// `total_steps` steps of B windows of T tokens at a constant rate, with AdamW, its defaults and
     /// gradients clipped at 1; everything else is a field to change.
-    pub fn new(batch_size: usize, seq_len: usize, total_steps: u64, lr: f32) -> Recipe {
+    pub fn new(shape: impl Into<BatchShape>, total_steps: u64, lr: f32) -> Recipe {
+        let BatchShape { batch_size, seq_len } = shape.into();
         Recipe {
             batch_size,
             accum: 1,

@@ -23,7 +23,7 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
         Arc::new(MultiHead::new(2)),
         1, // the seed
     )?;
-    let mut trainer = Trainer::new(model, Recipe::new(8, 16, 150, 1e-2))?;
+    let mut trainer = Trainer::new(model, Recipe::new([8, 16], 150, 1e-2))?;
     trainer.run(&data, &RunPlan::new(150), &mut OneProcess, &mut ())?;
     let folder = tempfile::tempdir()?;
     hugging_face::export(folder.path(), &trainer.model, &ByteTokenizer)?;

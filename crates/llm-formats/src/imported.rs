@@ -197,7 +197,7 @@ pub fn fine_tuning(config: &Config) -> Recipe {
         decay_all: false,
         ..Hyperparameters::default()
     };
-    let windows = Recipe::new(4, config.seq_len.min(256), 0, 5e-5);
+    let windows = Recipe::new([4, config.seq_len.min(256)], 0, 5e-5);
     Recipe { hyperparameters, val_frac: 0.1, ..windows }
 }
 

@@ -128,7 +128,7 @@ impl MetaJson {
             weight_decay: self.weight_decay,
             ..Hyperparameters::default()
         };
-        let windows = Recipe::new(4, config.seq_len.min(64), self.step, self.lr);
+        let windows = Recipe::new([4, config.seq_len.min(64)], self.step, self.lr);
         Recipe { hyperparameters, clip: 0.0, ..windows }
     }
 

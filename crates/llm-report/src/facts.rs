@@ -116,7 +116,7 @@ mod tests {
             heads: vec![4],
             head_dims: vec![32],
             parameters: 1000,
-            recipe: Recipe::new(8, 64, 1500, 1e-3),
+            recipe: Recipe::new([8, 64], 1500, 1e-3),
             seeds: vec![1],
             threads: 2,
         });

@@ -14,8 +14,10 @@ pub fn main() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let dir = folder.path();
     let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
-    let mut trainer =
-        Trainer::new(TinyGPT::new(Config::new(256, 16, 32, 1), 1)?, Recipe::new(4, 16, 30, 3e-3))?;
+    let mut trainer = Trainer::new(
+        TinyGPT::new(Config::new(256, 16, 32, 1), 1)?,
+        Recipe::new([4, 16], 30, 3e-3),
+    )?;
 
     let mut log = RunLog::open(dir, 0)?; // a new run: no step is done
     for _ in 0..30 {

@@ -246,7 +246,7 @@ fn a_text_is_learnt_and_has_to_be_there() {
 /// GPT-2's options, heads that are switched off, no optimizer.
 #[test]
 fn models_of_all_programs_that_have_these_heads_are_opened() {
-    let recipe = Recipe::new(2, 8, 10, 1e-3);
+    let recipe = Recipe::new([2, 8], 10, 1e-3);
     let saved = |model: TinyGPT| {
         let trainer = Trainer::new(model, recipe.clone()).unwrap();
         let bytes = llm_core::checkpoint::TokenizerSpec::bytes();
@@ -322,7 +322,7 @@ fn an_attention_of_another_program_is_named() {
     let bytes = llm_core::checkpoint::TokenizerSpec::bytes();
     // An attention that calls itself otherwise, through the library's own door.
     let other = TinyGPT::with_attention(Config::new(256, 8, 8, 1), Arc::new(Other), 1).unwrap();
-    let trainer = Trainer::new(other, Recipe::new(2, 8, 10, 1e-3)).unwrap();
+    let trainer = Trainer::new(other, Recipe::new([2, 8], 10, 1e-3)).unwrap();
     let file = llm_core::checkpoint::to_bytes(&trainer, &bytes, false).unwrap();
     let refused = ask(&mut Lab::default(), &json!({ "do": "load" }), &file).unwrap_err();
     assert_eq!(refused.code, Code::Attention);

@@ -6,6 +6,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr)] // an example may print
 
+use llm_core::model::BatchShape;
 use llm_core::model::SingleHead;
 use llm_core::train::{OneProcess, Update, train_step};
 use llm_core::{AdamW, Attention, Config, Hyperparameters, Result, TinyGPT};
@@ -44,7 +45,7 @@ fn main() -> ExitCode {
 
 /// A few steps on the built-in stories.
 fn train(n_heads: usize) -> Result<()> {
-    let config = Config::new(256, 32, 48, 1);
+    let config = Config { vocab_size: 256, seq_len: 32, d_model: 48, ..Config::default() };
     let mut model = TinyGPT::with_attention(config, attention_for(n_heads), 1)?;
     let spec = model.attention().spec();
     println!("{} attention, heads: {}", spec.name, spec.n_heads);
@@ -53,7 +54,7 @@ fn train(n_heads: usize) -> Result<()> {
     let mut optimizer = AdamW::new(Hyperparameters::default())?;
     let work = &mut OneProcess;
     for step in 0..60 {
-        let batch = stories.data.batch(1, step, [4, 32]);
+        let batch = stories.data.batch(1, step, BatchShape { batch_size: 4, seq_len: 32 });
         let update = Update { step, lr: 3e-3, clip: 1.0 };
         let report = train_step(&mut model, &mut optimizer, [batch], update, work, &mut ())?;
         if step % 20 == 19 || step == 0 {

@@ -11,7 +11,7 @@ pub mod rotary;
 use attention::Grouped;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::generate::{Decoder, Sampling, generate};
-use llm_core::model::Positions;
+use llm_core::model::{BatchShape, Positions};
 use llm_core::train::{OneProcess, RunPlan, Trainer};
 use llm_core::{Attention, Config, Recipe, Result, TinyGPT};
 use llm_stories::StoryCorpus;
@@ -27,14 +27,15 @@ pub fn main() -> Result<()> {
             Some(_) => Positions::Rotary, // and no table of them
             None => Positions::Learned,
         };
-        let config = Config { positions, ..Config::new(256, 64, 32, 1) };
+        let config = Config { positions, seq_len: 64, d_model: 32, ..Config::default() };
         let model = TinyGPT::with_attention(config, Arc::new(attention), 1)?;
         let own = model.blocks[0].attention.iter();
         let shapes: Vec<_> = own.map(|(name, p)| format!("{name} {:?}", p.shape())).collect();
         println!("  {}", shapes.join(", "));
 
         // Half of the steps, a file, and the other half by another trainer.
-        let mut trainer = Trainer::new(model, Recipe::new(6, 64, 160, 1e-2))?;
+        let mut trainer =
+            Trainer::new(model, Recipe::new(BatchShape { batch_size: 6, seq_len: 64 }, 160, 1e-2))?;
         trainer.run(&stories.data, &RunPlan::new(80), &mut OneProcess, &mut ())?;
         save(&file, &trainer, &TokenizerSpec::bytes(), true)?;
         let checkpoint = Checkpoint::load(&file)?;

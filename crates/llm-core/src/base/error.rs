@@ -277,7 +277,7 @@ mod tests {
 
     fn unusable() -> Error {
         let mut trainer =
-            Trainer::fresh(Config::new(3, 2, 2, 1), Recipe::new(1, 2, 1, 0.1)).unwrap();
+            Trainer::fresh(Config::new(3, 2, 2, 1), Recipe::new([1, 2], 1, 0.1)).unwrap();
         trainer.model.wte.data_mut()[0] = f32::NAN;
         check_usable((&trainer).into()).unwrap_err()
     }

@@ -13,12 +13,15 @@
 //! | `regular.rs` | opening a file that is one |
 //! | `replace.rs`, `target.rs`, `temporary.rs`, `file_calls.rs` | replacing a file so that it is always whole |
 
+#[doc(hidden)]
 pub mod allocations;
+#[doc(hidden)]
 pub mod arenas;
 mod causes;
 mod checkpoint_error;
 mod crew_error;
 mod error;
+#[doc(hidden)]
 pub mod escape;
 pub(crate) mod file_calls;
 mod io_action;
@@ -28,6 +31,7 @@ mod message;
 mod reason;
 mod regular;
 pub(crate) mod replace;
+#[doc(hidden)]
 pub mod rng;
 mod says;
 mod settings;
@@ -36,16 +40,21 @@ pub(crate) mod target;
 mod temporary;
 mod value;
 
+#[doc(hidden)]
 pub use causes::with_causes;
 pub use checkpoint_error::CheckpointError;
 pub use crew_error::CrewError;
 pub use error::{Error, Result};
 pub use io_action::IoAction;
 pub use message::{Fill, Filling, Language, Message};
+#[doc(hidden)]
 pub use reason::{plain_reason, reason_of, system_reason};
+#[doc(hidden)]
 pub use regular::open_regular;
+#[doc(hidden)]
 pub use replace::{check_writable, real_path, replace_file, sweep_stale};
 pub use settings::Settings;
+#[doc(hidden)]
 pub use sizes::{bytes, thousands};
 pub use value::Value;
 

@@ -20,6 +20,7 @@ mod fixed;
 #[doc(hidden)]
 pub mod fuzzing;
 mod header;
+#[doc(hidden)]
 pub mod limits;
 mod load;
 mod meta;

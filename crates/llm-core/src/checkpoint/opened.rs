@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// use llm_core::{Config, TinyGPT};
 /// use std::sync::Arc;
 ///
-/// let recipe = Recipe::new(2, 8, 10, 1e-3);
+/// let recipe = Recipe::new([2, 8], 10, 1e-3);
 /// let trainer = Trainer::new(TinyGPT::new(Config::new(256, 8, 8, 1), 1)?, recipe)?;
 /// let directory = tempfile::tempdir().unwrap();
 /// let path = directory.path().join("model.ckpt");

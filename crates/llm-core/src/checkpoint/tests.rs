@@ -55,7 +55,7 @@ fn recipe() -> Recipe {
         seed: 99,
         val_frac: 0.25,
         data: DataSource::text(1234, [7; 32]),
-        ..Recipe::new(2, 3, 11, 0.01)
+        ..Recipe::new([2, 3], 11, 0.01)
     }
 }
 

@@ -19,8 +19,11 @@ mod in_process;
 #[cfg(test)]
 mod tests;
 
+#[doc(hidden)]
 pub use buckets::{Bucket, Piece, buckets, buckets_of};
-pub use collective::{Crew, Spans, double, halve};
+pub use collective::Crew;
+#[doc(hidden)]
+pub use collective::{Spans, double, halve};
 pub use in_process::{InProcess, Traffic};
 
 use crate::base::{CrewError, Error, Result};

@@ -6,7 +6,7 @@ use crate::base::rng::{below, stream};
 use crate::base::{Error, Message, Result, TokenId, memory};
 use crate::buffer;
 use crate::message;
-use crate::model::{Batch, Origin};
+use crate::model::{Batch, BatchShape, Origin};
 use std::fmt;
 
 /// A sequence of tokens, optionally with places where documents start.
@@ -116,7 +116,7 @@ impl TokenDataset {
     /// # Errors
     /// [`Error::Shape`] when B or T is 0, [`Error::DataTooSmall`] when no window of T + 1 tokens
     /// fits, [`Error::Memory`] when there is no room for B of them; as [`TokenDataset::read`].
-    pub fn batch(&self, seed: u64, step: u64, shape: [usize; 2]) -> Result<Batch> {
+    pub fn batch(&self, seed: u64, step: u64, shape: impl Into<BatchShape>) -> Result<Batch> {
         self.rows(Origin { seed, step, first_row: 0 }, shape)
     }
 
@@ -125,7 +125,8 @@ impl TokenDataset {
     ///
     /// # Errors
     /// As [`TokenDataset::batch`].
-    pub fn rows(&self, origin: Origin, [b, t]: [usize; 2]) -> Result<Batch> {
+    pub fn rows(&self, origin: Origin, shape: impl Into<BatchShape>) -> Result<Batch> {
+        let BatchShape { batch_size: b, seq_len: t } = shape.into();
         if b == 0 || t == 0 {
             return Err(Error::shape("batch", "[B, T], neither of them 0", &[b, t]));
         }

@@ -5,7 +5,7 @@ mod files;
 mod tokens;
 mod windows;
 
-pub use crate::model::{Batch, Origin};
+pub use crate::model::{Batch, BatchShape, Origin};
 pub use dataset::TokenDataset;
 pub use files::ByteFiles;
 pub use windows::{Window, Windows};

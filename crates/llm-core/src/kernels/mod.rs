@@ -7,30 +7,52 @@
 //!   bits for any number of threads;
 //! - a fast kernel's meaning is its naive twin in the tests of the same file.
 
+#[doc(hidden)]
 pub mod adamw;
 pub mod attention;
+#[doc(hidden)]
 pub mod broadcast;
+#[doc(hidden)]
 pub mod cross_entropy;
 pub mod dropout;
+#[doc(hidden)]
 pub mod elementwise;
+#[doc(hidden)]
 pub mod embedding;
+#[doc(hidden)]
 pub mod finite;
+#[doc(hidden)]
 pub mod gelu;
+#[doc(hidden)]
 pub mod gelu_exact;
+#[doc(hidden)]
 pub mod gemm;
+#[doc(hidden)]
 pub mod gemv;
+#[doc(hidden)]
 pub mod layernorm;
+#[doc(hidden)]
 pub mod lion;
 mod math;
+#[doc(hidden)]
 pub mod norm;
 pub mod parallel;
+#[doc(hidden)]
 pub mod peak;
+#[doc(hidden)]
 pub mod relu2;
+#[doc(hidden)]
 pub mod rmsnorm;
 pub mod rotary;
+#[doc(hidden)]
 pub mod rows;
+#[doc(hidden)]
 pub mod silu;
+#[doc(hidden)]
 pub mod simd;
+#[doc(hidden)]
 pub mod small;
+#[doc(hidden)]
 pub mod softmax;
+#[doc(hidden)]
 pub mod transpose;

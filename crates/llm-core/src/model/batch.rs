@@ -17,6 +17,26 @@ pub struct Batch {
     pub origin: Origin,
 }
 
+/// The shape of a batch. An array `[B, T]` is one, too.
+///
+/// ```
+/// use llm_core::model::BatchShape;
+/// assert_eq!(BatchShape::from([4, 16]), BatchShape { batch_size: 4, seq_len: 16 });
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BatchShape {
+    /// B: windows.
+    pub batch_size: usize,
+    /// T: tokens of a window.
+    pub seq_len: usize,
+}
+
+impl From<[usize; 2]> for BatchShape {
+    fn from([batch_size, seq_len]: [usize; 2]) -> BatchShape {
+        BatchShape { batch_size, seq_len }
+    }
+}
+
 /// What decides a batch, and every other random choice about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {

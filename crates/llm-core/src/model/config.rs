@@ -78,6 +78,13 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+/// The baseline for bytes: a context of 64 tokens, 64 channels, one block.
+impl Default for Config {
+    fn default() -> Config {
+        Config::new(256, 64, 64, 1)
+    }
+}
+
 impl Config {
     /// Largest vocabulary.
     pub const MAX_VOCAB: usize = 1 << 20;

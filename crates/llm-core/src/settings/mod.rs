@@ -64,7 +64,7 @@ pub fn key_of(field: &str) -> Option<&'static str> {
 pub fn collect(config: &Config, recipe: &Recipe) -> Result<Settings> {
     let mut all = Settings::default();
     insert(MODEL, config, &Config::new(0, 0, 0, 0), &mut all)?;
-    insert(RECIPE, recipe, &Recipe::new(0, 0, 0, 0.0), &mut all)?;
+    insert(RECIPE, recipe, &Recipe::new([0, 0], 0, 0.0), &mut all)?;
     for (key, value) in recipe.optimizer_settings.iter() {
         all.insert(&format!("{OWN}{key}"), value.clone())?;
     }
@@ -99,7 +99,7 @@ pub fn read(mut all: Settings) -> Result<(Config, Recipe)> {
             (row.put)(&mut config, value)?;
         }
     }
-    let mut recipe = Recipe::new(0, 0, 0, 0.0);
+    let mut recipe = Recipe::new([0, 0], 0, 0.0);
     for row in RECIPE {
         if let Some(value) = all.take(row.key) {
             (row.put)(&mut recipe, value)?;

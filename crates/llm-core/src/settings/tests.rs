@@ -77,14 +77,14 @@ fn recipe() -> Recipe {
 fn everything_comes_back() {
     let all = collect(&config(), &recipe()).unwrap();
     assert_eq!(read(all).unwrap(), (config(), recipe()));
-    let plain = (Config::new(1, 2, 3, 4), Recipe::new(5, 6, 7, 0.5));
+    let plain = (Config::new(1, 2, 3, 4), Recipe::new([5, 6], 7, 0.5));
     assert_eq!(read(collect(&plain.0, &plain.1).unwrap()).unwrap(), plain);
 }
 
 /// A file that says nothing of a later setting is that of a model without it.
 #[test]
 fn later_settings_are_written_where_they_are_not_the_default() {
-    let recipe = Recipe::new(5, 6, 7, 0.5);
+    let recipe = Recipe::new([5, 6], 7, 0.5);
     let plain = collect(&Config::new(1, 2, 3, 4), &recipe).unwrap();
     assert!(LATER.iter().all(|key| plain.get(key).is_none()));
     assert_eq!(read(plain).unwrap().0, Config::new(1, 2, 3, 4));
@@ -204,7 +204,7 @@ fn every_row_reads_and_sets_its_own_field() {
         assert_eq!(now, end);
     }
     check(MODEL, Config::new(1, 1, 1, 1), config());
-    let plain = Recipe::new(1, 1, 1, 0.75);
+    let plain = Recipe::new([1, 1], 1, 0.75);
     let without_rows = Recipe {
         data: DataSource::NONE,
         val_data: None,
@@ -257,7 +257,7 @@ fn ranges_are_those_of_check() {
         assert_eq!(now, recipe());
     }
     // Which optimizers there are, the caller of `check` knows.
-    let nobody = Recipe { optimizer: "nobody".into(), ..Recipe::new(1, 1, 1, 0.5) };
+    let nobody = Recipe { optimizer: "nobody".into(), ..Recipe::new([1, 1], 1, 0.5) };
     let message = format!("optimizer: 'nobody' is not one of: {}", optimizers());
     assert_eq!(nobody.check().unwrap_err().to_string(), message);
     let over = [
@@ -289,7 +289,7 @@ fn a_value_of_another_type_is_refused_by_the_name_of_its_key() {
 #[test]
 fn a_key_that_is_not_there_leaves_the_default_and_one_too_many_is_refused() {
     let (config, recipe) = read(Settings::default()).unwrap();
-    assert_eq!((config, recipe), (Config::new(0, 0, 0, 0), Recipe::new(0, 0, 0, 0.0)));
+    assert_eq!((config, recipe), (Config::new(0, 0, 0, 0), Recipe::new([0, 0], 0, 0.0)));
     let mut further = collect(&self::config(), &self::recipe()).unwrap();
     further.insert("model.experts", Value::Whole(8)).unwrap();
     let error = read(further).unwrap_err().to_string();

@@ -71,7 +71,7 @@ impl Trainer {
     /// let data = TokenDataset::from_bytes(b"the cat sat on the mat. ".repeat(40));
     /// let (data, unseen) = data.split(0.1);
     /// let model = TinyGPT::new(Config::new(256, 16, 16, 1), 1)?;
-    /// let mut trainer = Trainer::new(model, Recipe::new(4, 16, 20, 1e-2))?;
+    /// let mut trainer = Trainer::new(model, Recipe::new([4, 16], 20, 1e-2))?;
     /// let plan = RunPlan::new(20).evaluating(&unseen, 16, 10);
     /// let mut limit = TimeLimit::new(Duration::from_secs(60));
     /// let ending = trainer.run(&data, &plan, &mut OneProcess, &mut limit)?;

@@ -53,7 +53,7 @@ mod tests {
     use crate::{Config, Hyperparameters, Recipe, TokenDataset};
 
     fn trainer() -> Trainer {
-        let recipe = Recipe::new(2, 8, 4, 1e-3);
+        let recipe = Recipe::new([2, 8], 4, 1e-3);
         Trainer::fresh(Config { seq_len: 8, ..Config::new(256, 8, 8, 1) }, recipe).unwrap()
     }
 

@@ -82,7 +82,7 @@ fn open_with(why: Message, other: Option<&str>) -> Message {
 
 /// What a model is beyond those that the program makes, in words; nothing when it is one of them.
 pub fn more_than_offered(models: &Models, config: &Config) -> Option<Message> {
-    let (baseline, recipe) = (Config::new(0, 0, 0, 0), Recipe::new(0, 0, 0, 0.0));
+    let (baseline, recipe) = (Config::new(0, 0, 0, 0), Recipe::new([0, 0], 0, 0.0));
     let is_more = |flag: &&Setting| {
         !models.offers(flag.name) && flag.value(config, &recipe) != flag.value(&baseline, &recipe)
     };
@@ -163,7 +163,7 @@ mod tests {
             (Config { positions: Positions::None, ..baseline.clone() }, "positions none"),
         ] {
             let model = TinyGPT::new(config.clone(), 1).unwrap();
-            let trainer = Trainer::new(model, Recipe::new(1, 8, 1, 1e-3)).unwrap();
+            let trainer = Trainer::new(model, Recipe::new([1, 8], 1, 1e-3)).unwrap();
             save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
             let refused = load(&BASELINE, &path).unwrap_err();
             assert_eq!(refused.kind(), Kind::BadData);
@@ -172,7 +172,7 @@ mod tests {
             assert_eq!(*load(&everything, &path).unwrap().run.model.config(), config);
         }
         let model = TinyGPT::new(baseline, 1).unwrap();
-        let trainer = Trainer::new(model, Recipe::new(1, 8, 1, 1e-3)).unwrap();
+        let trainer = Trainer::new(model, Recipe::new([1, 8], 1, 1e-3)).unwrap();
         save(&path, &trainer, &TokenizerSpec::bytes(), true).unwrap();
         assert!(load(&BASELINE, &path).is_ok());
     }

@@ -54,7 +54,7 @@ pub fn new_model(arch: Config, start: Start, given: &Given) -> Result<Config> {
 /// # Errors
 /// What a row refuses. What settings say together is left to [`Recipe::check`].
 pub fn new_recipe(start: Start, given: &Given) -> Result<Recipe> {
-    let mut recipe = Recipe::new(1, 1, 0, 1.0);
+    let mut recipe = Recipe::new([1, 1], 0, 1.0);
     fill(RECIPE, &mut recipe, |setting, _, recipe| {
         given_to(recipe, setting, given).or_else(|| setting.initial(start))
     })?;

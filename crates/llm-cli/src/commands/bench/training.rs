@@ -64,7 +64,7 @@ fn prepare(of: Built, w: &Workload) -> Result<(Trainer, TokenDataset)> {
         ..Hyperparameters::default()
     };
     let recipe =
-        Recipe { hyperparameters, clip: 1.0, ..Recipe::new(w.batch_size, w.seq_len, 0, 1e-4) };
+        Recipe { hyperparameters, clip: 1.0, ..Recipe::new([w.batch_size, w.seq_len], 0, 1e-4) };
     Ok((Trainer::new(model, recipe)?, TokenDataset::from_tokens(tokens.collect())))
 }
 

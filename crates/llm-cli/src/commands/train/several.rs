@@ -86,7 +86,7 @@ mod tests {
     use llm_core::settings::Value;
 
     fn refused(size: usize, accum: u32, batch: usize, given: bool) -> String {
-        let recipe = Recipe { accum, ..Recipe::new(batch, 64, 10, 1e-3) };
+        let recipe = Recipe { accum, ..Recipe::new([batch, 64], 10, 1e-3) };
         let mut args = TrainArgs::default();
         if given {
             args.recipe.learning.0.insert("accum", Value::Whole(1));

@@ -5,7 +5,7 @@ use crate::docs::lessons::grouped_queries::attention::Grouped;
 use crate::docs::lessons::grouped_queries::rotary;
 use crate::docs::lessons::own_attention::Average;
 use llm_core::gradcheck::check;
-use llm_core::model::{Context, Parameters, Rotary};
+use llm_core::model::{Context, Parameters, Positions, Rotary};
 use llm_core::ndarray::{ArrayD, Axis, Slice, concatenate};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, TinyGPT, ops};
@@ -122,7 +122,11 @@ fn rotary_scores_depend_on_the_distance_alone() {
 }
 
 fn model(attention: impl Attention + 'static) -> TinyGPT {
-    let config = Config { head_bias: false, ..Config::new(256, 16, C, 2) };
+    let positions = match attention.spec().rotary {
+        Some(_) => Positions::Rotary,
+        None => Positions::Learned,
+    };
+    let config = Config { head_bias: false, positions, ..Config::new(256, 16, C, 2) };
     TinyGPT::with_attention(config, Arc::new(attention), 1).unwrap()
 }
 
@@ -187,9 +191,22 @@ fn files_and_views_follow_its_own_tensors() {
     assert_eq!(walk, "attention: 'grouped-query' has tensors of its own, no walk is known");
 }
 
+/// An attention that hides the probe from the one in it.
+struct Silent(Average);
+
+impl Attention for Silent {
+    fn spec(&self) -> AttentionSpec {
+        self.0.spec()
+    }
+
+    fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
+        self.0.forward(x, p, &ctx.with_probe(None))
+    }
+}
+
 #[test]
 fn an_attention_that_shows_nothing_is_named() {
-    let (model, tokens) = (model(Average), b"Lucy met".map(u32::from));
+    let (model, tokens) = (model(Silent(Average)), b"Lucy met".map(u32::from));
     let want = "attention: 'average' does not show its weights";
     assert_eq!(attention_maps(&model, &tokens, 8).unwrap_err().to_string(), want);
     let piece = std::iter::once(Ok::<_, Error>(Piece { tokens: tokens.to_vec(), known: None }));

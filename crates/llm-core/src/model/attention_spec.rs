@@ -1,7 +1,7 @@
 //! The description of an attention: what it has, not how it is computed. Sizes, parameters, cache and
 //! memory follow from it, here and nowhere else.
 
-use super::attention_keys::{Keys, SCALING, Stored, refused};
+use super::attention_keys::{Keys, SCALING, refused};
 use super::{Config, Param, ParamList, Rotary};
 use crate::base::{Error, Message, Result, Settings, Value};
 use crate::message;
@@ -254,34 +254,34 @@ impl AttentionSpec {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// As files hold it.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    name: String,
+    n_heads: usize,
+    head_mask: Vec<bool>,
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
+    settings: Settings,
+}
 
-    #[test]
-    fn what_does_not_fit_is_named() {
-        let config = Config::new(256, 8, 12, 2);
-        let plain = AttentionSpec::new("modern", 4);
-        let rotary = |theta, width| Some(Rotary { width, ..Rotary::new(theta) });
-        let plain = || plain.clone();
-        for (spec, field) in [
-            (AttentionSpec { n_heads: 0, ..plain() }, "heads"),
-            (AttentionSpec { n_heads: 5, ..plain() }, "heads"),
-            (AttentionSpec { kv_heads: Some(0), ..plain() }, "kv_heads"),
-            (AttentionSpec { kv_heads: Some(3), ..plain() }, "kv_heads"),
-            (AttentionSpec { head_dim: Some(0), ..plain() }, "head_dim"),
-            (AttentionSpec { head_dim: Some(usize::MAX), ..plain() }, "head_dim"),
-            (AttentionSpec { rotary: rotary(1e4, None), ..plain() }, "head_dim"), // D = 3
-            (AttentionSpec { rotary: rotary(1e4, Some(4)), ..plain() }, "rotary_dim"),
-            (AttentionSpec { rotary: rotary(1.0, Some(2)), ..plain() }, "rope_theta"),
-            (AttentionSpec { window: Some(0), ..plain() }, "window"),
-            (AttentionSpec { head_mask: vec![true; 4], ..plain() }, "head_mask"),
-        ] {
-            let refused = spec.check(&config).unwrap_err();
-            assert!(matches!(refused, Error::Config { field: f, .. } if f == field), "{refused}");
-        }
-        let fits =
-            AttentionSpec { head_dim: Some(5), n_heads: 5, head_mask: vec![true; 10], ..plain() };
-        fits.check(&config).unwrap();
+/// What cannot be stored is refused where the description is checked.
+impl From<AttentionSpec> for Stored {
+    fn from(spec: AttentionSpec) -> Stored {
+        let settings = spec.settings().unwrap_or_default();
+        let AttentionSpec { name, n_heads, head_mask, .. } = spec;
+        Stored { name, n_heads, head_mask, settings }
     }
 }
+
+impl TryFrom<Stored> for AttentionSpec {
+    type Error = Error;
+
+    fn try_from(stored: Stored) -> Result<AttentionSpec> {
+        let Stored { name, n_heads, head_mask, settings } = stored;
+        let plain = AttentionSpec { head_mask, ..AttentionSpec::new(name, n_heads) };
+        plain.with_settings(settings)
+    }
+}
+
+#[cfg(test)]
+mod tests;

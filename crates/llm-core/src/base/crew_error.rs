@@ -51,7 +51,7 @@ says! { CrewError {
 } }
 
 impl CrewError {
-    /// Which numbers of processes can share so many micro-batches, where `size` cannot: powers of
+    /// Which numbers of processes can share `micro_batches`, where `size` cannot: powers of
     /// two that divide it.
     fn unfitting(size: usize, micro_batches: u64) -> Message {
         let fit = |shift: &u32| micro_batches.is_multiple_of(1 << shift);

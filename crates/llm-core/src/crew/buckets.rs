@@ -56,7 +56,7 @@ impl Bucket {
         self.places.last().copied().unwrap_or(0)
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

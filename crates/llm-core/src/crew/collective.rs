@@ -58,10 +58,10 @@ pub trait Crew: std::fmt::Debug + Send {
         share(self, bytes)
     }
 
-    /// Do all have the same of `what`, a word in the plural, told by a fingerprint?
+    /// Checks that all ranks have the same `what`, a word in the plural, by a fingerprint.
     ///
     /// # Errors
-    /// [`CrewError::Unequal`], the same for all, with the first that has another than member 0.
+    /// [`CrewError::Unequal`], the same for all, with the first rank that differs from rank 0.
     fn equal(&mut self, what: Message, fingerprint: &[u8]) -> Result<()> {
         let all = self.gather(fingerprint)?;
         let mut members = all.chunks(fingerprint.len().max(1)).enumerate();

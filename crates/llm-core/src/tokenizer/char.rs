@@ -1,7 +1,7 @@
 //! The characters of a text are its vocabulary, in sorted order.
 //!
 //! A unit is a Unicode scalar value, as its UTF-8 bytes, or a byte that is no part of valid UTF-8:
-//! so every file can be learnt, and comes back byte for byte.
+//! so any file can be trained on, and is decoded byte for byte.
 
 use super::Tokenizer;
 use crate::base::escape::safe_token;

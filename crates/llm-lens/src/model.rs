@@ -159,7 +159,7 @@ impl TensorRow {
         self.name.rsplit('.').next().unwrap_or(&self.name)
     }
 
-    /// Is it added, not multiplied?
+    /// Whether it is added, not multiplied.
     pub fn is_bias(&self) -> bool {
         self.own_name().starts_with("b_") || self.own_name().ends_with("_b")
     }

@@ -69,7 +69,7 @@ pub enum RunError {
     Accuracy {
         /// First choices that came.
         right: usize,
-        /// Places looked at.
+        /// Places searched.
         count: usize,
         /// The share that was asked for.
         wanted: f64,

@@ -11,7 +11,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `error` | [`MpiError`]: what can be wrong with a library |
-//! | `launcher` | [`Launcher`]: has somebody started several of us? |
+//! | `launcher` | [`Launcher`]: whether this process was started as one of several |
 //! | `mpi` | what is asked of a library |
 //! | `file` | an opened library file |
 //! | `handle` | handles: that in which the libraries differ |

@@ -2,7 +2,7 @@
 //!
 //! A [`Message`](llm_core::base::Message) has its translation by its template, which a [`Catalogue`]
 //! holds; words of others, such as a system's reason, are found by patterns. What a catalogue does not
-//! have stays English. Whoever shows lines has a catalogue of its own templates and of [`LIBRARIES`]; a
+//! have stays English. A program that shows lines has a catalogue of its own templates and of [`LIBRARIES`]; a
 //! test reads the sources and sees to it that it has everything.
 //!
 //! ```
@@ -10,7 +10,7 @@
 //!
 //! let catalogue = Catalogue::new(&LIBRARIES);
 //! assert_eq!(catalogue.translation("checksum mismatch in the file"), Some("文件的校验和不符"));
-//! assert!(catalogue.translation("a sentence of somebody else").is_none());
+//! assert!(catalogue.translation("a sentence from elsewhere").is_none());
 //! ```
 //!
 //! | module | holds |

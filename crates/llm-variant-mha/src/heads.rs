@@ -144,7 +144,7 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
     }
     let divisors = (1..=c).filter(|h| c.is_multiple_of(*h));
     let reason = message!(
-        "{} heads do not divide a width (d_model) of {}; possible are {}",
+        "{} heads do not divide a width (d_model) of {}; valid values: {}",
         n_heads,
         c,
         Message::list(divisors)

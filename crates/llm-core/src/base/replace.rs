@@ -13,8 +13,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Can a file be saved at `path`? Tries it with an empty temporary file, so that a long run
-/// need not end to find out.
+/// Checks that a file can be saved at `path`. Tries it with an empty temporary file, so that a long
+/// run need not end to find out.
 ///
 /// # Errors
 /// [`Error::Io`] with the reason.

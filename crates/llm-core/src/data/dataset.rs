@@ -164,8 +164,8 @@ impl TokenDataset {
         starts.iter().zip(ends).map(document).filter(|w| w.len > 0).collect()
     }
 
-    /// Does a window of `seq_len` tokens and the one after it fit? The number of places it may
-    /// begin at.
+    /// Checks that a window of `seq_len` tokens and the one after it fit. Returns the number of
+    /// places it may begin at.
     ///
     /// # Errors
     /// [`Error::DataTooSmall`], naming `what`.

@@ -82,7 +82,7 @@ impl Windows {
         }
     }
 
-    /// Length of the longest; 0 when there is none.
+    /// Length of the longest; 0 without windows.
     pub fn longest(&self) -> usize {
         match &self.0 {
             Kind::Consecutive { scored, seq_len } => *seq_len.min(scored),

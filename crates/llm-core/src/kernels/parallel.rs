@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A panic comes out, on one thread and on several, from the caller and from a task; nobody
+    /// A panic comes out, on one thread and on several, from the caller and from a task; no thread
     /// waits for ever, and the pool works on.
     #[test]
     fn awake_ends_when_its_work_panics() {

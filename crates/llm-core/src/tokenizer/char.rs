@@ -69,8 +69,8 @@ impl CharTokenizer {
         CharTokenizer::new(ascii.iter().map(|b| &b[..]).chain(others.iter().map(|u| &u[..])))
     }
 
-    /// The last place inside `part` where a unit ends, whatever comes after `part`. `None` when
-    /// there is none: never in a part of more than four bytes.
+    /// The last place inside `part` where a unit ends, whatever comes after `part`; `None` without
+    /// one: never in a part of more than four bytes.
     pub fn last_cut(part: &[u8]) -> Option<usize> {
         let continues = |b: &u8| (0x80..0xC0).contains(b);
         // A character has at most three bytes that continue it.

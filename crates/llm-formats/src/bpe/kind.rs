@@ -125,8 +125,8 @@ fn unknown(reason: impl Into<Message>) -> Error {
     Error::tokenizer("bpe", reason)
 }
 
-/// Do two parts of a file say the same? What says how places are counted does not matter; what a
-/// file does not say is as in the library.
+/// Whether two parts of a file say the same. What says how places are counted does not matter; what
+/// a file does not say is as in the library.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {

@@ -83,8 +83,8 @@ fn shown(token: &str) -> String {
 }
 
 impl Parts {
-    /// Are added tokens found in a text as wholes? Not by GPT-2's own kind, whose one mark between
-    /// texts is text like any other; one that was given more of them has them found.
+    /// Whether added tokens are found in a text as wholes. Not by GPT-2's own kind, whose one mark
+    /// between texts is text like any other; one that was given more of them has them found.
     pub(super) fn finds_wholes(&self) -> bool {
         let more = self.added.iter().any(|token| token.content != END_OF_TEXT);
         self.words != Words::Gpt2 || self.nfc || !self.kept.is_empty() || more

@@ -114,7 +114,8 @@ fn is_cut(text: &[u8], i: usize, words: Words) -> bool {
     }
 }
 
-/// Is the first character of the text no white space? A byte that is no text may be part of one.
+/// Whether the first character of the text is not white space. A byte that is no text may be part
+/// of one.
 fn begins_a_word(text: &[u8]) -> bool {
     let first = text[..text.len().min(4)].utf8_chunks().next();
     first.and_then(|chunk| chunk.valid().chars().next()).is_some_and(|c| !c.is_whitespace())

@@ -143,7 +143,7 @@ impl Names {
         Some(found.into_iter().zip(widths).map(source).collect())
     }
 
-    /// Is it a tensor of older files that says nothing? Masks, which causal attention does not
+    /// Whether it is a redundant tensor of older files. Masks, which causal attention does not
     /// need, and frequencies, which follow from the settings.
     pub(super) fn is_constant(&self, theirs: &str, prefix: &str, n_layers: usize) -> bool {
         let (blocks, known): (_, &[&str]) = match self.family {

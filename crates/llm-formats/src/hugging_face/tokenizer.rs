@@ -199,7 +199,7 @@ fn added(folder: &Path) -> Result<Vec<(String, u64)>> {
     let number = |(content, id): (String, Value)| match id.as_u64() {
         Some(id) => Ok((content, id)),
         None => {
-            let why = message!("the number of {} is none", shown(&content));
+            let why = message!("the number of {} is invalid", shown(&content));
             Err(FormatError::content(why).at(&folder.join(ADDED)))
         }
     };

@@ -98,7 +98,7 @@ pub struct Walk {
     pub value_offsets: Vec<usize>,
     /// `[T, D]`: the v rows of this head.
     pub values: Vec<Vec<f32>>,
-    /// Is the head in use? One that is switched off gives zeros.
+    /// Whether the head is in use. One that is switched off gives zeros.
     pub head_used: bool,
     /// `[C]`: the outputs of all heads side by side.
     pub att: Vec<f64>,

@@ -76,7 +76,7 @@ impl Data {
                 let data = Data::of_files(*files, 0.0, seq_len, tokenizer)?;
                 let val = Data::whole(val, seq_len, tokenizer)?;
                 let label = match judged_on {
-                    Some(other) => message!("{}; judged on {}", data.label, other),
+                    Some(other) => message!("{}; validation: {}", data.label, other),
                     None => data.label,
                 };
                 Ok(Data { val: Some(val), label, ..data })

@@ -1,4 +1,5 @@
-//! Variables of the environment that choose kernels or the language: an unknown word is refused, not ignored.
+//! Variables of the environment that choose kernels or the language: an unknown word is refused,
+//! not ignored.
 
 use crate::error::{Result, RunError};
 use crate::lang::{self, Lang};

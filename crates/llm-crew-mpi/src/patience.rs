@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 /// Polling: what to do until the next look.
 ///
 /// Most answers are there within microseconds, so the first looks come one after the other; each
-/// gives the core to any process that has work, since processes may be more than cores. A rank that is
-/// far behind computes, and the longer it does the less it matters when its answer is seen: naps are
-/// a fixed part of what was waited.
+/// gives the core to any process that has work, since processes may be more than cores. A rank that
+/// is far behind computes, and the longer it does the less it matters when its answer is seen: naps
+/// are a fixed part of what was waited.
 #[derive(Debug)]
 pub struct Patience {
     deadline: Duration,

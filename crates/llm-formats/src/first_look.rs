@@ -1,5 +1,5 @@
-//! What a file or a folder is, by its first bytes and its names: for code that does not read it, so that
-//! a refusal can say what was given.
+//! What a file or a folder is, by its first bytes and its names: for code that does not read it, so
+//! that a refusal can say what was given.
 
 use crate::files::UTF8_MARK;
 use llm_core::base::Message;

@@ -187,8 +187,8 @@ impl<'a, D: Clone, E: From<Error>, M: FnMut(&TinyGPT) -> Result<Score<D>, E>> Pr
         Ok(order)
     }
 
-    /// What `cut` takes from the model, of which `whole` is the [`score`](Pruner::score); `told` is called with
-    /// each head of the greedy order.
+    /// What `cut` takes from the model, of which `whole` is the [`score`](Pruner::score); `told` is
+    /// called with each head of the greedy order.
     ///
     /// # Errors
     /// As [`Pruner::score`].

@@ -110,8 +110,8 @@ impl Pattern {
         Some(places)
     }
 
-    /// The Chinese of a text that fits, with what stands in its places. Where little stands next to a place,
-    /// a name or a number stands in it, and no sentence.
+    /// The Chinese of a text that fits, with what stands in its places. Where little stands next to
+    /// a place, a name or a number stands in it, and no sentence.
     fn said(&self, all: &Catalogue, text: &str) -> Option<String> {
         let places = self.places(text)?;
         let is_little = self.weight < LITTLE && self.pieces.first().is_some_and(String::is_empty);

@@ -12,8 +12,8 @@ pub const INTERVAL: u64 = 250;
 pub const LOG_EVERY: u64 = 10;
 /// Most tokens that an evaluation during training scores.
 pub const PERIODIC_TOKENS: usize = 65_536;
-/// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run was
-/// trained on, so that it takes a small part of the time, ..
+/// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run
+/// was trained on, so that it takes a small part of the time, ..
 pub const LEARNT_A_SCORED: u64 = 4;
 /// .. but at least this many, ..
 pub const FEWEST_FINAL_TOKENS: usize = 1 << 18;

@@ -78,8 +78,8 @@ impl Run {
     /// The run in a checkpoint, without its data.
     ///
     /// # Errors
-    /// [`Code::Checkpoint`] for a file that is invalid or damaged, [`Code::Attention`] for a model that
-    /// is not made here, [`Code::Memory`].
+    /// [`Code::Checkpoint`] for a file that is invalid or damaged, [`Code::Attention`] for a model
+    /// that is not made here, [`Code::Memory`].
     pub fn load(name: &str, file: &[u8]) -> Result<Run> {
         let name = if name.is_empty() { "model.ckpt".into() } else { shown(name) };
         let checkpoint = Checkpoint::from_bytes_with(&name, file, MODELS.optimizers)?;

@@ -75,9 +75,9 @@ pub fn rows_with(
 /// finds nothing gives its core to any other process that wants it, and one that finds nothing for
 /// a while naps, so that a caller who shares its core with another process can move to an idle one.
 ///
-/// A thread that finds nothing for long ends. This is more than politeness: a thread that took a part
-/// of `f`'s work before it came to watch may watch in the middle of that part, while it waits for
-/// a part of the part. Then `f` waits for that thread, and it must not wait for `f` in turn.
+/// A thread that finds nothing for long stops. This is more than politeness: a thread that took a
+/// part of `f`'s work before it came to watch may watch in the middle of that part, while it waits
+/// for a part of the part. Then `f` waits for that thread, and it must not wait for `f` in turn.
 pub fn awake<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     /// How long a thread looks for work before it takes a nap.
     const PATIENCE: Duration = Duration::from_micros(200);

@@ -60,7 +60,7 @@ impl Reading {
         }
     }
 
-    /// As [`Reading::again`] for a model that is there. One from elsewhere was trained on how texts end,
+    /// As [`Reading::again`] for a model that is there. One from elsewhere knows how texts end,
     /// if it has a token for that.
     pub fn for_model(
         tokenizer: &dyn Tokenizer,

@@ -184,8 +184,8 @@ impl Validation {
         Ok(Some(found.loss))
     }
 
-    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is called after each window with how
-    /// many were scored, and says whether that is enough.
+    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is called after each window
+    /// with how many were scored, and says whether that is enough.
     ///
     /// # Errors
     /// What [`evaluate`](llm_core::train::evaluate) refuses.

@@ -38,7 +38,8 @@ pub(super) struct Factors {
 ///
 /// # Safety
 /// The instruction set must be there; `a` must have `rows × k` elements, `b` (columns together)
-/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that no other thread touches, `f.bias` (unless null) `cols`.
+/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that no other thread touches,
+/// `f.bias` (unless null) `cols`.
 pub(super) type Tile = unsafe fn(
     rows: usize,
     cols: usize,
@@ -60,8 +61,9 @@ macro_rules! tile {
             /// Columns of a vector.
             const LANES: usize = $lanes;
 
-            /// A vector that begins with `cols` numbers. On its own, as is what follows: the loops around them are to be
-            /// short enough to be unrolled, so that the sums stay in registers.
+            /// A vector that begins with `cols` numbers. On its own, as is what follows: the loops
+            /// around them are to be short enough to be unrolled, so that the sums stay in
+            /// registers.
             ///
             /// # Safety
             /// There must be `cols` numbers, fewer than a vector's.

@@ -17,9 +17,9 @@
 //! | `handle` | handles: that in which the libraries differ |
 //! | `table` | the functions of a library, with handles as it has them |
 //! | `library`, `without` | finds the machine's library and starts it; where none is known |
-//! | `patience` | how a member waits for another |
+//! | `patience` | how a rank waits for another |
 //! | `line` | messages come through, or all processes end |
-//! | `member` | [`MpiCrew`]: a member of the crew |
+//! | `member` | [`MpiCrew`]: a rank of the crew |
 //!
 //! `unsafe` is denied but for these fenced files:
 //!

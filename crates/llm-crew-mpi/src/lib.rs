@@ -19,7 +19,7 @@
 //! | `library`, `without` | finds the machine's library and starts it; where none is known |
 //! | `patience` | how a rank waits for another |
 //! | `line` | messages come through, or all processes end |
-//! | `member` | [`MpiCrew`]: a rank of the crew |
+//! | `member` | [`MpiCrew`]: a rank of the process group |
 //!
 //! `unsafe` is denied but for these fenced files:
 //!

@@ -5,8 +5,8 @@ use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_assign;
 use std::ops::Range;
 
-/// The ranks of a process group. Each calls the same methods in the same order; a call ends when all those
-/// that it needs have made theirs.
+/// The ranks of a process group. Each calls the same methods in the same order; a call ends when all
+/// those that it needs have made theirs.
 ///
 /// An implementation says who it is and carries numbers from one rank to another. What is made
 /// of that, the order of additions above all, is the same for every crew.

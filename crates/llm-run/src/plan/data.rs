@@ -48,13 +48,7 @@ pub(super) fn resumed(
     };
     let val = match (&recipe.val_data, files.val.is_empty()) {
         (Some(val), true) if judged => {
-            return Err(missing(
-                path,
-                message!("has validation text of its own"),
-                val,
-                files,
-                "val",
-            ));
+            return Err(missing(path, message!("has its own validation text"), val, files, "val"));
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {

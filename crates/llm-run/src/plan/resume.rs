@@ -31,7 +31,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     let attention = loaded.model.attention().spec();
     check_shape(options, &loaded, &attention, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val_frac")) {
-        let why = message!("{val_frac} {}: this run has validation text of its own ({val})", share);
+        let why = message!("{val_frac} {}: this run has its own validation text ({val})", share);
         return Err(RunError::Usage(why));
     }
     check_share(options, &loaded.recipe)?;

@@ -10,6 +10,7 @@ mod grouped_queries;
 mod literals;
 mod many_machines;
 mod named_path;
+mod plain_words;
 mod promised;
 mod templates;
 mod translations;

@@ -108,7 +108,7 @@ fn modules_name_the_argument_that_does_not_fit() {
         (refused(mha.forward(&t(&[0, 4, 6]), None)), "query without an empty axis"),
         (refused(mha.forward(&t(x), Some(&no_mask))), "to [2, 3, 4, 4], got [2, 4, 4]"),
         (refused(MultiHeadAttention::new(6, 4, 1)), "heads: 4 heads do not divide"),
-        (refused(MultiHeadAttention::new(6, 0, 1)), "possible are 1, 2, 3, 6"),
+        (refused(MultiHeadAttention::new(6, 0, 1)), "valid values: 1, 2, 3, 6"),
         (refused(MultiHeadAttention::new(0, 1, 1)), "d_model: 0 is no width"),
         (refused(MultiHeadAttention::new(usize::MAX, 1, 1)), "is no width"),
         (maps(0), "wq of shape [5, 5], got [6, 5]"),

@@ -22,13 +22,12 @@ fn the_first_screen_says_what_this_is() {
 
 #[test]
 fn the_code_of_the_readme_trains() -> Result<(), Box<dyn std::error::Error>> {
-    use llm_core::model::BatchShape;
     use llm_core::train::{OneProcess, Update, train_step};
-    use llm_core::{AdamW, Config, Hyperparameters, TinyGPT, TokenDataset};
+    use llm_core::{AdamW, BatchShape, Config, Hyperparameters, TinyGPT, TokenDataset};
 
     let data = TokenDataset::from_bytes(std::fs::read("Cargo.toml")?); // any file
-    let config = Config { vocab_size: 256, seq_len: 64, d_model: 32, ..Config::default() };
-    let mut model = TinyGPT::new(config, 1)?; // weights drawn from a seed
+    let config = Config { seq_len: 64, d_model: 32, ..Config::default() }; // bytes, one block
+    let mut model = TinyGPT::new(config, 1)?;
     let mut optimizer = AdamW::new(Hyperparameters::default())?;
     let (work, mut losses) = (&mut OneProcess, Vec::new());
     for step in 0..100 {

@@ -16,7 +16,7 @@ use llm_core::message;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// Columns of a line of help at most, as clap has it.
+/// Columns of a line of help at most, as in clap.
 const WIDEST: usize = 100;
 
 /// What came of parsing.
@@ -214,7 +214,7 @@ mod tests {
         }
     }
 
-    /// Everything that help says beside flags and verbs, with what stands in brackets there.
+    /// Everything that help says next to flags and verbs, with what stands in brackets there.
     fn said_in(command: &Command) -> Vec<String> {
         let plain = |text: Option<&clap::builder::StyledStr>| text.map(ToString::to_string);
         let mut texts: Vec<String> = [plain(command.get_about()), plain(command.get_long_about())]

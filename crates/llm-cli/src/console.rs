@@ -75,7 +75,7 @@ impl Out {
         }
     }
 
-    /// Whether nobody reads any more.
+    /// Whether the reader has gone.
     pub fn is_closed(&self) -> bool {
         self.closed || self.error.is_some()
     }
@@ -177,7 +177,7 @@ fn known_columns(terminal: Option<(Width, Height)>) -> Option<usize> {
     found.filter(|&columns| columns > 0)
 }
 
-/// A text whose sentences are in lines of so many columns.
+/// A text whose sentences are in lines of at most `columns` columns.
 fn in_lines(text: &str, columns: usize) -> String {
     text.split('\n').map(|line| broken(line, columns)).collect::<Vec<_>>().join("\n")
 }

@@ -102,7 +102,7 @@ pub(crate) fn members(kind: Option<CrewKind>) -> usize {
     started.map_or(1, |(_, size)| size)
 }
 
-/// After a panic: nobody waits for this process any more.
+/// After a panic: lets no other process wait for this one.
 pub(crate) fn abandon(code: u8) {
     if let Some(team) = TEAM.lock().unwrap_or_else(PoisonError::into_inner).take() {
         team.crew.abort(code.into());
@@ -237,10 +237,10 @@ impl Team {
         Ok(Lowered { kernels, order })
     }
 
-    /// Has everybody the same?
+    /// Checks that all processes have the same.
     ///
     /// # Errors
-    /// `differs`, for all, with the first that has not what process 0 has.
+    /// `differs`, for all, with the first that differs from process 0.
     pub(crate) fn same(
         &mut self,
         what: &'static str,

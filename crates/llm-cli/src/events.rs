@@ -46,7 +46,7 @@ pub enum Event<'a> {
         /// A measurement on the way.
         measurement_seconds: f64,
     },
-    /// One batch, learnt by heart or not, by `--overfit`.
+    /// One batch, memorised or not, by `--overfit`.
     Overfit {
         /// Its tokens.
         tokens: u64,

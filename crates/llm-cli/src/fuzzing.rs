@@ -123,7 +123,7 @@ fn rest(args: &TrainArgs) -> String {
     let TrainArgs { config: _, print_config: _, dataset: _, files, allow_data_change, model: _, heads: _, recipe, load, save, out, no_save, save_opt, save_every, keep, eval_every, log_every, sample_every, overfit, dry_run, crew, output, sampling, probes, nano_gpt: _ } = args;
     let DataArgs { data, data_as, end_of_text, val_frac: _, val, tokenizer } = files;
     let RecipeArgs { max_time, patience, skip_spikes, preset, .. } = recipe;
-    // The kind is decided, and a learnt vocabulary's size is then printed.
+    // The kind is decided, and a trained vocabulary's size is then printed.
     let TokenizerArgs { kind: _, vocab_size: _, bpe_vocab, bpe_merges } = tokenizer;
     let save_opt = save_opt.unwrap_or(true);
     let every = [save_every, eval_every].map(|n| n.unwrap_or(INTERVAL));

@@ -1,4 +1,4 @@
-//! A vocabulary in the making, shown.
+//! Progress of training a vocabulary.
 
 use crate::console::bar;
 use crate::messages::said;

@@ -15,7 +15,7 @@
 //! | [`error`] | what ends a command, exit codes |
 //! | `variables` | words of the environment that choose kernels and the language |
 //! | [`console`] | the terminal's two ends |
-//! | `learning` | a vocabulary in the making, shown |
+//! | `learning` | progress of training a vocabulary |
 //! | `crew` | several processes on one run |
 //! | `table` | tables that fit the terminal |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |

@@ -1,4 +1,4 @@
-//! Every flag of the table does what its row says, in a new run and beside `--load`. Nothing here
+//! Every flag of the table does what its row says, in a new run and with `--load`. Nothing here
 //! names a flag that does what most do, so that none can be forgotten.
 
 use crate::RunError;
@@ -132,7 +132,7 @@ impl Saved {
         self.folder.path().join("run")
     }
 
-    /// The plan beside `--load`; nothing is saved by it.
+    /// The plan with `--load`; nothing is saved by it.
     fn go_on(&self, words: &[String]) -> Result<Plan, RunError> {
         let file = |flag: &str, name: &str| {
             format!("--{flag}={}", self.folder.path().join(name).display())
@@ -142,13 +142,13 @@ impl Saved {
     }
 }
 
-/// Settings but for those that mean something else beside `--load`, or follow from the flag.
+/// Settings but for those that mean something else with `--load`, or follow from the flag.
 fn comparable(flag: &Flag, config: &Config, recipe: &Recipe) -> impl PartialEq + Debug {
     let others = flags().filter(|other| other.name != flag.name);
     others.map(|other| (other.name, value(other, config, recipe))).collect::<Vec<_>>()
 }
 
-/// Beside `--load` every flag is taken into account and said, or refused by its name.
+/// With `--load` every flag is taken into account and said, or refused by its name.
 #[test]
 fn no_flag_is_dropped_beside_load() {
     let saved = Saved::new(false);

@@ -1,4 +1,4 @@
-//! `--sanity-*`: does the model's first choice agree with the token that comes in the data?
+//! `--sanity-*`: checks whether the model's first choice agrees with the next token of the data.
 
 use crate::args::ProbeArgs;
 use crate::console::Out;
@@ -71,7 +71,7 @@ pub fn new(
     Ok(Some(Probes { ctx, room, offset, count, seed }))
 }
 
-/// Runs the probes on the data that was learnt.
+/// Runs the probes on the training data.
 ///
 /// # Errors
 /// What the model refuses, what reading the data says, and [`RunError::Accuracy`] when fewer are

@@ -65,12 +65,12 @@ const LINES: Duration = Duration::from_secs(5);
 pub struct Watching {
     total: u64,
     bar: Option<ProgressBar>,
-    /// When the next line is due; `None`: there are none.
+    /// When the next line is due; `None`: no lines.
     due: Option<Instant>,
 }
 
 impl Watching {
-    /// Of so many tokens.
+    /// Progress towards `total` tokens.
     pub fn new(total: u64, quiet: bool) -> Watching {
         let style = format!("{{spinner}} [{{wide_bar}}] {{msg}}  {}", eta());
         let bar = bar(total, &style, quiet);
@@ -78,7 +78,7 @@ impl Watching {
         Watching { total, bar, due }
     }
 
-    /// So many are scored.
+    /// Shows that `scored` tokens are scored.
     pub fn position(&mut self, scored: u64) {
         if let Some(bar) = &self.bar {
             bar.set_position(scored);

@@ -14,8 +14,8 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Listens from now on. Where the system refuses, the default behaviour stays; what whoever
-    /// started the program had ignored, as `nohup` does, stays ignored.
+    /// Listens from now on. Where the system refuses, the default behaviour stays; what the
+    /// parent process had ignored, as `nohup` does, stays ignored.
     pub fn listen() -> Signals {
         let signals = Signals::default();
         let Signals { which, at_once } = &signals;

@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(shown(18), shown(26));
         assert_eq!(shown(17), "head nats role\n0.1  1.25 前一个\n");
         assert_eq!(shown(15), "head  nats\n0.1   1.25\n\nhead  role\n0.1   前一个\n");
-        // Where there is no room at all, each part has a column beside the first.
+        // Where there is no room at all, each part has a column next to the first.
         assert_eq!(shown(1), shown(15));
     }
 

@@ -10,8 +10,8 @@ use llm_crew_mpi::Launcher;
 /// Runs `f` inside the pool, and tells it the number of threads.
 ///
 /// # Errors
-/// [`RunError::Usage`] for a number that cannot be, [`RunError::Threads`] when the system does not
-/// give so many; what `f` says.
+/// [`RunError::Usage`] for an invalid number, [`RunError::Threads`] when the system does not
+/// give that many; what `f` says.
 pub(crate) fn in_pool(
     output: &OutputArgs,
     f: impl FnOnce(usize) -> Result<()> + Send,

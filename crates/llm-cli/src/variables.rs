@@ -1,4 +1,5 @@
-//! Variables of the environment that choose kernels or the language: a word that nobody knows is refused, not passed over.
+//! Variables of the environment that choose kernels or the language: an unknown word is refused,
+//! not ignored.
 
 use crate::error::{Result, RunError};
 use crate::lang::{self, Lang};

@@ -82,8 +82,8 @@ pub(crate) use words;
 pub(crate) const rare: bool = true;
 
 /// What a verb takes, each flag in one item: its help as the comment, its name and type, what stands for
-/// its value, whether it is rare, and in brackets what else clap is told. `<name>` is typed without a
-/// name, `..name` stands for the flags of another struct.
+/// its value, whether it is rare, and in brackets what else clap is given. `<name>` is typed
+/// without a name, `..name` stands for the flags of another struct.
 macro_rules! flags {
     ($(#[$of:meta])* pub struct $args:ident $(in $heading:literal)? { $($rows:tt)* }) => {
         $crate::words::flags! { @

@@ -1,4 +1,4 @@
-//! A run as a program of its own has it: measured, kept, stopped in time, and continued exactly.
+//! A run in a program of its own: measured, kept, stopped in time, and continued exactly.
 //!
 //! `cargo run --release -p llm-core --example a_run_that_goes_on`
 #![allow(clippy::print_stdout)] // an example may print

@@ -54,7 +54,7 @@ pub fn main() -> Result<()> {
     let again = l.backward().expect_err("its graph is used up");
     println!("again      {again}");
 
-    // Without recording, results are constants, and nothing is kept for a way back.
+    // Without recording, results are constants, and nothing is kept for a backward pass.
     let silent = no_grad(|| loss(&w))?;
     assert!(!silent.wants_grad() && silent.backward().is_err());
     println!("no_grad    {}, no way back", silent.item());

@@ -1,4 +1,4 @@
-//! An attention of your own behind the model's seam, trained beside the baseline.
+//! An attention of your own behind the model's seam, trained next to the baseline.
 //!
 //! `cargo run --release -p llm-core --example own_attention`
 

@@ -18,7 +18,7 @@ fn relu_squared(x: &Tensor) -> Result<Tensor> {
 /// The same with a gradient that can be made wrong; 2 is right.
 fn with_factor(x: &Tensor, factor: f32) -> Result<Tensor> {
     let y: Vec<f32> = x.data().iter().map(|x| x.max(0.0).powi(2)).collect();
-    // What the way back needs: where the gradient goes, and the input's value.
+    // What the backward pass needs: where the gradient goes, and the input's value.
     let (parent, value) = (x.parent(), x.detach());
     Ok(Tensor::from_op("relu_squared", x.shape(), y, &[&x.parent()], move |dy, grads| {
         let dx = dy.iter().zip(value.data()).map(|(dy, x)| factor * x.max(0.0) * dy);

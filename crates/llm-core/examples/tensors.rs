@@ -36,7 +36,7 @@ pub fn main() -> Result<()> {
     assert_eq!(turned.view()[[2, 1]], 6.0);
     println!("ndarray  {:?} from a transposed array: {:?}", turned.shape(), turned.data());
 
-    // Cloning copies no number either. Who writes gets memory of his own first, so nobody else
+    // Cloning copies no number either. A writer gets memory of its own first, so no other holder
     // sees it.
     let mut mine = x.clone();
     assert_eq!(mine.data().as_ptr(), x.data().as_ptr());

@@ -65,7 +65,7 @@ pub fn main() -> Result<()> {
     alone.run(&data, &plan, &mut OneProcess, &mut ())?;
     assert_ne!(alone.model.wte.data(), one.model.wte.data());
 
-    // One that has nobody left to talk to ends with an error; its weights are as before the step.
+    // One that is left alone ends with an error; its weights are as before the step.
     drop(second);
     let error = one.run(&data, &plan, &mut OneProcess, &mut first).expect_err("nobody answers");
     println!("step {}  {error}", one.step);

@@ -22,7 +22,7 @@ use std::ops::{Deref, DerefMut};
 const SMALL: usize = 64;
 
 /// An owned slice whose memory is recycled on drop, if it came from here: a `Vec` that was handed
-/// in goes back to the system, for nobody may ever ask for its length again.
+/// in goes back to the system, for its length may never be asked for again.
 pub struct Recycled<T: Element> {
     data: Vec<T>,
     /// Taken from the pool, which waits for it.
@@ -44,7 +44,7 @@ impl<T: Element> Recycled<T> {
         buffer
     }
 
-    /// [`Recycled::stale`] of a length that somebody chose, who may have chosen too much.
+    /// [`Recycled::stale`] of a length that the user chose, who may have chosen too much.
     ///
     /// # Errors
     /// [`Error::Memory`] when there is no room.

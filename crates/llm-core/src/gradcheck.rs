@@ -1,4 +1,4 @@
-//! Is an op's gradient the gradient of its value? A public check, for own ops too.
+//! Checks an op's gradient against finite differences of its value; public, for own ops too.
 
 use crate::base::rng::stream;
 use crate::base::{Error, Result};

@@ -27,9 +27,8 @@
 //! [`Tensor::backward_into`] → [`optim::AdamW::step`](optim::Optimizer::step).
 //!
 //! ```
-//! use llm_core::model::BatchShape;
 //! use llm_core::train::{OneProcess, Update, train_step};
-//! use llm_core::{AdamW, Hyperparameters, Config, TinyGPT, TokenDataset};
+//! use llm_core::{AdamW, BatchShape, Config, Hyperparameters, TinyGPT, TokenDataset};
 //!
 //! let data = TokenDataset::from_bytes(b"a small text to learn by heart, ".repeat(8));
 //! let config = Config { vocab_size: 256, seq_len: 16, d_model: 32, ..Config::default() };
@@ -93,7 +92,7 @@ pub mod train;
 
 pub use autograd::{Gradients, no_grad};
 pub use base::{Error, IoAction, Result, TokenId};
-pub use data::{Batch, TokenDataset};
+pub use data::{Batch, BatchShape, TokenDataset};
 pub use model::{Attention, AttentionSpec, Config, TinyGPT};
 pub use ndarray;
 pub use optim::{AdamW, Hyperparameters, Schedule};

@@ -1,4 +1,4 @@
-//! Where the time goes, and in which order: spans around ops, off unless somebody asks.
+//! Where the time goes, and in which order: spans around ops, off by default.
 //!
 //! Every op opens a [`span`] for its forward, and the walk back opens one for each backward under
 //! the same name; [`record`] sums their times. A function that is made of ops opens one with

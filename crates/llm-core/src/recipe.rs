@@ -39,7 +39,7 @@ pub enum DataForm {
     /// Text, which a tokenizer makes into tokens.
     #[default]
     Text,
-    /// No text; learnt as if it were.
+    /// Not text; trained on as if it were.
     Bytes,
     /// Tokens already: numbers of 16 bits each, little-endian.
     U16,
@@ -59,11 +59,11 @@ pub enum EndOfText {
 }
 
 impl DataSource {
-    /// That of a model from elsewhere, which has learnt nothing here yet. No file that a run
+    /// That of a model from elsewhere, which has not been trained here yet. No file that a run
     /// learns from has this length.
     pub const NONE: DataSource = DataSource::text(0, [0; 32]);
 
-    /// One text of so many bytes, with the BLAKE3 of them.
+    /// One text of `len` bytes, with their BLAKE3.
     pub const fn text(len: u64, blake3: [u8; 32]) -> DataSource {
         let (form, end_of_text) = (DataForm::Text, EndOfText::None);
         DataSource::Files { len, blake3, form, end_of_text }
@@ -101,7 +101,7 @@ pub struct Recipe {
     pub val_frac: f64,
     /// What it learns from.
     pub data: DataSource,
-    /// What it is judged on, when that is not a part of `data`.
+    /// The validation data, when it is not a part of `data`.
     pub val_data: Option<DataSource>,
 }
 

@@ -45,7 +45,7 @@ pub fn with<T: Send>(n: usize, f: impl FnOnce() -> T + Send) -> Result<T> {
     Ok(pool.install(|| if recorded { f() } else { no_grad(f) }))
 }
 
-/// How many threads share the work of whoever asks.
+/// The number of threads that share the caller's work.
 pub fn count() -> usize {
     rayon::current_num_threads()
 }

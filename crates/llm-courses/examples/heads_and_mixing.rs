@@ -1,4 +1,4 @@
-//! A beside A·W_o: the heads side by side, and what the output projection makes of them.
+//! A and A·W_o: the heads side by side, and what the output projection makes of them.
 //!
 //! `cargo run -p llm-courses --example heads_and_mixing`
 

@@ -104,7 +104,7 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
     let divisors: Vec<String> =
         (1..=c).filter(|h| c.is_multiple_of(*h)).map(|h| h.to_string()).collect();
     let reason = format!(
-        "{n_heads} heads do not divide a width (d_model) of {c}; possible are {}",
+        "{n_heads} heads do not divide a width (d_model) of {c}; valid values: {}",
         divisors.join(", ")
     );
     Err(Error::config("heads", reason))

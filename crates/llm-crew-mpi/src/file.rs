@@ -31,7 +31,7 @@ impl File {
         Err(why.to_string_lossy().into_owned())
     }
 
-    /// Has it something of this name?
+    /// Whether it has a symbol of this name.
     pub fn has(self, name: &CStr) -> bool {
         self.symbol(name).is_ok()
     }

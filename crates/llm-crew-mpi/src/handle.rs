@@ -59,7 +59,7 @@ pub const fn number(constant: Constant) -> Number {
 pub struct Address(*mut c_void);
 
 #[allow(unsafe_code)]
-// SAFETY: nobody here looks at what is there; the library does, and it may be called from every
+// SAFETY: nothing here reads what is there; the library does, and it may be called from every
 // thread in turn.
 unsafe impl Send for Address {}
 

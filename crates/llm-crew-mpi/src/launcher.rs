@@ -1,4 +1,4 @@
-//! Has somebody started several of us?
+//! Whether this process was started as one of several.
 
 /// What started this process as one of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +59,8 @@ impl Launcher {
         names.iter().find_map(|name| std::env::var(name).ok()?.trim().parse().ok())
     }
 
-    /// Is it Hydra, the launcher that comes with MPICH, and none that speaks its protocol alone? It
-    /// is the only one that counts the processes of a machine under that name.
+    /// Whether it is Hydra, the launcher that comes with MPICH, and not one that speaks its
+    /// protocol alone. It is the only one that counts the processes of a machine under that name.
     pub fn is_hydra(variable: impl Fn(&str) -> Option<String>) -> bool {
         let is_mpich = Launcher::of(&variable).is_some_and(|(found, _)| found == Launcher::Mpich);
         is_mpich && variable("MPI_LOCALNRANKS").is_some()

@@ -11,15 +11,15 @@
 //! | module | holds |
 //! |---|---|
 //! | `error` | [`MpiError`]: what can be wrong with a library |
-//! | `launcher` | [`Launcher`]: has somebody started several of us? |
+//! | `launcher` | [`Launcher`]: whether this process was started as one of several |
 //! | `mpi` | what is asked of a library |
 //! | `file` | an opened library file |
 //! | `handle` | handles: that in which the libraries differ |
 //! | `table` | the functions of a library, with handles as it has them |
 //! | `library`, `without` | finds the machine's library and starts it; where none is known |
-//! | `patience` | how a member waits for another |
+//! | `patience` | how a rank waits for another |
 //! | `line` | messages come through, or all processes end |
-//! | `member` | [`MpiCrew`]: a member of the crew |
+//! | `member` | [`MpiCrew`]: a rank of the process group |
 //!
 //! `unsafe` is denied but for these fenced files:
 //!

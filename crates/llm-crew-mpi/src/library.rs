@@ -52,7 +52,7 @@ pub fn start(launcher: Option<Launcher>, wanted: Option<&str>) -> Result<Box<dyn
         let reason = message!("this process has joined a crew before");
         return Err(MpiError::Call { call: "MPI_Init_thread", reason });
     }
-    // SAFETY: `find` told the handles from what is in the file; whoever came later went back above.
+    // SAFETY: `find` decided the handles by what is in the file; a later caller returned above.
     unsafe {
         Ok(match kind {
             Kind::OpenMpi => Box::new(Table::<Address>::start(file, name, stalls)?),
@@ -81,7 +81,7 @@ fn find(
         };
         match (kind(file), version(file)) {
             (Some(kind), Some(version)) => return Ok((file, kind, version)),
-            _ => tried.push(message!("{} is none that is known", name.to_string_lossy().as_ref())),
+            _ => tried.push(message!("{} is not a known library", name.to_string_lossy().as_ref())),
         }
     }
     let all = tried.into_iter().reduce(|all: Message, one| message!("{}; {}", all, one));
@@ -105,7 +105,7 @@ fn kind(file: File) -> Option<Kind> {
     (is_like_mpich && !has_standard_handles(file)).then_some(Kind::Mpich)
 }
 
-/// Does it speak the binary interface that MPI has had since version 5? Its handles are others.
+/// Whether it speaks the binary interface that MPI has had since version 5. Its handles are others.
 fn has_standard_handles(file: File) -> bool {
     type AbiVersion = unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int;
     let (mut major, mut minor) = (-1, -1);
@@ -140,10 +140,10 @@ fn short(version: &str) -> String {
     first.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// May `MPI_Finalize` never come back? MPICH before 4.2 over UCX: a process that has closed its
-/// connections waits for the launcher and answers nobody, while others wait for its answer to close
-/// theirs (mended by pmodels/mpich #6596). Seen with version 4.0.2 over TCP: of four processes two
-/// stayed, in about half of the runs.
+/// Whether `MPI_Finalize` may never return. MPICH before 4.2 over UCX: a process that has closed
+/// its connections waits for the launcher and answers no process, while others wait for its answer
+/// to close theirs (mended by pmodels/mpich #6596). Seen with version 4.0.2 over TCP: of four
+/// processes two stayed, in about half of the runs.
 ///
 /// Under Hydra, MPICH's own launcher, `MPI_Abort` ends all processes with the exit code that it is
 /// given, 0 also, and does not wait. What other launchers make of it is not known: there the
@@ -211,6 +211,6 @@ mod tests {
         };
         assert!(reason("libnothing.so.7").contains("libnothing.so.7"));
         #[cfg(target_os = "linux")]
-        assert_eq!(reason("libc.so.6"), "libc.so.6 is none that is known");
+        assert_eq!(reason("libc.so.6"), "libc.so.6 is not a known library");
     }
 }

@@ -13,8 +13,8 @@ use std::time::Duration;
 pub type LastWords = Box<dyn Fn(&CrewError) -> i32 + Send>;
 
 /// Most bytes of one message. A long list goes as many, so that something comes through every
-/// millisecond or so, and nobody takes naps while the bytes flow (see `patience.rs`); and since MPI
-/// counts in 32 bits. Half a piece of a sum (see `member.rs`) is one message.
+/// millisecond or so, and no rank takes naps while the bytes flow (see `patience.rs`); and since
+/// MPI counts in 32 bits. Half a piece of a sum (see `member.rs`) is one message.
 const MESSAGE: usize = 4 << 20;
 
 /// Messages that are begun before the first of them is through, in each direction: short lists, of
@@ -145,7 +145,7 @@ impl Line {
     }
 
     fn end(&self, why: &CrewError) -> ! {
-        /// Where even the last words fail, say because nobody reads them.
+        /// Where even the last words fail, say because their reader has gone.
         const SPEECHLESS: i32 = 70;
         let code = catch_unwind(AssertUnwindSafe(|| (self.last_words)(why)));
         self.mpi.abort(code.unwrap_or(SPEECHLESS))

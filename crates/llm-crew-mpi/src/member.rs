@@ -1,4 +1,4 @@
-//! A member of a crew of processes.
+//! A rank of a process group.
 
 use crate::error::MpiError;
 use crate::launcher::Launcher;
@@ -69,13 +69,13 @@ impl MpiCrew {
         MpiCrew { line: self.line.without_deadline(), ..self }
     }
 
-    /// Ends all processes with this exit code. For a panic or an error of one member alone, which
+    /// Ends all processes with this exit code. For a panic or an error of one rank alone, which
     /// the others would wait for.
     pub fn abort(&self, code: i32) -> ! {
         self.line.mpi().abort(code)
     }
 
-    /// The end that all members come to; waits for them. Also for an error that all have alike:
+    /// The end that all ranks come to; waits for them. Also for an error that all have alike:
     /// a process that ends otherwise is taken for lost, and the others are killed, before they have
     /// said why perhaps.
     ///

@@ -8,7 +8,7 @@ use std::fmt::Debug;
 /// An MPI library in this process, started.
 ///
 /// It is asked for a library that may be called from any thread, but by one at a time. So this is
-/// `Send` and nobody may make it `Sync`.
+/// `Send` and must not be made `Sync`.
 pub trait Mpi: Debug + Send {
     /// What it calls itself.
     fn name(&self) -> &str;
@@ -26,11 +26,11 @@ pub trait Mpi: Debug + Send {
     /// Begins to receive as many bytes from a process.
     ///
     /// # Safety
-    /// The bytes stay where they are, and nobody looks at them, until [`Mpi::is_done`] says that
+    /// The bytes stay where they are, and are not read, until [`Mpi::is_done`] says that
     /// they came, or the process ends.
     unsafe fn receive(&self, bytes: &mut [u8], from: usize) -> Result<Request, MpiError>;
 
-    /// Has the message gone, or come? Messages move on while this is called.
+    /// Whether the message has gone, or come. Messages move on while this is called.
     fn is_done(&self, request: &mut Request) -> Result<bool, MpiError>;
 
     /// Ends all processes, this one too.
@@ -44,10 +44,10 @@ pub trait Mpi: Debug + Send {
 
 /// A message under way.
 #[derive(Debug)]
-#[cfg_attr(not(unix), allow(dead_code))] // nobody begins one where no library is known
+#[cfg_attr(not(unix), allow(dead_code))] // never made where no library is known
 pub struct Request {
     /// Memory for the library's handle, which is as wide as an address or less. It is written and
-    /// read by the library alone, always at its beginning: the order of its bytes matters to nobody.
+    /// read by the library alone, always at its beginning: the order of its bytes does not matter.
     pub handle: usize,
     /// How many bytes must come, when this is one to receive.
     pub expected: Option<usize>,

@@ -1,13 +1,13 @@
-//! How a member waits for another.
+//! How a rank waits for another.
 
 use std::time::{Duration, Instant};
 
-/// Waiting, looked at again and again: what to do until the next look.
+/// Polling: what to do until the next look.
 ///
 /// Most answers are there within microseconds, so the first looks come one after the other; each
-/// gives the core to whoever else has work, since processes may be more than cores. A member that is
-/// far behind computes, and the longer it does the less it matters when its answer is seen: naps are
-/// a fixed part of what was waited.
+/// gives the core to any process that has work, since processes may be more than cores. A rank that
+/// is far behind computes, and the longer it does the less it matters when its answer is seen: naps
+/// are a fixed part of what was waited.
 #[derive(Debug)]
 pub struct Patience {
     deadline: Duration,

@@ -198,7 +198,7 @@ impl<H: Handle> Mpi for Table<H> {
         /// The library may need this to reach the other machines, and not more.
         const GRACE: Duration = Duration::from_secs(5);
         /// What this process said last goes through the launcher, and MPICH's drops what it has not
-        /// yet handed on when it is told to end.
+        /// yet handed on when it is asked to end.
         const MOMENT: Duration = Duration::from_millis(200);
         let _watch = end_after(GRACE, code);
         std::thread::sleep(MOMENT);
@@ -216,7 +216,7 @@ impl<H: Handle> Mpi for Table<H> {
         }
         let _watch = end_after(LONG, code);
         // SAFETY: started once and finished once, for `self` is gone afterwards. Nothing is under
-        // way: whoever has begun a message borrows `self` until it is through.
+        // way: the caller that has begun a message borrows `self` until it is through.
         let done = unsafe { (self.finalize)() };
         self.check("MPI_Finalize", done)
     }
@@ -236,7 +236,7 @@ fn end_after(time: Duration, code: i32) -> Sender<()> {
 }
 
 /// The library tells on stderr that it was asked to end all. Where all had come to their end that is
-/// no news, and nobody else has anything to say any more.
+/// no news, and nothing else is to be said any more.
 fn hush() {
     // SAFETY: a constant path; descriptors that are not open are refused by the system.
     unsafe {

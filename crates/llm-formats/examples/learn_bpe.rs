@@ -1,4 +1,4 @@
-//! A byte-level BPE vocabulary: learnt from a text, used, and stored.
+//! A byte-level BPE vocabulary: trained on a text, used, and stored.
 //!
 //! `cargo run -p llm-formats --example learn_bpe`
 

@@ -12,7 +12,7 @@ use std::path::Path;
 /// Bytes from the beginning of a file that say what it is.
 pub const SAMPLE: usize = 64 << 10;
 
-/// From this share of control characters on nothing is text, if they are of so many kinds: a table
+/// From this share of control characters on nothing is text, if they are of several kinds: a table
 /// may have one or two of its own between its cells, and bytes that are all equally frequent have a
 /// tenth of them, of every kind.
 const MOST_CONTROLS: f64 = 0.02;
@@ -47,7 +47,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Of a file that begins with `sample`, [`SAMPLE`] bytes if it has so many.
+    /// Of a file that begins with `sample`, [`SAMPLE`] bytes if it has as many.
     pub fn of(sample: &[u8]) -> Kind {
         match Look::of_bytes(sample) {
             // What a server sends in the place of a file is short.
@@ -86,7 +86,7 @@ fn controls(sample: &[u8]) -> [f64; 3] {
     [share(counts[0]), share(controls().sum()), controls().filter(|&n| n > 0).count() as f64]
 }
 
-/// What a text is besides text, as far as its beginning tells: all of it is learnt as it is.
+/// What a text is besides text, as far as its beginning tells: all of it is trained on as it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dress {
     /// An object of JSON on each line.
@@ -177,7 +177,7 @@ pub fn before_numbers(sample: &[u8]) -> Result<u64, NoNumbers> {
     Ok(header as u64)
 }
 
-/// Is each of the first units of two bytes a character of ASCII that texts have, as good as all?
+/// Whether nearly all of the first units of two bytes are characters of ASCII that texts have.
 /// Small token numbers of 16 bits are not: most of them would be control characters.
 fn is_wide_ascii(sample: &[u8], big: bool) -> bool {
     let (units, _) = sample.as_chunks::<2>();
@@ -188,7 +188,7 @@ fn is_wide_ascii(sample: &[u8], big: bool) -> bool {
     units.len() > 1 && units.iter().filter(plain).count() * 20 >= units.len() * 19
 }
 
-/// UTF-16 without its mark as UTF-8; `None` when it is none: half a surrogate pair, half a unit.
+/// UTF-16 without its mark as UTF-8; `None` when it is invalid: half a surrogate pair, half a unit.
 pub fn utf16(bytes: &[u8], big: bool) -> Option<String> {
     let (units, rest) = bytes.as_chunks();
     let unit = |&unit: &[u8; 2]| match big {

@@ -24,7 +24,7 @@ const CHAR_PART: usize = 1 << 20;
 pub struct Ends<'a> {
     /// The places after the last byte of each text, in rising order, when there are several.
     pub places: &'a [usize],
-    /// Does a text end where [`END_OF_TEXT`] is written, too?
+    /// Whether a text ends where [`END_OF_TEXT`] is written, too.
     pub marked: bool,
 }
 
@@ -118,7 +118,7 @@ fn marked(tokenizer: &dyn Tokenizer, text: &[u8]) -> llm_core::Result<Vec<TokenI
     Ok(made.join(tokenizer.end_of_text().as_slice()))
 }
 
-/// The last place where a token ends, whatever comes after: `None` where there is none.
+/// The last place where a token ends, whatever comes after; `None` without one.
 type LastCut<'t> = &'t dyn Fn(&[u8]) -> Option<usize>;
 
 /// Reads a text part by part.
@@ -135,7 +135,7 @@ struct Parts<'t> {
 struct Part<'t> {
     start: usize,
     bytes: Cow<'t, [u8]>,
-    /// Does a text end with it?
+    /// Whether a text ends with it.
     ended: bool,
 }
 
@@ -302,7 +302,7 @@ mod tests {
                     false => tokenizer.encode(text).unwrap_or_default(),
                 };
                 if !marked && tokenizer.encode(whole).is_err() {
-                    continue; // the characters of the mark are none of the text's
+                    continue; // the characters of the mark are not the text's
                 }
                 let texts = [&whole[..2], &whole[2..3], &whole[3..]];
                 let expected: Vec<_> = texts.iter().flat_map(|t| [encode(t), vec![end]]).collect();

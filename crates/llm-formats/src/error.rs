@@ -34,7 +34,7 @@ pub enum FormatError {
     /// What it asks for llm-core refuses: a setting outside its range, an attention that does not fit,
     /// a damaged tokenizer.
     Refused(Error),
-    /// Its tokenizer's files are none.
+    /// Its tokenizer's files are invalid.
     Tokenizer(Error),
     /// The number of heads is neither in the file nor given.
     HeadsUnknown,
@@ -154,7 +154,7 @@ impl From<Error> for FormatError {
 impl From<io::Error> for FormatError {
     fn from(e: io::Error) -> FormatError {
         match e.kind() {
-            // The length was asked for before: somebody cut the file meanwhile.
+            // The length was asked for before: the file was cut meanwhile.
             io::ErrorKind::UnexpectedEof => {
                 FormatError::content(message!("the file ends too early"))
             }

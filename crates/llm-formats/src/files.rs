@@ -24,7 +24,7 @@ pub(crate) fn read_small(path: &Path, limit: u64) -> Result<Vec<u8>> {
     Ok(unmarked(bytes))
 }
 
-/// The bytes of a file, up to one more than `most`, so that a longer one can be told.
+/// The bytes of a file, up to one more than `most`, so that a longer one is detected.
 ///
 /// # Errors
 /// [`Error::Io`] with the path.
@@ -33,7 +33,7 @@ pub fn small_file(path: &Path, most: u64) -> llm_core::Result<Vec<u8>> {
 }
 
 /// [`small_file`] of one that can be read again: what is read from a pipe is gone, and a pipe that
-/// nobody writes to keeps its reader waiting.
+/// without a writer keeps its reader waiting.
 ///
 /// # Errors
 /// As [`small_file`]; also for a pipe or a device.

@@ -1,5 +1,5 @@
-//! What a file or a folder is, by its first bytes and its names: for whoever does not read it, so that
-//! a refusal can say what was given.
+//! What a file or a folder is, by its first bytes and its names: for code that does not read it, so
+//! that a refusal can say what was given.
 
 use crate::files::UTF8_MARK;
 use llm_core::base::Message;
@@ -17,7 +17,7 @@ pub enum Look {
     Checkpoint,
     /// A run's folder.
     Run,
-    /// A folder with so many checkpoints of these programs, and none that is the last.
+    /// A folder with this number of checkpoints of these programs, and none that is the last.
     Checkpoints(usize),
     /// llama.cpp's file.
     Gguf,
@@ -27,7 +27,7 @@ pub enum Look {
     Safetensors,
     /// A folder with config.json and weights.
     HuggingFace,
-    /// A folder of PEFT's, with what was learnt beside a model.
+    /// A folder of PEFT's, with an adapter for a model.
     Adapter,
     /// What `torch.save` writes.
     PyTorch,
@@ -143,7 +143,7 @@ impl fmt::Display for Look {
     }
 }
 
-/// Bytes from the beginning of a file that are looked at.
+/// Bytes from the beginning of a file that are inspected.
 const START: u64 = 512;
 
 /// Formats by bytes at a place. No text has them there.
@@ -218,7 +218,7 @@ impl Look {
         }
     }
 
-    /// Of what is at a path, as far as it can be told.
+    /// Of what is at a path, as far as that is known.
     pub fn of(path: &Path) -> Option<Look> {
         if path.is_dir() {
             return of_folder(path);

@@ -46,7 +46,7 @@ pub fn read_meta(file: &[u8]) {
     }
 }
 
-/// A `meta.pkl` of so many characters, to begin with.
+/// A `meta.pkl` of n characters, to begin with.
 ///
 /// # Panics
 /// When it cannot be written.

@@ -125,7 +125,7 @@ pub enum Note {
     },
     /// It says how a conversation is written as a text, which has no place here.
     ChatTemplate,
-    /// It ends a text with a token that is none of those that end one here.
+    /// It ends a text with a token that does not end one here.
     OtherEnd {
         /// Its number.
         token: u32,
@@ -201,7 +201,7 @@ pub fn fine_tuning(config: &Config) -> Recipe {
     Recipe { hyperparameters, val_frac: 0.1, ..windows }
 }
 
-/// The attention with so many heads and nothing else.
+/// The attention with `n_heads` heads and nothing else.
 pub(crate) fn several(n_heads: usize) -> AttentionSpec {
     AttentionSpec::new(if n_heads == 1 { SingleHead::NAME } else { SEVERAL }, n_heads)
 }

@@ -1,4 +1,4 @@
-//! What belongs to a tokenizer and stands beside its tokenizer.json elsewhere: kept in a checkpoint,
+//! What belongs to a tokenizer and is next to its tokenizer.json elsewhere: kept in a checkpoint,
 //! and written out again.
 
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ pub struct Kept {
 }
 
 impl Kept {
-    /// Is there nothing?
+    /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
         *self == Kept::default()
     }

@@ -6,10 +6,10 @@
 //! |---|---|
 //! | [`error`], [`files`] | what can be wrong with a file from elsewhere; opening it |
 //! | `alphabet` | GPT-2's character for every byte, so that vocabularies are text |
-//! | [`kept`] | what stands beside a tokenizer's file: its first and last token, a chat template |
-//! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: learnt, read, written |
+//! | [`kept`] | what is next to a tokenizer's file: its first and last token, a chat template |
+//! | [`bpe`] | byte-level BPE, GPT-2's way of cutting text: trained, read, written |
 //! | [`tokenizers`] | llm-core's tokenizers and BPE, by the kind that a checkpoint stores |
-//! | [`first_look`] | what a file or folder is, for whoever does not read it |
+//! | [`first_look`] | what a file or folder is, for code that does not read it |
 //! | [`data_file`] | what a data file is; text out of gzip and UTF-16 |
 //! | [`npz`] | NumPy's files of arrays, written |
 //! | [`nano_gpt`] | the characters of nanoGPT's token numbers |

@@ -11,8 +11,8 @@
 //!
 //! All numbers are little-endian, elements f32. The parameters are those of our baseline in its
 //! order: `wte`, `wpe`, each block's `w_qkv`, `b_qkv`, `w_proj`, `b_proj`, `w_fc`, `b_fc`,
-//! `w_out`, `b_out`, then `w_lm`, `b_lm`. The number of heads is in neither file: one, unless said
-//! otherwise. Neither is the tokenizer: 256 tokens are bytes.
+//! `w_out`, `b_out`, then `w_lm`, `b_lm`. The number of heads is in neither file: one by
+//! default. Neither is the tokenizer: 256 tokens are bytes.
 
 mod numbers;
 
@@ -36,7 +36,7 @@ const FORMAT: &str = "build-llm-using-cpp-checkpoint";
 /// Bytes of the JSON file.
 const MAX_JSON: u64 = 1 << 20;
 
-/// The JSON file; further keys are none of ours, as the original has it.
+/// The JSON file; further keys are ignored, as in the original.
 struct MetaJson {
     vocab_size: usize,
     seq_len: usize,

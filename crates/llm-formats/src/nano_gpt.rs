@@ -1,4 +1,4 @@
-//! What nanoGPT leaves beside its token numbers: `meta.pkl`, the characters that they stand for.
+//! What nanoGPT leaves next to its token numbers: `meta.pkl`, the characters that they stand for.
 
 use crate::error::{FormatError, Result};
 use llm_core::message;
@@ -6,7 +6,7 @@ use llm_core::tokenizer::{CharTokenizer, Tokenizer};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
-/// The file's name, beside `train.bin` and `val.bin`.
+/// The file's name, next to `train.bin` and `val.bin`.
 pub const META: &str = "meta.pkl";
 /// More bytes than it can have: a table of all characters there are.
 pub const MOST_META: u64 = 32 << 20;

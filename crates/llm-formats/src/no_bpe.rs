@@ -17,7 +17,7 @@ pub const UNAVAILABLE: Message =
 /// What learning reports on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learning {
-    /// So many bytes have been read.
+    /// The number of bytes read so far.
     Read(usize),
     /// All have: now tokens are merged.
     Merge,

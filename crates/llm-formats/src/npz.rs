@@ -29,7 +29,7 @@ number!(u32, "<u4");
 number!(u64, "<u8");
 number!(f32, "<f4");
 
-/// A file in the making.
+/// A file being written.
 pub struct Npz<'a>(ZipWriter<StreamWriter<&'a mut dyn Write>>);
 
 impl fmt::Debug for Npz<'_> {
@@ -96,7 +96,7 @@ fn header<N: Number>(shape: &[usize]) -> Vec<u8> {
     out
 }
 
-/// Does a file that begins like this hold an array of this name first?
+/// Whether a file that begins like this holds an array of this name first.
 pub fn begins_with(start: &[u8], name: &str) -> bool {
     let first = start.get(30..).unwrap_or_default();
     start.starts_with(b"PK\x03\x04") && first.starts_with(format!("{name}.npy").as_bytes())

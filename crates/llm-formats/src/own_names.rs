@@ -61,7 +61,7 @@ pub fn export(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> io::Re
     write(path, (KEY, &serde_json::to_string(&description)?), tensors)
 }
 
-/// Was the file written by [`export`]? For a look before it is replaced.
+/// Whether the file was written by [`export`]. For a look before it is replaced.
 pub fn is_ours(path: &Path) -> bool {
     let contents =
         open(path).and_then(|(file, length)| Contents::open(io::BufReader::new(file), length));

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 /// Bytes of a passage: some twenty words, which two texts have in common only by copying.
 const PASSAGE: usize = 128;
-/// So many passages are looked for, evenly spaced over the text.
+/// The number of passages that are looked for, evenly spaced over the text.
 const PASSAGES: usize = 4096;
 /// Bytes that are read at a time.
 const PART: usize = 1 << 20;
@@ -36,7 +36,7 @@ pub fn repeated(
     }
     let mut found = HashSet::new();
     let sought: HashSet<u64> = looked_for.iter().copied().collect();
-    // Most passages are told from those that are sought by a few bits.
+    // A few bits distinguish most passages from those that are sought.
     let mut few_bits = vec![false; 1 << 16];
     sought.iter().for_each(|&hash| few_bits[(hash >> 48) as usize] = true);
     let leaves = (0..PASSAGE).fold(1u64, |power, _| power.wrapping_mul(BASE));

@@ -37,7 +37,7 @@ pub(crate) fn mend(error: &FormatError) -> Mend {
     }
 }
 
-/// A file with this header and so many bytes after it.
+/// A file with this header and these bytes after it.
 pub(crate) fn file(header: &[u8], body: &[u8]) -> Vec<u8> {
     [&(header.len() as u64).to_le_bytes()[..], header, body].concat()
 }

@@ -5,7 +5,7 @@ use llm_core::data::ByteFiles;
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// A large text is sampled in so many places.
+/// The number of places in which a large text is sampled.
 const PLACES: usize = 64;
 
 /// Bytes in memory, or in files.
@@ -26,7 +26,7 @@ impl Text {
         }
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -53,8 +53,8 @@ impl From<Error> for NoTokens {
 }
 
 impl Texts {
-    /// The text of files that have so many bytes each; a text ends in them as is said. `numbers`: they
-    /// are token numbers of 16 bits, the low byte first.
+    /// The text of files with these numbers of bytes; a text ends in them as is given. `numbers`:
+    /// they are token numbers of 16 bits, the low byte first.
     ///
     /// # Errors
     /// What reading says.
@@ -219,8 +219,9 @@ impl Texts {
         self.text.sample(&learnt, most.unwrap_or(self.text.len()))
     }
 
-    /// The tokens of what is learnt and of the `share` that is not: the last ones of one text, else
-    /// those of the end of each. The text is read in parts of `part_size` bytes, see [`in_parts`].
+    /// The tokens for training and of the `share` that is kept out of it: the last ones of one
+    /// text, else those of the end of each. The text is read in parts of `part_size` bytes, see
+    /// [`in_parts`].
     ///
     /// # Errors
     /// As [`Texts::tokens`].
@@ -419,8 +420,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the files are: what is learnt and what is not are all of them, and no character is
-        /// cut in two.
+        /// Whatever the files are: the training part and the rest are all of them, and no character
+        /// is cut in two.
         #[test]
         fn nothing_is_lost_and_nothing_is_cut(files: Vec<String>, share in 0.0..1.0f64) {
             let files: Vec<&str> = files.iter().map(String::as_str).collect();

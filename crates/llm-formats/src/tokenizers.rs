@@ -19,7 +19,7 @@ const OURS: [FromSpec; 1] =
 /// The tokenizer that a checkpoint names.
 ///
 /// # Errors
-/// [`llm_core::Error::Tokenizer`] for a kind that nobody knows, or one that is damaged.
+/// [`llm_core::Error::Tokenizer`] for an unknown kind, or one that is damaged.
 pub fn from_spec(spec: &TokenizerSpec) -> llm_core::Result<Arc<dyn Tokenizer>> {
     let ours = OURS.iter().find_map(|from_spec| from_spec(spec));
     ours.unwrap_or_else(|| tokenizer::from_spec(&spec.kind, &spec.blob))
@@ -72,12 +72,13 @@ pub fn unit(tokenizer: &dyn Tokenizer) -> &'static str {
     if is_bytes(tokenizer) { "byte" } else { "token" }
 }
 
-/// Is every byte a token?
+/// Whether every byte is a token.
 pub fn is_bytes(tokenizer: &dyn Tokenizer) -> bool {
     tokenizer.name() == ByteTokenizer::NAME
 }
 
-/// Can a tokenizer of this kind read a text part by part, so that it need not fit into memory?
+/// Whether a tokenizer of this kind can read a text part by part, so that it need not fit into
+/// memory.
 pub fn reads_in_parts(kind: &str) -> bool {
     [ByteTokenizer::NAME, CharTokenizer::NAME, bpe::NAME].contains(&kind)
 }

@@ -46,7 +46,7 @@ pub fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// A model with four heads that has learnt for some seconds.
+/// A model with four heads, trained for some seconds.
 fn write_checkpoint(path: &Path) -> Result<()> {
     let config = Config::new(256, 64, 64, 1);
     let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1)?;

@@ -26,10 +26,11 @@ pub fn with_context(model: &TinyGPT, seq_len: usize) -> Option<TinyGPT> {
     TinyGPT::from_parameters(config, model.attention().clone(), parameters).ok()
 }
 
-/// The model with room for so many tokens, when none of them sees farther than its `window` and no
-/// table of positions ends; none where there is room, or cannot be. What is kept of the tokens then goes
-/// on where it would have to be made anew for each token past the context. With several blocks it still
-/// knows of texts that reading the last tokens anew would have forgotten, so what is written may differ.
+/// The model with room for `tokens` tokens, when none of them sees farther than its `window` and no
+/// table of positions ends; `None` where there is room, or cannot be. What is kept of the tokens
+/// then goes on where it would have to be made anew for each token past the context. With several
+/// blocks it still knows of texts that reading the last tokens anew would have forgotten, so what
+/// is written may differ.
 pub fn with_room(model: &TinyGPT, window: Option<usize>, tokens: usize) -> Option<TinyGPT> {
     let (seq_len, room) = (model.config().seq_len, tokens.min(Config::MAX_SEQ));
     let is_windowed = window.is_some_and(|window| window <= seq_len);

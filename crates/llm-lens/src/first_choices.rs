@@ -40,7 +40,7 @@ impl Probed {
 }
 
 impl Probes {
-    /// Each place after the other. It can be looked at as soon as it is measured.
+    /// Each place after the other. It can be read as soon as it is measured.
     ///
     /// # Errors
     /// [`Error::Memory`] for the model's cache; of a place what reading the data and the model says.

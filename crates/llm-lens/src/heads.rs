@@ -21,7 +21,7 @@ pub struct MeasuredHead {
     pub scores: Vec<(Column, f64)>,
     /// What it does most; none when nothing stands out.
     pub role: Option<Role>,
-    /// It is switched off in this model: what it does reaches nobody.
+    /// It is switched off in this model: its output is not used.
     pub is_off: bool,
 }
 
@@ -34,7 +34,7 @@ pub struct HeadsReport {
     pub uniform: Vec<(Column, f64)>,
     /// The heads' outputs before and after the projection, of each block.
     pub spreads: Vec<Spreads>,
-    /// Windows looked at.
+    /// Windows measured.
     pub windows: u64,
     /// Tokens in them.
     pub tokens: u64,

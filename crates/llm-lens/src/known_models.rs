@@ -1,4 +1,4 @@
-//! The attention of models that everybody has heard of.
+//! The attention of well-known models.
 
 use serde::Serialize;
 
@@ -25,7 +25,7 @@ impl KnownModel {
         4 * (self.d_model as u64).pow(2)
     }
 
-    /// The biases beside them, where there are any: 4·C.
+    /// Their biases, where there are any: 4·C.
     pub fn attention_biases(&self) -> u64 {
         4 * self.d_model as u64
     }

@@ -4,7 +4,7 @@
 //!
 //! | module | question |
 //! |---|---|
-//! | `flops`, `known_models` | What does attention cost, and in models that everybody has heard of? |
+//! | `flops`, `known_models` | What does attention cost, also in well-known models? |
 //! | `model` | How large is a model, and what does training it take? |
 //! | `context` | The same model, for longer texts? |
 //! | `maps` | Who looks at whom in this text? |
@@ -30,7 +30,7 @@
 //! let piece = Piece { tokens: tokens.to_vec(), known: None };
 //! let pieces = std::iter::once(Ok::<_, Error>(piece));
 //! let report = measure_heads(&model, &ByteTokenizer, pieces, || false)?;
-//! assert_eq!(report.rows[0].role, None); // a head that has learnt nothing
+//! assert_eq!(report.rows[0].role, None); // an untrained head
 //! # Ok::<(), Error>(())
 //! ```
 

@@ -175,7 +175,7 @@ fn word_ranges(text: &[u8]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Is there something, and neither letter nor digit nor a part of a character?
+/// Whether there is something, and neither letter nor digit nor a part of a character.
 fn is_separator(bytes: &[u8]) -> bool {
     let text = std::str::from_utf8(bytes);
     !bytes.is_empty() && text.is_ok_and(|text| !text.chars().any(char::is_alphanumeric))

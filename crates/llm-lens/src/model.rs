@@ -145,7 +145,8 @@ fn beyond(config: &Config) -> Vec<Beyond> {
     changed.map(|row| Beyond { setting: row.field, value: (row.get)(config).to_string() }).collect()
 }
 
-/// Are these the tensors of single-head and multi-head attention? How they start does not matter.
+/// Whether these are the tensors of single-head and multi-head attention. How they start does not
+/// matter.
 fn is_standard(config: &Config, own: &ParamList) -> bool {
     let shapes = |list: &ParamList| -> Vec<_> {
         list.iter().map(|(name, p)| (name.clone(), p.shape.clone())).collect()
@@ -159,7 +160,7 @@ impl TensorRow {
         self.name.rsplit('.').next().unwrap_or(&self.name)
     }
 
-    /// Is it added, not multiplied?
+    /// Whether it is added, not multiplied.
     pub fn is_bias(&self) -> bool {
         self.own_name().starts_with("b_") || self.own_name().ends_with("_b")
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 /// How good a model is.
 #[derive(Clone, Debug)]
 pub struct Score<D = ()> {
-    /// Loss on what it is judged on, in nats for a token.
+    /// Validation loss, in nats per token.
     pub loss: f64,
     /// Whatever else the caller measured with it.
     pub details: D,
@@ -43,13 +43,13 @@ pub struct Scored<D = ()> {
 pub enum Cut {
     /// These.
     Named(Vec<HeadName>),
-    /// So many of the least missed ones; without a number all, one after the other, and in the end
-    /// none has gone.
+    /// This number of the least missed ones; without a number all, one after the other, and in the
+    /// end all are on again.
     LeastMissed(Option<usize>),
 }
 
 impl Cut {
-    /// Measurements that it takes for a model with so many heads on, that of the whole model among
+    /// Measurements that it takes for a model with `on` heads on, that of the whole model among
     /// them.
     pub fn measurements(&self, on: usize) -> usize {
         match self {
@@ -157,7 +157,7 @@ impl<'a, D: Clone, E: From<Error>, M: FnMut(&TinyGPT) -> Result<Score<D>, E>> Pr
 
     /// At most `most` heads one after the other: each time all that are left are tried, and the
     /// least missed one stays off. `alone` is what [`Pruner::each_alone`] found for the model
-    /// itself; `told` hears of each.
+    /// itself; `told` is called with each.
     ///
     /// # Errors
     /// As [`Pruner::score`].
@@ -187,8 +187,8 @@ impl<'a, D: Clone, E: From<Error>, M: FnMut(&TinyGPT) -> Result<Score<D>, E>> Pr
         Ok(order)
     }
 
-    /// What `cut` takes from the model, of which `whole` is the [`score`](Pruner::score); `told` hears of
-    /// each head of the greedy order.
+    /// What `cut` takes from the model, of which `whole` is the [`score`](Pruner::score); `told` is
+    /// called with each head of the greedy order.
     ///
     /// # Errors
     /// As [`Pruner::score`].

@@ -19,7 +19,7 @@ pub enum Role {
     Copy,
     /// Spaces, punctuation and line ends.
     Separator,
-    /// Earlier mentions of the word that has to be told.
+    /// Earlier mentions of the word that comes next.
     Answer,
 }
 
@@ -78,7 +78,7 @@ impl Column {
     }
 }
 
-/// A role needs a score of so many times what even attention gives.
+/// A role needs a score of this many times what uniform attention gives.
 const TIMES: f64 = 2.0;
 /// And so much of the way from there to 1.
 const WAY: f64 = 0.1;

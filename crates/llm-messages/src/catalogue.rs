@@ -8,7 +8,7 @@ use llm_core::base::Language;
 use serde::Deserialize;
 use std::collections::{BTreeMap, HashMap};
 
-/// A pattern that begins with a place needs so many letters to be more than `{} of {}`.
+/// A pattern that begins with a place needs this many letters to be more than `{} of {}`.
 const LITTLE: usize = 12;
 
 /// Pairs of English and Chinese, in sections for the reader of the file.
@@ -110,8 +110,8 @@ impl Pattern {
         Some(places)
     }
 
-    /// The Chinese of a text that fits, with what stands in its places. Where little stands beside a place,
-    /// a name or a number stands in it, and no sentence.
+    /// The Chinese of a text that fits, with what stands in its places. Where little stands next to
+    /// a place, a name or a number stands in it, and no sentence.
     fn said(&self, all: &Catalogue, text: &str) -> Option<String> {
         let places = self.places(text)?;
         let is_little = self.weight < LITTLE && self.pieces.first().is_some_and(String::is_empty);

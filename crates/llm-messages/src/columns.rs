@@ -24,7 +24,7 @@ const CLOSING: &str = "，。：；、！？）”》】…,.:;!?)]}'%";
 /// .. or end one.
 const OPENING: &str = "（“《【([{<";
 
-/// The text in lines of so many columns at most, the second and the rest behind `indent` columns.
+/// The text in lines of at most `columns` columns, the second and the rest behind `indent` columns.
 /// Chinese has no spaces: a line may end behind every character of it.
 pub fn wrapped(text: &str, columns: usize, indent: usize) -> String {
     let (mut lines, mut line) = (Vec::new(), String::new());
@@ -42,7 +42,7 @@ pub fn wrapped(text: &str, columns: usize, indent: usize) -> String {
 /// Columns that a label takes at most, with the spaces behind it.
 const LABEL: usize = 16;
 
-/// A line of prose in as many as it needs, each of so many columns at most; those after the first
+/// A line of prose in as many as it needs, each of at most `columns` columns; those after the first
 /// begin where its text does, behind a label and two spaces. A table's line stays, and so does what
 /// can be typed: it is there to be copied.
 pub fn broken(line: &str, columns: usize) -> String {
@@ -63,7 +63,7 @@ fn pieces(text: &str) -> Vec<&str> {
     let mut begin = 0;
     let mut pieces = Vec::new();
     let chars: Vec<(usize, char)> = text.char_indices().collect();
-    // What a bracket is about stays beside it: `[默认：`.
+    // What a bracket is about stays next to it: `[默认：`.
     let mut is_label = false;
     for pair in chars.windows(2) {
         let ((_, a), (at, b)) = (pair[0], pair[1]);

@@ -68,7 +68,7 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
     })
 }
 
-/// A step, the last of so many of this command, at so many tokens a second.
+/// A step, number `done` of the `total` of this command, at `rate` tokens a second.
 fn step(report: &StepReport, [done, total]: [u64; 2], rate: f64) -> Message {
     let line = message!(
         "step {}  ({}/{})  loss={:.4}  lr={:.2e}  norm={:.2}  tok/s={}",

@@ -1,4 +1,4 @@
-//! Chinese of what the libraries say, for whoever has no sentences of its own.
+//! Chinese of what the libraries say, for programs without sentences of their own.
 
 use crate::catalogue::Catalogue;
 use std::sync::LazyLock;

@@ -2,15 +2,15 @@
 //!
 //! A [`Message`](llm_core::base::Message) has its translation by its template, which a [`Catalogue`]
 //! holds; words of others, such as a system's reason, are found by patterns. What a catalogue does not
-//! have stays English. Whoever shows lines has a catalogue of its own templates and of [`LIBRARIES`]; a
-//! test reads the sources and sees to it that it has everything.
+//! have stays English. A program that shows lines has a catalogue of its own templates and of
+//! [`LIBRARIES`]; a test reads the sources and sees to it that it has everything.
 //!
 //! ```
 //! use llm_messages::{Catalogue, LIBRARIES};
 //!
 //! let catalogue = Catalogue::new(&LIBRARIES);
 //! assert_eq!(catalogue.translation("checksum mismatch in the file"), Some("文件的校验和不符"));
-//! assert!(catalogue.translation("a sentence of somebody else").is_none());
+//! assert!(catalogue.translation("a sentence from elsewhere").is_none());
 //! ```
 //!
 //! | module | holds |

@@ -35,7 +35,7 @@ pub struct Page {
     pub prune: Option<Pruning>,
     /// Numbers of heads side by side.
     pub compare: Option<Comparison>,
-    /// Runs beside each other.
+    /// Runs side by side.
     pub runs: Option<SeveralRuns>,
     /// Kinds of facts: the name in the data, and what a person reads.
     pub kinds: Vec<(&'static str, Bilingual)>,
@@ -59,7 +59,7 @@ impl Fact {
     }
 }
 
-/// Losses by step, in nats for a token, and what runs beside them.
+/// Losses by step, in nats for a token, and the curves logged with them.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Curves {
     /// Step and training loss.
@@ -68,7 +68,7 @@ pub struct Curves {
     pub smooth: Vec<(u64, f64)>,
     /// Step and validation loss, of measurements on the same tokens.
     pub val: Vec<(u64, f64)>,
-    /// So many tokens.
+    /// The number of these tokens.
     pub val_tokens: Option<u64>,
     /// The measurement after the last step, when it was made on other tokens than those.
     pub final_val: Option<FinalLoss>,
@@ -84,14 +84,14 @@ pub struct Curves {
     pub floor: Option<f64>,
 }
 
-/// A validation loss that has no other beside it to be compared with.
+/// A validation loss without another one to compare it with.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct FinalLoss {
-    /// After so many steps.
+    /// The number of steps before it.
     pub step: u64,
     /// In nats for a token.
     pub loss: f64,
-    /// Measured on so many tokens, ..
+    /// The number of tokens it is measured on, ..
     pub tokens: u64,
     /// .. which are all that there are.
     pub all: bool,
@@ -267,7 +267,7 @@ pub struct Compared {
     pub head_dim: usize,
     /// Number of parameters.
     pub parameters: u64,
-    /// Tokens that each of its runs learnt from, one that comes again counted again.
+    /// Tokens that each of its runs was trained on, repetitions included.
     pub tokens: u64,
     /// Seeds, in the order of all that follows.
     pub seeds: Vec<u64>,
@@ -300,12 +300,12 @@ fn by_name<S: Serializer>(facts: &[(FactKind, Vec<f64>)], to: S) -> Result<S::Ok
     to.collect_seq(facts.iter().map(|(kind, shares)| (kind.name(), shares)))
 }
 
-/// What a kind of model costs, and how it reads longer texts than it learnt.
+/// What a kind of model costs, and how it reads longer texts than it was trained on.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ComparedCosts {
     /// Milliseconds of a step, for each seed.
     pub step_ms: Vec<f64>,
-    /// Tokens learnt a second, for each seed.
+    /// Tokens trained on per second, for each seed.
     pub tokens_per_s: Vec<f64>,
     /// Bytes that are kept of a token while text is written, in all blocks.
     pub cache_bytes: u64,

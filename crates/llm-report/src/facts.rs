@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub struct Shared {
     /// Who trains.
     pub program: &'static str,
-    /// What is learnt.
+    /// The training data.
     pub data: Message,
     /// How it is cut.
     pub tokenizer: Arc<dyn Tokenizer>,
@@ -35,7 +35,7 @@ pub struct Shared {
     pub threads: usize,
 }
 
-/// The lines, what is learnt first.
+/// The lines, the training data first.
 pub(crate) fn settings(of: &Shared) -> Vec<Fact> {
     let Shared { program, data, tokenizer, config, heads, head_dims, .. } = of;
     let Shared { parameters, recipe, seeds, threads, .. } = of;

@@ -25,7 +25,7 @@ pub enum Unshown {
     Text(RunError),
 }
 
-/// The page of the run in a folder; what it is without is told to `unshown`.
+/// The page of the run in a folder; what it is without is passed to `unshown`.
 ///
 /// # Errors
 /// A log or a checkpoint that cannot be read.

@@ -1,4 +1,4 @@
-//! Groups of runs beside each other, for example one group for each number of heads and in each
+//! Groups of runs side by side, for example one group for each number of heads and in each
 //! a run for every seed: what each run measured, and the groups' means, as a picture.
 
 use crate::losses::{Area, FLOOR, FONT, Failure, GRID};

@@ -17,14 +17,14 @@ const LABEL: usize = 8;
 /// Between two maps.
 const GAP: usize = 2;
 
-/// Most tokens that a map has room for in so many columns.
+/// Most tokens that a map has room for in `columns` columns.
 pub fn most_tokens(columns: usize) -> usize {
     columns.saturating_sub(LABEL + 1).max(1)
 }
 
-/// Maps of one text beside one another; a weight that is not a number is left blank, as many as there is room for in so many `columns`, each with
-/// its title. Rows are queries, columns keys, both named by `tokens`; `first` is the number of the
-/// first of them.
+/// Maps of one text side by side, as many as there is room for in `columns`, each with
+/// its title; a weight that is NaN is left blank. Rows are queries, columns keys, both named by
+/// `tokens`; `first` is the number of the first of them.
 pub fn heat_map(
     tokens: &[String],
     first: usize,

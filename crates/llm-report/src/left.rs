@@ -19,7 +19,7 @@ pub struct RunFolder {
     pub info: RunInfo,
     /// The settings by their keys, as `--config` takes them.
     pub settings: Vec<(String, String)>,
-    /// The file or the folder that is learnt, where it is one and that is known.
+    /// The file or the folder that is trained on, where it is one and that is known.
     pub learnt: Option<String>,
     /// No process works on it, and none has said how it ended.
     pub is_cut_off: bool,
@@ -52,7 +52,7 @@ impl RunFolder {
 }
 
 /// The run that `folder` is, or those in it and in the folders of comparisons in it, by name. What
-/// cannot be looked into is left out, and `lost` is told why.
+/// cannot be looked into is left out, and `lost` is called with the reason.
 ///
 /// # Errors
 /// [`RunError::Core`] when it cannot be looked into itself.

@@ -22,7 +22,7 @@
 //! | `bilingual` | a text in both languages |
 //! | `labels` | labels of facts, heads and states; what is not on a page |
 //! | `label` | a token as a label of one line |
-//! | `runs` | several runs beside each other |
+//! | `runs` | several runs side by side |
 //! | `data` | what a page shows |
 //! | `facts` | lines about settings that a run and a comparison share |
 //! | `text` | the page as one file |
@@ -32,7 +32,7 @@
 //! | `folder` | the page of what a run left in its folder |
 //! | `losses` | the losses as a picture |
 //! | `reporter` | a face that makes the page of its run |
-//! | `groups` | groups of runs beside each other: mean, spread, a picture |
+//! | `groups` | groups of runs side by side: mean, spread, a picture |
 //! | [`comparison`] | the results of a comparison, and what may be concluded from them |
 //! | `heat`, `svg` | attention as a map of characters, and as a picture |
 

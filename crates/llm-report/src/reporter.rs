@@ -9,7 +9,8 @@ use llm_run::log::Curves;
 use llm_run::plan::Plan;
 use llm_run::training::{Event, Face, Identity, PageOf};
 
-/// A [`Face`] that makes the page of a run and the picture of its losses; what happens is told to `tell`.
+/// A [`Face`] that makes the page of a run and the picture of its losses; what happens is passed to
+/// `tell`.
 #[derive(Debug)]
 pub struct Reporter<T> {
     about: About,

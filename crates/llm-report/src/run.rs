@@ -31,7 +31,7 @@ pub struct About {
     threads: usize,
     data: Message,
     tokenizer: Arc<dyn Tokenizer>,
-    /// Unseen text, or learnt text where there is none.
+    /// Unseen text, or else training text.
     text: Vec<TokenId>,
     /// Unseen text to measure heads on.
     measured: attention::Measured,

@@ -1,4 +1,4 @@
-//! Several runs beside each other on one page.
+//! Several runs side by side on one page.
 
 use crate::bilingual::Bilingual;
 use serde::Serialize;

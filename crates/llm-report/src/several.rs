@@ -8,7 +8,7 @@ use crate::runs::{OneRun, SeveralRuns};
 use llm_core::base::escape::one_line;
 use llm_run::Result;
 
-/// Settings that say nothing about what is learnt, or how.
+/// Settings that do not affect what is trained on, or how.
 const ELSEWHERE: [&str; 18] = [
     "out",
     "save",

@@ -1,9 +1,9 @@
 //! `report.html`: one self-contained page about a run, a model or a comparison.
 //!
-//! The page is a template (`page.html`, `page.css` and the folder `script` beside this file, with what
-//! the trainer in a browser has too, `web/shared`) and a [`Page`] as JSON. It fetches nothing, and
-//! what a model wrote can never become a part of it: `<` is escaped in the JSON, the script shows
-//! texts as texts only, and no other script may run.
+//! The page is a template (`page.html`, `page.css` and the folder `script` next to this file, with
+//! what the trainer in a browser has too, `web/shared`) and a [`Page`] as JSON. It fetches nothing,
+//! and what a model wrote can never become a part of it: `<` is escaped in the JSON, the script
+//! shows texts as texts only, and no other script may run.
 
 #[cfg(test)]
 mod tests;

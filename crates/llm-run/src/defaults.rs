@@ -2,8 +2,8 @@
 
 /// Number of built-in stories, training and validation together.
 pub const STORY_COUNT: u64 = 20_000;
-/// Seed of the built-in stories. It is not `--seed`: runs with different seeds learn and are
-/// judged on the same stories.
+/// Seed of the built-in stories. It is not `--seed`: runs with different seeds train and
+/// validate on the same stories.
 pub const STORY_SEED: u64 = 1;
 
 /// Steps between two evaluations, and between two saves.
@@ -12,15 +12,15 @@ pub const INTERVAL: u64 = 250;
 pub const LOG_EVERY: u64 = 10;
 /// Most tokens that an evaluation during training scores.
 pub const PERIODIC_TOKENS: usize = 65_536;
-/// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run has
-/// learnt from, so that it takes a small part of the time, ..
+/// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run
+/// was trained on, so that it takes a small part of the time, ..
 pub const LEARNT_A_SCORED: u64 = 4;
-/// .. but so many at least, ..
+/// .. but at least this many, ..
 pub const FEWEST_FINAL_TOKENS: usize = 1 << 18;
-/// .. and at most so many; of the stories all up to this.
+/// .. and at most this many; of the stories all up to this.
 pub const FINAL_TOKENS: usize = 4 << 20;
 
-/// Tokens that a vocabulary is learnt with when nothing is said.
+/// Default size of a trained vocabulary.
 pub const VOCAB_SIZE: usize = 1024;
 
 /// The number that an environment variable sets, if it does.

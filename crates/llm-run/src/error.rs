@@ -69,7 +69,7 @@ pub enum RunError {
     Accuracy {
         /// First choices that came.
         right: usize,
-        /// Places looked at.
+        /// Places searched.
         count: usize,
         /// The share that was asked for.
         wanted: f64,
@@ -150,7 +150,7 @@ says! { RunError {
         path.display()
     ),
     Memory(e, options) => message!("{}; lower {}", with_causes(e), options),
-    Threads(n) = "{threads} {}: the system does not give so many; try fewer",
+    Threads(n) = "{threads} {}: the system does not give that many; try fewer",
     Output(e) => message!("cannot write to standard output: {}", system_reason(e)),
     Core { source, hint } => match hint {
         None => with_causes(source),

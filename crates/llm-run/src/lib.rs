@@ -15,7 +15,7 @@
 //! | [`settings`] | the settings of a model and a run, each in one row |
 //! | [`arch`] | sets of options that have a name |
 //! | [`folder`] | where a run is kept, and found again |
-//! | [`data`] | what is learnt, what it is judged on |
+//! | [`data`] | training and validation data |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`options`] | what a run is asked for |
 //! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |

@@ -44,14 +44,14 @@ pub struct Models {
     pub options: &'static [&'static str],
     /// Who has models beyond those.
     pub beyond: Option<Beyond>,
-    /// The attention that a checkpoint names; an error where there is none.
+    /// The attention that a checkpoint names; an error when it is unknown.
     pub from_spec: fn(&AttentionSpec) -> Result<Arc<dyn Attention>, Error>,
     /// The optimizers that a run or a checkpoint may name.
     pub optimizers: &'static [OptimizerRow],
 }
 
 impl Models {
-    /// Does it offer this option?
+    /// Whether it offers this option.
     pub fn offers(&self, option: &str) -> bool {
         self.options.contains(&option)
     }
@@ -64,8 +64,8 @@ impl Models {
         (self.from_spec)(&AttentionSpec { name: self.attention.into(), ..described })
     }
 
-    /// The program that has a model with such an attention, when this one has not. `more`: is there
-    /// anything else in the model that this program does not offer?
+    /// The program that has a model with such an attention, when this one has not. `more`: whether
+    /// the model has anything else that this program does not offer.
     pub fn other_for(&self, spec: &AttentionSpec, more: bool) -> Option<&'static str> {
         if let Some(Beyond { program, attention }) = self.beyond
             && (more || spec.name == attention)
@@ -94,7 +94,7 @@ pub const BASELINE: Models = Models {
 mod tests {
     use super::*;
 
-    /// A model of another program is opened there, and nowhere when nobody is known to have it.
+    /// A model of another program is opened there, and nowhere when no program is known to have it.
     #[test]
     fn the_program_that_has_a_model_is_named() {
         let beyond = Some(Beyond { program: "modern", attention: "rare" });

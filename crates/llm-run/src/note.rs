@@ -7,25 +7,25 @@ use std::path::PathBuf;
 /// Something worth saying, in numbers and names. Options are named by their fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
-    /// A vocabulary was learnt from the text.
+    /// A vocabulary was trained on the text.
     Bpe {
         /// Tokens that it has, ..
         tokens: usize,
         /// .. and that were asked for.
         wanted: usize,
-        /// Bytes that it was learnt from.
+        /// Bytes that it was trained on.
         bytes: u64,
         /// How long that took.
         seconds: f64,
     },
-    /// Token numbers stand for characters, which a file beside them names.
+    /// Token numbers stand for characters, which a file next to them names.
     Characters {
         /// How many.
         count: usize,
         /// The file.
         meta: PathBuf,
     },
-    /// The file beside token numbers names no characters.
+    /// The file next to token numbers names no characters.
     StayNumbers {
         /// The file.
         meta: PathBuf,
@@ -60,9 +60,9 @@ pub enum Note {
         /// Its files.
         files: Vec<PathBuf>,
     },
-    /// Habits that the run keeps, though nobody asked for them this time.
+    /// Habits that the run keeps, though not asked for this time.
     Habits(Vec<(&'static str, Value)>),
-    /// Other text is learnt at the low rate with which the course ended.
+    /// Training on other text at the low rate with which the schedule ended.
     AtTheFloor {
         /// The rate.
         rate: f32,

@@ -29,7 +29,7 @@ pub fn main() -> Result<()> {
         nats.len()
     );
 
-    // A model that has learnt nothing, judged on ten stories.
+    // An untrained model, evaluated on ten stories.
     let corpus = StoryCorpus::new(1, 0..10);
     let windows = corpus.data.windows(256);
     println!("floor   {:.3} nats for a byte", corpus.entropy_floor(&windows));

@@ -9,7 +9,7 @@ use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use std::fmt;
 use std::ops::Range;
 
-/// Stories in a row: the text that is learnt, and what is known about it.
+/// Stories in a row: the training text, and what is known about it.
 #[derive(Clone)]
 pub struct StoryCorpus {
     /// The stories, in order.

@@ -1,4 +1,4 @@
-//! The exact predictor: what is the probability of the next byte, given the story so far?
+//! The exact predictor: the probability of the next byte, given the story so far.
 //!
 //! It knows the grammar but not the choices behind a text. It keeps every way the text so far can
 //! have come about as a hypothesis: the state after the branch being told, the bytes of that

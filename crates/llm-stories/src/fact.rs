@@ -5,7 +5,7 @@
 pub enum FactKind {
     /// The thing named after its colour: "the grey **hat**".
     Thing,
-    /// The colour of the hidden item, when somebody finds it.
+    /// The colour of the hidden item, when it is found.
     Found,
     /// The spot an item was hidden in, when it is looked for or asked about.
     Spot,

@@ -33,7 +33,7 @@
 //! | `tell`, `exact` | drawing a story; the exact probability of the next byte |
 //! | `predictors` | two predictors that do not read, for comparison |
 //! | `corpus`, `fact_scores` | stories in a row as data; how many of their facts a model gets right |
-//! | `unseen` | unseen stories to be judged on, in tokens of any kind |
+//! | `unseen` | unseen stories for validation, in tokens of any kind |
 //!
 //! ```
 //! use llm_stories::{StoryCorpus, story, surprise};

@@ -1,4 +1,4 @@
-//! Unseen stories as something to be judged on, in tokens of any kind. What is known about stories
+//! Unseen stories as validation data, in tokens of any kind. What is known about stories
 //! is known by bytes.
 
 use crate::corpus::StoryCorpus;
@@ -18,23 +18,23 @@ use std::sync::Arc;
 /// What a story takes in memory: its text, the words that are known, what its bytes tell.
 const STORY_BYTES: u64 = 2 << 10;
 
-/// Stories in a row, of which the last are not learnt.
+/// Stories in a row, of which the last are not trained on.
 #[derive(Clone, Debug)]
 pub struct ToldStories {
     /// The seed that they belong to.
     seed: u64,
-    /// What is learnt.
+    /// The training part.
     pub learnt: StoryCorpus,
-    /// What is not.
+    /// The rest.
     pub unseen: Arc<ToldUnseen>,
 }
 
-/// Stories that are not learnt, and what is known of them without a model.
+/// Stories that are not trained on, and what is known of them without a model.
 #[derive(Clone, Debug)]
 pub struct ToldUnseen {
     /// They.
     pub corpus: StoryCorpus,
-    /// After reading what is learnt.
+    /// After reading the training part.
     predictors: Predictors,
     /// −ln P(byte | story so far) of each unseen story's bytes.
     nats: Vec<Vec<f64>>,
@@ -43,10 +43,11 @@ pub struct ToldUnseen {
 }
 
 impl ToldStories {
-    /// The first `count` of the sequence that belongs to `seed`; so many of them are learnt.
+    /// The first `count` of the sequence that belongs to `seed`; the first `learnt` of them are for
+    /// training.
     ///
     /// # Errors
-    /// [`Error::Memory`](llm_core::Error::Memory) for more than can be told.
+    /// [`Error::Memory`](llm_core::Error::Memory) for more than fit into memory.
     pub fn new((seed, count, learnt): (u64, u64, u64)) -> Result<ToldStories> {
         memory::require(count.saturating_mul(STORY_BYTES))?;
         let unseen = StoryCorpus::new(seed, learnt..count);
@@ -59,7 +60,7 @@ impl ToldStories {
         Ok(ToldStories { seed, learnt, unseen })
     }
 
-    /// Their seed, how many there are, and how many of them are learnt.
+    /// Their seed, how many there are, and how many of them are for training.
     pub fn parts(&self) -> (u64, u64, u64) {
         let learnt = self.learnt.stories.len() as u64;
         (self.seed, learnt + self.unseen.corpus.stories.len() as u64, learnt)

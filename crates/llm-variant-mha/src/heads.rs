@@ -144,7 +144,7 @@ pub(crate) fn head_dim(c: usize, n_heads: usize) -> Result<usize> {
     }
     let divisors = (1..=c).filter(|h| c.is_multiple_of(*h));
     let reason = message!(
-        "{} heads do not divide a width (d_model) of {}; possible are {}",
+        "{} heads do not divide a width (d_model) of {}; valid values: {}",
         n_heads,
         c,
         Message::list(divisors)
@@ -165,7 +165,7 @@ mod tests {
         self_attention_mha(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, n_heads, &Context::new(0))
     }
 
-    /// Each wrong shape beside four right ones: which tensor, and what it should have been.
+    /// Each wrong shape among four right ones: which tensor, and what it should have been.
     #[test]
     fn a_wrong_shape_is_refused_by_its_name() {
         let right: [&[usize]; 5] = [&[2, 3, 4], &[4, 12], &[12], &[4, 4], &[4]];

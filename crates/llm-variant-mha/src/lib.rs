@@ -1,4 +1,4 @@
-//! Multi-head causal self-attention, beside llm-core's single-head baseline.
+//! Multi-head causal self-attention, in addition to llm-core's single-head baseline.
 //!
 //! What changes against the baseline, and what does not:
 //!

@@ -126,7 +126,7 @@ pub fn causal_attention_grouped(
         let [y, dy] = [&kept_y[..], &dy].map(|x| head_views(x, [b, t, h, d]));
         let (dq, rest) = head_views_mut(&mut dqkv, [b, t, heads.all(), d]).split_at(Axis(1), h);
         let (dk, dv) = rest.split_at(Axis(1), g);
-        // One task for all heads that read the same keys: nobody else writes their gradients.
+        // One task for all heads that read the same keys: no other task writes their gradients.
         each_group([dq, dk, dv], g, work, |sequence, group, [mut dq, dk, dv]| {
             let [mut dk, mut dv] = [dk, dv].map(|x| x.index_axis_move(Axis(0), 0));
             let mut accumulate = Accumulate::First;
@@ -187,7 +187,7 @@ mod tests {
         }
     }
 
-    /// A group of which nobody is used gets zeros, not what lay in the storage before.
+    /// A group of which no head is used gets zeros, not what lay in the storage before.
     #[test]
     fn heads_that_are_not_used_give_and_get_nothing() {
         let qkv = Tensor::parameter(ArrayD::from_shape_fn(vec![1, 3, 24], |i| {

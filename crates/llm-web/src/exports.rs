@@ -19,7 +19,7 @@ struct Door {
 }
 
 impl Door {
-    /// The given buffer at this address, cut to `len`; none when there is none so long.
+    /// The given buffer at this address, cut to `len`; `None` when none is that long.
     fn taken(&mut self, address: usize, len: usize) -> Option<Vec<u8>> {
         let fits = |own: &Vec<u8>| own.as_ptr() as usize == address && own.len() >= len;
         let place = self.given.iter().position(fits)?;

@@ -1,4 +1,4 @@
-//! What went wrong, in both languages, for whoever sits before the page.
+//! What went wrong, in both languages, for the user of the page.
 
 use crate::words::Words;
 use llm_core::Error;
@@ -14,13 +14,13 @@ pub type Result<T> = std::result::Result<T, Failure>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Code {
-    /// The request is none.
+    /// The request is invalid.
     Request,
     /// There is no such run, or no such moment of it.
     Run,
     /// A setting outside its range.
     Setting,
-    /// A text to learn from that is none, or too short.
+    /// A training text that is invalid, or too short.
     Data,
     /// A prompt that is empty, or has what the model does not know.
     Text,

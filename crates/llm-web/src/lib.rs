@@ -8,7 +8,7 @@
 //!
 //! | function | does |
 //! |---|---|
-//! | `give(len)` | a buffer of so many bytes for the page to fill; 0 when there is no room |
+//! | `give(len)` | a buffer of `len` bytes for the page to fill; 0 when there is no room |
 //! | `ask(request, request_len, blob, blob_len)` | answers the JSON in one given buffer, which may come with the bytes in another; takes both. 0, or 1 for an error |
 //! | `answer_ptr()`, `answer_len()` | the answer in JSON, until the next question |
 //! | `blob_ptr()`, `blob_len()` | the bytes that came with it |

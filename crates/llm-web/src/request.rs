@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// A request before its fields are looked at.
+/// A request before its fields are read.
 #[derive(Debug)]
 pub struct Request {
     /// What is to be done.
@@ -128,9 +128,9 @@ pub struct More {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Measure {
-    /// At most so many tokens, evenly spread; 0: all; nothing: as during training.
+    /// Most tokens, evenly spread; 0: all; nothing: as during training.
     pub tokens: Option<usize>,
-    /// At most so many windows in this call; 0: all.
+    /// Most windows in this call; 0: all.
     pub slice: usize,
 }
 
@@ -144,7 +144,7 @@ pub struct Write {
     pub tokens: Option<usize>,
     /// Divides the logits; 0: the most likely token; nothing: as the trainers.
     pub temperature: Option<f32>,
-    /// Only so many most likely; 0: all.
+    /// Only the k most likely; 0: all.
     pub top_k: usize,
     /// Of the draws; nothing: the run's.
     pub seed: Option<u64>,
@@ -166,7 +166,7 @@ pub struct Attention {
 pub struct Roles {
     /// A remembered moment; nothing: now.
     pub moment: Option<u64>,
-    /// At most so many tokens are looked at; nothing: 16,384.
+    /// Most tokens that are measured; nothing: 16,384.
     pub tokens: Option<usize>,
 }
 

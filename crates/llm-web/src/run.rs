@@ -61,7 +61,7 @@ pub struct Run {
 pub struct Measuring {
     /// The step that the weights are of.
     pub step: u64,
-    /// At most so many tokens, evenly spread; 0: all.
+    /// Most tokens, evenly spread; 0: all.
     pub tokens: usize,
     /// Those.
     pub model: TinyGPT,
@@ -78,8 +78,8 @@ impl Run {
     /// The run in a checkpoint, without its data.
     ///
     /// # Errors
-    /// [`Code::Checkpoint`] for a file that is none or damaged, [`Code::Attention`] for a model that
-    /// is not made here, [`Code::Memory`].
+    /// [`Code::Checkpoint`] for a file that is invalid or damaged, [`Code::Attention`] for a model
+    /// that is not made here, [`Code::Memory`].
     pub fn load(name: &str, file: &[u8]) -> Result<Run> {
         let name = if name.is_empty() { "model.ckpt".into() } else { shown(name) };
         let checkpoint = Checkpoint::from_bytes_with(&name, file, MODELS.optimizers)?;
@@ -106,10 +106,10 @@ impl Run {
         Ok(Run { origin: Some((name, has_optimizer)), ..Run::new(trainer, tokenizer) })
     }
 
-    /// Gives it what it learns from; stories that `told` holds are not told again.
+    /// Gives it what it learns from; stories that `told` holds are not generated again.
     ///
     /// # Errors
-    /// [`Code::Data`] for a text that cannot be learnt, [`Code::Memory`].
+    /// [`Code::Data`] for a text that cannot be trained on, [`Code::Memory`].
     pub fn learns(&mut self, input: Input, told: &mut Option<ToldStories>) -> Result<()> {
         let Recipe { val_frac, seq_len, .. } = self.trainer.recipe;
         self.data = Some(Data::divided(input, val_frac, seq_len, &self.tokenizer, told)?);
@@ -127,7 +127,7 @@ impl Run {
         Ok(to_bytes(&self.trainer, &TokenizerSpec::of(&*self.tokenizer), with_optimizer)?)
     }
 
-    /// So many steps, or up to the last one.
+    /// Makes `n` steps, or those up to the last one.
     ///
     /// # Errors
     /// [`Code::Data`] without data; [`Code::Diverged`].

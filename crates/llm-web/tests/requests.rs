@@ -284,7 +284,7 @@ fn what_cannot_be_is_refused_and_nothing_is_lost() {
         (json!({ "do": "more" }), b"", Code::Request, "missing field `steps`"),
         (json!({ "do": "step", "run": 9 }), b"", Code::Run, "no run 9"),
         (json!({ "do": "make", "heads": 0 }), b"", Code::Setting, "heads"),
-        (json!({ "do": "make", "heads": 3 }), b"", Code::Setting, "possible are 1, 2, 4"),
+        (json!({ "do": "make", "heads": 3 }), b"", Code::Setting, "valid values: 1, 2, 4"),
         (json!({ "do": "make", "width": 0 }), b"", Code::Setting, "d_model"),
         (json!({ "do": "make", "layers": 10_000 }), b"", Code::Setting, "n_layers"),
         (json!({ "do": "make", "window": 0 }), b"", Code::Setting, "seq_len"),

@@ -33,7 +33,7 @@ flags! {
         /// Another vocabulary
         /// zh: 换一个词表大小
         vocab: Option<usize> = "V" [visible_alias = "vocab-size", help_heading = "Sizes"];
-        /// Write on after a text of so many tokens [default: 1]
+        /// Write on after a text of this many tokens [default: 1]
         /// zh: 在这么多词元的文本之后接着写 [默认：1]
         after: Option<usize> = "N" [help_heading = "Sizes"];
         /// What matrices are rounded to when they are multiplied

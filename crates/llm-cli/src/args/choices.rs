@@ -26,7 +26,7 @@ pub(super) const ROUNDED: &[Word<Precision>] =
 /// What files hold.
 #[rustfmt::skip]
 pub(super) const FORMS: &[Word<DataForm>] = &[
-    ("text", DataForm::Text, "Text; what is none is refused zh: 文本；不是文本就拒绝"),
+    ("text", DataForm::Text, "Text; anything else is refused zh: 文本；不是文本就拒绝"),
     ("bytes", DataForm::Bytes, "Any bytes, learnt as if they were text zh: 任意字节，当作文本来学"),
     ("u16", DataForm::U16, "Token numbers of 16 bits, little-endian, as in nanoGPT's train.bin zh: 16 位的词元编号，小端序，与 nanoGPT 的 train.bin 相同"),
 ];

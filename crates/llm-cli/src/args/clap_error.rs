@@ -68,14 +68,14 @@ const VERBS_ELSEWHERE: [(&str, &str); 8] = [
     ("convert", "export"),
 ];
 
-/// May somebody have typed the one and meant the other? clap finds more words similar.
+/// Whether a user may have typed the one and meant the other. clap finds more words similar.
 fn are_near(typed: &str, meant: &str) -> bool {
     let [typed, meant] = [typed, meant].map(|flag| flag.trim_start_matches('-'));
     let distance = strsim::damerau_levenshtein(typed, meant);
     5 * distance <= 2 * typed.chars().count().max(meant.chars().count())
 }
 
-/// Why `value` is none of those that are taken.
+/// Why `value` is not accepted.
 fn reason(cause: &(dyn std::error::Error + 'static), value: &str) -> Message {
     if cause.is::<ParseFloatError>() && !value.is_empty() {
         return "not a number".into();

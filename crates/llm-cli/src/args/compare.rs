@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// `--variants`, for a program that offers what they differ in.
 pub(super) fn variants_arg() -> Arg {
     let arg = Arg::new("variants").long("variants").value_name("NAME,NAME,...");
-    // Beside `--vary`: it is no setting of a run, whose files hold what has a heading.
+    // Next to `--vary`: it is no setting of a run, whose files hold what has a heading.
     arg.help_heading(None).value_delimiter(',').help(
         "Compare kinds of models: mha, gqa:2, mqa, rope, rope:500000, nope, window:64, qk-norm, rms, \
          swiglu, relu2, gpt2, llama, qwen3; several parts of one are joined by +, rope+window:64 \
@@ -40,7 +40,7 @@ flags! {
         /// Where the results go [default: runs/compare-NNN, the next free number]
         /// zh: 结果放在哪里 [默认：runs/compare-NNN，下一个空闲的编号]
         out: Option<PathBuf> = "DIR";
-        /// What is learnt.
+        /// The training data.
         ..files: DataArgs;
         /// Sizes.
         ..model: ModelArgs;

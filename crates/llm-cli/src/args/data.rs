@@ -8,7 +8,7 @@ use llm_core::recipe::{DataForm, EndOfText};
 use std::path::PathBuf;
 
 flags! {
-    /// What is learnt, and what is unseen.
+    /// The training data, and what is unseen.
     #[derive(Clone, Default)]
     pub struct DataArgs in "Data" {
         /// Text to learn: files and folders, also packed with gzip; `-` is standard input [default:

@@ -14,7 +14,7 @@ pub struct InspectCommand {
     pub verb: InspectVerb,
 }
 
-/// What can be looked at.
+/// What can be inspected.
 #[derive(Debug, Subcommand)]
 pub enum InspectVerb {
     /// Parameters, memory, and what attention costs with one head and with several
@@ -30,7 +30,7 @@ pub enum InspectVerb {
     /// word; same, earlier mentions of the same word (or token, where tokens are words); after, what
     /// followed the same token before; copy, tokens equal to the one that comes next; sep, spaces,
     /// punctuation and line ends; answer, in the built-in stories, earlier mentions of the word that
-    /// has to be told.
+    /// has to be given.
     /// zh: 各类位置：前一个（prev）；第一个（first）；自己（itself）；本词（word），自己所在词的字母；同词（same），同一个词先前出现的地方，词元就是词时看词元；其后（after），同一词元先前出现之后的词元；复制（copy），与下一个词元相同的词元；分隔（sep），空格、标点和换行；答案（answer），在内置故事里，将要说出的词先前出现的地方。
     ///
     /// A score is the mean weight that a head puts on such places; below the table stands what even

@@ -1,5 +1,5 @@
 //! Flags of nanoGPT's `train.py` and `sample.py` that set nothing here. Those that mean what one of
-//! ours means are its aliases; each of these is answered, so that a command that somebody has typed
+//! ours means are its aliases; each of these is answered, so that a command that has been typed
 //! for years works, or says what to type instead.
 
 use crate::error::{Result, RunError};
@@ -14,7 +14,7 @@ use llm_run::models::Models;
 enum When {
     /// The value is one of these.
     Is(&'static [&'static str]),
-    /// It is none of these.
+    /// It is not one of these.
     IsNot(&'static [&'static str]),
 }
 

@@ -20,7 +20,7 @@ pub struct OutputArgs {
     /// zh: `json`：标准输出每行一个 JSON 对象，没有别的
     #[arg(long, value_name = "human|json", hide_short_help = true)]
     pub message_format: Option<MessageFormat>,
-    /// What was typed that stands in a file of settings beside those of a run.
+    /// What was typed that stands in a file of settings besides those of a run.
     #[arg(skip)]
     pub beside: Vec<Beside>,
 }

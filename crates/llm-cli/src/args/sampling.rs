@@ -78,14 +78,14 @@ impl SamplingArgs {
         }
     }
 
-    /// Is a text asked for?
+    /// Whether a text is asked for.
     pub fn asked(&self) -> bool {
         self.prompt.flag().is_some() || self.n.is_some() || self.num_samples.is_some()
     }
 }
 
 impl ProbeArgs {
-    /// Is any check asked for?
+    /// Whether any check is asked for.
     pub fn any(&self) -> bool {
         self.sanity_next_from_data.is_some() || self.sanity_offset.is_some()
     }

@@ -31,7 +31,7 @@ flags! {
 }
 
 impl TokenizerArgs {
-    /// What a run is told of them.
+    /// What a run is given of them.
     pub fn options(&self) -> TokenizerOptions {
         let TokenizerArgs { kind, vocab_size, bpe_vocab, bpe_merges } = self.clone();
         TokenizerOptions { kind, vocab_size, bpe_vocab, bpe_merges }
@@ -50,7 +50,7 @@ fn kind() -> ValueParser {
     OsStringValueParser::new().try_map(read).into()
 }
 
-/// Has it a folder or an extension?
+/// Whether it has a folder or an extension.
 fn is_path(word: &OsStr) -> bool {
     let path = Path::new(word);
     path.extension().is_some() || path.components().count() > 1 || path.is_absolute()

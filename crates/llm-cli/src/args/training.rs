@@ -28,7 +28,7 @@ flags! {
         print_config: Option<bool> = "0|1" rare [help_heading = "Settings"];
         /// nanoGPT's name for data/NAME/train.bin and val.bin beside it.
         dataset: Option<PathBuf> = "NAME" [hide = true, conflicts_with_all = ["data", "val"]];
-        /// What is learnt.
+        /// The training data.
         ..files: DataArgs;
         /// Go on with other data than the checkpoint was trained on
         /// zh: 换一份数据接着训练，而不用检查点原来的数据

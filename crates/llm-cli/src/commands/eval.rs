@@ -95,8 +95,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     show(&(table(&report) + &more))
 }
 
-/// Scores all of it, and says how far it is; `seen` is told each window and what the model said about
-/// it.
+/// Scores all of it, and says how far it is; `seen` is given each window and what the model said
+/// about it.
 ///
 /// # Errors
 /// What scoring refuses; [`RunError::Signal`] after a signal.

@@ -1,4 +1,4 @@
-//! What several verbs say beside their results.
+//! What several verbs say besides their results.
 
 use crate::console::note;
 use crate::error::{RunError, sentence};

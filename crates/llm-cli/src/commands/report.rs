@@ -65,7 +65,7 @@ fn without(unshown: Unshown) -> Message {
     }
 }
 
-/// Where a page is looked for: with its run, or beside its runs.
+/// Where a page is looked for: with its run, or next to its runs.
 fn usual_place(runs: &[PathBuf]) -> PathBuf {
     match runs {
         [run] => run.join(REPORT),

@@ -23,7 +23,7 @@ pub fn runs(args: &RunsArgs) -> Result<()> {
     };
     let mut found: Vec<RunFolder> = Vec::new();
     for folder in &folders {
-        // Nobody has trained here yet.
+        // No run was started here yet.
         if args.folders.is_empty() && folder.symlink_metadata().is_err() {
             continue;
         }

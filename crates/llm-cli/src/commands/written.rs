@@ -30,12 +30,12 @@ pub(super) fn refused(path: &Path, source: io::Error) -> RunError {
     RunError::not_created(path, source, "nothing was written, choose another file")
 }
 
-/// Is the file a page of these programs?
+/// Whether the file is a page of these programs.
 pub(super) fn is_page(path: &Path) -> bool {
     start_of(path).is_ok_and(|start| begins_with(&start, PAGE))
 }
 
-/// Does it begin so, in letters of whatever case?
+/// Whether it begins so, ignoring case.
 pub(super) fn begins_with(start: &[u8], begins: &str) -> bool {
     let start = start.get(..begins.len());
     start.is_some_and(|start| start.eq_ignore_ascii_case(begins.as_bytes()))

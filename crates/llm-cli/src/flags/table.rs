@@ -73,7 +73,7 @@ pub const GROUPS: [Group; 7] = [
     ] },
 ];
 
-/// The share of the data that is not learnt.
+/// The share of the data that is not trained on.
 pub const VAL_FRAC: usize = 0;
 /// Sizes of a model.
 pub const SIZES: usize = 1;

@@ -6,7 +6,7 @@ use llm_run::defaults::Start;
 use llm_run::settings::{ATTENTION, Given, new_model, new_recipe, settings};
 use std::collections::BTreeSet;
 
-/// Whoever adds a setting is sent to the table.
+/// Adding a setting fails here until it is in the table.
 #[test]
 fn every_setting_has_a_flag() {
     let names: Vec<_> = flags().flat_map(|flag| flag.aliases.iter().chain([&flag.name])).collect();

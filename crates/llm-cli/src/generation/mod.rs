@@ -114,7 +114,7 @@ impl Request {
         })
     }
 
-    /// Does `--slide` fit a model of this context?
+    /// Checks that `--slide` fits a model of this context.
     ///
     /// # Errors
     /// [`RunError::Usage`] if not.
@@ -252,7 +252,7 @@ impl Request {
         self.prompt.iter().copied().filter(|&token| Some(token) != end).collect()
     }
 
-    /// Are tokens shown as numbers, because they stand for no text?
+    /// Whether tokens are shown as numbers, because they stand for no text.
     fn numbers(&self) -> bool {
         self.tokenizer.name() == IdsTokenizer::NAME
     }

@@ -1,9 +1,9 @@
-//! The text of `--help` in Chinese, line by line: what clap writes, and what stands beside flags.
+//! The text of `--help` in Chinese, line by line: what clap writes, and what stands next to flags.
 
 use super::CATALOGUE;
 use llm_messages::columns::{width, wrapped};
 
-/// The text that clap made without breaking lines, in lines of so many columns.
+/// The text that clap made without breaking lines, in lines of at most `columns` columns.
 pub(crate) fn help(text: &str, columns: usize) -> String {
     text.split_inclusive('\n').map(|line| help_line(line.trim_end(), columns) + "\n").collect()
 }

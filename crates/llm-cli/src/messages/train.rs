@@ -1,4 +1,4 @@
-//! What stands beside the bar of a run.
+//! The text next to the bar of a run.
 
 llm_report::bilingual! {
     /// At every step: nothing is looked up for it.

@@ -1,4 +1,4 @@
-//! The settings that the command line has beside those of a run, as TOML.
+//! The settings that the command line has besides those of a run, as TOML.
 
 use super::file::is_in_files;
 use crate::args::TrainArgs;
@@ -40,7 +40,7 @@ pub(super) fn all(
     options: &Options,
     threads: usize,
 ) -> Sheet {
-    // What is learnt by heart is not saved, and nobody said so.
+    // A memorised batch is not saved, though no flag said so.
     let options = Options { no_save: args.no_save, ..options.clone() };
     let mut sheet = Sheet::of(decided, &options, threads, beside(args));
     sheet.place(&options);
@@ -74,14 +74,14 @@ pub(crate) fn typed(command: &Command, matches: &ArgMatches) -> Vec<Beside> {
         let is_ours = is_in_files(arg) && !arg.is_hide_set();
         let heading = arg.get_help_heading().filter(|_| is_ours)?;
         let (_, table) = TABLES.iter().find(|(of, _)| *of == heading)?;
-        // Beside the other one that keeps a run from leaving something.
+        // Next to the other one that keeps a run from leaving something.
         let table = if arg.get_id() == "dry_run" { "checkpoints" } else { table };
         Some((table, arg.get_long()?.replace('-', "_"), value(arg, matches)))
     };
     command.get_arguments().filter_map(of_arg).collect()
 }
 
-/// What was typed, as a file has it.
+/// What was typed, as a value of a file.
 fn value(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
     let of = (matches, arg.get_id().as_str());
     if let Ok(Some(ids)) = matches.try_get_many::<Vec<TokenId>>(of.1) {

@@ -21,7 +21,7 @@ fn plan(words: &[&str]) -> (Plan, TrainArgs) {
     (Plan::new(&BASELINE.models, &cli.train.options(), &|_, _| ()).unwrap(), cli.train)
 }
 
-/// Whoever adds a flag that decides what is learnt is sent to the settings of a run.
+/// Adding a flag that affects training fails here until it is among the settings of a run.
 #[test]
 fn every_flag_is_a_setting() {
     // `arch` is spelled out in the options that it stands for.
@@ -87,7 +87,7 @@ fn read(text: &str) -> crate::Result<clap::ArgMatches> {
     merge(&mut command, Path::new("run.toml"), text, &typed, &words)
 }
 
-/// What cannot stand beside each other is not printed beside each other.
+/// Options that exclude each other are not printed together.
 #[test]
 fn printed_settings_are_the_same_command() {
     for text in [

@@ -24,7 +24,7 @@ pub struct Grouped {
 }
 
 impl Grouped {
-    /// The name in checkpoints: nobody else's.
+    /// The name in checkpoints: must be unique.
     pub const NAME: &'static str = "grouped-query";
 
     /// H divides C, G divides H.

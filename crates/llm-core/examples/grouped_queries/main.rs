@@ -1,6 +1,6 @@
 //! An attention with tensors, settings and a cache of its own: trained, saved, loaded, continued.
 //!
-//! `attention.rs` would be the `lib.rs` of a crate, `rotary.rs` is a change of one file beside it.
+//! `attention.rs` would be the `lib.rs` of a crate, `rotary.rs` is a change of one file next to it.
 //!
 //! `cargo run --release -p llm-core --example grouped_queries`
 #![allow(clippy::print_stdout)] // an example may print

@@ -55,7 +55,7 @@ pub enum CheckpointError {
     },
     /// The header was changed.
     HeaderChecksum,
-    /// The header is none.
+    /// The header cannot be decoded.
     HeaderEncoding(#[source] postcard::Error),
     /// More bytes than the header's content needs.
     HeaderRest {

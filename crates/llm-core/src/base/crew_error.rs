@@ -3,25 +3,25 @@
 use super::Message;
 use crate::{message, says};
 
-/// Why members of a crew cannot go on together.
+/// Why ranks of a process group cannot go on together.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CrewError {
-    /// Not a number of members that can share a step.
+    /// Not a number of ranks that can share a step.
     Size {
         /// Members.
         size: usize,
         /// Micro-batches of a step.
         micro_batches: u64,
     },
-    /// A member did not answer in time.
+    /// A rank did not answer in time.
     Silent {
         /// Its number.
         member: usize,
         /// How long it was waited for.
         seconds: u64,
     },
-    /// A member ended, or its machine did.
+    /// A rank ended, or its machine did.
     Gone {
         /// Its number.
         member: usize,
@@ -51,7 +51,7 @@ says! { CrewError {
 } }
 
 impl CrewError {
-    /// Which numbers of processes can share so many micro-batches, where `size` cannot: powers of
+    /// Which numbers of processes can share `micro_batches`, where `size` cannot: powers of
     /// two that divide it.
     fn unfitting(size: usize, micro_batches: u64) -> Message {
         let fit = |shift: &u32| micro_batches.is_multiple_of(1 << shift);

@@ -17,7 +17,7 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// Most characters of somebody's words that an error repeats.
+/// Most characters of a user's input that an error repeats.
 const MOST_REPEATED: usize = 60;
 
 /// A path in one line.
@@ -31,7 +31,7 @@ pub fn paths(paths: &[PathBuf]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The beginning of what somebody typed, as an error repeats it.
+/// The beginning of a user's input, as an error repeats it.
 pub fn clipped(text: &str) -> String {
     match text.char_indices().nth(MOST_REPEATED) {
         Some((end, _)) => format!("{}…", &text[..end]),

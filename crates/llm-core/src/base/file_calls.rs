@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// The calls of a save, in the order in which it makes them.
 pub(crate) trait Files {
-    /// A new file beside the target. Dropping it removes it.
+    /// A new file next to the target. Dropping it removes it.
     type Temporary: Write;
     /// The target's folder, kept open.
     type Directory;
@@ -18,11 +18,11 @@ pub(crate) trait Files {
     fn find(&self, path: &Path) -> io::Result<Target>;
     /// Opens the target's folder.
     fn open_directory(&self, target: &Target) -> io::Result<Self::Directory>;
-    /// Makes a file beside the target, never more open than the old one.
+    /// Makes a file next to the target, never more open than the old one.
     fn create(&self, target: &Target) -> io::Result<Self::Temporary>;
     /// Gives it the old file's mode, exactly; a new file has the one that the umask left.
     fn take_over_mode(&self, file: &Self::Temporary, target: &Target) -> io::Result<()>;
-    /// Returns when its content has reached the disk. After an error nobody knows what has, and a
+    /// Returns when its content has reached the disk. After an error it is unknown what has, and a
     /// second call may claim success: the file must be given up.
     fn sync(&self, file: &Self::Temporary) -> io::Result<()>;
     /// Puts it in the target's place.

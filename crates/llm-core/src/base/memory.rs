@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// Bytes that can be had: the least of the system's available memory, the limits of the control
 /// groups around this process, the address-space limit and, in WebAssembly, what its memory may
-/// still grow by. `u64::MAX` where nothing can be learnt (other systems).
+/// still grow by. `u64::MAX` where that is unknown (other systems).
 pub fn available() -> u64 {
     let limits = [system(), control_group(), address_space(), growth()];
     limits.into_iter().flatten().min().unwrap_or(u64::MAX)
@@ -19,20 +19,20 @@ pub fn require(needed: u64) -> Result<()> {
     if fits { Ok(()) } else { Err(Error::Memory { needed, available }) }
 }
 
-/// Asks for so many bytes, all together, and gives them back.
+/// Whether `bytes` can be allocated in one piece; frees them again.
 fn is_given(bytes: u64) -> bool {
     let mut asked = Vec::<u8>::new();
     let given = usize::try_from(bytes).is_ok_and(|len| asked.try_reserve_exact(len).is_ok());
-    std::hint::black_box(&asked); // what nobody looks at is not asked for
+    std::hint::black_box(&asked); // an unused allocation would be optimised away
     given
 }
 
-/// Most memory this process has had resident so far, in bytes (0 where nothing can be learnt).
+/// Most memory this process has had resident so far, in bytes (0 where that is unknown).
 pub fn peak_resident() -> u64 {
     status_kib("VmHWM:").map_or(0, |kib| kib * 1024)
 }
 
-/// Memory of this process that is resident now, in bytes (0 where nothing can be learnt).
+/// Memory of this process that is resident now, in bytes (0 where that is unknown).
 pub fn resident() -> u64 {
     status_kib("VmRSS:").map_or(0, |kib| kib * 1024)
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// A sentence for a person: a template, and what fills its places `{}`. A place with a name is an
-/// option of whoever calls, by its field: `{val_frac}` is `--val-frac` on a command line.
+/// option of the caller, by its field: `{val_frac}` is `--val-frac` on a command line.
 /// [`Display`](fmt::Display) writes it in English; in another [`Language`] the same values fill the
 /// template's translation. Made by [`message!`](crate::message).
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,7 +27,7 @@ pub enum Filling {
     Single(f32),
     /// A sentence or a word, which has a translation of its own.
     Message(Message),
-    /// An option of whoever calls, by the name of its field; each face spells it in its own way.
+    /// An option of the caller, by the name of its field; each face spells it in its own way.
     Option(&'static str),
 }
 

@@ -4,8 +4,8 @@ use super::Message;
 use std::error::Error;
 use std::io;
 
-/// The reason of an error that is none of this crate's kinds: a [`Message`] as it is, anything else as
-/// words that may have a translation.
+/// The reason of an error that is not one of this crate's kinds: a [`Message`] as it is, anything
+/// else as words that may have a translation.
 pub fn reason_of(e: &(dyn Error + 'static)) -> Message {
     match (e.downcast_ref::<Message>(), e.downcast_ref::<io::Error>()) {
         (Some(own), _) => own.clone(),

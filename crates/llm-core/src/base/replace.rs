@@ -1,6 +1,6 @@
 //! Replacing a file so that its path always holds the complete old or the complete new one.
 //!
-//! A temporary file beside the target takes the new content and reaches the disk (fsync) before a
+//! A temporary file next to the target takes the new content and reaches the disk (fsync) before a
 //! rename puts it in place; the directory reaches the disk after it. Whatever interrupts this
 //! leaves the old file as it was and at most a temporary one, which [`sweep_stale`] knows by name.
 
@@ -13,8 +13,8 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Can a file be saved at `path`? Tries it with an empty temporary file, so that a long run
-/// need not end to find out.
+/// Checks that a file can be saved at `path`. Tries it with an empty temporary file, so that a long
+/// run need not end to find out.
 ///
 /// # Errors
 /// [`Error::Io`] with the reason.
@@ -34,7 +34,7 @@ pub fn sweep_stale(path: &Path) -> usize {
     leftovers(path).into_iter().filter(|e| fs::remove_file(e.path()).is_ok()).count()
 }
 
-/// A temporary file that nobody has written to for so long is no save in progress.
+/// A temporary file not written to for this long is no save in progress.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// Removes what killed saves to `path` left behind an hour ago or earlier.
@@ -44,7 +44,7 @@ fn sweep_abandoned(path: &Path) {
         modified.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED))
     };
     for leftover in leftovers(path).into_iter().filter(is_old) {
-        let _ = fs::remove_file(leftover.path()); // it is in nobody's way
+        let _ = fs::remove_file(leftover.path()); // one that stays does no harm
     }
 }
 
@@ -60,7 +60,7 @@ fn leftovers(path: &Path) -> Vec<fs::DirEntry> {
 
 /// Gives any file the content that `write` writes, as a checkpoint is saved: whatever interrupts
 /// it, `path` holds the complete old or the complete new file. What saves that were killed an hour
-/// ago or earlier have left beside it is removed.
+/// ago or earlier have left next to it is removed.
 ///
 /// # Errors
 /// What the system says; the old file then stays.

@@ -1,6 +1,6 @@
 //! Random streams that are pure functions of what they are for.
 //!
-//! Nothing in this crate keeps a generator between steps: whoever needs random numbers asks for
+//! Nothing in this crate keeps a generator between steps: code that needs random numbers asks for
 //! the stream of (seed, purpose, a, b), for example (seed, "batch", step, row). A resumed run
 //! therefore needs no generator state to go on exactly where it stopped.
 

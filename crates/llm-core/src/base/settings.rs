@@ -130,7 +130,7 @@ impl Settings {
         self.0.len()
     }
 
-    /// Is there none?
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! The place that a path means, and the names of temporary files beside it.
+//! The place that a path means, and the names of temporary files next to it.
 
 use super::Message;
 use crate::message;
@@ -65,7 +65,7 @@ impl Target {
         prefix
     }
 
-    /// Is this the name of one of its temporary files?
+    /// Whether this is the name of one of its temporary files.
     pub(crate) fn is_leftover(&self, name: &OsStr) -> bool {
         let prefix = self.prefix();
         let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());

@@ -1,4 +1,4 @@
-//! A file beside another one, whose place it will take or which it leaves alone.
+//! A file next to another one, whose place it will take or which it leaves alone.
 
 use super::target::RANDOM;
 use crate::message;
@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// So many names are tried: one is taken once in 62⁶ times, unless somebody takes them on purpose.
+/// The number of names tried: one is taken once in 62⁶ times, unless they are taken on purpose.
 const ATTEMPTS: usize = 1 << 10;
 
 /// A new file; dropping it removes it.

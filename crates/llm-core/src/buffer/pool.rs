@@ -14,11 +14,11 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 /// How many times what was in use lately may wait.
 const SHARE: usize = 4;
-/// So many bytes may always wait: hardly worth a look.
+/// The number of bytes that may always wait: hardly worth a look.
 const LITTLE: usize = 1 << 20;
 /// No more wait, whatever was in use.
 const MOST: usize = 3 << 30;
-/// "Lately": so many requests and up to as many before them, dozens of steps of most models.
+/// "Lately": this number of requests and up to as many before them, dozens of steps of most models.
 const PERIOD: u64 = 1 << 16;
 
 /// What a recycled buffer can hold.
@@ -97,8 +97,9 @@ impl<T> Pool<T> {
         self.waiting
     }
 
-    /// A buffer of this length for somebody who will bring it, or one as long, [`back`](Pool::back)
-    /// or say that it is [gone](Pool::gone); none when none waits, and one must be made.
+    /// A buffer of this length for a caller that will bring it, or one as long,
+    /// [`back`](Pool::back) or say that it is [gone](Pool::gone); `None` when none waits, and one
+    /// must be made.
     pub(super) fn take(&mut self, len: usize) -> Option<Vec<T>> {
         self.requests += 1;
         if self.requests.is_multiple_of(PERIOD) {
@@ -165,8 +166,8 @@ mod tests {
 
     const MB: usize = 1 << 20;
 
-    /// Takes buffers of these lengths, all in use at once, and brings them back. How many had to be
-    /// made?
+    /// Takes buffers of these lengths, all in use at once, and brings them back; returns how many
+    /// had to be made.
     fn step(pool: &mut Pool<u8>, lengths: &[usize]) -> usize {
         let mut made = 0;
         let take = |&len: &usize| {

@@ -62,7 +62,7 @@ impl Contents {
         self.optimizer.as_ref().map_or(&[], |optimizer| &optimizer.slots)
     }
 
-    /// Is a tensor of this role never below 0?
+    /// Whether a tensor of this role is never below 0.
     pub(super) fn is_mean_of_squares(&self, role: &str) -> bool {
         let Some(SavedOptimizer { name, .. }) = &self.optimizer else { return false };
         let row = self.optimizers.iter().find(|row| row.name == name);

@@ -25,7 +25,7 @@ pub(super) const FIXED: u64 = 40;
 /// Bytes of the BLAKE3 hash that ends the file.
 pub(super) const HASH: u64 = 32;
 
-/// Does the file begin as a checkpoint does? For a look before it is replaced; loading checks
+/// Whether the file begins as a checkpoint does. For a look before it is replaced; loading checks
 /// everything.
 pub fn looks_like_checkpoint(path: &Path) -> bool {
     let mut start = [0; MAGIC.len()];

@@ -27,7 +27,7 @@ pub const MAX_BLOB: u64 = 64 << 20;
 /// Steps done and updates done: no more than a recipe may plan, and far from where counting one
 /// more would overflow.
 pub const MAX_STEPS: u64 = Recipe::MAX_STEPS;
-/// Number of built-in stories: they are told again before training goes on.
+/// Number of built-in stories: they are generated again before training goes on.
 pub const MAX_STORIES: u64 = 1 << 24;
 
 /// Refuses a `value` above `limit`.

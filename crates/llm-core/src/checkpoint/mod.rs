@@ -8,7 +8,7 @@
 //! 32 bytes   BLAKE3 of everything before
 //! ```
 //!
-//! The checksums find accidents. They do not stop somebody who computes them anew, so nothing in
+//! The checksums find accidents. They do not stop an attacker who computes them anew, so nothing in
 //! the file is believed: settings have limits (`limits.rs`, `check.rs`), and the tensor table must
 //! be the one that follows from the settings. Saving never changes the old file in place
 //! ([`replace_file`](crate::base::replace_file)).

@@ -25,8 +25,8 @@ use std::path::{Path, PathBuf};
 /// when this fails, whatever was there before.
 ///
 /// The bytes are a function of weights, optimizer state, step, recipe and tokenizer. A symbolic link stays
-/// one, and a file that is replaced leaves its permissions to the new one. Nobody else may write
-/// to `path` meanwhile; locking is the caller's business.
+/// one, and a file that is replaced leaves its permissions to the new one. No other process may
+/// write to `path` meanwhile; locking is the caller's business.
 ///
 /// # Errors
 /// [`Error::Checkpoint`] when the run cannot be stored: a weight is not finite, the optimizer's
@@ -66,7 +66,7 @@ pub fn to_bytes<'a>(
 }
 
 /// Refuses a run whose settings no checkpoint can hold, at this step or at a later one: [`save`]
-/// would refuse it too, after the work. Values of weights are not looked at.
+/// would refuse it too, after the work. Values of weights are not checked.
 ///
 /// # Errors
 /// [`Error::Checkpoint`] as there, about a file of no name.
@@ -139,7 +139,7 @@ impl Data<'_> {
     }
 }
 
-/// CRC32 of all weights in the model's order: are those of two processes the same?
+/// CRC32 of all weights in the model's order, to compare those of two processes.
 pub fn weights_checksum(model: &TinyGPT) -> u32 {
     let mut crc = crc32fast::Hasher::new();
     for (_, parameter) in model.parameters() {
@@ -217,7 +217,7 @@ fn contents(
     tokenizer: &TokenizerSpec,
     slots: Option<Vec<String>>,
 ) -> Result<Contents, CheckpointError> {
-    // The optimizer's own name and numbers decide the next step, should somebody have changed the
+    // The optimizer's own name and numbers decide the next step, should a caller have changed the
     // recipe's copy of them.
     let mut recipe = run.recipe.clone();
     recipe.optimizer = run.optimizer.name().into();

@@ -1,4 +1,4 @@
-//! Many lists of numbers as buckets, of which every member has a share.
+//! Many lists of numbers as buckets, of which every rank has a share.
 
 use super::Crew;
 use super::collective::{Spans, double, halve};
@@ -9,7 +9,7 @@ use std::ops::Range;
 /// A part of one of several lists.
 pub type Piece = (usize, Range<usize>);
 
-/// Pieces that go over the wire together, and of which every member has a share of whole pieces.
+/// Pieces that go over the wire together, and of which every rank has a share of whole pieces.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bucket {
     pieces: Vec<Piece>,
@@ -56,7 +56,7 @@ impl Bucket {
         self.places.last().copied().unwrap_or(0)
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -83,12 +83,12 @@ impl Bucket {
         inside.min_by_key(|place| place.abs_diff(middle)).copied().unwrap_or(part.end)
     }
 
-    /// The share of a member: what [`Bucket::halve`] leaves it.
+    /// The share of a rank: what [`Bucket::halve`] leaves it.
     pub fn share(&self, rank: usize, size: usize) -> Range<usize> {
         self.parts(rank, size).last().unwrap_or_default()
     }
 
-    /// The whole, and what is left of it for a member after each halving.
+    /// The whole, and what is left of it for a rank after each halving.
     fn parts(&self, rank: usize, size: usize) -> impl Iterator<Item = Range<usize>> {
         let halved = move |part: &Range<usize>, bit: u32| {
             let cut = self.cut(part.clone()).clamp(part.start, part.end);
@@ -118,8 +118,8 @@ impl Bucket {
         all.filter_map(|(i, list)| Some(&mut list[found.next_if(|(at, _)| *at == i)?.1])).collect()
     }
 
-    /// Leaves in this member's share of x, the bucket's numbers wherever they lie, their sums over
-    /// all members: see [`halve`].
+    /// Leaves in this rank's share of x, the bucket's numbers wherever they lie, their sums over
+    /// all ranks: see [`halve`].
     ///
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
@@ -127,7 +127,7 @@ impl Bucket {
         halve(crew, x, |part| self.cut(part))
     }
 
-    /// Gives this member's share of x to all, and gets theirs.
+    /// Gives this rank's share of x to all, and gets theirs.
     ///
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).

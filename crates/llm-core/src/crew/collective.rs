@@ -5,19 +5,19 @@ use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_assign;
 use std::ops::Range;
 
-/// Members of a crew. Each calls the same methods in the same order; a call ends when all those
-/// that it needs have made theirs.
+/// The ranks of a process group. Each calls the same methods in the same order; a call ends when all
+/// those that it needs have made theirs.
 ///
-/// An implementation says who it is and carries numbers from one member to another. What is made
+/// An implementation says who it is and carries numbers from one rank to another. What is made
 /// of that, the order of additions above all, is the same for every crew.
 pub trait Crew: std::fmt::Debug + Send {
-    /// The number of this member, from 0.
+    /// The number of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// How many members there are: a power of two.
+    /// How many ranks there are: a power of two.
     fn size(&self) -> usize;
 
-    /// Sends the numbers of the lists `give` to member `with`, and takes from it as many as fit into
+    /// Sends the numbers of the lists `give` to rank `with`, and takes from it as many as fit into
     /// the lists `take`. Both call this, each with the other's number: one gives as many lists as the
     /// other takes, each as long as there; there may be none.
     ///
@@ -31,7 +31,7 @@ pub trait Crew: std::fmt::Debug + Send {
     /// [`Error::Crew`](crate::Error::Crew).
     fn exchange_bytes(&mut self, with: usize, give: &[u8], take: &mut [u8]) -> Result<()>;
 
-    /// x ← Σ over the members, by the binary tree over their numbers: (0 + 1) + (2 + 3).. The same
+    /// x ← Σ over the ranks, by the binary tree over their numbers: (0 + 1) + (2 + 3).. The same
     /// bits for all.
     ///
     /// # Errors
@@ -41,8 +41,8 @@ pub trait Crew: std::fmt::Debug + Send {
         double(self, &mut [x], spans)
     }
 
-    /// The blocks of all members, one after the other in the order of their numbers; `mine` is this
-    /// member's, and all have the same length.
+    /// The blocks of all ranks, one after the other in the order of their numbers; `mine` is this
+    /// rank's, and all have the same length.
     ///
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
@@ -50,7 +50,7 @@ pub trait Crew: std::fmt::Debug + Send {
         gather(self, mine)
     }
 
-    /// Bytes of member 0, for all.
+    /// Bytes of rank 0, for all.
     ///
     /// # Errors
     /// [`Error::Crew`](crate::Error::Crew).
@@ -58,10 +58,10 @@ pub trait Crew: std::fmt::Debug + Send {
         share(self, bytes)
     }
 
-    /// Do all have the same of `what`, a word in the plural, told by a fingerprint?
+    /// Checks that all ranks have the same `what`, a word in the plural, by a fingerprint.
     ///
     /// # Errors
-    /// [`CrewError::Unequal`], the same for all, with the first that has another than member 0.
+    /// [`CrewError::Unequal`], the same for all, with the first rank that differs from rank 0.
     fn equal(&mut self, what: Message, fingerprint: &[u8]) -> Result<()> {
         let all = self.gather(fingerprint)?;
         let mut members = all.chunks(fingerprint.len().max(1)).enumerate();
@@ -72,7 +72,7 @@ pub trait Crew: std::fmt::Debug + Send {
     }
 }
 
-/// The parts of a list that [`halve`] went through, the whole first, this member's share last.
+/// The parts of a list that [`halve`] went through, the whole first, this rank's share last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spans(Vec<Range<usize>>);
 
@@ -82,22 +82,22 @@ impl Spans {
         Spans(spans)
     }
 
-    /// Where this member's share lies.
+    /// Where this rank's share lies.
     pub fn share(&self) -> Range<usize> {
         self.0.last().cloned().unwrap_or_default()
     }
 }
 
-/// Leaves in each member's share of x the sum over all members, by the binary tree over their
+/// Leaves in each rank's share of x the sum over all ranks, by the binary tree over their
 /// numbers; elsewhere x holds arbitrary sums. x may lie in several places: its lists count as one,
 /// and are summed where they lie.
 ///
-/// In round k = 0, 1, .. a member has a partner whose number differs in bit k. Both cut the part
+/// In round k = 0, 1, .. a rank has a partner whose number differs in bit k. Both cut the part
 /// that they still care for at `cut`; the lower number keeps the left piece and gets the partner's
 /// numbers for it, the higher one the right piece. For every element the additions are those of the
-/// tree: neighbours first, then pairs of neighbours. 2ᵏ members later each element has met all.
+/// tree: neighbours first, then pairs of neighbours. 2ᵏ ranks later each element has met all.
 ///
-/// Every member sends n·(1/2 + 1/4 + ..) = n·(R − 1)/R numbers in log₂ R messages.
+/// Every rank sends n·(1/2 + 1/4 + ..) = n·(R − 1)/R numbers in log₂ R messages.
 ///
 /// Reference: Rabenseifner, "Optimization of Collective Reduction Operations" (ICCS 2004).
 ///
@@ -132,7 +132,7 @@ pub fn halve(
     Ok(Spans(spans))
 }
 
-/// Gives every member's share of x to all: [`halve`] backwards.
+/// Gives every rank's share of x to all: [`halve`] backwards.
 ///
 /// # Errors
 /// [`Error::Crew`](crate::Error::Crew).
@@ -194,7 +194,7 @@ fn gather(crew: &mut (impl Crew + ?Sized), mine: &[u8]) -> Result<Vec<u8>> {
     Ok(all)
 }
 
-/// [`Crew::share`]: 1, 2, 4, .. members have the bytes.
+/// [`Crew::share`]: 1, 2, 4, .. ranks have the bytes.
 fn share(crew: &mut (impl Crew + ?Sized), bytes: &mut [u8]) -> Result<()> {
     let (rank, size) = (crew.rank(), crew.size());
     for distance in distances(size) {

@@ -30,7 +30,7 @@ pub struct InProcess {
     traffic: Traffic,
 }
 
-/// What a member has sent.
+/// What a rank has sent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Messages that held something.
@@ -52,7 +52,7 @@ enum Content {
 }
 
 impl InProcess {
-    /// How long a member waits for another.
+    /// How long a rank waits for another.
     const DEADLINE: Duration = Duration::from_secs(60);
 
     /// A crew of `size`, to be spread over threads.
@@ -70,11 +70,11 @@ impl InProcess {
         inboxes.into_iter().enumerate().map(member).collect()
     }
 
-    /// Does `work` with every member of a crew of `size`, each on a thread of its own; the results
+    /// Does `work` with every rank of a crew of `size`, each on a thread of its own; the results
     /// in the order of their numbers.
     ///
     /// # Panics
-    /// When a member does.
+    /// When a rank does.
     pub fn run<T: Send>(size: usize, work: impl Fn(&mut InProcess) -> T + Sync) -> Vec<T> {
         let work = &work;
         std::thread::scope(|scope| {
@@ -92,7 +92,7 @@ impl InProcess {
         InProcess { deadline, ..self }
     }
 
-    /// What this member has sent so far.
+    /// What this rank has sent so far.
     pub fn traffic(&self) -> Traffic {
         self.traffic
     }
@@ -107,7 +107,7 @@ impl InProcess {
         if sent { Ok(()) } else { Err(Error::Crew(CrewError::Gone { member: to })) }
     }
 
-    /// The oldest letter of a member.
+    /// The oldest letter of a rank.
     fn take(&mut self, from: usize) -> Result<Content> {
         let early = self.early.iter().position(|letter| letter.from == from);
         if let Some(letter) = early.and_then(|place| self.early.remove(place)) {
@@ -130,7 +130,7 @@ impl InProcess {
     }
 }
 
-/// What came is not what was asked for: members call other methods than each other.
+/// What came is not what was asked for: ranks call other methods than each other.
 fn unfitting(call: &'static str) -> Error {
     Error::Crew(CrewError::Engine {
         call,

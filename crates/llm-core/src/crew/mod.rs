@@ -1,8 +1,8 @@
-//! What several processes that work on one step say to each other, so that they come to the same bytes.
+//! Collectives between the processes that share one step, such that all come to the same bytes.
 //!
-//! A step is a tree over micro-batches (see [`Tree`](crate::train::Tree)). Member r of R takes the
+//! A step is a tree over micro-batches (see [`Tree`](crate::train::Tree)). Rank r of R takes the
 //! r-th of R equal, aligned groups of them, which is a whole subtree; what is left of the tree is
-//! one over the members' numbers. A crew adds by exactly that tree, so a result does not depend on
+//! one over the ranks' numbers. A crew adds by exactly that tree, so a result does not depend on
 //! how many there are.
 //!
 //! | file | holds |
@@ -28,7 +28,7 @@ pub use in_process::{InProcess, Traffic};
 
 use crate::base::{CrewError, Error, Result};
 
-/// The micro-batches of member `rank` of `size`: an aligned group, a subtree of its own.
+/// The micro-batches of rank `rank` of `size`: an aligned group, a subtree of its own.
 ///
 /// # Errors
 /// [`CrewError::Size`] unless `size` is a power of two that divides their number.

@@ -1,4 +1,4 @@
-//! The order of additions, and everybody's share, for every number of members.
+//! The order of additions, and every rank's share, for every number of ranks.
 
 use super::*;
 use crate::Error;

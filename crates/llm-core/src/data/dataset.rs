@@ -56,7 +56,7 @@ impl TokenDataset {
         TokenDataset { starts: Some(starts), ..self }
     }
 
-    /// The same with the token `end` after so many tokens each time: where texts end.
+    /// The same with the token `end` at each of the given places: where texts end.
     ///
     /// # Errors
     /// [`Error::Config`] when the places do not rise, or one is beyond the last token.
@@ -91,7 +91,7 @@ impl TokenDataset {
     /// The tokens of a range, padded with 0 past the end.
     ///
     /// # Errors
-    /// As [`TokenDataset::read`]; [`Error::Memory`] when there is no room for so many.
+    /// As [`TokenDataset::read`]; [`Error::Memory`] when they do not fit.
     pub fn tokens(&self, start: usize, len: usize) -> Result<Vec<TokenId>> {
         let mut tokens = Vec::new();
         let needed = (len as u64).saturating_mul(size_of::<TokenId>() as u64);
@@ -165,8 +165,8 @@ impl TokenDataset {
         starts.iter().zip(ends).map(document).filter(|w| w.len > 0).collect()
     }
 
-    /// Does a window of `seq_len` tokens and the one after it fit? The number of places it may
-    /// begin at.
+    /// Checks that a window of `seq_len` tokens and the one after it fit. Returns the number of
+    /// places it may begin at.
     ///
     /// # Errors
     /// [`Error::DataTooSmall`], naming `what`.

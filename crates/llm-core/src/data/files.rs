@@ -42,7 +42,7 @@ impl ByteFiles {
         ByteFiles::open_after(&whole)
     }
 
-    /// Opens regular files without so many bytes at the beginning of each.
+    /// Opens regular files, skipping the given number of bytes at the beginning of each.
     ///
     /// # Errors
     /// As [`ByteFiles::open`]; also when a file has fewer bytes than are to be left out.
@@ -92,7 +92,7 @@ impl ByteFiles {
     ///
     /// # Errors
     /// [`Error::Io`] naming the file that cannot be read, or has changed since it was opened;
-    /// also when there are not so many bytes.
+    /// also when there are fewer bytes.
     pub fn read(&self, start: usize, out: &mut [u8]) -> Result<()> {
         let (mut place, mut out) = (start, out);
         let first = self.parts.partition_point(|p| p.end <= start);
@@ -137,7 +137,7 @@ impl ByteFiles {
 
 impl Part {
     fn open(path: &Path, skipped: u64, start: usize) -> io::Result<Part> {
-        // Asked by name first: opening a pipe would wait for somebody to write.
+        // Asked by name first: opening a pipe would wait for a writer.
         if !std::fs::metadata(path)?.is_file() {
             return Err(io::Error::other(message!("it is not a regular file")));
         }

@@ -53,12 +53,12 @@ impl Windows {
         }
     }
 
-    /// Whether there is none.
+    /// Whether there are no windows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Window number `i`, if there are so many.
+    /// Window number `i`, if it exists.
     pub fn get(&self, i: usize) -> Option<Window> {
         match &self.0 {
             Kind::Consecutive { scored, seq_len } => (i < self.len()).then(|| {
@@ -82,7 +82,7 @@ impl Windows {
         }
     }
 
-    /// Length of the longest; 0 when there is none.
+    /// Length of the longest; 0 without windows.
     pub fn longest(&self) -> usize {
         match &self.0 {
             Kind::Consecutive { scored, seq_len } => *seq_len.min(scored),

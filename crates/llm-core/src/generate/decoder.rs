@@ -94,7 +94,7 @@ impl<'m> Decoder<'m> {
         self.len
     }
 
-    /// Has it read nothing?
+    /// Whether it has read nothing yet.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }

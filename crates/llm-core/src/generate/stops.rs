@@ -77,7 +77,7 @@ mod tests {
         assert_eq!(run(&[], &["all", " of it"]), ("all of it".into(), false));
     }
 
-    /// ASCII in pieces of so many letters.
+    /// ASCII in pieces of a given number of letters.
     fn cut_up(text: &str, cut: usize) -> Vec<&str> {
         (0..text.len()).step_by(cut).map(|i| &text[i..text.len().min(i + cut)]).collect()
     }

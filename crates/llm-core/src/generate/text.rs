@@ -25,7 +25,7 @@ pub enum Finish {
     Length,
     /// It has come to its end, or to a stop.
     Stop,
-    /// Whoever heard of it wanted no more.
+    /// The caller's callback stopped it.
     Interrupted,
 }
 
@@ -75,7 +75,7 @@ impl Generator<'_> {
 /// use llm_core::{Config, TinyGPT};
 /// let model = TinyGPT::new(Config::new(256, 64, 32, 1), 1)?;
 /// let written = write_text(&model, &ByteTokenizer, "once", 8, Sampling::default())?;
-/// assert!(!written.is_empty()); // nonsense, as long as the model has learnt nothing
+/// assert!(!written.is_empty()); // nonsense, as long as the model is not trained
 /// # Ok::<(), llm_core::Error>(())
 /// ```
 ///

@@ -21,7 +21,7 @@ const GRAIN: f32 = 65_536.0;
 pub struct Dropout {
     /// 16 random bits below this mean 0.
     threshold: u16,
-    /// 1/(1 − p), p as the threshold has it.
+    /// 1/(1 − p), p as rounded in the threshold.
     scale: f32,
     seed: u64,
     step: u64,
@@ -45,7 +45,7 @@ impl Dropout {
         (threshold > 0).then_some(masks)
     }
 
-    /// The masks of a place, by its number below 2²⁴, where each sequence has so many rows.
+    /// The masks of a place, by its number below 2²⁴, each sequence with `rows_per_sequence` rows.
     pub fn at(self, place: impl Into<u64>, rows_per_sequence: usize) -> Dropout {
         let first_row = self.first_sequence.wrapping_mul(rows_per_sequence as u64);
         Dropout { place: place.into(), first_row, ..self }

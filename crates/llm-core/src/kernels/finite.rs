@@ -6,7 +6,7 @@ const CHUNK: usize = 1 << 15;
 /// The exponent of a single-precision number: all ones for infinities and for what is no number.
 const EXPONENT: u32 = 0x7f80_0000;
 
-/// Is no xᵢ infinite or NaN?
+/// Whether every xᵢ is finite.
 pub fn all_finite(x: &[f32]) -> bool {
     if x.len() <= CHUNK {
         return chunk_is_finite(x);

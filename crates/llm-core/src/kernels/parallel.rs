@@ -72,16 +72,16 @@ pub fn rows_with(
 /// A training step has a hundred parallel regions of 20 to 200 µs with a little serial work in
 /// between. A pool thread that finds nothing to do there goes to sleep, and waking it again costs
 /// as much as some whole regions. So the others look for work until `f` is done. Each look that
-/// finds nothing gives its core to whoever else wants it, and whoever finds nothing for a while
-/// naps, so that a caller who shares its core with another process can move to an idle one.
+/// finds nothing gives its core to any other process that wants it, and one that finds nothing for
+/// a while naps, so that a caller who shares its core with another process can move to an idle one.
 ///
-/// Whoever finds nothing for long goes home. This is more than politeness: a thread that took a part
-/// of `f`'s work before it came to watch may watch in the middle of that part, while it waits for
-/// a part of the part. Then `f` waits for that thread, and it must not wait for `f` in turn.
+/// A thread that finds nothing for long stops. This is more than politeness: a thread that took a
+/// part of `f`'s work before it came to watch may watch in the middle of that part, while it waits
+/// for a part of the part. Then `f` waits for that thread, and it must not wait for `f` in turn.
 pub fn awake<T: Send>(f: impl FnOnce() -> T + Send) -> T {
     /// How long a thread looks for work before it takes a nap.
     const PATIENCE: Duration = Duration::from_micros(200);
-    /// Short beside a step, long enough for the scheduler to see an idle core.
+    /// Short compared with a step, long enough for the scheduler to see an idle core.
     const NAP: Duration = Duration::from_micros(50);
     /// Much longer than the serial work between two regions.
     const HOME: Duration = Duration::from_millis(1);
@@ -186,7 +186,7 @@ mod tests {
         assert!(rayon::current_num_threads() == 1 || count() > 0.0);
     }
 
-    /// A thread that watches in the middle of its own part of the work holds nobody up for ever.
+    /// A thread that watches in the middle of its own part of the work blocks no other for ever.
     #[test]
     fn awake_ends_however_its_work_is_nested() {
         fn sum(from: u64, to: u64) -> u64 {
@@ -212,7 +212,7 @@ mod tests {
         }
     }
 
-    /// A panic comes out, on one thread and on several, from the caller and from a task; nobody
+    /// A panic comes out, on one thread and on several, from the caller and from a task; no thread
     /// waits for ever, and the pool works on.
     #[test]
     fn awake_ends_when_its_work_panics() {

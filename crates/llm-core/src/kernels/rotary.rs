@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A pair is two channels R/2 apart, as the files of Llama have it; the paper pairs neighbours,
-//! which is the same with the channels in another order. The way back turns the other way.
+//! which is the same with the channels in another order. The backward pass rotates the other way.
 //!
 //! Reference: Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding".
 
@@ -108,7 +108,7 @@ fn copy_and_turn(y: &mut [f32], x: &[f32], first: usize, turned: &Turned<'_>) {
 }
 
 simd_kernel! {
-    /// Rows from number `first` on; `way` is 1, or −1 for the way back.
+    /// Rows from number `first` on; `way` is 1, or −1 for the backward pass.
     fn turn_rows(x: &mut [f32], first: usize, turned: &Turned<'_>, way: f32) {
         let Turned { angles, width, n_heads, head_dim, seq_len, start } = *turned;
         for (r, row) in x.chunks_exact_mut(width).enumerate() {

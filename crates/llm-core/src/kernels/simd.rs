@@ -78,7 +78,7 @@ fn detected() -> Level {
     Level::Portable
 }
 
-/// `a·b + c`, fused where the kernel's instruction set has it.
+/// `a·b + c`, fused where the kernel's instruction set can.
 ///
 /// Without the hardware instruction `f32::mul_add` is a library call, hundreds of times slower:
 /// so the body's constant `FMA` decides.

@@ -153,7 +153,7 @@ impl AttentionSpec {
         if h == 0 || self.head_dim.is_none() && !c.is_multiple_of(h) {
             let possible = Message::list((1..=c).filter(|h| c.is_multiple_of(*h)));
             let reason = message!(
-                "{} heads do not divide a width (d_model) of {}; possible are {}",
+                "{} heads do not divide a width (d_model) of {}; valid values: {}",
                 h,
                 c,
                 possible
@@ -162,13 +162,13 @@ impl AttentionSpec {
         }
         if g == 0 || !h.is_multiple_of(g) {
             let possible = Message::list((1..=h.min(MOST)).filter(|g| h.is_multiple_of(*g)));
-            let reason = message!("{} do not divide {} heads; possible are {}", g, h, possible);
+            let reason = message!("{} do not divide {} heads; valid values: {}", g, h, possible);
             return err("kv_heads", reason);
         }
         let d = self.head_dim(c);
         if d == 0 || h.checked_mul(d).is_none_or(|joined| joined > MOST) {
             let reason =
-                message!("{} heads of {} channels are none, or more than {} together", h, d, MOST);
+                message!("{} heads of {} channels: not from 1 to {} channels together", h, d, MOST);
             return err("head_dim", reason);
         }
         if let Some(rotary) = &self.rotary {

@@ -1,5 +1,5 @@
-//! One block: attention and MLP, each behind a norm and beside a residual path. Once as ops, which
-//! remember how to go back, and beside each part the same on the plain rows of a text that grows.
+//! One block: attention and MLP, each behind a norm and with a residual path. Once as ops, which
+//! record the backward pass, and next to each part the same on the plain rows of a text that grows.
 
 use super::norm::Affine;
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 
 parameters! {
     /// The parameters of one block. Field names are checkpoint keys (`blocks.{i}.w_fc`, ...); those
-    /// of the attention stand beside them under their own names (`blocks.{i}.w_qkv`, ...).
+    /// of the attention come with them under their own names (`blocks.{i}.w_qkv`, ...).
     pub struct Block(plan) {
         /// `[C]`, only with `norm_affine`: gain of the norm before attention.
         ln1_g: Option<Tensor> = plan.config.norm_affine.then(|| Param::gain(plan.config.d_model)),

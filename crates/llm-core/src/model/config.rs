@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// What a model is, apart from its attention. The defaults of [`Config::new`] are the baseline;
 /// [`Config::gpt2`] sets the options to GPT-2's.
 ///
-/// There is no number of heads here: attention is chosen beside the config, see
+/// There is no number of heads here: attention is chosen separately from the config, see
 /// [`Attention`](super::Attention).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Config {

@@ -1,6 +1,6 @@
 //! The forward pass: scores of what follows, and the loss.
 //!
-//! Training runs it as ops, which remember how to go back; writing text runs it on plain rows with
+//! Training runs it as ops, which record the backward pass; writing text runs it on plain rows with
 //! a cache, step for step the same. As ops without a graph, a position of a small model would take
 //! a quarter longer to write; so there are two, side by side, and a test holds them together.
 
@@ -27,7 +27,7 @@ impl TinyGPT {
         self.run(tokens, shape, None, None)
     }
 
-    /// [`TinyGPT::logits`], with somebody watching every layer's attention.
+    /// [`TinyGPT::logits`], with a probe on every layer's attention.
     ///
     /// # Errors
     /// As [`TinyGPT::logits`].

@@ -47,8 +47,8 @@ pub struct Footprint<'a> {
     pub kept: Kept,
     /// Numbers that the optimizer keeps for each weight: 2 for AdamW.
     pub slots: usize,
-    /// Micro-batches of a step: gradients of ⌊log₂ M⌋ finished groups are kept beside the one in
-    /// the making.
+    /// Micro-batches of a step: gradients of ⌊log₂ M⌋ finished groups are kept besides the one
+    /// being computed.
     pub micro_batches: u32,
 }
 
@@ -64,7 +64,8 @@ impl<'a> Footprint<'a> {
         parameter_list(self.config, &self.attention).iter().map(|(_, p)| p.numel()).sum()
     }
 
-    /// Gradients of finished groups of micro-batches that wait beside the one in the making.
+    /// Gradients of finished groups of micro-batches that wait while the next one is being
+    /// computed.
     pub fn kept_gradients(&self) -> u32 {
         self.micro_batches.max(1).ilog2()
     }

@@ -24,7 +24,7 @@ pub struct NormRow {
     pub doc: &'static str,
     /// The piece of a model, for a format that cannot hold it.
     pub piece: fn() -> Message,
-    /// Whether an affine one has a bias beside its gain.
+    /// Whether an affine one has a bias besides its gain.
     pub bias: bool,
     /// Numbers of a row that its forward leaves for its backward.
     pub(super) stats: usize,

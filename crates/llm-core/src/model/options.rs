@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// An enum with each choice's name and row beside it; `ALL`, `name` and `row` follow.
+/// An enum with each choice's name and row next to it; `ALL`, `name` and `row` follow.
 macro_rules! choices {
     ($(#[$of:meta])* pub enum $Type:ident of $Row:ident {
         $($(#[$meta:meta])* $Choice:ident = $name:literal $row:tt,)+
@@ -52,7 +52,7 @@ pub enum Init {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Activation {
-    /// GELU in its tanh form, as GPT-2 has it: the baseline.
+    /// GELU in its tanh form, as in GPT-2: the baseline.
     #[default]
     GeluTanh,
     /// GELU as it is defined, with the error function.
@@ -66,7 +66,8 @@ pub enum Positions {
     /// A learned row for each position, `wpe`, is added to the token's: the baseline.
     #[default]
     Learned,
-    /// It is told none, and has no `wpe`: what comes first shows in what causal attention may read.
+    /// No positions are given, and there is no `wpe`: what comes first shows in what causal
+    /// attention may read.
     None,
     /// The attention turns queries and keys by their positions, and there is no `wpe`. Only for an
     /// attention that does so, see [`Attention::is_rotary`](super::Attention::is_rotary).

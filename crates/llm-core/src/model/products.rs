@@ -6,7 +6,7 @@ use crate::tensor::Tensor;
 use std::collections::HashMap;
 
 /// Small copies of the matrices that a token is multiplied with, found by where the f32 ones lie: so
-/// whoever multiplies with a matrix need not know that it has one.
+/// code that multiplies by a matrix need not know that it has one.
 #[derive(Debug, Default)]
 pub(crate) struct SmallWeights(HashMap<usize, SmallMatrix>);
 

@@ -1,4 +1,4 @@
-//! A model's matrices in fewer bits, beside the model or in its place.
+//! A model's matrices in fewer bits, in addition to the model or in its place.
 
 use super::products::SmallWeights;
 use super::{TinyGPT, parameter_list};

@@ -148,7 +148,7 @@ mod tests {
         self_attention_1h(&x, &w_qkv, &b_qkv, &w_proj, &b_proj, &Context::new(0))
     }
 
-    /// Each wrong shape beside four right ones: which tensor, and what it should have been.
+    /// Each wrong shape among four right ones: which tensor, and what it should have been.
     #[test]
     fn a_wrong_shape_is_refused_by_its_name() {
         let right: [&[usize]; 5] = [&[2, 3, 4], &[4, 12], &[12], &[4, 4], &[4]];

@@ -1,4 +1,4 @@
-//! What an attention is told about one call, and what it shows of itself.
+//! What an attention is given about one call, and what it shows of itself.
 
 use super::Place;
 use crate::base::{Error, Result};
@@ -13,7 +13,7 @@ use std::fmt;
 /// ε inside the root of a norm, unless a model says otherwise.
 pub const NORM_EPS: f32 = 1e-5;
 
-/// What an attention is told about one call, besides its input and parameters.
+/// What an attention is given about one call, besides its input and parameters.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Context<'a> {
@@ -51,8 +51,8 @@ impl<'a> Context<'a> {
         Context { norm_eps, ..self }
     }
 
-    /// The masks of the weights P, when each sequence has so many rows of them; none without
-    /// dropout.
+    /// The masks of the weights P, each sequence with `rows_per_sequence` rows of them; `None`
+    /// without dropout.
     pub fn weight_masks(&self, rows_per_sequence: usize) -> Option<Dropout> {
         self.dropout.map(|masks| masks.at(Place::Attention(self.layer), rows_per_sequence))
     }

@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// `logits [N, V]`, `targets [N]` to `[1]`.
 ///
 /// # Gradient
-/// `dlogits[n, v] = dL·(softmax(logits[n])ᵥ − 1{v = targets[n]})/N`. When nobody else holds the
+/// `dlogits[n, v] = dL·(softmax(logits[n])ᵥ − 1{v = targets[n]})/N`. When nothing else holds the
 /// logits any more, the gradient is written over them.
 ///
 /// # Errors

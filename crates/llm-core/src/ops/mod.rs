@@ -1,4 +1,4 @@
-//! Ops on tensors: check the shapes, call the kernel, record the way back.
+//! Ops on tensors: check the shapes, call the kernel, record the backward pass.
 //!
 //! | op | equation |
 //! |---|---|

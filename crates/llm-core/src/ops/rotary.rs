@@ -24,7 +24,7 @@ use std::sync::Arc;
 /// dx is dy turned the other way.
 ///
 /// # Errors
-/// [`Error::Shape`] when x has not three axes, or not so many channels or positions.
+/// [`Error::Shape`] when x does not have three axes, or its channels or positions do not match.
 ///
 /// # Reference
 /// Su et al., "RoFormer: Enhanced Transformer with Rotary Position Embedding".

@@ -10,7 +10,7 @@ pub const OPTIMIZERS: &[OptimizerRow] = &[AdamW::ROW, Lion::ROW];
 /// The row of this name.
 ///
 /// # Errors
-/// [`Error::Config`] when there is none.
+/// [`Error::Config`] when no row has this name.
 pub fn find_optimizer(optimizers: &[OptimizerRow], name: &str) -> Result<OptimizerRow> {
     optimizers.iter().find(|row| row.name == name).copied().ok_or_else(|| {
         let known = Message::list(optimizers.iter().map(|row| row.name));

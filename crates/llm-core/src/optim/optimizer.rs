@@ -69,7 +69,7 @@ impl Clone for Box<dyn Optimizer> {
     }
 }
 
-/// An optimizer that a run can name. Whoever calls gives the rows that it knows: this crate's
+/// An optimizer that a run can name. The caller gives the rows that it knows: this crate's
 /// [`OPTIMIZERS`](super::OPTIMIZERS), or these and its own.
 #[derive(Clone, Copy, Debug)]
 pub struct OptimizerRow {

@@ -40,7 +40,7 @@ impl Schedule {
         Schedule { kind: ScheduleKind::Constant, lr, min_lr: lr, warmup_steps: 0, decay_steps: 0 }
     }
 
-    /// Has the rate come down, after `step` updates, to the minimum at which it stays?
+    /// Whether the rate, after `step` updates, has decayed to the minimum at which it stays.
     pub fn is_over(&self, step: u64) -> bool {
         self.kind != ScheduleKind::Constant && step >= self.decay_steps.max(self.warmup_steps)
     }

@@ -39,7 +39,7 @@ pub(super) fn write(name: &str, source: &DataSource, into: &mut Settings) -> Res
     }
 }
 
-/// Takes the keys of one source; nothing when there is none.
+/// Takes the keys of one source; nothing when it has none.
 pub(super) fn read(name: &str, from: &mut Settings) -> Result<Option<DataSource>> {
     let Some(kind) = from.take(&format!("{name}.kind")) else { return Ok(None) };
     Ok(Some(match typed::<String>(name, kind)?.as_str() {

@@ -116,7 +116,7 @@ impl Typed for usize {
     }
 }
 
-/// Choices as texts: those of a type that has its names, or with the names given here.
+/// Choices as texts: named by their type, or with the names given here.
 macro_rules! named {
     ($type:ty) => {
         impl Typed for $type {

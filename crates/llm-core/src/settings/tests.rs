@@ -7,7 +7,7 @@ use crate::model::{Activation, Init, Mlp, Norm, Positions};
 use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
 use crate::recipe::{DataForm, EndOfText};
 
-/// Values of which none is a default.
+/// Values none of which is a default.
 fn config() -> Config {
     Config {
         vocab_size: 11,

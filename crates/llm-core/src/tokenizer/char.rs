@@ -1,7 +1,7 @@
 //! The characters of a text are its vocabulary, in sorted order.
 //!
 //! A unit is a Unicode scalar value, as its UTF-8 bytes, or a byte that is no part of valid UTF-8:
-//! so every file can be learnt, and comes back byte for byte.
+//! so any file can be trained on, and is decoded byte for byte.
 
 use super::Tokenizer;
 use crate::base::escape::safe_token;
@@ -69,8 +69,8 @@ impl CharTokenizer {
         CharTokenizer::new(ascii.iter().map(|b| &b[..]).chain(others.iter().map(|u| &u[..])))
     }
 
-    /// The last place inside `part` where a unit ends, whatever comes after `part`. `None` when
-    /// there is none: never in a part of more than four bytes.
+    /// The last place inside `part` where a unit ends, whatever comes after `part`; `None` without
+    /// one: never in a part of more than four bytes.
     pub fn last_cut(part: &[u8]) -> Option<usize> {
         let continues = |b: &u8| (0x80..0xC0).contains(b);
         // A character has at most three bytes that continue it.

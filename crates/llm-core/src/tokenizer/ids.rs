@@ -21,7 +21,7 @@ impl IdsTokenizer {
     /// The numbers 0..`vocab_size`.
     ///
     /// # Errors
-    /// [`Error::Tokenizer`] when that is none, or more than
+    /// [`Error::Tokenizer`] when that is 0, or more than
     /// [`MAX_VOCAB`](IdsTokenizer::MAX_VOCAB).
     pub fn new(vocab_size: usize) -> Result<IdsTokenizer> {
         match u32::try_from(vocab_size) {

@@ -4,7 +4,7 @@ use crate::base::{Error, Result, TokenId};
 use std::fmt;
 
 /// A way to cut bytes into tokens, so that the tokens' bytes, one after the other, are the text
-/// again. Decoding never passes through a string: what is no valid UTF-8 comes back as it was.
+/// again. Decoding never passes through a string: invalid UTF-8 comes back as it was.
 pub trait Tokenizer: Send + Sync {
     /// Its kind, in checkpoints and flags.
     fn name(&self) -> &str;

@@ -33,7 +33,7 @@ use std::sync::Arc;
 /// ```
 ///
 /// # Errors
-/// [`Error::Tokenizer`] for a kind that this crate does not have, or a blob that is none of its
+/// [`Error::Tokenizer`] for a kind that this crate does not have, or a blob that is not one of its
 /// kind.
 pub fn from_spec(kind: &str, blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
     match end_of_text::inner_blob(blob) {

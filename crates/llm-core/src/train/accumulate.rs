@@ -47,7 +47,7 @@ impl Tree {
     }
 
     /// The sums of loss and tokens with those of a last micro-batch, of which the gradient is still
-    /// in the making: [`Tree::finish`].
+    /// being computed: [`Tree::finish`].
     pub(super) fn with_last(&self, loss: f64, tokens: u64) -> (f64, u64) {
         let groups = self.groups.iter().rev();
         groups.fold((loss, tokens), |right, left| (left.loss + right.0, left.tokens + right.1))

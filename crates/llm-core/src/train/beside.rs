@@ -21,7 +21,7 @@ use std::thread;
 /// What a rank has of a step when its last micro-batch is all that is left.
 pub(super) struct Last<'a> {
     pub model: &'a TinyGPT,
-    /// `None`: the rank was told to stop.
+    /// `None`: the rank was asked to stop.
     pub batch: Option<Batch>,
     /// Those before it.
     pub sum: Tree,
@@ -62,7 +62,7 @@ impl Last<'_> {
 /// Runs `sum` on a thread of its own, with what `walk` gives it meanwhile.
 ///
 /// However the walk ends, there is nothing more to receive then. So a thread that waits for more
-/// comes to its end, and nobody waits for it for ever.
+/// comes to its end, and the caller does not wait for ever.
 fn beside<G: Send, T: Send>(
     walk: impl FnOnce(&mut dyn FnMut(G)) -> Result<()>,
     sum: impl FnOnce(Receiver<G>) -> Result<T> + Send,
@@ -74,7 +74,7 @@ fn beside<G: Send, T: Send>(
         let thread = thread.map_err(|e| {
             Error::config("threads", message!("cannot start one for sums: {}", e.to_string()))
         })?;
-        // It may have ended before, with an error: then nobody wants what is given.
+        // It may have ended before, with an error: then what is given is dropped.
         let walked = walk(&mut |given| drop(sender.send(given)));
         drop(sender);
         let _span = enter("together");

@@ -61,7 +61,7 @@ pub struct Scored<'a> {
     pub targets: &'a [TokenId],
     /// For each scored token: −ln p, in nats.
     pub losses: &'a [f32],
-    /// For each scored token: was it the model's first choice?
+    /// For each scored token: whether it was the model's first choice.
     pub right: &'a [bool],
     /// `[len, V]`: what the model said at each of these positions.
     pub logits: &'a [f32],
@@ -152,7 +152,7 @@ pub fn evaluate_together(
     Ok(sum.means())
 }
 
-/// What was scored so far, for whoever scores in several calls: windows one after the other come to
+/// What was scored so far, for scoring in several calls: windows one after the other come to
 /// the means of one call, to the bit.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sums {
@@ -181,7 +181,7 @@ impl Sums {
 struct Found {
     losses: Vec<f32>,
     right: Vec<bool>,
-    /// It was told to stop before.
+    /// Whether it was asked to stop before the end.
     stop: bool,
 }
 
@@ -257,7 +257,7 @@ fn clamp(id: TokenId, vocab_size: usize) -> TokenId {
     id.min(vocab_size as TokenId - 1)
 }
 
-/// Is `target` the greatest logit (the first of equals)?
+/// Whether `target` has the greatest logit (the first of equals).
 fn is_first_choice(row: &[f32], target: usize) -> bool {
     let mine = row[target];
     row[..target].iter().all(|&x| x < mine) && row[target + 1..].iter().all(|&x| x <= mine)

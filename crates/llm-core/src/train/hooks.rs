@@ -82,7 +82,8 @@ pub type Flow = ControlFlow<Ending>;
 /// A method that fails ends the run with its error; errors of your own go through
 /// [`Error::Hook`](crate::Error::Hook).
 pub trait Hooks: Send {
-    /// Asked before each micro-batch, and after a measurement: give up what is not done yet?
+    /// Whether to give up what is not done yet; asked before each micro-batch, and after a
+    /// measurement.
     fn interrupted(&mut self) -> bool {
         false
     }
@@ -204,7 +205,7 @@ macro_rules! hand_on {
     )+};
 }
 
-/// Borrowed, so that it can be looked at after the run.
+/// Borrowed, so that it can be inspected after the run.
 impl<H: Hooks + ?Sized> Hooks for &mut H {
     hand_on! {
         fn interrupted() -> bool;

@@ -33,7 +33,7 @@ impl Hooks for TimeLimit {
     }
 }
 
-/// Ends a run when so many measurements in a row brought no better loss: early stopping.
+/// Early stopping: ends a run when n measurements in a row brought no better loss.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     most: u64,

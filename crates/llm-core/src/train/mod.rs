@@ -5,7 +5,7 @@
 //! | `step.rs` | [`train_step`]: loss, backward, clip, update |
 //! | `work.rs`, `accumulate.rs` | [`Work`]: who works on a step; [`OneProcess`]: one micro-batch or many |
 //! | `process_group.rs` | [`ProcessGroup`]: several processes, and if wanted a divided optimizer |
-//! | `beside.rs`, `together.rs`, `shares.rs` | its sums, beside the backward pass; what else its ranks make of their parts; what of the weights is whose |
+//! | `beside.rs`, `together.rs`, `shares.rs` | its sums, during the backward pass; what else its ranks make of their parts; what of the weights is whose |
 //! | `agree.rs` | what its ranks agree on between two steps |
 //! | `hooks.rs` | [`Hooks`]: who watches a run, or takes part in it |
 //! | `trainer.rs`, `run.rs` | [`Trainer`]: a run between two steps; [`Trainer::run`], the loop |

@@ -37,8 +37,8 @@ impl<'a> ProcessGroup<'a> {
     /// All ranks call it, before the first step that they make together; the optimizer is of use for
     /// this group alone from then on, and can be saved after [`Work::before_saving`].
     ///
-    /// In a step the gradients are summed up to each rank's share only; the new weights then go the
-    /// way back, in place of the finished sums. As many bytes are sent as without it.
+    /// In a step the gradients are summed up to each rank's share only; the new weights are then
+    /// sent back, in place of the finished sums. As many bytes are sent as without it.
     ///
     /// Reference: Rajbhandari et al., "ZeRO: Memory Optimizations Toward Training Trillion Parameter
     /// Models", its first stage.
@@ -59,8 +59,8 @@ impl Work for ProcessGroup<'_> {
         let (mut sum, mut last) = (Tree::default(), None);
         for (i, batch) in of.enumerate() {
             match batch {
-                Err(Error::Stopped { .. }) => break, // the other ranks are told
-                // Its backward pass goes beside the sums over the ranks.
+                Err(Error::Stopped { .. }) => break, // the other ranks hear of it
+                // Its backward pass runs at the same time as the sums over the ranks.
                 batch if i + 1 == count => last = Some(batch?),
                 batch => add(&mut sum, model, &batch?, share)?,
             }

@@ -32,7 +32,7 @@ pub struct Validation<'a> {
 }
 
 impl<'a> RunPlan<'a> {
-    /// So many steps and nothing else.
+    /// A plan of `steps` steps and nothing else.
     pub fn new(steps: u64) -> RunPlan<'a> {
         RunPlan { steps, ..RunPlan::default() }
     }

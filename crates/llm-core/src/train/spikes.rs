@@ -1,7 +1,7 @@
 //! Spikes: a loss or gradient norm far above those of the last steps.
 //!
 //! z = (x − mean)/deviation over the last [`WINDOW`] steps. The guard's state follows from the steps
-//! that it was told, so a resumed run that tells them again decides as the uninterrupted one.
+//! it was given, so a resumed run that gives them again decides as the uninterrupted one.
 //!
 //! Reference: the outlier detector of llm.c. Unlike there, values that are not finite never reach
 //! the window: they end the run before.

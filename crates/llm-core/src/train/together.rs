@@ -20,7 +20,7 @@ pub(super) struct Part {
     pub loss: f64,
     /// Tokens.
     pub tokens: u64,
-    /// It was told to stop before its last micro-batch.
+    /// Whether it was asked to stop before its last micro-batch.
     pub stopped: bool,
 }
 
@@ -46,14 +46,14 @@ impl Part {
 }
 
 /// The step as all ranks did it: the loss by the tree over their numbers, and the gradient too,
-/// unless one was told to stop. With a divided optimizer each rank gets the finished gradient of
+/// unless one was asked to stop. With a divided optimizer each rank gets the finished gradient of
 /// its share alone.
 ///
 /// The rank's gradients come one after the other, as they are finished; [`buckets_of`] says in
 /// which order they go to the others, which is the same for all.
 ///
 /// # Errors
-/// [`Error::Stopped`] for all when one was told to, [`Error::Crew`].
+/// [`Error::Stopped`] for all when one was asked to stop, [`Error::Crew`].
 pub(super) fn join(
     crew: &mut dyn Crew,
     mine: Part,

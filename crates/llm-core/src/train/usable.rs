@@ -7,7 +7,7 @@ use crate::kernels::finite::all_finite;
 use crate::message;
 use crate::model::TinyGPT;
 
-/// Refuses a state that nobody could use: a weight or a number of the optimizer that is not finite,
+/// Refuses a useless state: a weight or a number of the optimizer that is not finite,
 /// or weights so large that the scores computed from them are not.
 ///
 /// What saves a run asks this first: a state that says nothing must not replace one that does. It

@@ -17,7 +17,7 @@ pub type StepSum = (Gradients, f64, u64);
 /// A parameter's name and a number of its gradient that is not finite, if there is one.
 pub type NonFinite = Option<(String, f32)>;
 
-/// Who works on a step, and how: one process, several, a device. Whoever it is comes to the same
+/// Who works on a step, and how: one process, several, a device. Any of them comes to the same
 /// bits.
 ///
 /// Every method but the first has a default, which is that of [`OneProcess`]: it is rank 0 of 1,
@@ -31,7 +31,7 @@ pub trait Work: Debug + Send {
     /// ```
     ///
     /// # Errors
-    /// [`Error::Stopped`](crate::Error::Stopped) for all ranks when one was told to stop; what
+    /// [`Error::Stopped`](crate::Error::Stopped) for all ranks when one was asked to stop; what
     /// batches and model say.
     fn gradients(&mut self, model: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum>;
 

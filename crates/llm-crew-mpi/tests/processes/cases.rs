@@ -76,7 +76,7 @@ fn no_usable_library(none_is_installed: bool) {
     alone("joins", &[("LLM_MPI", "libnothing.so.7")]).ends_with(69).says("libnothing.so.7");
     alone("joins", &[("LLM_MPI", "")]).ends_with(if none_is_installed { 69 } else { 0 });
     if cfg!(target_os = "linux") {
-        let said = "no MPI library: libc.so.6 is none that is known";
+        let said = "no MPI library: libc.so.6 is not a known library";
         alone("joins", &[("LLM_MPI", "libc.so.6")]).ends_with(69).says(said);
     }
 }

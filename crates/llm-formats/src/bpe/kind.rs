@@ -45,12 +45,12 @@ impl Words {
         }
     }
 
-    /// Do line breaks belong to the signs before them?
+    /// Whether line breaks belong to the signs before them.
     pub(super) fn joins_line_breaks(self) -> bool {
         matches!(self, Words::Llama3 | Words::Qwen2)
     }
 
-    /// As a tokenizer.json has it.
+    /// As in a tokenizer.json.
     pub(super) fn pre_tokenizer(self) -> Value {
         let level = |words: bool| {
             json!({
@@ -125,8 +125,8 @@ fn unknown(reason: impl Into<Message>) -> Error {
     Error::tokenizer("bpe", reason)
 }
 
-/// Do two parts of a file say the same? What says how places are counted does not matter; what a
-/// file does not say is as the library has it.
+/// Whether two parts of a file say the same. What says how places are counted does not matter; what
+/// a file does not say is as in the library.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => {

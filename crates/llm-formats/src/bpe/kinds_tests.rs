@@ -15,7 +15,7 @@ fn added(id: u64, content: &str, special: bool, normalized: bool) -> Value {
         "normalized": normalized, "special": special})
 }
 
-/// A learnt vocabulary of 300 tokens with other words, four added tokens, and a change.
+/// A trained vocabulary of 300 tokens with other words, four added tokens, and a change.
 fn file(words: Words, nfc: bool, change: impl Fn(&mut Value)) -> Vec<u8> {
     let mut file: Value = serde_json::from_slice(&SMALL.blob()).unwrap();
     file["pre_tokenizer"] = words.pre_tokenizer();

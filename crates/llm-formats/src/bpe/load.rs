@@ -166,7 +166,7 @@ pub(super) fn vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Parts> {
     Ok(Parts { vocab, merges: pairs, added, in_lines: true, ..Parts::default() })
 }
 
-/// The tokens that older programs write beside these: a map of their numbers, and of some more is
+/// The tokens that older programs write besides these: a map of their numbers, and of some more is
 /// said in tokenizer_config.json.
 ///
 /// # Errors
@@ -274,7 +274,7 @@ fn parts_of(part: &Value) -> Option<&[Value]> {
     lists.filter_map(Value::as_array).map(Vec::as_slice).next()
 }
 
-/// Is a part of this type, and no sequence?
+/// Whether a part is of this type, and no sequence.
 fn is(part: &Value, kind: &str) -> bool {
     part.get("type").and_then(Value::as_str) == Some(kind) && parts_of(part).is_none()
 }

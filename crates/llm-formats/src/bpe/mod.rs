@@ -1,5 +1,5 @@
 //! Byte-level BPE, GPT-2's way of cutting text: words (`split`), written byte for byte in an
-//! alphabet of 256 characters (`crate::alphabet`), in which pairs of tokens are merged in a learnt
+//! alphabet of 256 characters (`crate::alphabet`), in which pairs of tokens are merged in a trained
 //! order. Of other models it reads those whose words are of a kind that is known (`kind`).
 //!
 //! Merging and learning are the `tokenizers` library's. What is ours stands around it: files are
@@ -47,7 +47,7 @@ use wholes::{Part, Wholes};
 /// Its name in checkpoints and flags.
 pub const NAME: &str = "bpe";
 
-/// Is it in this program?
+/// Whether it is in this program.
 pub const AVAILABLE: bool = true;
 /// Why not.
 pub const UNAVAILABLE: Message = Message::new("", Vec::new());
@@ -63,7 +63,7 @@ const TEXT_MEMORY: u64 = 12;
 /// .. and what cutting takes in any case: the words that each thread remembers.
 const AT_LEAST: u64 = 16 << 20;
 
-/// What cutting a text of so many bytes takes, at most.
+/// The memory that cutting a text of n bytes takes, at most.
 pub fn memory_of(len: usize) -> u64 {
     (len as u64).saturating_mul(TEXT_MEMORY).saturating_add(AT_LEAST)
 }
@@ -90,7 +90,7 @@ pub fn from_vocab_and_merges(vocab: &[u8], merges: &[u8]) -> Result<Arc<dyn Toke
 }
 
 /// The same with tokens that were added to it, as older programs write them: a map of texts to
-/// numbers, what tokenizer_config.json says of them, and what stands beside.
+/// numbers, what tokenizer_config.json says of them, and what is next to it.
 ///
 /// # Errors
 /// As [`from_tokenizer_json`].
@@ -122,10 +122,10 @@ pub fn with_end_of_text(blob: &[u8]) -> Result<Arc<dyn Tokenizer>> {
     Ok(Arc::new(Bpe::new(parts)?))
 }
 
-/// The tokenizer of a tokenizer.json with what stands beside it.
+/// The tokenizer of a tokenizer.json with what is next to it.
 ///
 /// # Errors
-/// As [`from_tokenizer_json`]; when a token that is named there is none of the file's.
+/// As [`from_tokenizer_json`]; when a token that is named there is not in the file.
 pub fn with_kept(file: &[u8], kept: &Kept) -> Result<Arc<dyn Tokenizer>> {
     // Whether added tokens are found in texts depends on both, so the file is read with it.
     let mut whole: serde_json::Value =
@@ -148,8 +148,8 @@ pub fn added_token(file: &[u8], id: u64) -> Result<Option<String>> {
     Ok(parts.added.into_iter().find(|token| token.id == id).map(|token| token.content))
 }
 
-/// What a checkpoint holds, as a tokenizer.json and what stands beside it; and is the file one of
-/// GPT-2's own kind, which vocab.json and merges.txt would say as well?
+/// What a checkpoint holds, as a tokenizer.json and what is next to it; and whether the file is of
+/// GPT-2's own kind, which vocab.json and merges.txt would describe as well.
 ///
 /// # Errors
 /// As [`from_tokenizer_json`].

@@ -25,11 +25,11 @@ pub(super) struct Parts {
     pub(super) added: Vec<Added>,
     /// Which words text is cut into.
     pub(super) words: Words,
-    /// Is text put into Unicode's form NFC?
+    /// Whether text is put into Unicode's form NFC.
     pub(super) nfc: bool,
     /// What the library does to tokens when they are made. It is not done here; it is kept.
     pub(super) post_processor: Value,
-    /// What stands beside the file.
+    /// What is next to the file.
     pub(super) kept: Kept,
     /// Words that are tokens are not cut, whatever the merges say.
     pub(super) ignore_merges: bool,
@@ -48,7 +48,7 @@ pub(super) struct Added {
 }
 
 impl Added {
-    /// The token that ends a text, as GPT-2 has it.
+    /// The token that ends a text, as in GPT-2.
     pub(super) fn end_of_text(id: u64) -> Added {
         Added { content: END_OF_TEXT.into(), id, special: true, normalized: false }
     }
@@ -83,8 +83,8 @@ fn shown(token: &str) -> String {
 }
 
 impl Parts {
-    /// Are added tokens found in a text as wholes? Not by GPT-2's own kind, whose one mark between
-    /// texts is text like any other; one that was given more of them has them found.
+    /// Whether added tokens are found in a text as wholes. Not by GPT-2's own kind, whose one mark
+    /// between texts is text like any other; one that was given more of them has them found.
     pub(super) fn finds_wholes(&self) -> bool {
         let more = self.added.iter().any(|token| token.content != END_OF_TEXT);
         self.words != Words::Gpt2 || self.nfc || !self.kept.is_empty() || more
@@ -326,9 +326,9 @@ fn singles(ordinary: &HashMap<String, TokenId>) -> Result<[Option<TokenId>; 256]
     }
 }
 
-/// Is it in hardly any text? Vocabularies that were learnt without all bytes being given, such as
-/// SmolLM2's, lack some of these: control characters, the first bytes of characters of which none
-/// has a meaning, and what UTF-8 never has.
+/// Whether it is in hardly any text. Vocabularies that were trained without all bytes being given,
+/// such as SmolLM2's, lack some of these: control characters, the first bytes of characters of
+/// which none has a meaning, and what UTF-8 never has.
 fn is_rare(byte: u8) -> bool {
     let white = matches!(byte, b'\t' | b'\n' | b'\r');
     byte.is_ascii_control() && !white || matches!(byte, 0xC0 | 0xC1 | 0xF1 | 0xF2 | 0xF4..=0xFF)

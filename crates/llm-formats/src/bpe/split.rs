@@ -77,7 +77,7 @@ impl Splitter {
 /// Cuts any bytes where a word ends in every case, into pieces of some size: the words of the text
 /// are those of its pieces.
 ///
-/// Such a place is in front of ASCII white space that follows a character which is none: only the
+/// Such a place is in front of ASCII white space that follows a character which is not: only the
 /// first character of a word can be white space if not all are, and what follows a word decides
 /// nothing about it unless it ends in white space. Where signs take the line breaks behind them, it
 /// is not in front of these but behind them.
@@ -114,7 +114,8 @@ fn is_cut(text: &[u8], i: usize, words: Words) -> bool {
     }
 }
 
-/// Is the first character of the text no white space? A byte that is no text may be part of one.
+/// Whether the first character of the text is not white space. A byte that is no text may be part
+/// of one.
 fn begins_a_word(text: &[u8]) -> bool {
     let first = text[..text.len().min(4)].utf8_chunks().next();
     first.and_then(|chunk| chunk.valid().chars().next()).is_some_and(|c| !c.is_whitespace())
@@ -124,7 +125,7 @@ fn is_space(b: u8) -> bool {
     matches!(b, b' ' | b'\t'..=b'\r')
 }
 
-/// Is the last character of the text no white space? A byte that is no text is none.
+/// Whether the last character of the text is not white space; a byte that is no text is not.
 fn ends_a_word(text: &[u8]) -> bool {
     let tail = &text[text.len().saturating_sub(4)..];
     let last = tail.utf8_chunks().last();

@@ -194,7 +194,7 @@ fn what_others_write_is_read() {
     assert_eq!(ids(&*from_tokenizer_json(whole.as_bytes()).unwrap(), "ab ab").len(), 4);
 }
 
-/// SmolLM2's vocabulary lacks some: its model is a model, and a text with them is none of its texts.
+/// SmolLM2's vocabulary lacks some: its model is usable, and a text with them is refused.
 #[test]
 fn bytes_that_hardly_any_text_has_may_be_lacking() {
     let without = |lacking: [&str; 3]| {

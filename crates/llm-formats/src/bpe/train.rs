@@ -16,8 +16,8 @@ use tokenizers::Trainer;
 use tokenizers::models::bpe::{BPE, BpeTrainer};
 use tokenizers::pre_tokenizers::byte_level::ByteLevel;
 
-/// Longer words are learnt in parts of this many bytes: merging inside a word takes time with the
-/// square of its length, and a longer token would be of no use.
+/// Longer words are trained on in parts of this many bytes: merging inside a word takes time with
+/// the square of its length, and a longer token would be of no use.
 const LONGEST: usize = 256;
 /// A pair that came once says nothing about other text.
 const LEAST: u64 = 2;
@@ -35,14 +35,14 @@ const COUNTED_MEMORY: u64 = 64;
 /// What learning reports on the way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Learning {
-    /// So many bytes have been read.
+    /// The number of bytes read so far.
     Read(usize),
     /// All have: now tokens are merged.
     Merge,
 }
 
-/// A vocabulary of `vocab_size` tokens, all 256 bytes among them, learnt from a text; fewer when
-/// the text has not so many pairs that come twice. The same text gives the same tokens.
+/// A vocabulary of `vocab_size` tokens, all 256 bytes among them, trained on a text; fewer when
+/// the text has fewer pairs that come twice. The same text gives the same tokens.
 ///
 /// # Errors
 /// [`llm_core::Error::Tokenizer`] for a size outside 256..=[`Config::MAX_VOCAB`];

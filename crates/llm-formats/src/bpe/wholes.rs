@@ -107,7 +107,7 @@ fn cut<'t>(
     Ok(())
 }
 
-/// Unicode's form NFC, as the library has it: letters with their marks are one character.
+/// Unicode's form NFC, as in the library: letters with their marks are one character.
 fn in_normal_form(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 /// Where the bytes of a file are.
 pub(super) enum Held {
-    /// In the file, after so many that are left out.
+    /// In the file, after `skipped` bytes.
     Disk {
         skipped: u64,
         len: u64,

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 /// Most bytes of standard input that are read.
 const MOST_OF_STREAM: u64 = 4 << 30;
 
-/// One file, looked at.
+/// One file, inspected.
 pub(super) struct Looked {
     pub(super) path: PathBuf,
     pub(super) form: DataForm,
@@ -34,8 +34,8 @@ impl Looked {
         Looked { path: path.into(), form, changes: Vec::new(), marks: 0, held }
     }
 
-    /// A text that begins with `sample` and is called `name`: its bytes are learnt as they are, which in
-    /// another encoding are other characters, or none.
+    /// A text that begins with `sample` and is called `name`: its bytes are trained on as they are,
+    /// which in another encoding are other characters, or none.
     fn text(path: &Path, name: &Path, sample: &[u8], held: Held) -> Looked {
         // The beginning may end within a character.
         let broken = std::str::from_utf8(sample).is_err_and(|e| e.error_len().is_some());

@@ -1,4 +1,4 @@
-//! Files that are given to learn from or to be judged on: found, looked at, taken out of what they are
+//! Files that are given for training or validation: found, inspected, taken out of what they are
 //! wrapped in, and made one sequence.
 //!
 //! Each module imports only from those above it in this list:
@@ -59,7 +59,7 @@ pub struct Files {
     pub changes: Vec<Message>,
     /// What to call each.
     pub names: Vec<Message>,
-    /// nanoGPT's `meta.pkl` beside them, when they are token numbers.
+    /// nanoGPT's `meta.pkl` next to them, when they are token numbers.
     pub meta: Option<PathBuf>,
     /// What a checkpoint remembers of them.
     pub source: DataSource,
@@ -77,7 +77,7 @@ impl fmt::Debug for Files {
 impl Files {
     /// Reads files in order, those of a folder too; `-` is standard input. What is larger than
     /// [`in_memory`] stays on the disk, if it can be read in parts; a stream cannot, nor what is
-    /// converted, and neither do files beside them.
+    /// converted, and neither do files next to them.
     ///
     /// # Errors
     /// [`FormatError::Core`] for what cannot be read or is too large, [`FormatError::Content`] for what
@@ -161,7 +161,7 @@ impl Files {
         Ok(Files { texts, name, changes, names, meta, of_model: reading.of_model, source })
     }
 
-    /// The tokens of what is learnt and of the `share` that is not, see [`Texts::divided`].
+    /// The tokens for training and of the `share` that is kept out of it, see [`Texts::divided`].
     ///
     /// # Errors
     /// As [`Files::tokens`].
@@ -259,7 +259,7 @@ fn one_form(files: &[Looked]) -> Result<DataForm> {
     }
 }
 
-/// What was done to so many of the files, and to which.
+/// What was done to how many of the files, and to which.
 fn changes(files: &[Looked], left_out: &[PathBuf]) -> Vec<Message> {
     let all: BTreeSet<Wrapping> = files.iter().flat_map(|file| file.changes.clone()).collect();
     let changed = all.into_iter().map(|change| {

@@ -20,7 +20,7 @@ pub struct Reading {
     pub(super) end_of_text: EndOfText,
     /// The vocabulary is that of a model, and cannot be another.
     pub(super) of_model: bool,
-    /// Can nobody say what they are, or have other files made? Then a refusal gives no advice.
+    /// Whether no one can say what they are, or make other files: then a refusal gives no advice.
     silent: bool,
 }
 
@@ -60,7 +60,7 @@ impl Reading {
         }
     }
 
-    /// As [`Reading::again`] for a model that is there. One from elsewhere has learnt how texts end,
+    /// As [`Reading::again`] for a model that is there. One from elsewhere knows how texts end,
     /// if it has a token for that.
     pub fn for_model(
         tokenizer: &dyn Tokenizer,

@@ -4,7 +4,7 @@ use crate::data_file::Dress;
 use llm_core::base::Message;
 use llm_core::message;
 
-/// What a text was taken out of, or rid of, before it is learnt; in the order in which it is said.
+/// What a text was taken out of, or rid of, before training; in the order in which it is said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Wrapping {
     Unpacked,

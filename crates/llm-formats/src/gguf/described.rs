@@ -275,7 +275,7 @@ impl Keys<'_> {
         let prefix = format!("{}.", self.family.name());
         for (key, value) in self.metadata {
             let Some(name) = key.strip_prefix(&prefix) else { continue };
-            // Of a mixture of experts, of which there are none.
+            // Of a mixture of experts, which is not supported.
             let none = value.whole() == Some(0);
             let unscaled = name == "rope.scaling.type" && *value == MetaValue::text("none");
             if !(none || unscaled || KNOWN.contains(&name) || more.contains(&name)) {

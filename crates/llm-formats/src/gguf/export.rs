@@ -150,7 +150,7 @@ fn general(family: Architecture, stored: Stored, name: &str) -> Vec<(String, Met
     entries
 }
 
-/// Was the file written by [`export()`]? For a look before it is replaced.
+/// Whether the file was written by [`export()`]. For a look before it is replaced.
 pub fn is_ours(path: &Path) -> bool {
     let file = open(path).and_then(|(file, length)| Gguf::open(io::BufReader::new(file), length));
     file.is_ok_and(|file| file.metadata.contains_key(OURS))

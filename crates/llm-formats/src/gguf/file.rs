@@ -14,7 +14,7 @@ use std::io::Read;
 
 /// What a file begins with.
 pub(super) const MAGIC: [u8; 4] = *b"GGUF";
-/// Where no other is said, every tensor begins at a multiple of so many bytes.
+/// Default alignment of tensors, in bytes.
 pub(super) const ALIGNMENT: u64 = 32;
 const MAX_ALIGNMENT: u64 = 4096;
 /// Key of another.
@@ -82,7 +82,7 @@ impl<R: Read> Gguf<R> {
     /// Reads what stands before the tensors in a file of `length` bytes.
     ///
     /// # Errors
-    /// [`FormatError::Content`] when it is none within our limits and the format's rules.
+    /// [`FormatError::Content`] when it is not within our limits and the format's rules.
     pub fn open(reader: R, length: u64) -> Result<Gguf<R>> {
         let mut input = Input::new(reader, length);
         let mut magic = [0; 4];
@@ -237,7 +237,7 @@ fn alignment(metadata: &BTreeMap<String, MetaValue>) -> Result<u64> {
 }
 
 /// The table of tensors: one begins where the one before it ends, at the next multiple of the
-/// alignment, as the format's own reader has it.
+/// alignment, as in the format's own reader.
 fn infos(input: &mut Input<impl Read>, count: u64, alignment: u64) -> Result<Vec<TensorInfo>> {
     let (mut tensors, mut names, mut next) = (Vec::new(), HashSet::new(), 0u64);
     for _ in 0..count {

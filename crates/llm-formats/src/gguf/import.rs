@@ -93,7 +93,7 @@ struct Growing {
 }
 
 /// The weights under our names. Each piece goes to its place row by row: no tensor of the file is in
-/// memory as a whole beside it.
+/// memory as a whole in addition.
 fn parameters(
     file: Gguf<impl Read>,
     config: &Config,

@@ -25,7 +25,7 @@ impl<R: Read> Input<R> {
         Input { reader, position: 0, left: length, memory: MAX_MEMORY }
     }
 
-    /// `Err` unless so many bytes follow.
+    /// `Err` unless at least `bytes` bytes follow.
     pub(super) fn has(&self, bytes: u64) -> Result<()> {
         match bytes <= self.left {
             true => Ok(()),
@@ -33,7 +33,7 @@ impl<R: Read> Input<R> {
         }
     }
 
-    /// Takes so many bytes of memory, from what there is for names and values.
+    /// Takes `bytes` bytes of memory, from what there is for names and values.
     pub(super) fn keep(&mut self, bytes: u64) -> Result<()> {
         let left = self.memory.checked_sub(bytes).ok_or_else(|| {
             let mib = MAX_MEMORY >> 20;
@@ -51,7 +51,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Passes over so many bytes.
+    /// Skips `bytes` bytes.
     pub(super) fn skip(&mut self, bytes: u64) -> Result<()> {
         self.has(bytes)?;
         let skipped = io::copy(&mut (&mut self.reader).take(bytes), &mut io::sink())?;
@@ -74,7 +74,7 @@ impl<R: Read> Input<R> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// A length and so many bytes of UTF-8, at most `most` of them.
+    /// A length and that number of bytes of UTF-8, at most `most` of them.
     pub(super) fn text(&mut self, most: u64) -> Result<String> {
         let length = self.u64()?;
         if length > most {

@@ -73,13 +73,13 @@ pub(super) struct Piece {
 }
 
 impl Piece {
-    /// Is it a matrix of a layer, or the tables that texts begin and end with?
+    /// Whether it is a matrix of a layer, or one of the tables that texts begin and end with.
     pub(super) fn may_be_rounded(&self) -> bool {
         // llama.cpp reads positions as F32 whatever else a file holds.
         self.form != Form::Vector && self.ours != "wpe"
     }
 
-    /// Can it be a part of a parameter of this shape?
+    /// Whether it can be a part of a parameter of this shape.
     pub(super) fn fits(&self, ours: &[usize]) -> bool {
         let theirs = &self.theirs.shape;
         match (self.form, ours) {

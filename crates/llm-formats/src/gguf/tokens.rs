@@ -50,7 +50,7 @@ pub(super) struct Tokens {
     merges: Vec<String>,
     /// The token that ends a text.
     end: Option<TokenId>,
-    /// What is named beside them.
+    /// What is named besides them.
     kept: Kept,
 }
 
@@ -274,7 +274,7 @@ impl Tokens {
         Ok(Some(Tokens { pre, names, kinds, merges, end, kept }))
     }
 
-    /// The tokenizer of a file for a model with so many tokens.
+    /// The tokenizer of a file for a model with a vocabulary of this size.
     ///
     /// # Errors
     /// [`FormatError::Content`] naming what it is not, or cannot be.
@@ -294,7 +294,7 @@ impl Tokens {
         Ok(PaddedTokenizer::pad(tokenizer, rows))
     }
 
-    /// Does it name a token that ends a text under another name than ours?
+    /// The token that it names as the end of a text, when that is not ours.
     pub(super) fn foreign_end(&self, tokenizer: &dyn Tokenizer) -> Option<TokenId> {
         let control = |id: &TokenId| self.kinds.get(*id as usize) == Some(&kind::CONTROL);
         self.end.filter(control).filter(|id| tokenizer.end_of_text() != Some(*id))

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Does the output head add something other than 0? GPT-2's cannot.
+/// Whether the output head adds something other than 0. GPT-2's cannot.
 pub fn has_head_bias(model: &TinyGPT) -> bool {
     model.b_lm.as_ref().is_some_and(|bias| bias.data().iter().any(|&x| x != 0.0))
 }

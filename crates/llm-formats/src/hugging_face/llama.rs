@@ -194,12 +194,12 @@ pub(super) fn family(config: &Config, own: &AttentionSpec) -> Result<Family, Mes
     }
     match (own.qk_norm, biases) {
         (true, (_, _, false)) => Ok(Family::Qwen3),
-        (true, _) => Err(message!("an MLP with biases beside normed queries and keys (mlp_bias)")),
+        (true, _) => Err(message!("an MLP with biases and normed queries and keys (mlp_bias)")),
         (false, (true, false, false)) => Ok(Family::Qwen2),
         (false, _) if plain && even => Ok(Family::Llama),
         (false, _) if none => Ok(Family::Mistral),
-        (false, _) if plain => Err(message!("biases beside heads that do not divide the width")),
-        (false, _) => Err(message!("biases beside a window")),
+        (false, _) if plain => Err(message!("biases with heads that do not divide the width")),
+        (false, _) => Err(message!("biases with a window")),
     }
 }
 

@@ -251,9 +251,9 @@ fn what_none_of_them_has_is_refused() {
         (
             Config { mlp_bias: true, ..small() },
             heads().with_qk_norm(),
-            "an MLP with biases beside normed queries",
+            "an MLP with biases and normed queries",
         ),
-        (Config { mlp_bias: true, ..small() }, heads().with_window(2), "biases beside a window"),
+        (Config { mlp_bias: true, ..small() }, heads().with_window(2), "biases with a window"),
         (small(), Modern::new(3).with_head_dim(2).with_rotary(9.0), "do not divide the width"),
     ] {
         let refused = exported(&config, attention).map(drop).unwrap_err().to_string();

@@ -2,7 +2,7 @@
 //!
 //! GPT-2's shapes are ours: `Conv1D` stores `[in, out]` as we do. `Linear` stores `[out, in]`: the
 //! untied output head, and all matrices of Llama's blocks, are turned. Llama has queries, keys and
-//! values one by one, and gate and value of the MLP: they stand beside each other in ours.
+//! values one by one, and gate and value of the MLP: they are side by side in ours.
 
 use super::family::Family;
 use llm_core::{AttentionSpec, Config};
@@ -143,7 +143,7 @@ impl Names {
         Some(found.into_iter().zip(widths).map(source).collect())
     }
 
-    /// Is it a tensor of older files that says nothing? Masks, which causal attention does not
+    /// Whether it is a redundant tensor of older files. Masks, which causal attention does not
     /// need, and frequencies, which follow from the settings.
     pub(super) fn is_constant(&self, theirs: &str, prefix: &str, n_layers: usize) -> bool {
         let (blocks, known): (_, &[&str]) = match self.family {
@@ -205,7 +205,7 @@ mod tests {
         assert!(!llama.is_constant("layers.0.attn.bias", "", 1));
     }
 
-    /// Queries, keys and values beside each other, then gate and value.
+    /// Queries, keys and values side by side, then gate and value.
     #[test]
     fn parts_of_a_matrix_stand_beside_each_other() {
         let config = Config {

@@ -87,8 +87,8 @@ pub fn export(tokenizer: &dyn Tokenizer, context: usize) -> Result<Files> {
     Ok(files)
 }
 
-/// The tokenizer of a folder, if it has one, for a model with so many tokens, of which `ends` end a
-/// text where the tokenizer's own files do not say it.
+/// The tokenizer of a folder, if it has one, for a model with this many tokens, of which `ends` end
+/// a text where the tokenizer's own files do not say it.
 ///
 /// # Errors
 /// [`FormatError::File`] naming the file that does not fit.
@@ -199,7 +199,7 @@ fn added(folder: &Path) -> Result<Vec<(String, u64)>> {
     let number = |(content, id): (String, Value)| match id.as_u64() {
         Some(id) => Ok((content, id)),
         None => {
-            let why = message!("the number of {} is none", shown(&content));
+            let why = message!("the number of {} is invalid", shown(&content));
             Err(FormatError::content(why).at(&folder.join(ADDED)))
         }
     };

@@ -69,7 +69,7 @@ pub(super) fn char_file(tokenizer: &dyn Tokenizer) -> Value {
     };
     // The tokens proper: a padded vocabulary ends with numbers that stand for nothing.
     let units = (0..tokenizer.vocab_size() as TokenId).map(|id| (id, tokenizer.bytes_of(id)));
-    // The token that ends a text is none of the model's.
+    // The token that ends a text is not one of the model's.
     let units =
         units.take_while(|(id, unit)| !unit.is_empty() && Some(*id) != tokenizer.end_of_text());
     let vocab = units.map(|(id, unit)| (name(unit), json!(id))).collect();
@@ -115,7 +115,7 @@ fn with_added(file: &Value, tokenizer: Arc<dyn Tokenizer>) -> Option<Arc<dyn Tok
     }
 }
 
-/// One character, or a byte that is none.
+/// One character, or a byte that is not part of one.
 fn unit(name: &str) -> Option<Vec<u8>> {
     let mut chars = name.chars();
     if let (Some(_), None) = (chars.next(), chars.next()) {

@@ -114,7 +114,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<BTreeMap<String, String>> {
     Ok(weight_map)
 }
 
-/// Does the name stay in its folder?
+/// Whether the name stays in its folder.
 fn is_plain(name: &str) -> bool {
     let mut parts = Path::new(name).components();
     let one = matches!((parts.next(), parts.next()), (Some(Component::Normal(part)), None) if part == name);

@@ -35,7 +35,7 @@ impl<R: Read> Numbers<R> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
-    /// So many finite elements.
+    /// Reads `count` finite elements.
     pub(super) fn floats(&mut self, what: impl Into<Message>, count: usize) -> Result<Vec<f32>> {
         let mut out = Vec::new();
         out.try_reserve_exact(count).map_err(|_| {

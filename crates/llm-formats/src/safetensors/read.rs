@@ -71,7 +71,7 @@ impl<R: Read> Contents<R> {
     /// Reads the header of a file of `length` bytes.
     ///
     /// # Errors
-    /// [`FormatError::Content`] when it is none within our limits and the format's rules.
+    /// [`FormatError::Content`] when it is not within our limits and the format's rules.
     pub fn open(mut input: R, length: u64) -> Result<Contents<R>> {
         let mut start = [0; 8];
         let Some(rest) = length.checked_sub(start.len() as u64) else {

@@ -55,7 +55,7 @@ pub struct Kernel {
     pub probs_difference: f64,
     /// Largest difference to the outputs of all heads.
     pub att_difference: f64,
-    /// Are both no more than rounding, 1e-6 of numbers around 1?
+    /// Whether both are no more than rounding, 1e-6 of numbers around 1.
     pub agrees: bool,
 }
 
@@ -70,7 +70,7 @@ pub struct Walk {
     pub layer: Option<usize>,
     /// `[T]`: the sequence's tokens; none for the built-in example.
     pub tokens: Option<Vec<Token>>,
-    /// Does whoever reads it know one head only? Then a score has three indices.
+    /// Whether the reader knows one head only: then a score has three indices.
     pub one_head: bool,
     /// Where things lie.
     pub offsets: Offsets,
@@ -82,7 +82,7 @@ pub struct Walk {
     pub scale: f64,
     /// The dot product times the scale.
     pub scaled: f64,
-    /// Is j > i, or outside the window?
+    /// Whether j > i, or outside the window.
     pub masked: bool,
     /// What is stored: the scaled product, or the mask's value.
     pub score: f64,
@@ -98,7 +98,7 @@ pub struct Walk {
     pub value_offsets: Vec<usize>,
     /// `[T, D]`: the v rows of this head.
     pub values: Vec<Vec<f32>>,
-    /// Is the head in use? One that is switched off gives zeros.
+    /// Whether the head is in use. One that is switched off gives zeros.
     pub head_used: bool,
     /// `[C]`: the outputs of all heads side by side.
     pub att: Vec<f64>,

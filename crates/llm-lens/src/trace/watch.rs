@@ -24,7 +24,7 @@ pub struct Seen {
     pub b_proj: Tensor,
     /// Gains of normed queries and keys, `[D]` each.
     pub gains: Option<[Tensor; 2]>,
-    /// Are the two biases there?
+    /// Whether each of the two biases is there.
     pub biased: [bool; 2],
     /// ε of norms.
     pub norm_eps: f32,

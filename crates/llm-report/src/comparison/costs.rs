@@ -1,5 +1,5 @@
-//! What kinds of models cost beside their steps: the cache, and the loss in windows that are longer
-//! than those that were learnt.
+//! What kinds of models cost besides their steps: the cache, and the loss in windows that are
+//! longer than those that were trained on.
 
 use llm_core::model::Positions;
 use llm_lens::with_context;
@@ -8,7 +8,7 @@ use llm_run::defaults::PERIODIC_TOKENS;
 use llm_run::plan::Plan;
 use serde::Serialize;
 
-/// Windows are so many times as long as those that were learnt.
+/// Lengths of windows, in multiples of the training length.
 const TIMES: [usize; 3] = [1, 2, 4];
 
 /// What is measured of a model besides its loss.
@@ -23,7 +23,7 @@ pub struct Costs {
 /// The loss in windows of some length.
 #[derive(Clone, Debug, Serialize)]
 pub struct AtLength {
-    /// Times the length that was learnt.
+    /// Multiple of the training length.
     pub times: usize,
     /// None where there is no such window, or the model has no such positions.
     pub loss: Option<f64>,

@@ -6,7 +6,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `variant` | the settings in which trainings differ |
-//! | `costs` | what kinds of models cost beside their steps |
+//! | `costs` | what kinds of models cost besides their steps |
 //! | `conclusions` | what may be said about a difference |
 //! | `results` | the runs, and what follows from them |
 //! | `picture` | the results as a picture |

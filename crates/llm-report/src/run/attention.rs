@@ -20,7 +20,7 @@ const MOST_OPERATIONS: u64 = 4_000_000_000;
 const FEWEST_TOKENS: usize = 8;
 /// Heads are measured on no more tokens than this, ..
 const MOST_MEASURED: usize = 8192;
-/// .. in windows of at most so many.
+/// .. in windows of at most this many.
 const LONGEST: usize = 256;
 
 /// As many tokens as can be shown; 0: none, the model is too large.

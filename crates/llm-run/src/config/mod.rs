@@ -1,4 +1,4 @@
-//! The settings of a run as TOML: for its folder, and for whoever wants to see them.
+//! The settings of a run as TOML: for its folder, and for display.
 //!
 //! | file | holds |
 //! |---|---|

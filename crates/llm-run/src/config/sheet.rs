@@ -32,7 +32,7 @@ pub struct Sheet {
 
 impl Sheet {
     /// The settings that decide a run, without where it is saved: given to another run, they make it
-    /// once more in another place. What else is `beside` them comes last in its table.
+    /// once more in another place. What else is in `beside` comes last in its table.
     pub fn of(
         decided: &Decided<'_>,
         options: &Options,
@@ -122,7 +122,7 @@ impl Sheet {
         sheet
     }
 
-    /// What stands beside them, but for keys that have been put in.
+    /// The other entries, except for keys that have been put in.
     pub fn beside(&mut self, beside: impl IntoIterator<Item = Beside>) {
         for (table, key, value) in beside {
             if !self.known.contains(&key) {

@@ -1,4 +1,4 @@
-//! What was given to learn from or to be judged on, before it is cut into tokens.
+//! What was given for training or validation, before it is cut into tokens.
 
 use crate::defaults::{STORY_COUNT, STORY_SEED};
 use crate::error::{Result, RunError, option};
@@ -44,8 +44,8 @@ impl Input {
         Ok(Input::Files(Box::new(Files::of_bytes(name, bytes, reading)?)))
     }
 
-    /// The files that are given, else what a run learnt from if that can be made again; `None`:
-    /// it learnt from files, which have to be given.
+    /// The files that are given, else a run's training data if that can be made again; `None`:
+    /// it was trained on files, which have to be given.
     ///
     /// # Errors
     /// As [`Input::files`].
@@ -74,7 +74,7 @@ impl Input {
     }
 }
 
-/// Refuses a word on what files hold when there are none, and on texts where they hold none.
+/// Refuses a setting of what files hold when there are no files, and on texts where they hold none.
 ///
 /// # Errors
 /// [`RunError::Usage`].

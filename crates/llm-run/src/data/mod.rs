@@ -1,4 +1,4 @@
-//! What a run learns from and is judged on: the built-in stories, or files.
+//! Training and validation data of a run: the built-in stories, or files.
 
 use llm_core::base::{Message, with_causes};
 mod input;
@@ -21,10 +21,10 @@ use llm_formats::tokenizers::is_bytes;
 use llm_stories::{GRAMMAR_VERSION, ToldStories};
 use std::sync::Arc;
 
-/// Text of which so much is learnt is not unseen.
+/// The share of passages in the training data from which on text is not unseen.
 const MOST_REPEATED: f64 = 0.5;
 
-/// How many of `count` stories are learnt.
+/// How many of `count` stories are for training.
 pub fn learnt(count: u64, val_frac: f64) -> u64 {
     count - (count as f64 * val_frac) as u64
 }
@@ -32,9 +32,9 @@ pub fn learnt(count: u64, val_frac: f64) -> u64 {
 /// Data ready for use. Copies share what is large.
 #[derive(Clone, Debug)]
 pub struct Data {
-    /// What is learnt.
+    /// The training data.
     pub train: TokenDataset,
-    /// What it is judged on, if there is any.
+    /// The validation data, if there is any.
     pub val: Option<Validation>,
     /// For the banner.
     pub label: Message,
@@ -44,7 +44,7 @@ pub struct Data {
 
 impl Data {
     /// Cuts the input into training and validation parts for windows of `seq_len`; with `val`, all
-    /// of it is learnt and that is what it is judged on.
+    /// of it is for training and `val` is for validation.
     ///
     /// # Errors
     /// [`RunError::Data`] when the training part has no room for one window, `val` nothing to
@@ -76,7 +76,7 @@ impl Data {
                 let data = Data::of_files(*files, 0.0, seq_len, tokenizer)?;
                 let val = Data::whole(val, seq_len, tokenizer)?;
                 let label = match judged_on {
-                    Some(other) => message!("{}; judged on {}", data.label, other),
+                    Some(other) => message!("{}; validation: {}", data.label, other),
                     None => data.label,
                 };
                 Ok(Data { val: Some(val), label, ..data })
@@ -84,7 +84,8 @@ impl Data {
         }
     }
 
-    /// The same without a word on what is unseen. Stories that `told` holds are not told again.
+    /// The same without a word on what is unseen. Stories that `told` holds are not generated
+    /// again.
     ///
     /// # Errors
     /// As [`Data::new`].
@@ -116,7 +117,7 @@ impl Data {
         let label = with_facts(stories, vocabulary(tokenizer.as_ref()));
         let val = (cut < count)
             .then(|| Validation::of_stories(told.unseen.clone(), seq_len, tokenizer.clone()));
-        // The story after the last one: nobody learns it.
+        // The story after the last one: never trained on.
         let next = llm_stories::story(seed, count).text;
         let opening = next.split_inclusive(' ').take(2).collect::<String>().trim().to_string();
         Ok(Data { train, val: val.transpose()?, label, opening: Some(opening) })
@@ -150,7 +151,7 @@ impl Data {
         Ok(Data { train, val, label, opening: None })
     }
 
-    /// All of the input as something to be judged on.
+    /// All of the input as validation data.
     ///
     /// # Errors
     /// [`RunError::Data`] when it has one token or none, or a character that the vocabulary does
@@ -182,7 +183,7 @@ impl Data {
     }
 }
 
-/// Refuses to be judged on a file that is learnt, by whatever name, or on passages of it.
+/// Refuses to validate on a file of the training data, by whatever name, or on passages of it.
 fn check_unseen(val: &Files, learnt: &Files) -> Result<()> {
     if let Some((own, other)) = val.texts.equal_file(&learnt.texts)? {
         return Err(RunError::Data(message!(

@@ -149,7 +149,7 @@ impl Validation {
     }
 
     /// Most tokens that are scored after the last of `steps`: a short run with a long text is not to
-    /// be measured for longer than it has learnt.
+    /// be measured for longer than it was trained.
     pub fn most_after(&self, steps: u64, recipe: &Recipe) -> usize {
         if self.stories.is_some() {
             return FINAL_TOKENS;
@@ -184,8 +184,8 @@ impl Validation {
         Ok(Some(found.loss))
     }
 
-    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is told after each window how
-    /// many were scored, and says whether that is enough.
+    /// Scores at most `limit` tokens, in evenly spaced windows. `stop` is called after each window
+    /// with how many were scored, and says whether that is enough.
     ///
     /// # Errors
     /// What [`evaluate`](llm_core::train::evaluate) refuses.
@@ -199,7 +199,7 @@ impl Validation {
         self.score_together(&mut OneProcess, model, batch_size, limit, |tokens, _, _| stop(tokens))
     }
 
-    /// The same, by those who work. `seen` is told each window and what the model said
+    /// The same, by those who work. `seen` is given each window and what the model said
     /// about it too.
     ///
     /// # Errors

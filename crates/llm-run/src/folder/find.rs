@@ -53,7 +53,7 @@ fn name_of(_: &File) -> Option<PathBuf> {
     None
 }
 
-/// `dir`, or beside it `dir-2`, `dir-3` ..: where there is nothing of anybody's.
+/// `dir`, or next to it `dir-2`, `dir-3` ..: the first free one.
 fn free_place(dir: &Path) -> PathBuf {
     let beside = (2u32..).map(|n| {
         let mut name = dir.file_name().unwrap_or_default().to_os_string();

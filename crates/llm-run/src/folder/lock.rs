@@ -1,4 +1,4 @@
-//! A file that says who writes the one beside it.
+//! A file that says which process writes the one next to it.
 
 use super::names::cannot_create;
 use crate::error::{Result, RunError};
@@ -37,7 +37,7 @@ impl Lock {
         }
     }
 
-    /// Its file came to lie beside `path`, if that is so.
+    /// Its file came to lie next to `path`, if that is so.
     pub(super) fn follow(&mut self, path: &Path) {
         let moved = beside(path);
         if is(&self.file, &moved) {
@@ -55,7 +55,7 @@ impl Drop for Lock {
     }
 }
 
-/// Does somebody hold the lock of the file that `path` means?
+/// Whether a process holds the lock of the file that `path` means.
 pub(super) fn is_held(path: &Path) -> bool {
     let file = File::open(beside(path));
     file.is_ok_and(|file| matches!(file.try_lock(), Err(TryLockError::WouldBlock)))

@@ -146,7 +146,7 @@ impl Drop for Target {
     }
 }
 
-/// Are these the same file, by whatever names?
+/// Whether these are the same file, by whatever names.
 pub fn is_same(a: &Path, b: &Path) -> bool {
     a.canonicalize().is_ok_and(|a| b.canonicalize().is_ok_and(|b| a == b))
 }
@@ -158,7 +158,7 @@ pub fn run_of(checkpoint: &Path) -> Option<PathBuf> {
     Some(if parent.as_os_str().is_empty() { ".".into() } else { parent.to_path_buf() })
 }
 
-/// Whether there is a file that is not one of ours. An empty file is nobody's.
+/// Whether there is a file that is not one of ours. An empty file is not foreign.
 fn is_foreign(path: &Path, is_ours: impl FnOnce(&Path) -> bool) -> bool {
     let length = std::fs::metadata(path).map_or(0, |m| if m.is_file() { m.len() } else { 0 });
     length > 0 && !is_ours(path)
@@ -201,12 +201,12 @@ pub fn to_load(path: &Path) -> Result<PathBuf> {
     Err(RunError::Input { path: path.into(), why })
 }
 
-/// Does the folder hold what only a run leaves?
+/// Whether the folder holds what only a run leaves.
 pub fn is_run(dir: &Path) -> bool {
     ["run.json", "metrics.csv", "ckpt/last"].iter().any(|name| dir.join(name).is_file())
 }
 
-/// Does a process work on the run in this folder?
+/// Whether a process works on the run in this folder.
 pub fn is_at_work(run: &Path) -> bool {
     lock::is_held(&in_run(run))
 }

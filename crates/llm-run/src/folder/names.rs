@@ -70,8 +70,8 @@ fn numbered(dir: &Path, before: &str, after: &str) -> Vec<String> {
     entries.filter_map(name).collect()
 }
 
-/// The first file in the folder that a new run would replace. An empty file is nobody's, and what
-/// is no file is never replaced.
+/// The first file in the folder that a new run would replace. An empty file does not count, and
+/// what is no file is never replaced.
 pub(super) fn occupied(dir: &Path) -> Option<PathBuf> {
     let names = names().map(String::from).chain(numbered(dir, "", ""));
     let is_taken = |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.len() > 0);
@@ -90,7 +90,7 @@ pub(super) fn is_begun_only(dir: &Path) -> bool {
 }
 
 /// Refuses a link where a run writes: what goes through it leaves the folder, and a folder may have
-/// come from somebody else.
+/// come from elsewhere.
 ///
 /// # Errors
 /// [`RunError::Create`] naming the first one.

@@ -1,4 +1,4 @@
-//! What has a run's name in its folder and is somebody else's: kept under another name.
+//! Foreign files that have a run's name in its folder: kept under another name.
 
 use crate::log::info;
 use llm_core::base::{Message, open_regular};
@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 /// How this crate's files begin that are replaced or added to as a run goes on. Those with rows are
-/// looked at row by row, and people change the settings.
+/// read row by row, and people change the settings.
 const BEGINNINGS: [(&str, &str); 3] = [
     ("loss.svg", "<svg width=\"1000\" height=\"600\" "),
     (info::FILE, "{\n  \"program\": "),

@@ -14,7 +14,7 @@ const MOST_BUCKETS: usize = 512;
 /// The same of what is shown smaller than the losses.
 const MOST_BESIDE: usize = 160;
 
-/// The losses, and what runs beside them.
+/// The losses, and the curves logged with them.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Curves {
     /// Loss of the batches. Of many steps, the smallest and the largest.

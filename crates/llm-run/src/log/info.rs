@@ -36,7 +36,7 @@ pub struct RunInfo {
     pub kernels: String,
     /// Threads at work.
     pub threads: usize,
-    /// What is learnt, in words.
+    /// The training data, in words.
     pub data: String,
     /// A hash of the text, of the part of it that is unseen, and of the tokenizer: where it is the
     /// same, losses compare. Empty in the folders of older programs.

@@ -34,7 +34,7 @@
 //! | `row` | one step's row, and the two ways it is written |
 //! | `sink` | one file that rows are appended to |
 //! | `info` | what the run is and what came of it |
-//! | `aside` | what is somebody else's in a run's folder |
+//! | `aside` | foreign files in a run's folder |
 //! | `reopen` | what may stay of a log when its run goes on |
 //! | `run_log` | the log of a run, open at its end |
 //! | `samples` | what the model wrote on the way |

@@ -8,7 +8,7 @@ use std::io;
 pub struct Row {
     /// Steps done, this one included.
     pub step: u64,
-    /// Tokens learnt from so far, by all steps.
+    /// Tokens trained on so far, by all steps.
     pub tokens: u64,
     /// Of the batch, before the update, in nats per token.
     #[serde(deserialize_with = "number")]
@@ -80,7 +80,7 @@ impl Format {
         }
     }
 
-    /// The row of a line; `None` when it is none.
+    /// The row of a line; `None` when it is invalid.
     pub fn decode(self, line: &[u8]) -> Option<Row> {
         if self == Format::Jsonl {
             return serde_json::from_slice(line).ok();

@@ -41,7 +41,7 @@ impl fmt::Debug for RunLog {
 impl RunLog {
     /// Opens the log in the folder `dir` of a run that has done `done` steps (0: a new run). Rows
     /// of later steps are taken away, and so is half a row that a kill left at the end. A log
-    /// that cannot be continued, because its rows have gaps or are none, is moved aside to
+    /// that cannot be continued, because its rows have gaps or are invalid, is moved aside to
     /// `NAME.old-N`, see [`RunLog::notes`].
     ///
     /// # Errors
@@ -73,13 +73,13 @@ impl RunLog {
     }
 
     /// Its folder has another name now: the open files went along, and nothing written to them is
-    /// lost. A failure that came of that is none any more.
+    /// lost. A failure caused by that is cleared.
     pub fn moved_to(&mut self, dir: &Path) {
         self.files.iter_mut().for_each(|file| file.moved_to(dir));
         (self.dir, self.failed) = (dir.to_path_buf(), false);
     }
 
-    /// Is it still where it was opened?
+    /// Whether it is still where it was opened.
     pub fn exists(&self) -> bool {
         self.files.iter().all(|file| file.path.exists())
     }

@@ -49,7 +49,7 @@ impl Sink {
         }
         self.good += self.pending.len() as u64;
         self.pending.clear();
-        // A file that was removed can be written to for ever, and nobody would know.
+        // A file that was removed can be written to for ever, unnoticed.
         if !self.path.try_exists()? {
             return Err(io::Error::new(io::ErrorKind::NotFound, message!("the file was removed")));
         }

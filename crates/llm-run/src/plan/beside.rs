@@ -23,7 +23,7 @@ pub struct SharedData {
     recipe: Recipe,
 }
 
-/// What is to be told of a training before it is made.
+/// What is to be said of a training before it is made.
 #[derive(Debug)]
 pub struct SharedDecision {
     /// Sizes and options of the model.

@@ -91,7 +91,7 @@ pub(super) fn training_memory(
     Ok(footprint.training(recipe.batch_size, recipe.seq_len).saturating_sub(elsewhere))
 }
 
-/// Said where the course of the rate was given, and there is none.
+/// The note when a learning-rate schedule was given, and the rate is constant.
 pub(super) fn without_a_course(given: &Given, recipe: &Recipe) -> Option<Note> {
     let unused = |setting: &Setting| given.contains_key(setting.name) && !(setting.applies)(recipe);
     rows().any(unused).then_some(Note::NoCourse)

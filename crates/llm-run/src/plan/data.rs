@@ -48,7 +48,7 @@ pub(super) fn resumed(
     };
     let val = match (&recipe.val_data, files.val.is_empty()) {
         (Some(val), true) if judged => {
-            return Err(missing(path, message!("is judged on text of its own"), val, files, "val"));
+            return Err(missing(path, message!("has its own validation text"), val, files, "val"));
         }
         (_, true) => None,
         (_, false) if matches!(input, Input::Stories { .. }) => {
@@ -68,7 +68,7 @@ pub(super) fn resumed(
         && let Some(now) = changed(before, val, allowed, path, message!("judged"), None)?
     {
         recipe.val_data = Some(now);
-        recipe.val_frac = 0.0; // all of {data} is learnt from now on
+        recipe.val_frac = 0.0; // trained on all of {data} from now on
     }
     Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
 }
@@ -90,7 +90,7 @@ fn own(path: &Path, recipe: &Recipe, tokenizer: &Arc<dyn Tokenizer>, judged: boo
 /// The unseen part of that text.
 ///
 /// # Errors
-/// As for a run that goes on; [`RunError::Usage`] when all of it is learnt.
+/// As for a run that goes on; [`RunError::Usage`] when all of it is trained on.
 pub fn own_unseen(
     path: &Path,
     recipe: &Recipe,
@@ -102,7 +102,7 @@ pub fn own_unseen(
     })
 }
 
-/// Said where what is scored was learnt.
+/// The note when training data is scored.
 pub fn about_learnt(input: &Input, recipe: &Recipe) -> Option<Message> {
     (matches!(input, Input::Files(_)) && input.source() == recipe.data).then(|| {
         message!(

@@ -12,9 +12,9 @@ use toml::{Table, Value};
 /// Where the text comes from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TextFiles {
-    /// What is learnt; none: the built-in stories.
+    /// The training data; none: the built-in stories.
     pub data: Vec<PathBuf>,
-    /// What it is judged on, if that is text of its own.
+    /// The validation data, if that is text of its own.
     pub val: Vec<PathBuf>,
     /// Nothing of `data` was typed: the run's folder named it.
     pub remembered: bool,
@@ -68,7 +68,7 @@ fn names(config: &Table, key: &str) -> Vec<PathBuf> {
 }
 
 /// Where the file is now: from here, or from where the run was begun, `runs/NNN` below it. Whether
-/// it is the same text is told by its hash.
+/// it is the same text is decided by its hash.
 fn find(run: &Path, name: &Path) -> Option<PathBuf> {
     let begun = [run.join("../.."), run.join("..")].map(|place| place.join(name));
     [name.to_path_buf()].into_iter().chain(begun).find(|path| path.exists())

@@ -87,7 +87,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The same on data from these sources, what is learnt and what it is judged on, in tokens of a
+    /// The same on data from these sources, for training and validation, in tokens of a
     /// vocabulary. There is memory for it.
     pub(super) fn on(
         self,

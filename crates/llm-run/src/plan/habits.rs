@@ -1,7 +1,7 @@
 //! How a run is measured, saved and reported when it goes on: as its folder remembers it, where
 //! nothing else is typed.
 //!
-//! A checkpoint knows what decides its weights, and not how often somebody wanted to hear of it. The
+//! A checkpoint knows what decides its weights, and not how often it was to be reported. The
 //! folder of a run has that in its `config.toml`.
 
 use crate::defaults::{INTERVAL, LOG_EVERY};

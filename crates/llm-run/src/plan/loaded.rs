@@ -23,7 +23,7 @@ pub struct Loaded {
     pub run: Trainer,
     /// What its tokens mean.
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// Did it hold the optimizer?
+    /// Whether it held the optimizer.
     pub has_optimizer: bool,
 }
 
@@ -124,7 +124,7 @@ fn with_way_out(e: Error, path: &Path) -> RunError {
     RunError::hint(e, hint)
 }
 
-/// The other states that lie beside one of a run's.
+/// The other states in the folder of one of a run's.
 fn other_states(path: &Path) -> Vec<PathBuf> {
     let folder = path.parent().filter(|folder| folder.ends_with("ckpt"));
     let entries = folder.and_then(|folder| std::fs::read_dir(folder).ok());
@@ -149,7 +149,8 @@ mod tests {
     use llm_core::checkpoint::{TokenizerSpec, save};
     use llm_core::model::{Mlp, Norm, Positions};
 
-    /// A model beyond the baseline is named by what it is, and opened by who has it.
+    /// A model beyond the baseline is named by what it is, and opened by the program that offers
+    /// it.
     #[test]
     fn a_model_of_another_program_is_refused() {
         let everything = Models { options: ALL_OPTIONS, ..BASELINE };

@@ -36,7 +36,7 @@ use llm_stories::ToldStories;
 use std::sync::Arc;
 
 impl Plan {
-    /// Makes the plan; `watch` is told how far a vocabulary is.
+    /// Makes the plan; `watch` is called with the progress of a vocabulary.
     ///
     /// # Errors
     /// Usage, data, checkpoint or memory errors, each naming the option or file.

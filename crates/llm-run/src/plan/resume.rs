@@ -31,7 +31,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     let attention = loaded.model.attention().spec();
     check_shape(options, &loaded, &attention, tokenizer.as_ref(), path)?;
     if let (Some(_), Some(share)) = (&loaded.recipe.val_data, given.get("val_frac")) {
-        let why = message!("{val_frac} {}: this run is judged on text of its own ({val})", share);
+        let why = message!("{val_frac} {}: this run has its own validation text ({val})", share);
         return Err(RunError::Usage(why));
     }
     check_share(options, &loaded.recipe)?;
@@ -206,7 +206,7 @@ fn fixed(options: &Options, row: &Row<Config>) -> Option<Value> {
     options.given.get(flag.name).cloned().or(of_arch)
 }
 
-/// More of the text set apart than before: what was learnt would be called unseen.
+/// More of the text set apart than before: training data would be called unseen.
 fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
     let (before, allowed) = (recipe.val_frac, options.allow_data_change == Some(true));
     match options.given.get("val_frac") {
@@ -246,7 +246,7 @@ fn overridden(options: &Options, run: &Trainer) -> llm_core::Result<Overridden> 
     let given = &options.given;
     let (mut config, mut recipe) = (run.model.config().clone(), run.recipe.clone());
     let mut notes = Vec::new();
-    // A preset beside --load stands for the flags it would set.
+    // A preset with --load stands for the flags it would set.
     let preset = options.preset.map(|preset| Start::choose(Some(preset), false));
     let mut replaced = |flag: &Setting, old: Value| {
         let preset = preset.filter(|_| !["val_frac", "seq"].contains(&flag.name));

@@ -23,7 +23,7 @@ pub struct Plan {
     pub steps: u64,
     /// What tokens mean.
     pub tokenizer: Arc<dyn Tokenizer>,
-    /// What is learnt; absent when nothing is, and no probe asks for it.
+    /// The training data; absent when there is no training, and no probe asks for it.
     pub data: Option<Data>,
     /// Where the text comes from.
     pub files: TextFiles,

@@ -12,7 +12,7 @@ use llm_core::settings::{self, Value};
 pub struct Setting {
     /// The key of core's row.
     pub key: &'static str,
-    /// What it is called in a run's `config.toml`, and by whoever asks.
+    /// Its name in a run's `config.toml`, and in requests.
     pub name: &'static str,
     /// The value of a new run that was not given one.
     pub initial: Initial,

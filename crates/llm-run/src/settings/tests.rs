@@ -9,7 +9,8 @@ fn keys_of_core() -> Vec<&'static str> {
     MODEL.iter().map(|row| row.key).chain(RECIPE.iter().map(|row| row.key)).collect()
 }
 
-/// Whoever adds a setting to core is sent to the table, or to its list of those without a setting.
+/// Adding a setting to core fails here until it is in the table, or in its list of those without a
+/// setting.
 #[test]
 fn every_setting_of_core_has_a_row_or_a_reason_for_none() {
     for key in keys_of_core() {

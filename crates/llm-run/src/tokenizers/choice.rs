@@ -15,12 +15,12 @@ use llm_formats::tokenizers::with_end_of_text;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// What a run is told about its tokenizer.
+/// What a run is given about its tokenizer.
 #[derive(Clone, Debug, Default)]
 pub struct TokenizerOptions {
     /// Which one.
     pub kind: Option<TokenizerKind>,
-    /// Tokens of one that is learnt; of token numbers V.
+    /// Vocabulary size of a trained one; of token numbers V.
     pub vocab_size: Option<usize>,
     /// The vocabulary of a BPE, with its merges.
     pub bpe_vocab: Option<PathBuf>,
@@ -35,7 +35,7 @@ pub enum TokenizerKind {
     Byte,
     /// The characters of the text.
     Char,
-    /// BPE, learnt from the text unless its files are given.
+    /// BPE, trained on the text unless its files are given.
     Bpe,
     /// A tokenizer.json.
     File(PathBuf),
@@ -48,7 +48,7 @@ pub enum Choice {
     Byte,
     /// The characters of the text.
     Char,
-    /// BPE, learnt from the text.
+    /// BPE, trained on the text.
     Learn {
         /// Number of tokens, if it was said.
         vocab_size: Option<usize>,

@@ -1,4 +1,4 @@
-//! A new run's tokenizer: from files, or learnt from the run's text.
+//! A new run's tokenizer: from files, or trained on the run's text.
 
 use super::choice::{Choice, no_text};
 use crate::data::{Input, learnt};
@@ -21,10 +21,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Bytes of text that a vocabulary is learnt from, at most: evenly spaced parts of a larger one.
+/// Bytes of text that a vocabulary is trained on, at most: evenly spaced parts of a larger one.
 const MOST_TEXT: usize = 32 << 20;
 
-/// Who is told how far a vocabulary is, and the bytes that it is learnt from.
+/// Callback for the progress of a vocabulary, with the bytes that it is trained on.
 pub type Watching<'a> = dyn Fn(Learning, u64) + Sync + 'a;
 
 /// A tokenizer, and what there is to say about it.
@@ -37,7 +37,7 @@ pub struct Made {
 }
 
 /// The tokenizer of a new run. Characters are those of the whole text, validation part included: a
-/// character that is not among them could not be read. BPE is learnt from the training part alone.
+/// character that is not among them could not be read. BPE is trained on the training part alone.
 ///
 /// # Errors
 /// What making a vocabulary refuses.
@@ -52,8 +52,8 @@ pub fn make(choice: &Choice, input: &Input, val_frac: f64, watch: &Watching<'_>)
     Ok(Made { tokenizer, note })
 }
 
-/// The tokenizer as it is found; a learnt one leaves room for a token that ends a text, if there is
-/// to be one.
+/// The tokenizer as it is found; a trained one leaves room for a token that ends a text, if there
+/// is to be one.
 fn without_end(
     choice: &Choice,
     input: &Input,
@@ -106,7 +106,7 @@ fn without_end(
     Ok(Made { tokenizer, note })
 }
 
-/// Does this choice leave it open what token numbers stand for, or ask for characters?
+/// Whether this choice leaves open what token numbers stand for, or asks for characters.
 fn may_be_characters(choice: &Choice) -> bool {
     matches!(choice, Choice::Byte | Choice::Char | Choice::Numbers { vocab_size: None })
 }
@@ -139,7 +139,7 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
     }
 }
 
-/// `ended` tokens come to those that are learnt.
+/// `ended` tokens are added to the trained ones.
 fn learn(text: &[u8], vocab_size: usize, ended: usize, watch: &Watching<'_>) -> Result<Made> {
     let start = Instant::now();
     let total = text.len() as u64;

@@ -1,4 +1,4 @@
-//! The tokenizer of a new run: what the flags ask for, read from files or learnt from the run's
+//! The tokenizer of a new run: what the flags ask for, read from files or trained on the run's
 //! text.
 
 mod choice;

@@ -1,4 +1,4 @@
-//! The best measurement of a run, kept in its folder as `ckpt/best.json` beside the state itself.
+//! The best measurement of a run, kept in its folder as `ckpt/best.json` next to the state itself.
 
 use llm_core::base::{open_regular, replace_file};
 use llm_core::train::Best;
@@ -10,7 +10,7 @@ use std::path::Path;
 /// More than `best.json` has.
 const MOST_BYTES: u64 = 1 << 10;
 
-/// As the file has it.
+/// As stored in the file.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     #[serde(flatten)]

@@ -81,7 +81,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// For so many steps, of which each `log_every`-th is reported; 0: none.
+    /// For `total` steps, of which each `log_every`-th is reported; 0: none.
     pub fn new(log_every: u64, total: u64) -> Pace {
         Pace { log_every, done: 0, total, since: Instant::now(), tokens: 0, rate: 0.0 }
     }
@@ -170,7 +170,7 @@ impl Hooks for Course<'_, '_> {
         let report = val.score_together(work, model, batch_size, PERIODIC_TOKENS, stop);
         let report = report.map_err(RunError::in_hook)?;
         let evaluation = report.evaluation;
-        // One that was cut says nothing beside the others.
+        // One that was cut short is not comparable with the others.
         if evaluation.tokens < val.tokens_of(PERIODIC_TOKENS) as u64 {
             return Ok(None);
         }

@@ -31,9 +31,9 @@ pub struct Estimate {
 
 /// Steps are measured for this long ..
 const STEPS: Duration = Duration::from_millis(1500);
-/// .. but so many at least, and the first does not count: it finds caches and buffers empty.
+/// .. but at least this many, and the first does not count: it finds caches and buffers empty.
 const FEWEST: usize = 3;
-/// A step that would take much longer than this is told from shorter ones, ..
+/// A step that would take much longer than this is estimated from shorter ones, ..
 const LONG: Duration = Duration::from_millis(500);
 /// .. which is judged by the share of the machine's peak that training usually reaches.
 const USUAL_SHARE: f64 = 0.5;
@@ -107,8 +107,8 @@ pub fn estimate(
     Ok(Some(Estimate { seconds, rest, step, measurement: periodic, is_cut }))
 }
 
-/// How long a step takes. One that would take long is told from two with fewer windows: what every
-/// step takes, and what a window does.
+/// How long a step takes. One that would take long is estimated from two with fewer windows: what
+/// every step takes, and what a window does.
 fn step_seconds(
     trainer: &mut Trainer,
     data: &TokenDataset,

@@ -14,9 +14,9 @@ use std::path::Path;
 /// Something that happened.
 #[derive(Debug)]
 pub enum Event<'a> {
-    /// Something in the run's folder was somebody else's, or was mended.
+    /// Something in the run's folder was foreign, or was mended.
     Noted(&'a Message),
-    /// So many steps begin.
+    /// The run begins; the number of its steps.
     Begin(u64),
     /// A step was done.
     Step {
@@ -24,7 +24,7 @@ pub enum Event<'a> {
         report: &'a StepReport,
         /// Steps of this command, up to this one, ..
         done: u64,
-        /// .. of so many.
+        /// .. of this total.
         total: u64,
         /// Tokens a second, as last measured.
         rate: f64,
@@ -49,7 +49,7 @@ pub enum Event<'a> {
     Scoring {
         /// Tokens scored so far, ..
         scored: u64,
-        /// .. of so many.
+        /// .. of this total.
         total: u64,
     },
     /// The last measurement is over.

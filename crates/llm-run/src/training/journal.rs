@@ -28,7 +28,7 @@ use std::time::{Duration, Instant};
 
 /// While a run goes, its page is written no more often than this, ..
 const PAGE_EVERY: Duration = Duration::from_secs(60);
-/// .. and takes no larger part of the time than one in so many.
+/// .. and takes at most one part in this many of the time.
 const PAGE_SHARE: u32 = 200;
 /// A machine's peak is measured for runs that train longer than this: less says nothing.
 const WORTH_A_PEAK: Duration = Duration::from_secs(1);
@@ -161,7 +161,7 @@ impl Journal {
         self.samples.push(sample).map_err(RunError::from)
     }
 
-    /// Is it time to write the page again, while the run goes?
+    /// Whether it is time to write the page again, while the run goes on.
     pub(super) fn page_is_due(&self) -> bool {
         Instant::now() >= self.time.page
     }

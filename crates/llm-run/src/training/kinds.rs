@@ -1,4 +1,4 @@
-//! What a run is told, and what is told of it.
+//! What a run is given, and what it reports.
 
 use crate::config::Beside;
 use crate::data::Report;
@@ -28,7 +28,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// One of this name, on so many threads.
+    /// One of this name, on `threads` threads.
     pub fn of(face: &'static str, threads: usize) -> Identity {
         let version = env!("CARGO_PKG_VERSION").to_string();
         let head = format!("{face} {version}: the settings of a run");
@@ -80,7 +80,7 @@ pub struct PageOf<'a> {
     pub curves: Curves,
     /// What it wrote.
     pub samples: Vec<Sample>,
-    /// Tokens learnt from, by all steps.
+    /// Tokens trained on, by all steps.
     pub tokens: u64,
     /// How it ended, if it did.
     pub ending: PageEnding<'a>,

@@ -12,8 +12,8 @@ use std::time::Instant;
 /// Tokens that tell how fast a model is scored.
 const PILOT: usize = 4096;
 
-/// What is told after each window: the tokens that are scored, of how many, and the window with what was
-/// found in it, none while it is measured how many there is time for. Says whether to stop.
+/// Called after each window: with the tokens that are scored, of how many, and the window with what
+/// was found in it, none while it is measured how many there is time for. Says whether to stop.
 pub type Watch<'a> =
     dyn FnMut(u64, u64, Option<(Window, &llm_core::train::Scored<'_>)>) -> bool + 'a;
 

@@ -2,8 +2,8 @@
 //!
 //! | file | holds |
 //! |---|---|
-//! | `kinds.rs` | what a run is told, and what is told of it |
-//! | `best.rs` | the best measurement, beside its state |
+//! | `kinds.rs` | what a run is given, and what it reports |
+//! | `best.rs` | the best measurement, next to its state |
 //! | `journal.rs` | what a run writes about itself |
 //! | `event.rs` | what happens, and who hears of it |
 //! | `store.rs` | what is saved, and what is safe when something fails |

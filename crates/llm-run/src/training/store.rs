@@ -81,8 +81,8 @@ impl Store {
         Kept { target: self.target.as_ref(), best }
     }
 
-    /// Saves, unless this step is saved already or nothing is to be. A state that nobody could use
-    /// is not: a good one may lie there.
+    /// Saves, unless this step is saved already or nothing is to be. A useless state
+    /// is not saved: a good one may lie there.
     pub(super) fn save(&mut self, run: Snapshot<'_>, face: &mut dyn Face) -> Result<()> {
         self.find_folder(run.step, face)?;
         let Some(target) = &self.target else { return Ok(()) };
@@ -222,7 +222,7 @@ impl Store {
     }
 }
 
-/// What to do where there is none left.
+/// What to do when the disk is full.
 fn room() -> Message {
     message!("make room there")
 }

@@ -129,7 +129,7 @@ fn token_numbers_are_learnt_as_they_are() {
     let tokens: Vec<u16> = written.split_whitespace().map(|n| n.parse().unwrap()).collect();
     assert!(tokens.len() == 6 && tokens[0] == 7 && tokens.iter().all(|&t| t < 300), "{written}");
     let val = ["--data", "set/train.bin", "--val", "set/val.bin", "--steps", "1", "--gen", "3"];
-    sandbox.train(&val).says(&["judged on 'set/val.bin', 800 B, 400 tokens of 16 bits"]);
+    sandbox.train(&val).says(&["validation: 'set/val.bin', 800 B, 400 tokens of 16 bits"]);
     let config = sandbox.train(&[&sized("512")[..], &["--print-config"]].concat()).text();
     sandbox.write("run.toml", config.as_bytes());
     sandbox.ok(&["--config", "run.toml", "--steps", "1", "--gen", "0"]);

@@ -49,7 +49,7 @@ fn characters_are_the_same_in_parts_and_streams_are_read_into_memory() {
     let val = ["--data", "text.txt", "--val", "val.txt", "--steps", "1"];
     sandbox.write("val.txt", &other_text(2000));
     let outcome = run(&sandbox, &[&TINY[..], &val].concat(), "3000");
-    outcome.says(&["'text.txt', 4.0 kB, read from the disk; judged on 'val.txt', 2.0 kB\n"]);
+    outcome.says(&["'text.txt', 4.0 kB, read from the disk; validation: 'val.txt', 2.0 kB\n"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use std::time::Instant;
 /// A workload whose model writes, its context, and the tokens that are written at most.
 const MODELS: [(BenchName, usize, usize); 2] =
     [(BenchName::W1, 64, 63), (BenchName::W4, 1024, 128)];
-/// Texts, unless said otherwise.
+/// Default number of texts.
 const TEXTS: usize = 5;
 
 pub(super) fn run(bench: &Bench<'_>) -> Result<Vec<Measurement>> {

@@ -15,7 +15,7 @@ pub(super) struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Of a workload that handles so many tokens with so many useful operations in so many seconds.
+    /// The measurement of a workload, by its time, tokens and useful operations.
     pub(super) fn measured(
         &self,
         workload: String,

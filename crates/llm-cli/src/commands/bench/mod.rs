@@ -76,7 +76,7 @@ pub fn bench(program: &Program, args: &BenchArgs, threads: usize) -> Result<()> 
     out.finish()
 }
 
-/// Sizes that are none, or that nothing would be measured with.
+/// Refuses invalid sizes, and those that nothing would be measured with.
 fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
     let counted = [("steps", args.steps), ("batch", args.batch)];
     if let Some((flag, _)) = counted.into_iter().find(|(_, n)| *n == Some(0)) {

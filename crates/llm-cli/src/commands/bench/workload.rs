@@ -1,4 +1,4 @@
-//! What is measured: known sizes, so that others can be measured beside.
+//! What is measured: known sizes, so that others can be compared.
 
 use crate::args::{BenchArgs, BenchName};
 use crate::error::Result;
@@ -70,7 +70,7 @@ impl Workload {
         Config::gpt2(self.vocab_size, self.seq_len.max(64), self.d_model, self.layers)
     }
 
-    /// A model of these sizes with another context: GPT-2's architecture, unless said otherwise.
+    /// A model of these sizes with another context: GPT-2's architecture by default.
     ///
     /// # Errors
     /// [`RunError::Usage`](crate::RunError::Usage) naming the flag that does not fit the others.
@@ -100,7 +100,7 @@ pub(super) struct Built {
 }
 
 impl Built {
-    /// Useful floating-point operations of learning from so many windows.
+    /// Useful floating-point operations of a training step on `batch_size` windows.
     pub(super) fn flops(&self, batch_size: usize, seq_len: usize) -> f64 {
         (batch_size * seq_len) as f64 * training_flops(&self.footprint(), seq_len)
     }

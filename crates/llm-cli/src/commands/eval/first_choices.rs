@@ -1,4 +1,4 @@
-//! `eval --weights`: does rounding change what the model would say?
+//! `eval --weights`: whether rounding changes what the model would say.
 
 use crate::events::BesideF32;
 use llm_core::base::Message;

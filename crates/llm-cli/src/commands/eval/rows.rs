@@ -49,7 +49,7 @@ struct WrittenRow {
 pub(super) struct TokenRows(Vec<TokenRow>);
 
 impl TokenRows {
-    /// Room for so many.
+    /// Room for `tokens` rows.
     ///
     /// # Errors
     /// [`RunError::Memory`].

@@ -170,7 +170,7 @@ impl Chosen {
 /// The tokens that the model reads.
 fn prompt(loaded: &Loaded, args: &InspectAttentionArgs) -> Result<Vec<TokenId>> {
     let opening = match loaded.run.recipe.data {
-        // The story after the last one: nobody learnt it.
+        // The story after the last one: never trained on.
         DataSource::Stories { seed, count, .. } => {
             let text = story(seed, count).text;
             let end = text[..OPENING.min(text.len())].rfind(' ').unwrap_or(0);

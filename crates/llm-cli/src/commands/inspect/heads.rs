@@ -21,7 +21,7 @@ use std::path::Path;
 
 /// Tokens to measure on when nothing is said.
 const TOKENS: u64 = 16_384;
-/// Longest windows that are looked at: places are marked for every pair of tokens.
+/// Longest windows that are measured: places are marked for every pair of tokens.
 const LONGEST: usize = 1024;
 
 /// Measures what each head does, and prints it.

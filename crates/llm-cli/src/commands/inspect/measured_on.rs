@@ -11,7 +11,7 @@ use llm_run::plan::{Loaded, own_unseen};
 use std::path::{Path, PathBuf};
 
 /// What a model is measured on, and what to call it: the files that are given, else the unseen part
-/// of what its run learnt from.
+/// of what its run was trained on.
 pub(super) fn measured_on(
     loaded: &Loaded,
     path: &Path,

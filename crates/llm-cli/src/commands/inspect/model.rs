@@ -55,7 +55,7 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
     let config = settings::new_model(options.arch_config(vocab_size), start, &given);
     let config = config.and_then(|config| config.check().map(|()| config));
     let config = config.map_err(|e| match e {
-        // This verb learns no vocabulary: it is told one's size.
+        // This verb trains no vocabulary: it is given one's size.
         Error::Config { field: "vocab_size", reason } => {
             RunError::Usage(message!("--vocab: {}", reason))
         }
@@ -223,7 +223,7 @@ fn is_of_first_block(tensor: &TensorRow) -> bool {
     tensor.name.starts_with("blocks.0.")
 }
 
-/// One head beside several.
+/// One head compared with several.
 fn costs(report: &ModelReport, room: usize) -> String {
     if report.attention.is_empty() {
         return String::new();

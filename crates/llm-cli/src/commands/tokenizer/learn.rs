@@ -54,7 +54,7 @@ pub(super) fn train(program: &Program, args: &TokenizerTrainArgs) -> Result<()> 
     Ok(())
 }
 
-/// Refuses, before anything is learnt, a file that is no tokenizer or cannot be written.
+/// Refuses, before any training, a file that is no tokenizer or cannot be written.
 fn check_target(path: &Path) -> Result<()> {
     let is_ours = |path: &Path| Choice::File(path.into()).load().is_ok();
     may_replace(path, is_ours, "it exists and is not a tokenizer")

@@ -94,7 +94,7 @@ fn of_model(program: &Program, args: &TraceArgs, path: &Path) -> Result<Walk> {
     if tokens.is_empty() {
         return usage(match prompt.flag() {
             Some(flag) => message!("{} is empty: at least one token must be read", flag),
-            None => message!("--prompt is needed beside --load: at least one token must be read"),
+            None => message!("--prompt is needed with --load: at least one token must be read"),
         });
     }
     if tokens.len() > window {

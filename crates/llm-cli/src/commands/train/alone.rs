@@ -8,7 +8,7 @@ use llm_core::message;
 use llm_run::folder::newest_run;
 use std::path::Path;
 
-/// A prompt and nothing about training: somebody wants text of a model that is there already.
+/// A prompt and nothing about training: the user wants text of a model that is there already.
 pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result<()> {
     let flag = args.sampling.prompt.flag().filter(|_| args.load.is_none());
     let Some(flag) = flag else { return Ok(()) };

@@ -151,7 +151,7 @@ impl<'a> Shown<'a> {
         ));
     }
 
-    /// So many steps begin.
+    /// Begins a run of `steps` steps.
     pub(super) fn begin(&mut self, steps: u64) {
         let Speaker { quiet, is_one_of_many, .. } = self.speaker;
         self.progress = Progress::new(steps, quiet && !is_one_of_many);

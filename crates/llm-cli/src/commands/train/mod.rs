@@ -44,7 +44,7 @@ pub(crate) fn train(
 ) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: options.max_time };
     if let Some(size) = team.as_ref().map(|team| team.size()).filter(|n| !n.is_power_of_two()) {
-        // So many cannot speak with each other: each finds the same.
+        // This number of processes cannot communicate: each finds the same.
         let (plan, ..) = planned(program, args, options, Lowered::default()).map_err(said_once)?;
         return several::check_size(args, &plan.trainer.recipe, size).map_err(said_once);
     }

@@ -1,4 +1,5 @@
-//! `--overfit`: can the model learn one batch by heart? If not, something is wrong with the settings.
+//! `--overfit`: checks that the model can memorise one batch. If not, something is wrong with the
+//! settings.
 
 use super::face::Shown;
 use crate::args::TrainArgs;

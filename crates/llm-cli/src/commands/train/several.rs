@@ -13,7 +13,7 @@ use llm_run::defaults::INTERVAL;
 use llm_run::options::{Habits, Options};
 use llm_run::plan::Plan;
 
-/// Can so many share a step of this run?
+/// Checks that `size` processes can share a step of this run.
 ///
 /// # Errors
 /// [`RunError::Usage`] with the numbers that fit, or the flags that make this one fit.
@@ -54,10 +54,10 @@ pub(super) fn line(size: usize, micro_batches: u32) -> Message {
     message!("crew    {} processes, each with {} of {} micro-batches", size, each, micro_batches)
 }
 
-/// Has everybody the same run before them?
+/// Checks that all processes have the same run before them.
 ///
 /// # Errors
-/// [`RunError::Usage`] or [`RunError::Data`] for all, naming the first that has not.
+/// [`RunError::Usage`] or [`RunError::Data`] for all, naming the first that differs.
 pub(super) fn check_same(team: &mut Team, options: &Options, plan: &Plan) -> Result<()> {
     let trainer = &plan.trainer;
     let (config, recipe) = (trainer.model.config(), &trainer.recipe);

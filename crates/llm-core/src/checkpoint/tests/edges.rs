@@ -168,7 +168,7 @@ fn a_model_that_memory_cannot_hold_is_refused_before_its_first_tensor() {
     let header = encoded(&contents);
     let start = [&fixed::write(FORMAT_VERSION, &header, body)[..], &header].concat();
     let length = table::padded(start.len() as u64) + body + 32;
-    // As from a sparse file: zeros without end. Where there is so much memory, or none can be
+    // As from a sparse file: zeros without end. Where there is that much memory, or none can be
     // asked for, the first tensor's checksum ends it.
     let result = parse(io::Read::chain(&start[..], io::repeat(0)), length, OPTIMIZERS);
     match result {

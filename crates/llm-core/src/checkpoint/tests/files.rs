@@ -225,7 +225,7 @@ fn only_own_leftovers_are_swept() {
     assert_eq!(sweep_stale(&path), 2);
     assert_eq!(sweep_stale(&path), 0);
     assert_eq!(names(dir.path()).len(), kept.len() + 1);
-    // Names so long that a temporary one beside them must be another.
+    // Names so long that a temporary one next to them must be another.
     save(&long, &small(), &tokenizer(), true).unwrap();
     Checkpoint::load(&long).unwrap();
     assert_eq!(sweep_stale(&long), 0);
@@ -237,7 +237,7 @@ fn a_killed_saves_leftover_is_one_that_is_swept() {
     for name in ["model.ckpt".to_string(), "l".repeat(250)] {
         let path = dir.path().join(name);
         crate::base::replace::replace(&Disk, &path, |_| {
-            // The temporary file as it is now, at a place where nobody removes it.
+            // The temporary file as it is now, at a place where it is not removed.
             let temporary = dir.path().join(names(dir.path()).pop().unwrap());
             fs::rename(&temporary, dir.path().join("aside")).unwrap();
             fs::copy(dir.path().join("aside"), &temporary).unwrap();

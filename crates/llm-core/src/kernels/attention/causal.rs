@@ -256,7 +256,7 @@ pub fn probs(q: ArrayView2<'_, f32>, k: ArrayView2<'_, f32>, scale: f32) -> Vec<
     probs_within(q, k, scale, usize::MAX)
 }
 
-/// [`probs`] with a window, as [`forward`] has it.
+/// [`probs`] with a window, as in [`forward`].
 pub fn probs_within(
     q: ArrayView2<'_, f32>,
     k: ArrayView2<'_, f32>,

@@ -109,7 +109,7 @@ fn one_head_equals_its_naive_twin() {
     }
 }
 
-/// A window as long as the text is none, bit for bit, with dropout too.
+/// A window as long as the text equals no window, bit for bit, with dropout too.
 #[test]
 fn a_window_over_everything_is_the_whole_text() {
     let masks = Dropout::new(0.4, 3, 1, 0).unwrap().at(1u64, 130);

@@ -73,7 +73,7 @@ pub fn each_group<const N: usize>(
     halves(outputs, [0, 0], [sequences, groups], work >= 2 * parallel::HEAVY, &f);
 }
 
-/// The groups from `at` on, so many sequences of so many: halved, by sequences and then by groups,
+/// `lengths` sequences and groups from `at` on: halved, by sequences and then by groups,
 /// until one is left.
 fn halves<const N: usize>(
     outputs: [ArrayViewMut4<'_, f32>; N],

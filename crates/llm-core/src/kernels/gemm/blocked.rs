@@ -23,7 +23,7 @@ const PIECE: usize = 1_600_000;
 /// Numbers of A, from the first term of a sum to the last, that the second cache cannot hold.
 const FAR: isize = 1 << 18;
 
-/// The tile of the instruction set in use, its rows and its columns; none without one of our own.
+/// The tile of the instruction set in use, its rows and its columns; `None` without one of our own.
 fn tile() -> Option<(Tile, usize, usize)> {
     match level() {
         #[cfg(target_arch = "x86_64")]
@@ -58,8 +58,8 @@ impl Product {
     /// Computes it on up to `threads` threads; false when there is no kernel for this machine.
     ///
     /// # Safety
-    /// A, B, C and the bias must be as large as their strides and m, n, k say, and nobody else may
-    /// touch C.
+    /// A, B, C and the bias must be as large as their strides and m, n, k say, and no other thread
+    /// may touch C.
     pub(super) unsafe fn run(self, threads: usize) -> bool {
         let Some(tile) = tile() else { return false };
         // SAFETY: the caller's promise; the tile belongs to the instruction set that is there.
@@ -67,7 +67,7 @@ impl Product {
         true
     }
 
-    /// The same with a tile of so many rows and columns.
+    /// The same with the given tile of `mr` rows and `nr` columns.
     ///
     /// # Safety
     /// As [`run`](Product::run), and the tile's instruction set must be there.

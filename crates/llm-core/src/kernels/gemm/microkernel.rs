@@ -1,8 +1,9 @@
 //! The innermost tile: a few rows of C times two to four vectors of columns, all of it in registers.
 //!
 //! For each k, `NV` vectors of B meet `MR` numbers of A, each spread over a vector: MR·NV
-//! multiply-adds for MR + NV loads. How many instructions go beside them matters where two hardware
-//! threads share a core: 24 multiply-adds take 44 instructions in 8 rows by 3 vectors, 51 in 12 by 2.
+//! multiply-adds for MR + NV loads. How many other instructions there are matters where two
+//! hardware threads share a core: 24 multiply-adds take 44 instructions in 8 rows by 3 vectors, 51
+//! in 12 by 2.
 //!
 //! A is read where it lies, whatever its strides; only B must have its columns side by side.
 //! (Products of indices wrap: a check for overflow in the loop would push the sums out of the
@@ -37,7 +38,8 @@ pub(super) struct Factors {
 ///
 /// # Safety
 /// The instruction set must be there; `a` must have `rows × k` elements, `b` (columns together)
-/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that nobody else touches, `f.bias` (unless null) `cols`.
+/// `k` rows of whole vectors that cover `cols`, `c` `rows × cols` that no other thread touches,
+/// `f.bias` (unless null) `cols`.
 pub(super) type Tile = unsafe fn(
     rows: usize,
     cols: usize,
@@ -59,11 +61,12 @@ macro_rules! tile {
             /// Columns of a vector.
             const LANES: usize = $lanes;
 
-            /// A vector that begins with so many numbers. On its own, as is what follows: the loops around them are to be
-            /// short enough to be unrolled, so that the sums stay in registers.
+            /// A vector that begins with `cols` numbers. On its own, as is what follows: the loops
+            /// around them are to be short enough to be unrolled, so that the sums stay in
+            /// registers.
             ///
             /// # Safety
-            /// There must be so many, fewer than a vector's.
+            /// There must be `cols` numbers, fewer than a vector's.
             #[target_feature(enable = $features)]
             #[inline(never)]
             unsafe fn few(from: *const f32, cols: usize) -> $vector {
@@ -78,7 +81,7 @@ macro_rules! tile {
             /// The first columns of a vector of C.
             ///
             /// # Safety
-            /// C must have so many, fewer than a vector's.
+            /// C must have that many columns, fewer than a vector's.
             #[target_feature(enable = $features)]
             #[inline(never)]
             unsafe fn some(c: *mut f32, sum: $vector, cols: usize, beta: f32) {

@@ -191,7 +191,7 @@ fn own(
     }
     // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
     // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
-    // neither A nor B, and nobody else looks at it.
+    // neither A nor B, and no other thread reads it.
     unsafe { product([alpha, beta], a, b, bias, c).run(count(threads)) }
 }
 

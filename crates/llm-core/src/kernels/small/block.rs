@@ -32,7 +32,7 @@ pub enum SmallKind {
 /// A block: what its numbers are multiplied with, and what they are kept as, without sign.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rounded {
-    /// As f16; 1 where there is none.
+    /// As f16; 1 for a format without scales.
     pub scale: u16,
     /// The number of a step, counted from the lowest.
     pub steps: [u16; WIDTH],
@@ -60,7 +60,7 @@ impl SmallKind {
         }
     }
 
-    /// Does a block have a scale?
+    /// Whether a block has a scale.
     pub fn has_scale(self) -> bool {
         self != SmallKind::Bf16
     }

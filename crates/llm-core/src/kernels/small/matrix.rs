@@ -54,7 +54,7 @@ pub struct SmallMatrix {
     outputs: usize,
     /// For 16 outputs, then for 32 inputs: as many lines as a number has bits.
     pub(super) words: Stretch<Line>,
-    /// For 16 outputs, then for 32 inputs; empty where there are none.
+    /// For 16 outputs, then for 32 inputs; empty in a format without scales.
     pub(super) scales: Stretch<Scales>,
 }
 
@@ -176,8 +176,8 @@ impl SmallMatrix {
         [self.inputs, self.outputs]
     }
 
-    /// Is every scale a finite number, and in bf16, which has none, every number itself? A large
-    /// one becomes ∞ there.
+    /// Whether every scale is finite, and in bf16, which has no scales, every number itself. A
+    /// large number becomes ∞ there.
     pub fn is_finite(&self) -> bool {
         const EXPONENT: u32 = 0x7f80;
         let finite = |half: u32| half & EXPONENT != EXPONENT;

@@ -32,7 +32,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    /// 32 inputs, rounded, for words with numbers of so many bits. Where one is not finite, the
+    /// 32 inputs, rounded, for words with numbers of `BITS` bits. Where one is not finite, the
     /// scale is not.
     #[inline(always)]
     fn new<const BITS: usize>(x: &[f32; WIDTH]) -> Inputs {

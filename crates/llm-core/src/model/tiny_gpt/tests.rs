@@ -90,7 +90,7 @@ fn given_weights_are_trained_whatever_they_were() {
     for ((name, p), (_, q)) in model.parameters().zip(given.parameters()) {
         assert_eq!(got.get(p).unwrap(), want.get(q).unwrap(), "{name}");
     }
-    assert_eq!(got.get(&given.wte), want.get(&given.wte)); // whoever holds a leaf may ask for it
+    assert_eq!(got.get(&given.wte), want.get(&given.wte)); // a leaf's holder may ask for it
 }
 
 /// An attention that fits no model.

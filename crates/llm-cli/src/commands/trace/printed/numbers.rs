@@ -29,7 +29,7 @@ pub(super) fn number(x: f64) -> String {
 pub(super) enum Line {
     /// This one.
     At(usize),
-    /// So many that are left out.
+    /// The number of lines that are left out.
     More(usize),
 }
 

@@ -1,4 +1,4 @@
-//! What is looked at, how large everything is, where q, k and v come from.
+//! What is traced, how large everything is, where q, k and v come from.
 
 use super::Printed;
 use crate::messages::trace as say;

@@ -21,13 +21,13 @@ const MR: usize = 2 * WIDE;
 /// Bytes of a row of the sums of a tile's two columns.
 const ROW: usize = NR * size_of::<f32>();
 
-/// Has this processor the unit, and may this process use it?
+/// Whether this processor has the unit and this process may use it.
 pub(super) fn is_there() -> bool {
     static THERE: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
     *THERE.get_or_init(|| super::avx512::is_there() && has_tiles() && is_granted())
 }
 
-/// Does the processor say that it has the unit?
+/// Whether the processor reports the unit.
 #[allow(unused_unsafe)] // since Rust 1.94
 fn has_tiles() -> bool {
     // The bits of CPUID's page on features beyond the first: AMX-BF16 and AMX-TILE.
@@ -188,7 +188,7 @@ unsafe fn turn(words: &[[u32; WIDE]; GROUP], out: *mut u32, row: usize) {
     }
 }
 
-/// R tiles of 16 rows, two of 16 columns beside each other.
+/// R tiles of 16 rows, two of 16 columns side by side.
 #[target_feature(enable = "avx512f")]
 unsafe fn tiles<const R: usize>(
     a: &[u32],

@@ -12,7 +12,7 @@ use std::mem::transmute;
 /// The processor's own. Only where [`is_there`] says so.
 pub(super) struct Avx512;
 
-/// Has this processor the unit?
+/// Whether this processor has the unit.
 pub(super) fn is_there() -> bool {
     is_x86_feature_detected!("avx512bf16")
 }

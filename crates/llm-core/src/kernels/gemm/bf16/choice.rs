@@ -42,7 +42,7 @@ fn words() -> impl Iterator<Item = String> {
     words.split(',').map(|word| word.trim().to_owned()).collect::<Vec<_>>().into_iter()
 }
 
-/// Has the processor an instruction for this order?
+/// Whether the processor has an instruction for this order.
 pub(super) fn has(order: Order) -> bool {
     #[cfg(target_arch = "x86_64")]
     {

@@ -65,7 +65,7 @@ pub(super) struct Product<'a> {
 }
 
 impl Product<'_> {
-    /// On up to so many threads of the pool; 1: on the caller's alone.
+    /// Runs on up to `threads` threads of the pool; 1: on the caller's alone.
     pub fn run(self, threads: usize) {
         match (order(), has_unit()) {
             #[cfg(target_arch = "x86_64")]
@@ -88,7 +88,7 @@ impl Product<'_> {
         self.pieces::<U>(across, down);
     }
 
-    /// Cut into so many pieces, columns first, halved until one is left.
+    /// Cuts into `across` × `down` pieces, columns first, halving until one is left.
     fn pieces<U: Unit>(self, across: usize, down: usize) {
         let cut = |whole: usize, unit: usize, parts: usize| {
             (whole.div_ceil(unit) * (parts / 2) / parts * unit).min(whole)

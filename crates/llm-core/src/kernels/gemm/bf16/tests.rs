@@ -8,7 +8,7 @@ use ndarray::{Array1, Array2};
 use ndarray_rand::rand::Rng;
 use std::array::from_fn;
 
-/// NaNs are one another's equals; everything else is told apart by its bits.
+/// All NaNs count as equal; everything else is distinguished by its bits.
 fn same(a: f32, b: f32) -> bool {
     a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan()
 }

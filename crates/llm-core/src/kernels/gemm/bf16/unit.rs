@@ -19,7 +19,7 @@ pub(super) struct Factors<'a> {
 pub(super) trait Unit {
     /// Rows of a tile.
     const ROWS: usize;
-    /// Pairs come in groups of so many, zeros behind the last.
+    /// Pairs come in groups of this size, padded with zeros.
     const PAIRS: usize;
 
     /// Calls f with the unit ready for tiles on this thread.

@@ -26,8 +26,7 @@ fn the_code_of_the_readme_trains() -> Result<(), Box<dyn std::error::Error>> {
     use llm_core::{AdamW, BatchShape, Config, Hyperparameters, TinyGPT, TokenDataset};
 
     let data = TokenDataset::from_bytes(std::fs::read("Cargo.toml")?); // any file
-    let config = Config { seq_len: 64, d_model: 32, ..Config::default() }; // bytes, one block
-    let mut model = TinyGPT::new(config, 1)?;
+    let mut model = TinyGPT::new(Config { d_model: 32, ..Config::default() }, 1)?; // drawn from a seed
     let mut optimizer = AdamW::new(Hyperparameters::default())?;
     let (work, mut losses) = (&mut OneProcess, Vec::new());
     for step in 0..100 {

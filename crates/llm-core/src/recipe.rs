@@ -89,6 +89,7 @@ pub struct Recipe {
     pub hyperparameters: Hyperparameters,
     /// Its own numbers, by the keys of [`OptimizerRow::settings`]; a key that is missing has the
     /// row's value.
+    #[serde(default, skip_serializing_if = "Settings::is_empty")]
     pub optimizer_settings: Settings,
     /// Largest gradient norm; 0: no clipping.
     pub clip: f32,

@@ -1,6 +1,6 @@
 //! Everything that decides the next training step, besides weights and moments.
 
-use crate::base::{Error, Result, Settings};
+use crate::base::{Error, Result, Settings, choices};
 use crate::kernels::gemm::Precision;
 use crate::message;
 use crate::model::{Attention, BatchShape, Config, Footprint};
@@ -45,6 +45,8 @@ pub enum DataForm {
     U16,
 }
 
+choices!(DataForm, Text = "text", Bytes = "bytes", U16 = "u16");
+
 /// Where in files a text ends, and the token that says so stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum EndOfText {
@@ -57,6 +59,8 @@ pub enum EndOfText {
     /// [`END_OF_TEXT`](crate::tokenizer::END_OF_TEXT) is written.
     Marked,
 }
+
+choices!(EndOfText, None = "none", Files = "files", Marked = "marked");
 
 impl DataSource {
     /// That of a model from elsewhere, which has not been trained here yet. No file that a run

@@ -6,7 +6,7 @@
 //! | `io_action.rs`, `error.rs`, `checkpoint_error.rs`, `crew_error.rs` | what can go wrong |
 //! | `reason.rs`, `causes.rs` | an error of others as a part of a sentence; an error with its causes |
 //! | [`rng`] | random streams that are functions of what they are for |
-//! | `value.rs`, `settings.rs` | named values, as checkpoints store them |
+//! | `value.rs`, `settings.rs`, `choices.rs` | named values, as checkpoints store them; the names of choices |
 //! | [`escape`] | names and text of others, so that they cannot control a terminal |
 //! | `message.rs`, `says.rs` | a sentence with its values, for any language; those of an error |
 //! | [`memory`], [`arenas`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
@@ -19,6 +19,7 @@ pub mod allocations;
 pub mod arenas;
 mod causes;
 mod checkpoint_error;
+mod choices;
 mod crew_error;
 mod error;
 #[doc(hidden)]
@@ -43,6 +44,7 @@ mod value;
 #[doc(hidden)]
 pub use causes::with_causes;
 pub use checkpoint_error::CheckpointError;
+pub(crate) use choices::choices;
 pub use crew_error::CrewError;
 pub use error::{Error, Result};
 pub use io_action::IoAction;

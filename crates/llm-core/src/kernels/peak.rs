@@ -10,6 +10,8 @@ use std::time::Instant;
 /// Chains of dependent multiply-adds that run side by side: enough to hide every unit's latency,
 /// few enough to stay in registers.
 const CHAINS: usize = 12;
+/// Numbers of the narrowest vector.
+const LANES: usize = 4;
 /// Length of each chain.
 const ROUNDS: usize = 400_000;
 
@@ -59,12 +61,6 @@ fn chains() -> usize {
         Level::Portable => {}
     }
     let _ = (Level::Portable, level);
-    portable()
-}
-
-/// Vectors of the narrowest width, multiplied and added as kernels do it there.
-fn portable() -> usize {
-    const LANES: usize = 4;
     // Of values that the compiler knew it would make one chain, or none: 1·0.999 + 0.001 is 1.
     let (a, b) = std::hint::black_box((0.999f32, 1e-3f32));
     let mut acc = std::hint::black_box([[1.0f32; LANES]; CHAINS]);
@@ -85,29 +81,22 @@ mod x86 {
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
-    #[target_feature(enable = "avx512f")]
-    pub(super) fn avx512() -> usize {
-        let (a, b) = black_box((_mm512_set1_ps(0.999), _mm512_set1_ps(1e-3)));
-        let mut acc = black_box([a; CHAINS]);
-        for _ in 0..ROUNDS {
-            for x in &mut acc {
-                *x = _mm512_fmadd_ps(*x, a, b);
+    macro_rules! chains {
+        ($name:ident, $features:literal, $lanes:literal, $spread:ident, $fma:ident) => {
+            #[target_feature(enable = $features)]
+            pub(super) fn $name() -> usize {
+                let (a, b) = black_box(($spread(0.999), $spread(1e-3)));
+                let mut acc = black_box([a; CHAINS]);
+                for _ in 0..ROUNDS {
+                    for x in &mut acc {
+                        *x = $fma(*x, a, b);
+                    }
+                }
+                black_box(acc);
+                $lanes
             }
-        }
-        black_box(acc);
-        16
+        };
     }
-
-    #[target_feature(enable = "avx2,fma")]
-    pub(super) fn avx2() -> usize {
-        let (a, b) = black_box((_mm256_set1_ps(0.999), _mm256_set1_ps(1e-3)));
-        let mut acc = black_box([a; CHAINS]);
-        for _ in 0..ROUNDS {
-            for x in &mut acc {
-                *x = _mm256_fmadd_ps(*x, a, b);
-            }
-        }
-        black_box(acc);
-        8
-    }
+    chains!(avx512, "avx512f", 16, _mm512_set1_ps, _mm512_fmadd_ps);
+    chains!(avx2, "avx2,fma", 8, _mm256_set1_ps, _mm256_fmadd_ps);
 }

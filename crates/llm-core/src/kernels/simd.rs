@@ -8,6 +8,7 @@
 //! The environment variable `LLM_KERNELS=avx512|avx2|portable` lowers the choice, for tests and
 //! measurements. Built without the feature `avx512`, that level is never chosen.
 
+use crate::base::choices;
 use std::sync::OnceLock;
 
 /// An instruction set that kernels are compiled for, from the most general up.
@@ -21,19 +22,7 @@ pub enum Level {
     Avx512,
 }
 
-impl Level {
-    /// All of them, each at the place of its number.
-    pub const ALL: [Level; 3] = [Level::Portable, Level::Avx2, Level::Avx512];
-
-    /// `portable`, `avx2` or `avx512`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Portable => "portable",
-            Level::Avx2 => "avx2",
-            Level::Avx512 => "avx512",
-        }
-    }
-}
+choices!(Level, Portable = "portable", Avx2 = "avx2", Avx512 = "avx512");
 
 static LEVEL: OnceLock<Level> = OnceLock::new();
 

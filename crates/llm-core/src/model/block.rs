@@ -1,7 +1,6 @@
 //! One block: attention and MLP, each behind a norm and with a residual path. Once as ops, which
 //! record the backward pass, and next to each part the same on the plain rows of a text that grows.
 
-use super::norm::Affine;
 use super::parameters::{Field, Given, Param, ParamList, Parameters, Plan, Structure, parameters};
 use super::{Attention, Config, Context, Decode, Place, Workspace};
 use crate::base::{Error, Result};
@@ -53,8 +52,11 @@ impl Block {
     ) -> Result<Tensor> {
         let _span = enter("block");
         let masks = |place| ctx.dropout.map(|masks| masks.at(place, x.shape()[1]));
-        let norm_of = |x: &Tensor, g, b| norm(x, config, g, b);
-        let y = attention.forward(&norm_of(x, &self.ln1_g, &self.ln1_b)?, &self.attention, ctx)?;
+        let y = attention.forward(
+            &norm(x, config, [&self.ln1_g, &self.ln1_b])?,
+            &self.attention,
+            ctx,
+        )?;
         if y.shape() != x.shape() {
             // A sum would repeat a smaller result in silence.
             return Err(Error::shape(
@@ -64,7 +66,7 @@ impl Block {
             ));
         }
         let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
-        let y = self.mlp(&norm_of(&h, &self.ln2_g, &self.ln2_b)?, config)?;
+        let y = self.mlp(&norm(&h, config, [&self.ln2_g, &self.ln2_b])?, config)?;
         ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)
     }
 
@@ -84,7 +86,7 @@ impl Block {
         let d_model = work.d_model;
         let Workspace { stream, x, stats, scratch, .. } = work;
         let (stream, x) = (&mut stream[..n * d_model], &mut x[..n * d_model]);
-        norm_rows(x, stats, stream, d_model, config, &self.ln1_g, &self.ln1_b);
+        norm_rows(x, stats, stream, d_model, config, [&self.ln1_g, &self.ln1_b]);
         let (p, norm_eps) = (&self.attention, config.norm_eps);
         let step = Decode { layer, before, x, p, cache, scratch, stream, d_model, norm_eps };
         attention.decode(step)?;
@@ -106,7 +108,7 @@ impl Block {
         let products = &mut scratch.products;
         let (stream, x) = (&mut stream[..n * c], &mut x[..n * c]);
         let (hidden, act) = (&mut hidden[..n * width], &mut act[..n * inner]);
-        norm_rows(x, stats, stream, c, config, &self.ln2_g, &self.ln2_b);
+        norm_rows(x, stats, stream, c, config, [&self.ln2_g, &self.ln2_b]);
         match &self.b_fc {
             Some(b) => rows::fill(hidden, b.data()),
             None => hidden.fill(0.0),
@@ -120,15 +122,9 @@ impl Block {
     }
 }
 
-/// The norm with or without gain and bias, as the model has them.
-pub(super) fn norm(
-    x: &Tensor,
-    config: &Config,
-    g: &Option<Tensor>,
-    b: &Option<Tensor>,
-) -> Result<Tensor> {
-    let affine = Affine { g: g.as_ref(), b: b.as_ref() };
-    (config.norm.row().op)(x, affine, config.norm_eps)
+/// The norm with or without gain and bias, in this order, as the model has them.
+pub(super) fn norm(x: &Tensor, config: &Config, affine: [&Option<Tensor>; 2]) -> Result<Tensor> {
+    (config.norm.row().op)(x, affine.map(Option::as_ref), config.norm_eps)
 }
 
 /// [`norm`] of rows of `width`: y ← norm(x); `stats` is the room that a [`Workspace`] has for them.
@@ -138,13 +134,11 @@ pub(super) fn norm_rows(
     x: &[f32],
     width: usize,
     config: &Config,
-    g: &Option<Tensor>,
-    b: &Option<Tensor>,
+    affine: [&Option<Tensor>; 2],
 ) {
     let row = config.norm.row();
     let stats = &mut stats[..x.len() / width * row.stats];
-    let affine = Affine { g: g.as_ref(), b: b.as_ref() };
-    (row.rows)(y, stats, x, affine, width, config.norm_eps);
+    (row.rows)(y, stats, x, affine.map(Option::as_ref), width, config.norm_eps);
 }
 
 #[cfg(test)]

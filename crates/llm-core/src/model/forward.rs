@@ -67,7 +67,7 @@ impl TinyGPT {
             let ctx = ctx.with_norm_eps(self.config().norm_eps);
             h = block.forward(&h, &**self.attention(), self.config(), &ctx)?;
         }
-        self.head(&norm(&h, self.config(), &self.lnf_g, &self.lnf_b)?)
+        self.head(&norm(&h, self.config(), [&self.lnf_g, &self.lnf_b])?)
     }
 
     /// [`TinyGPT::run`] for the next positions of a text, the first of which is number `before`:
@@ -111,7 +111,7 @@ impl TinyGPT {
         let c = work.d_model;
         let Workspace { stream, x, stats, logits, scratch, .. } = work;
         let (h, x) = (&stream[i * c..(i + 1) * c], &mut x[..c]);
-        norm_rows(x, stats, h, c, self.config(), &self.lnf_g, &self.lnf_b);
+        norm_rows(x, stats, h, c, self.config(), [&self.lnf_g, &self.lnf_b]);
         match &self.b_lm {
             Some(bias) => logits.copy_from_slice(bias.data()),
             None => logits.fill(0.0),

@@ -1,6 +1,6 @@
 //! The learning rate as a pure function of the step.
 
-use crate::base::{Error, Result};
+use crate::base::{Error, Result, choices};
 use crate::message;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,8 @@ pub enum ScheduleKind {
     /// warm-up, then a line to the minimum.
     Wsd,
 }
+
+choices!(ScheduleKind, Constant = "constant", Cosine = "cosine", Linear = "linear", Wsd = "wsd");
 
 /// Warm-up in a line to `lr`, then down to `min_lr` at step `decay_steps`, then `min_lr`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -5,14 +5,7 @@ use crate::base::{Error, Result, Settings, Value};
 use crate::message;
 use crate::recipe::{DataForm, DataSource, EndOfText};
 
-named!(DataForm, message!("'text', 'bytes' or 'u16'"), Text = "text", Bytes = "bytes", U16 = "u16");
-named!(
-    EndOfText,
-    message!("'none', 'files' or 'marked'"),
-    None = "none",
-    Files = "files",
-    Marked = "marked"
-);
+named!(DataForm, EndOfText);
 
 pub(super) fn write(name: &str, source: &DataSource, into: &mut Settings) -> Result<()> {
     let mut put = |key: &str, value: Value| into.insert(&format!("{name}.{key}"), value);

@@ -2,24 +2,9 @@
 
 use super::row::{Row, Typed, named, own, row, typed};
 use crate::base::Value;
-use crate::message;
 use crate::model::{Activation, Config, Init, Mlp, Norm, Positions};
 
-named!(Init, message!("'fan-in' or 'gpt2'"), FanIn = "fan-in", Gpt2 = "gpt2");
-
-named!(Activation, message!("'gelu_tanh' or 'gelu'"), GeluTanh = "gelu_tanh", Gelu = "gelu");
-
-named!(Norm);
-
-named!(Mlp);
-
-named!(
-    Positions,
-    message!("'learned', 'none' or 'rotary'"),
-    Learned = "learned",
-    None = "none",
-    Rotary = "rotary"
-);
+named!(Init, Activation, Norm, Mlp, Positions);
 
 /// Every field of [`Config`].
 #[rustfmt::skip]

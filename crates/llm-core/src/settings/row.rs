@@ -44,7 +44,7 @@ pub(super) use row;
 /// A type that values can be made of.
 pub(super) trait Typed: Sized {
     /// What is needed, for messages.
-    fn needed() -> Message;
+    const NEEDED: Message;
 
     fn to_value(&self) -> Value;
 
@@ -55,8 +55,7 @@ pub(super) trait Typed: Sized {
 pub(super) fn typed<T: Typed>(key: &str, value: Value) -> Result<T> {
     T::from_value(&value).ok_or_else(|| {
         let shown: String = value.to_string().chars().take(80).collect();
-        let reason =
-            message!("'{}' is {} ({}), needed is {}", key, value.kind(), shown, T::needed());
+        let reason = message!("'{}' is {} ({}), needed is {}", key, value.kind(), shown, T::NEEDED);
         Error::config("settings", reason)
     })
 }
@@ -74,9 +73,7 @@ pub(super) fn own(name: &str, checked: Result<()>) -> Result<()> {
 macro_rules! typed {
     ($($type:ty, $kind:ident, $needed:expr;)+) => {$(
         impl Typed for $type {
-            fn needed() -> Message {
-                $needed
-            }
+            const NEEDED: Message = $needed;
 
             fn to_value(&self) -> Value {
                 Value::$kind(self.clone().into())
@@ -103,9 +100,7 @@ typed! {
 }
 
 impl Typed for usize {
-    fn needed() -> Message {
-        message!("a whole number that this machine can count to")
-    }
+    const NEEDED: Message = message!("a whole number that this machine can count to");
 
     fn to_value(&self) -> Value {
         Value::Whole(*self as u64)
@@ -116,14 +111,11 @@ impl Typed for usize {
     }
 }
 
-/// Choices as texts: named by their type, or with the names given here.
+/// Choices as texts, by the names that `choices!` gives them.
 macro_rules! named {
-    ($type:ty) => {
+    ($($type:ty),+) => {$(
         impl Typed for $type {
-            fn needed() -> crate::base::Message {
-                let names = <$type>::ALL.iter().map(|choice| choice.name());
-                message!("one of {}", crate::base::Message::list(names))
-            }
+            const NEEDED: crate::base::Message = crate::base::Message::new(<$type>::NAMES, Vec::new());
 
             fn to_value(&self) -> Value {
                 Value::Text(self.name().into())
@@ -131,30 +123,9 @@ macro_rules! named {
 
             fn from_value(value: &Value) -> Option<$type> {
                 let Value::Text(text) = value else { return None };
-                <$type>::ALL.iter().copied().find(|choice| choice.name() == text)
+                <$type>::ALL.into_iter().find(|choice| choice.name() == text)
             }
         }
-    };
-    ($type:ty, $needed:expr, $($choice:ident = $name:literal),+) => {
-        impl Typed for $type {
-            fn needed() -> crate::base::Message {
-                $needed
-            }
-
-            fn to_value(&self) -> Value {
-                Value::Text(match self { $(<$type>::$choice => $name),+ }.into())
-            }
-
-            fn from_value(value: &Value) -> Option<$type> {
-                match value {
-                    Value::Text(text) => match text.as_str() {
-                        $($name => Some(<$type>::$choice),)+
-                        _ => None,
-                    },
-                    _ => None,
-                }
-            }
-        }
-    };
+    )+};
 }
 pub(super) use named;

@@ -3,20 +3,10 @@
 use super::row::{Row, Typed, named, own, row, typed};
 use crate::base::Value;
 use crate::kernels::gemm::Precision;
-use crate::message;
 use crate::optim::ScheduleKind;
 use crate::recipe::Recipe;
 
-named!(
-    ScheduleKind,
-    message!("'constant', 'cosine', 'linear' or 'wsd'"),
-    Constant = "constant",
-    Cosine = "cosine",
-    Linear = "linear",
-    Wsd = "wsd"
-);
-
-named!(Precision, message!("'f32' or 'bf16'"), F32 = "f32", Bf16 = "bf16");
+named!(ScheduleKind, Precision);
 
 /// Which names there are, the caller knows: see [`Recipe::check_with`].
 const OPTIMIZER: Row<Recipe> = Row {

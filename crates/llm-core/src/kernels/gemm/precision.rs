@@ -1,5 +1,6 @@
 //! Which numbers products multiply, and the scope that says so.
 
+use crate::base::choices;
 use serde::{Deserialize, Serialize};
 use std::cell::Cell;
 
@@ -14,6 +15,8 @@ pub enum Precision {
     /// bf16: the upper half of an f32, with 8 bits of precision.
     Bf16,
 }
+
+choices!(Precision, F32 = "f32", Bf16 = "bf16");
 
 thread_local! {
     static HERE: Cell<Precision> = const { Cell::new(Precision::F32) };

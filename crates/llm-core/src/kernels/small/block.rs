@@ -11,6 +11,7 @@
 //! Reference: `quantize_row_q8_0_ref` and `quantize_row_q4_0_ref` in `ggml-quants.c` of ggml.
 
 use super::half;
+use crate::base::choices;
 use crate::kernels::gemm::bf16::number;
 use std::fmt;
 use std::str::FromStr;
@@ -38,19 +39,9 @@ pub struct Rounded {
     pub steps: [u16; WIDTH],
 }
 
+choices!(SmallKind, Bf16 = "bf16", Q8 = "q8", Q4 = "q4");
+
 impl SmallKind {
-    /// All, the largest first.
-    pub const ALL: [SmallKind; 3] = [SmallKind::Bf16, SmallKind::Q8, SmallKind::Q4];
-
-    /// `bf16`, `q8` or `q4`.
-    pub fn name(self) -> &'static str {
-        match self {
-            SmallKind::Bf16 => "bf16",
-            SmallKind::Q8 => "q8",
-            SmallKind::Q4 => "q4",
-        }
-    }
-
     /// Bits of a number, besides its share of the scale.
     pub fn bits(self) -> usize {
         match self {

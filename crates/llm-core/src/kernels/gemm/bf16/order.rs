@@ -1,5 +1,7 @@
 //! In which order a product adds up. Two kinds of processor have a unit for bf16, and each fixes an order of its own.
 
+use crate::base::choices;
+
 /// An order of the sum of an element of C over neighbouring pairs of its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Order {
@@ -11,15 +13,4 @@ pub enum Order {
     Tiles,
 }
 
-impl Order {
-    /// Both, each at the place of its number.
-    pub const ALL: [Order; 2] = [Order::Pairs, Order::Tiles];
-
-    /// `pairs` or `tiles`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Order::Pairs => "pairs",
-            Order::Tiles => "tiles",
-        }
-    }
-}
+choices!(Order, Pairs = "pairs", Tiles = "tiles");

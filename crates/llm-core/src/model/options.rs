@@ -179,7 +179,7 @@ pub enum Positions {
     /// attention may read.
     None,
     /// The attention turns queries and keys by their positions, and there is no `wpe`. Only for an
-    /// attention that does so, see [`Attention::is_rotary`](super::Attention::is_rotary).
+    /// attention that does so, see [`AttentionSpec::rotary`](super::AttentionSpec::rotary).
     Rotary,
 }
 

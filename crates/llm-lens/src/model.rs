@@ -148,10 +148,12 @@ fn beyond(config: &Config) -> Vec<Beyond> {
 /// Whether these are the tensors of single-head and multi-head attention. How they start does not
 /// matter.
 fn is_standard(config: &Config, own: &ParamList) -> bool {
-    let shapes = |list: &ParamList| -> Vec<_> {
-        list.iter().map(|(name, p)| (name.clone(), p.shape.clone())).collect()
-    };
-    shapes(own) == shapes(&SingleHead.parameters(config))
+    same_tensors(own, &SingleHead.parameters(config))
+}
+
+/// Whether names and shapes are the same, in the same order.
+pub(crate) fn same_tensors(a: &ParamList, b: &ParamList) -> bool {
+    a.iter().map(|(name, p)| (name, &p.shape)).eq(b.iter().map(|(name, p)| (name, &p.shape)))
 }
 
 impl TensorRow {

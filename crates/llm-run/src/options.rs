@@ -2,12 +2,14 @@
 
 use crate::arch::Arch;
 use crate::defaults::Preset;
-use crate::settings::{Given, new_attention};
+use crate::models::Models;
+use crate::settings::{Given, described_attention};
 use crate::tokenizers::TokenizerOptions;
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_core::settings::Value;
-use llm_core::{AttentionSpec, Config};
+use llm_core::{Attention, Config};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Everything that a run can be asked for. What is not said comes from the checkpoint, the preset or
@@ -96,9 +98,14 @@ impl Options {
     /// The attention of a new model of these settings.
     ///
     /// # Errors
-    /// As [`new_attention`].
-    pub fn attention(&self, n_heads: usize, config: &Config) -> llm_core::Result<AttentionSpec> {
+    /// As [`described_attention`] and [`Models::new_attention`].
+    pub fn attention(
+        &self,
+        models: &Models,
+        n_heads: usize,
+        config: &Config,
+    ) -> llm_core::Result<Arc<dyn Attention>> {
         let of_arch = self.arch.unwrap_or_default().attention(n_heads, config.d_model);
-        new_attention(of_arch, config, &self.given)
+        models.new_attention(described_attention(of_arch, config, &self.given)?)
     }
 }

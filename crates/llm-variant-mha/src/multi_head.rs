@@ -16,9 +16,7 @@ const CACHED: usize = LIGHT / 4;
 /// H heads for [`TinyGPT::with_attention`](llm_core::TinyGPT::with_attention).
 #[derive(Clone, Debug)]
 pub struct MultiHead {
-    n_heads: usize,
-    /// `[L·H]`, layer by layer; empty: every head is used.
-    head_mask: Vec<bool>,
+    spec: AttentionSpec,
 }
 
 impl MultiHead {
@@ -27,12 +25,13 @@ impl MultiHead {
 
     /// All heads of all layers.
     pub fn new(n_heads: usize) -> MultiHead {
-        MultiHead { n_heads, head_mask: Vec::new() }
+        MultiHead { spec: AttentionSpec::new(MultiHead::NAME, n_heads) }
     }
 
     /// Some heads switched off: `head_mask [L·H]`, layer by layer, false where a head is not used.
     pub fn with_head_mask(n_heads: usize, head_mask: Vec<bool>) -> MultiHead {
-        MultiHead { n_heads, head_mask }
+        let all = AttentionSpec::new(MultiHead::NAME, n_heads);
+        MultiHead { spec: AttentionSpec { head_mask, ..all } }
     }
 
     /// Makes it again from what a checkpoint says. A single-head model is one with H = 1.
@@ -54,37 +53,31 @@ impl MultiHead {
             return Err(Error::config("attention", reason));
         }
         spec.settings()?.expect_empty()?;
-        Ok(MultiHead { n_heads: *n_heads, head_mask: head_mask.clone() })
-    }
-
-    /// The heads of a layer that are used; empty: all.
-    fn kept(&self, layer: usize) -> &[bool] {
-        self.head_mask.get(layer * self.n_heads..(layer + 1) * self.n_heads).unwrap_or(&[])
+        Ok(MultiHead::with_head_mask(*n_heads, head_mask.clone()))
     }
 }
 
 impl Attention for MultiHead {
     /// One head is single-head attention, and is called so: either trainer opens it.
     fn spec(&self) -> AttentionSpec {
-        let single = self.n_heads == 1 && self.head_mask.is_empty();
+        let single = self.spec.n_heads == 1 && self.spec.head_mask.is_empty();
         let name = if single { SingleHead::NAME } else { MultiHead::NAME };
-        let head_mask = self.head_mask.clone();
-        AttentionSpec { head_mask, ..AttentionSpec::new(name, self.n_heads) }
+        AttentionSpec { name: name.into(), ..self.spec.clone() }
     }
 
     fn forward(&self, x: &Tensor, p: &Parameters, ctx: &Context<'_>) -> Result<Tensor> {
         let AttentionParams { w_qkv, b_qkv, w_proj, b_proj } = p.standard()?;
-        let ctx = ctx.with_heads(self.kept(ctx.layer));
-        self_attention_mha(x, w_qkv, b_qkv, w_proj, b_proj, self.n_heads, &ctx)
+        let ctx = ctx.with_heads(self.spec.used(ctx.layer));
+        self_attention_mha(x, w_qkv, b_qkv, w_proj, b_proj, self.spec.n_heads, &ctx)
     }
 
     fn cache_row(&self, config: &Config) -> usize {
-        self.spec().cache_row(config.d_model)
+        self.spec.cache_row(config.d_model)
     }
 
     fn decode(&self, step: Decode<'_>) -> Result<()> {
-        let kept = self.kept(step.layer);
-        step.with_keys_and_values(self.n_heads, |position| self.attend(position, kept))
+        let kept = self.spec.used(step.layer);
+        step.with_keys_and_values(self.spec.n_heads, |position| self.attend(position, kept))
     }
 }
 
@@ -92,7 +85,7 @@ impl MultiHead {
     /// Every head of one new position.
     fn attend(&self, position: Position<'_>, kept: &[bool]) {
         let Position { q, keys, values, scores, y } = position;
-        let (d, n) = (q.len() / self.n_heads, keys.nrows());
+        let (d, n) = (q.len() / self.spec.n_heads, keys.nrows());
         let scale = 1.0 / (d as f32).sqrt();
         rows_with(y, d, scores, n, CACHED.div_ceil(n), |first, y, scores| {
             let heads = y.chunks_exact_mut(d).zip(scores.chunks_exact_mut(n)).enumerate();
@@ -126,14 +119,14 @@ mod tests {
             (AttentionSpec::new(MultiHead::NAME, 1), 1),
             (AttentionSpec::new(MultiHead::NAME, 4), 4),
         ] {
-            assert_eq!(MultiHead::from_spec(&spec).unwrap().n_heads, n_heads);
+            assert_eq!(MultiHead::from_spec(&spec).unwrap().spec.n_heads, n_heads);
         }
         let masked = MultiHead::with_head_mask(2, vec![true, false]);
         let again = MultiHead::from_spec(&masked.spec()).unwrap();
-        assert_eq!((again.n_heads, again.head_mask), (2, vec![true, false]));
+        assert_eq!((again.spec.n_heads, again.spec.head_mask), (2, vec![true, false]));
         let one = AttentionSpec::new(SingleHead::NAME, 1);
         let off = MultiHead::from_spec(&AttentionSpec { head_mask: vec![false], ..one }).unwrap();
-        assert_eq!((off.n_heads, off.head_mask), (1, vec![false]));
+        assert_eq!((off.spec.n_heads, off.spec.head_mask), (1, vec![false]));
     }
 
     #[test]

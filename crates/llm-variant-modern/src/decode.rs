@@ -41,7 +41,7 @@ impl Modern {
             qkv.chunks_exact(width).flat_map(|row| &row[h * d..]).copied().collect();
         let layer = step.layer;
         let kept = step.keep(&kept)?; // [before + n, 2·G·D]
-        let text = Text { heads, keep: self.used(layer), kept };
+        let text = Text { heads, keep: self.spec.used(layer), kept };
         let mut y = vec![0.0; n * h * d];
         if n == 1 {
             text.attend(&qkv[..h * d], before + 1, &mut y);

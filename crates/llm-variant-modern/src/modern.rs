@@ -13,7 +13,7 @@ use std::sync::Arc;
 /// [`TinyGPT::with_attention`](llm_core::TinyGPT::with_attention).
 #[derive(Clone, Debug)]
 pub struct Modern {
-    spec: AttentionSpec,
+    pub(crate) spec: AttentionSpec,
     angles: KnownAngles,
 }
 
@@ -104,11 +104,6 @@ impl Modern {
         Heads::new(&self.spec, d_model)
     }
 
-    /// The heads of a layer that are used; empty: all.
-    pub(crate) fn used(&self, layer: usize) -> &[bool] {
-        self.spec.used(layer)
-    }
-
     /// The angles of at least n positions, where positions are rotary.
     pub(crate) fn angles(&self, positions: usize, head_dim: usize) -> Option<Arc<Angles>> {
         let rotary = self.spec.rotary.as_ref()?;
@@ -167,8 +162,8 @@ impl Attention for Modern {
             qkv = ops::rotary(&qkv, turned, heads.head_dim, &angles, 0)?;
         }
         let masks = ctx.weight_masks(heads.n_heads * t);
-        let y = causal_attention_grouped(&qkv, heads, self.used(ctx.layer), masks)?; // [B, T, H·D]
-        show(&qkv, &y, heads, &ctx.with_heads(self.used(ctx.layer)))?;
+        let y = causal_attention_grouped(&qkv, heads, self.spec.used(ctx.layer), masks)?; // [B, T, H·D]
+        show(&qkv, &y, heads, &ctx.with_heads(self.spec.used(ctx.layer)))?;
         ops::linear_lastdim(&y, own.w_proj, own.b_proj) // [B, T, C]
     }
 

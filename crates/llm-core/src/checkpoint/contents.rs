@@ -2,7 +2,7 @@
 
 use super::table::Entry;
 use crate::model::{AttentionSpec, Config, ParamList, parameter_list};
-use crate::optim::OptimizerRow;
+use crate::optim::{OptimizerRow, find_optimizer};
 use crate::recipe::Recipe;
 
 /// The kind of model.
@@ -65,7 +65,7 @@ impl Contents {
     /// Whether a tensor of this role is never below 0.
     pub(super) fn is_mean_of_squares(&self, role: &str) -> bool {
         let Some(SavedOptimizer { name, .. }) = &self.optimizer else { return false };
-        let row = self.optimizers.iter().find(|row| row.name == name);
-        row.is_some_and(|row| row.slots.iter().any(|s| s.mean_of_squares && s.name == role))
+        let row = find_optimizer(self.optimizers, name);
+        row.is_ok_and(|row| row.slots.iter().any(|s| s.mean_of_squares && s.name == role))
     }
 }

@@ -55,7 +55,7 @@ pub struct NormRow {
     pub doc: &'static str,
     /// The piece of a model, for a format that cannot hold it.
     pub piece: fn() -> Message,
-    /// Whether an affine one has a bias beside its gain.
+    /// Whether an affine one has a bias besides its gain.
     pub bias: bool,
     /// Numbers of a row that its forward leaves for its backward.
     pub(super) stats: usize,
@@ -69,7 +69,7 @@ pub struct NormRow {
 type NormRows = fn(&mut [f32], &mut [f32], &[f32], Affine<'_>, usize, f32);
 
 impl Norm {
-    /// What there is to know of it.
+    /// Its equation and its description.
     pub fn row(self) -> &'static NormRow {
         match self {
             Norm::Layer => &NormRow {
@@ -134,7 +134,7 @@ pub struct MlpRow {
 }
 
 impl Mlp {
-    /// What there is to know of it.
+    /// Its equation and its description.
     pub fn row(self) -> &'static MlpRow {
         match self {
             Mlp::Gelu => &MlpRow {

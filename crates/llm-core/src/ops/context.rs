@@ -111,7 +111,8 @@ impl<'a> Context<'a> {
             }
             probe.head(self.layer, sequence, h, p);
         }
-        self.show_heads_together(y, [b, t, width])
+        self.show_heads_together(y, [b, t, width]);
+        Ok(())
     }
 
     /// Shows the probe, if there is one, the weights that forward itself used: `p [B, H, T, T]`,
@@ -130,14 +131,14 @@ impl<'a> Context<'a> {
         for (i, p) in p.data().chunks_exact(t * t).enumerate() {
             probe.head(self.layer, i / n_heads, i % n_heads, matrix(p, t, t));
         }
-        self.show_heads_together(y, [b, t, width])
+        self.show_heads_together(y, [b, t, width]);
+        Ok(())
     }
 
-    fn show_heads_together(&self, y: &Tensor, shape: [usize; 3]) -> Result<()> {
+    fn show_heads_together(&self, y: &Tensor, shape: [usize; 3]) {
         if let (Some(probe), Ok(view)) = (self.probe, ArrayView3::from_shape(shape, y.data())) {
             probe.concatenated(self.layer, view);
         }
-        Ok(())
     }
 
     /// The same, with these masks.

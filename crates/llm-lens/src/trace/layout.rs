@@ -1,7 +1,8 @@
 //! What an attention may have beyond multi-head attention, as far as a walk needs to know it.
 
+use crate::model::same_tensors;
 use llm_core::kernels::attention::MASKED;
-use llm_core::model::{ParamList, Parameters, Rotary};
+use llm_core::model::{Parameters, Rotary};
 use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, message};
 use serde::Serialize;
 
@@ -116,10 +117,8 @@ pub(super) fn stored(window: Option<usize>, i: usize, j: usize, scaled: f64) -> 
 /// Refuses an attention with tensors of its own: a walk is that of the description's.
 pub(super) fn check(attention: &dyn Attention, config: &Config) -> Result<()> {
     let spec = attention.spec();
-    let shapes =
-        |list: ParamList| -> Vec<_> { list.into_iter().map(|(name, p)| (name, p.shape)).collect() };
-    let own = shapes(attention.parameters(config));
-    if spec.other.is_empty() && own == shapes(spec.parameters(config)) {
+    let own = attention.parameters(config);
+    if spec.other.is_empty() && same_tensors(&own, &spec.parameters(config)) {
         return Ok(());
     }
     let name = spec.name.escape_default();

@@ -173,8 +173,7 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     let config = config.map_err(named_by_option)?;
     config.check().map_err(named_by_option)?;
     let heads = usual_heads(models, options.heads, &config, &given);
-    let attention = options.attention(heads, &config).map_err(named_by_option)?;
-    let attention = models.new_attention(attention).map_err(named_by_option)?;
+    let attention = options.attention(models, heads, &config).map_err(named_by_option)?;
     check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
     check_config(&config, attention.as_ref())?;
     let mut recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;

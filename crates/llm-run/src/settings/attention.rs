@@ -29,11 +29,11 @@ const fn row(
 /// Every row, in the order of a help.
 #[rustfmt::skip]
 pub const ATTENTION: [AttentionRow; 7] = [
-    row("attention.kv_heads", "kv_heads", |of| of.kv_heads.map(count), |of, value| of.kv_heads = whole(value)),
-    row("attention.head_dim", "head_dim", |of| of.head_dim.map(count), |of, value| of.head_dim = whole(value)),
+    row("attention.kv_heads", "kv_heads", |of| of.kv_heads.map(Value::from), |of, value| of.kv_heads = whole(value)),
+    row("attention.head_dim", "head_dim", |of| of.head_dim.map(Value::from), |of, value| of.head_dim = whole(value)),
     row("attention.rope_theta", "rope_theta", |of| of.rotary.map(|rotary| Value::Double(rotary.theta)), |of, value| rotary(of).theta = number(value).unwrap_or(THETA)),
-    row("attention.rotary_dim", "rotary_dim", |of| of.rotary.and_then(|rotary| rotary.width).map(count), |of, value| rotary(of).width = whole(value)),
-    row("attention.window", "window", |of| of.window.map(count), |of, value| of.window = whole(value)),
+    row("attention.rotary_dim", "rotary_dim", |of| of.rotary.and_then(|rotary| rotary.width).map(Value::from), |of, value| rotary(of).width = whole(value)),
+    row("attention.window", "window", |of| of.window.map(Value::from), |of, value| of.window = whole(value)),
     row("attention.qk_norm", "qk_norm", |of| Some(Value::Bool(of.qk_norm)), |of, value| of.qk_norm = *value == Value::Bool(true)),
     row("attention.bias", "attention_bias", |of| (of.biases[0] == of.biases[1]).then_some(Value::Bool(of.biases[0])),
         |of, value| of.biases = [*value == Value::Bool(true); 2]),
@@ -45,10 +45,6 @@ const THETA: f64 = 10_000.0;
 /// The rotary positions, which are there from now on.
 fn rotary(of: &mut AttentionSpec) -> &mut Rotary {
     of.rotary.get_or_insert(Rotary::new(THETA))
-}
-
-fn count(n: usize) -> Value {
-    Value::Whole(n as u64)
 }
 
 /// What is larger than any number here is refused as such.
@@ -66,12 +62,16 @@ fn number(value: &Value) -> Option<f64> {
     }
 }
 
-/// The attention of a new model of these settings: what was given, and `arch`'s for the rest.
+/// The description of a new model's attention: what was given, and `arch`'s for the rest.
 ///
 /// # Errors
 /// [`Error::Config`] for a setting of rotary positions where positions are others. Whether an
 /// attention fits the model is its own to say.
-pub fn new_attention(arch: AttentionSpec, config: &Config, given: &Given) -> Result<AttentionSpec> {
+pub fn described_attention(
+    arch: AttentionSpec,
+    config: &Config,
+    given: &Given,
+) -> Result<AttentionSpec> {
     let mut attention = arch;
     if config.positions == Positions::Rotary {
         rotary(&mut attention);

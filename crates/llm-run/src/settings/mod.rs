@@ -20,7 +20,7 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub use attention::{ATTENTION, AttentionRow, new_attention};
+pub use attention::{ATTENTION, AttentionRow, described_attention};
 pub use fill::{fill, follow, new_model, new_recipe, of_field, of_key};
 pub use given::{Given, whole};
 pub use row::{Initial, OnLoad, Setting};

@@ -9,8 +9,9 @@ use llm_core::settings::MODEL;
 use llm_core::{Attention, Config};
 use llm_lens::training_flops;
 use llm_run::arch::Arch;
+use llm_run::options::Options;
 use llm_run::plan::named_by_option;
-use llm_run::settings::{fill, new_attention};
+use llm_run::settings::fill;
 use std::sync::Arc;
 
 /// Sizes of a training step.
@@ -80,14 +81,15 @@ impl Workload {
         of: &Further,
         seq_len: usize,
     ) -> Result<Built> {
-        let arch = of.arch.unwrap_or(Arch::Gpt2);
+        let arch = of.arch.or(Some(Arch::Gpt2));
+        let options = Options { arch, given: of.given.clone(), ..Options::default() };
         let (d_model, n_layers) = (self.d_model, self.layers);
-        let mut config = Config { seq_len, d_model, n_layers, ..arch.config(self.vocab_size) };
+        let mut config =
+            Config { seq_len, d_model, n_layers, ..options.arch_config(self.vocab_size) };
         let made = fill(MODEL, &mut config, |flag, _, _| of.given.get(flag.name).cloned())
             .and_then(|()| config.check())
-            .and_then(|()| new_attention(arch.attention(self.heads, d_model), &config, &of.given));
-        let attention = made.and_then(|made| program.models.new_attention(made));
-        let attention = attention.map_err(named_by_option)?;
+            .and_then(|()| options.attention(&program.models, self.heads, &config));
+        let attention = made.map_err(named_by_option)?;
         check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
         Ok(Built { config, attention })
     }

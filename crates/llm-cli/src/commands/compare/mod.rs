@@ -159,8 +159,7 @@ fn heads(program: &Program, args: &CompareArgs, plan: &Plan) -> Result<Vec<usize
         return Ok(vec![plan.trainer.model.attention().spec().n_heads]);
     }
     let fits = |h: usize| -> Result<()> {
-        let attention = args.training(1).options().attention(h, config);
-        let attention = attention.and_then(|described| program.models.new_attention(described));
+        let attention = args.training(1).options().attention(&program.models, h, config);
         attention.and_then(|attention| attention.check(config)).map_err(named_by_option)
     };
     let heads = match args.heads.as_slice() {

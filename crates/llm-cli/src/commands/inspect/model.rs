@@ -62,8 +62,7 @@ fn fresh(program: &Program, args: &InspectModelArgs) -> Result<(ModelReport, Att
         other => named_by_option(other),
     })?;
     let n_heads = usual_heads(&program.models, args.heads, &config, &given);
-    let attention = options.attention(n_heads, &config);
-    let attention = attention.and_then(|described| program.models.new_attention(described));
+    let attention = options.attention(&program.models, n_heads, &config);
     let attention = attention.map_err(named_by_option)?;
     check_attention(attention.as_ref(), &config).map_err(named_by_option)?;
     let recipe = settings::new_recipe(start, &given).map_err(named_by_option)?;

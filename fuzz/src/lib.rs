@@ -5,7 +5,7 @@ use llm_core::buffer::release_pool;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
 use llm_core::model::SingleHead;
-use llm_core::optim::{AdamW, Lion};
+use llm_core::optim::{AdamW, Lion, OPTIMIZERS};
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::train::Trainer;
 use llm_core::{Config, TinyGPT};
@@ -23,6 +23,7 @@ pub const ONE: Program = Program {
         options: &[],
         beyond: None,
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
+        optimizers: OPTIMIZERS,
     },
     attend: None,
 };
@@ -109,7 +110,7 @@ pub fn use_it(checkpoint: Checkpoint, input: &[u8]) {
     let Ok(mut trainer) = checkpoint.into_trainer(Arc::new(attention)) else { return };
     let recipe = &trainer.recipe;
     let tokens = recipe.batch_size * recipe.seq_len * recipe.accum as usize;
-    let small = trainer.model.config().parameter_count() < 2000 && tokens <= 16 && vocab <= 64;
+    let small = trainer.model.parameter_count() < 2000 && tokens <= 16 && vocab <= 64;
     let chosen = input.iter().fold(0u8, |sum, b| sum.wrapping_add(*b)) % 16 == 0;
     if chosen && small {
         let tokens = (0..80).map(|i| i * i % vocab as u32).collect();

@@ -127,6 +127,35 @@ fn a_divided_optimizer_moves_and_saves_the_same_bits() {
     }
 }
 
+/// A share of a matrix says nothing about the whole.
+#[test]
+fn an_optimizer_of_whole_matrices_is_not_divided_and_moves_the_same_bits() {
+    let muon = || {
+        let start = trainer();
+        let recipe = Recipe { optimizer: "muon".into(), ..start.recipe };
+        Trainer::new(start.model, recipe).unwrap()
+    };
+    let steps = |work: &mut dyn Work| {
+        let mut trainer = muon();
+        for _ in 0..4 {
+            trainer.step_with(&data(), work, &mut ()).unwrap();
+        }
+        checkpoint::to_bytes(&trainer, &TokenizerSpec::bytes(), true).unwrap()
+    };
+    let alone = steps(&mut OneProcess);
+    for size in [2, 4] {
+        let all = InProcess::run(size, |crew| steps(&mut ProcessGroup::new(crew)));
+        assert!(all.iter().all(|member| *member == alone), "{size} members");
+    }
+    let refused = InProcess::run(2, |crew| {
+        let mut trainer = muon();
+        let mut group = ProcessGroup::new(crew);
+        group.divide(&trainer.model, trainer.optimizer.as_mut()).unwrap_err().to_string()
+    });
+    let why = "optimizer: muon cannot be divided: it looks at more than one weight at a time";
+    assert_eq!(refused, [why; 2]);
+}
+
 #[test]
 fn a_loss_that_runs_away_is_the_same_error_for_all() {
     let error = |crew: Option<&mut InProcess>, divided: bool| {

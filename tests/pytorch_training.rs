@@ -1,9 +1,10 @@
-//! The whole model, its gradients, and twenty AdamW steps against PyTorch in float64.
+//! The whole model, its gradients, and steps with AdamW and Muon against PyTorch in float64.
 
 use llm_core::model::{Mode, Positions, Rotary, SingleHead};
+use llm_core::optim::{AdamW, Muon, Optimizer};
 use llm_core::settings::{MODEL, Value};
 use llm_core::train::{OneProcess, Update, train_step};
-use llm_core::{AdamW, Attention, Batch, Config, Hyperparameters, TinyGPT};
+use llm_core::{Attention, Batch, Config, Hyperparameters, TinyGPT};
 use llm_variant_mha::MultiHead;
 use llm_variant_modern::Modern;
 use std::sync::Arc;
@@ -79,20 +80,19 @@ fn logits_loss_and_every_gradient() {
     }
 }
 
-/// Twenty updates; `lr` per step, `clip` 0 for none.
-fn twenty_steps(name: &str, config: Hyperparameters, lr: impl Fn(usize) -> f32, clip: f32) {
+/// The fixture's updates; `lr` per step, `clip` 0 for none.
+fn steps(name: &str, optimizer: &mut dyn Optimizer, lr: impl Fn(usize) -> f32, clip: f32) {
     let f = Fixture::read(name);
     let mut model = model(&f);
     let c = model.config().d_model;
-    let mut adamw = AdamW::new(config).unwrap();
     let (tokens, targets) = (f.tokens("tokens"), f.tokens("targets"));
     let [b, t] = [f.shape("tokens")[1], f.shape("tokens")[2]];
-    for i in 0..20 {
+    for i in 0..f.meta("steps") as usize {
         let part = |all: &[u32]| all[i * b * t..(i + 1) * b * t].to_vec();
         let batch = Batch::new(part(&tokens), part(&targets), [b, t]);
         let update = Update { step: i as u64, lr: lr(i), clip };
         let report =
-            train_step(&mut model, &mut adamw, [Ok(batch)], update, &mut OneProcess, &mut ())
+            train_step(&mut model, optimizer, [Ok(batch)], update, &mut OneProcess, &mut ())
                 .unwrap();
         assert_close(&format!("loss {i}"), &[report.loss], &f.values("losses")[i..=i], TOL);
         if clip > 0.0 {
@@ -121,7 +121,7 @@ fn twenty_steps_with_the_library_defaults() {
     assert_eq!((config.beta1, config.beta2), (b1, b2));
     assert_eq!(config.weight_decay, f.meta("weight_decay") as f32);
     let lr = f.meta("lr") as f32;
-    twenty_steps("adamw_h2", config, |_| lr, 0.0);
+    steps("adamw_h2", &mut AdamW::new(config).unwrap(), |_| lr, 0.0);
 }
 
 #[test]
@@ -136,5 +136,19 @@ fn twenty_steps_as_the_trainers_do_them() {
         ..matrices
     };
     let lrs = f.values("lrs").to_vec();
-    twenty_steps("adamw_clip_h1", config, |i| lrs[i] as f32, f.meta("clip_norm") as f32);
+    let clip = f.meta("clip_norm") as f32;
+    steps("adamw_clip_h1", &mut AdamW::new(config).unwrap(), |i| lrs[i] as f32, clip);
+}
+
+#[test]
+fn ten_steps_with_muon() {
+    let f = Fixture::read("muon_h2");
+    let config = Hyperparameters {
+        beta2: 0.99,
+        weight_decay: 0.1,
+        decay_all: false,
+        ..Hyperparameters::default()
+    };
+    let lr = f.meta("lr") as f32;
+    steps("muon_h2", &mut Muon::new(config, 0.95).unwrap(), |_| lr, 0.0);
 }

@@ -2,6 +2,7 @@
 
 use llm_core::data::{Batch, ByteFiles, Origin, TokenDataset};
 use llm_core::model::Mode;
+use llm_core::optim::OPTIMIZERS;
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::{Hooks, OneProcess, StepReport, Trainer, Verdict, Work, evaluate};
 use llm_core::{Config, Error, Gradients, TinyGPT};
@@ -33,12 +34,19 @@ fn weights(trainer: &Trainer) -> Vec<Vec<f32>> {
 
 #[test]
 fn the_same_bits_with_any_number_of_threads() {
+    for row in OPTIMIZERS {
+        bits_of_any_number_of_threads(row.name);
+    }
+}
+
+fn bits_of_any_number_of_threads(optimizer: &str) {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let config = Config::new(256, 64, 96, 1);
             let model = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1).unwrap();
-            let recipe = Recipe { batch_size: 12, seq_len: 64, ..recipe(&text()) };
+            let optimizer = optimizer.into();
+            let recipe = Recipe { batch_size: 12, seq_len: 64, optimizer, ..recipe(&text()) };
             let mut trainer = Trainer::new(model, recipe).unwrap();
             let losses: Vec<f32> = (0..5).map(|_| trainer.step(&text()).unwrap().loss).collect();
             (losses, weights(&trainer))
@@ -46,7 +54,7 @@ fn the_same_bits_with_any_number_of_threads() {
     };
     let one = run(1);
     for threads in [2, 3, 8] {
-        assert!(run(threads) == one, "{threads} threads");
+        assert!(run(threads) == one, "{optimizer}, {threads} threads");
     }
 }
 

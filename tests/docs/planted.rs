@@ -221,7 +221,7 @@ fn words_that_are_not_used_are_found() {
             &refused,
         )
     };
-    for text in ["每个 token 一行。", "## 一个 block", "| 遮罩 |", "优化器的动量", "0.5 nat。"]
+    for text in ["每个 token 一行。", "## 一个 block", "| 遮罩 |", "优化器的动差", "0.5 nat。"]
     {
         assert_eq!(problems(text).len(), 1, "{text}");
     }

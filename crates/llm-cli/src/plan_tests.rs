@@ -49,7 +49,7 @@ fn another(flag: &Flag, old: &Value) -> String {
         (Kind::U64 | Kind::U32, Value::Whole(n)) => {
             (if *n > 1 { n - 1 } else { n + 1 }).to_string()
         }
-        (Kind::F32, Value::Float(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
+        (Kind::F32, Value::Float(x)) => (if *x > 0.0 { x / 2.0 } else { 0.005 }).to_string(),
         (Kind::F64, Value::Double(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
         _ => panic!("--{} does not take {}", flag.name, old.kind()),
     }
@@ -121,11 +121,11 @@ impl Saved {
         recipe.data =
             llm_core::recipe::DataSource::text(text.len() as u64, *blake3::hash(&text).as_bytes());
         let model = TinyGPT::new(config.clone(), 1).unwrap();
-        let mut trainer = Trainer::new(model, recipe.clone()).unwrap();
+        let mut trainer = Trainer::new(model, recipe).unwrap();
         trainer.step(&TokenDataset::from_bytes(text)).unwrap();
         let path = folder.path().join("run");
         save(&path, &trainer, &TokenizerSpec::bytes(), with_optimizer).unwrap();
-        Saved { folder, config, recipe }
+        Saved { folder, config, recipe: trainer.recipe }
     }
 
     fn path(&self) -> PathBuf {
@@ -216,7 +216,7 @@ fn another_optimizer_needs_a_file_without_a_state() {
     let plan = Saved::new(false).go_on(&lion).unwrap();
     assert_eq!(plan.trainer.optimizer.name(), "lion");
     let wanted = [
-        "--optimizer lion replaces the run's adamw",
+        "--optimizer lion replaces the run's muon",
         "the file has no optimizer state: lion starts anew",
     ];
     assert_eq!(said(&plan), wanted);

@@ -114,6 +114,7 @@ pub fn release_pool() {
 }
 
 /// Bytes of dropped buffers that wait to be taken again.
+#[doc(hidden)]
 pub fn waiting() -> usize {
     let (numbers, tokens) = (pool::<f32>().waiting(), pool::<TokenId>().waiting());
     numbers + tokens

@@ -15,7 +15,7 @@
 //! | [`ops`] | shapes, kernel, backward: one file per equation |
 //! | [`gradcheck`] | is a gradient the gradient of its value? |
 //! | [`model`] | settings, the attention seam, a block, the whole |
-//! | [`optim`] | AdamW, Lion, schedules, clipping |
+//! | [`optim`] | AdamW, Lion, Muon, schedules, clipping |
 //! | [`tokenizer`], [`data`] | bytes to tokens, tokens to batches |
 //! | [`recipe`] | everything that decides the next step |
 //! | [`settings`] | each setting of a model and a run as a row: key, type, range |

@@ -29,6 +29,24 @@ pub struct Tensor {
     shape: Vec<usize>,
     data: Arc<Buffer>,
     grad_fn: Option<Arc<GradFn>>,
+    role: Role,
+}
+
+/// What a parameter is in a model: some optimizers move one kind otherwise than another.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Role {
+    /// A bias, a gain, and every tensor of which nothing else was said.
+    #[default]
+    Vector,
+    /// `[rows, C]`: rows are taken by their numbers.
+    Table,
+    /// `[in, out]`: a matrix inside a block, or several side by side: their numbers of columns,
+    /// the unused ones 0.
+    Hidden([usize; 3]),
+    /// `[in, C]`: a matrix inside a block whose outputs are added to the residual stream.
+    IntoStream,
+    /// `[C, V]`: the output head.
+    Head,
 }
 
 impl Tensor {
@@ -43,7 +61,7 @@ impl Tensor {
         let len = shape.iter().product();
         data.drain(..start.unwrap_or(0));
         data.truncate(len);
-        Tensor { shape, data: Arc::new(data.into()), grad_fn: None }
+        Tensor { shape, data: Arc::new(data.into()), grad_fn: None, role: Role::default() }
     }
 
     /// A leaf that gradients are wanted for.
@@ -69,13 +87,18 @@ impl Tensor {
     /// The same from a row-major buffer of as many numbers as `shape` says.
     pub(crate) fn parameter_of(shape: &[usize], data: Buffer) -> Tensor {
         let shape = shape.to_vec();
-        Tensor { shape, data: Arc::new(data), grad_fn: Some(GradFn::leaf()) }
+        Tensor { shape, data: Arc::new(data), grad_fn: Some(GradFn::leaf()), role: Role::default() }
     }
 
     /// This value as a leaf that gradients are wanted for: itself if it is one.
-    pub(crate) fn into_parameter(self) -> Tensor {
+    pub(crate) fn into_parameter(self, role: Role) -> Tensor {
         let leaf = self.grad_fn.filter(|made| made.is_leaf()).unwrap_or_else(GradFn::leaf);
-        Tensor { grad_fn: Some(leaf), ..self }
+        Tensor { grad_fn: Some(leaf), role, ..self }
+    }
+
+    /// What it is in its model.
+    pub fn role(&self) -> Role {
+        self.role
     }
 
     /// A constant from a flat row-major list.
@@ -124,7 +147,7 @@ impl Tensor {
         assert_eq!(data.len(), shape.iter().product::<usize>(), "{op} made a wrong size");
         let wanted = recording() && parents.iter().any(|p| p.wants_grad());
         let grad_fn = wanted.then(|| GradFn::of_op(op, parents, Box::new(backward)));
-        Tensor { shape: shape.to_vec(), data, grad_fn }
+        Tensor { shape: shape.to_vec(), data, grad_fn, role: Role::default() }
     }
 
     /// Lengths of the axes.
@@ -167,7 +190,12 @@ impl Tensor {
 
     /// The same value without its history: a constant.
     pub fn detach(&self) -> Tensor {
-        Tensor { shape: self.shape.clone(), data: self.data.clone(), grad_fn: None }
+        Tensor {
+            shape: self.shape.clone(),
+            data: self.data.clone(),
+            grad_fn: None,
+            role: self.role,
+        }
     }
 
     /// Whether gradients flow into this tensor.
@@ -247,7 +275,7 @@ impl Tensor {
 /// The shape, the first numbers, and the op that it comes from (`leaf` for a parameter).
 impl fmt::Debug for Tensor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Tensor { shape, data, grad_fn } = self;
+        let Tensor { shape, data, grad_fn, .. } = self;
         let op = grad_fn.as_ref().map(|f| f.op());
         let mut fields = f.debug_struct("Tensor");
         fields.field("shape", shape).field("data", data).field("op", &op).finish()

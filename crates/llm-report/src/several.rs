@@ -109,7 +109,6 @@ fn differing(runs: &[RunFolder]) -> Vec<String> {
     // Defaults that are a part of another setting.
     let follows = |key: &str| {
         let (of, share) = match key {
-            "min_lr" => ("lr", 0.1),
             "decay_steps" => ("steps", 1.0),
             "warmup" => ("steps", 0.05),
             _ => return false,
@@ -137,14 +136,14 @@ mod tests {
 
     #[test]
     fn what_differs_is_named_and_what_follows_from_it_is_not() {
-        let slow = [("lr", "0.001"), ("min_lr", "0.0001"), ("seed", "1"), ("threads", "2")];
-        let fast = [("lr", "0.01"), ("min_lr", "0.001"), ("seed", "1"), ("threads", "1")];
-        assert_eq!(differing(&[run(&slow), run(&fast)]), ["lr"]);
-        let own = [("lr", "0.01"), ("min_lr", "0.005"), ("heads", "2")];
-        assert_eq!(differing(&[run(&slow), run(&own)]), ["lr", "min_lr", "seed", "heads"]);
+        let short = [("steps", "100"), ("warmup", "5"), ("seed", "1"), ("threads", "2")];
+        let long = [("steps", "400"), ("warmup", "20"), ("seed", "1"), ("threads", "1")];
+        assert_eq!(differing(&[run(&short), run(&long)]), ["steps"]);
+        let own = [("steps", "400"), ("warmup", "50"), ("heads", "2")];
+        assert_eq!(differing(&[run(&short), run(&own)]), ["steps", "warmup", "seed", "heads"]);
         let rows = vec![OneRun::default(), OneRun::default()];
-        let several = with_settings(&[run(&slow), run(&own)], rows);
-        assert_eq!(several.rows[1].settings, ["0.01", "0.005", "–", "2"]);
-        assert!(differing(&[run(&slow), run(&slow)]).is_empty());
+        let several = with_settings(&[run(&short), run(&own)], rows);
+        assert_eq!(several.rows[1].settings, ["400", "50", "–", "2"]);
+        assert!(differing(&[run(&short), run(&short)]).is_empty());
     }
 }

@@ -62,6 +62,13 @@ pub enum Note {
     },
     /// Habits that the run keeps, though not asked for this time.
     Habits(Vec<(&'static str, Value)>),
+    /// A new course of the rate, since the old one has ended at 0.
+    NewCourse {
+        /// The rate that it begins with.
+        rate: f32,
+        /// The step at which it ends at 0.
+        end: u64,
+    },
     /// Training on other text at the low rate with which the schedule ended.
     AtTheFloor {
         /// The rate.

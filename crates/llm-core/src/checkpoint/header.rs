@@ -10,6 +10,7 @@ use crate::message;
 use crate::model::{AttentionSpec, Param, Start};
 use crate::optim::OptimizerRow;
 use crate::settings;
+use crate::tensor::Role;
 use serde::{Deserialize, Serialize};
 
 /// Keys and values in rising order of the keys.
@@ -145,7 +146,7 @@ fn lengths(param: &Param) -> Vec<u64> {
 /// How it starts is of no interest any more.
 fn param(dims: &[u64]) -> Param {
     let small = |&n: &u64| usize::try_from(n).unwrap_or(usize::MAX); // refused as too large
-    Param::new(dims.iter().map(small).collect(), Start::Zero)
+    Param::new(dims.iter().map(small).collect(), Start::Zero, Role::Vector)
 }
 
 fn pairs(settings: &Settings) -> Pairs {

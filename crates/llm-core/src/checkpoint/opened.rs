@@ -75,7 +75,7 @@ impl Checkpoint {
             .collect();
         let own = self.parameters.iter().filter(|(name, _)| !others.contains(name));
         let of_first = own.filter_map(|(name, p)| Some((name.strip_prefix("blocks.0.")?, p)));
-        let param = |p: &Tensor| Param::new(p.shape().to_vec(), Start::Zero);
+        let param = |p: &Tensor| Param::new(p.shape().to_vec(), Start::Zero, p.role());
         of_first.map(|(name, p)| (name.to_string(), param(p))).collect()
     }
 

@@ -35,6 +35,8 @@ pub mod layernorm;
 pub mod lion;
 mod math;
 #[doc(hidden)]
+pub mod muon;
+#[doc(hidden)]
 pub mod norm;
 pub mod parallel;
 #[doc(hidden)]

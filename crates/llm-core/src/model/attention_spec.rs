@@ -129,9 +129,10 @@ impl AttentionSpec {
     pub fn parameters(&self, config: &Config) -> ParamList {
         let c = config.d_model;
         let (wide, joined, d) = (self.qkv_width(c), self.heads_width(c), self.head_dim(c));
+        let keys = self.cache_row(c) / 2;
         let [qkv_bias, proj_bias] = self.biases;
         let all = [
-            (true, "w_qkv", Param::weight([c, wide]).sensitive()),
+            (true, "w_qkv", Param::side_by_side(c, [joined, keys, keys]).sensitive()),
             (qkv_bias, "b_qkv", Param::bias(wide)),
             (self.qk_norm, "q_g", Param::gain(d)),
             (self.qk_norm, "k_g", Param::gain(d)),

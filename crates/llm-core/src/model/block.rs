@@ -25,7 +25,7 @@ parameters! {
         ln2_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
         /// `[C, I]`, I = 4C unless the settings say otherwise: into the MLP. `[C, 2I]` for a gated
         /// one: columns 0..I make what opens the gate, I..2I what goes through it.
-        w_fc: Tensor = Param::weight([plan.config.d_model, plan.config.hidden()]),
+        w_fc: Tensor = Param::side_by_side(plan.config.d_model, plan.config.hidden_columns()),
         /// `[I]`, or `[2I]`; absent without `mlp_bias`.
         b_fc: Option<Tensor> = plan.config.mlp_bias.then(|| Param::bias(plan.config.hidden())),
         /// `[I, C]`: out of the MLP.

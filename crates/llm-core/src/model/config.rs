@@ -150,6 +150,12 @@ impl Config {
         self.inner().saturating_mul(if self.mlp.row().gated { 2 } else { 1 })
     }
 
+    /// The matrices of the first product side by side, by their columns: a gated MLP has two.
+    pub(super) fn hidden_columns(&self) -> [usize; 3] {
+        let gate = if self.mlp.row().gated { self.inner() } else { 0 };
+        [self.inner(), gate, 0]
+    }
+
     /// Whether the norms have a bias.
     pub(super) fn norm_bias(&self) -> bool {
         self.norm_affine && self.norm.row().bias

@@ -3,7 +3,7 @@
 use super::{Config, Init, Param, Start};
 use crate::base::rng::stream;
 use crate::buffer::Buffer;
-use crate::tensor::Tensor;
+use crate::tensor::{Role, Tensor};
 use ndarray::ArrayD;
 use ndarray_rand::rand_distr::{Distribution, StandardNormal};
 
@@ -12,12 +12,14 @@ use ndarray_rand::rand_distr::{Distribution, StandardNormal};
 /// not depend on what else the model has.
 pub(super) fn initial(config: &Config, seed: u64, name: &str, param: &Param) -> Tensor {
     let dims = &param.shape[..];
-    let (fan_in, into_stream) = match param.start {
-        Start::Zero => return Tensor::parameter(ArrayD::zeros(dims)),
+    let std = match param.start {
+        Start::Zero => 0.0,
         Start::One => return Tensor::parameter(ArrayD::ones(dims)),
-        Start::Normal { fan_in, into_stream } => (fan_in, into_stream),
+        Start::Normal { fan_in } => deviation(config, fan_in, param.role),
     };
-    let std = deviation(config, fan_in, into_stream);
+    if std == 0.0 {
+        return Tensor::parameter(ArrayD::zeros(dims));
+    }
     let hash = blake3::hash(name.as_bytes());
     let mut key = [0; 8];
     key.copy_from_slice(&hash.as_bytes()[..8]);
@@ -28,12 +30,13 @@ pub(super) fn initial(config: &Config, seed: u64, name: &str, param: &Param) -> 
 }
 
 /// The standard deviation of a weight's first values.
-fn deviation(config: &Config, fan_in: usize, into_stream: bool) -> f32 {
-    match (config.init, into_stream) {
-        (Init::FanIn, _) => 1.0 / (fan_in as f32).sqrt(),
+fn deviation(config: &Config, fan_in: usize, role: Role) -> f32 {
+    match (config.init, role) {
+        (Init::ZeroOut, Role::IntoStream) => 0.0,
+        (Init::FanIn | Init::ZeroOut, _) => 1.0 / (fan_in as f32).sqrt(),
         // Added to the stream 2L times in all; so much smaller, the sum keeps its size.
-        (Init::Gpt2, true) => 0.02 / (2.0 * config.n_layers as f32).sqrt(),
-        (Init::Gpt2, false) => 0.02,
+        (Init::Gpt2, Role::IntoStream) => 0.02 / (2.0 * config.n_layers as f32).sqrt(),
+        (Init::Gpt2, _) => 0.02,
     }
 }
 
@@ -45,7 +48,7 @@ impl Config {
     /// σ² = C·s². The target's score is 0 on average, and the mean of e^score is e^(½·σ²), which
     /// makes the ½·σ² (less when V is small). For the baseline's s = 1/√C it is ½.
     pub fn first_loss(&self) -> f64 {
-        let s = f64::from(deviation(self, self.d_model, false));
+        let s = f64::from(deviation(self, self.d_model, Role::Head));
         (self.vocab_size as f64).ln() + 0.5 * self.d_model as f64 * s * s
     }
 }

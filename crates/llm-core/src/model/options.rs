@@ -14,9 +14,12 @@ pub enum Init {
     FanIn,
     /// GPT-2's: normal with 0.02, and 0.02/√(2L) for the two projections into the residual stream.
     Gpt2,
+    /// As [`Init::FanIn`], but what is added to the residual stream starts at 0: a new block adds
+    /// nothing, and every layer sees the token itself at first.
+    ZeroOut,
 }
 
-choices!(Init, FanIn = "fan-in", Gpt2 = "gpt2");
+choices!(Init, FanIn = "fan-in", Gpt2 = "gpt2", ZeroOut = "zero-out");
 
 /// Which form of GELU an [`Mlp::Gelu`] has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use super::Config;
 use crate::base::{Error, Result};
 use crate::message;
 use crate::ops::AttentionParams;
-use crate::tensor::Tensor;
+use crate::tensor::{Role, Tensor};
 use std::collections::HashMap;
 
 /// One parameter, apart from its name.
@@ -15,6 +15,8 @@ pub struct Param {
     pub shape: Vec<usize>,
     /// Its first values.
     pub start: Start,
+    /// What it is.
+    pub role: Role,
     /// Whether 4 bits are too few for it, where other matrices of a model for writing have them.
     pub sensitive: bool,
 }
@@ -32,15 +34,13 @@ pub enum Start {
     Normal {
         /// Numbers that are added up into one output.
         fan_in: usize,
-        /// Its outputs are added to the residual stream.
-        into_stream: bool,
     },
 }
 
 impl Param {
     /// A parameter of this shape.
-    pub fn new(shape: Vec<usize>, start: Start) -> Param {
-        Param { shape, start, sensitive: false }
+    pub fn new(shape: Vec<usize>, start: Start, role: Role) -> Param {
+        Param { shape, start, role, sensitive: false }
     }
 
     /// The same, but never in 4 bits. Softmax turns a small error of a score into a large one of a
@@ -50,32 +50,41 @@ impl Param {
         Param { sensitive: true, ..self }
     }
 
-    /// A matrix `[in, out]` of y = x·W.
+    /// A matrix `[in, out]` of y = x·W inside a block.
     pub fn weight(shape: [usize; 2]) -> Param {
-        let start = Start::Normal { fan_in: shape[0], into_stream: false };
-        Param::new(shape.into(), start)
+        Param::side_by_side(shape[0], [shape[1], 0, 0])
+    }
+
+    /// Up to three such matrices side by side, `[in, Σ columns]`, by their numbers of columns: an
+    /// optimizer that looks at whole matrices takes each by itself.
+    pub fn side_by_side(rows: usize, columns: [usize; 3]) -> Param {
+        let shape = vec![rows, columns.iter().fold(0, |sum, n| sum.saturating_add(*n))];
+        Param::new(shape, Start::Normal { fan_in: rows }, Role::Hidden(columns))
     }
 
     /// A matrix `[in, out]` whose outputs are added to the residual stream.
     pub fn into_stream(shape: [usize; 2]) -> Param {
-        let start = Start::Normal { fan_in: shape[0], into_stream: true };
-        Param::new(shape.into(), start)
+        Param::new(shape.into(), Start::Normal { fan_in: shape[0] }, Role::IntoStream)
+    }
+
+    /// The output head, `[C, V]`.
+    pub fn head(shape: [usize; 2]) -> Param {
+        Param::new(shape.into(), Start::Normal { fan_in: shape[0] }, Role::Head)
     }
 
     /// A table `[rows, C]`, of which rows are taken by their number.
     pub fn table(shape: [usize; 2]) -> Param {
-        let start = Start::Normal { fan_in: shape[1], into_stream: false };
-        Param::new(shape.into(), start)
+        Param::new(shape.into(), Start::Normal { fan_in: shape[1] }, Role::Table)
     }
 
     /// A bias `[n]`.
     pub fn bias(n: usize) -> Param {
-        Param::new(vec![n], Start::Zero)
+        Param::new(vec![n], Start::Zero, Role::Vector)
     }
 
     /// A gain `[n]`.
     pub fn gain(n: usize) -> Param {
-        Param::new(vec![n], Start::One)
+        Param::new(vec![n], Start::One, Role::Vector)
     }
 
     /// Number of weights.
@@ -176,8 +185,8 @@ impl Field for Tensor {
         list.push((name.into(), d));
     }
 
-    fn take(_: Param, _: &Plan<'_>, name: &str, given: &mut Given) -> Result<Tensor> {
-        given.0.remove(name).map(Tensor::into_parameter).ok_or_else(|| missing(name))
+    fn take(d: Param, _: &Plan<'_>, name: &str, given: &mut Given) -> Result<Tensor> {
+        given.0.remove(name).map(|t| t.into_parameter(d.role)).ok_or_else(|| missing(name))
     }
 
     fn list<'a>(&'a self, name: &str, list: &mut Vec<(String, &'a Tensor)>) {

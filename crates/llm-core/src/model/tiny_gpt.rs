@@ -54,7 +54,7 @@ parameters! {
         lnf_b: Option<Tensor> = plan.config.norm_bias().then(|| Param::bias(plan.config.d_model)),
         /// `[C, V]`, absent with `tied_head`: the output head, from which every token's score comes.
         w_lm: Option<Tensor> = (!plan.config.tied_head)
-            .then(|| Param::weight([plan.config.d_model, plan.config.vocab_size]).sensitive()),
+            .then(|| Param::head([plan.config.d_model, plan.config.vocab_size]).sensitive()),
         /// `[V]`, only with `head_bias`.
         b_lm: Option<Tensor> = plan.config.head_bias.then(|| Param::bias(plan.config.vocab_size)),
     }

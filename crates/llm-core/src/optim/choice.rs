@@ -1,11 +1,11 @@
 //! Optimizers by their names.
 
-use super::{AdamW, Lion, OptimizerRow};
+use super::{AdamW, Lion, Muon, OptimizerRow};
 use crate::base::{Error, Message, Result};
 use crate::message;
 
 /// All optimizers of this crate.
-pub const OPTIMIZERS: &[OptimizerRow] = &[AdamW::ROW, Lion::ROW];
+pub const OPTIMIZERS: &[OptimizerRow] = &[AdamW::ROW, Lion::ROW, Muon::ROW];
 
 /// The row of this name.
 ///

@@ -29,7 +29,7 @@ pub trait Optimizer: Debug + Send + Sync {
     ///
     /// # Errors
     /// [`Error::Config`](crate::Error::Config) when the parameters are not those of the earlier
-    /// updates; the ones before the first that differs are then updated already.
+    /// updates; nothing is then updated.
     fn step(
         &mut self,
         parameters: &mut dyn Iterator<Item = (String, &mut Tensor)>,

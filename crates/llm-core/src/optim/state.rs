@@ -38,33 +38,64 @@ impl OptimizerState {
     /// has a gradient. Slots start as zeros.
     ///
     /// # Errors
-    /// [`Error::Config`] when the parameters are not those of the earlier updates; the ones before
-    /// the first that differs are then updated already.
+    /// [`Error::Config`] when the parameters are not those of the earlier updates; nothing is then
+    /// updated.
     pub fn update<const N: usize>(
         &mut self,
         parameters: &mut dyn Iterator<Item = (String, &mut Tensor)>,
         grads: &Gradients,
         mut update: impl FnMut(u64, &mut Tensor, [&mut [f32]; N], &[f32]),
     ) -> Result<()> {
-        self.t += 1;
-        let first = self.parameters.is_empty();
+        let (t, turns) = self.turns(parameters, grads)?;
+        for Turn { parameter, slots, gradient } in turns {
+            update(t, parameter, slots, gradient);
+        }
+        Ok(())
+    }
+
+    /// Counts an update, and gives every parameter that has a gradient with what is kept of it: for
+    /// an optimizer that works on several at a time.
+    ///
+    /// # Errors
+    /// As [`OptimizerState::update`].
+    pub(super) fn turns<'s, 'p: 's, const N: usize>(
+        &'s mut self,
+        parameters: &mut dyn Iterator<Item = (String, &'p mut Tensor)>,
+        grads: &'s Gradients,
+    ) -> Result<(u64, Vec<Turn<'s, N>>)> {
         let other =
             || Error::config("optimizer", message!("its state belongs to other parameters"));
-        let mut seen = 0;
-        for (name, p) in parameters {
-            if first {
-                let slots = (0..N).map(|_| Buffer::zeros(p.numel())).collect();
-                self.parameters.push(ParameterState { name: name.clone(), slots });
+        let parameters: Vec<_> = parameters.collect();
+        if self.parameters.is_empty() {
+            let fresh = |(name, p): &(String, &mut Tensor)| ParameterState {
+                name: name.clone(),
+                slots: (0..N).map(|_| Buffer::zeros(p.numel())).collect(),
+            };
+            self.parameters = parameters.iter().map(fresh).collect();
+        }
+        if parameters.len() != self.parameters.len() {
+            return Err(other());
+        }
+        let mut turns = Vec::with_capacity(parameters.len());
+        for ((name, parameter), state) in parameters.into_iter().zip(&mut self.parameters) {
+            let slots = state.slots.iter_mut().map(|slot| &mut slot[..]);
+            let slots: Vec<_> = slots.filter(|slot| slot.len() == parameter.numel()).collect();
+            let slots = slots.try_into().map_err(|_| other())?;
+            if state.name != name {
+                return Err(other());
             }
-            let state = self.parameters.get_mut(seen).filter(|of| of.name == name);
-            let slots = state.ok_or_else(other)?.slots.iter_mut().map(|slot| &mut slot[..]);
-            let slots: Vec<&mut [f32]> = slots.filter(|slot| slot.len() == p.numel()).collect();
-            let slots: [&mut [f32]; N] = slots.try_into().map_err(|_| other())?;
-            seen += 1;
-            if let Some(g) = grads.get(p) {
-                update(self.t, p, slots, g);
+            if let Some(gradient) = grads.get(parameter) {
+                turns.push(Turn { parameter, slots, gradient });
             }
         }
-        if seen == self.parameters.len() { Ok(()) } else { Err(other()) }
+        self.t += 1;
+        Ok((self.t, turns))
     }
+}
+
+/// A parameter whose turn it is.
+pub(super) struct Turn<'a, const N: usize> {
+    pub parameter: &'a mut Tensor,
+    pub slots: [&'a mut [f32]; N],
+    pub gradient: &'a [f32],
 }

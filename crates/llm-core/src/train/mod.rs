@@ -37,7 +37,9 @@ pub use keep::{Best, Keeper};
 pub use limits::{Patience, TimeLimit};
 pub use process_group::ProcessGroup;
 pub use run::{RunPlan, Validation};
-pub use spikes::{Spike, SpikeGuard, WINDOW as SPIKE_WINDOW};
+#[doc(hidden)]
+pub use spikes::WINDOW as SPIKE_WINDOW;
+pub use spikes::{Spike, SpikeGuard};
 pub use step::{Update, train_step};
 pub use trainer::Trainer;
 pub use usable::check_usable;

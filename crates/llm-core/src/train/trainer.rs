@@ -52,6 +52,7 @@ impl Trainer {
             return Err(Error::config("seq_len", reason));
         }
         let optimizer = recipe.make_optimizer(optimizers)?;
+        let recipe = Recipe { optimizer_settings: optimizer.settings(), ..recipe };
         Ok(Trainer { model, optimizer, recipe, step: 0 })
     }
 

@@ -4,7 +4,6 @@ use super::names::cannot_create;
 use crate::error::{Result, RunError};
 use llm_core::base::real_path;
 use std::fs::{File, TryLockError};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// `<file>.lock`, held. It goes with the process, however that ends; the file may stay.
@@ -72,7 +71,7 @@ fn beside(path: &Path) -> PathBuf {
 #[cfg(unix)]
 pub(super) fn is(file: &File, path: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
-    let id = |m: io::Result<std::fs::Metadata>| m.map(|m| (m.dev(), m.ino())).ok();
+    let id = |m: std::io::Result<std::fs::Metadata>| m.map(|m| (m.dev(), m.ino())).ok();
     let ours = id(file.metadata());
     ours.is_some() && ours == id(std::fs::metadata(path))
 }

@@ -40,21 +40,14 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     let (config, recipe, mut notes) = overridden.map_err(named_by_option)?;
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     let learns = recipe.total_steps > loaded.step || options.epochs.is_some();
-    if learns && recipe.schedule.at(loaded.step) == 0.0 {
-        return Err(RunError::Usage(message!(
-            "{steps}: the rate's course ended at step {} and stays at 0, so nothing would be learnt; \
-             {schedule} constant, {min_lr} or a later {decay_steps} changes that",
-            recipe.schedule.decay_steps
-        )));
-    }
     let (mut steps, mut trainer) = (recipe.total_steps.saturating_sub(loaded.step), loaded);
     trainer.model.set_dropout(config.dropout).map_err(named_by_option)?;
     let mut optimizer = recipe.make_optimizer(models.optimizers)?;
     if recipe.optimizer == trainer.recipe.optimizer {
         optimizer.restore(std::mem::take(trainer.optimizer.state_mut()));
     }
+    trainer.recipe = Recipe { optimizer_settings: optimizer.settings(), ..recipe };
     trainer.optimizer = optimizer;
-    trainer.recipe = recipe;
 
     if steps > 0 && !has_optimizer && trainer.step > 0 {
         let name = match trainer.optimizer.name() {
@@ -103,6 +96,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
         trainer.recipe.total_steps = trainer.step.saturating_add(steps);
         trainer.recipe.check_with(models.optimizers).map_err(named_by_option)?;
     }
+    notes.extend(new_course(given, &mut trainer)?);
     Ok(Plan {
         steps,
         data: read,
@@ -117,13 +111,44 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     })
 }
 
+/// A tenth of the peak is where a finished run goes on: enough to learn, not enough to lose what it knows.
+const GOES_ON_AT: f32 = 0.1;
+
+/// Where the rate has come down to 0 nothing more would be learned: a new course then leads from the rate
+/// that was given, or a part of the old peak, to 0 at the last of the new steps.
+///
+/// # Errors
+/// A usage error where an end was given that is past already.
+fn new_course(given: &Given, trainer: &mut Trainer) -> Result<Option<Note>> {
+    let (step, recipe) = (trainer.step, &mut trainer.recipe);
+    if recipe.total_steps <= step || recipe.schedule.at(step) != 0.0 {
+        return Ok(None);
+    }
+    if given.contains_key("decay_steps") {
+        return Err(RunError::Usage(message!(
+            "{decay_steps} {}: the run is at step {}, so the rate would stay at 0; leave the flag out, \
+             or give a later step",
+            recipe.schedule.decay_steps,
+            step
+        )));
+    }
+    let schedule = &mut recipe.schedule;
+    if !given.contains_key("lr") {
+        schedule.lr *= GOES_ON_AT;
+    }
+    // The peak comes right after the warm-up, which is over.
+    (schedule.warmup_steps, schedule.decay_steps) = (step, recipe.total_steps);
+    Ok(Some(Note::NewCourse { rate: schedule.lr, end: recipe.total_steps }))
+}
+
 /// Said where a run goes on with other text, at the rate with which it ended.
 fn at_the_floor(given: &Given, recipe: &Recipe, step: u64) -> Option<Note> {
     let schedule = &recipe.schedule;
     let chosen =
         ["lr", "schedule", "min_lr", "decay_steps"].iter().any(|flag| given.contains_key(*flag));
-    let over = recipe.total_steps > step && schedule.is_over(step) && schedule.min_lr < schedule.lr;
-    (over && !chosen).then_some(Note::AtTheFloor { rate: schedule.min_lr })
+    let floor = schedule.is_over(step) && schedule.min_lr > 0.0 && schedule.min_lr < schedule.lr;
+    (floor && recipe.total_steps > step && !chosen)
+        .then_some(Note::AtTheFloor { rate: schedule.min_lr })
 }
 
 /// What a file decided once and for all: flags may repeat it, not change it.
@@ -280,7 +305,7 @@ fn overridden(options: &Options, run: &Trainer) -> llm_core::Result<Overridden> 
     }
     notes.extend(without_a_course(given, &recipe));
     let schedule = &recipe.schedule;
-    if given.contains_key("lr") && schedule.is_over(run.step) {
+    if given.contains_key("lr") && schedule.is_over(run.step) && schedule.min_lr > 0.0 {
         let (end, rate) = (schedule.decay_steps, schedule.min_lr);
         notes.push(match rate < run.recipe.schedule.min_lr {
             true => Note::RateTakenDown { end, rate },

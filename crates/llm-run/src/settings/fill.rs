@@ -37,14 +37,18 @@ pub fn fill<T>(
     Ok(())
 }
 
-/// A new model with the options of `arch` where none were given.
+/// A new model with the options of `arch` where none were given, and the values of what it starts from
+/// where `arch` has none of its own.
 ///
 /// # Errors
 /// What a row refuses. What settings say together is left to [`Config::check`].
 pub fn new_model(arch: Config, start: Start, given: &Given) -> Result<Config> {
-    let mut config = arch;
-    fill(MODEL, &mut config, |setting, _, _| {
-        given.get(setting.name).cloned().or_else(|| setting.initial(start))
+    let mut config = arch.clone();
+    let baseline = Config::new(arch.vocab_size, arch.seq_len, arch.d_model, arch.n_layers);
+    fill(MODEL, &mut config, |setting, row, _| {
+        let is_own = (row.get)(&arch) != (row.get)(&baseline);
+        let of_start = || setting.initial(start).filter(|_| !is_own);
+        given.get(setting.name).cloned().or_else(of_start)
     })?;
     Ok(config)
 }

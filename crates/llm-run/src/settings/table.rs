@@ -6,7 +6,7 @@ use super::row::Initial::{By, Follows};
 use super::row::{OnLoad, Setting, fixed, row};
 use crate::models::Models;
 use llm_core::message;
-use llm_core::optim::ScheduleKind;
+use llm_core::optim::{AdamW, Muon, ScheduleKind};
 use llm_core::recipe::Recipe;
 use llm_core::settings::Value;
 
@@ -23,22 +23,23 @@ pub const SETTINGS: [Setting; 27] = [
     fixed("model.head_bias", "head_bias"),
     fixed("model.activation", "activation"),
     fixed("model.n_inner", "n_inner"),
-    fixed("model.init", "init"),
-    Setting { initial: By(|start| Value::Whole(start.of([1500, 2000, 200]))), on_load: OnLoad::MeansOther, ..row("train.total_steps", "steps") },
+    Setting { initial: By(|start| Value::Text(start.of(["zero-out", "zero-out", "fan-in"]).into())), ..fixed("model.init", "init") },
+    Setting { initial: By(|start| Value::Whole(start.of([900, 2000, 200]))), on_load: OnLoad::MeansOther, ..row("train.total_steps", "steps") },
     Setting { initial: By(|start| Value::Whole(start.of([8, 12, 4]))), ..row("train.batch_size", "batch") },
     row("train.accum", "accum"),
     row("model.dropout", "dropout"),
-    Setting { initial: By(|start| Value::Float(start.of([6e-3, 1e-3, 3e-4]))), ..row("train.lr", "lr") },
-    Setting { initial: By(|start| Value::Text(start.of(["cosine", "cosine", "constant"]).into())), ..row("train.schedule", "schedule") },
+    Setting { initial: By(|start| Value::Float(start.of([1.2e-2, 1e-3, 3e-4]))), ..row("train.lr", "lr") },
+    Setting { initial: By(|start| Value::Text(start.of(["linear", "linear", "constant"]).into())), ..row("train.schedule", "schedule") },
     Setting { initial: Follows(|recipe, given| Value::Whole(warmup(recipe, given))), ..row("train.warmup_steps", "warmup") },
-    Setting { initial: Follows(|recipe, _| Value::Float(recipe.schedule.lr / if falls(recipe) { 10.0 } else { 1.0 })), applies: falls,
+    Setting { initial: Follows(|recipe, _| Value::Float(if falls(recipe) { 0.0 } else { recipe.schedule.lr })), applies: falls,
         ..row("train.min_lr", "min_lr") },
     // A constant rate has none: k steps and n − k more are then n steps, bit for bit.
     Setting { initial: Follows(|recipe, _| Value::Whole(if falls(recipe) { recipe.total_steps } else { 0 })), applies: falls,
         ..row("train.decay_steps", "decay_steps") },
     Setting { initial: By(|start| Value::Float(start.of([1.0, 1.0, 0.0]))), ..row("train.clip", "clip") },
     row("train.matmul", "matmul"),
-    Setting { report: Some(|| message!("optimizer")), ..row("train.optimizer", "optimizer") },
+    Setting { initial: By(|start| Value::Text(start.of([Muon::NAME, AdamW::NAME, AdamW::NAME]).into())), report: Some(|| message!("optimizer")),
+        ..row("train.optimizer", "optimizer") },
     Setting { initial: By(|start| Value::Float(start.of([0.1, 0.1, 0.01]))), ..row("train.weight_decay", "weight_decay") },
     Setting { initial: By(|start| Value::Bool(start.of([false, false, true]))), ..row("train.decay_all", "decay_all") },
     Setting { initial: By(|start| Value::Float(start.of([0.9, 0.9, 0.9]))), ..row("train.beta1", "beta1") },

@@ -88,7 +88,8 @@ fn the_last_word_counts() {
 #[test]
 fn a_rate_below_the_smallest_is_said() {
     let sandbox = sandbox();
-    sandbox.train(&["--data", "text.txt", "--steps", "4", "--gen", "0", "--out", "run"]);
+    let run = ["--data", "text.txt", "--steps", "4", "--gen", "0", "--out", "run"];
+    sandbox.train(&[&run[..], &["--min-lr", "1e-4"]].concat());
     let on = ["--load", "run", "--steps", "1", "--gen", "0", "--no-save", "--lr"];
     sandbox.ok(&[&on[..], &["1e-5"]].concat()).says(&["is below the run's --min-lr"]);
     sandbox.ok(&[&on[..], &["1e-2"]].concat()).says(&["--lr has no effect"]);
@@ -110,7 +111,8 @@ fn a_peak_that_is_never_reached_is_said_once() {
 #[test]
 fn other_text_at_the_end_of_a_course_is_said() {
     let sandbox = sandbox();
-    sandbox.train(&["--data", "text.txt", "--steps", "4", "--gen", "0", "--out", "run"]);
+    let run = ["--data", "text.txt", "--steps", "4", "--gen", "0", "--out", "run"];
+    sandbox.train(&[&run[..], &["--min-lr", "1e-4"]].concat());
     sandbox.write("new.txt", &other_text(2000));
     let on = ["--load", "run", "--steps", "1", "--gen", "0", "--no-save", "--allow-data-change"];
     let new = [&on[..], &["--data", "new.txt"]].concat();

@@ -51,7 +51,8 @@ fn a_useless_state_is_not_kept_at_all() {
     let sandbox = sandbox();
     let words = ["--data", "text.txt", "--steps", "3", "--save-every", "1", "--out", "new"];
     let tiny = &workspace_tests::cli_support::TINY[..];
-    let outcome = sandbox.run(&[tiny, &words, &["--lr", "1e25", "--warmup", "0"]].concat());
+    let outcome = sandbox
+        .run(&[tiny, &words, &["--lr", "1e25", "--warmup", "0", "--init", "fan-in"]].concat());
     assert_eq!(outcome.code, Some(3), "{outcome}");
     assert!(!sandbox.path("new/ckpt/last").exists() && !sandbox.path("new/ckpt/best").exists());
 }

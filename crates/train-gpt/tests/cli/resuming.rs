@@ -55,8 +55,9 @@ fn flags_that_repeat_what_is_stored_are_no_conflict() {
     let sandbox = trained();
     let on = ["--load", "model", "--data", "text.txt", "--steps", "2", "--save"];
     sandbox.ok(&[&on[..], &["alone"]].concat());
-    let same = ["--seq", "16", "--dmodel", "16", "--layers", "1", "--batch", "2", "--lr", "0.001"];
-    let more = ["--schedule", "cosine", "--clip", "1", "--heads", "1", "--beta2", "0.99"];
+    // Not --lr: where a course has ended, it says where the next one begins.
+    let same = ["--seq", "16", "--dmodel", "16", "--layers", "1", "--batch", "2"];
+    let more = ["--schedule", "linear", "--clip", "1", "--heads", "1", "--beta2", "0.99"];
     let outcome = sandbox.ok(&[&on[..], &["again"], &same, &more].concat());
     assert!(!outcome.stderr.contains("replaces"), "{outcome}");
     assert!(sandbox.read("alone") == sandbox.read("again"));
@@ -165,12 +166,12 @@ fn the_rate_that_comes_next_is_shown() {
     let sandbox = sandbox();
     let course = ["--lr", "0.01", "--min-lr", "0.001", "--warmup", "0", "--steps", "8"];
     let words = ["--data", "text.txt", "--gen", "0", "--out", "run"];
-    sandbox.train(&[&words[..], &course].concat()).says(&["lr 0.01 (cosine)"]);
+    sandbox.train(&[&words[..], &course].concat()).says(&["lr 0.01 (linear)"]);
     let on = ["--load", "run", "--steps", "1", "--log-every", "1", "--gen", "0"];
     let on = [&on[..], &["--message-format", "json"]].concat();
     let outcome = sandbox.ok(&[&on[..], &["--lr", "0.005"]].concat());
     outcome.says(&[
-        "lr 0.001 now (cosine, peak 0.005)",
+        "lr 0.001 now (linear, peak 0.005)",
         "--lr has no effect",
         "--schedule constant",
         "--decay-steps",
@@ -190,18 +191,30 @@ fn a_larger_unseen_part_is_refused() {
     sandbox.ok(&[&on[..], &["0.5", "--allow-data-change", "--data", "text.txt"]].concat());
 }
 
-/// Where the rate has come down to 0 nothing is learnt: that is refused, and not advised.
+/// Where the rate has come down to 0 a new course begins, and that is said.
 #[test]
-fn steps_without_a_rate_are_refused() {
+fn more_steps_than_planned_have_a_course_of_their_own() {
     let sandbox = sandbox();
-    let course = ["--data", "text.txt", "--gen", "0", "--min-lr", "0", "--steps", "4"];
+    let course = ["--data", "text.txt", "--gen", "0", "--lr", "0.01", "--steps", "4"];
     let words = [&course[..], &["--out", "run"]].concat();
-    sandbox.train(&words).says(&["--load run --steps 500 --schedule constant"]);
-    let on = ["--load", "run", "--steps", "2", "--gen", "0"];
-    sandbox.refuses(&on, 2, &["--steps", "ended at step 4", "stays at 0", "--schedule constant"]);
+    sandbox.train(&words).says(&["--load run --steps 500"]);
+    let rates = |more: &[&str]| {
+        let on = ["--load", "run", "--steps", "4", "--gen", "0", "--no-save", "--log-every", "1"];
+        let outcome = sandbox.ok(&[&on[..], &["--message-format", "json"], more].concat());
+        let rate = |event: &serde_json::Value| event["lr"].as_f64().unwrap() as f32;
+        (outcome.events_of("step").iter().map(rate).collect::<Vec<_>>(), outcome)
+    };
+    let (tenth, outcome) = rates(&[]);
+    outcome.says(&["a new course from 0.001 to 0 at step 8"]);
+    assert_eq!(tenth, [0.001, 0.00075, 0.0005, 0.00025]);
+    assert_eq!(rates(&["--lr", "0.1"]).0[0], 0.1);
     for more in [["--schedule", "constant"], ["--min-lr", "1e-4"], ["--decay-steps", "9"]] {
-        sandbox.ok(&[&on[..], &more].concat());
+        let (rates, outcome) = rates(&more);
+        assert!(rates.iter().all(|rate| *rate > 0.0), "{rates:?}");
+        assert!(!outcome.stderr.contains("a new course"), "{outcome}");
     }
+    let past = ["--load", "run", "--steps", "4", "--decay-steps", "3"];
+    sandbox.refuses(&past, 2, &["--decay-steps 3", "step 4", "stay at 0"]);
 }
 
 /// What is loaded is not counted twice.
@@ -297,12 +310,14 @@ fn a_run_goes_on_with_its_own_habits() {
     assert!(!sandbox.ok(&alone).stderr.contains("go on"));
 }
 
-/// The settings in a run's folder make the whole run, not the part that was done last.
+/// The settings in a run's folder make the whole run, not the part that was done last: here at a constant
+/// rate, since steps beyond the end of a course have one of their own.
 #[test]
 fn the_settings_of_a_run_that_went_on_are_those_of_all_of_it() {
     let sandbox = sandbox();
     let words = ["--data", "text.txt", "--tokenizer", "char", "--gen", "0", "--seed", "5"];
-    sandbox.train(&[&words[..], &["--steps", "6", "--out", "run"]].concat());
+    let constant = ["--schedule", "constant", "--steps", "6", "--out", "run"];
+    sandbox.train(&[&words[..], &constant].concat());
     for steps in ["2", "3"] {
         sandbox.ok(&["--load", "run", "--gen", "0", "--steps", steps, "--seed", "9"]);
     }

@@ -281,10 +281,8 @@ impl<'a> Shown<'a> {
         let (name, load) =
             (next_commands::program(self.program), next_commands::load_flag(target.load_name()));
         self.say(message!("next    {} generate{}{} -n 200", name, load, prompt));
-        let learns = plan.trainer.recipe.schedule.at(plan.trainer.step) > 0.0;
-        let rate = if learns { "" } else { " --schedule constant" };
         let data = self.data_flags(kept.target);
-        self.say(message!("        {}{}{} --steps 500{}", name, load, data, rate));
+        self.say(message!("        {}{}{} --steps 500", name, load, data));
     }
 }
 

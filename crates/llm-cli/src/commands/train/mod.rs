@@ -157,8 +157,8 @@ fn agreed<T>(team: &mut Option<&mut Team>, f: impl FnOnce() -> Result<T>) -> Res
 
 /// Who trains, for the run's folder.
 fn identity(program: &Program, args: &TrainArgs, plan: &Plan, threads: usize) -> Identity {
-    let replaced = plan.notes.iter().filter(|note| matches!(note, Note::Replaces { .. }));
-    let changed = replaced.map(|note| spelled(&llm_messages::note(note)));
+    let changes = |note: &&Note| matches!(note, Note::Replaces { .. } | Note::NewCourse { .. });
+    let changed = plan.notes.iter().filter(changes).map(|note| spelled(&llm_messages::note(note)));
     Identity {
         version: version(),
         head: head(program.models.name),

@@ -1,11 +1,19 @@
 //! Runs with another optimizer than AdamW.
 
 use super::*;
-use crate::optim::Lion;
+use crate::optim::find_optimizer;
 
 fn lion(steps: usize) -> Trainer {
+    trained("lion", steps)
+}
+
+fn trained(optimizer: &str, steps: usize) -> Trainer {
     let model = TinyGPT::with_attention(Config::gpt2(5, 4, 6, 2), two_heads_twice(), 3).unwrap();
-    let recipe = Recipe { optimizer: Lion::NAME.into(), ..recipe() };
+    let mut optimizer_settings = Settings::default();
+    for (key, value) in find_optimizer(OPTIMIZERS, optimizer).unwrap().settings {
+        optimizer_settings.insert(key, value.clone()).unwrap();
+    }
+    let recipe = Recipe { optimizer: optimizer.into(), optimizer_settings, ..recipe() };
     let mut trainer = Trainer::new(model, recipe).unwrap();
     for _ in 0..steps {
         trainer.step(&data()).unwrap();
@@ -20,19 +28,21 @@ fn two_heads_twice() -> Arc<dyn Attention> {
 }
 
 #[test]
-fn lion_goes_on_as_if_it_had_never_stopped() {
-    let through = lion(9);
-    let all = bytes_of(&through, &tokenizer(), true);
-    for k in 0..9 {
-        let checkpoint = read(&bytes_of(&lion(k), &tokenizer(), true)).unwrap();
-        assert_eq!(checkpoint.meta.recipe.optimizer, "lion");
-        let mut resumed = checkpoint.into_trainer(two_heads_twice()).unwrap();
-        assert_eq!(resumed.optimizer.name(), "lion");
-        for _ in k..9 {
-            resumed.step(&data()).unwrap();
+fn every_optimizer_goes_on_as_if_it_had_never_stopped() {
+    for name in OPTIMIZERS.iter().map(|row| row.name) {
+        let through = trained(name, 9);
+        let all = bytes_of(&through, &tokenizer(), true);
+        for k in 0..9 {
+            let checkpoint = read(&bytes_of(&trained(name, k), &tokenizer(), true)).unwrap();
+            assert_eq!(checkpoint.meta.recipe.optimizer, name);
+            let mut resumed = checkpoint.into_trainer(two_heads_twice()).unwrap();
+            assert_eq!(resumed.optimizer.name(), name);
+            for _ in k..9 {
+                resumed.step(&data()).unwrap();
+            }
+            assert_equal(&through, &resumed, true);
+            assert_eq!(bytes_of(&resumed, &tokenizer(), true), all);
         }
-        assert_equal(&through, &resumed, true);
-        assert_eq!(bytes_of(&resumed, &tokenizer(), true), all);
     }
 }
 

@@ -12,6 +12,7 @@ import json
 import os
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 
@@ -26,8 +27,8 @@ def said(folder, name, program, *words):
     """What a program prints, kept in a file: it is not run again."""
     kept = folder / f"{name}.txt"
     if not kept.exists():
-        ran = subprocess.run([PROGRAMS / program, *words], check=True, stdout=subprocess.PIPE)
-        kept.write_bytes(ran.stdout)
+        ran = subprocess.run([PROGRAMS / program, *words], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        kept.write_bytes(ran.stdout if "--json" in words else ran.stderr + ran.stdout)
     return kept.read_text()
 
 
@@ -44,12 +45,10 @@ def readme(folder):
     best = json.loads((folder / "four" / "run.json").read_text())["best"]
     seconds = json.loads((folder / "four" / "run.json").read_text())["seconds"]
     print(f"the default run took {seconds:.1f} s here")
-    print(shown)
-    print(one)
     numbers = {"loss": float(loss), "top1": float(top1), "facts": [float(x) for x in facts],
                "without_reading": [float(x) for x in guesses], "best": [best["step"], round(best["val_loss"], 4)]}
     one_head = re.search(r"facts   ([\d.]+) %", one).group(1)
-    other = [re.search(r"other-person +([\d.]+) %", text).group(1) for text in (one, shown)]
+    other = [re.search(r"([\d.]+) % +[\d,]+ +2 +other-person", text).group(1) for text in (one, shown)]
     return {**numbers, "one_head": [round(float(x)) for x in (one_head, *other)]}
 
 
@@ -72,19 +71,43 @@ def inside(folder):
 
 
 def compared(folder):
+    """Tables of the comparison: losses, facts by kind, and what the rule concludes."""
     where = folder / "compare"
-    print(said(folder, "compare", "train-gpt-mha", "compare", "--heads", HEADS, "--seeds", SEEDS, "--out", where))
-    return json.loads((where / "compare.json").read_text())["comparison"]
+    said(folder, "compare", "train-gpt-mha", "compare", "--heads", HEADS, "--seeds", SEEDS, "--out", where)
+    found = json.loads((where / "compare.json").read_text())["comparison"]
+    rows = found["rows"]
+    loss = [[row["n_heads"], row["head_dim"], *(round(x, 4) for x in spread(row["loss"]))] for row in rows]
+    kinds = [kind for kind, _ in rows[0]["facts"]]
+    of = {"all": [row["facts_total"] for row in rows]}
+    of.update({kind: [dict(row["facts"])[kind] for row in rows] for kind in kinds})
+    facts = [[kind] + [percent(x) for shares in of[kind] for x in spread(shares)[:2]] for kind in [*kinds, "all"]]
+    for line in found["conclusion"]:
+        print(line["en"])
+    return {"seeds": int(SEEDS), "loss": loss, "facts": facts}
+
+
+def spread(values):
+    return [statistics.mean(values), statistics.stdev(values), min(values), max(values)]
+
+
+def written(value, depth=1):
+    """JSON with a line for each row of a table."""
+    pad = "\n" + " " * depth
+    if isinstance(value, dict):
+        inner = [f"{pad}{json.dumps(key)}: {written(of, depth + 1)}" for key, of in value.items()]
+        return "{" + ",".join(inner) + pad[:-1] + "}"
+    if isinstance(value, list) and value and isinstance(value[0], list):
+        return "[" + ",".join(pad + json.dumps(row, ensure_ascii=False) for row in value) + pad[:-1] + "]"
+    return json.dumps(value, ensure_ascii=False)
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    numbers = readme(folder)
-    found = inside(folder)
-    comparison = compared(folder)
-    print(json.dumps({"readme": numbers, "inside": found}))
-    print(json.dumps(comparison)[:4000])
+    measured = json.loads(MEASURED.read_text())
+    measured["readme"].update(readme(folder))
+    measured["inside"].update({**inside(folder), **compared(folder)})
+    MEASURED.write_text(written(measured) + "\n")
 
 
 if __name__ == "__main__":

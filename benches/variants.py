@@ -16,6 +16,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 BINARY = HERE.parent / "target" / "release" / "train-gpt-modern"
 VARIANTS = "mha,rms,swiglu,relu2,rope,nope,window:16,gqa:2,mqa,qk-norm,llama,qwen3"
 SEEDS = "3"
+# The way of training with which the page was measured.
+COSINE = ["--schedule", "cosine", "--optimizer", "adamw", "--init", "fan-in"]
+STORIES = ["--steps", "1500", "--lr", "6e-3", "--min-lr", "6e-4", *COSINE]
+PLAYS = ["--steps", "1000", "--lr", "1e-3", "--min-lr", "1e-4", *COSINE]
 
 
 def compared(folder, flags):
@@ -48,7 +52,7 @@ def early(folders):
 
 def longer(folder, flags):
     """One run by itself: steps, loss and share of the facts at its end."""
-    typed = ["--heads", "4", "--steps", "6000", *flags]
+    typed = ["--heads", "4", *STORIES, "--steps", "6000", *flags]
     if not (folder / "run.json").exists():
         subprocess.run([BINARY, *typed, "--out", folder], check=True)
     told = json.loads((folder / "run.json").read_text())
@@ -69,8 +73,8 @@ if len(sys.argv) != 3:
     sys.exit(__doc__)
 out = pathlib.Path(sys.argv[2])
 found = {
-    "stories": compared(out / "stories", ["--heads", "4"]),
-    "tinyshakespeare": compared(out / "tinyshakespeare", ["--heads", "4", "--data", sys.argv[1], "--steps", "1000"]),
+    "stories": compared(out / "stories", ["--heads", "4", *STORIES]),
+    "tinyshakespeare": compared(out / "tinyshakespeare", ["--heads", "4", "--data", sys.argv[1], *PLAYS]),
     "longer": {"mha": longer(out / "mha-longer", []), "rope": longer(out / "rope-longer", ["--positions", "rotary"])},
 }
 (HERE / "variants.json").write_text(json.dumps(found, indent=1) + "\n")

@@ -2,7 +2,10 @@
 
 use super::{Values, list};
 use llm_core::generate::Decoder;
+use llm_core::kernels::muon;
 use llm_core::model::NORM_EPS;
+use llm_core::optim::Muon;
+use llm_core::settings::Value;
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::{Config, Tensor, TinyGPT, TokenDataset, ops};
 use llm_run::defaults::Start;
@@ -16,6 +19,9 @@ pub fn add(values: &mut Values) {
 
 fn equations(values: &mut Values) {
     values.insert("math.eps", list![NORM_EPS]);
+    let Value::Float(momentum) = Muon::ROW.settings[0].1 else { panic!("a momentum") };
+    values.insert("muon.momentum", list![momentum]);
+    values.insert("muon.scale", list![1, 1, 1, muon::SCALE]);
     let (root, cubic) = ((2.0 / std::f64::consts::PI).sqrt(), 0.044_715);
     let x: Vec<f32> = (-30..30).map(|i| i as f32 / 10.0).collect();
     let y = ops::gelu(&Tensor::from_vec(&[x.len()], x.clone()).unwrap()).unwrap();

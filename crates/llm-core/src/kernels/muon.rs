@@ -13,6 +13,9 @@ use super::simd::{fma, simd_kernel};
 use crate::buffer::Buffer;
 use ndarray::{ArrayBase, ArrayView2, ArrayViewMut2, Ix2, RawData};
 
+/// The size of a step's numbers, as root of the mean square: that of AdamW's steps.
+pub const SCALE: f32 = 0.2;
+
 /// The numbers of one update.
 #[derive(Clone, Copy, Debug)]
 pub struct MuonUpdate {
@@ -48,7 +51,7 @@ pub fn step(
         look_ahead(x, m, g, update);
     }
     orthogonalize(&mut x, columns);
-    let scale = update.lr * 0.2 * (rows.max(columns) as f32).sqrt();
+    let scale = update.lr * SCALE * (rows.max(columns) as f32).sqrt();
     let keep = 1.0 - update.lr * update.weight_decay;
     for (theta, x) in theta.rows_mut().into_iter().zip(x.chunks_exact(columns)) {
         follow(theta.into_slice().expect(ROW), x, keep, scale);

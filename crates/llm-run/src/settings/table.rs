@@ -24,7 +24,7 @@ pub const SETTINGS: [Setting; 27] = [
     fixed("model.activation", "activation"),
     fixed("model.n_inner", "n_inner"),
     Setting { initial: By(|start| Value::Text(start.of(["zero-out", "zero-out", "fan-in"]).into())), ..fixed("model.init", "init") },
-    Setting { initial: By(|start| Value::Whole(start.of([900, 2000, 200]))), on_load: OnLoad::MeansOther, ..row("train.total_steps", "steps") },
+    Setting { initial: By(|start| Value::Whole(start.of([800, 2000, 200]))), on_load: OnLoad::MeansOther, ..row("train.total_steps", "steps") },
     Setting { initial: By(|start| Value::Whole(start.of([8, 12, 4]))), ..row("train.batch_size", "batch") },
     row("train.accum", "accum"),
     row("model.dropout", "dropout"),

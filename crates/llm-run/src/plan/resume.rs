@@ -111,8 +111,8 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     })
 }
 
-/// A tenth of the peak is where a finished run goes on: enough to learn, not enough to lose what it knows.
-const GOES_ON_AT: f32 = 0.1;
+/// A finished run goes on at such a part of its peak: enough to learn, not enough to lose what it knows.
+const GOES_ON_AT: f32 = 10.0;
 
 /// Where the rate has come down to 0 nothing more would be learned: a new course then leads from the rate
 /// that was given, or a part of the old peak, to 0 at the last of the new steps.
@@ -134,7 +134,7 @@ fn new_course(given: &Given, trainer: &mut Trainer) -> Result<Option<Note>> {
     }
     let schedule = &mut recipe.schedule;
     if !given.contains_key("lr") {
-        schedule.lr *= GOES_ON_AT;
+        schedule.lr /= GOES_ON_AT;
     }
     // The peak comes right after the warm-up, which is over.
     (schedule.warmup_steps, schedule.decay_steps) = (step, recipe.total_steps);

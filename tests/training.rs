@@ -1,7 +1,7 @@
 //! Training goes down, continues exactly, and does not depend on the number of threads.
 
 use llm_core::data::{Batch, ByteFiles, Origin, TokenDataset};
-use llm_core::model::Mode;
+use llm_core::model::{Init, Mode};
 use llm_core::optim::OPTIMIZERS;
 use llm_core::recipe::{DataSource, Recipe};
 use llm_core::train::{Hooks, OneProcess, StepReport, Trainer, Verdict, Work, evaluate};
@@ -55,6 +55,29 @@ fn bits_of_any_number_of_threads(optimizer: &str) {
     let one = run(1);
     for threads in [2, 3, 8] {
         assert!(run(threads) == one, "{optimizer}, {threads} threads");
+    }
+}
+
+/// What blocks add to the stream starts at 0, everything else as without; gradients that are exactly 0 in the
+/// first step harm no optimizer.
+#[test]
+fn blocks_that_start_at_zero_are_learned() {
+    let config = Config { init: Init::ZeroOut, ..Config::new(256, 32, 48, 2) };
+    let start = TinyGPT::with_attention(config, Arc::new(MultiHead::new(4)), 1).unwrap();
+    for ((name, p), (_, of_others)) in start.parameters().zip(trainer(4).model.parameters()) {
+        match name.ends_with("w_proj") || name.ends_with("w_out") {
+            true => assert!(p.data().iter().all(|x| *x == 0.0), "{name}"),
+            false => assert_eq!(p.data(), of_others.data(), "{name}"),
+        }
+    }
+    for row in OPTIMIZERS {
+        let recipe = Recipe { optimizer: row.name.into(), ..recipe(&text()) };
+        let mut trainer = Trainer::new(start.clone(), recipe).unwrap();
+        (0..3).for_each(|_| assert!(trainer.step(&text()).unwrap().loss.is_finite()));
+        for ((name, p), (_, before)) in trainer.model.parameters().zip(start.parameters()) {
+            assert!(p.data().iter().all(|x| x.is_finite()), "{}: {name}", row.name);
+            assert_ne!(p.data(), before.data(), "{}: {name}", row.name);
+        }
     }
 }
 

@@ -76,6 +76,12 @@ pub fn note(note: &Note) -> Message {
             warmup,
             steps
         ),
+        Note::ShortCourse { end, steps } => message!(
+            "the rate is 0 from step {} on, and the run has {}: the rest teaches nothing; {min_lr} or a \
+             later {decay_steps} changes that",
+            end,
+            steps
+        ),
         Note::NoPlace { option } => {
             message!("{} has no effect with {no_save}", Filling::Option(option))
         }

@@ -97,6 +97,13 @@ pub enum Note {
         /// Steps of the run.
         steps: u64,
     },
+    /// The rate is 0 before the last step.
+    ShortCourse {
+        /// The step from which on it is.
+        end: u64,
+        /// Steps of the run.
+        steps: u64,
+    },
     /// A place to save in, where nothing is saved.
     NoPlace {
         /// The option that names it.

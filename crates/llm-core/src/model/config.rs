@@ -147,7 +147,7 @@ impl Config {
 
     /// Numbers that the first product of the MLP gives: I, or 2·I for a gated one.
     pub fn hidden(&self) -> usize {
-        self.inner().saturating_mul(if self.mlp.row().gated { 2 } else { 1 })
+        self.hidden_columns().into_iter().fold(0, usize::saturating_add)
     }
 
     /// The matrices of the first product side by side, by their columns: a gated MLP has two.

@@ -230,5 +230,8 @@ pub(super) fn check_config(config: &Config, attention: &dyn Attention) -> Result
 fn ignored(given: &Given, recipe: &Recipe) -> Vec<Note> {
     let (warmup, steps) = (recipe.schedule.warmup_steps, recipe.total_steps);
     let unreached = (warmup >= steps && warmup > 0).then_some(Note::LongWarmup { warmup, steps });
-    unreached.into_iter().chain(without_a_course(given, recipe)).collect()
+    let end = recipe.schedule.decay_steps.max(warmup);
+    let idle = recipe.schedule.at(end) == 0.0 && end < steps;
+    let short = idle.then_some(Note::ShortCourse { end, steps });
+    unreached.into_iter().chain(short).chain(without_a_course(given, recipe)).collect()
 }

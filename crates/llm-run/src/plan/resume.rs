@@ -96,7 +96,10 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
         trainer.recipe.total_steps = trainer.step.saturating_add(steps);
         trainer.recipe.check_with(models.optimizers).map_err(named_by_option)?;
     }
-    notes.extend(new_course(given, &mut trainer)?);
+    // What was planned goes on as it was planned, to the byte.
+    if given.contains_key("steps") || options.epochs.is_some() {
+        notes.extend(new_course(given, &mut trainer)?);
+    }
     Ok(Plan {
         steps,
         data: read,
@@ -112,9 +115,9 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
 }
 
 /// A finished run goes on at such a part of its peak: enough to learn, not enough to lose what it knows.
-const GOES_ON_AT: f32 = 10.0;
+const GOES_ON_AT: f32 = 0.1;
 
-/// Where the rate has come down to 0 nothing more would be learned: a new course then leads from the rate
+/// Where the rate has come down to 0 more steps would teach nothing: a new course then leads from the rate
 /// that was given, or a part of the old peak, to 0 at the last of the new steps.
 ///
 /// # Errors
@@ -134,7 +137,7 @@ fn new_course(given: &Given, trainer: &mut Trainer) -> Result<Option<Note>> {
     }
     let schedule = &mut recipe.schedule;
     if !given.contains_key("lr") {
-        schedule.lr /= GOES_ON_AT;
+        schedule.lr *= GOES_ON_AT;
     }
     // The peak comes right after the warm-up, which is over.
     (schedule.warmup_steps, schedule.decay_steps) = (step, recipe.total_steps);

@@ -217,6 +217,22 @@ fn more_steps_than_planned_have_a_course_of_their_own() {
     sandbox.refuses(&past, 2, &["--decay-steps 3", "step 4", "stay at 0"]);
 }
 
+/// A plan whose rate is 0 before its last step is said to waste the rest, and goes on as planned.
+#[test]
+fn a_course_that_ends_early_goes_on_as_it_was_planned() {
+    let sandbox = sandbox();
+    let plan = ["--data", "text.txt", "--gen", "0", "--steps", "6", "--decay-steps", "3"];
+    let whole = ["--save-every", "4", "--keep", "2", "--out", "run"];
+    let trained = sandbox.train(&[&plan[..], &whole].concat());
+    trained.says(&["the rate is 0 from step 3 on", "the rest teaches nothing", "--min-lr"]);
+    let on = ["--load", "run/ckpt/step-00000004", "--data", "text.txt", "--gen", "0"];
+    let outcome = sandbox.ok(&[&on[..], &["--save", "again"]].concat());
+    assert!(!outcome.stderr.contains("a new course"), "{outcome}");
+    assert!(sandbox.read("again") == sandbox.read("run/ckpt/last"));
+    let planned = sandbox.train(&["--data", "text.txt", "--gen", "0", "--steps", "6", "--no-save"]);
+    assert!(!planned.stderr.contains("teaches nothing"), "{planned}");
+}
+
 /// What is loaded is not counted twice.
 #[test]
 fn going_on_takes_no_more_memory_than_beginning() {

@@ -94,6 +94,8 @@ fn config(program: usize, rng: &mut ChaCha8Rng) -> Config {
         mlp: *Mlp::ALL.choose(rng).unwrap(),
         mlp_bias: rng.random(),
         positions: *[Positions::Learned, Positions::None].choose(rng).unwrap(),
+        ngrams: [&[][..], &[], &[2], &[2, 3, 4]].choose(rng).unwrap().to_vec(),
+        ngram_rows: *[7, 100, 1 << 14].choose(rng).unwrap(),
         ..base
     }
 }

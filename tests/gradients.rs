@@ -238,9 +238,9 @@ fn the_whole_model() {
     let rotary = Config { positions: Positions::Rotary, ..gated.clone() };
     let modern = Modern::grouped(4, 2).with_head_dim(4).with_rotary(Rotary::partial(10.0, 2));
     let modern = modern.with_window(3).with_qk_norm().with_biases(true, false);
-    for config in
-        [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2), inner, gated, squared, rotary]
-    {
+    let ngrams = Config { ngrams: vec![2, 3], ngram_rows: 40, ..Config::new(11, 6, 8, 2) };
+    let plain = [Config::new(11, 6, 8, 2), Config::gpt2(11, 6, 8, 2)];
+    for config in plain.into_iter().chain([inner, gated, squared, rotary, ngrams]) {
         let attention: Arc<dyn Attention> = match config.positions {
             Positions::Rotary => Arc::new(modern.clone()),
             _ => Arc::new(MultiHead::new(2)),

@@ -1,6 +1,6 @@
 //! What the targets share.
 
-use llm_cli::{Heads, Models, Program};
+use llm_cli::{Arch, Heads, Models, Program};
 use llm_core::buffer::release_pool;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, save};
 use llm_core::data::TokenDataset;
@@ -21,6 +21,7 @@ pub const ONE: Program = Program {
         heads: Heads::One { other: "train-gpt-mha" },
         attention: SingleHead::NAME,
         options: &[],
+        for_text: Arch::Baseline,
         beyond: None,
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
         optimizers: OPTIMIZERS,

@@ -89,6 +89,7 @@ mod plan_tests;
 pub mod fuzzing;
 
 pub use error::{Result, RunError};
+pub use llm_run::arch::Arch;
 pub use llm_run::models::{Beyond, Heads, Models};
 #[doc(hidden)]
 pub use panics::Panics;

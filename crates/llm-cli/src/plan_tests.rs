@@ -49,6 +49,7 @@ fn another(flag: &Flag, old: &Value) -> String {
         (Kind::U64 | Kind::U32, Value::Whole(n)) => {
             (if *n > 1 { n - 1 } else { n + 1 }).to_string()
         }
+        (Kind::List, Value::Text(_)) => "2,7".into(),
         (Kind::F32, Value::Float(x)) => (if *x > 0.0 { x / 2.0 } else { 0.005 }).to_string(),
         (Kind::F64, Value::Double(x)) => (if *x > 0.0 { x / 2.0 } else { 0.25 }).to_string(),
         _ => panic!("--{} does not take {}", flag.name, old.kind()),
@@ -80,7 +81,7 @@ fn every_flag_reaches_a_new_run() {
         for alias in flag.aliases {
             assert_eq!(decided(&words(alias), ""), typed, "{alias}");
         }
-        let quote = if matches!(flag.kind, Kind::Word(_)) { "'" } else { "" };
+        let quote = if matches!(flag.kind, Kind::Word(_) | Kind::List) { "'" } else { "" };
         let file = format!("{} = {quote}{new}{quote}\n", flag.name.replace('-', "_"));
         assert_eq!(decided(&[], &file), typed, "{file}");
         // A comparison trains with it too.

@@ -1,7 +1,7 @@
 //! A program with an allocator and a panic hook of its own can link this crate.
 
 use llm_cli::command_line::{Parsed, parse};
-use llm_cli::{Heads, Models, Program};
+use llm_cli::{Arch, Heads, Models, Program};
 use llm_core::model::SingleHead;
 use llm_core::optim::OPTIMIZERS;
 use std::alloc::System;
@@ -17,6 +17,7 @@ const PROGRAM: Program = Program {
         heads: Heads::One { other: "another" },
         attention: SingleHead::NAME,
         options: &[],
+        for_text: Arch::Baseline,
         beyond: None,
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
         optimizers: OPTIMIZERS,

@@ -177,6 +177,7 @@ pub(crate) fn foreign_block(config: &Config, norm: Norm, mlp: Mlp) -> Option<Mes
     match (config.norm, config.mlp) {
         (own, _) if own != norm => Some((own.row().piece)()),
         (_, own) if own != mlp => Some((own.row().piece)()),
+        _ if !config.ngrams.is_empty() => Some(message!("tables of n-grams (ngrams)")),
         _ => None,
     }
 }

@@ -41,7 +41,7 @@ pub struct ModelReport {
 /// A setting of a model that is not the baseline's.
 #[derive(Clone, Debug, Serialize)]
 pub struct Beyond {
-    /// `norm`, `mlp`, `mlp_bias` or `positions`.
+    /// `norm`, `mlp`, `mlp_bias`, `positions`, `ngrams` or `ngram_rows`.
     pub setting: &'static str,
     /// Its value.
     pub value: String,
@@ -139,7 +139,8 @@ impl ModelReport {
 }
 
 fn beyond(config: &Config) -> Vec<Beyond> {
-    let (baseline, settings) = (Config::new(0, 0, 0, 0), ["norm", "mlp", "mlp_bias", "positions"]);
+    let baseline = Config::new(0, 0, 0, 0);
+    let settings = ["norm", "mlp", "mlp_bias", "positions", "ngrams", "ngram_rows"];
     let rows = MODEL.iter().filter(|row| settings.contains(&row.field));
     let changed = rows.filter(|row| (row.get)(config) != (row.get)(&baseline));
     changed.map(|row| Beyond { setting: row.field, value: (row.get)(config).to_string() }).collect()

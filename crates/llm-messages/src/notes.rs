@@ -82,6 +82,11 @@ pub fn note(note: &Note) -> Message {
             end,
             steps
         ),
+        Note::SmallStep { tokens, enough } => message!(
+            "{optimizer} is adamw: a step of {} is small for this width; from {} on it is muon",
+            tokens,
+            enough
+        ),
         Note::NoPlace { option } => {
             message!("{} has no effect with {no_save}", Filling::Option(option))
         }

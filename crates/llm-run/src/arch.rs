@@ -1,6 +1,6 @@
 //! Sets of options that have a name.
 
-use llm_core::model::{Mlp, Norm, Positions, Rotary};
+use llm_core::model::{Init, Mlp, Norm, Positions, Rotary};
 use llm_core::{AttentionSpec, Config};
 
 /// Sets of model options.
@@ -41,6 +41,7 @@ impl Arch {
             Arch::Baseline => Config::new(vocab_size, 1, 1, 1),
             Arch::Gpt2 => gpt2,
             Arch::Llama | Arch::Qwen3 => Config {
+                init: Init::FanIn,
                 norm: Norm::Rms,
                 mlp: Mlp::SwiGlu,
                 mlp_bias: false,

@@ -11,9 +11,9 @@
 //! | [`clock`] | the time that a run may take |
 //! | [`defaults`] | the values of options that are not given |
 //! | [`note`] | what is worth saying before it begins |
+//! | [`arch`] | sets of options that have a name |
 //! | [`models`] | what models a face makes |
 //! | [`settings`] | the settings of a model and a run, each in one row |
-//! | [`arch`] | sets of options that have a name |
 //! | [`folder`] | where a run is kept, and found again |
 //! | [`data`] | training and validation data |
 //! | [`tokenizers`] | how a new run's text is cut |
@@ -35,11 +35,11 @@ pub mod defaults;
 
 pub mod note;
 
+pub mod arch;
+
 pub mod models;
 
 pub mod settings;
-
-pub mod arch;
 
 pub mod folder;
 

@@ -1,5 +1,7 @@
 //! What models a face makes: their heads, their attention. All that differs between the trainers.
 
+use crate::arch::Arch;
+use crate::defaults::Start;
 use llm_core::model::SingleHead;
 use llm_core::optim::{OPTIMIZERS, OptimizerRow};
 use llm_core::{Attention, AttentionSpec, Error};
@@ -42,6 +44,8 @@ pub struct Models {
     /// [`FURTHER`](crate::settings::FURTHER) and [`ATTENTION`](crate::settings::ATTENTION), by their
     /// names. Without the name there is no such model: none is made, loaded or imported.
     pub options: &'static [&'static str],
+    /// The set of options of a new model for text of one's own.
+    pub for_text: Arch,
     /// Who has models beyond those.
     pub beyond: Option<Beyond>,
     /// The attention that a checkpoint names; an error when it is unknown.
@@ -54,6 +58,11 @@ impl Models {
     /// Whether it offers this option.
     pub fn offers(&self, option: &str) -> bool {
         self.options.contains(&option)
+    }
+
+    /// The set of options of a new model, where none was asked for.
+    pub fn arch(&self, start: Start) -> Arch {
+        if start == Start::Text { self.for_text } else { Arch::Baseline }
     }
 
     /// The attention of a new model.
@@ -85,6 +94,7 @@ pub const BASELINE: Models = Models {
     heads: Heads::One { other: "another" },
     attention: SingleHead::NAME,
     options: &[],
+    for_text: Arch::Baseline,
     beyond: None,
     from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
     optimizers: OPTIMIZERS,

@@ -104,6 +104,13 @@ pub enum Note {
         /// Steps of the run.
         steps: u64,
     },
+    /// Steps so small, for the width, that the text is learned with AdamW.
+    SmallStep {
+        /// Tokens of a step.
+        tokens: u64,
+        /// Tokens from which on it would be Muon.
+        enough: u64,
+    },
     /// A place to save in, where nothing is saved.
     NoPlace {
         /// The option that names it.

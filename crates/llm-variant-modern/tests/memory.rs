@@ -40,10 +40,12 @@ fn a_step_takes_what_is_on_paper() {
         positions: Positions::Rotary,
         ..gpt2.clone()
     };
+    let ngrams = Config { ngrams: vec![2, 3], ngram_rows: 5_000, ..llama.clone() };
     let rotary = |attention: Modern| attention.with_rotary(10_000.0).without_biases();
     for (what, config, attention) in [
         ("gpt2", gpt2.clone(), Modern::new(4)),
         ("groups", gpt2, Modern::grouped(4, 2)),
+        ("n-grams", ngrams, rotary(Modern::new(4))),
         ("llama", llama.clone(), rotary(Modern::new(4))),
         ("llama, groups", llama.clone(), rotary(Modern::grouped(4, 1))),
         ("qwen3", llama, rotary(Modern::grouped(4, 2).with_head_dim(64).with_qk_norm())),

@@ -10,6 +10,7 @@ use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{StepReport, Trainer};
 use llm_core::{Recipe, TinyGPT, message};
 use llm_run::RunError;
+use llm_run::arch::Arch;
 use llm_run::data::{Data, Input, Slices};
 use llm_run::models::{Heads, Models};
 use llm_run::plan::{Loaded, opened};
@@ -28,6 +29,7 @@ pub const MODELS: Models = Models {
     heads: Heads::Many { default: 4 },
     attention: MultiHead::NAME,
     options: ALL_OPTIONS,
+    for_text: Arch::Baseline,
     beyond: None,
     from_spec: |spec| {
         let several = MultiHead::from_spec(spec)?;

@@ -1,6 +1,6 @@
 //! The modern trainer: multi-head attention with what today's models have, each off by default.
 
-use llm_cli::{ALL_OPTIONS, Heads, Models, Panics, Program};
+use llm_cli::{ALL_OPTIONS, Arch, Heads, Models, Panics, Program};
 use llm_core::AttentionSpec;
 use llm_core::base::allocations::Counting;
 use llm_core::optim::OPTIMIZERS;
@@ -19,6 +19,7 @@ const PROGRAM: Program = Program {
         heads: Heads::Many { default: 4 },
         attention: Modern::NAME,
         options: ALL_OPTIONS,
+        for_text: Arch::Llama,
         beyond: None,
         from_spec: |spec| Ok(Arc::new(Modern::from_spec(spec)?)),
         optimizers: OPTIMIZERS,

@@ -1,6 +1,6 @@
 //! The baseline trainer: single-head attention, and nothing of the multi-head variant.
 
-use llm_cli::{Beyond, Heads, Models, Panics, Program};
+use llm_cli::{Arch, Beyond, Heads, Models, Panics, Program};
 use llm_core::base::allocations::Counting;
 use llm_core::model::SingleHead;
 use llm_core::optim::OPTIMIZERS;
@@ -18,6 +18,7 @@ const PROGRAM: Program = Program {
         heads: Heads::One { other: "train-gpt-mha" },
         attention: SingleHead::NAME,
         options: &[],
+        for_text: Arch::Baseline,
         beyond: Some(Beyond { program: "train-gpt-modern", attention: "modern" }),
         from_spec: |spec| Ok(Arc::new(SingleHead::from_spec(spec)?)),
         optimizers: OPTIMIZERS,

@@ -37,6 +37,8 @@ pub enum Kind {
     F32,
     /// A number with double precision.
     F64,
+    /// Whole numbers with commas between them.
+    List,
     /// One of these words.
     Word(fn() -> Words),
 }
@@ -96,6 +98,7 @@ impl Flag {
         let arg = Arg::new(self.name).long(self.name).value_name(self.placeholder);
         let arg = arg.visible_aliases(self.aliases.iter().copied());
         let arg = arg.help(self.help()).help_heading(heading).value_parser(self.kind.parser());
+        let arg = if let Kind::List = self.kind { arg.value_delimiter(',') } else { arg };
         arg.hide_short_help(self.rare)
     }
 
@@ -107,6 +110,10 @@ impl Flag {
             Kind::U32 => matches.get_one::<u32>(id).map(|&n| Value::Whole(n.into())),
             Kind::F32 => matches.get_one(id).copied().map(Value::Float),
             Kind::F64 => matches.get_one(id).copied().map(Value::Double),
+            Kind::List => matches.get_many::<u64>(id).map(|list| {
+                let list: Vec<String> = list.map(ToString::to_string).collect();
+                Value::Text(list.join(","))
+            }),
             Kind::Word(_) => matches.get_one(id).cloned(),
         }
     }
@@ -116,7 +123,7 @@ impl Kind {
     fn parser(self) -> ValueParser {
         match self {
             Kind::Switch => value_parser!(bool),
-            Kind::U64 => value_parser!(u64).into(),
+            Kind::U64 | Kind::List => value_parser!(u64).into(),
             Kind::U32 => value_parser!(u32).into(),
             Kind::F32 => value_parser!(f32).into(),
             Kind::F64 => value_parser!(f64).into(),

@@ -1,6 +1,6 @@
 //! All rows, in the order of the help.
 
-use super::row::Kind::{F32, F64, Switch, U32, U64, Word};
+use super::row::Kind::{F32, F64, List, Switch, U32, U64, Word};
 use super::row::{Flag, row};
 use llm_core::model::{Mlp, Norm};
 use llm_core::optim::OPTIMIZERS;
@@ -49,7 +49,7 @@ pub const GROUPS: [Group; 7] = [
         row("decay-steps", "N", U64, "Horizon of the course [default: the steps planned at the start] zh: 走完下降的步数 [默认：开始时计划的步数]").or(&["lr-decay-iters"]).rare(),
         row("clip", "X", F32, "Largest gradient norm; 0: no clipping [default: 1] zh: 梯度范数的上限；0：不裁剪 [默认：1]").or(&["grad-clip"]),
         row("matmul", "KIND", Word(|| vec![("f32", "Not rounded zh: 不舍入"), ("bf16", "8 bits of precision inside the products, f32 everywhere else zh: 乘积里用 8 位精度，其他地方都是 f32")]), "What matrices are rounded to when they are multiplied in training [default: f32] zh: 训练时矩阵相乘前舍入成什么 [默认：f32]"),
-        row("optimizer", "NAME", Word(|| OPTIMIZERS.iter().map(|of| (of.name, of.doc)).collect()), "What moves the weights; with --load: only where the file has no optimizer state [default: muon for the stories, else adamw] zh: 用什么更新权重；加 --load 时只在文件没有优化器状态时可用 [默认：故事用 muon，其余用 adamw]").rare(),
+        row("optimizer", "NAME", Word(|| OPTIMIZERS.iter().map(|of| (of.name, of.doc)).collect()), "What moves the weights; with --load: only where the file has no optimizer state [default: muon; adamw for a text in steps of fewer tokens than four times the width] zh: 用什么更新权重；加 --load 时只在文件没有优化器状态时可用 [默认：muon；学文本而一步的词元少于宽度的四倍时用 adamw]").rare(),
         row("weight-decay", "X", F32, "Weight decay [default: 0.1] zh: 权重衰减 [默认：0.1]"),
         row("decay-all", "0|1", Switch, "Decay biases too, not only matrices zh: 偏置也衰减，不只是矩阵").rare(),
         row("beta1", "X", F32, "Decay of AdamW's first moment [default: 0.9] zh: AdamW 一阶矩的衰减率 [默认：0.9]").rare(),
@@ -63,6 +63,8 @@ pub const GROUPS: [Group; 7] = [
         row("mlp", "KIND", Word(|| Mlp::ALL.iter().map(|of| (of.name(), of.row().doc)).collect()), "What kind of MLP a block has [default: gelu] zh: 块里的 MLP 是哪一种 [默认：gelu]").rare(),
         row("mlp-bias", "0|1", Switch, "The products of the MLP add biases zh: MLP 的乘积加偏置").rare(),
         row("positions", "KIND", Word(|| vec![("learned", "A table of positions zh: 位置表"), ("none", "Nothing says them zh: 不告诉它"), ("rotary", "The attention turns queries and keys by them zh: 注意力按位置旋转查询和键")]), "How the order of tokens is known [default: learned] zh: 词元的顺序从哪里得知 [默认：learned]").rare(),
+        row("ngrams", "N,..", List, "Tables of n-grams: rows for the last 2, 3, .. tokens are added to the token's [default: no table] zh: n 元组表：把最后 2、3 …… 个词元的行加到词元的行上 [默认：没有]").rare(),
+        row("ngram-rows", "R", U64, "Most rows of such a table; beyond them some n-grams share a row [default: 16384] zh: 一张这样的表最多几行；n 元组再多，就有几个共用一行 [默认：16384]").rare(),
         row("kv-heads", "G", U64, "Heads of keys and values; must divide --heads, 1 is multi-query [default: as many as of queries] zh: 键和值的头数，必须整除 --heads；1 就是多查询 [默认：与查询的头数相同]").or(&["n-kv-heads"]).rare(),
         row("head-dim", "D", U64, "Channels of a head [default: the width divided by --heads] zh: 一个头的通道数 [默认：宽度除以 --heads]").rare(),
         row("rope-theta", "X", F64, "Base of the angles of rotary positions [default: 10000] zh: 旋转位置的角度底数 [默认：10000]").rare(),

@@ -227,6 +227,7 @@ impl TomlKind {
         let text = [TypeId::of::<PathBuf>(), TypeId::of::<OsString>(), TypeId::of::<String>()];
         let is = |types: &[TypeId]| types.iter().any(|of| id == *of);
         match () {
+            () if arg.get_value_delimiter().is_some() => TomlKind::Other,
             () if is(&[TypeId::of::<bool>()]) => TomlKind::Boolean,
             () if is(&whole) => TomlKind::Whole,
             () if is(&[TypeId::of::<f32>(), TypeId::of::<f64>()]) => TomlKind::Number,

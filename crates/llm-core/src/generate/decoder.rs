@@ -29,8 +29,8 @@ const LARGE: usize = 1 << 18;
 /// ```
 pub struct Decoder<'m> {
     model: &'m TinyGPT,
-    /// Positions that are filled.
-    len: usize,
+    /// The tokens of the positions that are filled.
+    read: Vec<TokenId>,
     /// For each block `[seq_len, cache_row]`: what its attention keeps.
     cache: Vec<Vec<f32>>,
     work: Workspace,
@@ -39,7 +39,7 @@ pub struct Decoder<'m> {
 impl fmt::Debug for Decoder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut fields = f.debug_struct("Decoder");
-        fields.field("model", self.model).field("len", &self.len).finish_non_exhaustive()
+        fields.field("model", self.model).field("len", &self.read.len()).finish_non_exhaustive()
     }
 }
 
@@ -86,17 +86,17 @@ impl<'m> Decoder<'m> {
         if let Some(kind) = kind {
             work.scratch.products.small = model.small_weights(kind)?;
         }
-        Ok(Decoder { model, len: 0, cache, work })
+        Ok(Decoder { model, read: Vec::with_capacity(t), cache, work })
     }
 
     /// Number of tokens read.
     pub fn len(&self) -> usize {
-        self.len
+        self.read.len()
     }
 
     /// Whether it has read nothing yet.
     pub fn is_empty(&self) -> bool {
-        self.len == 0
+        self.read.is_empty()
     }
 
     /// What the last [`feed`](Decoder::feed) gave: `[V]`, zeros before the first.
@@ -106,7 +106,7 @@ impl<'m> Decoder<'m> {
 
     /// Forgets all but the first `len` tokens.
     pub fn rewind(&mut self, len: usize) {
-        self.len = self.len.min(len);
+        self.read.truncate(len);
     }
 
     /// Reads on, and gives the scores of the token that follows.
@@ -119,7 +119,7 @@ impl<'m> Decoder<'m> {
     /// [`Error::TokenOutOfRange`]. What was read before then still holds.
     pub fn feed(&mut self, tokens: &[TokenId]) -> Result<&[f32]> {
         let config = self.model.config();
-        let (v, room) = (config.vocab_size, config.seq_len - self.len);
+        let (v, room) = (config.vocab_size, config.seq_len - self.read.len());
         if tokens.is_empty() || tokens.len() > room {
             return Err(Error::shape("decoder", format!("1 to {room} tokens"), &[tokens.len()]));
         }
@@ -138,8 +138,10 @@ impl<'m> Decoder<'m> {
 
     fn read(&mut self, tokens: &[TokenId]) -> Result<()> {
         for chunk in tokens.chunks(CHUNK) {
-            self.model.run_rows(chunk, self.len, &mut self.cache, &mut self.work)?;
-            self.len += chunk.len();
+            let before = self.read.len();
+            self.read.extend_from_slice(chunk);
+            let run = self.model.run_rows(&self.read, before, &mut self.cache, &mut self.work);
+            run.inspect_err(|_| self.read.truncate(before))?;
         }
         self.model.head_row((tokens.len() - 1) % CHUNK, &mut self.work);
         Ok(())

@@ -32,6 +32,8 @@ fn configs() -> Vec<Config> {
         Config::gpt2(11, 6, 8, 2),
         Config { activation: Activation::Gelu, n_inner: 19, ..baseline.clone() },
         Config { tied_head: true, head_bias: true, norm_affine: false, ..baseline.clone() },
+        Config { ngrams: vec![2, 4], ngram_rows: 200, ..baseline.clone() },
+        Config { ngrams: vec![3], ngram_rows: 9, ..Config::gpt2(11, 6, 8, 2) },
     ];
     every.chain(some).collect()
 }
@@ -72,7 +74,7 @@ fn the_cache_agrees_with_the_whole_pass() {
 
 #[test]
 fn long_texts_are_read_in_chunks() {
-    let model = model(Config::new(11, 300, 8, 1));
+    let model = model(Config { ngrams: vec![2, 3], ..Config::new(11, 300, 8, 1) });
     let tokens = text(300);
     let mut decoder = Decoder::new(&model).unwrap();
     let logits = decoder.feed(&tokens[..299]).unwrap();

@@ -54,6 +54,23 @@ pub struct Config {
     /// How the model knows the order of its tokens.
     #[serde(default, skip_serializing_if = "is_default")]
     pub positions: Positions,
+    /// Each n whose n-grams have a table, the smallest first: the rows of the last n tokens are added
+    /// to the token's (default: none).
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub ngrams: Vec<usize>,
+    /// Most rows of such a table; with more n-grams than that some share a row.
+    #[serde(default = "usual_rows", skip_serializing_if = "is_usual_rows")]
+    pub ngram_rows: usize,
+}
+
+const NGRAM_ROWS: usize = 1 << 14;
+
+fn usual_rows() -> usize {
+    NGRAM_ROWS
+}
+
+fn is_usual_rows(value: &usize) -> bool {
+    *value == NGRAM_ROWS
 }
 
 fn usual_eps() -> f32 {
@@ -118,6 +135,8 @@ impl Config {
             mlp: Mlp::Gelu,
             mlp_bias: true,
             positions: Positions::Learned,
+            ngrams: Vec::new(),
+            ngram_rows: NGRAM_ROWS,
         }
     }
 
@@ -186,6 +205,7 @@ impl Config {
             let reason = message!("{} is not above 0, up to 1", self.norm_eps);
             return Err(Error::config("norm_eps", reason));
         }
+        self.check_ngrams()?;
         // What two say together comes last: each alone is named first.
         if self.activation != Activation::default() && self.mlp != Mlp::Gelu {
             let reason = message!("a form of GELU was chosen for an MLP without GELU");

@@ -9,7 +9,7 @@ use super::{Batch, Context, Mode, Origin, Place, Probe, TinyGPT, Workspace};
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::Tokens;
 use crate::kernels::dropout::Dropout;
-use crate::kernels::elementwise;
+use crate::kernels::rows;
 use crate::ops;
 use crate::profile::enter;
 use crate::tensor::Tensor;
@@ -56,6 +56,16 @@ impl TinyGPT {
             return Err(Error::shape("model", expected, &[b, t]));
         }
         let mut h = ops::embedding(&self.wte, tokens, &[b, t])?; // [B, T, C]
+        if let Some(ngrams) = &self.ngrams {
+            for table in self.config().ngram_tables() {
+                let mut rows = Tokens::stale(b * t);
+                let windows = rows.chunks_exact_mut(t).zip(tokens.chunks_exact(t));
+                windows.for_each(|(rows, text)| {
+                    rows.iter_mut().enumerate().for_each(|(i, row)| *row = table.row(text, i));
+                });
+                h = ops::add(&h, &ops::embedding(ngrams, &rows, &[b, t])?)?;
+            }
+        }
         if let Some(wpe) = &self.wpe {
             let mut positions = Tokens::stale(b * t);
             positions.iter_mut().enumerate().for_each(|(i, p)| *p = (i % t) as TokenId);
@@ -70,9 +80,9 @@ impl TinyGPT {
         self.head(&norm(&h, self.config(), [&self.lnf_g, &self.lnf_b])?)
     }
 
-    /// [`TinyGPT::run`] for the next positions of a text, the first of which is number `before`:
-    /// leaves the residual stream of each in `work`, and what the attention keeps in `cache`, one
-    /// buffer for each block.
+    /// [`TinyGPT::run`] for the next positions of a text, all of which stands in `tokens`: those from
+    /// number `before` on. Leaves the residual stream of each in `work`, and what the attention keeps
+    /// in `cache`, one buffer for each block.
     ///
     /// # Errors
     /// Those of [`Attention::decode`](super::Attention::decode).
@@ -84,15 +94,19 @@ impl TinyGPT {
         work: &mut Workspace,
     ) -> Result<()> {
         let c = work.d_model;
-        for (i, (&token, h)) in tokens.iter().zip(work.stream.chunks_exact_mut(c)).enumerate() {
-            let row = &self.wte.data()[token as usize * c..][..c];
-            match &self.wpe {
-                Some(wpe) => elementwise::add(h, row, &wpe.data()[(before + i) * c..][..c]),
-                None => h.copy_from_slice(row),
+        for (i, h) in (before..tokens.len()).zip(work.stream.chunks_exact_mut(c)) {
+            h.copy_from_slice(row(&self.wte, tokens[i] as usize, c));
+            if let Some(ngrams) = &self.ngrams {
+                for table in self.config().ngram_tables() {
+                    rows::add_each(h, row(ngrams, table.row(tokens, i) as usize, c));
+                }
+            }
+            if let Some(wpe) = &self.wpe {
+                rows::add_each(h, row(wpe, i, c));
             }
         }
         for (layer, (block, cache)) in self.blocks.iter().zip(cache).enumerate() {
-            let place = [layer, before, tokens.len()];
+            let place = [layer, before, tokens.len() - before];
             block.forward_rows(&**self.attention(), self.config(), place, cache, work)?;
         }
         Ok(())
@@ -144,6 +158,11 @@ impl TinyGPT {
     }
 }
 
+/// Row `i` of a table `[rows, c]`.
+fn row(table: &Tensor, i: usize, c: usize) -> &[f32] {
+    &table.data()[i * c..][..c]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -156,6 +175,25 @@ mod tests {
         assert!(model.logits(&[], [1, 0]).is_err());
         assert!(matches!(model.logits(&[13], [1, 1]), Err(Error::TokenOutOfRange { .. })));
         assert!(model.logits(&[1; 3], [1, 3]).is_ok());
+    }
+
+    /// Rows of n-grams that are all alike are one more row of every token.
+    #[test]
+    fn rows_of_n_grams_are_added_to_those_of_tokens() {
+        let plain = Config::new(11, 6, 8, 2);
+        let tables = Config { ngrams: vec![2, 3], ngram_rows: 50, ..plain.clone() };
+        let [mut plain, mut tables] =
+            [plain, tables].map(|config| TinyGPT::new(config, 1).unwrap());
+        let tokens = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8];
+        let logits = |model: &TinyGPT| model.logits(&tokens, [2, 6]).unwrap();
+        assert_eq!(logits(&plain).data(), logits(&tables).data());
+        let row = |i: usize| (i % 8) as f32 / 16.0;
+        for (i, x) in tables.ngrams.as_mut().unwrap().data_mut().iter_mut().enumerate() {
+            *x = row(i);
+        }
+        plain.wte.data_mut().iter_mut().enumerate().for_each(|(i, x)| *x += 2.0 * row(i));
+        let both = [logits(&plain), logits(&tables)];
+        assert!(both[0].data().iter().zip(both[1].data()).all(|(a, b)| (a - b).abs() < 1e-5));
     }
 
     #[test]

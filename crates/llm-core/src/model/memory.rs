@@ -117,12 +117,13 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     // Normed queries and keys are cut out, normed and joined with the values.
     let normed = keys > 0;
     let learned = config.positions == Positions::Learned;
+    let ngrams = config.all_ngram_rows() as u128;
     let mut buffers = BuffersInUse::default();
 
-    // Forward: both embeddings and their sum; per block x, norm, qkv, y, x', norm', and what the
+    // Forward: the embeddings and their sums; per block x, norm, qkv, y, x', norm', and what the
     // MLP's activation took and made stay.
     buffers.take([stream]);
-    if learned {
+    if learned || ngrams > 0 {
         buffers.take([stream; 2]);
         buffers.give([stream; 2]);
     }
@@ -192,6 +193,9 @@ fn training(of: &Footprint<'_>, rows: usize) -> u128 {
     if learned {
         buffers.take([t * c]);
     }
+    if ngrams > 0 {
+        buffers.take([ngrams * c]);
+    }
     (1 + *slots as u128) * parameters + waiting + buffers.total()
 }
 
@@ -230,6 +234,7 @@ mod tests {
             Config { n_inner: 11, ..Config::new(9, 5, 7, 2) },
             Config { mlp: Mlp::SwiGlu, mlp_bias: false, n_inner: 11, ..Config::new(9, 5, 7, 2) },
             Config { positions: Positions::None, mlp: Mlp::Relu2, ..Config::new(9, 5, 7, 2) },
+            Config { ngrams: vec![2, 3], ngram_rows: 200, ..Config::new(9, 5, 7, 2) },
         ] {
             let all = 4 * u128::from(plain(&config).parameter_count());
             assert_eq!(training(&plain(&config), 0), all, "{config:?}");

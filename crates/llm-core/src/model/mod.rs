@@ -12,6 +12,7 @@ mod decode;
 mod forward;
 mod initial;
 mod memory;
+mod ngrams;
 mod options;
 mod parameters;
 mod products;

@@ -9,12 +9,12 @@ use crate::message;
 use crate::tensor::Tensor;
 use std::collections::HashSet;
 
-/// How the parameter lies, if a token is multiplied with it: all matrices but the table of
-/// positions and, unless it is the head too, that of tokens, of which a row is taken.
+/// How the parameter lies, if a token is multiplied with it: all matrices but the tables, of which a
+/// row is taken, unless that of tokens is the head too.
 fn multiplied(name: &str, w: &Tensor, tied: bool) -> Option<Stored> {
     match (name, w.rank()) {
         ("wte", 2) => tied.then_some(Stored::ByOutput),
-        ("wpe", _) => None,
+        ("wpe" | "ngrams", _) => None,
         (_, 2) => Some(Stored::ByInput),
         _ => None,
     }

@@ -2,10 +2,12 @@
 
 use super::initial::initial;
 use super::parameters::{Field, Given, Plan, Structure, parameters};
-use super::{Attention, Block, Config, Param, ParamList, Positions, SingleHead, check_attention};
+use super::{
+    Attention, Block, Config, Param, ParamList, Positions, SingleHead, Start, check_attention,
+};
 use crate::base::{Error, Result};
 use crate::message;
-use crate::tensor::Tensor;
+use crate::tensor::{Role, Tensor};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::fmt;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 /// A GPT: decoder-only, pre-norm, learned positions.
 ///
 /// ```text
-/// h = wte[tokens] + wpe[0..T]
+/// h = wte[tokens] + wpe[0..T]   (and the rows of n-grams, where there are tables of them)
 /// h = h + attention(norm(h));  h = h + MLP(norm(h))      for each block
 /// logits = norm(h)·w_lm + b_lm
 /// ```
@@ -43,6 +45,11 @@ parameters! {
     pub struct Weights(plan) {
         /// `[V, C]`: a row for every token.
         wte: Tensor = Param::table([plan.config.vocab_size, plan.config.d_model]).sensitive(),
+        /// `[R, C]`, only with [`Config::ngrams`]: rows for the last n tokens, starting at 0.
+        ngrams: Option<Tensor> = (!plan.config.ngrams.is_empty()).then(|| {
+            let shape = vec![plan.config.all_ngram_rows(), plan.config.d_model];
+            Param::new(shape, Start::Zero, Role::Table)
+        }),
         /// `[seq_len, C]`, only with learned positions: a row for every position.
         wpe: Option<Tensor> = (plan.config.positions == Positions::Learned)
             .then(|| Param::table([plan.config.seq_len, plan.config.d_model])),

@@ -31,7 +31,7 @@ use crate::recipe::{DataSource, Recipe};
 
 /// Those that came after the first files of format 2: written only where they are not the default,
 /// so that a run without them has the file that it had, and older programs read it.
-const LATER: [&str; 8] = [
+const LATER: [&str; 10] = [
     "model.activation",
     "model.n_inner",
     "model.norm",
@@ -39,6 +39,8 @@ const LATER: [&str; 8] = [
     "model.mlp",
     "model.mlp_bias",
     "model.positions",
+    "model.ngrams",
+    "model.ngram_rows",
     "train.matmul",
 ];
 

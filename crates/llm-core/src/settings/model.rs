@@ -25,4 +25,6 @@ pub const MODEL: &[Row<Config>] = &[
     row!("model.mlp", mlp, "mlp", "what the MLP does between its products"),
     row!("model.mlp_bias", mlp_bias, "mlp_bias", "the products of the MLP add biases"),
     row!("model.positions", positions, "positions", "how the order of tokens is known"),
+    row!("model.ngrams", ngrams, "ngrams", "each n whose n-grams have a table"),
+    row!("model.ngram_rows", ngram_rows, "ngram_rows", "most rows of a table of n-grams"),
 ];

@@ -2,6 +2,7 @@
 
 use crate::base::{Error, Message, Result, Value};
 use crate::message;
+use std::collections::BTreeSet;
 
 /// One setting of a `T`.
 #[derive(Debug)]
@@ -108,6 +109,26 @@ impl Typed for usize {
 
     fn from_value(value: &Value) -> Option<usize> {
         u64::from_value(value)?.try_into().ok()
+    }
+}
+
+/// A list as a text, 2,3,4: without an order, each number once.
+impl Typed for Vec<usize> {
+    const NEEDED: Message = message!("whole numbers with commas between them");
+
+    fn to_value(&self) -> Value {
+        let numbers: Vec<String> = self.iter().map(ToString::to_string).collect();
+        Value::Text(numbers.join(","))
+    }
+
+    fn from_value(value: &Value) -> Option<Vec<usize>> {
+        let Value::Text(text) = value else { return None };
+        if text.is_empty() {
+            return Some(Vec::new());
+        }
+        let numbers: Result<BTreeSet<usize>, _> =
+            text.split(',').map(|number| number.trim().parse()).collect();
+        Some(numbers.ok()?.into_iter().collect())
     }
 }
 

@@ -26,6 +26,8 @@ fn config() -> Config {
         mlp: Mlp::Relu2,
         mlp_bias: false,
         positions: Positions::None,
+        ngrams: vec![2, 5],
+        ngram_rows: 16,
     }
 }
 
@@ -116,6 +118,8 @@ fn every_field_has_one_row() {
         mlp: _,
         mlp_bias: _,
         positions: _,
+        ngrams: _,
+        ngram_rows: _,
     } = config();
     let own = [
         "vocab_size",
@@ -134,6 +138,8 @@ fn every_field_has_one_row() {
         "mlp",
         "mlp_bias",
         "positions",
+        "ngrams",
+        "ngram_rows",
     ];
     assert_eq!(
         MODEL.iter().map(|row| row.key).collect::<Vec<_>>(),

@@ -13,7 +13,7 @@ use crate::settings::{self, Given};
 use crate::tokenizers::{self, Choice, Made, Watching};
 use llm_core::message;
 use llm_core::model::{Footprint, check_attention};
-use llm_core::optim::OptimizerRow;
+use llm_core::optim::{AdamW, OptimizerRow};
 use llm_core::recipe::{DataForm, DataSource, EndOfText, Recipe};
 use llm_core::tokenizer::{ByteTokenizer, Tokenizer};
 use llm_core::train::Trainer;
@@ -60,7 +60,8 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
     plan_epochs(options, data.train.len(), &mut settings)?;
     let plan = settings.plan(options, data, tokenizer)?;
     let ignored = ignored(&options.given, &plan.trainer.recipe);
-    Ok(Plan { notes: note.into_iter().chain(hint).chain(ignored).collect(), ..plan })
+    let notes = note.into_iter().chain(hint).chain(plan.notes).chain(ignored).collect();
+    Ok(Plan { notes, ..plan })
 }
 
 /// Said where most of a text takes several bytes a character, so that bytes are poor tokens.
@@ -84,6 +85,7 @@ pub struct Settings {
     pub(super) recipe: Recipe,
     optimizers: &'static [OptimizerRow],
     tokens: Choice,
+    small_step: Option<Note>,
 }
 
 impl Settings {
@@ -116,7 +118,7 @@ impl Settings {
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Plan> {
         let memory = self.memory(options)?;
-        let Settings { files, config, attention, recipe, optimizers, tokens: _ } = self;
+        let Settings { files, config, attention, recipe, optimizers, tokens: _, small_step } = self;
         let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
         let trainer = Trainer::with_optimizers(model, recipe, optimizers)?;
         Ok(Plan {
@@ -125,7 +127,7 @@ impl Settings {
             tokenizer,
             files,
             loaded: None,
-            notes: Vec::new(),
+            notes: small_step.into_iter().collect(),
             memory,
             sample_seed: trainer.recipe.seed,
             text: TextDefaults::choose(options.preset),
@@ -151,6 +153,8 @@ impl Settings {
 pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     let stories = options.data.is_empty();
     let (start, given) = (Start::choose(options.preset, stories), options.given.clone());
+    let arch = options.arch.or(Some(models.arch(start)));
+    let options = &Options { arch, ..options.clone() };
     if options.allow_data_change.is_some() {
         let why = message!("{allow_data_change} is for going on with a run: it needs {load}");
         return Err(RunError::Usage(why));
@@ -180,11 +184,24 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     if !options.val.is_empty() {
         recipe.val_frac = 0.0;
     }
+    let asked = start != Start::Text || given.contains_key("optimizer");
+    let small_step = small_step(&recipe, &config).filter(|_| !asked);
+    if small_step.is_some() {
+        recipe.optimizer = AdamW::NAME.into();
+    }
     recipe.data = Input::stories().source(); // until the files are read
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     let files = TextFiles::typed(options);
     let optimizers = models.optimizers;
-    Ok(Settings { files, config, attention, recipe, optimizers, tokens })
+    Ok(Settings { files, config, attention, recipe, optimizers, tokens, small_step })
+}
+
+/// Said where a step learns from so few tokens, for the width, that Muon's products, which do not
+/// depend on their number, take longer than they save.
+fn small_step(recipe: &Recipe, config: &Config) -> Option<Note> {
+    const TOKENS_A_CHANNEL: u64 = 4;
+    let (tokens, enough) = (recipe.tokens_per_step(), TOKENS_A_CHANNEL * config.d_model as u64);
+    (tokens < enough).then_some(Note::SmallStep { tokens, enough })
 }
 
 /// Counts steps by `--epochs`, once the data's number of tokens is known.

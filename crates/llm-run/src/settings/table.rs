@@ -28,7 +28,7 @@ pub const SETTINGS: [Setting; 27] = [
     Setting { initial: By(|start| Value::Whole(start.of([8, 12, 4]))), ..row("train.batch_size", "batch") },
     row("train.accum", "accum"),
     row("model.dropout", "dropout"),
-    Setting { initial: By(|start| Value::Float(start.of([1.2e-2, 1e-3, 3e-4]))), ..row("train.lr", "lr") },
+    Setting { initial: By(|start| Value::Float(start.of([1.2e-2, 4e-3, 3e-4]))), ..row("train.lr", "lr") },
     Setting { initial: By(|start| Value::Text(start.of(["linear", "linear", "constant"]).into())), ..row("train.schedule", "schedule") },
     Setting { initial: Follows(|recipe, given| Value::Whole(warmup(recipe, given))), ..row("train.warmup_steps", "warmup") },
     Setting { initial: Follows(|recipe, _| Value::Float(if falls(recipe) { 0.0 } else { recipe.schedule.lr })), applies: falls,
@@ -38,7 +38,7 @@ pub const SETTINGS: [Setting; 27] = [
         ..row("train.decay_steps", "decay_steps") },
     Setting { initial: By(|start| Value::Float(start.of([1.0, 1.0, 0.0]))), ..row("train.clip", "clip") },
     row("train.matmul", "matmul"),
-    Setting { initial: By(|start| Value::Text(start.of([Muon::NAME, AdamW::NAME, AdamW::NAME]).into())), report: Some(|| message!("optimizer")),
+    Setting { initial: By(|start| Value::Text(start.of([Muon::NAME, Muon::NAME, AdamW::NAME]).into())), report: Some(|| message!("optimizer")),
         ..row("train.optimizer", "optimizer") },
     Setting { initial: By(|start| Value::Float(start.of([0.1, 0.1, 0.01]))), ..row("train.weight_decay", "weight_decay") },
     Setting { initial: By(|start| Value::Bool(start.of([false, false, true]))), ..row("train.decay_all", "decay_all") },
@@ -48,11 +48,13 @@ pub const SETTINGS: [Setting; 27] = [
 ];
 
 /// What goes beyond the baseline's model: only for those that name it, see [`Models::options`].
-pub const FURTHER: [Setting; 4] = [
+pub const FURTHER: [Setting; 6] = [
     fixed("model.norm", "norm"),
     fixed("model.mlp", "mlp"),
     fixed("model.mlp_bias", "mlp_bias"),
     fixed("model.positions", "positions"),
+    fixed("model.ngrams", "ngrams"),
+    fixed("model.ngram_rows", "ngram_rows"),
 ];
 
 /// Everything that a model may have beyond the baseline.

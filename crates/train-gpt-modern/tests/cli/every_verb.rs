@@ -7,7 +7,7 @@ use workspace_tests::cli_support::{Sandbox, TINY};
 
 /// Heads that are together narrower or wider than the model; some do not divide its width.
 const OWN_WIDTH: [&[&str]; 4] = [
-    &["--heads", "3", "--head-dim", "5"],
+    &["--arch", "baseline", "--heads", "3", "--head-dim", "5"],
     &["--kv-heads", "1", "--head-dim", "32"],
     &["--heads", "5", "--head-dim", "2", "--positions", "rotary", "--qk-norm"],
     &["--arch", "qwen3", "--heads", "3", "--head-dim", "6", "--kv-heads", "1"],

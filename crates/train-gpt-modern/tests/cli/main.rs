@@ -15,10 +15,11 @@ fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_train-gpt-modern"))
 }
 
-const RUN: [&str; 7] = ["--data", "text.txt", "--steps", "4", "--gen", "0", "--save"];
+const RUN: [&str; 9] =
+    ["--arch", "baseline", "--data", "text.txt", "--steps", "4", "--gen", "0", "--save"];
 
 /// Flags of some models, none of them multi-head attention.
-const MODELS: [&[&str]; 7] = [
+const MODELS: [&[&str]; 8] = [
     &["--kv-heads", "2"],
     &["--positions", "rotary", "--rope-theta", "500", "--rotary-dim", "2"],
     &["--window", "5", "--positions", "none"],
@@ -26,6 +27,7 @@ const MODELS: [&[&str]; 7] = [
     &["--norm", "rms", "--mlp", "relu2", "--mlp-bias", "0", "--attention-bias", "0"],
     &["--arch", "llama", "--kv-heads", "1"],
     &["--arch", "qwen3", "--window", "7"],
+    &["--arch", "llama", "--ngrams", "2,3", "--ngram-rows", "300"],
 ];
 
 #[test]
@@ -67,7 +69,8 @@ fn flags_are_settings() {
 fn a_name_stands_for_flags() {
     let sandbox = sandbox();
     let print = |words: &[&str]| {
-        let all = [&["--data", "text.txt", "--print-config"], words].concat();
+        let all = ["--data", "text.txt", "--init", "fan-in", "--print-config"];
+        let all = [&all[..], words].concat();
         sandbox.train(&all).text()
     };
     let spelt = [

@@ -1,4 +1,4 @@
-//! Beside the two other programs: with nothing on it is `train-gpt-mha`, and it opens their files.
+//! Beside the two other programs: with the baseline's options it is `train-gpt-mha`, and it opens their files.
 
 use crate::{RUN, sandbox};
 use llm_core::TinyGPT;
@@ -15,7 +15,7 @@ fn attention(file: &std::path::Path) -> (String, usize) {
 }
 
 #[test]
-fn with_nothing_on_files_are_those_of_the_others() {
+fn with_the_baselines_options_files_are_those_of_the_others() {
     let sandbox = sandbox();
     for (flags, name) in [
         (&["--heads", "4"][..], "multi-head"),

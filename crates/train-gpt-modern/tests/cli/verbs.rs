@@ -157,7 +157,8 @@ fn kinds_of_models_are_compared() {
 fn a_dry_run_knows_the_model() {
     let sandbox = sandbox();
     let parameters = |flags: &[&str]| {
-        let json = ["--data", "text.txt", "--dry-run", "--message-format", "json"];
+        let json = ["--data", "text.txt", "--arch", "baseline", "--dry-run"];
+        let json = [&json[..], &["--message-format", "json"]].concat();
         let start = sandbox.train(&[&json[..], flags].concat());
         start.events_of("start")[0]["parameters"].as_u64().unwrap()
     };

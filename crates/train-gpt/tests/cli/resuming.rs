@@ -80,7 +80,7 @@ fn a_flag_beside_load_wins_and_is_said() {
     let on = ["--load", "model", "--data", "text.txt", "--steps", "1", "--log-every", "1"];
     let constant = ["--lr", "0.25", "--schedule", "constant", "--message-format", "json"];
     let outcome = sandbox.ok(&[&on[..], &constant].concat());
-    outcome.says(&["--lr 0.25 replaces the run's 0.001", "--schedule"]);
+    outcome.says(&["--lr 0.25 replaces the run's 0.004", "--schedule"]);
     assert_eq!(outcome.events_of("step")[0]["lr"].as_f64(), Some(0.25));
 }
 

@@ -70,7 +70,7 @@ pub(super) fn variants(
     }
 }
 
-/// The trainings of models of these kinds.
+/// The trainings of models of these kinds, each what it says and otherwise the baseline.
 fn kinds(program: &Program, names: &[String], args: &TrainArgs) -> Result<Vec<Varied>> {
     if let [one] = names {
         let why = message!("--variants {}: give two or more to compare, mha,rope", one);
@@ -80,7 +80,11 @@ fn kinds(program: &Program, names: &[String], args: &TrainArgs) -> Result<Vec<Va
         if names[..i].contains(name) {
             return Err(RunError::Usage(message!("--variants: {} is there twice", name)));
         }
-        let args = typed(program, args.clone(), &words(name)?)?;
+        let mut kind = words(name)?;
+        if args.model.arch.is_none() {
+            kind.insert(0, "--arch=baseline".into());
+        }
+        let args = typed(program, args.clone(), &kind)?;
         Ok((vec![(KIND.into(), name.clone())], args))
     };
     names.iter().enumerate().map(kind).collect()

@@ -45,51 +45,15 @@ os.environ.setdefault("OMP_NUM_THREADS", str(args.threads))
 
 import torch
 from torch import nn
-from torch.nn.functional import cross_entropy, gelu, scaled_dot_product_attention
+from torch.nn.functional import gelu, scaled_dot_product_attention
 
+from torch_gpt import Model, adamw, batch, learn
 from torch_llama import Llama, writer
 
 torch.set_num_threads(args.threads)
 torch.manual_seed(1)
 PEER = "torch-avx512" if "mkl_avx512" in os.environ.get("LD_PRELOAD", "") else "torch"
 precision = lambda: torch.autocast("cpu", torch.bfloat16, enabled=args.matmul == "bf16")
-
-
-class Layer(nn.Module):
-    def __init__(self, width, heads):
-        super().__init__()
-        self.heads = heads
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.fc, self.out = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-
-    def forward(self, x):
-        b, t, c = x.shape
-        split = lambda z: z.view(b, t, self.heads, c // self.heads).transpose(1, 2)
-        q, k, v = map(split, self.qkv(self.norm1(x)).chunk(3, dim=-1))
-        y = scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.proj(y.transpose(1, 2).reshape(b, t, c))
-        return x + self.out(gelu(self.fc(self.norm2(x)), approximate="tanh"))
-
-
-class Model(nn.Module):
-    def __init__(self, layers, heads, width, context, vocabulary):
-        super().__init__()
-        self.tokens = nn.Embedding(vocabulary, width)
-        self.positions = nn.Embedding(context, width)
-        self.layers = nn.ModuleList(Layer(width, heads) for _ in range(layers))
-        self.norm = nn.LayerNorm(width)
-        for name, p in self.named_parameters():
-            if p.dim() > 1:
-                last = name.endswith(("proj.weight", "out.weight"))
-                nn.init.normal_(p, std=0.02 / math.sqrt(2 * layers) if last else 0.02)
-
-    def forward(self, ids, targets):
-        x = self.tokens(ids) + self.positions.weight[: ids.shape[1]]
-        for layer in self.layers:
-            x = layer(x)
-        logits = self.norm(x) @ self.tokens.weight.T
-        return cross_entropy(logits.flatten(0, 1), targets.flatten())
 
 
 def timed(step, warmup, count):
@@ -110,26 +74,19 @@ def report(workload, ms, tokens, **more):
 
 
 def training(name):
-    *sizes, context, batch, vocabulary, count = TRAINING[name] if name in TRAINING else LLAMA[name]
+    *sizes, context, rows, vocabulary, count = TRAINING[name] if name in TRAINING else LLAMA[name]
     count = args.steps or count
     model = (Model if name in TRAINING else Llama)(*sizes, context, vocabulary)
-    matrices = [p for p in model.parameters() if p.dim() > 1]
-    others = [p for p in model.parameters() if p.dim() <= 1]
-    groups = [{"params": matrices, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}]
-    optimizer = torch.optim.AdamW(groups, lr=1e-4, betas=(0.9, 0.99), fused=True)
+    optimizer = adamw(model, 1e-4)
     data = torch.randint(vocabulary, (100_000,))
 
     def step():
-        starts = torch.randint(len(data) - context, (batch,)).tolist()
-        rows = torch.stack([data[s : s + context + 1] for s in starts])
         with precision():
-            loss = model(rows[:, :-1], rows[:, 1:])
+            loss = model(*batch(data, rows, context))
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        optimizer.zero_grad(set_to_none=True)
+        learn(model, optimizer)
 
-    report(name, timed(step, max(3, count // 5), count), batch * context, peak_kib=peak_kib())
+    report(name, timed(step, max(3, count // 5), count), rows * context, peak_kib=peak_kib())
 
 
 def attention():

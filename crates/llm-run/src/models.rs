@@ -1,7 +1,6 @@
 //! What models a face makes: their heads, their attention. All that differs between the trainers.
 
 use crate::arch::Arch;
-use crate::defaults::Start;
 use llm_core::model::SingleHead;
 use llm_core::optim::{OPTIMIZERS, OptimizerRow};
 use llm_core::{Attention, AttentionSpec, Error};
@@ -58,11 +57,6 @@ impl Models {
     /// Whether it offers this option.
     pub fn offers(&self, option: &str) -> bool {
         self.options.contains(&option)
-    }
-
-    /// The set of options of a new model, where none was asked for.
-    pub fn arch(&self, start: Start) -> Arch {
-        if start == Start::Text { self.for_text } else { Arch::Baseline }
     }
 
     /// The attention of a new model.

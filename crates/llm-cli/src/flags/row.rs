@@ -110,10 +110,10 @@ impl Flag {
             Kind::U32 => matches.get_one::<u32>(id).map(|&n| Value::Whole(n.into())),
             Kind::F32 => matches.get_one(id).copied().map(Value::Float),
             Kind::F64 => matches.get_one(id).copied().map(Value::Double),
-            Kind::List => matches.get_many::<u64>(id).map(|list| {
-                let list: Vec<String> = list.map(ToString::to_string).collect();
-                Value::Text(list.join(","))
-            }),
+            Kind::List => {
+                let list: Vec<_> = matches.get_many::<u64>(id)?.map(u64::to_string).collect();
+                Some(Value::Text(list.join(",")))
+            }
             Kind::Word(_) => matches.get_one(id).cloned(),
         }
     }

@@ -153,7 +153,7 @@ impl Settings {
 pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
     let stories = options.data.is_empty();
     let (start, given) = (Start::choose(options.preset, stories), options.given.clone());
-    let arch = options.arch.or(Some(models.arch(start)));
+    let arch = options.arch.or((start == Start::Text).then_some(models.for_text));
     let options = &Options { arch, ..options.clone() };
     if options.allow_data_change.is_some() {
         let why = message!("{allow_data_change} is for going on with a run: it needs {load}");

@@ -61,7 +61,10 @@ fn lists_of_n_grams_are_judged() {
     for list in ["3,2", "2,3,2,3"] {
         sandbox.train(&train(list).split(' ').collect::<Vec<_>>());
         let inspected = sandbox.ok(&["inspect", "model", "--load", "model"]).text();
-        assert!(inspected.contains("ngrams=2,3") || inspected.contains("ngrams 2,3"), "{inspected}");
+        assert!(
+            inspected.contains("ngrams=2,3") || inspected.contains("ngrams 2,3"),
+            "{inspected}"
+        );
     }
     let refused = |list: &str, needles: &[&str]| {
         let words = train(list);

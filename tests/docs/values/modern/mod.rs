@@ -4,6 +4,7 @@ pub mod family;
 mod gates;
 pub mod groups;
 mod measured;
+mod ngrams;
 mod qk_norm;
 mod rms_norm;
 pub mod rotary;
@@ -20,6 +21,7 @@ pub fn add(values: &mut Values) {
     qk_norm::add(values);
     family::add(values);
     measured::add(values);
+    ngrams::add(values);
     values.insert("modern.papers", vec![22.0]); // a number in a title
 }
 

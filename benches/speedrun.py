@@ -37,10 +37,10 @@ RECIPES = [
     ("chars", 1.90, "torch", None),
     ("chars", 1.90, "before", f"train-gpt-mha {CHARS} --steps 1500"),
     ("chars", 1.90, "now", f"train-gpt-modern {CHARS} --layers 2 --steps 340 --lr 8e-3"),
-    ("chars", 1.90, "tables", f"train-gpt-modern {CHARS} --layers 1 --steps 120 --lr 8e-3 {TABLES}"),
+    ("chars", 1.90, "tables", f"train-gpt-modern {CHARS} --layers 1 --steps 115 --lr 8e-3 {TABLES} --ngram-rows 8192"),
     ("chars", 1.81, "torch", None),
     ("chars", 1.81, "before", f"train-gpt-mha {CHARS}"),
-    ("chars", 1.81, "now", f"train-gpt-modern {CHARS} --layers 2 --steps 520 --lr 8e-3"),
+    ("chars", 1.81, "now", f"train-gpt-modern {CHARS} --layers 2 --steps 550 --lr 8e-3"),
     ("chars", 1.81, "tables", f"train-gpt-modern {CHARS} --layers 1 --steps 185 --lr 8e-3 {TABLES}"),
     ("chars", 1.60, "now", f"train-gpt-modern {CHARS} --layers 3 --steps 1900"),
     ("chars", 1.60, "tables", f"train-gpt-modern {CHARS} --layers 2 --steps 1050 {TABLES}"),
@@ -89,7 +89,7 @@ def target_run(args, track, target, who, command, seed):
 
 def timed_run(args, seconds, text, who, command, seed):
     name = f"timed-{seconds}-{text.lower()}-{who}"
-    probe = ran(args, args.out / f"{name}-probe", who, f"{command} --steps 60", 1)
+    probe = ran(args, args.out / f"{name}-probe", who, f"{command} --steps 300", 1)
     steps = int(seconds * probe["steps"] / probe["seconds"])
     run = ran(args, args.out / f"{name}-{seed}", who, f"{command} --steps {steps}", seed)
     return {"seed": seed, "steps": steps, "seconds": round(run["seconds"], 3), "quality": run["result"]["bits_per_byte"]}

@@ -49,7 +49,7 @@ impl Preset {
 pub enum Start {
     /// For the built-in stories: a window holds a story, a minute suffices.
     Stories,
-    /// For text of one's own: nanoGPT's recipe for a CPU.
+    /// For text of one's own: the sizes of nanoGPT's configuration for a CPU.
     Text,
     /// The C++ original's.
     Original,

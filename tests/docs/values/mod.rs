@@ -18,6 +18,7 @@ mod precision;
 mod python;
 mod readme;
 mod size_and_time;
+mod speedrun;
 mod trace;
 mod walkthrough;
 pub mod why;
@@ -51,6 +52,7 @@ pub fn all() -> Values {
     concept_heads::add(&mut values);
     modern::add(&mut values);
     size_and_time::add(&mut values);
+    speedrun::add(&mut values);
     values
 }
 

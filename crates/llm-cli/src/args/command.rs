@@ -81,11 +81,11 @@ fn with_options(command: Command, program: &Program) -> Command {
 
 /// What the names of sets stand for where there are more than GPT-2's.
 const SETS: &str = "A set of options: `gpt2` stands for --norm-affine --tied-head --head-bias 0 \
-    --init gpt2; `llama` for those with --norm rms --mlp swiglu --mlp-bias 0 --positions rotary \
-    --attention-bias 0; `qwen3` for `llama` with --qk-norm --rope-theta 1000000 and heads twice \
-    as wide zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2；`llama` \
-    在此之上再加 --norm rms --mlp swiglu --mlp-bias 0 --positions rotary --attention-bias 0；`qwen3` 是 \
-    `llama` 加 --qk-norm --rope-theta 1000000，头加宽一倍";
+    --init gpt2; `llama` for the first three of these with --norm rms --mlp swiglu --mlp-bias 0 \
+    --positions rotary --attention-bias 0; `qwen3` for `llama` with --qk-norm --rope-theta 1000000 and heads twice \
+    as wide [default: llama for --data, else baseline] zh: 一组选项：`gpt2` 代表 --norm-affine --tied-head --head-bias 0 --init gpt2；`llama` \
+    取其中前三个，再加 --norm rms --mlp swiglu --mlp-bias 0 --positions rotary --attention-bias 0；`qwen3` 是 \
+    `llama` 加 --qk-norm --rope-theta 1000000，头加宽一倍 [默认：学 --data 时 llama，否则 baseline]";
 
 /// `--arch` with those sets that the program has the options for.
 fn arch(arg: Arg, program: &Program) -> Arg {

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
-const ELSEWHERE: [(&str, &str); 9] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     ("bench", "measures, for a long time"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--load continued.ckpt", "made by a program in Python, see tests/hf/roundtrip.py"),
@@ -19,6 +19,8 @@ const ELSEWHERE: [(&str, &str); 9] = [
     ("--load from-nano.ckpt", "made by a program in Python, see tests/nano_gpt/checkpoint.py"),
     ("eval --load from-the-tab.ckpt", "made in the browser, see tests/browser/web.mjs"),
     ("--load from-the-tab.ckpt", "made in the browser, see tests/browser/web.mjs"),
+    ("smollm2", "a model from elsewhere, see tests/gguf/smollm2.py"),
+    ("--load tuned.ckpt", "made of that model, see tests/gguf/smollm2.py"),
     (
         "import llm-cpp prefix",
         "made by the C++ original, see crates/llm-formats/src/llm_cpp/tests.rs",
@@ -54,7 +56,7 @@ const NANO_GPT: [(&str, &str); 5] = [
 /// What stands behind a command that is meant to fail.
 const REFUSED: &str = "# refused";
 
-/// The programs by name: the other one lies beside ours, or is built there.
+/// The programs by name: the others lie beside ours, or are built there.
 fn program(name: &str) -> PathBuf {
     let ours = PathBuf::from(env!("CARGO_BIN_EXE_train-gpt-mha"));
     let path = ours.with_file_name(name);
@@ -76,7 +78,7 @@ fn typed(line: &str) -> Option<String> {
     let rest = line.strip_prefix("cargo run --release -p ").or(line.strip_prefix("cargo run -p "));
     let rest = rest.or(line.strip_prefix("target/release/"))?;
     let (name, words) = rest.split_once(' ').unwrap_or((rest, ""));
-    if !["train-gpt", "train-gpt-mha"].contains(&name) {
+    if !["train-gpt", "train-gpt-mha", "train-gpt-modern"].contains(&name) {
         return None;
     }
     let words = words.trim().strip_prefix("--").filter(|w| w.starts_with([' '])).unwrap_or(words);

@@ -1,15 +1,19 @@
 //! The examples of docs/concepts/: each is run through the library's own functions, so the pages and their
 //! figures show what the code computes. The pages quote lines of these files.
 
+pub mod embedding;
 pub mod figures;
 pub mod lookup;
 pub mod map;
 pub mod masks;
+pub mod mlp;
+pub mod next;
 pub mod order;
 pub mod products;
 pub mod pytorch;
 pub mod robust;
 pub mod scaling;
+pub mod softmax;
 
 use llm_core::Tensor;
 

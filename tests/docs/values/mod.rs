@@ -5,6 +5,7 @@ mod concepts;
 mod course;
 mod cutting;
 mod exercises;
+mod from_zero;
 mod gguf;
 mod hand;
 mod head;
@@ -48,6 +49,7 @@ pub fn all() -> Values {
     cutting::add(&mut values);
     heads_by_hand::add(&mut values);
     concepts::add(&mut values);
+    from_zero::add(&mut values);
     gguf::add(&mut values);
     concept_heads::add(&mut values);
     modern::add(&mut values);

@@ -1,14 +1,16 @@
 //! Each figure: what stands where, and its words in both languages.
 
 use super::modern;
-use super::svg::{Grid, Picture};
+use super::svg::{COLOURS, Grid, Picture};
 use super::words::map_of_words;
-use crate::docs::concepts::{lookup, masks, order, products, pytorch, robust, scaling};
+use crate::docs::concepts::{
+    embedding, lookup, masks, mlp, next, order, products, pytorch, robust, scaling, softmax,
+};
 use llm_core::{Tensor, ops};
 
 type Draw = fn(usize) -> String;
 
-pub const ALL: [(&str, Draw); 12] = [
+pub const ALL: [(&str, Draw); 16] = [
     ("lookup", lookup_figure),
     ("root_d", root_d),
     ("order", order_figure),
@@ -21,6 +23,10 @@ pub const ALL: [(&str, Draw); 12] = [
     ("rotary", modern::rotary),
     ("groups", modern::groups),
     ("window", modern::window),
+    ("next", next_figure),
+    ("softmax", softmax_figure),
+    ("embedding", embedding_figure),
+    ("mlp", mlp_figure),
 ];
 
 const NONE: &[&str] = &[];
@@ -41,6 +47,87 @@ fn shares<'a>(
     matrix: &'a Tensor,
 ) -> Grid<'a> {
     Grid { title, rows, columns, matrix, shares: true }
+}
+
+fn next_figure(language: usize) -> String {
+    let title = ["The shares of the next letter", "下一个字母的份额"][language];
+    let mut picture = Picture::new(960.0, 230.0, title);
+    let names = [
+        ["nothing learned", "one lesson: b after a", "the text, 200 times"],
+        ["什么都没学", "一课：a 后面是 b", "整段文本 200 遍"],
+    ][language];
+    let (once, scores, _) = next::learned().unwrap();
+    let stages = [next::nothing_known().unwrap(), once, scores];
+    for (i, (name, scores)) in names.iter().zip(&stages).enumerate() {
+        let found = next::shares(scores).unwrap();
+        let at = [40.0 + 310.0 * i as f64, 70.0];
+        picture.grid(at, &shares(name, &next::LETTERS, &next::LETTERS, &found));
+    }
+    picture.finish()
+}
+
+fn softmax_figure(language: usize) -> String {
+    let title = ["Four scores become shares", "四个分数变成份额"][language];
+    let mut picture = Picture::new(800.0, 130.0, title);
+    let names = [
+        ["a quarter of the scores", "as they are", "four times as much"],
+        ["四分之一", "原样", "四倍"],
+    ][language];
+    let labels = softmax::SCORES.map(|score| format!("{score}"));
+    let labels = labels.each_ref().map(String::as_str);
+    for (i, (name, times)) in names.into_iter().zip([0.25, 1.0, 4.0]).enumerate() {
+        let found = softmax::shares(softmax::SCORES, times).unwrap();
+        picture.grid([30.0 + 256.0 * i as f64, 70.0], &shares(name, NONE, &labels, &found));
+    }
+    picture.finish()
+}
+
+fn embedding_figure(language: usize) -> String {
+    const SIDE: f64 = 260.0;
+    let title = ["Rows of letters as points", "字母的行画成点"][language];
+    let mut picture = Picture::new(720.0, 350.0, title);
+    let names = [["before", "after 300 times"], ["之前", "300 遍之后"]][language];
+    for (i, (name, passes)) in names.into_iter().zip([0, embedding::PASSES]).enumerate() {
+        let (wte, _) = embedding::learned(passes).unwrap();
+        let (x, y) = (50.0 + 340.0 * i as f64, 60.0);
+        picture.text([x + SIDE / 2.0, y - 20.0], "middle", 14, name);
+        picture.rect([x, y], [SIDE, SIDE], COLOURS[0], 0.04);
+        let middle = [x + SIDE / 2.0, y + SIDE / 2.0];
+        picture.stroke([x, middle[1]], [x + SIDE, middle[1]], COLOURS[0], 0.5);
+        picture.stroke([middle[0], y], [middle[0], y + SIDE], COLOURS[0], 0.5);
+        for (letter, row) in next::LETTERS.iter().zip(wte.data().chunks_exact(2)) {
+            // A unit is 45 points long; y points up.
+            let place = |at: f64, step: f32| ((at + 45.0 * f64::from(step)) * 10.0).round() / 10.0;
+            let at = [place(middle[0], row[0]), place(middle[1], -row[1])];
+            let corner = at.map(|x| ((x - 3.0) * 10.0).round() / 10.0);
+            picture.rect(corner, [6.0, 6.0], COLOURS[1], 1.0);
+            let right = ((at[0] + 8.0) * 10.0).round() / 10.0;
+            picture.text([right, at[1] + 5.0], "start", 14, letter);
+        }
+    }
+    picture.finish()
+}
+
+fn mlp_figure(language: usize) -> String {
+    let title =
+        ["An MLP of two hidden numbers, and a norm", "两个隐藏数的 MLP，以及归一化"][language];
+    let mut picture = Picture::new(960.0, 210.0, title);
+    let names = [
+        ["p, q", "hidden", "after GELU", "y", "a row", "its norm"],
+        ["p, q", "隐藏的数", "GELU 之后", "y", "一行", "归一化之后"],
+    ][language];
+    let [hidden, act, y] = mlp::exactly_one().unwrap();
+    let x = super::super::rows(mlp::CASES);
+    for (i, (name, of)) in names.into_iter().zip([&x, &hidden, &act, &y]).enumerate() {
+        picture.grid([20.0 + 134.0 * i as f64, 60.0], &plain(name, NONE, NONE, of));
+    }
+    let row = super::super::rows(mlp::ROW.map(|x| [x]));
+    let normed = mlp::normed(1.0).unwrap();
+    let normed = Tensor::from_vec(&[4, 1], normed.data().to_vec()).unwrap();
+    picture.grid([680.0, 60.0], &plain(names[4], NONE, NONE, &row));
+    picture.text([774.0, 118.0], "middle", 18, "→");
+    picture.grid([820.0, 60.0], &plain(names[5], NONE, NONE, &normed));
+    picture.finish()
 }
 
 fn lookup_figure(language: usize) -> String {

@@ -1,6 +1,6 @@
 //! The first values of a model's parameters.
 
-use super::{Config, Init, Param, Start};
+use super::{Config, Init, Param, Positions, Start};
 use crate::base::rng::stream;
 use crate::buffer::Buffer;
 use crate::tensor::{Role, Tensor};
@@ -47,9 +47,20 @@ impl Config {
     /// of a normed row, whose mean square is 1, times weights of deviation s, so their variance is
     /// σ² = C·s². The target's score is 0 on average, and the mean of e^score is e^(½·σ²), which
     /// makes the ½·σ² (less when V is small). For the baseline's s = 1/√C it is ½.
+    ///
+    /// Where blocks add nothing at first and the head is the table of tokens, the stream is a token's
+    /// own row, whose score is then C·s, or that over √2 where a row for the position was added. The
+    /// model expects each token again: ln(V·e^(½·σ²) + e^(C·s)).
     pub fn first_loss(&self) -> f64 {
         let s = f64::from(deviation(self, self.d_model, Role::Head));
-        (self.vocab_size as f64).ln() + 0.5 * self.d_model as f64 * s * s
+        let c = self.d_model as f64;
+        let others = (self.vocab_size as f64).ln() + 0.5 * c * s * s;
+        if !self.tied_head || self.init != Init::ZeroOut {
+            return others;
+        }
+        let beside = if self.positions == Positions::Learned { 2f64.sqrt() } else { 1.0 };
+        let own = c * s / beside;
+        others.max(own) + (-(others - own).abs()).exp().ln_1p()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Parameters by their names: made, counted, given, shared.
 
 use super::*;
-use crate::model::{AttentionSpec, Batch, Context, Footprint, Mode, Parameters};
+use crate::model::{AttentionSpec, Batch, Context, Footprint, Init, Mode, Parameters};
 
 #[test]
 fn names_are_fields_and_counts_agree() {
@@ -39,7 +39,10 @@ fn weights_start_with_their_standard_deviation() {
 #[test]
 fn the_first_loss_is_the_expected_one() {
     let untied = Config { tied_head: false, ..Config::gpt2(512, 32, 384, 1) };
-    for config in [Config::new(256, 32, 64, 2), Config::gpt2(256, 32, 64, 2), untied] {
+    let again = Config { tied_head: true, init: Init::ZeroOut, ..Config::new(256, 32, 64, 2) };
+    let unplaced = Config { positions: Positions::None, ..again.clone() };
+    let plain = [Config::new(256, 32, 64, 2), Config::gpt2(256, 32, 64, 2)];
+    for config in plain.into_iter().chain([untied, again, unplaced]) {
         let model = TinyGPT::new(config.clone(), 3).unwrap();
         let v = config.vocab_size as u32;
         let tokens = |factor: u32| -> Vec<u32> { (0..256).map(|i| i * factor % v).collect() };

@@ -94,7 +94,8 @@ fn run(sandbox: &Sandbox, engine: &[&str], parts: &[(usize, Vec<&str>)]) -> Outp
 /// A small run of eight micro-batches a step.
 fn words<'a>(steps: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     const RUN: &str = "--data text.txt --accum 8 --eval-every 2 --dropout 0.1 --gen 0 --threads 1";
-    let run = RUN.split(' ').chain(["--steps", steps]);
+    // Muon, the default, cannot be divided.
+    let run = RUN.split(' ').chain(["--optimizer", "adamw", "--steps", steps]);
     TINY.into_iter().chain(run).chain(more.iter().copied()).collect()
 }
 

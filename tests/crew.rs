@@ -152,7 +152,7 @@ fn an_optimizer_of_whole_matrices_is_not_divided_and_moves_the_same_bits() {
         let mut group = ProcessGroup::new(crew);
         group.divide(&trainer.model, trainer.optimizer.as_mut()).unwrap_err().to_string()
     });
-    let why = "optimizer: muon cannot be divided: it looks at more than one weight at a time";
+    let why = "optimizer: muon cannot be divided: it looks at more than one weight at a time; adamw and lion can";
     assert_eq!(refused, [why; 2]);
 }
 

@@ -47,8 +47,10 @@ impl Shares {
     ) -> Result<Shares> {
         if !optimizer.row().elementwise {
             let name = optimizer.name();
-            let why =
-                message!("{} cannot be divided: it looks at more than one weight at a time", name);
+            let why = message!(
+                "{} cannot be divided: it looks at more than one weight at a time; adamw and lion can",
+                name
+            );
             return Err(Error::config("optimizer", why));
         }
         let parameters: Vec<_> = model.parameters().collect();

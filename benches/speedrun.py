@@ -56,9 +56,10 @@ def facts_or_loss(result):
     return result["facts"] if result["facts"] is not None else result["val_loss"]
 
 
-def ran(args, folder, who, command, seed):
-    """A run that is whole, from its folder; else it runs."""
+def ran(args, who, command, seed):
+    """A run that is whole, from the folder of its commit, flags and seed; else it runs."""
     program, *words = command.split()
+    folder = args.out / "-".join([who, *(word.strip("-") for word in command.split()), str(seed)])
     programs = args.before if who == "before" else PROGRAMS
     words = [{"TEXT": args.text, "LARGE": args.large}.get(word, word) for word in words]
     kept = folder / "run.json"
@@ -70,8 +71,7 @@ def ran(args, folder, who, command, seed):
             "result": run["result"], "processor": run["processor"], "threads": run["threads"]}
 
 
-def target_run(args, track, target, who, command, seed):
-    name = f"{track}-{target}-{who}-{seed}"
+def target_run(args, target, who, command, seed):
     if who == "torch":
         kept = args.out / f"torch-{seed}.json"
         if not kept.exists():
@@ -83,15 +83,14 @@ def target_run(args, track, target, who, command, seed):
         peer = json.loads(kept.read_text())
         steps, seconds, loss = peer["reached"].get(str(target), peer["last"])
         return {"seed": seed, "steps": steps, "seconds": seconds, "quality": loss}
-    run = ran(args, args.out / name, who, command, seed)
+    run = ran(args, who, command, seed)
     return {"seed": seed, "steps": run["steps"], "seconds": round(run["seconds"], 3), "quality": facts_or_loss(run["result"])}
 
 
-def timed_run(args, seconds, text, who, command, seed):
-    name = f"timed-{seconds}-{text.lower()}-{who}"
-    probe = ran(args, args.out / f"{name}-probe", who, f"{command} --steps 300", 1)
+def timed_run(args, seconds, who, command, seed):
+    probe = ran(args, who, f"{command} --steps 300", 1)
     steps = int(seconds * probe["steps"] / probe["seconds"])
-    run = ran(args, args.out / f"{name}-{seed}", who, f"{command} --steps {steps}", seed)
+    run = ran(args, who, f"{command} --steps {steps}", seed)
     return {"seed": seed, "steps": steps, "seconds": round(run["seconds"], 3), "quality": run["result"]["bits_per_byte"]}
 
 
@@ -105,12 +104,12 @@ def measure(args):
         for track, target, who, command in RECIPES:
             if wanted(track) and not missing(args, who) and seed <= (3 if who == "torch" else args.seeds):
                 row = rows.setdefault(f"{track} {target:g} {who}", {"command": command, "runs": []})
-                row["runs"].append(target_run(args, track, target, who, command, seed))
+                row["runs"].append(target_run(args, target, who, command, seed))
                 print(track, target, who, row["runs"][-1], flush=True)
         for seconds, text, who, command in TIMED:
             if wanted(f"timed-{seconds}") and not missing(args, who) and seed == 1 and (text == "TEXT" or args.large):
                 row = rows.setdefault(f"{text.lower()} {seconds} {who}", {"command": command, "runs": []})
-                row["runs"].append(timed_run(args, seconds, text, who, command, seed))
+                row["runs"].append(timed_run(args, seconds, who, command, seed))
                 print(text, seconds, who, row["runs"][-1], flush=True)
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {"rows": {}}
     kept["rows"].update({name: {**row, **summary(row["runs"])} for name, row in rows.items()})

@@ -8,7 +8,6 @@ of `torch_llama.py` are those of `train-gpt-modern bench` with the flags that `c
 """
 import argparse
 import json
-import math
 import os
 import statistics
 import time
@@ -44,7 +43,6 @@ args = parser.parse_args()
 os.environ.setdefault("OMP_NUM_THREADS", str(args.threads))
 
 import torch
-from torch import nn
 from torch.nn.functional import gelu, scaled_dot_product_attention
 
 from torch_gpt import Model, adamw, batch, learn

@@ -83,12 +83,12 @@ fn rows(values: &mut Values) {
     assert!(both < v * v / 30.0);
     values.insert("embed.factored", vec![both]);
     values.insert("embed.shape", list![2, 5]);
-    let (after, _) = embedding::learned(embedding::PASSES).unwrap();
+    let after = embedding::learned(embedding::PASSES).unwrap();
     let row = |i: usize| [wide(&start[i]), wide(&after.data()[2 * i..2 * i + 2])].concat();
     let passes = [embedding::PASSES as f64];
     values.insert("embed.learned", passes.into_iter().chain((0..5).flat_map(row)).collect());
     values.insert("embed.cosines", list![0, -1]);
-    let (before, _) = embedding::learned(0).unwrap();
+    let before = embedding::learned(0).unwrap();
     let pairs = [[2, 3], [2, 4], [2, 1], [2, 0]];
     let both = |pair| [&before, &after].map(|wte| embedding::alike(wte, pair));
     values.insert("embed.alike", pairs.into_iter().flat_map(both).collect());

@@ -85,7 +85,7 @@ pub struct Settings {
     pub(super) recipe: Recipe,
     optimizers: &'static [OptimizerRow],
     tokens: Choice,
-    small_step: Option<Note>,
+    notes: Vec<Note>,
 }
 
 impl Settings {
@@ -118,7 +118,7 @@ impl Settings {
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Plan> {
         let memory = self.memory(options)?;
-        let Settings { files, config, attention, recipe, optimizers, tokens: _, small_step } = self;
+        let Settings { files, config, attention, recipe, optimizers, tokens: _, notes } = self;
         let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
         let trainer = Trainer::with_optimizers(model, recipe, optimizers)?;
         Ok(Plan {
@@ -127,7 +127,7 @@ impl Settings {
             tokenizer,
             files,
             loaded: None,
-            notes: small_step.into_iter().collect(),
+            notes,
             memory,
             sample_seed: trainer.recipe.seed,
             text: TextDefaults::choose(options.preset),
@@ -185,15 +185,15 @@ pub(super) fn settings(models: &Models, options: &Options) -> Result<Settings> {
         recipe.val_frac = 0.0;
     }
     let asked = start != Start::Text || given.contains_key("optimizer");
-    let small_step = small_step(&recipe, &config).filter(|_| !asked);
-    if small_step.is_some() {
+    let notes: Vec<Note> = small_step(&recipe, &config).filter(|_| !asked).into_iter().collect();
+    if !notes.is_empty() {
         recipe.optimizer = AdamW::NAME.into();
     }
     recipe.data = Input::stories().source(); // until the files are read
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     let files = TextFiles::typed(options);
     let optimizers = models.optimizers;
-    Ok(Settings { files, config, attention, recipe, optimizers, tokens, small_step })
+    Ok(Settings { files, config, attention, recipe, optimizers, tokens, notes })
 }
 
 /// Said where a step learns from so few tokens, for the width, that Muon's products, which do not

@@ -88,7 +88,7 @@ fn embedding_figure(language: usize) -> String {
     let mut picture = Picture::new(720.0, 350.0, title);
     let names = [["before", "after 300 times"], ["之前", "300 遍之后"]][language];
     for (i, (name, passes)) in names.into_iter().zip([0, embedding::PASSES]).enumerate() {
-        let (wte, _) = embedding::learned(passes).unwrap();
+        let wte = embedding::learned(passes).unwrap();
         let (x, y) = (50.0 + 340.0 * i as f64, 60.0);
         picture.text([x + SIDE / 2.0, y - 20.0], "middle", 14, name);
         picture.rect([x, y], [SIDE, SIDE], COLOURS[0], 0.04);

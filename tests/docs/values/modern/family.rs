@@ -16,7 +16,7 @@ pub fn gpt2() -> Known {
 }
 
 /// Norms, MLP and positions as the Llama family has them.
-fn family(config: Config, n_inner: usize) -> Config {
+pub fn family(config: Config, n_inner: usize) -> Config {
     let (norm, mlp, positions) = (Norm::Rms, Mlp::SwiGlu, Positions::Rotary);
     Config { norm, mlp, n_inner, mlp_bias: false, positions, ..config }
 }

@@ -1,9 +1,11 @@
 //! Values of docs/variants/modern/ngrams.md.
 
+use super::family::family;
 use super::whole;
 use crate::docs::values::{Values, list};
-use llm_core::model::{Batch, Mode, parameter_shapes};
+use llm_core::model::{Batch, Footprint, Mode, parameter_shapes};
 use llm_core::{Config, TinyGPT};
+use llm_variant_modern::Modern;
 
 /// The rows of pairs that a text of three tokens touches, position by position: those that get a
 /// gradient when the text grows by one.
@@ -55,7 +57,7 @@ pub fn add(values: &mut Values) {
     }
     values.insert("ngram.sizes", whole(&sizes));
     let tables = rows(&config, &[2, 3, 4]) * config.d_model;
-    let own: usize = llama(&config);
+    let own = llama(&config);
     let share = (1000.0 * tables as f64 / (tables + own) as f64).round() / 10.0;
     values.insert("ngram.share", vec![own as f64, tables as f64, share]);
     let bytes = Config { ngram_rows: 1 << 20, ..Config::new(256, 8, 8, 1) };
@@ -68,15 +70,7 @@ pub fn add(values: &mut Values) {
 
 /// Weights of the model that train-gpt-modern makes for a text, with one block.
 fn llama(config: &Config) -> usize {
-    use llm_core::model::{Footprint, Mlp, Norm, Positions};
-    use llm_variant_modern::Modern;
-    let config = Config {
-        norm: Norm::Rms,
-        mlp: Mlp::SwiGlu,
-        mlp_bias: false,
-        positions: Positions::Rotary,
-        ..Config::gpt2(config.vocab_size, config.seq_len, config.d_model, 1)
-    };
+    let config = family(Config::gpt2(config.vocab_size, config.seq_len, config.d_model, 1), 0);
     let attention = Modern::new(4).with_rotary(10_000.0).without_biases();
     Footprint::new(&config, &attention).parameter_count() as usize
 }

@@ -43,9 +43,23 @@ pub enum DataForm {
     Bytes,
     /// Tokens already: numbers of 16 bits each, little-endian.
     U16,
+    /// Conversations, a line of JSON each.
+    Chats,
 }
 
-choices!(DataForm, Text = "text", Bytes = "bytes", U16 = "u16");
+choices!(DataForm, Text = "text", Bytes = "bytes", U16 = "u16", Chats = "chats");
+
+/// Which tokens of a conversation are learned; the others are read all the same.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LossOn {
+    /// Those of the answers.
+    #[default]
+    Answers,
+    /// All.
+    All,
+}
+
+choices!(LossOn, Answers = "answers", All = "all");
 
 /// Where in files a text ends, and the token that says so stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -104,6 +118,8 @@ pub struct Recipe {
     pub seed: u64,
     /// Share of the tokens kept for validation, the last ones.
     pub val_frac: f64,
+    /// Which tokens of conversations are learned.
+    pub loss_on: LossOn,
     /// What it learns from.
     pub data: DataSource,
     /// The validation data, when it is not a part of `data`.
@@ -128,6 +144,7 @@ impl Recipe {
             matmul: Precision::F32,
             seed: 1,
             val_frac: 0.0,
+            loss_on: LossOn::Answers,
             data: DataSource::NONE,
             val_data: None,
         }

@@ -16,6 +16,7 @@
 //! | [`text`], [`encode`] | a text in memory or on the disk; its tokens, part by part |
 //! | [`repeated`] | how much of one text stands in another |
 //! | [`texts`] | several files as one: where a text ends, what of them is unseen, their tokens |
+//! | [`chat`] | conversations: lines of JSON, a model's own chat template, which tokens are answers |
 //! | [`data_files`] | files that are given to learn from: folders, gzip, UTF-16, token numbers, what is no text |
 //! | [`safetensors`] | the safetensors format, with our own checks |
 //! | [`imported`] | what all readers give: a model with its tokenizer, and how it would be trained on |
@@ -77,6 +78,8 @@ pub mod text;
 pub mod repeated;
 
 pub mod texts;
+
+pub mod chat;
 
 pub mod data_files;
 

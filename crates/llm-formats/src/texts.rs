@@ -99,7 +99,7 @@ impl Texts {
     }
 
     /// The bytes of each file.
-    fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Range<usize>> {
         let starts = [0].into_iter().chain(self.files.iter().map(|file| file.end));
         starts.zip(&self.files).map(|(start, file)| start..file.end)
     }

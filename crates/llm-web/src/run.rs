@@ -8,7 +8,7 @@ use llm_core::model::SingleHead;
 use llm_core::optim::OPTIMIZERS;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{StepReport, Trainer};
-use llm_core::{Recipe, TinyGPT, message};
+use llm_core::{TinyGPT, message};
 use llm_run::RunError;
 use llm_run::arch::Arch;
 use llm_run::data::{Data, Input, Slices};
@@ -113,8 +113,9 @@ impl Run {
     /// # Errors
     /// [`Code::Data`] for a text that cannot be trained on, [`Code::Memory`].
     pub fn learns(&mut self, input: Input, told: &mut Option<ToldStories>) -> Result<()> {
-        let Recipe { val_frac, seq_len, .. } = self.trainer.recipe;
-        self.data = Some(Data::divided(input, val_frac, seq_len, &self.tokenizer, told)?);
+        let recipe = &self.trainer.recipe;
+        let data = Data::divided(input, recipe.val_frac, recipe.into(), &self.tokenizer, told)?;
+        self.data = Some(data);
         self.measuring = None;
         Ok(())
     }

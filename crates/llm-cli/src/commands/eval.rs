@@ -23,7 +23,7 @@ use llm_core::train::{OneProcess, Scored};
 use llm_core::{TinyGPT, message};
 use llm_messages::unit;
 use llm_report::fact_label;
-use llm_run::data::{Data, Input, Reading, Report, Validation, check_about_files, one_stdin};
+use llm_run::data::{Cut, Data, Input, Reading, Report, Validation, check_about_files, one_stdin};
 use llm_run::folder::to_load;
 use llm_run::plan::{Loaded, about_learnt, load, own_unseen};
 use llm_run::training::measure;
@@ -56,7 +56,8 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
     let (val, about) = match input {
         Some(input) => {
             let about = about_learnt(&input, &run.recipe);
-            (Data::whole(input, config.seq_len, &tokenizer)?, about)
+            let cut = Cut { seq_len: config.seq_len, loss_on: run.recipe.loss_on };
+            (Data::whole(input, cut, &tokenizer)?, about)
         }
         None => {
             let unseen = own_unseen(&path, &run.recipe, &tokenizer)?;

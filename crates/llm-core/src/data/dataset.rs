@@ -1,5 +1,6 @@
 //! A sequence of tokens, and what training and evaluation take from it.
 
+use super::passages::Passages;
 use super::tokens::StoredTokens;
 use super::{ByteFiles, Window, Windows};
 use crate::base::rng::{below, stream};
@@ -8,12 +9,15 @@ use crate::buffer;
 use crate::message;
 use crate::model::{Batch, BatchShape, Origin};
 use std::fmt;
+use std::sync::Arc;
 
-/// A sequence of tokens, optionally with places where documents start.
+/// A sequence of tokens, optionally with places where documents start, or with passages that stand
+/// alone.
 #[derive(Clone)]
 pub struct TokenDataset {
     tokens: StoredTokens,
     starts: Option<Vec<usize>>,
+    passages: Option<Arc<Passages>>,
 }
 
 impl fmt::Debug for TokenDataset {
@@ -27,33 +31,53 @@ impl fmt::Debug for TokenDataset {
 impl TokenDataset {
     /// Tokens below 256, a byte each.
     pub fn from_bytes(bytes: Vec<u8>) -> TokenDataset {
-        TokenDataset { tokens: StoredTokens::bytes(bytes), starts: None }
+        TokenDataset::of(StoredTokens::bytes(bytes))
+    }
+
+    fn of(tokens: StoredTokens) -> TokenDataset {
+        TokenDataset { tokens, starts: None, passages: None }
     }
 
     /// Tokens of any vocabulary.
     pub fn from_tokens(tokens: Vec<TokenId>) -> TokenDataset {
-        TokenDataset { tokens: StoredTokens::any(tokens), starts: None }
+        TokenDataset::of(StoredTokens::any(tokens))
     }
 
     /// Tokens of a vocabulary of at most 65,536, in half the memory.
     pub fn from_narrow_tokens(tokens: Vec<u16>) -> TokenDataset {
-        TokenDataset { tokens: StoredTokens::narrow(tokens), starts: None }
+        TokenDataset::of(StoredTokens::narrow(tokens))
     }
 
     /// The bytes of files, a token each, read whenever they are needed.
     pub fn from_files(files: ByteFiles) -> TokenDataset {
-        TokenDataset { tokens: StoredTokens::files(files), starts: None }
+        TokenDataset::of(StoredTokens::files(files))
     }
 
     /// The tokens of files that hold them as numbers of 16 bits, little-endian, read whenever they
     /// are needed. A last byte without its second is left out.
     pub fn from_narrow_files(files: ByteFiles) -> TokenDataset {
-        TokenDataset { tokens: StoredTokens::narrow_files(files), starts: None }
+        TokenDataset::of(StoredTokens::narrow_files(files))
     }
 
     /// The same, with windows that begin only at these positions (in rising order).
     pub fn with_starts(self, starts: Vec<usize>) -> TokenDataset {
         TokenDataset { starts: Some(starts), ..self }
+    }
+
+    /// The same as passages that stand alone: a row of a batch is one of these windows, with nothing
+    /// after it, and token `i` is a target where `is_target[i]`. Rows are as long as the longest
+    /// passage of their batch needs; what is left of the others is padding, which is no target.
+    ///
+    /// # Errors
+    /// [`Error::Config`] when a window is not within the tokens or none of its targets counts.
+    pub fn with_passages(self, windows: Vec<Window>, is_target: Vec<bool>) -> Result<TokenDataset> {
+        let passages = Passages::new(windows, is_target, self.len())?;
+        Ok(TokenDataset { passages: Some(Arc::new(passages)), ..self })
+    }
+
+    /// How many passages stand alone; none in a text.
+    pub fn passages(&self) -> Option<usize> {
+        self.passages.as_ref().map(|passages| passages.windows.len())
     }
 
     /// The same with the token `end` at each of the given places: where texts end.
@@ -106,7 +130,7 @@ impl TokenDataset {
     /// copied.
     pub fn split(&self, share: f64) -> (TokenDataset, TokenDataset) {
         let cut = self.len() - (self.len() as f64 * share.clamp(0.0, 1.0)) as usize;
-        let part = |range| TokenDataset { tokens: self.tokens.part(range), starts: None };
+        let part = |range| TokenDataset::of(self.tokens.part(range));
         (part(0..cut), part(cut..self.len()))
     }
 
@@ -130,6 +154,9 @@ impl TokenDataset {
         if b == 0 || t == 0 {
             return Err(Error::shape("batch", "[B, T], neither of them 0", &[b, t]));
         }
+        if let Some(passages) = &self.passages {
+            return self.passages_of(passages, origin, [b, t]);
+        }
         let room = self.check_room(message!("training data"), t)?;
         // Starts 0..room fit; of the documents, those that begin there.
         let fitting = self.starts.as_ref().map(|s| &s[..s.partition_point(|&p| p < room)]);
@@ -152,10 +179,44 @@ impl TokenDataset {
         Ok(Batch { inputs, targets, shape: [b, t], origin })
     }
 
+    /// [`TokenDataset::rows`] where each is a passage.
+    fn passages_of(&self, all: &Passages, origin: Origin, [b, t]: [usize; 2]) -> Result<Batch> {
+        let window = |row: usize| {
+            let row = origin.first_row.wrapping_add(row as u64);
+            let mut rng = stream(origin.seed, b"batch\0\0\0", origin.step, row);
+            all.windows[below(&mut rng, all.windows.len())]
+        };
+        let some: Vec<Window> = (0..b).map(window).collect();
+        let t = Passages::row_len(&some, t)?;
+        let mut inputs = buffer::Tokens::try_stale(b.saturating_mul(t))?;
+        let mut targets = buffer::Tokens::try_stale(b.saturating_mul(t))?;
+        let rows = inputs.chunks_exact_mut(t).zip(targets.chunks_exact_mut(t));
+        for ((inputs, targets), Window { start, len }) in rows.zip(some) {
+            self.read(start, &mut inputs[..len])?;
+            self.read(start + 1, &mut targets[..len])?;
+            all.hide(start + 1, &mut targets[..len]);
+            inputs[len..].fill(0);
+            targets[len..].fill(Batch::IGNORED);
+        }
+        Ok(Batch { inputs, targets, shape: [b, t], origin })
+    }
+
+    /// The targets of a window, [`Batch::IGNORED`] where one does not count.
+    pub(crate) fn targets(&self, window: Window) -> Result<Vec<TokenId>> {
+        let mut targets = self.tokens(window.start + 1, window.len)?;
+        if let Some(passages) = &self.passages {
+            passages.hide(window.start + 1, &mut targets);
+        }
+        Ok(targets)
+    }
+
     /// Windows that score every token once (but the first): consecutive, `seq_len` long, the last
     /// one shorter. With documents, one window for each, from its start, up to its end or `seq_len`
-    /// tokens of it.
+    /// tokens of it; of passages, these.
     pub fn windows(&self, seq_len: usize) -> Windows {
+        if let Some(passages) = &self.passages {
+            return passages.windows.iter().copied().collect();
+        }
         let Some(starts) = &self.starts else { return Windows::consecutive(self.len(), seq_len) };
         let ends = starts.iter().skip(1).copied().chain([self.len()]);
         let document = |(&start, end): (&usize, usize)| Window {
@@ -246,6 +307,45 @@ mod tests {
         let windows = data.windows(12);
         let expected = [(0, 10), (11, 12), (25, 4)].map(|(start, len)| Window { start, len });
         assert_eq!(windows.iter().collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn passages_stand_alone_and_some_targets_count() {
+        let windows = [(0, 3), (4, 40)].map(|(start, len)| Window { start, len }).to_vec();
+        let is_target: Vec<bool> = (0..45).map(|i| [2, 3, 9, 44].contains(&i)).collect();
+        let data = counting(45).with_passages(windows.clone(), is_target.clone()).unwrap();
+        assert_eq!(data.windows(64).iter().collect::<Vec<_>>(), windows);
+        assert_eq!((data.passages(), counting(3).passages()), (Some(2), None));
+        let mut seen = [false; 2];
+        for step in 0..20 {
+            let batch = data.batch(1, step, [1, 64]).unwrap();
+            let of = usize::from(batch.inputs[0] == 4);
+            seen[of] = true;
+            let Window { start, len } = windows[of];
+            assert_eq!(batch.shape, [1, [32, 64][of]]);
+            for (i, (&x, &y)) in batch.inputs.iter().zip(batch.targets.iter()).enumerate() {
+                let (token, next) = ((start + i) as TokenId, start + i + 1);
+                assert_eq!(x, if i < len { token } else { 0 });
+                let counts = i < len && is_target[next];
+                assert_eq!(y, if counts { next as TokenId } else { Batch::IGNORED });
+            }
+        }
+        assert_eq!(seen, [true; 2]);
+        // A bigger batch has the smaller one's passages first.
+        let [small, large] = [2, 5].map(|b| data.batch(1, 0, [b, 64]).unwrap());
+        assert!(
+            (0..2).all(|r| small.inputs[r * small.shape[1]] == large.inputs[r * large.shape[1]])
+        );
+        assert!(matches!(data.batch(1, 0, [4, 39]), Err(Error::Shape { .. })));
+        for (windows, counts) in [
+            (vec![], vec![true; 45]),
+            (vec![Window { start: 0, len: 45 }], vec![true; 45]),
+            (vec![Window { start: 0, len: 3 }], vec![false; 45]),
+            (vec![Window { start: 0, len: 3 }], vec![true; 44]),
+        ] {
+            let refused = counting(45).with_passages(windows, counts);
+            assert!(matches!(refused, Err(Error::Config { field: "passages", .. })));
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 mod dataset;
 mod files;
+mod passages;
 mod tokens;
 mod windows;
 

@@ -5,6 +5,10 @@ use super::parallel::{self, HEAVY};
 use super::simd::simd_kernel;
 use crate::base::TokenId;
 
+/// A target that counts for nothing: neither loss nor gradient, and the mean is over the others.
+/// PyTorch's `ignore_index`.
+pub const IGNORED: TokenId = TokenId::MAX;
+
 /// `lse[n]` ← ln Σᵥ e^(logits[n, v]), every row with its maximum subtracted first.
 pub fn log_sum_exp(lse: &mut [f32], logits: &[f32], width: usize) {
     let grain = HEAVY.div_ceil(width).max(2);
@@ -23,7 +27,7 @@ simd_kernel! {
     }
 }
 
-/// `−ln p(target) = lse − logits[target]` of each row, in nats.
+/// `−ln p(target) = lse − logits[target]` of each row, in nats; 0 where it is [`IGNORED`].
 pub fn row_losses<'a>(
     lse: &'a [f32],
     logits: &'a [f32],
@@ -33,10 +37,11 @@ pub fn row_losses<'a>(
     lse.iter()
         .zip(logits.chunks_exact(width))
         .zip(targets)
-        .map(|((lse, row), &t)| lse - row[t as usize])
+        .map(|((lse, row), &t)| if t == IGNORED { 0.0 } else { lse - row[t as usize] })
 }
 
-/// logits ← scale·(softmax(logits) − 1{target}), in place: the gradient of `scale`·Σ losses.
+/// logits ← scale·(softmax(logits) − 1{target}), in place: the gradient of `scale`·Σ losses. Of
+/// rows whose target is [`IGNORED`] it is 0.
 pub fn backward_in_place(
     logits: &mut [f32],
     lse: &[f32],
@@ -53,6 +58,10 @@ pub fn backward_in_place(
 simd_kernel! {
     fn backward_rows(logits: &mut [f32], lse: &[f32], targets: &[TokenId], width: usize, scale: f32) {
         for ((row, &lse), &t) in logits.chunks_exact_mut(width).zip(lse).zip(targets) {
+            if t == IGNORED {
+                row.fill(0.0);
+                continue;
+            }
             for v in row.iter_mut() {
                 *v = scale * exp::<FMA>(*v - lse);
             }
@@ -71,7 +80,8 @@ mod tests {
             let rows = 7;
             let logits: Vec<f32> =
                 (0..rows * width).map(|i| ((i * 37) % 61) as f32 - 30.0).collect();
-            let targets: Vec<TokenId> = (0..rows).map(|n| ((n * 5) % width) as TokenId).collect();
+            let target = |n: usize| if n == 3 { IGNORED } else { ((n * 5) % width) as TokenId };
+            let targets: Vec<TokenId> = (0..rows).map(target).collect();
             let mut lse = vec![f32::NAN; rows];
             log_sum_exp(&mut lse, &logits, width);
             let losses: Vec<f32> = row_losses(&lse, &logits, &targets, width).collect();
@@ -79,6 +89,13 @@ mod tests {
             backward_in_place(&mut grad, &lse, &targets, width, 0.5);
             for n in 0..rows {
                 let row = &logits[n * width..][..width];
+                if targets[n] == IGNORED {
+                    assert_eq!(
+                        (losses[n], &grad[n * width..][..width]),
+                        (0.0, &vec![0.0; width][..])
+                    );
+                    continue;
+                }
                 let sum: f64 = row.iter().map(|&v| f64::from(v).exp()).sum();
                 let t = targets[n] as usize;
                 assert!((f64::from(losses[n]) - (sum.ln() - f64::from(row[t]))).abs() < 1e-5);

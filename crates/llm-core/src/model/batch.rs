@@ -2,14 +2,16 @@
 
 #[cfg(doc)]
 use super::TinyGPT;
+use crate::base::TokenId;
 use crate::buffer;
+use crate::kernels::cross_entropy;
 
 /// B windows of T tokens and the token that follows each position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Batch {
     /// `[B, T]`, flat.
     pub inputs: buffer::Tokens,
-    /// `[B, T]`, flat: `inputs` moved by one.
+    /// `[B, T]`, flat: `inputs` moved by one; [`Batch::IGNORED`] where nothing is to be learned.
     pub targets: buffer::Tokens,
     /// `[B, T]`.
     pub shape: [usize; 2],
@@ -49,6 +51,9 @@ pub struct Origin {
 }
 
 impl Batch {
+    /// A target that counts for nothing, such as a question's where only the answer is learned.
+    pub const IGNORED: TokenId = cross_entropy::IGNORED;
+
     /// A batch of given tokens; inputs and targets are both `[B, T]`, flat.
     pub fn new(
         inputs: impl Into<buffer::Tokens>,

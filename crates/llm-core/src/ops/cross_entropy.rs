@@ -2,12 +2,14 @@
 
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::{Buffer, Tokens};
-use crate::kernels::cross_entropy as kernel;
+use crate::kernels::cross_entropy::{self as kernel, IGNORED};
+use crate::message;
 use crate::profile::span;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// `L = −(1/N)·Σₙ ln softmax(logits[n])[targets[n]]`, in nats; the mean in f64.
+/// `L = −(1/N)·Σₙ ln softmax(logits[n])[targets[n]]`, in nats; the mean in f64. Targets that are
+/// [`Batch::IGNORED`](crate::model::Batch::IGNORED) are left out of the sum and of N.
 ///
 /// # Shapes
 /// `logits [N, V]`, `targets [N]` to `[1]`.
@@ -17,7 +19,8 @@ use std::sync::Arc;
 /// logits any more, the gradient is written over them.
 ///
 /// # Errors
-/// [`Error::Shape`] when the lengths do not fit, [`Error::TokenOutOfRange`] for a target ≥ V.
+/// [`Error::Shape`] when the lengths do not fit, [`Error::TokenOutOfRange`] for a target ≥ V,
+/// [`Error::Config`] when every target is ignored.
 pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
     let _span = span("cross_entropy");
     let [n, v] = logits.dims("cross_entropy", "logits of shape [N, V]")?;
@@ -25,18 +28,23 @@ pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
         let expected = format!("logits of shape [{}, V], one row per target", targets.len());
         return Err(Error::shape("cross_entropy", expected, logits.shape()));
     }
-    if let Some(position) = targets.iter().position(|&t| t as usize >= v) {
+    let outside = |&t: &TokenId| t as usize >= v && t != IGNORED;
+    if let Some(position) = targets.iter().position(outside) {
         return Err(Error::TokenOutOfRange { token: targets[position], position, vocab_size: v });
+    }
+    let counted = targets.iter().filter(|&&t| t != IGNORED).count();
+    if counted == 0 {
+        return Err(Error::config("targets", message!("all of them are ignored")));
     }
     let mut lse = Buffer::stale(n);
     kernel::log_sum_exp(&mut lse, logits.data(), v);
     let total: f64 = kernel::row_losses(&lse, logits.data(), targets, v).map(f64::from).sum();
-    let mean = (total / n as f64) as f32;
+    let mean = (total / counted as f64) as f32;
 
     let (parent, storage, targets) = (logits.parent(), logits.storage(), Tokens::copy_of(targets));
     Ok(Tensor::from_op("cross_entropy", &[1], vec![mean], &[&logits.parent()], move |dy, grads| {
         let mut dlogits = Arc::try_unwrap(storage).unwrap_or_else(|kept| Buffer::copy_of(&kept));
-        kernel::backward_in_place(&mut dlogits, &lse, &targets, v, dy[0] / n as f32);
+        kernel::backward_in_place(&mut dlogits, &lse, &targets, v, dy[0] / counted as f32);
         grads.give(&parent, dlogits);
     }))
 }

@@ -48,7 +48,9 @@ mod transpose;
 pub use attention::{AttentionParams, causal_attention_1h, self_attention_1h};
 pub use broadcast::broadcast_to;
 pub use concat::concat;
-pub use context::{Context, NORM_EPS, Probe};
+#[doc(hidden)]
+pub use context::NORM_EPS;
+pub use context::{Context, Probe};
 pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
 pub use elementwise::{add, add_scalar, mean, mul, mul_scalar, sub, sum};

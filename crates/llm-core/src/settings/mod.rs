@@ -31,7 +31,7 @@ use crate::recipe::{DataSource, Recipe};
 
 /// Those that came after the first files of format 2: written only where they are not the default,
 /// so that a run without them has the file that it had, and older programs read it.
-const LATER: [&str; 10] = [
+const LATER: [&str; 11] = [
     "model.activation",
     "model.n_inner",
     "model.norm",
@@ -42,6 +42,7 @@ const LATER: [&str; 10] = [
     "model.ngrams",
     "model.ngram_rows",
     "train.matmul",
+    "train.loss_on",
 ];
 
 /// Before the keys of an optimizer's own numbers, [`Recipe::optimizer_settings`].

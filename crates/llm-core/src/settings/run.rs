@@ -4,9 +4,9 @@ use super::row::{Row, Typed, named, own, row, typed};
 use crate::base::Value;
 use crate::kernels::gemm::Precision;
 use crate::optim::ScheduleKind;
-use crate::recipe::Recipe;
+use crate::recipe::{LossOn, Recipe};
 
-named!(ScheduleKind, Precision);
+named!(ScheduleKind, Precision, LossOn);
 
 /// Which names there are, the caller knows: see [`Recipe::check_with`].
 const OPTIMIZER: Row<Recipe> = Row {
@@ -42,4 +42,5 @@ pub const RECIPE: &[Row<Recipe>] = &[
     row!("train.matmul", matmul, "matmul", "what products round their matrices to"),
     row!("train.seed", seed, "seed", "of weights, batches and whatever else is drawn"),
     row!("train.val_frac", val_frac, "val_frac", "share of the tokens kept for validation"),
+    row!("train.loss_on", loss_on, "loss_on", "which tokens of conversations are learned"),
 ];

@@ -5,7 +5,7 @@ use crate::base::Error;
 use crate::kernels::gemm::Precision;
 use crate::model::{Activation, Init, Mlp, Norm, Positions};
 use crate::optim::{Hyperparameters, OPTIMIZERS, Schedule, ScheduleKind};
-use crate::recipe::{DataForm, EndOfText};
+use crate::recipe::{DataForm, EndOfText, LossOn};
 
 /// Values none of which is a default.
 fn config() -> Config {
@@ -65,6 +65,7 @@ fn recipe() -> Recipe {
         matmul: Precision::Bf16,
         seed: 27,
         val_frac: 0.375,
+        loss_on: LossOn::All,
         data: DataSource::Stories { version: 3, seed: 28, count: 29 },
         val_data: Some(DataSource::Files {
             len: 30,
@@ -160,6 +161,7 @@ fn every_field_has_one_row() {
         matmul: _,
         seed: _,
         val_frac: _,
+        loss_on: _,
         data: _,
         val_data: _,
     } = recipe();
@@ -183,6 +185,7 @@ fn every_field_has_one_row() {
         "matmul",
         "seed",
         "val_frac",
+        "loss_on",
     ];
     assert_eq!(
         RECIPE.iter().map(|row| row.key).collect::<Vec<_>>(),

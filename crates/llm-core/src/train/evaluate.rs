@@ -7,7 +7,7 @@ use crate::buffer::Buffer;
 use crate::data::{TokenDataset, Window, Windows};
 use crate::kernels::cross_entropy::{log_sum_exp, row_losses};
 use crate::message;
-use crate::model::TinyGPT;
+use crate::model::{Batch, TinyGPT};
 use crate::tensor::Tensor;
 use std::ops::ControlFlow;
 
@@ -57,7 +57,8 @@ pub struct Scored<'a> {
     pub window: usize,
     /// The tokens that stood before them.
     pub inputs: &'a [TokenId],
-    /// The tokens that came, each the target of one position.
+    /// The tokens that came, each the target of one position; [`Batch::IGNORED`] where one does not
+    /// count.
     pub targets: &'a [TokenId],
     /// For each scored token: −ln p, in nats.
     pub losses: &'a [f32],
@@ -131,12 +132,12 @@ pub fn evaluate_together(
             };
             for (i, w) in theirs.iter().enumerate() {
                 let range = i * t..i * t + w.len;
-                let tokens = data.tokens(w.start, w.len + 1)?;
+                let [inputs, targets] = [data.tokens(w.start, w.len)?, data.targets(*w)?];
                 let own = scores.as_ref().filter(|_| size == 1);
                 let scored = Scored {
                     window: round + member * batch_size + i,
-                    inputs: &tokens[..w.len],
-                    targets: &tokens[1..],
+                    inputs: &inputs,
+                    targets: &targets,
                     losses: &losses[range.clone()],
                     right: &right[range.clone()],
                     logits: own.map_or(&[], |s| &s.logits.data()[range.start * v..range.end * v]),
@@ -164,9 +165,11 @@ pub struct Sums {
 impl Sums {
     /// Adds a window.
     pub fn add(&mut self, scored: &Scored<'_>) {
-        self.loss += scored.losses.iter().map(|&l| f64::from(l)).sum::<f64>();
-        self.right += scored.right.iter().filter(|&&r| r).count() as u64;
-        self.tokens += scored.targets.len() as u64;
+        let counts = |place: &usize| scored.targets[*place] != Batch::IGNORED;
+        let places = || (0..scored.targets.len()).filter(counts);
+        self.loss += places().map(|i| f64::from(scored.losses[i])).sum::<f64>();
+        self.right += places().filter(|&i| scored.right[i]).count() as u64;
+        self.tokens += places().count() as u64;
     }
 
     /// The means; 0 of nothing.

@@ -87,6 +87,7 @@ pub(super) fn look_at(
     let looked = match (reading.said, kind) {
         (Some(DataForm::U16), _) => after_header(path, sample, whole)?,
         (Some(DataForm::Bytes), Kind::Text) => Looked::plain(path, DataForm::Text, whole),
+        (said, Kind::Text) if are_chats(path, said) => Looked::plain(path, DataForm::Chats, whole),
         (_, Kind::Text) => Looked::text(path, path, sample, whole),
         (Some(DataForm::Bytes), _) => Looked::plain(path, DataForm::Bytes, whole),
         (_, Kind::Binary { .. }) if is_numbers(path, reading) => after_header(path, sample, whole)?,
@@ -99,6 +100,12 @@ pub(super) fn look_at(
 fn is_named_html(path: &Path) -> bool {
     let named = |ext: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ext));
     ["html", "htm", "xhtml"].into_iter().any(named)
+}
+
+/// Whether a text is conversations, a line of JSON each: by its name, unless something else was said.
+fn are_chats(path: &Path, said: Option<DataForm>) -> bool {
+    let named = path.extension().is_some_and(|ext| ext == "jsonl" || ext == "ndjson");
+    said.map_or(named, |said| said == DataForm::Chats)
 }
 
 /// Token numbers, without what llm.c writes before them.
@@ -155,7 +162,10 @@ fn unwrap(
             // The name of what is packed, without that of the packing.
             let packed = path.extension().is_some_and(|ext| ext == "gz");
             let named = if packed { path.with_extension("") } else { path.to_path_buf() };
-            Ok(Looked::text(path, &named, sample, whole))
+            Ok(match are_chats(&named, reading.said) {
+                true => Looked::plain(path, DataForm::Chats, whole),
+                false => Looked::text(path, &named, sample, whole),
+            })
         }
         Kind::Utf16 { big, mark } => {
             let bytes = whole.in_memory(path, room)?;

@@ -24,6 +24,7 @@ mod look;
 pub use held::is_stdin;
 pub use reading::Reading;
 
+use crate::chat::Conversations;
 use crate::encode::PART;
 use crate::error::{FormatError, Result};
 use crate::nano_gpt::META;
@@ -63,6 +64,8 @@ pub struct Files {
     pub meta: Option<PathBuf>,
     /// What a checkpoint remembers of them.
     pub source: DataSource,
+    /// The conversations in them, when that is what they are.
+    pub chats: Option<Conversations>,
     of_model: bool,
 }
 
@@ -127,7 +130,7 @@ impl Files {
             let n = equal.len();
             changes.push(message!("equal to another and taken once: {} ({})", n, named(&equal)));
         }
-        let names = files.iter().map(|file| shown(&file.path)).collect();
+        let names: Vec<_> = files.iter().map(|file| shown(&file.path)).collect();
         let lengths: Vec<u64> = files.iter().map(|file| file.held.len()).collect();
         let meta = match (form, &files[..]) {
             (DataForm::U16, [first, ..]) => Some(first.path.with_file_name(META)),
@@ -136,7 +139,9 @@ impl Files {
         let meta = meta.filter(|path| path.is_file());
         let end_of_text = match (reading.end_of_text, form, files.len()) {
             // Numbers have their ends among them.
-            (_, DataForm::U16, _) | (EndOfText::Files, _, 0..=1) => EndOfText::None,
+            (_, DataForm::U16, _) => EndOfText::None,
+            (EndOfText::Files, form, 0..=1) if form != DataForm::Chats => EndOfText::None,
+            (EndOfText::Marked, DataForm::Chats, _) => EndOfText::Files,
             (asked, ..) => asked,
         };
         let marks: usize = files.iter().map(|file| file.marks).sum();
@@ -151,14 +156,16 @@ impl Files {
         if numbers {
             files.iter().try_for_each(check_pairs)?;
         }
-        let text = text_of(files, reading.in_parts || numbers)?;
+        let chats = form == DataForm::Chats;
+        let text = text_of(files, (reading.in_parts || numbers) && !chats)?;
         let texts = Texts::new(text, lengths, end_of_text, numbers)?;
+        let chats = if chats { Some(conversations(&texts, &names, reading)?) } else { None };
         let len = texts.text().len() as u64;
         if len == 0 {
             return Err(FormatError::Content(message!("{} is empty; a run needs some text", name)));
         }
         let source = DataSource::Files { len, blake3: texts.blake3()?, form, end_of_text };
-        Ok(Files { texts, name, changes, names, meta, of_model: reading.of_model, source })
+        Ok(Files { texts, name, changes, names, meta, chats, of_model: reading.of_model, source })
     }
 
     /// The tokens for training and of the `share` that is kept out of it, see [`Texts::divided`].
@@ -245,12 +252,18 @@ fn without_equals(files: &mut Vec<Looked>) -> Result<Vec<PathBuf>> {
 fn one_form(files: &[Looked]) -> Result<DataForm> {
     let Some(first) = files.first() else { return Ok(DataForm::Text) };
     // What was said to be bytes may be text as well.
-    let is_other = |file: &&Looked| (first.form == DataForm::U16) != (file.form == DataForm::U16);
-    match files.iter().find(is_other) {
+    let kind = |file: &Looked| match file.form {
+        DataForm::Text | DataForm::Bytes => message!("text"),
+        DataForm::U16 => message!("token numbers"),
+        DataForm::Chats => message!("conversations"),
+    };
+    match files.iter().find(|file| kind(file) != kind(first)) {
         Some(other) => Err(FormatError::Content(message!(
-            "{} and {}: one holds text, the other token numbers; give one kind",
+            "{} holds {}, and {} {}; give one kind",
             shown(&first.path),
-            shown(&other.path)
+            kind(first),
+            shown(&other.path),
+            kind(other)
         ))),
         None => {
             let form = files.iter().map(|file| file.form).find(|form| *form != DataForm::Text);
@@ -304,6 +317,16 @@ fn text_of(files: Vec<Looked>, may_stay: bool) -> Result<Text> {
         if text.is_empty() { text = bytes } else { text.extend_from_slice(&bytes) }
     }
     Ok(Text::Memory(text))
+}
+
+/// The conversations in files.
+fn conversations(texts: &Texts, names: &[Message], reading: Reading) -> Result<Conversations> {
+    let text = texts.text().read(0, texts.text().len())?;
+    let files = names.iter().cloned().zip(texts.ranges().map(|range| &text[range]));
+    Conversations::parse(files).map_err(|why| {
+        reading
+            .refusal(why, message!("mend the line, or learn the file as text with {data_as} text"))
+    })
 }
 
 /// Refuses a file whose last number is half a one.

@@ -56,6 +56,7 @@ impl Reading {
         match form {
             DataForm::Bytes => Reading { said: reading.said.or(Some(DataForm::Bytes)), ..reading },
             DataForm::U16 => Reading { numbers: true, ..reading },
+            DataForm::Chats => Reading { said: reading.said.or(Some(DataForm::Chats)), ..reading },
             DataForm::Text => reading,
         }
     }

@@ -50,6 +50,7 @@ impl Sheet {
         let left_out = |of: &Setting| match of.name {
             "val_frac" => !files.val.is_empty(),
             "accum" => learns_by_heart,
+            "loss_on" => !matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. }),
             _ => !(of.applies)(recipe),
         };
         let rows = |s: &mut Sheet, wanted: &dyn Fn(&Setting) -> bool| {
@@ -240,6 +241,7 @@ fn form(of: DataForm) -> &'static str {
         DataForm::Text => "text",
         DataForm::Bytes => "bytes",
         DataForm::U16 => "u16",
+        DataForm::Chats => "chats",
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::defaults::{STORY_COUNT, STORY_SEED};
 use crate::error::{Result, RunError, option};
+use crate::settings::Given;
 use llm_core::message;
 use llm_core::recipe::{DataForm, DataSource, EndOfText};
 use llm_formats::data_files::{Files, Reading, is_stdin};
@@ -63,6 +64,11 @@ impl Input {
         }
     }
 
+    /// Whether it is conversations.
+    pub fn are_chats(&self) -> bool {
+        matches!(self, Input::Files(files) if files.chats.is_some())
+    }
+
     /// What a checkpoint remembers of it.
     pub fn source(&self) -> DataSource {
         match self {
@@ -94,6 +100,20 @@ pub fn check_about_files(
                 "{end_of_text} is for text: token numbers have their ends among them"
             )))
         }
+        _ => Ok(()),
+    }
+}
+
+/// Refuses a choice of what is learned of conversations where there are none.
+///
+/// # Errors
+/// [`RunError::Usage`].
+pub fn check_loss_on(given: &Given, input: &Input) -> Result<()> {
+    match given.get("loss_on") {
+        Some(what) if !input.are_chats() => Err(RunError::Usage(message!(
+            "{loss_on} {} is for conversations, lines of JSON in a file that is called .jsonl",
+            what
+        ))),
         _ => Ok(()),
     }
 }

@@ -4,7 +4,8 @@ use llm_core::base::{Message, with_causes};
 mod input;
 mod validation;
 
-pub use input::{Input, check_about_files, one_stdin};
+pub use input::{Input, check_about_files, check_loss_on, one_stdin};
+pub use llm_formats::chat::Cut;
 pub use llm_formats::data_files::{Files, Reading};
 pub use validation::{Report, Slices, Validation};
 
@@ -12,9 +13,10 @@ use crate::error::{Result, RunError};
 use crate::numbers::short;
 use llm_core::base;
 use llm_core::data::TokenDataset;
-use llm_core::message;
 use llm_core::recipe::EndOfText;
 use llm_core::tokenizer::{ByteTokenizer, END_OF_TEXT, IdsTokenizer, Tokenizer};
+use llm_core::{counted, message};
+use llm_formats::chat::{Conversations, Template};
 use llm_formats::data_files::in_memory;
 use llm_formats::text::Text;
 use llm_formats::tokenizers::is_bytes;
@@ -43,7 +45,7 @@ pub struct Data {
 }
 
 impl Data {
-    /// Cuts the input into training and validation parts for windows of `seq_len`; with `val`, all
+    /// Cuts the input into training and validation parts for windows of this length; with `val`, all
     /// of it is for training and `val` is for validation.
     ///
     /// # Errors
@@ -53,16 +55,16 @@ impl Data {
         input: Input,
         val: Option<Input>,
         val_frac: f64,
-        seq_len: usize,
+        cut: Cut,
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Data> {
         match (input, val) {
             (stories @ Input::Stories { .. }, _) => {
-                Data::divided(stories, val_frac, seq_len, tokenizer, &mut None)
+                Data::divided(stories, val_frac, cut, tokenizer, &mut None)
             }
             (Input::Files(files), None) => {
                 let unseen = unseen(&files, val_frac)?;
-                let data = Data::of_files(*files, val_frac, seq_len, tokenizer)?;
+                let data = Data::of_files(*files, val_frac, cut, tokenizer)?;
                 Ok(Data { label: message!("{}; {}", data.label, unseen), ..data })
             }
             (Input::Files(files), Some(val)) => {
@@ -73,8 +75,8 @@ impl Data {
                     Input::Files(val) => Some(labelled(val, &**tokenizer)),
                     Input::Stories { .. } => None,
                 };
-                let data = Data::of_files(*files, 0.0, seq_len, tokenizer)?;
-                let val = Data::whole(val, seq_len, tokenizer)?;
+                let data = Data::of_files(*files, 0.0, cut, tokenizer)?;
+                let val = Data::whole(val, cut, tokenizer)?;
                 let label = match judged_on {
                     Some(other) => message!("{}; validation: {}", data.label, other),
                     None => data.label,
@@ -92,14 +94,15 @@ impl Data {
     pub fn divided(
         input: Input,
         val_frac: f64,
-        seq_len: usize,
+        cut: Cut,
         tokenizer: &Arc<dyn Tokenizer>,
         told: &mut Option<ToldStories>,
     ) -> Result<Data> {
         let (seed, count) = match input {
             Input::Stories { seed, count } => (seed, count),
-            Input::Files(files) => return Data::of_files(*files, val_frac, seq_len, tokenizer),
+            Input::Files(files) => return Data::of_files(*files, val_frac, cut, tokenizer),
         };
+        let seq_len = cut.seq_len;
         let cut = learnt(count, val_frac);
         let known = told.take().filter(|told| told.parts() == (seed, count, cut));
         let told = told.insert(match known {
@@ -124,14 +127,18 @@ impl Data {
     }
 
     fn of_files(
-        files: Files,
+        mut files: Files,
         val_frac: f64,
-        seq_len: usize,
+        cut: Cut,
         tokenizer: &Arc<dyn Tokenizer>,
     ) -> Result<Data> {
         let label = labelled(&files, tokenizer.as_ref());
         let label = with_facts(label, vocabulary(tokenizer.as_ref()));
         let name = files.name.clone();
+        if let Some(chats) = files.chats.take() {
+            return of_chats(chats, (name, label), val_frac, cut, tokenizer);
+        }
+        let seq_len = cut.seq_len;
         let (train, val) = files.divided(val_frac, tokenizer.as_ref())?;
         if let Err(e) = train.check_room(message!("the training part"), seq_len) {
             let most = train.len().saturating_sub(1);
@@ -151,27 +158,34 @@ impl Data {
         Ok(Data { train, val, label, opening: None })
     }
 
+    /// Tokens that stand for one pass over the training data: a window for each conversation.
+    pub fn tokens_of_epoch(&self, seq_len: usize) -> usize {
+        let windows = |n: usize| n.saturating_mul(seq_len);
+        self.train.passages().map_or(self.train.len(), windows)
+    }
+
     /// All of the input as validation data.
     ///
     /// # Errors
     /// [`RunError::Data`] when it has one token or none, or a character that the vocabulary does
     /// not have.
-    pub fn whole(
-        input: Input,
-        seq_len: usize,
-        tokenizer: &Arc<dyn Tokenizer>,
-    ) -> Result<Validation> {
+    pub fn whole(input: Input, cut: Cut, tokenizer: &Arc<dyn Tokenizer>) -> Result<Validation> {
         match input {
             input @ Input::Stories { .. } => {
-                let data = Data::divided(input, 0.1, seq_len, tokenizer, &mut None)?;
+                let data = Data::divided(input, 0.1, cut, tokenizer, &mut None)?;
                 data.val.ok_or_else(|| RunError::Internal(message!("no unseen stories")))
             }
             Input::Files(files) => {
                 let name = files.name.clone();
                 let changed = !files.changes.is_empty() || files.texts.is_respelt(&**tokenizer);
                 let about = changed.then(|| labelled(&files, &**tokenizer));
+                if let Some(chats) = &files.chats {
+                    let made = chats.tokens(&template(tokenizer)?, &**tokenizer, cut)?;
+                    let made = made.ok_or_else(|| RunError::Data(nothing_said(name)))?;
+                    return Ok(Validation::of(made.data, cut.seq_len, tokenizer.clone()));
+                }
                 let data = files.tokens(tokenizer.as_ref())?;
-                let val = Validation::of(data, seq_len, tokenizer.clone());
+                let val = Validation::of(data, cut.seq_len, tokenizer.clone());
                 if val.is_empty() {
                     let unit = Message::words(llm_formats::tokenizers::unit(tokenizer.as_ref()));
                     let why = message!("{} is too small: one {} predicts nothing", name, unit);
@@ -181,6 +195,42 @@ impl Data {
             }
         }
     }
+}
+
+/// Conversations, of which the last `share` of each file is unseen.
+fn of_chats(
+    chats: Conversations,
+    (name, label): (Message, Message),
+    share: f64,
+    cut: Cut,
+    tokenizer: &Arc<dyn Tokenizer>,
+) -> Result<Data> {
+    let template = template(tokenizer)?;
+    let count = chats.len();
+    let [learned, unseen] = chats.divided(share);
+    let made = learned.tokens(&template, &**tokenizer, cut)?;
+    let made = made.ok_or_else(|| RunError::Data(nothing_said(name)))?;
+    let unseen = unseen.tokens(&template, &**tokenizer, cut)?;
+    let val = unseen.map(|unseen| Validation::of(unseen.data, cut.seq_len, tokenizer.clone()));
+    let percent = 100.0 * made.targets as f64 / made.tokens as f64;
+    let longer = made.longer;
+    let facts = [
+        Some(counted!(count, "conversation")),
+        Some(message!("{:.0} % of their tokens learned", percent)),
+        (!template.is_own).then(|| message!("written down as ChatML")),
+        (longer > 0)
+            .then(|| message!("{} longer than {} tokens, learned in parts", longer, cut.seq_len)),
+    ];
+    let label = with_facts(label, facts.into_iter().flatten());
+    Ok(Data { train: made.data, val, label, opening: None })
+}
+
+fn template(tokenizer: &Arc<dyn Tokenizer>) -> Result<Template> {
+    Ok(Template::of(&**tokenizer)?)
+}
+
+fn nothing_said(name: Message) -> Message {
+    message!("{} has no conversation to learn from", name)
 }
 
 /// Refuses to validate on a file of the training data, by whatever name, or on passages of it.
@@ -246,7 +296,7 @@ fn unseen(files: &Files, share: f64) -> Result<Message> {
         false => message!("the last {} % unseen", percent),
     };
     // A large text is not read once more for this.
-    let small = texts.text().len() as u64 <= in_memory();
+    let small = texts.text().len() as u64 <= in_memory() && files.chats.is_none();
     let again = if small { texts.repeated(share)? } else { 0.0 };
     Ok(match again >= WORTH_SAYING {
         true => message!("{}, {:.0} % of that in the rest as well", unseen, 100.0 * again),

@@ -172,6 +172,9 @@ impl Validation {
         limit: usize,
         mut stop: impl FnMut() -> bool,
     ) -> Result<Option<f64>> {
+        if self.data.passages().is_some() {
+            return Ok(None);
+        }
         let most = self.data.len().saturating_sub(1).min(limit.max(longest));
         let scored = most / longest * longest;
         if scored == 0 {

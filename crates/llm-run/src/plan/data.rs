@@ -1,7 +1,7 @@
 //! The data of a run that goes on: given again where they cannot be made again, and the same.
 
 use super::files::TextFiles;
-use crate::data::{Data, Input, Reading, Validation};
+use crate::data::{Data, Input, Reading, Validation, check_loss_on};
 use crate::error::{Result, RunError, option};
 use crate::options::Options;
 use llm_core::base::escape::paths;
@@ -70,7 +70,8 @@ pub(super) fn resumed(
         recipe.val_data = Some(now);
         recipe.val_frac = 0.0; // trained on all of {data} from now on
     }
-    Data::new(input, val, recipe.val_frac, recipe.seq_len, tokenizer)
+    check_loss_on(&options.given, &input)?;
+    Data::new(input, val, recipe.val_frac, (&*recipe).into(), tokenizer)
 }
 
 /// The text of the run whose checkpoint is at `path`, as far as its folder remembers it.
@@ -171,6 +172,7 @@ fn describe(source: &DataSource) -> Message {
     let bytes = message!("{} bytes", len);
     let what = match (form, ends) {
         (DataForm::U16, _) => message!("{} of token numbers", bytes),
+        (DataForm::Chats, _) => message!("{} of conversations", bytes),
         (_, EndOfText::None) => bytes,
         (_, EndOfText::Files) => message!("{} in several texts", bytes),
         (_, EndOfText::Marked) => message!("{} in marked texts", bytes),

@@ -3,7 +3,7 @@
 use super::checks::{named_by_option, require, steps_of, training_memory, without_a_course};
 use super::files::TextFiles;
 use super::run::Plan;
-use crate::data::{Data, Input, Reading};
+use crate::data::{Cut, Data, Input, Reading, check_loss_on};
 use crate::defaults::{Preset, Start, TextDefaults, VOCAB_SIZE};
 use crate::error::{Result, RunError};
 use crate::models::{Heads, Models};
@@ -41,6 +41,7 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
         // What was not to be seen before the files were.
         Choice::of_numbers(&options.tokenizer)?;
     }
+    check_loss_on(&options.given, &input)?;
     let val = match options.val.is_empty() {
         true => None,
         false => Some(Input::files(
@@ -56,8 +57,8 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
     let Made { tokenizer, note } = tokenizers::make(tokens, &input, val_frac, watch)?;
     let sources = (input.source(), val.as_ref().map(Input::source));
     let mut settings = settings.on(options, tokenizer.vocab_size(), sources)?;
-    let data = Data::new(input, val, val_frac, settings.recipe.seq_len, &tokenizer)?;
-    plan_epochs(options, data.train.len(), &mut settings)?;
+    let data = Data::new(input, val, val_frac, Cut::from(&settings.recipe), &tokenizer)?;
+    plan_epochs(options, data.tokens_of_epoch(settings.recipe.seq_len), &mut settings)?;
     let plan = settings.plan(options, data, tokenizer)?;
     let ignored = ignored(&options.given, &plan.trainer.recipe);
     let notes = note.into_iter().chain(hint).chain(plan.notes).chain(ignored).collect();

@@ -30,7 +30,6 @@ use crate::models::Models;
 use crate::options::Options;
 use crate::tokenizers::Watching;
 use checks::{check_savable, check_watches, without_a_place};
-use llm_core::recipe::Recipe;
 use llm_core::tokenizer::Tokenizer;
 use llm_stories::ToldStories;
 use std::sync::Arc;
@@ -66,8 +65,8 @@ pub fn on_input(
 ) -> Result<Plan> {
     let settings = fresh::settings(models, options)?;
     let settings = settings.on(options, tokenizer.vocab_size(), (input.source(), None))?;
-    let Recipe { val_frac, seq_len, .. } = settings.recipe;
-    let data = Data::divided(input, val_frac, seq_len, &tokenizer, told)?;
+    let recipe = &settings.recipe;
+    let data = Data::divided(input, recipe.val_frac, recipe.into(), &tokenizer, told)?;
     settings.plan(options, data, tokenizer)
 }
 

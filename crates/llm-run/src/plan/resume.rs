@@ -92,7 +92,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
         notes.push(Note::Habits(options.habits.remembered.clone()));
     }
     if let (Some(epochs), Some(data)) = (options.epochs, &read) {
-        steps = steps_of(epochs, data.train.len(), &trainer.recipe)?;
+        steps = steps_of(epochs, data.tokens_of_epoch(trainer.recipe.seq_len), &trainer.recipe)?;
         trainer.recipe.total_steps = trainer.step.saturating_add(steps);
         trainer.recipe.check_with(models.optimizers).map_err(named_by_option)?;
     }

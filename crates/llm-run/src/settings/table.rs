@@ -13,7 +13,7 @@ use llm_core::settings::Value;
 /// Settings of core that a run may be asked for, the values of a new one by what it starts from: the
 /// stories, text, the original's preset.
 #[rustfmt::skip]
-pub const SETTINGS: [Setting; 27] = [
+pub const SETTINGS: [Setting; 28] = [
     Setting { initial: By(|start| Value::Double(start.of([0.1, 0.1, 0.0]))), ..row("train.val_frac", "val_frac") },
     Setting { initial: By(|start| Value::Whole(start.of([256, 64, 64]))), ..row("train.seq_len", "seq") },
     Setting { initial: By(|start| Value::Whole(start.of([64, 128, 64]))), ..fixed("model.d_model", "dmodel") },
@@ -27,6 +27,7 @@ pub const SETTINGS: [Setting; 27] = [
     Setting { initial: By(|start| Value::Whole(start.of([800, 2000, 200]))), on_load: OnLoad::MeansOther, ..row("train.total_steps", "steps") },
     Setting { initial: By(|start| Value::Whole(start.of([8, 12, 4]))), ..row("train.batch_size", "batch") },
     row("train.accum", "accum"),
+    row("train.loss_on", "loss_on"),
     row("model.dropout", "dropout"),
     Setting { initial: By(|start| Value::Float(start.of([1.2e-2, 4e-3, 3e-4]))), ..row("train.lr", "lr") },
     Setting { initial: By(|start| Value::Text(start.of(["linear", "linear", "constant"]).into())), ..row("train.schedule", "schedule") },

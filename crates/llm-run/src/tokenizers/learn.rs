@@ -82,6 +82,12 @@ fn without_end(
         Choice::Char | Choice::Learn { .. } if largest.is_some() => {
             return Err(RunError::Usage(no_text()));
         }
+        Choice::Char if input.are_chats() => {
+            return Err(RunError::Usage(message!(
+                "{tokenizer} char is for text: conversations have characters of their own around \
+                 turns; take byte or bpe"
+            )));
+        }
         Choice::Byte => Arc::new(ByteTokenizer),
         Choice::Numbers { .. } => return Err(RunError::Internal(message!("text for numbers"))),
         Choice::Char => Arc::new(match input {
@@ -135,7 +141,13 @@ fn text(input: &Input, val_frac: f64, most: Option<usize>) -> Result<Cow<'_, [u8
             let text: String = stories.stories.into_iter().map(|story| story.text).collect();
             Ok(Cow::Owned(text.into_bytes()))
         }
-        Input::Files(files) => Ok(files.texts.learnt(val_frac, most)?),
+        Input::Files(files) => match &files.chats {
+            Some(chats) => {
+                let [learned, _] = chats.clone().divided(val_frac);
+                Ok(Cow::Owned(learned.spoken(most.unwrap_or(usize::MAX))))
+            }
+            None => Ok(files.texts.learnt(val_frac, most)?),
+        },
     }
 }
 

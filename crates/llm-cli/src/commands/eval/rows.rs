@@ -5,7 +5,7 @@ use crate::console::json_line;
 use crate::error::{Result, RunError};
 use llm_core::base::escape::escaped_token;
 use llm_core::base::memory;
-use llm_core::data::Window;
+use llm_core::data::{Batch, Window};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
 use llm_core::{TokenId, message};
@@ -62,7 +62,9 @@ impl TokenRows {
 
     pub(super) fn add(&mut self, window: Window, scored: &Scored<'_>) {
         let tokens = scored.targets.iter().zip(scored.losses).zip(logits_of(scored));
-        self.0.extend(tokens.enumerate().map(|(i, ((&token, &loss), logits))| TokenRow {
+        let counts = |(_, ((token, _), _)): &(usize, ((&TokenId, _), _))| **token != Batch::IGNORED;
+        let tokens = tokens.enumerate().filter(counts);
+        self.0.extend(tokens.map(|(i, ((&token, &loss), logits))| TokenRow {
             position: window.start + i + 1,
             window: window.start,
             token,

@@ -6,7 +6,7 @@ use crate::signals::Signals;
 use llm_core::base::Message;
 use llm_core::message;
 use llm_core::recipe::DataSource;
-use llm_run::data::{Data, Input, Reading, Validation, one_stdin};
+use llm_run::data::{Cut, Data, Input, Reading, Validation, one_stdin};
 use llm_run::plan::{Loaded, own_unseen};
 use std::path::{Path, PathBuf};
 
@@ -40,7 +40,9 @@ pub(super) fn measured_on(
         }
         Input::Files(files) => files.name.clone(),
     };
-    let val = Data::whole(input, loaded.run.model.config().seq_len, tokenizer)?;
+    let seq_len = loaded.run.model.config().seq_len;
+    let cut = Cut { seq_len, loss_on: recipe.loss_on };
+    let val = Data::whole(input, cut, tokenizer)?;
     say_changed(&val);
     Ok((val, name))
 }

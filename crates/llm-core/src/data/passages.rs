@@ -1,0 +1,57 @@
+//! Passages that stand alone, such as conversations: a training window holds one and nothing else,
+//! and of its targets some count.
+
+use super::Window;
+use crate::base::{Error, Result, TokenId};
+use crate::message;
+use crate::model::Batch;
+
+/// Which tokens are a window of their own, and which of them are targets.
+pub(super) struct Passages {
+    pub windows: Vec<Window>,
+    /// Of every token.
+    is_target: Vec<bool>,
+}
+
+/// Lengths of rows are multiples of this, so that recycled storage fits more often.
+const STEP: usize = 32;
+
+impl Passages {
+    /// # Errors
+    /// [`Error::Config`] when a window is not within the tokens, or none of its targets counts.
+    pub fn new(windows: Vec<Window>, is_target: Vec<bool>, tokens: usize) -> Result<Passages> {
+        let targets = |w: &Window| is_target.get(w.start + 1..=w.start + w.len);
+        let counts = |w: &Window| targets(w).is_some_and(|of| of.contains(&true));
+        if windows.is_empty() || is_target.len() != tokens || !windows.iter().all(counts) {
+            let reason =
+                message!("each has to lie within the tokens and hold a target that counts");
+            return Err(Error::config("passages", reason));
+        }
+        Ok(Passages { windows, is_target })
+    }
+
+    /// The length of rows for these passages: that of the longest, rounded up, at most `seq_len`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when one is longer than that.
+    pub fn row_len(some: &[Window], seq_len: usize) -> Result<usize> {
+        let longest = some.iter().map(|w| w.len).max().unwrap_or(0);
+        if longest > seq_len {
+            return Err(Error::shape(
+                "batch",
+                "windows as long as the longest passage",
+                &[longest, seq_len],
+            ));
+        }
+        Ok(longest.next_multiple_of(STEP).min(seq_len))
+    }
+
+    /// Targets that begin at this token, without those that do not count.
+    pub fn hide(&self, start: usize, targets: &mut [TokenId]) {
+        for (i, target) in targets.iter_mut().enumerate() {
+            if !self.is_target.get(start + i).is_some_and(|counts| *counts) {
+                *target = Batch::IGNORED;
+            }
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The tokens of conversations, and which of them are learned.
+
+use super::answers::written_down;
+use super::file::{Conversations, Said};
+use super::line::Line;
+use super::template::Template;
+use crate::error::{FormatError, Result};
+use llm_core::base::{Message, with_causes};
+use llm_core::data::{TokenDataset, Window};
+use llm_core::message;
+use llm_core::recipe::LossOn;
+use llm_core::tokenizer::Tokenizer;
+use llm_core::{Recipe, TokenId};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// How conversations are cut.
+#[derive(Clone, Copy, Debug)]
+pub struct Cut {
+    /// Tokens of a window: a conversation that is longer is learned in several.
+    pub seq_len: usize,
+    /// Which of their tokens are learned.
+    pub loss_on: LossOn,
+}
+
+impl From<&Recipe> for Cut {
+    fn from(recipe: &Recipe) -> Cut {
+        Cut { seq_len: recipe.seq_len, loss_on: recipe.loss_on }
+    }
+}
+
+/// Conversations as tokens.
+#[derive(Clone, Debug)]
+pub struct Learned {
+    /// Each a passage that stands alone, or several.
+    pub data: TokenDataset,
+    /// How many are longer than a window.
+    pub longer: usize,
+    /// Tokens that are learned, ..
+    pub targets: usize,
+    /// .. of so many.
+    pub tokens: usize,
+}
+
+/// Tokens, and which of them are learned.
+type Marked = (Vec<TokenId>, Vec<bool>);
+
+impl Conversations {
+    /// Their tokens, for a model with this template and tokenizer; nothing where there is nothing to
+    /// learn.
+    ///
+    /// # Errors
+    /// [`FormatError::Content`] with the file, the line and why it cannot be learned.
+    pub fn tokens(
+        &self,
+        template: &Template,
+        tokenizer: &dyn Tokenizer,
+        cut: Cut,
+    ) -> Result<Option<Learned>> {
+        let made = |said: &Said| marked(&said.what, template, tokenizer, cut.loss_on);
+        let made: Vec<_> = self.all.par_iter().map(made).collect();
+        let (mut tokens, mut is_target, mut windows) = (Vec::new(), Vec::new(), Vec::new());
+        let mut longer = 0;
+        for (said, made) in self.all.iter().zip(made) {
+            let (own, targets) =
+                made.map_err(|why| FormatError::Content(self.at((said.file, said.line), why)))?;
+            let start = tokens.len();
+            longer += usize::from(own.len() > cut.seq_len + 1);
+            let pieces = (0..own.len().saturating_sub(1)).step_by(cut.seq_len.max(1));
+            let pieces = pieces.map(|at| at..(at + cut.seq_len).min(own.len() - 1));
+            let learns =
+                |piece: &Range<usize>| targets[piece.start + 1..=piece.end].contains(&true);
+            windows.extend(
+                pieces.filter(learns).map(|p| Window { start: start + p.start, len: p.len() }),
+            );
+            tokens.extend(own);
+            is_target.extend(targets);
+        }
+        if windows.is_empty() {
+            return Ok(None);
+        }
+        let counts = |w: &Window| is_target[w.start + 1..=w.start + w.len].iter();
+        let targets = windows.iter().flat_map(counts).filter(|&&is| is).count();
+        let all = tokens.len();
+        let data = TokenDataset::from_tokens(tokens).with_passages(windows, is_target)?;
+        Ok(Some(Learned { data, longer, targets, tokens: all }))
+    }
+}
+
+/// The tokens of a line.
+fn marked(
+    line: &Line,
+    template: &Template,
+    tokenizer: &dyn Tokenizer,
+    loss_on: LossOn,
+) -> Result<Marked, Message> {
+    let encode = |text: &str| tokenizer.encode(text.as_bytes()).map_err(|e| with_causes(&e));
+    let turns = match line {
+        Line::Turns(turns) => turns,
+        Line::Text(text) => {
+            let mut tokens = encode(text)?;
+            tokens.extend(tokenizer.end_of_text());
+            let all = vec![true; tokens.len()];
+            return Ok((tokens, all));
+        }
+    };
+    if loss_on == LossOn::All {
+        let tokens = encode(&template.render(turns, false)?)?;
+        let all = vec![true; tokens.len()];
+        return Ok((tokens, all));
+    }
+    let written = written_down(template, turns)?;
+    if written.answers.is_empty() {
+        return Err(message!("it has no answer to learn (a message of the role assistant)"));
+    }
+    let tokens = encode(&written.text)?;
+    let answers = spans(&written.text, &written.answers, &tokens, tokenizer)?;
+    let mut place = 0;
+    let is_target = tokens.iter().map(|&token| {
+        let start = place;
+        place += tokenizer.bytes_of(token).len();
+        answers.iter().any(|answer| answer.start < place && start < answer.end)
+    });
+    let is_target = is_target.collect();
+    Ok((tokens, is_target))
+}
+
+/// The answers' places in the bytes of the tokens: in the text itself, unless the tokenizer puts it
+/// into another form.
+fn spans(
+    text: &str,
+    answers: &[Range<usize>],
+    tokens: &[TokenId],
+    tokenizer: &dyn Tokenizer,
+) -> Result<Vec<Range<usize>>, Message> {
+    let len = |tokens: &[TokenId]| -> usize {
+        tokens.iter().map(|&token| tokenizer.bytes_of(token).len()).sum()
+    };
+    if len(tokens) == text.len() {
+        return Ok(answers.to_vec());
+    }
+    let place = |at: usize| {
+        let before = tokenizer.encode(&text.as_bytes()[..at]);
+        before.map(|tokens| len(&tokens)).map_err(|e| with_causes(&e))
+    };
+    answers.iter().map(|answer| Ok(place(answer.start)?..place(answer.end)?)).collect()
+}
+
+#[cfg(all(test, feature = "bpe"))]
+mod tests {
+    use super::super::template::tests::chatml;
+    use super::*;
+    use llm_core::tokenizer::{ByteTokenizer, WithEndOfText};
+    use std::sync::Arc;
+
+    const LINE: &str = r#"{"prompt": "cat", "completion": "hat"}"#;
+
+    fn learned(lines: &str, seq_len: usize, loss_on: LossOn) -> Result<Option<Learned>> {
+        let tokenizer = WithEndOfText::extend(Arc::new(ByteTokenizer)).unwrap();
+        let files = [(message!("chats"), lines.as_bytes())];
+        let found = Conversations::parse(files).unwrap();
+        found.tokens(&chatml(), &*tokenizer, Cut { seq_len, loss_on })
+    }
+
+    /// The targets of every window, as text.
+    fn targets(of: &Learned) -> Vec<String> {
+        let windows = of.data.windows(0);
+        let batch = |w: Window| {
+            let tokens = of.data.tokens(w.start + 1, w.len).unwrap();
+            tokens.iter().map(|&t| char::from_u32(t).unwrap()).collect()
+        };
+        windows.iter().map(batch).collect()
+    }
+
+    #[test]
+    fn answers_alone_are_learned_and_windows_do_not_cross() {
+        let lines = format!("{LINE}\n{LINE}\n{{\"text\": \"ab\"}}\n");
+        let found = learned(&lines, 128, LossOn::Answers).unwrap().unwrap();
+        let whole = "|im_start|>user\ncat<|im_end|>\n<|im_start|>assistant\nhat<|im_end|>\n";
+        assert_eq!(targets(&found), [whole, whole, "b\u{100}"]);
+        // "hat<|im_end|>\n" twice, "b" and the end of a text
+        assert_eq!((found.targets, found.longer), (2 * 14 + 2, 0));
+        let all = learned(&lines, 128, LossOn::All).unwrap().unwrap();
+        assert_eq!(all.targets, 2 * whole.len() + 2);
+        // In pieces, of which those without a part of the answer are left out.
+        let found = learned(LINE, 16, LossOn::Answers).unwrap().unwrap();
+        assert_eq!(found.longer, 1);
+        assert_eq!(targets(&found).concat(), whole[48..]);
+    }
+
+    #[test]
+    fn what_cannot_be_learned_is_named_by_its_line() {
+        let lines =
+            format!("{LINE}\n\n{{\"messages\": [{{\"role\": \"user\", \"content\": \"a\"}}]}}");
+        let said = learned(&lines, 16, LossOn::Answers).unwrap_err().to_string();
+        assert!(said.starts_with("chats, line 3: it has no answer to learn"), "{said}");
+        assert!(learned("", 16, LossOn::All).unwrap().is_none());
+    }
+}

@@ -39,6 +39,12 @@ impl Signals {
         }
     }
 
+    /// Goes on as if none had come.
+    pub fn forget(&self) {
+        self.which.store(0, Ordering::SeqCst);
+        self.at_once.store(false, Ordering::SeqCst);
+    }
+
     /// `Err(RunError::Signal)` once a signal has come.
     pub fn check(&self) -> Result<()> {
         self.pending().map_or(Ok(()), |n| Err(RunError::Signal(n)))

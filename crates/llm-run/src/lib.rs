@@ -16,6 +16,7 @@
 //! | [`settings`] | the settings of a model and a run, each in one row |
 //! | [`folder`] | where a run is kept, and found again |
 //! | [`data`] | training and validation data |
+//! | [`talk`] | a conversation with a model |
 //! | [`tokenizers`] | how a new run's text is cut |
 //! | [`options`] | what a run is asked for |
 //! | [`plan`] | options, checkpoint and data made into a run; everything is checked here |
@@ -44,6 +45,8 @@ pub mod settings;
 pub mod folder;
 
 pub mod data;
+
+pub mod talk;
 
 pub mod tokenizers;
 

@@ -1,6 +1,7 @@
 //! The command line: what can be typed. What it means is decided in [`llm_run::plan`].
 
 mod bench;
+mod chat;
 mod choices;
 mod clap_error;
 mod command;
@@ -21,6 +22,7 @@ mod trace;
 mod training;
 
 pub use bench::{BenchArgs, BenchName};
+pub use chat::ChatArgs;
 pub use choices::Kept;
 pub(crate) use clap_error::in_one_line;
 pub(crate) use command::TRAIN;
@@ -82,6 +84,9 @@ pub enum Verb {
     /// Write text with a trained model
     /// zh: 用训练好的模型写文本
     Generate(GenerateArgs),
+    /// Talk with a trained model, as its chat template has it
+    /// zh: 按模型自己的对话模板与它对话
+    Chat(ChatArgs),
     /// Loss, perplexity, bits per byte and accuracy of a model over a whole file
     /// zh: 模型在整个文件上的损失、困惑度、每字节比特数和命中率
     Eval(EvalArgs),

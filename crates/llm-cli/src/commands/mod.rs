@@ -2,6 +2,7 @@
 
 mod banner;
 mod bench;
+mod chat;
 mod compare;
 mod eval;
 mod export;
@@ -41,6 +42,7 @@ pub(crate) fn dispatch(program: &Program, cli: &Cli, verb: &str) -> Result<()> {
     }
     match &cli.verb {
         Some(Verb::Generate(args)) => in_pool(&args.output, |_| generate::generate(program, args)),
+        Some(Verb::Chat(args)) => in_pool(&args.output, |_| chat::chat(program, args)),
         Some(Verb::Eval(args)) => in_pool(&args.output, |_| eval::eval(program, args)),
         Some(Verb::Tokenizer(args)) => {
             in_pool(args.verb.output(), |_| tokenizer::tokenizer(program, args))

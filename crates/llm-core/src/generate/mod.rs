@@ -103,13 +103,7 @@ impl<'m> Generator<'m> {
         if !(1..=window).contains(&slide) {
             return Err(Error::config("slide", message!("{} is outside 1..={}", slide, window)));
         }
-        if prompt.is_empty() {
-            return Err(Error::shape("generate", "a prompt of one token or more", &[0]));
-        }
-        let vocab_size = model.config().vocab_size;
-        if let Some(position) = prompt.iter().position(|&t| t as usize >= vocab_size) {
-            return Err(Error::TokenOutOfRange { token: prompt[position], position, vocab_size });
-        }
+        check_prompt(prompt, model.config().vocab_size)?;
         let decoder = Decoder::with_weights(model, kind)?;
         let (tokens, prompt_len) = (prompt.to_vec(), prompt.len());
         let start = window_start(prompt_len, window, slide);
@@ -171,6 +165,24 @@ impl<'m> Generator<'m> {
         Ok(Choice { token, logprob })
     }
 
+    /// Takes another prompt, for the text number `sample` of the same seed. What it has in common
+    /// with the tokens that were read, from the first on, is not read again: of a conversation the
+    /// last turn alone.
+    ///
+    /// # Errors
+    /// As [`Generator::new`].
+    pub fn prompt(&mut self, prompt: &[TokenId], sample: u64) -> Result<()> {
+        check_prompt(prompt, self.decoder.logits().len())?;
+        let start = window_start(prompt.len(), self.window, self.slide);
+        let read = &self.tokens[self.start..][..self.decoder.len()];
+        let pairs = read.iter().zip(&prompt[start..prompt.len() - 1]);
+        let common = pairs.take_while(|(a, b)| a == b).count();
+        self.decoder.rewind(if start == self.start { common } else { 0 });
+        self.sampling.sample = sample;
+        (self.tokens, self.prompt_len, self.start) = (prompt.to_vec(), prompt.len(), start);
+        Ok(())
+    }
+
     /// Goes back to the prompt, for the text number `sample` of the same seed.
     pub fn restart(&mut self, sample: u64) {
         self.sampling.sample = sample;
@@ -179,6 +191,16 @@ impl<'m> Generator<'m> {
         // had: read again, token by token, they would differ in their last digits.
         let same = self.start == window_start(self.prompt_len, self.window, self.slide);
         self.decoder.rewind(if same { self.prompt_len - self.start } else { 0 });
+    }
+}
+
+fn check_prompt(prompt: &[TokenId], vocab_size: usize) -> Result<()> {
+    if prompt.is_empty() {
+        return Err(Error::shape("generate", "a prompt of one token or more", &[0]));
+    }
+    match prompt.iter().position(|&t| t as usize >= vocab_size) {
+        Some(at) => Err(Error::TokenOutOfRange { token: prompt[at], position: at, vocab_size }),
+        None => Ok(()),
     }
 }
 

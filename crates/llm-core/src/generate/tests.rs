@@ -253,3 +253,26 @@ fn a_number_that_does_not_fit_is_named() {
         }
     }
 }
+
+/// Of a longer prompt the new tokens alone are read, and what is written is as if all had been.
+#[test]
+fn a_prompt_that_goes_on_is_read_on() {
+    let model = TinyGPT::new(Config::new(50, 16, 16, 2), 1).unwrap();
+    let mut talk = Generator::new(&model, &[1, 2, 3], Sampling::greedy(), 1).unwrap();
+    for _ in 0..3 {
+        talk.next_token().unwrap();
+    }
+    let so_far = talk.tokens().to_vec();
+    // The last token that was drawn was not read; one is read again, for what follows from it.
+    let on = [&so_far[..], &[7, 8]].concat();
+    for (prompt, kept) in [(on, 5), (vec![1, 2], 1), (vec![4, 2], 0), ((0..30).collect(), 0)] {
+        talk.prompt(&prompt, 0).unwrap();
+        assert_eq!(talk.decoder.len(), kept, "{prompt:?}");
+        let mut afresh = Generator::new(&model, &prompt, Sampling::greedy(), 1).unwrap();
+        for _ in 0..3 {
+            let (a, b) = (talk.next_token().unwrap(), afresh.next_token().unwrap());
+            assert!(a.token == b.token && (a.logprob - b.logprob).abs() < 1e-5, "{prompt:?}");
+        }
+    }
+    assert!(talk.prompt(&[], 0).is_err() && talk.prompt(&[50], 0).is_err());
+}

@@ -70,13 +70,17 @@ fn answer(
         true => before.len(),
         // It asks for an answer with more than it writes before one, such as a first thought.
         false => {
-            let turns = template.render(&turns[..i], false)?;
-            let common = text.bytes().zip(before.bytes()).take_while(|(a, b)| a == b).count();
-            let common = (0..=common).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-            if !text.starts_with(&turns) || common < turns.len() {
+            let turns_before = template.render(&turns[..i], false)?;
+            let pairs = text.chars().zip(before.chars()).take_while(|(a, b)| a == b);
+            let common: usize = pairs.map(|(a, _)| a.len_utf8()).sum();
+            if !text.starts_with(&turns_before) || common < turns_before.len() {
                 return Err(apart());
             }
-            common
+            // What is said may begin as that does.
+            let content = &turns[i].content;
+            let rest = &text[turns_before.len()..];
+            let said = rest.find(content.as_str()).or_else(|| rest.find(content.trim()));
+            common.min(turns_before.len() + said.ok_or_else(apart)?)
         }
     };
     let up_to = template.render(&turns[..=i], false)?;
@@ -88,10 +92,23 @@ fn answer(
     let said = turns[i].content.trim();
     let tail = up_to.rfind(said).map(|at| &up_to[at + said.len()..]).ok_or_else(apart)?;
     let end = text[start..].find(said).map(|at| start + at + said.len()).ok_or_else(apart)?;
-    match text[end..].starts_with(tail) {
-        true => Ok(start..end + tail.len()),
-        false => Err(apart()),
+    let common = common(tail, &text[end..]);
+    match common.is_empty() && !tail.is_empty() {
+        true => Err(apart()),
+        false => Ok(start..end + common.len()),
     }
+}
+
+/// What both begin with, up to the end of a mark where they part: after the last answer another mark
+/// may stand than after one that is followed by a question, and both may begin with `<|`.
+fn common<'t>(a: &'t str, b: &str) -> &'t str {
+    let pairs = a.chars().zip(b.chars()).take_while(|(a, b)| a == b);
+    let common = &a[..pairs.map(|(a, _)| a.len_utf8()).sum()];
+    if common.len() == a.len() {
+        return common;
+    }
+    let ends = |c: char| c.is_whitespace() || matches!(c, '>' | ']');
+    common.rfind(ends).map_or("", |at| &common[..=at])
 }
 
 #[cfg(all(test, feature = "bpe"))]
@@ -141,6 +158,14 @@ mod tests {
              {% if add_generation_prompt %}assistant:<t>{% endif %}",
         );
         assert_eq!(answers(&begun, &conversation()), ["hat\n", " log \n"]);
+        let marked = [Turn::new("user", "a"), Turn::new("assistant", "<b>")];
+        assert_eq!(answers(&begun, &marked), ["<b>\n"]);
+        // Phi's: the end of the text stands after the last answer alone.
+        let ended = template(
+            "{% for m in messages %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}\
+             {% if add_generation_prompt %}<|assistant|>{% else %}<|endoftext|>{% endif %}",
+        );
+        assert_eq!(answers(&ended, &conversation()), ["hat<|end|>", " log <|end|><|endoftext|>"]);
     }
 
     #[test]

@@ -85,7 +85,7 @@ impl Template {
         let template = jinja.get_template(NAME).map_err(|e| message!("{}", said(&e)))?;
         let values = context! {
             messages => Serde(turns), add_generation_prompt => answer,
-            bos_token => self.bos.clone(), eos_token => self.eos.clone(),
+            tools => (), documents => (), bos_token => self.bos.clone(), eos_token => self.eos.clone(),
         };
         template.render(values).map_err(|e| match e.kind() {
             ErrorKind::OutOfFuel => message!("the chat template does not come to an end"),

@@ -46,15 +46,11 @@ pub fn note(note: &Note) -> Message {
         }
         Note::OwnText { files } => message!("the run's own text is used: {}", paths(files)),
         Note::Habits(habits) => message!("the run's own {} go on", list(habits)),
-        Note::NewCourse { rate, end } => message!(
-            "the rate had come down to 0: a new course from {} to 0 at step {}; {lr} sets where it begins",
+        Note::NewCourse { before, rate, end } => message!(
+            "the rate had come down to {}: a new course from {} to 0 at step {}; {lr} sets where it begins",
+            short(*before),
             short(*rate),
             end
-        ),
-        Note::AtTheFloor { rate } => message!(
-            "other text at the rate with which the course ended, {}; {lr} N {schedule} constant \
-             teaches it sooner",
-            short(*rate)
         ),
         Note::RateTakenDown { end, rate } => message!(
             "{lr} is below the run's {min_lr}, and takes it down: the rate's course ended at step {}, \

@@ -15,7 +15,7 @@ pub const PERIODIC_TOKENS: usize = 65_536;
 /// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run
 /// was trained on, so that it takes a small part of the time, ..
 pub const LEARNT_A_SCORED: u64 = 4;
-/// .. but at least this many, ..
+/// .. but at least this many, if it was trained on as many, ..
 pub const FEWEST_FINAL_TOKENS: usize = 1 << 18;
 /// .. and at most this many; of the stories all up to this.
 pub const FINAL_TOKENS: usize = 4 << 20;

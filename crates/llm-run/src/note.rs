@@ -62,17 +62,14 @@ pub enum Note {
     },
     /// Habits that the run keeps, though not asked for this time.
     Habits(Vec<(&'static str, Value)>),
-    /// A new course of the rate, since the old one has ended at 0.
+    /// A new course of the rate, since the old one has ended.
     NewCourse {
+        /// Where it ended.
+        before: f32,
         /// The rate that it begins with.
         rate: f32,
         /// The step at which it ends at 0.
         end: u64,
-    },
-    /// Training on other text at the low rate with which the schedule ended.
-    AtTheFloor {
-        /// The rate.
-        rate: f32,
     },
     /// The rate stays at the end of its course, which was taken down.
     RateTakenDown {

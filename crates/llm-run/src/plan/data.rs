@@ -12,6 +12,9 @@ use llm_core::tokenizer::Tokenizer;
 use std::path::Path;
 use std::sync::Arc;
 
+/// The share of another text that is unseen, where the run had validation text of its own.
+const UNSEEN: f64 = 0.1;
+
 /// The data of a run that goes on: the same as before, or other data that was allowed. Validation
 /// text of its own is asked for when something is to be judged.
 pub(super) fn resumed(
@@ -46,7 +49,16 @@ pub(super) fn resumed(
         }
         return Err(missing(path, message!("was trained on files"), &recipe.data, files, "data"));
     };
+    let allowed = untrained || options.allow_data_change.unwrap_or(false);
     let val = match (&recipe.val_data, files.val.is_empty()) {
+        // Of another text the end of that is unseen.
+        (Some(_), true) if !options.data.is_empty() && allowed && input.source() != recipe.data => {
+            recipe.val_data = None;
+            if !options.given.contains_key("val_frac") {
+                recipe.val_frac = UNSEEN;
+            }
+            None
+        }
         (Some(val), true) if judged => {
             return Err(missing(path, message!("has its own validation text"), val, files, "val"));
         }
@@ -58,7 +70,6 @@ pub(super) fn resumed(
         }
         (_, false) => Some(Input::files(&files.val, reading)?),
     };
-    let allowed = untrained || options.allow_data_change.unwrap_or(false);
     let before = Some(&recipe.data);
     if let Some(now) = changed(before, &input, allowed, path, message!("trained"), Some(files))? {
         recipe.data = now;

@@ -75,12 +75,12 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
         RunError::Memory(e, _) => RunError::Memory(e, message!("{batch} or {seq}")),
         other => other,
     })?;
+    let mut other_text = false;
     let (files, read) = if learns || options.reads || !options.data.is_empty() {
         let (files, recipe) = (TextFiles::of_run(options, path), &mut trainer.recipe);
         let before = recipe.data.clone();
         let read = data::resumed(options, &files, recipe, &tokenizer, learns, path)?;
-        let (step, of_run) = (trainer.step, before != DataSource::NONE);
-        notes.extend(at_the_floor(given, recipe, step).filter(|_| of_run && before != recipe.data));
+        other_text = before != DataSource::NONE && before != recipe.data;
         (files, Some(read))
     } else {
         (TextFiles::default(), None)
@@ -98,7 +98,7 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
     }
     // What was planned goes on as it was planned, to the byte.
     if given.contains_key("steps") || options.epochs.is_some() {
-        notes.extend(new_course(given, &mut trainer)?);
+        notes.extend(new_course(given, other_text, &mut trainer)?);
     }
     Ok(Plan {
         steps,
@@ -117,14 +117,20 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
 /// A finished run goes on at such a part of its peak: enough to learn, not enough to lose what it knows.
 const GOES_ON_AT: f32 = 0.1;
 
-/// Where the rate has come down to 0 more steps would teach nothing: a new course then leads from the rate
-/// that was given, or a part of the old peak, to 0 at the last of the new steps.
+/// Where the rate has come down to 0 more steps would teach nothing, and at the end of its course too little
+/// of other text: a new course then leads from the rate that was given, or a part of the old peak, to 0 at the
+/// last of the new steps.
 ///
 /// # Errors
 /// A usage error where an end was given that is past already.
-fn new_course(given: &Given, trainer: &mut Trainer) -> Result<Option<Note>> {
+fn new_course(given: &Given, other_text: bool, trainer: &mut Trainer) -> Result<Option<Note>> {
     let (step, recipe) = (trainer.step, &mut trainer.recipe);
-    if recipe.total_steps <= step || recipe.schedule.at(step) != 0.0 {
+    let schedule = &recipe.schedule;
+    let chosen =
+        ["lr", "schedule", "min_lr", "decay_steps"].iter().any(|of| given.contains_key(*of));
+    let floor = schedule.is_over(step) && schedule.min_lr < schedule.lr;
+    let too_low = schedule.at(step) == 0.0 || (other_text && floor && !chosen);
+    if recipe.total_steps <= step || !too_low {
         return Ok(None);
     }
     if given.contains_key("decay_steps") {
@@ -140,18 +146,9 @@ fn new_course(given: &Given, trainer: &mut Trainer) -> Result<Option<Note>> {
         schedule.lr *= GOES_ON_AT;
     }
     // The peak comes right after the warm-up, which is over.
+    let before = std::mem::replace(&mut schedule.min_lr, 0.0);
     (schedule.warmup_steps, schedule.decay_steps) = (step, recipe.total_steps);
-    Ok(Some(Note::NewCourse { rate: schedule.lr, end: recipe.total_steps }))
-}
-
-/// Said where a run goes on with other text, at the rate with which it ended.
-fn at_the_floor(given: &Given, recipe: &Recipe, step: u64) -> Option<Note> {
-    let schedule = &recipe.schedule;
-    let chosen =
-        ["lr", "schedule", "min_lr", "decay_steps"].iter().any(|flag| given.contains_key(*flag));
-    let floor = schedule.is_over(step) && schedule.min_lr > 0.0 && schedule.min_lr < schedule.lr;
-    (floor && recipe.total_steps > step && !chosen)
-        .then_some(Note::AtTheFloor { rate: schedule.min_lr })
+    Ok(Some(Note::NewCourse { before, rate: schedule.lr, end: recipe.total_steps }))
 }
 
 /// What a file decided once and for all: flags may repeat it, not change it.

@@ -38,7 +38,7 @@ pub struct Learned {
     pub longer: usize,
     /// Tokens that are learned, ..
     pub targets: usize,
-    /// .. of so many.
+    /// .. of so many that follow another one.
     pub tokens: usize,
 }
 
@@ -81,7 +81,7 @@ impl Conversations {
         }
         let counts = |w: &Window| is_target[w.start + 1..=w.start + w.len].iter();
         let targets = windows.iter().flat_map(counts).filter(|&&is| is).count();
-        let all = tokens.len();
+        let all = tokens.len() - self.all.len();
         let data = TokenDataset::from_tokens(tokens).with_passages(windows, is_target)?;
         Ok(Some(Learned { data, longer, targets, tokens: all }))
     }

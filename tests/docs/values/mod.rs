@@ -5,6 +5,7 @@ mod concepts;
 mod course;
 mod cutting;
 mod exercises;
+mod from_one_layer;
 mod from_zero;
 mod gguf;
 mod hand;
@@ -50,6 +51,7 @@ pub fn all() -> Values {
     heads_by_hand::add(&mut values);
     concepts::add(&mut values);
     from_zero::add(&mut values);
+    from_one_layer::add(&mut values);
     gguf::add(&mut values);
     concept_heads::add(&mut values);
     modern::add(&mut values);

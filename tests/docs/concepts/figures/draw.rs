@@ -1,16 +1,17 @@
 //! Each figure: what stands where, and its words in both languages.
 
-use super::modern;
 use super::svg::{COLOURS, Grid, Picture};
 use super::words::map_of_words;
+use super::{curves, modern};
 use crate::docs::concepts::{
-    embedding, lookup, masks, mlp, next, order, products, pytorch, robust, scaling, softmax,
+    embedding, lookup, masks, mlp, next, order, products, pytorch, residual, robust, scaling,
+    softmax,
 };
 use llm_core::{Tensor, ops};
 
 type Draw = fn(usize) -> String;
 
-pub const ALL: [(&str, Draw); 16] = [
+pub const ALL: [(&str, Draw); 18] = [
     ("lookup", lookup_figure),
     ("root_d", root_d),
     ("order", order_figure),
@@ -27,6 +28,8 @@ pub const ALL: [(&str, Draw); 16] = [
     ("softmax", softmax_figure),
     ("embedding", embedding_figure),
     ("mlp", mlp_figure),
+    ("residual", residual_figure),
+    ("overfitting", curves::overfitting),
 ];
 
 const NONE: &[&str] = &[];
@@ -127,6 +130,28 @@ fn mlp_figure(language: usize) -> String {
     picture.grid([680.0, 60.0], &plain(names[4], NONE, NONE, &row));
     picture.text([774.0, 118.0], "middle", 18, "→");
     picture.grid([820.0, 60.0], &plain(names[5], NONE, NONE, &normed));
+    picture.finish()
+}
+
+fn residual_figure(language: usize) -> String {
+    let title = ["What two layers add to the stream", "两层给残差流加上什么"][language];
+    let mut picture = Picture::new(1000.0, 250.0, title);
+    let names = [
+        ["is", "before: layer 0 adds", "layer 1 looks", "next: layer 1 adds"],
+        ["自己", "前一个：第 0 层加的", "第 1 层看哪里", "下一个：第 1 层加的"],
+    ][language];
+    let letters: Vec<String> = residual::TEXTS[0].chars().map(String::from).collect();
+    let letters: Vec<&str> = letters.iter().map(String::as_str).collect();
+    let stream = residual::read(residual::TEXTS[0]).unwrap();
+    let pair = |from: usize| {
+        let rows = stream.x[2].data().chunks_exact(6);
+        Tensor::from_vec(&[6, 2], rows.flat_map(|r| r[from..from + 2].to_vec()).collect()).unwrap()
+    };
+    let [is, before, next] = [residual::IS, residual::BEFORE, residual::NEXT].map(pair);
+    picture.grid([50.0, 70.0], &plain(names[0], &letters, NONE, &is));
+    picture.grid([220.0, 70.0], &plain(names[1], &letters, NONE, &before));
+    picture.grid([400.0, 70.0], &shares(names[2], &letters, &letters, &stream.p[1]));
+    picture.grid([800.0, 70.0], &plain(names[3], &letters, NONE, &next));
     picture.finish()
 }
 

@@ -3,6 +3,7 @@
 //! The test compares them with the files in docs/figures/; `tools/figures`, which sets FIGURES_INTO, has it write
 //! them instead.
 
+mod curves;
 mod draw;
 mod modern;
 mod svg;

@@ -63,6 +63,13 @@ impl Picture {
         ));
     }
 
+    /// A line through points.
+    pub fn curve(&mut self, points: &[[f64; 2]], colour: &str, width: f64) {
+        for pair in points.windows(2) {
+            self.stroke(pair[0], pair[1], colour, width);
+        }
+    }
+
     /// Its line alone.
     pub fn circle(&mut self, [x, y]: [f64; 2], radius: f64) {
         self.line(&format!(

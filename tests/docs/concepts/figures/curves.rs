@@ -1,0 +1,54 @@
+//! Figures with curves: what is learned against what is unseen.
+
+use super::svg::{COLOURS, Picture};
+use crate::docs::concepts::overfitting;
+
+const GREY: &str = "#9ca3af";
+/// Left, top, right and bottom of the plane.
+const PLANE: [f64; 4] = [70.0, 70.0, 630.0, 290.0];
+
+/// The plane with lines at some heights; `up` says how far up a height lies, 0..=1.
+fn plane(picture: &mut Picture, heights: &[(f64, &str)]) {
+    let [left, _, right, _] = PLANE;
+    for &(up, name) in heights {
+        let y = place([0.0, up])[1];
+        picture.stroke([left, y], [right, y], GREY, 0.5);
+        picture.text([left - 8.0, y + 4.0], "end", 12, name);
+    }
+}
+
+/// A point of the plane, whose sides are 0..=1.
+fn place([right, up]: [f64; 2]) -> [f64; 2] {
+    let [x0, y0, x1, y1] = PLANE;
+    [x0 + right * (x1 - x0), y1 - up * (y1 - y0)].map(|x| (10.0 * x).round() / 10.0)
+}
+
+fn legend(picture: &mut Picture, names: [&str; 2]) {
+    for (i, name) in names.into_iter().enumerate() {
+        let x = PLANE[0] + 250.0 * i as f64;
+        picture.rect([x, 42.0], [12.0, 12.0], COLOURS[i], 0.9);
+        picture.text([x + 18.0, 53.0], "start", 13, name);
+    }
+}
+
+pub fn overfitting(language: usize) -> String {
+    let title = ["A text learned by heart", "把一段文本背下来"][language];
+    let mut picture = Picture::new(660.0, 340.0, title);
+    let names = [["the learned text", "the unseen word"], ["学过的文本", "没见过的词"]];
+    legend(&mut picture, names[language]);
+    plane(&mut picture, &[(0.0, "0"), (0.4, "1"), (0.8, "2")]);
+    let along = |pass: usize| (pass as f64 + 1.0).ln() / (overfitting::PASSES as f64 + 1.0).ln();
+    let curve = overfitting::curve();
+    for (which, colour) in COLOURS.into_iter().enumerate() {
+        let passes = (0..curve.len()).filter(|&n| n <= 20 || n % 20 == 0);
+        let at = |n: usize| place([along(n), curve[n][which] / 2.5]);
+        picture.curve(&passes.map(at).collect::<Vec<_>>(), colour, 2.5);
+    }
+    for pass in [0, 1, 2, 5, 20, overfitting::PASSES] {
+        let x = place([along(pass), 0.0])[0];
+        picture.text([x, PLANE[3] + 18.0], "middle", 12, &pass.to_string());
+    }
+    let below = ["times through the text", "走过文本几遍"][language];
+    picture.text([350.0, 330.0], "middle", 13, below);
+    picture.finish()
+}

@@ -1,0 +1,130 @@
+//! Values of the pages on the residual stream and on overfitting: examples that are computed, and what training decided.
+
+use super::performance::{flatten, measured};
+use super::{Values, list};
+use crate::docs::concepts::{overfitting, residual};
+use llm_core::Config;
+use workspace_tests::baseline;
+
+pub fn add(values: &mut Values) {
+    stream(values);
+    layers(values);
+    by_heart(values);
+    windows(values);
+}
+
+fn numbers(section: &str, key: &str) -> Vec<f64> {
+    let mut numbers = Vec::new();
+    flatten(&measured()[section][key], &mut numbers);
+    assert!(!numbers.is_empty(), "{section}.{key}");
+    numbers
+}
+
+fn stream(values: &mut Values) {
+    let rounded = |x: f32| f64::from((1e3 * x).round() / 1e3 + 0.0);
+    let found = residual::read(residual::TEXTS[0]).unwrap();
+    let row = |i: usize| -> Vec<f64> {
+        found.x[2].data()[6 * i..6 * i + 6].iter().map(|&x| rounded(x)).collect()
+    };
+    values.insert("stream.sizes", list![1, 0, 0, 1]);
+    let rows = (0..6).flat_map(|i| row(i)[..if i == 5 { 6 } else { 4 }].to_vec());
+    values.insert("stream.rows", [0.0, 1.0].into_iter().chain(rows).collect());
+    values.insert("stream.asks", [vec![1.0], row(5)[..2].to_vec()].concat());
+    let scores = |text| -> Vec<f64> {
+        let found = residual::read(text).unwrap();
+        found.scores.data()[30..].iter().map(|&x| rounded(x)).collect()
+    };
+    values.insert("stream.scores", scores(residual::TEXTS[0]));
+    values.insert(
+        "stream.share",
+        [vec![found.p[1].data()[32].into()], row(2)[..2].to_vec()].concat(),
+    );
+    values.insert("stream.texts", list![1, 2, 3, 4]);
+    values.insert("stream.same", list![1, 4, 2, 3]);
+    assert_eq!(residual::answer("·abcdc"), 'd');
+    let [c, zero] = residual::code('c').map(f64::from);
+    values.insert("stream.ex", [vec![c, zero], scores("·abcdc")].concat());
+}
+
+/// What training decides.
+fn layers(values: &mut Values) {
+    let rows = numbers("layers", "off");
+    let head = [1.0, 1.1, 1.2, 1.3];
+    let of = |i: usize, heads_off: &[f64]| [heads_off, &rows[7 * i + 1..7 * i + 7]].concat();
+    let layer = [0.0, 0.1, 0.2, 0.3];
+    let one = (0..4).flat_map(|i| of(i + 1, &layer[i..=i]));
+    let table = of(0, &[]).into_iter().chain(one).chain(of(5, &[]));
+    values.insert("stream.off", [0.0].into_iter().chain(head).chain(table).collect());
+    let even = *numbers("inside", "even").last().unwrap();
+    values.insert("stream.blind", vec![1.0, 1.2, rows[7 * 5 + 3], rows[3], even, 0.0]);
+    values.insert("stream.shared", vec![0.0, 0.2, 0.3, 1.2]);
+    let parameters =
+        |layers, width| baseline(&Config::new(256, 256, width, layers)).parameter_count() as f64;
+    values.insert("stream.wide", vec![800.0, parameters(1, 92), parameters(2, 64)]);
+    let measured = measured();
+    let kinds = ["thing", "other-item", "other-person", "all"];
+    let row = |kind: &str| -> Vec<f64> {
+        let of = |model: &str| {
+            let rows = measured["layers"][model].as_array().unwrap();
+            let row = rows.iter().find(|row| row[0] == kind).unwrap();
+            row.as_array().unwrap()[1..].iter().map(|x| x.as_f64().unwrap()).collect::<Vec<_>>()
+        };
+        ["one", "one_wide", "two"].map(of).concat()
+    };
+    values.insert("stream.kinds", [vec![92.0], kinds.map(row).concat()].concat());
+    let long = measured["layers"]["one_long"].as_array().unwrap();
+    let long = |kind: &str| long.iter().find(|row| row[0] == kind).unwrap()[1].as_f64().unwrap();
+    values.insert("stream.long", vec![long("other-person"), long("thing")]);
+}
+
+fn by_heart(values: &mut Values) {
+    let curve = overfitting::curve();
+    let best = overfitting::best();
+    let at = [0, 1, best, 5, 20, overfitting::PASSES];
+    let of = |which: usize| at.map(|pass| curve[pass][which]).to_vec();
+    values.insert("over.curve", [at.map(|n| n as f64).to_vec(), of(0), of(1)].concat());
+    let best = [vec![best as f64], curve[best].to_vec()].concat();
+    let last = curve[overfitting::PASSES];
+    values.insert("over.best", best);
+    assert!(last[1] > curve[0][1]);
+    let [exact, some] = [0.0, 1.0].map(overfitting::counted);
+    values.insert("over.exact", vec![exact[0], 0.0]);
+    values.insert("over.some", vec![1.0, some[0], some[1]]);
+    values.insert("over.ex_given", vec![]);
+    values.insert("over.ex", list![1, 9, 4, 5, 1]);
+}
+
+fn windows(values: &mut Values) {
+    let [whole, first, later] = numbers("windows", "learnt")[..] else { panic!("three losses") };
+    let [alone, unseen] = numbers("windows", "alone")[..] else { panic!("two losses") };
+    let reported = numbers("windows", "reported");
+    let [open_first, open_later, open_all, share] = overfitting::left_open();
+    let (first_share, later_share) = (100.0 * (1.0 - share), 100.0 * share);
+    values.insert("over.picture", vec![0.0837, reported[0], reported[1]]);
+    let (learnt, steps, batch) = (18_000.0, 800.0, 8.0);
+    assert!(steps * batch < learnt / 2.0);
+    values.insert("over.alone_all", vec![alone, unseen, learnt, steps, batch]);
+    values.insert("over.window", list![256]);
+    values.insert("over.perfect", vec![open_all, open_first]);
+    values.insert("over.way", vec![reported[1], unseen]);
+    values.insert(
+        "over.windows",
+        vec![
+            first_share,
+            first,
+            open_first,
+            later_share,
+            later,
+            open_later,
+            100.0,
+            whole,
+            open_all,
+        ],
+    );
+    values.insert("over.causes", vec![whole - alone, reported[1] - whole, 0.0, alone - unseen]);
+    values.insert("over.ex_window_given", vec![later_share, later, first]);
+    values.insert(
+        "over.ex_window",
+        vec![later_share / 100.0, later - first, share * (later - first)],
+    );
+}

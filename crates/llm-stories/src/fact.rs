@@ -77,6 +77,12 @@ impl FactKind {
         }
     }
 
+    /// Whether the word is always the one of its [class](FactKind::class) that was mentioned last: such facts are
+    /// right without reading.
+    pub fn is_last_mentioned(self) -> bool {
+        matches!(self, FactKind::Spot | FactKind::Receiver)
+    }
+
     /// The words that compete for the place of such a fact.
     pub fn class(self) -> WordClass {
         match self {

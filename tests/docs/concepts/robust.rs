@@ -45,3 +45,21 @@ pub fn error_of_votes() -> [f64; 2] {
         .sum();
     [1.0, four / f64::from(all)]
 }
+
+/// A step, and the share of facts right then with each of five seeds, in percent.
+pub type Measured = (f64, Vec<f64>);
+
+/// What one head and four have learned by each step.
+pub fn race() -> [Vec<Measured>; 2] {
+    let measured: Value =
+        serde_json::from_str(include_str!("../../../benches/measured.json")).unwrap();
+    ["one", "four"].map(|which| {
+        let rows = measured["race"][which].as_array().unwrap().iter();
+        let row = |row: &Value| -> Measured {
+            let numbers: Vec<f64> =
+                row.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
+            (numbers[0], numbers[1..].to_vec())
+        };
+        rows.map(row).collect()
+    })
+}

@@ -4,6 +4,7 @@ use super::performance::{flatten, measured};
 use super::{Values, list};
 use crate::docs::concepts::{overfitting, residual};
 use llm_core::Config;
+use llm_stories::{FactKind, Predictors, StoryCorpus};
 use workspace_tests::baseline;
 
 pub fn add(values: &mut Values) {
@@ -11,6 +12,7 @@ pub fn add(values: &mut Values) {
     layers(values);
     by_heart(values);
     windows(values);
+    race(values);
 }
 
 fn numbers(section: &str, key: &str) -> Vec<f64> {
@@ -127,4 +129,51 @@ fn windows(values: &mut Values) {
         "over.ex_window",
         vec![later_share / 100.0, later - first, share * (later - first)],
     );
+}
+fn race(values: &mut Values) {
+    let [one, four] = ["one", "four"].map(|which| numbers("race", which));
+    let row = |of: &[f64], step: f64| -> Vec<f64> {
+        let row = of.chunks_exact(6).find(|row| row[0] == step).unwrap();
+        row[1..].to_vec()
+    };
+    let summary = |shares: Vec<f64>| {
+        let (least, most) = (shares.iter().copied(), shares.iter().copied());
+        let mean = shares.iter().sum::<f64>() / 5.0;
+        vec![mean, least.fold(f64::MAX, f64::min), most.fold(0.0, f64::max)]
+    };
+    let leads = |step: f64| {
+        let pairs = row(&one, step).into_iter().zip(row(&four, step));
+        pairs.filter(|(one, four)| one > four).count() as f64
+    };
+    let table = [50.0, 100.0, 150.0, 200.0, 250.0, 400.0, 500.0, 600.0, 800.0];
+    let line = |step: f64| {
+        [vec![step], summary(row(&one, step)), summary(row(&four, step)), vec![leads(step)]]
+            .concat()
+    };
+    values.insert("race.table", table.map(line).concat());
+    let unseen = StoryCorpus::new(1, 18_000..20_000);
+    let guessed = Predictors::learn(&StoryCorpus::new(1, 0..18_000).stories).score(&unseen.stories);
+    let percent = |of: u64, all: u64| 100.0 * of as f64 / all as f64;
+    let row = |kind: &FactKind| {
+        let tally = guessed[kind];
+        [tally.most_frequent, tally.last_mentioned].map(|of| percent(of, tally.facts))
+    };
+    values.insert("race.guessed", FactKind::ALL.iter().flat_map(row).collect());
+    let always = FactKind::ALL.iter().filter(|kind| kind.is_last_mentioned());
+    let always = always.map(|kind| row(kind)[1]).collect::<Vec<_>>();
+    assert_eq!(always, [100.0, 100.0]);
+    values.insert("race.always", vec![100.0]);
+    values.insert("race.early", list![150, 64, 16, 250]);
+    values.insert("race.coin", list![70, 50]);
+    let holder = row(&FactKind::Holder)[1];
+    let who = |key| numbers("who_has", key);
+    let near = who("near");
+    values.insert("race.who_now", vec![near[0], holder, near[1]]);
+    values.insert("race.who_forms", who("forms"));
+    values.insert(
+        "race.who_mends",
+        [who("two"), who("three"), vec![2400.0], who("long"), vec![2400.0], who("three_long")]
+            .concat(),
+    );
+    values.insert("race.who_tokens", who("tokens"));
 }

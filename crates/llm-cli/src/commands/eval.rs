@@ -216,19 +216,21 @@ pub(super) fn facts_table(facts: &llm_stories::FactTable) -> String {
     let mut text = said("facts          right       of  places  kind\n");
     for (kind, score) in &facts.kinds {
         text.push_str(&format!(
-            "             {:5.1} % {:>8}       {}  {}\n",
+            "             {:5.1} % {:>8}       {}  {}{}\n",
             100.0 * score.share(),
             thousands(score.all),
             kind.places(),
-            said(fact_label(*kind))
+            said(fact_label(*kind)),
+            if kind.is_last_mentioned() { " *" } else { "" }
         ));
     }
     let total = facts.total();
     text + &format!(
-        "             {:5.1} % {:>8}          {}\n",
+        "             {:5.1} % {:>8}          {}\n{}",
         100.0 * total.share(),
         thousands(total.all),
-        said("all")
+        said("all"),
+        said("               * always the last one mentioned: right without reading\n")
     )
 }
 

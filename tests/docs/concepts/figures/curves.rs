@@ -1,7 +1,7 @@
-//! Figures with curves: what is learned against what is unseen.
+//! Figures with curves: what is learned against what is unseen, and one head against four.
 
 use super::svg::{COLOURS, Picture};
-use crate::docs::concepts::overfitting;
+use crate::docs::concepts::{overfitting, robust};
 
 const GREY: &str = "#9ca3af";
 /// Left, top, right and bottom of the plane.
@@ -50,5 +50,28 @@ pub fn overfitting(language: usize) -> String {
     }
     let below = ["times through the text", "走过文本几遍"][language];
     picture.text([350.0, 330.0], "middle", 13, below);
+    picture.finish()
+}
+pub fn race(language: usize) -> String {
+    let title = ["Facts right by step, five seeds each", "各步答对的事实，各五个种子"][language];
+    let mut picture = Picture::new(660.0, 340.0, title);
+    let names = [["four heads", "one head"], ["四个头", "一个头"]][language];
+    legend(&mut picture, names);
+    plane(&mut picture, &[(0.0, "0 %"), (0.5, "50 %"), (1.0, "100 %")]);
+    let [one, four] = robust::race();
+    for (colour, runs) in [(1, &one), (0, &four)] {
+        let at = |(step, share): (f64, f64)| place([step / 800.0, share / 100.0]);
+        for seed in 0..5 {
+            let points = runs.iter().map(|(step, seeds)| at((*step, seeds[seed])));
+            picture.curve(&points.collect::<Vec<_>>(), COLOURS[colour], 0.7);
+        }
+        let mean = runs.iter().map(|(step, s)| at((*step, s.iter().sum::<f64>() / 5.0)));
+        picture.curve(&mean.collect::<Vec<_>>(), COLOURS[colour], 3.0);
+    }
+    for step in [50, 100, 150, 200, 400, 600, 800] {
+        let x = place([f64::from(step) / 800.0, 0.0])[0];
+        picture.text([x, PLANE[3] + 18.0], "middle", 12, &step.to_string());
+    }
+    picture.text([350.0, 330.0], "middle", 13, ["step", "步"][language]);
     picture.finish()
 }

@@ -11,7 +11,7 @@ use llm_core::{Tensor, ops};
 
 type Draw = fn(usize) -> String;
 
-pub const ALL: [(&str, Draw); 18] = [
+pub const ALL: [(&str, Draw); 19] = [
     ("lookup", lookup_figure),
     ("root_d", root_d),
     ("order", order_figure),
@@ -30,6 +30,7 @@ pub const ALL: [(&str, Draw); 18] = [
     ("mlp", mlp_figure),
     ("residual", residual_figure),
     ("overfitting", curves::overfitting),
+    ("race", curves::race),
 ];
 
 const NONE: &[&str] = &[];

@@ -8,6 +8,8 @@
 //! | `model` | How large is a model, and what does training it take? |
 //! | `context` | The same model, for longer texts? |
 //! | `maps` | Who looks at whom in this text? |
+//! | `hidden` | Which hidden units of the MLPs fire in this text, and where? |
+//! | `embeddings` | Which tokens have rows that are alike? |
 //! | `roles` | What may a head be doing, and when do its scores say so? |
 //! | `marks` | Which places of a text are of which kind? |
 //! | `spread` | How large are the heads' outputs, before and after their projection? |
@@ -43,6 +45,10 @@ mod context;
 
 mod maps;
 
+mod hidden;
+
+mod embeddings;
+
 mod roles;
 
 mod marks;
@@ -58,9 +64,11 @@ mod first_choices;
 pub mod trace;
 
 pub use context::{with_context, with_room};
+pub use embeddings::{Embeddings, FlatMap};
 pub use first_choices::{Probed, Probes};
 pub use flops::{AttentionCost, training_flops};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
+pub use hidden::{HiddenUnits, hidden_units};
 pub use known_models::{KNOWN_MODELS, KnownModel};
 pub use maps::{AttentionMaps, attention_maps};
 pub use marks::{KnownText, Piece};

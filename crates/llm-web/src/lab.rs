@@ -1,10 +1,11 @@
 //! All runs, and who answers which request.
 
 use crate::failure::{Code, Failure, Result, shown};
+use crate::inside;
 use crate::look;
 use crate::request::{
-    Attention, Forget, Load, Make, Measure, More, Nothing, Request, Roles, Save, Source, Step,
-    Text, Write,
+    Attention, Embedding, Forget, Hidden, Load, Make, Measure, More, Next, Nothing, Request, Roles,
+    Save, Source, Step, Text, Write,
 };
 use crate::run::{MODELS, Measuring, Run};
 use crate::said;
@@ -68,6 +69,11 @@ impl Lab {
                     look::attention(self.run(run)?, &request.fields::<Attention>()?)?;
                 Ok(Answer { json, blob })
             }
+            "next" => Ok(inside::next(self.run(run)?, &request.fields::<Next>()?)?.into()),
+            "embedding" => {
+                Ok(inside::embedding(self.run(run)?, &request.fields::<Embedding>()?)?.into())
+            }
+            "hidden" => Ok(inside::hidden(self.run(run)?, &request.fields::<Hidden>()?)?.into()),
             "roles" => Ok(look::roles(self.run(run)?, &request.fields::<Roles>()?)?.into()),
             "remember" => {
                 let Nothing {} = request.fields()?;

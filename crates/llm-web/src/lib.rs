@@ -30,6 +30,9 @@
 //! | `measure` | `tokens` (0: all), `slice`: windows in this call | `done`, `part`, `step`; when done `validation_tokens`, `validation_loss`, `top1`, of stories `facts`: `[{kind, places, right, of, frequent, last}]` (the last two are right without reading), `facts_share` and the `floor` below which no loss can be |
 //! | `write` | `prompt`, `tokens`, `temperature`, `top_k`, `seed` | `prompt`, `text`, `tokens` |
 //! | `attention` | **`text`**, `moment` | `tokens`, `from`, `layers`, `heads`, `t`; the blob is P as f32 `[L, H, t, t]` |
+//! | `next` | **`text`**, `choices`, `moment` | `pieces` (V), `likeliest`: `[{token, piece, share}]`; `choices`: the same of the first token of each |
+//! | `embedding` | `token`, `moment`; `text` for a run without data | `width`, `tokens`: `[{token, piece, at: [x, y]}]`, those that the training text has most, in the two directions in which their rows differ most; the `shares` of the differences that each shows; `token`, and `nearest`: `[{token, piece, cosine}]` |
+//! | `hidden` | **`text`**, `layer`, `token`, `unit`, `moment` | `tokens`, `from`, `layers`, `units`, `layer`, `token`, `strongest`: `[{unit, value}]` at that token, behind the activation; `unit`, and its `values` at every token |
 //! | `roles` | `moment`, `tokens` | `heads`: `[{layer, head, off, role, share, even, columns}]`, `even`, `windows`, `tokens` |
 //! | `remember`, `moments` | | `moment`, `step`; `moments`: `[{moment, step}]` |
 //! | `forget` | **`moment`** | |
@@ -64,6 +67,7 @@
 //! | `run` | one run, its file, the moments that are remembered, how good it is |
 //! | `said` | what a run is, did and found, in JSON |
 //! | `look` | what it writes, where its heads look, what they do |
+//! | `inside` | what it expects next, which letters are alike, what its MLPs ask |
 //! | `lab` | several runs, and who answers |
 //! | `exports` | the functions that WebAssembly exports |
 //!
@@ -84,6 +88,8 @@ mod run;
 mod said;
 
 mod look;
+
+mod inside;
 
 mod lab;
 

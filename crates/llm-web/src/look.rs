@@ -123,7 +123,10 @@ fn shown(report: &HeadsReport, model: &TinyGPT) -> Value {
 }
 
 /// The tokens of a text that has some.
-fn tokens_of(tokenizer: &dyn Tokenizer, text: &str) -> Result<Vec<TokenId>> {
+///
+/// # Errors
+/// [`Code::Text`] for one that is empty or that the model cannot read.
+pub fn tokens_of(tokenizer: &dyn Tokenizer, text: &str) -> Result<Vec<TokenId>> {
     let tokens = tokenizer.encode(text.as_bytes())?;
     let empty = || message!("the text is empty; it needs one token or more");
     if tokens.is_empty() { Err(Failure::new(Code::Text, empty())) } else { Ok(tokens) }
@@ -136,7 +139,7 @@ fn text_of(tokenizer: &dyn Tokenizer, tokens: &[TokenId]) -> String {
 }
 
 /// A token as text, a part of a character by its bytes.
-fn piece(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
+pub fn piece(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
     let bytes = tokenizer.bytes_of(token);
     match std::str::from_utf8(bytes) {
         Ok(text) => text.into(),

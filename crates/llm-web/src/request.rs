@@ -160,6 +160,46 @@ pub struct Attention {
     pub moment: Option<u64>,
 }
 
+/// `next`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Next {
+    /// What is read.
+    pub text: String,
+    /// What may follow: of each, the first token is looked at.
+    pub choices: Vec<String>,
+    /// A remembered moment; nothing: now.
+    pub moment: Option<u64>,
+}
+
+/// `embedding`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Embedding {
+    /// Whose neighbours are looked for; nothing, or one that is not shown: the most frequent.
+    pub token: Option<u32>,
+    /// Its tokens are shown where the run has no data.
+    pub text: String,
+    /// A remembered moment; nothing: now.
+    pub moment: Option<u64>,
+}
+
+/// `hidden`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hidden {
+    /// What is read.
+    pub text: String,
+    /// Nothing: the last.
+    pub layer: Option<usize>,
+    /// The place in what is read; nothing: the last.
+    pub token: Option<usize>,
+    /// Nothing: the one that fires most at that token.
+    pub unit: Option<usize>,
+    /// A remembered moment; nothing: now.
+    pub moment: Option<u64>,
+}
+
 /// `roles`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]

@@ -5,6 +5,7 @@ use llm_core::checkpoint::Checkpoint;
 use llm_core::model::SingleHead;
 use llm_core::train::{Trainer, evaluate};
 use llm_core::{Config, Recipe, TinyGPT};
+use llm_lens::{Embeddings, hidden_units};
 use llm_variant_mha::MultiHead;
 use llm_web::{Answer, Code, Failure, Lab};
 use serde_json::{Value, json};
@@ -187,6 +188,74 @@ fn moments_are_remembered() {
     assert_eq!(gone.code, Code::Run);
 }
 
+/// What comes next, which letters are alike, what the MLPs ask: as the libraries say of the saved model.
+#[test]
+fn what_is_inside_is_what_the_libraries_find() {
+    let mut lab = with_small();
+    answer(&mut lab, json!({ "do": "remember" }));
+    answer(&mut lab, json!({ "do": "step", "n": 3 }));
+    let file = ask(&mut lab, &json!({ "do": "save" }), b"").unwrap().blob;
+    let checkpoint = Checkpoint::from_bytes("page", &file).unwrap();
+    let attention = MultiHead::from_spec(&checkpoint.meta.attention).unwrap();
+    let model = checkpoint.into_trainer(Arc::new(attention)).unwrap().model;
+    let text = b"Ann met Bob".map(u32::from);
+
+    let request = json!({ "do": "next", "text": "Ann met Bob", "choices": ["Bob", "."] });
+    let next = answer(&mut lab, request.clone());
+    let logits = model.logits(&text, [1, 11]).unwrap();
+    let scores: Vec<f64> = logits.data()[10 * 256..].iter().map(|&x| f64::from(x).exp()).collect();
+    let share = |token: usize| scores[token] / scores.iter().sum::<f64>();
+    assert_eq!(next["pieces"], 256);
+    for (choice, byte) in next["choices"].as_array().unwrap().iter().zip(*b"B.") {
+        assert_eq!(
+            (&choice["token"], &choice["piece"]),
+            (&json!(byte), &json!(char::from(byte).to_string()))
+        );
+        assert!((choice["share"].as_f64().unwrap() - share(byte.into())).abs() < 1e-5, "{choice}");
+    }
+    let likeliest = next["likeliest"].as_array().unwrap();
+    let most = (0..256).map(share).fold(0.0, f64::max);
+    assert!((likeliest[0]["share"].as_f64().unwrap() - most).abs() < 1e-5);
+    let mut before = request;
+    before["moment"] = json!(0);
+    assert_ne!(answer(&mut lab, before), next);
+
+    let alike = answer(&mut lab, json!({ "do": "embedding", "token": b'e' }));
+    let shown = alike["tokens"].as_array().unwrap();
+    let tokens: Vec<u32> = shown.iter().map(|of| of["token"].as_u64().unwrap() as u32).collect();
+    let told = llm_stories::StoryCorpus::new(1, 0..2000).data.tokens(0, 65_536).unwrap();
+    let count = |token: u32| told.iter().filter(|&&of| of == token).count();
+    assert!(
+        tokens.is_sorted_by_key(|&token| std::cmp::Reverse(count(token))) && count(tokens[0]) > 0
+    );
+    assert!(told.iter().all(|token| tokens.contains(token)));
+    let rows = Embeddings::new(&model, tokens.clone()).unwrap();
+    let map = rows.flat_map();
+    assert_eq!((&alike["shares"], &alike["width"]), (&json!(map.shares), &json!(8)));
+    assert_eq!(shown[3]["at"], json!(map.points[3]));
+    let e = tokens.iter().position(|&token| token == u32::from(b'e')).unwrap();
+    let (token, cosine) = rows.nearest(e, 1)[0];
+    let nearest = &alike["nearest"][0];
+    assert_eq!((&nearest["token"], &nearest["cosine"]), (&json!(token), &json!(cosine)));
+    let other = answer(&mut lab, json!({ "do": "embedding", "token": 255 }));
+    assert_eq!(other["token"], tokens[0]);
+
+    let units = hidden_units(&model, &text).unwrap();
+    let fires = answer(&mut lab, json!({ "do": "hidden", "text": "Ann met Bob", "token": 4 }));
+    let (unit, value) = units.strongest(0, 4, 1)[0];
+    assert_eq!(fires["strongest"][0], json!({ "unit": unit, "value": value }));
+    assert_eq!(
+        (&fires["unit"], &fires["units"], &fires["layer"]),
+        (&json!(unit), &json!(32), &json!(0))
+    );
+    assert_eq!(fires["values"], json!(units.of_unit(0, unit)));
+    let wild =
+        json!({ "do": "hidden", "text": "x".repeat(40), "layer": 9, "token": 99, "unit": 99 });
+    let wild = answer(&mut lab, wild);
+    let seen = ["layer", "token", "unit", "from"].map(|key| wild[key].as_u64().unwrap());
+    assert_eq!(seen, [0, 31, 31, 8]);
+}
+
 /// A file of the page is a run of the libraries, and goes on as the page does.
 #[test]
 fn a_saved_run_goes_on_elsewhere_and_here() {
@@ -273,7 +342,7 @@ fn what_cannot_be_is_refused_and_nothing_is_lost() {
     let file = ask(&mut lab, &json!({ "do": "save" }), b"").unwrap().blob;
     let mut damaged = file.clone();
     damaged[file.len() / 2] ^= 1;
-    let requests: [(Value, &[u8], Code, &str); 30] = [
+    let requests: [(Value, &[u8], Code, &str); 34] = [
         (json!(7), b"", Code::Request, "no request"),
         (json!({}), b"", Code::Request, "'do' is no name"),
         (json!({ "do": "dance" }), b"", Code::Request, "no request 'dance'"),
@@ -304,6 +373,10 @@ fn what_cannot_be_is_refused_and_nothing_is_lost() {
         (json!({ "do": "write", "temperature": -1.0 }), b"", Code::Setting, "temperature"),
         (json!({ "do": "write", "tokens": 1u64 << 40 }), b"", Code::Setting, "tokens"),
         (json!({ "do": "attention" }), b"", Code::Text, "the text is empty"),
+        (json!({ "do": "next" }), b"", Code::Text, "the text is empty"),
+        (json!({ "do": "next", "text": "a", "choices": [""] }), b"", Code::Text, "is empty"),
+        (json!({ "do": "hidden" }), b"", Code::Text, "the text is empty"),
+        (json!({ "do": "embedding", "moment": 7 }), b"", Code::Run, "no moment of step 7"),
     ];
     let before = answer(&mut lab, json!({ "do": "describe" }));
     for (request, blob, code, needle) in requests {

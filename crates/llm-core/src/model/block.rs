@@ -66,7 +66,7 @@ impl Block {
             ));
         }
         let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
-        let y = self.mlp(&norm(&h, config, [&self.ln2_g, &self.ln2_b])?, config)?;
+        let y = self.mlp(&norm(&h, config, [&self.ln2_g, &self.ln2_b])?, config, ctx)?;
         ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)
     }
 
@@ -95,9 +95,10 @@ impl Block {
     }
 
     /// act(x·W_fc + b_fc)·W_out + b_out.
-    fn mlp(&self, x: &Tensor, config: &Config) -> Result<Tensor> {
+    fn mlp(&self, x: &Tensor, config: &Config, ctx: &Context<'_>) -> Result<Tensor> {
         let (act, form) = (config.mlp.row().op, config.activation);
         let hidden = act(&ops::linear_lastdim(x, &self.w_fc, self.b_fc.as_ref())?, form)?; // [B, T, I]
+        ctx.show_hidden(&hidden);
         ops::linear_lastdim(&hidden, &self.w_out, self.b_out.as_ref()) // [B, T, C]
     }
 

@@ -141,6 +141,15 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Shows the probe, if there is one, the hidden numbers `[B, T, I]` of the block's MLP.
+    pub(crate) fn show_hidden(&self, hidden: &Tensor) {
+        if let (Some(probe), &[b, t, inner]) = (self.probe, hidden.shape())
+            && let Ok(view) = ArrayView3::from_shape([b, t, inner], hidden.data())
+        {
+            probe.hidden(self.layer, view);
+        }
+    }
+
     /// The same, with these masks.
     pub fn with_dropout(self, dropout: Option<Dropout>) -> Context<'a> {
         Context { dropout, ..self }
@@ -176,12 +185,15 @@ fn check_weights(
     Ok(())
 }
 
-/// Sees what attention computes on the way. Methods are called during a forward pass, on its thread.
+/// Sees what a block computes on the way. Methods are called during a forward pass, on its thread.
 pub trait Probe {
     /// P of one head: `probs [T, T]`, row i the weights of query i.
     fn head(&self, layer: usize, sequence: usize, head: usize, probs: ArrayView2<'_, f32>);
     /// The heads side by side before the output projection: `y [B, T, C]`.
     fn concatenated(&self, layer: usize, y: ArrayView3<'_, f32>);
+    /// The MLP's numbers between its two products, behind the activation: `hidden [B, T, I]`. Who
+    /// looks at attention alone leaves it out.
+    fn hidden(&self, _layer: usize, _hidden: ArrayView3<'_, f32>) {}
 }
 
 impl fmt::Debug for dyn Probe + '_ {

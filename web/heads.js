@@ -69,8 +69,8 @@ export function fillGrid(box, maps, measured, chosen = null) {
 }
 
 function choose(layer, head) {
-  look({ layer, head });
-  changed('heads', 'large');
+  look({ layer, head, ...(layer !== shownHead(shownMaps())[0] && { unit: null }) }); // a unit is one of its layer
+  changed('heads', 'large', 'units');
 }
 
 function draw() {

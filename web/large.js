@@ -105,7 +105,7 @@ function drawInWords() {
   put(byId('pair'), pair(maps));
 }
 
-const chooseQuery = i => { look({ token: i }); changed('large'); };
+const chooseQuery = i => { look({ token: i }); changed('large', 'units'); };
 
 function pointing(canvas) {
   const point = event => {
@@ -115,7 +115,7 @@ function pointing(canvas) {
     changed('large');
   };
   canvas.addEventListener('pointermove', point);
-  canvas.addEventListener('click', event => { point(event); if (shownMaps()) look({ token: view.token }); });
+  canvas.addEventListener('click', event => { point(event); if (shownMaps()) chooseQuery(view.token); });
   canvas.addEventListener('pointerleave', () => { pointed = null; changed('large'); });
   const ways = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1], Home: [0, -Infinity], End: [0, Infinity] };
   canvas.addEventListener('keydown', onKeys(ways, by => {

@@ -9,8 +9,10 @@ import { heads } from './heads.js';
 import { forget, kept } from './keep.js';
 import { lab } from './lab.js';
 import { large } from './large.js';
+import { letters } from './letters.js';
 import { read, wantMaps } from './maps.js';
 import { moments } from './moments.js';
+import { question } from './question.js';
 import { race } from './race.js';
 import { sample } from './sample.js';
 import { settingsForm } from './settings.js';
@@ -19,6 +21,7 @@ import { language, learn, say } from './shared/say.js';
 import { followSystem, look, view } from './shared/view.js';
 import { relink, retour, tour } from './tour.js';
 import { first, listen, load, plan, start } from './train.js';
+import { units } from './units.js';
 import { readAddress } from './view.js';
 import { WORDS } from './words.js';
 
@@ -97,7 +100,7 @@ const unfolded = () => new Promise(then => {
 });
 
 function opened() {
-  for (const set of [curves, facts, heads, large, moments, controls, sample, tour]) set();
+  for (const set of [question, curves, facts, heads, large, letters, units, moments, controls, sample, tour]) set();
   for (const set of [race, files, settingsForm]) set(pressed);
   choices();
   sentence();

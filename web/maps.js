@@ -20,7 +20,7 @@ export const maps = {
 export function takeMaps({ text, step, tokens, layers, heads, t, blob }) {
   if (text !== maps.text) return; // of a sentence that was there before
   maps.now = { tokens, layers, heads, t, step, weights: new Float32Array(blob) };
-  changed('heads', 'large');
+  changed('heads', 'large', 'question', 'letters', 'units');
 }
 
 export function forgetMaps() {
@@ -58,7 +58,7 @@ export async function wantMaps() {
     if (text !== maps.text) return;
     if (moment) keep(moment.moment, { ...answer, step: moment.step, weights: new Float32Array(blob) });
     else takeMaps({ text, step: app.run.step, ...answer, blob });
-    changed('heads', 'large', 'moments');
+    changed('heads', 'large', 'moments', 'units');
   } catch (error) {
     sayTrouble(error);
   }

@@ -1,17 +1,20 @@
-// The tour: five steps through the page, each with a page of the book behind it.
+// The tour through the page, from page zero on; behind each step are pages of the book.
 
 import { put } from './app.js';
-import { byId, calm, index } from './shared/make.js';
+import { byId, calm, el, index } from './shared/make.js';
 import { language, say } from './shared/say.js';
 import { look, view } from './shared/view.js';
 
 /** Where to look, and where to read on. The pages are files below docs/. */
 const STEPS = [
-  { at: 'train-section', page: 'training_and_inference_walkthrough' },
-  { at: 'heads-section', page: 'concepts/queries_keys_values' },
-  { at: 'moments-box', page: 'looking_inside' },
-  { at: 'race', page: 'concepts/why_several_heads_are_robust' },
-  { at: 'files', page: 'training_runs' },
+  { at: 'question', pages: ['concepts/guess_the_next', 'concepts/softmax'] },
+  { at: 'train-section', pages: ['training_and_inference_walkthrough'] },
+  { at: 'heads-section', pages: ['concepts/queries_keys_values'] },
+  { at: 'moments-box', pages: ['looking_inside'] },
+  { at: 'letters', pages: ['concepts/tokens_and_embeddings'] },
+  { at: 'units', pages: ['concepts/mlp_and_norm'] },
+  { at: 'race', pages: ['concepts/why_several_heads_are_robust'] },
+  { at: 'files', pages: ['training_runs'] },
 ];
 
 /** The address of a page of the book: this page may lie beside its sources or beside the book that was made of them. */
@@ -29,13 +32,11 @@ function show() {
   document.querySelectorAll('.toured').forEach(node => node.classList.remove('toured'));
   box.hidden = !on;
   if (!on) return;
-  const at = index(view.tour - 1, STEPS.length), { at: place, page } = STEPS[at];
+  const at = index(view.tour - 1, STEPS.length), { at: place, pages } = STEPS[at];
   put(byId('tour-step'), say('tourStep', { n: at + 1, of: STEPS.length }));
   put(byId('tour-title'), say(`tour${at + 1}Title`));
   put(byId('tour-text'), say(`tour${at + 1}`));
-  const link = byId('tour-page');
-  link.href = pageOf(page);
-  put(link, say('readOn', { page: `docs/${page}${language() === 'zh' ? '.zh-CN' : ''}.md` }));
+  byId('tour-pages').replaceChildren(...pages.map(page => el('p', {}, el('a', { href: pageOf(page) }, say('readOn', { page: say(`page_${page.split('/').at(-1)}`) })))));
   byId('tour-back').disabled = at === 0;
   put(byId('tour-next'), say(at === STEPS.length - 1 ? 'tourEnd' : 'tourNext'));
   byId(place).classList.add('toured');

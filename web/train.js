@@ -11,7 +11,7 @@ import { say } from './shared/say.js';
 import { look, view } from './shared/view.js';
 
 /** What heads are shown on at first: as a story goes, up to a word that follows from it. */
-const STORY = 'Jane met Finn. Finn had a tan map and a pink cup. He gave ';
+export const STORY = 'Jane met Finn. Finn had a tan map and a pink cup. He gave ';
 /** Of a text of one's own, so many letters of its beginning. */
 const BEGINNING = 64;
 /** The latest checkpoint is kept in the browser as often as this. */
@@ -32,7 +32,7 @@ function settle() {
 function turn(status) {
   app.status = status;
   document.documentElement.dataset.status = status;
-  changed('controls', 'heads');
+  changed('controls', 'heads', 'question', 'letters', 'units');
   settle();
 }
 

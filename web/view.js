@@ -8,6 +8,9 @@ Object.assign(view, {
   head: Infinity,
   /** The token that asks; null: one is chosen when there are maps. */
   token: null,
+  /** The letter whose neighbours are shown, and the unit of an MLP; null: one is chosen. */
+  letter: null,
+  unit: null,
   /** The step that is shown; null: now. */
   step: null,
   tour: null,
@@ -19,6 +22,6 @@ export function readAddress() {
   const fields = asked();
   view.layer = count(fields, 'layer') ?? Infinity;
   view.head = count(fields, 'head') ?? Infinity;
-  for (const name of ['token', 'step', 'tour']) view[name] = count(fields, name);
+  for (const name of ['token', 'letter', 'unit', 'step', 'tour']) view[name] = count(fields, name);
   readLooks();
 }

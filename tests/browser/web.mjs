@@ -102,6 +102,19 @@ const [here, there] = [facts(again), theirs.facts];
 check("it has the same facts", Object.keys(there).length === Object.keys(here).length &&
   Object.entries(there).every(([kind, share]) => near(here[kind], share, 1e-9)), JSON.stringify(here));
 
+// Page zero's question, letters that are alike, units of the MLP: before and after these steps.
+const STORY = fs.readFileSync(path.join(ROOT, "web/train.js"), "utf8").match(/STORY = '([^']*)'/)[1];
+core.ask({ do: "make", run: 2 });
+const [then, now] = [2, 0].map((run) => core.ask({ do: "next", run, text: STORY, choices: ["Jane"] }).answer);
+const sum = then.likeliest.reduce((all, { share }) => all + share, 0);
+check("an untrained model spreads its guess", sum < 0.2 && then.pieces === 256, sum);
+check("a trained one does not", now.likeliest[0].share > 2 * then.likeliest[0].share, JSON.stringify(now.likeliest[0]));
+const alike = core.ask({ do: "embedding", token: 74 }).answer;
+check("letters that are alike", alike.token === 74 && alike.nearest.every(({ cosine }) => Math.abs(cosine) <= 1) && alike.tokens.every(({ at }) => at.every(Number.isFinite)),
+  `J: ${alike.nearest.map(({ piece, cosine }) => `${piece} ${cosine.toFixed(2)}`).join(", ")}`);
+const fires = core.ask({ do: "hidden", text: STORY }).answer;
+check("units of the MLP", fires.values.length === STORY.length && Math.abs(fires.values.at(-1) - fires.strongest[0].value) < 1e-6, JSON.stringify(fires.strongest[0]));
+
 const AXE = [option("--axe"), ...[process.cwd(), ROOT].map((base) => path.join(base, "node_modules/axe-core/axe.min.js"))]
   .find((place) => place && fs.existsSync(place));
 
@@ -127,6 +140,49 @@ async function barriers(tab) {
   }
 }
 
+/** Page zero first, and then the views of letters and units: what is chosen is shown, and the same in both languages. */
+async function pageZero(tab) {
+  const text = (id) => tab.value(`document.getElementById("${id}").textContent`);
+  const until = async (what, holds) => {
+    for (let i = 0; i < 100; i += 1) {
+      if (await tab.value(holds)) return check(what, true);
+      await new Promise((done) => setTimeout(done, 100));
+    }
+    return check(what, false);
+  };
+  check("the page opens on a question", await tab.value(`document.querySelector("main").firstElementChild.id === "question" && !document.getElementById("question").hidden`));
+  check("nobody is told before guessing", await tab.value(`document.getElementById("question-answer").hidden`));
+  await tab.value(`[...document.querySelectorAll("#question-choices button")].find((button) => button.textContent === "Finn").click()`);
+  await until("the untrained model's guess", `document.querySelectorAll("#question-bars li").length === 5 && !document.getElementById("question-go").hidden`);
+  check("how the story goes on", (await text("question-told")).includes("Jane"), await text("question-told"));
+  await until("a map of letters", `document.querySelectorAll("#letters-map text").length > 30`);
+  await tab.value(`document.querySelector("#letters-list button").click()`);
+  await until("another letter's neighbours", `document.querySelector("#letters-map .chosen").dataset.token === new URLSearchParams(location.hash.slice(1)).get("letter")`);
+  await until("units and where they fire", `document.querySelectorAll("#units-list li").length === 8 && document.querySelectorAll("#units-text span").length === ${STORY.length}`);
+  await tab.value(`document.querySelector("#units-text span").click()`);
+  await until("units of another letter", `document.getElementById("units-of").textContent.includes("i = 0")`);
+}
+
+/** Nothing is wider than a phone: no page, no command, no link of the tour. */
+async function narrow(tab) {
+  await tab.send("Emulation.setDeviceMetricsOverride", { width: 375, height: 812, deviceScaleFactor: 1, mobile: false });
+  const wider = `(() => {
+    const room = document.documentElement.clientWidth;
+    const out = (node) => node.getBoundingClientRect().right > room + 1 || (node.tagName === "PRE" && node.scrollWidth > node.clientWidth + 1);
+    const parts = [document.documentElement, ...document.querySelectorAll("section, section *, #tour, #tour *, header *, footer *")];
+    return parts.filter((node) => !node.closest(".unseen") && !(node instanceof SVGElement) && node.getBoundingClientRect().width && out(node)).map((node) => node.id || node.tagName).join();
+  })()`;
+  for (const lang of ["en", "zh"]) {
+    for (let step = 0; step <= 8; step += 1) {
+      await tab.value(`location.hash = "#lang=${lang}${step ? `&tour=${step}` : ""}"; new Promise((done) => setTimeout(done, 300))`);
+      const found = await tab.value(`${wider} + (document.documentElement.scrollWidth > document.documentElement.clientWidth ? " page" : "")`);
+      check(`nothing is cut at 375 pixels, ${lang}, ${step ? `step ${step} of the tour` : "no tour"}`, found === "", found);
+    }
+  }
+  await tab.value(`location.hash = "#lang=en"`);
+  await tab.send("Emulation.clearDeviceMetricsOverride");
+}
+
 if (!process.argv.includes("--node")) {
   if (!browser()) {
     console.error("error: no chromium");
@@ -137,6 +193,8 @@ if (!process.argv.includes("--node")) {
     try {
       await tab.open(page);
       await tab.value("lab.ready");
+      await pageZero(tab);
+      await narrow(tab);
       const inTab = await tab.value(`lab.step(${STEPS}).then((done) => done.losses)`);
       check(`the same ${STEPS} losses in a tab as in Node, to the bit`, same(inTab, losses));
       const saved = await tab.value("lab.save().then((file) => Array.from(file))");

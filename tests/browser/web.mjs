@@ -107,7 +107,7 @@ const STORY = fs.readFileSync(path.join(ROOT, "web/train.js"), "utf8").match(/ST
 core.ask({ do: "make", run: 2 });
 const [then, now] = [2, 0].map((run) => core.ask({ do: "next", run, text: STORY, choices: ["Jane"] }).answer);
 const sum = then.likeliest.reduce((all, { share }) => all + share, 0);
-check("an untrained model spreads its guess", sum < 0.2 && then.pieces === 256, sum);
+check("an untrained model spreads its guess", sum < 0.3 && then.pieces === 256, sum);
 check("a trained one does not", now.likeliest[0].share > 2 * then.likeliest[0].share, JSON.stringify(now.likeliest[0]));
 const alike = core.ask({ do: "embedding", token: 74 }).answer;
 check("letters that are alike", alike.token === 74 && alike.nearest.every(({ cosine }) => Math.abs(cosine) <= 1) && alike.tokens.every(({ at }) => at.every(Number.isFinite)),
@@ -168,7 +168,7 @@ async function narrow(tab) {
   await tab.send("Emulation.setDeviceMetricsOverride", { width: 375, height: 812, deviceScaleFactor: 1, mobile: false });
   const wider = `(() => {
     const room = document.documentElement.clientWidth;
-    const out = (node) => node.getBoundingClientRect().right > room + 1 || (node.tagName === "PRE" && node.scrollWidth > node.clientWidth + 1);
+    const out = (node) => node.getBoundingClientRect().right > room + 1 || node.getBoundingClientRect().left < -1 || (node.tagName === "PRE" && node.scrollWidth > node.clientWidth + 1);
     const parts = [document.documentElement, ...document.querySelectorAll("section, section *, #tour, #tour *, header *, footer *")];
     return parts.filter((node) => !node.closest(".unseen") && !(node instanceof SVGElement) && node.getBoundingClientRect().width && out(node)).map((node) => node.id || node.tagName).join();
   })()`;

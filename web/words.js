@@ -130,8 +130,8 @@ export const WORDS = {
 
   // Race
   raceTitle: ['A race: one head against four', '比赛：一个头对四个头'],
-  raceIntro: ['Two models of the same size learn from the same stories in the same order. One has a single head in each layer, the other four. Facts that need one place both learn in the end; where a word depends on two earlier places at once, such as the name of the other person, one head has usually fallen behind by the last step. On the way, at about step 400, either may lead: the end decides.',
-    '两个同样大小的模型，按同样的顺序学习同样的故事。一个每层只有一个头，另一个有四个。只需看一处的事实，两个最后都能学会；当一个词同时取决于前面两处，例如“另一个人”的名字，到最后一步时一个头通常已经落后。途中，例如第 400 步前后，谁领先都有可能：看的是最后的结果。'],
+  raceIntro: ['Two models of the same size learn from the same stories in the same order. One has a single head in each layer, the other four. Facts that need one place both learn in the end; where a word depends on two earlier places at once, such as the name of the other person, one head has usually fallen behind by the last step. Before that one head may be ahead; in the terminal’s runs it is, until about step 150 of 800. Only the last step, and several seeds, say which is better.',
+    '两个同样大小的模型，按同样的顺序学习同样的故事。一个每层只有一个头，另一个有四个。只需看一处的事实，两个最后都能学会；当一个词同时取决于前面两处，例如“另一个人”的名字，到最后一步时一个头通常已经落后。在那之前一个头可能领先：在终端的训练里，大约到 800 步中的第 150 步为止。哪个更好，要看最后一步，还要看几个种子。'],
   raceButton: ['Start the race', '开始比赛'], raceAgain: ['Race again', '再比一次'],
   raceStarted: ['The race is on: two models train side by side.', '比赛开始：两个模型并排训练。'],
   raceDone: ['The race is over: facts right {one} with one head, {four} with four.', '比赛结束：一个头答对 {one} 的事实，四个头答对 {four}。'],
@@ -139,8 +139,8 @@ export const WORDS = {
   oneHead: ['One head', '一个头'], fourHeads: ['Four heads', '四个头'],
   raceKinds: ['Facts right by kind: one head above, four below', '各类事实答对的比例：上一个头，下四个头'],
   raceLane: ['Step {step} · {parameters} parameters · facts right {share}', '第 {step} 步 · {parameters} 个参数 · 答对事实 {share}'],
-  raceNote: ['Both pictures of a pair have the same scale, and so have all maps. Both learn from the built-in stories with seed {seed}. That is one seed; the book’s page on looking inside has three of each, with their spread.',
-    '并列的图刻度相同，所有的图颜色刻度也相同。两个模型都用种子 {seed} 学习内置的故事。这只是一个种子；书中“看模型内部”一页各有三个，并给出离散程度。'],
+  raceNote: ['Both pictures of a pair have the same scale, and so have all maps. Both learn from the built-in stories with seed {seed}. That is one seed; the book’s page on looking inside has five of each, with their spread.',
+    '并列的图刻度相同，所有的图颜色刻度也相同。两个模型都用种子 {seed} 学习内置的故事。这只是一个种子；书中“看模型内部”一页各有五个，并给出离散程度。'],
   racePicture: ['Training loss of both by step; validation loss {one} with one head, {four} with four', '两者各步的训练损失；验证损失：一个头 {one}，四个头 {four}'],
   raceFacts: ['Facts right of both by step: {one} with one head, {four} with four', '两者各步答对的事实：一个头 {one}，四个头 {four}'],
 

@@ -201,6 +201,12 @@ impl TokenDataset {
         Ok(Batch { inputs, targets, shape: [b, t], origin })
     }
 
+    /// How many tokens are scored in these windows.
+    pub fn targets_in(&self, windows: &Windows) -> usize {
+        let Some(passages) = &self.passages else { return windows.tokens() };
+        windows.iter().map(|window| passages.targets_in(window)).sum()
+    }
+
     /// The targets of a window, [`Batch::IGNORED`] where one does not count.
     pub(crate) fn targets(&self, window: Window) -> Result<Vec<TokenId>> {
         let mut targets = self.tokens(window.start + 1, window.len)?;
@@ -316,6 +322,7 @@ mod tests {
         let data = counting(45).with_passages(windows.clone(), is_target.clone()).unwrap();
         assert_eq!(data.windows(64).iter().collect::<Vec<_>>(), windows);
         assert_eq!((data.passages(), counting(3).passages()), (Some(2), None));
+        assert_eq!(data.targets_in(&data.windows(64)), 4);
         let mut seen = [false; 2];
         for step in 0..20 {
             let batch = data.batch(1, step, [1, 64]).unwrap();

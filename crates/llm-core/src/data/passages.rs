@@ -20,14 +20,15 @@ impl Passages {
     /// # Errors
     /// [`Error::Config`] when a window is not within the tokens, or none of its targets counts.
     pub fn new(windows: Vec<Window>, is_target: Vec<bool>, tokens: usize) -> Result<Passages> {
-        let targets = |w: &Window| is_target.get(w.start + 1..=w.start + w.len);
-        let counts = |w: &Window| targets(w).is_some_and(|of| of.contains(&true));
+        let passages = Passages { windows, is_target };
+        let Passages { windows, is_target } = &passages;
+        let counts = |w: &Window| passages.targets_in(*w) > 0;
         if windows.is_empty() || is_target.len() != tokens || !windows.iter().all(counts) {
             let reason =
                 message!("each has to lie within the tokens and hold a target that counts");
             return Err(Error::config("passages", reason));
         }
-        Ok(Passages { windows, is_target })
+        Ok(passages)
     }
 
     /// The length of rows for these passages: that of the longest, rounded up, at most `seq_len`.
@@ -44,6 +45,12 @@ impl Passages {
             ));
         }
         Ok(longest.next_multiple_of(STEP).min(seq_len))
+    }
+
+    /// How many targets of a window count.
+    pub fn targets_in(&self, window: Window) -> usize {
+        let targets = self.is_target.get(window.start + 1..=window.start + window.len);
+        targets.map_or(0, |of| of.iter().filter(|&&counts| counts).count())
     }
 
     /// Targets that begin at this token, without those that do not count.

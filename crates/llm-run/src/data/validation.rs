@@ -135,17 +135,20 @@ impl Validation {
 
     /// Number of tokens that there are to score.
     pub fn tokens(&self) -> usize {
-        self.windows.tokens()
+        self.data.targets_in(&self.windows)
     }
 
     /// Number of tokens that are scored when at most `limit` are to be.
     pub fn tokens_of(&self, limit: usize) -> usize {
-        self.windows_of(limit).tokens()
+        self.data.targets_in(&self.windows_of(limit))
     }
 
     /// The windows of those, evenly spaced.
     pub fn windows_of(&self, limit: usize) -> Windows {
-        self.windows.evenly_spaced(limit)
+        // Of a conversation not every token is scored.
+        let (all, scored) = (self.windows.tokens(), self.tokens());
+        let most = (limit as u128 * all as u128).checked_div(scored as u128).unwrap_or(0);
+        self.windows.evenly_spaced(usize::try_from(most).unwrap_or(usize::MAX))
     }
 
     /// Most tokens that are scored after the last of `steps`: a short run with a long text is not to

@@ -116,6 +116,8 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
 
 /// A finished run goes on at such a part of its peak: enough to learn, not enough to lose what it knows.
 const GOES_ON_AT: f32 = 0.1;
+/// Another text needs more, and costs more of what it knows: docs/fine_tuning.md has the measurement.
+const LEARNS_OTHER_AT: f32 = 0.3;
 
 /// Where the rate has come down to 0 more steps would teach nothing, and at the end of its course too little
 /// of other text: a new course then leads from the rate that was given, or a part of the old peak, to 0 at the
@@ -143,7 +145,7 @@ fn new_course(given: &Given, other_text: bool, trainer: &mut Trainer) -> Result<
     }
     let schedule = &mut recipe.schedule;
     if !given.contains_key("lr") {
-        schedule.lr *= GOES_ON_AT;
+        schedule.lr *= if other_text { LEARNS_OTHER_AT } else { GOES_ON_AT };
     }
     // The peak comes right after the warm-up, which is over.
     let before = std::mem::replace(&mut schedule.min_lr, 0.0);

@@ -27,22 +27,27 @@ fn learned(more: &[&str]) -> Sandbox {
 fn conversations_are_learned_and_the_last_are_unseen() {
     let sandbox = sandbox();
     sandbox.write("chats.jsonl", chats(20).as_bytes());
-    let run = ["--data", "chats.jsonl", "--steps", "4", "--gen", "0", "--seq", "96", "--no-save"];
+    let run = ["--data", "chats.jsonl", "--steps", "4", "--gen", "0", "--seq", "96"];
     let run = [&TINY[2..], &run[..]].concat();
-    sandbox.ok(&run).says(&[
+    sandbox.ok(&[&run[..], &["--no-save"]].concat()).says(&[
         "20 conversations",
         "of their tokens learned",
         "ChatML",
         "the last 10 % unseen",
     ]);
-    let all = sandbox.ok(&[&run[..], &["--loss-on", "all"]].concat());
+    sandbox.ok(&[&run[..], &["--save", "m"]].concat());
+    let scored = sandbox.ok(&["eval", "--load", "m", "--data", "chats.jsonl"]);
+    assert!(!scored.stderr.contains("leaves room"), "{scored}");
+    let all = sandbox.ok(&[&run[..], &["--no-save", "--loss-on", "all"]].concat());
     all.says(&["100 % of their tokens learned"]);
-    sandbox
-        .ok(&[&run[..], &["--seq", "32", "--epochs", "1"]].concat())
-        .says(&["longer than 32 tokens"]);
-    sandbox.ok(&[&run[..], &["--tokenizer", "bpe", "--vocab-size", "300"]].concat());
+    let short = sandbox.ok(&[&run[..], &["--no-save", "--seq", "32"]].concat());
+    short.says(&["18 longer than 32 tokens"]);
+    let epoch =
+        ["--data", "chats.jsonl", "--epochs", "1", "--gen", "0", "--seq", "96", "--no-save"];
+    sandbox.ok(&[&TINY[2..], &epoch[..]].concat()).says(&["9 steps of 2 × 96"]);
+    sandbox.ok(&[&run[..], &["--no-save", "--tokenizer", "bpe", "--vocab-size", "300"]].concat());
     // As letters, where that is said.
-    sandbox.ok(&[&run[..], &["--data-as", "text"]].concat()).says(&["chats.jsonl"]);
+    sandbox.ok(&[&run[..], &["--no-save", "--data-as", "text"]].concat()).says(&["chats.jsonl"]);
 }
 
 /// A run goes on with its conversations, with the same bytes as one that was not stopped.

@@ -75,15 +75,18 @@ pub fn add(values: &mut Values) {
     values.insert("llama.known", table);
     by_hand(values);
     widths(values);
-    let real = &measured()["smollm2"];
-    for (id, key) in [
-        ("llama.real_import", "import"),
-        ("llama.real_unseen", "unseen"),
-        ("llama.real_tuned", "tuned"),
-        ("llama.real_judged", "judged"),
+    for (id, of, key) in [
+        ("llama.real_import", "smollm2", "import"),
+        ("llama.real_unseen", "smollm2", "unseen"),
+        ("llama.real_tuned", "smollm2", "tuned"),
+        ("llama.real_judged", "smollm2", "judged"),
+        ("tuning.set", "fine_tuning", "set"),
+        ("tuning.loss", "fine_tuning", "loss"),
+        ("tuning.before", "fine_tuning", "before"),
+        ("tuning.other_text", "fine_tuning", "other_text"),
     ] {
         let mut numbers = Vec::new();
-        flatten(&real[key], &mut numbers);
+        flatten(&measured()[of][key], &mut numbers);
         assert!(!numbers.is_empty(), "{key}");
         values.insert(id, numbers);
     }

@@ -36,6 +36,9 @@ pub enum Event<'a> {
         /// What no model's loss can be below, where that is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         entropy_floor: Option<f64>,
+        /// By `--time`: what it chose, as words of a command.
+        #[serde(skip_serializing_if = "<[_]>::is_empty")]
+        chosen: &'a [String],
     },
     /// How long the run would take, by `--dry-run`.
     Estimate {

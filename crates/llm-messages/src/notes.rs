@@ -2,14 +2,18 @@
 
 use llm_core::base::escape::{path, paths};
 use llm_core::base::{Filling, Message, bytes, thousands};
-use llm_core::message;
 use llm_core::settings::Value;
+use llm_core::{counted, message};
 use llm_run::note::Note;
 use llm_run::numbers::{short, typed};
 
 /// A note in words.
 pub fn note(note: &Note) -> Message {
     match note {
+        Note::Chosen { seconds, bytes: text, settings } => {
+            let (time, size) = (lasting(*seconds), bytes(*text));
+            message!("chosen for {} and {}: {}", time, size, list(settings, "{} {}"))
+        }
         Note::Bpe { tokens, wanted, bytes: text, .. } if tokens < wanted => message!(
             "bpe     {} tokens, not {}: no other pair comes twice in {}",
             thousands(*tokens as u64),
@@ -45,7 +49,7 @@ pub fn note(note: &Note) -> Message {
             message!("all {} steps are done; {steps} N trains N more, {prompt} TEXT writes", steps)
         }
         Note::OwnText { files } => message!("the run's own text is used: {}", paths(files)),
-        Note::Habits(habits) => message!("the run's own {} go on", list(habits)),
+        Note::Habits(habits) => message!("the run's own {} go on", list(habits, "{}, {}")),
         Note::NewCourse { before, rate, end } => message!(
             "the rate had come down to {}: a new course from {} to 0 at step {}; {lr} sets where it begins",
             short(*before),
@@ -90,11 +94,20 @@ pub fn note(note: &Note) -> Message {
     }
 }
 
-/// `--eval-every 3, --keep 2`.
-fn list(habits: &[(&'static str, Value)]) -> Message {
-    let habit =
+/// `--eval-every 3, --keep 2`, with what stands between two.
+fn list(settings: &[(&'static str, Value)], between: &'static str) -> Message {
+    let setting =
         |(name, of): &(&'static str, Value)| message!("{} {}", Filling::Option(name), value(of));
-    Message::joined("{}, {}", habits.iter().map(habit)).unwrap_or_else(|| String::new().into())
+    Message::joined(between, settings.iter().map(setting)).unwrap_or_else(|| String::new().into())
+}
+
+/// A time that was asked for.
+fn lasting(seconds: f64) -> Message {
+    let whole = seconds.round() as u64;
+    match seconds {
+        exact if exact != whole as f64 || !whole.is_multiple_of(60) => message!("{} s", seconds),
+        _ => counted!(whole / 60, "minute"),
+    }
 }
 
 /// A value as it would be typed.

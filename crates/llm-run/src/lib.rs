@@ -23,6 +23,7 @@
 //! | [`config`] | the settings of a run as TOML |
 //! | [`machine`] | what a run runs on |
 //! | [`training`] | a run from its plan to its end |
+//! | [`budget`] | a run that is to take a given time: what is not asked for is chosen |
 
 pub mod numbers;
 
@@ -59,5 +60,7 @@ pub mod config;
 pub mod machine;
 
 pub mod training;
+
+pub mod budget;
 
 pub use error::{Result, RunError};

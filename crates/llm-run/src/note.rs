@@ -7,6 +7,15 @@ use std::path::PathBuf;
 /// Something worth saying, in numbers and names. Options are named by their fields.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Note {
+    /// What was chosen for a run of a given time.
+    Chosen {
+        /// The time.
+        seconds: f64,
+        /// Bytes of the text.
+        bytes: u64,
+        /// By the names of the options. Asked for, they make the same run.
+        settings: Vec<(&'static str, Value)>,
+    },
     /// A vocabulary was trained on the text.
     Bpe {
         /// Tokens that it has, ..

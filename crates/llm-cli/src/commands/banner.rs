@@ -1,9 +1,10 @@
 //! What is said before the first step.
 
 use crate::events::Event;
+use crate::messages::spelled;
 use crate::program::Program;
 use llm_core::base::escape;
-use llm_core::base::{Message, bytes, memory, thousands};
+use llm_core::base::{Filling, Message, bytes, memory, thousands};
 use llm_core::kernels::gemm::Precision;
 use llm_core::kernels::gemm::bf16::{self, Order};
 use llm_core::kernels::simd::{self, Level};
@@ -13,11 +14,17 @@ use llm_core::{TinyGPT, counted, message};
 use llm_formats::FormatError;
 use llm_formats::hugging_face::check_model;
 use llm_formats::tokenizers;
+use llm_run::note::Note;
 use llm_run::numbers::short;
 use llm_run::plan::Plan;
 
 /// The `start` event.
-pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) -> Event<'a> {
+pub(super) fn start_event<'a>(
+    program: &Program,
+    plan: &Plan,
+    chosen: &'a [String],
+    threads: usize,
+) -> Event<'a> {
     let trainer = &plan.trainer;
     let config = trainer.model.config();
     Event::Start {
@@ -32,7 +39,20 @@ pub(super) fn start_event<'a>(program: &Program, plan: &Plan, threads: usize) ->
         steps: plan.steps,
         expected_loss: (config.vocab_size as f64).ln(),
         entropy_floor: plan.floor(),
+        chosen,
     }
+}
+
+/// What `--time` chose, as words of a command.
+pub(super) fn chosen(plan: &Plan) -> Vec<String> {
+    let settings = plan.notes.iter().filter_map(|note| match note {
+        Note::Chosen { settings, .. } => Some(settings),
+        _ => None,
+    });
+    let words = |(name, of): &(&'static str, _)| {
+        [spelled(&message!("{}", Filling::Option(name))), llm_messages::value(of)]
+    };
+    settings.flatten().flat_map(words).collect()
 }
 
 /// What was loaded, and what differs from it.

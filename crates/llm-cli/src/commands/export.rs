@@ -50,17 +50,26 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
                 false => not_for_llama_cpp(e, &path),
             })?;
             refuse_foreign(&args.target, gguf::is_ours)?;
+            refuse_foreign(&gguf::modelfile_of(&args.target), gguf::is_our_modelfile)?;
             let name = args.target.file_stem().unwrap_or_default().to_string_lossy();
             let written =
                 gguf::export(&args.target, model, tokenizer.as_ref(), stored(args.stored), &name);
             let exported = written.map_err(|e| not_for_llama_cpp(e, &path))?;
+            gguf::write_modelfile(&args.target, model, tokenizer.as_ref())?;
             notes = gguf_notes(&exported, tokenizer.as_ref());
         }
     }
     if !args.output.quiet() {
         notes.iter().for_each(note);
-        let (from, to) = (path.display().to_string(), args.target.display().to_string());
-        note(message!("exported '{}' to '{}'", one_line(&from), one_line(&to)));
+        let shown = |path: &Path| one_line(&path.display().to_string());
+        let (from, to) = (shown(&path), shown(&args.target));
+        note(match args.format {
+            ExportFormat::Gguf => {
+                let modelfile = shown(&gguf::modelfile_of(&args.target));
+                message!("exported '{}' to '{}', for Ollama with '{}'", from, to, modelfile)
+            }
+            _ => message!("exported '{}' to '{}'", from, to),
+        });
     }
     Ok(())
 }

@@ -29,8 +29,10 @@ use crate::learning::Learning;
 use crate::program::Program;
 use crate::settings;
 use crate::threads::in_pool;
+use llm_run::clock::TimeBudget;
 use llm_run::options::Options;
 use llm_run::plan::Plan;
+use std::time::Instant;
 
 /// Does what was typed, in a pool of threads.
 ///
@@ -74,6 +76,9 @@ fn trained(program: &Program, args: &TrainArgs) -> Result<()> {
     if let Some((_, flag)) = one_flag.iter().find(|(on, _)| several && *on == Some(true)) {
         crew::alone(flag)?;
     }
+    if several && args.recipe.time.is_some() {
+        crew::alone("--time")?; // each process would choose for itself
+    }
     if args.print_config == Some(true) {
         return in_pool(&args.output, |threads| print_config(program, args, options, threads));
     }
@@ -104,6 +109,8 @@ fn print_config(
     options: &Options,
     threads: usize,
 ) -> Result<()> {
+    let clock = TimeBudget { begin: Instant::now(), most: None };
+    let (options, _) = &train::in_time(program, args, options, &clock)?;
     let watch = Learning::new(args.output.quiet());
     let plan = watch.watch(|watch| Plan::new(&program.models, options, watch))?;
     let decided = &plan.decided();

@@ -15,6 +15,7 @@
 //! | what it says of a model | `described`, `attention` |
 //! | tokens and merges, and how text is cut before | `tokens`, `ways` |
 //! | a whole model, out and in | [`export()`], [`import()`] |
+//! | what Ollama needs besides | [`write_modelfile`] |
 //!
 //! Reference: `docs/gguf.md` of ggml.
 
@@ -37,11 +38,14 @@ mod ways;
 mod export;
 mod import;
 
+mod modelfile;
+
 pub use block::BlockType;
 pub use dequantise::dequantise;
 pub use export::{Exported, check_model, export, is_ours};
 pub use file::{Gguf, Needed, TensorInfo};
 pub use import::{import, read};
+pub use modelfile::{is_our_modelfile, modelfile_of, write_modelfile};
 pub use pieces::Architecture;
 pub use quantise::{Stored, quantise};
 pub use value::MetaValue;

@@ -55,7 +55,7 @@ pub(super) struct Tokens {
 }
 
 /// Key of the way in which a model is talked to.
-const TEMPLATE: &str = "chat_template";
+pub(super) const TEMPLATE: &str = "chat_template";
 
 impl Tokens {
     /// Of a tokenizer.

@@ -110,6 +110,7 @@ impl Sheet {
         s.put("save_every", whole(habits.save_every.unwrap_or(INTERVAL)));
         s.given("keep", habits.keep.map(|n| whole(n as u64)));
         s.given("epochs", None::<f64>); // in `steps`
+        s.given("time", None::<f64>); // in what it chose
         s.given("max_time", options.max_time.map(seconds));
         s.given("patience", habits.patience.map(whole));
         s.given("skip_spikes", habits.skip_spikes.map(number));

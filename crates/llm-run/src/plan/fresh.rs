@@ -119,9 +119,8 @@ impl Settings {
         tokenizer: Arc<dyn Tokenizer>,
     ) -> Result<Plan> {
         let memory = self.memory(options)?;
-        let Settings { files, config, attention, recipe, optimizers, tokens: _, notes } = self;
-        let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
-        let trainer = Trainer::with_optimizers(model, recipe, optimizers)?;
+        let (files, notes) = (self.files.clone(), self.notes.clone());
+        let trainer = self.trainer()?;
         Ok(Plan {
             steps: trainer.recipe.total_steps,
             data: Some(data),
@@ -134,6 +133,13 @@ impl Settings {
             text: TextDefaults::choose(options.preset),
             trainer,
         })
+    }
+
+    /// A model of these settings, and how it will learn.
+    pub(super) fn trainer(self) -> Result<Trainer> {
+        let Settings { config, attention, recipe, optimizers, .. } = self;
+        let model = TinyGPT::with_attention(config, attention, recipe.seed)?;
+        Ok(Trainer::with_optimizers(model, recipe, optimizers)?)
     }
 
     /// The plan that they would become.

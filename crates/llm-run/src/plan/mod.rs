@@ -31,6 +31,7 @@ use crate::options::Options;
 use crate::tokenizers::Watching;
 use checks::{check_savable, check_watches, without_a_place};
 use llm_core::tokenizer::Tokenizer;
+use llm_core::train::Trainer;
 use llm_stories::ToldStories;
 use std::sync::Arc;
 
@@ -74,6 +75,18 @@ fn check_files_and_heads(models: &Models, options: &Options) -> Result<()> {
     check_heads(models, options.heads)?;
     check_about_files(&options.data, options.data_as, options.end_of_text)?;
     one_stdin(options.data.iter().chain(&options.val))
+}
+
+/// The model of a new run before its first step, in tokens of a vocabulary if its size is known, without
+/// data.
+///
+/// # Errors
+/// What such a run is refused for.
+pub fn untaught(models: &Models, options: &Options, vocab_size: Option<usize>) -> Result<Trainer> {
+    check_files_and_heads(models, options)?;
+    let settings = fresh::settings(models, options)?;
+    let vocab_size = vocab_size.unwrap_or(settings.config.vocab_size);
+    settings.on(options, vocab_size, (Input::stories().source(), None))?.trainer()
 }
 
 /// What is decided about a new run before anything is read or made, as if there were data of `tokens`

@@ -46,6 +46,7 @@ struct Timed<'a> {
     begin: Instant,
     last: Instant,
     fewest: usize,
+    time: Duration,
     seconds: Vec<f64>,
 }
 
@@ -58,7 +59,7 @@ impl Hooks for Timed<'_> {
         let now = Instant::now();
         self.seconds.push((now - self.last).as_secs_f64());
         self.last = now;
-        let enough = self.seconds.len() >= self.fewest && now - self.begin >= measured_time();
+        let enough = self.seconds.len() >= self.fewest && now - self.begin >= self.time;
         let over = Flow::Break(Ending::TimeIsUp { left: 0 });
         Ok(if enough { over } else { Flow::Continue(()) })
     }
@@ -83,7 +84,7 @@ pub fn estimate(
     let last = data.val.as_ref().map_or(0, |val| {
         val.most_after(plan.trainer.step.saturating_add(steps), &plan.trainer.recipe)
     });
-    let step = step_seconds(&mut plan.trainer, &data.train, stop)?;
+    let step = step_seconds(&mut plan.trainer, &data.train, stop, measured_time())?;
     let model = &plan.trainer.model;
     let batch_size = plan.trainer.recipe.batch_size;
     let rate = match &data.val {
@@ -107,12 +108,13 @@ pub fn estimate(
     Ok(Some(Estimate { seconds, rest, step, measurement: periodic, is_cut }))
 }
 
-/// How long a step takes. One that would take long is estimated from two with fewer windows: what
+/// How long a step takes, by steps for about `time`. One that would take long is estimated from two with fewer windows: what
 /// every step takes, and what a window does.
-fn step_seconds(
+pub(crate) fn step_seconds(
     trainer: &mut Trainer,
     data: &TokenDataset,
     stop: &(dyn Fn() -> bool + Sync),
+    time: Duration,
 ) -> Result<f64> {
     let recipe = &trainer.recipe;
     let all = recipe.batch_size * recipe.accum as usize;
@@ -122,13 +124,13 @@ fn step_seconds(
     let window = flops / (1e9 * USUAL_SHARE * peak::gflops());
     let few = ((LONG.as_secs_f64() / window) as usize).max(1);
     if window * all as f64 <= LONG.as_secs_f64() * 2.0 || 2 * few >= all {
-        return Ok(middle(&mut timed_steps(trainer, data, stop, FEWEST)?));
+        return Ok(middle(&mut timed_steps(trainer, data, stop, (FEWEST, time))?));
     }
     // So long that caches and buffers no longer matter.
     let fewest = if window > LONG.as_secs_f64() { 1 } else { 2 };
     let mut some = |windows: usize| {
         (trainer.recipe.batch_size, trainer.recipe.accum) = (windows, 1);
-        timed_steps(trainer, data, stop, fewest).map(|mut seconds| middle(&mut seconds))
+        timed_steps(trainer, data, stop, (fewest, time)).map(|mut seconds| middle(&mut seconds))
     };
     let (once, twice) = (some(few)?, some(2 * few)?);
     let of_one = (twice - once).max(0.0) / few as f64;
@@ -140,10 +142,10 @@ fn timed_steps(
     trainer: &mut Trainer,
     data: &TokenDataset,
     stop: &(dyn Fn() -> bool + Sync),
-    fewest: usize,
+    (fewest, time): (usize, Duration),
 ) -> Result<Vec<f64>> {
     let begin = Instant::now();
-    let mut timed = Timed { stop, begin, last: begin, fewest, seconds: Vec::new() };
+    let mut timed = Timed { stop, begin, last: begin, fewest, time, seconds: Vec::new() };
     trainer.run(data, &RunPlan::new(u64::MAX), &mut OneProcess, &mut timed)?;
     Ok(timed.seconds)
 }
@@ -162,7 +164,7 @@ fn tokens_per_second(
 }
 
 /// [`STEPS`]; the environment variable `LLM_ESTIMATE_MS` sets another time, for tests.
-fn measured_time() -> Duration {
+pub(crate) fn measured_time() -> Duration {
     set_by("LLM_ESTIMATE_MS").map_or(STEPS, Duration::from_millis)
 }
 

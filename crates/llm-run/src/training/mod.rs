@@ -37,6 +37,7 @@ mod store;
 
 pub use course::Pace;
 pub use estimate::{Estimate, estimate};
+pub(crate) use estimate::{measured_time, step_seconds};
 pub use event::{Event, Face};
 pub use kinds::{Early, Identity, Kept, PageEnding, PageOf, Scored, advice_on_rate};
 pub use measuring::measure;

@@ -98,6 +98,10 @@ fn smaller(words: &str) -> String {
     // What goes into a file stays at the end.
     let (words, into) = words.split_once(" > ").map_or((words, None), |(w, i)| (w, Some(i)));
     let mut all: Vec<String> = words.split_whitespace().flat_map(in_our_words).collect();
+    // One step, whatever the time: what it chooses is tried elsewhere.
+    if let Some(at) = all.iter().position(|word| word == "--time") {
+        all.drain(at..at + 2);
+    }
     let trains = all.first().is_none_or(|word| word.starts_with('-') || word == "compare");
     let from_a_file = ["--load", "--config"].iter().any(|flag| all.iter().any(|w| w == flag));
     for (flag, value) in SMALL {

@@ -123,6 +123,7 @@ fn check_flags(args: &CompareArgs) -> Result<()> {
     let wrong = [
         ("--load", args.load.is_some(), "it trains new models"),
         ("--save", args.save.is_some(), "every run has a folder of its own in --out DIR"),
+        ("--time", recipe.time.is_some(), "all models get the same --steps"),
         ("--max-time", recipe.max_time.is_some(), "all models get the same --steps"),
         ("--patience", recipe.patience.is_some(), "all models get the same --steps"),
         ("--skip-spikes", recipe.skip_spikes.is_some(), "all models get the same --steps"),

@@ -1,6 +1,6 @@
 //! A prompt without a model.
 
-use crate::args::TrainArgs;
+use crate::args::{RecipeArgs, TrainArgs};
 use crate::error::{Result, RunError};
 use crate::next_commands;
 use crate::program::Program;
@@ -14,7 +14,8 @@ pub(super) fn refuse_prompt_alone(program: &Program, args: &TrainArgs) -> Result
     let Some(flag) = flag else { return Ok(()) };
     let shape =
         args.files.tokenizer.kind.is_some() || args.model.arch.is_some() || args.heads.is_some();
-    let length = args.recipe.epochs.is_some() || args.recipe.max_time.is_some();
+    let RecipeArgs { epochs, time, max_time, .. } = &args.recipe;
+    let length = epochs.is_some() || time.is_some() || max_time.is_some();
     let place = args.save.is_some() || args.out.is_some() || args.config.is_some();
     let others = args.recipe.preset.is_some() || args.dry_run.is_some() || args.overfit.is_some();
     // The seed is one of the text, too.

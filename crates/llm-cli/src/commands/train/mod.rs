@@ -22,6 +22,7 @@ use llm_core::kernels::gemm::Precision;
 use llm_core::train::{OneProcess, ProcessGroup, Work};
 use llm_lens::Probes;
 use llm_report::About;
+use llm_run::budget;
 use llm_run::clock::TimeBudget;
 use llm_run::data::Report;
 use llm_run::note::Note;
@@ -43,6 +44,7 @@ pub(crate) fn train(
     mut team: Option<&mut Team>,
 ) -> Result<()> {
     let clock = TimeBudget { begin: Instant::now(), most: options.max_time };
+    let (options, chosen) = &in_time(program, args, options, &clock)?;
     if let Some(size) = team.as_ref().map(|team| team.size()).filter(|n| !n.is_power_of_two()) {
         // This number of processes cannot communicate: each finds the same.
         let (plan, ..) = planned(program, args, options, Lowered::default()).map_err(said_once)?;
@@ -51,6 +53,7 @@ pub(crate) fn train(
     let lowered = team.as_mut().map_or(Ok(Lowered::default()), |team| team.greet())?;
     let (mut plan, request, probes) =
         agreed(&mut team, || planned(program, args, options, lowered))?;
+    plan.notes.splice(..0, chosen.clone());
     if let Some(team) = &mut team {
         several::check_size(args, &plan.trainer.recipe, team.size()).map_err(said_once)?;
         several::check_same(team, options, &plan)?;
@@ -71,7 +74,8 @@ pub(crate) fn train(
     }
     shown.together(true);
 
-    shown.speaker.emit(&banner::start_event(program, &plan, threads));
+    let words = banner::chosen(&plan);
+    shown.speaker.emit(&banner::start_event(program, &plan, &words, threads));
     banner::loaded(&plan).iter().for_each(|line| shown.speaker.say(line));
     if dry || plan.steps > 0 {
         banner::lines(program, &plan, threads).iter().for_each(|line| shown.speaker.say(line));
@@ -110,6 +114,21 @@ pub(crate) fn train(
     shown.finish();
     done?;
     shown.speaker.out.finish()
+}
+
+/// The options with what `--time` chooses, and the note that says it.
+///
+/// # Errors
+/// As [`budget::in_time`].
+pub(super) fn in_time(
+    program: &Program,
+    args: &TrainArgs,
+    options: &Options,
+    clock: &TimeBudget,
+) -> Result<(Options, Option<Note>)> {
+    let Some(time) = args.recipe.time else { return Ok((options.clone(), None)) };
+    let (options, note) = budget::in_time(&program.models, options, time, clock)?;
+    Ok((options, Some(note)))
 }
 
 /// A run, the text after it, and the checks before that.

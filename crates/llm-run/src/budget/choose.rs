@@ -1,0 +1,211 @@
+//! What a run should be, from its text, its time and the speed of the machine. No clock, no file.
+
+use crate::defaults::{FEWEST_FINAL_TOKENS, FINAL_TOKENS, LEARNT_A_SCORED, PERIODIC_TOKENS};
+
+/// A size of the model, and of the steps that it learns in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// L.
+    pub layers: u64,
+    /// C.
+    pub d_model: u64,
+    /// H.
+    pub heads: usize,
+    /// T.
+    pub seq_len: u64,
+    /// B.
+    pub batch: u64,
+    /// Steps in the time that there is from which on it is better than a smaller size.
+    pub from: u64,
+}
+
+const fn size([layers, d_model, seq_len, batch]: [u64; 4], heads: usize, from: u64) -> Size {
+    Size { layers, d_model, heads, seq_len, batch, from }
+}
+
+/// The sizes, from the smallest.
+pub const SIZES: [Size; 4] = [
+    size([2, 128, 64, 12], 4, 0),
+    size([4, 128, 64, 12], 4, 600),
+    size([4, 192, 128, 8], 6, 900),
+    size([6, 192, 128, 16], 6, 1500),
+];
+
+/// Bytes of a text from which on a learned vocabulary is worth its tables.
+pub(super) const FEWEST_BYTES_FOR_BPE: u64 = 100_000;
+/// Tokens of that vocabulary.
+pub const VOCAB_SIZE: usize = 2048;
+/// Passes over the text up to which nothing has to be dropped, ..
+const WITHOUT_DROPOUT: f64 = 4.0;
+/// .. and up to which a tenth is enough.
+const WITH_LITTLE: f64 = 16.0;
+/// Passes after which a run only gets worse.
+const MOST_PASSES: f64 = 40.0;
+/// Tokens that are scored in the time in which one is learned, at least.
+const SCORED_A_LEARNT: f64 = 2.0;
+/// Fewer steps than this teach nothing.
+pub const FEWEST_STEPS: u64 = 50;
+
+/// A text, in tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TextLength {
+    /// Those to learn.
+    pub learnt: f64,
+    /// Those to judge by.
+    pub unseen: f64,
+    /// Steps between two measurements; 0: at the end alone.
+    pub eval_every: u64,
+}
+
+/// A size that was tried.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Trial {
+    /// Which of [`SIZES`].
+    pub size: usize,
+    /// A step, in seconds.
+    pub step: f64,
+    /// Tokens of a step.
+    pub tokens: f64,
+}
+
+/// What a run should be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// Which of [`SIZES`].
+    pub size: usize,
+    /// Steps.
+    pub steps: u64,
+    /// Probability that a number is dropped.
+    pub dropout: f32,
+}
+
+impl Trial {
+    /// How long `steps` take, measurements included.
+    pub fn seconds(&self, steps: u64, text: &TextLength) -> f64 {
+        let scored = |most: f64| most.min(text.unseen);
+        let learnt = steps as f64 * self.tokens;
+        let last = scored(
+            (learnt / LEARNT_A_SCORED as f64)
+                .clamp(FEWEST_FINAL_TOKENS as f64, FINAL_TOKENS as f64),
+        );
+        let once = scored(PERIODIC_TOKENS as f64);
+        let times = steps.saturating_sub(1).checked_div(text.eval_every).unwrap_or(0);
+        // The last state may be the best: it is measured like the others too.
+        let again = if last > once { once } else { 0.0 };
+        let tokens = times as f64 * once + last + again;
+        steps as f64 * self.step + tokens * self.step / (self.tokens * SCORED_A_LEARNT)
+    }
+
+    /// The most steps that fit, and that the text is good for.
+    pub fn steps(&self, text: &TextLength, seconds: f64) -> u64 {
+        let enough = (MOST_PASSES * text.learnt / self.tokens).ceil() as u64;
+        let (mut fits, mut over) = (0, enough.max(FEWEST_STEPS) + 1);
+        while over - fits > 1 {
+            let middle = fits + (over - fits) / 2;
+            if self.seconds(middle, text) <= seconds {
+                fits = middle;
+            } else {
+                over = middle;
+            }
+        }
+        fits
+    }
+
+    /// Whether a size is the better one, with so many steps.
+    fn is_worth(&self, text: &TextLength, seconds: f64) -> bool {
+        // The text's limit is none of the time's: more time never makes a model smaller.
+        self.seconds(SIZES[self.size].from, text) <= seconds
+    }
+}
+
+/// The largest size that learns enough in the time; nothing where there is no time for any.
+pub fn choose(text: &TextLength, seconds: f64, trials: &[Trial]) -> Option<Choice> {
+    let worth = trials.iter().rev().find(|trial| trial.is_worth(text, seconds));
+    let trial = worth.or(trials.first())?;
+    let steps = trial.steps(text, seconds);
+    let passes = steps as f64 * trial.tokens / text.learnt.max(1.0);
+    let dropout = match passes {
+        few if few <= WITHOUT_DROPOUT => 0.0,
+        some if some <= WITH_LITTLE => 0.1,
+        _ => 0.2,
+    };
+    (steps >= FEWEST_STEPS).then_some(Choice { size: trial.size, steps, dropout })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Trials of the sizes from the smallest, each slower than the one before.
+    fn trials() -> impl Strategy<Value = Vec<Trial>> {
+        (1e-4..2.0f64, proptest::collection::vec(1.0..8.0f64, 0..SIZES.len())).prop_map(
+            |(first, times)| {
+                let slower = times.iter().scan(first, |step, times| {
+                    *step *= times;
+                    Some(*step)
+                });
+                let steps = [first].into_iter().chain(slower).take(SIZES.len());
+                let of = |(size, step): (usize, f64)| {
+                    let Size { seq_len, batch, .. } = SIZES[size];
+                    Trial { size, step, tokens: (seq_len * batch) as f64 }
+                };
+                steps.enumerate().map(of).collect()
+            },
+        )
+    }
+
+    fn text() -> impl Strategy<Value = TextLength> {
+        (1e3..1e9f64, 0.0..1e8f64, prop_oneof![Just(0), 10..1000u64])
+            .prop_map(|(learnt, unseen, eval_every)| TextLength { learnt, unseen, eval_every })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_chosen_fits(text in text(), trials in trials(), seconds in 0.0..1e5f64) {
+            let Some(choice) = choose(&text, seconds, &trials) else {
+                prop_assert!(trials[0].seconds(FEWEST_STEPS, &text) > seconds);
+                return Ok(());
+            };
+            let trial = trials[choice.size];
+            prop_assert!(trial.seconds(choice.steps, &text) <= seconds);
+            prop_assert!(choice.steps >= FEWEST_STEPS);
+            // One step more would be too many for the time or for the text.
+            let more = trial.seconds(choice.steps + 1, &text) > seconds;
+            let passes = (choice.steps + 1) as f64 * trial.tokens / text.learnt;
+            prop_assert!(more || passes > MOST_PASSES || choice.steps == FEWEST_STEPS);
+        }
+
+        #[test]
+        fn more_time_is_never_less(
+            text in text(),
+            trials in trials(),
+            seconds in 0.0..1e4f64,
+            more in 1.0..10.0f64,
+        ) {
+            let Some(short) = choose(&text, seconds, &trials) else { return Ok(()) };
+            let long = choose(&text, seconds * more, &trials).unwrap();
+            prop_assert!(long.size >= short.size);
+            if long.size == short.size {
+                prop_assert!(long.steps >= short.steps && long.dropout >= short.dropout);
+            }
+        }
+    }
+
+    /// On the machine of docs/size_and_time.md, whose step of the small model took 76 ms.
+    #[test]
+    fn the_rows_of_the_page() {
+        let trials = [(0, 0.042, 768.0), (1, 0.08, 768.0), (2, 0.22, 1024.0), (3, 0.66, 2048.0)];
+        let trials = trials.map(|(size, step, tokens)| Trial { size, step, tokens });
+        let of = |bytes: f64, a_token: f64, seconds| {
+            let all = bytes / a_token;
+            let text = TextLength { learnt: 0.9 * all, unseen: 0.1 * all, eval_every: 250 };
+            choose(&text, seconds, &trials).unwrap()
+        };
+        let minute = of(1e6, 2.5, 54.0);
+        assert_eq!((minute.size, minute.dropout), (1, 0.0));
+        let hour = of(1e7, 2.5, 3240.0);
+        assert_eq!((hour.size, hour.dropout), (3, 0.0));
+        assert!(of(1e5, 1.0, 540.0).dropout > 0.0);
+    }
+}

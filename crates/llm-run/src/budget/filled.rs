@@ -1,0 +1,73 @@
+//! Options with what is chosen in their gaps.
+
+use super::choose::{FEWEST_BYTES_FOR_BPE, Size, VOCAB_SIZE};
+use crate::models::{Heads, Models};
+use crate::options::Options;
+use crate::tokenizers::TokenizerKind;
+use llm_core::settings::Value;
+use llm_formats::bpe;
+
+/// Options, and what was chosen of them.
+#[derive(Clone, Debug)]
+pub(super) struct Filled {
+    pub(super) options: Options,
+    /// By their names, in the order in which they are said.
+    pub(super) settings: Vec<(&'static str, Value)>,
+}
+
+impl Filled {
+    pub(super) fn new(options: &Options) -> Filled {
+        Filled { options: options.clone(), settings: Vec::new() }
+    }
+
+    /// A setting, unless it was asked for.
+    pub(super) fn put(&mut self, name: &'static str, value: impl Into<Value>) {
+        if self.options.given.contains_key(name) {
+            return;
+        }
+        let value = value.into();
+        self.options.given.insert(name, value.clone());
+        self.settings.push((name, value));
+    }
+
+    /// The sizes. Heads have to divide the width, and are chosen together with it.
+    pub(super) fn size(&mut self, models: &Models, size: &Size) {
+        let Size { layers, d_model, heads, seq_len, batch, from: _ } = *size;
+        let width = !self.options.given.contains_key("dmodel");
+        self.put("layers", layers);
+        self.put("dmodel", d_model);
+        let many = matches!(models.heads, Heads::Many { .. });
+        if width && many && self.options.heads.is_none() {
+            self.options.heads = Some(heads);
+            self.settings.push(("heads", heads.into()));
+        }
+        self.put("seq", seq_len);
+        self.put("batch", batch);
+    }
+
+    /// How a text of so many bytes is cut.
+    pub(super) fn tokenizer(&mut self, bytes: u64) {
+        let of = &mut self.options.tokenizer;
+        if of.bpe_vocab.is_some() || of.bpe_merges.is_some() {
+            return;
+        }
+        if of.kind.is_none() {
+            let asked = of.vocab_size.is_some();
+            let long = bpe::AVAILABLE && bytes >= FEWEST_BYTES_FOR_BPE;
+            let kind = if asked || long { TokenizerKind::Bpe } else { TokenizerKind::Byte };
+            let word = if kind == TokenizerKind::Bpe { "bpe" } else { "byte" };
+            of.kind = Some(kind);
+            self.settings.push(("tokenizer", String::from(word).into()));
+        }
+        if self.learns() && self.options.tokenizer.vocab_size.is_none() {
+            self.options.tokenizer.vocab_size = Some(VOCAB_SIZE);
+            self.settings.push(("vocab_size", VOCAB_SIZE.into()));
+        }
+    }
+
+    /// Whether a vocabulary is learned from the text.
+    pub(super) fn learns(&self) -> bool {
+        let of = &self.options.tokenizer;
+        of.kind == Some(TokenizerKind::Bpe) && of.bpe_vocab.is_none()
+    }
+}

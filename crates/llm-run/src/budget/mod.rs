@@ -1,0 +1,194 @@
+//! A run that is to take a given time: what was not asked for is chosen, by a short measurement of
+//! this machine and by what runs of other lengths came to.
+//!
+//! | file | holds |
+//! |---|---|
+//! | `choose.rs` | the decision, a function of numbers alone |
+//! | `filled.rs` | options with what is chosen in the gaps |
+
+mod choose;
+mod filled;
+
+pub use choose::{Choice, SIZES, Size, TextLength, Trial, choose};
+
+use crate::clock::TimeBudget;
+use crate::data::Input;
+use crate::defaults::INTERVAL;
+use crate::error::{Result, RunError};
+use crate::models::Models;
+use crate::note::Note;
+use crate::options::Options;
+use crate::plan::untaught;
+use crate::tokenizers;
+use crate::training::{measured_time, step_seconds};
+use choose::FEWEST_STEPS;
+use filled::Filled;
+use llm_core::model::Footprint;
+use llm_core::recipe::DataForm;
+use llm_core::tokenizer::ByteTokenizer;
+use llm_core::train::Trainer;
+use llm_core::{TokenDataset, TokenId, message};
+use llm_formats::data_files::{Reading, is_stdin};
+use llm_lens::training_flops;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Of the time, what is planned for; the rest is for what cannot be foreseen.
+const PLANNED: f64 = 0.9;
+/// Of the time, what the trial of a size takes.
+const OF_A_TRIAL: f64 = 0.01;
+/// Bytes in a second of which a vocabulary is learned, at most [`MOST_LEARNED`], ..
+const LEARNED_A_SECOND: f64 = 3e6;
+const MOST_LEARNED: f64 = 32e6;
+/// .. and that are then cut into tokens.
+const CUT_A_SECOND: f64 = 15e6;
+/// Bytes that a token of a learned vocabulary stands for, at least.
+const BYTES_A_TOKEN: f64 = 2.5;
+
+/// The same options with what was not asked for, chosen so that all of the run, which began with the
+/// clock, fits into `time`; and what was chosen, to be said. These options alone make the same run.
+///
+/// # Errors
+/// [`RunError::Usage`] where there is nothing to choose, and for a time that is too short; else what a run
+/// of these options is refused for.
+pub fn in_time(
+    models: &Models,
+    options: &Options,
+    time: Duration,
+    clock: &TimeBudget,
+) -> Result<(Options, Note)> {
+    refuse(options)?;
+    let input = text(&options.data)?;
+    let bytes = length(&input)?;
+    let mut filled = Filled::new(options);
+    filled.tokenizer(bytes);
+    let choice = tokenizers::Choice::of(&filled.options.tokenizer)?;
+    let learns = matches!(choice, None | Some(tokenizers::Choice::Learn { .. }));
+    let vocab_size = match &choice {
+        Some(known) if !learns => {
+            Some(tokenizers::make(known, &input, 0.0, &|_, _| ())?.tokenizer.vocab_size())
+        }
+        _ => None,
+    };
+    drop(input);
+    let val = if options.val.is_empty() { 0 } else { length(&text(&options.val)?)? };
+    let (bytes_f, seconds) = (bytes as f64, time.as_secs_f64());
+    // The run reads it once more.
+    let mut beginning = clock.begin.elapsed().as_secs_f64();
+    if filled.learns() {
+        beginning += bytes_f.min(MOST_LEARNED) / LEARNED_A_SECOND + bytes_f / CUT_A_SECOND;
+    }
+    let left = || PLANNED * seconds - beginning - clock.begin.elapsed().as_secs_f64();
+    let short = measured_time().min(time.mul_f64(OF_A_TRIAL));
+    let (trials, val_frac) = trials(models, &filled, vocab_size, short, &left)?;
+    let a_token = if filled.learns() { BYTES_A_TOKEN } else { 1.0 };
+    let eval_every = options.habits.eval_every.unwrap_or(INTERVAL);
+    let text = TextLength {
+        learnt: bytes_f * (1.0 - val_frac) / a_token,
+        unseen: (bytes_f * val_frac + val as f64) / a_token,
+        eval_every,
+    };
+    let Some(Choice { size, steps, dropout }) = choose(&text, left(), &trials) else {
+        let steps = trials.first().map_or(0.0, |first| first.seconds(FEWEST_STEPS, &text));
+        let least = (seconds * PLANNED - left() + steps) / PLANNED;
+        return Err(RunError::Usage(message!(
+            "{time} {}s is too short: reading the text, {} steps of the smallest model and the \
+             measurement take about {:.0} s here",
+            seconds,
+            FEWEST_STEPS,
+            least.ceil()
+        )));
+    };
+    filled.size(models, &SIZES[size]);
+    filled.put("dropout", dropout);
+    filled.put("steps", steps);
+    let Filled { options, settings } = filled;
+    Ok((options, Note::Chosen { seconds, bytes, settings }))
+}
+
+/// What has no room for a choice.
+fn refuse(options: &Options) -> Result<()> {
+    let piped = options.data.iter().chain(&options.val).any(|path| is_stdin(path));
+    let why = if options.load.is_some() {
+        message!("{time} chooses a new run; with {load}, {steps} or {max_time} says how long")
+    } else if options.data.is_empty() {
+        message!("{time} is for text of one's own: it needs {data}")
+    } else if options.given.contains_key("steps") || options.epochs.is_some() {
+        message!("{time} chooses the steps: leave {steps} and {epochs} out")
+    } else if options.data_as == Some(DataForm::U16) {
+        numbers()
+    } else if piped {
+        message!(
+            "{time} looks at the text before the run: name a file instead of standard input (-)"
+        )
+    } else {
+        return Ok(());
+    };
+    Err(RunError::Usage(why))
+}
+
+fn numbers() -> llm_core::base::Message {
+    message!("{time} chooses for text, and {data} holds token numbers: give {steps}")
+}
+
+/// Files as they are, for their length.
+fn text(paths: &[PathBuf]) -> Result<Input> {
+    Input::files(paths, Reading::new(ByteTokenizer::NAME, None))
+}
+
+fn length(input: &Input) -> Result<u64> {
+    match input {
+        Input::Files(files) if files.texts.largest().is_none() => {
+            Ok(files.texts.text().len() as u64)
+        }
+        _ => Err(RunError::Usage(numbers())),
+    }
+}
+
+/// Tries the sizes from the smallest, as far as one may be worth its time, for `short` each; and the
+/// share of the text that is unseen.
+fn trials(
+    models: &Models,
+    filled: &Filled,
+    vocab_size: Option<usize>,
+    short: Duration,
+    left: &dyn Fn() -> f64,
+) -> Result<(Vec<Trial>, f64)> {
+    let (mut trials, mut val_frac, mut before): (Vec<Trial>, _, Option<(Options, f64)>) =
+        (Vec::new(), 0.0, None);
+    for (number, size) in SIZES.iter().enumerate() {
+        let mut filled = filled.clone();
+        filled.size(models, size);
+        // Dropped numbers take time.
+        filled.put("dropout", 0.1f32);
+        let mut trainer = match untaught(models, &filled.options, vocab_size) {
+            Err(e) if number == 0 => return Err(e),
+            Err(_) => break, // too large for the memory, or for what was asked for
+            Ok(trainer) => trainer,
+        };
+        let flops = flops(&trainer);
+        if let (Some((options, of_last)), Some(last)) = (&before, trials.last()) {
+            let foreseen = last.step * flops / of_last;
+            let same = options.given == filled.options.given;
+            if same || foreseen * size.from as f64 / 2.0 > left() {
+                break;
+            }
+        }
+        let recipe = &trainer.recipe;
+        let (tokens, vocab) = (recipe.tokens_per_step() as f64, trainer.model.config().vocab_size);
+        val_frac = recipe.val_frac;
+        let windows = 2 * recipe.batch_size * recipe.seq_len;
+        let text = (0..=windows).map(|place| (place % vocab) as TokenId).collect();
+        let step = step_seconds(&mut trainer, &TokenDataset::from_tokens(text), &|| false, short)?;
+        trials.push(Trial { size: number, step, tokens });
+        before = Some((filled.options, flops));
+    }
+    Ok((trials, val_frac))
+}
+
+/// Operations of a step.
+fn flops(trainer: &Trainer) -> f64 {
+    let (model, recipe) = (&trainer.model, &trainer.recipe);
+    let of = Footprint::new(model.config(), model.attention().as_ref());
+    training_flops(&of, recipe.seq_len) * recipe.tokens_per_step() as f64
+}

@@ -4,7 +4,7 @@ use super::Values;
 use llm_core::model::{Mlp, Norm, Positions};
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::{Config, TinyGPT};
-use llm_formats::gguf::{BlockType, Gguf, Needed, Stored, dequantise, export, quantise};
+use llm_formats::gguf::{BlockType, Gguf, Needed, Stored, dequantise, export, modelfile, quantise};
 use llm_variant_modern::Modern;
 use std::sync::Arc;
 
@@ -28,6 +28,18 @@ pub fn add(values: &mut Values) {
     values.insert("gguf.divisor", vec![largest]);
     values.insert("gguf.neighbours", vec![(BlockType::Q8_0.numbers() - 1) as f64]);
     values.insert("gguf.rows", rows());
+    values.insert("ollama.modelfile", of_ollama());
+}
+
+/// The numbers of the Modelfile in docs/ollama.md, which is the one that is written.
+fn of_ollama() -> Vec<f64> {
+    let written = modelfile("book.gguf", 64, false, false);
+    for page in
+        [include_str!("../../../docs/ollama.md"), include_str!("../../../docs/ollama.zh-CN.md")]
+    {
+        assert!(page.contains(&format!("```text\n{written}```")), "{written}");
+    }
+    written.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
 /// The rows of attn_q of a head of six channels, by the channel that each is here.

@@ -45,7 +45,7 @@ pub use dequantise::dequantise;
 pub use export::{Exported, check_model, export, is_ours};
 pub use file::{Gguf, Needed, TensorInfo};
 pub use import::{import, read};
-pub use modelfile::{is_our_modelfile, modelfile_of, write_modelfile};
+pub use modelfile::{is_our_modelfile, modelfile, modelfile_of, write_modelfile};
 pub use pieces::Architecture;
 pub use quantise::{Stored, quantise};
 pub use value::MetaValue;

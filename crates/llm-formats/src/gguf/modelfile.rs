@@ -60,7 +60,7 @@ pub fn write_modelfile(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) 
 
 /// The text for a model of this file name and context: whether its file has a chat template, and
 /// whether a token of its ends a text.
-fn modelfile(name: &str, context: usize, chats: bool, ends: bool) -> String {
+pub fn modelfile(name: &str, context: usize, chats: bool, ends: bool) -> String {
     // More would be more than the model has learned to look back at.
     let mut text = format!("{HEAD}FROM ./{name}\nPARAMETER num_ctx {context}\n");
     if chats {

@@ -4,6 +4,7 @@
 #![cfg(unix)] // as the tests of the other programs
 #![allow(clippy::unwrap_used)]
 
+mod budget;
 mod chats;
 mod every_verb;
 mod others;

@@ -58,6 +58,14 @@ fn to_llama_cpp_and_back() {
     let first = sandbox.read("out.gguf");
     sandbox.ok(&["export", "gguf", "--load", "back", "out.gguf", "-q"]);
     assert!(first == sandbox.read("out.gguf"));
+    // Beside it stands what Ollama needs; one that somebody else wrote stays.
+    let modelfile = sandbox.read("out.Modelfile");
+    let modelfile = String::from_utf8_lossy(&modelfile);
+    assert!(modelfile.contains("\nFROM ./out.gguf\nPARAMETER num_ctx 16\n"), "{modelfile}");
+    sandbox.write("own.Modelfile", b"FROM ./own.gguf\n");
+    let own = ["export", "gguf", "--load", "model", "own.gguf"];
+    sandbox.refuses(&own, 73, &["own.Modelfile", "was not exported by this program"]);
+    assert!(!sandbox.path("own.gguf").exists());
 
     let small = ["export", "gguf", "--load", "model", "--type", "q8_0", "small.gguf"];
     sandbox.ok(&small).says(&["matrices are written as F32: their rows are no whole blocks of 32"]);

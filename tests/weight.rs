@@ -20,7 +20,7 @@ const MOST: [(&str, usize); 16] = [
     ("llm-lens", 1_740),
     ("llm-messages", 440),
     ("llm-report", 2_180),
-    ("llm-run", 5_515),
+    ("llm-run", 5_840),
     ("llm-stories", 860),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 400),

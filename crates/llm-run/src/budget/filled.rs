@@ -45,7 +45,7 @@ impl Filled {
         self.put("batch", batch);
     }
 
-    /// How a text of so many bytes is cut.
+    /// How a text of this many bytes is cut.
     pub(super) fn tokenizer(&mut self, bytes: u64) {
         let of = &mut self.options.tokenizer;
         if of.bpe_vocab.is_some() || of.bpe_merges.is_some() {
@@ -69,5 +69,64 @@ impl Filled {
     pub(super) fn learns(&self) -> bool {
         let of = &self.options.tokenizer;
         of.kind == Some(TokenizerKind::Bpe) && of.bpe_vocab.is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::choose::SIZES;
+    use super::*;
+    use crate::models::BASELINE;
+    use proptest::prelude::*;
+
+    const NAMES: [&str; 6] = ["layers", "dmodel", "seq", "batch", "dropout", "steps"];
+
+    proptest! {
+        /// What is typed stays, and is not said again; the rest is filled.
+        #[test]
+        fn what_is_typed_wins(typed in proptest::collection::btree_set(0..NAMES.len(), 0..6)) {
+            let mut options = Options::default();
+            let own: Value = 7u64.into();
+            for &number in &typed {
+                options.given.insert(NAMES[number], own.clone());
+            }
+            let heads = Heads::Many { default: 4 };
+            for models in [BASELINE, Models { heads, ..BASELINE }] {
+                let mut filled = Filled::new(&options);
+                filled.size(&models, &SIZES[1]);
+                filled.put("dropout", 0.1f32);
+                filled.put("steps", 2000u64);
+                for (number, name) in NAMES.iter().enumerate() {
+                    let is_typed = typed.contains(&number);
+                    prop_assert_eq!(filled.options.given[name] == own, is_typed);
+                    let said = filled.settings.iter().any(|(said, _)| said == name);
+                    prop_assert_eq!(said, !is_typed);
+                }
+                // Heads go with the width, where a program has several.
+                let many = matches!(models.heads, Heads::Many { .. });
+                let with_heads = many && !options.given.contains_key("dmodel");
+                prop_assert_eq!(filled.options.heads, with_heads.then_some(SIZES[1].heads));
+            }
+        }
+    }
+
+    #[test]
+    fn a_vocabulary_is_learned_where_the_text_is_long_enough() {
+        let of = |options: &Options, bytes| {
+            let mut filled = Filled::new(options);
+            filled.tokenizer(bytes);
+            (filled.options.tokenizer.kind.clone(), filled.options.tokenizer.vocab_size)
+        };
+        let mut options = Options::default();
+        assert_eq!(of(&options, 99_999), (Some(TokenizerKind::Byte), None));
+        if bpe::AVAILABLE {
+            let learned = (Some(TokenizerKind::Bpe), Some(VOCAB_SIZE));
+            assert_eq!(of(&options, FEWEST_BYTES_FOR_BPE), learned);
+        }
+        options.tokenizer.kind = Some(TokenizerKind::Char);
+        assert_eq!(of(&options, 1 << 30), (Some(TokenizerKind::Char), None));
+        options.tokenizer.kind = Some(TokenizerKind::Bpe);
+        options.tokenizer.vocab_size = Some(300);
+        assert_eq!(of(&options, 10), (Some(TokenizerKind::Bpe), Some(300)));
     }
 }

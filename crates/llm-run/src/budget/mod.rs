@@ -9,7 +9,7 @@
 mod choose;
 mod filled;
 
-pub use choose::{Choice, SIZES, Size, TextLength, Trial, choose};
+pub use choose::{Chosen, SIZES, Size, TextLength, Trial, choose};
 
 use crate::clock::TimeBudget;
 use crate::data::Input;
@@ -88,7 +88,7 @@ pub fn in_time(
         unseen: (bytes_f * val_frac + val as f64) / a_token,
         eval_every,
     };
-    let Some(Choice { size, steps, dropout }) = choose(&text, left(), &trials) else {
+    let Some(Chosen { size, steps, dropout }) = choose(&text, left(), &trials) else {
         let steps = trials.first().map_or(0.0, |first| first.seconds(FEWEST_STEPS, &text));
         let least = (seconds * PLANNED - left() + steps) / PLANNED;
         return Err(RunError::Usage(message!(

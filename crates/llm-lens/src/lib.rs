@@ -16,6 +16,7 @@
 //! | `heads` | What does each head do, over many texts? |
 //! | `prune` | What is lost without it? |
 //! | `first_choices` | Is the token that comes the one that the model would choose? |
+//! | `rounded` | Does rounding change what it would choose? |
 //! | [`trace`] | How does one number of attention come about? |
 //!
 //! ```
@@ -61,6 +62,8 @@ mod prune;
 
 mod first_choices;
 
+mod rounded;
+
 pub mod trace;
 
 pub use context::{with_context, with_room};
@@ -77,4 +80,5 @@ pub use prune::{
     Cut, Dropped, FromSpec, HeadName, PruneReport, Pruner, Score, Scored, head_mask, with_head_mask,
 };
 pub use roles::{Column, Role};
+pub use rounded::{FirstChoices, first_choice, logits_of};
 pub use spread::{Spread, Spreads};

@@ -8,19 +8,20 @@ use super::written::{check_place, save, say_written};
 use crate::args::EvalArgs;
 use crate::console::{note, print, show};
 use crate::error::{Result, RunError};
-use crate::events::{self, Event};
+use crate::events::{self, BesideF32, Event};
 use crate::messages::said;
 use crate::program::Program;
 use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
 use arrays::Arrays;
-use first_choices::{FirstChoices, lines};
+use first_choices::lines;
 use llm_core::base::{memory, real_path, thousands};
 use llm_core::data::Window;
 use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{OneProcess, Scored};
 use llm_core::{TinyGPT, message};
+use llm_lens::FirstChoices;
 use llm_messages::unit;
 use llm_report::fact_label;
 use llm_run::data::{Cut, Data, Input, Reading, Report, Validation, check_about_files, one_stdin};
@@ -83,7 +84,11 @@ pub fn eval(program: &Program, args: &EvalArgs) -> Result<()> {
         details.arrays.iter_mut().for_each(|arrays| arrays.add(window, scored));
     })?;
     details.write(args, tokenizer.as_ref())?;
-    let beside = beside.map(|(kind, choices, loss)| choices.beside(kind, loss));
+    let beside = beside.map(|(kind, choices, f32_loss)| BesideF32 {
+        weights: kind.name(),
+        f32_loss,
+        same_first_choice: choices.same(),
+    });
     let more = beside.as_ref().map_or(String::new(), |beside| said(lines(beside, &report)));
     if details.on_stdout() {
         note_below(args, &(table(&report) + &more));

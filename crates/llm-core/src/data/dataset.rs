@@ -343,7 +343,7 @@ mod tests {
         assert!(
             (0..2).all(|r| small.inputs[r * small.shape[1]] == large.inputs[r * large.shape[1]])
         );
-        assert!(matches!(data.batch(1, 0, [4, 39]), Err(Error::Shape { .. })));
+        assert!(matches!(data.batch(1, 0, [4, 39]), Err(Error::Config { .. })));
         for (windows, counts) in [
             (vec![], vec![true; 45]),
             (vec![Window { start: 0, len: 45 }], vec![true; 45]),

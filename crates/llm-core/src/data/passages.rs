@@ -34,15 +34,12 @@ impl Passages {
     /// The length of rows for these passages: that of the longest, rounded up, at most `seq_len`.
     ///
     /// # Errors
-    /// [`Error::Shape`] when one is longer than that.
+    /// [`Error::Config`] when one is longer than that.
     pub fn row_len(some: &[Window], seq_len: usize) -> Result<usize> {
         let longest = some.iter().map(|w| w.len).max().unwrap_or(0);
         if longest > seq_len {
-            return Err(Error::shape(
-                "batch",
-                "windows as long as the longest passage",
-                &[longest, seq_len],
-            ));
+            let reason = message!("{} is shorter than a passage of {} tokens", seq_len, longest);
+            return Err(Error::config("seq_len", reason));
         }
         Ok(longest.next_multiple_of(STEP).min(seq_len))
     }

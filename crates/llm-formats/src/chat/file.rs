@@ -26,7 +26,7 @@ impl Conversations {
     /// Those of files, each with what to call it.
     ///
     /// # Errors
-    /// The file, the line and why it is none.
+    /// The file, the line and why it cannot be read.
     pub fn parse<'b>(
         files: impl IntoIterator<Item = (Message, &'b [u8])>,
     ) -> Result<Conversations, Message> {
@@ -60,7 +60,7 @@ impl Conversations {
         self.all.len()
     }
 
-    /// Whether there is none.
+    /// Whether it is empty.
     pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }

@@ -39,7 +39,7 @@ pub enum Line {
 
 impl Line {
     /// # Errors
-    /// Why it is none of those.
+    /// Why it has another shape.
     pub fn parse(line: &str) -> Result<Line, Message> {
         let value: Value = serde_json::from_str(line)
             .map_err(|e| message!("it is no JSON: {}", without_line(&e.to_string())))?;
@@ -145,7 +145,7 @@ fn kind_of(value: &Value) -> Message {
 
 /// What serde_json says, whose line is always 1 here.
 fn without_line(said: &str) -> String {
-    said.replace(" at line 1 column", " at column")
+    said.replace("line 1 ", "")
 }
 
 #[cfg(test)]

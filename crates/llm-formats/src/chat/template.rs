@@ -42,7 +42,7 @@ pub struct Template {
 }
 
 impl Template {
-    /// The template of a model with this tokenizer; ChatML where there is none.
+    /// The template of a model with this tokenizer; ChatML for one without.
     ///
     /// # Errors
     /// [`llm_core::Error::Tokenizer`] for a template that is no Jinja.

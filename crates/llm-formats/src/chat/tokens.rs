@@ -38,7 +38,7 @@ pub struct Learned {
     pub longer: usize,
     /// Tokens that are learned, ..
     pub targets: usize,
-    /// .. of so many that follow another one.
+    /// .. of those that follow another one.
     pub tokens: usize,
 }
 

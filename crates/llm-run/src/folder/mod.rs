@@ -1,10 +1,12 @@
 //! Where a run is saved: chosen, tried and locked before training starts.
 
+mod empty;
 mod find;
 mod lock;
 mod names;
 mod settings;
 
+pub use empty::EmptyFolder;
 pub use names::{BEGINNINGS, PAGE, REPORT, Whereabouts, cannot_create, make_folder, refuse_link};
 pub use settings::{config, config_text, setting, whole_setting};
 

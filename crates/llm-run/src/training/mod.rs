@@ -8,6 +8,7 @@
 //! | `event.rs` | what happens, and who hears of it |
 //! | `store.rs` | what is saved, and what is safe when something fails |
 //! | `measuring.rs` | the last measurement, in the time that there is |
+//! | `overfit.rs` | whether a model can memorise one batch |
 //! | `course.rs` | what is done between the steps |
 //! | `ending.rs` | how it ends |
 //! | `estimate.rs` | how long it would take |
@@ -33,6 +34,7 @@ mod event;
 mod journal;
 mod kinds;
 mod measuring;
+mod overfit;
 mod store;
 
 pub use course::Pace;
@@ -41,6 +43,7 @@ pub(crate) use estimate::{measured_time, step_seconds};
 pub use event::{Event, Face};
 pub use kinds::{Early, Identity, Kept, PageEnding, PageOf, Scored, advice_on_rate};
 pub use measuring::measure;
+pub use overfit::{Overfit, overfit};
 
 use crate::clock::TimeBudget;
 use crate::data::Report;

@@ -1,23 +1,22 @@
 //! `compare`: the same training with different numbers of heads, or with other settings that
 //! differ, and what comes of it.
 
-mod folder;
 mod tables;
 mod vary;
 
 use super::train::one_of_many;
 use crate::args::{CompareArgs, TrainArgs};
 use crate::console::{Out, json_line, note, room};
-use crate::error::{Result, RunError, reason};
+use crate::error::{Result, RunError, of_verb, reason};
 use crate::messages::lasting;
 use crate::program::Program;
 use crate::signals::Signals;
-use folder::Folder;
-use llm_core::base::{Message, thousands};
+use llm_core::base::{Message, escape, thousands};
 use llm_core::settings::Value;
 use llm_core::{counted, message};
 use llm_report::comparison::{Costs, Diverged, HEADS, Results, Run, Variant, each_once};
 use llm_report::{Shared, from_to};
+use llm_run::folder::EmptyFolder;
 use llm_run::models::Heads;
 use llm_run::numbers::typed;
 use llm_run::plan::{Plan, SharedData, SharedDecision, named_by_option};
@@ -81,7 +80,8 @@ pub fn compare(program: &Program, args: &CompareArgs, threads: usize) -> Result<
     let Some(val) = &known.val else {
         return Err(RunError::Usage("compare needs validation data: --val-frac or --val".into()));
     };
-    let folder = Folder::claim(args.out.as_deref())?;
+    let folder = EmptyFolder::claim(args.out.as_deref(), "compare-", "compare.json")
+        .map_err(|e| of_verb(e, "nothing was trained, choose another --out"))?;
     let stories = val.stories.as_ref();
     let common = Shared {
         program: program.models.name,
@@ -196,7 +196,7 @@ struct Comparing<'a> {
     /// One for each of the variants.
     trainings: Vec<TrainArgs>,
     data: SharedData,
-    folder: Folder,
+    folder: EmptyFolder,
     results: Results,
 }
 
@@ -210,7 +210,12 @@ impl Comparing<'_> {
         let (done, all) = (self.results.runs.len(), self.results.planned());
         let kept = match done {
             0 => message!("0 of {} runs are complete", all),
-            _ => message!("{} of {} runs are complete, in '{}'", done, all, self.folder.name()),
+            _ => message!(
+                "{} of {} runs are complete, in '{}'",
+                done,
+                all,
+                escape::path(&self.folder.path)
+            ),
         };
         match ended {
             Ok(()) => self.out.finish(),
@@ -374,7 +379,7 @@ impl Comparing<'_> {
             return;
         }
         self.out.show(&format!("\n{}", text(&comparison, room())));
-        let name = self.folder.name();
+        let name = escape::path(&self.folder.path);
         self.say(message!("\nwritten {}/compare.json, compare.csv, compare.svg", name));
         self.say(message!("report  {}", format!("{name}/report.html")));
         let (variants, seeds) = (&self.results.variants, &self.results.common.seeds);

@@ -1,6 +1,5 @@
 //! `eval --per-token`: what the model said about every scored token, a row each.
 
-use super::first_choices::{first_choice, logits_of};
 use crate::console::json_line;
 use crate::error::{Result, RunError};
 use llm_core::base::escape::escaped_token;
@@ -9,6 +8,7 @@ use llm_core::data::{Batch, Window};
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::Scored;
 use llm_core::{TokenId, message};
+use llm_lens::{first_choice, logits_of};
 use serde::Serialize;
 use std::io::{self, Write};
 

@@ -14,6 +14,20 @@ pub fn add(values: &mut Values) {
     assert!(!rows.is_empty());
     values.insert("size.rows", rows);
 
+    let of = |key: &str| {
+        let mut numbers = Vec::new();
+        flatten(&kept["time"][key], &mut numbers);
+        numbers
+    };
+    values.insert("size.ten_minutes", of("ten_minutes"));
+    values.insert("size.timed", of("rows"));
+    values.insert("size.passes", of("passes"));
+    // What was chosen leads in every row.
+    for row in kept["time"]["rows"].as_array().unwrap() {
+        let bits = [6, 7].map(|column| row[column].as_f64().unwrap());
+        assert!(bits[0] < bits[1], "{row}");
+    }
+
     let run = |name: &str| &kept["runs"][name];
     let steps = |name: &str| run(name)["steps"].as_f64().unwrap();
     let bits = |name: &str, which: &str| {

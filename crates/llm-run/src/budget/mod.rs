@@ -21,7 +21,7 @@ use crate::options::Options;
 use crate::plan::untaught;
 use crate::tokenizers;
 use crate::training::{measured_time, step_seconds};
-use choose::FEWEST_STEPS;
+use choose::{FEWEST_STEPS, MOST_PASSES, MOST_PASSES_LEARNED};
 use filled::Filled;
 use llm_core::model::Footprint;
 use llm_core::recipe::DataForm;
@@ -87,6 +87,7 @@ pub fn in_time(
         learnt: bytes_f * (1.0 - val_frac) / a_token,
         unseen: (bytes_f * val_frac + val as f64) / a_token,
         eval_every,
+        most_passes: if filled.learns() { MOST_PASSES_LEARNED } else { MOST_PASSES },
     };
     let Some(Chosen { size, steps, dropout }) = choose(&text, left(), &trials) else {
         let steps = trials.first().map_or(0.0, |first| first.seconds(FEWEST_STEPS, &text));

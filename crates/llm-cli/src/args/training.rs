@@ -117,7 +117,7 @@ flags! {
         epochs: Option<f64> = "X" rare [conflicts_with = "steps"];
         /// Choose sizes, tokenizer, dropout and steps, as far as they are not typed, for a run on --data
         /// that takes about this long here (90s, 10m, 1h30m); what is chosen is said
-        /// zh: 为 --data 选一次在这里大约走这么久的训练（90s、10m、1h30m）：没写出的尺寸、分词器、dropout 和步数由它选，并说出选了什么
+        /// zh: 为 --data 选一次在这里大约走这么久的训练（90s、10m、1h30m）：没写出的尺寸、分词器、丢弃概率和步数由它选，并说出选了什么
         time: Option<Duration> = "TIME" [value_parser = duration, conflicts_with_all = ["steps", "epochs"]];
         /// How.
         ..learning: Typed<LEARNING>;

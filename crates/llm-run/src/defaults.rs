@@ -15,7 +15,9 @@ pub const PERIODIC_TOKENS: usize = 65_536;
 /// Of a text the evaluation after training scores a token for each `LEARNT_A_SCORED` that the run
 /// was trained on, so that it takes a small part of the time, ..
 pub const LEARNT_A_SCORED: u64 = 4;
-/// .. but at least this many, if it was trained on as many, ..
+/// Operations that are done within seconds, two for a parameter and a token.
+pub const SOON_DONE: u64 = 2_000_000_000_000;
+/// .. but at least this many, if it was trained on as many or they are soon scored, ..
 pub const FEWEST_FINAL_TOKENS: usize = 1 << 18;
 /// .. and at most this many; of the stories all up to this.
 pub const FINAL_TOKENS: usize = 4 << 20;

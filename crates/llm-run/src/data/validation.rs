@@ -1,6 +1,6 @@
 //! Unseen data, and what an evaluation of it finds.
 
-use crate::defaults::{FEWEST_FINAL_TOKENS, FINAL_TOKENS, LEARNT_A_SCORED};
+use crate::defaults::{FEWEST_FINAL_TOKENS, FINAL_TOKENS, LEARNT_A_SCORED, SOON_DONE};
 use crate::error::Result;
 use crate::log::RunResult;
 use llm_core::base::Message;
@@ -151,17 +151,19 @@ impl Validation {
         self.windows.evenly_spaced(usize::try_from(most).unwrap_or(usize::MAX))
     }
 
-    /// Most tokens that are scored after the last of `steps`: a short run with a long text is not to
-    /// be measured for longer than it was trained.
-    pub fn most_after(&self, steps: u64, recipe: &Recipe) -> usize {
+    /// Most tokens that are scored after the last of `steps` of a model with so many `parameters`: a
+    /// short run with a long text is not to be measured for longer than it was trained, unless that
+    /// is soon done.
+    pub fn most_after(&self, steps: u64, recipe: &Recipe, parameters: u64) -> usize {
         if self.stories.is_some() {
             return FINAL_TOKENS;
         }
         let learnt = steps.saturating_mul(recipe.tokens_per_step());
-        let [share, learnt] =
-            [learnt / LEARNT_A_SCORED, learnt].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
         // To score a token takes a third of the time that learning it takes.
-        share.clamp(learnt.min(FEWEST_FINAL_TOKENS), FINAL_TOKENS)
+        let soon = SOON_DONE / (2 * parameters.max(1));
+        let [share, few] = [learnt / LEARNT_A_SCORED, learnt.max(soon)]
+            .map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+        share.clamp(few.min(FEWEST_FINAL_TOKENS), FINAL_TOKENS)
     }
 
     /// Loss in windows of `seq_len`, whatever texts end in them, over the first tokens of which whole

@@ -39,7 +39,8 @@ impl Training<'_> {
         };
         let trainer = &plan.trainer;
         let (model, batch_size) = (&trainer.model, trainer.recipe.batch_size);
-        let most = val.most_after(trainer.step, &trainer.recipe);
+        let parameters = trainer.model.parameter_count();
+        let most = val.most_after(trainer.step, &trainer.recipe, parameters);
         let Training { face, clock, .. } = self;
         let scored = measure(work, val, model, [batch_size, most], Some(clock), &mut |n, of, _| {
             if of > 0 {

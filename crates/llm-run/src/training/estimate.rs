@@ -82,7 +82,8 @@ pub fn estimate(
         return Ok(None);
     }
     let last = data.val.as_ref().map_or(0, |val| {
-        val.most_after(plan.trainer.step.saturating_add(steps), &plan.trainer.recipe)
+        let (step, parameters) = (plan.trainer.step, plan.trainer.model.parameter_count());
+        val.most_after(step.saturating_add(steps), &plan.trainer.recipe, parameters)
     });
     let step = step_seconds(&mut plan.trainer, &data.train, stop, measured_time())?;
     let model = &plan.trainer.model;

@@ -23,7 +23,7 @@ fn what_is_more_than_text_is_said() {
         ("marks.txt", lines("a cat<|endoftext|>"), "in its beginning 400 times, learnt as letters"),
     ] {
         sandbox.write(name, &text);
-        let words = [&["--data", name], &RUN[..]].concat();
+        let words = [&["--data", name, "--data-as", "text"], &RUN[..]].concat();
         sandbox.train(&words).says(&[said]);
     }
     sandbox.write("text.csv.txt", &b"id,text\n{\"no\": JSON\n[x]\n".repeat(99));

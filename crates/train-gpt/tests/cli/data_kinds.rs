@@ -244,9 +244,12 @@ fn what_is_more_than_text_is_said() {
         ("b.txt", lines("once upon<|endoftext|>"), "99 times, learnt as letters (--end-of-text"),
     ] {
         sandbox.write(name, &bytes);
-        let once = sandbox.train(&["--data", name, "--dry-run"]);
+        let as_text = ["--data-as", "text"];
+        let as_text = if name.ends_with(".jsonl") { &as_text[..] } else { &[] };
+        let once = sandbox.train(&[&["--data", name, "--dry-run"], as_text].concat());
         once.says(&[said]);
-        let zh = sandbox.train(&["--data", name, "--dry-run", "--lang", "zh"]);
+        let zh = ["--data", name, "--dry-run", "--lang", "zh"];
+        let zh = sandbox.train(&[&zh[..], as_text].concat());
         assert!(!zh.stderr.contains("learnt"), "{zh}");
     }
     let marked = ["--data", "b.txt", "--end-of-text", "marked", "--dry-run"];

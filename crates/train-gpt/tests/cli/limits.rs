@@ -35,7 +35,7 @@ fn tokens_are_made_or_refused_under_any_limit() {
     let run =
         ["--data", "long", "--tokenizer", "t.json", "--steps", "1", "--gen", "0", "--no-save"];
     let mut codes = Vec::new();
-    for limit in (30_000..260_000).step_by(23_000) {
+    for limit in (40_000..260_000).step_by(22_000) {
         let script = format!("ulimit -v {limit}; exec \"$0\" \"$@\"");
         for words in [encode.to_vec(), [&TINY[..], &run].concat()] {
             let outcome = sandbox.run_by_script(&script, &words);

@@ -111,7 +111,8 @@ fn common<'t>(a: &'t str, b: &str) -> &'t str {
     common.rfind(ends).map_or("", |at| &common[..=at])
 }
 
-#[cfg(all(test, feature = "bpe"))]
+#[cfg(feature = "bpe")]
+#[cfg(test)]
 mod tests {
     use super::super::template::tests::{chatml, template};
     use super::*;

@@ -146,7 +146,8 @@ fn spans(
     answers.iter().map(|answer| Ok(place(answer.start)?..place(answer.end)?)).collect()
 }
 
-#[cfg(all(test, feature = "bpe"))]
+#[cfg(feature = "bpe")]
+#[cfg(test)]
 mod tests {
     use super::super::template::tests::chatml;
     use super::*;

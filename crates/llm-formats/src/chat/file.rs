@@ -68,7 +68,7 @@ impl Conversations {
     /// Those to learn, and the last `share` of each file, which stay unseen; one at least, where there
     /// are several.
     pub fn divided(self, share: f64) -> [Conversations; 2] {
-        let share = share.clamp(0.0, 1.0);
+        let share = if self.len() < 2 { 0.0 } else { share.clamp(0.0, 1.0) };
         let due = |n: usize| (n as f64 * share).ceil() as usize;
         let mut parts =
             [(); 2].map(|()| Conversations { all: Vec::new(), names: self.names.clone() });
@@ -126,5 +126,7 @@ mod tests {
         assert_eq!(learned.spoken(8).len(), 8);
         let [learned, unseen] = parse(&[&four]).unwrap().divided(0.0);
         assert_eq!((learned.len(), unseen.is_empty()), (4, true));
+        let [learned, unseen] = parse(&[&four[..14]]).unwrap().divided(0.1);
+        assert_eq!((learned.len(), unseen.is_empty()), (1, true));
     }
 }

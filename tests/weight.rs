@@ -20,7 +20,7 @@ const MOST: [(&str, usize); 16] = [
     ("llm-lens", 1_770),
     ("llm-messages", 450),
     ("llm-report", 2_180),
-    ("llm-run", 6_100),
+    ("llm-run", 6_110),
     ("llm-stories", 860),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 400),

@@ -151,9 +151,9 @@ impl Validation {
         self.windows.evenly_spaced(usize::try_from(most).unwrap_or(usize::MAX))
     }
 
-    /// Most tokens that are scored after the last of `steps` of a model with so many `parameters`: a
-    /// short run with a long text is not to be measured for longer than it was trained, unless that
-    /// is soon done.
+    /// Most tokens that are scored after the last of `steps` of a model with n `parameters`: a short
+    /// run with a long text is not to be measured for longer than it was trained, unless that is soon
+    /// done.
     pub fn most_after(&self, steps: u64, recipe: &Recipe, parameters: u64) -> usize {
         if self.stories.is_some() {
             return FINAL_TOKENS;

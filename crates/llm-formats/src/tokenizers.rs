@@ -2,6 +2,7 @@
 
 use crate::bpe;
 use crate::error::{FormatError, Result};
+use crate::kept::Kept;
 use llm_core::TokenId;
 use llm_core::checkpoint::TokenizerSpec;
 use llm_core::tokenizer::{
@@ -52,15 +53,23 @@ pub fn with_end_of_text(tokenizer: Arc<dyn Tokenizer>) -> llm_core::Result<Arc<d
     }
 }
 
+/// What belongs to the tokenizer besides: nothing of one that comes from nowhere else.
+///
+/// # Errors
+/// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
+pub fn kept(tokenizer: &dyn Tokenizer) -> llm_core::Result<Kept> {
+    match tokenizer.name() {
+        bpe::NAME => Ok(bpe::taken_apart(&tokenizer.blob())?.1),
+        _ => Ok(Kept::default()),
+    }
+}
+
 /// The token that begins a text: the one that ends one, unless another is kept.
 ///
 /// # Errors
 /// [`llm_core::Error::Tokenizer`] for a damaged tokenizer.
 pub fn begin_of_text(tokenizer: &dyn Tokenizer) -> llm_core::Result<Option<TokenId>> {
-    if tokenizer.name() != bpe::NAME {
-        return Ok(tokenizer.end_of_text());
-    }
-    let Some(bos) = bpe::taken_apart(&tokenizer.blob())?.1.bos else {
+    let Some(bos) = kept(tokenizer)?.bos else {
         return Ok(tokenizer.end_of_text());
     };
     let all = 0..tokenizer.vocab_size() as TokenId;

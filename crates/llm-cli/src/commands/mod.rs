@@ -72,12 +72,10 @@ fn trained(program: &Program, args: &TrainArgs) -> Result<()> {
         (args.print_config, "--print-config"),
         (args.dry_run, "--dry-run"),
         (args.overfit, "--overfit"),
+        (args.recipe.time.map(|_| true), "--time"), // each process would choose for itself
     ];
     if let Some((_, flag)) = one_flag.iter().find(|(on, _)| several && *on == Some(true)) {
         crew::alone(flag)?;
-    }
-    if several && args.recipe.time.is_some() {
-        crew::alone("--time")?; // each process would choose for itself
     }
     if args.print_config == Some(true) {
         return in_pool(&args.output, |threads| print_config(program, args, options, threads));

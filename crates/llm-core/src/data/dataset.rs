@@ -8,6 +8,7 @@ use crate::base::{Error, Message, Result, TokenId, memory};
 use crate::buffer;
 use crate::message;
 use crate::model::{Batch, BatchShape, Origin};
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -154,49 +155,45 @@ impl TokenDataset {
         if b == 0 || t == 0 {
             return Err(Error::shape("batch", "[B, T], neither of them 0", &[b, t]));
         }
-        if let Some(passages) = &self.passages {
-            return self.passages_of(passages, origin, [b, t]);
-        }
-        let room = self.check_room(message!("training data"), t)?;
+        let passages = self.passages.as_deref();
+        let room = match passages {
+            Some(_) => 0,
+            None => self.check_room(message!("training data"), t)?,
+        };
         // Starts 0..room fit; of the documents, those that begin there.
         let fitting = self.starts.as_ref().map(|s| &s[..s.partition_point(|&p| p < room)]);
-        let tokens = b.saturating_mul(t);
-        let mut inputs = buffer::Tokens::try_stale(tokens)?;
-        let mut targets = buffer::Tokens::try_stale(tokens)?;
-        let mut window = buffer::Tokens::stale(t + 1);
-        let rows = inputs.chunks_exact_mut(t).zip(targets.chunks_exact_mut(t));
-        for (row, (inputs, targets)) in rows.enumerate() {
-            let row = origin.first_row.wrapping_add(row as u64);
-            let mut rng = stream(origin.seed, b"batch\0\0\0", origin.step, row);
-            let start = match fitting {
-                Some(starts) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
-                _ => below(&mut rng, room),
-            };
-            self.read(start, &mut window)?;
-            inputs.copy_from_slice(&window[..t]);
-            targets.copy_from_slice(&window[1..]);
-        }
-        Ok(Batch { inputs, targets, shape: [b, t], origin })
-    }
-
-    /// [`TokenDataset::rows`] where each is a passage.
-    fn passages_of(&self, all: &Passages, origin: Origin, [b, t]: [usize; 2]) -> Result<Batch> {
         let window = |row: usize| {
             let row = origin.first_row.wrapping_add(row as u64);
             let mut rng = stream(origin.seed, b"batch\0\0\0", origin.step, row);
-            all.windows[below(&mut rng, all.windows.len())]
+            let start = match (passages, fitting) {
+                (Some(all), _) => return all.windows[below(&mut rng, all.windows.len())],
+                (_, Some(starts)) if !starts.is_empty() => starts[below(&mut rng, starts.len())],
+                _ => below(&mut rng, room),
+            };
+            Window { start, len: t }
         };
-        let some: Vec<Window> = (0..b).map(window).collect();
-        let t = Passages::row_len(&some, t)?;
-        let mut inputs = buffer::Tokens::try_stale(b.saturating_mul(t))?;
-        let mut targets = buffer::Tokens::try_stale(b.saturating_mul(t))?;
+        let t = match passages {
+            Some(_) => {
+                buffer::Tokens::try_stale(b)?; // room for a token each, before windows are drawn
+                Passages::row_len((0..b).map(window), t)?
+            }
+            None => t,
+        };
+        let tokens = b.saturating_mul(t);
+        let mut inputs = buffer::Tokens::try_stale(tokens)?;
+        let mut targets = buffer::Tokens::try_stale(tokens)?;
+        let mut read = buffer::Tokens::stale(t + 1);
         let rows = inputs.chunks_exact_mut(t).zip(targets.chunks_exact_mut(t));
-        for ((inputs, targets), Window { start, len }) in rows.zip(some) {
-            self.read(start, &mut inputs[..len])?;
-            self.read(start + 1, &mut targets[..len])?;
-            all.hide(start + 1, &mut targets[..len]);
-            inputs[len..].fill(0);
-            targets[len..].fill(Batch::IGNORED);
+        for (row, (inputs, targets)) in rows.enumerate() {
+            let Window { start, len } = window(row);
+            self.read(start, &mut read[..=len])?;
+            inputs[..len].copy_from_slice(&read[..len]);
+            targets[..len].copy_from_slice(&read[1..=len]);
+            if let Some(all) = passages {
+                all.hide(start + 1, &mut targets[..len]);
+                inputs[len..].fill(0);
+                targets[len..].fill(Batch::IGNORED);
+            }
         }
         Ok(Batch { inputs, targets, shape: [b, t], origin })
     }
@@ -207,13 +204,13 @@ impl TokenDataset {
         windows.iter().map(|window| passages.targets_in(window)).sum()
     }
 
-    /// The targets of a window, [`Batch::IGNORED`] where one does not count.
-    pub(crate) fn targets(&self, window: Window) -> Result<Vec<TokenId>> {
-        let mut targets = self.tokens(window.start + 1, window.len)?;
+    /// The tokens from `start` on as targets, [`Batch::IGNORED`] where one does not count.
+    pub(crate) fn as_targets<'t>(&self, start: usize, tokens: &'t [TokenId]) -> Cow<'t, [TokenId]> {
+        let mut targets = Cow::Borrowed(tokens);
         if let Some(passages) = &self.passages {
-            passages.hide(window.start + 1, &mut targets);
+            passages.hide(start, targets.to_mut());
         }
-        Ok(targets)
+        targets
     }
 
     /// Windows that score every token once (but the first): consecutive, `seq_len` long, the last
@@ -344,6 +341,7 @@ mod tests {
             (0..2).all(|r| small.inputs[r * small.shape[1]] == large.inputs[r * large.shape[1]])
         );
         assert!(matches!(data.batch(1, 0, [4, 39]), Err(Error::Config { .. })));
+        assert!(matches!(data.batch(1, 0, [usize::MAX, 64]), Err(Error::Memory { .. })));
         for (windows, counts) in [
             (vec![], vec![true; 45]),
             (vec![Window { start: 0, len: 45 }], vec![true; 45]),

@@ -35,8 +35,8 @@ impl Passages {
     ///
     /// # Errors
     /// [`Error::Config`] when one is longer than that.
-    pub fn row_len(some: &[Window], seq_len: usize) -> Result<usize> {
-        let longest = some.iter().map(|w| w.len).max().unwrap_or(0);
+    pub fn row_len(some: impl Iterator<Item = Window>, seq_len: usize) -> Result<usize> {
+        let longest = some.map(|w| w.len).max().unwrap_or(0);
         if longest > seq_len {
             let reason = message!("{} is shorter than a passage of {} tokens", seq_len, longest);
             return Err(Error::config("seq_len", reason));

@@ -132,12 +132,12 @@ pub fn evaluate_together(
             };
             for (i, w) in theirs.iter().enumerate() {
                 let range = i * t..i * t + w.len;
-                let [inputs, targets] = [data.tokens(w.start, w.len)?, data.targets(*w)?];
+                let tokens = data.tokens(w.start, w.len + 1)?;
                 let own = scores.as_ref().filter(|_| size == 1);
                 let scored = Scored {
                     window: round + member * batch_size + i,
-                    inputs: &inputs,
-                    targets: &targets,
+                    inputs: &tokens[..w.len],
+                    targets: &data.as_targets(w.start + 1, &tokens[1..]),
                     losses: &losses[range.clone()],
                     right: &right[range.clone()],
                     logits: own.map_or(&[], |s| &s.logits.data()[range.start * v..range.end * v]),

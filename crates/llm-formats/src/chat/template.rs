@@ -6,7 +6,7 @@
 //! when it began. Templates that ask for it have a fixed day instead.
 
 use super::line::{ASSISTANT, Turn};
-use crate::bpe;
+use crate::tokenizers::kept;
 use llm_core::Result;
 use llm_core::base::Message;
 use llm_core::message;
@@ -47,10 +47,7 @@ impl Template {
     /// # Errors
     /// [`llm_core::Error::Tokenizer`] for a template that is no Jinja.
     pub fn of(tokenizer: &dyn Tokenizer) -> Result<Template> {
-        let kept = match tokenizer.name() {
-            bpe::NAME => bpe::taken_apart(&tokenizer.blob())?.1,
-            _ => crate::kept::Kept::default(),
-        };
+        let kept = kept(tokenizer)?;
         let end = tokenizer.end_of_text().map(|_| END_OF_TEXT.to_string());
         let eos = kept.eos.or(end).unwrap_or_default();
         let bos = kept.bos.unwrap_or_else(|| eos.clone());

@@ -6,7 +6,7 @@ use super::line::Line;
 use super::template::Template;
 use crate::error::{FormatError, Result};
 use llm_core::base::{Message, with_causes};
-use llm_core::data::{TokenDataset, Window};
+use llm_core::data::{TokenDataset, Window, Windows};
 use llm_core::message;
 use llm_core::recipe::LossOn;
 use llm_core::tokenizer::Tokenizer;
@@ -66,23 +66,19 @@ impl Conversations {
                 made.map_err(|why| FormatError::Content(self.at((said.file, said.line), why)))?;
             let start = tokens.len();
             longer += usize::from(own.len() > cut.seq_len + 1);
-            let pieces = (0..own.len().saturating_sub(1)).step_by(cut.seq_len.max(1));
-            let pieces = pieces.map(|at| at..(at + cut.seq_len).min(own.len() - 1));
-            let learns =
-                |piece: &Range<usize>| targets[piece.start + 1..=piece.end].contains(&true);
-            windows.extend(
-                pieces.filter(learns).map(|p| Window { start: start + p.start, len: p.len() }),
-            );
+            let pieces = Windows::consecutive(own.len(), cut.seq_len);
+            let learns = |w: &Window| targets[w.start + 1..=w.start + w.len].contains(&true);
+            let learned = pieces.iter().filter(learns);
+            windows.extend(learned.map(|w| Window { start: start + w.start, ..w }));
             tokens.extend(own);
             is_target.extend(targets);
         }
         if windows.is_empty() {
             return Ok(None);
         }
-        let counts = |w: &Window| is_target[w.start + 1..=w.start + w.len].iter();
-        let targets = windows.iter().flat_map(counts).filter(|&&is| is).count();
         let all = tokens.len() - self.all.len();
         let data = TokenDataset::from_tokens(tokens).with_passages(windows, is_target)?;
+        let targets = data.targets_in(&data.windows(cut.seq_len));
         Ok(Some(Learned { data, longer, targets, tokens: all }))
     }
 }

@@ -5,10 +5,7 @@
 //!
 //! Reference: `docs/modelfile.mdx` and `docs/template.mdx` of Ollama.
 
-use super::file::Gguf;
-use super::tokens::TEMPLATE;
-use super::value::MetaValue;
-use crate::files::open;
+use crate::tokenizers::kept;
 use llm_core::tokenizer::{END_OF_TEXT, Tokenizer};
 use llm_core::{Error, IoAction, Result, TinyGPT, base};
 use std::fs::File;
@@ -43,15 +40,11 @@ pub fn is_our_modelfile(path: &Path) -> bool {
 /// Writes the Modelfile of the model that was exported to `path`.
 ///
 /// # Errors
-/// What the system says. An old file then stays.
+/// What the system says; a damaged tokenizer. An old file then stays.
 pub fn write_modelfile(path: &Path, model: &TinyGPT, tokenizer: &dyn Tokenizer) -> Result<()> {
     let target = modelfile_of(path);
     let failed = |source: io::Error| Error::io(IoAction::Save, &target, source);
-    let read = open(path).and_then(|(file, length)| Gguf::open(io::BufReader::new(file), length));
-    let chats = read.is_ok_and(|file| {
-        let template = file.metadata.get(&format!("tokenizer.{TEMPLATE}"));
-        matches!(template, Some(MetaValue::Text(text)) if !text.is_empty())
-    });
+    let chats = kept(tokenizer)?.chat_template.is_some_and(|template| !template.is_empty());
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let ends = tokenizer.end_of_text().is_some();
     let text = modelfile(&name, model.config().seq_len, chats, ends);

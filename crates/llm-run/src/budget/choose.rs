@@ -1,6 +1,6 @@
 //! What a run should be, from its text, its time and the speed of the machine. No clock, no file.
 
-use crate::defaults::{FEWEST_FINAL_TOKENS, FINAL_TOKENS, LEARNT_A_SCORED, PERIODIC_TOKENS};
+use crate::defaults::{PERIODIC_TOKENS, final_tokens};
 
 /// A size of the model, and of the steps that it learns in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,8 @@ pub struct Trial {
     pub step: f64,
     /// Tokens of a step.
     pub tokens: f64,
+    /// Parameters of the model.
+    pub parameters: u64,
 }
 
 /// What a run should be.
@@ -93,10 +95,7 @@ impl Trial {
     pub fn seconds(&self, steps: u64, text: &TextLength) -> f64 {
         let scored = |most: f64| most.min(text.unseen);
         let learnt = steps as f64 * self.tokens;
-        let last = scored(
-            (learnt / LEARNT_A_SCORED as f64)
-                .clamp(FEWEST_FINAL_TOKENS as f64, FINAL_TOKENS as f64),
-        );
+        let last = scored(final_tokens(learnt as u64, self.parameters) as f64);
         let once = scored(PERIODIC_TOKENS as f64);
         let times = steps.saturating_sub(1).checked_div(text.eval_every).unwrap_or(0);
         // The last state may be the best: it is measured like the others too.
@@ -157,7 +156,7 @@ mod tests {
                 let steps = [first].into_iter().chain(slower).take(SIZES.len());
                 let of = |(size, step): (usize, f64)| {
                     let Size { seq_len, batch, .. } = SIZES[size];
-                    Trial { size, step, tokens: (seq_len * batch) as f64 }
+                    Trial { size, step, tokens: (seq_len * batch) as f64, parameters: 1 << 20 }
                 };
                 steps.enumerate().map(of).collect()
             },
@@ -211,7 +210,8 @@ mod tests {
     #[test]
     fn a_minute_ten_minutes_an_hour() {
         let trials = [(0, 0.045, 768.0), (1, 0.08, 768.0), (2, 0.7, 2048.0)];
-        let trials = trials.map(|(size, step, tokens)| Trial { size, step, tokens });
+        let trials =
+            trials.map(|(size, step, tokens)| Trial { size, step, tokens, parameters: 1 << 20 });
         let length = |all: f64, most_passes| TextLength {
             learnt: 0.9 * all,
             unseen: 0.1 * all,

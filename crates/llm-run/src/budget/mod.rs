@@ -181,7 +181,8 @@ fn trials(
         let windows = 2 * recipe.batch_size * recipe.seq_len;
         let text = (0..=windows).map(|place| (place % vocab) as TokenId).collect();
         let step = step_seconds(&mut trainer, &TokenDataset::from_tokens(text), &|| false, short)?;
-        trials.push(Trial { size: number, step, tokens });
+        let parameters = trainer.model.parameter_count();
+        trials.push(Trial { size: number, step, tokens, parameters });
         before = Some((filled.options, flops));
     }
     Ok((trials, val_frac))

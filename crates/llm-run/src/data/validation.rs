@@ -1,6 +1,6 @@
 //! Unseen data, and what an evaluation of it finds.
 
-use crate::defaults::{FEWEST_FINAL_TOKENS, FINAL_TOKENS, LEARNT_A_SCORED, SOON_DONE};
+use crate::defaults::{FINAL_TOKENS, final_tokens};
 use crate::error::Result;
 use crate::log::RunResult;
 use llm_core::base::Message;
@@ -158,12 +158,7 @@ impl Validation {
         if self.stories.is_some() {
             return FINAL_TOKENS;
         }
-        let learnt = steps.saturating_mul(recipe.tokens_per_step());
-        // To score a token takes a third of the time that learning it takes.
-        let soon = SOON_DONE / (2 * parameters.max(1));
-        let [share, few] = [learnt / LEARNT_A_SCORED, learnt.max(soon)]
-            .map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-        share.clamp(few.min(FEWEST_FINAL_TOKENS), FINAL_TOKENS)
+        final_tokens(steps.saturating_mul(recipe.tokens_per_step()), parameters)
     }
 
     /// Loss in windows of `seq_len`, whatever texts end in them, over the first tokens of which whole

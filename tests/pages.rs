@@ -12,6 +12,7 @@ mod many_machines;
 mod named_path;
 mod plain_words;
 mod promised;
+mod same_bytes;
 mod templates;
 mod translations;
 mod type_names;

@@ -210,8 +210,7 @@ impl Team {
     /// # Errors
     /// [`RunError::Usage`] for all when the programs differ.
     pub(crate) fn greet(&mut self) -> Result<Lowered> {
-        let program = format!("{} {}", version(), std::env::consts::ARCH);
-        self.same("program", program.as_bytes(), |member| {
+        self.same("program", version().as_bytes(), |member| {
             RunError::Usage(message!(
                 "process {} runs another version of the program than process 0",
                 member
@@ -220,8 +219,9 @@ impl Team {
         let all = self.crew.gather(&[simd::available() as u8, bf16::available() as u8])?;
         let members = all.as_chunks::<2>().0;
         let [least, most] = least_and_most(&Level::ALL, members.iter().map(|[level, _]| *level));
-        let used = simd::at_most(least);
-        let kernels = (most > used).then(|| {
+        // Each keeps its own where all round alike.
+        let kernels = (least.is_fused() != most.is_fused()).then(|| {
+            let used = simd::at_most(least);
             message!("kernels are {} for all: not every process has {}", used.name(), most.name())
         });
         let [least, most] = least_and_most(&Order::ALL, members.iter().map(|[_, order]| *order));

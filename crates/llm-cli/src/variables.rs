@@ -15,7 +15,7 @@ use llm_core::message;
 /// [`RunError::Usage`] with the first that is not.
 pub(crate) fn check() -> Result<()> {
     let orders = bf16::Order::ALL.map(bf16::Order::name);
-    let levels = simd::Level::ALL.map(simd::Level::name);
+    let levels: Vec<_> = simd::Level::HERE.iter().map(|level| level.name()).collect();
     let of = |variable| std::env::var(variable).unwrap_or_default();
     check_words("LLM_KERNELS", [of("LLM_KERNELS").as_str()], &levels)?;
     let known = [&orders[..], &[bf16::EMULATED]].concat();

@@ -135,13 +135,16 @@ fn products() -> Message {
         }
         .into();
     }
+    let order = bf16::order().name();
     // As measured at W1 and W3 in pairs, against the same instruction set's own f32; tiles take about as long.
     let times = match simd::level() {
         Level::Avx512 => 10,
         Level::Avx2 => 5,
-        Level::Portable => 25,
+        Level::Neon | Level::Portable => {
+            return message!("note    products in bf16, in {}, emulated, with the same bits as a processor's unit: a step takes \
+                 several times as long as in f32", order);
+        }
     };
-    let order = bf16::order().name();
     message!(
         "note    products in bf16, in {}, emulated, with the same bits as a processor's unit: a step takes \
          about {} times as long as in f32",

@@ -169,7 +169,7 @@ impl Sampling {
         if self.temperature == 0.0 {
             return Ok(vec![(first.0, 1.0)]);
         }
-        let weight = |x: f64| ((x - first.1) / f64::from(self.temperature)).exp();
+        let weight = |x: f64| libm::exp((x - first.1) / f64::from(self.temperature));
         left.iter_mut().for_each(|c| c.1 = weight(c.1));
         if self.top_k > 0 {
             keep_most_likely(&mut left, self.top_k);

@@ -32,7 +32,7 @@ pub struct AdamWUpdate {
 /// One update of θ, m and v.
 pub fn step(theta: &mut [f32], m: &mut [f32], v: &mut [f32], g: &[f32], update: AdamWUpdate) {
     // The corrections in f64: 1 − β₂ᵗ cancels for β₂ near 1.
-    let correction = |beta: f32| (1.0 - f64::from(beta).powf(update.t as f64)) as f32;
+    let correction = |beta: f32| (1.0 - libm::pow(f64::from(beta), update.t as f64)) as f32;
     let (c1, c2) = (correction(update.beta1), correction(update.beta2));
     if theta.len() < 2 * HEAVY {
         return chunk(theta, m, v, g, update, c1, c2);

@@ -22,7 +22,7 @@ simd_kernel! {
     fn lse_rows(lse: &mut [f32], logits: &[f32], width: usize) {
         for (lse, row) in lse.iter_mut().zip(logits.chunks_exact(width)) {
             let max = row_max(row);
-            *lse = max + row_sum_of_exp::<FMA>(row, max).ln();
+            *lse = max + libm::logf(row_sum_of_exp::<FMA>(row, max));
         }
     }
 }

@@ -115,8 +115,10 @@ pub(crate) fn row_sum_of_exp<const FMA: bool>(x: &[f32], shift: f32) -> f32 {
     rest.iter().fold(fold_lanes(acc), |sum, v| sum + exp::<FMA>(v - shift))
 }
 
-/// The sixteen partial sums as one, in a fixed tree.
-#[inline(always)]
+/// The sixteen partial sums as one, in a fixed tree. Apart where vectors are of four: inside a reduction the
+/// compiler would pair the lanes as the tree does, and use half of each vector.
+#[cfg_attr(target_arch = "aarch64", inline(never))]
+#[cfg_attr(not(target_arch = "aarch64"), inline(always))]
 fn fold_lanes(mut acc: [f32; LANES]) -> f32 {
     let mut width = LANES / 2;
     while width > 0 {

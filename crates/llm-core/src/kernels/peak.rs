@@ -2,7 +2,7 @@
 //! the ceilings of every other kernel.
 
 use super::math::row_sum;
-use super::simd::{Level, fma, level, simd_kernel};
+use super::simd::{Level, level, simd_kernel};
 use crate::buffer::Buffer;
 use rayon::prelude::*;
 use std::time::Instant;
@@ -10,8 +10,6 @@ use std::time::Instant;
 /// Chains of dependent multiply-adds that run side by side: enough to hide every unit's latency,
 /// few enough to stay in registers.
 const CHAINS: usize = 12;
-/// Numbers of the narrowest vector.
-const LANES: usize = 4;
 /// Length of each chain.
 const ROUNDS: usize = 400_000;
 
@@ -52,38 +50,34 @@ simd_kernel! {
 /// Runs the chains once; the number of lanes in each.
 #[allow(unsafe_code)]
 fn chains() -> usize {
-    #[cfg(target_arch = "x86_64")]
     match level() {
         // SAFETY: `level()` returns a level only after the processor was asked for it.
-        Level::Avx512 => return unsafe { x86::avx512() },
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx512 => unsafe { vectors::avx512() },
         // SAFETY: as above.
-        Level::Avx2 => return unsafe { x86::avx2() },
-        Level::Portable => {}
+        #[cfg(target_arch = "x86_64")]
+        Level::Avx2 => unsafe { vectors::avx2() },
+        // SAFETY: NEON is a part of aarch64.
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => unsafe { vectors::neon() },
+        _ => vectors::plain(),
     }
-    let _ = (Level::Portable, level);
-    // Of values that the compiler knew it would make one chain, or none: 1·0.999 + 0.001 is 1.
-    let (a, b) = std::hint::black_box((0.999f32, 1e-3f32));
-    let mut acc = std::hint::black_box([[1.0f32; LANES]; CHAINS]);
-    for _ in 0..ROUNDS {
-        for x in acc.as_flattened_mut() {
-            *x = fma::<{ cfg!(target_arch = "aarch64") }>(*x, a, b);
-        }
-    }
-    std::hint::black_box(acc);
-    LANES
 }
 
 /// With vectors named, not left to the compiler: it keeps arrays like these in memory, and would
-/// measure that.
-#[cfg(target_arch = "x86_64")]
-mod x86 {
+/// measure that. What it knew the values of it would leave out: 1·0.999 + 0.001 is 1.
+mod vectors {
     use super::{CHAINS, ROUNDS};
+    use crate::kernels::gemm::plain::{multiply_add, splat};
+    #[cfg(target_arch = "aarch64")]
+    use std::arch::aarch64::*;
+    #[cfg(target_arch = "x86_64")]
     use std::arch::x86_64::*;
     use std::hint::black_box;
 
     macro_rules! chains {
-        ($name:ident, $features:literal, $lanes:literal, $spread:ident, $fma:ident) => {
-            #[target_feature(enable = $features)]
+        ($name:ident, [$($features:literal)?], $lanes:literal, $spread:ident, $fma:ident) => {
+            $(#[target_feature(enable = $features)])?
             pub(super) fn $name() -> usize {
                 let (a, b) = black_box(($spread(0.999), $spread(1e-3)));
                 let mut acc = black_box([a; CHAINS]);
@@ -97,6 +91,11 @@ mod x86 {
             }
         };
     }
-    chains!(avx512, "avx512f", 16, _mm512_set1_ps, _mm512_fmadd_ps);
-    chains!(avx2, "avx2,fma", 8, _mm256_set1_ps, _mm256_fmadd_ps);
+    #[cfg(target_arch = "x86_64")]
+    chains!(avx512, ["avx512f"], 16, _mm512_set1_ps, _mm512_fmadd_ps);
+    #[cfg(target_arch = "x86_64")]
+    chains!(avx2, ["avx2,fma"], 8, _mm256_set1_ps, _mm256_fmadd_ps);
+    #[cfg(target_arch = "aarch64")]
+    chains!(neon, ["neon"], 4, vdupq_n_f32, vfmaq_f32);
+    chains!(plain, [], 4, splat, multiply_add);
 }

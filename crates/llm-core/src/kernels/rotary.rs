@@ -27,7 +27,7 @@ pub struct Angles {
 impl Angles {
     /// Those of positions 0 up to `positions` for R = `width` channels, with f_i = θ^(−2i/R).
     pub fn new(theta: f64, width: usize, positions: usize) -> Angles {
-        let frequency = |i: usize| theta.powf(-2.0 * i as f64 / width as f64);
+        let frequency = |i: usize| libm::pow(theta, -2.0 * i as f64 / width as f64);
         Angles::of_frequencies(&(0..width / 2).map(frequency).collect::<Vec<_>>(), positions)
     }
 
@@ -36,8 +36,8 @@ impl Angles {
         let pairs = frequencies.len();
         let mut table = Vec::with_capacity(2 * pairs * positions);
         for t in 0..positions {
-            table.extend(frequencies.iter().map(|f| (t as f64 * f).cos() as f32));
-            table.extend(frequencies.iter().map(|f| (t as f64 * f).sin() as f32));
+            table.extend(frequencies.iter().map(|f| libm::cos(t as f64 * f) as f32));
+            table.extend(frequencies.iter().map(|f| libm::sin(t as f64 * f) as f32));
         }
         Angles { pairs, table }
     }

@@ -1,12 +1,15 @@
 //! One kernel body, compiled for several instruction sets, chosen at run time.
 //!
-//! Kernels are plain loops that the compiler vectorises, with few instructions by name. `simd_kernel!` makes three copies of a
-//! body: for AVX-512, for AVX2 with FMA, and for whatever the build's target guarantees. The first
-//! call asks the processor which one it can run. One binary therefore fits every machine, and
-//! `-C target-cpu=native` gains nothing.
+//! Kernels are plain loops that the compiler vectorises, with few instructions by name. `simd_kernel!` makes a copy of the
+//! body for each [`Level`] of the build's target. The first call asks the processor which one it can run. One
+//! binary therefore fits every machine, and `-C target-cpu=native` gains nothing.
 //!
-//! The environment variable `LLM_KERNELS=avx512|avx2|portable` lowers the choice, for tests and
-//! measurements. Built without the feature `avx512`, that level is never chosen.
+//! Reductions keep sixteen partial results and sums one order at every width of vectors, so all levels
+//! with fused multiply-add give the same bits ([`Level::is_fused`]), and so do all machines at
+//! `portable`, which rounds twice.
+//!
+//! The environment variable `LLM_KERNELS` lowers the choice, for tests and measurements. Built without the
+//! feature `avx512`, that level is never chosen.
 
 use crate::base::choices;
 use std::sync::OnceLock;
@@ -14,15 +17,34 @@ use std::sync::OnceLock;
 /// An instruction set that kernels are compiled for, from the most general up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// What the build's target guarantees (SSE2 on x86-64, NEON on aarch64, 128 bits in WebAssembly).
+    /// What every target has: a multiplication, then an addition.
     Portable,
-    /// 256-bit vectors with fused multiply-add.
+    /// 128-bit vectors with fused multiply-add: aarch64.
+    Neon,
+    /// 256-bit vectors with fused multiply-add: x86-64.
     Avx2,
-    /// 512-bit vectors.
+    /// 512-bit vectors with fused multiply-add: x86-64.
     Avx512,
 }
 
-choices!(Level, Portable = "portable", Avx2 = "avx2", Avx512 = "avx512");
+choices!(Level, Portable = "portable", Neon = "neon", Avx2 = "avx2", Avx512 = "avx512");
+
+impl Level {
+    /// The levels that there are copies of kernels for in this build.
+    #[cfg(target_arch = "x86_64")]
+    pub const HERE: &[Level] = &[Level::Portable, Level::Avx2, Level::Avx512];
+    /// The levels that there are copies of kernels for in this build.
+    #[cfg(target_arch = "aarch64")]
+    pub const HERE: &[Level] = &[Level::Portable, Level::Neon];
+    /// The levels that there are copies of kernels for in this build.
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    pub const HERE: &[Level] = &[Level::Portable];
+
+    /// Whether `a·b + c` is rounded once. All levels of which this is true give the same bits.
+    pub fn is_fused(self) -> bool {
+        self != Level::Portable
+    }
+}
 
 static LEVEL: OnceLock<Level> = OnceLock::new();
 
@@ -31,14 +53,11 @@ pub fn level() -> Level {
     *LEVEL.get_or_init(available)
 }
 
-/// What the processor has, lowered by `LLM_KERNELS` if that is set.
+/// What the processor has, lowered by `LLM_KERNELS` if that names a level of this build.
 pub fn available() -> Level {
-    let wanted = match std::env::var("LLM_KERNELS").as_deref() {
-        Ok("portable") => Level::Portable,
-        Ok("avx2") => Level::Avx2,
-        _ => Level::Avx512,
-    };
-    detected().min(wanted)
+    let wanted = std::env::var("LLM_KERNELS").unwrap_or_default();
+    let wanted = Level::HERE.iter().find(|level| level.name() == wanted);
+    wanted.map_or(detected(), |wanted| detected().min(*wanted))
 }
 
 /// Uses this level where a higher one is available, from now on, and says which one is in use: for
@@ -62,9 +81,10 @@ fn detected() -> Level {
     }
 }
 
+/// NEON is a part of aarch64.
 #[cfg(not(target_arch = "x86_64"))]
 fn detected() -> Level {
-    Level::Portable
+    if cfg!(target_arch = "aarch64") { Level::Neon } else { Level::Portable }
 }
 
 /// `a·b + c`, fused where the kernel's instruction set can.
@@ -157,9 +177,13 @@ macro_rules! simd_kernel {
                 $crate::kernels::simd::Level::Avx512 => return unsafe { avx512($($arg),*) },
                 // SAFETY: as above.
                 $crate::kernels::simd::Level::Avx2 => return unsafe { avx2($($arg),*) },
-                $crate::kernels::simd::Level::Portable => {}
+                _ => {}
             }
-            body::<{ cfg!(target_arch = "aarch64") }>($($arg),*)
+            #[cfg(target_arch = "aarch64")]
+            if $crate::kernels::simd::level().is_fused() {
+                return body::<true>($($arg),*);
+            }
+            body::<false>($($arg),*)
         }
     };
 }

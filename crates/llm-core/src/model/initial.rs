@@ -54,13 +54,13 @@ impl Config {
     pub fn first_loss(&self) -> f64 {
         let s = f64::from(deviation(self, self.d_model, Role::Head));
         let c = self.d_model as f64;
-        let others = (self.vocab_size as f64).ln() + 0.5 * c * s * s;
+        let others = libm::log(self.vocab_size as f64) + 0.5 * c * s * s;
         if !self.tied_head || self.init != Init::ZeroOut {
             return others;
         }
         let beside = if self.positions == Positions::Learned { 2f64.sqrt() } else { 1.0 };
         let own = c * s / beside;
-        others.max(own) + (-(others - own).abs()).exp().ln_1p()
+        others.max(own) + libm::log1p(libm::exp(-(others - own).abs()))
     }
 }
 

@@ -60,7 +60,7 @@ impl Rotary {
     /// f_i for heads of D channels, `[R/2]`.
     pub fn frequencies(&self, head_dim: usize) -> Vec<f64> {
         let width = self.width.unwrap_or(head_dim);
-        let frequency = |i: usize| self.theta.powf(-2.0 * i as f64 / width as f64);
+        let frequency = |i: usize| libm::pow(self.theta, -2.0 * i as f64 / width as f64);
         let scaled = |f| self.scaling.map_or(f, |scaling| scaling.scaled(f));
         (0..width / 2).map(|i| scaled(frequency(i))).collect()
     }

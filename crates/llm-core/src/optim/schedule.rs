@@ -67,7 +67,7 @@ impl Schedule {
         let p = (step - self.warmup_steps) as f64 / (self.decay_steps - self.warmup_steps) as f64;
         let share = match self.kind {
             ScheduleKind::Constant => 1.0,
-            ScheduleKind::Cosine => 0.5 * (1.0 + (std::f64::consts::PI * p).cos()),
+            ScheduleKind::Cosine => 0.5 * (1.0 + libm::cos(std::f64::consts::PI * p)),
             ScheduleKind::Linear => 1.0 - p,
             ScheduleKind::Wsd => ((1.0 - p) / 0.2).min(1.0),
         };

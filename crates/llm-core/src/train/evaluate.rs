@@ -41,7 +41,7 @@ impl Evaluation {
 
     /// e^loss: the number of equally likely tokens that would surprise as much.
     pub fn perplexity(&self) -> f64 {
-        self.loss.exp()
+        libm::exp(self.loss)
     }
 
     /// loss / ln 2: the loss in bits.

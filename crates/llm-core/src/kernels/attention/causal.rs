@@ -130,7 +130,7 @@ simd_kernel! {
             let (padded, hidden) = whole_vectors(row, visible.of_row(r));
             let max = row_max(padded);
             let sum = row_exp_and_sum::<FMA>(padded, max);
-            *lse = max + sum.ln();
+            *lse = max + libm::logf(sum);
             let inverse = 1.0 / sum;
             padded.iter_mut().for_each(|p| *p *= inverse);
             hidden.fill(0.0);

@@ -23,18 +23,21 @@ const PIECE: usize = 1_600_000;
 /// Numbers of A, from the first term of a sum to the last, that the second cache cannot hold.
 const FAR: isize = 1 << 18;
 
-/// The tile of the instruction set in use, its rows and its columns; `None` without one of our own.
-fn tile() -> Option<(Tile, usize, usize)> {
+/// The tile of the instruction set in use, its rows and its columns.
+fn tile() -> (Tile, usize, usize) {
     match level() {
         #[cfg(target_arch = "x86_64")]
-        Level::Avx512 => Some((microkernel::avx512::tile, 8, 48)),
+        Level::Avx512 => (microkernel::avx512::tile, 8, 48),
         #[cfg(target_arch = "x86_64")]
-        Level::Avx2 => Some((microkernel::avx2::tile, 6, 16)),
-        #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-        Level::Portable => Some((microkernel::four::tile, 2, 16)),
-        _ => None,
+        Level::Avx2 => (microkernel::avx2::tile, 6, 16),
+        #[cfg(target_arch = "aarch64")]
+        Level::Neon => (microkernel::neon::tile, 6, 16),
+        _ => PLAIN,
     }
 }
+
+/// The tile of machines without fused multiply-add.
+pub(super) const PLAIN: (Tile, usize, usize) = (microkernel::plain::tile, 2, 16);
 
 /// A product whose C is row-major.
 #[derive(Clone, Copy)]
@@ -55,16 +58,14 @@ unsafe impl Send for Product {}
 unsafe impl Sync for Product {}
 
 impl Product {
-    /// Computes it on up to `threads` threads; false when there is no kernel for this machine.
+    /// Computes it on up to `threads` threads.
     ///
     /// # Safety
     /// A, B, C and the bias must be as large as their strides and m, n, k say, and no other thread
     /// may touch C.
-    pub(super) unsafe fn run(self, threads: usize) -> bool {
-        let Some(tile) = tile() else { return false };
+    pub(super) unsafe fn run(self, threads: usize) {
         // SAFETY: the caller's promise; the tile belongs to the instruction set that is there.
-        unsafe { self.run_by(tile, threads) };
-        true
+        unsafe { self.run_by(tile(), threads) }
     }
 
     /// The same with the given tile of `mr` rows and `nr` columns.

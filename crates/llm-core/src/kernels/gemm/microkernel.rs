@@ -51,8 +51,57 @@ pub(super) type Tile = unsafe fn(
     f: Factors,
 );
 
+/// Σₖ aᵣₖ·bₖ of `MR` rows and `NV` vectors of columns, over k in rising order. A macro for three, since
+/// loops around them are unrolled only where the names are the instruction set's own.
+macro_rules! sums {
+    ([$($features:literal)?], $vector:ty, $lanes:literal, $zero:ident, $load:ident, $set1:ident, $fma:ident) => {
+        /// The sums of a tile.
+        ///
+        /// # Safety
+        /// As of [`Tile`](super::Tile).
+        $(#[target_feature(enable = $features)])?
+        #[inline]
+        unsafe fn sums<const MR: usize, const NV: usize>(
+            k: usize,
+            a: Operand,
+            b: *const f32,
+            b_rs: isize,
+        ) -> [[$vector; NV]; MR] {
+            let mut acc = [[$zero(); NV]; MR];
+            // A pointer for every third row: base, base + rs and base + 2·rs are one
+            // addressing mode each. One pointer for all rows would be moved row by row,
+            // a chain of additions as long as the multiplications take.
+            let mut a_k = [a.ptr; 3];
+            for q in 0..MR.div_ceil(3) {
+                a_k[q] = a.ptr.wrapping_offset(a.rs.wrapping_mul(3 * q as isize));
+            }
+            let mut b_k = b;
+            for _ in 0..k {
+                // SAFETY: the caller's promise: row k of B, number k of each row of A.
+                unsafe {
+                    let mut row = [$zero(); NV];
+                    for v in 0..NV {
+                        row[v] = $load(b_k.add(v * $lanes));
+                    }
+                    for r in 0..MR {
+                        let x = $set1(*a_k[r / 3].wrapping_offset(a.rs.wrapping_mul((r % 3) as isize)));
+                        for v in 0..NV {
+                            acc[r][v] = $fma(x, row[v], acc[r][v]);
+                        }
+                    }
+                }
+                for q in 0..MR.div_ceil(3) {
+                    a_k[q] = a_k[q].wrapping_offset(a.cs);
+                }
+                b_k = b_k.wrapping_offset(b_rs);
+            }
+            acc
+        }
+    };
+}
+
 macro_rules! tile {
-    ($name:ident, $($names:ident)::+, $features:literal, $fused:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, $rows:tt $vectors:tt) => {
+    ($name:ident, $($names:ident)::+, [$($features:literal)?], $fused:literal, $vector:ty, $lanes:literal, $zero:ident, $load:ident, $store:ident, $set1:ident, $fma:ident, $mul:ident, $add:ident, $sums:tt, $rows:tt $vectors:tt) => {
         pub(super) mod $name {
             use super::{Factors, Operand, Output};
             use crate::kernels::simd::{ask_for, fma};
@@ -61,13 +110,15 @@ macro_rules! tile {
             /// Columns of a vector.
             const LANES: usize = $lanes;
 
+            tile!(@sums $sums [$($features)?], $vector, $lanes, $zero, $load, $set1, $fma);
+
             /// A vector that begins with `cols` numbers. On its own, as is what follows: the loops
             /// around them are to be short enough to be unrolled, so that the sums stay in
             /// registers.
             ///
             /// # Safety
             /// There must be `cols` numbers, fewer than a vector's.
-            #[target_feature(enable = $features)]
+            $(#[target_feature(enable = $features)])?
             #[inline(never)]
             unsafe fn few(from: *const f32, cols: usize) -> $vector {
                 let mut lanes = [0.0f32; LANES];
@@ -82,7 +133,7 @@ macro_rules! tile {
             ///
             /// # Safety
             /// C must have that many columns, fewer than a vector's.
-            #[target_feature(enable = $features)]
+            $(#[target_feature(enable = $features)])?
             #[inline(never)]
             unsafe fn some(c: *mut f32, sum: $vector, cols: usize, beta: f32) {
                 let mut lanes = [0.0f32; LANES];
@@ -96,7 +147,7 @@ macro_rules! tile {
                 }
             }
 
-            #[target_feature(enable = $features)]
+            $(#[target_feature(enable = $features)])?
             #[inline]
             unsafe fn fixed<const MR: usize, const NV: usize>(
                 cols: usize, k: usize, a: Operand, b: *const f32, b_rs: isize, c: Output, f: Factors,
@@ -112,31 +163,7 @@ macro_rules! tile {
                             }
                         }
                     }
-                    let mut acc = [[$zero(); NV]; MR];
-                    // A pointer for every third row: base, base + rs and base + 2·rs are one
-                    // addressing mode each. One pointer for all rows would be moved row by row,
-                    // a chain of additions as long as the multiplications take.
-                    let mut a_k = [a.ptr; 3];
-                    for q in 0..MR.div_ceil(3) {
-                        a_k[q] = a.ptr.wrapping_offset(a.rs.wrapping_mul(3 * q as isize));
-                    }
-                    let mut b_k = b;
-                    for _ in 0..k {
-                        let mut row = [$zero(); NV];
-                        for v in 0..NV {
-                            row[v] = $load(b_k.add(v * LANES));
-                        }
-                        for r in 0..MR {
-                            let x = $set1(*a_k[r / 3].wrapping_offset(a.rs.wrapping_mul((r % 3) as isize)));
-                            for v in 0..NV {
-                                acc[r][v] = $fma(x, row[v], acc[r][v]);
-                            }
-                        }
-                        for q in 0..MR.div_ceil(3) {
-                            a_k[q] = a_k[q].wrapping_offset(a.cs);
-                        }
-                        b_k = b_k.wrapping_offset(b_rs);
-                    }
+                    let mut acc = sums::<MR, NV>(k, a, b, b_rs);
                     // Only the last vector may have columns too many.
                     let whole = cols == NV * LANES;
                     if !f.bias.is_null() {
@@ -168,7 +195,7 @@ macro_rules! tile {
             ///
             /// # Safety
             /// As there.
-            #[target_feature(enable = $features)]
+            $(#[target_feature(enable = $features)])?
             pub(in super::super) unsafe fn tile(
                 rows: usize, cols: usize, k: usize, a: Operand, b: *const f32, b_rs: isize, c: Output, f: Factors,
             ) {
@@ -178,6 +205,12 @@ macro_rules! tile {
                 }
             }
         }
+    };
+    (@sums spread [$($features:literal)?], $vector:ty, $lanes:literal, $zero:ident, $load:ident, $set1:ident, $fma:ident) => {
+        sums!([$($features)?], $vector, $lanes, $zero, $load, $set1, $fma);
+    };
+    (@sums by_lane $($rest:tt)*) => {
+        use super::super::neon::sums;
     };
     (@each [$($mr:literal)+] $vectors:tt $of:tt $arguments:tt) => {
         match $of.0 {
@@ -195,69 +228,20 @@ macro_rules! tile {
 
 #[cfg(target_arch = "x86_64")]
 tile!(
-    avx512, std::arch::x86_64, "avx512f,fma", true, __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_storeu_ps,
-    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, _mm512_add_ps, [1 2 3 4 5 6 7 8] [1 2 3]
+    avx512, std::arch::x86_64, ["avx512f,fma"], true, __m512, 16, _mm512_setzero_ps, _mm512_loadu_ps, _mm512_storeu_ps,
+    _mm512_set1_ps, _mm512_fmadd_ps, _mm512_mul_ps, _mm512_add_ps, spread, [1 2 3 4 5 6 7 8] [1 2 3]
 );
 #[cfg(target_arch = "x86_64")]
 tile!(
-    avx2, std::arch::x86_64, "avx2,fma", true, __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps,
-    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps, _mm256_add_ps, [1 2 3 4 5 6] [1 2]
+    avx2, std::arch::x86_64, ["avx2,fma"], true, __m256, 8, _mm256_setzero_ps, _mm256_loadu_ps, _mm256_storeu_ps,
+    _mm256_set1_ps, _mm256_fmadd_ps, _mm256_mul_ps, _mm256_add_ps, spread, [1 2 3 4 5 6] [1 2]
 );
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+#[cfg(target_arch = "aarch64")]
 tile!(
-    four, super::names, "simd128", false, v128, 4, zero, load, store, splat, multiply_add, mul, add, [1 2] [1 2 3 4]
+    neon, super::super::neon::names, ["neon"], true, float32x4_t, 4, zero, vld1q_f32, vst1q_f32, vdupq_n_f32,
+    multiply_add, vmulq_f32, vaddq_f32, by_lane, [1 2 3 4 5 6] [1 2 3 4]
 );
-// WebAssembly's tile with the same vectors of x86-64, for the tests of products.
-#[cfg(all(test, target_arch = "x86_64"))]
 tile!(
-    four, super::names, "sse", false, v128, 4, zero, load, store, splat, multiply_add, mul, add, [1 2] [1 2 3 4]
+    plain, super::super::plain, [], false, Four, 4, zero, load, store, splat, multiply_add, mul, add, spread,
+    [1 2] [1 2 3 4]
 );
-
-/// What that tile asks of vectors of four numbers. WebAssembly has no fused multiply-add.
-#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
-mod names {
-    pub(super) use std::arch::wasm32::{
-        f32x4_add as add, f32x4_mul as mul, f32x4_splat as splat, v128,
-    };
-    use std::arch::wasm32::{v128_load, v128_store};
-
-    #[inline(always)]
-    pub(super) fn zero() -> v128 {
-        splat(0.0)
-    }
-
-    /// # Safety
-    /// Four numbers must be there.
-    #[inline(always)]
-    pub(super) unsafe fn load(from: *const f32) -> v128 {
-        // SAFETY: the caller's promise.
-        unsafe { v128_load(from.cast()) }
-    }
-
-    /// # Safety
-    /// There must be room for four numbers.
-    #[inline(always)]
-    pub(super) unsafe fn store(to: *mut f32, x: v128) {
-        // SAFETY: the caller's promise.
-        unsafe { v128_store(to.cast(), x) }
-    }
-
-    #[inline(always)]
-    pub(super) fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
-        add(mul(a, b), c)
-    }
-}
-
-#[cfg(all(test, target_arch = "x86_64"))]
-mod names {
-    pub(super) use std::arch::x86_64::{
-        __m128 as v128, _mm_add_ps as add, _mm_loadu_ps as load, _mm_mul_ps as mul,
-        _mm_set1_ps as splat, _mm_setzero_ps as zero, _mm_storeu_ps as store,
-    };
-
-    #[target_feature(enable = "sse")]
-    #[inline]
-    pub(super) fn multiply_add(a: v128, b: v128, c: v128) -> v128 {
-        add(mul(a, b), c)
-    }
-}

@@ -1,24 +1,22 @@
 //! C ← α·A·B + β·C: the one door to matrix products.
 //!
-//! With AVX2, AVX-512 or WebAssembly's vectors the work is done by our own kernel: `blocked` cuts, `pack`
-//! rearranges B, `microkernel` multiplies. It reads A where it lies, takes no memory after its
-//! first use, and sums every element in the same order for any number of threads. Everywhere else
-//! the f32 part of the `gemm` crate does it (NEON, plain code). Views may have any strides, so a
-//! transposed operand is a view (`w.t()`), never a copy.
+//! `blocked` cuts, `pack` rearranges B, `microkernel` multiplies, by a tile for each instruction set. A is read
+//! where it lies, no memory is taken after the first use, and every element is summed in the same
+//! order for any number of threads. Views may have any strides, so a transposed operand is a view
+//! (`w.t()`), never a copy.
 
 pub mod bf16;
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 mod blocked;
 mod cut;
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
 mod microkernel;
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+#[cfg(target_arch = "aarch64")]
+mod neon;
 mod pack;
+pub(super) mod plain;
 mod precision;
 
 pub use precision::{Precision, precision, within};
 
-use gemm_common::Parallelism;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, CowArray, Ix2};
 
 /// Who may work on a product.
@@ -91,15 +89,17 @@ pub fn gemm(
     }
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
-    // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ.
-    let (a, b, mut c) = match c.strides()[1] != 1 && c.strides()[0] == 1 {
-        true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
-        false => (a, b, c),
-    };
-    if own([alpha, beta], &a, &b, None, &mut c, threads) {
-        return;
+    // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ, or beside where its rows do too.
+    let [down, across] = [c.strides()[0], c.strides()[1]];
+    if across == 1 || n == 1 {
+        own([alpha, beta], &a, &b, None, &mut c, threads);
+    } else if down == 1 || m == 1 {
+        own([alpha, beta], &b.t(), &a.t(), None, &mut c.view_mut().reversed_axes(), threads);
+    } else {
+        let mut together = c.as_standard_layout().into_owned();
+        own([alpha, beta], &a, &b, None, &mut together.view_mut(), threads);
+        c.assign(&together);
     }
-    engine(alpha, a, b, beta, c, threads);
 }
 
 /// C ← A·B + 1·biasᵀ: [`gemm`] that adds `bias [N]` to every row of C while it is in registers.
@@ -113,7 +113,7 @@ pub fn gemm_bias(
     mut c: ArrayViewMut2<'_, f32>,
     work: impl Into<Execution>,
 ) {
-    let work @ Execution { threads, precision } = work.into();
+    let Execution { threads, precision } = work.into();
     let (m, n) = c.dim();
     assert!(
         a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()
@@ -123,11 +123,10 @@ pub fn gemm_bias(
     }
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
-    if m > 0 && n > 0 && a.ncols() > 0 && own([1.0, 0.0], &a, &b, Some(bias), &mut c, threads) {
-        return;
+    if m > 0 && n > 0 && a.ncols() > 0 {
+        return own([1.0, 0.0], &a, &b, Some(bias), &mut c, threads);
     }
     c.rows_mut().into_iter().for_each(|mut row| row.assign(&ArrayView1::from(bias)));
-    gemm(1.0, a, b, 1.0, c, work);
 }
 
 /// How many threads may work on it.
@@ -175,28 +174,23 @@ fn forwards(x: ArrayView2<'_, f32>) -> CowArray<'_, f32, Ix2> {
     }
 }
 
-/// Our kernel; false when this machine or these strides are not for it.
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+/// A product whose C has its columns side by side.
 #[allow(unsafe_code)]
 fn own(
-    [alpha, beta]: [f32; 2],
+    factors: [f32; 2],
     a: &ArrayView2<'_, f32>,
     b: &ArrayView2<'_, f32>,
     bias: Option<&[f32]>,
     c: &mut ArrayViewMut2<'_, f32>,
     threads: Threads,
-) -> bool {
-    if c.strides()[1] != 1 && c.ncols() > 1 {
-        return false;
-    }
+) {
     // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
     // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
     // neither A nor B, and no other thread reads it.
-    unsafe { product([alpha, beta], a, b, bias, c).run(count(threads)) }
+    unsafe { product(factors, a, b, bias, c).run(count(threads)) }
 }
 
-/// Where the numbers of a product lie, whose C has its columns side by side.
-#[cfg(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128")))]
+/// Where its numbers lie.
 fn product(
     [alpha, beta]: [f32; 2],
     a: &ArrayView2<'_, f32>,
@@ -205,6 +199,7 @@ fn product(
     c: &mut ArrayViewMut2<'_, f32>,
 ) -> blocked::Product {
     use microkernel::{Factors, Operand, Output};
+    debug_assert!(c.strides()[1] == 1 || c.ncols() == 1);
     let operand = |x: &ArrayView2<'_, f32>| {
         let (rs, cs) = (x.strides()[0], x.strides()[1]);
         Operand { ptr: x.as_ptr(), rs, cs }
@@ -221,8 +216,8 @@ fn product(
     }
 }
 
-/// By WebAssembly's tile, for the tests.
-#[cfg(all(test, target_arch = "x86_64"))]
+/// The same by the tile of machines without fused multiply-add, for the tests.
+#[cfg(test)]
 #[allow(unsafe_code)]
 fn by_four(
     factors: [f32; 2],
@@ -232,74 +227,8 @@ fn by_four(
     c: &mut ArrayViewMut2<'_, f32>,
     threads: usize,
 ) {
-    assert!(c.strides()[1] == 1 || c.ncols() == 1);
-    let product = product(factors, a, b, bias, c);
-    // SAFETY: as in `own`; SSE is part of x86-64.
-    unsafe { product.run_by((microkernel::four::tile, 2, 16), threads) }
-}
-
-/// None: where there are no vectors that we know by name.
-#[cfg(not(any(target_arch = "x86_64", all(target_arch = "wasm32", target_feature = "simd128"))))]
-fn own(
-    _: [f32; 2],
-    _: &ArrayView2<'_, f32>,
-    _: &ArrayView2<'_, f32>,
-    _: Option<&[f32]>,
-    _: &mut ArrayViewMut2<'_, f32>,
-    _: Threads,
-) -> bool {
-    false
-}
-
-/// The `gemm` crate.
-#[allow(unsafe_code)]
-fn engine(
-    alpha: f32,
-    a: ArrayView2<'_, f32>,
-    b: ArrayView2<'_, f32>,
-    beta: f32,
-    c: ArrayViewMut2<'_, f32>,
-    threads: Threads,
-) {
-    // It wants the columns of C to lie together. For a row-major C that is Cᵀ = Bᵀ·Aᵀ.
-    let (a, b, mut c) = match c.strides()[0] > c.strides()[1] {
-        true => (b.reversed_axes(), a.reversed_axes(), c.reversed_axes()),
-        false => (a, b, c),
-    };
-    let strides = |view: &[isize]| (view[1], view[0]);
-    let ((c_cs, c_rs), (a_cs, a_rs), (b_cs, b_rs)) =
-        (strides(c.strides()), strides(a.strides()), strides(b.strides()));
-    let ((m, n), k) = (c.dim(), a.ncols());
-    let parallelism = match threads {
-        Threads::Pool if rayon::current_num_threads() > 1 => Parallelism::Rayon(0),
-        _ => Parallelism::None,
-    };
-    let engine = gemm_f32::gemm::f32::get_gemm_fn();
-    // SAFETY: as in `own`. The engine's factors are the other way round:
-    // dst ← alpha·dst + beta·lhs·rhs.
-    unsafe {
-        engine(
-            m,
-            n,
-            k,
-            c.as_mut_ptr(),
-            c_cs,
-            c_rs,
-            beta != 0.0,
-            a.as_ptr(),
-            a_cs,
-            a_rs,
-            b.as_ptr(),
-            b_cs,
-            b_rs,
-            beta,
-            alpha,
-            false,
-            false,
-            false,
-            parallelism,
-        );
-    }
+    // SAFETY: as in `own`; every machine has this tile.
+    unsafe { product(factors, a, b, bias, c).run_by(blocked::PLAIN, threads) }
 }
 
 /// A row-major slice seen as a matrix `[rows, cols]`.

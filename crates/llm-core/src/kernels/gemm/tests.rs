@@ -49,8 +49,7 @@ fn check(m: usize, n: usize, k: usize) {
     }
 }
 
-/// WebAssembly's tile, with the same vectors here.
-#[cfg(target_arch = "x86_64")]
+/// The tile of machines without fused multiply-add, which the others have too.
 #[test]
 fn the_tile_of_four_numbers_too() {
     let small = (1..=9).flat_map(|m| (1..=35).map(move |n| (m, n, 1 + (m * 7 + n * 3) % 23)));
@@ -146,7 +145,7 @@ fn views_that_run_backwards() {
             let mut got = stored.slice_mut(s![..;rows, ..;cols]);
             gemm(2.0, a, b, 0.5, got.view_mut(), Threads::One);
             assert!(got.iter().zip(&want).all(|(g, w)| (g - w).abs() < 1e-4), "{ways}");
-            // Columns that lie apart are for the engine.
+            // Columns that lie apart.
             let mut apart = Array2::from_elem((m, 2 * n), f32::NAN);
             let mut apart = apart.slice_mut(s![..;rows, ..;2 * cols]);
             gemm(2.0, a, b, 0.0, apart.view_mut(), Threads::One);

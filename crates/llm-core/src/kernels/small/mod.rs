@@ -10,9 +10,12 @@
 //! | `matrix` | where the blocks of a matrix lie |
 //! | `halves` | products with bf16, widened again |
 //! | `wholes` | products with q8 and q4, of whole numbers |
+//! | `dots` | the same by aarch64's products of bytes |
 //! | `product` | y ← y + x·W |
 
 pub mod block;
+#[cfg(target_arch = "aarch64")]
+mod dots;
 mod half;
 mod halves;
 mod matrix;

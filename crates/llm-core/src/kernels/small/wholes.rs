@@ -8,9 +8,12 @@
 //! ```
 //!
 //! where all in brackets is exact in 32 bits: 32·32767·255 < 2³¹. An input is off by little more than e/2, a
-//! 65534th of the largest of its block. With AVX2 two products are one instruction on pairs of 16 bits.
+//! 65534th of the largest of its block. With AVX2 two products are one instruction on pairs of 16 bits;
+//! `dots` has aarch64's way.
 
 use super::block::WIDTH;
+#[cfg(target_arch = "aarch64")]
+use super::dots;
 use super::half;
 use super::matrix::{AHEAD, Line, Scales};
 use crate::kernels::math::LANES;
@@ -28,7 +31,10 @@ pub(super) struct Inputs {
     /// Σ m.
     total: i32,
     /// e.
-    scale: f32,
+    pub(super) scale: f32,
+    /// The same numbers for [`dots`].
+    #[cfg(target_arch = "aarch64")]
+    pub(super) bytes: dots::Bytes,
 }
 
 impl Inputs {
@@ -48,7 +54,13 @@ impl Inputs {
             let first = p / half_a_word * 2 * half_a_word + p % half_a_word;
             [steps[first] as i16, steps[first + half_a_word] as i16]
         });
-        Inputs { pairs, total: steps.iter().sum(), scale }
+        Inputs {
+            pairs,
+            total: steps.iter().sum(),
+            scale,
+            #[cfg(target_arch = "aarch64")]
+            bytes: dots::Bytes::new::<BITS>(&steps),
+        }
     }
 }
 
@@ -66,16 +78,36 @@ simd_kernel! {
     }
 }
 
+/// y ← y + x·W for the outputs whose words and scales come first.
+#[allow(unsafe_code)]
+pub(super) fn add_q8(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+    #[cfg(target_arch = "aarch64")]
+    if dots::are_there() {
+        // SAFETY: the processor was asked.
+        return unsafe { dots::add::<8>(y, x, words, scales) };
+    }
+    pairs_of_q8(y, x, words, scales);
+}
+
+/// y ← y + x·W for the outputs whose words and scales come first.
+#[allow(unsafe_code)]
+pub(super) fn add_q4(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+    #[cfg(target_arch = "aarch64")]
+    if dots::are_there() {
+        // SAFETY: the processor was asked.
+        return unsafe { dots::add::<4>(y, x, words, scales) };
+    }
+    pairs_of_q4(y, x, words, scales);
+}
+
 simd_kernel! {
-    /// y ← y + x·W for the outputs whose words and scales come first.
-    pub(super) fn add_q8(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+    fn pairs_of_q8(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
         add::<8, FMA>(y, x, words, scales);
     }
 }
 
 simd_kernel! {
-    /// y ← y + x·W for the outputs whose words and scales come first.
-    pub(super) fn add_q4(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+    fn pairs_of_q4(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
         add::<4, FMA>(y, x, words, scales);
     }
 }
@@ -118,7 +150,7 @@ mod tests {
 
     /// The inputs as they were rounded, in their own order.
     fn back<const BITS: usize>(x: &[f32; WIDTH]) -> [f32; WIDTH] {
-        let Inputs { pairs, total, scale } = Inputs::new::<BITS>(x);
+        let Inputs { pairs, total, scale, .. } = Inputs::new::<BITS>(x);
         let mut steps = [0; WIDTH];
         for (word, pairs) in steps.chunks_mut(32 / BITS).zip(pairs.chunks(16 / BITS)) {
             let (low, high) = word.split_at_mut(16 / BITS);

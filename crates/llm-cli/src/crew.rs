@@ -12,6 +12,7 @@ use llm_core::Error;
 use llm_core::base::{CrewError, Message, with_causes};
 use llm_core::crew::Crew;
 use llm_core::kernels::gemm::bf16::{self, Order};
+use llm_core::kernels::gemm::engine;
 use llm_core::kernels::simd::{self, Level};
 use llm_core::message;
 use llm_crew_mpi::{Launcher, MpiCrew};
@@ -216,6 +217,7 @@ impl Team {
                 member
             ))
         })?;
+        engine::own_alone(); // the others may have none but ours
         let all = self.crew.gather(&[simd::available() as u8, bf16::available() as u8])?;
         let members = all.as_chunks::<2>().0;
         let [least, most] = least_and_most(&Level::ALL, members.iter().map(|[level, _]| *level));

@@ -2,6 +2,7 @@
 
 use crate::args::OutputArgs;
 use crate::error::{Result, RunError};
+use llm_core::base::machine::{self, Cores};
 use llm_core::base::{arenas, memory};
 use llm_core::message;
 use llm_core::threads::{MAX, STACK};
@@ -24,15 +25,12 @@ pub(crate) fn in_pool(
     pool.map_err(|_| RunError::Threads(threads))?.install(|| f(threads))
 }
 
-/// As many as are asked for, or as there are cores for each process that shares them.
+/// As many as are asked for, or as there are fast cores for each process that shares them.
 ///
 /// # Errors
 /// [`RunError::Usage`] for a number that cannot be.
 pub(crate) fn number_of_threads(output: &OutputArgs) -> Result<usize> {
-    let cores = || {
-        let free = std::thread::available_parallelism().map_or(1, |n| n.get());
-        cores_of_one(free, all_cores(), Launcher::neighbours())
-    };
+    let cores = || cores_of_one(machine::cores(), Launcher::neighbours());
     match output.threads.unwrap_or_else(cores) {
         threads @ 1..=MAX => Ok(threads),
         threads => Err(RunError::Usage(message!("--threads {} is outside 1..={}", threads, MAX))),
@@ -41,32 +39,24 @@ pub(crate) fn number_of_threads(output: &OutputArgs) -> Result<usize> {
 
 /// The cores of one of several `neighbours` on a machine with `all` cores, of which this process may
 /// use `free`. A launcher that has bound each process to cores of its own has divided them already.
-fn cores_of_one(free: usize, all: usize, neighbours: usize) -> usize {
+fn cores_of_one(Cores { all, free }: Cores, neighbours: usize) -> usize {
     let share = (all / neighbours.max(1)).max(1);
     if neighbours > 1 && free < all { free } else { share.min(free) }
 }
 
-/// The cores of the machine, also those that this process may not use.
-fn all_cores() -> usize {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let found = info.lines().filter(|line| line.starts_with("processor")).count();
-    let free = std::thread::available_parallelism().map_or(1, |n| n.get());
-    found.max(free)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::cores_of_one;
+    use super::{Cores, cores_of_one};
 
     #[test]
     fn processes_share_the_cores_of_their_machine() {
-        assert_eq!(cores_of_one(16, 16, 1), 16);
-        assert_eq!(cores_of_one(16, 16, 4), 4);
-        assert_eq!(cores_of_one(2, 2, 8), 1);
+        assert_eq!(cores_of_one(Cores { free: 16, all: 16 }, 1), 16);
+        assert_eq!(cores_of_one(Cores { free: 16, all: 16 }, 4), 4);
+        assert_eq!(cores_of_one(Cores { free: 2, all: 2 }, 8), 1);
         // Bound to cores of its own.
-        assert_eq!(cores_of_one(4, 16, 4), 4);
-        assert_eq!(cores_of_one(1, 16, 4), 1);
+        assert_eq!(cores_of_one(Cores { free: 4, all: 16 }, 4), 4);
+        assert_eq!(cores_of_one(Cores { free: 1, all: 16 }, 4), 1);
         // One process that may not use all.
-        assert_eq!(cores_of_one(3, 16, 1), 3);
+        assert_eq!(cores_of_one(Cores { free: 3, all: 16 }, 1), 3);
     }
 }

@@ -6,18 +6,21 @@ use crate::lang::{self, Lang};
 use clap::ValueEnum;
 use llm_core::base::escape::one_line;
 use llm_core::kernels::gemm::bf16;
+use llm_core::kernels::gemm::engine::Engine;
 use llm_core::kernels::simd;
 use llm_core::message;
 
-/// `LLM_KERNELS`, `LLM_BF16` and `LLM_LANG` hold words that are known.
+/// `LLM_KERNELS`, `LLM_ENGINE`, `LLM_BF16` and `LLM_LANG` hold words that are known.
 ///
 /// # Errors
 /// [`RunError::Usage`] with the first that is not.
 pub(crate) fn check() -> Result<()> {
     let orders = bf16::Order::ALL.map(bf16::Order::name);
     let levels: Vec<_> = simd::Level::HERE.iter().map(|level| level.name()).collect();
+    let engines: Vec<_> = Engine::HERE.iter().map(|engine| engine.name()).collect();
     let of = |variable| std::env::var(variable).unwrap_or_default();
     check_words("LLM_KERNELS", [of("LLM_KERNELS").as_str()], &levels)?;
+    check_words("LLM_ENGINE", [of("LLM_ENGINE").as_str()], &engines)?;
     let known = [&orders[..], &[bf16::EMULATED]].concat();
     let lang = of(lang::VARIABLE);
     if Lang::named(&lang).is_none() {

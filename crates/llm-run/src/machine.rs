@@ -1,15 +1,20 @@
 //! What a run runs on.
 
+use llm_core::base::machine;
+use llm_core::kernels::gemm::engine::{Engine, engine};
 use llm_core::kernels::gemm::{Precision, bf16};
 use llm_core::kernels::simd;
 use std::time::SystemTime;
 
 /// The kernels that make the bits of a run with such products.
 pub fn kernels(matmul: Precision) -> String {
-    let level = simd::level().name();
+    let level = match engine() {
+        Engine::Own => simd::level().name().into(),
+        other => format!("{}, products by {}", simd::level().name(), other.name()),
+    };
     let order = bf16::order().name();
     match matmul {
-        Precision::F32 => level.into(),
+        Precision::F32 => level,
         Precision::Bf16 if bf16::has_unit() => format!("{level}, bf16 in {order}"),
         Precision::Bf16 => format!("{level}, bf16 in {order} emulated"),
     }
@@ -17,12 +22,7 @@ pub fn kernels(matmul: Precision) -> String {
 
 /// The processor as it calls itself, or its architecture.
 pub fn processor() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let name = info.lines().find_map(|line| {
-        let (key, name) = line.split_once(':')?;
-        (key.trim() == "model name").then(|| name.trim().to_string())
-    });
-    name.unwrap_or_else(|| std::env::consts::ARCH.into())
+    machine::processor().unwrap_or_else(|| std::env::consts::ARCH.into())
 }
 
 /// The time, in UTC as RFC 3339 writes it; 1970 where the clock is before that.

@@ -141,8 +141,11 @@ fn products() -> Message {
         Level::Avx512 => 10,
         Level::Avx2 => 5,
         Level::Neon | Level::Portable => {
-            return message!("note    products in bf16, in {}, emulated, with the same bits as a processor's unit: a step takes \
-                 several times as long as in f32", order);
+            return message!(
+                "note    products in bf16, in {}, emulated, with the same bits as a processor's unit: a step takes \
+                 several times as long as in f32",
+                order
+            );
         }
     };
     message!(

@@ -37,7 +37,15 @@ pub fn resident() -> u64 {
     status_kib("VmRSS:").map_or(0, |kib| kib * 1024)
 }
 
+/// The share of a Mac's memory that it calls free.
+#[cfg(target_os = "macos")]
+fn system() -> Option<u64> {
+    use super::sysctl::number;
+    Some(number("hw.memsize")? / 100 * number("kern.memorystatus_level")?)
+}
+
 /// `MemAvailable` of /proc/meminfo.
+#[cfg(not(target_os = "macos"))]
 fn system() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/meminfo").ok()?;
     Some(kib_after(&text, "MemAvailable:")? * 1024)

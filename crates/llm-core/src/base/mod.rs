@@ -9,6 +9,7 @@
 //! | `value.rs`, `settings.rs`, `choices.rs` | named values, as checkpoints store them; the names of choices |
 //! | [`escape`] | names and text of others, so that they cannot control a terminal |
 //! | `message.rs`, `says.rs` | a sentence with its values, for any language; those of an error |
+//! | [`machine`], `sysctl.rs` | the processor and its cores |
 //! | [`memory`], [`arenas`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
 //! | `regular.rs` | opening a file that is one |
 //! | `replace.rs`, `target.rs`, `temporary.rs`, `file_calls.rs` | replacing a file so that it is always whole |
@@ -27,6 +28,8 @@ pub mod escape;
 pub(crate) mod file_calls;
 mod io_action;
 pub(crate) mod large_pages;
+#[doc(hidden)]
+pub mod machine;
 pub mod memory;
 mod message;
 mod reason;
@@ -37,6 +40,8 @@ pub mod rng;
 mod says;
 mod settings;
 mod sizes;
+#[cfg(target_os = "macos")]
+mod sysctl;
 pub(crate) mod target;
 mod temporary;
 mod value;

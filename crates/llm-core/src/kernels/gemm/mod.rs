@@ -5,9 +5,12 @@
 //! order for any number of threads. Views may have any strides, so a transposed operand is a view
 //! (`w.t()`), never a copy.
 
+#[cfg(target_os = "macos")]
+mod accelerate;
 pub mod bf16;
 mod blocked;
 mod cut;
+pub mod engine;
 mod microkernel;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -187,7 +190,14 @@ fn own(
     // SAFETY: pointers and strides come from ndarray views of exactly these dimensions, which
     // borrow their memory for the whole call, the bias has n numbers; C is borrowed mutably by the caller, so it overlaps
     // neither A nor B, and no other thread reads it.
-    unsafe { product(factors, a, b, bias, c).run(count(threads)) }
+    unsafe {
+        let product = product(factors, a, b, bias, c);
+        #[cfg(target_os = "macos")]
+        if engine::engine() == engine::Engine::Accelerate && accelerate::multiply(&product) {
+            return;
+        }
+        product.run(count(threads));
+    }
 }
 
 /// Where its numbers lie.

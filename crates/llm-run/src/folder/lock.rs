@@ -21,7 +21,8 @@ impl Lock {
     pub(super) fn take(path: &Path) -> Result<Lock> {
         let lock = beside(path);
         loop {
-            let file = File::options().create(true).append(true).open(&lock);
+            // To be read too: Windows locks no file that is open for appending alone.
+            let file = File::options().read(true).append(true).create(true).open(&lock);
             let file = file.map_err(|e| cannot_create(path, &e))?;
             match file.try_lock() {
                 Ok(()) => {}
@@ -79,4 +80,26 @@ pub(super) fn is(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 pub(super) fn is(_: &File, path: &Path) -> bool {
     path.exists()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A lock that is none, because the system refuses to lock what was opened, is found here.
+    #[test]
+    fn a_lock_that_is_taken_is_held() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("last");
+        assert!(!is_held(&path));
+        let lock = Lock::take(&path).unwrap();
+        assert!(is_held(&path));
+        for _ in 0..2 {
+            let second = Lock::take(&path);
+            assert!(matches!(second, Err(RunError::Busy { .. })), "{second:?}");
+        }
+        drop(lock);
+        assert!(!is_held(&path));
+        drop(Lock::take(&path).unwrap());
+    }
 }

@@ -43,8 +43,7 @@ impl Sink {
     /// Hands all rows to the system, and on to the disk if `sync`.
     pub fn flush(&mut self, sync: bool) -> io::Result<()> {
         if let Err(e) = self.file.write_all(&self.pending) {
-            // What fitted in may be half a row: a full disk still lets a file be shortened.
-            let _ = self.file.set_len(self.good);
+            let _ = self.cut();
             return Err(e);
         }
         self.good += self.pending.len() as u64;
@@ -54,5 +53,31 @@ impl Sink {
             return Err(io::Error::new(io::ErrorKind::NotFound, message!("the file was removed")));
         }
         if sync { self.file.sync_data() } else { Ok(()) }
+    }
+
+    /// Takes away what stands after the whole rows, half a row perhaps: a full disk still lets a file
+    /// be shortened. Windows does not where it is open for appending alone.
+    fn cut(&self) -> io::Result<()> {
+        let again = || File::options().write(true).open(&self.path);
+        self.file.set_len(self.good).or_else(|_| again()?.set_len(self.good))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_row_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(Format::Jsonl.file_name());
+        std::fs::write(&path, "whole\n").unwrap();
+        let mut sink = Sink::open(folder.path(), Format::Jsonl).unwrap();
+        sink.file.write_all(b"ha").unwrap();
+        sink.cut().unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole\n");
+        sink.pending = b"next\n".to_vec();
+        sink.flush(true).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole\nnext\n");
     }
 }

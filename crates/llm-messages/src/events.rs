@@ -1,7 +1,7 @@
 //! What happens in a run in words. What a front end adds, such as what to do next, is its own.
 
 use llm_core::base::escape;
-use llm_core::base::{Message, thousands};
+use llm_core::base::{Message, thousands, with_causes};
 use llm_core::message;
 use llm_core::tokenizer::ByteTokenizer;
 use llm_core::train::{Ending, SPIKE_WINDOW, StepReport};
@@ -27,6 +27,15 @@ pub fn event(event: &Event<'_>) -> Option<Message> {
         Event::Saved { step, path, moments } => {
             let saved = message!("saved checkpoint '{}' at step {}", escape::path(path), step);
             if *moments { message!("{} (with optimizer state)", saved) } else { saved }
+        }
+        Event::Refused { step, why, instead: Some(path) } => message!(
+            "{}; step {} is in '{}' instead, and the next save tries again",
+            with_causes(*why),
+            step,
+            escape::path(path)
+        ),
+        Event::Refused { why, instead: None, .. } => {
+            message!("{}; the run goes on, and the next save tries again", with_causes(*why))
         }
         Event::Renamed { folder } => message!(
             "the run's folder is called '{}' now: the run goes on there",

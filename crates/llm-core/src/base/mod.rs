@@ -12,6 +12,7 @@
 //! | [`machine`], `sysctl.rs` | the processor and its cores |
 //! | [`memory`], [`arenas`], `large_pages.rs`, [`allocations`] | how much there is, and how it is asked for |
 //! | `regular.rs` | opening a file that is one |
+//! | `patience.rs` | a file that another program holds |
 //! | `replace.rs`, `target.rs`, `temporary.rs`, `file_calls.rs` | replacing a file so that it is always whole |
 
 #[doc(hidden)]
@@ -32,6 +33,7 @@ pub(crate) mod large_pages;
 pub mod machine;
 pub mod memory;
 mod message;
+mod patience;
 mod reason;
 mod regular;
 pub(crate) mod replace;
@@ -54,6 +56,8 @@ pub use crew_error::CrewError;
 pub use error::{Error, Result};
 pub use io_action::IoAction;
 pub use message::{Fill, Filling, Language, Message};
+#[doc(hidden)]
+pub use patience::is_refused;
 #[doc(hidden)]
 pub use reason::{plain_reason, reason_of, system_reason};
 #[doc(hidden)]

@@ -1,5 +1,6 @@
 //! A file next to another one, whose place it will take or which it leaves alone.
 
+use super::patience::patiently;
 use super::target::RANDOM;
 use crate::message;
 use std::ffi::OsStr;
@@ -34,10 +35,11 @@ impl TemporaryFile {
         &self.file
     }
 
-    /// Puts it in the place of `target`, in the same folder.
+    /// Puts it in the place of `target`, in the same folder. If another program holds that, it is tried
+    /// again for a while.
     pub(crate) fn rename(mut self, target: &Path) -> io::Result<()> {
         let Some(path) = &self.path else { return Ok(()) };
-        fs::rename(path, target)?;
+        patiently(|| fs::rename(path, target))?;
         self.path = None;
         Ok(())
     }

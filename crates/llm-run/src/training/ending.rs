@@ -11,6 +11,7 @@ use crate::log::RunState;
 use crate::plan::Plan;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Ending, Scored, Trainer, Work};
+use std::path::Path;
 
 impl Training<'_> {
     /// The steps, and the measurement after them.
@@ -139,7 +140,7 @@ impl Training<'_> {
     /// The page in the run's folder, and what the run is. Without it nothing of the run is lost.
     pub(super) fn page(&mut self, run: Snapshot<'_>, report: Option<&Report>, state: RunState) {
         let Training { face, store, clock, early, .. } = self;
-        let last = store.target.as_ref().map(|target| target.path.clone());
+        let last = store.kept().file().map(Path::to_path_buf);
         let best = store.keeper.best().and(store.keeper.best_path());
         let ending = PageEnding {
             report,

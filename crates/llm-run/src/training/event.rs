@@ -8,7 +8,7 @@ use crate::plan::Plan;
 use llm_core::base::Message;
 use llm_core::checkpoint::Snapshot;
 use llm_core::train::{Best, Ending, Spike, StepReport};
-use llm_core::{TinyGPT, TokenDataset};
+use llm_core::{Error, TinyGPT, TokenDataset};
 use std::path::Path;
 
 /// Something that happened.
@@ -64,6 +64,15 @@ pub enum Event<'a> {
         path: &'a Path,
         /// Whether it has the optimizer's state.
         moments: bool,
+    },
+    /// What is there cannot be replaced by a newer state; the run goes on, and the next save tries again.
+    Refused {
+        /// Steps done.
+        step: u64,
+        /// The file, and why.
+        why: &'a Error,
+        /// Where the state is instead, if it is.
+        instead: Option<&'a Path>,
     },
     /// The run's folder has another name.
     Renamed {

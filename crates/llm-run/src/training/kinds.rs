@@ -65,8 +65,22 @@ pub struct Scored {
 pub struct Kept<'a> {
     /// Where it is saved, if it is.
     pub target: Option<&'a Target>,
+    /// Where the last state is instead, when what is there cannot be replaced.
+    pub instead: Option<&'a Path>,
     /// The best state and its file, if there is one.
     pub best: Option<(Best, PathBuf)>,
+}
+
+impl<'a> Kept<'a> {
+    /// The file of the last state.
+    pub fn file(&self) -> Option<&'a Path> {
+        self.instead.or(self.target.map(|target| &*target.path))
+    }
+
+    /// What to give `--load`.
+    pub fn load_name(&self) -> Option<&'a Path> {
+        self.instead.or(self.target.map(Target::load_name))
+    }
 }
 
 /// What a page about a run is made of.

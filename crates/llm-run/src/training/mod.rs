@@ -6,6 +6,7 @@
 //! | `best.rs` | the best measurement, next to its state |
 //! | `journal.rs` | what a run writes about itself |
 //! | `event.rs` | what happens, and who hears of it |
+//! | `instead.rs` | a state beside its place, which cannot be replaced |
 //! | `store.rs` | what is saved, and what is safe when something fails |
 //! | `measuring.rs` | the last measurement, in the time that there is |
 //! | `overfit.rs` | whether a model can memorise one batch |
@@ -31,6 +32,7 @@ mod course;
 mod ending;
 mod estimate;
 mod event;
+mod instead;
 mod journal;
 mod kinds;
 mod measuring;
@@ -119,6 +121,7 @@ impl<'a> Training<'a> {
             let report = training.train(plan, &mut OneProcess)?;
             training.save(plan)?;
             training.page((&plan.trainer).into(), report.as_ref(), training.state());
+            training.store.check_places()?;
             let journal = training.store.journal.as_ref();
             Ok((report, journal.map_or(0.0, journal::Journal::training_seconds)))
         })
@@ -157,7 +160,7 @@ impl<'a> Training<'a> {
             }
         }
         self.done(plan, report.as_ref());
-        Ok(())
+        self.store.check_places()
     }
 
     fn save(&mut self, plan: &Plan) -> Result<()> {

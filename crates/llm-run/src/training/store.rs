@@ -2,6 +2,7 @@
 
 use super::best::{read_best, write_best};
 use super::event::{Event, Face};
+use super::instead::{Instead, is_refusal};
 use super::journal::{Journal, judged_on};
 use super::kinds::{Identity, Kept, advice_on_rate};
 use crate::error::{Result, RunError};
@@ -26,6 +27,10 @@ pub(super) struct Store {
     judged_on: String,
     /// Step of the last saved checkpoint.
     saved: Option<u64>,
+    /// A later one, beside its place.
+    instead: Option<Instead>,
+    /// The best state, beside its place, and its validation loss.
+    best_instead: Option<(Instead, f64)>,
     /// Whether the optimizer's moments are saved too.
     moments: bool,
     /// What the run was loaded from.
@@ -54,6 +59,8 @@ impl Store {
             tokenizer,
             judged_on,
             saved: None,
+            instead: None,
+            best_instead: None,
             moments: save_opt.unwrap_or(true),
             loaded: options.load.clone(),
         }
@@ -78,7 +85,8 @@ impl Store {
     /// What there is now.
     pub(super) fn kept(&self) -> Kept<'_> {
         let best = self.keeper.best().zip(self.keeper.best_path());
-        Kept { target: self.target.as_ref(), best }
+        let instead = self.instead.as_ref().map(|instead| &*instead.path);
+        Kept { target: self.target.as_ref(), instead, best }
     }
 
     /// Saves, unless this step is saved already or nothing is to be. A useless state
@@ -98,18 +106,48 @@ impl Store {
             Ok(Some(target.path.clone()))
         });
         let advice = message!("make room there, or choose another {save}");
-        let Some(path) = path.map_err(|e| RunError::hint(e, self.safe(advice)))? else {
-            return Ok(());
+        let path = match path {
+            Err(e) if is_refusal(&e) => return self.save_instead(e, run, face),
+            done => done.map_err(|e| RunError::hint(e, self.safe(advice)))?,
         };
+        let Some(path) = path else { return Ok(()) };
         self.saved = Some(run.step);
+        self.instead.take().into_iter().for_each(Instead::remove);
         if let Some(journal) = &mut self.journal {
             journal.best(self.keeper.best());
             let _ = journal.write_info(RunState::Running); // a list of runs is all that misses it
         }
-        let numbered = self.keeper.number(&path, run);
-        numbered.map_err(|e| RunError::hint(e, self.safe(room())))?;
+        match self.keeper.number(&path, run) {
+            Err(why) if is_refusal(&why) => {
+                face.event(&Event::Refused { step: run.step, why: &why, instead: None });
+            }
+            done => done.map_err(|e| RunError::hint(e, self.safe(room())))?,
+        }
         face.event(&Event::Saved { step: run.step, path: &path, moments: self.moments });
         Ok(())
+    }
+
+    /// Saves next to the place that refuses it.
+    fn save_instead(&mut self, why: Error, run: Snapshot<'_>, face: &mut dyn Face) -> Result<()> {
+        let said = self.instead.as_ref().is_some_and(|instead| instead.has(run.step));
+        let Some(target) = self.target.as_ref().filter(|_| !said) else { return Ok(()) };
+        let saved = Instead::save(&target.path, run.step, why, |path| {
+            checkpoint::save(path, run, &self.tokenizer, self.moments)
+        });
+        let advice = message!("close what holds it open, or choose another {save}");
+        let new = saved.map_err(|e| RunError::hint(e, self.safe(advice)))?;
+        let (step, path, moments) = (run.step, &*new.path, self.moments);
+        face.event(&Event::Refused { step, why: &new.why, instead: Some(path) });
+        face.event(&Event::Saved { step, path, moments });
+        self.instead.replace(new).into_iter().for_each(Instead::remove);
+        Ok(())
+    }
+
+    /// When all is done: `Err` if the last state lies beside its place.
+    pub(super) fn check_places(&mut self) -> Result<()> {
+        let advice = message!("put it there, or go on with it as it is");
+        let kept = self.safe(advice);
+        self.instead.take().map_or(Ok(()), |instead| Err(RunError::hint(instead.why, kept)))
     }
 
     /// Saves this state as the best one, if that is what the measurement says.
@@ -134,7 +172,48 @@ impl Store {
                 _ => Ok(()),
             }
         });
-        kept.map_err(|e| self.not_saved(e, run, room()))
+        match kept {
+            Err(e) if is_refusal(&e) => self.keep_best_instead(e, val_loss, run, face),
+            Err(e) => Err(self.not_saved(e, run, room())),
+            Ok(()) => {
+                let worse = |(_, loss): &mut (Instead, f64)| val_loss <= *loss;
+                if known == Some(true)
+                    && let Some((old, _)) = self.best_instead.take_if(worse)
+                {
+                    old.remove();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// The best state next to the place that refuses it. What is known of the best stays that of the
+    /// file in its place, which the next better measurement tries to replace.
+    fn keep_best_instead(
+        &mut self,
+        why: Error,
+        val_loss: f64,
+        run: Snapshot<'_>,
+        face: &mut dyn Face,
+    ) -> Result<()> {
+        let step = run.step;
+        let is_state = |place: &PathBuf| matches!(&why, Error::Io { path, .. } if path == place);
+        let Some(place) = self.keeper.best_path().filter(is_state) else {
+            face.event(&Event::Refused { step, why: &why, instead: None });
+            return Ok(());
+        };
+        if self.best_instead.as_ref().is_some_and(|(_, loss)| *loss <= val_loss) {
+            return Ok(());
+        }
+        let saved = Instead::save(&place, step, why, |path| {
+            checkpoint::save(path, run, &self.tokenizer, self.moments)
+        });
+        let new = saved.map_err(|e| self.not_saved(e, run, room()))?;
+        face.event(&Event::Refused { step, why: &new.why, instead: Some(&new.path) });
+        if let Some((old, _)) = self.best_instead.replace((new, val_loss)) {
+            old.remove();
+        }
+        Ok(())
     }
 
     /// Why a state is not saved, what is safe, and what to do: for the numbers a lower rate, for
@@ -209,7 +288,12 @@ impl Store {
         let there = |path: &Path| path.exists().then(|| escape::path(path));
         let target = self.target.as_ref().and_then(|t| there(&t.path));
         let advice = advice.into();
-        match (target, self.saved, &self.loaded) {
+        let instead = self.instead.as_ref().and_then(|at| Some((there(&at.path)?, at.step)));
+        let (target, saved) = match instead {
+            Some((path, step)) => (Some(path), Some(step)),
+            None => (target, self.saved),
+        };
+        match (target, saved, &self.loaded) {
             (Some(path), Some(step), _) => {
                 message!("the checkpoint of step {} in '{}' is kept; {}", step, path, advice)
             }

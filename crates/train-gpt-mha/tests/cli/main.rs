@@ -1,6 +1,5 @@
 //! The command line of `train-gpt-mha` where it is not that of `train-gpt`: heads.
 
-#![cfg(unix)] // signals, links and names that are no UTF-8
 #![allow(clippy::unwrap_used)]
 
 mod compare;

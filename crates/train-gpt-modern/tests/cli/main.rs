@@ -1,7 +1,6 @@
 //! The command line of `train-gpt-modern` where it is not that of `train-gpt-mha`: flags of today's
 //! models, and what they make.
 
-#![cfg(unix)] // as the tests of the other programs
 #![allow(clippy::unwrap_used)]
 
 mod budget;

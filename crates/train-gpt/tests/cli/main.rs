@@ -1,6 +1,5 @@
 //! The command line of `train-gpt`, from outside: what is typed, printed, saved and refused.
 
-#![cfg(unix)] // signals, links and names that are no UTF-8
 #![allow(clippy::unwrap_used)]
 
 #[cfg(feature = "bpe")]
@@ -13,6 +12,7 @@ mod exchange;
 mod flags;
 mod folders;
 mod generating;
+mod held;
 mod inspect;
 mod json;
 mod large_data;

@@ -230,15 +230,15 @@ impl<'a> Shown<'a> {
     }
 
     fn interrupted(&self, step: u64, kept: &Kept<'_>) {
-        match kept.target {
-            Some(target) => note(message!(
+        match (kept.file(), kept.load_name()) {
+            (Some(path), Some(load)) => note(message!(
                 "interrupted at step {}, saved '{}'; go on with {}{}",
                 step,
-                escape::path(&target.path),
-                next_commands::load(self.program, target.load_name()),
+                escape::path(path),
+                next_commands::load(self.program, load),
                 self.data_flags(kept.target)
             )),
-            None => note(message!("interrupted at step {}, nothing saved (--no-save)", step)),
+            _ => note(message!("interrupted at step {}, nothing saved (--no-save)", step)),
         }
     }
 
@@ -251,13 +251,13 @@ impl<'a> Shown<'a> {
         report: Option<&Report>,
         kept: &Kept<'_>,
     ) {
-        let path = kept.target.map(|t| t.path.display().to_string());
+        let path = kept.file().map(|path| path.display().to_string());
         let (step, checkpoint) = (plan.trainer.step, path.as_deref());
         self.speaker.emit(&Json::Done { step, report, seconds, checkpoint });
         let Some(line) = line else { return };
         self.say(line);
-        let Some(target) = kept.target else { return };
-        let saved = message!("saved   {}", escape::path(&target.path));
+        let Some(path) = kept.file() else { return };
+        let saved = message!("saved   {}", escape::path(path));
         if self.speaker.quiet {
             self.speaker.tell(saved)
         } else {
@@ -275,11 +275,10 @@ impl<'a> Shown<'a> {
 
     /// What to type next.
     fn next(&self, plan: &Plan, kept: &Kept<'_>) {
-        let Some(target) = kept.target else { return };
+        let Some(load) = kept.load_name() else { return };
         let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());
         let prompt = next_commands::prompt(opening, plan.tokenizer.as_ref());
-        let (name, load) =
-            (next_commands::program(self.program), next_commands::load_flag(target.load_name()));
+        let (name, load) = (next_commands::program(self.program), next_commands::load_flag(load));
         self.say(message!("next    {} generate{}{} -n 200", name, load, prompt));
         let data = self.data_flags(kept.target);
         self.say(message!("        {}{}{} --steps 500", name, load, data));
@@ -321,6 +320,9 @@ impl Face for Shown<'_> {
             Event::Ended { .. } => self.progress.finish(),
             Event::Result { step, report, on, model, clipped } => {
                 return self.result(line, *step, report, on, model, *clipped);
+            }
+            Event::Refused { .. } => {
+                return self.progress.aside(|| line.into_iter().for_each(note));
             }
             Event::NoPage(e) => note(message!("no report: {}", sentence(e))),
             Event::Interrupted { step, kept } => {

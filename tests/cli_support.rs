@@ -25,7 +25,8 @@ fn hearing_signals(program: &str) -> Command {
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
     let [hup, int, term] = [1, 2, 15].map(|signal| 1 << (signal - 1));
     if ignored & (hup | int | term) == 0 {
-        return Command::new(program);
+        // On Windows a path may lack the drive, and the folder of the test is on another one.
+        return Command::new(std::path::absolute(program).unwrap());
     }
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,TERM", program]);
@@ -207,7 +208,7 @@ impl Running {
         let start = Instant::now();
         loop {
             let said = std::fs::read_to_string(self.log.path()).unwrap();
-            if said.contains(needle) {
+            if holds(&said, needle) {
                 return;
             }
             let context = || format!("no {needle:?} from {}\n{said}", self.words);
@@ -217,7 +218,13 @@ impl Running {
         }
     }
 
+    /// Ends it as nothing can prevent.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
     /// Sends a signal, by its name without `SIG`.
+    #[cfg(unix)]
     pub fn signal(&self, name: &str) {
         let sent = Command::new("kill").args(["-s", name, &self.child.id().to_string()]).status();
         assert!(sent.unwrap().success());
@@ -291,14 +298,14 @@ impl Outcome {
     /// Standard error says all of this.
     pub fn says(&self, needles: &[&str]) {
         for needle in needles {
-            assert!(self.stderr.contains(needle), "does not say {needle:?}\n{self}");
+            assert!(holds(&self.stderr, needle), "does not say {needle:?}\n{self}");
         }
     }
 
     /// Standard output says all of this.
     pub fn prints(&self, needles: &[&str]) {
         for needle in needles {
-            assert!(self.text().contains(needle), "does not print {needle:?}\n{self}");
+            assert!(holds(&self.text(), needle), "does not print {needle:?}\n{self}");
         }
     }
 
@@ -342,6 +349,12 @@ impl std::fmt::Display for Outcome {
         let stdout = stdout.escape_ascii();
         write!(f, "words:  {words}\ncode:   {code:?}\nstdout: {stdout}\nstderr: {stderr}")
     }
+}
+
+/// Whether the text has these words, in which paths are written as elsewhere than on Windows.
+pub fn holds(text: &str, words: &str) -> bool {
+    let has = |text: &str, words: &str| text.contains(words);
+    has(text, words) || cfg!(windows) && has(&text.replace('\\', "/"), &words.replace('\\', "/"))
 }
 
 /// Words in an order that follows no pattern, the same on every machine.

@@ -182,11 +182,13 @@ fn in_lines(text: &str, columns: usize) -> String {
     text.split('\n').map(|line| broken(line, columns)).collect::<Vec<_>>().join("\n")
 }
 
-/// Whether standard output is a terminal that is to have colours.
+/// Whether standard output is a terminal that is to have colours, and now obeys them: an old console of
+/// Windows has to be asked to.
 pub fn stdout_has_colours() -> bool {
     let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    io::stdout().is_terminal() && !set("NO_COLOR") && !dumb
+    let wanted = io::stdout().is_terminal() && !set("NO_COLOR") && !dumb;
+    wanted && anstyle_query::windows::enable_ansi_colors().unwrap_or(true)
 }
 
 #[cfg(test)]

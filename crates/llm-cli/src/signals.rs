@@ -94,8 +94,10 @@ fn all() -> Vec<i32> {
     vec![SIGINT, SIGTERM, SIGHUP]
 }
 
+/// Windows sends no SIGTERM from outside. Ctrl-Break is SIGBREAK; so is a window that is closed, but
+/// then Windows ends the program before the step is done.
 #[cfg(not(unix))]
 fn all() -> Vec<i32> {
-    use signal_hook::consts::signal::{SIGINT, SIGTERM};
-    vec![SIGINT, SIGTERM]
+    use signal_hook::consts::signal::{SIGBREAK, SIGINT, SIGTERM};
+    vec![SIGINT, SIGTERM, SIGBREAK]
 }

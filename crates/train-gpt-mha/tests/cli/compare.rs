@@ -114,6 +114,7 @@ fn stories_have_facts_a_floor_and_predictors_that_do_not_read() {
     });
 }
 
+#[cfg(unix)]
 #[test]
 fn an_interrupted_comparison_writes_what_is_complete() {
     let sandbox = sandbox();
@@ -132,6 +133,7 @@ fn an_interrupted_comparison_writes_what_is_complete() {
     assert!(said.contains("Nothing is concluded") && said.contains("不下结论"), "{said}");
 }
 
+#[cfg(unix)]
 #[test]
 fn an_interrupted_first_run_is_kept() {
     let sandbox = sandbox();

@@ -115,6 +115,7 @@ fn heads_go_one_after_the_other() {
     assert_eq!(order.len(), 4);
 }
 
+#[cfg(unix)]
 #[test]
 fn one_signal_ends_pruning_that_waits_for_its_input() {
     let sandbox = trained();
@@ -207,6 +208,7 @@ fn a_model_of_one_head_a_layer_can_be_pruned_here() {
     assert_eq!(eval, loss(&found["dropped"]));
 }
 
+#[cfg(unix)]
 #[test]
 fn pruning_that_cannot_be() {
     let sandbox = trained();
@@ -238,6 +240,7 @@ fn pruning_that_cannot_be() {
     sandbox.refuses(&without, 2, &["--data"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_signal_stops_the_measuring() {
     let sandbox = trained();

@@ -7,12 +7,13 @@ mod inspect;
 mod lang;
 mod nano_gpt;
 mod numbers;
+#[cfg(unix)] // a shell types their commands
 mod pages;
 mod several_processes;
 mod trace;
 mod web;
 
-use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};
+use workspace_tests::cli_support::{Sandbox, as_multi_head};
 
 fn sandbox() -> Sandbox {
     Sandbox::new(env!("CARGO_BIN_EXE_train-gpt-mha"))
@@ -102,12 +103,14 @@ fn ten_and_ten_steps_are_twenty() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn an_interrupted_run_goes_on_to_the_same_end() {
     let sandbox = sandbox();
     let run = ["--data", "text.txt", "--steps", "1500", "--gen", "0"];
     sandbox.train(&[&run[..], &["--save", "whole"]].concat());
-    let mut part = sandbox.start(&[&TINY[..], &run, &["--save", "parts"]].concat());
+    let mut part = sandbox
+        .start(&[&workspace_tests::cli_support::TINY[..], &run, &["--save", "parts"]].concat());
     part.wait_for("step 50 ");
     part.signal("INT");
     let outcome = part.end();

@@ -63,6 +63,7 @@ const TYPED: [&str; 24] = [
 ];
 
 /// The same as the file that it is: Python, with comments.
+#[cfg(unix)]
 fn config_file() -> String {
     let line = |typed: &&str| {
         let (name, value) = typed.trim_start_matches('-').split_once('=').unwrap();
@@ -75,6 +76,7 @@ fn config_file() -> String {
     format!("# a small model of characters\n\n{}", lines.collect::<String>())
 }
 
+#[cfg(unix)]
 #[test]
 fn its_file_of_settings_through_the_line_of_the_page() {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/from_nano_gpt.md");

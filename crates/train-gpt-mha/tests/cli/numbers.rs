@@ -161,6 +161,7 @@ fn attention_is_an_array_whose_rows_add_up_to_one() {
     assert_eq!(array(&sandbox.read("a.npz"), "attention").0, "2, 2, 3, 3");
 }
 
+#[cfg(unix)]
 #[test]
 fn what_cannot_be_written_is_refused_before_anything_is_scored() {
     let sandbox = sandbox();

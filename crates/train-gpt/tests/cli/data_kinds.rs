@@ -280,6 +280,7 @@ fn token_numbers_of_other_programs_are_known_for_what_they_are() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn what_is_learnt_is_not_called_unseen() {
     let sandbox = sandbox();
@@ -298,6 +299,7 @@ fn what_is_learnt_is_not_called_unseen() {
     once.says(&["'texts' (2 files), 3.9 kB", "equal to another and taken once: 1 ('texts/c.txt')"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn a_file_of_the_kernel_that_waits_is_not_waited_for() {
     // /proc/kmsg is one; who may not read it is refused for that.

@@ -2,12 +2,17 @@
 
 use crate::sandbox;
 use std::fs;
-use std::process::Command;
-use workspace_tests::cli_support::{Running, Sandbox, TINY};
+use workspace_tests::cli_support::TINY;
+#[cfg(unix)]
+use {
+    std::process::Command,
+    workspace_tests::cli_support::{Running, Sandbox},
+};
 
 const DATA: [&str; 4] = ["--data", "text.txt", "--gen", "0"];
 
 /// A run without an end in the folder `run`, which was saved once.
+#[cfg(unix)]
 fn started(sandbox: &Sandbox) -> Running {
     let often = ["--save-every", "50", "--eval-every", "50", "--log-every", "0"];
     let words = ["--steps", "10000000", "--out", "run"];
@@ -17,6 +22,7 @@ fn started(sandbox: &Sandbox) -> Running {
 }
 
 /// The log holds every step from the first on, and the checkpoint goes on after it.
+#[cfg(unix)]
 fn has_every_step(sandbox: &Sandbox, folder: &str) {
     let log = fs::read_to_string(sandbox.path(folder).join("metrics.csv")).unwrap();
     let steps = log.lines().skip(1).map(|row| row.split(',').next().unwrap().to_owned());
@@ -67,7 +73,7 @@ fn a_run_that_was_killed_before_its_first_save_is_not_replaced() {
     while fs::read_to_string(&log).unwrap().lines().count() < 2 {
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
-    run.signal("KILL");
+    run.kill();
     run.end();
     fs::remove_file(sandbox.path("run/ckpt/last.lock")).unwrap();
     sandbox.refuses(&words, 73, &["run/", "ckpt/last", "--out"]);
@@ -142,6 +148,7 @@ fn what_killed_saves_left_goes_with_the_next_run_in_the_folder() {
 }
 
 #[cfg(target_os = "linux")] // only there an open folder says its name
+#[cfg(unix)]
 #[test]
 fn a_run_goes_on_in_its_folder_under_a_new_name() {
     let sandbox = sandbox();
@@ -162,6 +169,7 @@ fn a_run_goes_on_in_its_folder_under_a_new_name() {
     has_every_step(&sandbox, "elsewhere");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_folder_that_is_gone_is_made_again_and_beside_what_took_its_place() {
     for (taken, now) in [(false, "run"), (true, "run-2")] {
@@ -186,6 +194,7 @@ fn a_folder_that_is_gone_is_made_again_and_beside_what_took_its_place() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_checkpoint_folder_that_goes_away_takes_no_row_of_the_log_along() {
     let sandbox = sandbox();
@@ -235,6 +244,7 @@ fn a_dry_run_knows_that_a_folder_is_taken() {
 }
 
 /// What cannot be looked into is not told as absent.
+#[cfg(unix)]
 #[test]
 fn a_folder_that_cannot_be_looked_into_is_named() {
     let sandbox = sandbox();
@@ -250,6 +260,7 @@ fn a_folder_that_cannot_be_looked_into_is_named() {
 }
 
 /// A folder from elsewhere may hold links, to what is no run's: nothing is written through them.
+#[cfg(unix)]
 #[test]
 fn nothing_is_written_through_a_link_in_a_run_s_folder() {
     let sandbox = sandbox();

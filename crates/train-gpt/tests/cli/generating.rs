@@ -1,10 +1,9 @@
 //! Text from a model, and its score.
 
 use crate::{sandbox, trained};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::process::Stdio;
-use workspace_tests::cli_support::{Outcome, some_text};
+#[cfg(unix)]
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
+use workspace_tests::cli_support::Outcome;
 
 const WRITE: [&str; 3] = ["generate", "--load", "model"];
 
@@ -18,10 +17,11 @@ fn greedy_text_is_one_and_drawn_text_follows_the_seed() {
     assert_eq!(write(&["--topk", "1"]), write(&["--temp", "0"]));
 }
 
+#[cfg(unix)]
 #[test]
 fn prompts_of_all_kinds() {
     let sandbox = trained();
-    let long = String::from_utf8(some_text(300)).unwrap();
+    let long = String::from_utf8(workspace_tests::cli_support::some_text(300)).unwrap();
     for (prompt, shown) in [
         (&b"the cat"[..], &b"the cat"[..]),
         (b"-n is no flag here", b"-n is no flag here"),
@@ -90,7 +90,8 @@ fn a_full_disk_behind_standard_output_is_an_error() {
     let sandbox = trained();
     for words in [&["generate", "--load", "model"][..], &["completions", "bash"], &["--help"]] {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
-        let output = sandbox.command(words).stdout(Stdio::from(full)).output().unwrap();
+        let output =
+            sandbox.command(words).stdout(std::process::Stdio::from(full)).output().unwrap();
         let outcome = Outcome::new(words, output);
         assert_eq!(outcome.code, Some(74), "{outcome}");
         outcome.says_one_error(&["standard output"]);

@@ -50,6 +50,7 @@ fn another_optimizer_is_chosen_kept_and_resumed_exactly() {
 }
 
 /// A signal in the middle of an accumulation window: the step is given up, not half done.
+#[cfg(unix)]
 #[test]
 fn a_signal_between_micro_batches_loses_only_that_step() {
     let sandbox = sandbox();

@@ -1,8 +1,8 @@
 //! Bad input: one clear line, the right exit code, nothing changed, nothing printed.
 
 use crate::{sandbox, trained};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
+#[cfg(unix)]
+use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
 use workspace_tests::cli_support::TINY;
 
 #[test]
@@ -162,6 +162,7 @@ fn output_that_cannot_be_written_is_found_out_before_training() {
     sandbox.refuses(&["--data", "text.txt", "--steps", "2"], 73, &["runs"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn names_cannot_control_the_terminal() {
     let sandbox = sandbox();

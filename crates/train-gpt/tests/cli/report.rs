@@ -72,6 +72,7 @@ fn a_run_that_diverges_leaves_its_curve() {
     assert!(outcome.stderr.contains(said) && said.contains("step"), "{said}");
 }
 
+#[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_one_too() {
     let sandbox = sandbox();

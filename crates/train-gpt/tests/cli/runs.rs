@@ -22,7 +22,7 @@ fn killed(sandbox: &Sandbox, folder: &str, more: &[&str]) {
         assert!(begin.elapsed() < Duration::from_secs(60), "no log");
         std::thread::sleep(Duration::from_millis(20));
     }
-    run.signal("KILL");
+    run.kill();
     run.end();
 }
 
@@ -114,6 +114,7 @@ fn several_runs_on_one_page_with_the_settings_in_which_they_differ() {
 }
 
 /// The page is there while the run goes, and says so.
+#[cfg(unix)]
 #[test]
 fn a_page_grows_while_its_run_goes() {
     let sandbox = sandbox();

@@ -35,10 +35,24 @@ fn type_what_comes_next(sandbox: &Sandbox, outcome: &Outcome) {
     for command in commands {
         // Its steps are many; a few are enough of a test.
         let command = command.replace("--steps 500", "--steps 1");
-        let mut shell = Command::new("/bin/sh");
-        let output = shell.args(["-c", &command]).current_dir(sandbox.path("")).output().unwrap();
+        let output = shell(&command).current_dir(sandbox.path("")).output().unwrap();
         assert!(output.status.success(), "{command}: {output:?}");
     }
+}
+
+#[cfg(not(windows))]
+fn shell(command: &str) -> Command {
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", command]);
+    shell
+}
+
+#[cfg(windows)]
+fn shell(command: &str) -> Command {
+    use std::os::windows::process::CommandExt;
+    let mut shell = Command::new("cmd");
+    shell.raw_arg(format!("/S /C \"{command}\""));
+    shell
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Ctrl-C and its relatives, and two runs at once.
 
-use crate::{sandbox, trained};
+use crate::sandbox;
 use workspace_tests::cli_support::{Sandbox, TINY};
 
 /// So many steps that no test waits for the last.
@@ -11,6 +11,7 @@ fn long() -> Vec<&'static str> {
     [&TINY[..], &LONG].concat()
 }
 
+#[cfg(unix)]
 #[test]
 fn a_stopped_run_is_saved() {
     for (name, code) in [("INT", 130), ("TERM", 143), ("HUP", 129)] {
@@ -26,6 +27,7 @@ fn a_stopped_run_is_saved() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn what_was_ignored_stays_ignored() {
     let sandbox = sandbox();
@@ -44,9 +46,10 @@ fn what_was_ignored_stays_ignored() {
     assert_eq!(run.end().code, Some(143));
 }
 
+#[cfg(unix)]
 #[test]
 fn one_signal_ends_a_program_that_waits_for_its_input() {
-    let sandbox = trained();
+    let sandbox = crate::trained();
     let before = sandbox.everything();
     for words in [
         &["eval", "--load", "model", "--data", "-"][..],
@@ -63,6 +66,7 @@ fn one_signal_ends_a_program_that_waits_for_its_input() {
     assert!(sandbox.everything() == before);
 }
 
+#[cfg(unix)]
 #[test]
 fn an_interrupted_run_goes_on_to_the_same_end() {
     let sandbox = sandbox();
@@ -80,6 +84,7 @@ fn an_interrupted_run_goes_on_to_the_same_end() {
 }
 
 /// A text that takes long to score, and one step of a run that is judged on it.
+#[cfg(unix)]
 fn long_measurement(sandbox: &Sandbox) -> Vec<&'static str> {
     sandbox.write("val.txt", &b"once upon a time, ".repeat(200_000));
     let run = ["--data", "text.txt", "--val", "val.txt", "--steps", "1", "--eval-every", "0"];
@@ -87,6 +92,7 @@ fn long_measurement(sandbox: &Sandbox) -> Vec<&'static str> {
     [&wide[..], &run, &["--save", "model"]].concat()
 }
 
+#[cfg(unix)]
 #[test]
 fn what_was_learnt_is_saved_before_it_is_judged() {
     for (name, code) in [("INT", Some(130)), ("KILL", None)] {
@@ -104,6 +110,7 @@ fn what_was_learnt_is_saved_before_it_is_judged() {
     }
 }
 
+#[cfg(unix)]
 #[test]
 fn a_long_measurement_says_how_far_it_is_and_ends_with_a_signal() {
     let sandbox = sandbox();
@@ -119,6 +126,7 @@ fn a_long_measurement_says_how_far_it_is_and_ends_with_a_signal() {
     outcome.says(&["the measurement was cut after", "of 53,999,999 tokens"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn nothing_to_save_is_said() {
     let sandbox = sandbox();
@@ -137,10 +145,13 @@ fn two_runs_do_not_write_one_file() {
     first.wait_for("step 10 ");
     sandbox.refuses(&long(), 75, &["model", "in use"]);
     // Nor under another name.
-    std::os::unix::fs::symlink("model", sandbox.path("link")).unwrap();
-    let link = ["--data", "text.txt", "--steps", "3", "--save", "link"];
-    sandbox.refuses(&[&TINY[..], &link].concat(), 75, &["link", "in use"]);
-    first.signal("TERM");
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("model", sandbox.path("link")).unwrap();
+        let link = ["--data", "text.txt", "--steps", "3", "--save", "link"];
+        sandbox.refuses(&[&TINY[..], &link].concat(), 75, &["link", "in use"]);
+    }
+    first.kill();
     first.end();
     train_again(&sandbox);
 }
@@ -151,7 +162,7 @@ fn a_killed_run_leaves_no_lock() {
     let often = [&TINY[..], &LONG[..6], &["--save-every", "1"]].concat();
     let mut first = sandbox.start(&often);
     first.wait_for("step 10 ");
-    first.signal("KILL");
+    first.kill();
     assert_eq!(first.end().code, None);
     sandbox.ok(&["generate", "--load", "model", "-n", "1"]);
     train_again(&sandbox);
@@ -163,6 +174,7 @@ fn train_again(sandbox: &Sandbox) {
     sandbox.train(&["--data", "text.txt", "--steps", "1", "--save", "model"]);
 }
 
+#[cfg(unix)]
 #[test]
 fn names_cannot_control_the_terminal() {
     let sandbox = sandbox();

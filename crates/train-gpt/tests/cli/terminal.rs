@@ -1,6 +1,7 @@
 //! What a terminal would obey, and what a program would wait or stumble over.
 
 use crate::{sandbox, trained};
+#[cfg(unix)]
 use std::process::Command;
 use workspace_tests::cli_support::{Outcome, TINY};
 
@@ -51,6 +52,7 @@ fn a_text_in_json_is_the_same_text_without_control() {
     assert!(kept.is_ascii(), "{kept}");
 }
 
+#[cfg(unix)]
 #[test]
 fn a_pipe_that_nobody_writes_to_is_not_waited_for() {
     let sandbox = sandbox();

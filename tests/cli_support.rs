@@ -357,6 +357,11 @@ pub fn holds(text: &str, words: &str) -> bool {
     has(text, words) || cfg!(windows) && has(&text.replace('\\', "/"), &words.replace('\\', "/"))
 }
 
+/// A path below the folder as the system writes it.
+pub fn native(path: &str) -> String {
+    path.replace('/', std::path::MAIN_SEPARATOR_STR)
+}
+
 /// Words in an order that follows no pattern, the same on every machine.
 pub fn some_text(len: usize) -> Vec<u8> {
     drawn_text(1, len)

@@ -2,7 +2,7 @@
 
 use super::Message;
 use std::error::Error;
-use std::io;
+use std::io::{self, ErrorKind};
 
 /// The reason of an error that is not one of this crate's kinds: a [`Message`] as it is, anything
 /// else as words that may have a translation.
@@ -18,7 +18,19 @@ pub fn reason_of(e: &(dyn Error + 'static)) -> Message {
 pub fn system_reason(e: &io::Error) -> Message {
     match e.get_ref().and_then(|own| own.downcast_ref::<Message>()) {
         Some(own) => own.clone(),
+        None if cfg!(windows) => Message::words(usual_reason(e.kind(), &e.to_string())),
         None => Message::words(plain_reason(&e.to_string())),
+    }
+}
+
+/// Windows says its reasons in its own language. The usual ones are said as elsewhere: those words have
+/// a translation.
+fn usual_reason(kind: ErrorKind, said: &str) -> String {
+    match kind {
+        ErrorKind::NotFound => "no such file or directory".into(),
+        ErrorKind::PermissionDenied => "permission denied".into(),
+        ErrorKind::StorageFull => "no space left on device".into(),
+        _ => plain_reason(said),
     }
 }
 
@@ -40,6 +52,8 @@ mod tests {
         assert_eq!(plain_reason("Permission denied (os error 13)"), "permission denied");
         assert_eq!(plain_reason("Éx.\n"), "éx");
         assert_eq!(plain_reason(""), "");
+        assert_eq!(usual_reason(ErrorKind::NotFound, "找不到文件。"), "no such file or directory");
+        assert_eq!(usual_reason(ErrorKind::Other, "Busy. (os error 32)"), "busy");
         let grown = message!("it had {} bytes", 3);
         assert_eq!(system_reason(&io::Error::other(grown.clone())), grown);
     }

@@ -5,7 +5,7 @@ use crate::message;
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::path::{Path, PathBuf, absolute, is_separator};
 
 /// Random letters and digits that end a temporary file's name.
 pub(super) const RANDOM: usize = 6;
@@ -38,13 +38,14 @@ impl Target {
             Err(error) => return Err(error),
         };
         // `file_name` overlooks a slash at the end, which asks for a directory.
-        let slash = path.as_os_str().as_encoded_bytes().last().is_some_and(|&b| b == b'/');
+        let last = path.as_os_str().as_encoded_bytes().last();
+        let slash = last.is_some_and(|&b| is_separator(b.into()));
         let name = path
             .file_name()
             .filter(|_| !slash)
             .ok_or_else(|| invalid(message!("not a file name")))?;
         let parent = path.parent().filter(|p| !p.as_os_str().is_empty());
-        let directory = fs::canonicalize(parent.unwrap_or(Path::new(".")))?;
+        let directory = real_folder(parent.unwrap_or(Path::new(".")))?;
         Ok(Target { directory, name: name.into(), mode })
     }
 
@@ -71,6 +72,14 @@ impl Target {
         let rest = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
         rest.is_some_and(|r| r.len() == RANDOM && r.iter().all(u8::is_ascii_alphanumeric))
     }
+}
+
+/// The folder's own path, links followed. Some drives of Windows, such as disks in memory, do not say it.
+fn real_folder(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path).or_else(|e| match cfg!(windows) && path.is_dir() {
+        true => absolute(path),
+        false => Err(e),
+    })
 }
 
 fn invalid(reason: Message) -> io::Error {

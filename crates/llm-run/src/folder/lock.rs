@@ -49,7 +49,7 @@ impl Lock {
 impl Drop for Lock {
     fn drop(&mut self) {
         // Removed while still locked; who opened it meanwhile sees that and tries again.
-        if cfg!(unix) && is(&self.file, &self.path) {
+        if cfg!(any(unix, windows)) && is(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
@@ -77,7 +77,14 @@ pub(super) fn is(file: &File, path: &Path) -> bool {
     ours.is_some() && ours == id(std::fs::metadata(path))
 }
 
-#[cfg(not(unix))]
+#[cfg(windows)]
+pub(super) fn is(file: &File, path: &Path) -> bool {
+    use same_file::Handle;
+    let ours = file.try_clone().and_then(Handle::from_file);
+    ours.is_ok_and(|ours| Handle::from_path(path).is_ok_and(|theirs| ours == theirs))
+}
+
+#[cfg(not(any(unix, windows)))]
 pub(super) fn is(_: &File, path: &Path) -> bool {
     path.exists()
 }
@@ -86,7 +93,7 @@ pub(super) fn is(_: &File, path: &Path) -> bool {
 mod tests {
     use super::*;
 
-    /// A lock that is none, because the system refuses to lock what was opened, is found here.
+    /// Where the system refuses to lock what was opened, it is found here.
     #[test]
     fn a_lock_that_is_taken_is_held() {
         let folder = tempfile::tempdir().unwrap();
@@ -99,7 +106,7 @@ mod tests {
             assert!(matches!(second, Err(RunError::Busy { .. })), "{second:?}");
         }
         drop(lock);
-        assert!(!is_held(&path));
+        assert!(!is_held(&path) && !beside(&path).exists());
         drop(Lock::take(&path).unwrap());
     }
 }

@@ -56,6 +56,11 @@ fn names() -> impl Iterator<Item = &'static str> {
     crate::log::FILES.into_iter().chain([REPORT, "ckpt/last", "ckpt/best", "ckpt/best.json"])
 }
 
+/// The file of this name in a run's folder, as the system writes paths.
+fn inside(dir: &Path, name: &str) -> PathBuf {
+    name.split('/').fold(dir.to_path_buf(), |path, part| path.join(part))
+}
+
 /// The numbered checkpoints whose names stand in the folder between these two texts.
 fn numbered(dir: &Path, before: &str, after: &str) -> Vec<String> {
     let entries = std::fs::read_dir(dir.join("ckpt")).into_iter().flatten().flatten();
@@ -75,7 +80,7 @@ fn numbered(dir: &Path, before: &str, after: &str) -> Vec<String> {
 pub(super) fn occupied(dir: &Path) -> Option<PathBuf> {
     let names = names().map(String::from).chain(numbered(dir, "", ""));
     let is_taken = |path: &PathBuf| path.metadata().is_ok_and(|m| m.is_file() && m.len() > 0);
-    names.map(|name| dir.join(name)).find(is_taken)
+    names.map(|name| inside(dir, &name)).find(is_taken)
 }
 
 /// Whether a run began here that came to an end before it did a step, on a full disk for example. What
@@ -96,7 +101,7 @@ pub(super) fn is_begun_only(dir: &Path) -> bool {
 /// [`RunError::Create`] naming the first one.
 pub(super) fn refuse_links(dir: &Path) -> Result<()> {
     let names = ["ckpt", "ckpt/last.lock"].into_iter().chain(names()).map(String::from);
-    names.chain(numbered(dir, "", "")).try_for_each(|name| refuse_link(&dir.join(name)))
+    names.chain(numbered(dir, "", "")).try_for_each(|name| refuse_link(&inside(dir, &name)))
 }
 
 /// The same for one name that the program makes up.

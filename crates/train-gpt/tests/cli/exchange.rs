@@ -164,6 +164,7 @@ fn commands_that_cannot_be() {
             &["model", "nothing was imported"],
         ),
         (&["import", "safetensors", "text.txt", "--save", "x"], 65, &["text.txt", "header"]),
+        #[cfg(unix)]
         (&["import", "safetensors", "/dev/zero", "--save", "x"], 66, &["/dev/zero", "regular"]),
         (&["import", "safetensors", "out/model.safetensors", "--save", "x"], 65, &["import hf"]),
         (&["import", "llm-cpp", "model", "--save", "x"], 66, &["model.json"]),

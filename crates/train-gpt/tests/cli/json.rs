@@ -2,6 +2,7 @@
 
 use crate::sandbox;
 use serde_json::Value;
+use workspace_tests::cli_support::native;
 
 const TEXT: [&str; 8] =
     ["--data", "text.txt", "--steps", "6", "--log-every", "1", "--message-format", "json"];
@@ -105,7 +106,10 @@ fn every_verb_that_prints_keeps_to_lines_of_json() {
     let decoded = lines(&[&words[..], &json].concat());
     assert_eq!(decoded, [serde_json::json!({ "ids": [104, 105], "text": "hi" })]);
     let page = sandbox.ok(&[&["report", "run"][..], &json].concat()).events();
-    assert_eq!(page, [serde_json::json!({ "event": "written", "path": "run/report.html" })]);
+    assert_eq!(
+        page,
+        [serde_json::json!({ "event": "written", "path": native("run/report.html") })]
+    );
     let words = ["--data", "text.txt", "--steps", "3", "--overfit", "--log-every", "0"];
     let overfit = sandbox.train(&[&words[..], &json].concat());
     let found = &overfit.events_of("overfit")[0];

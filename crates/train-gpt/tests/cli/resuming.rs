@@ -1,7 +1,7 @@
 //! Going on with a run.
 
 use crate::{sandbox, trained};
-use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head};
+use workspace_tests::cli_support::{Sandbox, TINY, as_multi_head, native};
 
 #[test]
 fn ten_and_ten_steps_are_twenty() {
@@ -271,7 +271,7 @@ fn quiet_prints_the_result_and_the_path() {
     let lines: Vec<&str> = std::str::from_utf8(&outcome.stdout).unwrap().lines().collect();
     assert!(
         matches!(lines[..], [result, saved] if result.starts_with("result  validation loss")
-        && saved == "saved   run/ckpt/last"),
+        && saved == native("saved   run/ckpt/last")),
         "{outcome}"
     );
     assert_eq!(outcome.stderr, "");

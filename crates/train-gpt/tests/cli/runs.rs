@@ -3,7 +3,7 @@
 use super::sandbox;
 use serde_json::Value;
 use std::time::{Duration, Instant};
-use workspace_tests::cli_support::{Sandbox, TINY};
+use workspace_tests::cli_support::{Sandbox, TINY, native};
 
 const TEXT: [&str; 6] = ["--data", "text.txt", "--gen", "0", "-q", "--steps"];
 
@@ -46,7 +46,7 @@ fn runs_are_listed_with_what_came_of_them() {
     killed(&sandbox, "runs/003", &["--save-every", "0", "--eval-every", "0"]);
     let runs = listed(&sandbox, &[]);
     let of = |key: &str| runs.iter().map(|run| run[key].clone()).collect::<Vec<_>>();
-    assert_eq!(of("path"), ["runs/001", "runs/002", "runs/003"]);
+    assert_eq!(of("path"), ["runs/001", "runs/002", "runs/003"].map(native));
     assert_eq!(of("state"), ["done", "done", "cut off"]);
     assert_eq!(
         (&runs[0]["step"], &runs[0]["steps"], &runs[0]["d_model"]),
@@ -58,7 +58,7 @@ fn runs_are_listed_with_what_came_of_them() {
     assert!(runs[0]["seconds"].as_f64().unwrap() > 0.0 && runs[0]["mfu"].is_null());
     assert!(runs[2]["step"].as_u64().unwrap() > 0 && runs[2]["result"].is_null(), "{}", runs[2]);
     let by_loss = listed(&sandbox, &["--sort", "loss"]);
-    assert_eq!(by_loss[0]["path"], "runs/001");
+    assert_eq!(by_loss[0]["path"], native("runs/001"));
     let table = sandbox.ok(&["runs"]).text();
     assert!(table.starts_with("run ") && table.lines().count() == 5, "{table}");
     assert!(table.contains('*') && table.lines().all(|line| line.chars().count() <= 80), "{table}");
@@ -78,7 +78,7 @@ fn a_killed_run_gets_its_page() {
     killed(&sandbox, "saved", &["--save-every", "5", "--eval-every", "5"]);
     killed(&sandbox, "unsaved", &["--save-every", "0", "--eval-every", "0"]);
     let done = sandbox.ok(&["report", "saved"]);
-    assert_eq!(done.text(), "saved/report.html\n");
+    assert_eq!(done.text(), native("saved/report.html\n"));
     let saved = page(&sandbox, "saved/report.html");
     assert!(saved["curves"]["train"].as_array().unwrap().len() >= 20);
     assert!(saved["attention"]["layers"].is_array() && !saved["heads"].is_null());
@@ -103,11 +103,11 @@ fn several_runs_on_one_page_with_the_settings_in_which_they_differ() {
     let sandbox = sandbox();
     trained(&sandbox, "4", &["--eval-every", "2"]);
     trained(&sandbox, "4", &["--eval-every", "2", "--lr", "1e-2", "--seed", "2"]);
-    assert_eq!(sandbox.ok(&["report", "runs"]).text(), "runs/report.html\n");
+    assert_eq!(sandbox.ok(&["report", "runs"]).text(), native("runs/report.html\n"));
     let runs = &page(&sandbox, "runs/report.html")["runs"];
     assert_eq!(runs["differing"], serde_json::json!(["lr", "seed"]));
     assert_eq!(runs["rows"][1]["settings"], serde_json::json!(["0.01", "2"]));
-    assert_eq!(runs["rows"][0]["name"], "runs/001");
+    assert_eq!(runs["rows"][0]["name"], native("runs/001"));
     assert!(!runs["rows"][0]["val"].as_array().unwrap().is_empty());
     sandbox.ok(&["report", "runs/002", "runs/001", "--html", "both.html"]);
     assert_eq!(page(&sandbox, "both.html")["runs"]["rows"][0]["name"], "runs/002");

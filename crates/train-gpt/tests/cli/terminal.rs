@@ -6,6 +6,7 @@ use std::process::Command;
 use workspace_tests::cli_support::{Outcome, TINY};
 
 /// DEL, C1, an override of the direction: what JSON leaves as it is.
+#[cfg(unix)]
 const NAME: &str = "a\x1b[31mb\x7fc\u{9b}1m\u{202e}d";
 
 /// Neither output has a character that a terminal obeys.

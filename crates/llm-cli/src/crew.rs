@@ -12,7 +12,7 @@ use llm_core::Error;
 use llm_core::base::{CrewError, Message, with_causes};
 use llm_core::crew::Crew;
 use llm_core::kernels::gemm::bf16::{self, Order};
-use llm_core::kernels::gemm::engine;
+use llm_core::kernels::gemm::engine::{self, Engine};
 use llm_core::kernels::simd::{self, Level};
 use llm_core::message;
 use llm_crew_mpi::{Launcher, MpiCrew};
@@ -54,6 +54,8 @@ fn least_and_most<T: Copy>(kinds: &[T], places: impl Iterator<Item = u8> + Clone
 pub(crate) struct Lowered {
     /// Of the kernels.
     pub kernels: Option<Message>,
+    /// Of who multiplies.
+    pub engine: Option<Message>,
     /// Of the order of sums in bf16.
     pub order: Option<Message>,
 }
@@ -217,7 +219,10 @@ impl Team {
                 member
             ))
         })?;
-        engine::own_alone(); // the others may have none but ours
+        let engine = (engine::asked() != Engine::Own).then(|| {
+            engine::own_alone();
+            message!("LLM_ENGINE has no effect: several processes compute the same bits")
+        });
         let all = self.crew.gather(&[simd::available() as u8, bf16::available() as u8])?;
         let members = all.as_chunks::<2>().0;
         let [least, most] = least_and_most(&Level::ALL, members.iter().map(|[level, _]| *level));
@@ -236,7 +241,7 @@ impl Team {
                 most
             )
         });
-        Ok(Lowered { kernels, order })
+        Ok(Lowered { kernels, engine, order })
     }
 
     /// Checks that all processes have the same.

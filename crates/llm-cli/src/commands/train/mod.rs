@@ -146,7 +146,7 @@ fn planned(
     let learning = Learning::new(args.output.quiet());
     let mut plan = learning.watch(|watch| Plan::new(&program.models, options, watch))?;
     let rounded = plan.trainer.recipe.matmul == Precision::Bf16;
-    let others = foreign.into_iter().chain(lowered.kernels);
+    let others = foreign.into_iter().chain(lowered.kernels).chain(lowered.engine);
     let others = others.chain(lowered.order.filter(|_| rounded));
     plan.notes.extend(others.map(Note::Said));
     let opening = plan.data.as_ref().and_then(|d| d.opening.as_deref());

@@ -12,13 +12,13 @@ use workspace_tests::workspace;
 /// in no test. A number that grows is explained by the commit that changes it; that of llm-cli has
 /// to become smaller, as the run leaves it for a library.
 const MOST: [(&str, usize); 16] = [
-    ("llm-cli", 9_060),
-    ("llm-core", 15_100),
+    ("llm-cli", 9_000),
+    ("llm-core", 15_570),
     ("llm-courses", 650),
     ("llm-crew-mpi", 740),
     ("llm-formats", 8_410),
     ("llm-lens", 1_770),
-    ("llm-messages", 455),
+    ("llm-messages", 525),
     ("llm-report", 2_180),
     ("llm-run", 6_260),
     ("llm-stories", 860),

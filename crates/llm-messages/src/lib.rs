@@ -16,12 +16,14 @@
 //! | module | holds |
 //! |---|---|
 //! | [`columns`] | texts in columns of a terminal |
+//! | [`shell`] | words and commands to be typed |
 //! | `catalogue` | translations, and how words are found among them |
 //! | `notes` | what is worth saying about a run, in words |
 //! | `events` | what happens in a run, in words |
 //! | `language` | Chinese of what the libraries say |
 
 pub mod columns;
+pub mod shell;
 
 mod catalogue;
 

@@ -3,7 +3,7 @@
 
 use std::ffi::CString;
 
-/// A whole number by its name, `hw.memsize` for example; `None` where there is none.
+/// A whole number by its name, `hw.memsize` for example; `None` where it has no such name.
 pub(super) fn number(name: &str) -> Option<u64> {
     let bytes = read(name)?;
     match bytes.len() {

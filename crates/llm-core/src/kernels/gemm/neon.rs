@@ -53,39 +53,33 @@ pub(super) unsafe fn sums<const R: usize, const V: usize>(
     // are four; B has whole vectors.
     unsafe {
         if a.cs == 1 {
+            // A pointer for every third row, as in the other tiles: the rows between are one addressing mode.
             let mut rows = [a.ptr; R];
-            for r in 0..R {
-                rows[r] = a.ptr.wrapping_offset(a.rs.wrapping_mul(r as isize));
+            for q in 0..R.div_ceil(3) {
+                rows[q] = a.ptr.wrapping_offset(a.rs.wrapping_mul(3 * q as isize));
             }
             while done + 4 <= k {
                 let mut x = [vdupq_n_f32(0.0); R];
                 for r in 0..R {
-                    x[r] = vld1q_f32(rows[r]);
-                    rows[r] = rows[r].wrapping_add(4);
+                    let row = a.rs.wrapping_mul((r % 3) as isize);
+                    x[r] = vld1q_f32(rows[r / 3].wrapping_offset(row));
                 }
-                along::<0, R, V>(&mut acc, b_k, x);
-                along::<1, R, V>(&mut acc, b_k.wrapping_offset(b_rs), x);
-                along::<2, R, V>(&mut acc, b_k.wrapping_offset(b_rs.wrapping_mul(2)), x);
-                along::<3, R, V>(&mut acc, b_k.wrapping_offset(b_rs.wrapping_mul(3)), x);
-                b_k = b_k.wrapping_offset(b_rs.wrapping_mul(4));
+                for q in 0..R.div_ceil(3) {
+                    rows[q] = rows[q].wrapping_add(4);
+                }
+                b_k = along::<0, R, V>(&mut acc, b_k, b_rs, x);
+                b_k = along::<1, R, V>(&mut acc, b_k, b_rs, x);
+                b_k = along::<2, R, V>(&mut acc, b_k, b_rs, x);
+                b_k = along::<3, R, V>(&mut acc, b_k, b_rs, x);
                 done += 4;
             }
         } else if a.rs == 1 && R == ROWS {
             let mut column = a.ptr;
-            while done < k {
-                let (x, y) = (vld1q_f32(column), vld1_f32(column.wrapping_add(4)));
-                for v in 0..V {
-                    let b = vld1q_f32(b_k.wrapping_add(v * LANES));
-                    acc[0][v] = vfmaq_laneq_f32::<0>(acc[0][v], b, x);
-                    acc[1 % R][v] = vfmaq_laneq_f32::<1>(acc[1 % R][v], b, x);
-                    acc[2 % R][v] = vfmaq_laneq_f32::<2>(acc[2 % R][v], b, x);
-                    acc[3 % R][v] = vfmaq_laneq_f32::<3>(acc[3 % R][v], b, x);
-                    acc[4 % R][v] = vfmaq_lane_f32::<0>(acc[4 % R][v], b, y);
-                    acc[5 % R][v] = vfmaq_lane_f32::<1>(acc[5 % R][v], b, y);
-                }
-                column = column.wrapping_offset(a.cs);
-                b_k = b_k.wrapping_offset(b_rs);
-                done += 1;
+            while done + 2 <= k {
+                b_k = down(&mut acc, b_k, b_rs, column);
+                b_k = down(&mut acc, b_k, b_rs, column.wrapping_offset(a.cs));
+                column = column.wrapping_offset(a.cs.wrapping_mul(2));
+                done += 2;
             }
         }
         // The last few of k, and an A of any strides.
@@ -106,7 +100,7 @@ pub(super) unsafe fn sums<const R: usize, const V: usize>(
     acc
 }
 
-/// The terms of one k: `V` vectors of B times number `L` of each row's vector.
+/// The terms of one k: `V` vectors of B times number `L` of each row's vector. Where the next k of B is.
 ///
 /// # Safety
 /// B must have that many vectors.
@@ -115,8 +109,9 @@ pub(super) unsafe fn sums<const R: usize, const V: usize>(
 unsafe fn along<const L: i32, const R: usize, const V: usize>(
     acc: &mut [[float32x4_t; V]; R],
     b: *const f32,
+    b_rs: isize,
     x: [float32x4_t; R],
-) {
+) -> *const f32 {
     for v in 0..V {
         // SAFETY: the caller's promise.
         let b = unsafe { vld1q_f32(b.wrapping_add(v * LANES)) };
@@ -124,4 +119,33 @@ unsafe fn along<const L: i32, const R: usize, const V: usize>(
             acc[r][v] = vfmaq_laneq_f32::<L>(acc[r][v], b, x[r]);
         }
     }
+    b.wrapping_offset(b_rs)
+}
+
+/// The same where the numbers of A lie together in a column of six.
+///
+/// # Safety
+/// B must have that many vectors, the column six numbers.
+#[target_feature(enable = "neon")]
+#[inline]
+unsafe fn down<const R: usize, const V: usize>(
+    acc: &mut [[float32x4_t; V]; R],
+    b: *const f32,
+    b_rs: isize,
+    column: *const f32,
+) -> *const f32 {
+    // SAFETY: the caller's promise.
+    let (x, y) = unsafe { (vld1q_f32(column), vld1_f32(column.wrapping_add(4))) };
+    for v in 0..V {
+        // SAFETY: as above.
+        let b = unsafe { vld1q_f32(b.wrapping_add(v * LANES)) };
+        // The remainders are of rows that this tile always has.
+        acc[0][v] = vfmaq_laneq_f32::<0>(acc[0][v], b, x);
+        acc[1 % R][v] = vfmaq_laneq_f32::<1>(acc[1 % R][v], b, x);
+        acc[2 % R][v] = vfmaq_laneq_f32::<2>(acc[2 % R][v], b, x);
+        acc[3 % R][v] = vfmaq_laneq_f32::<3>(acc[3 % R][v], b, x);
+        acc[4 % R][v] = vfmaq_lane_f32::<0>(acc[4 % R][v], b, y);
+        acc[5 % R][v] = vfmaq_lane_f32::<1>(acc[5 % R][v], b, y);
+    }
+    b.wrapping_offset(b_rs)
 }

@@ -11,9 +11,7 @@
 #![allow(unsafe_code)]
 
 use super::block::WIDTH;
-use super::half;
-use super::matrix::{AHEAD, Line, Scales};
-use super::wholes::Inputs;
+use super::matrix::{AHEAD, Line};
 use crate::kernels::math::LANES;
 use crate::kernels::simd::{level, prefetch};
 use std::arch::aarch64::*;
@@ -71,31 +69,10 @@ macro_rules! dot {
 dot!(udot);
 dot!(sdot);
 
-/// y ← y + x·W for the outputs whose words and scales come first.
-#[target_feature(enable = "neon,dotprod")]
-pub(super) fn add<const BITS: usize>(
-    y: &mut [f32],
-    x: &[Inputs],
-    words: &[Line],
-    scales: &[Scales],
-) {
-    let panels = words.chunks_exact(x.len() * BITS).zip(scales.chunks_exact(x.len()));
-    for (y, (words, scales)) in y.chunks_mut(LANES).zip(panels) {
-        let mut sums = [0.0; LANES];
-        for ((x, lines), d) in x.iter().zip(words.chunks_exact(BITS)).zip(scales) {
-            let whole = block::<BITS>(&x.bytes, lines);
-            for l in 0..LANES {
-                sums[l] = (x.scale * half::widen(d[l])).mul_add(whole[l] as f32, sums[l]);
-            }
-        }
-        y.iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
-    }
-}
-
 /// Σ m·(n − z) of 32 inputs, for 16 outputs.
 #[target_feature(enable = "neon,dotprod")]
 #[inline]
-fn block<const BITS: usize>(x: &Bytes, lines: &[Line]) -> [i32; LANES] {
+pub(super) fn block<const BITS: usize>(x: &Bytes, lines: &[Line]) -> [i32; LANES] {
     // SAFETY: 32 bytes each.
     let (low, high) = unsafe { (vld1q_u8_x2(x.low.as_ptr()), vld1q_u8_x2(x.high.as_ptr().cast())) };
     let ([l0, l1], [h0, h1]) = ([low.0, low.1], [high.0, high.1]);

@@ -31,10 +31,10 @@ pub(super) struct Inputs {
     /// Σ m.
     total: i32,
     /// e.
-    pub(super) scale: f32,
+    scale: f32,
     /// The same numbers for [`dots`].
     #[cfg(target_arch = "aarch64")]
-    pub(super) bytes: dots::Bytes,
+    bytes: dots::Bytes,
 }
 
 impl Inputs {
@@ -84,7 +84,7 @@ pub(super) fn add_q8(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scal
     #[cfg(target_arch = "aarch64")]
     if dots::are_there() {
         // SAFETY: the processor was asked.
-        return unsafe { dots::add::<8>(y, x, words, scales) };
+        return unsafe { by_dots::<8>(y, x, words, scales) };
     }
     pairs_of_q8(y, x, words, scales);
 }
@@ -95,53 +95,66 @@ pub(super) fn add_q4(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scal
     #[cfg(target_arch = "aarch64")]
     if dots::are_there() {
         // SAFETY: the processor was asked.
-        return unsafe { dots::add::<4>(y, x, words, scales) };
+        return unsafe { by_dots::<4>(y, x, words, scales) };
     }
     pairs_of_q4(y, x, words, scales);
 }
 
+/// By the products of bytes.
+#[cfg(target_arch = "aarch64")]
+#[target_feature(enable = "neon,dotprod")]
+fn by_dots<const BITS: usize>(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
+    add::<BITS, true>(y, x, words, scales, |x, lines| dots::block::<BITS>(&x.bytes, lines));
+}
+
 simd_kernel! {
     fn pairs_of_q8(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
-        add::<8, FMA>(y, x, words, scales);
+        add::<8, FMA>(y, x, words, scales, block::<8, FMA>);
     }
 }
 
 simd_kernel! {
     fn pairs_of_q4(y: &mut [f32], x: &[Inputs], words: &[Line], scales: &[Scales]) {
-        add::<4, FMA>(y, x, words, scales);
+        add::<4, FMA>(y, x, words, scales, block::<4, FMA>);
     }
 }
 
+/// y ← y + x·W, where `block` has Σ m·(n − z) of 32 inputs for 16 outputs.
 #[inline(always)]
 fn add<const BITS: usize, const FMA: bool>(
     y: &mut [f32],
     x: &[Inputs],
     words: &[Line],
     scales: &[Scales],
+    block: impl Fn(&Inputs, &[Line]) -> [i32; LANES],
 ) {
-    let number = (1u32 << BITS) - 1;
-    let two = number << 16 | number;
     let panels = words.chunks_exact(x.len() * BITS).zip(scales.chunks_exact(x.len()));
     for (y, (words, scales)) in y.chunks_mut(LANES).zip(panels) {
         let mut sums = [0.0; LANES];
         for ((x, lines), d) in x.iter().zip(words.chunks_exact(BITS)).zip(scales) {
-            let mut whole = [-x.total << (BITS - 1); LANES];
-            for (pairs, Line(line)) in x.pairs.chunks_exact(16 / BITS).zip(lines) {
-                prefetch(line, AHEAD);
-                for (i, &pair) in pairs.iter().enumerate() {
-                    add_pairs::<FMA, LANES>(
-                        &mut whole,
-                        line.map(|word| word >> (BITS * i) & two),
-                        pair,
-                    );
-                }
-            }
+            let whole = block(x, lines);
             for l in 0..LANES {
                 sums[l] = fma::<FMA>(x.scale * half::widen(d[l]), whole[l] as f32, sums[l]);
             }
         }
         y.iter_mut().zip(sums).for_each(|(y, sum)| *y += sum);
     }
+}
+
+/// Σ m·(n − z) by pairs.
+#[inline(always)]
+fn block<const BITS: usize, const FMA: bool>(x: &Inputs, lines: &[Line]) -> [i32; LANES] {
+    let number = (1u32 << BITS) - 1;
+    let two = number << 16 | number;
+    let mut whole = [-x.total << (BITS - 1); LANES];
+    for (pairs, Line(line)) in x.pairs.chunks_exact(16 / BITS).zip(lines) {
+        prefetch(line, AHEAD);
+        for (i, &pair) in pairs.iter().enumerate() {
+            let words = line.map(|word| word >> (BITS * i) & two);
+            add_pairs::<FMA, LANES>(&mut whole, words, pair);
+        }
+    }
+    whole
 }
 
 #[cfg(test)]
@@ -183,6 +196,37 @@ mod tests {
                 let mut x = [1.0; WIDTH];
                 x[place] = odd;
                 assert!(!Inputs::new::<8>(&x).scale.is_finite());
+            }
+        }
+    }
+
+    /// By whatever instructions: whole numbers have one sum.
+    #[test]
+    fn sums_of_whole_numbers_are_exact() {
+        let mut state = 88_172_645_463_325_252u64;
+        let mut next = || {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            (state >> 24) as u32
+        };
+        for _ in 0..500 {
+            let x: [f32; WIDTH] = std::array::from_fn(|_| f32::from(next() as i16));
+            let lines: Vec<Line> = (0..8).map(|_| Line(std::array::from_fn(|_| next()))).collect();
+            for (bits, inputs) in [(8, Inputs::new::<8>(&x)), (4, Inputs::new::<4>(&x))] {
+                let steps = if bits == 8 { back::<8>(&x) } else { back::<4>(&x) };
+                let steps = steps.map(|step| (step / inputs.scale).round() as i64);
+                let mut y = [0.0; LANES];
+                let add = if bits == 8 { add_q8 } else { add_q4 };
+                add(&mut y, &[inputs.clone()], &lines[..bits], &[[0x3c00; LANES]]);
+                for (l, y) in y.into_iter().enumerate() {
+                    let number = |i: usize| {
+                        let word = lines[i / (32 / bits)].0[l] >> (i % (32 / bits) * bits);
+                        i64::from(word & ((1 << bits) - 1)) - (1 << (bits - 1))
+                    };
+                    let whole: i64 = (0..WIDTH).map(|i| steps[i] * number(i)).sum();
+                    assert_eq!(y, inputs.scale * whole as f32, "{bits} bits");
+                }
             }
         }
     }

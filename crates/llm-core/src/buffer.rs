@@ -17,6 +17,7 @@ use crate::base::{Error, Result, TokenId, memory};
 use pool::pool;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
+use std::sync::MutexGuard;
 
 /// Buffers shorter than this are not worth a look into the pool.
 const SMALL: usize = 64;
@@ -105,6 +106,21 @@ fn taken_or_made<T: Element>(len: usize) -> Result<(Recycled<T>, bool)> {
 fn no_room<T>(len: usize) -> Error {
     let needed = (len as u64).saturating_mul(size_of::<T>() as u64);
     Error::Memory { needed, available: memory::available() }
+}
+
+/// No other thread takes or brings a buffer until this is dropped.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Still {
+    _floats: MutexGuard<'static, Pool<f32>>,
+    _tokens: MutexGuard<'static, Pool<TokenId>>,
+}
+
+/// Waits until no other thread takes or brings a buffer, and keeps it so: a process that is forked meanwhile has
+/// a storage that works, whatever its other threads were doing.
+#[doc(hidden)]
+pub fn still() -> Still {
+    Still { _floats: pool(), _tokens: pool() }
 }
 
 /// Gives the pools' memory back to the system.

@@ -8,6 +8,7 @@
 //! | `model` | How large is a model, and what does training it take? |
 //! | `context` | The same model, for longer texts? |
 //! | `maps` | Who looks at whom in this text? |
+//! | `inside` | What does the model compute for this text, all of it? |
 //! | `hidden` | Which hidden units of the MLPs fire in this text, and where? |
 //! | `embeddings` | Which tokens have rows that are alike? |
 //! | `roles` | What may a head be doing, and when do its scores say so? |
@@ -46,6 +47,8 @@ mod context;
 
 mod maps;
 
+mod inside;
+
 mod hidden;
 
 mod embeddings;
@@ -72,6 +75,7 @@ pub use first_choices::{Probed, Probes};
 pub use flops::{AttentionCost, training_flops};
 pub use heads::{HeadsReport, MeasuredHead, measure_heads};
 pub use hidden::{HiddenUnits, hidden_units};
+pub use inside::{BlockInside, Inside, inside};
 pub use known_models::{KNOWN_MODELS, KnownModel};
 pub use maps::{AttentionMaps, attention_maps};
 pub use marks::{KnownText, Piece};

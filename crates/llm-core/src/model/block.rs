@@ -67,7 +67,9 @@ impl Block {
         }
         let h = ops::add(x, &ops::dropout(&y, masks(Place::Projection(ctx.layer)))?)?;
         let y = self.mlp(&norm(&h, config, [&self.ln2_g, &self.ln2_b])?, config, ctx)?;
-        ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)
+        let behind = ops::add(&h, &ops::dropout(&y, masks(Place::Mlp(ctx.layer)))?)?;
+        ctx.show_stream([x, &h, &behind]);
+        Ok(behind)
     }
 
     /// [`Block::forward`] for the next `n` positions of a text: x, the stream in `work`, becomes what

@@ -150,10 +150,24 @@ impl<'a> Context<'a> {
         }
     }
 
+    /// Shows the probe, if there is one, the residual stream `[B, T, C]` at the three places of a block.
+    pub(crate) fn show_stream(&self, places: [&Tensor; 3]) {
+        let Some(probe) = self.probe else { return };
+        if let [Some(before), Some(between), Some(behind)] = places.map(stream_view) {
+            probe.stream(self.layer, [before, between, behind]);
+        }
+    }
+
     /// The same, with these masks.
     pub fn with_dropout(self, dropout: Option<Dropout>) -> Context<'a> {
         Context { dropout, ..self }
     }
+}
+
+/// A tensor `[B, T, C]` as a view.
+fn stream_view(h: &Tensor) -> Option<ArrayView3<'_, f32>> {
+    let &[b, t, c] = h.shape() else { return None };
+    ArrayView3::from_shape([b, t, c], h.data()).ok()
 }
 
 /// `Err` unless some rows of P·V, the last among them, are those of y, up to rounding.
@@ -194,6 +208,9 @@ pub trait Probe {
     /// The MLP's numbers between its two products, behind the activation: `hidden [B, T, I]`. Who
     /// looks at attention alone leaves it out.
     fn hidden(&self, _layer: usize, _hidden: ArrayView3<'_, f32>) {}
+    /// The residual stream `[B, T, C]` before the block, between its attention and its MLP, and behind
+    /// it. Who looks at attention alone leaves it out.
+    fn stream(&self, _layer: usize, _places: [ArrayView3<'_, f32>; 3]) {}
 }
 
 impl fmt::Debug for dyn Probe + '_ {

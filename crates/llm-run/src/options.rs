@@ -1,13 +1,16 @@
 //! What a run is asked for.
 
 use crate::arch::Arch;
+use crate::data::{Input, Reading};
 use crate::defaults::Preset;
+use crate::error::Result;
 use crate::models::Models;
 use crate::settings::{Given, described_attention};
 use crate::tokenizers::TokenizerOptions;
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_core::settings::Value;
 use llm_core::{Attention, Config};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -30,6 +33,8 @@ pub struct Options {
     pub data: Vec<PathBuf>,
     /// Validation text of its own.
     pub val: Vec<PathBuf>,
+    /// Those of the files above that are in memory, by the names that stand for them there.
+    pub held: BTreeMap<PathBuf, Arc<[u8]>>,
     /// What the files hold, where it is not seen or is no text.
     pub data_as: Option<DataForm>,
     /// Where a text ends, and a token says so.
@@ -88,6 +93,21 @@ impl Options {
     pub fn in_folder(folder: &Path) -> Options {
         let load = folder.join("ckpt/last").is_file().then(|| folder.into());
         Options { load, out: Some(folder.into()), ..Options::default() }
+    }
+
+    /// Files of these options: one that is held, or as they lie on the disk.
+    ///
+    /// # Errors
+    /// As [`Input::files`].
+    pub fn files(&self, paths: &[PathBuf], reading: Reading) -> Result<Input> {
+        let held =
+            if let [one] = paths { self.held.get(one).map(|bytes| (one, bytes)) } else { None };
+        match held {
+            Some((name, bytes)) => {
+                Input::of_bytes(name.to_string_lossy().into_owned(), bytes.to_vec(), reading)
+            }
+            None => Input::files(paths, reading),
+        }
     }
 
     /// The options that the set of the model stands for, without sizes.

@@ -12,6 +12,7 @@ use llm_run::arch::Arch;
 use llm_run::defaults::Preset;
 use llm_run::options::{Habits, Options};
 use llm_run::settings::Given;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -161,7 +162,7 @@ impl TrainArgs {
         let RecipeArgs { epochs, max_time, patience, skip_spikes, preset, .. } = recipe;
         Options {
             given: self.given(), arch: model.arch, heads, preset, epochs, max_time,
-            data, val, data_as, end_of_text, tokenizer: tokenizer.options(), allow_data_change,
+            data, val, held: BTreeMap::new(), data_as, end_of_text, tokenizer: tokenizer.options(), allow_data_change,
             load, save, out, no_save: (overfit == Some(true)).then_some(true).or(no_save),
             habits: Habits { eval_every, save_every, log_every, sample_every, keep, save_opt, patience, skip_spikes, remembered: Vec::new() },
             members: members(crew.crew), shard_optimizer: crew.shard_optimizer,

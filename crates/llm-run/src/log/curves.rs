@@ -57,6 +57,14 @@ impl Curves {
         let [lr, grad_norm, tokens_per_s] = [lr, grad_norm, speed].map(|of| of.extremes());
         Ok(Curves { train, smooth, val, lr, grad_norm, tokens_per_s, vocab_size, entropy_floor })
     }
+
+    /// The losses of steps that are in no folder.
+    pub fn of_steps(steps: impl IntoIterator<Item = (u64, f32)>, vocab_size: usize) -> Curves {
+        let mut train = Buckets::at_most(MOST_BUCKETS);
+        steps.into_iter().for_each(|(step, loss)| train.add(step, f64::from(loss)));
+        let (smooth, train) = (train.smooth(), train.extremes());
+        Curves { train, smooth, vocab_size, ..Curves::default() }
+    }
 }
 
 /// The rows of the log in a run's folder, in order, up to one that is just being written; none

@@ -40,7 +40,11 @@ pub(super) fn resumed(
         }
     };
     let untrained = recipe.data == DataSource::NONE;
-    let Some(input) = Input::again(&recipe.data, &files.data, reading)? else {
+    let input = match files.data.is_empty() {
+        true => Input::again(&recipe.data, &[], reading)?,
+        false => Some(options.files(&files.data, reading)?),
+    };
+    let Some(input) = input else {
         if untrained {
             let path = path.display();
             let why =
@@ -68,7 +72,7 @@ pub(super) fn resumed(
                 "{val} is for text of one's own: it needs {data}"
             )));
         }
-        (_, false) => Some(Input::files(&files.val, reading)?),
+        (_, false) => Some(options.files(&files.val, reading)?),
     };
     let before = Some(&recipe.data);
     if let Some(now) = changed(before, &input, allowed, path, message!("trained"), Some(files))? {

@@ -34,7 +34,7 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
     };
     let reading = Reading::new(tokens.kind(), options.data_as).ending(ends);
     let stories = options.data.is_empty();
-    let input = if stories { Input::stories() } else { Input::files(&options.data, reading)? };
+    let input = if stories { Input::stories() } else { options.files(&options.data, reading)? };
     if let Input::Files(files) = &input
         && files.texts.largest().is_some()
     {
@@ -44,10 +44,10 @@ pub(super) fn plan(models: &Models, options: &Options, watch: &Watching<'_>) -> 
     check_loss_on(&options.given, &input)?;
     let val = match options.val.is_empty() {
         true => None,
-        false => Some(Input::files(
-            &options.val,
-            Reading::again(tokens.kind(), &input.source(), options.data_as),
-        )?),
+        false => {
+            let reading = Reading::again(tokens.kind(), &input.source(), options.data_as);
+            Some(options.files(&options.val, reading)?)
+        }
     };
     let hint = match (&options.tokenizer.kind, tokens) {
         (None, Choice::Byte) => long_characters(&input)?,

@@ -21,6 +21,7 @@ pub use files::TextFiles;
 pub use habits::with_habits;
 pub use loaded::more_than_offered;
 pub use loaded::{Loaded, load, opened};
+pub use resume::{going_on, more_steps};
 pub use run::{Decided, Plan};
 
 use crate::data::{Data, Input, check_about_files, one_stdin};

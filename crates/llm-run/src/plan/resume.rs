@@ -26,7 +26,15 @@ use std::path::Path;
 
 /// A run that goes on.
 pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Plan> {
-    let Loaded { run: loaded, tokenizer, has_optimizer } = load(models, path)?;
+    going_on(models, options, load(models, path)?, path)
+}
+
+/// One that is loaded, or was made otherwise, goes on; errors call it `path`.
+///
+/// # Errors
+/// As [`Plan::new`] with [`Options::load`].
+pub fn going_on(models: &Models, options: &Options, loaded: Loaded, path: &Path) -> Result<Plan> {
+    let Loaded { run: loaded, tokenizer, has_optimizer } = loaded;
     let given = &options.given;
     let attention = loaded.model.attention().spec();
     check_shape(options, &loaded, &attention, tokenizer.as_ref(), path)?;
@@ -118,6 +126,18 @@ pub(super) fn plan(models: &Models, options: &Options, path: &Path) -> Result<Pl
 const GOES_ON_AT: f32 = 0.1;
 /// Another text needs more, and costs more of what it knows: docs/fine_tuning.md has the measurement.
 const LEARNS_OTHER_AT: f32 = 0.3;
+
+/// More steps for a run at hand, as where it is loaded and asked for them; what there is to say.
+///
+/// # Errors
+/// [`RunError::Usage`] for more than a run can have; it is then as before.
+pub fn more_steps(models: &Models, trainer: &mut Trainer, steps: u64) -> Result<Option<Note>> {
+    let total_steps = trainer.step.saturating_add(steps);
+    let recipe = Recipe { total_steps, ..trainer.recipe.clone() };
+    recipe.check_with(models.optimizers).map_err(named_by_option)?;
+    trainer.recipe = recipe;
+    new_course(&Given::default(), false, trainer)
+}
 
 /// Where the rate has come down to 0 more steps would teach nothing, and at the end of its course too little
 /// of other text: a new course then leads from the rate that was given, or a part of the old peak, to 0 at the

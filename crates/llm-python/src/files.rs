@@ -1,0 +1,107 @@
+//! Checkpoints: the files of the programs.
+
+use crate::given::given;
+use crate::keywords;
+use crate::models;
+use crate::state::Inner;
+use crate::trainer::{Trainer, number_of_threads, warn};
+use crate::work::apart;
+use llm_core::checkpoint::{self, TokenizerSpec};
+use llm_core::train::check_usable;
+use llm_run::folder::to_load;
+use llm_run::options::Options;
+use llm_run::plan::{Loaded, going_on, load};
+use llm_run::{Result, RunError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use std::path::{Path, PathBuf};
+
+/// A run that goes on with what is asked for.
+///
+/// # Errors
+/// As for the programs' `--load`.
+pub fn went_on(options: &Options, loaded: Loaded, path: &Path) -> Result<Inner> {
+    let models = &models::MODERN;
+    let plan = going_on(models, options, loaded, path)?;
+    Ok(Inner { origin: Some(path.into()), ..Inner::of(plan, models) })
+}
+
+#[pymethods]
+impl Trainer {
+    /// Saves the run as a checkpoint, which every program of the project opens; afterwards there is the
+    /// whole new file, or, where that fails, the old one. Without `optimizer` a third of the size, and
+    /// training goes on with an optimizer that has forgotten.
+    #[pyo3(signature = (path, *, optimizer=true))]
+    fn save(&self, py: Python<'_>, path: PathBuf, optimizer: bool) -> PyResult<()> {
+        self.worker.work(py, move |inner, _| {
+            check_usable((&inner.run).into())?;
+            let tokenizer = TokenizerSpec::of(&*inner.tokenizer);
+            Ok(checkpoint::save(&path, &inner.run, &tokenizer, optimizer)?)
+        })
+    }
+
+    /// Loads a checkpoint, or the folder of a run of the programs. Its text is read when it is needed,
+    /// where the run's folder remembers it; else it is given as `data`, and checked by its hash unless
+    /// `allow_data_change`. Settings replace those of the run as they do for the programs: `steps` are so
+    /// many more.
+    #[classmethod]
+    #[pyo3(signature = (path, data=None, *, val=None, allow_data_change=false, threads=None, **settings))]
+    fn load(
+        _cls: &Bound<'_, PyType>,
+        py: Python<'_>,
+        path: PathBuf,
+        data: Option<&Bound<'_, PyAny>>,
+        val: Option<&Bound<'_, PyAny>>,
+        allow_data_change: bool,
+        threads: Option<usize>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Trainer> {
+        let n = number_of_threads(threads)?;
+        let mut options = Options {
+            given: keywords::given(settings, "load")?,
+            allow_data_change: allow_data_change.then_some(true),
+            ..Options::default()
+        };
+        data.map(given).transpose()?.into_iter().for_each(|data| data.learnt(&mut options));
+        val.map(given).transpose()?.into_iter().for_each(|val| val.judged_by(&mut options));
+        let changes = data.is_some() || val.is_some() || !options.given.is_empty();
+        let (loaded, path) = apart(py, n, move || {
+            let path = to_load(&path)?;
+            Ok((load(&models::MODERN, &path)?, path))
+        })?;
+        if !changes {
+            return Trainer::loaded(loaded, &path, Some(n));
+        }
+        let inner = apart(py, n, move || went_on(&options, loaded, &path))?;
+        warn(py, &inner.notes)?;
+        Trainer::of(inner, Some(n))
+    }
+
+    /// Gives the run its text, or with `allow_data_change` another one.
+    #[pyo3(signature = (data, *, val=None, allow_data_change=false))]
+    fn set_data(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        val: Option<&Bound<'_, PyAny>>,
+        allow_data_change: bool,
+    ) -> PyResult<()> {
+        let mut options =
+            Options { allow_data_change: allow_data_change.then_some(true), ..Options::default() };
+        given(data)?.learnt(&mut options);
+        val.map(given).transpose()?.into_iter().for_each(|val| val.judged_by(&mut options));
+        let notes = self.worker.work(py, move |inner, _| {
+            let (run, tokenizer) = (inner.run.clone(), inner.tokenizer.clone());
+            let path = inner.origin.clone().unwrap_or_else(|| "the trainer".into());
+            let loaded = Loaded { run, tokenizer, has_optimizer: true };
+            let new = went_on(&options, loaded, &path)?;
+            if new.data.is_none() {
+                return Err(RunError::Internal(llm_core::message!("data that were not read")));
+            }
+            (inner.run, inner.data) = (new.run, new.data);
+            inner.notes.extend(new.notes.clone());
+            Ok(new.notes)
+        })?;
+        warn(py, &notes)
+    }
+}

@@ -1,0 +1,133 @@
+//! Files of other programs.
+
+use crate::errors::of_format;
+use crate::files::went_on;
+use crate::given::given;
+use crate::keywords;
+use crate::models;
+use crate::trainer::{Trainer, named, number_of_threads, warn};
+use crate::work::apart;
+use llm_formats::gguf::{self, Stored};
+use llm_formats::hugging_face;
+use llm_formats::imported::Imported;
+use llm_formats::tokenizers;
+use llm_run::note::Note;
+use llm_run::options::Options;
+use llm_run::plan::Loaded;
+use llm_run::{Result, RunError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyType};
+use std::path::{Path, PathBuf};
+
+/// How a model is read from a place.
+type Import = fn(&Path) -> std::result::Result<Imported, llm_formats::error::FormatError>;
+
+fn imported(path: &Path, import: Import) -> Result<(Loaded, Vec<Note>)> {
+    let made = || -> std::result::Result<_, llm_formats::error::FormatError> {
+        let imported = import(path)?;
+        let notes = imported.notes.iter().map(|note| Note::Said(note.message())).collect();
+        let (run, spec) = imported.into_trainer()?;
+        let tokenizer = tokenizers::from_spec(&spec)?;
+        let tokenizer = tokenizers::fit(tokenizer, run.model.config().vocab_size)?;
+        Ok((Loaded { run, tokenizer, has_optimizer: false }, notes))
+    };
+    made().map_err(|e| of_format(e, path))
+}
+
+fn from_elsewhere(
+    py: Python<'_>,
+    path: PathBuf,
+    import: Import,
+    data: Option<&Bound<'_, PyAny>>,
+    threads: Option<usize>,
+    settings: Option<&Bound<'_, PyDict>>,
+    of: &str,
+) -> PyResult<Trainer> {
+    let n = number_of_threads(threads)?;
+    let mut options = Options { given: keywords::given(settings, of)?, ..Options::default() };
+    data.map(given).transpose()?.into_iter().for_each(|data| data.learnt(&mut options));
+    let (loaded, mut notes, path) = apart(py, n, move || {
+        let (loaded, notes) = imported(&path, import)?;
+        Ok((loaded, notes, path))
+    })?;
+    if data.is_none() && options.given.is_empty() {
+        let made = Trainer::loaded(loaded, &path, Some(n))?;
+        made.worker.now(py, |inner| {
+            inner.notes = notes;
+            Ok(())
+        })?;
+        return Ok(made);
+    }
+    let mut inner = apart(py, n, move || went_on(&options, loaded, &path))?;
+    warn(py, &inner.notes)?;
+    notes.append(&mut inner.notes);
+    inner.notes = notes;
+    Trainer::of(inner, Some(n))
+}
+
+#[pymethods]
+impl Trainer {
+    /// A model from a folder of Hugging Face's, of the kinds of GPT-2 and Llama. With `data` and `steps`
+    /// it can be trained on.
+    #[classmethod]
+    #[pyo3(signature = (folder, data=None, *, threads=None, **settings))]
+    fn from_hf(
+        _cls: &Bound<'_, PyType>,
+        py: Python<'_>,
+        folder: PathBuf,
+        data: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Trainer> {
+        let import: Import = |path| hugging_face::import(path, &models::MODERN.from_spec);
+        from_elsewhere(py, folder, import, data, threads, settings, "from_hf")
+    }
+
+    /// The same from a file of llama.cpp's.
+    #[classmethod]
+    #[pyo3(signature = (path, data=None, *, threads=None, **settings))]
+    fn from_gguf(
+        _cls: &Bound<'_, PyType>,
+        py: Python<'_>,
+        path: PathBuf,
+        data: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Trainer> {
+        let import: Import = |path| gguf::import(path, &models::MODERN.from_spec);
+        from_elsewhere(py, path, import, data, threads, settings, "from_gguf")
+    }
+
+    /// Writes a new folder that `transformers.AutoModelForCausalLM.from_pretrained` reads. A bias of the
+    /// output head has no place there: make the trainer with `arch="gpt2"` or `head_bias=False`.
+    fn to_hf(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
+        self.worker.work(py, move |inner, _| {
+            let model = &inner.run.model;
+            hugging_face::check_model(model).map_err(|e| of_format(e, &folder))?;
+            hugging_face::prepare_folder(&folder)?;
+            let written = hugging_face::export(&folder, model, &*inner.tokenizer);
+            written.map_err(|e| of_format(e, &folder))
+        })
+    }
+
+    /// Writes a file for llama.cpp and Ollama (and the `.Modelfile` that the latter reads), matrices
+    /// stored as `f32`, `bf16` or `q8_0`.
+    #[pyo3(signature = (path, *, stored="f32"))]
+    fn to_gguf(&self, py: Python<'_>, path: PathBuf, stored: &str) -> PyResult<()> {
+        let all = [Stored::F32, Stored::BF16, Stored::Q8_0];
+        let name = |stored| match stored {
+            Stored::F32 => "f32",
+            Stored::BF16 => "bf16",
+            Stored::Q8_0 => "q8_0",
+        };
+        let stored = named("stored", Some(stored), &all, name)?.unwrap_or_default();
+        self.worker.work(py, move |inner, _| {
+            let model = &inner.run.model;
+            let refused = |e| -> RunError { of_format(e, &path) };
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            gguf::export(&path, model, &*inner.tokenizer, stored, &name).map_err(refused)?;
+            gguf::write_modelfile(&path, model, &*inner.tokenizer)?;
+            Ok(())
+        })
+    }
+}

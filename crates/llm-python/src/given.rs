@@ -1,0 +1,181 @@
+//! Texts, files and token numbers as Python has them.
+
+use crate::arrays::whole_numbers;
+use llm_core::recipe::DataForm;
+use llm_core::tokenizer::{Tokenizer, encode_marked};
+use llm_core::{TokenId, message};
+use llm_run::RunError;
+use llm_run::options::Options;
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
+use std::path::{Path, PathBuf};
+
+/// What a text in memory is called.
+const NAME: &str = "data";
+/// The same of a text to judge by.
+const VAL_NAME: &str = "val";
+/// Longer texts are no names of files.
+const LONGEST_NAME: usize = 200;
+
+/// What is given to learn from or to measure on.
+#[derive(Debug)]
+pub enum Given {
+    /// A text, or the bytes of a file.
+    Bytes(Vec<u8>),
+    /// Token numbers, 16 bits each.
+    Numbers(Vec<u8>),
+    /// Files and folders.
+    Files(Vec<PathBuf>),
+}
+
+impl Given {
+    /// As what a run is asked to learn from.
+    pub fn learnt(self, options: &mut Options) {
+        if let Given::Numbers(_) = self {
+            options.data_as = Some(DataForm::U16);
+        }
+        options.data = self.held(NAME, options);
+    }
+
+    /// As what a run is judged by.
+    pub fn judged_by(self, options: &mut Options) {
+        options.val = self.held(VAL_NAME, options);
+    }
+
+    /// The names of the files; what is in memory is held by its own.
+    fn held(self, name: &str, options: &mut Options) -> Vec<PathBuf> {
+        match self {
+            Given::Files(files) => files,
+            Given::Bytes(bytes) | Given::Numbers(bytes) => {
+                options.held.insert(name.into(), bytes.into());
+                vec![name.into()]
+            }
+        }
+    }
+}
+
+/// A text, bytes, a path, paths, or a row of token numbers.
+///
+/// # Errors
+/// `TypeError` for anything else, `ValueError` for numbers that are no tokens.
+pub fn given(data: &Bound<'_, PyAny>) -> PyResult<Given> {
+    if let Some(bytes) = bytes_of(data)? {
+        if let (true, Ok(name)) = (bytes.len() <= LONGEST_NAME, std::str::from_utf8(&bytes))
+            && data.is_instance_of::<PyString>()
+            && !name.is_empty()
+            && Path::new(name).exists()
+        {
+            return Err(PyValueError::new_err(format!(
+                "'{name}' is the text itself here, and there is a file of that name: give \
+                 pathlib.Path('{name}') for what is in it"
+            )));
+        }
+        return Ok(Given::Bytes(bytes));
+    }
+    if data.hasattr("__fspath__")? {
+        return Ok(Given::Files(vec![data.extract()?]));
+    }
+    let is_list = data.is_instance_of::<PyList>() || data.is_instance_of::<PyTuple>();
+    let first = if is_list { data.try_iter()?.next().transpose()? } else { None };
+    if let Some(first) = first {
+        if first.is_instance_of::<PyString>() {
+            return Err(PyTypeError::new_err(
+                "a list of texts: join them to one, or give their files as pathlib.Path",
+            ));
+        }
+        if first.hasattr("__fspath__")? {
+            return Ok(Given::Files(data.extract()?));
+        }
+    }
+    let (numbers, shape) = whole_numbers(data)?;
+    if shape.len() != 1 {
+        let shape = shape.len();
+        let why = format!("a row of token numbers is needed, not an array of {shape} axes");
+        return Err(PyValueError::new_err(why));
+    }
+    let mut bytes = Vec::with_capacity(2 * numbers.len());
+    for number in numbers {
+        let token = u16::try_from(number).map_err(|_| {
+            PyValueError::new_err(format!("{number} is no token number from 0 to 65535"))
+        })?;
+        bytes.extend(token.to_le_bytes());
+    }
+    Ok(Given::Numbers(bytes))
+}
+
+fn bytes_of(data: &Bound<'_, PyAny>) -> PyResult<Option<Vec<u8>>> {
+    if data.is_instance_of::<PyString>() {
+        return Ok(Some(data.extract::<String>()?.into_bytes()));
+    }
+    if data.is_instance_of::<PyBytes>() || data.is_instance_of::<PyByteArray>() {
+        return Ok(Some(data.extract()?));
+    }
+    Ok(None)
+}
+
+/// What a model is to read: a text that becomes tokens where its tokenizer is, or token numbers.
+#[derive(Debug)]
+pub enum Read {
+    /// A text.
+    Text(Vec<u8>),
+    /// Token numbers `[T]` or `[B, T]`.
+    Tokens(Vec<TokenId>, Vec<usize>),
+}
+
+/// A text, or token numbers `[T]` or `[B, T]`.
+///
+/// # Errors
+/// As [`given`].
+pub fn read(data: &Bound<'_, PyAny>) -> PyResult<Read> {
+    if let Some(text) = bytes_of(data)? {
+        return Ok(Read::Text(text));
+    }
+    let (numbers, shape) = whole_numbers(data)?;
+    if !(1..=2).contains(&shape.len()) {
+        return Err(PyValueError::new_err(format!(
+            "tokens of shape [T] or [B, T] are needed, not an array of {} axes",
+            shape.len()
+        )));
+    }
+    let token = |&number: &i64| {
+        let wrong = || PyValueError::new_err(format!("{number} is no token number"));
+        TokenId::try_from(number).map_err(|_| wrong())
+    };
+    Ok(Read::Tokens(numbers.iter().map(token).collect::<PyResult<_>>()?, shape))
+}
+
+impl Read {
+    /// The tokens and their shape; there is at least one.
+    ///
+    /// # Errors
+    /// [`RunError::Data`] for what the tokenizer does not know, and for nothing.
+    pub fn tokens(self, tokenizer: &dyn Tokenizer) -> Result<(Vec<TokenId>, Vec<usize>), RunError> {
+        let (tokens, shape) = match self {
+            Read::Text(text) => {
+                let tokens = encode_marked(tokenizer, &text)?;
+                let shape = vec![tokens.len()];
+                (tokens, shape)
+            }
+            Read::Tokens(tokens, shape) => (tokens, shape),
+        };
+        if tokens.is_empty() {
+            return Err(RunError::Data(message!("there is nothing to read; one token is needed")));
+        }
+        Ok((tokens, shape))
+    }
+
+    /// The same of one text.
+    ///
+    /// # Errors
+    /// As [`Read::tokens`]; [`RunError::Data`] for several rows.
+    pub fn row(self, tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>, RunError> {
+        match self.tokens(tokenizer)? {
+            (tokens, shape) if shape.len() == 1 => Ok(tokens),
+            (_, shape) => {
+                let rows = shape.first().copied().unwrap_or_default();
+                Err(RunError::Data(message!("one text is looked into, not {} rows", rows)))
+            }
+        }
+    }
+}

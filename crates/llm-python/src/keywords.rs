@@ -1,0 +1,245 @@
+//! Settings as keyword arguments: names, types and meaning are those of the rows.
+
+use crate::words::{keyword, said};
+use llm_core::model::Rotary;
+use llm_core::recipe::{DataForm, DataSource, Recipe};
+use llm_core::settings::{MODEL, RECIPE, Row, Value};
+use llm_core::{AttentionSpec, Config};
+use llm_run::defaults::Start;
+use llm_run::settings::{ATTENTION, Given, Initial, Setting, settings};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+
+/// Keyword arguments that are no settings of the library.
+pub const OTHERS: [&str; 12] = [
+    "heads",
+    "attention",
+    "arch",
+    "preset",
+    "epochs",
+    "tokenizer",
+    "vocab_size",
+    "val",
+    "data_as",
+    "end_of_text",
+    "threads",
+    "allow_data_change",
+];
+
+/// Every setting, those of the attention last.
+fn all() -> impl Iterator<Item = &'static Setting> {
+    settings().chain(ATTENTION.iter().map(|row| &row.setting))
+}
+
+/// A value of the setting, which shows its kind.
+fn sample(setting: &Setting) -> Option<Value> {
+    let attention = AttentionSpec {
+        kv_heads: Some(1),
+        head_dim: Some(1),
+        window: Some(1),
+        rotary: Some(Rotary { width: Some(1), ..Rotary::new(1.0) }),
+        ..AttentionSpec::new("", 1)
+    };
+    let of_attention = ATTENTION.iter().find(|row| row.setting.key == setting.key);
+    match of_attention {
+        Some(row) => (row.get)(&attention),
+        None => setting.value(&Config::new(1, 1, 1, 1), &Recipe::new([1, 1], 1, 1.0)),
+    }
+}
+
+/// Settings from keyword arguments.
+///
+/// # Errors
+/// `TypeError` for one that there is not, naming the nearest, or of another type.
+pub fn given(keywords: Option<&Bound<'_, PyDict>>, of: &str) -> PyResult<Given> {
+    let mut given = Given::new();
+    for (name, value) in keywords.into_iter().flatten() {
+        let name: String = name.extract()?;
+        let setting = all().find(|setting| keyword(setting) == name);
+        let setting = setting.ok_or_else(|| PyTypeError::new_err(unknown(&name, of)))?;
+        if !value.is_none() {
+            given.insert(setting.name, value_of(setting, &value)?);
+        }
+    }
+    Ok(given)
+}
+
+fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let Some(kind) = sample(setting) else {
+        return Err(PyTypeError::new_err(format!("{} cannot be set", keyword(setting))));
+    };
+    let wrong = || {
+        let name = keyword(setting);
+        let shown = value.repr().map_or_else(|_| "that".into(), |shown| shown.to_string());
+        PyTypeError::new_err(format!("{name}: needed is {}, not {shown}", said(&kind.kind())))
+    };
+    // Python's `True` is a whole number, too: one that is no answer to how many.
+    let is_bool = value.is_instance_of::<pyo3::types::PyBool>();
+    Ok(match kind {
+        Value::Bool(_) => Value::Bool(value.extract().map_err(|_| wrong())?),
+        _ if is_bool => return Err(wrong()),
+        Value::Whole(_) => {
+            Value::Whole(value.extract().map_err(|_| match value.extract::<i128>() {
+                Ok(n) => PyValueError::new_err(format!(
+                    "{}: {n} is no whole number from 0 to 2^64 - 1",
+                    keyword(setting)
+                )),
+                Err(_) => wrong(),
+            })?)
+        }
+        Value::Float(_) => Value::Float(value.extract::<f64>().map_err(|_| wrong())? as f32),
+        Value::Double(_) => Value::Double(value.extract().map_err(|_| wrong())?),
+        Value::Text(_) if value.is_instance_of::<PyString>() => Value::Text(value.extract()?),
+        // A list of numbers is written as a text.
+        Value::Text(_) => {
+            let numbers: Vec<u64> = value.extract().map_err(|_| wrong())?;
+            let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
+            Value::Text(numbers.join(","))
+        }
+        Value::Bytes(_) | Value::Bits(_) => return Err(wrong()),
+    })
+}
+
+/// What is said about an unknown name.
+fn unknown(name: &str, of: &str) -> String {
+    let names = all().map(keyword).chain(OTHERS);
+    let near = names.map(|known| (distance(name, known), known)).min();
+    match near {
+        Some((far, known)) if far <= known.len().max(name.len()) / 2 => {
+            format!("{of}() has no setting '{name}'; did you mean {known}?")
+        }
+        _ => format!("{of}() has no setting '{name}'; traingpt.settings_help() lists all"),
+    }
+}
+
+/// Letters to insert, delete or replace; a name within the other is near, as `layers` in `n_layers`.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    let short = a.len().min(b.len());
+    if short > 2 && (a.contains(&b) || b.contains(&a)) {
+        return 1;
+    }
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let (mut corner, mut left) = (i, i + 1);
+        row[0] = left;
+        for (j, y) in b.iter().enumerate() {
+            let changed = corner + usize::from(x != *y);
+            corner = row[j + 1];
+            left = changed.min(corner + 1).min(left + 1);
+            row[j + 1] = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+/// A value as Python has it.
+pub fn to_python<'py>(value: &Value, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match value {
+        Value::Bool(x) => x.into_pyobject(py)?.to_owned().into_any(),
+        Value::Whole(x) => x.into_pyobject(py)?.into_any(),
+        // The shortest number that reads back to the same f32, and not its f64 with a tail.
+        Value::Float(x) => {
+            x.to_string().parse::<f64>().unwrap_or(f64::from(*x)).into_pyobject(py)?.into_any()
+        }
+        Value::Double(x) => x.into_pyobject(py)?.into_any(),
+        Value::Text(x) => x.into_pyobject(py)?.into_any(),
+        Value::Bytes(_) | Value::Bits(_) => py.None().into_bound(py),
+    })
+}
+
+/// Settings of a run by their keywords: those that `Trainer()` takes and that have an effect in it.
+pub fn described<'py>(
+    config: &Config,
+    recipe: &Recipe,
+    attention: &AttentionSpec,
+    further: bool,
+    into: &Bound<'py, PyDict>,
+) -> PyResult<()> {
+    let py = into.py();
+    let of_chats = is_chats(recipe);
+    for setting in settings() {
+        let is_further = llm_run::settings::ALL_OPTIONS.contains(&setting.name);
+        let without_effect = !(setting.applies)(recipe) || (setting.name == "loss_on" && !of_chats);
+        if without_effect || (is_further && !further) {
+            continue;
+        }
+        if let Some(value) = setting.value(config, recipe) {
+            into.set_item(keyword(setting), to_python(&value, py)?)?;
+        }
+    }
+    for row in ATTENTION.iter().filter(|_| further) {
+        if let Some(value) = (row.get)(attention) {
+            into.set_item(keyword(&row.setting), to_python(&value, py)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a recipe's data are conversations.
+fn is_chats(recipe: &Recipe) -> bool {
+    matches!(recipe.data, DataSource::Files { form: DataForm::Chats, .. })
+}
+
+/// Name, default and meaning of every setting, a line each.
+pub fn help() -> String {
+    let lines = all().map(|setting| {
+        let (text, stories) = (default(setting, Start::Text), default(setting, Start::Stories));
+        let default = match text == stories {
+            true => text,
+            false => format!("{text}; {stories} on the built-in stories"),
+        };
+        format!("{:<15} {}  ({default})", keyword(setting), doc(setting))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn default(setting: &Setting, start: Start) -> String {
+    let value = match setting.initial {
+        Initial::By(of) => Some(of(start)),
+        Initial::Follows(_) => return "follows from the others".into(),
+        Initial::Core if ATTENTION.iter().any(|row| row.setting.key == setting.key) => None,
+        Initial::Core => sample(setting),
+    };
+    match value {
+        None => "as the attention has it".into(),
+        Some(Value::Bool(yes)) => if yes { "True" } else { "False" }.into(),
+        Some(Value::Text(text)) => format!("'{text}'"),
+        Some(other) => other.to_string(),
+    }
+}
+
+/// What a setting is, and which values it has where they are names.
+fn doc(setting: &Setting) -> String {
+    let of_model = MODEL.iter().find(|row| row.key == setting.key);
+    let of_run = || RECIPE.iter().find(|row| row.key == setting.key);
+    if let Some(row) = of_model {
+        return with_choices(row, Config::new(1, 1, 1, 1));
+    }
+    match of_run() {
+        Some(row) => with_choices(row, Recipe::new([1, 1], 1, 1.0)),
+        None => match setting.name {
+            "kv_heads" => "heads of keys and values, a divisor of heads",
+            "head_dim" => "channels of a head",
+            "rope_theta" => "base of the rotary positions' angles",
+            "rotary_dim" => "channels of a head that are turned",
+            "window" => "positions that a query reads, its own among them",
+            "qk_norm" => "queries and keys are normed",
+            "attention_bias" => "its projections have biases",
+            other => other,
+        }
+        .into(),
+    }
+}
+
+fn with_choices<T>(row: &Row<T>, mut all: T) -> String {
+    let Value::Text(_) = (row.get)(&all) else { return row.doc.into() };
+    let refused = (row.put)(&mut all, Value::Text("?".into())).err().map(|e| e.to_string());
+    let names = refused.as_deref().and_then(|text| text.split_once("needed is "));
+    match names {
+        Some((_, names)) => format!("{}: {names}", row.doc),
+        None => row.doc.into(),
+    }
+}

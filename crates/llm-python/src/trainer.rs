@@ -1,0 +1,315 @@
+//! The class: made, described, copied.
+
+use crate::given::given;
+use crate::keywords;
+use crate::models;
+use crate::state::Inner;
+use crate::words::said;
+use crate::work::{Worker, apart};
+use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
+use llm_core::recipe::{DataForm, EndOfText};
+use llm_messages::note as in_words;
+use llm_report::loss_picture;
+use llm_run::arch::Arch;
+use llm_run::defaults::Preset;
+use llm_run::log::Curves;
+use llm_run::note::Note;
+use llm_run::options::Options;
+use llm_run::plan::{Loaded, Plan, opened};
+use llm_run::tokenizers::{TokenizerKind, TokenizerOptions};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyType};
+use std::path::{Path, PathBuf};
+
+/// What a pickled trainer is called in errors.
+pub const PICKLED: &str = "the pickled trainer";
+
+/// A GPT and its training run.
+///
+/// `data`: a text (`str`), bytes, a `pathlib.Path` of a file or folder, a list of such paths, or a row of
+/// token numbers (any integer array, below 65536); nothing: the built-in stories. The last tenth is kept
+/// unseen (`val_frac`). Equal arguments give equal bits, with any number of threads, and those of the
+/// programs `train-gpt-mha` and, where something modern is asked for, `train-gpt-modern`.
+#[pyclass(frozen, module = "traingpt")]
+#[derive(Debug)]
+pub struct Trainer {
+    pub worker: Worker,
+}
+
+impl Trainer {
+    pub fn of(inner: Inner, threads: Option<usize>) -> PyResult<Trainer> {
+        Ok(Trainer { worker: Worker::new(inner, number_of_threads(threads)?) })
+    }
+
+    /// One that was read from a checkpoint; its text is read when it is needed.
+    pub fn loaded(loaded: Loaded, origin: &Path, threads: Option<usize>) -> PyResult<Trainer> {
+        let Loaded { run, tokenizer, .. } = loaded;
+        let inner = Inner {
+            run,
+            tokenizer,
+            data: None,
+            origin: Some(origin.into()),
+            models: &models::MODERN,
+            history: Vec::new(),
+            notes: Vec::new(),
+        };
+        Trainer::of(inner, threads)
+    }
+}
+
+/// What makes a pickled object again: a function and its arguments.
+type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, usize));
+
+/// As many as are asked for, or as there are cores.
+///
+/// # Errors
+/// `ValueError` for none, or too many.
+pub fn number_of_threads(threads: Option<usize>) -> PyResult<usize> {
+    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
+    match threads.unwrap_or_else(cores) {
+        n @ 1..=llm_core::threads::MAX => Ok(n),
+        n => {
+            let most = llm_core::threads::MAX;
+            Err(PyValueError::new_err(format!("threads: {n} is outside 1..={most}")))
+        }
+    }
+}
+
+/// One of some by its name.
+///
+/// # Errors
+/// `ValueError` naming all.
+pub fn named<T: Copy>(
+    option: &str,
+    name: Option<&str>,
+    all: &[T],
+    name_of: impl Fn(T) -> &'static str,
+) -> PyResult<Option<T>> {
+    let Some(name) = name else { return Ok(None) };
+    let found = all.iter().copied().find(|one| name_of(*one) == name);
+    found.map(Some).ok_or_else(|| {
+        let names: Vec<String> = all.iter().map(|one| format!("'{}'", name_of(*one))).collect();
+        PyValueError::new_err(format!("{option} '{name}': there are {}", names.join(", ")))
+    })
+}
+
+/// Warns of what has no effect or does not what one would think.
+///
+/// # Errors
+/// The warning, where warnings are errors.
+pub fn warn(py: Python<'_>, notes: &[Note]) -> PyResult<()> {
+    for note in notes {
+        if let Note::NoCourse
+        | Note::LongWarmup { .. }
+        | Note::ShortCourse { .. }
+        | Note::RateTakenDown { .. }
+        | Note::RateWithoutEffect { .. }
+        | Note::NoOptimizerState { .. }
+        | Note::NewCourse { .. } = note
+        {
+            let text = said(&in_words(note));
+            let category = py.get_type::<pyo3::exceptions::PyUserWarning>();
+            py.import("warnings")?.call_method1("warn", (text, category, 2))?;
+        }
+    }
+    Ok(())
+}
+
+#[pymethods]
+impl Trainer {
+    #[new]
+    #[pyo3(signature = (data=None, *, heads=None, attention=None, arch=None, tokenizer=None, vocab_size=None, val=None, epochs=None, preset=None, data_as=None, end_of_text=None, threads=None, **settings))]
+    fn new(
+        py: Python<'_>,
+        data: Option<&Bound<'_, PyAny>>,
+        heads: Option<usize>,
+        attention: Option<&str>,
+        arch: Option<&str>,
+        tokenizer: Option<&Bound<'_, PyAny>>,
+        vocab_size: Option<usize>,
+        val: Option<&Bound<'_, PyAny>>,
+        epochs: Option<f64>,
+        preset: Option<&str>,
+        data_as: Option<&str>,
+        end_of_text: Option<&str>,
+        threads: Option<usize>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Trainer> {
+        let n = number_of_threads(threads)?;
+        let mut options = Options {
+            given: keywords::given(settings, "Trainer")?,
+            heads,
+            arch: named("arch", arch, &Arch::ALL, Arch::name)?,
+            preset: named("preset", preset, &[Preset::Original], Preset::name)?,
+            epochs,
+            data_as: named("data_as", data_as, &DataForm::ALL, DataForm::name)?,
+            end_of_text: named("end_of_text", end_of_text, &EndOfText::ALL, EndOfText::name)?,
+            tokenizer: TokenizerOptions {
+                kind: tokenizer.map(kind_of_tokenizer).transpose()?,
+                vocab_size,
+                ..TokenizerOptions::default()
+            },
+            ..Options::default()
+        };
+        data.map(given).transpose()?.into_iter().for_each(|data| data.learnt(&mut options));
+        val.map(given).transpose()?.into_iter().for_each(|val| val.judged_by(&mut options));
+        let models = models::of_new(attention, options.arch, &options.given);
+        let models = models.map_err(PyValueError::new_err)?;
+        if attention == Some("single-head") && options.heads.is_none() {
+            options.heads = Some(1);
+        }
+        let inner = apart(py, n, move || {
+            let plan = Plan::new(models, &options, &|_, _| ())?;
+            Ok(Inner::of(plan, models))
+        })?;
+        warn(py, &inner.notes)?;
+        Trainer::of(inner, Some(n))
+    }
+
+    /// Steps done.
+    #[getter]
+    fn step(&self) -> u64 {
+        self.worker.step()
+    }
+
+    /// Steps planned in all.
+    #[getter]
+    fn steps(&self, py: Python<'_>) -> PyResult<u64> {
+        self.worker.now(py, |inner| Ok(inner.run.recipe.total_steps))
+    }
+
+    /// Number of weights.
+    #[getter]
+    fn parameters(&self, py: Python<'_>) -> PyResult<u64> {
+        self.worker.now(py, |inner| Ok(inner.run.model.parameter_count()))
+    }
+
+    /// Number of different tokens.
+    #[getter]
+    fn vocab_size(&self, py: Python<'_>) -> PyResult<usize> {
+        self.worker.now(py, |inner| Ok(inner.run.model.config().vocab_size))
+    }
+
+    /// Threads that work on a call. The results do not depend on their number.
+    #[getter]
+    fn threads(&self) -> usize {
+        self.worker.threads
+    }
+
+    /// What there was to say about the run.
+    #[getter]
+    fn notes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.worker.now(py, |inner| {
+            let label = inner.data.as_ref().map(|data| said(&data.label));
+            let notes = inner.notes.iter().map(|note| said(&in_words(note)));
+            Ok(label.into_iter().chain(notes).collect())
+        })
+    }
+
+    /// All settings by their keywords: `Trainer(data, **run.settings)` makes such a run again.
+    #[getter]
+    fn settings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        self.worker.now(py, |inner| {
+            let (config, recipe) = (inner.run.model.config(), &inner.run.recipe);
+            let spec = inner.run.model.attention().spec();
+            let all = PyDict::new(py);
+            all.set_item("heads", spec.n_heads)?;
+            all.set_item("attention", &spec.name)?;
+            let further = spec.name == models::MODERN.attention;
+            keywords::described(config, recipe, &spec, further, &all)?;
+            Ok(all)
+        })
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        self.worker.now(py, |inner| {
+            let (config, spec) = (inner.run.model.config(), inner.run.model.attention().spec());
+            let count = |n: usize, of: &str| match n {
+                1 => format!("1 {of}"),
+                n => format!("{n} {of}s"),
+            };
+            Ok(format!(
+                "Trainer({} parameters: {}, {}, width {}, context {}, vocabulary {}; step {} of {})",
+                llm_core::base::thousands(inner.run.model.parameter_count()),
+                count(config.n_layers, "layer"),
+                count(spec.n_heads, "head"),
+                config.d_model,
+                config.seq_len,
+                config.vocab_size,
+                inner.run.step,
+                inner.run.recipe.total_steps
+            ))
+        })
+    }
+
+    /// The curve of its loss as a picture, SVG; nothing where there are no two steps.
+    fn _curve(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.worker.now(py, |inner| {
+            let steps = inner.history.iter().map(|of| (of.step, of.loss));
+            let curves = Curves::of_steps(steps, inner.run.model.config().vocab_size);
+            Ok(if inner.history.len() > 1 { loss_picture(&curves) } else { None })
+        })
+    }
+
+    /// The curve of its loss and a text that it writes, for a notebook.
+    fn _repr_html_(slf: &Bound<'_, Trainer>) -> PyResult<String> {
+        slf.py().import("traingpt._html")?.call_method1("html", (slf,))?.extract()
+    }
+
+    /// An independent copy, its text included; memory is shared until one of the two changes.
+    #[pyo3(signature = (memo=None))]
+    fn __deepcopy__(&self, py: Python<'_>, memo: Option<&Bound<'_, PyAny>>) -> PyResult<Trainer> {
+        let _ = memo;
+        self.__copy__(py)
+    }
+
+    /// The same.
+    fn __copy__(&self, py: Python<'_>) -> PyResult<Trainer> {
+        let inner = self.worker.now(py, |inner| Ok(inner.clone()))?;
+        Trainer::of(inner, Some(self.worker.threads))
+    }
+
+    /// Pickled as a checkpoint. The text does not travel, only its hash: `set_data()` gives it.
+    fn __reduce__<'py>(slf: &Bound<'py, Trainer>) -> PyResult<Reduced<'py>> {
+        let (py, worker) = (slf.py(), &slf.get().worker);
+        let bytes = worker.work(py, |inner, _| {
+            Ok(to_bytes(&inner.run, &TokenizerSpec::of(&*inner.tokenizer), true)?)
+        })?;
+        let make = py.get_type::<Trainer>().getattr("_from_bytes")?;
+        Ok((make, (PyBytes::new(py, &bytes), worker.threads)))
+    }
+
+    #[classmethod]
+    fn _from_bytes(
+        _cls: &Bound<'_, PyType>,
+        py: Python<'_>,
+        bytes: Vec<u8>,
+        threads: usize,
+    ) -> PyResult<Trainer> {
+        let models = &models::MODERN;
+        let loaded = apart(py, threads, move || {
+            let file = Checkpoint::from_bytes_with(PICKLED, &bytes, models.optimizers)?;
+            opened(models, Path::new(PICKLED), file)
+        })?;
+        Trainer::loaded(loaded, Path::new(PICKLED), Some(threads))
+    }
+}
+
+/// A tokenizer by its name, or a path to one.
+fn kind_of_tokenizer(tokenizer: &Bound<'_, PyAny>) -> PyResult<TokenizerKind> {
+    let is_path = tokenizer.hasattr("__fspath__")?;
+    let path = || tokenizer.extract::<PathBuf>().map(TokenizerKind::File);
+    if is_path {
+        return path();
+    }
+    match tokenizer.extract::<String>()?.as_str() {
+        "byte" => Ok(TokenizerKind::Byte),
+        "char" => Ok(TokenizerKind::Char),
+        "bpe" => Ok(TokenizerKind::Bpe),
+        other if Path::new(other).exists() => path(),
+        other => Err(PyValueError::new_err(format!(
+            "tokenizer '{other}': there are 'byte', 'char', 'bpe', and the path of a tokenizer.json"
+        ))),
+    }
+}

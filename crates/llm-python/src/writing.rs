@@ -1,0 +1,101 @@
+//! Text from the model, and text as tokens.
+
+use crate::arrays::whole_numbers;
+use crate::errors::raised;
+use crate::given::{Read, read};
+use crate::trainer::Trainer;
+use llm_core::TokenId;
+use llm_core::generate::{Generator, Sampling, Stops};
+use llm_core::tokenizer::Tokenizer;
+use llm_run::RunError;
+use llm_run::defaults::TextDefaults;
+use numpy::PyArray1;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// What a token stands for: its text, or its bytes written out.
+pub fn piece(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
+    let bytes = tokenizer.bytes_of(token);
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.into(),
+        Err(_) => bytes.escape_ascii().to_string(),
+    }
+}
+
+#[pymethods]
+impl Trainer {
+    /// Writes on: the text that follows `prompt` (a text or token numbers; without one a line's end, or
+    /// on the built-in stories the beginning of an unseen one), `n` tokens of it, or up to a token that
+    /// ends texts or one of the texts `stop`.
+    ///
+    /// `temperature` 0 takes the likeliest token each time; `top_k`, `top_p`, `min_p` keep the likeliest
+    /// alone; `repetition_penalty` above 1 avoids what was written. Equal `seed`s write equal texts.
+    #[pyo3(signature = (prompt=None, n=None, *, temperature=None, top_k=0, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=None, stop=None))]
+    fn sample(
+        &self,
+        py: Python<'_>,
+        prompt: Option<&Bound<'_, PyAny>>,
+        n: Option<usize>,
+        temperature: Option<f32>,
+        top_k: usize,
+        top_p: f32,
+        min_p: f32,
+        repetition_penalty: f32,
+        seed: Option<u64>,
+        stop: Option<Vec<String>>,
+    ) -> PyResult<String> {
+        let prompt = prompt.map(read).transpose()?;
+        let usual = TextDefaults::choose(None);
+        let stops = Stops::new(stop.into_iter().flatten().map(String::into_bytes));
+        let text = self.worker.work(py, move |inner, stop| {
+            let opening = || inner.data.as_ref()?.opening.clone();
+            let prompt = prompt.unwrap_or_else(|| {
+                Read::Text(opening().unwrap_or_else(|| "\n".into()).into_bytes())
+            });
+            let (model, tokenizer) = (&inner.run.model, &*inner.tokenizer);
+            let prompt = prompt.row(tokenizer)?;
+            let sampling = Sampling {
+                temperature: temperature.unwrap_or(usual.temperature),
+                top_k,
+                top_p,
+                min_p,
+                repetition_penalty,
+                seed: seed.unwrap_or(inner.run.recipe.seed),
+                ..Sampling::default()
+            };
+            llm_core::base::memory::require(model.inference_memory(1, model.config().seq_len))?;
+            let mut generator = Generator::new(model, &prompt, sampling, 1)?;
+            let go_on = |_: &mut Generator<'_>, _: &_| Ok::<_, RunError>(!stop.is_set());
+            Ok(generator.write(tokenizer, n.unwrap_or(usual.n), &stops, go_on)?.text)
+        })?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The tokens of a text, an array of `int64`.
+    fn encode<'py>(&self, py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let text = text.as_bytes().to_vec();
+        let tokens = self.worker.work(py, move |inner, _| Ok(inner.tokenizer.encode(&text)?))?;
+        Ok(PyArray1::from_iter(py, tokens.into_iter().map(i64::from)))
+    }
+
+    /// The text of tokens. Bytes that are no UTF-8 become �.
+    fn decode(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<String> {
+        let (numbers, _) = whole_numbers(tokens)?;
+        let token = |number: i64| {
+            let wrong = || PyValueError::new_err(format!("{number} is no token number"));
+            TokenId::try_from(number).map_err(|_| wrong())
+        };
+        let tokens = numbers.into_iter().map(token).collect::<PyResult<Vec<_>>>()?;
+        let text = self.worker.now(py, |inner| inner.tokenizer.decode(&tokens).map_err(raised))?;
+        Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// What each token stands for, a list of V texts.
+    #[getter]
+    fn vocabulary(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.worker.now(py, |inner| {
+            let tokens = 0..inner.run.model.config().vocab_size as TokenId;
+            Ok(tokens.map(|token| piece(&*inner.tokenizer, token)).collect())
+        })
+    }
+}

@@ -21,7 +21,8 @@ pyo3::create_exception!(
      taken: the trainer is as it was after the step before, and can be saved."
 );
 
-/// The exception of an error.
+/// The exception of an error: `ValueError`, `FileNotFoundError`, `PermissionError`, `OSError`,
+/// `MemoryError`, `DivergedError`, or `RuntimeError` for a fault of this package.
 pub fn raised(error: impl Into<RunError>) -> PyErr {
     let error = error.into();
     let text = said(&error.message());

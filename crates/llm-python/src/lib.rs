@@ -2,8 +2,8 @@
 //! in and out and the same checkpoints as the programs.
 //!
 //! Whatever computes runs on threads of its own that end with the call: no thread and no pool stands
-//! between two calls, so that a process may be forked. Python's thread meanwhile waits without the GIL
-//! and looks for signals.
+//! between two calls, so that a process may be forked, by `multiprocessing` for example. Python's thread
+//! meanwhile waits without the GIL and looks for signals.
 //!
 //! Each module imports only from those above it in this list:
 //!

@@ -1,5 +1,6 @@
 """How far a call of train() is: by tqdm where it is installed, else in one line of a terminal."""
 
+import importlib.util
 import sys
 import time
 
@@ -61,7 +62,10 @@ def bar(total, wanted):
     if wanted is False or (wanted is None and not seen) or total == 0:
         return Quiet()
     try:
-        from tqdm.auto import tqdm  # type: ignore[import-untyped]
+        if in_notebook() and importlib.util.find_spec("ipywidgets") is not None:
+            from tqdm.notebook import tqdm  # type: ignore[import-untyped]
+        else:
+            from tqdm import tqdm  # type: ignore[import-untyped]
     except ImportError:
         return Line(total)
     return Tqdm(tqdm, total)

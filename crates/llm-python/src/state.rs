@@ -9,7 +9,7 @@ use llm_run::note::Note;
 use llm_run::plan::{Plan, own_data};
 use llm_run::{Result, RunError};
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// A run, its text, and what it did here.
@@ -71,28 +71,31 @@ fn without(error: RunError) -> RunError {
     }
 }
 
-const FREE: u32 = 0;
-const BUSY: u32 = 1;
+/// What a claim is, in its two lowest bits; above them stands its number.
+const FREE: u64 = 0;
+const BUSY: u64 = 1;
 /// Told to stop; no call waits for its result.
-const ENDING: u32 = 2;
+const ENDING: u64 = 2;
 
 /// What the thread that computes shares with the one that waits.
 #[derive(Debug)]
 pub struct Shared {
     /// Touched by who holds the claim alone.
     inner: Mutex<Inner>,
-    claim: AtomicU32,
+    /// The last claim's number, and what became of it.
+    claim: AtomicU64,
     /// The process of the claim: after a fork the others' threads are gone.
     process: AtomicU32,
-    stop: AtomicBool,
+    /// The number of the claim that is told to stop.
+    stopped: AtomicU64,
     step: AtomicU64,
 }
 
 /// Whether a claim can be had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Claim {
-    /// It is the caller's.
-    Mine,
+    /// It is the caller's, with this number.
+    Mine(u64),
     /// Another call is at work.
     Busy,
     /// A call that was interrupted is about to end.
@@ -105,39 +108,45 @@ impl Shared {
     pub fn new(inner: Inner) -> Arc<Shared> {
         let step = inner.run.step.into();
         let (claim, process) = (FREE.into(), std::process::id().into());
-        Arc::new(Shared { inner: Mutex::new(inner), claim, process, stop: false.into(), step })
+        Arc::new(Shared { inner: Mutex::new(inner), claim, process, stopped: 0.into(), step })
     }
 
     /// Claims the run.
     pub fn claim(&self) -> Claim {
         let me = std::process::id();
-        let tried = self.claim.compare_exchange(FREE, BUSY, Ordering::AcqRel, Ordering::Acquire);
-        match tried {
-            Ok(_) => {
-                self.process.store(me, Ordering::Release);
-                self.stop.store(false, Ordering::Release);
-                Claim::Mine
-            }
-            Err(_) if self.process.load(Ordering::Acquire) != me => Claim::Lost,
-            Err(ENDING) => Claim::Ending,
-            Err(_) => Claim::Busy,
+        let found = self.claim.load(Ordering::Acquire);
+        let number = (found >> 2) + 1;
+        let (order, else_order) = (Ordering::AcqRel, Ordering::Acquire);
+        match found & 3 {
+            FREE => match self.claim.compare_exchange(found, number << 2 | BUSY, order, else_order)
+            {
+                Ok(_) => {
+                    self.process.store(me, Ordering::Release);
+                    Claim::Mine(number)
+                }
+                Err(_) => Claim::Busy,
+            },
+            _ if self.process.load(Ordering::Acquire) != me => Claim::Lost,
+            ENDING => Claim::Ending,
+            _ => Claim::Busy,
         }
     }
 
     /// Gives the claim back.
-    pub fn free(&self) {
-        self.claim.store(FREE, Ordering::Release);
+    pub fn free(&self, number: u64) {
+        self.claim.store(number << 2 | FREE, Ordering::Release);
     }
 
-    /// Tells who is at work to stop, and that no call waits for what comes of it.
-    pub fn end(&self) {
-        self.stop.store(true, Ordering::Release);
-        let _ = self.claim.compare_exchange(BUSY, ENDING, Ordering::AcqRel, Ordering::Acquire);
+    /// Tells who works by this claim to stop, and that no call waits for what comes of it.
+    pub fn end(&self, number: u64) {
+        self.stopped.store(number, Ordering::Release);
+        let (from, to) = (number << 2 | BUSY, number << 2 | ENDING);
+        let _ = self.claim.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
     }
 
-    /// Whether who is at work is to stop.
-    pub fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Acquire)
+    /// Whether who works by this claim is to stop.
+    pub fn is_stopped(&self, number: u64) -> bool {
+        self.stopped.load(Ordering::Acquire) == number
     }
 
     /// Works with what is claimed.

@@ -29,8 +29,10 @@ pub const PICKLED: &str = "the pickled trainer";
 ///
 /// `data`: a text (`str`), bytes, a `pathlib.Path` of a file or folder, a list of such paths, or a row of
 /// token numbers (any integer array, below 65536); nothing: the built-in stories. The last tenth is kept
-/// unseen (`val_frac`). Equal arguments give equal bits, with any number of threads, and those of the
-/// programs `train-gpt-mha` and, where something modern is asked for, `train-gpt-modern`.
+/// unseen (`val_frac`), or `val` is. `heads`: 4 by default. `tokenizer`: `byte`, `char`, `bpe` (of
+/// `vocab_size` tokens), or the path of a tokenizer.json. Every other keyword argument is a setting:
+/// `traingpt.settings_help()`. Equal arguments give equal bits, with any number of threads, and those of
+/// the programs `train-gpt-mha` and, where something modern is asked for, `train-gpt-modern`.
 #[pyclass(frozen, module = "traingpt")]
 #[derive(Debug)]
 pub struct Trainer {

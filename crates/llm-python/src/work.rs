@@ -19,11 +19,11 @@ const LAST: Duration = Duration::from_millis(80);
 
 /// Whether what is being done is to be given up.
 #[derive(Clone, Debug)]
-pub struct Stop(Arc<Shared>);
+pub struct Stop(Arc<Shared>, u64);
 
 impl Stop {
     pub fn is_set(&self) -> bool {
-        self.0.is_stopped()
+        self.0.is_stopped(self.1)
     }
 
     /// One more step is done.
@@ -73,18 +73,18 @@ impl Worker {
         f: impl FnOnce(&mut Inner, &Stop) -> Result<T> + Send + 'static,
         mut meanwhile: impl FnMut(Python<'_>) -> PyResult<()>,
     ) -> PyResult<T> {
-        self.claim(py)?;
+        let number = self.claim(py)?;
         let (shared, n) = (self.shared.clone(), self.threads);
         let done = in_background(move || {
-            let claimed = Claimed(shared);
-            let stop = Stop(claimed.0.clone());
+            let claimed = Claimed(shared, number);
+            let stop = Stop(claimed.0.clone(), number);
             let done = claimed.0.with(|inner| threads::with(n, || f(inner, &stop)));
             drop(claimed);
             done.map_err(RunError::from).and_then(|done| done)
         });
-        let done = done.inspect_err(|_| self.shared.free())?;
+        let done = done.inspect_err(|_| self.shared.free(number))?;
         wait(py, &done, &mut meanwhile).inspect_err(|_| {
-            self.shared.end();
+            self.shared.end(number);
             let _ = py.detach(|| heard(&done, LAST));
         })?
     }
@@ -94,15 +94,15 @@ impl Worker {
     /// # Errors
     /// What `f` says; as [`Worker::work`].
     pub fn now<T>(&self, py: Python<'_>, f: impl FnOnce(&mut Inner) -> PyResult<T>) -> PyResult<T> {
-        self.claim(py)?;
-        let claimed = Claimed(self.shared.clone());
+        let number = self.claim(py)?;
+        let claimed = Claimed(self.shared.clone(), number);
         claimed.0.with(f)
     }
 
-    fn claim(&self, py: Python<'_>) -> PyResult<()> {
+    fn claim(&self, py: Python<'_>) -> PyResult<u64> {
         loop {
             match self.shared.claim() {
-                Claim::Mine => return Ok(()),
+                Claim::Mine(number) => return Ok(number),
                 Claim::Busy => {
                     let why = "this trainer is at work in another thread";
                     return Err(PyRuntimeError::new_err(why));
@@ -124,11 +124,11 @@ impl Worker {
 }
 
 /// Frees the claim, whatever happens.
-struct Claimed(Arc<Shared>);
+struct Claimed(Arc<Shared>, u64);
 
 impl Drop for Claimed {
     fn drop(&mut self) {
-        self.0.free();
+        self.0.free(self.1);
     }
 }
 

@@ -3,12 +3,15 @@
 use crate::arrays::whole_numbers;
 use crate::errors::raised;
 use crate::given::{Read, read};
+use crate::state::Inner;
 use crate::trainer::Trainer;
+use crate::work::Stop;
 use llm_core::TokenId;
-use llm_core::generate::{Generator, Sampling, Stops};
+use llm_core::base::memory;
+use llm_core::generate::{Generator, Sampling, Stops, Written};
 use llm_core::tokenizer::Tokenizer;
-use llm_run::RunError;
 use llm_run::defaults::TextDefaults;
+use llm_run::{Result, RunError};
 use numpy::PyArray1;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -20,6 +23,36 @@ pub fn piece(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
         Ok(text) => text.into(),
         Err(_) => bytes.escape_ascii().to_string(),
     }
+}
+
+/// What is to be written.
+struct Ask {
+    prompt: Option<Read>,
+    n: Option<usize>,
+    temperature: Option<f32>,
+    seed: Option<u64>,
+    sampling: Sampling,
+    stops: Stops,
+}
+
+/// Writes it, as the programs do.
+fn write(inner: &Inner, ask: Ask, stop: &Stop) -> Result<Written> {
+    let Ask { prompt, n, temperature, seed, sampling, stops } = ask;
+    let usual = TextDefaults::choose(None);
+    let (model, tokenizer) = (&inner.run.model, &*inner.tokenizer);
+    let opening = || inner.data.as_ref()?.opening.clone();
+    let prompt = prompt
+        .unwrap_or_else(|| Read::Text(opening().unwrap_or_else(|| "\n".into()).into_bytes()))
+        .row(tokenizer)?;
+    let sampling = Sampling {
+        temperature: temperature.unwrap_or(usual.temperature),
+        seed: seed.unwrap_or(inner.run.recipe.seed),
+        ..sampling
+    };
+    memory::require(model.inference_memory(1, model.config().seq_len))?;
+    let mut generator = Generator::new(model, &prompt, sampling, 1)?;
+    let go_on = |_: &mut Generator<'_>, _: &_| Ok::<_, RunError>(!stop.is_set());
+    generator.write(tokenizer, n.unwrap_or(usual.n), &stops, go_on)
 }
 
 #[pymethods]
@@ -44,31 +77,33 @@ impl Trainer {
         seed: Option<u64>,
         stop: Option<Vec<String>>,
     ) -> PyResult<String> {
-        let prompt = prompt.map(read).transpose()?;
-        let usual = TextDefaults::choose(None);
+        let sampling = Sampling { top_k, top_p, min_p, repetition_penalty, ..Sampling::default() };
         let stops = Stops::new(stop.into_iter().flatten().map(String::into_bytes));
-        let text = self.worker.work(py, move |inner, stop| {
-            let opening = || inner.data.as_ref()?.opening.clone();
-            let prompt = prompt.unwrap_or_else(|| {
-                Read::Text(opening().unwrap_or_else(|| "\n".into()).into_bytes())
-            });
-            let (model, tokenizer) = (&inner.run.model, &*inner.tokenizer);
-            let prompt = prompt.row(tokenizer)?;
-            let sampling = Sampling {
-                temperature: temperature.unwrap_or(usual.temperature),
-                top_k,
-                top_p,
-                min_p,
-                repetition_penalty,
-                seed: seed.unwrap_or(inner.run.recipe.seed),
-                ..Sampling::default()
-            };
-            llm_core::base::memory::require(model.inference_memory(1, model.config().seq_len))?;
-            let mut generator = Generator::new(model, &prompt, sampling, 1)?;
-            let go_on = |_: &mut Generator<'_>, _: &_| Ok::<_, RunError>(!stop.is_set());
-            Ok(generator.write(tokenizer, n.unwrap_or(usual.n), &stops, go_on)?.text)
-        })?;
+        let prompt = prompt.map(read).transpose()?;
+        let ask = Ask { prompt, n, temperature, seed, sampling, stops };
+        let text = self.worker.work(py, |inner, stop| Ok(write(inner, ask, stop)?.text))?;
         Ok(String::from_utf8_lossy(&text).into_owned())
+    }
+
+    /// The same as tokens, an array of `int64`: what `sample` writes, before it is text.
+    #[pyo3(signature = (prompt=None, n=None, *, temperature=None, top_k=0, top_p=1.0, min_p=0.0, repetition_penalty=1.0, seed=None))]
+    fn generate<'py>(
+        &self,
+        py: Python<'py>,
+        prompt: Option<&Bound<'py, PyAny>>,
+        n: Option<usize>,
+        temperature: Option<f32>,
+        top_k: usize,
+        top_p: f32,
+        min_p: f32,
+        repetition_penalty: f32,
+        seed: Option<u64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let sampling = Sampling { top_k, top_p, min_p, repetition_penalty, ..Sampling::default() };
+        let prompt = prompt.map(read).transpose()?;
+        let ask = Ask { prompt, n, temperature, seed, sampling, stops: Stops::default() };
+        let written = self.worker.work(py, |inner, stop| write(inner, ask, stop))?;
+        Ok(PyArray1::from_iter(py, written.choices.iter().map(|of| i64::from(of.token))))
     }
 
     /// The tokens of a text, an array of `int64`.

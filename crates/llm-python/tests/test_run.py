@@ -20,6 +20,9 @@ def test_it_learns_and_writes(text):
     assert 0 <= found["accuracy"] <= 1 and found["tokens"] > 1000
     assert found["bits_per_byte"] == pytest.approx(found["loss"] / np.log(2))
     assert len(run.sample("Lucy ", 40)) == 40
+    assert run.decode(run.generate("Lucy ", 40)) == run.sample("Lucy ", 40)
+    until = run.sample("Lucy ", 40, stop=[" "])
+    assert run.sample("Lucy ", 40).startswith(until) and " " not in until
     assert run.sample("Lucy ", 40) == run.sample("Lucy ", 40) != run.sample("Lucy ", 40, seed=5)
     assert run.sample("Lucy ", 40, temperature=0) == run.sample("Lucy ", 40, temperature=0, seed=5)
 
@@ -145,6 +148,11 @@ def test_every_kind_of_token_numbers():
         assert run.vocab_size == 17
         losses.add(tuple(run.train()["loss"]))
     assert len(losses) == 1
+    written = run.generate([1, 2, 3], 5, temperature=0)
+    assert written.shape == (5,) and written.dtype == np.int64 and (written < 17).all()
+    assert written[0] == run.logits([1, 2, 3])[-1].argmax()
+    with pytest.raises(ValueError, match="numbers"):
+        run.sample("text", 5)
 
 
 @pytest.mark.parametrize(

@@ -151,6 +151,18 @@ class Trainer:
         seed: int | None = None,
         stop: Sequence[str] | None = None,
     ) -> str: ...
+    def generate(
+        self,
+        prompt: _Tokens | None = None,
+        n: int | None = None,
+        *,
+        temperature: float | None = None,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        min_p: float = 0.0,
+        repetition_penalty: float = 1.0,
+        seed: int | None = None,
+    ) -> NDArray[np.int64]: ...
     def logits(self, data: _Tokens) -> NDArray[np.float32]: ...
     def loss_and_gradients(
         self, inputs: _Tokens, targets: _Tokens | None = None

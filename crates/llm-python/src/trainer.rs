@@ -112,7 +112,7 @@ pub fn warn(py: Python<'_>, notes: &[Note]) -> PyResult<()> {
         {
             let text = said(&in_words(note));
             let category = py.get_type::<pyo3::exceptions::PyUserWarning>();
-            py.import("warnings")?.call_method1("warn", (text, category, 2))?;
+            py.import("warnings")?.call_method1("warn", (text, category, 1))?;
         }
     }
     Ok(())

@@ -117,7 +117,7 @@ def test_a_bar_is_shown_where_it_is_asked_for(small, capsys, monkeypatch):
     small.train(2)
     assert capsys.readouterr().err == ""
     small.train(2, progress=True)
-    monkeypatch.setitem(__import__("sys").modules, "tqdm", None)
+    monkeypatch.setattr(progress, "tqdm", None)
     monkeypatch.setattr(progress.time, "monotonic", iter(range(100)).__next__)
     small.train(3, callback=lambda run, report: None, progress=True)
     assert "3/3 steps" in capsys.readouterr().err

@@ -42,6 +42,7 @@ INTERRUPTED = """
     import os, random, signal, sys, threading, time
     import traingpt
 
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job has none
     count, sizes = int(sys.argv[1]), eval(sys.argv[2])
     text = traingpt.stories(400)
     run = traingpt.Trainer(text, steps=100000, **sizes)
@@ -86,6 +87,7 @@ def test_ctrl_c_inside_a_long_step():
     late = script("""
         import os, signal, threading, time
         import traingpt
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         run = traingpt.Trainer(traingpt.stories(400), d_model=256, n_layers=4, seq_len=256, batch_size=32)
         times = []
         for after in [0.1, 0.3]:

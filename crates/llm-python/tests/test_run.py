@@ -225,8 +225,9 @@ def test_a_longer_training_than_planned_is_asked_about(small):
 
 
 def test_a_warm_up_that_is_too_long_is_warned_of(text):
-    with pytest.warns(UserWarning, match="the peak is never reached"):
+    with pytest.warns(UserWarning, match="the peak is never reached") as found:
         traingpt.Trainer(text, **SMALL, warmup_steps=100)
+    assert found[0].filename == __file__
 
 
 def test_validation_text_of_its_own(text):

@@ -8,8 +8,10 @@
 
 import os
 
-import numpy as _numpy  # before the first signal: half imported it is of no use
+# All that is used later, before the first signal: half imported it is of no use.
+import numpy as _numpy
 
+from . import _html, _progress
 from ._traingpt import (
     DivergedError,
     Trainer,
@@ -24,6 +26,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_fork
     )
-del os, _numpy, _before_fork, _after_fork
+del os, _html, _numpy, _progress, _before_fork, _after_fork
 
 __all__ = ["DivergedError", "Trainer", "__version__", "settings_help", "stories"]

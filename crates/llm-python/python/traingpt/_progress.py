@@ -4,6 +4,11 @@ import importlib.util
 import sys
 import time
 
+try:
+    from tqdm import tqdm  # type: ignore[import-untyped]
+except ImportError:
+    tqdm = None
+
 # A call that is done before shows nothing.
 QUICK = 1.0
 
@@ -61,11 +66,10 @@ def bar(total, wanted):
     seen = in_notebook() or (sys.stderr is not None and sys.stderr.isatty())
     if wanted is False or (wanted is None and not seen) or total == 0:
         return Quiet()
-    try:
-        if in_notebook() and importlib.util.find_spec("ipywidgets") is not None:
-            from tqdm.notebook import tqdm  # type: ignore[import-untyped]
-        else:
-            from tqdm import tqdm  # type: ignore[import-untyped]
-    except ImportError:
+    if tqdm is None:
         return Line(total)
+    if in_notebook() and importlib.util.find_spec("ipywidgets") is not None:
+        from tqdm.notebook import tqdm as widget  # type: ignore[import-untyped]
+
+        return Tqdm(widget, total)
     return Tqdm(tqdm, total)

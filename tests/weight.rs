@@ -11,16 +11,17 @@ use workspace_tests::workspace;
 /// The most lines of code of each crate: lines of `src` with a token that is no comment and stands
 /// in no test. A number that grows is explained by the commit that changes it; that of llm-cli has
 /// to become smaller, as the run leaves it for a library.
-const MOST: [(&str, usize); 16] = [
+const MOST: [(&str, usize); 17] = [
     ("llm-cli", 9_000),
-    ("llm-core", 15_570),
+    ("llm-core", 15_620),
     ("llm-courses", 650),
     ("llm-crew-mpi", 740),
     ("llm-formats", 8_410),
-    ("llm-lens", 1_770),
+    ("llm-lens", 1_860),
     ("llm-messages", 525),
+    ("llm-python", 1_950),
     ("llm-report", 2_180),
-    ("llm-run", 6_260),
+    ("llm-run", 6_320),
     ("llm-stories", 860),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 400),

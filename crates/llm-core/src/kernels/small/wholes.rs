@@ -218,7 +218,7 @@ mod tests {
                 let steps = steps.map(|step| (step / inputs.scale).round() as i64);
                 let mut y = [0.0; LANES];
                 let add = if bits == 8 { add_q8 } else { add_q4 };
-                add(&mut y, &[inputs.clone()], &lines[..bits], &[[0x3c00; LANES]]);
+                add(&mut y, std::slice::from_ref(&inputs), &lines[..bits], &[[0x3c00; LANES]]);
                 for (l, y) in y.into_iter().enumerate() {
                     let number = |i: usize| {
                         let word = lines[i / (32 / bits)].0[l] >> (i % (32 / bits) * bits);

@@ -13,7 +13,7 @@ use workspace_tests::workspace;
 /// to become smaller, as the run leaves it for a library.
 const MOST: [(&str, usize); 17] = [
     ("llm-cli", 9_000),
-    ("llm-core", 15_620),
+    ("llm-core", 15_570),
     ("llm-courses", 650),
     ("llm-crew-mpi", 740),
     ("llm-formats", 8_410),

@@ -90,6 +90,19 @@ check("the terminal measures the same loss", near(evaluated.val_loss, measured.v
 terminal("--load", "node.ckpt", "--steps", "5", "--gen", "0", "--save", "on.ckpt");
 check("the terminal trains on", fs.existsSync(path.join(folder, "on.ckpt")));
 
+// The tab has no fused multiply-add: it computes what kernels without it do, to the bit.
+core.ask({ do: "step", n: 5 });
+fs.writeFileSync(path.join(folder, "tab-5.ckpt"), core.ask({ do: "save" }).blob);
+fs.copyFileSync(path.join(folder, "node.ckpt"), path.join(folder, "portable-5.ckpt"));
+process.env.LLM_KERNELS = "portable";
+terminal("--load", "portable-5.ckpt", "--steps", "5", "--gen", "0", "--save", "portable-5.ckpt");
+delete process.env.LLM_KERNELS;
+const weights = ["tab-5", "portable-5"].map((name) => {
+  terminal("export", "safetensors", "--load", `${name}.ckpt`, `${name}.safetensors`);
+  return fs.readFileSync(path.join(folder, `${name}.safetensors`));
+});
+check("five more steps give the bytes of the terminal's portable kernels", weights[0].equals(weights[1]));
+
 // A file of the terminal in WebAssembly.
 terminal("--steps", String(STEPS), "--gen", "0", "--save", "terminal.ckpt");
 const theirs = JSON.parse(terminal("eval", "--load", "terminal.ckpt", "--json"));

@@ -11,6 +11,7 @@ mod crew;
 mod exchange;
 mod gradients;
 mod hooks;
+mod listing;
 mod llama;
 mod mha_vs_single_head;
 mod modern_attention;

@@ -10,6 +10,7 @@
 //! | [`buffer`] | recycled storage |
 //! | [`kernels`] | the maths, on slices and views |
 //! | [`crew`] | sums and messages between several processes |
+//! | [`listing`] | a forward pass as a list, for who computes it elsewhere |
 //! | [`tensor`], [`autograd`] | values that remember how they were made, and the walk back |
 //! | [`threads`] | how many threads work |
 //! | [`ops`] | shapes, kernel, backward: one file per equation |
@@ -72,6 +73,9 @@ pub mod buffer;
 pub mod kernels;
 
 pub mod crew;
+
+#[doc(hidden)]
+pub mod listing;
 
 pub mod autograd;
 pub mod tensor;

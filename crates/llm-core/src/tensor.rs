@@ -3,6 +3,7 @@
 use crate::autograd::{GradFn, Gradients, Parent, TensorId, recording};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
+use crate::listing::{self, Facts, Input, Listed};
 use crate::profile::enter;
 use ndarray::{ArrayD, ArrayViewD, IxDyn};
 use std::fmt;
@@ -47,6 +48,61 @@ pub enum Role {
     IntoStream,
     /// `[C, V]`: the output head.
     Head,
+}
+
+/// What an op says of itself to [`Tensor::from_op`]: a name alone, or all that somebody else needs
+/// to compute it again, for a [`listing`].
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct Op<'a> {
+    name: &'static str,
+    inputs: [Option<&'a Tensor>; 3],
+    /// Behind those.
+    more: &'a [&'a Tensor],
+    facts: &'a dyn Fn() -> Facts,
+}
+
+impl<'a> Op<'a> {
+    /// An op of up to three inputs, which with their shapes decide its result.
+    pub fn new<const N: usize>(name: &'static str, inputs: [&'a Tensor; N]) -> Op<'a> {
+        let inputs = [0, 1, 2].map(|i| inputs.get(i).copied());
+        Op { name, inputs, more: &[], facts: &Vec::new }
+    }
+
+    /// The same with one input more, if it is there.
+    pub fn and(self, input: Option<&'a Tensor>) -> Op<'a> {
+        let [a, b, c] = self.inputs;
+        let inputs = if b.is_none() { [a, input, c] } else { [a, b, input] };
+        Op { inputs, ..self }
+    }
+
+    /// The same with any number of inputs more.
+    pub fn and_all(self, more: &'a [&'a Tensor]) -> Op<'a> {
+        Op { more, ..self }
+    }
+
+    /// The same with what else decides its result; asked only when somebody lists.
+    pub fn says(self, facts: &'a dyn Fn() -> Facts) -> Op<'a> {
+        Op { facts, ..self }
+    }
+
+    fn listed(&self, result: TensorId, shape: &[usize]) -> Listed {
+        let inputs = self.inputs.iter().flatten().chain(self.more).copied();
+        let inputs = inputs.map(Tensor::as_input).collect();
+        Listed { op: self.name, result, inputs, shape: shape.to_vec(), facts: (self.facts)() }
+    }
+}
+
+impl From<&'static str> for Op<'_> {
+    fn from(name: &'static str) -> Self {
+        Op::new(name, [])
+    }
+}
+
+impl fmt::Debug for Op<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 impl Tensor {
@@ -113,7 +169,8 @@ impl Tensor {
     }
 
     /// The result of an op: the one way to make a tensor from tensors, so that no op can lack a
-    /// gradient. `op` is its name, for messages and [`profile`](crate::profile).
+    /// gradient. `op` is its name, for messages and [`profile`](crate::profile), or an [`Op`] that
+    /// also says what decides the result, for a [`listing`].
     ///
     /// `backward(dy, grads)` gets dL/dy (row-major, of `shape`) and adds, for each of `parents`,
     /// its share through [`Gradients::accumulate`] or [`Gradients::give`]. It is called at most
@@ -122,8 +179,8 @@ impl Tensor {
     ///
     /// # Panics
     /// When `data` has not as many elements as `shape`: a mistake in the op.
-    pub fn from_op(
-        op: &'static str,
+    pub fn from_op<'a>(
+        op: impl Into<Op<'a>>,
         shape: &[usize],
         data: impl Into<Buffer>,
         parents: &[&Parent],
@@ -137,16 +194,22 @@ impl Tensor {
     ///
     /// # Panics
     /// As [`Tensor::from_op`].
-    pub fn from_op_sharing(
-        op: &'static str,
+    pub fn from_op_sharing<'a>(
+        op: impl Into<Op<'a>>,
         shape: &[usize],
         data: Arc<Buffer>,
         parents: &[&Parent],
         backward: impl FnOnce(Buffer, &mut Gradients) + Send + 'static,
     ) -> Tensor {
-        assert_eq!(data.len(), shape.iter().product::<usize>(), "{op} made a wrong size");
+        let op: Op<'_> = op.into();
+        assert_eq!(data.len(), shape.iter().product::<usize>(), "{op:?} made a wrong size");
         let wanted = recording() && parents.iter().any(|p| p.wants_grad());
-        let grad_fn = wanted.then(|| GradFn::of_op(op, parents, Box::new(backward)));
+        let grad_fn = wanted.then(|| GradFn::of_op(op.name, parents, Box::new(backward)));
+        if let Some(made) = &grad_fn
+            && listing::is_on()
+        {
+            listing::add(op.listed(made.id(), shape));
+        }
         Tensor { shape: shape.to_vec(), data, grad_fn, role: Role::default() }
     }
 
@@ -262,8 +325,19 @@ impl Tensor {
         })
     }
 
-    pub(crate) fn id(&self) -> Option<TensorId> {
+    /// The number that it has in a [`listing`]; none for a constant.
+    #[doc(hidden)]
+    pub fn id(&self) -> Option<TensorId> {
         self.grad_fn.as_ref().map(|f| f.id())
+    }
+
+    /// What a listing keeps of an op's input.
+    fn as_input(&self) -> Input {
+        let shape = self.shape.clone();
+        match self.id() {
+            Some(id) => Input::Variable { id, shape },
+            None => Input::Constant { shape, data: self.data().to_vec() },
+        }
     }
 
     /// The storage itself, to be shared by a view.

@@ -7,8 +7,10 @@ use llm_core::buffer::Buffer;
 use llm_core::kernels::attention::{each_head, head_view, head_views, head_views_mut};
 use llm_core::kernels::gemm::{Threads, gemm, matrix, matrix_mut};
 use llm_core::kernels::softmax as kernel;
+use llm_core::listing::Fact;
 use llm_core::ndarray::{ArrayView2, ArrayViewD, ArrayViewMut2, Axis, Ix2, Zip};
 use llm_core::profile::span;
+use llm_core::tensor::Op;
 use llm_core::{Result, Tensor};
 use std::sync::Arc;
 
@@ -104,10 +106,16 @@ pub(crate) fn attention_weights(
     });
 
     let p = Arc::new(p);
+    let of = [q, k];
     let (pq, pk, q, k, kept) = (q.parent(), k.parent(), q.detach(), k.detach(), p.clone());
     let parents = [pq.clone(), pk.clone()];
-    let (name, shape) = ("attention_weights", layout.scores());
-    Tensor::from_op_sharing(name, &shape, p, &parents.each_ref(), move |dp, grads| {
+    let facts = || {
+        let values = mask.iter().map(|m| ("mask", Fact::Values(m.iter().copied().collect())));
+        [("heads", h.into()), ("scale", scale.into())].into_iter().chain(values).collect()
+    };
+    let op = Op::new("attention_weights", of).says(&facts);
+    let shape = layout.scores();
+    Tensor::from_op_sharing(op, &shape, p, &parents.each_ref(), move |dp, grads| {
         let (mut dq, mut dk) = (Buffer::stale(q.numel()), Buffer::stale(k.numel()));
         let queries = head_views(q.data(), [b, l, h, d]);
         let keys = head_views(k.data(), [b, s, h, d]);
@@ -163,10 +171,13 @@ pub(crate) fn weighted_sum(p: &Tensor, v: &Tensor, layout: &Layout) -> Tensor {
         gemm(1.0, p, head_view(&values, sequence, head), 0.0, y, Threads::One);
     });
 
+    let of = [p, v];
     let (pp, pv, p, v) = (p.parent(), v.parent(), p.detach(), v.detach());
     let parents = [pp.clone(), pv.clone()];
-    let (name, shape) = ("weighted_sum", layout.result());
-    Tensor::from_op(name, &shape, y, &parents.each_ref(), move |dy, grads| {
+    let facts = || vec![("heads", h.into())];
+    let op = Op::new("weighted_sum", of).says(&facts);
+    let shape = layout.result();
+    Tensor::from_op(op, &shape, y, &parents.each_ref(), move |dy, grads| {
         let (mut dp, mut dv) = (Buffer::stale(p.numel()), Buffer::stale(v.numel()));
         let (dy, values) = (head_views(&dy, [b, l, h, d]), head_views(v.data(), [b, s, h, d]));
         let outputs = [sizes.score_views_mut(&mut dp), head_views_mut(&mut dv, [b, s, h, d])];

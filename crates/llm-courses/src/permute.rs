@@ -1,8 +1,10 @@
 //! permute: the axes of a tensor in another order.
 
 use llm_core::buffer::Buffer;
+use llm_core::listing::Fact;
 use llm_core::ndarray::{ArrayViewD, ArrayViewMutD, IxDyn};
 use llm_core::profile::span;
+use llm_core::tensor::Op;
 use llm_core::{Error, Result, Tensor};
 
 /// Axis i of the result is axis `axes[i]` of x. A tensor is row-major, so the numbers are copied;
@@ -30,7 +32,9 @@ pub fn permute(x: &Tensor, axes: &[usize]) -> Result<Tensor> {
     let shape: Vec<usize> = axes.iter().map(|&axis| x.shape()[axis]).collect();
     let y = row_major(x.view().permuted_axes(axes));
     let (parent, dy_shape) = (x.parent(), shape.clone());
-    Ok(Tensor::from_op("permute", &shape, y, &[&x.parent()], move |dy, grads| {
+    let facts = || vec![("axes", Fact::Axes(axes.to_vec()))];
+    let op = Op::new("permute", [x]).says(&facts);
+    Ok(Tensor::from_op(op, &shape, y, &[&x.parent()], move |dy, grads| {
         let dy = ArrayViewD::from_shape(IxDyn(&dy_shape), &dy).expect("dy has y's shape");
         grads.give(&parent, row_major(dy.permuted_axes(inverse)));
     }))

@@ -4,6 +4,7 @@ use crate::permute::permute;
 use llm_core::buffer::Buffer;
 use llm_core::kernels::softmax as kernel;
 use llm_core::profile::span;
+use llm_core::tensor::Op;
 use llm_core::{Error, Result, Tensor};
 use std::sync::Arc;
 
@@ -44,7 +45,9 @@ fn over_last_axis(x: &Tensor) -> Tensor {
     softmax_rows(&mut p, x.data(), width);
     let p = Arc::new(p);
     let (parent, kept) = (x.parent(), p.clone());
-    Tensor::from_op_sharing("softmax", x.shape(), p, &[&x.parent()], move |dy, grads| {
+    let facts = || vec![("zeros", true.into())];
+    let op = Op::new("softmax", [x]).says(&facts);
+    Tensor::from_op_sharing(op, x.shape(), p, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         kernel::backward(&mut dx, &dy, &kept, width); // 0 in a row of zeros
         grads.give(&parent, dx);

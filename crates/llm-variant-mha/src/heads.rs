@@ -10,7 +10,8 @@ use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4};
 use llm_core::ops::{AttentionParams, Context};
 use llm_core::profile::{enter, span};
-use llm_core::{Error, Result, Tensor, message, ops};
+use llm_core::tensor::Op;
+use llm_core::{Error, Result, Tensor, listing, message, ops};
 use std::sync::Arc;
 
 /// Multi-head causal self-attention with its projections:
@@ -104,8 +105,10 @@ pub fn causal_attention_heads(
     });
 
     let y = Arc::new(y);
-    let (parent, kept_y, qkv_value, keep) = (qkv.parent(), y.clone(), qkv.detach(), keep.clone());
-    Ok(Tensor::from_op_sharing("attention", &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
+    let (parent, kept_y, qkv_value, used) = (qkv.parent(), y.clone(), qkv.detach(), keep.clone());
+    let facts = || listing::attention([h, h, d, usize::MAX], scale, &used, dropout);
+    let op = Op::new("attention", [qkv]).says(&facts);
+    Ok(Tensor::from_op_sharing(op, &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(b * t * c3);
         let parts = head_views(qkv_value.data(), [b, t, 3 * h, d]);
         let [y, dy] = [&kept_y[..], &dy].map(|x| head_views(x, [b, t, h, d]));

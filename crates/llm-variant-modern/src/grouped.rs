@@ -8,7 +8,8 @@ use llm_core::kernels::attention::{
 use llm_core::kernels::dropout::Dropout;
 use llm_core::ndarray::{ArrayView2, ArrayView4, ArrayViewMut2, ArrayViewMut3, Axis, Slice};
 use llm_core::profile::span;
-use llm_core::{AttentionSpec, Error, Result, Tensor, message};
+use llm_core::tensor::Op;
+use llm_core::{AttentionSpec, Error, Result, Tensor, listing, message};
 use std::sync::Arc;
 
 /// How the channels of `qkv` are read.
@@ -118,9 +119,11 @@ pub fn causal_attention_grouped(
     });
 
     let y = Arc::new(y);
-    let (parent, kept_y, value) = (qkv.parent(), y.clone(), qkv.detach());
+    let (parent, kept_y, value, used) = (qkv.parent(), y.clone(), qkv.detach(), keep.clone());
     let shape = [b, t, h * d];
-    Ok(Tensor::from_op_sharing("attention", &shape, y, &[&qkv.parent()], move |dy, grads| {
+    let facts = || listing::attention([h, g, d, window], scale, &used, dropout);
+    let op = Op::new("attention", [qkv]).says(&facts);
+    Ok(Tensor::from_op_sharing(op, &shape, y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(value.numel());
         let parts = head_views(value.data(), [b, t, heads.all(), d]);
         let [y, dy] = [&kept_y[..], &dy].map(|x| head_views(x, [b, t, h, d]));

@@ -55,7 +55,7 @@ impl TinyGPT {
             let expected = format!("the shape [B, T] of {} tokens, not none", tokens.len());
             return Err(Error::shape("model", expected, &[b, t]));
         }
-        let mut h = ops::embedding(&self.wte, tokens, &[b, t])?; // [B, T, C]
+        let mut h = ops::embedding_of("tokens", &self.wte, tokens, &[b, t])?; // [B, T, C]
         if let Some(ngrams) = &self.ngrams {
             for table in self.config().ngram_tables() {
                 let mut rows = Tokens::stale(b * t);
@@ -69,7 +69,7 @@ impl TinyGPT {
         if let Some(wpe) = &self.wpe {
             let mut positions = Tokens::stale(b * t);
             positions.iter_mut().enumerate().for_each(|(i, p)| *p = (i % t) as TokenId);
-            h = ops::add(&h, &ops::embedding(wpe, &positions, &[b, t])?)?;
+            h = ops::add(&h, &ops::embedding_of("places", wpe, &positions, &[b, t])?)?;
         }
         h = ops::dropout(&h, dropout.map(|masks| masks.at(Place::Embedding, t)))?;
         for (layer, block) in self.blocks.iter().enumerate() {

@@ -8,8 +8,9 @@ use crate::kernels::attention::{
     head_views, head_views_mut, qkv_views_mut, row_views_mut,
 };
 use crate::kernels::dropout::Dropout;
+use crate::listing;
 use crate::profile::{enter, span};
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 use std::sync::Arc;
 
 /// The four parameter tensors of an attention layer. Their shapes do not depend on the number of
@@ -118,7 +119,9 @@ pub fn causal_attention_1h(qkv: &Tensor, dropout: Option<Dropout>) -> Result<Ten
 
     let y = Arc::new(y);
     let (parent, kept, qkv_value) = (qkv.parent(), y.clone(), qkv.detach());
-    Ok(Tensor::from_op_sharing("attention", &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
+    let facts = || listing::attention([1, 1, c, usize::MAX], scale, &[], dropout);
+    let op = Op::new("attention", [qkv]).says(&facts);
+    Ok(Tensor::from_op_sharing(op, &[b, t, c], y, &[&qkv.parent()], move |dy, grads| {
         let mut dqkv = Buffer::stale(b * t * c3);
         let parts = head_views(qkv_value.data(), [b, t, 3, c]);
         let [y, dy] = [&kept[..], &dy].map(|x| head_views(x, [b, t, 1, c]));

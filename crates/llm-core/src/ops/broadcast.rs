@@ -5,7 +5,7 @@ use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::broadcast::{Repeat, add_sums, expand};
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// x repeated until it fills `shape`: a copy.
 ///
@@ -33,7 +33,7 @@ pub fn broadcast_to(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
     let mut y = Buffer::try_stale(len)?;
     expand(&mut y, x.data(), &repeat);
     let parent = x.parent();
-    Ok(Tensor::from_op("broadcast", shape, y, &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op(Op::new("broadcast", [x]), shape, y, &[&x.parent()], move |dy, grads| {
         grads.accumulate_zeroed(&parent, |dx| add_sums(dx, &dy, &repeat));
     }))
 }

@@ -6,7 +6,7 @@ use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_assign;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// Tensors joined along one axis, in their order: a copy. An `axis` counts from 0, or from the end
 /// if it is negative.
@@ -58,7 +58,9 @@ pub fn concat(inputs: &[&Tensor], axis: isize) -> Result<Tensor> {
 
     let parents: Vec<Parent> = inputs.iter().map(|x| x.parent()).collect();
     let parents: Vec<&Parent> = parents.iter().collect();
-    Ok(Tensor::from_op("concat", &shape, y, &parents, move |dy, grads| {
+    let facts = || vec![("axis", axis.into())];
+    let op = Op::new("concat", []).and_all(inputs).says(&facts);
+    Ok(Tensor::from_op(op, &shape, y, &parents, move |dy, grads| {
         for (parent, start, len) in parts {
             grads.accumulate(&parent, |dx, beta| {
                 for (dx, dy) in rows_mut(dx, len).zip(rows(&dy, width)) {

@@ -3,9 +3,10 @@
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::{Buffer, Tokens};
 use crate::kernels::cross_entropy::{self as kernel, IGNORED};
+use crate::listing::Fact;
 use crate::message;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 use std::sync::Arc;
 
 /// `L = −(1/N)·Σₙ ln softmax(logits[n])[targets[n]]`, in nats; the mean in f64. Targets that are
@@ -41,8 +42,11 @@ pub fn cross_entropy(logits: &Tensor, targets: &[TokenId]) -> Result<Tensor> {
     let total: f64 = kernel::row_losses(&lse, logits.data(), targets, v).map(f64::from).sum();
     let mean = (total / counted as f64) as f32;
 
-    let (parent, storage, targets) = (logits.parent(), logits.storage(), Tokens::copy_of(targets));
-    Ok(Tensor::from_op("cross_entropy", &[1], vec![mean], &[&logits.parent()], move |dy, grads| {
+    let (parent, storage, given) = (logits.parent(), logits.storage(), targets);
+    let targets = Tokens::copy_of(given);
+    let facts = || vec![("targets", Fact::Ids(given.to_vec()))];
+    let op = Op::new("cross_entropy", [logits]).says(&facts);
+    Ok(Tensor::from_op(op, &[1], vec![mean], &[&logits.parent()], move |dy, grads| {
         let mut dlogits = Arc::try_unwrap(storage).unwrap_or_else(|kept| Buffer::copy_of(&kept));
         kernel::backward_in_place(&mut dlogits, &lse, &targets, v, dy[0] / counted as f32);
         grads.give(&parent, dlogits);

@@ -4,8 +4,9 @@ use super::last_dim;
 use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::dropout::{Dropout, apply};
+use crate::listing::Fact;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// y = m ∘ x, where m is 0 or 1/(1 − p); x itself without masks.
 ///
@@ -24,7 +25,9 @@ pub fn dropout(x: &Tensor, masks: Option<Dropout>) -> Result<Tensor> {
     let mut y = Buffer::stale(x.numel());
     apply(&mut y, x.data(), width, &masks);
     let parent = x.parent();
-    Ok(Tensor::from_op("dropout", x.shape(), y, &[&x.parent()], move |dy, grads| {
+    let facts = || vec![("masks", Fact::Masks(masks))];
+    let op = Op::new("dropout", [x]).says(&facts);
+    Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         apply(&mut dx, &dy, width, &masks);
         grads.give(&parent, dx);

@@ -5,7 +5,7 @@ use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::elementwise as kernel;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// y = a + b, element by element.
 ///
@@ -28,7 +28,8 @@ pub fn add(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let mut y = Buffer::stale(a.numel());
     kernel::add(&mut y, a.data(), b.data());
     let (pa, pb) = (a.parent(), b.parent());
-    Ok(Tensor::from_op("add", a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
+    let op = Op::new("add", [a, b]);
+    Ok(Tensor::from_op(op, a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
         grads.give_copy(&pa, &dy);
         grads.give(&pb, dy);
     }))
@@ -53,7 +54,8 @@ pub fn sub(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let mut y = Buffer::stale(a.numel());
     kernel::sub(&mut y, a.data(), b.data());
     let (pa, pb) = (a.parent(), b.parent());
-    Ok(Tensor::from_op("sub", a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
+    let op = Op::new("sub", [a, b]);
+    Ok(Tensor::from_op(op, a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
         if pb.wants_grad() {
             let mut share = Buffer::stale(dy.len());
             kernel::scale_shift(&mut share, &dy, -1.0, 0.0);
@@ -82,7 +84,8 @@ pub fn mul(a: &Tensor, b: &Tensor) -> Result<Tensor> {
     let mut y = Buffer::stale(a.numel());
     kernel::mul(&mut y, a.data(), b.data());
     let (pa, pb, va, vb) = (a.parent(), b.parent(), a.detach(), b.detach());
-    Ok(Tensor::from_op("mul", a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
+    let op = Op::new("mul", [a, b]);
+    Ok(Tensor::from_op(op, a.shape(), y, &[&a.parent(), &b.parent()], move |dy, grads| {
         for (parent, other) in [(&pa, &vb), (&pb, &va)] {
             if parent.wants_grad() {
                 let mut share = Buffer::stale(dy.len());
@@ -105,7 +108,9 @@ pub fn mul_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let mut y = Buffer::stale(x.numel());
     kernel::scale_shift(&mut y, x.data(), s, 0.0);
     let parent = x.parent();
-    Ok(Tensor::from_op("mul_scalar", x.shape(), y, &[&x.parent()], move |dy, grads| {
+    let facts = || vec![("s", s.into())];
+    let op = Op::new("mul_scalar", [x]).says(&facts);
+    Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         kernel::scale_shift(&mut dx, &dy, s, 0.0);
         grads.give(&parent, dx);
@@ -124,9 +129,9 @@ pub fn add_scalar(x: &Tensor, s: f32) -> Result<Tensor> {
     let mut y = Buffer::stale(x.numel());
     kernel::scale_shift(&mut y, x.data(), 1.0, s);
     let parent = x.parent();
-    Ok(Tensor::from_op("add_scalar", x.shape(), y, &[&x.parent()], move |dy, grads| {
-        grads.give(&parent, dy)
-    }))
+    let facts = || vec![("s", s.into())];
+    let op = Op::new("add_scalar", [x]).says(&facts);
+    Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |dy, grads| grads.give(&parent, dy)))
 }
 
 /// y = Σ x over all elements, accumulated in f64.
@@ -143,7 +148,7 @@ pub fn sum(x: &Tensor) -> Result<Tensor> {
     let _span = span("sum");
     let parent = x.parent();
     let total = kernel::sum(x.data()) as f32;
-    Ok(Tensor::from_op("sum", &[1], vec![total], &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op(Op::new("sum", [x]), &[1], vec![total], &[&x.parent()], move |dy, grads| {
         let share = dy[0];
         grads.accumulate_zeroed(&parent, |dx| dx.iter_mut().for_each(|d| *d += share));
     }))
@@ -167,7 +172,7 @@ pub fn mean(x: &Tensor) -> Result<Tensor> {
     }
     let parent = x.parent();
     let mean = (kernel::sum(x.data()) / n as f64) as f32;
-    Ok(Tensor::from_op("mean", &[1], vec![mean], &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op(Op::new("mean", [x]), &[1], vec![mean], &[&x.parent()], move |dy, grads| {
         let share = dy[0] / n as f32;
         grads.accumulate_zeroed(&parent, |dx| dx.iter_mut().for_each(|d| *d += share));
     }))

@@ -4,8 +4,9 @@ use super::elements;
 use crate::base::{Error, Result, TokenId};
 use crate::buffer::{Buffer, Tokens};
 use crate::kernels::embedding as kernel;
+use crate::listing::Fact;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// `y[.., :]` = `w[id, :]` for every id.
 ///
@@ -19,6 +20,17 @@ use crate::tensor::Tensor;
 /// [`Error::TokenOutOfRange`] for an id ≥ V, [`Error::Shape`] when the number of ids is not that
 /// of `shape`.
 pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor> {
+    embedding_of("rows", w, ids, shape)
+}
+
+/// [`embedding`] of ids that a listing is to call `name`, so that somebody else can put those of
+/// another batch in their place.
+pub(crate) fn embedding_of(
+    name: &'static str,
+    w: &Tensor,
+    ids: &[TokenId],
+    shape: &[usize],
+) -> Result<Tensor> {
     let _span = span("embedding");
     let [v, c] = w.dims("embedding", "w of shape [V, C]")?;
     if elements(shape) != Some(ids.len()) || ids.is_empty() || c == 0 {
@@ -29,9 +41,11 @@ pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor>
     }
     let mut y = Buffer::stale(ids.len() * c);
     kernel::forward(&mut y, w.data(), ids, c);
-    let (parent, ids) = (w.parent(), Tokens::copy_of(ids));
+    let (parent, given, ids) = (w.parent(), ids, Tokens::copy_of(ids));
     let shape = [shape, &[c]].concat();
-    Ok(Tensor::from_op("embedding", &shape, y, &[&w.parent()], move |dy, grads| {
+    let facts = || vec![(name, Fact::Ids(given.to_vec()))];
+    let op = Op::new("embedding", [w]).says(&facts);
+    Ok(Tensor::from_op(op, &shape, y, &[&w.parent()], move |dy, grads| {
         grads.accumulate_zeroed(&parent, |dw| kernel::backward(dw, &dy, &ids, c));
     }))
 }

@@ -4,7 +4,7 @@ use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::{gelu as kernel, gelu_exact as exact};
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// y = ½·x·(1 + tanh(√(2/π)·(x + 0.044715·x³))), element by element.
 ///
@@ -21,7 +21,7 @@ pub fn gelu(x: &Tensor) -> Result<Tensor> {
     let mut y = Buffer::stale(x.numel());
     kernel::forward(&mut y, x.data());
     let (parent, value) = (x.parent(), x.detach());
-    Ok(Tensor::from_op("gelu", x.shape(), y, &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op(Op::new("gelu", [x]), x.shape(), y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         kernel::backward(&mut dx, &dy, value.data());
         grads.give(&parent, dx);
@@ -43,7 +43,8 @@ pub fn gelu_exact(x: &Tensor) -> Result<Tensor> {
     let mut y = Buffer::stale(x.numel());
     exact::forward(&mut y, x.data());
     let (parent, value) = (x.parent(), x.detach());
-    Ok(Tensor::from_op("gelu_exact", x.shape(), y, &[&x.parent()], move |dy, grads| {
+    let op = Op::new("gelu_exact", [x]);
+    Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         exact::backward(&mut dx, &dy, value.data());
         grads.give(&parent, dx);

@@ -5,7 +5,7 @@ use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::layernorm as kernel;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// y = (x − μ) / √(σ² + ε) over the last axis; σ² is the biased variance.
 ///
@@ -50,14 +50,19 @@ fn norm(x: &Tensor, affine: Option<(&Tensor, &Tensor)>, eps: f32) -> Result<Tens
     let slices = affine.map(|(g, b)| (g.data(), b.data()));
     kernel::forward(&mut y, &mut stats, x.data(), slices, c, eps);
 
-    let (px, value) = (x.parent(), x.detach());
+    let (px, value, given) = (x.parent(), x.detach(), affine);
     let affine = affine.map(|(g, b)| (g.parent(), b.parent(), g.detach()));
     let mut parents = vec![px.clone()];
     if let Some((pg, pb, _)) = &affine {
         parents.extend([pg.clone(), pb.clone()]);
     }
     let parents: Vec<_> = parents.iter().collect();
-    Ok(Tensor::from_op("layernorm", x.shape(), y, &parents, move |dy, grads| {
+    let facts = || vec![("eps", eps.into())];
+    let op = Op::new("layernorm", [x])
+        .and(given.map(|(g, _)| g))
+        .and(given.map(|(_, b)| b))
+        .says(&facts);
+    Ok(Tensor::from_op(op, x.shape(), y, &parents, move |dy, grads| {
         let gain = affine.as_ref().map(|(_, _, g)| g.data());
         if px.wants_grad() {
             let mut dx = Buffer::stale(dy.len());

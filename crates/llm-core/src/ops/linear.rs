@@ -6,8 +6,9 @@ use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::elementwise::add_column_sums;
 use crate::kernels::gemm::{Execution, gemm, gemm_bias, matrix, matrix_mut};
+use crate::listing;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// y = x·W + b over the last axis, whatever the axes before it. The bias is optional.
 ///
@@ -74,7 +75,9 @@ fn affine(
     let (vx, vw) = (x.detach(), w.detach());
     let parents = [px.clone(), pw.clone(), pb.clone()];
     let shape = with_last(x.shape(), o);
-    Ok(Tensor::from_op("linear", &shape, y, &parents.each_ref(), move |dy, grads| {
+    let facts = || vec![("transposed", transposed.into()), listing::product(work)];
+    let op = Op::new("linear", [x, w]).and(b).says(&facts);
+    Ok(Tensor::from_op(op, &shape, y, &parents.each_ref(), move |dy, grads| {
         let (dym, xm) = (matrix(&dy, n, o), matrix(vx.data(), n, c));
         grads.accumulate(&px, |dx, beta| {
             let dx = matrix_mut(dx, n, c);

@@ -4,8 +4,9 @@ use super::expect_shape;
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::gemm::{Execution, gemm, matrix, matrix_mut};
+use crate::listing;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// C = A·B.
 ///
@@ -60,7 +61,9 @@ fn product(
         gemm(1.0, a, b, 0.0, c, work);
     }
     let (pa, pb, va, vb) = (a.parent(), b.parent(), a.detach(), b.detach());
-    Ok(Tensor::from_op("matmul", shape, c, &[&a.parent(), &b.parent()], move |dc, grads| {
+    let facts = || vec![listing::product(work)];
+    let op = Op::new("matmul", [a, b]).says(&facts);
+    Ok(Tensor::from_op(op, shape, c, &[&a.parent(), &b.parent()], move |dc, grads| {
         grads.accumulate(&pa, |da, beta| {
             for i in 0..batch {
                 let da = matrix_mut(&mut da[i * m * k..(i + 1) * m * k], m, k);

@@ -4,7 +4,7 @@ use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::relu2 as kernel;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// y = max(x, 0)², element by element.
 ///
@@ -21,7 +21,7 @@ pub fn relu2(x: &Tensor) -> Result<Tensor> {
     let mut y = Buffer::stale(x.numel());
     kernel::forward(&mut y, x.data());
     let (parent, value) = (x.parent(), x.detach());
-    Ok(Tensor::from_op("relu2", x.shape(), y, &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op(Op::new("relu2", [x]), x.shape(), y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         kernel::backward(&mut dx, &dy, value.data());
         grads.give(&parent, dx);

@@ -5,7 +5,7 @@ use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::rmsnorm as kernel;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// y = g ∘ x/√(mean(x²) + ε) over the last axis. The gain is optional.
 ///
@@ -36,7 +36,9 @@ pub fn rmsnorm_lastdim(x: &Tensor, g: Option<&Tensor>, eps: f32) -> Result<Tenso
     let mut parents = vec![px.clone()];
     parents.extend(gain.iter().map(|(pg, _)| pg.clone()));
     let parents: Vec<_> = parents.iter().collect();
-    Ok(Tensor::from_op("rmsnorm", x.shape(), y, &parents, move |dy, grads| {
+    let facts = || vec![("eps", eps.into())];
+    let op = Op::new("rmsnorm", [x]).and(g).says(&facts);
+    Ok(Tensor::from_op(op, x.shape(), y, &parents, move |dy, grads| {
         if px.wants_grad() {
             let mut dx = Buffer::stale(dy.len());
             let g = gain.as_ref().map(|(_, g)| g.data());

@@ -3,8 +3,9 @@
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::rotary::{self as kernel, Angles, Turned};
+use crate::listing::Fact;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 use std::sync::Arc;
 
 /// The first `n_heads` heads of every row turned by the angles of their position; all other channels
@@ -49,8 +50,17 @@ pub fn rotary(
     let sizes = [w, n_heads, head_dim, t, start];
     let mut y = Buffer::stale(x.numel());
     kernel::forward(&mut y, x.data(), &turned(angles, sizes));
-    let (parent, angles) = (x.parent(), angles.clone());
-    Ok(Tensor::from_op("rotary", x.shape(), y, &[&x.parent()], move |mut dy, grads| {
+    let (parent, shared, angles) = (x.parent(), angles, angles.clone());
+    let facts = || {
+        vec![
+            ("heads", n_heads.into()),
+            ("head_dim", head_dim.into()),
+            ("start", start.into()),
+            ("angles", Fact::Angles(shared.clone())),
+        ]
+    };
+    let op = Op::new("rotary", [x]).says(&facts);
+    Ok(Tensor::from_op(op, x.shape(), y, &[&x.parent()], move |mut dy, grads| {
         kernel::turn_back(&mut dy, &turned(&angles, sizes));
         grads.give(&parent, dy);
     }))

@@ -4,7 +4,7 @@ use super::{axis_of, elements, last_dim, with_last};
 use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// The same elements in the same order under another shape. No element is copied: the result
 /// shares the input's storage.
@@ -23,7 +23,8 @@ pub fn reshape(x: &Tensor, shape: &[usize]) -> Result<Tensor> {
         return Err(Error::shape("reshape", format!("the elements of {shape:?}"), x.shape()));
     }
     let parent = x.parent();
-    Ok(Tensor::from_op_sharing("reshape", shape, x.storage(), &[&x.parent()], move |dy, grads| {
+    let op = Op::new("reshape", [x]);
+    Ok(Tensor::from_op_sharing(op, shape, x.storage(), &[&x.parent()], move |dy, grads| {
         grads.give(&parent, dy);
     }))
 }
@@ -44,7 +45,7 @@ pub fn slice_lastdim(x: &Tensor, start: usize, len: usize) -> Result<Tensor> {
         let expected = format!("a last axis that holds {len} elements from {start}");
         return Err(Error::shape("slice_lastdim", expected, x.shape()));
     }
-    Ok(part_of_rows(x, &with_last(x.shape(), len), c, start, len))
+    Ok(part_of_rows(x, &with_last(x.shape(), len), [x.rank() - 1, start], [c, start, len]))
 }
 
 /// `y[.., i, ..]` = `x[.., start + i, ..]` for i < `len`: part of any axis, copied. `axis` counts
@@ -68,7 +69,7 @@ pub fn slice(x: &Tensor, axis: isize, start: usize, len: usize) -> Result<Tensor
     let mut shape = x.shape().to_vec();
     shape[axis] = len;
     let inner: usize = shape[axis + 1..].iter().product();
-    Ok(part_of_rows(x, &shape, n * inner, start * inner, len * inner))
+    Ok(part_of_rows(x, &shape, [axis, start], [n, start, len].map(|n| n * inner)))
 }
 
 /// Whether it is a range of something, inside an axis of n.
@@ -76,8 +77,14 @@ fn lies_within(start: usize, len: usize, n: usize) -> bool {
     len > 0 && start.checked_add(len).is_some_and(|end| end <= n)
 }
 
-/// The columns `start..start + len` of x, read as rows of `width`, under `shape`.
-fn part_of_rows(x: &Tensor, shape: &[usize], width: usize, start: usize, len: usize) -> Tensor {
+/// The columns `start..start + len` of x, read as rows of `width`, under `shape`: the part of `axis`
+/// from `first` on.
+fn part_of_rows(
+    x: &Tensor,
+    shape: &[usize],
+    [axis, first]: [usize; 2],
+    [width, start, len]: [usize; 3],
+) -> Tensor {
     let _span = span("slice");
     let mut y = Buffer::stale(shape.iter().product());
     let [width_or_1, len_or_1] = [width, len].map(|n| n.max(1)); // 0: nothing to copy, no rows
@@ -86,7 +93,9 @@ fn part_of_rows(x: &Tensor, shape: &[usize], width: usize, start: usize, len: us
         y.copy_from_slice(&x[start..start + len]);
     }
     let parent = x.parent();
-    Tensor::from_op("slice", shape, y, &[&x.parent()], move |dy, grads| {
+    let facts = || vec![("axis", axis.into()), ("start", first.into())];
+    let op = Op::new("slice", [x]).says(&facts);
+    Tensor::from_op(op, shape, y, &[&x.parent()], move |dy, grads| {
         grads.accumulate_zeroed(&parent, |dx| {
             for (dx, dy) in dx.chunks_exact_mut(width_or_1).zip(dy.chunks_exact(len_or_1)) {
                 dx[start..start + len].iter_mut().zip(dy).for_each(|(x, d)| *x += d);

@@ -5,7 +5,7 @@ use crate::base::{Error, Result};
 use crate::buffer::Buffer;
 use crate::kernels::silu as kernel;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// y = x·σ(x), element by element; σ(x) = 1/(1 + e⁻ˣ).
 ///
@@ -23,7 +23,7 @@ pub fn silu(x: &Tensor) -> Result<Tensor> {
     let mut y = Buffer::stale(x.numel());
     kernel::forward(&mut y, x.data());
     let (parent, value) = (x.parent(), x.detach());
-    Ok(Tensor::from_op("silu", x.shape(), y, &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op(Op::new("silu", [x]), x.shape(), y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         kernel::backward(&mut dx, &dy, value.data());
         grads.give(&parent, dx);
@@ -57,7 +57,7 @@ pub fn swiglu(x: &Tensor) -> Result<Tensor> {
     kernel::gate_forward(&mut y, x.data(), inner);
     let (parent, value) = (x.parent(), x.detach());
     let shape = with_last(x.shape(), inner);
-    Ok(Tensor::from_op("swiglu", &shape, y, &[&x.parent()], move |dy, grads| {
+    Ok(Tensor::from_op(Op::new("swiglu", [x]), &shape, y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(value.numel());
         kernel::gate_backward(&mut dx, &dy, value.data(), inner);
         grads.give(&parent, dx);

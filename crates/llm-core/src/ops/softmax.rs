@@ -5,7 +5,7 @@ use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::softmax as kernel;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// pᵢ = e^(xᵢ) / Σⱼ e^(xⱼ) over the last axis, every row by itself, the row's maximum subtracted
 /// first.
@@ -25,7 +25,8 @@ pub fn softmax_lastdim(x: &Tensor) -> Result<Tensor> {
     kernel::forward(&mut p, x.data(), width);
     let p = std::sync::Arc::new(p);
     let (parent, kept) = (x.parent(), p.clone());
-    Ok(Tensor::from_op_sharing("softmax", x.shape(), p, &[&x.parent()], move |dy, grads| {
+    let op = Op::new("softmax", [x]);
+    Ok(Tensor::from_op_sharing(op, x.shape(), p, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         kernel::backward(&mut dx, &dy, &kept, width);
         grads.give(&parent, dx);

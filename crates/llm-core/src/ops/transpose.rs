@@ -5,7 +5,7 @@ use crate::base::Result;
 use crate::buffer::Buffer;
 use crate::kernels::transpose::swap_axes;
 use crate::profile::span;
-use crate::tensor::Tensor;
+use crate::tensor::{Op, Tensor};
 
 /// `y[.., j, .., i, ..]` = `x[.., i, .., j, ..]`: the axes `a` and `b` exchanged. A tensor is
 /// row-major, so the numbers are copied.
@@ -38,7 +38,9 @@ pub fn transpose(x: &Tensor, a: isize, b: isize) -> Result<Tensor> {
     let mut y = Buffer::stale(x.numel());
     swap_axes(&mut y, x.data(), sizes);
     let parent = x.parent();
-    Ok(Tensor::from_op("transpose", &shape, y, &[&x.parent()], move |dy, grads| {
+    let facts = || vec![("a", a.into()), ("b", b.into())];
+    let op = Op::new("transpose", [x]).says(&facts);
+    Ok(Tensor::from_op(op, &shape, y, &[&x.parent()], move |dy, grads| {
         let mut dx = Buffer::stale(dy.len());
         swap_axes(&mut dx, &dy, back);
         grads.give(&parent, dx);

@@ -11,12 +11,13 @@ use workspace_tests::workspace;
 /// The most lines of code of each crate: lines of `src` with a token that is no comment and stands
 /// in no test. A number that grows is explained by the commit that changes it; that of llm-cli has
 /// to become smaller, as the run leaves it for a library.
-const MOST: [(&str, usize); 17] = [
+const MOST: [(&str, usize); 18] = [
     ("llm-cli", 9_000),
     ("llm-core", 15_810),
     ("llm-courses", 660),
     ("llm-crew-mpi", 740),
     ("llm-formats", 8_410),
+    ("llm-gpu", 1_450),
     ("llm-lens", 1_860),
     ("llm-messages", 525),
     ("llm-python", 1_950),

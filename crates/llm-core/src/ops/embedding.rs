@@ -23,9 +23,12 @@ pub fn embedding(w: &Tensor, ids: &[TokenId], shape: &[usize]) -> Result<Tensor>
     embedding_of("rows", w, ids, shape)
 }
 
-/// [`embedding`] of ids that a listing is to call `name`, so that somebody else can put those of
-/// another batch in their place.
-pub(crate) fn embedding_of(
+/// [`embedding`] of ids that a listing is to call `name`: `tokens` or `places`, so that somebody else
+/// can put those of another batch in their place.
+///
+/// # Errors
+/// Those of [`embedding`].
+pub fn embedding_of(
     name: &'static str,
     w: &Tensor,
     ids: &[TokenId],

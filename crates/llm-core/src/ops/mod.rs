@@ -55,7 +55,8 @@ pub use cross_entropy::cross_entropy;
 pub use dropout::dropout;
 pub use elementwise::{add, add_scalar, mean, mul, mul_scalar, sub, sum};
 pub use embedding::embedding;
-pub(crate) use embedding::embedding_of;
+#[doc(hidden)]
+pub use embedding::embedding_of;
 pub use gelu::{gelu, gelu_exact};
 pub use layernorm::{layernorm_affine_lastdim, layernorm_lastdim};
 pub use linear::{linear_lastdim, linear_tied};

@@ -1,0 +1,43 @@
+//! A training step on any GPU, by kernels in WGSL through `wgpu`: Vulkan, Metal or DX12, with nothing
+//! to install beside the driver.
+//!
+//! The step is a fixed list of calls, made from the ops that the model's own forward records on the
+//! processor ([`llm_core::listing`]): the model is described once, there. An op without kernels is
+//! refused by its name before anything runs.
+//!
+//! | module | holds |
+//! |---|---|
+//! | `error` | what can go wrong |
+//! | `plan` | a step as data: rooms, calls, memory; no device |
+//! | `layout` | all parameters as one array |
+//! | `maker` | a plan in the making: where values and gradients lie |
+//! | `ops` | the calls of each op, its kernels beside it |
+//! | `walk` | from a list to a plan, there and back |
+//! | `device` | adapter, buffers, kernels, queue |
+//! | `step` | a batch in, loss and weights out |
+//!
+//! Every number has one writer and every sum a fixed order, without atomics: an adapter makes the
+//! same bits on every run. Two adapters do not, and neither of them those of the processor.
+
+#![cfg_attr(test, allow(clippy::unwrap_used))]
+
+mod error;
+
+mod plan;
+
+mod layout;
+
+mod maker;
+
+mod ops;
+
+mod walk;
+
+mod device;
+
+mod step;
+
+pub use device::Gpu;
+pub use error::GpuError;
+pub use plan::{Buffers, Call, Kernel, Plan, Room, Use};
+pub use step::{Planned, Report, Step};

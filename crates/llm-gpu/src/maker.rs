@@ -1,0 +1,178 @@
+//! A plan in the making: where values and gradients lie.
+
+use crate::error::{GpuError, Result};
+use crate::layout::Layout;
+use crate::plan::{Call, Kernel, Plan, Room, Use, elements};
+use llm_core::listing::{Input, Listed};
+use std::collections::{HashMap, HashSet};
+
+const ELEMENTWISE: &[&str] = &[include_str!("ops/elementwise.wgsl")];
+const COPY: Kernel = Kernel { entry: "copy", text: ELEMENTWISE };
+const ACCUMULATE: Kernel = Kernel { entry: "accumulate", text: ELEMENTWISE };
+
+/// What every step has besides its activations.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fixed {
+    /// All parameters, their gradients and moments.
+    pub theta: Room,
+    pub grads: Room,
+    pub m: Room,
+    pub v: Room,
+    /// `[B·T]`.
+    pub tokens: Room,
+    pub targets: Room,
+    /// Where each token stands: starts `[V+1]`, places `[B·T]`.
+    pub sorted: Room,
+    /// What the host says of a step: lr/c₁, 1/√c₂, lr·λ, clip, β₁, β₂, ε, 1/counted.
+    pub numbers: Room,
+    /// Loss and norm.
+    pub report: Room,
+}
+
+/// A plan in the making.
+pub(crate) struct Maker<'a> {
+    pub plan: Plan,
+    pub fixed: Fixed,
+    /// B and T.
+    pub batch: [usize; 2],
+    layout: &'a Layout,
+    values: HashMap<u64, Room>,
+    gradients: HashMap<u64, Room>,
+    /// How many gradients lie in a room: it is not written to while it is another's as well.
+    holders: HashMap<Room, usize>,
+    /// Parameters that have a part of their gradient.
+    written: HashSet<u64>,
+}
+
+/// A gradient to be written: overwritten the first time, added to after.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Target<T> {
+    pub to: T,
+    /// 0 or 1.
+    pub add: u32,
+}
+
+/// What an op's forward leaves: its result, and what its backward needs.
+pub(crate) struct Made {
+    pub result: Room,
+    pub kept: Vec<Room>,
+}
+
+impl From<Room> for Made {
+    fn from(result: Room) -> Made {
+        Made { result, kept: Vec::new() }
+    }
+}
+
+impl<'a> Maker<'a> {
+    /// An empty plan with what every step has, for batches of this shape over so large a vocabulary.
+    pub(crate) fn new(layout: &'a Layout, batch: [usize; 2], vocab: usize) -> Maker<'a> {
+        let mut plan = Plan::default();
+        let mut kept = |numbers| plan.room(numbers, Use::Kept);
+        let [theta, grads, m, v] = [(); 4].map(|()| kept(layout.numbers));
+        let rows = batch[0] * batch[1];
+        let [tokens, targets, sorted, numbers, report] =
+            [rows, rows, vocab + 1 + rows, 8, 4].map(kept);
+        let fixed = Fixed { theta, grads, m, v, tokens, targets, sorted, numbers, report };
+        Maker {
+            plan,
+            fixed,
+            batch,
+            layout,
+            values: HashMap::new(),
+            gradients: HashMap::new(),
+            holders: HashMap::new(),
+            written: HashSet::new(),
+        }
+    }
+
+    /// Keeps the result of an op for those that use it.
+    pub(crate) fn keep(&mut self, made: &Listed, result: Room) {
+        self.values.insert(made.result, result);
+    }
+
+    /// Takes out the gradient of a result, which is complete when its turn comes.
+    pub(crate) fn gradient_of(&mut self, made: &Listed) -> Option<Room> {
+        self.gradients.remove(&made.result)
+    }
+
+    /// A parameter that has no gradient, if there is one.
+    pub(crate) fn unused(&self) -> Option<&str> {
+        self.layout.without(&self.written)
+    }
+
+    pub(crate) fn call(&mut self, kernel: Kernel, sizes: &[u32], rooms: &[Room], grid: [u32; 3]) {
+        self.plan.calls.push(Call { kernel, sizes: sizes.to_vec(), rooms: rooms.to_vec(), grid });
+    }
+
+    pub(crate) fn room(&mut self, numbers: usize) -> Room {
+        self.plan.room(numbers, Use::Passing)
+    }
+
+    /// The result of an earlier op that is input `i`.
+    pub(crate) fn value(&self, made: &Listed, i: usize) -> Result<Room> {
+        let value = made.inputs.get(i).and_then(Input::id).and_then(|id| self.values.get(&id));
+        value
+            .copied()
+            .ok_or_else(|| GpuError::no(made.op, "where an input is no result of another op"))
+    }
+
+    /// Where the parameter that is input `i` begins in θ.
+    pub(crate) fn weight(&self, made: &Listed, i: usize) -> Result<u32> {
+        let at = made.inputs.get(i).and_then(Input::id).and_then(|id| self.layout.at(id));
+        at.ok_or_else(|| GpuError::no(made.op, "where its weight is no parameter"))
+    }
+
+    /// Where the gradient of input `i`, a result, is to be written.
+    pub(crate) fn target(&mut self, made: &Listed, i: usize) -> Target<Room> {
+        let numbers = made.inputs[i].shape().iter().product();
+        let Some(id) = made.inputs[i].id() else {
+            return Target { to: self.room(numbers), add: 0 };
+        };
+        let Some(&room) = self.gradients.get(&id) else {
+            let room = self.room(numbers);
+            self.hold(id, room);
+            return Target { to: room, add: 0 };
+        };
+        if self.holders[&room] == 1 {
+            return Target { to: room, add: 1 };
+        }
+        // Another's as well, or being read: from here on this one has its own.
+        let own = self.room(numbers);
+        self.call(COPY, &[numbers as u32], &[room, own], elements(numbers));
+        self.let_go(room);
+        self.hold(id, own);
+        Target { to: own, add: 1 }
+    }
+
+    /// Adds a whole room to the gradient of input `i`; the first time it is the gradient itself.
+    pub(crate) fn share(&mut self, made: &Listed, i: usize, dx: Room) {
+        let Some(id) = made.inputs[i].id() else { return };
+        if !self.gradients.contains_key(&id) {
+            return self.hold(id, dx);
+        }
+        let to = self.target(made, i).to;
+        let numbers: usize = made.inputs[i].shape().iter().product();
+        self.call(ACCUMULATE, &[numbers as u32], &[dx, to], elements(numbers));
+    }
+
+    /// Where the gradient of the parameter that is input `i` begins.
+    pub(crate) fn weight_target(&mut self, made: &Listed, i: usize) -> Result<Target<u32>> {
+        let to = self.weight(made, i)?;
+        let id = made.inputs[i].id().unwrap_or_default();
+        Ok(Target { to, add: u32::from(!self.written.insert(id)) })
+    }
+
+    /// The gradient of this result lies in this room.
+    pub(crate) fn hold(&mut self, id: u64, room: Room) {
+        self.gradients.insert(id, room);
+        *self.holders.entry(room).or_default() += 1;
+    }
+
+    /// One gradient fewer lies in this room.
+    pub(crate) fn let_go(&mut self, room: Room) {
+        if let Some(holders) = self.holders.get_mut(&room) {
+            *holders -= 1;
+        }
+    }
+}

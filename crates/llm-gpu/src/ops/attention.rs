@@ -1,0 +1,129 @@
+//! attention between the projections: heads that may share keys and values, and see a window.
+//!
+//! P is stored, `[B, H, T, T]`. A head is an offset and two strides of one product; the heads of a
+//! group are called one after the other, so that the gradients of what they share are added in
+//! their order.
+
+use super::common::{ROW_SUMS, number, whole};
+use super::matmul::{Causal, Product, View};
+use crate::error::{GpuError, Result};
+use crate::maker::{Made, Maker};
+use crate::plan::{Kernel, Room};
+use llm_core::listing::Listed;
+
+const TEXT: &[&str] = &[ROW_SUMS, include_str!("softmax.wgsl")];
+const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
+const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
+
+struct Heads {
+    b: usize,
+    t: usize,
+    h: usize,
+    g: usize,
+    d: usize,
+    window: usize,
+    scale: f32,
+}
+
+/// Of one head of every group: q, k, v in qkv, or their gradients; y; P.
+struct Views {
+    q: View,
+    k: View,
+    v: View,
+    y: View,
+    p: View,
+}
+
+impl Heads {
+    fn new(maker: &Maker<'_>, made: &Listed) -> Result<Heads> {
+        if made.fact("masks").is_some() {
+            return Err(GpuError::no(made.op, "with dropout"));
+        }
+        if made.fact("keep").is_some() {
+            return Err(GpuError::no(made.op, "with heads switched off"));
+        }
+        let [b, t] = maker.batch;
+        if made.shape.len() != 3 || made.shape[..2] != [b, t] {
+            return Err(GpuError::no(made.op, "of another batch"));
+        }
+        let (h, g, d) = (whole(made, "heads")?, whole(made, "kv_heads")?, whole(made, "head_dim")?);
+        let window = whole(made, "window")?.min(t);
+        Ok(Heads { b, t, h, g, d, window, scale: number(made, "scale")? as f32 })
+    }
+
+    fn weights(&self) -> usize {
+        self.b * self.h * self.t * self.t
+    }
+
+    /// Heads of a group.
+    fn each(&self) -> usize {
+        self.h / self.g
+    }
+
+    /// Those of head `i` of every group.
+    fn views(&self, i: usize, qkv: Room, y: Room, p: Room) -> Views {
+        let Heads { t, h, g, d, .. } = *self;
+        let (width, each) = ((h + 2 * g) * d, self.each());
+        let of_qkv = |at: usize, step: usize| View::of(qkv, at, width).stepping([t * width, step]);
+        Views {
+            q: of_qkv(i * d, each * d),
+            k: of_qkv(h * d, d),
+            v: of_qkv((h + g) * d, d),
+            y: View::of(y, i * d, h * d).stepping([t * h * d, each * d]),
+            p: View::of(p, i * t * t, t).stepping([h * t * t, each * t * t]),
+        }
+    }
+
+    fn call(&self, maker: &mut Maker<'_>, product: Product, causal: Causal, alpha: f32) {
+        Product { batch: [self.b, self.g], causal, alpha, ..product }.call(maker);
+    }
+
+    fn softmax(&self, maker: &mut Maker<'_>, kernel: Kernel, rooms: &[Room]) {
+        let grid = [self.t as u32, (self.b * self.h) as u32, 1];
+        maker.call(kernel, &[self.t as u32, self.window as u32], rooms, grid);
+    }
+}
+
+/// S = Q·Kᵀ·scale, P = softmax(S) where a query sees, Y = P·V.
+pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
+    let (heads, qkv) = (Heads::new(maker, made)?, maker.value(made, 0)?);
+    let Heads { t, d, .. } = heads;
+    let y = maker.room(made.shape.iter().product());
+    let p = maker.room(heads.weights());
+    for i in 0..heads.each() {
+        let on = heads.views(i, qkv, y, p);
+        let scores = Product::new(on.p, on.q, on.k.t(), [t, t, d]);
+        heads.call(maker, scores, Causal::Result, heads.scale);
+    }
+    heads.softmax(maker, FORWARD, &[p]);
+    for i in 0..heads.each() {
+        let on = heads.views(i, qkv, y, p);
+        heads.call(maker, Product::new(on.y, on.p, on.v, [t, d, t]), Causal::Left, 1.0);
+    }
+    Ok(Made { result: y, kept: vec![p] })
+}
+
+/// dP = dY·Vᵀ, dV = Pᵀ·dY, dS = P ∘ (dP − Σⱼ P·dP), dQ = dS·K·scale, dK = dSᵀ·Q·scale.
+pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
+    let (heads, qkv, p) = (Heads::new(m, made)?, m.value(made, 0)?, kept[0]);
+    let Heads { t, d, .. } = heads;
+    let dqkv = m.room(made.inputs[0].shape().iter().product());
+    let dp = m.room(heads.weights());
+    for i in 0..heads.each() {
+        let (on, of) = (heads.views(i, qkv, dy, p), heads.views(i, dqkv, dy, dp));
+        let add = u32::from(i > 0);
+        heads.call(m, Product::new(of.p, on.y, on.v.t(), [t, t, d]), Causal::Result, 1.0);
+        let dv = Product::new(of.v, on.p.t(), on.y, [t, d, t]);
+        heads.call(m, Product { add, ..dv }, Causal::LeftTransposed, 1.0);
+    }
+    heads.softmax(m, BACKWARD, &[dp, p]);
+    for i in 0..heads.each() {
+        let (on, of) = (heads.views(i, qkv, dy, p), heads.views(i, dqkv, dy, dp));
+        let add = u32::from(i > 0);
+        heads.call(m, Product::new(of.q, of.p, on.k, [t, d, t]), Causal::Left, heads.scale);
+        let dk = Product::new(of.k, of.p.t(), on.q, [t, d, t]);
+        heads.call(m, Product { add, ..dk }, Causal::LeftTransposed, heads.scale);
+    }
+    m.share(made, 0, dqkv);
+    Ok(())
+}

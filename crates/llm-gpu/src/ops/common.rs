@@ -1,0 +1,28 @@
+//! What several ops ask of a listed one, and a piece of text that several kernels have.
+
+use crate::error::{GpuError, Result};
+use llm_core::listing::Listed;
+
+/// A sum over the 64 threads of a workgroup, in front of kernels that have a row for each.
+pub(super) const ROW_SUMS: &str = include_str!("rows.wgsl");
+
+/// Rows that one thread adds up at a time, where a sum over rows is cut.
+pub(super) fn chunk_of(rows: usize) -> usize {
+    rows.div_ceil(256).max(32)
+}
+
+/// The last axis, and how many rows of it there are.
+pub(super) fn rows_of(shape: &[usize]) -> [usize; 2] {
+    let width = shape.last().copied().unwrap_or(1);
+    [shape.iter().product::<usize>() / width.max(1), width]
+}
+
+/// A number that the op has to have said.
+pub(super) fn number(made: &Listed, name: &str) -> Result<f64> {
+    made.number(name)
+        .ok_or_else(|| GpuError::List(format!("'{}' does not say its {name}", made.op)))
+}
+
+pub(super) fn whole(made: &Listed, name: &str) -> Result<usize> {
+    Ok(number(made, name)? as usize)
+}

@@ -1,0 +1,34 @@
+//! cross_entropy: the loss, where the way back begins.
+
+use super::common::{ROW_SUMS, rows_of};
+use super::sums;
+use crate::error::{GpuError, Result};
+use crate::maker::{Made, Maker};
+use crate::plan::{Kernel, Room, rows};
+use llm_core::listing::Listed;
+
+const TEXT: &[&str] = &[ROW_SUMS, include_str!("cross_entropy.wgsl")];
+const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
+const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
+
+pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
+    let (logits, [n, v]) = (maker.value(made, 0)?, rows_of(made.inputs[0].shape()));
+    if n != maker.batch[0] * maker.batch[1] {
+        return Err(GpuError::no(made.op, "for other rows than the batch's tokens"));
+    }
+    let (lse, losses) = (maker.room(n), maker.room(n));
+    let rooms = [logits, maker.fixed.targets, lse, losses];
+    maker.call(FORWARD, &[n as u32, v as u32], &rooms, rows(n));
+    sums::loss(maker, losses, n);
+    Ok(Made { result: maker.fixed.report, kept: vec![lse] })
+}
+
+/// dL/dL is 1, so there is no dy to read.
+pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, _: Room, kept: &[Room]) -> Result<()> {
+    let (logits, [n, v]) = (m.value(made, 0)?, rows_of(made.inputs[0].shape()));
+    let dlogits = m.room(n * v);
+    let rooms = [logits, m.fixed.targets, kept[0], m.fixed.numbers, dlogits];
+    m.call(BACKWARD, &[n as u32, v as u32], &rooms, rows(n));
+    m.share(made, 0, dlogits);
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! embedding: rows by the batch's tokens, or by their places.
+
+use super::common::rows_of;
+use crate::error::{GpuError, Result};
+use crate::maker::{Made, Maker};
+use crate::plan::{Kernel, Room, elements};
+use llm_core::listing::{Fact, Listed};
+
+const TEXT: &[&str] = &[include_str!("embedding.wgsl")];
+const BY_TOKEN: Kernel = Kernel { entry: "by_token", text: TEXT };
+const BY_PLACE: Kernel = Kernel { entry: "by_place", text: TEXT };
+const BACK_TO_TOKENS: Kernel = Kernel { entry: "back_to_tokens", text: TEXT };
+const BACK_TO_PLACES: Kernel = Kernel { entry: "back_to_places", text: TEXT };
+
+/// Whether by places, and the sizes but for where the table begins.
+fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {
+    let (table, [rows, width]) = (made.inputs[0].shape(), rows_of(&made.shape));
+    let [b, t] = maker.batch;
+    let by_place = match (made.fact("tokens"), made.fact("places")) {
+        (Some(Fact::Ids(_)), _) => false,
+        (_, Some(Fact::Ids(ids)))
+            if ids.iter().enumerate().all(|(i, &id)| id as usize == i % t) =>
+        {
+            true
+        }
+        _ => return Err(GpuError::no(made.op, "of other rows than tokens and places")),
+    };
+    if rows != b * t {
+        return Err(GpuError::no(made.op, "of another batch"));
+    }
+    Ok((by_place, [rows, width, t, table[0]]))
+}
+
+pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
+    let ((by_place, sizes), at) = (sizes_of(maker, made)?, maker.weight(made, 0)?);
+    let n = sizes[0] * sizes[1];
+    let y = maker.room(n);
+    let [rows, width, t, v] = sizes.map(|n| n as u32);
+    let (kernel, rooms) = match by_place {
+        false => (BY_TOKEN, vec![maker.fixed.theta, maker.fixed.tokens, y]),
+        true => (BY_PLACE, vec![maker.fixed.theta, y]),
+    };
+    maker.call(kernel, &[rows, width, t, v, at, 0], &rooms, elements(n));
+    Ok(y.into())
+}
+
+pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, _: &[Room]) -> Result<()> {
+    let ((by_place, sizes), dw) = (sizes_of(m, made)?, m.weight_target(made, 0)?);
+    let [rows, width, t, v] = sizes.map(|n| n as u32);
+    let (kernel, rooms) = match by_place {
+        false => (BACK_TO_TOKENS, vec![dy, m.fixed.sorted, m.fixed.grads]),
+        true => (BACK_TO_PLACES, vec![dy, m.fixed.grads]),
+    };
+    m.call(kernel, &[rows, width, t, v, dw.to, dw.add], &rooms, elements(sizes[3] * sizes[1]));
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! linear: y = x·W + b, W as it is or transposed.
+
+use super::common::{number, rows_of};
+use super::matmul::{Product, View};
+use super::sums::{columns, parts};
+use crate::error::{GpuError, Result};
+use crate::maker::{Made, Maker};
+use crate::plan::Room;
+use llm_core::listing::Listed;
+
+/// The most that chunks of a weight's gradient may take, in numbers.
+const SCRATCH: usize = 1 << 24;
+
+/// Rows, inputs, outputs; whether W is stored `[out, in]`.
+fn sizes_of(made: &Listed) -> Result<([usize; 3], bool)> {
+    if number(made, "bf16")? != 0.0 {
+        return Err(GpuError::no(made.op, "in bf16"));
+    }
+    let ([rows, i], [_, o]) = (rows_of(made.inputs[0].shape()), rows_of(&made.shape));
+    Ok(([rows, i, o], number(made, "transposed")? != 0.0))
+}
+
+/// W as `[in, out]`.
+fn matrix(room: Room, at: u32, [i, o]: [usize; 2], transposed: bool) -> View {
+    match transposed {
+        false => View::of(room, at as usize, o),
+        true => View::of(room, at as usize, i).t(),
+    }
+}
+
+pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
+    let ([rows, i, o], transposed) = sizes_of(made)?;
+    let (x, w) = (maker.value(made, 0)?, maker.weight(made, 1)?);
+    let bias = (made.inputs.len() > 2).then(|| maker.weight(made, 2)).transpose()?;
+    let y = maker.room(rows * o);
+    let w = matrix(maker.fixed.theta, w, [i, o], transposed);
+    let product = Product::new(View::of(y, 0, o), View::of(x, 0, i), w, [rows, o, i]);
+    Product { bias, ..product }.call(maker);
+    Ok(y.into())
+}
+
+/// dx = dy·Wᵀ, dW = xᵀ·dy (or dyᵀ·x), db = Σ_rows dy.
+pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, _: &[Room]) -> Result<()> {
+    let ([rows, i, o], transposed) = sizes_of(made)?;
+    let (x, w) = (m.value(made, 0)?, m.weight(made, 1)?);
+    let dx = m.target(made, 0);
+    let w = matrix(m.fixed.theta, w, [i, o], transposed);
+    let product = Product::new(View::of(dx.to, 0, i), View::of(dy, 0, o), w.t(), [rows, i, o]);
+    Product { add: dx.add, ..product }.call(m);
+    weight(m, made, [(x, i), (dy, o)], rows, transposed)?;
+    if made.inputs.len() > 2 {
+        columns(m, dy, [rows, o], made, 2)?;
+    }
+    Ok(())
+}
+
+/// dW has few numbers and a long sum for each: many rows are cut into chunks, whose sums are added
+/// in order.
+fn weight(
+    maker: &mut Maker<'_>,
+    made: &Listed,
+    [x, dy]: [(Room, usize); 2],
+    rows: usize,
+    transposed: bool,
+) -> Result<()> {
+    let ((left, m), (right, n)) = if transposed { (dy, x) } else { (x, dy) };
+    let (left, right) = (View::of(left, 0, m).t(), View::of(right, 0, n));
+    let dw = maker.weight_target(made, 1)?;
+    let tiles = m.div_ceil(64) * n.div_ceil(64);
+    let splits = (512 / tiles).min(rows / 128).min(SCRATCH / (m * n)).max(1);
+    let chunk = rows.div_ceil(splits).next_multiple_of(16);
+    let splits = rows.div_ceil(chunk);
+    if splits == 1 {
+        let to = View::of(maker.fixed.grads, dw.to as usize, n);
+        Product { add: dw.add, ..Product::new(to, left, right, [m, n, rows]) }.call(maker);
+        return Ok(());
+    }
+    let of_chunks = maker.room(splits * m * n);
+    let to = View::of(of_chunks, 0, n).stepping([m * n, 0]);
+    let product = Product::new(to, left, right, [m, n, rows]);
+    Product { batch: [splits, 1], chunk, ..product }.call(maker);
+    parts(maker, of_chunks, [splits, m * n], dw);
+    Ok(())
+}

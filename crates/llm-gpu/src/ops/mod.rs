@@ -1,0 +1,108 @@
+//! The ops that have kernels. Each file has an op's calls forward and back; the equations stand in
+//! the WGSL file of the same name.
+
+mod activation;
+mod add;
+mod attention;
+mod common;
+mod cross_entropy;
+mod embedding;
+mod linear;
+mod matmul;
+mod norm;
+mod parts;
+mod rotary;
+mod sums;
+
+pub(crate) use sums::norm;
+
+use crate::error::{GpuError, Result};
+use crate::maker::{Made, Maker};
+use crate::plan::{Kernel, Room};
+use llm_core::listing::{Fact, Input, Listed};
+
+/// Calls of an op.
+pub(crate) struct Row {
+    op: &'static str,
+    pub forward: fn(&mut Maker<'_>, &Listed) -> Result<Made>,
+    /// Gets dL/dy and what forward kept.
+    pub backward: fn(&mut Maker<'_>, &Listed, Room, &[Room]) -> Result<()>,
+}
+
+const ROWS: [Row; 15] = [
+    Row { op: "embedding", forward: embedding::forward, backward: embedding::backward },
+    Row { op: "add", forward: add::forward, backward: add::backward },
+    Row { op: "linear", forward: linear::forward, backward: linear::backward },
+    Row { op: "attention", forward: attention::forward, backward: attention::backward },
+    Row { op: "layernorm", forward: norm::forward, backward: norm::backward },
+    Row { op: "rmsnorm", forward: norm::forward, backward: norm::backward },
+    Row { op: "gelu", forward: activation::forward, backward: activation::backward },
+    Row { op: "silu", forward: activation::forward, backward: activation::backward },
+    Row { op: "relu2", forward: activation::forward, backward: activation::backward },
+    Row { op: "swiglu", forward: activation::gate_forward, backward: activation::gate_backward },
+    Row { op: "rotary", forward: rotary::forward, backward: rotary::backward },
+    Row { op: "reshape", forward: parts::reshape, backward: parts::reshape_back },
+    Row { op: "slice", forward: parts::slice, backward: parts::slice_back },
+    Row { op: "concat", forward: parts::concat, backward: parts::concat_back },
+    Row { op: "cross_entropy", forward: cross_entropy::forward, backward: cross_entropy::backward },
+];
+
+/// The calls of a listed op.
+pub(crate) fn row(made: &Listed) -> Result<&'static Row> {
+    ROWS.iter().find(|row| row.op == made.op).ok_or_else(|| GpuError::no(made.op, ""))
+}
+
+pub(crate) const ADAMW: Kernel = Kernel { entry: "update", text: &[include_str!("adamw.wgsl")] };
+
+/// B, T and V of a list: that of a loss over tokens.
+pub(crate) fn batch_of(list: &[Listed]) -> Result<([usize; 2], usize)> {
+    let no_loss = || GpuError::List("the list is not that of a loss".into());
+    if list.last().is_none_or(|made| made.op != "cross_entropy") {
+        return Err(no_loss());
+    }
+    // An op that is refused is named before anything else is found wrong.
+    list.iter().try_for_each(|made| row(made).map(drop))?;
+    let tokens = |made: &&Listed| matches!(made.fact("tokens"), Some(Fact::Ids(_)));
+    let first = list.iter().find(tokens).ok_or_else(no_loss)?;
+    match (&first.shape[..], first.inputs.first().map(Input::shape)) {
+        ([b, t, _], Some([v, _])) => Ok(([*b, *t], *v)),
+        _ => Err(no_loss()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ROWS;
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    /// Ops of llm-core that have no kernels yet: a model that has one is refused.
+    const WITHOUT: [&str; 12] = [
+        "add_scalar",
+        "broadcast",
+        "dropout",
+        "gelu_exact",
+        "matmul",
+        "mean",
+        "mul",
+        "mul_scalar",
+        "softmax",
+        "sub",
+        "sum",
+        "transpose",
+    ];
+
+    /// An op that is added to llm-core gets kernels, or a place on the list above.
+    #[test]
+    fn every_op_has_kernels_or_is_known_to_have_none() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../llm-core/src/ops");
+        let mut there = BTreeSet::new();
+        for file in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
+            let names = text.split("Op::new(\"").skip(1).filter_map(|rest| rest.split('"').next());
+            there.extend(names.map(String::from));
+        }
+        let known = ROWS.iter().map(|row| row.op).chain(WITHOUT);
+        assert_eq!(there, known.map(String::from).collect());
+    }
+}

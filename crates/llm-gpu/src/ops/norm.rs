@@ -1,0 +1,80 @@
+//! layernorm and rmsnorm, without and with gain (and bias).
+
+use super::common::{ROW_SUMS, chunk_of, number, rows_of};
+use super::sums::{columns, parts};
+use crate::error::Result;
+use crate::maker::{Made, Maker};
+use crate::plan::{Kernel, Room, rows};
+use llm_core::listing::Listed;
+
+const LAYER: &[&str] = &[ROW_SUMS, include_str!("layernorm.wgsl")];
+const RMS: &[&str] = &[ROW_SUMS, include_str!("rmsnorm.wgsl")];
+
+/// A norm's text, its sizes, and how many numbers it keeps of a row.
+struct Norm {
+    text: &'static [&'static str],
+    is_layer: bool,
+    affine: bool,
+    rows: usize,
+    width: usize,
+    eps: f32,
+    at: [u32; 2],
+}
+
+impl Norm {
+    fn new(maker: &Maker<'_>, made: &Listed) -> Result<Norm> {
+        let is_layer = made.op == "layernorm";
+        let affine = made.inputs.len() > 1;
+        let [rows, width] = rows_of(&made.shape);
+        let gain = if affine { maker.weight(made, 1)? } else { 0 };
+        let bias = if affine && is_layer { maker.weight(made, 2)? } else { 0 };
+        let (text, eps) = (if is_layer { LAYER } else { RMS }, number(made, "eps")? as f32);
+        Ok(Norm { text, is_layer, affine, rows, width, eps, at: [gain, bias] })
+    }
+
+    /// The numbers of the text's `Sizes`.
+    fn sizes(&self, add: u32, chunk: usize) -> Vec<u32> {
+        let [gain, bias] = self.at;
+        let affine = u32::from(self.affine);
+        let mut all = vec![self.rows as u32, self.width as u32, self.eps.to_bits(), affine, gain];
+        if self.is_layer {
+            all.push(bias);
+        }
+        all.extend([add, chunk as u32]);
+        all
+    }
+
+    fn kernel(&self, entry: &'static str) -> Kernel {
+        Kernel { entry, text: self.text }
+    }
+}
+
+pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
+    let (norm, x) = (Norm::new(maker, made)?, maker.value(made, 0)?);
+    let y = maker.room(norm.rows * norm.width);
+    let stats = maker.room(norm.rows * if norm.is_layer { 2 } else { 1 });
+    let rooms = [x, maker.fixed.theta, stats, y];
+    maker.call(norm.kernel("forward"), &norm.sizes(0, 0), &rooms, rows(norm.rows));
+    Ok(Made { result: y, kept: vec![stats] })
+}
+
+pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
+    let (norm, x, stats) = (Norm::new(m, made)?, m.value(made, 0)?, kept[0]);
+    if norm.affine {
+        let chunk = chunk_of(norm.rows);
+        let chunks = norm.rows.div_ceil(chunk);
+        let of_chunks = m.room(chunks * norm.width);
+        let grid = [norm.width.div_ceil(64) as u32, chunks as u32, 1];
+        let rooms = [dy, x, stats, of_chunks];
+        m.call(norm.kernel("gain"), &norm.sizes(0, chunk), &rooms, grid);
+        let gain = m.weight_target(made, 1)?;
+        parts(m, of_chunks, [chunks, norm.width], gain);
+        if norm.is_layer {
+            columns(m, dy, [norm.rows, norm.width], made, 2)?;
+        }
+    }
+    let dx = m.target(made, 0);
+    let rooms = [x, m.fixed.theta, stats, dy, dx.to];
+    m.call(norm.kernel("backward"), &norm.sizes(dx.add, 0), &rooms, rows(norm.rows));
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! rotary: heads turned by their positions.
+
+use super::common::whole;
+use crate::error::{GpuError, Result};
+use crate::maker::{Made, Maker};
+use crate::plan::{Kernel, Room, Use, elements};
+use llm_core::kernels::rotary::{Turned, forward as turn};
+use llm_core::listing::{Fact, Listed};
+
+const TURN: Kernel = Kernel { entry: "turn", text: &[include_str!("rotary.wgsl")] };
+
+/// The sizes but for the last two, and how many numbers there are.
+fn sizes_of(made: &Listed) -> Result<([u32; 6], usize)> {
+    let Some(Fact::Angles(angles)) = made.fact("angles") else {
+        return Err(GpuError::List("'rotary' does not say its angles".into()));
+    };
+    let &[b, t, width] = &made.shape[..] else { return Err(GpuError::no(made.op, "")) };
+    let (heads, head) = (whole(made, "heads")?, whole(made, "head_dim")?);
+    let n = b * t * width;
+    Ok(([n, width, heads, head, angles.width() / 2, t].map(|n| n as u32), n))
+}
+
+/// Cosines and sines of the T positions, `[T, 2, R/2]`: what the turn makes of pairs (1, 0).
+fn table(made: &Listed) -> Result<Vec<f32>> {
+    let Some(Fact::Angles(angles)) = made.fact("angles") else {
+        return Err(GpuError::List("'rotary' does not say its angles".into()));
+    };
+    let (width, t) = (angles.width(), made.shape[1]);
+    if width == 0 {
+        return Err(GpuError::no(made.op, "of no channels"));
+    }
+    let pairs: Vec<f32> =
+        (0..t * width).map(|i| if i % width < width / 2 { 1.0 } else { 0.0 }).collect();
+    let mut table = vec![0.0; t * width];
+    let start = whole(made, "start")?;
+    let turned = Turned { angles, width, n_heads: 1, head_dim: width, seq_len: t, start };
+    turn(&mut table, &pairs, &turned);
+    Ok(table)
+}
+
+pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
+    let ((sizes, n), x, table) = (sizes_of(made)?, maker.value(made, 0)?, table(made)?);
+    let angles = maker.plan.room(table.len(), Use::Given(table));
+    let y = maker.room(n);
+    let sizes = [&sizes[..], &[1.0f32.to_bits(), 0]].concat();
+    maker.call(TURN, &sizes, &[x, angles, y], elements(n));
+    Ok(Made { result: y, kept: vec![angles] })
+}
+
+pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
+    let (sizes, n) = sizes_of(made)?;
+    let dx = m.target(made, 0);
+    let sizes = [&sizes[..], &[(-1.0f32).to_bits(), dx.add]].concat();
+    m.call(TURN, &sizes, &[dy, kept[0], dx.to], elements(n));
+    Ok(())
+}

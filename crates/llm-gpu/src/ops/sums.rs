@@ -1,0 +1,54 @@
+//! Sums over rows, cut into chunks whose sums are added in order; the loss and the norm.
+
+use super::common::chunk_of;
+use crate::error::Result;
+use crate::maker::{Maker, Target};
+use crate::plan::{Kernel, Room, elements};
+use llm_core::listing::Listed;
+
+const TEXT: &[&str] = &[include_str!("sums.wgsl")];
+const COLUMNS: Kernel = Kernel { entry: "columns", text: TEXT };
+const OF_PARTS: Kernel = Kernel { entry: "of_parts", text: TEXT };
+const SQUARES: Kernel = Kernel { entry: "squares", text: TEXT };
+const MEAN_LOSS: Kernel = Kernel { entry: "mean_loss", text: TEXT };
+const ROOT: Kernel = Kernel { entry: "root", text: TEXT };
+
+/// The gradient of the parameter that is input `i` (+)= Σ over the parts `[n, width]`.
+pub(super) fn parts(maker: &mut Maker<'_>, of: Room, [n, width]: [usize; 2], to: Target<u32>) {
+    let sizes = [n as u32, width as u32, 0, to.to, to.add];
+    maker.call(OF_PARTS, &sizes, &[of, maker.fixed.grads], elements(width));
+}
+
+/// The gradient of the bias that is input `i` (+)= Σ over the rows of dy.
+pub(super) fn columns(
+    maker: &mut Maker<'_>,
+    dy: Room,
+    [rows, width]: [usize; 2],
+    made: &Listed,
+    i: usize,
+) -> Result<()> {
+    let chunk = chunk_of(rows);
+    let chunks = rows.div_ceil(chunk);
+    let of_chunks = maker.room(chunks * width);
+    let sizes = [rows as u32, width as u32, chunk as u32, 0, 0];
+    let grid = [width.div_ceil(64) as u32, chunks as u32, 1];
+    maker.call(COLUMNS, &sizes, &[dy, of_chunks], grid);
+    let bias = maker.weight_target(made, i)?;
+    parts(maker, of_chunks, [chunks, width], bias);
+    Ok(())
+}
+
+/// The report's loss: Σ losses / counted.
+pub(super) fn loss(maker: &mut Maker<'_>, losses: Room, rows: usize) {
+    let rooms = [losses, maker.fixed.numbers, maker.fixed.report];
+    maker.call(MEAN_LOSS, &[0, rows as u32, 0, 0, 0], &rooms, [1, 1, 1]);
+}
+
+/// The report's norm: √Σ g².
+pub(crate) fn norm(maker: &mut Maker<'_>, grads: Room, n: usize) {
+    let groups = n.div_ceil(256).clamp(1, 256);
+    let squares = maker.room(groups);
+    maker.call(SQUARES, &[0, n as u32, 0, 0, 0], &[grads, squares], [groups as u32, 1, 1]);
+    let sizes = [0, groups as u32, 0, 0, 0];
+    maker.call(ROOT, &sizes, &[squares, maker.fixed.report], [1, 1, 1]);
+}

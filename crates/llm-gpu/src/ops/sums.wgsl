@@ -1,0 +1,62 @@
+// Sums in a fixed order: of columns (a bias's gradient), of parts, of everything (the loss, the norm).
+struct Sizes { rows: u32, width: u32, chunk: u32, at: u32, add: u32 }
+@group(0) @binding(0) var<uniform> p: Sizes;
+@group(0) @binding(1) var<storage, read> x: array<f32>;
+@group(0) @binding(2) var<storage, read_write> y: array<f32>;
+@group(0) @binding(2) var<storage, read> numbers: array<f32>; // of this step; [7] is 1/counted
+@group(0) @binding(3) var<storage, read_write> report: array<f32>; // loss, norm
+var<workgroup> part: array<f32, 256>;
+
+// y[chunk, column] = Σ of the rows of a chunk.
+@compute @workgroup_size(64)
+fn columns(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let column = g.x * 64u + t;
+    if column >= p.width { return; }
+    var s = 0.0;
+    for (var row = g.y * p.chunk; row < min(p.rows, (g.y + 1u) * p.chunk); row++) { s += x[row * p.width + column]; }
+    y[g.y * p.width + column] = s;
+}
+
+// y[at + i] (+)= Σ over the rows, which are parts.
+@compute @workgroup_size(256)
+fn of_parts(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
+    for (var i = at.x; i < p.width; i += grid.x * 256u) {
+        var s = 0.0;
+        for (var row = 0u; row < p.rows; row++) { s += x[row * p.width + i]; }
+        if p.add == 1u { y[p.at + i] += s; } else { y[p.at + i] = s; }
+    }
+}
+
+fn sum_of(s: f32, t: u32) -> f32 {
+    part[t] = s;
+    for (var half = 128u; half > 0u; half /= 2u) {
+        workgroupBarrier();
+        if t < half { part[t] += part[t + half]; }
+    }
+    return part[0];
+}
+
+// y[workgroup] = Σ x² of every so many numbers.
+@compute @workgroup_size(256)
+fn squares(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    var s = 0.0;
+    for (var i = g.x * 256u + t; i < p.width; i += grid.x * 256u) { s = fma(x[i], x[i], s); }
+    s = sum_of(s, t);
+    if t == 0u { y[g.x] = s; }
+}
+
+@compute @workgroup_size(256)
+fn mean_loss(@builtin(local_invocation_index) t: u32) {
+    var s = 0.0;
+    for (var i = t; i < p.width; i += 256u) { s += x[i]; }
+    s = sum_of(s, t);
+    if t == 0u { report[0] = s * numbers[7]; }
+}
+
+@compute @workgroup_size(256)
+fn root(@builtin(local_invocation_index) t: u32) {
+    var s = 0.0;
+    for (var i = t; i < p.width; i += 256u) { s += x[i]; }
+    s = sum_of(s, t);
+    if t == 0u { y[1] = sqrt(s); }
+}

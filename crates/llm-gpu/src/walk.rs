@@ -1,0 +1,56 @@
+//! From a list to a plan: every op forward, then newest first back, as the processor's walk goes.
+
+use crate::error::{GpuError, Result};
+use crate::layout::Layout;
+use crate::maker::{Fixed, Maker};
+use crate::ops;
+use crate::plan::{Call, Plan, elements};
+use llm_core::listing::Listed;
+
+/// The most workgroups along an axis of a grid.
+const GRID: u32 = 65_535;
+
+/// The plan of a step whose loss is the last of `list`: its gradient, and the update.
+pub(crate) fn plan(list: &[Listed], layout: &Layout) -> Result<(Plan, Fixed, [usize; 2])> {
+    let (batch, vocab) = ops::batch_of(list)?;
+    let mut maker = Maker::new(layout, batch, vocab);
+    gradient(&mut maker, list)?;
+    update(&mut maker, layout);
+    let most = |call: &Call| call.grid.into_iter().max().unwrap_or_default();
+    if maker.plan.calls.iter().any(|call| most(call) > GRID) {
+        return Err(GpuError::List("the batch is larger than one call of a kernel".into()));
+    }
+    Ok((maker.plan, maker.fixed, batch))
+}
+
+fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
+    let mut kept = Vec::new();
+    for made in list {
+        let done = (ops::row(made)?.forward)(maker, made)?;
+        maker.keep(made, done.result);
+        kept.push(done.kept);
+    }
+    // The way back begins at the loss, whose own backward reads no gradient.
+    if let Some(loss) = list.last() {
+        maker.hold(loss.result, maker.fixed.report);
+    }
+    for (made, kept) in list.iter().zip(&kept).rev() {
+        let Some(dy) = maker.gradient_of(made) else { continue };
+        (ops::row(made)?.backward)(maker, made, dy, kept)?;
+        maker.let_go(dy);
+    }
+    match maker.unused() {
+        Some(name) => Err(GpuError::List(format!("the loss does not depend on '{name}'"))),
+        None => Ok(()),
+    }
+}
+
+/// √Σ g², and AdamW with what the norm allows.
+fn update(maker: &mut Maker<'_>, layout: &Layout) {
+    let (n, fixed) = (layout.numbers, maker.fixed);
+    maker.plan.update_from = maker.plan.calls.len();
+    ops::norm(maker, fixed.grads, n);
+    let sizes = [n as u32, layout.decayed as u32];
+    let rooms = [fixed.numbers, fixed.report, fixed.grads, fixed.theta, fixed.m, fixed.v];
+    maker.call(ops::ADAMW, &sizes, &rooms, elements(n));
+}

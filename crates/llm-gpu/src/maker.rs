@@ -27,6 +27,8 @@ pub(crate) struct Fixed {
     pub numbers: Room,
     /// Loss and norm.
     pub report: Room,
+    /// What decides masks: seed and step, two words each, and the first sequence.
+    pub drawn: Room,
 }
 
 /// A plan in the making.
@@ -71,9 +73,9 @@ impl<'a> Maker<'a> {
         let mut kept = |numbers| plan.room(numbers, Use::Kept);
         let [theta, grads, m, v] = [(); 4].map(|()| kept(layout.numbers));
         let rows = batch[0] * batch[1];
-        let [tokens, targets, sorted, numbers, report] =
-            [rows, rows, vocab + 1 + rows, 8, 4].map(kept);
-        let fixed = Fixed { theta, grads, m, v, tokens, targets, sorted, numbers, report };
+        let [tokens, targets, sorted, numbers, report, drawn] =
+            [rows, rows, vocab + 1 + rows, 8, 4, 8].map(kept);
+        let fixed = Fixed { theta, grads, m, v, tokens, targets, sorted, numbers, report, drawn };
         Maker {
             plan,
             fixed,

@@ -7,7 +7,7 @@ use crate::maker::Fixed;
 use crate::plan::{Buffers, Plan};
 use crate::walk::plan;
 use llm_core::listing::Listed;
-use llm_core::model::Batch;
+use llm_core::model::{Batch, Origin};
 use llm_core::{Hyperparameters, Tensor};
 
 /// A step that is made and not yet on a device: an op without kernels was refused before this, and
@@ -134,6 +134,12 @@ impl Step<'_> {
         write(fixed.tokens, &batch.inputs);
         write(fixed.targets, &batch.targets);
         write(fixed.sorted, &sorted(&batch.inputs, vocab));
+        let Origin { seed, step, first_row } = batch.origin;
+        let first = u32::try_from(first_row).map_err(|_| {
+            GpuError::List("more sequences in a step than a kernel can count".into())
+        })?;
+        let halves = |x: u64| [x as u32, (x >> 32) as u32];
+        write(fixed.drawn, &[&halves(seed)[..], &halves(step), &[first]].concat());
         self.numbers(*hyper, 0.0, 0.0);
         self.gpu.run(&self.loaded, Part::Gradient);
         Ok(())

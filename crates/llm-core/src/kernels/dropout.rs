@@ -51,6 +51,12 @@ impl Dropout {
         Dropout { place: place.into(), first_row, ..self }
     }
 
+    /// 16 random bits below the first mean 0, everything else the second; the number of the place:
+    /// with the seed, the step and the row, all that somebody else needs to draw the same.
+    pub fn decided_by(&self) -> (u16, f32, u64) {
+        (self.threshold, self.scale, self.place)
+    }
+
     /// The same place from row `rows` on.
     pub fn skip(self, rows: usize) -> Dropout {
         Dropout { first_row: self.first_row.wrapping_add(rows as u64), ..self }

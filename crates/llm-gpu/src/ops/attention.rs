@@ -5,6 +5,7 @@
 //! their order.
 
 use super::common::{ROW_SUMS, number, whole};
+use super::dropout;
 use super::matmul::{Causal, Product, View};
 use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
@@ -36,9 +37,6 @@ struct Views {
 
 impl Heads {
     fn new(maker: &Maker<'_>, made: &Listed) -> Result<Heads> {
-        if made.fact("masks").is_some() {
-            return Err(GpuError::no(made.op, "with dropout"));
-        }
         if made.fact("keep").is_some() {
             return Err(GpuError::no(made.op, "with heads switched off"));
         }
@@ -53,6 +51,11 @@ impl Heads {
 
     fn weights(&self) -> usize {
         self.b * self.h * self.t * self.t
+    }
+
+    /// Rows of P, their length, and how many are one sequence's.
+    fn rows(&self) -> [usize; 3] {
+        [self.b * self.h * self.t, self.t, self.h * self.t]
     }
 
     /// Heads of a group.
@@ -96,25 +99,35 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
         heads.call(maker, scores, Causal::Result, heads.scale);
     }
     heads.softmax(maker, FORWARD, &[p]);
+    let mut used = p; // P, or what dropout leaves of it
+    if made.fact("masks").is_some() {
+        used = maker.room(heads.weights());
+        dropout::apply(maker, made, [p, used], heads.rows(), 0)?;
+    }
     for i in 0..heads.each() {
-        let on = heads.views(i, qkv, y, p);
+        let on = heads.views(i, qkv, y, used);
         heads.call(maker, Product::new(on.y, on.p, on.v, [t, d, t]), Causal::Left, 1.0);
     }
-    Ok(Made { result: y, kept: vec![p] })
+    Ok(Made { result: y, kept: vec![p, used] })
 }
 
-/// dP = dY·Vᵀ, dV = Pᵀ·dY, dS = P ∘ (dP − Σⱼ P·dP), dQ = dS·K·scale, dK = dSᵀ·Q·scale.
+/// dP = dY·Vᵀ, dV = Pᵀ·dY (both with what dropout left), dS = P ∘ (dP − Σⱼ P·dP), dQ = dS·K·scale, dK = dSᵀ·Q·scale.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
-    let (heads, qkv, p) = (Heads::new(m, made)?, m.value(made, 0)?, kept[0]);
+    let (heads, qkv, p, used) = (Heads::new(m, made)?, m.value(made, 0)?, kept[0], kept[1]);
     let Heads { t, d, .. } = heads;
     let dqkv = m.room(made.inputs[0].shape().iter().product());
-    let dp = m.room(heads.weights());
+    let mut dp = m.room(heads.weights());
     for i in 0..heads.each() {
-        let (on, of) = (heads.views(i, qkv, dy, p), heads.views(i, dqkv, dy, dp));
+        let (on, of) = (heads.views(i, qkv, dy, used), heads.views(i, dqkv, dy, dp));
         let add = u32::from(i > 0);
         heads.call(m, Product::new(of.p, on.y, on.v.t(), [t, t, d]), Causal::Result, 1.0);
         let dv = Product::new(of.v, on.p.t(), on.y, [t, d, t]);
         heads.call(m, Product { add, ..dv }, Causal::LeftTransposed, 1.0);
+    }
+    if p != used {
+        let of_p = m.room(heads.weights());
+        dropout::apply(m, made, [dp, of_p], heads.rows(), 0)?;
+        dp = of_p;
     }
     heads.softmax(m, BACKWARD, &[dp, p]);
     for i in 0..heads.each() {

@@ -6,6 +6,7 @@ mod add;
 mod attention;
 mod common;
 mod cross_entropy;
+mod dropout;
 mod embedding;
 mod linear;
 mod matmul;
@@ -29,7 +30,7 @@ pub(crate) struct Row {
     pub backward: fn(&mut Maker<'_>, &Listed, Room, &[Room]) -> Result<()>,
 }
 
-const ROWS: [Row; 15] = [
+const ROWS: [Row; 16] = [
     Row { op: "embedding", forward: embedding::forward, backward: embedding::backward },
     Row { op: "add", forward: add::forward, backward: add::backward },
     Row { op: "linear", forward: linear::forward, backward: linear::backward },
@@ -44,6 +45,7 @@ const ROWS: [Row; 15] = [
     Row { op: "reshape", forward: parts::reshape, backward: parts::reshape_back },
     Row { op: "slice", forward: parts::slice, backward: parts::slice_back },
     Row { op: "concat", forward: parts::concat, backward: parts::concat_back },
+    Row { op: "dropout", forward: dropout::forward, backward: dropout::backward },
     Row { op: "cross_entropy", forward: cross_entropy::forward, backward: cross_entropy::backward },
 ];
 
@@ -77,10 +79,9 @@ mod tests {
     use std::path::Path;
 
     /// Ops of llm-core that have no kernels yet: a model that has one is refused.
-    const WITHOUT: [&str; 12] = [
+    const WITHOUT: [&str; 11] = [
         "add_scalar",
         "broadcast",
-        "dropout",
         "gelu_exact",
         "matmul",
         "mean",

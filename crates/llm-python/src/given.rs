@@ -138,11 +138,19 @@ pub fn read(data: &Bound<'_, PyAny>) -> PyResult<Read> {
             shape.len()
         )));
     }
-    let token = |&number: &i64| {
+    Ok(Read::Tokens(as_tokens(numbers)?, shape))
+}
+
+/// Whole numbers as tokens.
+///
+/// # Errors
+/// `ValueError` for the first that cannot be one.
+pub fn as_tokens(numbers: Vec<i64>) -> PyResult<Vec<TokenId>> {
+    let token = |number: i64| {
         let wrong = || PyValueError::new_err(format!("{number} is no token number"));
         TokenId::try_from(number).map_err(|_| wrong())
     };
-    Ok(Read::Tokens(numbers.iter().map(token).collect::<PyResult<_>>()?, shape))
+    numbers.into_iter().map(token).collect()
 }
 
 impl Read {

@@ -120,19 +120,7 @@ fn distance(a: &str, b: &str) -> usize {
     if short > 2 && (a.contains(&b) || b.contains(&a)) {
         return 1;
     }
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let (mut corner, mut left) = (i, i + 1);
-        row[0] = left;
-        for (j, y) in b.iter().enumerate() {
-            let changed = corner + usize::from(x != *y);
-            corner = row[j + 1];
-            left = changed.min(corner + 1).min(left + 1);
-            row[j + 1] = left;
-        }
-    }
-    row.last().copied().unwrap_or_default()
+    strsim::levenshtein(&a, &b)
 }
 
 /// A value as Python has it.

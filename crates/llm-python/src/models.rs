@@ -7,7 +7,7 @@ use llm_core::{Attention, AttentionSpec, Error};
 use llm_run::arch::Arch;
 use llm_run::models::{Heads, Models};
 use llm_run::settings::{ALL_OPTIONS, Given, settings_of};
-use llm_variant_mha::MultiHead;
+use llm_variant_mha::{MultiHead, one_or_several};
 use llm_variant_modern::Modern;
 use std::sync::Arc;
 
@@ -28,13 +28,10 @@ pub static MODERN: Models =
     Models { attention: Modern::NAME, options: ALL_OPTIONS, for_text: Arch::Llama, ..PLAIN };
 
 fn from_spec(spec: &AttentionSpec) -> Result<Arc<dyn Attention>, Error> {
-    if let Ok(single) = SingleHead::from_spec(spec) {
-        return Ok(Arc::new(single));
+    match spec.name == Modern::NAME {
+        true => Ok(Arc::new(Modern::from_spec(spec)?)),
+        false => one_or_several(spec),
     }
-    if spec.name == Modern::NAME {
-        return Ok(Arc::new(Modern::from_spec(spec)?));
-    }
-    Ok(Arc::new(MultiHead::from_spec(spec)?))
 }
 
 /// The models of a new run: modern ones where that is said, or something is asked for that only they

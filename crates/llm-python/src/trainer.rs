@@ -6,6 +6,7 @@ use crate::models;
 use crate::state::Inner;
 use crate::words::said;
 use crate::work::{Worker, apart};
+use llm_core::base::machine;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
 use llm_core::recipe::{DataForm, EndOfText};
 use llm_messages::note as in_words;
@@ -63,13 +64,12 @@ impl Trainer {
 /// What makes a pickled object again: a function and its arguments.
 type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyBytes>, usize));
 
-/// As many as are asked for, or as there are cores.
+/// As many as are asked for, or as there are fast cores.
 ///
 /// # Errors
 /// `ValueError` for none, or too many.
 pub fn number_of_threads(threads: Option<usize>) -> PyResult<usize> {
-    let cores = || std::thread::available_parallelism().map_or(1, |n| n.get());
-    match threads.unwrap_or_else(cores) {
+    match threads.unwrap_or_else(|| machine::cores().free) {
         n @ 1..=llm_core::threads::MAX => Ok(n),
         n => {
             let most = llm_core::threads::MAX;

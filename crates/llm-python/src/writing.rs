@@ -2,7 +2,7 @@
 
 use crate::arrays::whole_numbers;
 use crate::errors::raised;
-use crate::given::{Read, read};
+use crate::given::{Read, as_tokens, read};
 use crate::state::Inner;
 use crate::trainer::Trainer;
 use crate::work::Stop;
@@ -13,7 +13,6 @@ use llm_core::tokenizer::Tokenizer;
 use llm_run::defaults::TextDefaults;
 use llm_run::{Result, RunError};
 use numpy::PyArray1;
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// What a token stands for: its text, or its bytes written out.
@@ -116,11 +115,7 @@ impl Trainer {
     /// The text of tokens. Bytes that are no UTF-8 become �.
     fn decode(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<String> {
         let (numbers, _) = whole_numbers(tokens)?;
-        let token = |number: i64| {
-            let wrong = || PyValueError::new_err(format!("{number} is no token number"));
-            TokenId::try_from(number).map_err(|_| wrong())
-        };
-        let tokens = numbers.into_iter().map(token).collect::<PyResult<Vec<_>>>()?;
+        let tokens = as_tokens(numbers)?;
         let text = self.worker.now(py, |inner| inner.tokenizer.decode(&tokens).map_err(raised))?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }

@@ -28,7 +28,7 @@
 //! | module | holds |
 //! |---|---|
 //! | `heads` | [`self_attention_mha`], and [`causal_attention_heads`] between its projections |
-//! | `multi_head` | [`MultiHead`]: the same behind the model's seam |
+//! | `multi_head` | [`MultiHead`]: the same behind the model's seam; [`one_or_several`] for programs with both |
 //!
 //! Reference: Vaswani et al., "Attention Is All You Need", 3.2.2.
 
@@ -37,7 +37,7 @@ mod heads;
 mod multi_head;
 
 pub use heads::{causal_attention_heads, self_attention_mha};
-pub use multi_head::MultiHead;
+pub use multi_head::{MultiHead, one_or_several};
 
 #[cfg(doc)]
 use llm_core::ops;

@@ -9,6 +9,7 @@ use llm_core::ndarray::{ArrayView2, Axis, Slice};
 use llm_core::ops::AttentionParams;
 use llm_core::{Attention, AttentionSpec, Config, Error, Result, Tensor, message};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Cached numbers that are worth a thread of their own: they come from memory, as weights do.
 const CACHED: usize = LIGHT / 4;
@@ -54,6 +55,18 @@ impl MultiHead {
         }
         spec.settings()?.expect_empty()?;
         Ok(MultiHead::with_head_mask(*n_heads, head_mask.clone()))
+    }
+}
+
+/// The attention that a checkpoint describes: the baseline's own where it has one head.
+///
+/// # Errors
+/// As [`MultiHead::from_spec`].
+pub fn one_or_several(spec: &AttentionSpec) -> Result<Arc<dyn Attention>> {
+    let several = MultiHead::from_spec(spec)?;
+    match several.spec() == SingleHead.spec() {
+        true => Ok(Arc::new(SingleHead)),
+        false => Ok(Arc::new(several)),
     }
 }
 

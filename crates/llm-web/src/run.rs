@@ -1,10 +1,8 @@
 //! One run: its trainer, its tokens, its data, and the moments of it that are remembered.
 
 use crate::failure::{Code, Failure, Result, shown};
-use llm_core::Attention;
 use llm_core::base::memory;
 use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
-use llm_core::model::SingleHead;
 use llm_core::optim::OPTIMIZERS;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{StepReport, Trainer};
@@ -16,7 +14,7 @@ use llm_run::models::{Heads, Models};
 use llm_run::plan::{Loaded, opened};
 use llm_run::settings::ALL_OPTIONS;
 use llm_stories::ToldStories;
-use llm_variant_mha::MultiHead;
+use llm_variant_mha::{MultiHead, one_or_several};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -31,13 +29,7 @@ pub const MODELS: Models = Models {
     options: ALL_OPTIONS,
     for_text: Arch::Baseline,
     beyond: None,
-    from_spec: |spec| {
-        let several = MultiHead::from_spec(spec)?;
-        match several.spec() == SingleHead.spec() {
-            true => Ok(Arc::new(SingleHead)),
-            false => Ok(Arc::new(several)),
-        }
-    },
+    from_spec: one_or_several,
     optimizers: OPTIMIZERS,
 };
 

@@ -143,9 +143,7 @@ impl<'a> Context<'a> {
 
     /// Shows the probe, if there is one, the hidden numbers `[B, T, I]` of the block's MLP.
     pub(crate) fn show_hidden(&self, hidden: &Tensor) {
-        if let (Some(probe), &[b, t, inner]) = (self.probe, hidden.shape())
-            && let Ok(view) = ArrayView3::from_shape([b, t, inner], hidden.data())
-        {
+        if let (Some(probe), Some(view)) = (self.probe, rows_of_texts(hidden)) {
             probe.hidden(self.layer, view);
         }
     }
@@ -153,7 +151,7 @@ impl<'a> Context<'a> {
     /// Shows the probe, if there is one, the residual stream `[B, T, C]` at the three places of a block.
     pub(crate) fn show_stream(&self, places: [&Tensor; 3]) {
         let Some(probe) = self.probe else { return };
-        if let [Some(before), Some(between), Some(behind)] = places.map(stream_view) {
+        if let [Some(before), Some(between), Some(behind)] = places.map(rows_of_texts) {
             probe.stream(self.layer, [before, between, behind]);
         }
     }
@@ -165,7 +163,7 @@ impl<'a> Context<'a> {
 }
 
 /// A tensor `[B, T, C]` as a view.
-fn stream_view(h: &Tensor) -> Option<ArrayView3<'_, f32>> {
+fn rows_of_texts(h: &Tensor) -> Option<ArrayView3<'_, f32>> {
     let &[b, t, c] = h.shape() else { return None };
     ArrayView3::from_shape([b, t, c], h.data()).ok()
 }

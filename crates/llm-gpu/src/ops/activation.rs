@@ -6,10 +6,12 @@ use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::Listed;
 
-const GELU: &[&str] = &[include_str!("gelu.wgsl")];
-const SILU: &[&str] = &[include_str!("silu.wgsl")];
-const RELU2: &[&str] = &[include_str!("relu2.wgsl")];
-const SWIGLU: &[&str] = &[include_str!("swiglu.wgsl")];
+const EACH: &str = include_str!("activation.wgsl");
+const SIGMOID: &str = include_str!("sigmoid.wgsl");
+const GELU: &[&str] = &[EACH, SIGMOID, include_str!("gelu.wgsl")];
+const SILU: &[&str] = &[EACH, SIGMOID, include_str!("silu.wgsl")];
+const RELU2: &[&str] = &[EACH, include_str!("relu2.wgsl")];
+const SWIGLU: &[&str] = &[SIGMOID, include_str!("swiglu.wgsl")];
 
 fn text_of(op: &str) -> &'static [&'static str] {
     match op {

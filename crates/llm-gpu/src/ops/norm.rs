@@ -7,8 +7,9 @@ use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, rows};
 use llm_core::listing::Listed;
 
-const LAYER: &[&str] = &[ROW_SUMS, include_str!("layernorm.wgsl")];
-const RMS: &[&str] = &[ROW_SUMS, include_str!("rmsnorm.wgsl")];
+const BOTH: &str = include_str!("norm.wgsl");
+const LAYER: &[&str] = &[ROW_SUMS, BOTH, include_str!("layernorm.wgsl")];
+const RMS: &[&str] = &[ROW_SUMS, BOTH, include_str!("rmsnorm.wgsl")];
 
 /// A norm's text, its sizes, and how many numbers it keeps of a row.
 struct Norm {
@@ -33,15 +34,10 @@ impl Norm {
     }
 
     /// The numbers of the text's `Sizes`.
-    fn sizes(&self, add: u32, chunk: usize) -> Vec<u32> {
+    fn sizes(&self, add: u32, chunk: usize) -> [u32; 8] {
+        let [rows, width] = [self.rows as u32, self.width as u32];
         let [gain, bias] = self.at;
-        let affine = u32::from(self.affine);
-        let mut all = vec![self.rows as u32, self.width as u32, self.eps.to_bits(), affine, gain];
-        if self.is_layer {
-            all.push(bias);
-        }
-        all.extend([add, chunk as u32]);
-        all
+        [rows, width, self.eps.to_bits(), self.affine.into(), gain, bias, add, chunk as u32]
     }
 
     fn kernel(&self, entry: &'static str) -> Kernel {

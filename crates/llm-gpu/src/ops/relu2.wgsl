@@ -1,21 +1,3 @@
 // y = max(x, 0)²;  dx = dy·2·max(x, 0).
-struct Sizes { n: u32, add: u32 }
-@group(0) @binding(0) var<uniform> p: Sizes;
-@group(0) @binding(1) var<storage, read> x: array<f32>;
-@group(0) @binding(2) var<storage, read_write> y: array<f32>;
-@group(0) @binding(2) var<storage, read> dy: array<f32>;
-@group(0) @binding(3) var<storage, read_write> dx: array<f32>;
 fn value(x: f32) -> f32 { let r = max(x, 0.0); return r * r; }
 fn slope(x: f32) -> f32 { return 2.0 * max(x, 0.0); }
-@compute @workgroup_size(256)
-fn forward(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
-    for (var i = at.x; i < p.n; i += grid.x * 256u) { y[i] = value(x[i]); }
-}
-
-@compute @workgroup_size(256)
-fn backward(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
-    for (var i = at.x; i < p.n; i += grid.x * 256u) {
-        let share = dy[i] * slope(x[i]);
-        if p.add == 1u { dx[i] += share; } else { dx[i] = share; }
-    }
-}

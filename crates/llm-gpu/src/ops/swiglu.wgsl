@@ -6,8 +6,6 @@ struct Sizes { n: u32, inner: u32, add: u32 } // n: numbers of y
 @group(0) @binding(2) var<storage, read> dy: array<f32>;
 @group(0) @binding(3) var<storage, read_write> dx: array<f32>;
 
-fn sigmoid(z: f32) -> f32 { return 1.0 / (1.0 + exp(-clamp(z, -60.0, 60.0))); }
-
 @compute @workgroup_size(256)
 fn forward(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
     for (var i = at.x; i < p.n; i += grid.x * 256u) {

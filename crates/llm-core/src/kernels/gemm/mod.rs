@@ -87,21 +87,24 @@ pub fn gemm(
         c.invert_axis(Axis(1));
         b.invert_axis(Axis(1));
     }
+    // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ where its rows lie together, else beside.
+    let columns = c.strides()[1] == 1 || n == 1;
+    let rows = precision == Precision::F32 && (c.strides()[0] == 1 || m == 1);
+    if !columns && !rows {
+        let mut together = c.as_standard_layout().into_owned();
+        gemm(alpha, a, b, beta, together.view_mut(), Execution { threads, precision });
+        c.assign(&together);
+        return;
+    }
     if precision == Precision::Bf16 {
         return rounded(a, b, c, [alpha, beta], &[], count(threads));
     }
     let (a, b) = (forwards(a), forwards(b));
     let (a, b) = (a.view(), b.view());
-    // A C whose columns lie apart is computed as Cᵀ = Bᵀ·Aᵀ, or beside where its rows do too.
-    let [down, across] = [c.strides()[0], c.strides()[1]];
-    if across == 1 || n == 1 {
+    if columns {
         own([alpha, beta], &a, &b, None, &mut c, threads);
-    } else if down == 1 || m == 1 {
-        own([alpha, beta], &b.t(), &a.t(), None, &mut c.view_mut().reversed_axes(), threads);
     } else {
-        let mut together = c.as_standard_layout().into_owned();
-        own([alpha, beta], &a, &b, None, &mut together.view_mut(), threads);
-        c.assign(&together);
+        own([alpha, beta], &b.t(), &a.t(), None, &mut c.view_mut().reversed_axes(), threads);
     }
 }
 
@@ -140,11 +143,11 @@ fn count(threads: Threads) -> usize {
     }
 }
 
-/// The same with the numbers of A and B rounded to bf16.
+/// A product whose C has its columns side by side, with the numbers of A and B rounded to bf16.
 fn rounded(
     a: ArrayView2<'_, f32>,
     b: ArrayView2<'_, f32>,
-    mut c: ArrayViewMut2<'_, f32>,
+    c: ArrayViewMut2<'_, f32>,
     [alpha, beta]: [f32; 2],
     bias: &[f32],
     threads: usize,
@@ -152,13 +155,7 @@ fn rounded(
     // Packing reads lines in which numbers lie side by side, in either direction.
     let (a, b) = (with_lines(a), with_lines(b));
     let (a, b) = (a.view(), b.view());
-    if c.strides()[1] == 1 || c.ncols() == 1 {
-        return bf16::Product { a, b, c, alpha, beta, bias }.run(threads);
-    }
-    let mut together = c.as_standard_layout().into_owned();
-    let c_together = together.view_mut();
-    bf16::Product { a, b, c: c_together, alpha, beta, bias }.run(threads);
-    c.assign(&together);
+    bf16::Product { a, b, c, alpha, beta, bias }.run(threads);
 }
 
 /// The operand itself, or a copy of one that has its numbers side by side in neither direction.

@@ -71,7 +71,7 @@ pub(crate) struct Team {
 /// Does `run`, with the crew that was started, if one was.
 ///
 /// # Errors
-/// [`RunError::NoCrew`]; what `run` says.
+/// [`RunError::Unavailable`]; what `run` says.
 pub(crate) fn with_crew(
     kind: Option<CrewKind>,
     timeout: Option<Duration>,
@@ -88,7 +88,7 @@ pub(crate) fn with_crew(
     }
     let deadline = timeout.unwrap_or(TIMEOUT);
     let joined = MpiCrew::join(launcher, deadline, Box::new(last_words));
-    let crew = joined.map_err(|e| RunError::NoCrew(not_joined(&e, launcher)))?;
+    let crew = joined.map_err(|e| RunError::Unavailable(not_joined(&e, launcher)))?;
     voice::is_of(crew.rank());
     let done = {
         let mut held = TEAM.lock().unwrap_or_else(PoisonError::into_inner);
@@ -274,7 +274,7 @@ impl Team {
                 // The first may still write text, or measure what is its own.
                 let left = self.crew.without_deadline().finish(code.into());
                 match code {
-                    0 => left.map_err(|e| RunError::NoCrew(with_causes(&e))),
+                    0 => left.map_err(|e| RunError::Unavailable(with_causes(&e))),
                     code => Err(RunError::Elsewhere(code)),
                 }
             }

@@ -27,7 +27,7 @@ pub mod code {
     pub const BAD_DATA: u8 = 65;
     /// An input file that is missing or unreadable.
     pub const NO_INPUT: u8 = 66;
-    /// Several processes were started that cannot speak with each other.
+    /// Several processes were started that cannot speak with each other, or there is no such GPU.
     pub const UNAVAILABLE: u8 = 69;
     /// A fault of this program.
     pub const INTERNAL: u8 = 70;

@@ -13,8 +13,12 @@
 //! | `maker` | a plan in the making: where values and gradients lie |
 //! | `ops` | the calls of each op, its kernels beside it |
 //! | `walk` | from a list to a plan, there and back |
+//! | `planned` | a step that is made and not yet on a device |
 //! | `device` | adapter, buffers, kernels, queue |
 //! | `step` | a batch in, loss and weights out |
+//!
+//! What runs it here stands behind the feature `native`; without it there is the list alone, which is
+//! data.
 //!
 //! Every number has one writer and every sum a fixed order, without atomics: an adapter makes the
 //! same bits on every run. Two adapters do not, and neither of them those of the processor.
@@ -33,11 +37,18 @@ mod ops;
 
 mod walk;
 
+mod planned;
+
+#[cfg(feature = "native")]
 mod device;
 
+#[cfg(feature = "native")]
 mod step;
 
+#[cfg(feature = "native")]
 pub use device::Gpu;
 pub use error::GpuError;
 pub use plan::{Buffers, Call, Kernel, Plan, Room, Use};
-pub use step::{Planned, Report, Step};
+pub use planned::Planned;
+#[cfg(feature = "native")]
+pub use step::{Report, Step};

@@ -74,8 +74,8 @@ pub enum RunError {
         /// The share that was asked for.
         wanted: f64,
     },
-    /// Several processes were started that cannot speak with each other.
-    NoCrew(Message),
+    /// Several processes that cannot speak with each other, or a device that is not there.
+    Unavailable(Message),
     /// Another process of the same run says why it ends, and with which code.
     Elsewhere(u8),
     /// A signal stopped the run; it was handled and reported.
@@ -95,7 +95,7 @@ pub enum Kind {
     BadData,
     /// An input that is missing or unreadable.
     NoInput,
-    /// Several processes that cannot speak with each other.
+    /// Several processes that cannot speak with each other, or a device that is not there.
     Unavailable,
     /// A fault of the program.
     Internal,
@@ -137,7 +137,7 @@ impl From<FormatError> for RunError {
 says! { RunError {
     Usage(why) => why.clone(),
     Data(why) => why.clone(),
-    NoCrew(why) => why.clone(),
+    Unavailable(why) => why.clone(),
     Foreign { path, look } => message!("'{}': it is {}", path.display(), look.message()),
     Input { path, why } => message!("cannot read '{}': {}", path.display(), why),
     Create { path, why } => message!(
@@ -212,7 +212,7 @@ impl RunError {
             RunError::Memory(..) | RunError::Threads(_) => Kind::NoMemory,
             RunError::Output(_) => Kind::Io,
             RunError::Spikes { .. } | RunError::Accuracy { .. } => Kind::Diverged,
-            RunError::NoCrew(_) => Kind::Unavailable,
+            RunError::Unavailable(_) => Kind::Unavailable,
             RunError::Elsewhere(code) => Kind::Elsewhere(*code),
             RunError::Signal(n) => Kind::Signal(*n),
             RunError::Internal(_) => Kind::Internal,
@@ -233,6 +233,7 @@ impl RunError {
                 },
                 Error::Io { action: IoAction::Create, .. } => Kind::CannotCreate,
                 Error::Io { .. }
+                | Error::Device(_)
                 | Error::Crew(CrewError::Silent { .. } | CrewError::Gone { .. }) => Kind::Io,
                 _ => Kind::Internal,
             },

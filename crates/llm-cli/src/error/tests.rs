@@ -32,7 +32,7 @@ fn number(error: &RunError) -> usize {
         RunError::Internal(_) => 10,
         RunError::Spikes { .. } => 11,
         RunError::Accuracy { .. } => 12,
-        RunError::NoCrew(_) => 13,
+        RunError::Unavailable(_) => 13,
         RunError::Elsewhere(_) => 14,
         RunError::Foreign { .. } => 15,
     }

@@ -109,6 +109,8 @@ pub enum Error {
     },
     /// Members of a crew cannot go on together.
     Crew(super::crew_error::CrewError),
+    /// A device that works on steps fails, or computes something else than the processor.
+    Device(Message),
     /// A hook of a run failed.
     Hook(Box<dyn std::error::Error + Send + Sync>),
     /// No next token can be drawn.
@@ -160,6 +162,7 @@ says! { Error {
     Unusable { step, what, value } = "the model is not usable after step {}: {} is {}",
     Stopped { step } = "stopped in the step after {}",
     Crew(e) => e.message(),
+    Device(why) => why.clone(),
     Hook(own) => reason_of(own.as_ref()),
     Logits { value } => message!("cannot choose a next token: {}", Error::no_next(*value)),
     Memory { needed, available } => message!(
@@ -222,7 +225,10 @@ mod tests {
     use crate::data::{Batch, TokenDataset};
     use crate::generate::Sampling;
     use crate::tokenizer::{ByteTokenizer, CharTokenizer, IdsTokenizer, Tokenizer, from_spec};
-    use crate::train::{Hooks, OneProcess, Pending, Trainer, Update, check_usable, train_step};
+    use crate::train::{
+        Batches, Hooks, OneProcess, Pending, StepSum, Trainer, Update, Work, check_usable,
+        train_step,
+    };
     use crate::{AdamW, Config, Hyperparameters, Recipe, Tensor, TinyGPT, gradcheck};
     use ndarray::ArrayD;
 
@@ -247,9 +253,10 @@ mod tests {
             Error::NumbersOnly => 15,
             Error::Unusable { .. } => 16,
             Error::Crew(_) => 17,
+            Error::Device(_) => 18,
         }
     }
-    const KINDS: usize = 18;
+    const KINDS: usize = 19;
 
     /// y = 2x with the gradient of y = 3x.
     fn wrong(x: &Tensor) -> Result<Tensor> {
@@ -294,6 +301,23 @@ mod tests {
         }
     }
 
+    /// A device that is lost.
+    #[derive(Debug)]
+    struct Lost;
+
+    impl Work for Lost {
+        fn gradients(&mut self, _: &TinyGPT, _: &mut Batches<'_>, _: u64) -> Result<StepSum> {
+            Err(Error::Device("the card has fallen off".into()))
+        }
+    }
+
+    fn lost() -> Error {
+        let mut trainer =
+            Trainer::fresh(Config::new(3, 2, 2, 1), Recipe::new([1, 2], 1, 0.1)).unwrap();
+        let data = TokenDataset::from_bytes(vec![0, 1, 2, 0, 1]);
+        trainer.step_with(&data, &mut Lost, &mut ()).unwrap_err()
+    }
+
     fn stopped(stops: bool) -> Error {
         let mut model = TinyGPT::new(Config::new(3, 2, 2, 1), 1).unwrap();
         step_of(&mut model, &mut Stops(stops))
@@ -322,6 +346,7 @@ mod tests {
             (gradcheck::check(&[x], 1, |x| wrong(&x[0])).unwrap_err(), "gradient of input 0"),
             (diverged(), "NaN at step 8"),
             (unusable(), "not usable after step 0: wte is NaN"),
+            (lost(), "fallen off"),
             (stopped(true), "stopped in the step after 7"),
             (stopped(false), "the hook's own"),
             (micro_batches(0, 3, 8).unwrap_err(), "1, 2, 4 or 8 processes, not by 3"),

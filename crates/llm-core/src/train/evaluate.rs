@@ -64,7 +64,8 @@ pub struct Scored<'a> {
     pub losses: &'a [f32],
     /// For each scored token: whether it was the model's first choice.
     pub right: &'a [bool],
-    /// `[len, V]`: what the model said at each of these positions.
+    /// `[len, V]`: what the model said at each of these positions; empty where several processes or a
+    /// device score.
     pub logits: &'a [f32],
 }
 
@@ -117,7 +118,7 @@ pub fn evaluate_together(
             (first..windows.len()).take(batch_size).filter_map(|i| windows.get(i)).collect()
         };
         let mine = group(rank);
-        let scores = if mine.is_empty() { None } else { Some(score(model, data, &mine, t)?) };
+        let scores = if mine.is_empty() { None } else { Some(score(work, model, data, &mine, t)?) };
         let places = batch_size * t;
         let all = exchange(work, scores.as_ref().filter(|_| size > 1), places, stop)?;
         if all.iter().any(|of| of.stop) {
@@ -133,14 +134,15 @@ pub fn evaluate_together(
             for (i, w) in theirs.iter().enumerate() {
                 let range = i * t..i * t + w.len;
                 let tokens = data.tokens(w.start, w.len + 1)?;
-                let own = scores.as_ref().filter(|_| size == 1);
+                let own = scores.as_ref().filter(|_| size == 1).and_then(|s| s.logits.as_ref());
                 let scored = Scored {
                     window: round + member * batch_size + i,
                     inputs: &tokens[..w.len],
                     targets: &data.as_targets(w.start + 1, &tokens[1..]),
                     losses: &losses[range.clone()],
                     right: &right[range.clone()],
-                    logits: own.map_or(&[], |s| &s.logits.data()[range.start * v..range.end * v]),
+                    logits: own
+                        .map_or(&[], |logits| &logits.data()[range.start * v..range.end * v]),
                 };
                 sum.add(&scored);
                 stop |= seen(scored).is_break();
@@ -226,10 +228,17 @@ fn exchange(
 struct Scores {
     losses: Vec<f32>,
     right: Vec<bool>,
-    logits: Tensor,
+    /// Where the processor has them.
+    logits: Option<Tensor>,
 }
 
-fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Result<Scores> {
+fn score(
+    work: &mut dyn Work,
+    model: &TinyGPT,
+    data: &TokenDataset,
+    group: &[Window],
+    t: usize,
+) -> Result<Scores> {
     let v = model.config().vocab_size;
     let (mut inputs, mut targets) = (Vec::new(), Vec::new());
     for window in group {
@@ -242,6 +251,11 @@ fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Re
         inputs.extend_from_slice(&tokens[..t]);
         targets.extend(tokens[1..].iter().map(|&id| clamp(id, v)));
     }
+    let batch = Batch::new(inputs, targets, [group.len(), t]);
+    if let Some((losses, right)) = work.score(model, &batch)? {
+        return Ok(Scores { losses, right, logits: None });
+    }
+    let Batch { inputs, targets, .. } = batch;
     let logits = no_grad(|| model.logits(&inputs, [group.len(), t]))?;
     let mut lse = Buffer::stale(inputs.len());
     log_sum_exp(&mut lse, logits.data(), v);
@@ -249,10 +263,10 @@ fn score(model: &TinyGPT, data: &TokenDataset, group: &[Window], t: usize) -> Re
     let right = logits
         .data()
         .chunks_exact(v)
-        .zip(&targets)
+        .zip(targets.iter())
         .map(|(row, &target)| is_first_choice(row, target as usize))
         .collect();
-    Ok(Scores { losses, right, logits })
+    Ok(Scores { losses, right, logits: Some(logits) })
 }
 
 /// A target that the model knows: what stands behind a window's end is not scored, whatever it is.

@@ -105,6 +105,12 @@ pub trait Hooks: Send {
         Ok(Verdict::Update)
     }
 
+    /// Whether [`after_step`](Hooks::after_step) or [`before_next`](Hooks::before_next) will look at
+    /// the weights of this step, which may lie on a device; they are those of an earlier step else.
+    fn needs_weights(&mut self, _step: u64) -> bool {
+        false
+    }
+
     /// After each step.
     ///
     /// # Errors
@@ -167,6 +173,10 @@ impl<A: Hooks, B: Hooks> Hooks for (A, B) {
         Ok(if both.contains(&Verdict::Skip) { Verdict::Skip } else { Verdict::Update })
     }
 
+    fn needs_weights(&mut self, step: u64) -> bool {
+        self.0.needs_weights(step) | self.1.needs_weights(step)
+    }
+
     fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> Result<Flow> {
         Ok(first_break([self.0.after_step(run, report)?, self.1.after_step(run, report)?]))
     }
@@ -211,6 +221,7 @@ impl<H: Hooks + ?Sized> Hooks for &mut H {
         fn interrupted() -> bool;
         fn before_update(pending: &mut Pending<'_>) -> Result<()>;
         fn check(report: &StepReport, work: &mut dyn Work) -> Result<Verdict>;
+        fn needs_weights(step: u64) -> bool;
         fn after_step(run: Snapshot<'_>, report: &StepReport) -> Result<Flow>;
         fn evaluate(run: Snapshot<'_>, work: &mut dyn Work) -> Result<Option<Evaluation>>;
         fn evaluated(run: Snapshot<'_>, evaluation: &Evaluation) -> Result<Flow>;

@@ -89,11 +89,32 @@ impl Trainer {
         work: &mut dyn Work,
         hooks: &mut dyn Hooks,
     ) -> Result<Ending> {
+        let mut whole = self.step;
+        let ended = self.steps(data, plan, work, hooks, &mut whole);
+        let fetched = self.fetch(work, &mut whole);
+        if fetched.is_err() {
+            self.step = whole; // that of the weights that are here
+        }
+        ended.and_then(|ending| fetched.map(|()| ending))
+    }
+
+    /// The steps; `whole` is the last whose weights are in the model.
+    fn steps(
+        &mut self,
+        data: &TokenDataset,
+        plan: &RunPlan<'_>,
+        work: &mut dyn Work,
+        hooks: &mut dyn Hooks,
+        whole: &mut u64,
+    ) -> Result<Ending> {
         for done in 1..=plan.steps {
             let report = match self.step_with(data, work, hooks) {
                 Err(Error::Stopped { .. }) => return Ok(Ending::Interrupted),
                 done => done?,
             };
+            if hooks.needs_weights(self.step) {
+                self.fetch(work, whole)?;
+            }
             let flow = hooks.after_step(Snapshot::from(&*self), &report)?;
             if let Flow::Break(ending) = agree(work, flow)? {
                 return Ok(ending);
@@ -103,6 +124,7 @@ impl Trainer {
             let due = |every: u64| every > 0 && step.is_multiple_of(every) && left > 0;
             let mut flow = Flow::Continue(());
             if due(plan.eval_every) {
+                self.fetch(work, whole)?;
                 flow = self.measure(plan, work, hooks)?;
             }
             if flow.is_continue() && hooks.interrupted() {
@@ -112,6 +134,7 @@ impl Trainer {
                 return Ok(ending);
             }
             if due(plan.save_every) {
+                self.fetch(work, whole)?;
                 work.before_saving(&self.model, self.optimizer.as_mut())?;
                 hooks.save(Snapshot::from(&*self))?;
             }
@@ -123,6 +146,12 @@ impl Trainer {
             }
         }
         Ok(Ending::AllSteps)
+    }
+
+    fn fetch(&mut self, work: &mut dyn Work, whole: &mut u64) -> Result<()> {
+        work.fetch(&mut self.model, self.optimizer.as_mut())?;
+        *whole = self.step;
+        Ok(())
     }
 
     /// Trains up to the end of the recipe: the steps that are left, and nothing else.
@@ -167,5 +196,132 @@ impl Trainer {
                 false => ControlFlow::Continue(()),
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::work::{Batches, StepSum};
+    use super::*;
+    use crate::autograd::Gradients;
+    use crate::checkpoint::{TokenizerSpec, to_bytes};
+    use crate::model::TinyGPT;
+    use crate::optim::Optimizer;
+    use crate::train::StepReport;
+    use crate::{Config, Recipe};
+
+    /// Has model and optimizer in a place of its own, as a device does; answers so many times.
+    #[derive(Debug)]
+    struct Elsewhere {
+        model: TinyGPT,
+        optimizer: Box<dyn Optimizer>,
+        fetches: usize,
+    }
+
+    impl Work for Elsewhere {
+        fn gradients(&mut self, _: &TinyGPT, of: &mut Batches<'_>, step: u64) -> Result<StepSum> {
+            OneProcess.gradients(&self.model, of, step)
+        }
+
+        fn norm(&mut self, _: &TinyGPT, gradients: &Gradients) -> Result<f64> {
+            OneProcess.norm(&self.model, gradients)
+        }
+
+        fn update(
+            &mut self,
+            _: &mut TinyGPT,
+            _: &mut dyn Optimizer,
+            gradients: &Gradients,
+            lr: f32,
+            scale: f32,
+        ) -> Result<()> {
+            OneProcess.update(&mut self.model, self.optimizer.as_mut(), gradients, lr, scale)
+        }
+
+        fn fetch(&mut self, model: &mut TinyGPT, optimizer: &mut dyn Optimizer) -> Result<()> {
+            let lost = || Error::Device("lost".into());
+            self.fetches = self.fetches.checked_sub(1).ok_or_else(lost)?;
+            *model = self.model.clone();
+            optimizer.restore(self.optimizer.state().clone());
+            Ok(())
+        }
+    }
+
+    /// What each hook saw of the run that is one of those that look at weights.
+    #[derive(Default)]
+    struct Seen(Vec<(&'static str, u64, Vec<u8>)>);
+
+    impl Seen {
+        fn add(&mut self, what: &'static str, run: Snapshot<'_>) {
+            let bytes = to_bytes(run, &TokenizerSpec::bytes(), true).unwrap();
+            self.0.push((what, run.step, bytes));
+        }
+    }
+
+    impl Hooks for Seen {
+        fn needs_weights(&mut self, step: u64) -> bool {
+            step == 3
+        }
+
+        fn after_step(&mut self, run: Snapshot<'_>, _: &StepReport) -> Result<Flow> {
+            if run.step == 3 {
+                self.add("after", run);
+            }
+            Ok(Flow::Continue(()))
+        }
+
+        fn evaluated(&mut self, run: Snapshot<'_>, _: &Evaluation) -> Result<Flow> {
+            self.add("evaluated", run);
+            Ok(Flow::Continue(()))
+        }
+
+        fn save(&mut self, run: Snapshot<'_>) -> Result<()> {
+            self.add("saved", run);
+            Ok(())
+        }
+    }
+
+    fn start() -> (Trainer, TokenDataset) {
+        let recipe = Recipe { accum: 2, ..Recipe::new([2, 4], 9, 0.1) };
+        let trainer = Trainer::fresh(Config::new(256, 4, 4, 1), recipe).unwrap();
+        (trainer, TokenDataset::from_bytes(b"the cat sat on the mat. ".repeat(9)))
+    }
+
+    fn elsewhere(trainer: &Trainer, fetches: usize) -> Elsewhere {
+        let Trainer { model, optimizer, .. } = trainer.clone();
+        Elsewhere { model, optimizer, fetches }
+    }
+
+    #[test]
+    fn whoever_looks_sees_the_weights_of_the_step() {
+        let (mut here, data) = start();
+        let mut there = here.clone();
+        let plan = RunPlan::new(9).evaluating(&data, 4, 4).saving(5);
+        let [mut of_here, mut of_there] = [(); 2].map(|()| Seen::default());
+        here.run(&data, &plan, &mut OneProcess, &mut of_here).unwrap();
+        let mut device = elsewhere(&there, usize::MAX);
+        there.run(&data, &plan, &mut device, &mut of_there).unwrap();
+        of_here.add("end", (&here).into());
+        of_there.add("end", (&there).into());
+        let order = [("after", 3), ("evaluated", 4), ("saved", 5), ("evaluated", 8), ("end", 9)];
+        assert_eq!(
+            of_here.0.iter().map(|(what, step, _)| (*what, *step)).collect::<Vec<_>>(),
+            order
+        );
+        assert!(of_here.0 == of_there.0);
+    }
+
+    #[test]
+    fn a_device_that_is_lost_leaves_the_state_that_it_last_gave() {
+        let (mut here, data) = start();
+        let mut there = here.clone();
+        here.run(&data, &RunPlan::new(4), &mut OneProcess, &mut ()).unwrap();
+        let mut device = elsewhere(&there, 1);
+        let plan = RunPlan::new(9).evaluating(&data, 4, 4);
+        let lost = there.run(&data, &plan, &mut device, &mut ());
+        assert!(matches!(lost, Err(Error::Device(_))), "{lost:?}");
+        let bytes = |of: &Trainer| to_bytes(of, &TokenizerSpec::bytes(), true).unwrap();
+        assert_eq!(there.step, 4);
+        assert!(bytes(&there) == bytes(&here));
     }
 }

@@ -69,6 +69,26 @@ pub trait Work: Debug + Send {
         optimizer.step(&mut model.parameters_mut(), gradients, lr, scale)
     }
 
+    /// Losses of a batch's targets and whether each is the first choice, by those who have the
+    /// weights elsewhere; `None` leaves it to the processor and `model`.
+    ///
+    /// # Errors
+    /// What a device says.
+    fn score(&mut self, _model: &TinyGPT, _batch: &Batch) -> Result<Option<(Vec<f32>, Vec<bool>)>> {
+        Ok(None)
+    }
+
+    /// Brings back what is elsewhere, on a device: the weights, and what the optimizer remembers.
+    /// [`Trainer::run`](super::Trainer::run) does it before a measurement, a save, a look of the
+    /// hooks ([`Hooks::needs_weights`](super::Hooks::needs_weights)), and however it ends. Ranks need
+    /// not agree on it.
+    ///
+    /// # Errors
+    /// [`Error::Device`](crate::Error::Device): model and optimizer are then those of the last call.
+    fn fetch(&mut self, _model: &mut TinyGPT, _optimizer: &mut dyn Optimizer) -> Result<()> {
+        Ok(())
+    }
+
     /// Makes the state one that can be saved. All ranks call this before one of them saves;
     /// [`Trainer::run`](super::Trainer::run) does it for what [`Hooks::save`](super::Hooks::save)
     /// gets.

@@ -35,9 +35,17 @@ impl Training<'_> {
         let limit = self.clock.for_steps().map(|most| TimeLimit::since(begin, most));
         let clipped = trainer.recipe.clip > 0.0;
         let pace = Pace::new(habits.log_every.unwrap_or(LOG_EVERY), plan.steps);
-        let (skipped_in_a_row, report, is_first) = (0, None, work.rank() == 0);
-        let mut course =
-            Course { run: self, data, is_first, guard, limit, pace, skipped_in_a_row, report };
+        let mut course = Course {
+            run: self,
+            data,
+            is_first: work.rank() == 0,
+            guard,
+            limit,
+            pace,
+            skipped_in_a_row: 0,
+            report: None,
+            page_is_due: false,
+        };
         course.run.face.event(&Event::Begin(plan.steps));
         match trainer.run(&data.train, &run, work, &mut course) {
             Ok(Ending::Interrupted) => {
@@ -64,6 +72,8 @@ struct Course<'r, 'a> {
     skipped_in_a_row: u32,
     /// The last measurement.
     report: Option<Report>,
+    /// The page of this step is written.
+    page_is_due: bool,
 }
 
 /// How fast steps are, without measurements and saves, and which are reported.
@@ -113,6 +123,12 @@ impl Course<'_, '_> {
         self.pace.resume();
         self.run.face.event(&Event::Resumed);
     }
+
+    /// Whether a text is written after this step.
+    fn writes_at(&self, step: u64) -> bool {
+        let every = self.run.options.habits.sample_every.unwrap_or(0);
+        every > 0 && step.is_multiple_of(every)
+    }
 }
 
 impl Hooks for Course<'_, '_> {
@@ -134,6 +150,12 @@ impl Hooks for Course<'_, '_> {
         Ok(if skip == 0 { Verdict::Update } else { Verdict::Skip })
     }
 
+    fn needs_weights(&mut self, step: u64) -> bool {
+        let journal = self.run.store.journal.as_ref();
+        self.page_is_due = journal.is_some_and(Journal::page_is_due);
+        self.page_is_due || self.writes_at(step)
+    }
+
     fn after_step(&mut self, run: Snapshot<'_>, report: &StepReport) -> llm_core::Result<Flow> {
         let skipped = self.skipped_in_a_row;
         if skipped >= SpikeGuard::MOST_IN_A_ROW {
@@ -151,7 +173,7 @@ impl Hooks for Course<'_, '_> {
             Err(e) => return Err(store.with_safe(e).in_hook()),
             Ok(()) => {}
         }
-        if store.journal.as_ref().is_some_and(Journal::page_is_due) {
+        if self.page_is_due {
             self.run.page(run, None, RunState::Running);
             self.resume();
         }
@@ -200,8 +222,7 @@ impl Hooks for Course<'_, '_> {
     }
 
     fn before_next(&mut self, run: Snapshot<'_>, left: u64) -> llm_core::Result<Flow> {
-        let every = self.run.options.habits.sample_every.unwrap_or(0);
-        if self.is_first && every > 0 && run.step.is_multiple_of(every) {
+        if self.is_first && self.writes_at(run.step) {
             self.run.write(run).map_err(RunError::in_hook)?;
             self.resume();
         }

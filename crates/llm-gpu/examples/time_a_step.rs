@@ -6,13 +6,14 @@
 //! cargo run --release --example time_a_step -- llvmpipe tiny   # one size
 //! ```
 //!
-//! A line of JSON for each size. A step is queued and not waited for; the loss is read once a round.
+//! A line of JSON for each size. As in training, each step's loss and norm are read before its update.
 
 #![allow(clippy::print_stdout)]
 
 use llm_core::listing::listing;
 use llm_core::model::Mode;
-use llm_core::{Config, Hyperparameters, TinyGPT, TokenDataset};
+use llm_core::optim::{OptimizerState, clip_scale};
+use llm_core::{AdamW, Config, Hyperparameters, TinyGPT, TokenDataset};
 use llm_gpu::{Gpu, GpuError, Planned};
 use llm_variant_mha::MultiHead;
 use std::sync::Arc;
@@ -73,10 +74,10 @@ fn time(
     let cpu_loss = loss?.item();
     let parameters: Vec<_> = model.parameters().collect();
     let hyper = Hyperparameters { beta2: 0.99, weight_decay: 0.1, ..Hyperparameters::default() };
-    let planned = Planned::new(&list, &parameters, hyper)?;
+    let planned = Planned::new(&list, &parameters, &AdamW::new(hyper)?, 1)?;
     let (calls, bytes) = (planned.calls(), planned.bytes());
-    let mut step = planned.load(gpu, parameters.iter().map(|(_, p)| p.data()))?;
-    step.gradient(&batch)?;
+    let mut step = planned.load(gpu, &model, &OptimizerState::default())?;
+    step.gradient(&batch, 0)?;
     let first = step.report()?.loss;
     let made = begun.elapsed().as_secs_f64();
 
@@ -85,8 +86,9 @@ fn time(
         let begun = Instant::now();
         for _ in 0..n {
             let batch = data.batch(1, number, shape).map_err(|e| GpuError::List(e.to_string()))?;
-            step.gradient(&batch)?;
-            step.update(1e-3, 1.0);
+            step.gradient(&batch, 0)?;
+            let norm = step.report()?.grad_norm;
+            step.update(1e-3, clip_scale(f64::from(norm), 1.0));
             number += 1;
         }
         step.report()?;

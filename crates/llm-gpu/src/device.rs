@@ -1,7 +1,7 @@
 //! A GPU that a driver of this machine offers, and its kernels.
 
 use crate::error::{GpuError, Result};
-use crate::plan::{Buffers, Kernel, Plan, Room, Use};
+use crate::plan::{Buffers, Kernel, Part, Plan, Room, Use};
 use pollster::block_on;
 use std::collections::HashMap;
 use std::num::NonZeroU64;
@@ -10,7 +10,8 @@ use wgpu::util::DeviceExt;
 /// Each call's sizes lie this far apart in one buffer: every device can begin a binding there.
 const ALIGNED: usize = 256;
 
-/// An open device.
+/// An open device; a clone is the same one.
+#[derive(Clone)]
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
@@ -164,7 +165,7 @@ impl Gpu {
             Ready { pipeline, bindings, grid: call.grid }
         });
         let calls = calls.collect();
-        Loaded { calls, update_from: plan.update_from, rooms }
+        Loaded { calls, rooms }
     }
 
     /// Its bindings are those that the entry uses: layouts follow from the text.
@@ -214,12 +215,9 @@ impl Gpu {
         Ok(bytemuck::cast_slice(&view).to_vec())
     }
 
-    /// Queues some calls of a plan; nothing is waited for.
-    pub(crate) fn run(&self, loaded: &Loaded, part: Part) {
-        let calls = match part {
-            Part::Gradient => &loaded.calls[..loaded.update_from],
-            Part::Update => &loaded.calls[loaded.update_from..],
-        };
+    /// Queues parts of a plan; nothing is waited for.
+    pub(crate) fn run(&self, loaded: &Loaded, plan: &Plan, parts: &[Part]) {
+        let calls = parts.iter().flat_map(|&part| &loaded.calls[plan.part(part)]);
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
             let mut pass = encoder.begin_compute_pass(&Default::default());
@@ -233,13 +231,6 @@ impl Gpu {
     }
 }
 
-/// Which calls of a plan.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Part {
-    Gradient,
-    Update,
-}
-
 /// A call with its kernel compiled and its buffers bound.
 struct Ready {
     pipeline: wgpu::ComputePipeline,
@@ -250,7 +241,6 @@ struct Ready {
 /// A plan on a device.
 pub(crate) struct Loaded {
     calls: Vec<Ready>,
-    update_from: usize,
     /// The buffer of each room, and how much of it is the room's.
     rooms: Vec<(wgpu::Buffer, u64)>,
 }

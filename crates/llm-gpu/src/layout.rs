@@ -51,20 +51,26 @@ impl Layout {
         self.by_id.get(&id).map(|&i| self.all[i].1 as u32)
     }
 
-    /// Numbers of all parameters in the order of θ, from those of each.
-    pub(crate) fn gather<'a>(&self, each: impl Iterator<Item = &'a [f32]>) -> Vec<f32> {
+    /// Numbers of all parameters in the order of θ, from those of each; `None` if these are others.
+    pub(crate) fn gather<'a, N: AsRef<str>>(
+        &self,
+        each: impl IntoIterator<Item = (N, &'a [f32])>,
+    ) -> Option<Vec<f32>> {
         let mut theta = vec![0.0; self.numbers];
-        for ((_, at, n), numbers) in self.all.iter().zip(each) {
+        let mut each = each.into_iter();
+        for (name, at, n) in &self.all {
+            let (_, numbers) = each.next().filter(|(of, _)| of.as_ref() == name)?;
+            if numbers.len() != *n {
+                return None;
+            }
             theta[*at..at + n].copy_from_slice(numbers);
         }
-        theta
+        each.next().is_none().then_some(theta)
     }
 
     /// Each parameter's part of such an array, by name.
-    pub(crate) fn scatter(&self, theta: &[f32]) -> Vec<(String, Vec<f32>)> {
-        let part =
-            |(name, at, n): &(String, usize, usize)| (name.clone(), theta[*at..at + n].to_vec());
-        self.all.iter().map(part).collect()
+    pub(crate) fn scatter<'a>(&self, theta: &'a [f32]) -> impl Iterator<Item = (&str, &'a [f32])> {
+        self.all.iter().map(|(name, at, n)| (&**name, &theta[*at..at + n]))
     }
 
     /// A parameter whose number is not among these.

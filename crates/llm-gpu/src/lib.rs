@@ -14,6 +14,7 @@
 //! | `ops` | the calls of each op, its kernels beside it |
 //! | `walk` | from a list to a plan, there and back |
 //! | `planned` | a step that is made and not yet on a device |
+//! | `words` | what the host says before each part |
 //! | `device` | adapter, buffers, kernels, queue |
 //! | `step` | a batch in, loss and weights out |
 //!
@@ -39,6 +40,8 @@ mod walk;
 
 mod planned;
 
+mod words;
+
 #[cfg(feature = "native")]
 mod device;
 
@@ -48,7 +51,9 @@ mod step;
 #[cfg(feature = "native")]
 pub use device::Gpu;
 pub use error::GpuError;
-pub use plan::{Buffers, Call, Kernel, Plan, Room, Use};
+pub use maker::Rooms;
+pub use plan::{Buffers, Call, Kernel, Part, Plan, Room, Use};
 pub use planned::Planned;
 #[cfg(feature = "native")]
 pub use step::{Report, Step};
+pub use words::Words;

@@ -11,30 +11,44 @@ const COPY: Kernel = Kernel { entry: "copy", text: ELEMENTWISE };
 const ACCUMULATE: Kernel = Kernel { entry: "accumulate", text: ELEMENTWISE };
 
 /// What every step has besides its activations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Fixed {
-    /// All parameters, their gradients and moments.
+#[derive(Clone, Debug)]
+pub struct Rooms {
+    /// All parameters, one behind the other.
     pub theta: Room,
+    /// The gradient of a micro-batch, in the same order.
     pub grads: Room,
-    pub m: Room,
-    pub v: Room,
+    /// That of the step: the same room where it has one micro-batch.
+    pub total: Room,
+    /// What the optimizer keeps, in the order of its slots.
+    pub slots: Vec<Room>,
     /// `[B·T]`.
     pub tokens: Room,
+    /// `[B·T]`.
     pub targets: Room,
     /// Where each token stands: starts `[V+1]`, places `[B·T]`.
     pub sorted: Room,
-    /// What the host says of a step: lr/c₁, 1/√c₂, lr·λ, clip, β₁, β₂, ε, 1/counted.
-    pub numbers: Room,
-    /// Loss and norm.
-    pub report: Room,
     /// What decides masks: seed and step, two words each, and the first sequence.
     pub drawn: Room,
+    /// What a loss of this micro-batch counts in the step's, and 1 behind the first of several.
+    pub share: Room,
+    /// What the optimizer wants to know of an update.
+    pub numbers: Room,
+    /// Loss and norm of the step.
+    pub report: Room,
+}
+
+/// What batches a step is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Batches {
+    /// B and T.
+    pub shape: [usize; 2],
+    pub vocab: usize,
 }
 
 /// A plan in the making.
 pub(crate) struct Maker<'a> {
     pub plan: Plan,
-    pub fixed: Fixed,
+    pub fixed: Rooms,
     /// B and T.
     pub batch: [usize; 2],
     layout: &'a Layout,
@@ -67,19 +81,33 @@ impl From<Room> for Made {
 }
 
 impl<'a> Maker<'a> {
-    /// An empty plan with what every step has, for batches of this shape over so large a vocabulary.
-    pub(crate) fn new(layout: &'a Layout, batch: [usize; 2], vocab: usize) -> Maker<'a> {
+    /// An empty plan with what every step has; whether it is of several micro-batches.
+    pub(crate) fn new(layout: &'a Layout, batches: Batches, several: bool) -> Maker<'a> {
         let mut plan = Plan::default();
         let mut kept = |numbers| plan.room(numbers, Use::Kept);
-        let [theta, grads, m, v] = [(); 4].map(|()| kept(layout.numbers));
-        let rows = batch[0] * batch[1];
-        let [tokens, targets, sorted, numbers, report, drawn] =
-            [rows, rows, vocab + 1 + rows, 8, 4, 8].map(kept);
-        let fixed = Fixed { theta, grads, m, v, tokens, targets, sorted, numbers, report, drawn };
+        let [theta, grads] = [layout.numbers; 2].map(&mut kept);
+        let total = if several { kept(layout.numbers) } else { grads };
+        let slots = (0..2).map(|_| kept(layout.numbers)).collect();
+        let rows = batches.shape.iter().product();
+        let [tokens, targets, sorted, drawn, share, numbers, report] =
+            [rows, rows, batches.vocab + 1 + rows, 5, 2, 7, 2].map(kept);
+        let fixed = Rooms {
+            theta,
+            grads,
+            total,
+            slots,
+            tokens,
+            targets,
+            sorted,
+            drawn,
+            share,
+            numbers,
+            report,
+        };
         Maker {
             plan,
             fixed,
-            batch,
+            batch: batches.shape,
             layout,
             values: HashMap::new(),
             gradients: HashMap::new(),

@@ -1,6 +1,8 @@
 //! A step as data: rooms for numbers, and calls of kernels on them. Nothing here needs a device, so
 //! what a step needs is known before anything is made.
 
+use std::ops::Range;
+
 /// A kernel: an entry of a text in WGSL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Kernel {
@@ -38,15 +40,28 @@ pub struct Call {
     pub grid: [u32; 3],
 }
 
+/// What is run at a time: calls one after the other, between which the host says nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Part {
+    /// Loss and gradient of a micro-batch.
+    Gradient,
+    /// Adds that gradient to the step's. No calls where a step has one micro-batch.
+    Sum,
+    /// The norm of the step's gradient.
+    Norm,
+    /// The optimizer, which changes nothing when that norm is not finite.
+    Update,
+}
+
 /// Calls in their order, on rooms.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// Numbers of each room, and its use.
     pub rooms: Vec<(usize, Use)>,
-    /// The gradient of a batch, then the update.
+    /// Of all parts, one part behind the other.
     pub calls: Vec<Call>,
-    /// The first call of the update.
-    pub update_from: usize,
+    /// The parts, and which calls are theirs.
+    pub parts: Vec<(Part, Range<usize>)>,
 }
 
 /// Where the rooms of a plan lie: several that are not needed at once in one buffer.
@@ -69,6 +84,17 @@ impl Plan {
     pub(crate) fn room(&mut self, numbers: usize, kind: Use) -> Room {
         self.rooms.push((numbers, kind));
         Room(self.rooms.len() - 1)
+    }
+
+    /// The calls so far that are no part's become this one.
+    pub(crate) fn end(&mut self, part: Part) {
+        let from = self.parts.last().map_or(0, |(_, calls)| calls.end);
+        self.parts.push((part, from..self.calls.len()));
+    }
+
+    /// Which calls are a part's.
+    pub fn part(&self, part: Part) -> Range<usize> {
+        self.parts.iter().find(|(of, _)| *of == part).map_or(0..0, |(_, calls)| calls.clone())
     }
 
     /// The first and the last call that uses each room.

@@ -1,53 +1,71 @@
 //! A step that is made and not yet on a device.
 
-use crate::error::Result;
+use crate::error::{GpuError, Result};
 use crate::layout::Layout;
-use crate::maker::Fixed;
+use crate::maker::{Batches, Rooms};
 use crate::plan::{Buffers, Plan};
 use crate::walk::plan;
+use llm_core::buffer::Buffer;
 use llm_core::listing::Listed;
+use llm_core::optim::{Optimizer, OptimizerState, ParameterState};
 use llm_core::{Hyperparameters, Tensor};
 
 /// A step that is made and not yet on a device: an op without kernels was refused before this, and
-/// what it will need is known.
+/// what it will need is known. All of it is data, for whoever has a device:
+///
+/// 1. make [`Planned::buffers`], and in θ's order write the weights ([`Planned::gather`]) and what the
+///    optimizer keeps ([`Planned::slots`]);
+/// 2. for each micro-batch write [`Planned::words`], run [`Part::Gradient`](crate::Part::Gradient) and
+///    [`Part::Sum`](crate::Part::Sum); then [`Part::Norm`](crate::Part::Norm), and read loss and norm from
+///    the report;
+/// 3. write [`Planned::numbers`] and run [`Part::Update`](crate::Part::Update);
+/// 4. at the end read θ and the slots back ([`Planned::scatter`], [`Planned::state`]).
 #[derive(Debug)]
 pub struct Planned {
     pub(crate) plan: Plan,
     pub(crate) buffers: Buffers,
     pub(crate) layout: Layout,
-    pub(crate) fixed: Fixed,
-    /// B and T.
-    pub(crate) batch: [usize; 2],
+    pub(crate) rooms: Rooms,
+    pub(crate) batches: Batches,
+    pub(crate) micro_batches: u32,
     pub(crate) hyper: Hyperparameters,
 }
 
 impl Planned {
-    /// From the list of a loss and the parameters of its model, by name.
+    /// From the list of a loss, the parameters of its model by name, the optimizer, and how many
+    /// micro-batches a step has.
     ///
     /// ```
     /// use llm_core::listing::listing;
     /// use llm_core::model::{Config, Mode, TinyGPT};
-    /// use llm_core::{Hyperparameters, TokenDataset};
+    /// use llm_core::{AdamW, Hyperparameters, TokenDataset};
     /// let model = TinyGPT::new(Config::new(256, 8, 16, 1), 1).unwrap();
     /// let batch = TokenDataset::from_bytes(b"once upon a time".to_vec()).batch(1, 0, [2, 8]).unwrap();
     /// let (_, list) = listing(|| model.loss(&batch, Mode::Training).unwrap());
     /// let parameters: Vec<_> = model.parameters().collect();
-    /// let planned = llm_gpu::Planned::new(&list, &parameters, Hyperparameters::default()).unwrap();
+    /// let optimizer = AdamW::new(Hyperparameters::default()).unwrap();
+    /// let planned = llm_gpu::Planned::new(&list, &parameters, &optimizer, 1).unwrap();
     /// assert!(planned.bytes() > 0);
     /// ```
     ///
     /// # Errors
-    /// [`GpuError::NoKernels`] for the first op that has none; [`GpuError::List`] when the list is not
-    /// that of a loss over a batch of tokens, or a parameter takes no part in it.
+    /// [`GpuError::NoKernels`] for the first op that has none, or the optimizer; [`GpuError::List`] when
+    /// the list is not that of a loss over a batch of tokens, or a parameter takes no part in it.
     pub fn new(
         list: &[Listed],
         parameters: &[(String, &Tensor)],
-        hyper: Hyperparameters,
+        optimizer: &dyn Optimizer,
+        micro_batches: u32,
     ) -> Result<Planned> {
+        if optimizer.name() != llm_core::AdamW::NAME {
+            return Err(GpuError::no(optimizer.name(), ""));
+        }
+        let hyper = *optimizer.config();
         let layout = Layout::new(parameters, &hyper)?;
-        let (plan, fixed, batch) = plan(list, &layout)?;
+        let micro_batches = micro_batches.max(1);
+        let (plan, rooms, batches) = plan(list, &layout, micro_batches)?;
         let buffers = plan.buffers();
-        Ok(Planned { plan, buffers, layout, fixed, batch, hyper })
+        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, hyper })
     }
 
     /// Memory that it will need on the device.
@@ -55,7 +73,7 @@ impl Planned {
         self.buffers.bytes()
     }
 
-    /// Calls of a gradient and an update.
+    /// Calls of all parts together.
     pub fn calls(&self) -> usize {
         self.plan.calls.len()
     }
@@ -63,5 +81,70 @@ impl Planned {
     /// The calls and rooms themselves.
     pub fn plan(&self) -> &Plan {
         &self.plan
+    }
+
+    /// Where the rooms lie.
+    pub fn buffers(&self) -> &Buffers {
+        &self.buffers
+    }
+
+    /// Those that every step has.
+    pub fn rooms(&self) -> &Rooms {
+        &self.rooms
+    }
+
+    /// Micro-batches of a step.
+    pub fn micro_batches(&self) -> u32 {
+        self.micro_batches
+    }
+
+    /// Numbers of all parameters, in the model's order, as one array in θ's order.
+    ///
+    /// # Errors
+    /// [`GpuError::List`] when these are not the parameters that it was made for.
+    pub fn gather<'a, N: AsRef<str>>(
+        &self,
+        each: impl IntoIterator<Item = (N, &'a [f32])>,
+    ) -> Result<Vec<f32>> {
+        let theta = self.layout.gather(each);
+        theta.ok_or_else(|| GpuError::List("other parameters than those of the step".into()))
+    }
+
+    /// Each parameter's part of such an array, by name and in the model's order.
+    pub fn scatter<'a>(&self, theta: &'a [f32]) -> impl Iterator<Item = (&str, &'a [f32])> {
+        self.layout.scatter(theta)
+    }
+
+    /// What an optimizer keeps, an array in θ's order for each of its slots.
+    ///
+    /// # Errors
+    /// As [`Planned::gather`].
+    pub fn slots<'a>(&self, state: &'a OptimizerState) -> Result<Vec<Vec<f32>>> {
+        let slots = 0..self.rooms.slots.len();
+        if state.parameters.is_empty() {
+            return Ok(slots.map(|_| vec![0.0; self.layout.numbers]).collect());
+        }
+        let part = |p: &'a ParameterState, slot: usize| {
+            (&p.name, p.slots.get(slot).map_or(&[][..], |kept| kept))
+        };
+        slots.map(|slot| self.gather(state.parameters.iter().map(|p| part(p, slot)))).collect()
+    }
+
+    /// The same back, after `t` updates.
+    pub fn state(&self, t: u64, slots: &[Vec<f32>]) -> OptimizerState {
+        let mut state = OptimizerState { t, parameters: Vec::new() };
+        if t > 0 {
+            let fresh = |(name, _, _): &(String, usize, usize)| ParameterState {
+                name: name.clone(),
+                slots: Vec::new(),
+            };
+            state.parameters = self.layout.all.iter().map(fresh).collect();
+            for slot in slots {
+                for (p, (_, part)) in state.parameters.iter_mut().zip(self.scatter(slot)) {
+                    p.slots.push(Buffer::from(part.to_vec()));
+                }
+            }
+        }
+        state
     }
 }

@@ -2,25 +2,38 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
-use crate::maker::{Fixed, Maker};
+use crate::maker::{Batches, Maker, Rooms};
 use crate::ops;
-use crate::plan::{Call, Plan, elements};
+use crate::plan::{Call, Part, Plan, elements};
 use llm_core::listing::Listed;
 
 /// The most workgroups along an axis of a grid.
 const GRID: u32 = 65_535;
 
-/// The plan of a step whose loss is the last of `list`: its gradient, and the update.
-pub(crate) fn plan(list: &[Listed], layout: &Layout) -> Result<(Plan, Fixed, [usize; 2])> {
-    let (batch, vocab) = ops::batch_of(list)?;
-    let mut maker = Maker::new(layout, batch, vocab);
+/// The plan of a step of so many micro-batches whose loss is the last of `list`, and what it was
+/// made for.
+pub(crate) fn plan(
+    list: &[Listed],
+    layout: &Layout,
+    micro_batches: u32,
+) -> Result<(Plan, Rooms, Batches)> {
+    let batches = ops::batch_of(list)?;
+    let mut maker = Maker::new(layout, batches, micro_batches > 1);
     gradient(&mut maker, list)?;
+    maker.plan.end(Part::Gradient);
+    if micro_batches > 1 {
+        ops::sum(&mut maker, layout.numbers);
+    }
+    maker.plan.end(Part::Sum);
+    ops::norm(&mut maker, layout.numbers);
+    maker.plan.end(Part::Norm);
     update(&mut maker, layout);
+    maker.plan.end(Part::Update);
     let most = |call: &Call| call.grid.into_iter().max().unwrap_or_default();
     if maker.plan.calls.iter().any(|call| most(call) > GRID) {
         return Err(GpuError::List("the batch is larger than one call of a kernel".into()));
     }
-    Ok((maker.plan, maker.fixed, batch))
+    Ok((maker.plan, maker.fixed, batches))
 }
 
 fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
@@ -45,12 +58,11 @@ fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
     }
 }
 
-/// √Σ g², and AdamW with what the norm allows.
+/// AdamW with the step's gradient.
 fn update(maker: &mut Maker<'_>, layout: &Layout) {
-    let (n, fixed) = (layout.numbers, maker.fixed);
-    maker.plan.update_from = maker.plan.calls.len();
-    ops::norm(maker, fixed.grads, n);
+    let (n, fixed) = (layout.numbers, maker.fixed.clone());
     let sizes = [n as u32, layout.decayed as u32];
-    let rooms = [fixed.numbers, fixed.report, fixed.grads, fixed.theta, fixed.m, fixed.v];
+    let mut rooms = vec![fixed.numbers, fixed.report, fixed.total, fixed.theta];
+    rooms.extend(fixed.slots);
     maker.call(ops::ADAMW, &sizes, &rooms, elements(n));
 }

@@ -1,8 +1,8 @@
-// m ← β₁·m + (1−β₁)·g,  v ← β₂·v + (1−β₂)·g²,  θ ← θ·(1 − lr·λ) − lr/c₁·m/(√v/√c₂ + ε), with g clipped by the norm of all
-// gradients. A norm that is not finite changes nothing. Of the parameters the first `decayed` have a λ.
+// m ← β₁·m + (1−β₁)·g,  v ← β₂·v + (1−β₂)·g²,  θ ← θ·(1 − lr·λ) − lr/c₁·m/(√v/√c₂ + ε), with g times what clipping
+// leaves of it. A norm of all gradients that is not finite changes nothing. Of the parameters the first `decayed` have a λ.
 struct Sizes { n: u32, decayed: u32 }
 @group(0) @binding(0) var<uniform> p: Sizes;
-@group(0) @binding(1) var<storage, read> u: array<f32>; // lr/c₁, 1/√c₂, lr·λ, clip, β₁, β₂, ε
+@group(0) @binding(1) var<storage, read> u: array<f32>; // lr/c₁, 1/√c₂, lr·λ, what is left of g, β₁, β₂, ε
 @group(0) @binding(2) var<storage, read> report: array<f32>; // loss, norm
 @group(0) @binding(3) var<storage, read> g: array<f32>;
 @group(0) @binding(4) var<storage, read_write> theta: array<f32>;
@@ -11,12 +11,9 @@ struct Sizes { n: u32, decayed: u32 }
 
 @compute @workgroup_size(256)
 fn update(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
-    let norm = report[1];
-    if !(norm < 3.4e38) { return; }
-    var clipped = 1.0;
-    if u[3] > 0.0 { clipped = min(1.0, u[3] / (norm + 1e-6)); }
+    if !(report[1] < 3.4e38) { return; }
     for (var i = at.x; i < p.n; i += grid.x * 256u) {
-        let x = g[i] * clipped;
+        let x = g[i] * u[3];
         let first = fma(u[4], m[i], (1.0 - u[4]) * x);
         let second = fma(u[5], v[i], (1.0 - u[5]) * x * x);
         m[i] = first;

@@ -27,7 +27,7 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, _: Room, kept: &[Room]) -> Result<()> {
     let (logits, [n, v]) = (m.value(made, 0)?, rows_of(made.inputs[0].shape()));
     let dlogits = m.room(n * v);
-    let rooms = [logits, m.fixed.targets, kept[0], m.fixed.numbers, dlogits];
+    let rooms = [logits, m.fixed.targets, kept[0], m.fixed.share, dlogits];
     m.call(BACKWARD, &[n as u32, v as u32], &rooms, rows(n));
     m.share(made, 0, dlogits);
     Ok(())

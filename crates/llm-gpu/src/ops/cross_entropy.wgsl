@@ -1,4 +1,5 @@
-// losses[n] = ln Σ e^logits − logits[target];  dlogits = (softmax(logits) − 1{target})/counted.
+// losses[n] = ln Σ e^logits − logits[target];  dlogits = (softmax(logits) − 1{target})·share, 1/counted of a step's
+// one micro-batch.
 // An ignored target costs nothing and gets no gradient.
 struct Sizes { rows: u32, v: u32 }
 const IGNORED: u32 = 0xffffffffu;
@@ -8,7 +9,7 @@ const IGNORED: u32 = 0xffffffffu;
 @group(0) @binding(3) var<storage, read_write> lse: array<f32>;
 @group(0) @binding(4) var<storage, read_write> losses: array<f32>;
 @group(0) @binding(3) var<storage, read> known: array<f32>; // the same lse
-@group(0) @binding(4) var<storage, read> numbers: array<f32>; // of this step; [7] is 1/counted
+@group(0) @binding(4) var<storage, read> share: array<f32>; // [0]: what one target counts
 @group(0) @binding(5) var<storage, read_write> dlogits: array<f32>;
 
 @compute @workgroup_size(64)
@@ -37,7 +38,7 @@ fn backward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: 
     if row >= p.rows { return; }
     let at = row * p.v;
     let wanted = targets[row];
-    let each = select(numbers[7], 0.0, wanted == IGNORED);
+    let each = select(share[0], 0.0, wanted == IGNORED);
     for (var i = t; i < p.v; i += W) {
         dlogits[at + i] = (exp(logits[at + i] - known[row]) - select(0.0, 1.0, i == wanted)) * each;
     }

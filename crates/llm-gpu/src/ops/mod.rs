@@ -15,10 +15,10 @@ mod parts;
 mod rotary;
 mod sums;
 
-pub(crate) use sums::norm;
+pub(crate) use sums::{norm, sum};
 
 use crate::error::{GpuError, Result};
-use crate::maker::{Made, Maker};
+use crate::maker::{Batches, Made, Maker};
 use crate::plan::{Kernel, Room};
 use llm_core::listing::{Fact, Input, Listed};
 
@@ -57,7 +57,7 @@ pub(crate) fn row(made: &Listed) -> Result<&'static Row> {
 pub(crate) const ADAMW: Kernel = Kernel { entry: "update", text: &[include_str!("adamw.wgsl")] };
 
 /// B, T and V of a list: that of a loss over tokens.
-pub(crate) fn batch_of(list: &[Listed]) -> Result<([usize; 2], usize)> {
+pub(crate) fn batch_of(list: &[Listed]) -> Result<Batches> {
     let no_loss = || GpuError::List("the list is not that of a loss".into());
     if list.last().is_none_or(|made| made.op != "cross_entropy") {
         return Err(no_loss());
@@ -67,7 +67,7 @@ pub(crate) fn batch_of(list: &[Listed]) -> Result<([usize; 2], usize)> {
     let tokens = |made: &&Listed| matches!(made.fact("tokens"), Some(Fact::Ids(_)));
     let first = list.iter().find(tokens).ok_or_else(no_loss)?;
     match (&first.shape[..], first.inputs.first().map(Input::shape)) {
-        ([b, t, _], Some([v, _])) => Ok(([*b, *t], *v)),
+        ([b, t, _], Some([v, _])) => Ok(Batches { shape: [*b, *t], vocab: *v }),
         _ => Err(no_loss()),
     }
 }

@@ -8,6 +8,7 @@ use llm_core::listing::Listed;
 
 const TEXT: &[&str] = &[include_str!("sums.wgsl")];
 const COLUMNS: Kernel = Kernel { entry: "columns", text: TEXT };
+const ADD_UP: Kernel = Kernel { entry: "add_up", text: TEXT };
 const OF_PARTS: Kernel = Kernel { entry: "of_parts", text: TEXT };
 const SQUARES: Kernel = Kernel { entry: "squares", text: TEXT };
 const MEAN_LOSS: Kernel = Kernel { entry: "mean_loss", text: TEXT };
@@ -38,17 +39,29 @@ pub(super) fn columns(
     Ok(())
 }
 
-/// The report's loss: Σ losses / counted.
+/// The report's loss: Σ losses · share, over all micro-batches so far.
 pub(super) fn loss(maker: &mut Maker<'_>, losses: Room, rows: usize) {
-    let rooms = [losses, maker.fixed.numbers, maker.fixed.report];
+    let rooms = [losses, maker.fixed.share, maker.fixed.report];
     maker.call(MEAN_LOSS, &[0, rows as u32, 0, 0, 0], &rooms, [1, 1, 1]);
 }
 
+/// The step's gradient (+)= that of a micro-batch, in the order of their numbers: not the processor's
+/// tree over them, so the last bits differ.
+pub(crate) fn sum(maker: &mut Maker<'_>, n: usize) {
+    let rooms = [maker.fixed.grads, maker.fixed.share, maker.fixed.total];
+    maker.call(ADD_UP, &[0, n as u32, 0, 0, 0], &rooms, elements(n));
+}
+
 /// The report's norm: √Σ g².
-pub(crate) fn norm(maker: &mut Maker<'_>, grads: Room, n: usize) {
+pub(crate) fn norm(maker: &mut Maker<'_>, n: usize) {
     let groups = n.div_ceil(256).clamp(1, 256);
     let squares = maker.room(groups);
-    maker.call(SQUARES, &[0, n as u32, 0, 0, 0], &[grads, squares], [groups as u32, 1, 1]);
+    maker.call(
+        SQUARES,
+        &[0, n as u32, 0, 0, 0],
+        &[maker.fixed.total, squares],
+        [groups as u32, 1, 1],
+    );
     let sizes = [0, groups as u32, 0, 0, 0];
     maker.call(ROOT, &sizes, &[squares, maker.fixed.report], [1, 1, 1]);
 }

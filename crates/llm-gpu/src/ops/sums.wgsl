@@ -3,8 +3,9 @@ struct Sizes { rows: u32, width: u32, chunk: u32, at: u32, add: u32 }
 @group(0) @binding(0) var<uniform> p: Sizes;
 @group(0) @binding(1) var<storage, read> x: array<f32>;
 @group(0) @binding(2) var<storage, read_write> y: array<f32>;
-@group(0) @binding(2) var<storage, read> numbers: array<f32>; // of this step; [7] is 1/counted
+@group(0) @binding(2) var<storage, read> share: array<f32>; // what one target counts; 1 behind the first micro-batch
 @group(0) @binding(3) var<storage, read_write> report: array<f32>; // loss, norm
+@group(0) @binding(3) var<storage, read_write> total: array<f32>;
 var<workgroup> part: array<f32, 256>;
 
 // y[chunk, column] = Σ of the rows of a chunk.
@@ -15,6 +16,14 @@ fn columns(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
     var s = 0.0;
     for (var row = g.y * p.chunk; row < min(p.rows, (g.y + 1u) * p.chunk); row++) { s += x[row * p.width + column]; }
     y[g.y * p.width + column] = s;
+}
+
+// The step's gradient is that of its first micro-batch, and each later one is added to it.
+@compute @workgroup_size(256)
+fn add_up(@builtin(global_invocation_id) at: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>) {
+    for (var i = at.x; i < p.width; i += grid.x * 256u) {
+        if share[1] == 1.0 { total[i] += x[i]; } else { total[i] = x[i]; }
+    }
 }
 
 // y[at + i] (+)= Σ over the rows, which are parts.
@@ -50,7 +59,7 @@ fn mean_loss(@builtin(local_invocation_index) t: u32) {
     var s = 0.0;
     for (var i = t; i < p.width; i += 256u) { s += x[i]; }
     s = sum_of(s, t);
-    if t == 0u { report[0] = s * numbers[7]; }
+    if t == 0u { report[0] = select(0.0, report[0], share[1] == 1.0) + s * share[0]; }
 }
 
 @compute @workgroup_size(256)

@@ -4,10 +4,11 @@
 //! An op stands between a table, whose rows the batch's tokens pick, and a loss. The gradient of the
 //! table and of the op's own parameters is right only when the op is, there and back.
 
-use crate::support::{apart, gpu, hyper};
+use crate::support::{adamw, apart, gpu};
 use llm_core::kernels::rotary::Angles;
 use llm_core::listing::listing;
 use llm_core::model::Batch;
+use llm_core::optim::OptimizerState;
 use llm_core::{Result, Tensor, ops};
 use llm_gpu::{Gpu, Planned};
 use llm_variant_modern::{Heads, causal_attention_grouped};
@@ -84,10 +85,11 @@ fn compare(gpu: &Gpu, seed: u64, draw: &mut Draw, case: Case) -> f64 {
     let (loss, list) = listing(|| loss().unwrap());
     let mut parameters = vec![("table".to_string(), &table)];
     parameters.extend(own.iter().enumerate().map(|(i, p)| (format!("own.{i}"), p)));
-    let planned = Planned::new(&list, &parameters, hyper()).unwrap_or_else(|e| panic!("{e}"));
-    let mut step = planned.load(gpu, parameters.iter().map(|(_, p)| p.data())).unwrap();
+    let planned = Planned::new(&list, &parameters, &adamw(), 1).unwrap_or_else(|e| panic!("{e}"));
+    let weights = parameters.iter().map(|(name, p)| (name, p.data()));
+    let mut step = planned.load_weights(gpu, weights, &OptimizerState::default()).unwrap();
     let batch = Batch::new(inputs, targets, [b, t]);
-    step.gradient(&batch).unwrap();
+    step.gradient(&batch, 0).unwrap();
     let got = f64::from(step.report().unwrap().loss);
     let off = (got - f64::from(loss.item())).abs() / f64::from(loss.item()).abs().max(1.0);
     assert!(off < TOLERANCE, "seed {seed}, {about}: the loss is {off:.1e} apart");

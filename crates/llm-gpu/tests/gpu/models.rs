@@ -3,6 +3,7 @@
 use crate::support::{apart, gpu, hyper, on, text};
 use llm_core::model::Activation;
 use llm_core::model::{Mlp, Mode, Norm, Positions, SingleHead};
+use llm_core::optim::clip_scale;
 use llm_core::train::Trainer;
 use llm_core::{Attention, Config, Recipe, TinyGPT};
 use llm_gpu::Gpu;
@@ -21,9 +22,9 @@ fn run(gpu: &Gpu, model: &TinyGPT, shape: [usize; 2], steps: u64) -> (Vec<[f32; 
     let mut step = on(gpu, model, &data.batch(1, 0, shape).unwrap());
     let mut reports = Vec::new();
     for i in 0..steps {
-        step.gradient(&data.batch(1, i, shape).unwrap()).unwrap();
-        step.update(LR, CLIP);
+        step.gradient(&data.batch(1, i, shape).unwrap(), 0).unwrap();
         let report = step.report().unwrap();
+        step.update(LR, clip_scale(f64::from(report.grad_norm), CLIP));
         reports.push([report.loss, report.grad_norm]);
     }
     (reports, step.weights().unwrap().into_iter().flat_map(|(_, w)| w).collect())
@@ -36,7 +37,7 @@ fn agrees(name: &str, config: Config, attention: Arc<dyn Attention>, batch_size:
     let data = text();
     let batch = data.batch(1, 0, shape).unwrap();
     let mut step = on(&gpu, &model, &batch);
-    step.gradient(&batch).unwrap();
+    step.gradient(&batch, 0).unwrap();
     let loss = model.loss(&batch, Mode::Training).unwrap();
     let first = f64::from(step.report().unwrap().loss - loss.item()).abs();
     assert!(first < TOLERANCE, "the first loss is {first:.1e} apart");
@@ -115,14 +116,15 @@ fn a_later_gradient_of_gpt2_with_dropout() {
     let data = text();
     let mut step = on(&gpu, &model, &data.batch(1, 0, shape).unwrap());
     for i in 0..STEPS {
-        step.gradient(&data.batch(1, i, shape).unwrap()).unwrap();
-        step.update(LR, CLIP);
+        step.gradient(&data.batch(1, i, shape).unwrap(), 0).unwrap();
+        let norm = step.report().unwrap().grad_norm;
+        step.update(LR, clip_scale(f64::from(norm), CLIP));
     }
     for ((_, p), (_, weights)) in model.parameters_mut().zip(step.weights().unwrap()) {
         p.data_mut().copy_from_slice(&weights);
     }
     let batch = data.batch(1, STEPS, shape).unwrap();
-    step.gradient(&batch).unwrap();
+    step.gradient(&batch, 0).unwrap();
     let loss = model.loss(&batch, Mode::Training).unwrap();
     let off = f64::from(step.report().unwrap().loss - loss.item()).abs();
     assert!(off < TOLERANCE, "the loss is {off:.1e} apart");

@@ -2,7 +2,8 @@
 
 use llm_core::listing::listing;
 use llm_core::model::{Batch, Mode};
-use llm_core::{Hyperparameters, TinyGPT, TokenDataset};
+use llm_core::optim::OptimizerState;
+use llm_core::{AdamW, Hyperparameters, TinyGPT, TokenDataset};
 use llm_gpu::{Gpu, GpuError, Planned, Step};
 
 /// The adapter that `LLM_GPU` names a part of, else the system's first; `None`, with the reason
@@ -32,16 +33,20 @@ pub fn hyper() -> Hyperparameters {
     Hyperparameters { beta1: 0.9, beta2: 0.99, eps: 1e-8, weight_decay: 0.1, decay_all: false }
 }
 
+pub fn adamw() -> AdamW {
+    AdamW::new(hyper()).unwrap()
+}
+
 /// The step of this model over batches of this shape.
 pub fn planned(model: &TinyGPT, batch: &Batch) -> Result<Planned, GpuError> {
     let (_, list) = listing(|| model.loss(batch, Mode::Training).unwrap());
     let parameters: Vec<_> = model.parameters().collect();
-    Planned::new(&list, &parameters, hyper())
+    Planned::new(&list, &parameters, &adamw(), 1)
 }
 
-pub fn on<'g>(gpu: &'g Gpu, model: &TinyGPT, batch: &Batch) -> Step<'g> {
+pub fn on(gpu: &Gpu, model: &TinyGPT, batch: &Batch) -> Step {
     let planned = planned(model, batch).unwrap_or_else(|e| panic!("{e}"));
-    planned.load(gpu, model.parameters().map(|(_, p)| p.data())).unwrap()
+    planned.load(gpu, model, &OptimizerState::default()).unwrap()
 }
 
 /// |a − b| / |b|.

@@ -1,0 +1,91 @@
+//! What the host says before each part of a step, as words of 32 bits for rooms.
+
+use crate::error::{GpuError, Result};
+use crate::maker::Batches;
+use crate::plan::Room;
+use crate::planned::Planned;
+use llm_core::model::{Batch, Origin};
+
+/// What is written into a room, from its beginning.
+pub type Words = (Room, Vec<u32>);
+
+impl Planned {
+    /// Before [`Part::Gradient`](crate::Part::Gradient) of micro-batch `micro` of a step, from 0: its
+    /// tokens, what draws its masks, and what it counts. [`Part::Sum`](crate::Part::Sum) follows it.
+    ///
+    /// # Errors
+    /// [`GpuError::List`] when the batch has another shape than the one that was listed, a token is
+    /// beyond the vocabulary, or no target counts.
+    pub fn words(&self, batch: &Batch, micro: u32) -> Result<Vec<Words>> {
+        let Batches { shape, vocab } = self.batches;
+        if batch.shape != shape {
+            return Err(GpuError::List(format!(
+                "a batch of {:?} for a step that was made for {shape:?}",
+                batch.shape
+            )));
+        }
+        let targets = || batch.targets.iter().filter(|&&t| t != Batch::IGNORED);
+        let counted = targets().count();
+        if counted == 0 || batch.inputs.iter().chain(targets()).any(|&t| t as usize >= vocab) {
+            return Err(GpuError::List(
+                "a token is beyond the vocabulary, or no target counts".into(),
+            ));
+        }
+        let Origin { seed, step, first_row } = batch.origin;
+        let first = u32::try_from(first_row).map_err(|_| {
+            GpuError::List("more sequences in a step than a kernel can count".into())
+        })?;
+        let share = 1.0 / (counted as f32 * self.micro_batches as f32);
+        let behind = if micro == 0 { 0.0f32 } else { 1.0 };
+        let halves = |x: u64| [x as u32, (x >> 32) as u32];
+        let rooms = &self.rooms;
+        Ok(vec![
+            (rooms.tokens, batch.inputs.to_vec()),
+            (rooms.targets, batch.targets.to_vec()),
+            (rooms.sorted, sorted(&batch.inputs, vocab)),
+            (rooms.drawn, [&halves(seed)[..], &halves(step), &[first]].concat()),
+            (rooms.share, vec![share.to_bits(), behind.to_bits()]),
+        ])
+    }
+
+    /// Before [`Part::Update`](crate::Part::Update), the optimizer's t-th, counted from 1: the learning
+    /// rate, and what the gradient is multiplied by ([`clip_scale`](llm_core::optim::clip_scale) of the
+    /// norm in the report).
+    pub fn numbers(&self, t: u64, lr: f32, scale: f32) -> Words {
+        let hyper = &self.hyper;
+        let [beta1, beta2] = [hyper.beta1, hyper.beta2];
+        // In f64: 1 − β₂ᵗ cancels for β₂ near 1.
+        let correction = |beta: f32| (1.0 - f64::from(beta).powf(t as f64)) as f32;
+        let (rate, root) = (lr / correction(beta1), 1.0 / correction(beta2).sqrt());
+        let all = [rate, root, lr * hyper.weight_decay, scale, beta1, beta2, hyper.eps];
+        (self.rooms.numbers, all.map(f32::to_bits).to_vec())
+    }
+}
+
+/// Where each token stands: for token v the places `starts[v]..starts[v + 1]`, in rising order.
+fn sorted(tokens: &[u32], vocab: usize) -> Vec<u32> {
+    let mut starts = vec![0; vocab + 1];
+    tokens.iter().for_each(|&t| starts[t as usize + 1] += 1);
+    for v in 0..vocab {
+        starts[v + 1] += starts[v];
+    }
+    let mut next = starts.clone();
+    let mut places = vec![0; tokens.len()];
+    for (i, &t) in tokens.iter().enumerate() {
+        places[next[t as usize] as usize] = i as u32;
+        next[t as usize] += 1;
+    }
+    starts.extend(places);
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::sorted;
+
+    #[test]
+    fn places_are_sorted_by_token() {
+        let (starts, places) = ([0, 1, 1, 3, 4], [3, 0, 2, 1]);
+        assert_eq!(sorted(&[2, 3, 2, 0], 4), [&starts[..], &places].concat());
+    }
+}

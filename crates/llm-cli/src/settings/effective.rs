@@ -57,7 +57,7 @@ pub fn beside(args: &TrainArgs) -> Vec<Beside> {
 /// The table of a flag that is no setting of a run, by what it stands under in the help.
 const TABLES: [(&str, &str); 4] = [
     ("Output", "output"),
-    ("Several processes", "processes"),
+    ("Device and processes", "processes"),
     ("Text", "text"),
     ("Checks after training", "checks"),
 ];

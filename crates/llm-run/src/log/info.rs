@@ -36,6 +36,8 @@ pub struct RunInfo {
     pub kernels: String,
     /// Threads at work.
     pub threads: usize,
+    /// The GPU of the last command, with interface and driver; empty: the processor.
+    pub device: String,
     /// The training data, in words.
     pub data: String,
     /// A hash of the text, of the part of it that is unseen, and of the tokenizer: where it is the

@@ -256,7 +256,8 @@ impl Journal {
             info.gflops = info.flops_per_token * info.tokens_per_s / 1e9;
         }
         let ended = state != RunState::Running;
-        if ended && time.training > WORTH_A_PEAK.as_secs_f64() {
+        // The peak is the processor's.
+        if ended && info.device.is_empty() && time.training > WORTH_A_PEAK.as_secs_f64() {
             let peak = peak::gflops();
             (info.peak_gflops, info.mfu) = (Some(peak), Some(info.gflops / peak));
         }
@@ -308,6 +309,7 @@ fn about_the_run(
         processor: processor(),
         kernels: kernels(recipe.matmul),
         threads: identity.threads,
+        device: identity.device.clone(),
         data: plan.data.as_ref().map_or_else(String::new, |data| data.label.to_string()),
         judged_on: judged_on.into(),
         tokenizer: plan.tokenizer.name().into(),

@@ -21,6 +21,8 @@ pub struct Identity {
     pub head: String,
     /// Threads at work.
     pub threads: usize,
+    /// The GPU that computes the steps, with interface and driver; empty: the processor.
+    pub device: String,
     /// Settings of its own.
     pub beside: Vec<Beside>,
     /// What was changed of a run that goes on, in words.

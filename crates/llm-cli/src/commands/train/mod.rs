@@ -7,7 +7,8 @@ mod several;
 
 use super::banner;
 use crate::args::TrainArgs;
-use crate::crew::{Lowered, Team, said_once};
+use crate::crew::{Lowered, Team, members, said_once};
+use crate::device::{self, Device};
 use crate::error::{Result, RunError};
 use crate::generation::Request;
 use crate::learning::Learning;
@@ -19,6 +20,7 @@ use crate::settings::{beside, head};
 use crate::signals::Signals;
 use face::Shown;
 use llm_core::kernels::gemm::Precision;
+use llm_core::message;
 use llm_core::train::{OneProcess, ProcessGroup, Work};
 use llm_lens::Probes;
 use llm_report::About;
@@ -58,6 +60,8 @@ pub(crate) fn train(
         several::check_size(args, &plan.trainer.recipe, team.size()).map_err(said_once)?;
         several::check_same(team, options, &plan)?;
     }
+    let mut gpu = agreed(&mut team, || on_a_gpu(args, &plan))?;
+    let device = gpu.as_ref().map_or_else(String::new, |gpu| gpu.name.clone());
     let dry = args.dry_run.unwrap_or(false);
     let follows = team.as_ref().is_some_and(|team| team.rank() > 0);
     // A dry run tries a named file, and makes no folder; only the first of several saves.
@@ -82,6 +86,12 @@ pub(crate) fn train(
         if let Some(team) = &team {
             shown.speaker.say(several::line(team.size(), plan.trainer.recipe.accum));
         }
+        let lines = gpu.iter().flat_map(|gpu| gpu.lines.iter().cloned());
+        lines.chain(device::moved(&plan, &device)).for_each(|line| shown.speaker.say(line));
+    }
+    if dry && gpu.is_some() {
+        shown.speaker.say("note    how long it takes on a GPU is not estimated");
+        return shown.speaker.out.finish();
     }
     if dry {
         let stop = || signals.pending().is_some();
@@ -100,13 +110,14 @@ pub(crate) fn train(
     {
         group.divide(&plan.trainer.model, plan.trainer.optimizer.as_mut())?;
     }
-    let identity = identity(program, args, &plan, threads);
+    let identity = Identity { device, ..identity(program, args, &plan, threads) };
     if plan.steps > 0 && target.as_ref().is_some_and(|target| target.run.is_some()) {
         shown.about = Some(About::of(&identity, &plan)?);
     }
-    let work: &mut dyn Work = match &mut group {
-        Some(group) => group,
-        None => &mut OneProcess,
+    let work: &mut dyn Work = match (&mut group, &mut gpu) {
+        (Some(group), _) => group,
+        (None, Some(gpu)) => gpu.work.as_mut(),
+        (None, None) => &mut OneProcess,
     };
     let done = Training::new(&plan, options, &identity, target, &mut shown)
         .with_clock(clock)
@@ -114,6 +125,24 @@ pub(crate) fn train(
     shown.finish();
     done?;
     shown.speaker.out.finish()
+}
+
+/// The GPU that was asked for, with the run's first step tried on it.
+///
+/// # Errors
+/// As [`device::opened`]; [`RunError::Usage`] with what is for the processor alone.
+fn on_a_gpu(args: &TrainArgs, plan: &Plan) -> Result<Option<device::OnGpu>> {
+    let Some(asked @ Device::Gpu(_)) = &args.crew.device else { return Ok(None) };
+    let of_the_processor = [
+        (args.overfit == Some(true), "--overfit"),
+        (args.recipe.time.is_some(), "--time"),
+        (members(args.crew.crew) > 1, "a crew of several processes"),
+    ];
+    if let Some((_, what)) = of_the_processor.into_iter().find(|(is_on, _)| *is_on) {
+        return Err(RunError::Usage(message!("{} is for the processor: leave --device out", what)));
+    }
+    let data = plan.data.as_ref().filter(|_| plan.steps > 0).map(|data| &data.train);
+    device::opened(Some(asked), &plan.trainer, data)
 }
 
 /// The options with what `--time` chooses, and the note that says it.

@@ -2,6 +2,7 @@
 
 use super::OutputArgs;
 use super::choices::{KINDS, Kept, ROUNDED};
+use crate::device::Device;
 use crate::flags::Further;
 use crate::words::{flags, one_of, words};
 use llm_core::kernels::gemm::Precision;
@@ -42,6 +43,9 @@ flags! {
         /// Write text with weights kept as f32, bf16, q8 or q4
         /// zh: 写文本时权重存成 f32、bf16、q8 或 q4
         weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
+        /// Where steps are computed: cpu, gpu or gpu:NAME, as in training; on a GPU with AdamW as well
+        /// zh: 在哪里计算每一步：cpu、gpu 或 gpu:NAME，与训练相同；在 GPU 上也用 AdamW
+        device: Option<Device> = "cpu|gpu|gpu:NAME";
         /// What the models are, where the program offers a choice.
         ..model: Further;
         /// One JSON object a line, for comparing with others

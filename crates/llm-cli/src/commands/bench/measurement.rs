@@ -32,8 +32,9 @@ impl Bench<'_> {
             tokens_per_s: tokens as f64 / seconds,
             threads: self.threads,
             gflops,
-            share_of_peak: gflops / self.peak,
+            share_of_peak: Some(gflops / self.peak),
             share_of_bandwidth: None,
+            device: None,
             large_allocations: None,
         }
     }
@@ -57,14 +58,18 @@ pub struct Measurement {
     pub threads: usize,
     /// Useful floating-point operations a second, in units of 10⁹.
     pub gflops: f64,
-    /// The same as a share of the measured peak.
-    pub share_of_peak: f64,
+    /// The same as a share of the measured peak, which is the processor's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub share_of_peak: Option<f64>,
     /// Bytes of weights and cache read a second, as a share of what memory gives.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub share_of_bandwidth: Option<f64>,
     /// Blocks of 4 KiB and more that the measured steps asked the system for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub large_allocations: Option<u64>,
+    /// The GPU, if it was not the processor.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
 }
 
 /// The middle one.

@@ -8,6 +8,7 @@ mod workload;
 
 use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, json_line, note, room};
+use crate::device::Device;
 use crate::error::{Result, RunError};
 use crate::messages::said;
 use crate::program::Program;
@@ -82,7 +83,14 @@ fn check_sizes(names: &[BenchName], args: &BenchArgs) -> Result<()> {
     if let Some((flag, _)) = counted.into_iter().find(|(_, n)| *n == Some(0)) {
         return Err(RunError::Usage(message!("--{} 0: nothing would be measured", flag)));
     }
+    let on_a_gpu = matches!(args.device, Some(Device::Gpu(_)));
     match names {
+        _ if on_a_gpu && names.iter().any(|name| workload(*name).is_none()) => {
+            Err(RunError::Usage(
+                "--device gpu: it computes training steps; name their --workload, w1 for example"
+                    .into(),
+            ))
+        }
         [BenchName::Attention] if args.resized() => Err(RunError::Usage(
             "--workload attention: its sizes are those of its names, no flag changes them".into(),
         )),
@@ -106,13 +114,13 @@ fn human(m: &Measurement) -> String {
     });
     let fwd = m.fwd_ms.map(|ms| said(message!(" (forward {:.2})", ms))).unwrap_or_default();
     let (name, ms) = (&m.workload, m.ms_per_step);
-    let (speed, share) = (m.tokens_per_s, 100.0 * m.share_of_peak);
+    let speed = m.tokens_per_s;
     let speed = said(message!("{} tokens/s", format_args!("{speed:>9.0}")));
-    let share = said(message!("{} % of peak", format_args!("{share:>5.1}")));
-    format!(
-        "{name:<24} {ms:>9.2} ms{fwd}   {speed}   {:>6.1} GFLOP/s   {share}{memory}\n",
-        m.gflops
-    )
+    let share = m.share_of_peak.map_or_else(String::new, |share| {
+        let share = 100.0 * share;
+        "   ".to_string() + &said(message!("{} % of peak", format_args!("{share:>5.1}")))
+    });
+    format!("{name:<24} {ms:>9.2} ms{fwd}   {speed}   {:>6.1} GFLOP/s{share}{memory}\n", m.gflops)
 }
 
 /// The line, where there is no room for it in several: its parts stand between three spaces.

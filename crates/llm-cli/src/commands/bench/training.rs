@@ -3,13 +3,15 @@
 use super::measurement::{Bench, Measurement, median};
 use super::workload::{Built, Workload};
 use crate::args::BenchName;
+use crate::console::note;
+use crate::device::opened;
 use crate::error::Result;
 use crate::messages::said;
 use llm_core::base::{allocations, bytes, memory};
 use llm_core::optim::Hyperparameters;
 use llm_core::profile::{self, Phase};
 use llm_core::recipe::Recipe;
-use llm_core::train::Trainer;
+use llm_core::train::{OneProcess, Trainer, Work};
 use llm_core::{TinyGPT, TokenDataset, message};
 use llm_messages::columns::left;
 use llm_run::plan::named_by_option;
@@ -28,14 +30,23 @@ pub(super) fn run(
     let flops = model.flops(w.batch_size, w.seq_len);
     let (mut trainer, data) = prepare(model, w)?;
     trainer.recipe.matmul = args.matmul;
+    let mut gpu = opened(args.device.as_ref(), &trainer, Some(&data))?;
+    if let Some(gpu) = gpu.as_ref().filter(|_| !args.json()) {
+        gpu.lines.iter().for_each(|line| note(line.clone()));
+    }
+    let device = gpu.as_ref().map(|gpu| gpu.name.clone());
+    let work: &mut dyn Work = match &mut gpu {
+        Some(gpu) => gpu.work.as_mut(),
+        None => &mut OneProcess,
+    };
     for _ in 0..(steps / 5).max(3) {
-        trainer.step(&data)?;
+        trainer.step_with(&data, work, &mut ())?;
     }
     let mut times = Vec::with_capacity(steps);
     let blocks = allocations::large_blocks();
     for _ in 0..steps {
         let start = Instant::now();
-        trainer.step(&data)?;
+        trainer.step_with(&data, work, &mut ())?;
         times.push(start.elapsed().as_secs_f64());
     }
     // The model alone takes some, so none at all is an allocator that does not count.
@@ -44,6 +55,10 @@ pub(super) fn run(
     let own = if args.resized() { "-own" } else { "" };
     let name = format!("{}{own}", name.name());
     let measured = bench.measured(name, seconds, w.batch_size * w.seq_len, flops);
+    if device.is_some() {
+        let measured = Measurement { device, share_of_peak: None, ..measured };
+        return Ok((measured, String::new()));
+    }
     let table =
         if args.json() { String::new() } else { by_op(&mut trainer, &data, steps, blocks)? };
     Ok((Measurement { large_allocations: blocks, ..measured }, table))

@@ -10,7 +10,7 @@ use llm_run::log::RunInfo;
 use llm_run::plan::Plan;
 use std::str::FromStr;
 
-/// What is typed: `cpu`, `gpu` or `gpu:NAME`.
+/// What is typed: `cpu`, `gpu` or `gpu:NAME`; PyTorch's `cuda` and `mps`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
     /// The processor.
@@ -26,6 +26,10 @@ impl FromStr for Device {
         match text.split_once(':') {
             None if text == "cpu" => Ok(Device::Cpu),
             None if text == "gpu" => Ok(Device::Gpu(None)),
+            // As PyTorch's users type it.
+            None if text == "mps" => Ok(Device::Gpu(None)),
+            None if text == "cuda" => Ok(Device::Gpu(Some("nvidia".into()))),
+            Some(("cuda", _)) => Ok(Device::Gpu(Some("nvidia".into()))),
             Some(("gpu", name)) if !name.is_empty() => Ok(Device::Gpu(Some(name.into()))),
             _ => Err(format!("'{}' is no device; examples: cpu, gpu, gpu:nvidia", clipped(text))),
         }
@@ -104,5 +108,28 @@ fn refused(e: llm_gpu::GpuError) -> RunError {
         GpuError::NoAdapter { .. } => RunError::Unavailable(why),
         GpuError::NoKernels { .. } | GpuError::List(_) => RunError::Usage(why),
         _ => RunError::from(Error::Device(why)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Device;
+
+    #[test]
+    fn what_people_type() {
+        let gpu = |name: &str| Ok(Device::Gpu(Some(name.into())));
+        for (text, want) in [
+            ("cpu", Ok(Device::Cpu)),
+            ("gpu", Ok(Device::Gpu(None))),
+            ("gpu:RTX 4090", gpu("RTX 4090")),
+            ("cuda", gpu("nvidia")),
+            ("cuda:0", gpu("nvidia")),
+            ("mps", Ok(Device::Gpu(None))),
+        ] {
+            assert_eq!(text.parse(), want, "{text}");
+        }
+        for text in ["", "gpu:", "GPU", "cpu:0", "tpu"] {
+            assert!(text.parse::<Device>().is_err(), "{text}");
+        }
     }
 }

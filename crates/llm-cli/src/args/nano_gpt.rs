@@ -42,8 +42,6 @@ const GPT2: Answer =
     Instead("import hf FOLDER --save FILE makes a checkpoint of GPT-2 that --load takes");
 #[rustfmt::skip]
 const COMPILE: Row = ("compile", Is(YES), Note("nothing needs it: the fastest kernels for this processor are chosen anyway"));
-#[rustfmt::skip]
-const DEVICE: Row = ("device", IsNot(&["cpu"]), Instead("this program trains on the CPU; leave it out"));
 
 /// Those of `train.py`, and those of `sample.py`: of several rows the first that holds.
 #[rustfmt::skip]
@@ -55,7 +53,6 @@ const ROWS: [&[Row]; 2] = [
         ("bias", IsNot(YES), Ours(&["head-bias"], &["mlp-bias", "attention-bias"])),
         COMPILE,
         ("decay-lr", IsNot(YES), Instead("use --schedule constant")),
-        DEVICE,
         ("dtype", Is(&["bfloat16"]), Instead("use --matmul bf16, with which products take bf16; all else is float32")),
         ("dtype", IsNot(&["float32"]), Instead("numbers are float32 here; leave it out")),
         ("eval-iters", IsNot(&[]), Note("every measurement takes the same windows, at most 65,536 tokens of them")),
@@ -68,7 +65,7 @@ const ROWS: [&[Row]; 2] = [
     ],
     &[
         COMPILE,
-        DEVICE,
+        ("device", IsNot(&["cpu"]), Instead("text is written on the CPU; leave it out")),
         ("dtype", Is(&["bfloat16"]), Instead("use --weights bf16")),
         ("dtype", IsNot(&["float32"]), Instead("numbers are float32 here; leave it out")),
         ("init-from", IsNot(&["resume"]), GPT2),

@@ -85,7 +85,7 @@ fn time(
     let mut go = |n: usize| -> Result<f64, GpuError> {
         let begun = Instant::now();
         for _ in 0..n {
-            let batch = data.batch(1, number, shape).map_err(|e| GpuError::List(e.to_string()))?;
+            let batch = data.batch(1, number, shape).map_err(|e| GpuError::List(e.message()))?;
             step.gradient(&batch, 0)?;
             let norm = step.report()?.grad_norm;
             step.update(1e-3, clip_scale(f64::from(norm), 1.0));

@@ -1,9 +1,10 @@
-//! What can go wrong on the way to a GPU.
+//! What can go wrong on the way to a GPU, and on it.
 
-use std::fmt;
+use llm_core::base::{Message, bytes};
+use llm_core::{message, says};
 
 /// Why there is no step on a GPU.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum GpuError {
     /// No adapter, or none of the asked name.
@@ -17,51 +18,84 @@ pub enum GpuError {
     NoKernels {
         /// Its name.
         op: &'static str,
-        /// What is missing; empty: the op itself.
-        why: String,
+        /// What is missing; `None`: the op itself.
+        why: Option<Message>,
     },
-    /// A parameter that the loss does not depend on, or a list that is not one of a loss.
-    List(String),
+    /// An optimizer that has no kernels.
+    NoOptimizer {
+        /// Its name.
+        name: &'static str,
+    },
+    /// A list that is not one of a loss, or something that does not belong to it.
+    List(Message),
+    /// More memory than the device has, or gives to one buffer.
+    Memory {
+        /// Bytes of all buffers together.
+        needed: u64,
+        /// What was refused.
+        what: Message,
+    },
+    /// The device computes something else than the processor.
+    Differs {
+        /// The first loss there.
+        gpu: f32,
+        /// The same here.
+        processor: f32,
+    },
     /// What the device or its driver says.
     Device(String),
 }
 
-impl GpuError {
-    pub(crate) fn no(op: &'static str, why: impl Into<String>) -> GpuError {
-        GpuError::NoKernels { op, why: why.into() }
+says! { GpuError {
+    NoAdapter { asked, there } => no_adapter(asked.as_deref(), there),
+    NoKernels { op, why } => match why {
+        Some(why) => message!("'{}' has no kernels for a GPU {}; this model trains on the processor", op, why),
+        None => message!("'{}' has no kernels for a GPU; this model trains on the processor", op),
+    },
+    NoOptimizer { name } = "the optimizer '{}' has no kernels for a GPU; adamw, lion and muon have",
+    List(what) => what.clone(),
+    Memory { needed, what } =>
+        message!("a step needs {} of the GPU's memory: {}", bytes(*needed), what),
+    Differs { gpu, processor } =
+        "the first loss is {} on the GPU and {} on the processor: this driver cannot be used",
+    Device(said) = "the GPU: {}",
+} }
+
+fn no_adapter(asked: Option<&str>, there: &[String]) -> Message {
+    let all = Message::list(there);
+    match (asked, there) {
+        (Some(name), []) => message!("no GPU is called '{}'; there is none at all", name),
+        (Some(name), _) => message!("no GPU is called '{}'; there are: {}", name, all),
+        (None, []) => message!("no GPU was found"),
+        (None, _) => message!("no GPU was found; there are: {}", all),
     }
 }
 
-impl fmt::Display for GpuError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            GpuError::NoAdapter { asked, there } => {
-                match asked {
-                    Some(name) => write!(f, "no GPU is called '{name}'")?,
-                    None => write!(f, "no GPU was found")?,
-                }
-                if there.is_empty() {
-                    Ok(())
-                } else {
-                    write!(f, "; there are: {}", there.join(", "))
-                }
-            }
-            GpuError::NoKernels { op, why } if why.is_empty() => {
-                write!(f, "'{op}' has no kernels for a GPU; this model trains on the processor")
-            }
-            GpuError::NoKernels { op, why } => {
-                write!(
-                    f,
-                    "'{op}' has no kernels for a GPU {why}; this model trains on the processor"
-                )
-            }
-            GpuError::List(what) => f.write_str(what),
-            GpuError::Device(said) => write!(f, "the GPU: {said}"),
-        }
+impl GpuError {
+    /// An op without kernels.
+    pub(crate) fn without(op: &'static str) -> GpuError {
+        GpuError::NoKernels { op, why: None }
+    }
+
+    /// One without kernels for this.
+    pub(crate) fn no(op: &'static str, why: Message) -> GpuError {
+        GpuError::NoKernels { op, why: Some(why) }
+    }
+
+    /// What an op has to say for others to compute it.
+    pub(crate) fn unsaid(op: &'static str, what: &'static str) -> GpuError {
+        GpuError::List(message!("'{}' does not say its {}", op, what))
     }
 }
 
 impl std::error::Error for GpuError {}
+
+/// A run's error: the device's.
+impl From<GpuError> for llm_core::Error {
+    fn from(error: GpuError) -> llm_core::Error {
+        llm_core::Error::Device(error.message())
+    }
+}
 
 /// A result with this error.
 pub type Result<T, E = GpuError> = std::result::Result<T, E>;

@@ -1,11 +1,23 @@
 //! All parameters one behind the other, as one array θ: gradients and moments lie in the same order.
 
 use crate::error::{GpuError, Result};
-use llm_core::{Hyperparameters, Tensor};
+use crate::update::Rule;
+use llm_core::{Tensor, message};
 use std::collections::{HashMap, HashSet};
 
-/// Where each parameter lies in θ. Those that decay come first, so that an update needs one number
-/// to know them.
+/// A matrix in θ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Matrix {
+    /// Where it begins.
+    pub at: usize,
+    pub rows: usize,
+    pub columns: usize,
+    /// From a row to the next.
+    pub row: usize,
+}
+
+/// Where each parameter lies in θ. The hidden matrices of an optimizer that knows any come first, then
+/// those that decay, so that an update needs two numbers to know them.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     /// By the number that a listing has for it: its place in `all`.
@@ -13,37 +25,73 @@ pub(crate) struct Layout {
     /// Name, first number, how many; in the model's order.
     pub all: Vec<(String, usize, usize)>,
     pub numbers: usize,
-    /// How many decay, the first ones.
+    /// How many are of hidden matrices, the first ones.
+    pub hidden: usize,
+    pub matrices: Vec<Matrix>,
+    /// How many decay, those included.
     pub decayed: usize,
 }
 
+/// The place of each parameter by its number in a listing.
+fn numbered(parameters: &[(String, &Tensor)]) -> Result<HashMap<u64, usize>> {
+    let wants_none = |name: &str| GpuError::List(message!("'{}' wants no gradient", name));
+    let ids = parameters.iter().enumerate();
+    ids.map(|(i, (name, p))| Ok((p.id().ok_or_else(|| wants_none(name))?, i))).collect()
+}
+
 impl Layout {
-    pub(crate) fn new(parameters: &[(String, &Tensor)], hyper: &Hyperparameters) -> Result<Layout> {
-        let decays = |p: &Tensor| hyper.decay_all || p.rank() >= 2;
+    pub(crate) fn new(parameters: &[(String, &Tensor)], rule: &Rule) -> Result<Layout> {
+        #[derive(PartialEq)]
+        enum Kind {
+            Hidden,
+            Decayed,
+            Other,
+        }
+        let kind = |p: &Tensor| match (rule.matrices(p).is_empty(), rule.decays(p)) {
+            (false, _) => Kind::Hidden,
+            (true, true) => Kind::Decayed,
+            (true, false) => Kind::Other,
+        };
         let mut all: Vec<_> =
             parameters.iter().map(|(name, p)| (name.clone(), 0, p.numel())).collect();
-        let (mut numbers, mut decayed) = (0, 0);
-        for wanted in [true, false] {
+        let mut matrices = Vec::new();
+        let mut numbers = 0;
+        let ends = [Kind::Hidden, Kind::Decayed, Kind::Other].map(|wanted| {
             for (entry, (_, p)) in all.iter_mut().zip(parameters) {
-                if decays(p) == wanted {
-                    entry.1 = numbers;
-                    numbers += entry.2;
+                if kind(p) != wanted {
+                    continue;
                 }
+                entry.1 = numbers;
+                let mut at = numbers;
+                for columns in rule.matrices(p) {
+                    let [rows, row] = [p.shape()[0], p.numel() / p.shape()[0].max(1)];
+                    matrices.push(Matrix { at, rows, columns, row });
+                    at += columns;
+                }
+                numbers += entry.2;
             }
-            if wanted {
-                decayed = numbers;
-            }
-        }
+            numbers
+        });
+        let [hidden, decayed, _] = ends;
         if u32::try_from(numbers).is_err() {
-            return Err(GpuError::List(format!(
-                "{numbers} parameters are more than a kernel can count"
+            return Err(GpuError::List(message!(
+                "{} parameters are more than a kernel can count",
+                numbers
             )));
         }
-        let ids = parameters.iter().enumerate().map(|(i, (name, p))| {
-            let id = p.id().ok_or_else(|| GpuError::List(format!("'{name}' wants no gradient")))?;
-            Ok((id, i))
-        });
-        Ok(Layout { by_id: ids.collect::<Result<_>>()?, all, numbers, decayed })
+        let by_id = numbered(parameters)?;
+        Ok(Layout { by_id, all, numbers, hidden, matrices, decayed })
+    }
+
+    /// The same of the same parameters with other numbers in a listing, such as those of a clone.
+    pub(crate) fn of(&self, parameters: &[(String, &Tensor)]) -> Result<Layout> {
+        let same = parameters.len() == self.all.len()
+            && (parameters.iter().zip(&self.all))
+                .all(|((name, p), (of, _, n))| name == of && p.numel() == *n);
+        if !same {
+            return Err(GpuError::List(message!("other parameters than those of the step")));
+        }
+        Ok(Layout { by_id: numbered(parameters)?, ..self.clone() })
     }
 
     /// Where a parameter begins, by its number in a listing.

@@ -12,11 +12,17 @@
 //! | `layout` | all parameters as one array |
 //! | `maker` | a plan in the making: where values and gradients lie |
 //! | `ops` | the calls of each op, its kernels beside it |
+//! | `update` | the calls of each optimizer, its kernels beside it |
 //! | `walk` | from a list to a plan, there and back |
 //! | `planned` | a step that is made and not yet on a device |
 //! | `words` | what the host says before each part |
-//! | `device` | adapter, buffers, kernels, queue |
+//! | `scoring` | what a measurement is, as data |
+//! | `device` | an adapter that was opened |
+//! | `loaded` | buffers and kernels of a plan there |
+//! | `queue` | to write, run and read |
 //! | `step` | a batch in, loss and weights out |
+//! | `scores` | a measurement there |
+//! | `work` | the step as a run's [`Work`](llm_core::train::Work) |
 //!
 //! What runs it here stands behind the feature `native`; without it there is the list alone, which is
 //! data.
@@ -36,17 +42,33 @@ mod maker;
 
 mod ops;
 
+mod update;
+
 mod walk;
 
 mod planned;
 
 mod words;
 
+mod scoring;
+
 #[cfg(feature = "native")]
 mod device;
 
 #[cfg(feature = "native")]
+mod loaded;
+
+#[cfg(feature = "native")]
+mod queue;
+
+#[cfg(feature = "native")]
 mod step;
+
+#[cfg(feature = "native")]
+mod scores;
+
+#[cfg(feature = "native")]
+mod work;
 
 #[cfg(feature = "native")]
 pub use device::Gpu;
@@ -54,6 +76,9 @@ pub use error::GpuError;
 pub use maker::Rooms;
 pub use plan::{Buffers, Call, Kernel, Part, Plan, Room, Use};
 pub use planned::Planned;
+pub use scoring::Scoring;
 #[cfg(feature = "native")]
 pub use step::{Report, Step};
 pub use words::Words;
+#[cfg(feature = "native")]
+pub use work::GpuWork;

@@ -3,7 +3,9 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::plan::{Call, Kernel, Plan, Room, Use, elements};
+use crate::update::NUMBERS;
 use llm_core::listing::{Input, Listed};
+use llm_core::message;
 use std::collections::{HashMap, HashSet};
 
 const ELEMENTWISE: &[&str] = &[include_str!("ops/elementwise.wgsl")];
@@ -81,16 +83,22 @@ impl From<Room> for Made {
 }
 
 impl<'a> Maker<'a> {
-    /// An empty plan with what every step has; whether it is of several micro-batches.
-    pub(crate) fn new(layout: &'a Layout, batches: Batches, several: bool) -> Maker<'a> {
+    /// An empty plan with what every step has: how many numbers the optimizer keeps of each weight,
+    /// whether there are several micro-batches.
+    pub(crate) fn new(
+        layout: &'a Layout,
+        batches: Batches,
+        slots: usize,
+        several: bool,
+    ) -> Maker<'a> {
         let mut plan = Plan::default();
         let mut kept = |numbers| plan.room(numbers, Use::Kept);
         let [theta, grads] = [layout.numbers; 2].map(&mut kept);
         let total = if several { kept(layout.numbers) } else { grads };
-        let slots = (0..2).map(|_| kept(layout.numbers)).collect();
+        let slots = (0..slots).map(|_| kept(layout.numbers)).collect();
         let rows = batches.shape.iter().product();
         let [tokens, targets, sorted, drawn, share, numbers, report] =
-            [rows, rows, batches.vocab + 1 + rows, 5, 2, 7, 2].map(kept);
+            [rows, rows, batches.vocab + 1 + rows, 5, 2, NUMBERS, 2].map(kept);
         let fixed = Rooms {
             theta,
             grads,
@@ -104,6 +112,32 @@ impl<'a> Maker<'a> {
             numbers,
             report,
         };
+        Maker::of(plan, fixed, layout, batches)
+    }
+
+    /// An empty plan of a measurement, beside a step that has θ. Of what a step has the rest is not used.
+    pub(crate) fn scoring(layout: &'a Layout, batches: Batches) -> Maker<'a> {
+        let mut plan = Plan::default();
+        let theta = plan.room(layout.numbers, Use::Elsewhere);
+        let rows = batches.shape.iter().product();
+        let [tokens, targets, report] = [rows, rows, 2 * rows].map(|n| plan.room(n, Use::Kept));
+        let fixed = Rooms {
+            theta,
+            grads: theta,
+            total: theta,
+            slots: Vec::new(),
+            tokens,
+            targets,
+            sorted: tokens,
+            drawn: tokens,
+            share: tokens,
+            numbers: tokens,
+            report,
+        };
+        Maker::of(plan, fixed, layout, batches)
+    }
+
+    fn of(plan: Plan, fixed: Rooms, layout: &'a Layout, batches: Batches) -> Maker<'a> {
         Maker {
             plan,
             fixed,
@@ -142,15 +176,15 @@ impl<'a> Maker<'a> {
     /// The result of an earlier op that is input `i`.
     pub(crate) fn value(&self, made: &Listed, i: usize) -> Result<Room> {
         let value = made.inputs.get(i).and_then(Input::id).and_then(|id| self.values.get(&id));
-        value
-            .copied()
-            .ok_or_else(|| GpuError::no(made.op, "where an input is no result of another op"))
+        value.copied().ok_or_else(|| {
+            GpuError::no(made.op, message!("where an input is no result of another op"))
+        })
     }
 
     /// Where the parameter that is input `i` begins in θ.
     pub(crate) fn weight(&self, made: &Listed, i: usize) -> Result<u32> {
         let at = made.inputs.get(i).and_then(Input::id).and_then(|id| self.layout.at(id));
-        at.ok_or_else(|| GpuError::no(made.op, "where its weight is no parameter"))
+        at.ok_or_else(|| GpuError::no(made.op, message!("where its weight is no parameter")))
     }
 
     /// Where the gradient of input `i`, a result, is to be written.

@@ -25,6 +25,8 @@ pub enum Use {
     Kept,
     /// The same, with these numbers at the start.
     Given(Vec<f32>),
+    /// A room of another plan, with which it shares its memory: it needs none here.
+    Elsewhere,
 }
 
 /// One call of a kernel.
@@ -51,6 +53,8 @@ pub enum Part {
     Norm,
     /// The optimizer, which changes nothing when that norm is not finite.
     Update,
+    /// Losses and first choices of a batch: the one part of another plan.
+    Score,
 }
 
 /// Calls in their order, on rooms.
@@ -67,7 +71,7 @@ pub struct Plan {
 /// Where the rooms of a plan lie: several that are not needed at once in one buffer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffers {
-    /// Numbers of each buffer.
+    /// Numbers of each buffer; 0 where it is another plan's.
     pub sizes: Vec<usize>,
     /// The buffer of each room.
     pub of_room: Vec<usize>,
@@ -123,12 +127,12 @@ impl Plan {
             let (numbers, kind) = &self.rooms[room];
             let life = match kind {
                 Use::Passing => lives[room].unwrap_or([0, 0]),
-                Use::Kept | Use::Given(_) => [0, usize::MAX],
+                Use::Kept | Use::Given(_) | Use::Elsewhere => [0, usize::MAX],
             };
             let apart = |other: &[usize; 2]| other[1] < life[0] || life[1] < other[0];
             let free = guests.iter().position(|all| all.iter().all(apart));
             let buffer = free.unwrap_or_else(|| {
-                sizes.push((*numbers).max(4));
+                sizes.push(if *kind == Use::Elsewhere { 0 } else { (*numbers).max(4) });
                 guests.push(Vec::new());
                 sizes.len() - 1
             });

@@ -4,11 +4,12 @@ use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Rooms};
 use crate::plan::{Buffers, Plan};
+use crate::update::Rule;
 use crate::walk::plan;
 use llm_core::buffer::Buffer;
 use llm_core::listing::Listed;
 use llm_core::optim::{Optimizer, OptimizerState, ParameterState};
-use llm_core::{Hyperparameters, Tensor};
+use llm_core::{Tensor, message};
 
 /// A step that is made and not yet on a device: an op without kernels was refused before this, and
 /// what it will need is known. All of it is data, for whoever has a device:
@@ -28,7 +29,7 @@ pub struct Planned {
     pub(crate) rooms: Rooms,
     pub(crate) batches: Batches,
     pub(crate) micro_batches: u32,
-    pub(crate) hyper: Hyperparameters,
+    pub(crate) rule: Rule,
 }
 
 impl Planned {
@@ -49,7 +50,7 @@ impl Planned {
     /// ```
     ///
     /// # Errors
-    /// [`GpuError::NoKernels`] for the first op that has none, or the optimizer; [`GpuError::List`] when
+    /// [`GpuError::NoKernels`] for the first op that has none, [`GpuError::NoOptimizer`]; [`GpuError::List`] when
     /// the list is not that of a loss over a batch of tokens, or a parameter takes no part in it.
     pub fn new(
         list: &[Listed],
@@ -57,15 +58,12 @@ impl Planned {
         optimizer: &dyn Optimizer,
         micro_batches: u32,
     ) -> Result<Planned> {
-        if optimizer.name() != llm_core::AdamW::NAME {
-            return Err(GpuError::no(optimizer.name(), ""));
-        }
-        let hyper = *optimizer.config();
-        let layout = Layout::new(parameters, &hyper)?;
+        let rule = Rule::of(optimizer)?;
+        let layout = Layout::new(parameters, &rule)?;
         let micro_batches = micro_batches.max(1);
-        let (plan, rooms, batches) = plan(list, &layout, micro_batches)?;
+        let (plan, rooms, batches) = plan(list, &layout, &rule, micro_batches)?;
         let buffers = plan.buffers();
-        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, hyper })
+        Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule })
     }
 
     /// Memory that it will need on the device.
@@ -107,7 +105,7 @@ impl Planned {
         each: impl IntoIterator<Item = (N, &'a [f32])>,
     ) -> Result<Vec<f32>> {
         let theta = self.layout.gather(each);
-        theta.ok_or_else(|| GpuError::List("other parameters than those of the step".into()))
+        theta.ok_or_else(|| GpuError::List(message!("other parameters than those of the step")))
     }
 
     /// Each parameter's part of such an array, by name and in the model's order.

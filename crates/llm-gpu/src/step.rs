@@ -1,7 +1,8 @@
 //! A training step of one model on one device.
 
-use crate::device::{Gpu, Loaded};
+use crate::device::Gpu;
 use crate::error::Result;
+use crate::loaded::Loaded;
 use crate::plan::{Part, Room};
 use crate::planned::Planned;
 use llm_core::model::{Batch, TinyGPT};
@@ -29,10 +30,10 @@ impl Planned {
         state: &OptimizerState,
     ) -> Result<Step> {
         let (theta, slots) = (self.gather(weights)?, self.slots(state)?);
-        let loaded = gpu.load(&self.plan, &self.buffers)?;
-        gpu.write(&loaded, self.rooms.theta, bytemuck::cast_slice(&theta));
+        let loaded = gpu.load(&self.plan, &self.buffers, None)?;
+        gpu.write(&loaded, self.rooms.theta, &theta);
         for (&room, numbers) in self.rooms.slots.iter().zip(&slots) {
-            gpu.write(&loaded, room, bytemuck::cast_slice(numbers));
+            gpu.write(&loaded, room, numbers);
         }
         Ok(Step { gpu: gpu.clone(), loaded, planned: self, t: state.t })
     }
@@ -40,8 +41,8 @@ impl Planned {
 
 /// It on a device.
 pub struct Step {
-    gpu: Gpu,
-    loaded: Loaded,
+    pub(crate) gpu: Gpu,
+    pub(crate) loaded: Loaded,
     planned: Planned,
     /// Updates done.
     t: u64,
@@ -71,15 +72,18 @@ impl Step {
         &self.planned
     }
 
+    /// Updates done, those before it was loaded included.
+    pub fn updates(&self) -> u64 {
+        self.t
+    }
+
     /// Queues the loss of micro-batch `micro`, from 0, and its gradient; behind the last one of the step
     /// the norm.
     ///
     /// # Errors
     /// As [`Planned::words`].
     pub fn gradient(&mut self, batch: &Batch, micro: u32) -> Result<()> {
-        for (room, words) in self.planned.words(batch, micro)? {
-            self.gpu.write(&self.loaded, room, bytemuck::cast_slice(&words));
-        }
+        self.gpu.say(&self.loaded, &self.planned.words(batch, micro)?);
         let is_last = micro + 1 == self.planned.micro_batches;
         let parts = [Part::Gradient, Part::Sum, Part::Norm];
         self.gpu.run(&self.loaded, &self.planned.plan, if is_last { &parts } else { &parts[..2] });
@@ -89,8 +93,7 @@ impl Step {
     /// Queues the update, of the gradient times `scale`. A norm that is not finite changes nothing.
     pub fn update(&mut self, lr: f32, scale: f32) {
         self.t += 1;
-        let (room, words) = self.planned.numbers(self.t, lr, scale);
-        self.gpu.write(&self.loaded, room, bytemuck::cast_slice(&words));
+        self.gpu.say(&self.loaded, &[self.planned.numbers(self.t, lr, scale)]);
         self.gpu.run(&self.loaded, &self.planned.plan, &[Part::Update]);
     }
 

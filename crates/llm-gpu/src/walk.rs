@@ -4,8 +4,10 @@ use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Maker, Rooms};
 use crate::ops;
-use crate::plan::{Call, Part, Plan, elements};
+use crate::plan::{Call, Part, Plan};
+use crate::update::Rule;
 use llm_core::listing::Listed;
+use llm_core::message;
 
 /// The most workgroups along an axis of a grid.
 const GRID: u32 = 65_535;
@@ -15,10 +17,11 @@ const GRID: u32 = 65_535;
 pub(crate) fn plan(
     list: &[Listed],
     layout: &Layout,
+    rule: &Rule,
     micro_batches: u32,
 ) -> Result<(Plan, Rooms, Batches)> {
     let batches = ops::batch_of(list)?;
-    let mut maker = Maker::new(layout, batches, micro_batches > 1);
+    let mut maker = Maker::new(layout, batches, rule.slots, micro_batches > 1);
     gradient(&mut maker, list)?;
     maker.plan.end(Part::Gradient);
     if micro_batches > 1 {
@@ -27,13 +30,35 @@ pub(crate) fn plan(
     maker.plan.end(Part::Sum);
     ops::norm(&mut maker, layout.numbers);
     maker.plan.end(Part::Norm);
-    update(&mut maker, layout);
+    rule.plan(&mut maker, layout);
     maker.plan.end(Part::Update);
-    let most = |call: &Call| call.grid.into_iter().max().unwrap_or_default();
-    if maker.plan.calls.iter().any(|call| most(call) > GRID) {
-        return Err(GpuError::List("the batch is larger than one call of a kernel".into()));
-    }
+    check(&maker.plan)?;
     Ok((maker.plan, maker.fixed, batches))
+}
+
+/// The plan of a measurement: forward alone, and of the loss what each place has of it.
+pub(crate) fn scoring(list: &[Listed], layout: &Layout) -> Result<(Plan, Rooms, Batches)> {
+    let batches = ops::batch_of(list)?;
+    let mut maker = Maker::scoring(layout, batches);
+    for made in list {
+        if made.op == ops::LOSS {
+            ops::score(&mut maker, made)?;
+        } else {
+            let done = (ops::row(made)?.forward)(&mut maker, made)?;
+            maker.keep(made, done.result);
+        }
+    }
+    maker.plan.end(Part::Score);
+    check(&maker.plan)?;
+    Ok((maker.plan, maker.fixed, batches))
+}
+
+fn check(plan: &Plan) -> Result<()> {
+    let most = |call: &Call| call.grid.into_iter().max().unwrap_or_default();
+    match plan.calls.iter().any(|call| most(call) > GRID) {
+        true => Err(GpuError::List(message!("the batch is larger than one call of a kernel"))),
+        false => Ok(()),
+    }
 }
 
 fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
@@ -53,16 +78,7 @@ fn gradient(maker: &mut Maker<'_>, list: &[Listed]) -> Result<()> {
         maker.let_go(dy);
     }
     match maker.unused() {
-        Some(name) => Err(GpuError::List(format!("the loss does not depend on '{name}'"))),
+        Some(name) => Err(GpuError::List(message!("the loss does not depend on '{}'", name))),
         None => Ok(()),
     }
-}
-
-/// AdamW with the step's gradient.
-fn update(maker: &mut Maker<'_>, layout: &Layout) {
-    let (n, fixed) = (layout.numbers, maker.fixed.clone());
-    let sizes = [n as u32, layout.decayed as u32];
-    let mut rooms = vec![fixed.numbers, fixed.report, fixed.total, fixed.theta];
-    rooms.extend(fixed.slots);
-    maker.call(ops::ADAMW, &sizes, &rooms, elements(n));
 }

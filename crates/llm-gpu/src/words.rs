@@ -4,6 +4,7 @@ use crate::error::{GpuError, Result};
 use crate::maker::Batches;
 use crate::plan::Room;
 use crate::planned::Planned;
+use llm_core::message;
 use llm_core::model::{Batch, Origin};
 
 /// What is written into a room, from its beginning.
@@ -19,21 +20,22 @@ impl Planned {
     pub fn words(&self, batch: &Batch, micro: u32) -> Result<Vec<Words>> {
         let Batches { shape, vocab } = self.batches;
         if batch.shape != shape {
-            return Err(GpuError::List(format!(
-                "a batch of {:?} for a step that was made for {shape:?}",
-                batch.shape
+            return Err(GpuError::List(message!(
+                "a batch of {} for a step that was made for {}",
+                batch.shape.to_vec(),
+                shape.to_vec()
             )));
         }
         let targets = || batch.targets.iter().filter(|&&t| t != Batch::IGNORED);
         let counted = targets().count();
         if counted == 0 || batch.inputs.iter().chain(targets()).any(|&t| t as usize >= vocab) {
-            return Err(GpuError::List(
-                "a token is beyond the vocabulary, or no target counts".into(),
-            ));
+            return Err(GpuError::List(message!(
+                "a token is beyond the vocabulary, or no target counts"
+            )));
         }
         let Origin { seed, step, first_row } = batch.origin;
         let first = u32::try_from(first_row).map_err(|_| {
-            GpuError::List("more sequences in a step than a kernel can count".into())
+            GpuError::List(message!("more sequences in a step than a kernel can count"))
         })?;
         let share = 1.0 / (counted as f32 * self.micro_batches as f32);
         let behind = if micro == 0 { 0.0f32 } else { 1.0 };
@@ -52,13 +54,7 @@ impl Planned {
     /// rate, and what the gradient is multiplied by ([`clip_scale`](llm_core::optim::clip_scale) of the
     /// norm in the report).
     pub fn numbers(&self, t: u64, lr: f32, scale: f32) -> Words {
-        let hyper = &self.hyper;
-        let [beta1, beta2] = [hyper.beta1, hyper.beta2];
-        // In f64: 1 − β₂ᵗ cancels for β₂ near 1.
-        let correction = |beta: f32| (1.0 - f64::from(beta).powf(t as f64)) as f32;
-        let (rate, root) = (lr / correction(beta1), 1.0 / correction(beta2).sqrt());
-        let all = [rate, root, lr * hyper.weight_decay, scale, beta1, beta2, hyper.eps];
-        (self.rooms.numbers, all.map(f32::to_bits).to_vec())
+        (self.rooms.numbers, self.rule.numbers(t, lr, scale).map(f32::to_bits).to_vec())
     }
 }
 

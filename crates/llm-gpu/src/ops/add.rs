@@ -4,6 +4,7 @@ use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::Listed;
+use llm_core::message;
 
 const TEXT: &[&str] = &[include_str!("elementwise.wgsl")];
 const ADD: Kernel = Kernel { entry: "add", text: TEXT };
@@ -11,7 +12,7 @@ const ADD: Kernel = Kernel { entry: "add", text: TEXT };
 /// y = a + b.
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     if made.inputs.iter().any(|input| input.shape() != made.shape) {
-        return Err(GpuError::no(made.op, "for inputs of two shapes"));
+        return Err(GpuError::no(made.op, message!("for inputs of two shapes")));
     }
     let (a, b) = (maker.value(made, 0)?, maker.value(made, 1)?);
     let n = made.shape.iter().product();

@@ -11,6 +11,7 @@ use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room};
 use llm_core::listing::Listed;
+use llm_core::message;
 
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("softmax.wgsl")];
 const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
@@ -38,11 +39,11 @@ struct Views {
 impl Heads {
     fn new(maker: &Maker<'_>, made: &Listed) -> Result<Heads> {
         if made.fact("keep").is_some() {
-            return Err(GpuError::no(made.op, "with heads switched off"));
+            return Err(GpuError::no(made.op, message!("with heads switched off")));
         }
         let [b, t] = maker.batch;
         if made.shape.len() != 3 || made.shape[..2] != [b, t] {
-            return Err(GpuError::no(made.op, "of another batch"));
+            return Err(GpuError::no(made.op, message!("of another batch")));
         }
         let (h, g, d) = (whole(made, "heads")?, whole(made, "kv_heads")?, whole(made, "head_dim")?);
         let window = whole(made, "window")?.min(t);

@@ -18,11 +18,10 @@ pub(super) fn rows_of(shape: &[usize]) -> [usize; 2] {
 }
 
 /// A number that the op has to have said.
-pub(super) fn number(made: &Listed, name: &str) -> Result<f64> {
-    made.number(name)
-        .ok_or_else(|| GpuError::List(format!("'{}' does not say its {name}", made.op)))
+pub(super) fn number(made: &Listed, name: &'static str) -> Result<f64> {
+    made.number(name).ok_or_else(|| GpuError::unsaid(made.op, name))
 }
 
-pub(super) fn whole(made: &Listed, name: &str) -> Result<usize> {
+pub(super) fn whole(made: &Listed, name: &'static str) -> Result<usize> {
     Ok(number(made, name)? as usize)
 }

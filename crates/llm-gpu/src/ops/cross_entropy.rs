@@ -6,16 +6,32 @@ use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, rows};
 use llm_core::listing::Listed;
+use llm_core::message;
 
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("cross_entropy.wgsl")];
 const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
 const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
+const SCORE: Kernel = Kernel { entry: "score", text: TEXT };
 
-pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
+/// The logits, their rows and how long one is.
+fn logits_of(maker: &Maker<'_>, made: &Listed) -> Result<(Room, [usize; 2])> {
     let (logits, [n, v]) = (maker.value(made, 0)?, rows_of(made.inputs[0].shape()));
     if n != maker.batch[0] * maker.batch[1] {
-        return Err(GpuError::no(made.op, "for other rows than the batch's tokens"));
+        return Err(GpuError::no(made.op, message!("for other rows than the batch's tokens")));
     }
+    Ok((logits, [n, v]))
+}
+
+/// The loss of each place, and whether its target is the first choice, into the report.
+pub(crate) fn score(maker: &mut Maker<'_>, made: &Listed) -> Result<()> {
+    let (logits, [n, v]) = logits_of(maker, made)?;
+    let rooms = [logits, maker.fixed.targets, maker.fixed.report];
+    maker.call(SCORE, &[n as u32, v as u32], &rooms, rows(n));
+    Ok(())
+}
+
+pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
+    let (logits, [n, v]) = logits_of(maker, made)?;
     let (lse, losses) = (maker.room(n), maker.room(n));
     let rooms = [logits, maker.fixed.targets, lse, losses];
     maker.call(FORWARD, &[n as u32, v as u32], &rooms, rows(n));

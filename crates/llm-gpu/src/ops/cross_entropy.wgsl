@@ -8,21 +8,26 @@ const IGNORED: u32 = 0xffffffffu;
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
 @group(0) @binding(3) var<storage, read_write> lse: array<f32>;
 @group(0) @binding(4) var<storage, read_write> losses: array<f32>;
+@group(0) @binding(3) var<storage, read_write> scores: array<f32>; // losses, then 1 where the target is the first choice
 @group(0) @binding(3) var<storage, read> known: array<f32>; // the same lse
 @group(0) @binding(4) var<storage, read> share: array<f32>; // [0]: what one target counts
 @group(0) @binding(5) var<storage, read_write> dlogits: array<f32>;
+
+fn lse_of(at: u32, t: u32) -> f32 {
+    var most = -3.4e38;
+    for (var i = t; i < p.v; i += W) { most = max(most, logits[at + i]); }
+    most = greatest_of(most, t);
+    var sum = 0.0;
+    for (var i = t; i < p.v; i += W) { sum += exp(logits[at + i] - most); }
+    return most + log(sum_of(sum, t));
+}
 
 @compute @workgroup_size(64)
 fn forward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let row = g.y * grid.x + g.x;
     if row >= p.rows { return; }
     let at = row * p.v;
-    var most = -3.4e38;
-    for (var i = t; i < p.v; i += W) { most = max(most, logits[at + i]); }
-    most = greatest_of(most, t);
-    var sum = 0.0;
-    for (var i = t; i < p.v; i += W) { sum += exp(logits[at + i] - most); }
-    let all = most + log(sum_of(sum, t));
+    let all = lse_of(at, t);
     if t == 0u {
         lse[row] = all;
         let wanted = targets[row];
@@ -41,5 +46,27 @@ fn backward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: 
     let each = select(share[0], 0.0, wanted == IGNORED);
     for (var i = t; i < p.v; i += W) {
         dlogits[at + i] = (exp(logits[at + i] - known[row]) - select(0.0, 1.0, i == wanted)) * each;
+    }
+}
+
+// The loss of a place, and whether its target has the greatest logit, the first of equals.
+@compute @workgroup_size(64)
+fn score(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec3<u32>, @builtin(local_invocation_index) t: u32) {
+    let row = g.y * grid.x + g.x;
+    if row >= p.rows { return; }
+    let at = row * p.v;
+    let all = lse_of(at, t);
+    let wanted = targets[row];
+    let mine = logits[at + min(wanted, p.v - 1u)];
+    var before = 0.0;
+    for (var i = t; i < p.v; i += W) {
+        let x = logits[at + i];
+        // Written so that a number that is none is before all.
+        if i != wanted && !(x < mine || (x == mine && i > wanted)) { before += 1.0; }
+    }
+    before = sum_of(before, t);
+    if t == 0u {
+        scores[row] = select(all - mine, 0.0, wanted == IGNORED);
+        scores[p.rows + row] = select(0.0, 1.0, before == 0.0 && wanted != IGNORED);
     }
 }

@@ -5,6 +5,7 @@ use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::{Fact, Listed};
+use llm_core::message;
 
 const APPLY: Kernel = Kernel { entry: "apply", text: &[include_str!("dropout.wgsl")] };
 
@@ -20,11 +21,11 @@ pub(super) fn apply(
     add: u32,
 ) -> Result<()> {
     let Some(Fact::Masks(masks)) = made.fact("masks") else {
-        return Err(GpuError::List(format!("'{}' does not say its masks", made.op)));
+        return Err(GpuError::unsaid(made.op, "masks"));
     };
     let (threshold, scale, place) = masks.decided_by();
     if place >= PLACES {
-        return Err(GpuError::no(made.op, "at such a place"));
+        return Err(GpuError::no(made.op, message!("at such a place")));
     }
     let [rows_, width_, each_] = [rows, width, each].map(|n| n as u32);
     let sizes = [rows_, width_, each_, place as u32, u32::from(threshold), scale.to_bits(), add];

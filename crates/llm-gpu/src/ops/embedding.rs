@@ -5,6 +5,7 @@ use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::{Fact, Listed};
+use llm_core::message;
 
 const TEXT: &[&str] = &[include_str!("embedding.wgsl")];
 const BY_TOKEN: Kernel = Kernel { entry: "by_token", text: TEXT };
@@ -23,10 +24,10 @@ fn sizes_of(maker: &Maker<'_>, made: &Listed) -> Result<(bool, [usize; 4])> {
         {
             true
         }
-        _ => return Err(GpuError::no(made.op, "of other rows than tokens and places")),
+        _ => return Err(GpuError::no(made.op, message!("of other rows than tokens and places"))),
     };
     if rows != b * t {
-        return Err(GpuError::no(made.op, "of another batch"));
+        return Err(GpuError::no(made.op, message!("of another batch")));
     }
     Ok((by_place, [rows, width, t, table[0]]))
 }

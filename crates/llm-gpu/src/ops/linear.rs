@@ -1,12 +1,13 @@
 //! linear: y = x·W + b, W as it is or transposed.
 
 use super::common::{number, rows_of};
-use super::matmul::{Product, View};
+use super::matmul::{Plus, Product, View};
 use super::sums::{columns, parts};
 use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::Room;
 use llm_core::listing::Listed;
+use llm_core::message;
 
 /// The most that chunks of a weight's gradient may take, in numbers.
 const SCRATCH: usize = 1 << 24;
@@ -14,7 +15,7 @@ const SCRATCH: usize = 1 << 24;
 /// Rows, inputs, outputs; whether W is stored `[out, in]`.
 fn sizes_of(made: &Listed) -> Result<([usize; 3], bool)> {
     if number(made, "bf16")? != 0.0 {
-        return Err(GpuError::no(made.op, "in bf16"));
+        return Err(GpuError::no(made.op, message!("in bf16")));
     }
     let ([rows, i], [_, o]) = (rows_of(made.inputs[0].shape()), rows_of(&made.shape));
     Ok(([rows, i, o], number(made, "transposed")? != 0.0))
@@ -31,11 +32,12 @@ fn matrix(room: Room, at: u32, [i, o]: [usize; 2], transposed: bool) -> View {
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let ([rows, i, o], transposed) = sizes_of(made)?;
     let (x, w) = (maker.value(made, 0)?, maker.weight(made, 1)?);
-    let bias = (made.inputs.len() > 2).then(|| maker.weight(made, 2)).transpose()?;
+    let has_bias = made.inputs.len() > 2;
+    let plus = if has_bias { Plus::Bias(maker.weight(made, 2)?) } else { Plus::Nothing };
     let y = maker.room(rows * o);
     let w = matrix(maker.fixed.theta, w, [i, o], transposed);
     let product = Product::new(View::of(y, 0, o), View::of(x, 0, i), w, [rows, o, i]);
-    Product { bias, ..product }.call(maker);
+    Product { plus, ..product }.call(maker);
     Ok(y.into())
 }
 

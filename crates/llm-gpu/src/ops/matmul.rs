@@ -19,7 +19,7 @@ const TILES: [(usize, Kernel); 4] = [
 
 /// A matrix in a room, or one for each outer and inner number.
 #[derive(Clone, Copy)]
-pub(super) struct View {
+pub(crate) struct View {
     room: Room,
     at: usize,
     /// From a row to the next, from a column to the next.
@@ -30,16 +30,16 @@ pub(super) struct View {
 
 impl View {
     /// A row-major matrix of `columns` columns that begins at `at`.
-    pub(super) fn of(room: Room, at: usize, columns: usize) -> View {
+    pub(crate) fn of(room: Room, at: usize, columns: usize) -> View {
         View { room, at, strides: [columns, 1], steps: [0, 0] }
     }
 
-    pub(super) fn stepping(self, steps: [usize; 2]) -> View {
+    pub(crate) fn stepping(self, steps: [usize; 2]) -> View {
         View { steps, ..self }
     }
 
     /// The transpose.
-    pub(super) fn t(self) -> View {
+    pub(crate) fn t(self) -> View {
         let [row, column] = self.strides;
         View { strides: [column, row], ..self }
     }
@@ -47,7 +47,7 @@ impl View {
 
 /// What is known to be 0, and is not computed or not read.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Causal {
+pub(crate) enum Causal {
     No = 0,
     /// Of C only the lower triangle is wanted.
     Result = 1,
@@ -57,9 +57,19 @@ pub(super) enum Causal {
     LeftTransposed = 3,
 }
 
-/// c (+)= α·a·b (+ bias).
+/// What is added to a product.
 #[derive(Clone, Copy)]
-pub(super) struct Product {
+pub(crate) enum Plus {
+    Nothing,
+    /// A number for each column, which begin here in θ.
+    Bias(u32),
+    /// β times a matrix of another room, which lies there as the result does in its own.
+    Matrix(Room, f32),
+}
+
+/// c (+)= α·a·b (+ bias, or + β·d).
+#[derive(Clone, Copy)]
+pub(crate) struct Product {
     pub c: View,
     pub a: View,
     pub b: View,
@@ -69,21 +79,20 @@ pub(super) struct Product {
     pub batch: [usize; 2],
     pub alpha: f32,
     pub causal: Causal,
-    /// Where the bias begins in θ.
-    pub bias: Option<u32>,
+    pub plus: Plus,
     pub add: u32,
     /// Not 0: the outer numbers are chunks of so much of K.
     pub chunk: usize,
 }
 
 impl Product {
-    pub(super) fn new(c: View, a: View, b: View, sizes: [usize; 3]) -> Product {
-        let (batch, causal, bias) = ([1, 1], Causal::No, None);
-        Product { c, a, b, sizes, batch, alpha: 1.0, causal, bias, add: 0, chunk: 0 }
+    pub(crate) fn new(c: View, a: View, b: View, sizes: [usize; 3]) -> Product {
+        let (batch, causal, plus) = ([1, 1], Causal::No, Plus::Nothing);
+        Product { c, a, b, sizes, batch, alpha: 1.0, causal, plus, add: 0, chunk: 0 }
     }
 
-    pub(super) fn call(self, maker: &mut Maker<'_>) {
-        let Product { c, a, b, sizes: [m, n, k], batch, alpha, causal, bias, add, chunk } = self;
+    pub(crate) fn call(self, maker: &mut Maker<'_>) {
+        let Product { c, a, b, sizes: [m, n, k], batch, alpha, causal, plus, add, chunk } = self;
         let z = batch[0] * batch[1];
         let tiles = |r: usize| [n.div_ceil(16 * r), m.div_ceil(16 * r)];
         // The largest tile that leaves enough of them for a device's many units.
@@ -97,11 +106,15 @@ impl Product {
         let mut all: Vec<u32> = [m, n, k, batch[1]].map(|n| n as u32).to_vec();
         all.extend(view(a).into_iter().chain(view(b)).map(|n| n as u32));
         all.extend([c.at, c_row, c.steps[0], c.steps[1]].map(|n| n as u32));
-        let has_bias = u32::from(bias.is_some());
-        all.extend([bias.unwrap_or(0), alpha.to_bits(), has_bias, add]);
-        all.extend([causal as u32, chunk as u32]);
+        let (kind, at, beta, plus) = match plus {
+            Plus::Nothing => (0, 0, 0.0f32, maker.fixed.theta),
+            Plus::Bias(at) => (1, at, 0.0, maker.fixed.theta),
+            Plus::Matrix(room, beta) => (2, 0, beta, room),
+        };
+        all.extend([alpha.to_bits(), kind, at, beta.to_bits()]);
+        all.extend([add, causal as u32, chunk as u32]);
         let [x, y] = tiles(*r).map(|n| n as u32);
-        let rooms = [a.room, b.room, maker.fixed.theta, c.room];
+        let rooms = [a.room, b.room, plus, c.room];
         maker.call(*kernel, &all, &rooms, [x, y, z as u32]);
     }
 }

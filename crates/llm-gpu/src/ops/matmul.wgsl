@@ -1,4 +1,4 @@
-// C ← α·A·B (+ bias of each column) (+ C), for every z of the grid. A transposed matrix is one with its two strides
+// C ← α·A·B (+ a bias of each column, or + β·D) (+ C), for every z of the grid. A transposed matrix is one with its two strides
 // exchanged, a head is an offset: nothing is copied to be multiplied. Each number has one writer, which goes through k in
 // rising order: the same bits on every run. In front of this text stand R, the rows and columns of one thread, and DEPTH.
 struct Product {
@@ -6,7 +6,8 @@ struct Product {
     a_at: u32, a_row: u32, a_column: u32, a_outer: u32, a_inner: u32,
     b_at: u32, b_row: u32, b_column: u32, b_outer: u32, b_inner: u32,
     c_at: u32, c_row: u32, c_outer: u32, c_inner: u32,
-    bias_at: u32, alpha: f32, has_bias: u32, add: u32,
+    alpha: f32, plus: u32, bias_at: u32, beta: f32, // plus: 1 a bias, 2 β·D, which lies as C does
+    add: u32,
     causal: u32, // 1: only C's lower triangle; 2: A is a lower triangle; 3: A is the transpose of one
     chunk: u32, // not 0: z counts chunks of k
 }
@@ -16,7 +17,7 @@ const ROW: u32 = T + 4u; // of the tiles of A and B: neighbours in other banks
 @group(0) @binding(0) var<uniform> p: Product;
 @group(0) @binding(1) var<storage, read> a: array<f32>;
 @group(0) @binding(2) var<storage, read> b: array<f32>;
-@group(0) @binding(3) var<storage, read> bias: array<f32>;
+@group(0) @binding(3) var<storage, read> d: array<f32>; // or what has the bias
 @group(0) @binding(4) var<storage, read_write> c: array<f32>;
 
 var<workgroup> a_tile: array<f32, DEPTH * ROW>; // [k][row of C]
@@ -75,7 +76,8 @@ fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
             if row < p.m && column < p.n {
                 let at = c_at + row * p.c_row + column;
                 var v = p.alpha * sums[i][j];
-                if p.has_bias == 1u { v += bias[p.bias_at + column]; }
+                if p.plus == 1u { v += d[p.bias_at + column]; }
+                if p.plus == 2u { v = fma(p.beta, d[at], v); }
                 if p.add == 1u { v += c[at]; }
                 c[at] = v;
             }

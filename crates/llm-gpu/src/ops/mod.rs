@@ -9,18 +9,23 @@ mod cross_entropy;
 mod dropout;
 mod embedding;
 mod linear;
-mod matmul;
+pub(crate) mod matmul;
 mod norm;
 mod parts;
 mod rotary;
 mod sums;
 
+pub(crate) use cross_entropy::score;
 pub(crate) use sums::{norm, sum};
 
 use crate::error::{GpuError, Result};
 use crate::maker::{Batches, Made, Maker};
-use crate::plan::{Kernel, Room};
+use crate::plan::Room;
 use llm_core::listing::{Fact, Input, Listed};
+use llm_core::message;
+
+/// The op that ends a list.
+pub(crate) const LOSS: &str = "cross_entropy";
 
 /// Calls of an op.
 pub(crate) struct Row {
@@ -46,20 +51,18 @@ const ROWS: [Row; 16] = [
     Row { op: "slice", forward: parts::slice, backward: parts::slice_back },
     Row { op: "concat", forward: parts::concat, backward: parts::concat_back },
     Row { op: "dropout", forward: dropout::forward, backward: dropout::backward },
-    Row { op: "cross_entropy", forward: cross_entropy::forward, backward: cross_entropy::backward },
+    Row { op: LOSS, forward: cross_entropy::forward, backward: cross_entropy::backward },
 ];
 
 /// The calls of a listed op.
 pub(crate) fn row(made: &Listed) -> Result<&'static Row> {
-    ROWS.iter().find(|row| row.op == made.op).ok_or_else(|| GpuError::no(made.op, ""))
+    ROWS.iter().find(|row| row.op == made.op).ok_or_else(|| GpuError::without(made.op))
 }
-
-pub(crate) const ADAMW: Kernel = Kernel { entry: "update", text: &[include_str!("adamw.wgsl")] };
 
 /// B, T and V of a list: that of a loss over tokens.
 pub(crate) fn batch_of(list: &[Listed]) -> Result<Batches> {
-    let no_loss = || GpuError::List("the list is not that of a loss".into());
-    if list.last().is_none_or(|made| made.op != "cross_entropy") {
+    let no_loss = || GpuError::List(message!("the list is not that of a loss"));
+    if list.last().is_none_or(|made| made.op != LOSS) {
         return Err(no_loss());
     }
     // An op that is refused is named before anything else is found wrong.

@@ -5,6 +5,7 @@ use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::listing::Listed;
+use llm_core::message;
 
 const TEXT: &[&str] = &[include_str!("parts.wgsl")];
 const TAKE: Kernel = Kernel { entry: "take", text: TEXT };
@@ -80,7 +81,7 @@ fn each_part(
     for (i, input) in made.inputs.iter().enumerate() {
         let [n, length, width] = rows_of(input.shape(), &made.shape, axis);
         if n == 0 {
-            return Err(GpuError::no(made.op, "of an empty part"));
+            return Err(GpuError::no(made.op, message!("of an empty part")));
         }
         part(maker, i, [n, length, width, start])?;
         start += length;

@@ -6,15 +6,16 @@ use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room, Use, elements};
 use llm_core::kernels::rotary::{Turned, forward as turn};
 use llm_core::listing::{Fact, Listed};
+use llm_core::message;
 
 const TURN: Kernel = Kernel { entry: "turn", text: &[include_str!("rotary.wgsl")] };
 
 /// The sizes but for the last two, and how many numbers there are.
 fn sizes_of(made: &Listed) -> Result<([u32; 6], usize)> {
     let Some(Fact::Angles(angles)) = made.fact("angles") else {
-        return Err(GpuError::List("'rotary' does not say its angles".into()));
+        return Err(GpuError::unsaid(made.op, "angles"));
     };
-    let &[b, t, width] = &made.shape[..] else { return Err(GpuError::no(made.op, "")) };
+    let &[b, t, width] = &made.shape[..] else { return Err(GpuError::without(made.op)) };
     let (heads, head) = (whole(made, "heads")?, whole(made, "head_dim")?);
     let n = b * t * width;
     Ok(([n, width, heads, head, angles.width() / 2, t].map(|n| n as u32), n))
@@ -23,11 +24,11 @@ fn sizes_of(made: &Listed) -> Result<([u32; 6], usize)> {
 /// Cosines and sines of the T positions, `[T, 2, R/2]`: what the turn makes of pairs (1, 0).
 fn table(made: &Listed) -> Result<Vec<f32>> {
     let Some(Fact::Angles(angles)) = made.fact("angles") else {
-        return Err(GpuError::List("'rotary' does not say its angles".into()));
+        return Err(GpuError::unsaid(made.op, "angles"));
     };
     let (width, t) = (angles.width(), made.shape[1]);
     if width == 0 {
-        return Err(GpuError::no(made.op, "of no channels"));
+        return Err(GpuError::no(made.op, message!("of no channels")));
     }
     let pairs: Vec<f32> =
         (0..t * width).map(|i| if i % width < width / 2 { 1.0 } else { 0.0 }).collect();

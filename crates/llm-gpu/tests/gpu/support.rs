@@ -1,10 +1,13 @@
 //! An adapter, models, and how far two arrays are apart.
 
 use llm_core::listing::listing;
-use llm_core::model::{Batch, Mode};
-use llm_core::optim::OptimizerState;
-use llm_core::{AdamW, Hyperparameters, TinyGPT, TokenDataset};
+use llm_core::model::{Batch, Mode, Origin};
+use llm_core::train::Trainer;
+use llm_core::{
+    AdamW, Attention, Config, Hyperparameters, Recipe, Schedule, TinyGPT, TokenDataset,
+};
 use llm_gpu::{Gpu, GpuError, Planned, Step};
+use std::sync::Arc;
 
 /// The adapter that `LLM_GPU` names a part of, else the system's first; `None`, with the reason
 /// printed, where there is none.
@@ -37,16 +40,54 @@ pub fn adamw() -> AdamW {
     AdamW::new(hyper()).unwrap()
 }
 
-/// The step of this model over batches of this shape.
-pub fn planned(model: &TinyGPT, batch: &Batch) -> Result<Planned, GpuError> {
-    let (_, list) = listing(|| model.loss(batch, Mode::Training).unwrap());
-    let parameters: Vec<_> = model.parameters().collect();
-    Planned::new(&list, &parameters, &adamw(), 1)
+/// A run of a few steps: what it is of, and how it is trained.
+pub struct Case {
+    pub config: Config,
+    pub attention: Arc<dyn Attention>,
+    pub batch_size: usize,
+    pub accum: u32,
+    pub optimizer: &'static str,
+    pub lr: f32,
 }
 
-pub fn on(gpu: &Gpu, model: &TinyGPT, batch: &Batch) -> Step {
-    let planned = planned(model, batch).unwrap_or_else(|e| panic!("{e}"));
-    planned.load(gpu, model, &OptimizerState::default()).unwrap()
+impl Case {
+    /// With AdamW and one micro-batch.
+    pub fn new(config: Config, attention: impl Attention + 'static, batch_size: usize) -> Case {
+        let attention = Arc::new(attention);
+        Case { config, attention, batch_size, accum: 1, optimizer: "adamw", lr: 3e-3 }
+    }
+
+    /// At its start.
+    pub fn trainer(self) -> Trainer {
+        let Case { config, attention, batch_size, accum, optimizer, lr } = self;
+        let mut recipe = Recipe::new([batch_size, config.seq_len], 1000, lr);
+        recipe.schedule = Schedule::constant(lr);
+        (recipe.optimizer, recipe.hyperparameters) = (optimizer.into(), hyper());
+        (recipe.clip, recipe.seed, recipe.accum) = (1.0, 1, accum);
+        Trainer::new(TinyGPT::with_attention(config, attention, 1).unwrap(), recipe).unwrap()
+    }
+
+    /// The step of a run on a device.
+    pub fn step(gpu: &Gpu, trainer: &Trainer) -> Step {
+        let planned = planned(trainer).unwrap_or_else(|e| panic!("{e}"));
+        planned.load(gpu, &trainer.model, trainer.optimizer.state()).unwrap()
+    }
+}
+
+/// The micro-batches of the next step.
+pub fn first_batches(trainer: &Trainer) -> Vec<Batch> {
+    let Recipe { seed, batch_size, seq_len, accum, .. } = trainer.recipe;
+    let first = |micro: u32| u64::from(micro) * batch_size as u64;
+    let origin = |micro| Origin { seed, step: trainer.step, first_row: first(micro) };
+    (0..accum).map(|micro| text().rows(origin(micro), [batch_size, seq_len]).unwrap()).collect()
+}
+
+pub fn planned(trainer: &Trainer) -> Result<Planned, GpuError> {
+    let Trainer { model, optimizer, recipe, .. } = trainer;
+    let batch = &first_batches(trainer)[0];
+    let (_, list) = listing(|| model.loss(batch, Mode::Training).unwrap());
+    let parameters: Vec<_> = model.parameters().collect();
+    Planned::new(&list, &parameters, optimizer.as_ref(), recipe.accum)
 }
 
 /// |a − b| / |b|.

@@ -1,0 +1,155 @@
+//! A plan on a device: its buffers, its kernels compiled, what each call is bound to.
+
+use crate::device::{Gpu, in_a_line, said};
+use crate::error::{GpuError, Result};
+use crate::plan::{Buffers, Kernel, Plan, Room, Use};
+use llm_core::base::bytes;
+use llm_core::message;
+use pollster::block_on;
+use std::collections::HashMap;
+use std::num::NonZeroU64;
+use wgpu::util::DeviceExt;
+
+/// Each call's sizes lie this far apart in one buffer: every device can begin a binding there.
+const ALIGNED: usize = 256;
+
+/// A call with its kernel compiled and its buffers bound.
+pub(crate) struct Ready {
+    pub pipeline: wgpu::ComputePipeline,
+    pub bindings: wgpu::BindGroup,
+    pub grid: [u32; 3],
+}
+
+/// A plan on a device.
+pub(crate) struct Loaded {
+    pub calls: Vec<Ready>,
+    /// The buffer of each room, and how much of it is the room's.
+    rooms: Vec<(wgpu::Buffer, u64)>,
+}
+
+impl Loaded {
+    pub(crate) fn buffer(&self, room: Room) -> &wgpu::Buffer {
+        &self.rooms[room.0].0
+    }
+}
+
+impl Gpu {
+    /// Makes the buffers and bindings of a plan and compiles its kernels. Its one room that is
+    /// elsewhere, if there is one, lies in `elsewhere`.
+    ///
+    /// # Errors
+    /// [`GpuError::Memory`]; [`GpuError::Device`] when a driver does not take a kernel.
+    pub(crate) fn load(
+        &self,
+        plan: &Plan,
+        buffers: &Buffers,
+        elsewhere: Option<&wgpu::Buffer>,
+    ) -> Result<Loaded> {
+        let limits = self.device.limits();
+        let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        let largest = buffers.sizes.iter().max().map_or(0, |&numbers| 4 * numbers as u64);
+        let needed = buffers.bytes();
+        if largest > most {
+            let what = message!("one array has {}, it allows {}", bytes(largest), bytes(most));
+            return Err(GpuError::Memory { needed, what });
+        }
+        let memory = self.device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let others = self.device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let loaded = self.make(plan, buffers, elsewhere);
+        let [other, no_memory] = [others, memory].map(|scope| block_on(scope.pop()));
+        if let Some(words) = no_memory {
+            return Err(GpuError::Memory { needed, what: in_a_line(&words).into() });
+        }
+        other.map_or(Ok(()), |words| Err(said(&words)))?;
+        self.check().map(|()| loaded)
+    }
+
+    fn make(&self, plan: &Plan, buffers: &Buffers, elsewhere: Option<&wgpu::Buffer>) -> Loaded {
+        let usage = wgpu::BufferUsages::STORAGE
+            | wgpu::BufferUsages::COPY_DST
+            | wgpu::BufferUsages::COPY_SRC;
+        let new = |numbers: usize| {
+            let size = 4 * numbers as u64;
+            let label = None;
+            let desc = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false };
+            self.device.create_buffer(&desc)
+        };
+        let made: Vec<_> = (buffers.sizes.iter())
+            .map(|&numbers| match elsewhere {
+                Some(buffer) if numbers == 0 => buffer.clone(),
+                _ => new(numbers),
+            })
+            .collect();
+        let rooms: Vec<(wgpu::Buffer, u64)> = plan
+            .rooms
+            .iter()
+            .zip(&buffers.of_room)
+            .map(|((numbers, _), &buffer)| (made[buffer].clone(), 4 * (*numbers).max(1) as u64))
+            .collect();
+        for ((_, kind), (buffer, _)) in plan.rooms.iter().zip(&rooms) {
+            if let Use::Given(numbers) = kind {
+                self.queue.write_buffer(buffer, 0, bytemuck::cast_slice(numbers));
+            }
+        }
+        let mut sizes: Vec<u32> = Vec::new();
+        for (i, call) in plan.calls.iter().enumerate() {
+            sizes.resize(i * ALIGNED / 4, 0);
+            sizes.extend(&call.sizes);
+        }
+        sizes.resize(plan.calls.len() * ALIGNED / 4, 0);
+        let sizes = self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
+            label: None,
+            contents: bytemuck::cast_slice(&sizes),
+            usage: wgpu::BufferUsages::UNIFORM,
+        });
+        let mut pipelines: HashMap<Kernel, wgpu::ComputePipeline> = HashMap::new();
+        let calls = plan.calls.iter().enumerate().map(|(i, call)| {
+            let pipeline =
+                pipelines.entry(call.kernel).or_insert_with(|| self.compile(call.kernel)).clone();
+            let own = wgpu::BufferBinding {
+                buffer: &sizes,
+                offset: (i * ALIGNED) as u64,
+                size: NonZeroU64::new(ALIGNED as u64),
+            };
+            let whole = call.rooms.iter().map(|room| {
+                let (buffer, bytes) = &rooms[room.0];
+                wgpu::BufferBinding { buffer, offset: 0, size: NonZeroU64::new(*bytes) }
+            });
+            let entries: Vec<_> = std::iter::once(own)
+                .chain(whole)
+                .enumerate()
+                .map(|(binding, part)| wgpu::BindGroupEntry {
+                    binding: binding as u32,
+                    resource: wgpu::BindingResource::Buffer(part),
+                })
+                .collect();
+            let bindings = self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: Some(call.kernel.entry),
+                layout: &pipeline.get_bind_group_layout(0),
+                entries: &entries,
+            });
+            Ready { pipeline, bindings, grid: call.grid }
+        });
+        let calls = calls.collect();
+        Loaded { calls, rooms }
+    }
+
+    /// Its bindings are those that the entry uses: layouts follow from the text.
+    fn compile(&self, kernel: Kernel) -> wgpu::ComputePipeline {
+        let source = wgpu::ShaderSource::Wgsl(kernel.text.concat().into());
+        let label = Some(kernel.entry);
+        let module =
+            self.device.create_shader_module(wgpu::ShaderModuleDescriptor { label, source });
+        self.device.create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+            label,
+            layout: None,
+            module: &module,
+            entry_point: Some(kernel.entry),
+            compilation_options: wgpu::PipelineCompilationOptions {
+                zero_initialize_workgroup_memory: false, // each kernel fills what it reads
+                ..Default::default()
+            },
+            cache: None,
+        })
+    }
+}

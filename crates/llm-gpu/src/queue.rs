@@ -1,0 +1,65 @@
+//! What is asked of a device: to write, to run, to read.
+
+use crate::device::{Gpu, said};
+use crate::error::Result;
+use crate::loaded::{Loaded, Ready};
+use crate::plan::{Part, Plan, Room};
+use crate::words::Words;
+use std::sync::mpsc::channel;
+
+impl Gpu {
+    /// Queues numbers for a room: they are there before what is queued after them.
+    pub(crate) fn write(&self, to: &Loaded, room: Room, numbers: &[f32]) {
+        self.queue.write_buffer(to.buffer(room), 0, bytemuck::cast_slice(numbers));
+    }
+
+    /// The same with words.
+    pub(crate) fn say(&self, to: &Loaded, words: &[Words]) {
+        for (room, words) in words {
+            self.queue.write_buffer(to.buffer(*room), 0, bytemuck::cast_slice(words));
+        }
+    }
+
+    /// Queues parts of a plan; nothing is waited for.
+    pub(crate) fn run(&self, loaded: &Loaded, plan: &Plan, parts: &[Part]) {
+        let calls = parts.iter().flat_map(|&part| &loaded.calls[plan.part(part)]);
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        {
+            let mut pass = encoder.begin_compute_pass(&Default::default());
+            for Ready { pipeline, bindings, grid: [x, y, z] } in calls {
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, bindings, &[]);
+                pass.dispatch_workgroups(*x, *y, *z);
+            }
+        }
+        self.queue.submit([encoder.finish()]);
+    }
+
+    /// The first `numbers` of a room, when all that was queued is done.
+    ///
+    /// # Errors
+    /// [`GpuError::Device`](crate::GpuError::Device) when the device is lost, or something queued was not
+    /// taken.
+    pub(crate) fn read(&self, from: &Loaded, room: Room, numbers: usize) -> Result<Vec<f32>> {
+        self.check()?;
+        let bytes = 4 * numbers as u64;
+        let to = self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: bytes,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let mut encoder = self.device.create_command_encoder(&Default::default());
+        encoder.copy_buffer_to_buffer(from.buffer(room), 0, &to, 0, bytes);
+        self.queue.submit([encoder.finish()]);
+        let (tell, told) = channel();
+        to.map_async(wgpu::MapMode::Read, .., move |done| drop(tell.send(done)));
+        let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
+        self.check()?;
+        waited.map_err(|e| said(&e))?;
+        // It has called back by now, or never will.
+        told.try_recv().map_err(|e| said(&e))?.map_err(|e| said(&e))?;
+        let view = to.get_mapped_range(..).map_err(|e| said(&e))?;
+        Ok(bytemuck::cast_slice(&view).to_vec())
+    }
+}

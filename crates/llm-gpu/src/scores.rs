@@ -1,0 +1,37 @@
+//! A measurement on the device that has the weights.
+
+use crate::device::Gpu;
+use crate::error::Result;
+use crate::loaded::Loaded;
+use crate::plan::Part;
+use crate::scoring::Scoring;
+use crate::step::Step;
+use llm_core::model::Batch;
+
+/// It on a device, beside a step.
+pub(crate) struct Scores {
+    scoring: Scoring,
+    loaded: Loaded,
+}
+
+impl Scores {
+    pub(crate) fn new(scoring: Scoring, step: &Step) -> Result<Scores> {
+        let theta = step.loaded.buffer(step.planned().rooms.theta);
+        let loaded = step.gpu.load(&scoring.plan, &scoring.buffers, Some(theta))?;
+        Ok(Scores { scoring, loaded })
+    }
+
+    /// Whether it can measure a batch of this shape.
+    pub(crate) fn takes(&self, [b, t]: [usize; 2]) -> bool {
+        let [most, of] = self.scoring.shape();
+        b <= most && t == of
+    }
+
+    pub(crate) fn of(&self, gpu: &Gpu, batch: &Batch) -> Result<(Vec<f32>, Vec<bool>)> {
+        gpu.say(&self.loaded, &self.scoring.words(batch)?);
+        gpu.run(&self.loaded, &self.scoring.plan, &[Part::Score]);
+        let places: usize = self.scoring.shape().iter().product();
+        let report = gpu.read(&self.loaded, self.scoring.rooms.report, 2 * places)?;
+        Ok(self.scoring.scores(batch, &report))
+    }
+}

@@ -1,0 +1,208 @@
+//! The step as a run's work.
+
+use crate::device::Gpu;
+use crate::error::{GpuError, Result};
+use crate::planned::Planned;
+use crate::scores::Scores;
+use crate::step::{Report, Step};
+use llm_core::autograd::Gradients;
+use llm_core::kernels::gemm::within;
+use llm_core::listing::listing;
+use llm_core::model::{Batch, Mode, Origin, TinyGPT};
+use llm_core::optim::Optimizer;
+use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
+use llm_core::{Error, TokenDataset, message};
+
+/// The first losses of both may be so far apart, relative to the processor's.
+const CLOSE: f32 = 1e-3;
+
+/// Measurements that are kept ready, each for one shape.
+const SHAPES: usize = 2;
+
+/// A device that works on the steps of a run. It has the weights and the moments; model and optimizer
+/// of the run are those of the last [`fetch`](Work::fetch).
+pub struct GpuWork {
+    gpu: Gpu,
+    step: Step,
+    scores: Vec<Scores>,
+    report: Report,
+    losses: [f32; 2],
+    /// Steps of the run behind the last update.
+    done: u64,
+    /// Updates in what was fetched last.
+    fetched: u64,
+}
+
+impl std::fmt::Debug for GpuWork {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GpuWork").field("step", &self.step).finish_non_exhaustive()
+    }
+}
+
+impl GpuWork {
+    /// Puts a run on a device: its step, made from one forward on the processor; its weights; what its
+    /// optimizer remembers. The loss of that forward's batch is then computed there too.
+    ///
+    /// # Errors
+    /// [`GpuError::NoKernels`], [`GpuError::NoOptimizer`], [`GpuError::Memory`], [`GpuError::Device`];
+    /// [`GpuError::Differs`] when the two losses do; [`GpuError::List`] with what batch and model say.
+    pub fn new(
+        gpu: Gpu,
+        trainer: &Trainer,
+        data: &TokenDataset,
+    ) -> std::result::Result<GpuWork, GpuError> {
+        let Trainer { model, optimizer, recipe, step } = trainer;
+        let (seed, shape) = (recipe.seed, [recipe.batch_size, recipe.seq_len]);
+        let of_core = |e: Error| GpuError::List(e.message());
+        let origin = Origin { seed, step: *step, first_row: 0 };
+        let batch = data.rows(origin, shape).map_err(of_core)?;
+        let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
+        let loss = loss.map_err(of_core)?.item();
+        let parameters: Vec<_> = model.parameters().collect();
+        let planned = Planned::new(&list, &parameters, optimizer.as_ref(), recipe.accum)?;
+        let mut step = planned.load(&gpu, model, optimizer.state())?;
+        step.gradient(&batch, 0)?;
+        let report = step.report()?;
+        let losses = [report.loss * step.planned().micro_batches() as f32, loss];
+        compare(losses)?;
+        let (done, fetched) = (trainer.step, optimizer.state().t);
+        Ok(GpuWork { gpu, step, scores: Vec::new(), report, losses, done, fetched })
+    }
+
+    /// The device.
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// Calls of a step, and bytes of its buffers.
+    pub fn size(&self) -> (usize, u64) {
+        (self.step.planned().calls(), self.step.planned().bytes())
+    }
+
+    /// The loss of the first micro-batch on the device, and on the processor.
+    pub fn losses(&self) -> [f32; 2] {
+        self.losses
+    }
+
+    /// What measures a batch of this shape: made when first asked for.
+    fn scores(&mut self, model: &TinyGPT, batch: &Batch) -> Result<&Scores> {
+        if let Some(i) = self.scores.iter().position(|scores| scores.takes(batch.shape)) {
+            return Ok(&self.scores[i]);
+        }
+        let (loss, list) = listing(|| model.loss(batch, Mode::Evaluation));
+        loss.map_err(|e| GpuError::List(e.message()))?;
+        let parameters: Vec<_> = model.parameters().collect();
+        let scoring = self.step.planned().scoring(&list, &parameters)?;
+        // What is given up makes room for the new one.
+        self.scores.truncate(SHAPES - 1);
+        self.scores.insert(0, Scores::new(scoring, &self.step)?);
+        Ok(&self.scores[0])
+    }
+}
+
+impl Work for GpuWork {
+    /// Sums micro-batches in the order of their numbers, not by the processor's tree. The gradient
+    /// stays on the device.
+    fn gradients(
+        &mut self,
+        _: &TinyGPT,
+        of: &mut Batches<'_>,
+        step: u64,
+    ) -> llm_core::Result<StepSum> {
+        let planned = self.step.planned().micro_batches();
+        if of.len() != planned as usize {
+            let why = message!("a step of {} micro-batches, made for {}", of.len(), planned);
+            return Err(GpuError::List(why).into());
+        }
+        let mut tokens = 0;
+        for (micro, batch) in (0..).zip(of) {
+            let batch = batch?;
+            tokens += batch.inputs.len() as u64;
+            self.step.gradient(&batch, micro)?;
+        }
+        self.done = step;
+        self.report = self.step.report()?;
+        Ok((Gradients::default(), f64::from(self.report.loss), tokens))
+    }
+
+    fn norm(&mut self, _: &TinyGPT, _: &Gradients) -> llm_core::Result<f64> {
+        Ok(f64::from(self.report.grad_norm))
+    }
+
+    fn first_non_finite(&mut self, _: &TinyGPT, _: &Gradients) -> llm_core::Result<NonFinite> {
+        Ok(first_non_finite(&self.step.gradients()?))
+    }
+
+    fn update(
+        &mut self,
+        _: &mut TinyGPT,
+        _: &mut dyn Optimizer,
+        _: &Gradients,
+        lr: f32,
+        scale: f32,
+    ) -> llm_core::Result<()> {
+        self.step.update(lr, scale);
+        self.done += 1;
+        Ok(())
+    }
+
+    fn score(
+        &mut self,
+        model: &TinyGPT,
+        batch: &Batch,
+    ) -> llm_core::Result<Option<(Vec<f32>, Vec<bool>)>> {
+        let gpu = self.gpu.clone();
+        Ok(Some(self.scores(model, batch)?.of(&gpu, batch)?))
+    }
+
+    /// Does nothing where nothing was updated since the last time.
+    fn fetch(
+        &mut self,
+        model: &mut TinyGPT,
+        optimizer: &mut dyn Optimizer,
+    ) -> llm_core::Result<()> {
+        if self.step.updates() == self.fetched {
+            return Ok(());
+        }
+        let (weights, state) = (self.step.weights()?, self.step.state()?);
+        if let Some((name, value)) = first_non_finite(&weights) {
+            return Err(Error::Unusable { what: name.into(), value, step: self.done });
+        }
+        for ((_, parameter), (_, numbers)) in model.parameters_mut().zip(&weights) {
+            parameter.data_mut().copy_from_slice(numbers);
+        }
+        optimizer.restore(state);
+        self.fetched = self.step.updates();
+        Ok(())
+    }
+}
+
+fn first_non_finite(all: &[(String, Vec<f32>)]) -> NonFinite {
+    all.iter().find_map(|(name, numbers)| {
+        let non_finite = numbers.iter().find(|x| !x.is_finite())?;
+        Some((name.clone(), *non_finite))
+    })
+}
+
+/// Whether a device computes what the processor does. Weights that give no number give none there.
+fn compare([gpu, processor]: [f32; 2]) -> Result<()> {
+    let close = (gpu - processor).abs() <= CLOSE * processor.abs();
+    let neither = !gpu.is_finite() && !processor.is_finite();
+    if close || neither { Ok(()) } else { Err(GpuError::Differs { gpu, processor }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_that_computes_something_else_is_refused() {
+        for fine in [[5.5, 5.5], [5.5, 5.504], [f32::NAN, f32::NAN], [f32::INFINITY, f32::NAN]] {
+            assert_eq!(compare(fine), Ok(()));
+        }
+        for bad in [[5.5, 5.51], [5.51, 5.5], [f32::NAN, 5.5], [5.5, f32::NAN], [0.0, 5.5]] {
+            let said = compare(bad).unwrap_err().to_string();
+            assert!(said.contains("on the processor: this driver cannot be used"), "{said}");
+        }
+    }
+}

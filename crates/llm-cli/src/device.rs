@@ -82,18 +82,20 @@ fn open(_: Option<&str>, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
 
 #[cfg(feature = "gpu")]
 fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
+    use llm_core::base::bytes;
     use llm_gpu::{Gpu, GpuWork};
     let work = Gpu::open(name).and_then(|gpu| GpuWork::new(gpu, trainer, data)).map_err(refused)?;
-    let name = work.name().to_string();
-    let [here, there] = work.first_losses();
+    let (name, is_processor) = (work.gpu().name(), work.gpu().is_processor());
+    let ([there, here], (calls, memory)) = (work.losses(), work.size());
     let mut lines = vec![message!(
-        "device  {} · {} kernels a step · the first loss is {:.4} there, {:.4} on the processor",
+        "device  {} · {} kernels a step · {} there · the first loss is {:.4}, {:.4} on the processor",
         name,
-        work.calls(),
+        calls,
+        bytes(memory),
         there,
         here
     )];
-    if work.is_a_processor() {
+    if is_processor {
         lines.push("note    it is the processor in disguise: --device cpu is faster".into());
     }
     Ok(OnGpu { work: Box::new(work), name, lines })

@@ -1,5 +1,6 @@
 //! Values of the pages before attention: what the examples beside them compute.
 
+use super::performance::measured;
 use super::{Values, list, wide};
 use crate::docs::concepts::{embedding, mlp, next, softmax};
 use llm_core::model::parameter_shapes;
@@ -41,8 +42,9 @@ fn next_letter(values: &mut Values) {
     values.insert("next.floor", vec![0.0, of_a / all * (0.5 * 2f64.ln() + 0.5 * 4f64.ln())]);
     values.insert("next.ex_given", vec![]);
     values.insert("next.ex", vec![f64::from(losses[0]), again]);
-    values.insert("next.ex_bytes_given", vec![256.0, 256f64.ln(), 0.0837]);
-    values.insert("next.ex_bytes", vec![256.0, 256f64.ln(), -0.0837, (-0.0837f64).exp()]);
+    let trained = measured()["readme"]["loss"].as_f64().unwrap();
+    values.insert("next.ex_bytes_given", vec![256.0, 256f64.ln(), trained]);
+    values.insert("next.ex_bytes", vec![256.0, 256f64.ln(), -trained, (-trained).exp()]);
 }
 
 fn shares(values: &mut Values) {

@@ -12,10 +12,11 @@ use syn::visit::{self, Visit};
 use workspace_tests::workspace;
 
 /// Crates whose messages are translated there.
-pub const CRATES: [&str; 9] = [
+pub const CRATES: [&str; 10] = [
     "llm-core",
     "llm-crew-mpi",
     "llm-formats",
+    "llm-gpu",
     "llm-lens",
     "llm-messages",
     "llm-report",

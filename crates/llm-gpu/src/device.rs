@@ -3,7 +3,7 @@
 use crate::error::{GpuError, Result};
 use pollster::block_on;
 use std::fmt::{self, Display};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// An open device; a clone is the same one.
 #[derive(Clone)]
@@ -39,6 +39,10 @@ pub(crate) fn in_a_line(words: &dyn Display) -> String {
 /// What a driver says.
 pub(crate) fn said(words: &dyn Display) -> GpuError {
     GpuError::Device(in_a_line(words))
+}
+
+fn locked(failed: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
+    failed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Gpu {
@@ -93,24 +97,22 @@ impl Gpu {
 
     /// Keeps what the device says unasked, of which wgpu makes a panic else.
     fn listen(&self) {
-        let keep = |failed: &Mutex<Option<String>>, words: String| {
-            let mut failed = failed.lock().unwrap_or_else(PoisonError::into_inner);
-            failed.get_or_insert(words);
-        };
         let failed = self.failed.clone();
         self.device.set_device_lost_callback(move |reason, words| {
-            keep(&failed, format!("lost ({reason:?}) {words}"));
+            *locked(&failed) = Some(format!("lost ({reason:?}) {words}"));
         });
         let failed = self.failed.clone();
         self.device.on_uncaptured_error(Arc::new(move |e: wgpu::Error| {
-            keep(&failed, e.to_string());
+            locked(&failed).get_or_insert(e.to_string());
         }));
     }
 
-    /// What it said unasked, if it did.
+    /// What it said unasked, if it did: that it is lost before what follows from this.
     pub(crate) fn check(&self) -> Result<()> {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner);
-        failed.as_ref().map_or(Ok(()), |words| Err(said(words)))
+        if locked(&self.failed).is_some() {
+            drop(self.device.poll(wgpu::PollType::Poll)); // which is when it says so
+        }
+        locked(&self.failed).as_ref().map_or(Ok(()), |words| Err(said(words)))
     }
 
     /// Its name, interface and driver.

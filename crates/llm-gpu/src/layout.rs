@@ -1,7 +1,7 @@
 //! All parameters one behind the other, as one array θ: gradients and moments lie in the same order.
 
 use crate::error::{GpuError, Result};
-use crate::update::Rule;
+use crate::rule::Rule;
 use llm_core::{Tensor, message};
 use std::collections::{HashMap, HashSet};
 

@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `error` | what can go wrong |
 //! | `plan` | a step as data: rooms, calls, memory; no device |
+//! | `rule` | the optimizer: which parameters it moves how, and by which numbers |
 //! | `layout` | all parameters as one array |
 //! | `maker` | a plan in the making: where values and gradients lie |
 //! | `ops` | the calls of each op, its kernels beside it |
@@ -35,6 +36,8 @@
 mod error;
 
 mod plan;
+
+mod rule;
 
 mod layout;
 

@@ -8,7 +8,6 @@ use llm_core::message;
 use pollster::block_on;
 use std::collections::HashMap;
 use std::num::NonZeroU64;
-use wgpu::util::DeviceExt;
 
 /// Each call's sizes lie this far apart in one buffer: every device can begin a binding there.
 const ALIGNED: usize = 256;
@@ -68,7 +67,7 @@ impl Gpu {
         let usage = wgpu::BufferUsages::STORAGE
             | wgpu::BufferUsages::COPY_DST
             | wgpu::BufferUsages::COPY_SRC;
-        let new = |numbers: usize| {
+        let new = |numbers: usize, usage: wgpu::BufferUsages| {
             let size = 4 * numbers as u64;
             let label = None;
             let desc = wgpu::BufferDescriptor { label, size, usage, mapped_at_creation: false };
@@ -77,7 +76,7 @@ impl Gpu {
         let made: Vec<_> = (buffers.sizes.iter())
             .map(|&numbers| match elsewhere {
                 Some(buffer) if numbers == 0 => buffer.clone(),
-                _ => new(numbers),
+                _ => new(numbers, usage),
             })
             .collect();
         let rooms: Vec<(wgpu::Buffer, u64)> = plan
@@ -97,11 +96,12 @@ impl Gpu {
             sizes.extend(&call.sizes);
         }
         sizes.resize(plan.calls.len() * ALIGNED / 4, 0);
-        let sizes = self.device.create_buffer_init(&wgpu::util::BufferInitDescriptor {
-            label: None,
-            contents: bytemuck::cast_slice(&sizes),
-            usage: wgpu::BufferUsages::UNIFORM,
-        });
+        let sizes = {
+            let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+            let buffer = new(sizes.len().max(1), usage);
+            self.queue.write_buffer(&buffer, 0, bytemuck::cast_slice(&sizes));
+            buffer
+        };
         let mut pipelines: HashMap<Kernel, wgpu::ComputePipeline> = HashMap::new();
         let calls = plan.calls.iter().enumerate().map(|(i, call)| {
             let pipeline =
@@ -151,5 +151,36 @@ impl Gpu {
             },
             cache: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nothing is made of a plan that the device has no room for.
+    #[test]
+    fn too_large_an_array_is_refused() {
+        let Ok(gpu) = Gpu::open(None) else { return };
+        let most = gpu.device.limits().max_storage_buffer_binding_size / 4;
+        let mut plan = Plan::default();
+        plan.room(most as usize + 1, Use::Passing);
+        let refused = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err();
+        let said = refused.to_string();
+        assert!(matches!(refused, GpuError::Memory { needed, .. } if needed == 4 * (most + 1)));
+        assert!(said.contains("of the GPU's memory: one array has "), "{said}");
+    }
+
+    /// What a driver says of a kernel that it does not take is an error in one line.
+    #[test]
+    fn a_kernel_that_is_not_taken_is_an_error() {
+        let Ok(gpu) = Gpu::open(None) else { return };
+        let mut plan = Plan::default();
+        let room = plan.room(4, Use::Passing);
+        let kernel = Kernel { entry: "none", text: &["nothing"] };
+        let (sizes, rooms, grid) = (Vec::new(), vec![room], [1, 1, 1]);
+        plan.calls.push(crate::plan::Call { kernel, sizes, rooms, grid });
+        let said = gpu.load(&plan, &plan.buffers(), None).map(drop).unwrap_err().to_string();
+        assert!(said.starts_with("the GPU: ") && !said.contains('\n'), "{said}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::plan::{Call, Kernel, Plan, Room, Use, elements};
-use crate::update::NUMBERS;
+use crate::rule::NUMBERS;
 use llm_core::listing::{Input, Listed};
 use llm_core::message;
 use std::collections::{HashMap, HashSet};

@@ -4,7 +4,7 @@ use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Rooms};
 use crate::plan::{Buffers, Plan};
-use crate::update::Rule;
+use crate::rule::Rule;
 use crate::walk::plan;
 use llm_core::buffer::Buffer;
 use llm_core::listing::Listed;

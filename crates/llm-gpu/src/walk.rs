@@ -5,7 +5,8 @@ use crate::layout::Layout;
 use crate::maker::{Batches, Maker, Rooms};
 use crate::ops;
 use crate::plan::{Call, Part, Plan};
-use crate::update::Rule;
+use crate::rule::Rule;
+use crate::update;
 use llm_core::listing::Listed;
 use llm_core::message;
 
@@ -30,7 +31,7 @@ pub(crate) fn plan(
     maker.plan.end(Part::Sum);
     ops::norm(&mut maker, layout.numbers);
     maker.plan.end(Part::Norm);
-    rule.plan(&mut maker, layout);
+    update::plan(rule, &mut maker, layout);
     maker.plan.end(Part::Update);
     check(&maker.plan)?;
     Ok((maker.plan, maker.fixed, batches))

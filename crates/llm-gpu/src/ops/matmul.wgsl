@@ -57,7 +57,7 @@ fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
             if column_0 + column < p.n && k_0 + k < end { v = b[b_at + (k_0 + k) * p.b_row + (column_0 + column) * p.b_column]; }
             b_tile[k * ROW + column] = v;
         }
-        workgroupBarrier();
+        workgroupBarrier(); // the tiles are whole
         for (var k = 0u; k < DEPTH; k++) {
             var of_b: array<f32, R>;
             for (var j = 0u; j < R; j++) { of_b[j] = b_tile[k * ROW + x + 16u * j]; }
@@ -66,7 +66,7 @@ fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index)
                 for (var j = 0u; j < R; j++) { sums[i][j] = fma(of_a, of_b[j], sums[i][j]); }
             }
         }
-        workgroupBarrier();
+        workgroupBarrier(); // who still reads them is waited for
     }
     let c_at = p.c_at + inner * p.c_inner + outer * p.c_outer;
     for (var i = 0u; i < R; i++) {

@@ -1,90 +1,28 @@
-//! The optimizers that have kernels. Each WGSL file has the equations of one.
+//! The calls of each optimizer. Each WGSL file has the equations of one.
 
 mod muon;
 
-use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::Maker;
 use crate::plan::{Kernel, elements};
-use llm_core::optim::{AdamW, Lion, Muon, Optimizer};
-use llm_core::tensor::Tensor;
-use llm_core::{Hyperparameters, message};
+use crate::rule::{Kind, Rule};
 
 const ADAMW: Kernel = Kernel { entry: "update", text: &[include_str!("adamw.wgsl")] };
 const LION: Kernel = Kernel { entry: "update", text: &[include_str!("lion.wgsl")] };
 
-/// Numbers of 32 bits that an update is told.
-pub(crate) const NUMBERS: usize = 9;
-
-/// Which one moves the weights, and its settings.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule {
-    kind: Kind,
-    hyper: Hyperparameters,
-    /// Of Muon's hidden matrices.
-    momentum: f32,
-    /// Numbers that it keeps for each weight.
-    pub slots: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Kind {
-    AdamW,
-    Lion,
-    Muon,
-}
-
-impl Rule {
-    pub(crate) fn of(optimizer: &dyn Optimizer) -> Result<Rule> {
-        let kind = match optimizer.name() {
-            AdamW::NAME => Kind::AdamW,
-            Lion::NAME => Kind::Lion,
-            Muon::NAME => Kind::Muon,
-            name => return Err(GpuError::NoOptimizer { name }),
-        };
-        let momentum = match kind {
-            Kind::Muon => optimizer
-                .settings()
-                .typed("momentum")
-                .map_err(|e| GpuError::List(message!("{}", e.message())))?,
-            Kind::AdamW | Kind::Lion => 0.0,
-        };
-        let (hyper, slots) = (*optimizer.config(), optimizer.slots().len());
-        Ok(Rule { kind, hyper, momentum, slots })
+/// The calls of an update.
+pub(crate) fn plan(rule: &Rule, maker: &mut Maker<'_>, layout: &Layout) {
+    if !layout.matrices.is_empty() {
+        muon::plan(maker, layout);
     }
-
-    pub(crate) fn decays(&self, parameter: &Tensor) -> bool {
-        self.hyper.decay_all || parameter.rank() >= 2
+    let (first, end) = (layout.hidden, layout.numbers);
+    if first == end {
+        return;
     }
-
-    /// The numbers of columns of the hidden matrices in a parameter, none where it moves as a vector does.
-    pub(crate) fn matrices(&self, parameter: &Tensor) -> Vec<usize> {
-        if self.kind == Kind::Muon { muon::hidden(parameter) } else { Vec::new() }
-    }
-
-    /// The calls of an update.
-    pub(crate) fn plan(&self, maker: &mut Maker<'_>, layout: &Layout) {
-        if !layout.matrices.is_empty() {
-            muon::plan(maker, layout);
-        }
-        let (first, end) = (layout.hidden, layout.numbers);
-        if first == end {
-            return;
-        }
-        let kernel = if self.kind == Kind::Lion { LION } else { ADAMW };
-        let fixed = &maker.fixed;
-        let mut rooms = vec![fixed.numbers, fixed.report, fixed.total, fixed.theta];
-        rooms.extend(&fixed.slots);
-        let sizes = [first, end, layout.decayed].map(|n| n as u32);
-        maker.call(kernel, &sizes, &rooms, elements(end - first));
-    }
-
-    /// What the kernels want to know of update `t`, from 1.
-    pub(crate) fn numbers(&self, t: u64, lr: f32, scale: f32) -> [f32; NUMBERS] {
-        let Hyperparameters { beta1, beta2, eps, weight_decay, decay_all: _ } = self.hyper;
-        // In f64: 1 − β₂ᵗ cancels for β₂ near 1.
-        let correction = |beta: f32| (1.0 - f64::from(beta).powf(t as f64)) as f32;
-        let (rate, root) = (lr / correction(beta1), 1.0 / correction(beta2).sqrt());
-        [rate, root, lr * weight_decay, scale, beta1, beta2, eps, lr, self.momentum]
-    }
+    let kernel = if rule.kind == Kind::Lion { LION } else { ADAMW };
+    let fixed = &maker.fixed;
+    let mut rooms = vec![fixed.numbers, fixed.report, fixed.total, fixed.theta];
+    rooms.extend(&fixed.slots);
+    let sizes = [first, end, layout.decayed].map(|n| n as u32);
+    maker.call(kernel, &sizes, &rooms, elements(end - first));
 }

@@ -6,7 +6,6 @@ use crate::maker::Maker;
 use crate::ops::matmul::{Plus, Product, View};
 use crate::plan::{Kernel, Room, elements};
 use llm_core::kernels::muon::SCALE;
-use llm_core::tensor::{Role, Tensor};
 
 const TEXT: &[&str] = &[include_str!("muon.wgsl")];
 const LOOK_AHEAD: Kernel = Kernel { entry: "look_ahead", text: TEXT };
@@ -15,23 +14,6 @@ const FOLLOW: Kernel = Kernel { entry: "follow", text: TEXT };
 
 /// a, b, c of each step of the polynomial, those of llm-core's kernel.
 const STEPS: [[f32; 3]; 5] = [[3.4445, -4.7750, 2.0315]; 5];
-
-/// The numbers of columns of the hidden matrices in a parameter; none if it has another role, or more
-/// axes than a matrix.
-pub(super) fn hidden(parameter: &Tensor) -> Vec<usize> {
-    let columns = match parameter.role() {
-        Role::Hidden(columns) => columns,
-        Role::IntoStream => [0; 3],
-        Role::Vector | Role::Table | Role::Head => return Vec::new(),
-    };
-    match *parameter.shape() {
-        [_, all] if columns.iter().sum::<usize>() == all => {
-            columns.into_iter().filter(|n| *n > 0).collect()
-        }
-        [_, all] => vec![all],
-        _ => Vec::new(),
-    }
-}
 
 /// Matrices of one shape in θ's order, those of a parameter and of the blocks in even steps, so that
 /// one product is of all.

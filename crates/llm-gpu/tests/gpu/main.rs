@@ -6,4 +6,5 @@
 mod kernels;
 mod models;
 mod refused;
+mod runs;
 mod support;

@@ -1,9 +1,12 @@
 //! What has no kernels is refused by name, before anything runs: no adapter is needed.
 
-use crate::support::{Case, planned};
+use crate::support::{Case, adamw, gpu, planned, text};
+use llm_core::autograd::Gradients;
+use llm_core::kernels::gemm::{Precision, within};
 use llm_core::model::{Activation, SingleHead};
-use llm_core::{Attention, Config};
-use llm_gpu::GpuError;
+use llm_core::optim::{Optimizer, OptimizerRow, OptimizerState};
+use llm_core::{AdamW, Attention, Config, Hyperparameters, Tensor};
+use llm_gpu::{Gpu, GpuError, GpuWork};
 use llm_variant_mha::MultiHead;
 
 fn refusal(config: Config, attention: impl Attention + 'static) -> GpuError {
@@ -28,4 +31,65 @@ fn what_an_op_cannot_do_is_said() {
     let config = Config { ngrams: vec![2], ngram_rows: 64, ..Config::new(256, 8, 8, 1) };
     let said = refusal(config, SingleHead).to_string();
     assert!(said.contains("'embedding' has no kernels for a GPU of other rows"), "{said}");
+}
+
+#[test]
+fn rounded_products_are_named() {
+    let mut trainer = Case::new(Config::new(256, 8, 8, 1), SingleHead, 2).trainer();
+    trainer.recipe.matmul = Precision::Bf16;
+    let said = within(Precision::Bf16, || planned(&trainer)).unwrap_err().to_string();
+    assert!(said.starts_with("'linear' has no kernels for a GPU in bf16; "), "{said}");
+    let Some(gpu) = gpu() else { return };
+    assert_eq!(GpuWork::new(gpu, &trainer, &text()).unwrap_err().to_string(), said);
+}
+
+/// AdamW under a name of its own, which only its owner knows.
+#[derive(Clone, Debug)]
+struct Own(AdamW);
+
+impl Optimizer for Own {
+    fn row(&self) -> &'static OptimizerRow {
+        static ROW: OptimizerRow = OptimizerRow { name: "own", ..AdamW::ROW };
+        &ROW
+    }
+    fn config(&self) -> &Hyperparameters {
+        self.0.config()
+    }
+    fn step(
+        &mut self,
+        parameters: &mut dyn Iterator<Item = (String, &mut Tensor)>,
+        grads: &Gradients,
+        lr: f32,
+        scale: f32,
+    ) -> llm_core::Result<()> {
+        self.0.step(parameters, grads, lr, scale)
+    }
+    fn state(&self) -> &OptimizerState {
+        self.0.state()
+    }
+    fn state_mut(&mut self) -> &mut OptimizerState {
+        self.0.state_mut()
+    }
+    fn boxed(&self) -> Box<dyn Optimizer> {
+        Box::new(self.clone())
+    }
+}
+
+#[test]
+fn an_optimizer_without_kernels_is_named() {
+    let mut trainer = Case::new(Config::new(256, 8, 8, 1), SingleHead, 2).trainer();
+    trainer.optimizer = Box::new(Own(adamw()));
+    let said = planned(&trainer).unwrap_err().to_string();
+    assert_eq!(said, "the optimizer 'own' has no kernels for a GPU; adamw, lion and muon have");
+}
+
+#[test]
+fn an_adapter_that_is_not_there_is_named_beside_those_that_are() {
+    let said = Gpu::open(Some("no such thing")).unwrap_err().to_string();
+    let there = Gpu::names().join(", ");
+    let wanted = match &*there {
+        "" => "no GPU is called 'no such thing'; there is none at all".to_string(),
+        there => format!("no GPU is called 'no such thing'; there are: {there}"),
+    };
+    assert_eq!(said, wanted);
 }

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 pub struct Gpu {
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
+    name: Arc<str>,
     info: Arc<wgpu::AdapterInfo>,
     /// What it said when nobody had asked: that it is lost, or what it did not take.
     failed: Arc<Mutex<Option<String>>>,
@@ -17,7 +18,7 @@ pub struct Gpu {
 
 impl fmt::Debug for Gpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Gpu").field(&self.name()).finish()
+        f.debug_tuple("Gpu").field(&self.name).finish()
     }
 }
 
@@ -85,12 +86,9 @@ impl Gpu {
         };
         let desc = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
         let (device, queue) = block_on(adapter.request_device(&desc)).map_err(|e| said(&e))?;
-        let gpu = Gpu {
-            device,
-            queue,
-            info: Arc::new(adapter.get_info()),
-            failed: Arc::new(Mutex::new(None)),
-        };
+        let info = adapter.get_info();
+        let (name, failed) = (name_of(&info).into(), Arc::new(Mutex::new(None)));
+        let gpu = Gpu { device, queue, name, info: Arc::new(info), failed };
         gpu.listen();
         Ok(gpu)
     }
@@ -116,8 +114,8 @@ impl Gpu {
     }
 
     /// Its name, interface and driver.
-    pub fn name(&self) -> String {
-        name_of(&self.info)
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Its name alone.
@@ -131,7 +129,7 @@ impl Gpu {
     }
 
     /// Whether it is the processor, which a driver offers as a GPU.
-    pub fn is_processor(&self) -> bool {
+    pub fn is_a_processor(&self) -> bool {
         self.info.device_type == wgpu::DeviceType::Cpu
     }
 

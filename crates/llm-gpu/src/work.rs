@@ -63,7 +63,7 @@ impl GpuWork {
         let mut step = planned.load(&gpu, model, optimizer.state())?;
         step.gradient(&batch, 0)?;
         let report = step.report()?;
-        let losses = [report.loss * step.planned().micro_batches() as f32, loss];
+        let losses = [loss, report.loss * step.planned().micro_batches() as f32];
         compare(losses)?;
         let (done, fetched) = (trainer.step, optimizer.state().t);
         Ok(GpuWork { gpu, step, scores: Vec::new(), report, losses, done, fetched })
@@ -74,13 +74,28 @@ impl GpuWork {
         &self.gpu
     }
 
-    /// Calls of a step, and bytes of its buffers.
-    pub fn size(&self) -> (usize, u64) {
-        (self.step.planned().calls(), self.step.planned().bytes())
+    /// The device's name, interface and driver.
+    pub fn name(&self) -> &str {
+        self.gpu.name()
     }
 
-    /// The loss of the first micro-batch on the device, and on the processor.
-    pub fn losses(&self) -> [f32; 2] {
+    /// Whether the device is the processor, which a driver offers as a GPU.
+    pub fn is_a_processor(&self) -> bool {
+        self.gpu.is_a_processor()
+    }
+
+    /// Calls of kernels in a step, each part once.
+    pub fn calls(&self) -> usize {
+        self.step.planned().calls()
+    }
+
+    /// Memory of a step on the device.
+    pub fn bytes(&self) -> u64 {
+        self.step.planned().bytes()
+    }
+
+    /// The loss of the first micro-batch, by the processor and by the device.
+    pub fn first_losses(&self) -> [f32; 2] {
         self.losses
     }
 
@@ -185,7 +200,7 @@ fn first_non_finite(all: &[(String, Vec<f32>)]) -> NonFinite {
 }
 
 /// Whether a device computes what the processor does. Weights that give no number give none there.
-fn compare([gpu, processor]: [f32; 2]) -> Result<()> {
+fn compare([processor, gpu]: [f32; 2]) -> Result<()> {
     let close = (gpu - processor).abs() <= CLOSE * processor.abs();
     let neither = !gpu.is_finite() && !processor.is_finite();
     if close || neither { Ok(()) } else { Err(GpuError::Differs { gpu, processor }) }
@@ -200,7 +215,7 @@ mod tests {
         for fine in [[5.5, 5.5], [5.5, 5.504], [f32::NAN, f32::NAN], [f32::INFINITY, f32::NAN]] {
             assert_eq!(compare(fine), Ok(()));
         }
-        for bad in [[5.5, 5.51], [5.51, 5.5], [f32::NAN, 5.5], [5.5, f32::NAN], [0.0, 5.5]] {
+        for bad in [[5.5, 5.51], [5.51, 5.5], [f32::NAN, 5.5], [5.5, f32::NAN], [5.5, 0.0]] {
             let said = compare(bad).unwrap_err().to_string();
             assert!(said.contains("on the processor: this driver cannot be used"), "{said}");
         }

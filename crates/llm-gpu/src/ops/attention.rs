@@ -1,12 +1,12 @@
 //! attention between the projections: heads that may share keys and values, and see a window.
 //!
-//! P is stored, `[B, H, T, T]`. A head is an offset and two strides of one product; the heads of a
+//! P is stored here, `[B, H, T, T]`; where that can be left out, [`super::flash`] does it. A head is an offset and two strides of one product; the heads of a
 //! group are called one after the other, so that the gradients of what they share are added in
 //! their order.
 
 use super::common::{ROW_SUMS, number, whole};
-use super::dropout;
 use super::matmul::{Causal, Product, View};
+use super::{dropout, flash};
 use crate::error::{GpuError, Result};
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room};
@@ -17,14 +17,14 @@ const TEXT: &[&str] = &[ROW_SUMS, include_str!("softmax.wgsl")];
 const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
 const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
 
-struct Heads {
-    b: usize,
-    t: usize,
-    h: usize,
-    g: usize,
-    d: usize,
-    window: usize,
-    scale: f32,
+pub(super) struct Heads {
+    pub b: usize,
+    pub t: usize,
+    pub h: usize,
+    pub g: usize,
+    pub d: usize,
+    pub window: usize,
+    pub scale: f32,
 }
 
 /// Of one head of every group: q, k, v in qkv, or their gradients; y; P.
@@ -91,6 +91,9 @@ impl Heads {
 /// S = Q·Kᵀ·scale, P = softmax(S) where a query sees, Y = P·V.
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (heads, qkv) = (Heads::new(maker, made)?, maker.value(made, 0)?);
+    if let Some(done) = flash::forward(maker, made, &heads, qkv) {
+        return Ok(done);
+    }
     let Heads { t, d, .. } = heads;
     let y = maker.room(made.shape.iter().product());
     let p = maker.room(heads.weights());
@@ -115,6 +118,9 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 /// dP = dY·Vᵀ, dV = Pᵀ·dY (both with what dropout left), dS = P ∘ (dP − Σⱼ P·dP), dQ = dS·K·scale, dK = dSᵀ·Q·scale.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
     let (heads, qkv, p, used) = (Heads::new(m, made)?, m.value(made, 0)?, kept[0], kept[1]);
+    if flash::backward(m, made, &heads, [qkv, dy], kept) {
+        return Ok(());
+    }
     let Heads { t, d, .. } = heads;
     let dqkv = m.room(made.inputs[0].shape().iter().product());
     let mut dp = m.room(heads.weights());

@@ -8,6 +8,7 @@ mod common;
 mod cross_entropy;
 mod dropout;
 mod embedding;
+mod flash;
 mod linear;
 pub(crate) mod matmul;
 mod norm;

@@ -192,15 +192,35 @@ fn attention_of_heads_groups_and_windows() {
     on_many_shapes("attention", |draw| {
         let [b, t, _] = sizes(draw);
         let (kv_heads, each, head_dim) = (draw.from(1..=3), draw.from(1..=3), draw.from(1..=20));
-        let window = if draw.from(0..=1) == 0 { usize::MAX } else { draw.from(1..=t + 1) };
-        let heads = Heads { n_heads: kv_heads * each, kv_heads, head_dim, window };
-        let size = [b, t, heads.all() * head_dim];
-        let mut made = case("attention", size, vec![], move |x, _| {
-            causal_attention_grouped(x, heads, &[], None)
-        });
-        made.about += &format!(" {heads:?}");
-        made
+        attention(draw, [b, t], kv_heads, each, head_dim)
     });
+}
+
+/// Heads of those widths that have a kernel of their own, and windows of several tiles.
+#[test]
+fn attention_in_one_call() {
+    on_many_shapes("attention in one call", |draw| {
+        let d = [8, 16, 24, 32, 48, 64, 80, 96, 128][draw.from(0..=8)];
+        let (b, t) = (draw.from(1..=2), draw.from(1..=150));
+        let (kv_heads, each) = (draw.from(1..=2), draw.from(1..=2));
+        attention(draw, [b, t], kv_heads, each, d)
+    });
+}
+
+fn attention(
+    draw: &mut Draw,
+    [b, t]: [usize; 2],
+    kv_heads: usize,
+    each: usize,
+    head_dim: usize,
+) -> Case {
+    let window = if draw.from(0..=1) == 0 { usize::MAX } else { draw.from(1..=t + 1) };
+    let heads = Heads { n_heads: kv_heads * each, kv_heads, head_dim, window };
+    let size = [b, t, heads.all() * head_dim];
+    let mut made =
+        case("attention", size, vec![], move |x, _| causal_attention_grouped(x, heads, &[], None));
+    made.about += &format!(" {heads:?}");
+    made
 }
 
 #[test]

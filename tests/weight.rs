@@ -20,7 +20,7 @@ const MOST: [(&str, usize); 18] = [
     ("llm-gpu", 2_310),
     ("llm-lens", 1_860),
     ("llm-messages", 525),
-    ("llm-python", 1_950),
+    ("llm-python", 2_090),
     ("llm-report", 2_180),
     ("llm-run", 6_320),
     ("llm-stories", 860),

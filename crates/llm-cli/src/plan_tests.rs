@@ -162,7 +162,7 @@ fn no_flag_is_dropped_beside_load() {
             let line = crate::error::line(&result.unwrap_err());
             let shown = |text: &str| text.replace("false", "0").replace("true", "1");
             let [old, new] = [&old.to_string(), &new].map(|text| shown(text));
-            let wanted = format!(" {old} in file, {new} given; leave the flag out");
+            let wanted = format!(" {old} in file, {new} given; leave it out");
             assert!(line.contains(&wanted), "--{}: {line}", flag.name);
             assert!(line.contains(&saved.path().display().to_string()), "{line}");
             continue;

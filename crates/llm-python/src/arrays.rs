@@ -2,9 +2,36 @@
 
 use numpy::ndarray::ArrayD;
 use numpy::{IntoPyArray, PyArray1, PyArrayDyn, PyArrayMethods, PyReadonlyArrayDyn};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyBool, PyDict};
+
+/// A whole number of 0 or more; `True` is none.
+///
+/// # Errors
+/// `TypeError` for what is no whole number, `ValueError` for one that is too small or too large.
+pub fn whole<T: TryFrom<i128>>(value: &Bound<'_, PyAny>) -> PyResult<T> {
+    let shown = value.repr().map_or_else(|_| "that".into(), |shown| shown.to_string());
+    let outside = || PyValueError::new_err(format!("{shown} is no whole number of 0 or more"));
+    if value.is_instance_of::<PyBool>() {
+        return Err(PyTypeError::new_err(format!("{shown} is no whole number")));
+    }
+    let number: i128 = value.extract().map_err(|e: PyErr| {
+        match e.is_instance_of::<PyOverflowError>(value.py()) {
+            true => outside(),
+            false => PyTypeError::new_err(format!("{shown} is no whole number")),
+        }
+    })?;
+    T::try_from(number).map_err(|_| outside())
+}
+
+/// The same, or `None`.
+///
+/// # Errors
+/// As [`whole`].
+pub fn maybe_whole<T: TryFrom<i128>>(value: &Bound<'_, PyAny>) -> PyResult<Option<T>> {
+    if value.is_none() { Ok(None) } else { whole(value).map(Some) }
+}
 
 /// An array `float32` of numbers in rows.
 ///
@@ -16,7 +43,7 @@ pub fn array<'py>(
     numbers: Vec<f32>,
 ) -> PyResult<Bound<'py, PyArrayDyn<f32>>> {
     let array = ArrayD::from_shape_vec(shape, numbers);
-    let array = array.map_err(|e| pyo3::exceptions::PyValueError::new_err(e.to_string()))?;
+    let array = array.map_err(|e| PyValueError::new_err(e.to_string()))?;
     Ok(array.into_pyarray(py))
 }
 
@@ -32,21 +59,25 @@ pub fn copy<'py>(
     PyArray1::from_slice(py, numbers).reshape(shape.to_vec())
 }
 
-/// Whole numbers of any integer type, whatever the array's strides, and their shape.
+/// Whole numbers of any integer type, whatever the array's strides, and their shape; `wanted` is what
+/// errors say that is needed.
 ///
 /// # Errors
 /// `TypeError` for anything else.
-pub fn whole_numbers(data: &Bound<'_, PyAny>) -> PyResult<(Vec<i64>, Vec<usize>)> {
+pub fn whole_numbers(data: &Bound<'_, PyAny>, wanted: &str) -> PyResult<(Vec<i64>, Vec<usize>)> {
     let needed = || {
-        PyTypeError::new_err("a text, bytes, a path, paths or an array of token numbers is needed")
+        let kind = data.get_type().name().map_or_else(|_| "that".into(), |name| name.to_string());
+        PyTypeError::new_err(format!("{wanted} is needed, not {kind}"))
     };
-    let numpy = data.py().import("numpy")?;
-    let found = numpy.call_method1("asarray", (data,)).map_err(|_| needed())?;
+    let found = as_array(data).map_err(|_| needed())?;
     let kind: String = found.getattr("dtype")?.getattr("kind")?.extract()?;
     let empty = found.getattr("size")?.extract::<usize>()? == 0;
     if !["i", "u"].contains(&kind.as_str()) && !empty {
         return Err(match kind.as_str() {
-            "f" | "b" | "c" => PyTypeError::new_err("token numbers are whole numbers"),
+            "f" | "b" | "c" | "O" if found.getattr("ndim")?.extract::<usize>()? > 0 => {
+                let kind = found.getattr("dtype")?;
+                PyTypeError::new_err(format!("token numbers are whole numbers, not of type {kind}"))
+            }
             _ => needed(),
         });
     }
@@ -60,16 +91,23 @@ pub fn whole_numbers(data: &Bound<'_, PyAny>) -> PyResult<(Vec<i64>, Vec<usize>)
 /// # Errors
 /// `TypeError` for what are no numbers.
 pub fn floats(data: &Bound<'_, PyAny>, name: &str) -> PyResult<(Vec<f32>, Vec<usize>)> {
-    let needed = || PyTypeError::new_err(format!("{name}: an array of numbers is needed"));
-    let numpy = data.py().import("numpy")?;
-    let found = numpy.call_method1("asarray", (data,)).map_err(|_| needed())?;
-    let kind: String = found.getattr("dtype")?.getattr("kind")?.extract()?;
+    let needed = |why: &dyn std::fmt::Display| {
+        PyTypeError::new_err(format!("{name}: an array of numbers is needed ({why})"))
+    };
+    let found = as_array(data).map_err(|e| needed(e.value(data.py())))?;
+    let dtype = found.getattr("dtype")?;
+    let kind: String = dtype.getattr("kind")?.extract()?;
     if !["f", "i", "u"].contains(&kind.as_str()) {
-        return Err(needed());
+        return Err(needed(&format!("this is of type {dtype}")));
     }
     let found = in_rows(&found, "float32")?;
-    let found: PyReadonlyArrayDyn<'_, f32> = found.extract().map_err(|_| needed())?;
+    let found: PyReadonlyArrayDyn<'_, f32> = found.extract()?;
     Ok((found.as_slice()?.to_vec(), found.as_array().shape().to_vec()))
+}
+
+/// As numpy takes it.
+fn as_array<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    data.py().import("numpy")?.call_method1("asarray", (data,))
 }
 
 /// The same array of this type, its numbers one after the other; a copy only where it has to be one.

@@ -3,6 +3,7 @@
 use crate::words::said;
 use llm_core::{Error, message};
 use llm_formats::error::FormatError;
+use llm_formats::first_look::Look;
 use llm_run::RunError;
 use llm_run::error::Kind;
 use pyo3::PyErr;
@@ -25,7 +26,22 @@ pyo3::create_exception!(
 /// `MemoryError`, `DivergedError`, or `RuntimeError` for a fault of this package.
 pub fn raised(error: impl Into<RunError>) -> PyErr {
     let error = error.into();
-    let text = said(&error.message());
+    let text = match &error {
+        RunError::Core { source: Error::NumbersOnly, .. } => {
+            "this model knows token numbers and no text: give it numbers, generate() writes them"
+                .into()
+        }
+        RunError::Foreign { look: Look::HuggingFace, .. } => {
+            said(&error.message()) + "; Trainer.from_hf() reads it"
+        }
+        RunError::Foreign { look: Look::Safetensors, .. } => {
+            said(&error.message()) + "; Trainer.from_hf() reads the folder of a model"
+        }
+        RunError::Foreign { look: Look::Gguf, .. } => {
+            said(&error.message()) + "; Trainer.from_gguf() reads it"
+        }
+        _ => said(&error.message()),
+    };
     match error.kind() {
         Kind::Diverged => DivergedError::new_err(text),
         Kind::NoMemory => PyMemoryError::new_err(text),

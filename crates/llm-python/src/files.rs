@@ -1,5 +1,6 @@
 //! Checkpoints: the files of the programs.
 
+use crate::arrays::maybe_whole;
 use crate::given::given;
 use crate::keywords;
 use crate::models;
@@ -53,7 +54,7 @@ impl Trainer {
         data: Option<&Bound<'_, PyAny>>,
         val: Option<&Bound<'_, PyAny>>,
         allow_data_change: bool,
-        threads: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
         let n = number_of_threads(threads)?;

@@ -1,5 +1,6 @@
 //! Files of other programs.
 
+use crate::arrays::maybe_whole;
 use crate::errors::of_format;
 use crate::files::went_on;
 use crate::given::given;
@@ -76,7 +77,7 @@ impl Trainer {
         py: Python<'_>,
         folder: PathBuf,
         data: Option<&Bound<'_, PyAny>>,
-        threads: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
         let import: Import = |path| hugging_face::import(path, &models::MODERN.from_spec);
@@ -91,7 +92,7 @@ impl Trainer {
         py: Python<'_>,
         path: PathBuf,
         data: Option<&Bound<'_, PyAny>>,
-        threads: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
         let import: Import = |path| gguf::import(path, &models::MODERN.from_spec);

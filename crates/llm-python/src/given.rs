@@ -1,6 +1,7 @@
 //! Texts, files and token numbers as Python has them.
 
 use crate::arrays::whole_numbers;
+use llm_core::model::Batch;
 use llm_core::recipe::DataForm;
 use llm_core::tokenizer::{Tokenizer, encode_marked};
 use llm_core::{TokenId, message};
@@ -11,6 +12,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyList, PyString, PyTuple};
 use std::path::{Path, PathBuf};
 
+/// What a run learns from or is measured on.
+const DATA: &str = "a text, bytes, a path, paths or a row of token numbers";
+/// What a model reads.
+const READ: &str = "a text, bytes or an array of token numbers";
 /// What a text in memory is called.
 const NAME: &str = "data";
 /// The same of a text to judge by.
@@ -88,7 +93,7 @@ pub fn given(data: &Bound<'_, PyAny>) -> PyResult<Given> {
             return Ok(Given::Files(data.extract()?));
         }
     }
-    let (numbers, shape) = whole_numbers(data)?;
+    let (numbers, shape) = whole_numbers(data, DATA)?;
     if shape.len() != 1 {
         let shape = shape.len();
         let why = format!("a row of token numbers is needed, not an array of {shape} axes");
@@ -128,17 +133,36 @@ pub enum Read {
 /// # Errors
 /// As [`given`].
 pub fn read(data: &Bound<'_, PyAny>) -> PyResult<Read> {
+    read_by(data, as_tokens)
+}
+
+/// The same of targets: where one is -1, or -100 as PyTorch has it, nothing is to be learned.
+///
+/// # Errors
+/// As [`given`].
+pub fn read_targets(data: &Bound<'_, PyAny>) -> PyResult<Read> {
+    read_by(data, |numbers| {
+        let ignored = i64::from(Batch::IGNORED);
+        let token = |number| if [-1, -100].contains(&number) { ignored } else { number };
+        as_tokens(numbers.into_iter().map(token).collect())
+    })
+}
+
+fn read_by(
+    data: &Bound<'_, PyAny>,
+    tokens: fn(Vec<i64>) -> PyResult<Vec<TokenId>>,
+) -> PyResult<Read> {
     if let Some(text) = bytes_of(data)? {
         return Ok(Read::Text(text));
     }
-    let (numbers, shape) = whole_numbers(data)?;
+    let (numbers, shape) = whole_numbers(data, READ)?;
     if !(1..=2).contains(&shape.len()) {
         return Err(PyValueError::new_err(format!(
             "tokens of shape [T] or [B, T] are needed, not an array of {} axes",
             shape.len()
         )));
     }
-    Ok(Read::Tokens(as_tokens(numbers)?, shape))
+    Ok(Read::Tokens(tokens(numbers)?, shape))
 }
 
 /// Whole numbers as tokens.
@@ -173,17 +197,17 @@ impl Read {
         Ok((tokens, shape))
     }
 
-    /// The same of one text.
+    /// The same of one text, `[T]` or `[1, T]`.
     ///
     /// # Errors
     /// As [`Read::tokens`]; [`RunError::Data`] for several rows.
     pub fn row(self, tokenizer: &dyn Tokenizer) -> Result<Vec<TokenId>, RunError> {
         match self.tokens(tokenizer)? {
-            (tokens, shape) if shape.len() == 1 => Ok(tokens),
-            (_, shape) => {
-                let rows = shape.first().copied().unwrap_or_default();
-                Err(RunError::Data(message!("one text is looked into, not {} rows", rows)))
-            }
+            (_, shape) if shape.len() == 2 && shape[0] > 1 => Err(RunError::Data(message!(
+                "tokens of one text are needed, [T] or [1, T], not {} rows",
+                shape[0]
+            ))),
+            (tokens, _) => Ok(tokens),
         }
     }
 }

@@ -1,13 +1,12 @@
 //! What its heads do, and which can go.
 
+use crate::arrays::{maybe_whole, whole};
 use crate::given::given;
 use crate::measuring::judged_on;
 use crate::trainer::Trainer;
 use llm_core::TinyGPT;
 use llm_core::message;
-use llm_lens::{
-    Column, Cut, HeadName, Pruner, Score, Scored, head_mask, measure_heads, with_head_mask,
-};
+use llm_lens::{Column, Cut, Pruner, Score, Scored, head_mask, measure_heads, with_head_mask};
 use llm_run::RunError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -26,7 +25,7 @@ impl Trainer {
         &self,
         py: Python<'py>,
         data: Option<&Bound<'py, PyAny>>,
-        tokens: usize,
+        #[pyo3(from_py_with = whole)] tokens: usize,
     ) -> PyResult<Bound<'py, PyList>> {
         let data = data.map(given).transpose()?;
         let report = self.worker.work(py, move |inner, stop| {
@@ -61,8 +60,8 @@ impl Trainer {
         &self,
         py: Python<'py>,
         data: Option<&Bound<'py, PyAny>>,
-        most: Option<usize>,
-        tokens: usize,
+        #[pyo3(from_py_with = maybe_whole)] most: Option<usize>,
+        #[pyo3(from_py_with = whole)] tokens: usize,
     ) -> PyResult<Bound<'py, PyDict>> {
         let data = data.map(given).transpose()?;
         let report = self.worker.work(py, move |inner, stop| {
@@ -91,22 +90,23 @@ impl Trainer {
     }
 
     /// A copy with these heads, pairs (layer, head), switched off.
-    fn without_heads(&self, py: Python<'_>, heads: Vec<(usize, usize)>) -> PyResult<Trainer> {
+    fn without_heads(&self, py: Python<'_>, heads: Vec<(i64, i64)>) -> PyResult<Trainer> {
         let inner = self.worker.work(py, move |inner, _| {
             let model = &inner.run.model;
             let (layers, n_heads) = (model.config().n_layers, model.attention().spec().n_heads);
             let mut mask = head_mask(model);
             for (layer, head) in heads {
-                if layer >= layers || head >= n_heads {
-                    let name = HeadName { layer, head };
+                let within = |i: i64, n: usize| usize::try_from(i).ok().filter(|i| *i < n);
+                let (Some(at), Some(of)) = (within(layer, layers), within(head, n_heads)) else {
                     return Err(RunError::Usage(message!(
-                        "{heads}: there is no head {}: layers are 0 to {}, heads 0 to {}",
-                        name.to_string(),
+                        "{heads}: there is no head ({}, {}): layers are 0 to {}, heads 0 to {}",
+                        layer,
+                        head,
                         layers - 1,
                         n_heads - 1
                     )));
-                }
-                mask[layer * n_heads + head] = false;
+                };
+                mask[at * n_heads + of] = false;
             }
             let model = with_head_mask(model, &mask, &inner.models.from_spec)?;
             let mut copy = inner.clone();

@@ -93,7 +93,10 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
         Value::Text(_) if value.is_instance_of::<PyString>() => Value::Text(value.extract()?),
         // A list of numbers is written as a text.
         Value::Text(_) => {
-            let numbers: Vec<u64> = value.extract().map_err(|_| wrong())?;
+            let numbers: Vec<u64> = value.extract().map_err(|_| match setting.name {
+                "ngrams" => PyTypeError::new_err("ngrams: needed is a list of whole numbers"),
+                _ => wrong(),
+            })?;
             let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
             Value::Text(numbers.join(","))
         }
@@ -101,15 +104,36 @@ fn value_of(setting: &Setting, value: &Bound<'_, PyAny>) -> PyResult<Value> {
     })
 }
 
+/// What other libraries call our settings.
+const ELSEWHERE: [(&str, &[&str]); 11] = [
+    ("lr", &["learning_rate", "max_lr"]),
+    ("d_model", &["n_embd", "hidden_size", "embed_dim", "width"]),
+    ("n_layers", &["num_hidden_layers", "depth"]),
+    ("n_inner", &["intermediate_size", "d_ff"]),
+    ("heads", &["n_head", "n_heads", "num_attention_heads"]),
+    ("kv_heads", &["num_key_value_heads", "n_kv_heads"]),
+    ("seq_len", &["block_size", "context_length", "n_positions", "max_position_embeddings"]),
+    ("batch_size", &["per_device_train_batch_size"]),
+    ("accum", &["gradient_accumulation_steps", "grad_accum"]),
+    ("steps", &["max_iters", "num_steps", "max_steps"]),
+    ("clip", &["max_grad_norm", "grad_clip"]),
+];
+
 /// What is said about an unknown name.
 fn unknown(name: &str, of: &str) -> String {
+    if OTHERS.contains(&name) {
+        return format!("{of}() does not take '{name}'");
+    }
+    if ["device", "device_map", "map_location", "dtype", "torch_dtype"].contains(&name) {
+        return format!("{of}() does not take '{name}': it computes on the CPU, in float32");
+    }
+    let elsewhere = ELSEWHERE.iter().find(|(_, names)| names.contains(&name));
     let names = all().map(keyword).chain(OTHERS);
     let near = names.map(|known| (distance(name, known), known)).min();
-    match near {
-        Some((far, known)) if far <= known.len().max(name.len()) / 2 => {
-            format!("{of}() has no setting '{name}'; did you mean {known}?")
-        }
-        _ => format!("{of}() has no setting '{name}'; traingpt.settings_help() lists all"),
+    let near = near.filter(|(far, known)| 5 * far <= 2 * known.len().max(name.len()));
+    match elsewhere.map(|(known, _)| *known).or(near.map(|(_, known)| known)) {
+        Some(known) => format!("{of}() has no setting '{name}'; did you mean {known}?"),
+        None => format!("{of}() has no setting '{name}'; traingpt.settings_help() lists all"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Its loss on unseen text, and the gradients of a batch.
 
-use crate::arrays::{array, copy};
-use crate::given::{Given, Read, given, read};
+use crate::arrays::{array, copy, maybe_whole};
+use crate::given::{Given, Read, given, read, read_targets};
 use crate::state::Inner;
 use crate::trainer::Trainer;
 use llm_core::model::{Batch, Mode, Origin};
@@ -36,7 +36,7 @@ type Tokens<'py> = Bound<'py, PyArrayDyn<i64>>;
 #[pymethods]
 impl Trainer {
     /// How well the model predicts text that it has not learnt: its own unseen part, or `data`, all of
-    /// it or at most `tokens` tokens in evenly spaced windows.
+    /// it or about `tokens` tokens in evenly spaced windows, one at least.
     ///
     /// Returns a dict of `loss` (nats per token), `perplexity`, `accuracy` (of the first choice),
     /// `tokens`, `bits_per_byte` where tokens are text, and on the built-in stories `facts`, the share
@@ -46,7 +46,7 @@ impl Trainer {
         &self,
         py: Python<'py>,
         data: Option<&Bound<'py, PyAny>>,
-        tokens: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] tokens: Option<usize>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let data = data.map(given).transpose()?;
         let report = self.worker.work(py, move |inner, stop| {
@@ -58,7 +58,8 @@ impl Trainer {
     }
 
     /// Loss and gradients of a batch, without dropout. `inputs` are tokens `[T]` or `[B, T]` (or a text),
-    /// `targets` of the same shape; without them the last token of each row is a target alone.
+    /// `targets` of the same shape (-1, or -100, where nothing is learned); without them the last token of
+    /// each row is a target alone.
     ///
     /// Returns the mean loss in nats, and for each weight's name its gradient, of the weight's shape.
     #[pyo3(signature = (inputs, targets=None))]
@@ -68,7 +69,7 @@ impl Trainer {
         inputs: &Bound<'py, PyAny>,
         targets: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(f32, Bound<'py, PyDict>)> {
-        let (inputs, targets) = (read(inputs)?, targets.map(read).transpose()?);
+        let (inputs, targets) = (read(inputs)?, targets.map(read_targets).transpose()?);
         let (loss, found) = self.worker.work(py, move |inner, _| {
             let batch = batch(inner, inputs, targets)?;
             let model = &inner.run.model;
@@ -95,7 +96,7 @@ impl Trainer {
     fn batch<'py>(
         &self,
         py: Python<'py>,
-        step: Option<u64>,
+        #[pyo3(from_py_with = maybe_whole)] step: Option<u64>,
     ) -> PyResult<(Tokens<'py>, Tokens<'py>)> {
         let batch = self.worker.work(py, move |inner, _| {
             let data = inner.data()?.train.clone();

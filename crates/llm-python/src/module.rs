@@ -1,5 +1,6 @@
 //! Functions without a class, and what Python imports.
 
+use crate::arrays::maybe_whole;
 use crate::errors::DivergedError;
 use crate::keywords;
 use crate::trainer::Trainer;
@@ -14,7 +15,11 @@ use std::cell::RefCell;
 /// last ones unseen; or `count` of them, or those of another `seed`.
 #[pyfunction]
 #[pyo3(signature = (count=None, seed=None))]
-fn stories(py: Python<'_>, count: Option<u64>, seed: Option<u64>) -> PyResult<String> {
+fn stories(
+    py: Python<'_>,
+    #[pyo3(from_py_with = maybe_whole)] count: Option<u64>,
+    #[pyo3(from_py_with = maybe_whole)] seed: Option<u64>,
+) -> PyResult<String> {
     let (count, seed) = (count.unwrap_or(STORY_COUNT), seed.unwrap_or(STORY_SEED));
     apart(py, 1, move || Ok((0..count).map(|i| llm_stories::story(seed, i).text).collect()))
 }

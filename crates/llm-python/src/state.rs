@@ -1,6 +1,7 @@
 //! What a trainer is between two calls, and who may touch it.
 
 use llm_core::message;
+use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{StepReport, Trainer as Run};
 use llm_run::data::{Data, Validation};
@@ -45,7 +46,9 @@ impl Inner {
     pub fn data(&mut self) -> Result<&Data> {
         if self.data.is_none() {
             let path = self.origin.clone().unwrap_or_else(|| "the trainer".into());
-            self.data = Some(own_data(&path, &self.run.recipe, &self.tokenizer).map_err(without)?);
+            let imported = self.run.recipe.data == DataSource::NONE;
+            let read = own_data(&path, &self.run.recipe, &self.tokenizer);
+            self.data = Some(read.map_err(|e| without(e, imported))?);
         }
         self.data.as_ref().ok_or_else(|| RunError::Internal(message!("no data")))
     }
@@ -62,8 +65,11 @@ impl Inner {
 }
 
 /// A run's own text cannot be made again from what the run knows.
-fn without(error: RunError) -> RunError {
+fn without(error: RunError, imported: bool) -> RunError {
     match error {
+        RunError::Usage(_) if imported => {
+            RunError::Data(message!("this model came without a text: give it one by set_data()"))
+        }
         RunError::Usage(_) => RunError::Data(message!(
             "the text of this run is not at hand, only its hash: give it by set_data()"
         )),

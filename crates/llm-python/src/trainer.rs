@@ -1,5 +1,6 @@
 //! The class: made, described, copied.
 
+use crate::arrays::maybe_whole;
 use crate::given::given;
 use crate::keywords;
 use crate::models;
@@ -18,7 +19,7 @@ use llm_run::note::Note;
 use llm_run::options::Options;
 use llm_run::plan::{Loaded, Plan, opened};
 use llm_run::tokenizers::{TokenizerKind, TokenizerOptions};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyType};
 use std::path::{Path, PathBuf};
@@ -34,7 +35,7 @@ pub const PICKLED: &str = "the pickled trainer";
 /// `vocab_size` tokens), or the path of a tokenizer.json. Every other keyword argument is a setting:
 /// `traingpt.settings_help()`. Equal arguments give equal bits, with any number of threads, and those of
 /// the programs `train-gpt-mha` and, where something modern is asked for, `train-gpt-modern`.
-#[pyclass(frozen, module = "traingpt")]
+#[pyclass(frozen, weakref, module = "traingpt")]
 #[derive(Debug)]
 pub struct Trainer {
     pub worker: Worker,
@@ -110,12 +111,19 @@ pub fn warn(py: Python<'_>, notes: &[Note]) -> PyResult<()> {
         | Note::NoOptimizerState { .. }
         | Note::NewCourse { .. } = note
         {
-            let text = said(&in_words(note));
-            let category = py.get_type::<pyo3::exceptions::PyUserWarning>();
-            py.import("warnings")?.call_method1("warn", (text, category, 1))?;
+            warn_of(py, said(&in_words(note)))?;
         }
     }
     Ok(())
+}
+
+/// Warns, from the line that called.
+///
+/// # Errors
+/// As [`warn`].
+pub fn warn_of(py: Python<'_>, text: String) -> PyResult<()> {
+    let category = py.get_type::<pyo3::exceptions::PyUserWarning>();
+    py.import("warnings")?.call_method1("warn", (text, category, 1)).map(drop)
 }
 
 #[pymethods]
@@ -125,22 +133,26 @@ impl Trainer {
     fn new(
         py: Python<'_>,
         data: Option<&Bound<'_, PyAny>>,
-        heads: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] heads: Option<usize>,
         attention: Option<&str>,
         arch: Option<&str>,
         tokenizer: Option<&Bound<'_, PyAny>>,
-        vocab_size: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] vocab_size: Option<usize>,
         val: Option<&Bound<'_, PyAny>>,
         epochs: Option<f64>,
         preset: Option<&str>,
         data_as: Option<&str>,
         end_of_text: Option<&str>,
-        threads: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] threads: Option<usize>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Trainer> {
         let n = number_of_threads(threads)?;
+        let given_settings = keywords::given(settings, "Trainer")?;
+        if epochs.is_some() && given_settings.contains_key("steps") {
+            return Err(PyValueError::new_err("steps or epochs: both say how long; leave one out"));
+        }
         let mut options = Options {
-            given: keywords::given(settings, "Trainer")?,
+            given: given_settings,
             heads,
             arch: named("arch", arch, &Arch::ALL, Arch::name)?,
             preset: named("preset", preset, &[Preset::Original], Preset::name)?,
@@ -305,7 +317,9 @@ fn kind_of_tokenizer(tokenizer: &Bound<'_, PyAny>) -> PyResult<TokenizerKind> {
     if is_path {
         return path();
     }
-    match tokenizer.extract::<String>()?.as_str() {
+    let name = tokenizer.extract::<String>();
+    let needed = "tokenizer: needed is 'byte', 'char', 'bpe' or the path of a tokenizer.json";
+    match name.map_err(|_| PyTypeError::new_err(needed))?.as_str() {
         "byte" => Ok(TokenizerKind::Byte),
         "char" => Ok(TokenizerKind::Char),
         "bpe" => Ok(TokenizerKind::Bpe),

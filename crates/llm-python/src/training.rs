@@ -1,14 +1,15 @@
 //! Its steps.
 
-use crate::errors::raised;
+use crate::arrays::{maybe_whole, whole};
 use crate::state::Inner;
-use crate::trainer::{Trainer, warn};
+use crate::trainer::{Trainer, warn, warn_of};
 use crate::work::Stop;
 use llm_core::train::{Hooks, OneProcess, Pending, StepReport};
 use llm_core::{Error, message};
 use llm_run::plan::more_steps;
 use llm_run::{Result, RunError};
 use numpy::PyArray1;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,7 +37,9 @@ type Seen = Arc<Mutex<Vec<StepReport>>>;
 fn steps(inner: &mut Inner, n: u64, stop: &Stop, seen: &Seen) -> Result<Vec<StepReport>> {
     let data = inner.data()?.train.clone();
     let mut done = Vec::new();
-    for _ in 0..n {
+    // A callback may have trained, too: the plan's end stays its end.
+    let left = inner.run.recipe.total_steps.saturating_sub(inner.run.step);
+    for _ in 0..n.min(left) {
         if stop.is_set() {
             break;
         }
@@ -55,10 +58,19 @@ fn steps(inner: &mut Inner, n: u64, stop: &Stop, seen: &Seen) -> Result<Vec<Step
 }
 
 /// The steps to do now; past the plan, a new one is made.
-fn planned(inner: &mut Inner, asked: Option<u64>) -> Result<(u64, Option<llm_run::note::Note>)> {
+fn planned(
+    inner: &mut Inner,
+    asked: Option<u64>,
+    lr: Option<f32>,
+) -> Result<(u64, Option<llm_run::note::Note>)> {
     let total = inner.run.recipe.total_steps;
     let left = total.saturating_sub(inner.run.step);
     match asked {
+        _ if lr.is_some() && (left > 0 || asked.is_none()) => Err(RunError::Usage(message!(
+            "{lr}: it is for steps beyond the plan, and {} of the {} that were planned are left",
+            left,
+            total
+        ))),
         None => Ok((left, None)),
         Some(n) if n <= left => Ok((n, None)),
         Some(n) if left > 0 => Err(RunError::Usage(message!(
@@ -70,7 +82,8 @@ fn planned(inner: &mut Inner, asked: Option<u64>) -> Result<(u64, Option<llm_run
             n
         ))),
         Some(n) => {
-            let note = more_steps(inner.models, &mut inner.run, n)?;
+            inner.data()?; // no plan without something to learn
+            let note = more_steps(inner.models, &mut inner.run, n, lr)?;
             inner.notes.extend(note.clone());
             Ok((n, note))
         }
@@ -84,20 +97,30 @@ impl Trainer {
     /// Every `every` steps `callback(run, report)` is called, with `report` a dict of `step`, `loss`,
     /// `lr`, `grad_norm`; it may use the trainer, and ends the call by returning `True`. Ctrl-C at any
     /// time raises `KeyboardInterrupt` and loses at most the step in progress; `history` has the rest.
-    /// Past the plan's end the learning rate has come down to 0, and a new course begins.
+    /// Past the plan's end the learning rate has come down to 0, and a new course begins, at `lr` or a
+    /// tenth of the last one's.
     ///
     /// Returns a dict of arrays, a number for each step done: `step`, `loss`, `lr`, `grad_norm`.
-    #[pyo3(signature = (steps=None, callback=None, *, every=1, progress=None))]
+    #[pyo3(signature = (steps=None, callback=None, *, every=1, lr=None, progress=None))]
     fn train<'py>(
         slf: &Bound<'py, Trainer>,
-        steps: Option<u64>,
+        #[pyo3(from_py_with = maybe_whole)] steps: Option<u64>,
         callback: Option<&Bound<'py, PyAny>>,
-        every: u64,
+        #[pyo3(from_py_with = whole)] every: u64,
+        lr: Option<f32>,
         progress: Option<bool>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let (py, worker) = (slf.py(), &slf.get().worker);
-        let (mut left, note) = worker.now(py, |inner| planned(inner, steps).map_err(raised))?;
+        if let Some(callback) = callback.filter(|callback| !callback.is_callable()) {
+            let why = format!("callback: {} is no function of (run, report)", callback.repr()?);
+            return Err(PyTypeError::new_err(why));
+        }
+        let (mut left, note) = worker.work(py, move |inner, _| planned(inner, steps, lr))?;
         warn(py, note.as_slice())?;
+        if steps.is_none() && left == 0 {
+            let why = "no step is left of the plan: train(n) makes n more";
+            warn_of(py, why.into())?;
+        }
         let bar = py.import("traingpt._progress")?.call_method1("bar", (left, progress))?;
         let mut done: Vec<StepReport> = Vec::new();
         let ended = (|| -> PyResult<()> {

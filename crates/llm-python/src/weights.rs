@@ -2,9 +2,9 @@
 
 use crate::arrays::{copy, floats};
 use crate::trainer::Trainer;
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 
 #[pymethods]
 impl Trainer {
@@ -22,11 +22,15 @@ impl Trainer {
     /// Sets all weights: every name with an array of numbers of its shape, or nothing is changed. The
     /// optimizer keeps its state.
     fn load_state_dict(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mapping = || PyTypeError::new_err("a dict of names and arrays is needed");
+        let state = state.cast::<PyMapping>().map_err(|_| mapping())?;
+        let given: Vec<String> = state.keys()?.extract().map_err(|_| mapping())?;
         self.worker.now(py, |inner| {
+            let names: Vec<String> = inner.run.model.parameters().map(|(name, _)| name).collect();
+            fits(&names, &given)?;
             let mut new = Vec::new();
             for (name, weight) in inner.run.model.parameters() {
-                let missing = || PyKeyError::new_err(format!("{name} is missing"));
-                let value = state.get_item(&name).map_err(|_| missing())?;
+                let value = state.get_item(&name)?;
                 let (numbers, shape) = floats(&value, &name)?;
                 if shape != weight.shape() {
                     let needed = weight.shape();
@@ -41,16 +45,21 @@ impl Trainer {
                 }
                 new.push(numbers);
             }
-            for key in state.try_iter()? {
-                let key: String = key?.extract()?;
-                if !inner.run.model.parameters().any(|(name, _)| name == key) {
-                    let why = format!("{key} is no weight of this model");
-                    return Err(PyKeyError::new_err(why));
-                }
-            }
             let weights = inner.run.model.parameters_mut().zip(new);
             weights.for_each(|((_, weight), new)| weight.data_mut().copy_from_slice(&new));
             Ok(())
         })
     }
+}
+
+/// `KeyError` with all names that are missing and all that the model does not have.
+fn fits(names: &[String], given: &[String]) -> PyResult<()> {
+    let beyond = |all: &[String], known: &[String]| -> Option<String> {
+        let beyond: Vec<_> = all.iter().filter(|name| !known.contains(name)).cloned().collect();
+        (!beyond.is_empty()).then(|| beyond.join(", "))
+    };
+    let missing = beyond(names, given).map(|names| format!("missing: {names}"));
+    let unknown = beyond(given, names).map(|names| format!("no weights of this model: {names}"));
+    let wrong: Vec<_> = missing.into_iter().chain(unknown).collect();
+    if wrong.is_empty() { Ok(()) } else { Err(PyKeyError::new_err(wrong.join("; "))) }
 }

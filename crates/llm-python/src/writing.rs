@@ -1,26 +1,42 @@
 //! Text from the model, and text as tokens.
 
-use crate::arrays::whole_numbers;
+use crate::arrays::{maybe_whole, whole, whole_numbers};
 use crate::errors::raised;
 use crate::given::{Read, as_tokens, read};
 use crate::state::Inner;
 use crate::trainer::Trainer;
 use crate::work::Stop;
-use llm_core::TokenId;
 use llm_core::base::memory;
 use llm_core::generate::{Generator, Sampling, Stops, Written};
 use llm_core::tokenizer::Tokenizer;
+use llm_core::{Error, TokenId};
 use llm_run::defaults::TextDefaults;
 use llm_run::{Result, RunError};
 use numpy::PyArray1;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-/// What a token stands for: its text, or its bytes written out.
+/// What a token stands for: its text, or its bytes written out; its number where it has none.
 pub fn piece(tokenizer: &dyn Tokenizer, token: TokenId) -> String {
     let bytes = tokenizer.bytes_of(token);
     match std::str::from_utf8(bytes) {
+        Ok("") => format!("[{token}]"),
         Ok(text) => text.into(),
         Err(_) => bytes.escape_ascii().to_string(),
+    }
+}
+
+/// One text or several.
+fn texts(stop: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+    let needed = |_| PyTypeError::new_err("stop: needed is a text or a list of texts");
+    stop.extract().map(|one| vec![one]).or_else(|_| stop.extract()).map_err(needed)
+}
+
+/// Refuses a tokenizer whose tokens stand for no text: they would be written as nothing.
+fn has_text(tokenizer: &dyn Tokenizer) -> Result<()> {
+    match tokenizer.encode(b"a") {
+        Err(e @ Error::NumbersOnly) => Err(e.into()),
+        _ => Ok(()),
     }
 }
 
@@ -58,7 +74,7 @@ fn write(inner: &Inner, ask: Ask, stop: &Stop) -> Result<Written> {
 impl Trainer {
     /// Writes on: the text that follows `prompt` (a text or token numbers; without one a line's end, or
     /// on the built-in stories the beginning of an unseen one), `n` tokens of it, or up to a token that
-    /// ends texts or one of the texts `stop`.
+    /// ends texts or `stop`, a text or a list of them.
     ///
     /// `temperature` 0 takes the likeliest token each time; `top_k`, `top_p`, `min_p` keep the likeliest
     /// alone; `repetition_penalty` above 1 avoids what was written. Equal `seed`s write equal texts.
@@ -67,20 +83,24 @@ impl Trainer {
         &self,
         py: Python<'_>,
         prompt: Option<&Bound<'_, PyAny>>,
-        n: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] n: Option<usize>,
         temperature: Option<f32>,
-        top_k: usize,
+        #[pyo3(from_py_with = whole)] top_k: usize,
         top_p: f32,
         min_p: f32,
         repetition_penalty: f32,
-        seed: Option<u64>,
-        stop: Option<Vec<String>>,
+        #[pyo3(from_py_with = maybe_whole)] seed: Option<u64>,
+        stop: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<String> {
         let sampling = Sampling { top_k, top_p, min_p, repetition_penalty, ..Sampling::default() };
-        let stops = Stops::new(stop.into_iter().flatten().map(String::into_bytes));
+        let stop = stop.map(texts).transpose()?.unwrap_or_default();
+        let stops = Stops::new(stop.into_iter().map(String::into_bytes));
         let prompt = prompt.map(read).transpose()?;
         let ask = Ask { prompt, n, temperature, seed, sampling, stops };
-        let text = self.worker.work(py, |inner, stop| Ok(write(inner, ask, stop)?.text))?;
+        let text = self.worker.work(py, |inner, stop| {
+            has_text(&*inner.tokenizer)?;
+            Ok(write(inner, ask, stop)?.text)
+        })?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
@@ -90,13 +110,13 @@ impl Trainer {
         &self,
         py: Python<'py>,
         prompt: Option<&Bound<'py, PyAny>>,
-        n: Option<usize>,
+        #[pyo3(from_py_with = maybe_whole)] n: Option<usize>,
         temperature: Option<f32>,
-        top_k: usize,
+        #[pyo3(from_py_with = whole)] top_k: usize,
         top_p: f32,
         min_p: f32,
         repetition_penalty: f32,
-        seed: Option<u64>,
+        #[pyo3(from_py_with = maybe_whole)] seed: Option<u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let sampling = Sampling { top_k, top_p, min_p, repetition_penalty, ..Sampling::default() };
         let prompt = prompt.map(read).transpose()?;
@@ -114,9 +134,12 @@ impl Trainer {
 
     /// The text of tokens. Bytes that are no UTF-8 become �.
     fn decode(&self, py: Python<'_>, tokens: &Bound<'_, PyAny>) -> PyResult<String> {
-        let (numbers, _) = whole_numbers(tokens)?;
+        let (numbers, _) = whole_numbers(tokens, "an array of token numbers")?;
         let tokens = as_tokens(numbers)?;
-        let text = self.worker.now(py, |inner| inner.tokenizer.decode(&tokens).map_err(raised))?;
+        let text = self.worker.now(py, |inner| {
+            has_text(&*inner.tokenizer).map_err(raised)?;
+            inner.tokenizer.decode(&tokens).map_err(raised)
+        })?;
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 

@@ -15,6 +15,7 @@ import sys
 import textwrap
 import threading
 import time
+import traceback
 
 import numpy as np
 import pytest
@@ -162,15 +163,21 @@ def test_many_threads_with_a_trainer_each(text):
     assert len(losses) == THREADS and len(set(losses.values())) == 1
 
 
+FREE = 3
+
+
 def after_a_fork(idle, busy, text, losses):
-    """In the child: trainers from before and a new one."""
+    """In the child: trainers from before and a new one. FREE where the busy one was between two pieces of work."""
     assert tuple(idle.train()["loss"]) == losses
     assert tuple(traingpt.Trainer(text, **SMALL).train()["loss"]) == losses
     try:
+        step = busy.step
         busy.train(1)
-        raise AssertionError("a trainer whose thread is gone goes on")
+        assert busy.step == step + 1
+        return FREE
     except RuntimeError as e:
         assert "when the process was forked" in str(e), e
+        return 0
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
@@ -182,6 +189,7 @@ def test_forks_while_another_thread_trains(text):
     over = threading.Event()
     thread = threading.Thread(target=lambda: busy.train(callback=lambda r, s: over.is_set(), every=2000))
     thread.start()
+    codes = []
     try:
         for _ in range(FORKS):
             while True:  # not inside a callback, where it is free
@@ -194,8 +202,9 @@ def test_forks_while_another_thread_trains(text):
             if child == 0:
                 code = 1
                 try:
-                    after_a_fork(idle, busy, text, losses)
-                    code = 0
+                    code = after_a_fork(idle, busy, text, losses)
+                except BaseException:
+                    traceback.print_exc()
                 finally:
                     os._exit(code)
             deadline = time.monotonic() + 120
@@ -208,7 +217,9 @@ def test_forks_while_another_thread_trains(text):
                     os.waitpid(child, 0)
                     raise AssertionError("the child hangs")
                 time.sleep(0.01)
-            assert status == 0
+            codes.append(os.waitstatus_to_exitcode(status))
+            assert codes[-1] in [0, FREE]
+        assert 0 in codes
     finally:
         over.set()
         thread.join(60)

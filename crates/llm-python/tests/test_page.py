@@ -25,6 +25,16 @@ def test_the_page_runs(tmp_path, monkeypatch):
     assert names["seen"] and {p.name for p in tmp_path.iterdir()} >= {"model.ckpt", "exported"}
 
 
+def test_the_readme_runs(tmp_path, monkeypatch):
+    readme = pathlib.Path(__file__).resolve().parents[1] / "README.md"
+    (block,) = re.findall(r"^```python\n(.*?)^```$", readme.read_text(encoding="utf-8"), re.M | re.S)
+    monkeypatch.chdir(tmp_path)
+    shorter, n = re.subn(r"steps=\d+", "steps=3", block)
+    assert n == 1
+    exec(compile(shorter, "README.md", "exec"), {})
+    assert (tmp_path / "model.ckpt").exists()
+
+
 @pytest.mark.parametrize("language", ["", ".zh-CN"])
 def test_what_the_page_names_is_there(language):
     import traingpt

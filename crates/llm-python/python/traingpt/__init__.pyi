@@ -135,6 +135,7 @@ class Trainer:
         callback: Callable[[Trainer, Report], bool | None] | None = None,
         *,
         every: int = 1,
+        lr: float | None = None,
         progress: bool | None = None,
     ) -> History: ...
     def evaluate(self, data: _Data | None = None, *, tokens: int | None = None) -> Evaluation: ...
@@ -149,7 +150,7 @@ class Trainer:
         min_p: float = 0.0,
         repetition_penalty: float = 1.0,
         seed: int | None = None,
-        stop: Sequence[str] | None = None,
+        stop: str | Sequence[str] | None = None,
     ) -> str: ...
     def generate(
         self,

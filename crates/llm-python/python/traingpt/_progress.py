@@ -28,6 +28,7 @@ class Line:
 
     def update(self, n, loss):
         self.done += n
+        self.loss = loss
         now = time.monotonic()
         if now - self.begun < QUICK or now - self.last < 0.2:
             return
@@ -39,7 +40,8 @@ class Line:
 
     def close(self):
         if self.shown:
-            sys.stderr.write("\n")
+            took = time.monotonic() - self.begun
+            sys.stderr.write(f"\r{self.done}/{self.total} steps  loss={self.loss:.4f}  {took:.0f} s       \n")
 
 
 class Tqdm:

@@ -33,8 +33,8 @@ pub(super) fn resumed(
         }
         Some(_) => {
             return Err(RunError::Usage(message!(
-                "{end_of_text}: the model of '{}' has no token that ends a text; leave the flag \
-                 out, or train a new model",
+                "{end_of_text}: the model of '{}' has no token that ends a text; leave it out, \
+                 or train a new model",
                 path.display()
             )));
         }

@@ -6,7 +6,7 @@ use super::files::TextFiles;
 use super::loaded::{Loaded, load};
 use super::run::{Plan, held};
 use crate::defaults::{Start, TextDefaults};
-use crate::error::{Result, RunError};
+use crate::error::{Result, RunError, option};
 use crate::models::Models;
 use crate::note::Note;
 use crate::numbers::typed;
@@ -127,16 +127,30 @@ const GOES_ON_AT: f32 = 0.1;
 /// Another text needs more, and costs more of what it knows: docs/fine_tuning.md has the measurement.
 const LEARNS_OTHER_AT: f32 = 0.3;
 
-/// More steps for a run at hand, as where it is loaded and asked for them; what there is to say.
+/// More steps for a run at hand, as where it is loaded and asked for them, with a rate perhaps; what there
+/// is to say.
 ///
 /// # Errors
 /// [`RunError::Usage`] for more than a run can have; it is then as before.
-pub fn more_steps(models: &Models, trainer: &mut Trainer, steps: u64) -> Result<Option<Note>> {
+pub fn more_steps(
+    models: &Models,
+    trainer: &mut Trainer,
+    steps: u64,
+    lr: Option<f32>,
+) -> Result<Option<Note>> {
     let total_steps = trainer.step.saturating_add(steps);
-    let recipe = Recipe { total_steps, ..trainer.recipe.clone() };
+    let mut recipe = Recipe { total_steps, ..trainer.recipe.clone() };
+    if let Some(lr) = lr {
+        let schedule = &mut recipe.schedule;
+        // A course that has ended would stay at its end, whatever its peak.
+        schedule.min_lr =
+            if schedule.is_over(trainer.step) { 0.0 } else { schedule.min_lr.min(lr) };
+        schedule.lr = lr;
+    }
     recipe.check_with(models.optimizers).map_err(named_by_option)?;
     trainer.recipe = recipe;
-    new_course(&Given::default(), false, trainer)
+    let given: Given = lr.map(|lr| ("lr", Value::Float(lr))).into_iter().collect();
+    new_course(&given, false, trainer)
 }
 
 /// Where the rate has come down to 0 more steps would teach nothing, and at the end of its course too little
@@ -157,7 +171,7 @@ fn new_course(given: &Given, other_text: bool, trainer: &mut Trainer) -> Result<
     }
     if given.contains_key("decay_steps") {
         return Err(RunError::Usage(message!(
-            "{decay_steps} {}: the run is at step {}, so the rate would stay at 0; leave the flag out, \
+            "{decay_steps} {}: the run is at step {}, so the rate would stay at 0; leave it out, \
              or give a later step",
             recipe.schedule.decay_steps,
             step
@@ -185,7 +199,7 @@ fn check_shape(
     let heads = attention.n_heads;
     let differs = |what: Message, in_file: &dyn Display, given: &dyn Display| {
         Err(RunError::Data(message!(
-            "checkpoint '{}': {} {} in file, {} given; leave the flag out, or \
+            "checkpoint '{}': {} {} in file, {} given; leave it out, or \
              train a new model",
             path.display(),
             what,
@@ -206,7 +220,7 @@ fn check_shape(
         }
     }
     if let Some(given) = options.heads.filter(|&given| given != heads) {
-        return differs(message!("heads"), &heads, &given);
+        return differs(named("heads"), &heads, &given);
     }
     let of_arch = options.arch.map(|arch| arch.attention(heads, config.d_model));
     for AttentionRow { setting: flag, get, .. } in &ATTENTION {
@@ -228,9 +242,9 @@ fn check_shape(
     }
 }
 
-/// A setting by its name.
-fn named(setting: &str) -> Message {
-    setting.replace('_', "-").into()
+/// A setting by its name, which each front end spells.
+fn named(setting: &'static str) -> Message {
+    message!("{}", option(setting))
 }
 
 /// What an attention has where nothing else is said.
@@ -262,7 +276,7 @@ fn check_share(options: &Options, recipe: &Recipe) -> Result<()> {
         {
             Err(RunError::Usage(message!(
                 "{val_frac} {}: the run set apart {}, so it has learnt some of what would be \
-                 called unseen; leave the flag out, or add {allow_data_change}",
+                 called unseen; leave it out, or add {allow_data_change}",
                 share,
                 before
             )))
@@ -276,7 +290,7 @@ fn check_optimizer(given: &Given, recipe: &Recipe, has_state: bool) -> Result<()
     match given.get("optimizer") {
         Some(Value::Text(name)) if has_state && *name != recipe.optimizer => {
             Err(RunError::Usage(message!(
-                "{optimizer} {}: the file holds the state of {}; leave the flag out, or load \
+                "{optimizer} {}: the file holds the state of {}; leave it out, or load \
                  one that was saved with {save_opt} 0",
                 name,
                 recipe.optimizer

@@ -6,7 +6,7 @@ use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict};
 
-/// A whole number of 0 or more; `True` is none.
+/// A whole number of 0 or more, which `True` does not count as.
 ///
 /// # Errors
 /// `TypeError` for what is no whole number, `ValueError` for one that is too small or too large.

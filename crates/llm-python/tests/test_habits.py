@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import sys
 import weakref
 
@@ -203,6 +204,13 @@ def test_a_trainer_can_be_referred_to_weakly(text):
     assert seen() is run
     del run
     assert seen() is None
+
+
+def test_the_curve_is_no_wider_than_its_place(small):
+    small.train(3)
+    shown = small._repr_html_()
+    (outer,) = re.findall(r'<div style="max-width: 40em">(<svg[^>]*>)', shown)
+    assert 'width="100%"' in outer and "height" not in outer and "viewBox" in outer
 
 
 def test_the_line_of_progress_ends_with_the_last_step(monkeypatch):

@@ -171,7 +171,7 @@ def test_a_model_of_numbers_has_no_text():
             work()
     assert run.vocabulary == ["[0]", "[1]", "[2]", "[3]", "[4]"]
     assert run.attention([1, 2])[0] == ["[1]", "[2]"] and len(run.generate([1, 2], 3)) == 3
-    assert "<pre>" not in run._repr_html_()
+    assert "<pre" not in run._repr_html_()
 
 
 def test_one_text_that_stops(small):
@@ -206,11 +206,12 @@ def test_a_trainer_can_be_referred_to_weakly(text):
     assert seen() is None
 
 
-def test_the_curve_is_no_wider_than_its_place(small):
+def test_curve_and_text_are_no_wider_than_their_place(small):
     small.train(3)
     shown = small._repr_html_()
     (outer,) = re.findall(r'<div style="max-width: 40em">(<svg[^>]*>)', shown)
     assert 'width="100%"' in outer and "height" not in outer and "viewBox" in outer
+    assert '<pre style="white-space: pre-wrap">' in shown
 
 
 def test_the_line_of_progress_ends_with_the_last_step(monkeypatch):

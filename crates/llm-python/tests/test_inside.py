@@ -98,7 +98,7 @@ def test_a_run_shows_itself(small):
     assert "42,816 parameters" in repr(small) and "<svg" not in small._repr_html_()
     small.train(3)
     shown = small._repr_html_()
-    assert "<svg" in shown and "<pre>" in shown and "step 3 of 12" in shown
+    assert "<svg" in shown and "<pre" in shown and "step 3 of 12" in shown
 
 
 def test_the_help_has_every_setting(small):

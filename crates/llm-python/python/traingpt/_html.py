@@ -16,7 +16,7 @@ def html(run):
         parts.append(f'<div style="max-width: 40em">{curve}</div>')
     if run.step > 0:
         try:
-            parts.append(f"<pre>{_html.escape(run.sample(n=120))}</pre>")
+            parts.append(f'<pre style="white-space: pre-wrap">{_html.escape(run.sample(n=120))}</pre>')
         except ValueError:  # token numbers, which are no text
             pass
     return "".join(parts)

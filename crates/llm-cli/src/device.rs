@@ -85,17 +85,16 @@ fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<On
     use llm_core::base::bytes;
     use llm_gpu::{Gpu, GpuWork};
     let work = Gpu::open(name).and_then(|gpu| GpuWork::new(gpu, trainer, data)).map_err(refused)?;
-    let (name, is_processor) = (work.gpu().name(), work.gpu().is_processor());
-    let ([there, here], (calls, memory)) = (work.losses(), work.size());
+    let (name, [here, there]) = (work.name().to_string(), work.first_losses());
     let mut lines = vec![message!(
         "device  {} · {} kernels a step · {} there · the first loss is {:.4}, {:.4} on the processor",
         name,
-        calls,
-        bytes(memory),
+        work.calls(),
+        bytes(work.bytes()),
         there,
         here
     )];
-    if is_processor {
+    if work.is_a_processor() {
         lines.push("note    it is the processor in disguise: --device cpu is faster".into());
     }
     Ok(OnGpu { work: Box::new(work), name, lines })

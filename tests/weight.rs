@@ -17,7 +17,7 @@ const MOST: [(&str, usize); 18] = [
     ("llm-courses", 660),
     ("llm-crew-mpi", 740),
     ("llm-formats", 8_410),
-    ("llm-gpu", 2_310),
+    ("llm-gpu", 2_400),
     ("llm-lens", 1_860),
     ("llm-messages", 525),
     ("llm-python", 2_090),

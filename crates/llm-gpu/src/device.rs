@@ -12,7 +12,7 @@ pub struct Gpu {
     pub(crate) queue: wgpu::Queue,
     name: Arc<str>,
     info: Arc<wgpu::AdapterInfo>,
-    /// What it said when nobody had asked: that it is lost, or what it did not take.
+    /// What it said unasked: that it is lost, or what it did not take.
     failed: Arc<Mutex<Option<String>>>,
 }
 

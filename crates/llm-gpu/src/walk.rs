@@ -13,7 +13,7 @@ use llm_core::message;
 /// The most workgroups along an axis of a grid.
 const GRID: u32 = 65_535;
 
-/// The plan of a step of so many micro-batches whose loss is the last of `list`, and what it was
+/// The plan of a step of `micro_batches` whose loss is the last of `list`, and what it was
 /// made for.
 pub(crate) fn plan(
     list: &[Listed],

@@ -1,7 +1,6 @@
 //! One training step: the whole method.
 
 use super::hooks::{Hooks, Pending, StepReport, Verdict};
-use super::usable::check_weights;
 use super::work::Work;
 use crate::base::{Error, Result};
 use crate::kernels::parallel;
@@ -65,7 +64,7 @@ pub fn train_step(
             return Ok(StepReport { skipped: true, ..report });
         }
         work.update(model, optimizer, &grads, lr, clip_scale(norm, clip))?;
-        check_weights(model, report.step)?;
+        work.check(model, report.step)?;
         Ok(report)
     })
 }

@@ -1,6 +1,7 @@
 //! Who works on a step.
 
 use super::accumulate::Tree;
+use super::usable::check_weights;
 use crate::autograd::Gradients;
 use crate::base::Result;
 use crate::model::{Batch, Mode, TinyGPT};
@@ -67,6 +68,14 @@ pub trait Work: Debug + Send {
         scale: f32,
     ) -> Result<()> {
         optimizer.step(&mut model.parameters_mut(), gradients, lr, scale)
+    }
+
+    /// That an update has left all weights finite. A device checks them in [`fetch`](Work::fetch).
+    ///
+    /// # Errors
+    /// [`Error::Unusable`](crate::Error::Unusable) naming the first that is not; `step` are done.
+    fn check(&mut self, model: &TinyGPT, step: u64) -> Result<()> {
+        check_weights(model, step)
     }
 
     /// Losses of a batch's targets and whether each is the first choice, by those who have the

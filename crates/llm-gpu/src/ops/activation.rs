@@ -1,4 +1,4 @@
-//! gelu, silu, relu2, element by element; swiglu, whose row has two halves.
+//! gelu in both forms, silu, relu2, element by element; swiglu, whose row has two halves.
 
 use super::common::rows_of;
 use crate::error::Result;
@@ -9,6 +9,7 @@ use llm_core::listing::Listed;
 const EACH: &str = include_str!("activation.wgsl");
 const SIGMOID: &str = include_str!("sigmoid.wgsl");
 const GELU: &[&str] = &[EACH, SIGMOID, include_str!("gelu.wgsl")];
+const GELU_EXACT: &[&str] = &[EACH, include_str!("gelu_exact.wgsl")];
 const SILU: &[&str] = &[EACH, SIGMOID, include_str!("silu.wgsl")];
 const RELU2: &[&str] = &[EACH, include_str!("relu2.wgsl")];
 const SWIGLU: &[&str] = &[SIGMOID, include_str!("swiglu.wgsl")];
@@ -16,6 +17,7 @@ const SWIGLU: &[&str] = &[SIGMOID, include_str!("swiglu.wgsl")];
 fn text_of(op: &str) -> &'static [&'static str] {
     match op {
         "gelu" => GELU,
+        "gelu_exact" => GELU_EXACT,
         "silu" => SILU,
         _ => RELU2,
     }

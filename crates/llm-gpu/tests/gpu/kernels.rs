@@ -176,13 +176,13 @@ fn norms() {
 fn activations() {
     on_many_shapes("activations", |draw| {
         let [b, t, c] = sizes(draw);
-        let kind = draw.from(0..=3);
-        let size = [b, t, if kind == 3 { 2 * c } else { c }];
-        let names = ["gelu", "silu", "relu2", "swiglu"];
+        let kind = draw.from(0..=4);
+        let size = [b, t, if kind == 4 { 2 * c } else { c }];
+        let names = ["gelu", "gelu_exact", "silu", "relu2", "swiglu"];
         case(names[kind], size, vec![], move |x, _| {
             // x twice: its gradient is added to, not only written.
-            let y = [ops::gelu, ops::silu, ops::relu2, ops::swiglu][kind](x)?;
-            if kind == 3 { Ok(y) } else { ops::add(&y, x) }
+            let y = [ops::gelu, ops::gelu_exact, ops::silu, ops::relu2, ops::swiglu][kind](x)?;
+            if kind == 4 { Ok(y) } else { ops::add(&y, x) }
         })
     });
 }

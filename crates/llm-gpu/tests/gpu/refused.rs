@@ -3,10 +3,12 @@
 use crate::support::{Case, adamw, gpu, planned, text};
 use llm_core::autograd::Gradients;
 use llm_core::kernels::gemm::{Precision, within};
-use llm_core::model::{Activation, SingleHead};
+use llm_core::listing::listing;
+use llm_core::model::SingleHead;
+use llm_core::ops;
 use llm_core::optim::{Optimizer, OptimizerRow, OptimizerState};
 use llm_core::{AdamW, Attention, Config, Hyperparameters, Tensor};
-use llm_gpu::{Gpu, GpuError, GpuWork};
+use llm_gpu::{Gpu, GpuError, GpuWork, Planned};
 use llm_variant_mha::MultiHead;
 
 fn refusal(config: Config, attention: impl Attention + 'static) -> GpuError {
@@ -15,9 +17,15 @@ fn refusal(config: Config, attention: impl Attention + 'static) -> GpuError {
 
 #[test]
 fn an_op_without_kernels_is_named() {
-    let config = Config { activation: Activation::Gelu, ..Config::new(256, 8, 8, 1) };
-    let said = refusal(config, SingleHead).to_string();
-    assert_eq!(said, "'gelu_exact' has no kernels for a GPU; this model trains on the processor");
+    let table = Tensor::parameter_from_vec(&[4, 4], vec![0.5; 16]).unwrap();
+    let scored = || {
+        let x = ops::embedding_of("tokens", &table, &[1, 2], &[1, 2])?;
+        ops::cross_entropy(&ops::reshape(&ops::softmax_lastdim(&x)?, &[2, 4])?, &[2, 3])
+    };
+    let (_, list) = listing(|| scored().unwrap());
+    let said =
+        Planned::new(&list, &[("table".into(), &table)], &adamw(), 1).unwrap_err().to_string();
+    assert_eq!(said, "'softmax' has no kernels for a GPU; this model trains on the processor");
 }
 
 #[test]

@@ -210,7 +210,7 @@ mod tests {
     use crate::train::StepReport;
     use crate::{Config, Recipe};
 
-    /// Has model and optimizer in a place of its own, as a device does; answers so many times.
+    /// Has model and optimizer in a place of its own, as a device does; gives them back `fetches` times.
     #[derive(Debug)]
     struct Elsewhere {
         model: TinyGPT,

@@ -17,7 +17,6 @@
 //! | [`console`] | the terminal's two ends |
 //! | `learning` | progress of training a vocabulary |
 //! | `crew` | several processes on one run |
-//! | `device` | a GPU as the one who computes steps |
 //! | `table` | tables that fit the terminal |
 //! | [`panics`], [`signals`] | a panic as one line, Ctrl-C |
 //! | [`flags`] | the settings of a model and of a run that can be typed, each in one row |
@@ -57,7 +56,6 @@ mod learning;
 
 mod crew;
 
-mod device;
 mod table;
 
 pub mod panics;

@@ -1,6 +1,9 @@
 //! NumPy's .npz: a zip of .npy files, one for each array, not compressed.
 
-use llm_core::message;
+use llm_core::base::memory;
+use llm_core::data::Window;
+use llm_core::train::Scored;
+use llm_core::{TokenId, message};
 use std::fmt;
 use std::io::{self, Write};
 use zip::CompressionMethod;
@@ -94,6 +97,72 @@ fn header<N: Number>(shape: &[usize]) -> Vec<u8> {
     let mut out = [&start[..], &(room as u16).to_le_bytes()].concat();
     out.extend(format!("{text:<0$}\n", room - 1).bytes());
     out
+}
+
+/// What a model said about N tokens, as such a file.
+#[derive(Debug)]
+pub struct ScoredTokens {
+    vocab: usize,
+    /// What came, N.
+    tokens: Vec<TokenId>,
+    /// What stood before it, N.
+    inputs: Vec<TokenId>,
+    /// Of the tokens in the text, N.
+    positions: Vec<u64>,
+    /// Where each token's window begins, N.
+    windows: Vec<u64>,
+    /// N.
+    losses: Vec<f32>,
+    /// N·V.
+    logits: Vec<f32>,
+}
+
+impl ScoredTokens {
+    /// Room for N tokens.
+    ///
+    /// # Errors
+    /// [`Error::Memory`](llm_core::Error::Memory).
+    pub fn of(n: usize, vocab: usize) -> llm_core::Result<ScoredTokens> {
+        let each = 4 * (vocab as u64 + 3) + 2 * 8;
+        memory::require(each.saturating_mul(n as u64))?;
+        Ok(ScoredTokens {
+            vocab,
+            tokens: Vec::with_capacity(n),
+            inputs: Vec::with_capacity(n),
+            positions: Vec::with_capacity(n),
+            windows: Vec::with_capacity(n),
+            losses: Vec::with_capacity(n),
+            logits: Vec::with_capacity(n * vocab),
+        })
+    }
+
+    /// Adds those of a window.
+    pub fn add(&mut self, window: Window, scored: &Scored<'_>) {
+        self.tokens.extend(scored.targets);
+        self.inputs.extend(scored.inputs);
+        let (start, len) = (window.start as u64, scored.targets.len() as u64);
+        self.positions.extend(start + 1..=start + len);
+        self.windows.extend((0..len).map(|_| start));
+        self.losses.extend(scored.losses);
+        self.logits.extend(scored.logits);
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let ScoredTokens { vocab, tokens, inputs, positions, windows, losses, logits } = self;
+        let n = tokens.len();
+        let mut file = Npz::to(out);
+        file.add("tokens", &[n], tokens)?; // first: who asks `begins_with` looks for it
+        file.add("inputs", &[n], inputs)?;
+        file.add("positions", &[n], positions)?;
+        file.add("windows", &[n], windows)?;
+        file.add("losses", &[n], losses)?;
+        file.add("logits", &[n, *vocab], logits)?;
+        file.finish()
+    }
 }
 
 /// Whether a file that begins like this holds an array of this name first.

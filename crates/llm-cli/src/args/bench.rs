@@ -2,10 +2,10 @@
 
 use super::OutputArgs;
 use super::choices::{KINDS, Kept, ROUNDED};
-use crate::device::Device;
 use crate::flags::Further;
 use crate::words::{flags, one_of, words};
 use llm_core::kernels::gemm::Precision;
+use llm_run::device::Device;
 
 flags! {
     /// `bench`.

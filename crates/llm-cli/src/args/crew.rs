@@ -2,8 +2,8 @@
 
 use super::duration::duration;
 use crate::crew::CrewKind;
-use crate::device::Device;
 use crate::words::flags;
+use llm_run::device::Device;
 use std::time::Duration;
 
 flags! {

@@ -1,6 +1,5 @@
 //! `eval`: how well a model predicts a whole file.
 
-mod arrays;
 mod first_choices;
 mod rows;
 
@@ -13,7 +12,6 @@ use crate::messages::said;
 use crate::program::Program;
 use crate::progress::{Watching, scored_in_time};
 use crate::signals::Signals;
-use arrays::Arrays;
 use first_choices::lines;
 use llm_core::base::{memory, real_path, thousands};
 use llm_core::data::Window;
@@ -21,6 +19,7 @@ use llm_core::recipe::DataSource;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{OneProcess, Scored};
 use llm_core::{TinyGPT, message};
+use llm_formats::npz::{self, ScoredTokens};
 use llm_lens::FirstChoices;
 use llm_messages::unit;
 use llm_report::fact_label;
@@ -144,7 +143,7 @@ fn note_below(args: &EvalArgs, table: &str) {
 /// What is written besides the means.
 struct Details {
     rows: Option<TokenRows>,
-    arrays: Option<Arrays>,
+    arrays: Option<ScoredTokens>,
     /// Where the rows go; `None`: to standard output.
     file: Option<PathBuf>,
 }
@@ -165,7 +164,11 @@ impl Details {
         if let Some(file) = &file {
             check_place(file, |start| rows::BEGINS.iter().any(|begin| start.starts_with(begin)))?;
         }
-        let arrays = args.npz.as_ref().map(|path| Arrays::for_tokens(tokens, vocab, path));
+        let arrays = args.npz.as_ref().map(|path| {
+            check_place(path, |start| npz::begins_with(start, "tokens"))?;
+            let lower = "the length of --data, as --npz keeps every logit";
+            ScoredTokens::of(tokens, vocab).map_err(|e| RunError::Memory(e, lower.into()))
+        });
         let rows = args.per_token.as_ref().map(|_| TokenRows::for_tokens(tokens));
         Ok(Details { rows: rows.transpose()?, arrays: arrays.transpose()?, file })
     }
@@ -177,7 +180,7 @@ impl Details {
     fn write(&self, args: &EvalArgs, tokenizer: &dyn Tokenizer) -> Result<()> {
         let quiet = args.output.quiet();
         if let (Some(arrays), Some(path)) = (&self.arrays, &args.npz) {
-            arrays.write(path)?;
+            save(path, |out| arrays.write(out))?;
             say_written(path, quiet);
         }
         let Some(rows) = &self.rows else { return Ok(()) };

@@ -35,7 +35,7 @@ pub fn export(program: &Program, args: &ExportArgs) -> Result<()> {
             })?;
             let written = hugging_face::export(&args.target, model, tokenizer.as_ref());
             written.map_err(not_exported)?;
-            notes = hf_notes(model, tokenizer.as_ref(), family);
+            notes = hugging_face::notes(model, tokenizer.as_ref(), family);
         }
         ExportFormat::Safetensors => {
             refuse_foreign(&args.target, own_names::is_ours)?;
@@ -158,41 +158,6 @@ fn gguf_notes(exported: &gguf::Exported, tokenizer: &dyn Tokenizer) -> Vec<Messa
              --end-of-text for one",
             one_line(&unit)
         ));
-    }
-    notes
-}
-
-/// What was written otherwise than it is in the checkpoint.
-fn hf_notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<Message> {
-    let mut notes = Vec::new();
-    let off = model.attention().spec().head_mask.iter().filter(|used| !**used).count();
-    let config = model.config();
-    match family {
-        Family::Gpt2 => {
-            if !config.norm_affine {
-                notes.push(message!("norms are written with gains of 1 and biases of 0"));
-            }
-            if !config.mlp_bias {
-                notes.push(message!("the MLPs are written with biases of 0"));
-            }
-        }
-        _ => {
-            if !config.norm_affine {
-                notes.push(message!("norms are written with gains of 1"));
-            }
-            if config.dropout > 0.0 {
-                notes.push(message!("dropout is not written: theirs is of the attention alone"));
-            }
-        }
-    }
-    if off > 0 {
-        notes.push(message!(
-            "{} heads are switched off: what their outputs are multiplied by is written as 0",
-            off
-        ));
-    }
-    if tokenizer.name() == llm_core::tokenizer::IdsTokenizer::NAME {
-        notes.push(message!("the model has no tokenizer: no tokenizer files are written"));
     }
     notes
 }

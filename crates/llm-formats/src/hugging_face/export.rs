@@ -8,7 +8,7 @@ use crate::safetensors::{Data, Named, write};
 use crate::tokenizers;
 use llm_core::base::{Message, replace_file};
 use llm_core::model::{Mlp, Norm, Param, Positions, SingleHead, parameter_list};
-use llm_core::tokenizer::Tokenizer;
+use llm_core::tokenizer::{IdsTokenizer, Tokenizer};
 use llm_core::{AttentionSpec, Config, Error, IoAction, Tensor, TinyGPT, message};
 use serde_json::{Value, json};
 use std::borrow::Cow;
@@ -52,6 +52,41 @@ fn foreign_piece(config: &Config) -> Option<Message> {
         Positions::Rotary => Some(message!("rotary positions (rotary)")),
         Positions::Learned => None,
     })
+}
+
+/// What [`export`] writes otherwise than it is in the model.
+pub fn notes(model: &TinyGPT, tokenizer: &dyn Tokenizer, family: Family) -> Vec<Message> {
+    let mut notes = Vec::new();
+    let off = model.attention().spec().head_mask.iter().filter(|used| !**used).count();
+    let config = model.config();
+    match family {
+        Family::Gpt2 => {
+            if !config.norm_affine {
+                notes.push(message!("norms are written with gains of 1 and biases of 0"));
+            }
+            if !config.mlp_bias {
+                notes.push(message!("the MLPs are written with biases of 0"));
+            }
+        }
+        _ => {
+            if !config.norm_affine {
+                notes.push(message!("norms are written with gains of 1"));
+            }
+            if config.dropout > 0.0 {
+                notes.push(message!("dropout is not written: theirs is of the attention alone"));
+            }
+        }
+    }
+    if off > 0 {
+        notes.push(message!(
+            "{} heads are switched off: what their outputs are multiplied by is written as 0",
+            off
+        ));
+    }
+    if tokenizer.name() == IdsTokenizer::NAME {
+        notes.push(message!("the model has no tokenizer: no tokenizer files are written"));
+    }
+    notes
 }
 
 /// Makes the folder, which must be new or empty: nothing there is ever replaced.

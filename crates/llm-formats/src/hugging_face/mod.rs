@@ -25,7 +25,7 @@ mod export;
 mod import;
 
 pub(crate) use export::without_heads;
-pub use export::{check_model, export, has_head_bias, prepare_folder};
+pub use export::{check_model, export, has_head_bias, notes, prepare_folder};
 pub use family::Family;
 pub use import::{from_parts, import};
 

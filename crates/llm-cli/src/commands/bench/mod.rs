@@ -8,13 +8,13 @@ mod workload;
 
 use crate::args::{BenchArgs, BenchName};
 use crate::console::{Out, json_line, note, room};
-use crate::device::Device;
 use crate::error::{Result, RunError};
 use crate::messages::said;
 use crate::program::Program;
 use llm_core::kernels::peak;
 use llm_core::{counted, message};
 use llm_messages::columns::width;
+use llm_run::device::Device;
 use llm_run::machine::kernels;
 use llm_run::models::Heads;
 use measurement::{Bench, Measurement};

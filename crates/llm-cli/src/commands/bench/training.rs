@@ -4,7 +4,6 @@ use super::measurement::{Bench, Measurement, median};
 use super::workload::{Built, Workload};
 use crate::args::BenchName;
 use crate::console::note;
-use crate::device::opened;
 use crate::error::Result;
 use crate::messages::said;
 use llm_core::base::{allocations, bytes, memory};
@@ -14,6 +13,7 @@ use llm_core::recipe::Recipe;
 use llm_core::train::{OneProcess, Trainer, Work};
 use llm_core::{TinyGPT, TokenDataset, message};
 use llm_messages::columns::left;
+use llm_run::device::opened;
 use llm_run::plan::named_by_option;
 use std::collections::BTreeMap;
 use std::time::Instant;
@@ -32,7 +32,7 @@ pub(super) fn run(
     trainer.recipe.matmul = args.matmul;
     let mut gpu = opened(args.device.as_ref(), &trainer, Some(&data))?;
     if let Some(gpu) = gpu.as_ref().filter(|_| !args.json()) {
-        gpu.lines.iter().for_each(|line| note(line.clone()));
+        gpu.lines().into_iter().for_each(note);
     }
     let device = gpu.as_ref().map(|gpu| gpu.name.clone());
     let work: &mut dyn Work = match &mut gpu {

@@ -8,7 +8,6 @@ mod several;
 use super::banner;
 use crate::args::TrainArgs;
 use crate::crew::{Lowered, Team, members, said_once};
-use crate::device::{self, Device};
 use crate::error::{Result, RunError};
 use crate::generation::Request;
 use crate::learning::Learning;
@@ -27,6 +26,7 @@ use llm_report::About;
 use llm_run::budget;
 use llm_run::clock::TimeBudget;
 use llm_run::data::Report;
+use llm_run::device::{self, Device, OnGpu};
 use llm_run::note::Note;
 use llm_run::options::Options;
 use llm_run::plan::Plan;
@@ -86,7 +86,7 @@ pub(crate) fn train(
         if let Some(team) = &team {
             shown.speaker.say(several::line(team.size(), plan.trainer.recipe.accum));
         }
-        let lines = gpu.iter().flat_map(|gpu| gpu.lines.iter().cloned());
+        let lines = gpu.iter().flat_map(OnGpu::lines);
         lines.chain(device::moved(&plan, &device)).for_each(|line| shown.speaker.say(line));
     }
     if dry && gpu.is_some() {
@@ -131,7 +131,7 @@ pub(crate) fn train(
 ///
 /// # Errors
 /// As [`device::opened`]; [`RunError::Usage`] with what is for the processor alone.
-fn on_a_gpu(args: &TrainArgs, plan: &Plan) -> Result<Option<device::OnGpu>> {
+fn on_a_gpu(args: &TrainArgs, plan: &Plan) -> Result<Option<OnGpu>> {
     let Some(asked @ Device::Gpu(_)) = &args.crew.device else { return Ok(None) };
     let of_the_processor = [
         (args.overfit == Some(true), "--overfit"),

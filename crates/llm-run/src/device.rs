@@ -1,16 +1,17 @@
-//! A GPU as the one who computes steps: `--device`.
+//! Who computes the steps: the processor, or a GPU.
 
 use crate::error::{Result, RunError};
-use llm_core::base::Message;
+use crate::folder::run_of;
+use crate::log::RunInfo;
+use crate::plan::Plan;
 use llm_core::base::escape::clipped;
+use llm_core::base::{Message, bytes};
 use llm_core::train::{Trainer, Work};
 use llm_core::{TokenDataset, message};
-use llm_run::folder::run_of;
-use llm_run::log::RunInfo;
-use llm_run::plan::Plan;
+use std::fmt;
 use std::str::FromStr;
 
-/// What is typed: `cpu`, `gpu` or `gpu:NAME`; PyTorch's `cuda` and `mps`.
+/// Who is asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Device {
     /// The processor.
@@ -19,6 +20,7 @@ pub enum Device {
     Gpu(Option<String>),
 }
 
+/// `cpu`, `gpu` or `gpu:NAME`; PyTorch's `cuda` and `mps`.
 impl FromStr for Device {
     type Err = String;
 
@@ -37,13 +39,44 @@ impl FromStr for Device {
 }
 
 /// A GPU with a run's weights on it.
-pub(crate) struct OnGpu {
+pub struct OnGpu {
     /// It.
     pub work: Box<dyn Work>,
     /// Adapter, interface and driver.
     pub name: String,
+    /// Whether it is the processor, which a driver offers as a GPU.
+    pub is_processor: bool,
+    /// Kernels that a step calls.
+    pub kernels: usize,
+    /// Bytes of its memory that a step needs.
+    pub bytes: u64,
+    /// The first loss on the processor, and there.
+    pub losses: [f32; 2],
+}
+
+impl fmt::Debug for OnGpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OnGpu").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl OnGpu {
     /// What is said of it before the first step.
-    pub lines: Vec<Message>,
+    pub fn lines(&self) -> Vec<Message> {
+        let [here, there] = self.losses;
+        let mut lines = vec![message!(
+            "device  {} · {} kernels a step · {} there · the first loss is {:.4}, {:.4} on the processor",
+            self.name,
+            self.kernels,
+            bytes(self.bytes),
+            there,
+            here
+        )];
+        if self.is_processor {
+            lines.push(message!("note    it is the processor in disguise: {device} cpu is faster"));
+        }
+        lines
+    }
 }
 
 /// The GPU that was asked for, with this run on it; `None` for the processor.
@@ -51,7 +84,7 @@ pub(crate) struct OnGpu {
 /// # Errors
 /// [`RunError::Usage`] in a program that was built without GPUs, or for a model that has no kernels;
 /// [`RunError::Unavailable`] where there is no such GPU; what it says itself.
-pub(crate) fn opened(
+pub fn opened(
     device: Option<&Device>,
     trainer: &Trainer,
     data: Option<&TokenDataset>,
@@ -62,11 +95,11 @@ pub(crate) fn opened(
     }
 }
 
-/// That the steps before were computed elsewhere, where the run that goes on says so.
-pub(crate) fn moved(plan: &Plan, device: &str) -> Option<Message> {
+/// That the steps before were computed elsewhere than on `device`, by its name, for a run that goes on.
+pub fn moved(plan: &Plan, device: &str) -> Option<Message> {
     let before = RunInfo::read(&run_of(plan.loaded.as_deref()?)?)?.device;
     let there: Message = match &*before {
-        "" => "the processor".into(),
+        "" => message!("the processor"),
         name => name.to_string().into(),
     };
     (before != device).then(|| message!("note    the steps so far were computed on {}", there))
@@ -75,39 +108,30 @@ pub(crate) fn moved(plan: &Plan, device: &str) -> Option<Message> {
 #[cfg(not(feature = "gpu"))]
 fn open(_: Option<&str>, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
     Err(RunError::Usage(message!(
-        "--device gpu: this program was built without GPUs; cargo build --release --features gpu \
+        "{device} gpu: this program was built without GPUs; cargo build --release --features gpu \
          makes one that has them"
     )))
 }
 
 #[cfg(feature = "gpu")]
 fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
-    use llm_core::base::bytes;
     use llm_gpu::{Gpu, GpuWork};
     let work = Gpu::open(name).and_then(|gpu| GpuWork::new(gpu, trainer, data)).map_err(refused)?;
-    let (name, [here, there]) = (work.name().to_string(), work.first_losses());
-    let mut lines = vec![message!(
-        "device  {} · {} kernels a step · {} there · the first loss is {:.4}, {:.4} on the processor",
-        name,
-        work.calls(),
-        bytes(work.bytes()),
-        there,
-        here
-    )];
-    if work.is_a_processor() {
-        lines.push("note    it is the processor in disguise: --device cpu is faster".into());
-    }
-    Ok(OnGpu { work: Box::new(work), name, lines })
+    let (name, is_processor) = (work.name().to_string(), work.is_a_processor());
+    let (kernels, bytes, losses) = (work.calls(), work.bytes(), work.first_losses());
+    Ok(OnGpu { work: Box::new(work), name, is_processor, kernels, bytes, losses })
 }
 
 #[cfg(feature = "gpu")]
 fn refused(e: llm_gpu::GpuError) -> RunError {
     use llm_core::Error;
     use llm_gpu::GpuError;
-    let why = message!("--device gpu: {}", e.message());
+    let why = message!("{device} gpu: {}", e.message());
     match e {
         GpuError::NoAdapter { .. } => RunError::Unavailable(why),
-        GpuError::NoKernels { .. } | GpuError::List(_) => RunError::Usage(why),
+        GpuError::NoKernels { .. } | GpuError::NoOptimizer { .. } | GpuError::List(_) => {
+            RunError::Usage(why)
+        }
         _ => RunError::from(Error::Device(why)),
     }
 }

@@ -10,6 +10,10 @@ export const app = {
   /** What is known of the run. */
   run: emptyRun(),
   status: 'starting',
+  /** Where steps shall be made: 'off': on the processor, 'auto': on the GPU if that is faster, 'on'. */
+  wanted: 'auto',
+  /** What the worker tells of that. */
+  place: {},
   /** The last sentence that was told. */
   said: '',
 };

@@ -26,6 +26,8 @@ export function emptyRun() {
     sample: null,
     seconds: 0,
     speed: null,
+    /** What a step takes where it is made, in ms: {gpu, processor}. */
+    pace: {},
     /** The last step that a file has, or the browser keeps. */
     saved: -1,
     kept: -1,
@@ -47,13 +49,19 @@ function shareOf(kinds, places) {
 
 /** What a worker tells of its run is kept there. */
 const told = {
-  steps(run, { step, losses, tokens, ms }) {
-    const speed = 1000 * tokens / ms;
+  steps(run, { step, losses, tokens, ms, onGpu }) {
+    const speed = 1000 * tokens / ms, each = ms / losses.length, who = onGpu ? 'gpu' : 'processor';
+    run.pace[who] = run.pace[who] ? 0.9 * run.pace[who] + 0.1 * each : each;
     run.step = step;
     run.losses.push(...losses.map(Math.fround));
     run.seconds += ms / 1000;
     run.speed = run.speed === null ? speed : 0.9 * run.speed + 0.1 * speed;
     run.done = step >= run.steps;
+  },
+  /** What a lost GPU had done after this step is lost with it. */
+  back(run, { step }) {
+    run.losses.length = step - run.before;
+    Object.assign(run, { step, done: false });
   },
   moment(run, { moment, step }) {
     run.moments.push({ moment, step });

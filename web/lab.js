@@ -7,6 +7,7 @@ import { index } from './shared/make.js';
 import { language } from './shared/say.js';
 import { view } from './shared/view.js';
 import { checkpoint, load, make, start, step, stop } from './train.js';
+import { wants } from './where.js';
 
 /** `ready` is kept when the first model is there. */
 export function lab(ready) {
@@ -20,10 +21,11 @@ export function lab(ready) {
         parameters: made.parameters, vocabulary: made.vocabulary, tokensPerSecond: run.speed, moments: run.moments.map(m => m.step),
         facts: run.facts.at(-1)?.share ?? null, kinds: run.kinds, validation: run.measured.at(-1)?.loss ?? null, sample: run.sample?.text ?? null,
         saved: run.saved, kept: run.kept, lang: language(), theme: view.theme, layer: index(view.layer, made.layers ?? 1), head: index(view.head, made.heads ?? 1), at: view.step, memory: engine?.memory ?? 0,
+        place: app.place, pace: run.pace,
       };
     },
     losses: () => [...app.run.losses],
-    start, stop, step, make, open,
+    start, stop, step, make, open, gpu: wants,
     ask: (request, bytes) => app.engine.ask(request, bytes).then(({ answer, blob }) => ({ answer, blob })),
     save: async () => (await checkpoint()).bytes,
     load: (bytes, name = 'model.ckpt') => load(bytes, name),

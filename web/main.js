@@ -23,6 +23,7 @@ import { relink, retour, tour } from './tour.js';
 import { first, listen, load, plan, start } from './train.js';
 import { units } from './units.js';
 import { readAddress } from './view.js';
+import { where } from './where.js';
 import { WORDS } from './words.js';
 
 /** Everything that is said, in the language that was chosen. */
@@ -100,7 +101,7 @@ const unfolded = () => new Promise(then => {
 });
 
 function opened() {
-  for (const set of [question, curves, facts, heads, large, letters, units, moments, controls, sample, tour]) set();
+  for (const set of [question, curves, facts, heads, large, letters, units, moments, controls, where, sample, tour]) set();
   for (const set of [race, files, settingsForm]) set(pressed);
   choices();
   sentence();

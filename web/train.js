@@ -38,7 +38,7 @@ function turn(status) {
 
 /** What is drawn again when something is told. */
 const SHOWN = {
-  steps: ['controls', 'curves', 'moments'], moment: ['moments'], sample: ['sample'], measured: ['curves', 'facts', 'controls'], roles: ['heads', 'large'],
+  steps: ['controls', 'curves', 'moments', 'where'], back: ['controls', 'curves', 'moments'], place: ['where'], moment: ['moments'], sample: ['sample'], measured: ['curves', 'facts', 'controls'], roles: ['heads', 'large'],
 };
 
 const events = {
@@ -47,6 +47,12 @@ const events = {
     if (step === view.step) wantMaps();
   },
   maps: takeMaps,
+  place(place) {
+    app.place = place;
+  },
+  back({ step, en }) {
+    sayTrouble(failure('gpuLost', { step: whole(step), said: en }));
+  },
   over({ ended }) {
     turn(ended ? 'done' : 'stopped');
     keepNow(true);
@@ -73,7 +79,7 @@ async function boot() {
 }
 
 export function watch() {
-  app.engine?.watch({ shown: !document.hidden, prompt: byId('prompt').value, temperature: Number(byId('temperature').value) });
+  app.engine?.watch({ gpu: app.wanted, shown: !document.hidden, prompt: byId('prompt').value, temperature: Number(byId('temperature').value) });
 }
 
 /** Which moments are remembered; also the one that a link names. */

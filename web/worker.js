@@ -2,8 +2,10 @@
 //
 // In:  {id, boot} {id, ask, bytes} {id, steps} {id, train} {id, pause}, each answered by {id, answer, blob} or {id, error};
 //      {watch}, which is not answered.
-// Out, on the way: {event: 'steps' | 'moment' | 'maps' | 'sample' | 'measured' | 'roles' | 'over' | 'failed', ...}.
+// Out, on the way: {event: 'steps' | 'moment' | 'maps' | 'sample' | 'measured' | 'roles' | 'place' | 'back' | 'over' | 'failed', ...}.
 
+import { UNREAD } from './gpu.js';
+import { Place } from './place.js';
 import { instantiate } from './wasm.js';
 
 /** So long may a slice take; what is asked waits no longer. */
@@ -22,7 +24,8 @@ let core;
 let going = false;
 let pausing = [];
 let at = { step: 0, steps: 0 };
-let stepMs = 50;
+/** What a step takes, of late. */
+const pace = { processor: 50, gpu: 50 };
 let watched = { shown: true, text: '', prompt: '', temperature: 0.7, tokens: 160, moments: [], every: 50 };
 const spent = { training: 0, measuring: 0 };
 const due = { maps: 0, sample: 0 };
@@ -42,51 +45,107 @@ const told = ({ message, key, values, code, en, zh }) => ({ message, key, values
 
 function noticed(request, answer) {
   if (answer.steps !== undefined && answer.step !== undefined) at = { step: answer.step, steps: answer.steps };
-  if (request.do === 'make' || request.do === 'load') Object.assign(spent, { training: 0, measuring: 0 });
+  if (request.do === 'step') place.stale();
+  if (request.do === 'make' || request.do === 'load') {
+    Object.assign(spent, { training: 0, measuring: 0 });
+    place.forget();
+    place.told();
+  }
 }
 
-function ask(request, bytes) {
+const place = new Place(
+  (request, bytes) => core.ask(request, bytes),
+  found => report('place', found),
+  (step, found) => {
+    at.step = step;
+    report('back', { step, ...found });
+  },
+);
+
+/** One after the other: while the GPU works, others could come between. */
+let turn = Promise.resolve();
+function alone(work) {
+  const done = turn.then(work);
+  turn = done.catch(() => {});
+  return done;
+}
+
+/** Of the core, which has all weights for it. */
+async function asked(request, bytes) {
+  await place.home();
   const answered = core.ask(request, bytes);
   noticed(request, answered.answer);
   return answered;
 }
+const ask = (request, bytes) => alone(() => asked(request, bytes));
 
 /** As many steps as fit into a slice, but none beyond the next place to stop at. */
 function stride(stop) {
-  return Math.max(1, Math.min(Math.floor(SLICE_MS / stepMs) || 1, stop - at.step));
+  const fit = Math.floor(SLICE_MS / (place.onGpu ? pace.gpu : pace.processor)) || 1;
+  return Math.max(1, Math.min(fit, UNREAD, stop - at.step));
 }
 
-function step(n) {
-  const begun = performance.now();
-  const { answer } = ask({ do: 'step', n });
-  const ms = performance.now() - begun;
+function stepped({ step, losses, tokens, rate }, ms, onGpu) {
+  const who = onGpu ? 'gpu' : 'processor';
   spent.training += ms;
-  if (answer.losses.length) stepMs = 0.7 * stepMs + 0.3 * ms / answer.losses.length;
-  report('steps', { step: answer.step, losses: answer.losses, tokens: answer.tokens, rate: answer.rate, ms });
-  return answer;
+  at.step = step;
+  if (losses.length) pace[who] = 0.7 * pace[who] + 0.3 * ms / losses.length;
+  report('steps', { step, losses, tokens, rate, ms, onGpu });
 }
 
-function readMaps() {
+/** Steps on the processor. */
+function here(n) {
+  const begun = performance.now();
+  const { answer } = core.ask({ do: 'step', n });
+  noticed({ do: 'step' }, answer);
+  stepped(answer, performance.now() - begun, false);
+  return answer.losses;
+}
+
+/** So many steps, where they are made; their losses, none when the GPU has just gone. */
+const step = n => alone(async () => {
+  const { onGpu } = place, begun = performance.now();
+  if (!onGpu) {
+    await place.home();
+    return here(n);
+  }
+  const done = await place.steps(at.step, n);
+  if (done) stepped(done, performance.now() - begun, true);
+  return done?.losses ?? [];
+});
+
+/** Who makes the steps is found out before them. */
+const choose = (stop, goesOn, losses = []) => alone(async () => {
+  const one = () => {
+    losses.push(...here(1));
+    return losses.at(-1);
+  };
+  await place.choose(one, at.step, stop - at.step, goesOn);
+  const { found } = place;
+  if (found?.gpuMs) pace.gpu = found.gpuMs;
+});
+
+async function readMaps() {
   const { text } = watched;
-  const { answer, blob } = ask({ do: 'attention', text });
+  const { answer, blob } = await ask({ do: 'attention', text });
   report('maps', { text, step: at.step, ...answer }, blob);
 }
 
-function writeSample() {
+async function writeSample() {
   const { prompt, tokens, temperature } = watched;
-  const { answer } = ask({ do: 'write', tokens, temperature, ...(prompt && { prompt }) });
+  const { answer } = await ask({ do: 'write', tokens, temperature, ...(prompt && { prompt }) });
   report('sample', { step: at.step, prompt: answer.prompt, text: answer.text });
 }
 
 /** A sentence that this model cannot read stops no training. */
-function attempt(work) {
-  try { work(); } catch (error) { if (!error.code) throw error; }
+async function attempt(work) {
+  try { await work(); } catch (error) { if (!error.code) throw error; }
 }
 
 /** Once again when it is time. */
-function now(name, ms, work) {
+async function now(name, ms, work) {
   if (performance.now() < due[name]) return;
-  attempt(work);
+  await attempt(work);
   due[name] = performance.now() + ms;
 }
 
@@ -94,41 +153,44 @@ async function measure(all) {
   const begun = performance.now();
   let found;
   do {
-    found = ask({ do: 'measure', tokens: all ? 0 : SCORED, slice: WINDOWS }).answer;
+    found = (await ask({ do: 'measure', tokens: all ? 0 : SCORED, slice: WINDOWS })).answer;
     await breath();
   } while (!found.done);
   report('measured', { ...found, all });
-  const { answer } = ask({ do: 'roles', tokens: JUDGED });
+  const { answer } = await ask({ do: 'roles', tokens: JUDGED });
   report('roles', { step: found.step, heads: answer.heads, even: answer.even });
   spent.measuring += performance.now() - begun;
 }
 
-function remember() {
-  const { answer } = ask({ do: 'remember' });
+async function remember() {
+  const { answer } = await ask({ do: 'remember' });
   report('moment', answer);
 }
 
 const cheap = () => spent.measuring <= MEASURING * spent.training;
 
+/** The next step that something is due at. */
+const nextStop = () => Math.min(at.steps, ...watched.moments.filter(step => step > at.step), at.step - at.step % watched.every + watched.every);
+
 async function train() {
-  if (!at.step && watched.moments.includes(0)) remember();
+  if (!at.step && watched.moments.includes(0)) await remember();
   while (going && at.step < at.steps) {
-    const stop = Math.min(at.steps, ...watched.moments.filter(step => step > at.step), at.step - at.step % watched.every + watched.every);
-    step(stride(stop));
-    if (watched.moments.includes(at.step)) remember();
+    await choose(nextStop(), () => going);
+    if (at.step < at.steps && going) await step(stride(nextStop()));
+    if (watched.moments.includes(at.step)) await remember();
     if (watched.shown) {
-      now('maps', MAPS_MS, readMaps);
-      now('sample', SAMPLE_MS, writeSample);
+      await now('maps', MAPS_MS, readMaps);
+      await now('sample', SAMPLE_MS, writeSample);
     }
     await breath();
     if (going && at.step < at.steps && at.step % watched.every === 0 && cheap()) await measure(false);
   }
   const ended = at.step >= at.steps;
-  attempt(readMaps);
-  attempt(writeSample);
+  await attempt(readMaps);
+  await attempt(writeSample);
   // Somebody who stops wants to see where it stands, not to wait.
   if (ended) {
-    if (!watched.moments.includes(at.step)) remember();
+    if (!watched.moments.includes(at.step)) await remember();
     await measure(true);
   }
   going = false;
@@ -145,12 +207,15 @@ async function run() {
   pausing.splice(0).forEach(resolve => resolve());
 }
 
-/** Exactly so many steps, and all their losses. */
+/** Exactly so many steps, and all their losses; on a GPU that is wanted, or has been found faster. */
 async function steps(n) {
-  const losses = [];
-  const last = Math.min(at.step + n, at.steps);
+  await alone(() => place.home());
+  const losses = [], first = at.step;
+  const last = Math.min(first + n, at.steps);
+  if (place.wanted === 'on' && first < last) await choose(last, () => true, losses);
   while (at.step < last) {
-    losses.push(...step(stride(last)).losses);
+    losses.push(...await step(stride(last)));
+    losses.length = Math.min(losses.length, at.step - first); // those of a GPU that was lost are made again
     await breath();
   }
   return { answer: { step: at.step, losses } };
@@ -206,6 +271,7 @@ async function answer(message) {
 onmessage = async ({ data: message }) => {
   if (message.watch) {
     Object.assign(watched, message.watch);
+    if (message.watch.gpu) place.want(message.watch.gpu);
     return;
   }
   try {

@@ -10,15 +10,21 @@ export function program() {
   return NAMES.find((name) => spawnSync("which", [name]).status === 0);
 }
 
+// No GPU; or that of SwiftShader, which is the processor.
+const GPU = {
+  none: ["--disable-gpu"],
+  swiftshader: ["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"],
+};
+
 export class Chromium {
   #next = 0;
   #waiting = new Map();
   #rest = "";
   said = []; // what the page's console said
 
-  constructor() {
+  constructor(gpu = "none") {
     this.folder = fs.mkdtempSync(path.join(os.tmpdir(), "chromium-"));
-    this.process = spawn(program(), ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run",
+    this.process = spawn(program(), ["--headless", "--no-sandbox", ...GPU[gpu], "--no-first-run",
       "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-extensions",
       "--disable-dev-shm-usage", "--no-pings", "--disable-background-timer-throttling",
       "--disable-renderer-backgrounding", "--allow-file-access-from-files", "--remote-debugging-pipe",

@@ -16,6 +16,13 @@ pub struct Kernel {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Room(pub(crate) usize);
 
+impl Room {
+    /// That place.
+    pub fn place(self) -> usize {
+        self.0
+    }
+}
+
 /// What a room is for.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Use {
@@ -51,6 +58,8 @@ pub enum Part {
     Sum,
     /// The norm of the step's gradient.
     Norm,
+    /// Clips by that norm, for a host that does not wait for it: see [`Planned::numbers`](crate::Planned::numbers).
+    Clip,
     /// The optimizer, which changes nothing when that norm is not finite.
     Update,
     /// Losses and first choices of a batch: the one part of another plan.

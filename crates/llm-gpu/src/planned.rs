@@ -19,7 +19,8 @@ use llm_core::{Tensor, message};
 /// 2. for each micro-batch write [`Planned::words`], run [`Part::Gradient`](crate::Part::Gradient) and
 ///    [`Part::Sum`](crate::Part::Sum); then [`Part::Norm`](crate::Part::Norm), and read loss and norm from
 ///    the report;
-/// 3. write [`Planned::numbers`] and run [`Part::Update`](crate::Part::Update);
+/// 3. write [`Planned::numbers`] and run [`Part::Update`](crate::Part::Update), behind
+///    [`Part::Clip`](crate::Part::Clip) where the report is not read before;
 /// 4. at the end read θ and the slots back ([`Planned::scatter`], [`Planned::state`]).
 #[derive(Debug)]
 pub struct Planned {

@@ -7,6 +7,8 @@ use llm_core::tensor::{Role, Tensor};
 
 /// Numbers of 32 bits that an update is told.
 pub(crate) const NUMBERS: usize = 9;
+/// The place among them of what the gradient is multiplied by.
+pub(crate) const SCALE: usize = 3;
 
 /// Which one moves the weights, and its settings.
 #[derive(Clone, Copy, Debug)]

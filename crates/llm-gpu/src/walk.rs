@@ -31,6 +31,8 @@ pub(crate) fn plan(
     maker.plan.end(Part::Sum);
     ops::norm(&mut maker, layout.numbers);
     maker.plan.end(Part::Norm);
+    ops::clip(&mut maker);
+    maker.plan.end(Part::Clip);
     update::plan(rule, &mut maker, layout);
     maker.plan.end(Part::Update);
     check(&maker.plan)?;

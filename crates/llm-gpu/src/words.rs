@@ -52,7 +52,8 @@ impl Planned {
 
     /// Before [`Part::Update`](crate::Part::Update), the optimizer's t-th, counted from 1: the learning
     /// rate, and what the gradient is multiplied by ([`clip_scale`](llm_core::optim::clip_scale) of the
-    /// norm in the report).
+    /// norm in the report). Who runs [`Part::Clip`](crate::Part::Clip) before it gives the largest norm
+    /// instead, as that function gets it, and need not read the report.
     pub fn numbers(&self, t: u64, lr: f32, scale: f32) -> Words {
         (self.rooms.numbers, self.rule.numbers(t, lr, scale).map(f32::to_bits).to_vec())
     }

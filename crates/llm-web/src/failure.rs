@@ -3,6 +3,7 @@
 use crate::words::Words;
 use llm_core::Error;
 use llm_core::base::{Message, with_causes};
+use llm_gpu::GpuError;
 use llm_run::error::RunError;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -30,6 +31,8 @@ pub enum Code {
     Attention,
     /// There is not enough memory.
     Memory,
+    /// A model whose steps no GPU makes.
+    Device,
     /// The training has gone astray.
     Diverged,
     /// A fault of the program.
@@ -77,6 +80,12 @@ impl From<Error> for Failure {
             _ => Code::Internal,
         };
         Failure::new(code, with_causes(&error))
+    }
+}
+
+impl From<GpuError> for Failure {
+    fn from(error: GpuError) -> Failure {
+        Failure::new(Code::Device, error.message())
     }
 }
 

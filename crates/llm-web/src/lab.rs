@@ -1,11 +1,12 @@
 //! All runs, and who answers which request.
 
 use crate::failure::{Code, Failure, Result, shown};
+use crate::gpu;
 use crate::inside;
 use crate::look;
 use crate::request::{
-    Attention, Embedding, Forget, Hidden, Load, Make, Measure, More, Next, Nothing, Request, Roles,
-    Save, Source, Step, Text, Write,
+    Attention, Back, Batch, Embedding, Forget, Hidden, Load, Make, Measure, More, Next, Nothing,
+    Request, Roles, Save, Source, Step, Text, Write,
 };
 use crate::run::{MODELS, Measuring, Run};
 use crate::said;
@@ -39,6 +40,12 @@ impl From<Value> for Answer {
     }
 }
 
+impl From<(Value, Vec<u8>)> for Answer {
+    fn from((json, blob): (Value, Vec<u8>)) -> Answer {
+        Answer { json, blob }
+    }
+}
+
 /// Several runs side by side.
 #[derive(Debug, Default)]
 pub struct Lab {
@@ -61,13 +68,21 @@ impl Lab {
             "load" => self.load(run, &request.fields()?, &blob),
             "text" => self.text(run, &request.fields()?, blob),
             "step" => self.step(run, &request.fields()?),
+            "list" => {
+                let Nothing {} = request.fields()?;
+                Ok(gpu::list(self.run(run)?)?.into())
+            }
+            "weights" => {
+                let Nothing {} = request.fields()?;
+                Ok(gpu::weights(self.run(run)?)?.into())
+            }
+            "batch" => Ok(gpu::batch(self.run(run)?, &request.fields::<Batch>()?)?.into()),
+            "back" => Ok(gpu::back(self.run(run)?, &request.fields::<Back>()?, &blob)?.into()),
             "more" => self.more(run, &request.fields()?),
             "measure" => self.measure(run, &request.fields()?),
             "write" => Ok(look::write(self.run(run)?, &request.fields::<Write>()?)?.into()),
             "attention" => {
-                let (json, blob) =
-                    look::attention(self.run(run)?, &request.fields::<Attention>()?)?;
-                Ok(Answer { json, blob })
+                Ok(look::attention(self.run(run)?, &request.fields::<Attention>()?)?.into())
             }
             "next" => Ok(inside::next(self.run(run)?, &request.fields::<Next>()?)?.into()),
             "embedding" => {

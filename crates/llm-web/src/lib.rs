@@ -26,6 +26,10 @@
 //! | `load` | `name`; the blob is a checkpoint | as `describe`, with `name`, `optimizer` |
 //! | `text` | `name`, `change`; the blob is the text of a loaded run, which has none | as `describe` |
 //! | `step` | `n` | `step`, `steps`, `losses`, `tokens`, `rate`, `done` |
+//! | `list` | | the step as calls of kernels on a GPU: `texts`; `kernels`: `[[entry, texts]]`, the pieces of each; `buffers`: numbers of 32 bits; `rooms`: `[[buffer, numbers]]`, which may share one; `calls`: `[[kernel, sizes, rooms, grid]]`; `parts`: `{name: [first, end]}`, calls of `gradient` and `sum` (for each of the `micro_batches`), then of `norm`, `clip`, `update`; `tokens` of a step; `report`: the room of loss and norm; `state`: the rooms of weights and what the optimizer keeps; `writes`: `[[room, numbers]]` to be written first, one behind the other in the blob |
+//! | `weights` | | `writes` of the rooms `state`, as the run has them |
+//! | `batch` | **`step`** from 0, `micro` | `writes` before that micro-batch, for the last one those of the update too; `rate` |
+//! | `back` | **`step`**: steps done; the blob is the rooms `state` one behind the other | `step`, `steps`; the run is there now |
 //! | `more` | **`steps`** beyond those that are done | `step`, `steps` |
 //! | `measure` | `tokens` (0: all), `slice`: windows in this call | `done`, `part`, `step`; when done `validation_tokens`, `validation_loss`, `top1`, of stories `facts`: `[{kind, places, right, of, frequent, last}]` (the last two are right without reading), `facts_share` and the `floor` below which no loss can be |
 //! | `write` | `prompt`, `tokens`, `temperature`, `top_k`, `seed` | `prompt`, `text`, `tokens` |
@@ -68,6 +72,7 @@
 //! | `said` | what a run is, did and found, in JSON |
 //! | `look` | what it writes, where its heads look, what they do |
 //! | `inside` | what it expects next, which letters are alike, what its MLPs ask |
+//! | `gpu` | a step as data for the page's GPU, and weights from there |
 //! | `lab` | several runs, and who answers |
 //! | `exports` | the functions that WebAssembly exports |
 //!
@@ -90,6 +95,8 @@ mod said;
 mod look;
 
 mod inside;
+
+mod gpu;
 
 mod lab;
 

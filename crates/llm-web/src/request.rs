@@ -116,6 +116,25 @@ pub struct Step {
     pub n: Option<u64>,
 }
 
+/// `batch`: of a step that a GPU makes.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Batch {
+    /// Which, from 0.
+    pub step: u64,
+    /// Which of its micro-batches.
+    #[serde(default)]
+    pub micro: u32,
+}
+
+/// `back`: the blob is what a GPU has made of the weights.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Back {
+    /// Steps done.
+    pub step: u64,
+}
+
 /// `more`: steps beyond the end.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -244,7 +263,7 @@ pub struct Text {
     pub change: bool,
 }
 
-/// `remember`, `moments`, `describe`, `drop` have no fields.
+/// `list`, `weights`, `remember`, `moments`, `describe`, `drop` have no fields.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Nothing {}

@@ -6,7 +6,8 @@ use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
 use llm_core::optim::OPTIMIZERS;
 use llm_core::tokenizer::Tokenizer;
 use llm_core::train::{StepReport, Trainer};
-use llm_core::{TinyGPT, message};
+use llm_core::{TinyGPT, TokenDataset, message};
+use llm_gpu::Planned;
 use llm_run::RunError;
 use llm_run::arch::Arch;
 use llm_run::data::{Data, Input, Slices};
@@ -46,6 +47,8 @@ pub struct Run {
     pub moments: Vec<(u64, TinyGPT)>,
     /// A measurement that is not done.
     pub measuring: Option<Measuring>,
+    /// Its step as a list, if the page has a GPU that makes steps.
+    pub planned: Option<Planned>,
     /// The file that it came from, and whether that held the optimizer.
     pub origin: Option<(String, bool)>,
 }
@@ -63,10 +66,30 @@ pub struct Measuring {
     pub slices: Slices,
 }
 
+/// The tokens that a run learns from.
+///
+/// # Errors
+/// [`Code::Data`] where they are not here.
+pub fn learnt(data: Option<&Data>) -> Result<&TokenDataset> {
+    let missing = || {
+        let why = message!("this run's text is not here: give it the text that it has learnt from");
+        Failure::new(Code::Data, why)
+    };
+    data.map(|data| &data.train).ok_or_else(missing)
+}
+
 impl Run {
     /// One without data.
     pub fn new(trainer: Trainer, tokenizer: Arc<dyn Tokenizer>) -> Run {
-        Run { trainer, tokenizer, data: None, moments: Vec::new(), measuring: None, origin: None }
+        Run {
+            trainer,
+            tokenizer,
+            data: None,
+            moments: Vec::new(),
+            measuring: None,
+            planned: None,
+            origin: None,
+        }
     }
 
     /// The run in a checkpoint, without its data.
@@ -128,12 +151,8 @@ impl Run {
     /// [`Code::Data`] without data; [`Code::Diverged`].
     pub fn step(&mut self, n: u64) -> Result<Vec<StepReport>> {
         let left = self.left().min(n);
-        let Some(data) = &self.data else {
-            let why =
-                message!("this run's text is not here: give it the text that it has learnt from");
-            return Err(Failure::new(Code::Data, why));
-        };
-        (0..left).map(|_| Ok(self.trainer.step(&data.train)?)).collect()
+        let tokens = learnt(self.data.as_ref())?;
+        (0..left).map(|_| Ok(self.trainer.step(tokens)?)).collect()
     }
 
     /// Steps up to the last one.

@@ -421,3 +421,107 @@ impl llm_core::Attention for Other {
         SingleHead.forward(x, p, ctx)
     }
 }
+
+/// The rooms of an answer's `writes`, each with its numbers from the blob.
+fn written(answer: &Answer) -> Vec<(u64, Vec<u32>)> {
+    let mut words = answer.blob.chunks_exact(4).map(|b| u32::from_le_bytes(b.try_into().unwrap()));
+    let rooms = answer.json["writes"].as_array().unwrap().iter().map(|of| {
+        let [room, numbers] = [0, 1].map(|i| of[i].as_u64().unwrap());
+        (room, words.by_ref().take(numbers as usize).collect())
+    });
+    let rooms = rooms.collect();
+    assert_eq!(words.next(), None);
+    rooms
+}
+
+#[test]
+fn a_step_is_data_for_a_gpu() {
+    let mut lab = with_small();
+    let early = ask(&mut lab, &json!({ "do": "weights" }), b"").unwrap_err();
+    assert_eq!(early.code, Code::Request, "before the list");
+    let list = ask(&mut lab, &json!({ "do": "list" }), b"").unwrap();
+    let (json, count) = (&list.json, |key: &str| list.json[key].as_array().unwrap().len() as u64);
+    for call in json["calls"].as_array().unwrap() {
+        assert!(call[0].as_u64().unwrap() < count("kernels"));
+        let rooms = call[2].as_array().unwrap();
+        assert!(rooms.iter().all(|room| room.as_u64().unwrap() < count("rooms")));
+    }
+    for kernel in json["kernels"].as_array().unwrap() {
+        let text = kernel[1]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|i| json["texts"][i.as_u64().unwrap() as usize].as_str().unwrap())
+            .collect::<String>();
+        assert!(text.contains(&format!("fn {}(", kernel[0].as_str().unwrap())));
+    }
+    for room in json["rooms"].as_array().unwrap() {
+        let size = &json["buffers"][room[0].as_u64().unwrap() as usize];
+        assert!(room[1].as_u64() <= size.as_u64());
+    }
+    // The parts follow one another up to the last call.
+    let mut end = 0;
+    for part in ["gradient", "sum", "norm", "clip", "update"] {
+        assert_eq!(json["parts"][part][0], end, "{part}");
+        end = json["parts"][part][1].as_u64().unwrap();
+    }
+    assert_eq!(end, count("calls"));
+    written(&list);
+    let batch = ask(&mut lab, &json!({ "do": "batch", "step": 3 }), b"").unwrap();
+    let tokens = written(&batch)[0].1.clone();
+    assert_eq!(tokens.len(), 64);
+    // Those of the step when it is the next.
+    answer(&mut lab, json!({ "do": "step", "n": 3 }));
+    let next = ask(&mut lab, &json!({ "do": "batch", "step": 3 }), b"").unwrap();
+    assert_eq!((&next.blob, &next.json), (&batch.blob, &batch.json));
+    for (request, what) in [
+        (json!({ "do": "batch", "step": 2 }), "that is done"),
+        (json!({ "do": "batch", "step": 6 }), "beyond the last"),
+        (json!({ "do": "batch", "step": 3, "micro": 1 }), "no such micro-batch"),
+        (json!({ "do": "batch" }), "no step"),
+    ] {
+        assert_eq!(ask(&mut lab, &request, b"").unwrap_err().code, Code::Request, "{what}");
+    }
+}
+
+#[test]
+fn weights_go_to_a_gpu_and_come_back() {
+    let mut lab = with_small();
+    answer(&mut lab, json!({ "do": "step", "n": 2 }));
+    let saved = |lab: &mut Lab| ask(lab, &json!({ "do": "save" }), b"").unwrap().blob;
+    let before = saved(&mut lab);
+    let state = answer(&mut lab, json!({ "do": "list" }))["state"].clone();
+    let there = ask(&mut lab, &json!({ "do": "weights" }), b"").unwrap();
+    let rooms: Vec<_> = written(&there).into_iter().map(|(room, _)| json!(room)).collect();
+    assert_eq!(json!(rooms), state);
+    let back = |lab: &mut Lab, step: u64, blob: &[u8]| {
+        ask(lab, &json!({ "do": "back", "step": step }), blob)
+    };
+    let mut bad = there.blob.clone();
+    bad[..4].copy_from_slice(&f32::NAN.to_le_bytes());
+    for (step, blob, code) in [
+        (1, &there.blob, Code::Request),
+        (7, &there.blob, Code::Request),
+        (3, &there.blob[4..].to_vec(), Code::Request),
+        (3, &bad, Code::Diverged),
+    ] {
+        assert_eq!(back(&mut lab, step, blob).unwrap_err().code, code, "step {step}");
+    }
+    assert_eq!(back(&mut lab, 2, &there.blob).unwrap().json["step"], 2);
+    assert_eq!(saved(&mut lab), before, "as they were");
+    // Other weights, two updates later.
+    let halved = |word: &[u8]| (f32::from_le_bytes(word.try_into().unwrap()) / 2.0).to_le_bytes();
+    let half: Vec<u8> = there.blob.chunks_exact(4).flat_map(halved).collect();
+    assert_eq!(back(&mut lab, 4, &half).unwrap().json, json!({ "step": 4, "steps": 6 }));
+    let file = saved(&mut lab);
+    let [old, new] = [&before, &file].map(|file| {
+        let checkpoint = Checkpoint::from_bytes("one", file).unwrap();
+        checkpoint.into_trainer(Arc::new(MultiHead::new(2))).unwrap()
+    });
+    assert_eq!((old.step, new.step), (2, 4));
+    assert_eq!((old.optimizer.state().t, new.optimizer.state().t), (2, 4));
+    for ((_, old), (_, new)) in old.model.parameters().zip(new.model.parameters()) {
+        assert!(old.data().iter().zip(new.data()).all(|(old, new)| old / 2.0 == *new));
+    }
+    answer(&mut lab, json!({ "do": "step", "n": 2 }));
+}

@@ -17,7 +17,7 @@ mod rotary;
 mod sums;
 
 pub(crate) use cross_entropy::score;
-pub(crate) use sums::{norm, sum};
+pub(crate) use sums::{clip, norm, sum};
 
 use crate::error::{GpuError, Result};
 use crate::maker::{Batches, Made, Maker};

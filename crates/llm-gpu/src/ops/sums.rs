@@ -4,6 +4,7 @@ use super::common::chunk_of;
 use crate::error::Result;
 use crate::maker::{Maker, Target};
 use crate::plan::{Kernel, Room, elements};
+use crate::rule::SCALE;
 use llm_core::listing::Listed;
 
 const TEXT: &[&str] = &[include_str!("sums.wgsl")];
@@ -13,6 +14,7 @@ const OF_PARTS: Kernel = Kernel { entry: "of_parts", text: TEXT };
 const SQUARES: Kernel = Kernel { entry: "squares", text: TEXT };
 const MEAN_LOSS: Kernel = Kernel { entry: "mean_loss", text: TEXT };
 const ROOT: Kernel = Kernel { entry: "root", text: TEXT };
+const CLIP: Kernel = Kernel { entry: "clip", text: TEXT };
 
 /// The gradient of the parameter that is input `i` (+)= Σ over the parts `[n, width]`.
 pub(super) fn parts(maker: &mut Maker<'_>, of: Room, [n, width]: [usize; 2], to: Target<u32>) {
@@ -50,6 +52,12 @@ pub(super) fn loss(maker: &mut Maker<'_>, losses: Room, rows: usize) {
 pub(crate) fn sum(maker: &mut Maker<'_>, n: usize) {
     let rooms = [maker.fixed.grads, maker.fixed.share, maker.fixed.total];
     maker.call(ADD_UP, &[0, n as u32, 0, 0, 0], &rooms, elements(n));
+}
+
+/// What is left of the gradient, where an update reads it.
+pub(crate) fn clip(maker: &mut Maker<'_>) {
+    let rooms = [maker.fixed.report, maker.fixed.numbers];
+    maker.call(CLIP, &[0, 0, 0, SCALE as u32, 0], &rooms, [1, 1, 1]);
 }
 
 /// The report's norm: √Σ g².

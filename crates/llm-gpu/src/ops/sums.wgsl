@@ -69,3 +69,10 @@ fn root(@builtin(local_invocation_index) t: u32) {
     s = sum_of(s, t);
     if t == 0u { y[1] = sqrt(s); }
 }
+
+// y[at] ← min(1, c/(norm + 10⁻⁶)), c the norm that may be, which stands there; 0: no clipping.
+@compute @workgroup_size(1)
+fn clip() {
+    let c = y[p.at];
+    y[p.at] = select(1.0, min(1.0, c / (x[1] + 1e-6)), c > 0.0);
+}

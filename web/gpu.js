@@ -18,20 +18,22 @@ export async function openGpu() {
   const adapter = await navigator.gpu?.requestAdapter({ powerPreference: 'high-performance' });
   if (!adapter) return null;
   const requiredLimits = Object.fromEntries(LIMITS.map(name => [name, adapter.limits[name]]));
-  return new Gpu(await adapter.requestDevice({ requiredLimits }), said(adapter.info));
+  return new Gpu(await adapter.requestDevice({ requiredLimits }), adapter.info);
 }
 
 class Gpu {
-  constructor(device, name) {
+  constructor(device, info) {
     this.device = device;
-    this.name = name;
+    this.name = said(info);
+    /** The browser's own replacement of a GPU computes on the processor. */
+    this.isProcessor = info.isFallbackAdapter ?? false;
     this.fault = null;
     device.lost.then(({ message, reason }) => this.failed(message || reason));
     device.onuncapturederror = ({ error }) => this.failed(error.message);
   }
 
   failed(message) {
-    this.fault ??= new Error(message);
+    this.fault ??= new Error(message.replace(/\s+/g, ' ').trim());
   }
 
   /** What it said unasked is thrown. */

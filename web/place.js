@@ -46,7 +46,7 @@ export class Place {
   want(wanted) {
     if (this.wanted === wanted) return;
     this.wanted = wanted;
-    if (wanted === 'on' && this.found?.why === 'lost') this.found = null;
+    if (wanted === 'on' && ['lost', 'disguise'].includes(this.found?.why)) this.found = null;
     this.told();
   }
 
@@ -82,6 +82,7 @@ export class Place {
     try {
       this.gpu ??= await openGpu();
       if (!this.gpu) return { why: 'none' };
+      if (this.gpu.isProcessor && this.wanted !== 'on') return { why: 'disguise', adapter: this.gpu.name };
       const { answer, blob } = this.ask({ do: 'list' });
       this.loaded = await this.gpu.load(answer, blob);
       this.upload(at);

@@ -21,7 +21,9 @@ function parts({ place, run, wanted }) {
   if (!navigator.gpu || why === 'none') return [say('whereNoGpu'), own];
   if (wanted === 'off') return [say('whereOff'), own];
   if (why === 'differs') return [say('whereDiffers', words), own];
-  if (why) return [say('whereOff'), own, sentence(place)];
+  if (why === 'disguise') return [say('whereDisguise', words), own];
+  if (why) return [say('whereOff'), own, why === 'lost' ? say('whereLost', { said: place.en }) : sentence(place)];
+  if (wanted === 'on') return [say('whereOn')];
   return [place.tried ? say('whereSlower', words) : say('whereLater')];
 }
 

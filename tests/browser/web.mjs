@@ -7,12 +7,12 @@
 //     node tests/browser/web.mjs [--program FILE] [--steps N] [--long N] [--axe FILE] [--node]    (--node: without a browser)
 import { spawnSync } from "node:child_process";
 import fs from "node:fs";
-import http from "node:http";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Chromium, program as browser } from "./chromium.mjs";
 import { open } from "./core.mjs";
+import { served } from "./served.mjs";
 
 const ROOT = path.join(path.dirname(fileURLToPath(import.meta.url)), "../..");
 const option = (name) => process.argv.includes(name) && process.argv[process.argv.indexOf(name) + 1];
@@ -35,21 +35,6 @@ function terminal(...words) {
   const done = spawnSync(PROGRAM, words, { cwd: folder, encoding: "utf8" });
   if (done.status !== 0) throw new Error(`${words.join(" ")}: ${done.stderr}`);
   return done.stdout;
-}
-
-const KINDS = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
-
-/** A file server for a folder. `named`: it tells the browser that a packed file is one. */
-function served(folder, named) {
-  const server = http.createServer((asked, answer) => {
-    const name = new URL(asked.url, "http://localhost").pathname.slice(1) || "index.html";
-    const place = path.join(folder, name);
-    if (!fs.existsSync(place)) return answer.writeHead(404).end();
-    const packing = named && name.endsWith(".gz") ? { "Content-Encoding": "gzip" } : {};
-    answer.writeHead(200, { "Content-Type": KINDS[path.extname(name)] || "application/octet-stream", ...packing });
-    answer.end(fs.readFileSync(place));
-  });
-  return new Promise((listening) => server.listen(0, "127.0.0.1", () => listening(server)));
 }
 
 const same = (a, b) => a.length === b.length && a.every((x, i) => Object.is(x, b[i]));
@@ -244,7 +229,7 @@ if (!process.argv.includes("--node")) {
 
   // The folder, from servers of two kinds: one sends the packed module as it lies there, one says that it is packed.
   for (const named of [false, true]) {
-    const server = await served(site, named);
+    const server = await served(site, { named });
     const tab = new Chromium();
     try {
       await tab.open(`http://127.0.0.1:${server.address().port}/`);

@@ -129,7 +129,9 @@ fn refused(e: llm_gpu::GpuError) -> RunError {
     let why = message!("{device} gpu: {}", e.message());
     match e {
         GpuError::NoAdapter { .. } => RunError::Unavailable(why),
-        GpuError::Memory { .. } => RunError::Memory(Error::Device(why), message!("{batch} or {seq}")),
+        GpuError::Memory { .. } => {
+            RunError::Memory(Error::Device(why), message!("{batch} or {seq}"))
+        }
         GpuError::NoKernels { .. } | GpuError::NoOptimizer { .. } | GpuError::List(_) => {
             RunError::Usage(why)
         }

@@ -54,7 +54,15 @@ impl Training<'_> {
             }
             Ok(ending) => Ok(ending),
             Err(own @ llm_core::Error::Hook(_)) => Err(RunError::of_hook(own)),
-            Err(e) => Err(RunError::hint(e, self.store.safe(advice_on_rate(clipped)))),
+            Err(e) => {
+                let advice = match e {
+                    llm_core::Error::Device(_) => {
+                        message!("{load} goes on, with or without {device}")
+                    }
+                    _ => advice_on_rate(clipped),
+                };
+                Err(RunError::hint(e, self.store.safe(advice)))
+            }
         }
     }
 }

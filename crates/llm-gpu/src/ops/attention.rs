@@ -4,28 +4,18 @@
 //! group are called one after the other, so that the gradients of what they share are added in
 //! their order.
 
-use super::common::{ROW_SUMS, number, whole};
+use super::common::ROW_SUMS;
+use super::heads::Heads;
 use super::matmul::{Causal, Product, View};
 use super::{dropout, flash};
-use crate::error::{GpuError, Result};
+use crate::error::Result;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room};
 use llm_core::listing::Listed;
-use llm_core::message;
 
 const TEXT: &[&str] = &[ROW_SUMS, include_str!("softmax.wgsl")];
 const FORWARD: Kernel = Kernel { entry: "forward", text: TEXT };
 const BACKWARD: Kernel = Kernel { entry: "backward", text: TEXT };
-
-pub(super) struct Heads {
-    pub b: usize,
-    pub t: usize,
-    pub h: usize,
-    pub g: usize,
-    pub d: usize,
-    pub window: usize,
-    pub scale: f32,
-}
 
 /// Of one head of every group: q, k, v in qkv, or their gradients; y; P.
 struct Views {
@@ -37,19 +27,6 @@ struct Views {
 }
 
 impl Heads {
-    fn new(maker: &Maker<'_>, made: &Listed) -> Result<Heads> {
-        if made.fact("keep").is_some() {
-            return Err(GpuError::no(made.op, message!("with heads switched off")));
-        }
-        let [b, t] = maker.batch;
-        if made.shape.len() != 3 || made.shape[..2] != [b, t] {
-            return Err(GpuError::no(made.op, message!("of another batch")));
-        }
-        let (h, g, d) = (whole(made, "heads")?, whole(made, "kv_heads")?, whole(made, "head_dim")?);
-        let window = whole(made, "window")?.min(t);
-        Ok(Heads { b, t, h, g, d, window, scale: number(made, "scale")? as f32 })
-    }
-
     fn weights(&self) -> usize {
         self.b * self.h * self.t * self.t
     }

@@ -2,7 +2,7 @@
 //!
 //! For heads of the usual widths whose weights none are dropped of; [`super::attention`] has the rest.
 
-use super::attention::Heads;
+use super::heads::Heads;
 use crate::maker::{Made, Maker};
 use crate::plan::{Kernel, Room};
 use llm_core::listing::Listed;

@@ -9,6 +9,7 @@ mod cross_entropy;
 mod dropout;
 mod embedding;
 mod flash;
+mod heads;
 mod linear;
 pub(crate) mod matmul;
 mod norm;

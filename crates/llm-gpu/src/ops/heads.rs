@@ -1,0 +1,33 @@
+//! What an attention says of its heads.
+
+use super::common::{number, whole};
+use crate::error::{GpuError, Result};
+use crate::maker::Maker;
+use llm_core::listing::Listed;
+use llm_core::message;
+
+/// B, T, H, G, D, and what a query sees.
+pub(super) struct Heads {
+    pub b: usize,
+    pub t: usize,
+    pub h: usize,
+    pub g: usize,
+    pub d: usize,
+    pub window: usize,
+    pub scale: f32,
+}
+
+impl Heads {
+    pub(super) fn new(maker: &Maker<'_>, made: &Listed) -> Result<Heads> {
+        if made.fact("keep").is_some() {
+            return Err(GpuError::no(made.op, message!("with heads switched off")));
+        }
+        let [b, t] = maker.batch;
+        if made.shape.len() != 3 || made.shape[..2] != [b, t] {
+            return Err(GpuError::no(made.op, message!("of another batch")));
+        }
+        let (h, g, d) = (whole(made, "heads")?, whole(made, "kv_heads")?, whole(made, "head_dim")?);
+        let window = whole(made, "window")?.min(t);
+        Ok(Heads { b, t, h, g, d, window, scale: number(made, "scale")? as f32 })
+    }
+}

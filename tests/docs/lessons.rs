@@ -17,6 +17,8 @@ macro_rules! println {
 
 #[path = "../../crates/llm-core/examples/a_run_that_goes_on.rs"]
 mod a_run_that_goes_on;
+#[path = "../../crates/llm-gpu/examples/a_step_as_a_list.rs"]
+mod a_step_as_a_list;
 #[path = "../../crates/llm-courses/examples/attention_modules.rs"]
 mod attention_modules;
 #[path = "../../crates/llm-core/examples/autograd.rs"]
@@ -69,6 +71,7 @@ const LESSONS: &[Lesson] = &[
     ("grouped_queries", || Ok(grouped_queries::main()?)),
     ("train_a_tiny_model", || Ok(train_a_tiny_model::main()?)),
     ("a_run_that_goes_on", || Ok(a_run_that_goes_on::main()?)),
+    ("a_step_as_a_list", a_step_as_a_list::main),
     ("two_trainers", || Ok(two_trainers::main()?)),
     ("text_in_text_out", || Ok(text_in_text_out::main()?)),
     ("two_heads_by_hand", || Ok(two_heads_by_hand::main()?)),

@@ -29,7 +29,7 @@ pub fn main() -> Result<()> {
     // The same by moving one number at a time: (L(w + ε) − L(w − ε)) / 2ε.
     let eps = 0.01;
     for i in 0..w.numel() {
-        let moved = |step: f32| {
+        let moved = |step: f32| -> Result<f32> {
             let mut w = w.clone();
             w.data_mut()[i] += step;
             Ok(loss(&w)?.item())

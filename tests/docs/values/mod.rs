@@ -8,6 +8,7 @@ mod exercises;
 mod from_one_layer;
 mod from_zero;
 mod gguf;
+mod gpu;
 mod hand;
 mod head;
 mod heads_by_hand;
@@ -53,6 +54,7 @@ pub fn all() -> Values {
     from_zero::add(&mut values);
     from_one_layer::add(&mut values);
     gguf::add(&mut values);
+    gpu::add(&mut values);
     concept_heads::add(&mut values);
     modern::add(&mut values);
     size_and_time::add(&mut values);

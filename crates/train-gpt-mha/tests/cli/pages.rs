@@ -10,8 +10,9 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// What a page needs that is not made on it, or what takes long: not typed here.
-const ELSEWHERE: [(&str, &str); 11] = [
+const ELSEWHERE: [(&str, &str); 12] = [
     ("bench", "measures, for a long time"),
+    ("--device gpu", "needs a GPU, see crates/llm-gpu/tests/gpu/runs.rs"),
     ("import hf continued", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--load continued.ckpt", "made by a program in Python, see tests/hf/roundtrip.py"),
     ("--dataset=", "made by nanoGPT, see crates/train-gpt-mha/tests/cli/nano_gpt.rs"),

@@ -108,8 +108,7 @@ pub fn moved(plan: &Plan, device: &str) -> Option<Message> {
 #[cfg(not(feature = "gpu"))]
 fn open(_: Option<&str>, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
     Err(RunError::Usage(message!(
-        "{device} gpu: this program was built without GPUs; cargo build --release --features gpu \
-         makes one that has them"
+        "{device} gpu: this program was built without GPUs; cargo's feature gpu makes one that has them"
     )))
 }
 

@@ -26,7 +26,7 @@ const MOST: [(&str, usize); 18] = [
     ("llm-stories", 860),
     ("llm-variant-mha", 210),
     ("llm-variant-modern", 400),
-    ("llm-web", 945),
+    ("llm-web", 1_150),
     ("train-gpt", 50),
     ("train-gpt-mha", 50),
     ("train-gpt-modern", 50),

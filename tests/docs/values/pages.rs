@@ -50,6 +50,10 @@ pub fn add(values: &mut Values) {
     ];
     let signal = of(&RunError::Signal(0));
     values.insert("run.exit_codes", codes.into_iter().chain([signal]).map(f64::from).collect());
+    let tab = include_str!("../../browser/gpu.mjs");
+    assert!(tab.contains("const NEAR = 1e-4;"), "a ten-thousandth, say the pages");
+    let steps = tab.split("+ 1]) || ").nth(1).unwrap();
+    values.insert("browser.gpu", list![steps.split(';').next().unwrap().parse::<f64>().unwrap()]);
     let manifest = include_str!("../../../Cargo.toml");
     let version = manifest.split("rust-version = \"").nth(1).unwrap();
     values.insert("layout.rust", list![version.split('"').next().unwrap().parse::<f64>().unwrap()]);

@@ -59,7 +59,7 @@ export const WORDS = {
   whereNoGpu: ['Steps are made by this tab’s processor: the browser offers no GPU here (WebGPU).', '训练步由这个标签页的处理器来做：浏览器在这里没有提供 GPU（WebGPU）。'],
   whereDiffers: ['Steps are made by this tab’s processor: the GPU ({adapter}) does not compute the same loss.', '训练步由这个标签页的处理器来做：GPU（{adapter}）算出的损失不一样。'],
   whereDisguise: ['Steps are made by this tab’s processor: the GPU that the browser offers ({adapter}) is the processor too.', '训练步由这个标签页的处理器来做：浏览器提供的 GPU（{adapter}）其实也是处理器。'],
-  whereLost: ['The GPU has stopped ({said}).', 'GPU 停止了（{said}）。'],
+  whereLost: ['The GPU has failed ({said}).', 'GPU 出错了（{said}）。'],
   whereEach: ['Each takes {processor}.', '每步 {processor}。'],
   gpuLost: ['The GPU has stopped ({said}). Training goes on with this tab’s processor, from step {step}.', 'GPU 停止了（{said}）。训练改用这个标签页的处理器，从第 {step} 步继续。'],
   speedNote: ['Without a GPU everything here runs on one core of this tab. The program in the terminal, train-gpt-mha, does the same training about {times} times as fast on the two cores where both were measured.',

@@ -1,7 +1,8 @@
 //! Every request, and what is refused.
 #![allow(clippy::unwrap_used)] // a test
 
-use llm_core::checkpoint::Checkpoint;
+use llm_core::checkpoint::{Checkpoint, TokenizerSpec, to_bytes};
+use llm_core::kernels::gemm::Precision;
 use llm_core::model::SingleHead;
 use llm_core::train::{Trainer, evaluate};
 use llm_core::{Config, Recipe, TinyGPT};
@@ -318,8 +319,8 @@ fn models_of_all_programs_that_have_these_heads_are_opened() {
     let recipe = Recipe::new([2, 8], 10, 1e-3);
     let saved = |model: TinyGPT| {
         let trainer = Trainer::new(model, recipe.clone()).unwrap();
-        let bytes = llm_core::checkpoint::TokenizerSpec::bytes();
-        llm_core::checkpoint::to_bytes(&trainer, &bytes, false).unwrap()
+        let bytes = TokenizerSpec::bytes();
+        to_bytes(&trainer, &bytes, false).unwrap()
     };
     let gpt2 = Config::gpt2(256, 8, 8, 2);
     let off = MultiHead::with_head_mask(2, vec![true, false, true, true]);
@@ -392,11 +393,11 @@ fn what_cannot_be_is_refused_and_nothing_is_lost() {
 
 #[test]
 fn an_attention_of_another_program_is_named() {
-    let bytes = llm_core::checkpoint::TokenizerSpec::bytes();
+    let bytes = TokenizerSpec::bytes();
     // An attention that calls itself otherwise, through the library's own door.
     let other = TinyGPT::with_attention(Config::new(256, 8, 8, 1), Arc::new(Other), 1).unwrap();
     let trainer = Trainer::new(other, Recipe::new([2, 8], 10, 1e-3)).unwrap();
-    let file = llm_core::checkpoint::to_bytes(&trainer, &bytes, false).unwrap();
+    let file = to_bytes(&trainer, &bytes, false).unwrap();
     let refused = ask(&mut Lab::default(), &json!({ "do": "load" }), &file).unwrap_err();
     assert_eq!(refused.code, Code::Attention);
     assert!(refused.en.contains("'other' attention"), "{refused}");
@@ -524,4 +525,33 @@ fn weights_go_to_a_gpu_and_come_back() {
         assert!(old.data().iter().zip(new.data()).all(|(old, new)| old / 2.0 == *new));
     }
     answer(&mut lab, json!({ "do": "step", "n": 2 }));
+}
+
+/// A file of the terminal may have what the page cannot ask for: several micro-batches, products in bf16.
+#[test]
+fn what_a_file_trains_with_is_in_the_list_or_refused() {
+    let mut lab = with_small();
+    let file = ask(&mut lab, &json!({ "do": "save" }), b"").unwrap().blob;
+    let with = |change: fn(&mut Recipe)| {
+        let checkpoint = Checkpoint::from_bytes("page", &file).unwrap();
+        let mut trainer = checkpoint.into_trainer(Arc::new(MultiHead::new(2))).unwrap();
+        change(&mut trainer.recipe);
+        to_bytes(&trainer, &TokenizerSpec::bytes(), true).unwrap()
+    };
+    let load = json!({ "do": "load" });
+    ask(&mut lab, &load, &with(|recipe| recipe.accum = 2)).unwrap();
+    assert_eq!(answer(&mut lab, json!({ "do": "list" }))["micro_batches"], 2);
+    let [first, last] = [0, 1].map(|micro| {
+        let batch = json!({ "do": "batch", "step": 0, "micro": micro });
+        written(&ask(&mut lab, &batch, b"").unwrap())
+    });
+    assert_eq!(first.len() + 1, last.len(), "the update's numbers come with the last");
+    assert_ne!(first[0], last[0], "other tokens");
+
+    ask(&mut lab, &load, &with(|recipe| recipe.matmul = Precision::Bf16)).unwrap();
+    let refused = ask(&mut lab, &json!({ "do": "list" }), b"").unwrap_err();
+    assert_eq!(refused.code, Code::Device);
+    assert!(refused.en.contains("this model trains on the processor"), "{}", refused.en);
+    assert!(refused.zh.contains("处理器"), "{}", refused.zh);
+    answer(&mut lab, json!({ "do": "step" }));
 }

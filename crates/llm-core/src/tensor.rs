@@ -50,6 +50,25 @@ pub enum Role {
     Head,
 }
 
+impl Role {
+    /// The numbers of columns of the hidden matrices that lie side by side in a parameter of this
+    /// shape; none if it has another role, or more axes than a matrix.
+    pub fn matrices(self, shape: &[usize]) -> Vec<usize> {
+        let columns = match self {
+            Role::Hidden(columns) => columns,
+            Role::IntoStream => [0; 3],
+            Role::Vector | Role::Table | Role::Head => return Vec::new(),
+        };
+        match *shape {
+            [_, all] if columns.iter().sum::<usize>() == all => {
+                columns.into_iter().filter(|n| *n > 0).collect()
+            }
+            [_, all] => vec![all],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// What an op says of itself to [`Tensor::from_op`]: a name alone, or all that somebody else needs
 /// to compute it again, for a [`listing`].
 #[doc(hidden)]

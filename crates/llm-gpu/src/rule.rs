@@ -2,8 +2,8 @@
 
 use crate::error::{GpuError, Result};
 use llm_core::Hyperparameters;
+use llm_core::Tensor;
 use llm_core::optim::{AdamW, Lion, Muon, Optimizer};
-use llm_core::tensor::{Role, Tensor};
 
 /// Numbers of 32 bits that an update is told.
 pub(crate) const NUMBERS: usize = 9;
@@ -52,7 +52,11 @@ impl Rule {
 
     /// The numbers of columns of the hidden matrices in a parameter, none where it moves as a vector does.
     pub(crate) fn matrices(&self, parameter: &Tensor) -> Vec<usize> {
-        if self.kind == Kind::Muon { hidden(parameter) } else { Vec::new() }
+        if self.kind == Kind::Muon {
+            parameter.role().matrices(parameter.shape())
+        } else {
+            Vec::new()
+        }
     }
 
     /// What the kernels want to know of update `t`, from 1.
@@ -62,22 +66,5 @@ impl Rule {
         let correction = |beta: f32| (1.0 - f64::from(beta).powf(t as f64)) as f32;
         let (rate, root) = (lr / correction(beta1), 1.0 / correction(beta2).sqrt());
         [rate, root, lr * weight_decay, scale, beta1, beta2, eps, lr, self.momentum]
-    }
-}
-
-/// The numbers of columns of the hidden matrices in a parameter; none if it has another role, or more
-/// axes than a matrix.
-fn hidden(parameter: &Tensor) -> Vec<usize> {
-    let columns = match parameter.role() {
-        Role::Hidden(columns) => columns,
-        Role::IntoStream => [0; 3],
-        Role::Vector | Role::Table | Role::Head => return Vec::new(),
-    };
-    match *parameter.shape() {
-        [_, all] if columns.iter().sum::<usize>() == all => {
-            columns.into_iter().filter(|n| *n > 0).collect()
-        }
-        [_, all] => vec![all],
-        _ => Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use crate::kernels::adamw::{AdamWUpdate, step as adamw};
 use crate::kernels::muon::{MuonUpdate, step as muon};
 use crate::message;
 use crate::profile::span;
-use crate::tensor::{Role, Tensor};
+use crate::tensor::Tensor;
 use ndarray::{ArrayView2, ArrayViewMut2, Axis};
 use rayon::prelude::*;
 
@@ -17,7 +17,7 @@ use rayon::prelude::*;
 ///
 /// A gradient is mostly a few directions. Muon changes a matrix by as much in every direction in
 /// which its gradient points at all, so the rare ones are learned as fast as the frequent ones. What
-/// is a hidden matrix, and where several lie side by side, a parameter says: see [`Role`]. Tables,
+/// is a hidden matrix, and where several lie side by side, a parameter says: see [`Role`](crate::tensor::Role). Tables,
 /// the output head and vectors move as in [`AdamW`](super::AdamW); one rate serves both, since the
 /// steps are of one size.
 ///
@@ -92,7 +92,7 @@ impl Optimizer for Muon {
         let mut matrices = Vec::new();
         for Turn { parameter, slots: [m, v], gradient } in turns {
             let weight_decay = config.decay_of(parameter);
-            let columns = hidden(parameter);
+            let columns = parameter.role().matrices(parameter.shape());
             if columns.is_empty() {
                 let update = AdamWUpdate { lr, beta1, beta2, eps, weight_decay, t, grad_scale };
                 adamw(parameter.data_mut(), m, v, gradient, update);
@@ -126,22 +126,5 @@ impl Optimizer for Muon {
 
     fn boxed(&self) -> Box<dyn Optimizer> {
         Box::new(self.clone())
-    }
-}
-
-/// The numbers of columns of the hidden matrices in a parameter; none if it has another role, or more
-/// axes than a matrix.
-fn hidden(parameter: &Tensor) -> Vec<usize> {
-    let columns = match parameter.role() {
-        Role::Hidden(columns) => columns,
-        Role::IntoStream => [0; 3],
-        Role::Vector | Role::Table | Role::Head => return Vec::new(),
-    };
-    match *parameter.shape() {
-        [_, all] if columns.iter().sum::<usize>() == all => {
-            columns.into_iter().filter(|n| *n > 0).collect()
-        }
-        [_, all] => vec![all],
-        _ => Vec::new(),
     }
 }

@@ -2,7 +2,9 @@
 //! the ceilings of every other kernel.
 
 use super::math::row_sum;
-use super::simd::{Level, level, simd_kernel};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use super::simd::Level;
+use super::simd::{level, simd_kernel};
 use crate::buffer::Buffer;
 use rayon::prelude::*;
 use std::time::Instant;

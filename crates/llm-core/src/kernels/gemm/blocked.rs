@@ -8,7 +8,9 @@
 use super::cut;
 use super::microkernel::{self, Factors, Operand, Output, Tile};
 use super::pack::{self, Packed};
-use crate::kernels::simd::{Level, ask_for, level};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::kernels::simd::Level;
+use crate::kernels::simd::{ask_for, level};
 
 /// Depth of a block: the rows of A that a tile uses, KC deep, stay in the first cache while all
 /// panels of B pass.

@@ -44,7 +44,7 @@ flags! {
         /// zh: 写文本时权重存成 f32、bf16、q8 或 q4
         weights: Kept = "KIND" [value_parser = one_of(KINDS), default_value = "f32", hide_default_value = true, hide_possible_values = true];
         /// Where steps are computed: cpu, gpu or gpu:NAME, as in training; on a GPU with AdamW as well
-        /// zh: 在哪里计算每一步：cpu、gpu 或 gpu:NAME，与训练相同；在 GPU 上也用 AdamW
+        /// zh: 在哪里计算每一步，与训练相同；在 GPU 上也用 AdamW [gpu、gpu:NAME；默认：cpu]
         device: Option<Device> = "cpu|gpu|gpu:NAME";
         /// What the models are, where the program offers a choice.
         ..model: Further;

@@ -12,7 +12,7 @@ flags! {
     pub struct CrewArgs in "Device and processes" {
         /// Where steps are computed: on this processor, or on a GPU, the fastest or the first whose name
         /// has NAME in it [default: cpu]
-        /// zh: 在哪里计算每一步：本机的处理器，或 GPU：最快的，或名字里含 NAME 的第一块 [默认：cpu]
+        /// zh: 在哪里计算每一步：本机的处理器，或 GPU：最快的，或名字里含 NAME 的第一块 [gpu、gpu:NAME；默认：cpu]
         device: Option<Device> = "cpu|gpu|gpu:NAME";
         /// Who works on each step: all processes that mpirun or srun started, by the machine's MPI
         /// library (auto, mpi), or this one alone (none) [default: auto]

@@ -132,7 +132,7 @@ fn its_settings_typed_as_they_stand() {
 fn what_is_not_so_here_is_answered() {
     let sandbox = sandbox();
     for (flag, answer) in [
-        ("--device=cuda", "--features gpu"),
+        ("--device=cuda", "feature gpu"),
         ("--dtype=bfloat16", "--matmul"),
         ("--init_from=resume", "--load RUN"),
         ("--init_from=gpt2-xl", "import hf"),

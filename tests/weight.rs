@@ -13,7 +13,7 @@ use workspace_tests::workspace;
 /// to become smaller, as the run leaves it for a library.
 const MOST: [(&str, usize); 18] = [
     ("llm-cli", 9_000),
-    ("llm-core", 15_860),
+    ("llm-core", 15_870),
     ("llm-courses", 660),
     ("llm-crew-mpi", 740),
     ("llm-formats", 8_480),

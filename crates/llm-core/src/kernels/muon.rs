@@ -76,8 +76,8 @@ simd_kernel! {
     }
 }
 
-/// a, b, c of each step.
-const STEPS: [[f32; 3]; 5] = [[3.4445, -4.7750, 2.0315]; 5];
+/// a, b, c of each step of the polynomial.
+pub const STEPS: [[f32; 3]; 5] = [[3.4445, -4.7750, 2.0315]; 5];
 
 /// X ← nearly U·Vᵀ, where X = U·S·Vᵀ: an odd polynomial of X keeps its singular vectors, and these
 /// draw every singular value to about 1. 0 stays 0.

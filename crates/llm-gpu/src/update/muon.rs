@@ -5,15 +5,12 @@ use crate::layout::{Layout, Matrix};
 use crate::maker::Maker;
 use crate::ops::matmul::{Plus, Product, View};
 use crate::plan::{Kernel, Room, elements};
-use llm_core::kernels::muon::SCALE;
+use llm_core::kernels::muon::{SCALE, STEPS};
 
 const TEXT: &[&str] = &[include_str!("muon.wgsl")];
 const LOOK_AHEAD: Kernel = Kernel { entry: "look_ahead", text: TEXT };
 const UNIT: Kernel = Kernel { entry: "unit", text: TEXT };
 const FOLLOW: Kernel = Kernel { entry: "follow", text: TEXT };
-
-/// a, b, c of each step of the polynomial, those of llm-core's kernel.
-const STEPS: [[f32; 3]; 5] = [[3.4445, -4.7750, 2.0315]; 5];
 
 /// Matrices of one shape in θ's order, those of a parameter and of the blocks in even steps, so that
 /// one product is of all.

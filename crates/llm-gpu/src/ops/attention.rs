@@ -68,8 +68,8 @@ impl Heads {
 /// S = Q·Kᵀ·scale, P = softmax(S) where a query sees, Y = P·V.
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (heads, qkv) = (Heads::new(maker, made)?, maker.value(made, 0)?);
-    if let Some(done) = flash::forward(maker, made, &heads, qkv) {
-        return Ok(done);
+    if let Some(text) = flash::text(made, &heads) {
+        return Ok(flash::forward(maker, made, &heads, text, qkv));
     }
     let Heads { t, d, .. } = heads;
     let y = maker.room(made.shape.iter().product());
@@ -94,10 +94,12 @@ pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
 
 /// dP = dY·Vᵀ, dV = Pᵀ·dY (both with what dropout left), dS = P ∘ (dP − Σⱼ P·dP), dQ = dS·K·scale, dK = dSᵀ·Q·scale.
 pub(super) fn backward(m: &mut Maker<'_>, made: &Listed, dy: Room, kept: &[Room]) -> Result<()> {
-    let (heads, qkv, p, used) = (Heads::new(m, made)?, m.value(made, 0)?, kept[0], kept[1]);
-    if flash::backward(m, made, &heads, [qkv, dy], kept) {
+    let (heads, qkv) = (Heads::new(m, made)?, m.value(made, 0)?);
+    if let Some(text) = flash::text(made, &heads) {
+        flash::backward(m, made, &heads, text, [qkv, dy], [kept[0], kept[1]]);
         return Ok(());
     }
+    let (p, used) = (kept[0], kept[1]);
     let Heads { t, d, .. } = heads;
     let dqkv = m.room(made.inputs[0].shape().iter().product());
     let mut dp = m.room(heads.weights());

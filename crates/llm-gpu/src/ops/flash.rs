@@ -30,9 +30,10 @@ const TEXTS: [(usize, &[&str]); 9] = texts! {
     128: 32, 8;
 };
 
-/// The text for heads of this width.
-pub(super) fn text(head_dim: usize) -> Option<&'static [&'static str]> {
-    TEXTS.iter().find(|(d, _)| *d == head_dim).map(|(_, text)| *text)
+/// The text for these heads, if there is one and none of their weights are dropped.
+pub(super) fn text(made: &Listed, heads: &Heads) -> Option<&'static [&'static str]> {
+    let of_width = TEXTS.iter().find(|(d, _)| *d == heads.d && made.fact("masks").is_none());
+    of_width.map(|(_, text)| *text)
 }
 
 fn call(
@@ -55,13 +56,13 @@ pub(super) fn forward(
     maker: &mut Maker<'_>,
     made: &Listed,
     heads: &Heads,
+    text: &'static [&'static str],
     qkv: Room,
-) -> Option<Made> {
-    let text = text(heads.d).filter(|_| made.fact("masks").is_none())?;
+) -> Made {
     let y = maker.room(made.shape.iter().product());
     let lse = maker.room(heads.b * heads.h * heads.t);
     call(maker, heads, "forward", text, &[qkv, y, lse], heads.h);
-    Some(Made { result: y, kept: vec![y, lse] })
+    Made { result: y, kept: vec![y, lse] }
 }
 
 /// dQ by queries, then dK and dV by keys.
@@ -69,17 +70,13 @@ pub(super) fn backward(
     m: &mut Maker<'_>,
     made: &Listed,
     heads: &Heads,
+    text: &'static [&'static str],
     [qkv, dy]: [Room; 2],
-    kept: &[Room],
-) -> bool {
-    let (Some(text), &[y, lse]) = (text(heads.d), kept) else { return false };
-    if made.fact("masks").is_some() {
-        return false;
-    }
+    [y, lse]: [Room; 2],
+) {
     let dqkv = m.room(made.inputs[0].shape().iter().product());
     let delta = m.room(heads.b * heads.h * heads.t);
     call(m, heads, "back_to_queries", text, &[qkv, dy, lse, dqkv, delta, y], heads.h);
     call(m, heads, "back_to_keys", text, &[qkv, dy, lse, dqkv, delta], heads.g);
     m.share(made, 0, dqkv);
-    true
 }

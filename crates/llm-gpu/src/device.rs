@@ -123,11 +123,6 @@ impl Gpu {
         &self.info.name
     }
 
-    /// Its interface and driver.
-    pub fn driver(&self) -> String {
-        format!("{}, {}", self.info.backend, self.info.driver_info)
-    }
-
     /// Whether it is the processor, which a driver offers as a GPU.
     pub fn is_a_processor(&self) -> bool {
         self.info.device_type == wgpu::DeviceType::Cpu

@@ -78,7 +78,7 @@ pub use device::Gpu;
 pub use error::GpuError;
 pub use maker::Rooms;
 pub use plan::{Buffers, Call, Kernel, Part, Plan, Room, Use};
-pub use planned::Planned;
+pub use planned::{Planned, listed};
 pub use scoring::Scoring;
 #[cfg(feature = "native")]
 pub use step::{Report, Step};

@@ -7,9 +7,12 @@ use crate::plan::{Buffers, Plan};
 use crate::rule::Rule;
 use crate::walk::plan;
 use llm_core::buffer::Buffer;
-use llm_core::listing::Listed;
+use llm_core::kernels::gemm::within;
+use llm_core::listing::{Listed, listing};
+use llm_core::model::{Batch, Mode, Origin};
 use llm_core::optim::{Optimizer, OptimizerState, ParameterState};
-use llm_core::{Tensor, message};
+use llm_core::train::Trainer;
+use llm_core::{Tensor, TokenDataset, message};
 
 /// A step that is made and not yet on a device: an op without kernels was refused before this, and
 /// what it will need is known. All of it is data, for whoever has a device:
@@ -31,6 +34,22 @@ pub struct Planned {
     pub(crate) batches: Batches,
     pub(crate) micro_batches: u32,
     pub(crate) rule: Rule,
+}
+
+/// The first micro-batch of a run's next step, its loss on the processor, and the list of that forward.
+///
+/// # Errors
+/// What data and model say.
+pub fn listed(
+    trainer: &Trainer,
+    data: &TokenDataset,
+) -> llm_core::Result<(Batch, f32, Vec<Listed>)> {
+    let Trainer { model, recipe, step, .. } = trainer;
+    let origin = Origin { seed: recipe.seed, step: *step, first_row: 0 };
+    let batch = data.rows(origin, [recipe.batch_size, recipe.seq_len])?;
+    let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
+    let loss = loss?.item();
+    Ok((batch, loss, list))
 }
 
 impl Planned {
@@ -65,6 +84,16 @@ impl Planned {
         let (plan, rooms, batches) = plan(list, &layout, &rule, micro_batches)?;
         let buffers = plan.buffers();
         Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule })
+    }
+
+    /// That of a run, from the [`listed`] forward of its next step.
+    ///
+    /// # Errors
+    /// As [`Planned::new`].
+    pub fn of(trainer: &Trainer, list: &[Listed]) -> Result<Planned> {
+        let Trainer { model, optimizer, recipe, .. } = trainer;
+        let parameters: Vec<_> = model.parameters().collect();
+        Planned::new(list, &parameters, optimizer.as_ref(), recipe.accum)
     }
 
     /// Memory that it will need on the device.

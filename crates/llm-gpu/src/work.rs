@@ -2,13 +2,12 @@
 
 use crate::device::Gpu;
 use crate::error::{GpuError, Result};
-use crate::planned::Planned;
+use crate::planned::{Planned, listed};
 use crate::scores::Scores;
 use crate::step::{Report, Step};
 use llm_core::autograd::Gradients;
-use llm_core::kernels::gemm::within;
 use llm_core::listing::listing;
-use llm_core::model::{Batch, Mode, Origin, TinyGPT};
+use llm_core::model::{Batch, Mode, TinyGPT};
 use llm_core::optim::Optimizer;
 use llm_core::train::{Batches, NonFinite, StepSum, Trainer, Work};
 use llm_core::{Error, TokenDataset, message};
@@ -54,16 +53,9 @@ impl GpuWork {
         trainer: &Trainer,
         data: &TokenDataset,
     ) -> std::result::Result<GpuWork, GpuError> {
-        let Trainer { model, optimizer, recipe, step } = trainer;
-        let (seed, shape) = (recipe.seed, [recipe.batch_size, recipe.seq_len]);
-        let of_core = |e: Error| GpuError::List(e.message());
-        let origin = Origin { seed, step: *step, first_row: 0 };
-        let batch = data.rows(origin, shape).map_err(of_core)?;
-        let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
-        let loss = loss.map_err(of_core)?.item();
-        let parameters: Vec<_> = model.parameters().collect();
-        let planned = Planned::new(&list, &parameters, optimizer.as_ref(), recipe.accum)?;
-        let mut step = planned.load(&gpu, model, optimizer.state())?;
+        let listed = listed(trainer, data).map_err(|e| GpuError::List(e.message()));
+        let ((batch, loss, list), Trainer { model, optimizer, .. }) = (listed?, trainer);
+        let mut step = Planned::of(trainer, &list)?.load(&gpu, model, optimizer.state())?;
         step.gradient(&batch, 0)?;
         let report = step.report()?;
         let losses = [loss, report.loss * step.planned().micro_batches() as f32];

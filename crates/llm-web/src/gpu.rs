@@ -4,12 +4,10 @@ use crate::failure::{Code, Failure, Result};
 use crate::request::{Back, Batch};
 use crate::run::{Run, learnt};
 use llm_core::base::memory;
-use llm_core::kernels::gemm::within;
-use llm_core::listing::listing;
-use llm_core::model::{Mode, Origin};
+use llm_core::message;
+use llm_core::model::Origin;
 use llm_core::train::Trainer;
-use llm_core::{TokenDataset, message};
-use llm_gpu::{Part, Planned, Room, Use};
+use llm_gpu::{Part, Planned, Room, Use, listed};
 use serde_json::{Value, json};
 
 /// What the page runs, and what it calls it.
@@ -59,7 +57,8 @@ fn places(rooms: impl IntoIterator<Item = Room>) -> Vec<usize> {
 /// # Errors
 /// [`Code::Device`] for a model that has no kernels, [`Code::Data`] without data.
 pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
-    let planned = planned(&run.trainer, learnt(run.data.as_ref())?)?;
+    let (_, _, list) = listed(&run.trainer, learnt(run.data.as_ref())?)?;
+    let planned = Planned::of(&run.trainer, &list)?;
     let plan = planned.plan();
     let (mut texts, mut kernels) = (Vec::new(), Vec::new());
     let mut calls = Vec::new();
@@ -98,17 +97,7 @@ pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
     Ok((json, writes.blob))
 }
 
-fn planned(trainer: &Trainer, data: &TokenDataset) -> Result<Planned> {
-    let Trainer { model, optimizer, recipe, step } = trainer;
-    let origin = Origin { seed: recipe.seed, step: *step, first_row: 0 };
-    let batch = data.rows(origin, [recipe.batch_size, recipe.seq_len])?;
-    let (loss, list) = within(recipe.matmul, || listing(|| model.loss(&batch, Mode::Training)));
-    loss?;
-    let parameters: Vec<_> = model.parameters().collect();
-    Ok(Planned::new(&list, &parameters, optimizer.as_ref(), recipe.accum)?)
-}
-
-fn listed(run: &Run) -> Result<&Planned> {
+fn planned(run: &Run) -> Result<&Planned> {
     let missing = || Failure::new(Code::Request, message!("no list of this run was asked for"));
     run.planned.as_ref().ok_or_else(missing)
 }
@@ -118,7 +107,7 @@ fn listed(run: &Run) -> Result<&Planned> {
 /// # Errors
 /// [`Code::Request`] before a list, [`Code::Memory`].
 pub fn weights(run: &Run) -> Result<(Value, Vec<u8>)> {
-    let (planned, Trainer { model, optimizer, .. }) = (listed(run)?, &run.trainer);
+    let (planned, Trainer { model, optimizer, .. }) = (planned(run)?, &run.trainer);
     let rooms = planned.rooms();
     let floats = model.parameter_count() * (1 + rooms.slots.len() as u64);
     memory::require(floats.saturating_mul(4 * COPIES))?;
@@ -138,7 +127,7 @@ pub fn weights(run: &Run) -> Result<(Value, Vec<u8>)> {
 /// # Errors
 /// [`Code::Request`] before a list and for a step that is done or not planned.
 pub fn batch(run: &Run, ask: &Batch) -> Result<(Value, Vec<u8>)> {
-    let (planned, Trainer { optimizer, recipe, .. }) = (listed(run)?, &run.trainer);
+    let (planned, Trainer { optimizer, recipe, .. }) = (planned(run)?, &run.trainer);
     let ahead = ahead(run, ask.step, 1)?;
     if ask.micro >= planned.micro_batches() {
         let why = message!("step {} has no micro-batch {}", ask.step, ask.micro);
@@ -179,7 +168,7 @@ fn ahead(run: &Run, step: u64, more: u64) -> Result<u64> {
 /// [`Code::Request`] before a list, for a step that is not ahead or another number of bytes;
 /// [`Code::Diverged`] for a number that is not finite. The run is then as before.
 pub fn back(run: &mut Run, ask: &Back, blob: &[u8]) -> Result<Value> {
-    let (ahead, planned) = (ahead(run, ask.step, 0)?, listed(run)?);
+    let (ahead, planned) = (ahead(run, ask.step, 0)?, planned(run)?);
     let rooms = 1 + planned.rooms().slots.len();
     let each = run.trainer.model.parameter_count() as usize;
     if blob.len() != 4 * rooms * each {

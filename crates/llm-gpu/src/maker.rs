@@ -6,6 +6,7 @@ use crate::plan::{Call, Kernel, Plan, Room, Use, elements};
 use crate::rule::NUMBERS;
 use llm_core::listing::{Input, Listed};
 use llm_core::message;
+use llm_core::model::Batch;
 use std::collections::{HashMap, HashSet};
 
 const ELEMENTWISE: &[&str] = &[include_str!("ops/elementwise.wgsl")];
@@ -45,6 +46,20 @@ pub(crate) struct Batches {
     /// B and T.
     pub shape: [usize; 2],
     pub vocab: usize,
+}
+
+impl Batches {
+    /// Whether all tokens of a batch, and all targets that count, are in the vocabulary.
+    pub(crate) fn knows(&self, batch: &Batch) -> bool {
+        let targets = batch.targets.iter().filter(|&&t| t != Batch::IGNORED);
+        batch.inputs.iter().chain(targets).all(|&t| (t as usize) < self.vocab)
+    }
+
+    /// What is said of a batch of another shape.
+    pub(crate) fn refused(&self, batch: &Batch) -> GpuError {
+        let [theirs, ours] = [batch.shape, self.shape].map(|shape| shape.to_vec());
+        GpuError::List(message!("a batch of {} for a step that was made for {}", theirs, ours))
+    }
 }
 
 /// A plan in the making.

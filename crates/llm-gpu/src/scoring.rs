@@ -60,14 +60,11 @@ impl Scoring {
     /// [`GpuError::List`] when there are more rows, or of another length, or a token is beyond the
     /// vocabulary.
     pub fn words(&self, batch: &Batch) -> Result<Vec<Words>> {
-        let Batches { shape: [b, t], vocab } = self.batches;
+        let [b, t] = self.shape();
         if batch.shape[0] > b || batch.shape[1] != t {
-            let shape = batch.shape.to_vec();
-            let why = message!("a batch of {} for a step that was made for {}", shape, vec![b, t]);
-            return Err(GpuError::List(why));
+            return Err(self.batches.refused(batch));
         }
-        let targets = batch.targets.iter().filter(|&&t| t != Batch::IGNORED);
-        if batch.inputs.iter().chain(targets).any(|&t| t as usize >= vocab) {
+        if !self.batches.knows(batch) {
             return Err(GpuError::List(message!("a token is beyond the vocabulary")));
         }
         let padded = |tokens: &[u32]| {

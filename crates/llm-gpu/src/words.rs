@@ -1,7 +1,6 @@
 //! What the host says before each part of a step, as words of 32 bits for rooms.
 
 use crate::error::{GpuError, Result};
-use crate::maker::Batches;
 use crate::plan::Room;
 use crate::planned::Planned;
 use llm_core::message;
@@ -18,17 +17,11 @@ impl Planned {
     /// [`GpuError::List`] when the batch has another shape than the one that was listed, a token is
     /// beyond the vocabulary, or no target counts.
     pub fn words(&self, batch: &Batch, micro: u32) -> Result<Vec<Words>> {
-        let Batches { shape, vocab } = self.batches;
-        if batch.shape != shape {
-            return Err(GpuError::List(message!(
-                "a batch of {} for a step that was made for {}",
-                batch.shape.to_vec(),
-                shape.to_vec()
-            )));
+        if batch.shape != self.batches.shape {
+            return Err(self.batches.refused(batch));
         }
-        let targets = || batch.targets.iter().filter(|&&t| t != Batch::IGNORED);
-        let counted = targets().count();
-        if counted == 0 || batch.inputs.iter().chain(targets()).any(|&t| t as usize >= vocab) {
+        let counted = batch.targets.iter().filter(|&&t| t != Batch::IGNORED).count();
+        if counted == 0 || !self.batches.knows(batch) {
             return Err(GpuError::List(message!(
                 "a token is beyond the vocabulary, or no target counts"
             )));
@@ -44,7 +37,7 @@ impl Planned {
         Ok(vec![
             (rooms.tokens, batch.inputs.to_vec()),
             (rooms.targets, batch.targets.to_vec()),
-            (rooms.sorted, sorted(&batch.inputs, vocab)),
+            (rooms.sorted, sorted(&batch.inputs, self.batches.vocab)),
             (rooms.drawn, [&halves(seed)[..], &halves(step), &[first]].concat()),
             (rooms.share, vec![share.to_bits(), behind.to_bits()]),
         ])

@@ -32,11 +32,11 @@ pub(crate) fn score(maker: &mut Maker<'_>, made: &Listed) -> Result<()> {
 
 pub(super) fn forward(maker: &mut Maker<'_>, made: &Listed) -> Result<Made> {
     let (logits, [n, v]) = logits_of(maker, made)?;
-    let (lse, losses) = (maker.room(n), maker.room(n));
-    let rooms = [logits, maker.fixed.targets, lse, losses];
+    let (stats, losses) = (maker.room(2 * n), maker.room(n));
+    let rooms = [logits, maker.fixed.targets, stats, losses];
     maker.call(FORWARD, &[n as u32, v as u32], &rooms, rows(n));
     sums::loss(maker, losses, n);
-    Ok(Made { result: maker.fixed.report, kept: vec![lse] })
+    Ok(Made { result: maker.fixed.report, kept: vec![stats] })
 }
 
 /// dL/dL is 1, so there is no dy to read.

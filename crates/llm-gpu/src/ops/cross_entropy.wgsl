@@ -6,20 +6,21 @@ const IGNORED: u32 = 0xffffffffu;
 @group(0) @binding(0) var<uniform> p: Sizes;
 @group(0) @binding(1) var<storage, read> logits: array<f32>;
 @group(0) @binding(2) var<storage, read> targets: array<u32>;
-@group(0) @binding(3) var<storage, read_write> lse: array<f32>;
+@group(0) @binding(3) var<storage, read_write> stats: array<f32>; // of each row the greatest logit, and 1/Σ e^(logit − that)
 @group(0) @binding(4) var<storage, read_write> losses: array<f32>;
 @group(0) @binding(3) var<storage, read_write> scores: array<f32>; // losses, then 1 where the target is the first choice
-@group(0) @binding(3) var<storage, read> known: array<f32>; // the same lse
+@group(0) @binding(3) var<storage, read> known: array<f32>; // the same stats
 @group(0) @binding(4) var<storage, read> share: array<f32>; // [0]: what one target counts
 @group(0) @binding(5) var<storage, read_write> dlogits: array<f32>;
 
-fn lse_of(at: u32, t: u32) -> f32 {
+// Not their ln Σ: a driver's logarithm may be so loose that a softmax from it is off by several last bits, all one way.
+fn stats_of(at: u32, t: u32) -> vec2<f32> {
     var most = -3.4e38;
     for (var i = t; i < p.v; i += W) { most = max(most, logits[at + i]); }
     most = greatest_of(most, t);
     var sum = 0.0;
     for (var i = t; i < p.v; i += W) { sum += exp(logits[at + i] - most); }
-    return most + log(sum_of(sum, t));
+    return vec2(most, sum_of(sum, t));
 }
 
 @compute @workgroup_size(64)
@@ -27,12 +28,13 @@ fn forward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: v
     let row = g.y * grid.x + g.x;
     if row >= p.rows { return; }
     let at = row * p.v;
-    let all = lse_of(at, t);
+    let all = stats_of(at, t);
     if t == 0u {
-        lse[row] = all;
+        stats[2u * row] = all.x;
+        stats[2u * row + 1u] = 1.0 / all.y;
         let wanted = targets[row];
         var loss = 0.0;
-        if wanted != IGNORED { loss = all - logits[at + wanted]; }
+        if wanted != IGNORED { loss = all.x + log(all.y) - logits[at + wanted]; }
         losses[row] = loss;
     }
 }
@@ -45,7 +47,7 @@ fn backward(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: 
     let wanted = targets[row];
     let each = select(share[0], 0.0, wanted == IGNORED);
     for (var i = t; i < p.v; i += W) {
-        dlogits[at + i] = (exp(logits[at + i] - known[row]) - select(0.0, 1.0, i == wanted)) * each;
+        dlogits[at + i] = (exp(logits[at + i] - known[2u * row]) * known[2u * row + 1u] - select(0.0, 1.0, i == wanted)) * each;
     }
 }
 
@@ -55,7 +57,7 @@ fn score(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec
     let row = g.y * grid.x + g.x;
     if row >= p.rows { return; }
     let at = row * p.v;
-    let all = lse_of(at, t);
+    let all = stats_of(at, t);
     let wanted = targets[row];
     let mine = logits[at + min(wanted, p.v - 1u)];
     var before = 0.0;
@@ -66,7 +68,7 @@ fn score(@builtin(workgroup_id) g: vec3<u32>, @builtin(num_workgroups) grid: vec
     }
     before = sum_of(before, t);
     if t == 0u {
-        scores[row] = select(all - mine, 0.0, wanted == IGNORED);
+        scores[row] = select(all.x + log(all.y) - mine, 0.0, wanted == IGNORED);
         scores[p.rows + row] = select(0.0, 1.0, before == 0.0 && wanted != IGNORED);
     }
 }

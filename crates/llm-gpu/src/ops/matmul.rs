@@ -3,19 +3,30 @@
 use crate::maker::Maker;
 use crate::plan::{Kernel, Room};
 
-const TEXT: &str = include_str!("matmul.wgsl");
-
-/// The kernel whose threads have R × R numbers each, and a tile 16·R.
-const fn kernel(text: &'static [&'static str]) -> Kernel {
-    Kernel { entry: "product", text }
+/// Edge of a tile, and its kernels: for operands that begin anywhere, and for those that are read four numbers
+/// at a time.
+macro_rules! tiles {
+    ($($tile:literal: $side:literal, $q:literal, $depth:literal;)+) => {
+        [$(($tile, [tiles!(@ $side, $q, $depth, "by_one.wgsl"), tiles!(@ $side, $q, $depth, "by_four.wgsl")])),+]
+    };
+    (@ $side:literal, $q:literal, $depth:literal, $reads:literal) => {
+        Kernel {
+            entry: "product",
+            text: &[
+                concat!("const SIDE: u32 = ", $side, "u; const Q: u32 = ", $q, "u; const DEPTH: u32 = ", $depth, "u;\n"),
+                include_str!("product.wgsl"),
+                include_str!($reads),
+                include_str!("matmul.wgsl"),
+            ],
+        }
+    };
 }
 
-const TILES: [(usize, Kernel); 4] = [
-    (8, kernel(&["const R: u32 = 8u; const DEPTH: u32 = 8u;\n", TEXT])),
-    (4, kernel(&["const R: u32 = 4u; const DEPTH: u32 = 16u;\n", TEXT])),
-    (2, kernel(&["const R: u32 = 2u; const DEPTH: u32 = 16u;\n", TEXT])),
-    (1, kernel(&["const R: u32 = 1u; const DEPTH: u32 = 16u;\n", TEXT])),
-];
+const TILES: [(usize, [Kernel; 2]); 3] = tiles! {
+    128: 16, 2, 8;
+    64: 16, 1, 16;
+    32: 8, 1, 16;
+};
 
 /// A matrix in a room, or one for each outer and inner number.
 #[derive(Clone, Copy)]
@@ -36,6 +47,14 @@ impl View {
 
     pub(crate) fn stepping(self, steps: [usize; 2]) -> View {
         View { steps, ..self }
+    }
+
+    /// Whether its numbers can be read four at a time, `[rows, columns]` of them.
+    fn by_four(self, [rows, columns]: [usize; 2]) -> bool {
+        let [row, column] = self.strides;
+        let (along, across) = if column == 1 { (columns, row) } else { (rows, column) };
+        let [outer, inner] = self.steps;
+        [self.at, along, across, outer, inner].iter().all(|n| n % 4 == 0)
     }
 
     /// The transpose.
@@ -94,12 +113,11 @@ impl Product {
     pub(crate) fn call(self, maker: &mut Maker<'_>) {
         let Product { c, a, b, sizes: [m, n, k], batch, alpha, causal, plus, add, chunk } = self;
         let z = batch[0] * batch[1];
-        let tiles = |r: usize| [n.div_ceil(16 * r), m.div_ceil(16 * r)];
+        let tiles = |tile: usize| [n.div_ceil(tile), m.div_ceil(tile)];
         // The largest tile that leaves enough of them for a device's many units.
-        let fits = |r: usize| r == 1 || tiles(r).iter().product::<usize>() * z >= 128;
-        let narrow = m.min(n) <= 16;
-        let (r, kernel) =
-            TILES.iter().find(|(r, _)| fits(*r) && !(narrow && *r > 1)).unwrap_or(&TILES[3]);
+        let fits = |tile: usize| tiles(tile).iter().product::<usize>() * z >= 128;
+        let (tile, kernels) = TILES.iter().find(|(tile, _)| fits(*tile)).unwrap_or(&TILES[2]);
+        let kernel = kernels[usize::from(a.by_four([m, k]) && b.by_four([k, n]))];
         let [c_row, c_column] = c.strides;
         debug_assert_eq!(c_column, 1, "a result is row-major");
         let view = |v: View| [v.at, v.strides[0], v.strides[1], v.steps[0], v.steps[1]];
@@ -113,8 +131,8 @@ impl Product {
         };
         all.extend([alpha.to_bits(), kind, at, beta.to_bits()]);
         all.extend([add, causal as u32, chunk as u32]);
-        let [x, y] = tiles(*r).map(|n| n as u32);
+        let [x, y] = tiles(*tile).map(|n| n as u32);
         let rooms = [a.room, b.room, plus, c.room];
-        maker.call(*kernel, &all, &rooms, [x, y, z as u32]);
+        maker.call(kernel, &all, &rooms, [x, y, z as u32]);
     }
 }

@@ -1,86 +1,80 @@
-// C ← α·A·B (+ a bias of each column, or + β·D) (+ C), for every z of the grid. A transposed matrix is one with its two strides
-// exchanged, a head is an offset: nothing is copied to be multiplied. Each number has one writer, which goes through k in
-// rising order: the same bits on every run. In front of this text stand R, the rows and columns of one thread, and DEPTH.
-struct Product {
-    m: u32, n: u32, k: u32, inner: u32, // z = outer·inner + inner's number
-    a_at: u32, a_row: u32, a_column: u32, a_outer: u32, a_inner: u32,
-    b_at: u32, b_row: u32, b_column: u32, b_outer: u32, b_inner: u32,
-    c_at: u32, c_row: u32, c_outer: u32, c_inner: u32,
-    alpha: f32, plus: u32, bias_at: u32, beta: f32, // plus: 1 a bias, 2 β·D, which lies as C does
-    add: u32,
-    causal: u32, // 1: only C's lower triangle; 2: A is a lower triangle; 3: A is the transpose of one
-    chunk: u32, // not 0: z counts chunks of k
-}
-const T: u32 = 16u * R; // of a tile of C, by as many
-const ROW: u32 = T + 4u; // of the tiles of A and B: neighbours in other banks
+// Tiles of A and B in a workgroup's memory, 4·Q × 4·Q sums in a thread's registers. Each number has one writer, which goes through
+// k in rising order: the same bits on every run. In front of this text stand SIDE, Q and DEPTH.
+const THREADS: u32 = SIDE * SIDE;
+const T: u32 = 4u * SIDE * Q; // of a tile of C, by as many
+const ROW: u32 = T / 4u + 1u; // of the tiles of A and B, in fours: neighbours in other banks
 
-@group(0) @binding(0) var<uniform> p: Product;
-@group(0) @binding(1) var<storage, read> a: array<f32>;
-@group(0) @binding(2) var<storage, read> b: array<f32>;
-@group(0) @binding(3) var<storage, read> d: array<f32>; // or what has the bias
-@group(0) @binding(4) var<storage, read_write> c: array<f32>;
+var<workgroup> a_tile: array<vec4<f32>, DEPTH * ROW>; // [k][row of C]
+var<workgroup> b_tile: array<vec4<f32>, DEPTH * ROW>; // [k][column of C]
 
-var<workgroup> a_tile: array<f32, DEPTH * ROW>; // [k][row of C]
-var<workgroup> b_tile: array<f32, DEPTH * ROW>; // [k][column of C]
-
-@compute @workgroup_size(256)
+@compute @workgroup_size(THREADS)
 fn product(@builtin(workgroup_id) g: vec3<u32>, @builtin(local_invocation_index) t: u32) {
     let row_0 = g.y * T;
     let column_0 = g.x * T;
     if p.causal == 1u && column_0 >= row_0 + T { return; }
-    var first = 0u;
-    var end = p.k;
-    if p.chunk > 0u { first = g.z * p.chunk; end = min(end, first + p.chunk); }
-    if p.causal == 2u { end = min(end, row_0 + T); }
-    if p.causal == 3u { first = row_0; }
-    let outer = g.z / p.inner;
-    let inner = g.z % p.inner;
-    var a_at = p.a_at + inner * p.a_inner + outer * p.a_outer;
-    var b_at = p.b_at + inner * p.b_inner + outer * p.b_outer;
-    let x = t % 16u;
-    let y = t / 16u;
-    var sums: array<array<f32, R>, R>;
-    for (var k_0 = first; k_0 < end; k_0 += DEPTH) {
-        for (var e = t; e < DEPTH * T; e += 256u) { // threads side by side read numbers side by side
-            var row = e / DEPTH;
-            var k = e % DEPTH;
-            if p.a_column != 1u { row = e % T; k = e / T; }
-            var v = 0.0;
-            if row_0 + row < p.m && k_0 + k < end { v = a[a_at + (row_0 + row) * p.a_row + (k_0 + k) * p.a_column]; }
-            a_tile[k * ROW + row] = v;
+    let z = vec2(g.z / p.inner, g.z % p.inner);
+    let k_of = bounds(row_0, T, g.z);
+    let end = k_of.y;
+    let x = t % SIDE;
+    let y = t / SIDE;
+    var sums: array<array<vec4<f32>, Q>, 4u * Q>;
+    for (var k_0 = k_of.x; k_0 < end; k_0 += DEPTH) {
+        for (var e = t; e < DEPTH * T / 4u; e += THREADS) { // threads side by side read numbers side by side
+            if p.a_column != 1u {
+                let row = e % (T / 4u);
+                let k = e / (T / 4u);
+                a_tile[k * ROW + row] = four_rows_of_a(z, row_0 + 4u * row, k_0 + k, end);
+            } else {
+                let row = e / (DEPTH / 4u);
+                let k = e % (DEPTH / 4u) * 4u;
+                let v = four_k_of_a(z, row_0 + row, k_0 + k, end);
+                let at = k * ROW + row / 4u;
+                a_tile[at][row % 4u] = v.x;
+                a_tile[at + ROW][row % 4u] = v.y;
+                a_tile[at + 2u * ROW][row % 4u] = v.z;
+                a_tile[at + 3u * ROW][row % 4u] = v.w;
+            }
         }
-        for (var e = t; e < DEPTH * T; e += 256u) {
-            var column = e % T;
-            var k = e / T;
-            if p.b_column != 1u { column = e / DEPTH; k = e % DEPTH; }
-            var v = 0.0;
-            if column_0 + column < p.n && k_0 + k < end { v = b[b_at + (k_0 + k) * p.b_row + (column_0 + column) * p.b_column]; }
-            b_tile[k * ROW + column] = v;
+        for (var e = t; e < DEPTH * T / 4u; e += THREADS) {
+            if p.b_column == 1u {
+                let column = e % (T / 4u);
+                let k = e / (T / 4u);
+                b_tile[k * ROW + column] = four_columns_of_b(z, k_0 + k, column_0 + 4u * column, end);
+            } else {
+                let column = e / (DEPTH / 4u);
+                let k = e % (DEPTH / 4u) * 4u;
+                let v = four_k_of_b(z, k_0 + k, column_0 + column, end);
+                let at = k * ROW + column / 4u;
+                b_tile[at][column % 4u] = v.x;
+                b_tile[at + ROW][column % 4u] = v.y;
+                b_tile[at + 2u * ROW][column % 4u] = v.z;
+                b_tile[at + 3u * ROW][column % 4u] = v.w;
+            }
         }
         workgroupBarrier(); // the tiles are whole
         for (var k = 0u; k < DEPTH; k++) {
-            var of_b: array<f32, R>;
-            for (var j = 0u; j < R; j++) { of_b[j] = b_tile[k * ROW + x + 16u * j]; }
-            for (var i = 0u; i < R; i++) {
-                let of_a = a_tile[k * ROW + y + 16u * i];
-                for (var j = 0u; j < R; j++) { sums[i][j] = fma(of_a, of_b[j], sums[i][j]); }
+            var of_b: array<vec4<f32>, Q>;
+            for (var j = 0u; j < Q; j++) { of_b[j] = b_tile[k * ROW + x + SIDE * j]; }
+            for (var i = 0u; i < Q; i++) {
+                let of_a = a_tile[k * ROW + y + SIDE * i];
+                for (var j = 0u; j < Q; j++) {
+                    sums[4u * i][j] = fma(vec4(of_a.x), of_b[j], sums[4u * i][j]);
+                    sums[4u * i + 1u][j] = fma(vec4(of_a.y), of_b[j], sums[4u * i + 1u][j]);
+                    sums[4u * i + 2u][j] = fma(vec4(of_a.z), of_b[j], sums[4u * i + 2u][j]);
+                    sums[4u * i + 3u][j] = fma(vec4(of_a.w), of_b[j], sums[4u * i + 3u][j]);
+                }
             }
         }
         workgroupBarrier(); // who still reads them is waited for
     }
-    let c_at = p.c_at + inner * p.c_inner + outer * p.c_outer;
-    for (var i = 0u; i < R; i++) {
-        let row = row_0 + y + 16u * i;
-        for (var j = 0u; j < R; j++) {
-            let column = column_0 + x + 16u * j;
-            if row < p.m && column < p.n {
-                let at = c_at + row * p.c_row + column;
-                var v = p.alpha * sums[i][j];
-                if p.plus == 1u { v += d[p.bias_at + column]; }
-                if p.plus == 2u { v = fma(p.beta, d[at], v); }
-                if p.add == 1u { v += c[at]; }
-                c[at] = v;
-            }
+    for (var i = 0u; i < 4u * Q; i++) {
+        let row = row_0 + 4u * (y + SIDE * (i / 4u)) + i % 4u;
+        for (var j = 0u; j < Q; j++) {
+            let column = column_0 + 4u * (x + SIDE * j);
+            put(z, row, column, sums[i][j].x);
+            put(z, row, column + 1u, sums[i][j].y);
+            put(z, row, column + 2u, sums[i][j].z);
+            put(z, row, column + 3u, sums[i][j].w);
         }
     }
 }

@@ -1,0 +1,53 @@
+// C ← α·A·B (+ a bias of each column, or + β·D) (+ C), for every z of the grid. A transposed matrix is one with its two strides
+// exchanged, a head is an offset: nothing is copied to be multiplied.
+struct Product {
+    m: u32, n: u32, k: u32, inner: u32, // z = outer·inner + inner's number
+    a_at: u32, a_row: u32, a_column: u32, a_outer: u32, a_inner: u32,
+    b_at: u32, b_row: u32, b_column: u32, b_outer: u32, b_inner: u32,
+    c_at: u32, c_row: u32, c_outer: u32, c_inner: u32,
+    alpha: f32, plus: u32, bias_at: u32, beta: f32, // plus: 1 a bias, 2 β·D, which lies as C does
+    add: u32,
+    causal: u32, // 1: only C's lower triangle; 2: A is a lower triangle; 3: A is the transpose of one
+    chunk: u32, // not 0: z counts chunks of k
+}
+
+@group(0) @binding(0) var<uniform> p: Product;
+@group(0) @binding(3) var<storage, read> d: array<f32>; // or what has the bias
+@group(0) @binding(4) var<storage, read_write> c: array<f32>;
+
+// Where k begins and ends for a tile of C that begins at this row.
+fn bounds(row_0: u32, rows: u32, z: u32) -> vec2<u32> {
+    var first = 0u;
+    var end = p.k;
+    if p.chunk > 0u { first = z * p.chunk; end = min(end, first + p.chunk); }
+    if p.causal == 2u { end = min(end, row_0 + rows); }
+    if p.causal == 3u { first = row_0; }
+    return vec2(first, end);
+}
+
+// How many of four numbers from `at` on are there, where any are.
+fn left(any: bool, at: u32, end: u32) -> u32 { return select(0u, min(end - at, 4u), any && at < end); }
+
+// Four numbers of A, rows from `row` on or k from `k` on: as they lie side by side.
+fn four_rows_of_a(z: vec2<u32>, row: u32, k: u32, end: u32) -> vec4<f32> {
+    return four_of_a(p.a_at + z.x * p.a_outer + z.y * p.a_inner + row + k * p.a_column, left(k < end, row, p.m));
+}
+fn four_k_of_a(z: vec2<u32>, row: u32, k: u32, end: u32) -> vec4<f32> {
+    return four_of_a(p.a_at + z.x * p.a_outer + z.y * p.a_inner + row * p.a_row + k, left(row < p.m, k, end));
+}
+fn four_columns_of_b(z: vec2<u32>, k: u32, column: u32, end: u32) -> vec4<f32> {
+    return four_of_b(p.b_at + z.x * p.b_outer + z.y * p.b_inner + k * p.b_row + column, left(k < end, column, p.n));
+}
+fn four_k_of_b(z: vec2<u32>, k: u32, column: u32, end: u32) -> vec4<f32> {
+    return four_of_b(p.b_at + z.x * p.b_outer + z.y * p.b_inner + k + column * p.b_column, left(column < p.n, k, end));
+}
+
+fn put(z: vec2<u32>, row: u32, column: u32, sum: f32) {
+    if row >= p.m || column >= p.n { return; }
+    let at = p.c_at + z.x * p.c_outer + z.y * p.c_inner + row * p.c_row + column;
+    var v = p.alpha * sum;
+    if p.plus == 1u { v += d[p.bias_at + column]; }
+    if p.plus == 2u { v = fma(p.beta, d[at], v); }
+    if p.add == 1u { v += c[at]; }
+    c[at] = v;
+}

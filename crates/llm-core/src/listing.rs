@@ -11,8 +11,8 @@
 //! | `mul_scalar`, `add_scalar` | x | `s` |
 //! | `sum`, `mean`, `gelu`, `gelu_exact`, `silu`, `swiglu`, `relu2`, `softmax` | x | |
 //! | `reshape`, `broadcast` | x | the result's shape alone |
-//! | `matmul` | a, b, both of two axes or both of three | `bf16` |
-//! | `linear` | x, w, and b if there is one | `transposed`: w is `[out, in]`; `bf16` |
+//! | `matmul` | a, b, both of two axes or both of three | `bits` |
+//! | `linear` | x, w, and b if there is one | `transposed`: w is `[out, in]`; `bits` |
 //! | `layernorm` | x, and gain and bias if affine | `eps` |
 //! | `rmsnorm` | x, and a gain if there is one | `eps` |
 //! | `attention` | qkv `[B, T, (H+2G)·D]` | `heads` H, `kv_heads` G, `head_dim` D, `window`, `scale`; `keep` where heads are switched off; `masks` of P where some weights are dropped |
@@ -31,7 +31,7 @@
 
 use crate::base::TokenId;
 use crate::kernels::dropout::Dropout;
-use crate::kernels::gemm::{Execution, Precision};
+use crate::kernels::gemm::Execution;
 use crate::kernels::rotary::Angles;
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -175,9 +175,9 @@ pub(crate) fn add(made: Listed) {
     LIST.with_borrow_mut(|list| list.push(made));
 }
 
-/// What a product says: whether its numbers are rounded to bf16.
+/// What a product says: the bits of precision of the numbers that it multiplies.
 pub(crate) fn product(work: Execution) -> (&'static str, Fact) {
-    ("bf16", (work.precision == Precision::Bf16).into())
+    ("bits", work.precision.bits().into())
 }
 
 /// What every attention between the projections says: H, G, D and the window; the scale of its

@@ -1,6 +1,7 @@
 //! A GPU that a driver of this machine offers.
 
 use crate::error::{GpuError, Result};
+use crate::ops::Units;
 use pollster::block_on;
 use std::fmt::{self, Display};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,6 +13,7 @@ pub struct Gpu {
     pub(crate) queue: wgpu::Queue,
     name: Arc<str>,
     info: Arc<wgpu::AdapterInfo>,
+    units: Option<Units>,
     /// What it said unasked: that it is lost, or what it did not take.
     failed: Arc<Mutex<Option<String>>>,
 }
@@ -46,6 +48,32 @@ fn locked(failed: &Mutex<Option<String>>) -> MutexGuard<'_, Option<String>> {
     failed.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// What kernels with matrix units need.
+const WITH_UNITS: wgpu::Features = wgpu::Features::EXPERIMENTAL_COOPERATIVE_MATRIX
+    .union(wgpu::Features::SHADER_F16)
+    .union(wgpu::Features::SUBGROUP);
+
+/// The matrix units of an adapter that multiply f16 and add in f32, the larger ones of two kinds.
+fn units_of(adapter: &wgpu::Adapter, info: &wgpu::AdapterInfo) -> Option<Units> {
+    use wgpu::CooperativeScalarType::{F16, F32};
+    let all = adapter.cooperative_matrix_properties();
+    let multiplies = |edge: u32| {
+        all.iter().any(|of| {
+            [of.m_size, of.n_size, of.k_size] == [edge; 3] && (of.ab_type, of.cr_type) == (F16, F32)
+        })
+    };
+    let edge = [16, 8].into_iter().find(|&edge| multiplies(edge))?;
+    let units = Units { edge: edge as usize, subgroup: info.subgroup_max_size as usize };
+    (adapter.features().contains(WITH_UNITS) && units.have_kernels()).then_some(units)
+}
+
+#[allow(unsafe_code)]
+fn experimental() -> wgpu::ExperimentalFeatures {
+    // SAFETY: a kernel's products alone depend on it, each of which is tried against a plain loop in the tests, and a run's
+    // first loss against the processor's.
+    unsafe { wgpu::ExperimentalFeatures::enabled() }
+}
+
 impl Gpu {
     /// The names of the adapters that are there, with their interface and driver. A processor may
     /// be among them, under its driver's name (llvmpipe).
@@ -60,6 +88,18 @@ impl Gpu {
     /// # Errors
     /// [`GpuError::NoAdapter`], [`GpuError::Device`] when the driver refuses.
     pub fn open(part: Option<&str>) -> Result<Gpu> {
+        Gpu::opened(part, false)
+    }
+
+    /// The same with its matrix units, where wgpu can have them: for products in f16. To wgpu they are experimental.
+    ///
+    /// # Errors
+    /// As [`Gpu::open`].
+    pub fn open_with_units(part: Option<&str>) -> Result<Gpu> {
+        Gpu::opened(part, true)
+    }
+
+    fn opened(part: Option<&str>, with_units: bool) -> Result<Gpu> {
         let instance = instance();
         let adapter = match part {
             Some(part) => {
@@ -84,11 +124,15 @@ impl Gpu {
             max_storage_buffer_binding_size: have.max_storage_buffer_binding_size,
             ..wgpu::Limits::default()
         };
-        let desc = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
-        let (device, queue) = block_on(adapter.request_device(&desc)).map_err(|e| said(&e))?;
         let info = adapter.get_info();
+        let units = with_units.then(|| units_of(&adapter, &info)).flatten();
+        let mut desc = wgpu::DeviceDescriptor { required_limits, ..Default::default() };
+        if units.is_some() {
+            (desc.required_features, desc.experimental_features) = (WITH_UNITS, experimental());
+        }
+        let (device, queue) = block_on(adapter.request_device(&desc)).map_err(|e| said(&e))?;
         let (name, failed) = (name_of(&info).into(), Arc::new(Mutex::new(None)));
-        let gpu = Gpu { device, queue, name, info: Arc::new(info), failed };
+        let gpu = Gpu { device, queue, name, info: Arc::new(info), units, failed };
         gpu.listen();
         Ok(gpu)
     }
@@ -121,6 +165,11 @@ impl Gpu {
     /// Its name alone.
     pub fn adapter(&self) -> &str {
         &self.info.name
+    }
+
+    /// Its matrix units, if it was opened with them and has some.
+    pub fn units(&self) -> Option<Units> {
+        self.units
     }
 
     /// Whether it is the processor, which a driver offers as a GPU.

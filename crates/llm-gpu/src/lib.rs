@@ -77,6 +77,7 @@ mod work;
 pub use device::Gpu;
 pub use error::GpuError;
 pub use maker::Rooms;
+pub use ops::Units;
 pub use plan::{Buffers, Call, Kernel, Part, Plan, Room, Use};
 pub use planned::{Planned, listed};
 pub use scoring::Scoring;

@@ -2,6 +2,7 @@
 
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
+use crate::ops::Units;
 use crate::plan::{Call, Kernel, Plan, Room, Use, elements};
 use crate::rule::NUMBERS;
 use llm_core::listing::{Input, Listed};
@@ -68,6 +69,8 @@ pub(crate) struct Maker<'a> {
     pub fixed: Rooms,
     /// B and T.
     pub batch: [usize; 2],
+    /// Those of the device, for products in f16.
+    pub units: Option<Units>,
     layout: &'a Layout,
     values: HashMap<u64, Room>,
     gradients: HashMap<u64, Room>,
@@ -105,6 +108,7 @@ impl<'a> Maker<'a> {
         batches: Batches,
         slots: usize,
         several: bool,
+        units: Option<Units>,
     ) -> Maker<'a> {
         let mut plan = Plan::default();
         let mut kept = |numbers| plan.room(numbers, Use::Kept);
@@ -127,7 +131,7 @@ impl<'a> Maker<'a> {
             numbers,
             report,
         };
-        Maker::of(plan, fixed, layout, batches)
+        Maker { units, ..Maker::of(plan, fixed, layout, batches) }
     }
 
     /// An empty plan of a measurement, beside a step that has θ. Of what a step has the rest is not used.
@@ -157,6 +161,7 @@ impl<'a> Maker<'a> {
             plan,
             fixed,
             batch: batches.shape,
+            units: None,
             layout,
             values: HashMap::new(),
             gradients: HashMap::new(),

@@ -3,6 +3,7 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Rooms};
+use crate::ops::Units;
 use crate::plan::{Buffers, Plan};
 use crate::rule::Rule;
 use crate::walk::plan;
@@ -78,10 +79,24 @@ impl Planned {
         optimizer: &dyn Optimizer,
         micro_batches: u32,
     ) -> Result<Planned> {
+        Planned::by(None, list, parameters, optimizer, micro_batches)
+    }
+
+    /// The same; products in f16 are computed by these units.
+    ///
+    /// # Errors
+    /// As [`Planned::new`].
+    pub fn by(
+        units: Option<Units>,
+        list: &[Listed],
+        parameters: &[(String, &Tensor)],
+        optimizer: &dyn Optimizer,
+        micro_batches: u32,
+    ) -> Result<Planned> {
         let rule = Rule::of(optimizer)?;
         let layout = Layout::new(parameters, &rule)?;
         let micro_batches = micro_batches.max(1);
-        let (plan, rooms, batches) = plan(list, &layout, &rule, micro_batches)?;
+        let (plan, rooms, batches) = plan(list, &layout, &rule, micro_batches, units)?;
         let buffers = plan.buffers();
         Ok(Planned { plan, buffers, layout, rooms, batches, micro_batches, rule })
     }
@@ -90,10 +105,10 @@ impl Planned {
     ///
     /// # Errors
     /// As [`Planned::new`].
-    pub fn of(trainer: &Trainer, list: &[Listed]) -> Result<Planned> {
+    pub fn of(trainer: &Trainer, list: &[Listed], units: Option<Units>) -> Result<Planned> {
         let Trainer { model, optimizer, recipe, .. } = trainer;
         let parameters: Vec<_> = model.parameters().collect();
-        Planned::new(list, &parameters, optimizer.as_ref(), recipe.accum)
+        Planned::by(units, list, &parameters, optimizer.as_ref(), recipe.accum)
     }
 
     /// Memory that it will need on the device.

@@ -20,8 +20,14 @@ impl Gpu {
         }
     }
 
-    /// Queues parts of a plan; nothing is waited for.
-    pub(crate) fn run(&self, loaded: &Loaded, plan: &Plan, parts: &[Part]) {
+    /// Parts of a plan as commands, not queued yet; behind them the first numbers of a room are copied out.
+    pub(crate) fn encode(
+        &self,
+        loaded: &Loaded,
+        plan: &Plan,
+        parts: &[Part],
+        out: Option<(Room, &wgpu::Buffer)>,
+    ) -> wgpu::CommandBuffer {
         let calls = parts.iter().flat_map(|&part| &loaded.calls[plan.part(part)]);
         let mut encoder = self.device.create_command_encoder(&Default::default());
         {
@@ -32,34 +38,57 @@ impl Gpu {
                 pass.dispatch_workgroups(*x, *y, *z);
             }
         }
-        self.queue.submit([encoder.finish()]);
+        if let Some((room, to)) = out {
+            encoder.copy_buffer_to_buffer(loaded.buffer(room), 0, to, 0, to.size());
+        }
+        encoder.finish()
     }
 
-    /// The first `numbers` of a room, when all that was queued is done.
+    /// Queues parts of a plan; nothing is waited for.
+    pub(crate) fn run(&self, loaded: &Loaded, plan: &Plan, parts: &[Part]) {
+        self.queue.submit([self.encode(loaded, plan, parts, None)]);
+    }
+
+    /// A buffer into which so many numbers of a room can be copied out.
+    pub(crate) fn outbox(&self, numbers: usize) -> wgpu::Buffer {
+        self.device.create_buffer(&wgpu::BufferDescriptor {
+            label: None,
+            size: 4 * numbers as u64,
+            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        })
+    }
+
+    /// What was copied out there, when all that was queued is done.
     ///
     /// # Errors
     /// [`GpuError::Device`](crate::GpuError::Device) when the device is lost, or something queued was not
     /// taken.
-    pub(crate) fn read(&self, from: &Loaded, room: Room, numbers: usize) -> Result<Vec<f32>> {
+    pub(crate) fn wait(&self, out: &wgpu::Buffer) -> Result<Vec<f32>> {
         self.check()?;
-        let bytes = 4 * numbers as u64;
-        let to = self.device.create_buffer(&wgpu::BufferDescriptor {
-            label: None,
-            size: bytes,
-            usage: wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let mut encoder = self.device.create_command_encoder(&Default::default());
-        encoder.copy_buffer_to_buffer(from.buffer(room), 0, &to, 0, bytes);
-        self.queue.submit([encoder.finish()]);
         let (tell, told) = channel();
-        to.map_async(wgpu::MapMode::Read, .., move |done| drop(tell.send(done)));
+        out.map_async(wgpu::MapMode::Read, .., move |done| drop(tell.send(done)));
         let waited = self.device.poll(wgpu::PollType::wait_indefinitely());
         self.check()?;
         waited.map_err(|e| said(&e))?;
         // It has called back by now, or never will.
         told.try_recv().map_err(|e| said(&e))?.map_err(|e| said(&e))?;
-        let view = to.get_mapped_range(..).map_err(|e| said(&e))?;
-        Ok(bytemuck::cast_slice(&view).to_vec())
+        let numbers = {
+            let view = out.get_mapped_range(..).map_err(|e| said(&e))?;
+            bytemuck::cast_slice(&view).to_vec()
+        };
+        out.unmap();
+        Ok(numbers)
+    }
+
+    /// The first `numbers` of a room, when all that was queued is done.
+    ///
+    /// # Errors
+    /// As [`Gpu::wait`].
+    pub(crate) fn read(&self, from: &Loaded, room: Room, numbers: usize) -> Result<Vec<f32>> {
+        self.check()?;
+        let (nothing, out) = (Plan::default(), self.outbox(numbers));
+        self.queue.submit([self.encode(from, &nothing, &[], Some((room, &out)))]);
+        self.wait(&out)
     }
 }

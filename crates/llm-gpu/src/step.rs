@@ -35,15 +35,28 @@ impl Planned {
         for (&room, numbers) in self.rooms.slots.iter().zip(&slots) {
             gpu.write(&loaded, room, numbers);
         }
-        Ok(Step { gpu: gpu.clone(), loaded, planned: self, t: state.t })
+        let ahead = PASSES.map(|_| None);
+        let gpu = gpu.clone();
+        Ok(Step { report: gpu.outbox(2), gpu, loaded, planned: self, ahead, t: state.t })
     }
 }
+
+/// What is queued at a time: a micro-batch, the last one of a step, the update.
+const PASSES: [&[Part]; 3] =
+    [&[Part::Gradient, Part::Sum], &[Part::Gradient, Part::Sum, Part::Norm], &[Part::Update]];
+const MICRO: usize = 0;
+const LAST: usize = 1;
+const UPDATE: usize = 2;
 
 /// It on a device.
 pub struct Step {
     pub(crate) gpu: Gpu,
     pub(crate) loaded: Loaded,
     planned: Planned,
+    /// Into which loss and norm are copied behind the last micro-batch.
+    report: wgpu::Buffer,
+    /// Passes that are encoded already.
+    ahead: [Option<wgpu::CommandBuffer>; 3],
     /// Updates done.
     t: u64,
 }
@@ -85,8 +98,7 @@ impl Step {
     pub fn gradient(&mut self, batch: &Batch, micro: u32) -> Result<()> {
         self.gpu.say(&self.loaded, &self.planned.words(batch, micro)?);
         let is_last = micro + 1 == self.planned.micro_batches;
-        let parts = [Part::Gradient, Part::Sum, Part::Norm];
-        self.gpu.run(&self.loaded, &self.planned.plan, if is_last { &parts } else { &parts[..2] });
+        self.queue(if is_last { LAST } else { MICRO });
         Ok(())
     }
 
@@ -94,15 +106,31 @@ impl Step {
     pub fn update(&mut self, lr: f32, scale: f32) {
         self.t += 1;
         self.gpu.say(&self.loaded, &[self.planned.numbers(self.t, lr, scale)]);
-        self.gpu.run(&self.loaded, &self.planned.plan, &[Part::Update]);
+        self.queue(UPDATE);
     }
 
-    /// Waits for what was queued.
+    fn queue(&mut self, pass: usize) {
+        let commands = self.ahead[pass].take().unwrap_or_else(|| self.encoded(pass));
+        self.gpu.queue.submit([commands]);
+    }
+
+    fn encoded(&self, pass: usize) -> wgpu::CommandBuffer {
+        let report = (pass == LAST).then_some((self.planned.rooms.report, &self.report));
+        self.gpu.encode(&self.loaded, &self.planned.plan, PASSES[pass], report)
+    }
+
+    /// Waits for what was queued, and encodes meanwhile what comes next: that takes about as long as a small step itself.
     ///
     /// # Errors
     /// [`GpuError::Device`](crate::GpuError::Device).
-    pub fn report(&self) -> Result<Report> {
-        let read = self.gpu.read(&self.loaded, self.planned.rooms.report, 2)?;
+    pub fn report(&mut self) -> Result<Report> {
+        let several = self.planned.micro_batches > 1;
+        for pass in [UPDATE, if several { MICRO } else { LAST }] {
+            if self.ahead[pass].is_none() {
+                self.ahead[pass] = Some(self.encoded(pass));
+            }
+        }
+        let read = self.gpu.wait(&self.report)?;
         Ok(Report { loss: read[0], grad_norm: read[1] })
     }
 

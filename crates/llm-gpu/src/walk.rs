@@ -3,7 +3,7 @@
 use crate::error::{GpuError, Result};
 use crate::layout::Layout;
 use crate::maker::{Batches, Maker, Rooms};
-use crate::ops;
+use crate::ops::{self, Units};
 use crate::plan::{Call, Part, Plan};
 use crate::rule::Rule;
 use crate::update;
@@ -20,9 +20,10 @@ pub(crate) fn plan(
     layout: &Layout,
     rule: &Rule,
     micro_batches: u32,
+    units: Option<Units>,
 ) -> Result<(Plan, Rooms, Batches)> {
     let batches = ops::batch_of(list)?;
-    let mut maker = Maker::new(layout, batches, rule.slots, micro_batches > 1);
+    let mut maker = Maker::new(layout, batches, rule.slots, micro_batches > 1, units);
     gradient(&mut maker, list)?;
     maker.plan.end(Part::Gradient);
     if micro_batches > 1 {

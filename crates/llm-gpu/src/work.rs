@@ -55,7 +55,8 @@ impl GpuWork {
     ) -> std::result::Result<GpuWork, GpuError> {
         let listed = listed(trainer, data).map_err(|e| GpuError::List(e.message()));
         let ((batch, loss, list), Trainer { model, optimizer, .. }) = (listed?, trainer);
-        let mut step = Planned::of(trainer, &list)?.load(&gpu, model, optimizer.state())?;
+        let mut step =
+            Planned::of(trainer, &list, gpu.units())?.load(&gpu, model, optimizer.state())?;
         step.gradient(&batch, 0)?;
         let report = step.report()?;
         let losses = [loss, report.loss * step.planned().micro_batches() as f32];

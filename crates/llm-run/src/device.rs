@@ -46,6 +46,8 @@ pub struct OnGpu {
     pub name: String,
     /// Whether it is the processor, which a driver offers as a GPU.
     pub is_processor: bool,
+    /// Whether products in f16 were asked for, and it has no units for them that can be used.
+    pub emulates: bool,
     /// Kernels that a step calls.
     pub kernels: usize,
     /// Bytes of its memory that a step needs.
@@ -74,6 +76,11 @@ impl OnGpu {
         )];
         if self.is_processor {
             lines.push(message!("note    it is the processor in disguise: {device} cpu is faster"));
+        }
+        if self.emulates {
+            lines.push(message!(
+                "note    no matrix units that can be used: products in f16 are emulated, and f32 is as fast"
+            ));
         }
         lines
     }
@@ -114,11 +121,15 @@ fn open(_: Option<&str>, _: &Trainer, _: &TokenDataset) -> Result<OnGpu> {
 
 #[cfg(feature = "gpu")]
 fn open(name: Option<&str>, trainer: &Trainer, data: &TokenDataset) -> Result<OnGpu> {
+    use llm_core::kernels::gemm::Precision;
     use llm_gpu::{Gpu, GpuWork};
-    let work = Gpu::open(name).and_then(|gpu| GpuWork::new(gpu, trainer, data)).map_err(refused)?;
+    let f16 = trainer.recipe.matmul == Precision::F16;
+    let open = if f16 { Gpu::open_with_units } else { Gpu::open };
+    let work = open(name).and_then(|gpu| GpuWork::new(gpu, trainer, data)).map_err(refused)?;
     let (name, is_processor) = (work.name().to_string(), work.is_a_processor());
+    let emulates = f16 && work.gpu().units().is_none();
     let (kernels, bytes, losses) = (work.calls(), work.bytes(), work.first_losses());
-    Ok(OnGpu { work: Box::new(work), name, is_processor, kernels, bytes, losses })
+    Ok(OnGpu { work: Box::new(work), name, is_processor, emulates, kernels, bytes, losses })
 }
 
 #[cfg(feature = "gpu")]

@@ -17,6 +17,7 @@ pub fn kernels(matmul: Precision) -> String {
         Precision::F32 => level,
         Precision::Bf16 if bf16::has_unit() => format!("{level}, bf16 in {order}"),
         Precision::Bf16 => format!("{level}, bf16 in {order} emulated"),
+        Precision::F16 => format!("{level}, f16"),
     }
 }
 

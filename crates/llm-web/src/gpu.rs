@@ -58,7 +58,7 @@ fn places(rooms: impl IntoIterator<Item = Room>) -> Vec<usize> {
 /// [`Code::Device`] for a model that has no kernels, [`Code::Data`] without data.
 pub fn list(run: &mut Run) -> Result<(Value, Vec<u8>)> {
     let (_, _, list) = listed(&run.trainer, learnt(run.data.as_ref())?)?;
-    let planned = Planned::of(&run.trainer, &list)?;
+    let planned = Planned::of(&run.trainer, &list, None)?;
     let plan = planned.plan();
     let (mut texts, mut kernels) = (Vec::new(), Vec::new());
     let mut calls = Vec::new();

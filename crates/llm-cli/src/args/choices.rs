@@ -21,7 +21,7 @@ pub(super) const KINDS: &[Word<Kept>] = &[
 
 /// What matrices are rounded to.
 pub(super) const ROUNDED: &[Word<Precision>] =
-    &[("f32", Precision::F32, ""), ("bf16", Precision::Bf16, "")];
+    &[("f32", Precision::F32, ""), ("bf16", Precision::Bf16, ""), ("f16", Precision::F16, "")];
 
 /// What files hold.
 #[rustfmt::skip]

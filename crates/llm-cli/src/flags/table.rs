@@ -49,7 +49,7 @@ pub const GROUPS: [Group; 7] = [
         row("min-lr", "X", F32, "Learning rate at the end [default: 0] zh: 结束时的学习率 [默认：0]").rare(),
         row("decay-steps", "N", U64, "Horizon of the course [default: the steps planned at the start] zh: 走完下降的步数 [默认：开始时计划的步数]").or(&["lr-decay-iters"]).rare(),
         row("clip", "X", F32, "Largest gradient norm; 0: no clipping [default: 1] zh: 梯度范数的上限；0：不裁剪 [默认：1]").or(&["grad-clip"]),
-        row("matmul", "KIND", Word(|| vec![("f32", "Not rounded zh: 不舍入"), ("bf16", "8 bits of precision inside the products, f32 everywhere else zh: 乘积里用 8 位精度，其他地方都是 f32")]), "What matrices are rounded to when they are multiplied in training [default: f32] zh: 训练时矩阵相乘前舍入成什么 [默认：f32]"),
+        row("matmul", "KIND", Word(|| vec![("f32", "Not rounded zh: 不舍入"), ("bf16", "8 bits of precision inside the products, f32 everywhere else zh: 乘积里用 8 位精度，其他地方都是 f32"), ("f16", "11 bits of precision inside the products, for a GPU with matrix units zh: 乘积里用 11 位精度，给有矩阵单元的 GPU 用")]), "What matrices are rounded to when they are multiplied in training [default: f32] zh: 训练时矩阵相乘前舍入成什么 [默认：f32]"),
         row("optimizer", "NAME", Word(|| OPTIMIZERS.iter().map(|of| (of.name, of.doc)).collect()), "What moves the weights; with --load: only where the file has no optimizer state [default: muon; adamw for a text in steps of fewer tokens than four times the width] zh: 用什么更新权重；加 --load 时只在文件没有优化器状态时可用 [默认：muon；学文本而一步的词元少于宽度的四倍时用 adamw]").rare(),
         row("weight-decay", "X", F32, "Weight decay [default: 0.1] zh: 权重衰减 [默认：0.1]"),
         row("decay-all", "0|1", Switch, "Decay biases too, not only matrices zh: 偏置也衰减，不只是矩阵").rare(),

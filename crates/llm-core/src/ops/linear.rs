@@ -78,17 +78,20 @@ fn affine(
     let facts = || vec![("transposed", transposed.into()), listing::product(work)];
     let op = Op::new("linear", [x, w]).and(b).says(&facts);
     Ok(Tensor::from_op(op, &shape, y, &parents.each_ref(), move |dy, grads| {
-        let (dym, xm) = (matrix(&dy, n, o), matrix(vx.data(), n, c));
+        let lift = work.precision.lift(n);
+        let lifted = (lift != 1.0).then(|| dy.iter().map(|x| lift * x).collect::<Vec<_>>());
+        let dym = matrix(lifted.as_deref().unwrap_or(&dy), n, o);
+        let (xm, less) = (matrix(vx.data(), n, c), 1.0 / lift);
         grads.accumulate(&px, |dx, beta| {
             let dx = matrix_mut(dx, n, c);
             match transposed {
-                false => gemm(1.0, dym, matrix(vw.data(), c, o).t(), beta, dx, work),
-                true => gemm(1.0, dym, matrix(vw.data(), o, c), beta, dx, work),
+                false => gemm(less, dym, matrix(vw.data(), c, o).t(), beta, dx, work),
+                true => gemm(less, dym, matrix(vw.data(), o, c), beta, dx, work),
             }
         });
         grads.accumulate(&pw, |dw, beta| match transposed {
-            false => gemm(1.0, xm.t(), dym, beta, matrix_mut(dw, c, o), work),
-            true => gemm(1.0, dym.t(), xm, beta, matrix_mut(dw, o, c), work),
+            false => gemm(less, xm.t(), dym, beta, matrix_mut(dw, c, o), work),
+            true => gemm(less, dym.t(), xm, beta, matrix_mut(dw, o, c), work),
         });
         grads.accumulate_zeroed(&pb, |db| add_column_sums(db, &dy));
     }))

@@ -1,9 +1,10 @@
 //! Products of matrices that lie anywhere in a room, many at once.
 
+use super::units;
 use crate::maker::Maker;
 use crate::plan::{Kernel, Room};
 
-/// Edge of a tile, and its kernels: for operands that begin anywhere, and for those that are read four numbers
+/// Edge of a tile of C, and its kernels: for operands that begin anywhere, and for those that are read four numbers
 /// at a time.
 macro_rules! tiles {
     ($($tile:literal: $side:literal, $q:literal, $depth:literal;)+) => {
@@ -22,7 +23,10 @@ macro_rules! tiles {
     };
 }
 
-const TILES: [(usize, [Kernel; 2]); 3] = tiles! {
+/// That, from the largest tile to the smallest.
+pub(super) type Tiles = [(usize, [Kernel; 2])];
+
+const TILES: &Tiles = &tiles! {
     128: 16, 2, 8;
     64: 16, 1, 16;
     32: 8, 1, 16;
@@ -102,25 +106,36 @@ pub(crate) struct Product {
     pub add: u32,
     /// Not 0: the outer numbers are chunks of so much of K.
     pub chunk: usize,
+    /// What A and B are multiplied by before they are rounded to f16; their product is divided by it.
+    pub f16: Option<[f32; 2]>,
 }
 
 impl Product {
     pub(crate) fn new(c: View, a: View, b: View, sizes: [usize; 3]) -> Product {
         let (batch, causal, plus) = ([1, 1], Causal::No, Plus::Nothing);
-        Product { c, a, b, sizes, batch, alpha: 1.0, causal, plus, add: 0, chunk: 0 }
+        Product { c, a, b, sizes, batch, alpha: 1.0, causal, plus, add: 0, chunk: 0, f16: None }
     }
 
     pub(crate) fn call(self, maker: &mut Maker<'_>) {
-        let Product { c, a, b, sizes: [m, n, k], batch, alpha, causal, plus, add, chunk } = self;
+        let units = self.f16.and(maker.units).and_then(units::tiles);
+        self.call_one_of(units.unwrap_or(TILES), units.is_some(), maker);
+    }
+
+    /// With the largest of these tiles that leaves enough of them for a device's many processors.
+    fn call_one_of(self, all: &Tiles, by_units: bool, maker: &mut Maker<'_>) {
+        let Product { c, a, b, sizes: [m, n, k], batch, alpha, causal, plus, add, chunk, f16 } =
+            self;
         let z = batch[0] * batch[1];
         let tiles = |tile: usize| [n.div_ceil(tile), m.div_ceil(tile)];
-        // The largest tile that leaves enough of them for a device's many units.
+        let [times_a, times_b] = f16.unwrap_or([1.0; 2]);
         let fits = |tile: usize| tiles(tile).iter().product::<usize>() * z >= 128;
-        let (tile, kernels) = TILES.iter().find(|(tile, _)| fits(*tile)).unwrap_or(&TILES[2]);
+        let (tile, kernels) =
+            all.iter().find(|(tile, _)| fits(*tile)).unwrap_or(&all[all.len() - 1]);
         let kernel = kernels[usize::from(a.by_four([m, k]) && b.by_four([k, n]))];
         let [c_row, c_column] = c.strides;
         debug_assert_eq!(c_column, 1, "a result is row-major");
         let view = |v: View| [v.at, v.strides[0], v.strides[1], v.steps[0], v.steps[1]];
+        let alpha = alpha / (times_a * times_b);
         let mut all: Vec<u32> = [m, n, k, batch[1]].map(|n| n as u32).to_vec();
         all.extend(view(a).into_iter().chain(view(b)).map(|n| n as u32));
         all.extend([c.at, c_row, c.steps[0], c.steps[1]].map(|n| n as u32));
@@ -131,8 +146,156 @@ impl Product {
         };
         all.extend([alpha.to_bits(), kind, at, beta.to_bits()]);
         all.extend([add, causal as u32, chunk as u32]);
+        all.extend([times_a.to_bits(), times_b.to_bits(), u32::from(f16.is_some() && !by_units)]);
         let [x, y] = tiles(*tile).map(|n| n as u32);
         let rooms = [a.room, b.room, plus, c.room];
         maker.call(kernel, &all, &rooms, [x, y, z as u32]);
+    }
+}
+
+#[cfg(all(test, feature = "native"))]
+mod tests {
+    use super::*;
+    use crate::device::Gpu;
+    use crate::layout::Layout;
+    use crate::maker::Batches;
+    use crate::plan::{Part, Plan, Use};
+    use crate::rule::Rule;
+    use llm_core::{AdamW, Hyperparameters, Tensor};
+
+    struct Draw(u64);
+
+    impl Draw {
+        fn next(&mut self) -> u64 {
+            self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            self.0 >> 40
+        }
+
+        fn below(&mut self, n: usize) -> usize {
+            self.next() as usize % n
+        }
+
+        /// Between 1/8 and 1 or their negatives: none is so small that some devices make 0 of it in f16.
+        fn numbers(&mut self, n: usize) -> Vec<f32> {
+            let mut next = || self.next() as f32 / (1 << 24) as f32 * 1.75 - 0.875;
+            (0..n).map(|_| next()).map(|x| x + 0.125f32.copysign(x)).collect()
+        }
+    }
+
+    /// The nearest number of 11 bits.
+    fn f16(x: f32) -> f32 {
+        let bits = x.to_bits();
+        f32::from_bits((bits + 0xfff + (bits >> 13 & 1)) & !0x1fff)
+    }
+
+    /// A product drawn, by one kernel alone; how far it is from a plain loop, relative to the size of its sums.
+    fn off(gpu: &Gpu, draw: &mut Draw, kernels: &Tiles, by_units: bool, f16s: bool) -> f64 {
+        let by = 1 + 3 * draw.below(2); // whether all can be read four at a time
+        let [m, n, k] = [40, 40, 20].map(|most| by * (1 + draw.below(most)));
+        let w = Tensor::parameter_from_vec(&[1, n], draw.numbers(n)).unwrap();
+        let rule = Rule::of(&AdamW::new(Hyperparameters::default()).unwrap()).unwrap();
+        let layout = Layout::new(&[("w".to_string(), &w)], &rule).unwrap();
+        let mut maker = Maker::scoring(&layout, Batches { shape: [1, 1], vocab: 1 });
+        maker.plan = Plan::default();
+        let theta = maker.plan.room(n, Use::Given(w.data().to_vec()));
+        maker.fixed.theta = theta;
+        let mut given = |maker: &mut Maker<'_>, rows: usize, columns: usize| {
+            let (gap, at) = (by * draw.below(3), by * draw.below(3));
+            let numbers = draw.numbers(at + 2 * rows * (columns + gap));
+            let room = maker.plan.room(numbers.len(), Use::Given(numbers.clone()));
+            let step = rows * (columns + gap);
+            (View::of(room, at, columns + gap).stepping([step, 0]), numbers)
+        };
+        let (a, of_a) = if by_units || k % 2 == 0 {
+            given(&mut maker, m, k)
+        } else {
+            let (v, numbers) = given(&mut maker, k, m);
+            (v.t(), numbers)
+        };
+        let (b, of_b) = if n % 3 == 0 {
+            let (v, numbers) = given(&mut maker, n, k);
+            (v.t(), numbers)
+        } else {
+            given(&mut maker, k, n)
+        };
+        let (c, of_c) = given(&mut maker, m, n);
+        let (d, of_d) = given(&mut maker, m, n);
+        let d = View { at: c.at, strides: c.strides, steps: c.steps, ..d };
+        let (plus, add, chunk) = match draw.below(4) {
+            0 => (Plus::Bias(0), 0, 0),
+            1 if of_d.len() >= of_c.len() => (Plus::Matrix(d.room, 0.5), 1, 0),
+            2 => (Plus::Nothing, 0, 16),
+            _ => (Plus::Nothing, 1, 0),
+        };
+        let batch = if chunk > 0 { [k.div_ceil(chunk).min(2), 1] } else { [2, 1] };
+        let still = |v: View| if chunk > 0 { v.stepping([0, 0]) } else { v };
+        let (a, b) = (still(a), still(b));
+        let times = f16s.then_some([64.0, 0.5]);
+        let product = Product {
+            batch,
+            plus,
+            add,
+            chunk,
+            alpha: 0.25,
+            f16: times,
+            ..Product::new(c, a, b, [m, n, k])
+        };
+        product.call_one_of(kernels, by_units, &mut maker);
+        maker.plan.end(Part::Gradient);
+        let loaded = gpu.load(&maker.plan, &maker.plan.buffers(), None).unwrap();
+        gpu.run(&loaded, &maker.plan, &[Part::Gradient]);
+        let got = gpu.read(&loaded, c.room, of_c.len()).unwrap();
+
+        let [ta, tb] = times.unwrap_or([1.0; 2]);
+        let read = |v: View, numbers: &[f32], z: usize, i: usize, j: usize, times: f32| {
+            let x = times * numbers[v.at + z * v.steps[0] + i * v.strides[0] + j * v.strides[1]];
+            f64::from(if f16s { f16(x) } else { x })
+        };
+        let (mut wanted, mut worst) = (of_c.clone(), 0.0f64);
+        for (z, i, j) in
+            (0..batch[0]).flat_map(|z| (0..m).flat_map(move |i| (0..n).map(move |j| (z, i, j))))
+        {
+            let range = if chunk > 0 { z * chunk..k.min((z + 1) * chunk) } else { 0..k };
+            let (mut sum, mut size) = (0.0, 1.0);
+            for k in range {
+                let part = read(a, &of_a, z, i, k, ta) * read(b, &of_b, z, k, j, tb);
+                sum += part;
+                size += part.abs();
+            }
+            let at = c.at + z * c.steps[0] + i * c.strides[0] + j;
+            let more = match plus {
+                Plus::Nothing => 0.0,
+                Plus::Bias(_) => w.data()[j],
+                Plus::Matrix(_, beta) => beta * of_d[at],
+            };
+            let before = if add == 1 { of_c[at] } else { 0.0 };
+            wanted[at] = (0.25 * sum / f64::from(ta * tb)) as f32 + more + before;
+            worst = worst.max(f64::from((got[at] - wanted[at]).abs()) / size * f64::from(ta * tb));
+        }
+        let others = (0..got.len()).filter(|&i| wanted[i].to_bits() == of_c[i].to_bits());
+        assert!(others.clone().all(|i| got[i] == of_c[i]), "written beside C");
+        worst
+    }
+
+    /// Each tile, read by one and by four, against a plain loop: odd sizes, transposes, steps, chunks, sums that go on.
+    #[test]
+    fn every_tile_multiplies() {
+        let Ok(gpu) = Gpu::open_with_units(None) else { return };
+        let mut draw = Draw(u64::from(std::process::id()));
+        let seed = draw.0;
+        let of_units = gpu.units().and_then(units::tiles);
+        println!("{}: {:?}, seed {seed}", gpu.name(), gpu.units());
+        let f32s = TILES.chunks(1).flat_map(|tile| [(tile, false, false), (tile, false, true)]);
+        let f16s = of_units.unwrap_or(&[]).chunks(1).map(|tile| (tile, true, true));
+        for (kernels, by_units, rounded) in f32s.chain(f16s) {
+            let worst = (0..20).map(|_| off(&gpu, &mut draw, kernels, by_units, rounded));
+            let worst = worst.fold(0.0, f64::max);
+            println!("tile of {}, units {by_units}, f16 {rounded}: {worst:.1e}", kernels[0].0);
+            assert!(
+                worst < 1e-6,
+                "tile of {}, units {by_units}, f16 {rounded}, seed {seed}: {worst:.1e}",
+                kernels[0].0
+            );
+        }
     }
 }

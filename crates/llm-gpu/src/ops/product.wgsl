@@ -9,6 +9,8 @@ struct Product {
     add: u32,
     causal: u32, // 1: only C's lower triangle; 2: A is a lower triangle; 3: A is the transpose of one
     chunk: u32, // not 0: z counts chunks of k
+    a_times: f32, b_times: f32, // before they are multiplied
+    half: u32, // 1: and rounded to f16
 }
 
 @group(0) @binding(0) var<uniform> p: Product;
@@ -28,18 +30,23 @@ fn bounds(row_0: u32, rows: u32, z: u32) -> vec2<u32> {
 // How many of four numbers from `at` on are there, where any are.
 fn left(any: bool, at: u32, end: u32) -> u32 { return select(0u, min(end - at, 4u), any && at < end); }
 
+fn rounded(v: vec4<f32>) -> vec4<f32> {
+    if p.half == 1u { return quantizeToF16(v); }
+    return v;
+}
+
 // Four numbers of A, rows from `row` on or k from `k` on: as they lie side by side.
 fn four_rows_of_a(z: vec2<u32>, row: u32, k: u32, end: u32) -> vec4<f32> {
-    return four_of_a(p.a_at + z.x * p.a_outer + z.y * p.a_inner + row + k * p.a_column, left(k < end, row, p.m));
+    return rounded(p.a_times * four_of_a(p.a_at + z.x * p.a_outer + z.y * p.a_inner + row + k * p.a_column, left(k < end, row, p.m)));
 }
 fn four_k_of_a(z: vec2<u32>, row: u32, k: u32, end: u32) -> vec4<f32> {
-    return four_of_a(p.a_at + z.x * p.a_outer + z.y * p.a_inner + row * p.a_row + k, left(row < p.m, k, end));
+    return rounded(p.a_times * four_of_a(p.a_at + z.x * p.a_outer + z.y * p.a_inner + row * p.a_row + k, left(row < p.m, k, end)));
 }
 fn four_columns_of_b(z: vec2<u32>, k: u32, column: u32, end: u32) -> vec4<f32> {
-    return four_of_b(p.b_at + z.x * p.b_outer + z.y * p.b_inner + k * p.b_row + column, left(k < end, column, p.n));
+    return rounded(p.b_times * four_of_b(p.b_at + z.x * p.b_outer + z.y * p.b_inner + k * p.b_row + column, left(k < end, column, p.n)));
 }
 fn four_k_of_b(z: vec2<u32>, k: u32, column: u32, end: u32) -> vec4<f32> {
-    return four_of_b(p.b_at + z.x * p.b_outer + z.y * p.b_inner + k + column * p.b_column, left(column < p.n, k, end));
+    return rounded(p.b_times * four_of_b(p.b_at + z.x * p.b_outer + z.y * p.b_inner + k + column * p.b_column, left(column < p.n, k, end)));
 }
 
 fn put(z: vec2<u32>, row: u32, column: u32, sum: f32) {

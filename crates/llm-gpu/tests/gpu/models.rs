@@ -2,6 +2,7 @@
 
 use crate::support::{Case, apart, first_batches, gpu, text};
 use llm_core::Config;
+use llm_core::kernels::gemm::{Precision, within};
 use llm_core::model::{Activation, Mlp, Norm, Positions, SingleHead};
 use llm_core::train::{OneProcess, Trainer, Work};
 use llm_gpu::{Gpu, GpuWork};
@@ -29,7 +30,7 @@ fn run(gpu: &Gpu, trainer: &Trainer, steps: u64) -> (Vec<[f32; 2]>, Vec<u32>) {
 
 /// The gradient of the next step by the processor, and how far that of the device is apart from it: for
 /// the parameter where it is farthest.
-fn gradients_apart(gpu: &Gpu, trainer: &Trainer) -> (f64, String) {
+fn gradients_apart(gpu: &Gpu, trainer: &Trainer, tolerance: f64) -> (f64, String) {
     let mut step = Case::step(gpu, trainer);
     let batches = first_batches(trainer);
     for (micro, batch) in (0..).zip(&batches) {
@@ -38,12 +39,12 @@ fn gradients_apart(gpu: &Gpu, trainer: &Trainer) -> (f64, String) {
     let of = &mut batches.into_iter().map(Ok);
     let (wanted, loss, _) = OneProcess.gradients(&trainer.model, of, trainer.step).unwrap();
     let off = (f64::from(step.report().unwrap().loss) - loss).abs();
-    assert!(off < TOLERANCE, "the loss is {off:.1e} apart");
+    assert!(off < tolerance, "the loss is {off:.1e} apart");
     let mut worst = (0.0, String::new());
     for ((name, p), (of, got)) in trainer.model.parameters().zip(&step.gradients().unwrap()) {
         assert_eq!(name, *of);
         let off = apart(got, wanted.get(p).unwrap());
-        assert!(off < TOLERANCE, "the gradient of {name} is {off:.1e} apart");
+        assert!(off < tolerance, "the gradient of {name} is {off:.1e} apart");
         if off > worst.0 {
             worst = (off, name);
         }
@@ -52,11 +53,15 @@ fn gradients_apart(gpu: &Gpu, trainer: &Trainer) -> (f64, String) {
 }
 
 fn agrees(name: &str, case: Case) {
+    agree_to(TOLERANCE, name, &case.trainer());
+}
+
+fn agree_to(tolerance: f64, name: &str, start: &Trainer) {
     let Some(gpu) = gpu() else { return };
-    let start = case.trainer();
-    let worst = gradients_apart(&gpu, &start);
+    let matmul = start.recipe.matmul;
+    let worst = within(matmul, || gradients_apart(&gpu, start, tolerance));
     let mut trainer = start.clone();
-    let (reports, _) = run(&gpu, &start, STEPS);
+    let (reports, _) = run(&gpu, start, STEPS);
     let (mut losses, mut norms) = (0.0f32, 0.0f32);
     for [loss, norm] in &reports {
         let report = trainer.step(&text()).unwrap();
@@ -67,8 +72,8 @@ fn agrees(name: &str, case: Case) {
         "{name}: gradients {:.1e} ({}), losses of {STEPS} steps {losses:.1e}, norms {norms:.1e}",
         worst.0, worst.1
     );
-    assert!(f64::from(losses) < TOLERANCE, "losses are {losses:.1e} apart");
-    let [once, again] = [(); 2].map(|()| run(&gpu, &start, AGAIN));
+    assert!(f64::from(losses) < tolerance, "losses are {losses:.1e} apart");
+    let [once, again] = [(); 2].map(|()| run(&gpu, start, AGAIN));
     let bits = |x: &[[f32; 2]]| x.concat().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     assert_eq!(bits(&reports[..AGAIN as usize]), bits(&once.0), "the same bits on every run");
     assert_eq!(bits(&once.0), bits(&again.0), "the same bits on every run");
@@ -118,8 +123,18 @@ fn three_micro_batches() {
 fn three_micro_batches_with_dropout() {
     let Some(gpu) = gpu() else { return };
     let case = Case { accum: 3, ..Case::new(dropping(), MultiHead::new(2), 2) };
-    let (off, name) = gradients_apart(&gpu, &case.trainer());
+    let (off, name) = gradients_apart(&gpu, &case.trainer(), TOLERANCE);
     println!("accumulation with dropout: gradients {off:.1e} ({name})");
+}
+
+/// Both round the same numbers to f16, but not always to the same one: what their sums differ in decides
+/// where it lies just between two.
+#[test]
+fn products_in_f16() {
+    let case = Case::new(Config::new(256, 40, 48, 2), MultiHead::new(3), 8);
+    let mut trainer = case.trainer();
+    trainer.recipe.matmul = Precision::F16;
+    agree_to(1e-3, "f16", &trainer);
 }
 
 fn muon(case: Case) -> Case {
@@ -157,7 +172,7 @@ fn a_later_gradient_of_gpt2_with_dropout() {
         trainer.step_with(&text(), &mut work, &mut ()).unwrap();
     }
     work.fetch(&mut trainer.model, trainer.optimizer.as_mut()).unwrap();
-    let (off, name) = gradients_apart(&gpu, &trainer);
+    let (off, name) = gradients_apart(&gpu, &trainer, TOLERANCE);
     println!("gpt2 with dropout, step {STEPS}: gradients {off:.1e} ({name})");
 }
 

@@ -6,16 +6,16 @@ use llm_core::train::Trainer;
 use llm_core::{
     AdamW, Attention, Config, Hyperparameters, Recipe, Schedule, TinyGPT, TokenDataset,
 };
-use llm_gpu::{Gpu, GpuError, Planned, Step};
+use llm_gpu::{Gpu, GpuError, Planned, Step, Units};
 use std::sync::Arc;
 
 /// The adapter that `LLM_GPU` names a part of, else the system's first; `None`, with the reason
 /// printed, where there is none.
 pub fn gpu() -> Option<Gpu> {
     let asked = std::env::var("LLM_GPU").ok();
-    match Gpu::open(asked.as_deref()) {
+    match Gpu::open_with_units(asked.as_deref()) {
         Ok(gpu) => {
-            println!("on {}", gpu.name());
+            println!("on {}, {:?}", gpu.name(), gpu.units());
             Some(gpu)
         }
         Err(GpuError::NoAdapter { asked, .. }) => {
@@ -69,7 +69,7 @@ impl Case {
 
     /// The step of a run on a device.
     pub fn step(gpu: &Gpu, trainer: &Trainer) -> Step {
-        let planned = planned(trainer).unwrap_or_else(|e| panic!("{e}"));
+        let planned = planned(trainer, gpu.units()).unwrap_or_else(|e| panic!("{e}"));
         planned.load(gpu, &trainer.model, trainer.optimizer.state()).unwrap()
     }
 }
@@ -82,12 +82,12 @@ pub fn first_batches(trainer: &Trainer) -> Vec<Batch> {
     (0..accum).map(|micro| text().rows(origin(micro), [batch_size, seq_len]).unwrap()).collect()
 }
 
-pub fn planned(trainer: &Trainer) -> Result<Planned, GpuError> {
+pub fn planned(trainer: &Trainer, units: Option<Units>) -> Result<Planned, GpuError> {
     let Trainer { model, optimizer, recipe, .. } = trainer;
     let batch = &first_batches(trainer)[0];
     let (_, list) = listing(|| model.loss(batch, Mode::Training).unwrap());
     let parameters: Vec<_> = model.parameters().collect();
-    Planned::new(&list, &parameters, optimizer.as_ref(), recipe.accum)
+    Planned::by(units, &list, &parameters, optimizer.as_ref(), recipe.accum)
 }
 
 /// |a − b| / |b|.

@@ -36,7 +36,7 @@ class Run(TypedDict, total=False):
     weight_decay: float | None
     decay_all: bool | None
     clip: float | None
-    matmul: Literal["f32", "bf16"] | None
+    matmul: Literal["f32", "bf16", "f16"] | None
     loss_on: Literal["answers", "all"] | None
     seed: int | None
     val_frac: float | None

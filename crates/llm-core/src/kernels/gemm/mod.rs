@@ -78,6 +78,10 @@ pub fn gemm(
     if k == 0 {
         return if beta == 0.0 { c.fill(0.0) } else { c.mapv_inplace(|x| x * beta) };
     }
+    if precision == Precision::F16 {
+        let (a, b) = (a.mapv(precision::to_f16), b.mapv(precision::to_f16));
+        return gemm(alpha, a.view(), b.view(), beta, c, threads);
+    }
     let (mut a, mut b) = (a, b);
     if c.strides()[0] < 0 {
         c.invert_axis(Axis(0));
@@ -124,6 +128,10 @@ pub fn gemm_bias(
     assert!(
         a.dim() == (m, b.nrows()) && b.ncols() == n && bias.len() == n && c.is_standard_layout()
     );
+    if precision == Precision::F16 {
+        let (a, b) = (a.mapv(precision::to_f16), b.mapv(precision::to_f16));
+        return gemm_bias(a.view(), b.view(), bias, c, threads);
+    }
     if precision == Precision::Bf16 && m > 0 && n > 0 && a.ncols() > 0 {
         return rounded(a, b, c, [1.0, 0.0], bias, count(threads));
     }

@@ -14,9 +14,38 @@ pub enum Precision {
     F32,
     /// bf16: the upper half of an f32, with 8 bits of precision.
     Bf16,
+    /// f16: 11 bits of precision, and numbers from 6·10⁻⁸ to 65504. Here it is emulated, for GPUs have units for it.
+    F16,
 }
 
-choices!(Precision, F32 = "f32", Bf16 = "bf16");
+choices!(Precision, F32 = "f32", Bf16 = "bf16", F16 = "f16");
+
+impl Precision {
+    /// Bits of precision of the numbers that are multiplied.
+    pub fn bits(self) -> usize {
+        match self {
+            Precision::F32 => 24,
+            Precision::Bf16 => 8,
+            Precision::F16 => 11,
+        }
+    }
+
+    /// What the gradient of a mean over `rows` is multiplied by before it is rounded, and its products are
+    /// divided by: a power of two, so nothing else is rounded. In f16 such gradients would become 0.
+    pub fn lift(self, rows: usize) -> f32 {
+        if self == Precision::F16 { rows.next_power_of_two() as f32 } else { 1.0 }
+    }
+}
+
+/// The nearest f16; ±∞ beyond 65504.
+pub(super) fn to_f16(x: f32) -> f32 {
+    let (size, bits) = (x.abs(), x.to_bits());
+    let near = f32::from_bits(bits.wrapping_add(0xfff + (bits >> 13 & 1)) & !0x1fff).abs();
+    // Steps of 2⁻²⁴ below the smallest with all bits, which are also the steps of f32 from 1/2 to 1.
+    let near = if size < 1.0 / 16384.0 { (size + 0.5) - 0.5 } else { near };
+    let near = if near > 65504.0 { f32::INFINITY } else { near };
+    if x.is_nan() { x } else { near.copysign(x) }
+}
 
 thread_local! {
     static HERE: Cell<Precision> = const { Cell::new(Precision::F32) };
@@ -45,6 +74,24 @@ pub fn within<R>(precision: Precision, f: impl FnOnce() -> R) -> R {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn f16_has_eleven_bits_and_an_end() {
+        for (x, wanted) in [
+            (1.0 + 2f32.powi(-10), 1.0 + 2f32.powi(-10)),
+            (1.0 + 2f32.powi(-11), 1.0),
+            (-65504.0, -65504.0),
+            (65519.0, 65504.0),
+            (65520.0, f32::INFINITY),
+            (-1e30, f32::NEG_INFINITY),
+            (3e-8, 2f32.powi(-24)),
+            (2e-8, 0.0),
+        ] {
+            assert_eq!(to_f16(x), wanted, "{x}");
+        }
+        assert!(to_f16(f32::NAN).is_nan());
+        assert_eq!([Precision::F16.lift(1), Precision::F16.lift(513)], [1.0, 1024.0]);
+    }
 
     #[test]
     fn a_scope_ends_where_it_ends() {
